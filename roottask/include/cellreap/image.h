@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The configuration of a system as the root task finds it in its own image: a header, tables at the
+ * offsets that it names, and the programs' ELF files. Little-endian; offsets in bytes from the header.
+ * The host tooling parses this header and writes the bytes; nothing here is retyped anywhere.
+ * Plain declarations and enums only. */
+#ifndef CELLREAP_IMAGE_H
+#define CELLREAP_IMAGE_H
+
+#include <stdint.h>
+
+enum {
+    CR_IMAGE_MAGIC = 0x49526c63,
+    CR_IMAGE_VERSION = 1,
+    CR_NAME_BYTES = 32, /* names end with a NUL within this */
+    CR_TYPE_BYTES = 16,
+    CR_PD_ARGS = 4,
+    CR_IMAGE_NONE = 0xffffffff,
+    CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* a PD's depth: the system's. CR_DEPTH_INF is infinite */
+};
+
+/* Flags of a PD. */
+enum {
+    CR_IMAGE_PINNED = 1,
+    CR_IMAGE_RESPAWN = 2, /* created anew after each cleanup that destroyed it */
+    CR_IMAGE_MAY_SPAWN = 4,
+    CR_IMAGE_LATE = 8 /* created only after the first cleanup */
+};
+
+/* How a PD is brought down. */
+typedef enum cr_crash_how {
+    CR_CRASH_PAGE_FAULT = 0,
+    CR_CRASH_CAP_FAULT = 1,
+    CR_CRASH_ILLEGAL_INSTRUCTION = 2,
+    CR_CRASH_UNKNOWN_SYSCALL = 3,
+    CR_CRASH_EXIT = 4,
+    CR_CRASH_TERMINATE = 5, /* by another PD, which holds its PD capability */
+    CR_CRASH_COUNT = 6
+} cr_crash_how;
+
+typedef struct cr_image_table {
+    uint32_t offset;
+    uint32_t count;
+} cr_image_table;
+
+typedef struct cr_image_header {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t bytes; /* of everything, this header included */
+    uint32_t crc;   /* CRC-32 of everything after this header */
+    uint32_t pd_depth;
+    uint32_t rs_depth;
+    cr_image_table programs; /* cr_image_program */
+    cr_image_table pds;      /* cr_image_pd, in the order of creation */
+    cr_image_table spaces;   /* cr_image_space */
+    cr_image_table requests; /* cr_image_request */
+    cr_image_table holds;    /* cr_image_pd_hold */
+    cr_image_table links;    /* cr_image_link */
+    cr_image_table crashes;  /* cr_image_crash, in order */
+    char system[CR_NAME_BYTES];
+    char kernel[CR_NAME_BYTES]; /* name and version, "seL4 16.0.0" */
+    char arch[CR_TYPE_BYTES];
+} cr_image_header;
+
+typedef struct cr_image_program {
+    char name[CR_NAME_BYTES];
+    uint32_t offset; /* of an ELF64 executable, aligned to 16 */
+    uint32_t bytes;
+} cr_image_program;
+
+typedef struct cr_image_pd {
+    char name[CR_NAME_BYTES];
+    uint32_t program;
+    uint32_t flags;
+    uint32_t priority;      /* 1 .. 200 */
+    uint32_t cspace_bits;   /* log2 of its slots, 6 .. 12 */
+    uint32_t stack_pages;   /* 1 .. 64 */
+    uint32_t fault_handler; /* a PD before it in the table, or CR_IMAGE_NONE: the root task */
+    uint32_t pd_depth;
+    uint32_t rs_depth;
+    uint32_t args[CR_PD_ARGS];
+} cr_image_pd;
+
+/* A space that a PD will make. */
+typedef struct cr_image_space {
+    char name[CR_NAME_BYTES];
+    char type[CR_TYPE_BYTES];
+    uint32_t pd;
+} cr_image_space;
+
+/* A space that a PD may ask for. */
+typedef struct cr_image_request {
+    uint32_t pd;
+    uint32_t space;
+} cr_image_request;
+
+/* A PD capability given at creation. */
+typedef struct cr_image_pd_hold {
+    uint32_t pd;
+    uint32_t target;
+} cr_image_pd_hold;
+
+typedef struct cr_image_link {
+    uint32_t a;
+    uint32_t b;
+} cr_image_link;
+
+/* At its `checkpoint`-th checkpoint (from 1, counted from when this entry becomes current) the PD is
+ * brought down; `repeat` times in all, each time after it was created anew and everything settled. */
+typedef struct cr_image_crash {
+    uint32_t pd;
+    uint32_t checkpoint;
+    uint32_t how; /* cr_crash_how */
+    uint32_t by;  /* TERMINATE: the PD that does it, at a checkpoint of its own; else CR_IMAGE_NONE */
+    uint32_t repeat;
+} cr_image_crash;
+
+#endif
