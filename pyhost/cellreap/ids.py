@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Ids of nodes as text: `PD_<n>`, `<TYPE>_SPACE_<n>`, `<TYPE>_<space>_<object>`.
+
+Numbers are hexadecimal, lower-case, without leading zeros and of at most 32 bits, so that a node has exactly
+one id.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, NamedTuple
+
+NodeKind = Literal["PD", "RESOURCE_SPACE", "RESOURCE"]
+
+ROOT: Final = "PD_0"
+"""The root task. It never dies."""
+
+CORE_TYPES: Final = frozenset({"ADS", "VMR", "MO", "VCPU", "PCPU", "CPU", "EP", "PD", "RESSPC"})
+"""Types that the root task serves itself."""
+
+MAX_ID_LENGTH: Final = 96
+
+_NUMBER = r"(0|[1-9a-f][0-9a-f]{0,7})"
+# A type may contain underscores (TOY_BLOCK), so the numbers are taken from the end.
+_TYPE = r"([A-Z][A-Z0-9_]*)"
+_PD = re.compile(rf"PD_{_NUMBER}\Z")
+_SPACE = re.compile(rf"{_TYPE}_SPACE_{_NUMBER}\Z")
+_RESOURCE = re.compile(rf"{_TYPE}_{_NUMBER}_{_NUMBER}\Z")
+
+
+class NodeId(NamedTuple):
+    """The parts of an id. `space` is None but for a resource; `type` is empty for a PD."""
+
+    kind: NodeKind
+    type: str
+    space: int | None
+    number: int
+
+
+def parse_id(text: str) -> NodeId | None:
+    """The parts of an id, or None if the text is not one."""
+    if len(text) > MAX_ID_LENGTH:
+        return None
+    if match := _PD.match(text):
+        return NodeId("PD", "", None, int(match[1], 16))
+    if match := _SPACE.match(text):
+        return NodeId("RESOURCE_SPACE", match[1], None, int(match[2], 16))
+    if match := _RESOURCE.match(text):
+        return NodeId("RESOURCE", match[1], int(match[2], 16), int(match[3], 16))
+    return None
+
+
+def pd_id(number: int) -> str:
+    """The id of the PD with this number."""
+    return f"PD_{number:x}"
+
+
+def space_id(type_name: str, number: int) -> str:
+    """The id of a space."""
+    return f"{type_name}_SPACE_{number:x}"
+
+
+def resource_id(type_name: str, space: int, number: int) -> str:
+    """The id of a resource, from the numbers of its space and of the object in it."""
+    return f"{type_name}_{space:x}_{number:x}"
