@@ -73,7 +73,7 @@ typedef struct cr_image_pd {
     uint32_t program;
     uint32_t flags;
     uint32_t priority;      /* 1 .. 200 */
-    uint32_t cspace_bits;   /* log2 of its slots, 6 .. 12 */
+    uint32_t cspace_bits;   /* log2 of its slots, 6 .. 10 */
     uint32_t stack_pages;   /* 1 .. 64 */
     uint32_t fault_handler; /* a PD before it in the table, or CR_IMAGE_NONE: the root task */
     uint32_t pd_depth;

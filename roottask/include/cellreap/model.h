@@ -23,7 +23,9 @@
 enum {
     CR_NONE = 0xffffffff, /* no index */
     CR_MODEL_MAGIC = 0x4d6c6c63,
-    CR_MODEL_VERSION = 1
+    CR_MODEL_VERSION = 1,
+    CR_GENERATION_MAX = 0x0fffffff, /* fits a 64-bit badge beside a 32-bit index and a 4-bit kind */
+    CR_COUNT_MAX = 0xfffff          /* of one HOLD or SUBSCRIBE edge */
 };
 
 typedef enum cr_node_kind {
@@ -79,7 +81,8 @@ typedef struct cr_node_info {
     uint32_t number;  /* PD, space: the number in its id; resource: the object's number in its space */
     uint32_t holders; /* resource, space: PDs with a HOLD of it, however often each holds it */
     cr_ref space;     /* resource: its space; else index CR_NONE */
-    cr_ref manager;   /* space: its manager; resource: its space's manager; else index CR_NONE */
+    cr_ref manager;   /* space: its manager; resource: its space's manager; else index CR_NONE.
+                       * A tombstone's space and manager may be gone: these references may be stale */
 } cr_node_info;
 
 typedef struct cr_edge_info {
@@ -113,6 +116,7 @@ cr_status cr_model_open(void *memory, size_t bytes, cr_model **out);
 /* New nodes are active. `flags`: only those that fit the kind, else CR_ERR_ARG; a second root is
  * CR_ERR_EXISTS. Numbers are the caller's: the model does not need them to be unique.
  * add_space makes the MANAGE edge, add_resource the SUBSET edge; HOLD edges are made by add_edge alone.
+ * A core space's manager must be the root task (CR_ERR_ARG).
  * CR_ERR_STALE / KIND / STATE for the manager or space, CR_ERR_FULL_NODES / FULL_EDGES. */
 cr_status cr_model_add_pd(cr_model *model, uint32_t number, uint32_t flags, cr_ref *out);
 cr_status cr_model_add_space(cr_model *model, uint32_t type, uint32_t number, uint32_t flags, cr_ref manager,
@@ -129,18 +133,22 @@ cr_status cr_model_at(const cr_model *model, uint32_t index, cr_ref *out);
 
 /* Adds an edge, or one to the count of a counted one. Both ends must be active, or doomed: nothing is
  * added to what is destroyed (CR_ERR_STATE). Wrong kinds of ends: CR_ERR_KIND. An uncounted edge that is
- * there already, or a second FAULT edge out of a PD: CR_ERR_EXISTS. MANAGE and SUBSET: CR_ERR_ARG.
- * A LINK, FAULT or OWN edge of a PD to itself: CR_ERR_ARG. */
+ * there already, a second FAULT edge out of a PD, a second BODY of a PD or a second PD for a BODY:
+ * CR_ERR_EXISTS. MANAGE and SUBSET: CR_ERR_ARG. A LINK, FAULT or OWN edge of a PD to itself: CR_ERR_ARG.
+ * No edge left, or a count at CR_COUNT_MAX: CR_ERR_FULL_EDGES. BODY into a space that is not core: CR_ERR_KIND. */
 cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
-/* Takes one from the count; the edge goes at zero. CR_ERR_ABSENT. */
+/* Takes one from the count; the edge goes at zero. CR_ERR_ABSENT, CR_ERR_STALE; MANAGE and SUBSET: CR_ERR_ARG. */
 cr_status cr_model_drop_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
-/* Drops the edge whatever its count. CR_ERR_ABSENT. */
+/* Drops the edge whatever its count. Errors as for cr_model_drop_edge. */
 cr_status cr_model_cut_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
 /* The count of an edge; 0 if there is none (also for stale ends). */
 uint32_t cr_model_count(const cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
+
+/* The index of an edge, for tables kept beside the model; CR_NONE if there is none. It holds until the edge goes. */
+uint32_t cr_model_find(const cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
 /* Walks the edges of one kind at a node: first, then next with the same direction, CR_NONE at the end.
  * For LINK use CR_OUT: it gives all links, and `to` of cr_model_edge is then not always the other end.
@@ -157,10 +165,13 @@ cr_status cr_model_doom(cr_model *model, cr_ref node);
 cr_status cr_model_spare(cr_model *model, cr_ref node);
 cr_status cr_model_destroy(cr_model *model, cr_ref node);
 
-/* Gives a tombstone's slot back; the generation moves on. CR_ERR_STATE if it is not destroyed. */
+/* Gives a tombstone's slot back; the generation moves on. CR_ERR_STATE if it is not destroyed. A slot that
+ * was used CR_GENERATION_MAX times is not used again: a reference never comes to name a second object. */
 cr_status cr_model_release(cr_model *model, cr_ref node);
 
 cr_model_stats cr_model_get_stats(const cr_model *model);
+/* Adds to the touched counters: for planners, which read through the const functions above. */
+void cr_model_touch(cr_model *model, uint32_t nodes, uint32_t edges);
 void cr_model_reset_touched(cr_model *model);
 
 /* Walks everything: lists, hash chains, counts and free lists agree. CR_ERR_CORRUPT. For tests and for

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <cellreap/steps.h>
+
+typedef enum phase {
+    PHASE_SUSPEND_FIRST = 0, /* over doomed */
+    PHASE_MARK,              /* over doomed */
+    PHASE_SUSPEND_REST,      /* over doomed */
+    PHASE_DESTROY,           /* over doomed, by group */
+    PHASE_CORE,              /* over core_freed */
+    PHASE_UNBLOCK,           /* over notices */
+    PHASE_NOTIFY,            /* over notices */
+    PHASE_SETTLE,
+    PHASE_COUNT
+} phase;
+
+/* `sweeps`: the step ends the entry that the cursor is at; else the entry may need further steps, and the
+ * model tells which. */
+static const struct {
+    const char *name;
+    int sweeps;
+} kinds[] = {
+    [CR_STEP_SUSPEND] = {"suspend", 1},
+    [CR_STEP_MARK] = {"mark", 1},
+    [CR_STEP_CUT_REQUEST] = {"cut-request", 0},
+    [CR_STEP_DESTROY_RESOURCE] = {"destroy-resource", 0},
+    [CR_STEP_DESTROY_SPACE] = {"destroy-space", 1},
+    [CR_STEP_DESTROY_PD] = {"destroy-pd", 1},
+    [CR_STEP_UNBLOCK] = {"unblock", 1},
+    [CR_STEP_NOTIFY] = {"notify", 1},
+    [CR_STEP_SETTLE] = {"settle", 1},
+};
+
+_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == CR_STEP_KIND_COUNT, "one row a kind of step");
+
+static const cr_ref nothing = {CR_NONE, 0};
+
+const char *cr_step_name(cr_step_kind kind)
+{
+    return kind < CR_STEP_KIND_COUNT ? kinds[kind].name : "?";
+}
+
+void cr_journal_start(cr_journal *journal)
+{
+    *journal = (cr_journal){.magic = CR_JOURNAL_MAGIC};
+}
+
+static uint32_t phase_length(uint32_t at, const cr_plan *plan)
+{
+    switch ((phase)at) {
+    case PHASE_SUSPEND_FIRST:
+    case PHASE_MARK:
+    case PHASE_SUSPEND_REST:
+    case PHASE_DESTROY:
+        return plan->n_doomed;
+    case PHASE_CORE:
+        return plan->n_core_freed;
+    case PHASE_UNBLOCK:
+    case PHASE_NOTIFY:
+        return plan->n_notices;
+    case PHASE_SETTLE:
+    case PHASE_COUNT:
+        break;
+    }
+    return 0;
+}
+
+/* What a doomed node that is not yet destroyed needs next. */
+static cr_status destroy_step(const cr_model *model, cr_ref node, const cr_node_info *info, cr_step *out)
+{
+    cr_edge_info edge;
+    if (info->kind == CR_NODE_PD) {
+        uint32_t body = cr_model_first(model, node, CR_EDGE_BODY, CR_OUT);
+        if (body != CR_NONE) {
+            cr_status status = cr_model_edge(model, body, &edge);
+            *out = (cr_step){CR_STEP_DESTROY_RESOURCE, edge.to, nothing, 0};
+            return status;
+        }
+        *out = (cr_step){CR_STEP_DESTROY_PD, node, node, 0};
+        return CR_OK;
+    }
+    uint32_t request = cr_model_first(model, node, CR_EDGE_REQUEST, CR_IN);
+    if (request != CR_NONE) {
+        cr_status status = cr_model_edge(model, request, &edge);
+        *out = (cr_step){CR_STEP_CUT_REQUEST, node, edge.from, 0};
+        return status;
+    }
+    uint32_t member = cr_model_first(model, node, CR_EDGE_SUBSET, CR_IN);
+    if (member != CR_NONE) {
+        cr_status status = cr_model_edge(model, member, &edge);
+        *out = (cr_step){CR_STEP_DESTROY_RESOURCE, edge.from, nothing, 0};
+        return status;
+    }
+    *out = (cr_step){CR_STEP_DESTROY_SPACE, node, nothing, 0};
+    return CR_OK;
+}
+
+/* The step of the entry at the cursor; *needed is 0 if the entry needs none. */
+static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, const cr_model *model, cr_step *out,
+                            int *needed)
+{
+    cr_node_info info;
+    cr_status status;
+    *needed = 0;
+    switch ((phase)journal->phase) {
+    case PHASE_SUSPEND_FIRST:
+    case PHASE_SUSPEND_REST: {
+        const cr_doomed *doomed = &plan->doomed[journal->index];
+        status = cr_model_get(model, doomed->node, &info);
+        int first = doomed->pd_depth == 0;
+        *needed = status == CR_OK && info.kind == CR_NODE_PD && first == (journal->phase == PHASE_SUSPEND_FIRST);
+        *out = (cr_step){CR_STEP_SUSPEND, nothing, doomed->node, 0};
+        return status;
+    }
+    case PHASE_MARK: {
+        cr_ref node = plan->doomed[journal->index].node;
+        status = cr_model_get(model, node, &info);
+        *needed = status == CR_OK && info.state == CR_STATE_ACTIVE;
+        *out = (cr_step){CR_STEP_MARK, node, nothing, 0};
+        return status;
+    }
+    case PHASE_DESTROY: {
+        cr_ref node = plan->doomed[journal->index].node;
+        status = cr_model_get(model, node, &info);
+        if (status != CR_OK || info.state == CR_STATE_DESTROYED) {
+            return status;
+        }
+        *needed = 1;
+        return destroy_step(model, node, &info, out);
+    }
+    case PHASE_CORE: {
+        cr_ref node = plan->core_freed[journal->index];
+        status = cr_model_get(model, node, &info);
+        *needed = status == CR_OK && info.state != CR_STATE_DESTROYED;
+        *out = (cr_step){CR_STEP_DESTROY_RESOURCE, node, nothing, 0};
+        /* A tombstone may have been released by a step that is being repeated. */
+        return status == CR_ERR_STALE ? CR_OK : status;
+    }
+    case PHASE_UNBLOCK: {
+        const cr_notice *notice = &plan->notices[journal->index];
+        *needed = notice->kind == CR_NOTICE_LOST;
+        *out = (cr_step){CR_STEP_UNBLOCK, notice->node, notice->to, notice};
+        return CR_OK;
+    }
+    case PHASE_NOTIFY: {
+        const cr_notice *notice = &plan->notices[journal->index];
+        *needed = 1;
+        *out = (cr_step){CR_STEP_NOTIFY, notice->node, notice->to, notice};
+        return CR_OK;
+    }
+    case PHASE_SETTLE:
+    case PHASE_COUNT:
+        break;
+    }
+    return CR_ERR_CORRUPT;
+}
+
+cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model *model, cr_step *out)
+{
+    if (journal->magic != CR_JOURNAL_MAGIC) {
+        return CR_ERR_CORRUPT;
+    }
+    while (journal->phase < PHASE_SETTLE) {
+        if (journal->index >= phase_length(journal->phase, plan)) {
+            journal->phase++;
+            journal->index = 0;
+            continue;
+        }
+        int needed;
+        cr_status status = entry_step(journal, plan, model, out, &needed);
+        if (status != CR_OK || needed) {
+            return status;
+        }
+        journal->index++;
+    }
+    if (journal->phase != PHASE_SETTLE) {
+        return CR_ERR_CORRUPT;
+    }
+    *out = (cr_step){CR_STEP_SETTLE, nothing, nothing, 0};
+    return CR_OK;
+}
+
+cr_status cr_step_done(cr_journal *journal, const cr_step *step)
+{
+    if (journal->magic != CR_JOURNAL_MAGIC || step->kind >= CR_STEP_KIND_COUNT) {
+        return CR_ERR_CORRUPT;
+    }
+    journal->done++;
+    if (kinds[step->kind].sweeps) {
+        journal->index++;
+    }
+    return CR_OK;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <cellreap/trace.h>
+
+static const struct {
+    const char *name;
+    const char *fields;
+} events[] = {
+#define CR_TRACE_EVENT(enumerator, name, fields) [enumerator] = {name, fields},
+    CR_TRACE_EVENTS
+#undef CR_TRACE_EVENT
+};
+
+_Static_assert(sizeof(events) / sizeof(events[0]) == CR_EVENT_COUNT, "one row an event");
+
+/* Room that is kept free in a line for " <event>", the checksum and the end of the line. */
+enum { LINE_RESERVE = 64, CRC_DIGITS = 8 };
+
+uint32_t cr_crc32(uint32_t state, const void *bytes, size_t count)
+{
+    /* Four bits at a time: a table of 16 entries is small enough to be read at a glance. */
+    static const uint32_t table[16] = {0x00000000u, 0x1db71064u, 0x3b6e20c8u, 0x26d930acu, 0x76dc4190u, 0x6b6b51f4u,
+                                       0x4db26158u, 0x5005713cu, 0xedb88320u, 0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu,
+                                       0x9b64c2b0u, 0x86d3d2d4u, 0xa00ae278u, 0xbdbdf21cu};
+    const uint8_t *at = bytes;
+    uint32_t crc = ~state;
+    for (size_t i = 0; i < count; i++) {
+        crc ^= at[i];
+        crc = (crc >> 4) ^ table[crc & 15u];
+        crc = (crc >> 4) ^ table[crc & 15u];
+    }
+    return ~crc;
+}
+
+size_t cr_format_decimal(char *out, uint64_t value)
+{
+    char digits[20];
+    size_t n = 0;
+    do {
+        digits[n++] = (char)('0' + (int)(value % 10u));
+        value /= 10u;
+    } while (value != 0 && n < sizeof(digits));
+    for (size_t i = 0; i < n; i++) {
+        out[i] = digits[n - 1 - i];
+    }
+    out[n] = '\0';
+    return n;
+}
+
+size_t cr_format_hex(char *out, uint64_t value)
+{
+    size_t n = 0;
+    int shift = 60;
+    while (shift > 0 && (value >> shift) == 0) {
+        shift -= 4;
+    }
+    for (; shift >= 0; shift -= 4) {
+        out[n++] = "0123456789abcdef"[(value >> shift) & 15u];
+    }
+    out[n] = '\0';
+    return n;
+}
+
+void cr_trace_init(cr_trace *trace, char *buffer, size_t capacity, void (*put)(char c))
+{
+    *trace = (cr_trace){.buffer = buffer, .capacity = capacity, .put = put};
+    trace->broken = capacity < CR_TRACE_LINE_MAX;
+}
+
+static void append(cr_trace *trace, const char *bytes, size_t count)
+{
+    if (trace->line_used + count + LINE_RESERVE > CR_TRACE_LINE_MAX) {
+        trace->broken = 1;
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        trace->line[trace->line_used++] = bytes[i];
+    }
+}
+
+static void append_string(cr_trace *trace, const char *text)
+{
+    size_t n = 0;
+    while (text[n] != '\0') {
+        n++;
+    }
+    append(trace, text, n);
+}
+
+void cr_trace_begin(cr_trace *trace, cr_event event)
+{
+    char number[24];
+    trace->line_used = 0;
+    trace->event = event;
+    trace->fields = events[event].fields;
+    append_string(trace, "~cr ");
+    append(trace, number, cr_format_decimal(number, trace->sequence));
+    append_string(trace, " ");
+    /* The checksum is written here once the text is known. */
+    trace->text_start = trace->line_used;
+    append_string(trace, events[event].name);
+}
+
+/* Writes " <name>=" of the next field. */
+static void next_field(cr_trace *trace)
+{
+    const char *at = trace->fields;
+    size_t n = 0;
+    while (at[n] != '\0' && at[n] != ' ') {
+        n++;
+    }
+    if (n == 0) {
+        trace->broken = 1;
+        return;
+    }
+    append(trace, " ", 1);
+    append(trace, at, n);
+    append(trace, "=", 1);
+    trace->fields = at[n] == ' ' ? at + n + 1 : at + n;
+}
+
+void cr_trace_number(cr_trace *trace, uint64_t value)
+{
+    char text[24];
+    next_field(trace);
+    append(trace, text, cr_format_decimal(text, value));
+}
+
+void cr_trace_address(cr_trace *trace, uint64_t value)
+{
+    char text[24];
+    next_field(trace);
+    append_string(trace, "0x");
+    append(trace, text, cr_format_hex(text, value));
+}
+
+void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count)
+{
+    next_field(trace);
+    for (size_t i = 0; i < count; i++) {
+        unsigned char c = (unsigned char)bytes[i];
+        if (c >= 0x21 && c <= 0x7e && c != '%') {
+            append(trace, (const char *)&c, 1);
+        } else {
+            char escaped[3] = {'%', "0123456789ABCDEF"[c >> 4], "0123456789ABCDEF"[c & 15]};
+            append(trace, escaped, sizeof(escaped));
+        }
+    }
+}
+
+void cr_trace_string(cr_trace *trace, const char *text)
+{
+    size_t n = 0;
+    while (text[n] != '\0') {
+        n++;
+    }
+    cr_trace_bytes(trace, text, n);
+}
+
+static void buffer_bytes(cr_trace *trace, const char *bytes, size_t count)
+{
+    if (count > trace->capacity - trace->used) {
+        cr_trace_flush(trace);
+    }
+    for (size_t i = 0; i < count; i++) {
+        trace->buffer[trace->used++] = bytes[i];
+    }
+}
+
+void cr_trace_end(cr_trace *trace)
+{
+    char number[24];
+    char crc_text[CRC_DIGITS + 1];
+    if (*trace->fields != '\0') {
+        trace->broken = 1;
+    }
+    if (trace->broken) {
+        return;
+    }
+    /* The checked text is "<seq> <event> ...": the sequence number lies before the checksum in the line. */
+    size_t n = cr_format_decimal(number, trace->sequence);
+    number[n++] = ' ';
+    const char *text = trace->line + trace->text_start;
+    size_t text_bytes = trace->line_used - trace->text_start;
+    uint32_t crc = cr_crc32(cr_crc32(0, number, n), text, text_bytes);
+    for (int i = 0; i < CRC_DIGITS; i++) {
+        crc_text[i] = "0123456789abcdef"[(crc >> (28 - 4 * i)) & 15u];
+    }
+    crc_text[CRC_DIGITS] = ' ';
+    buffer_bytes(trace, trace->line, trace->text_start);
+    buffer_bytes(trace, crc_text, sizeof(crc_text));
+    buffer_bytes(trace, text, text_bytes);
+    buffer_bytes(trace, "\n", 1);
+    trace->digest = cr_crc32(cr_crc32(cr_crc32(trace->digest, number, n), text, text_bytes), "\n", 1);
+    trace->sequence++;
+}
+
+void cr_trace_finish(cr_trace *trace)
+{
+    char digest[CRC_DIGITS + 1];
+    for (int i = 0; i < CRC_DIGITS; i++) {
+        digest[i] = "0123456789abcdef"[(trace->digest >> (28 - 4 * i)) & 15u];
+    }
+    digest[CRC_DIGITS] = '\0';
+    cr_trace_begin(trace, CR_EV_END);
+    cr_trace_number(trace, (uint64_t)trace->sequence + 1u);
+    cr_trace_string(trace, digest);
+    cr_trace_end(trace);
+    cr_trace_flush(trace);
+}
+
+void cr_trace_flush(cr_trace *trace)
+{
+    for (size_t i = 0; i < trace->used; i++) {
+        trace->put(trace->buffer[i]);
+    }
+    trace->used = 0;
+}
