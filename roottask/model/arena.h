@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * How the model lies in its arena. Private to model/: everybody else uses cellreap/model.h.
+ *
+ *   header | nodes[max_nodes] | edges[max_edges] | buckets[power of two >= max_edges]
+ *
+ * No pointers inside, so the bytes mean the same at every address. An edge is on three lists: on one of
+ * each of its ends (doubly linked, so that dropping it needs no search) and on a hash chain. */
+#ifndef CELLREAP_MODEL_ARENA_H
+#define CELLREAP_MODEL_ARENA_H
+
+#include <cellreap/model.h>
+
+struct cr_model {
+    uint32_t magic;
+    uint32_t version;
+    uint32_t max_nodes;
+    uint32_t max_edges;
+    uint32_t n_nodes;   /* in use, tombstones included */
+    uint32_t n_edges;   /* in use */
+    uint32_t n_retired; /* node slots that ran out of generations and are never used again */
+    uint32_t root;      /* index of the root task, CR_NONE if there is none */
+    uint32_t free_node; /* heads of the free lists */
+    uint32_t free_edge;
+    uint64_t touched_nodes;
+    uint64_t touched_edges;
+};
+
+typedef struct cr_node {
+    uint32_t generation;
+    uint32_t kind;
+    uint32_t state;
+    uint32_t flags;
+    uint32_t type;
+    uint32_t number;
+    uint32_t holders;
+    uint32_t next_free;
+    cr_ref parent; /* space: manager, resource: space. A tombstone keeps it for naming; then it may be stale */
+    uint32_t head[CR_EDGE_KIND_COUNT][2];
+} cr_node;
+
+typedef struct cr_edge {
+    uint32_t kind; /* CR_EDGE_KIND_COUNT: the slot is free */
+    uint32_t count;
+    uint32_t end[2];  /* node at CR_OUT (from) and at CR_IN (to) */
+    uint32_t next[2]; /* on the list of end[side] */
+    uint32_t prev[2];
+    uint32_t chain; /* next on the hash chain, or on the free list */
+} cr_edge;
+
+_Static_assert(sizeof(struct cr_model) == 56, "no padding: a saved arena has no undefined bytes");
+_Static_assert(sizeof(cr_node) == 40 + 8 * (unsigned)CR_EDGE_KIND_COUNT, "no padding");
+_Static_assert(sizeof(cr_edge) == 36, "no padding");
+
+static inline const cr_node *cr_nodes(const cr_model *model)
+{
+    return (const cr_node *)(const void *)(model + 1);
+}
+
+static inline const cr_edge *cr_edges(const cr_model *model)
+{
+    return (const cr_edge *)(const void *)(cr_nodes(model) + model->max_nodes);
+}
+
+static inline const uint32_t *cr_buckets(const cr_model *model)
+{
+    return (const uint32_t *)(const void *)(cr_edges(model) + model->max_edges);
+}
+
+/* The same for whoever may write: a model that is not const has an arena that is not. */
+static inline cr_node *cr_nodes_mut(cr_model *model)
+{
+    return (cr_node *)(void *)(model + 1);
+}
+
+static inline cr_edge *cr_edges_mut(cr_model *model)
+{
+    return (cr_edge *)(void *)(cr_nodes_mut(model) + model->max_nodes);
+}
+
+static inline uint32_t *cr_buckets_mut(cr_model *model)
+{
+    return (uint32_t *)(void *)(cr_edges_mut(model) + model->max_edges);
+}
+
+/* The list that an edge is on at one of its ends. A LINK has no direction: both ends keep it on their OUT
+ * list, so that one walk finds all the threads of a process. */
+static inline cr_direction cr_list_of(uint32_t kind, cr_direction side)
+{
+    return kind == CR_EDGE_LINK ? CR_OUT : side;
+}
+
+/* Which of an edge's two list fields belongs to the list of `node` in `direction`. */
+static inline cr_direction cr_side_of(const cr_edge *edge, uint32_t node, cr_direction direction)
+{
+    if (edge->kind == CR_EDGE_LINK) {
+        return edge->end[CR_OUT] == node ? CR_OUT : CR_IN;
+    }
+    return direction;
+}
+
+/* Do the kinds of these ends fit this kind of edge? */
+int cr_ends_fit(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to);
+
+uint32_t cr_bucket_of(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to);
+
+/* The edge, CR_NONE if there is none. LINK ends must be in rising order. `steps` counts the edges seen. */
+uint32_t cr_find_edge(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to, uint32_t *steps);
+
+uint32_t cr_bucket_count(uint32_t max_edges);
+
+#endif

@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The graph itself: slots, references, edges, states. What every function promises is in
+ * cellreap/model.h; how the bytes lie is in arena.h.
+ *
+ * Two rules hold throughout. Every function decides first and changes after, so that a refused call
+ * leaves the arena as it was. And every loop ends within a limit that the header of the arena states,
+ * even where a broken list would run for ever. */
+#include "arena.h"
+
+enum { LIMIT = 0x7fffffff };
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+uint32_t cr_bucket_count(uint32_t max_edges)
+{
+    uint32_t buckets = 1;
+    while (buckets < max_edges && buckets <= (uint32_t)LIMIT / 2) {
+        buckets *= 2;
+    }
+    return buckets;
+}
+
+size_t cr_model_bytes(uint32_t max_nodes, uint32_t max_edges)
+{
+    if (max_nodes == 0 || max_nodes > LIMIT || max_edges == 0 || max_edges > LIMIT) {
+        return 0;
+    }
+    const uint64_t bytes = (uint64_t)sizeof(cr_model) + (uint64_t)max_nodes * sizeof(cr_node) +
+                           (uint64_t)max_edges * sizeof(cr_edge) +
+                           (uint64_t)cr_bucket_count(max_edges) * sizeof(uint32_t);
+    return bytes <= SIZE_MAX ? (size_t)bytes : 0;
+}
+
+static void clear_node(cr_node *node)
+{
+    node->kind = CR_NODE_FREE;
+    node->state = CR_STATE_ACTIVE;
+    node->flags = 0;
+    node->type = 0;
+    node->number = 0;
+    node->holders = 0;
+    node->next_free = CR_NONE;
+    node->parent.index = CR_NONE;
+    node->parent.generation = 0;
+    for (uint32_t kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
+        node->head[kind][CR_OUT] = CR_NONE;
+        node->head[kind][CR_IN] = CR_NONE;
+    }
+}
+
+static void clear_edge(cr_edge *edge)
+{
+    edge->kind = CR_EDGE_KIND_COUNT;
+    edge->count = 0;
+    for (int side = 0; side < 2; side++) {
+        edge->end[side] = CR_NONE;
+        edge->next[side] = CR_NONE;
+        edge->prev[side] = CR_NONE;
+    }
+    edge->chain = CR_NONE;
+}
+
+cr_status cr_model_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t max_edges, cr_model **out)
+{
+    const size_t needed = cr_model_bytes(max_nodes, max_edges);
+    if (memory == NULL || out == NULL || needed == 0) {
+        return CR_ERR_ARG;
+    }
+    if (bytes < needed || (uintptr_t)memory % 8 != 0) {
+        return CR_ERR_MEMORY;
+    }
+    cr_model *model = memory;
+    model->magic = CR_MODEL_MAGIC;
+    model->version = CR_MODEL_VERSION;
+    model->max_nodes = max_nodes;
+    model->max_edges = max_edges;
+    model->n_nodes = 0;
+    model->n_edges = 0;
+    model->n_retired = 0;
+    model->root = CR_NONE;
+    model->free_node = 0;
+    model->free_edge = 0;
+    model->touched_nodes = 0;
+    model->touched_edges = 0;
+    cr_node *nodes = cr_nodes_mut(model);
+    for (uint32_t i = 0; i < max_nodes; i++) {
+        clear_node(&nodes[i]);
+        nodes[i].generation = 1; /* so that a reference of all zeros names nothing */
+        nodes[i].next_free = i + 1 < max_nodes ? i + 1 : CR_NONE;
+    }
+    cr_edge *edges = cr_edges_mut(model);
+    for (uint32_t i = 0; i < max_edges; i++) {
+        clear_edge(&edges[i]);
+        edges[i].chain = i + 1 < max_edges ? i + 1 : CR_NONE;
+    }
+    uint32_t *buckets = cr_buckets_mut(model);
+    for (uint32_t i = 0; i < cr_bucket_count(max_edges); i++) {
+        buckets[i] = CR_NONE;
+    }
+    *out = model;
+    return CR_OK;
+}
+
+/* ---- references ------------------------------------------------------------------------------ */
+
+static const cr_node *node_at(const cr_model *model, cr_ref ref)
+{
+    if (ref.index >= model->max_nodes) {
+        return NULL;
+    }
+    const cr_node *node = &cr_nodes(model)[ref.index];
+    return node->kind != CR_NODE_FREE && node->generation == ref.generation ? node : NULL;
+}
+
+static cr_node *node_at_mut(cr_model *model, cr_ref ref)
+{
+    model->touched_nodes++;
+    return node_at(model, ref) != NULL ? &cr_nodes_mut(model)[ref.index] : NULL;
+}
+
+static cr_ref ref_of(const cr_model *model, uint32_t index)
+{
+    const cr_ref ref = {index, index < model->max_nodes ? cr_nodes(model)[index].generation : 0};
+    return ref;
+}
+
+/* Is this a node of this kind that is not destroyed? */
+static cr_status expect(const cr_model *model, cr_ref ref, cr_node_kind kind)
+{
+    const cr_node *node = node_at(model, ref);
+    if (node == NULL) {
+        return CR_ERR_STALE;
+    }
+    if (node->kind != kind) {
+        return CR_ERR_KIND;
+    }
+    return node->state == CR_STATE_DESTROYED ? CR_ERR_STATE : CR_OK;
+}
+
+static cr_ref take_node(cr_model *model, cr_node_kind kind, uint32_t type, uint32_t number, uint32_t flags,
+                        cr_ref parent)
+{
+    const uint32_t index = model->free_node;
+    cr_node *node = &cr_nodes_mut(model)[index];
+    model->touched_nodes++;
+    model->free_node = node->next_free;
+    model->n_nodes++;
+    clear_node(node);
+    node->kind = kind;
+    node->type = type;
+    node->number = number;
+    node->flags = flags;
+    node->parent = parent;
+    return ref_of(model, index);
+}
+
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+uint32_t cr_bucket_of(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to)
+{
+    uint32_t hash = from * 0x9e3779b1u ^ (to * 0x85ebca77u + kind * 0xc2b2ae3du);
+    hash ^= hash >> 15;
+    hash *= 0x2c1b3c6du;
+    hash ^= hash >> 12;
+    hash *= 0x297a2d39u;
+    hash ^= hash >> 15;
+    return hash & (cr_bucket_count(model->max_edges) - 1);
+}
+
+uint32_t cr_find_edge(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to, uint32_t *steps)
+{
+    const cr_edge *edges = cr_edges(model);
+    uint32_t index = cr_buckets(model)[cr_bucket_of(model, kind, from, to)];
+    *steps = 0;
+    while (index < model->max_edges && *steps < model->max_edges) {
+        const cr_edge *edge = &edges[index];
+        ++*steps;
+        if (edge->kind == kind && edge->end[CR_OUT] == from && edge->end[CR_IN] == to) {
+            return index;
+        }
+        index = edge->chain;
+    }
+    return CR_NONE;
+}
+
+/* A LINK is stored with its ends in rising order, whichever way round it is named. */
+static void order_ends(cr_edge_kind kind, uint32_t *from, uint32_t *to)
+{
+    if (kind == CR_EDGE_LINK && *from > *to) {
+        const uint32_t other = *from;
+        *from = *to;
+        *to = other;
+    }
+}
+
+static uint32_t find_edge_counting(cr_model *model, cr_edge_kind kind, uint32_t from, uint32_t to)
+{
+    uint32_t steps = 0;
+    order_ends(kind, &from, &to);
+    const uint32_t index = cr_find_edge(model, kind, from, to, &steps);
+    model->touched_edges += steps;
+    return index;
+}
+
+static void list_insert(cr_model *model, uint32_t index, cr_direction side)
+{
+    cr_edge *edges = cr_edges_mut(model);
+    cr_edge *edge = &edges[index];
+    const uint32_t node = edge->end[side];
+    uint32_t *head = &cr_nodes_mut(model)[node].head[edge->kind][cr_list_of(edge->kind, side)];
+    edge->prev[side] = CR_NONE;
+    edge->next[side] = *head;
+    if (*head != CR_NONE) {
+        edges[*head].prev[cr_side_of(&edges[*head], node, side)] = index;
+        model->touched_edges++;
+    }
+    *head = index;
+}
+
+static void list_remove(cr_model *model, uint32_t index, cr_direction side)
+{
+    cr_edge *edges = cr_edges_mut(model);
+    const cr_edge *edge = &edges[index];
+    const uint32_t node = edge->end[side];
+    const uint32_t next = edge->next[side];
+    const uint32_t prev = edge->prev[side];
+    if (prev == CR_NONE) {
+        cr_nodes_mut(model)[node].head[edge->kind][cr_list_of(edge->kind, side)] = next;
+    } else {
+        edges[prev].next[cr_side_of(&edges[prev], node, side)] = next;
+        model->touched_edges++;
+    }
+    if (next != CR_NONE) {
+        edges[next].prev[cr_side_of(&edges[next], node, side)] = prev;
+        model->touched_edges++;
+    }
+}
+
+static void insert_edge(cr_model *model, cr_edge_kind kind, uint32_t from, uint32_t to)
+{
+    order_ends(kind, &from, &to);
+    const uint32_t index = model->free_edge;
+    cr_edge *edge = &cr_edges_mut(model)[index];
+    uint32_t *bucket = &cr_buckets_mut(model)[cr_bucket_of(model, kind, from, to)];
+    model->free_edge = edge->chain;
+    model->n_edges++;
+    model->touched_edges++;
+    edge->kind = kind;
+    edge->count = 1;
+    edge->end[CR_OUT] = from;
+    edge->end[CR_IN] = to;
+    edge->chain = *bucket;
+    *bucket = index;
+    list_insert(model, index, CR_OUT);
+    list_insert(model, index, CR_IN);
+    if (kind == CR_EDGE_HOLD) {
+        cr_nodes_mut(model)[to].holders++;
+    }
+}
+
+static void remove_edge(cr_model *model, uint32_t index)
+{
+    cr_edge *edges = cr_edges_mut(model);
+    cr_edge *edge = &edges[index];
+    list_remove(model, index, CR_OUT);
+    list_remove(model, index, CR_IN);
+    uint32_t *link = &cr_buckets_mut(model)[cr_bucket_of(model, edge->kind, edge->end[CR_OUT], edge->end[CR_IN])];
+    for (uint32_t steps = 0; *link != index && *link < model->max_edges && steps < model->max_edges; steps++) {
+        link = &edges[*link].chain;
+        model->touched_edges++;
+    }
+    if (*link == index) {
+        *link = edge->chain;
+    }
+    if (edge->kind == CR_EDGE_HOLD) {
+        cr_nodes_mut(model)[edge->end[CR_IN]].holders--;
+    }
+    clear_edge(edge);
+    edge->chain = model->free_edge;
+    model->free_edge = index;
+    model->n_edges--;
+    model->touched_edges++;
+}
+
+static int counted(cr_edge_kind kind)
+{
+    return kind == CR_EDGE_HOLD || kind == CR_EDGE_SUBSCRIBE;
+}
+
+static int is_core_resource(const cr_model *model, const cr_node *node)
+{
+    const cr_node *space = node_at(model, node->parent);
+    return node->kind == CR_NODE_RESOURCE && space != NULL && (space->flags & CR_FLAG_CORE) != 0;
+}
+
+int cr_ends_fit(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to)
+{
+    const cr_node *a = &cr_nodes(model)[from];
+    const cr_node *b = &cr_nodes(model)[to];
+    switch (kind) {
+    case CR_EDGE_HOLD:
+        return a->kind == CR_NODE_PD && (b->kind == CR_NODE_SPACE || b->kind == CR_NODE_RESOURCE);
+    case CR_EDGE_REQUEST:
+    case CR_EDGE_MANAGE:
+        return a->kind == CR_NODE_PD && b->kind == CR_NODE_SPACE;
+    case CR_EDGE_MAP:
+        return a->kind == b->kind && (a->kind == CR_NODE_SPACE || a->kind == CR_NODE_RESOURCE);
+    case CR_EDGE_SUBSET:
+        return a->kind == CR_NODE_RESOURCE && b->kind == CR_NODE_SPACE;
+    case CR_EDGE_FAULT:
+    case CR_EDGE_LINK:
+    case CR_EDGE_OWN:
+        return a->kind == CR_NODE_PD && b->kind == CR_NODE_PD;
+    case CR_EDGE_SUBSCRIBE:
+        return a->kind == CR_NODE_PD && (b->kind == CR_NODE_PD || b->kind == CR_NODE_SPACE);
+    case CR_EDGE_BODY:
+        return a->kind == CR_NODE_PD && is_core_resource(model, b);
+    default:
+        return 0;
+    }
+}
+
+/* Kinds that only the making and destroying of their node may touch. */
+static int structural(cr_edge_kind kind)
+{
+    return kind == CR_EDGE_MANAGE || kind == CR_EDGE_SUBSET;
+}
+
+static int in_range(cr_edge_kind kind)
+{
+    return (uint32_t)kind < CR_EDGE_KIND_COUNT;
+}
+
+cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
+{
+    if (!in_range(kind) || structural(kind)) {
+        return CR_ERR_ARG;
+    }
+    const cr_node *a = node_at_mut(model, from);
+    const cr_node *b = node_at_mut(model, to);
+    if (a == NULL || b == NULL) {
+        return CR_ERR_STALE;
+    }
+    if (!cr_ends_fit(model, kind, from.index, to.index)) {
+        return CR_ERR_KIND;
+    }
+    if (a->state == CR_STATE_DESTROYED || b->state == CR_STATE_DESTROYED) {
+        return CR_ERR_STATE;
+    }
+    if (a == b && (kind == CR_EDGE_LINK || kind == CR_EDGE_FAULT || kind == CR_EDGE_OWN)) {
+        return CR_ERR_ARG;
+    }
+    const uint32_t found = find_edge_counting(model, kind, from.index, to.index);
+    if (found != CR_NONE) {
+        cr_edge *edge = &cr_edges_mut(model)[found];
+        if (!counted(kind)) {
+            return CR_ERR_EXISTS;
+        }
+        if (edge->count == CR_COUNT_MAX) {
+            return CR_ERR_FULL_EDGES;
+        }
+        edge->count++;
+        return CR_OK;
+    }
+    if (kind == CR_EDGE_FAULT && a->head[kind][CR_OUT] != CR_NONE) {
+        return CR_ERR_EXISTS;
+    }
+    if (kind == CR_EDGE_BODY && (a->head[kind][CR_OUT] != CR_NONE || b->head[kind][CR_IN] != CR_NONE)) {
+        return CR_ERR_EXISTS;
+    }
+    if (model->free_edge == CR_NONE) {
+        return CR_ERR_FULL_EDGES;
+    }
+    insert_edge(model, kind, from.index, to.index);
+    return CR_OK;
+}
+
+/* Finds an edge that the caller may take away. */
+static cr_status find_removable(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t *index)
+{
+    if (!in_range(kind) || structural(kind)) {
+        return CR_ERR_ARG;
+    }
+    if (node_at_mut(model, from) == NULL || node_at_mut(model, to) == NULL) {
+        return CR_ERR_STALE;
+    }
+    *index = find_edge_counting(model, kind, from.index, to.index);
+    return *index == CR_NONE ? CR_ERR_ABSENT : CR_OK;
+}
+
+cr_status cr_model_drop_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
+{
+    uint32_t index = CR_NONE;
+    const cr_status status = find_removable(model, kind, from, to, &index);
+    if (status != CR_OK) {
+        return status;
+    }
+    if (cr_edges(model)[index].count > 1) {
+        cr_edges_mut(model)[index].count--;
+    } else {
+        remove_edge(model, index);
+    }
+    return CR_OK;
+}
+
+cr_status cr_model_cut_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
+{
+    uint32_t index = CR_NONE;
+    const cr_status status = find_removable(model, kind, from, to, &index);
+    if (status == CR_OK) {
+        remove_edge(model, index);
+    }
+    return status;
+}
+
+uint32_t cr_model_count(const cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
+{
+    if (!in_range(kind) || node_at(model, from) == NULL || node_at(model, to) == NULL) {
+        return 0;
+    }
+    uint32_t a = from.index;
+    uint32_t b = to.index;
+    uint32_t steps = 0;
+    order_ends(kind, &a, &b);
+    const uint32_t index = cr_find_edge(model, kind, a, b, &steps);
+    return index == CR_NONE ? 0 : cr_edges(model)[index].count;
+}
+
+uint32_t cr_model_first(const cr_model *model, cr_ref node, cr_edge_kind kind, cr_direction direction)
+{
+    const cr_node *slot = node_at(model, node);
+    if (slot == NULL || !in_range(kind) || (uint32_t)direction > CR_IN) {
+        return CR_NONE;
+    }
+    return slot->head[kind][cr_list_of(kind, direction)];
+}
+
+uint32_t cr_model_next(const cr_model *model, uint32_t edge, cr_ref node, cr_direction direction)
+{
+    if (edge >= model->max_edges || node_at(model, node) == NULL || (uint32_t)direction > CR_IN) {
+        return CR_NONE;
+    }
+    const cr_edge *slot = &cr_edges(model)[edge];
+    const cr_direction side = cr_side_of(slot, node.index, direction);
+    return slot->kind < CR_EDGE_KIND_COUNT && slot->end[side] == node.index ? slot->next[side] : CR_NONE;
+}
+
+cr_status cr_model_edge(const cr_model *model, uint32_t edge, cr_edge_info *out)
+{
+    if (edge >= model->max_edges || cr_edges(model)[edge].kind >= CR_EDGE_KIND_COUNT) {
+        return CR_ERR_ABSENT;
+    }
+    const cr_edge *slot = &cr_edges(model)[edge];
+    out->kind = (cr_edge_kind)slot->kind;
+    out->count = slot->count;
+    out->from = ref_of(model, slot->end[CR_OUT]);
+    out->to = ref_of(model, slot->end[CR_IN]);
+    return CR_OK;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+cr_status cr_model_add_pd(cr_model *model, uint32_t number, uint32_t flags, cr_ref *out)
+{
+    const cr_ref nobody = {CR_NONE, 0};
+    if ((flags & ~(uint32_t)(CR_FLAG_ROOT | CR_FLAG_PINNED)) != 0) {
+        return CR_ERR_ARG;
+    }
+    if ((flags & CR_FLAG_ROOT) != 0 && model->root != CR_NONE) {
+        return CR_ERR_EXISTS;
+    }
+    if (model->free_node == CR_NONE) {
+        return CR_ERR_FULL_NODES;
+    }
+    *out = take_node(model, CR_NODE_PD, 0, number, flags, nobody);
+    if ((flags & CR_FLAG_ROOT) != 0) {
+        model->root = out->index;
+    }
+    return CR_OK;
+}
+
+cr_status cr_model_add_space(cr_model *model, uint32_t type, uint32_t number, uint32_t flags, cr_ref manager,
+                             cr_ref *out)
+{
+    const cr_status status = expect(model, manager, CR_NODE_PD);
+    if (status != CR_OK) {
+        return status;
+    }
+    if ((flags & ~(uint32_t)CR_FLAG_CORE) != 0) {
+        return CR_ERR_ARG;
+    }
+    if ((flags & CR_FLAG_CORE) != 0 && manager.index != model->root) {
+        return CR_ERR_ARG; /* core types are what the root task itself serves */
+    }
+    if (model->free_node == CR_NONE) {
+        return CR_ERR_FULL_NODES;
+    }
+    if (model->free_edge == CR_NONE) {
+        return CR_ERR_FULL_EDGES;
+    }
+    *out = take_node(model, CR_NODE_SPACE, type, number, flags, manager);
+    insert_edge(model, CR_EDGE_MANAGE, manager.index, out->index);
+    return CR_OK;
+}
+
+cr_status cr_model_add_resource(cr_model *model, cr_ref space, uint32_t number, cr_ref *out)
+{
+    const cr_status status = expect(model, space, CR_NODE_SPACE);
+    if (status != CR_OK) {
+        return status;
+    }
+    if (model->free_node == CR_NONE) {
+        return CR_ERR_FULL_NODES;
+    }
+    if (model->free_edge == CR_NONE) {
+        return CR_ERR_FULL_EDGES;
+    }
+    *out = take_node(model, CR_NODE_RESOURCE, cr_nodes(model)[space.index].type, number, 0, space);
+    insert_edge(model, CR_EDGE_SUBSET, out->index, space.index);
+    return CR_OK;
+}
+
+cr_status cr_model_set_pinned(cr_model *model, cr_ref pd, int pinned)
+{
+    const cr_status status = expect(model, pd, CR_NODE_PD);
+    if (status != CR_OK) {
+        return status;
+    }
+    cr_node *node = node_at_mut(model, pd);
+    node->flags &= ~(uint32_t)CR_FLAG_PINNED;
+    if (pinned) {
+        node->flags |= CR_FLAG_PINNED;
+    }
+    return CR_OK;
+}
+
+cr_status cr_model_get(const cr_model *model, cr_ref node, cr_node_info *out)
+{
+    const cr_ref nobody = {CR_NONE, 0};
+    const cr_node *slot = node_at(model, node);
+    if (slot == NULL) {
+        return CR_ERR_STALE;
+    }
+    out->kind = (cr_node_kind)slot->kind;
+    out->state = (cr_node_state)slot->state;
+    out->flags = slot->flags;
+    out->type = slot->type;
+    out->number = slot->number;
+    out->holders = slot->holders;
+    out->space = nobody;
+    out->manager = nobody;
+    if (slot->kind == CR_NODE_SPACE) {
+        out->manager = slot->parent;
+    }
+    if (slot->kind == CR_NODE_RESOURCE) {
+        const cr_node *space = node_at(model, slot->parent);
+        out->space = slot->parent;
+        out->manager = space != NULL ? space->parent : nobody;
+    }
+    return CR_OK;
+}
+
+cr_status cr_model_at(const cr_model *model, uint32_t index, cr_ref *out)
+{
+    if (index >= model->max_nodes || cr_nodes(model)[index].kind == CR_NODE_FREE) {
+        return CR_ERR_ABSENT;
+    }
+    *out = ref_of(model, index);
+    return CR_OK;
+}
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+static cr_status change_state(cr_model *model, cr_ref ref, cr_node_state from, cr_node_state to)
+{
+    cr_node *node = node_at_mut(model, ref);
+    if (node == NULL) {
+        return CR_ERR_STALE;
+    }
+    if ((node->flags & CR_FLAG_ROOT) != 0) {
+        return CR_ERR_ROOT;
+    }
+    if (node->state != from) {
+        return CR_ERR_STATE;
+    }
+    node->state = to;
+    return CR_OK;
+}
+
+cr_status cr_model_doom(cr_model *model, cr_ref node)
+{
+    return change_state(model, node, CR_STATE_ACTIVE, CR_STATE_DOOMED);
+}
+
+cr_status cr_model_spare(cr_model *model, cr_ref node)
+{
+    return change_state(model, node, CR_STATE_DOOMED, CR_STATE_ACTIVE);
+}
+
+cr_status cr_model_destroy(cr_model *model, cr_ref ref)
+{
+    cr_node *node = node_at_mut(model, ref);
+    if (node == NULL) {
+        return CR_ERR_STALE;
+    }
+    if ((node->flags & CR_FLAG_ROOT) != 0) {
+        return CR_ERR_ROOT;
+    }
+    if (node->state != CR_STATE_DOOMED && !(node->kind == CR_NODE_RESOURCE && node->state == CR_STATE_ACTIVE)) {
+        return CR_ERR_STATE;
+    }
+    if (node->head[CR_EDGE_SUBSET][CR_IN] != CR_NONE || node->head[CR_EDGE_MANAGE][CR_OUT] != CR_NONE) {
+        return CR_ERR_BUSY;
+    }
+    for (uint32_t kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
+        for (uint32_t direction = 0; direction < 2; direction++) {
+            const uint32_t *head = &node->head[kind][direction];
+            for (uint32_t steps = 0; *head < model->max_edges && steps < model->max_edges; steps++) {
+                remove_edge(model, *head);
+            }
+        }
+    }
+    node->state = CR_STATE_DESTROYED;
+    return CR_OK;
+}
+
+cr_status cr_model_release(cr_model *model, cr_ref ref)
+{
+    cr_node *node = node_at_mut(model, ref);
+    if (node == NULL) {
+        return CR_ERR_STALE;
+    }
+    if (node->state != CR_STATE_DESTROYED) {
+        return CR_ERR_STATE;
+    }
+    clear_node(node);
+    model->n_nodes--;
+    if (node->generation >= CR_GENERATION_MAX) {
+        model->n_retired++; /* one more turn would make old references name a new object */
+        return CR_OK;
+    }
+    node->generation++;
+    node->next_free = model->free_node;
+    model->free_node = ref.index;
+    return CR_OK;
+}
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+cr_model_stats cr_model_get_stats(const cr_model *model)
+{
+    const cr_model_stats stats = {
+        .max_nodes = model->max_nodes,
+        .max_edges = model->max_edges,
+        .nodes = model->n_nodes,
+        .edges = model->n_edges,
+        .touched_nodes = model->touched_nodes,
+        .touched_edges = model->touched_edges,
+    };
+    return stats;
+}
+
+void cr_model_touch(cr_model *model, uint32_t nodes, uint32_t edges)
+{
+    model->touched_nodes += nodes;
+    model->touched_edges += edges;
+}
+
+void cr_model_reset_touched(cr_model *model)
+{
+    model->touched_nodes = 0;
+    model->touched_edges = 0;
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What becomes of the rest (docs/semantics.md, "What happens to the rest"): what survivors lose, and which
+ * notices are owed. Each entry is found from exactly one doomed end, hence once. */
+#include "planner.h"
+
+static const cr_ref NOBODY = {CR_NONE, 0};
+
+static void push_pair(cr_planner *planner, cr_pair *pairs, uint32_t *count, cr_ref pd, cr_ref node)
+{
+    if (cr_room(planner, *count)) {
+        pairs[*count].pd = pd;
+        pairs[*count].node = node;
+        ++*count;
+    }
+}
+
+static void push_notice(cr_planner *planner, cr_notice_kind kind, cr_ref to, cr_ref node, cr_ref from)
+{
+    uint32_t *count = &planner->plan->n_notices;
+    if (cr_room(planner, *count)) {
+        const cr_notice notice = {.kind = kind, .to = to, .node = node, .from = from};
+        planner->notices[*count] = notice;
+        ++*count;
+    }
+}
+
+/* A survivor has lost something in `space`. The manager and whoever was told already are ticked off. */
+static void tell_loss(cr_planner *planner, cr_ref pd, cr_ref space)
+{
+    if (cr_first_time(planner, pd)) {
+        push_notice(planner, CR_NOTICE_LOST, pd, space, NOBODY);
+    }
+}
+
+static void losses_in_space(cr_planner *planner, cr_ref space)
+{
+    cr_plan *plan = planner->plan;
+    const cr_ref manager = cr_look(planner, space).manager;
+    int is_root = 0;
+    planner->mark++;
+    if (cr_survives(planner, manager, &is_root) && !is_root) {
+        push_notice(planner, CR_NOTICE_DESTROY, manager, space, NOBODY);
+    }
+    (void)cr_first_time(planner, manager); /* told by destroy, so by no lost */
+
+    cr_walk holders = cr_walk_start(planner, space, CR_EDGE_HOLD, CR_IN);
+    while (cr_walk_next(planner, &holders)) {
+        if (cr_survives(planner, holders.other, &is_root) && !is_root) {
+            push_pair(planner, planner->revoked_spaces, &plan->n_revoked_spaces, holders.other, space);
+            tell_loss(planner, holders.other, space);
+        }
+    }
+    cr_walk requests = cr_walk_start(planner, space, CR_EDGE_REQUEST, CR_IN);
+    while (cr_walk_next(planner, &requests)) {
+        if (cr_survives(planner, requests.other, &is_root)) {
+            push_pair(planner, planner->removed_requests, &plan->n_removed_requests, requests.other, space);
+            if (!is_root) {
+                tell_loss(planner, requests.other, space);
+            }
+        }
+    }
+    cr_walk members = cr_walk_start(planner, space, CR_EDGE_SUBSET, CR_IN);
+    while (cr_walk_next(planner, &members)) {
+        cr_walk users = cr_walk_start(planner, members.other, CR_EDGE_HOLD, CR_IN);
+        while (cr_walk_next(planner, &users)) {
+            if (cr_survives(planner, users.other, &is_root) && !is_root) {
+                push_pair(planner, planner->revoked, &plan->n_revoked, users.other, members.other);
+                tell_loss(planner, users.other, space);
+            }
+        }
+    }
+}
+
+/* Something of a doomed PD ends in a space that stays: its manager hears of it. */
+static void tell_manager(cr_planner *planner, cr_notice_kind kind, cr_ref space, cr_ref node, cr_ref dead)
+{
+    const cr_ref manager = cr_look(planner, space).manager;
+    int is_root = 0;
+    if (cr_survives(planner, manager, &is_root) && !is_root) {
+        push_notice(planner, kind, manager, node, dead);
+    }
+}
+
+static void holds_of_dead(cr_planner *planner, cr_ref pd)
+{
+    cr_walk holds = cr_walk_start(planner, pd, CR_EDGE_HOLD, CR_OUT);
+    while (cr_walk_next(planner, &holds)) {
+        const cr_node_info info = cr_look(planner, holds.other);
+        if (info.kind != CR_NODE_RESOURCE || cr_found_of(planner, info.space) != NULL) {
+            continue;
+        }
+        if ((cr_look(planner, info.space).flags & CR_FLAG_CORE) == 0) {
+            tell_manager(planner, CR_NOTICE_FREE, info.space, holds.other, pd);
+            continue;
+        }
+        cr_scratch *scratch = cr_scratch_of(planner, holds.other);
+        if (scratch->lost_holds == 0 && cr_room(planner, planner->n_core)) {
+            planner->core[planner->n_core] = holds.other;
+            planner->n_core++;
+        }
+        scratch->lost_holds++;
+    }
+}
+
+static void requests_of_dead(cr_planner *planner, cr_ref pd)
+{
+    cr_walk requests = cr_walk_start(planner, pd, CR_EDGE_REQUEST, CR_OUT);
+    while (cr_walk_next(planner, &requests)) {
+        if (cr_found_of(planner, requests.other) == NULL &&
+            (cr_look(planner, requests.other).flags & CR_FLAG_CORE) == 0) {
+            tell_manager(planner, CR_NOTICE_DISCONNECT, requests.other, requests.other, pd);
+        }
+    }
+}
+
+static void body_of_dead(cr_planner *planner, cr_ref pd)
+{
+    int is_root = 0;
+    cr_walk bodies = cr_walk_start(planner, pd, CR_EDGE_BODY, CR_OUT);
+    while (cr_walk_next(planner, &bodies)) {
+        cr_scratch_of(planner, bodies.other)->is_body = 1;
+        cr_walk holders = cr_walk_start(planner, bodies.other, CR_EDGE_HOLD, CR_IN);
+        while (cr_walk_next(planner, &holders)) {
+            if (cr_survives(planner, holders.other, &is_root) && !is_root) {
+                push_pair(planner, planner->revoked_bodies, &planner->plan->n_revoked_bodies, holders.other,
+                          bodies.other);
+            }
+        }
+    }
+}
+
+/* Does nobody but the root task hold this resource any more? Memory may be shared by everybody, so its list of
+ * holders must not be walked: the counts tell how many are left, and only when it is one is that one looked
+ * for, past doomed holders alone. */
+static int nobody_left(cr_planner *planner, cr_ref resource)
+{
+    const uint32_t lost = cr_scratch_of(planner, resource)->lost_holds;
+    const uint32_t holders = cr_look(planner, resource).holders;
+    if (holders != lost + 1) {
+        return holders == lost;
+    }
+    int is_root = 0;
+    cr_walk walk = cr_walk_start(planner, resource, CR_EDGE_HOLD, CR_IN);
+    while (cr_walk_next(planner, &walk)) {
+        if (cr_found_of(planner, walk.other) == NULL) {
+            (void)cr_survives(planner, walk.other, &is_root);
+            return is_root;
+        }
+    }
+    cr_fail(planner, CR_ERR_CORRUPT); /* the count promised one more */
+    return 0;
+}
+
+static void tell_subscribers(cr_planner *planner, cr_ref node)
+{
+    int is_root = 0;
+    cr_walk subscribers = cr_walk_start(planner, node, CR_EDGE_SUBSCRIBE, CR_IN);
+    while (cr_walk_next(planner, &subscribers)) {
+        const cr_doomed *found = cr_found_of(planner, subscribers.other);
+        const int listens = found != NULL ? found->pd_depth > 0
+                                          : cr_survives(planner, subscribers.other, &is_root) && !is_root;
+        if (listens) {
+            push_pair(planner, planner->pre_destroy, &planner->plan->n_pre_destroy, subscribers.other, node);
+        }
+    }
+}
+
+void cr_find_consequences(cr_planner *planner)
+{
+    for (uint32_t i = 0; i < planner->n_found && planner->status == CR_OK; i++) {
+        const cr_ref node = planner->found[i].node;
+        tell_subscribers(planner, node);
+        if (i < planner->n_pds) {
+            holds_of_dead(planner, node);
+            requests_of_dead(planner, node);
+            body_of_dead(planner, node);
+        } else {
+            losses_in_space(planner, node);
+        }
+    }
+    for (uint32_t i = 0; i < planner->n_core && planner->status == CR_OK; i++) {
+        const cr_ref resource = planner->core[i];
+        if (!cr_scratch_of(planner, resource)->is_body && nobody_left(planner, resource) &&
+            cr_room(planner, planner->plan->n_core_freed)) {
+            planner->core_freed[planner->plan->n_core_freed] = resource;
+            planner->plan->n_core_freed++;
+        }
+    }
+}

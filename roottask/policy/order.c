@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * In which order the doomed go (docs/semantics.md, "Order: notify, then destroy"). Edges "u before v" among
+ * the doomed are collected from v's side, opposed ones are settled by precedence, Tarjan's algorithm (with its
+ * own stack) finds what still forms a cycle, and a node's group is the longest path to its component. */
+#include "planner.h"
+
+/* Reasons for "u before v". A smaller bit takes precedence. */
+enum { EXPLICIT = 1, OWNERSHIP = 2, IMPLICIT = 4 };
+
+/* ---- collecting ------------------------------------------------------------------------------ */
+
+/* `u` before the doomed node at place `v`, if `u` is doomed too. Edges of one `v` are collected under one
+ * planner->mark, so that several reasons become one edge. */
+static void before(cr_planner *planner, cr_ref u, uint32_t v, uint32_t rank)
+{
+    const cr_doomed *found = cr_found_of(planner, u);
+    cr_scratch *scratch = cr_scratch_of(planner, u);
+    if (found == NULL || scratch->local == v) {
+        return;
+    }
+    if (!cr_first_time(planner, u)) {
+        planner->before[scratch->slot].ranks |= rank;
+        return;
+    }
+    if (planner->n_before == planner->max_before) {
+        cr_fail(planner, CR_ERR_FULL_PLAN);
+        return;
+    }
+    const cr_before edge = {.u = scratch->local, .v = v, .ranks = rank};
+    scratch->slot = planner->n_before;
+    planner->before[planner->n_before] = edge;
+    planner->n_before++;
+}
+
+static void collect_for_pd(cr_planner *planner, uint32_t v)
+{
+    const cr_ref pd = planner->found[v].node;
+    cr_walk walk = cr_walk_start(planner, pd, CR_EDGE_SUBSCRIBE, CR_OUT);
+    while (cr_walk_next(planner, &walk)) {
+        before(planner, walk.other, v, EXPLICIT);
+    }
+    walk = cr_walk_start(planner, pd, CR_EDGE_MANAGE, CR_OUT);
+    while (cr_walk_next(planner, &walk)) {
+        before(planner, walk.other, v, OWNERSHIP);
+    }
+    walk = cr_walk_start(planner, pd, CR_EDGE_OWN, CR_OUT);
+    while (cr_walk_next(planner, &walk)) {
+        before(planner, walk.other, v, OWNERSHIP);
+    }
+    walk = cr_walk_start(planner, pd, CR_EDGE_REQUEST, CR_OUT);
+    while (cr_walk_next(planner, &walk)) {
+        before(planner, cr_look(planner, walk.other).manager, v, IMPLICIT);
+    }
+    walk = cr_walk_start(planner, pd, CR_EDGE_HOLD, CR_OUT);
+    while (cr_walk_next(planner, &walk)) {
+        const cr_node_info info = cr_look(planner, walk.other);
+        if (info.kind == CR_NODE_RESOURCE) { /* a space itself is held, not held from */
+            before(planner, info.manager, v, IMPLICIT);
+        }
+    }
+}
+
+static void collect_for_space(cr_planner *planner, uint32_t v)
+{
+    const cr_ref space = planner->found[v].node;
+    cr_walk walk = cr_walk_start(planner, space, CR_EDGE_MAP, CR_OUT);
+    while (cr_walk_next(planner, &walk)) {
+        before(planner, walk.other, v, IMPLICIT);
+    }
+    cr_walk members = cr_walk_start(planner, space, CR_EDGE_SUBSET, CR_IN);
+    while (cr_walk_next(planner, &members)) {
+        walk = cr_walk_start(planner, members.other, CR_EDGE_MAP, CR_OUT);
+        while (cr_walk_next(planner, &walk)) {
+            before(planner, cr_look(planner, walk.other).space, v, IMPLICIT);
+        }
+    }
+}
+
+static void collect(cr_planner *planner)
+{
+    for (uint32_t v = 0; v < planner->n_found && planner->status == CR_OK; v++) {
+        planner->order[v].pred_start = planner->n_before;
+        planner->mark++;
+        if (v < planner->n_pds) {
+            collect_for_pd(planner, v);
+        } else {
+            collect_for_space(planner, v);
+        }
+    }
+    planner->order[planner->n_found].pred_start = planner->n_before;
+}
+
+/* Sorts the edges by `u` as well, counting. */
+static void index_successors(cr_planner *planner)
+{
+    cr_order_node *order = planner->order;
+    for (uint32_t i = 0; i <= planner->n_found; i++) {
+        order[i].succ_start = 0;
+    }
+    for (uint32_t e = 0; e < planner->n_before; e++) {
+        order[planner->before[e].u + 1].succ_start++;
+    }
+    for (uint32_t i = 0; i < planner->n_found; i++) {
+        order[i + 1].succ_start += order[i].succ_start;
+        order[i].cursor = order[i].succ_start;
+    }
+    for (uint32_t e = 0; e < planner->n_before; e++) {
+        cr_order_node *u = &order[planner->before[e].u];
+        planner->succ[u->cursor] = e;
+        u->cursor++;
+    }
+}
+
+/* ---- precedence ------------------------------------------------------------------------------ */
+
+/* Of two opposed edges the one of higher precedence stays; of equals both, which makes a cycle. Explicit ones
+ * that oppose each other say nothing about order. */
+static void settle(cr_before *a, cr_before *b)
+{
+    if ((a->ranks & b->ranks & EXPLICIT) != 0) {
+        a->ranks &= ~(uint32_t)EXPLICIT;
+        b->ranks &= ~(uint32_t)EXPLICIT;
+    }
+    const uint32_t best_a = a->ranks & (0u - a->ranks);
+    const uint32_t best_b = b->ranks & (0u - b->ranks);
+    if (best_a == 0 || best_b == 0) {
+        return;
+    }
+    if (best_a < best_b) {
+        b->ranks = 0;
+    } else if (best_b < best_a) {
+        a->ranks = 0;
+    }
+}
+
+static void settle_opposed(cr_planner *planner)
+{
+    const cr_order_node *order = planner->order;
+    for (uint32_t x = 0; x < planner->n_found; x++) {
+        planner->mark++;
+        for (uint32_t e = order[x].pred_start; e < order[x + 1].pred_start; e++) {
+            const cr_ref w = planner->found[planner->before[e].u].node;
+            (void)cr_first_time(planner, w);
+            cr_scratch_of(planner, w)->slot = e;
+        }
+        for (uint32_t i = order[x].succ_start; i < order[x + 1].succ_start; i++) {
+            cr_before *out = &planner->before[planner->succ[i]];
+            const cr_scratch *w = cr_scratch_of(planner, planner->found[out->v].node);
+            if (x < out->v && w->mark == planner->mark) { /* each pair once */
+                settle(out, &planner->before[w->slot]);
+            }
+        }
+    }
+}
+
+/* ---- components and groups ------------------------------------------------------------------- */
+
+static void discover(cr_planner *planner, uint32_t node, uint32_t caller, uint32_t *discovered)
+{
+    cr_order_node *n = &planner->order[node];
+    n->number = *discovered;
+    n->low = *discovered;
+    n->caller = caller;
+    n->cursor = n->succ_start;
+    ++*discovered;
+    planner->queue[planner->n_stack] = node;
+    planner->n_stack++;
+}
+
+static void lower(uint32_t *value, uint32_t other)
+{
+    if (other < *value) {
+        *value = other;
+    }
+}
+
+/* Takes the finished component of `node` off the stack. */
+static void close_component(cr_planner *planner, uint32_t node, uint32_t component, uint32_t *n_sequence)
+{
+    uint32_t member = CR_NONE;
+    while (member != node && planner->n_stack > 0) {
+        planner->n_stack--;
+        member = planner->queue[planner->n_stack];
+        planner->order[member].component = component;
+        planner->sequence[*n_sequence] = member;
+        ++*n_sequence;
+    }
+}
+
+/* Tarjan: gives every node its component and writes the nodes to `sequence`, components together, each
+ * component after all those that it goes before. */
+static void find_components(cr_planner *planner)
+{
+    cr_order_node *order = planner->order;
+    uint32_t discovered = 0;
+    uint32_t components = 0;
+    uint32_t n_sequence = 0;
+    planner->n_stack = 0;
+    for (uint32_t i = 0; i < planner->n_found; i++) {
+        order[i].number = CR_NONE;
+        order[i].component = CR_NONE;
+    }
+    for (uint32_t start = 0; start < planner->n_found; start++) {
+        uint32_t at = start;
+        if (order[start].number != CR_NONE) {
+            continue;
+        }
+        discover(planner, start, CR_NONE, &discovered);
+        while (at != CR_NONE) { /* each turn moves a cursor on or leaves a node for good */
+            cr_order_node *n = &order[at];
+            if (n->cursor < order[at + 1].succ_start) {
+                const cr_before *edge = &planner->before[planner->succ[n->cursor]];
+                n->cursor++;
+                if (edge->ranks == 0) {
+                    continue;
+                }
+                if (order[edge->v].number == CR_NONE) {
+                    discover(planner, edge->v, at, &discovered);
+                    at = edge->v;
+                } else if (order[edge->v].component == CR_NONE) {
+                    lower(&n->low, order[edge->v].number);
+                }
+                continue;
+            }
+            if (n->low == n->number) {
+                close_component(planner, at, components, &n_sequence);
+                components++;
+            }
+            if (n->caller != CR_NONE) {
+                lower(&order[n->caller].low, n->low);
+            }
+            at = n->caller;
+        }
+    }
+}
+
+/* From the last component of `sequence`, before which nothing goes, each one pushes its successors back. */
+static void find_levels(cr_planner *planner)
+{
+    cr_order_node *order = planner->order;
+    uint32_t groups = 1;
+    for (uint32_t i = 0; i < planner->n_found; i++) {
+        order[i].level = 0;
+    }
+    for (uint32_t i = planner->n_found; i-- > 0;) {
+        const uint32_t u = planner->sequence[i];
+        const uint32_t level = order[order[u].component].level;
+        for (uint32_t k = order[u].succ_start; k < order[u + 1].succ_start; k++) {
+            const cr_before *edge = &planner->before[planner->succ[k]];
+            cr_order_node *after = &order[order[edge->v].component];
+            if (edge->ranks != 0 && order[edge->v].component != order[u].component && after->level <= level) {
+                after->level = level + 1;
+            }
+        }
+        if (level >= groups) {
+            groups = level + 1;
+        }
+    }
+    planner->plan->groups = groups;
+}
+
+/* Writes the doomed nodes out by group, counting; within a group in the order in which they were found. */
+static void sort_by_group(cr_planner *planner)
+{
+    cr_order_node *order = planner->order;
+    for (uint32_t i = 0; i <= planner->n_found; i++) {
+        order[i].cursor = 0;
+    }
+    for (uint32_t i = 0; i < planner->n_found; i++) {
+        planner->found[i].group = order[order[i].component].level;
+        order[planner->found[i].group + 1].cursor++;
+    }
+    for (uint32_t i = 0; i < planner->n_found; i++) {
+        order[i + 1].cursor += order[i].cursor;
+    }
+    for (uint32_t i = 0; i < planner->n_found; i++) {
+        cr_order_node *group = &order[planner->found[i].group];
+        planner->doomed[group->cursor] = planner->found[i];
+        group->cursor++;
+    }
+}
+
+void cr_find_order(cr_planner *planner)
+{
+    collect(planner);
+    if (planner->status != CR_OK) {
+        return;
+    }
+    index_successors(planner);
+    settle_opposed(planner);
+    find_components(planner);
+    find_levels(planner);
+    sort_by_group(planner);
+}

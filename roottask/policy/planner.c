@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The planner's memory, and a plan from beginning to end. What a plan is made of is in the three parts:
+ * traversal.c, consequences.c, order.c. */
+#include "planner.h"
+
+enum { LIMIT = 0x3fffffff }; /* twice as many order edges must still be counted in 32 bits */
+
+/* Hands out the pieces of one block of memory, each aligned to 8 bytes. With no memory it only measures. */
+typedef struct carver {
+    unsigned char *memory;
+    uint64_t used;
+} carver;
+
+static void *carve(carver *c, uint32_t count, size_t size)
+{
+    void *piece = c->memory != NULL ? c->memory + c->used : NULL;
+    c->used += ((uint64_t)count * size + 7) / 8 * 8;
+    return piece;
+}
+
+/* The one place that knows which arrays there are and how long each is. */
+static void lay_out(cr_planner *planner, carver *c)
+{
+    const uint32_t items = planner->max_items;
+    planner->max_before = 2 * items;
+    planner->scratch = carve(c, planner->max_nodes, sizeof(cr_scratch));
+    planner->found = carve(c, items, sizeof(cr_doomed));
+    planner->doomed = carve(c, items, sizeof(cr_doomed));
+    planner->removed_requests = carve(c, items, sizeof(cr_pair));
+    planner->revoked = carve(c, items, sizeof(cr_pair));
+    planner->revoked_spaces = carve(c, items, sizeof(cr_pair));
+    planner->pre_destroy = carve(c, items, sizeof(cr_pair));
+    planner->revoked_bodies = carve(c, items, sizeof(cr_pair));
+    planner->notices = carve(c, items, sizeof(cr_notice));
+    planner->core_freed = carve(c, items, sizeof(cr_ref));
+    planner->core = carve(c, items, sizeof(cr_ref));
+    planner->queue = carve(c, items, sizeof(uint32_t));
+    planner->sequence = carve(c, items, sizeof(uint32_t));
+    planner->order = carve(c, items + 1, sizeof(cr_order_node));
+    planner->before = carve(c, planner->max_before, sizeof(cr_before));
+    planner->succ = carve(c, planner->max_before, sizeof(uint32_t));
+}
+
+size_t cr_planner_bytes(uint32_t max_nodes, uint32_t max_items)
+{
+    if (max_nodes == 0 || max_nodes > LIMIT || max_items == 0 || max_items > LIMIT) {
+        return 0;
+    }
+    cr_planner measured = {.max_nodes = max_nodes, .max_items = max_items};
+    carver c = {.memory = NULL, .used = 0};
+    (void)carve(&c, 1, sizeof(cr_planner));
+    lay_out(&measured, &c);
+    return c.used <= SIZE_MAX ? (size_t)c.used : 0;
+}
+
+cr_status cr_planner_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t max_items, cr_planner **out)
+{
+    const size_t needed = cr_planner_bytes(max_nodes, max_items);
+    if (memory == NULL || out == NULL || needed == 0) {
+        return CR_ERR_ARG;
+    }
+    if (bytes < needed || (uintptr_t)memory % 8 != 0) {
+        return CR_ERR_MEMORY;
+    }
+    carver c = {.memory = memory, .used = 0};
+    cr_planner *planner = carve(&c, 1, sizeof(cr_planner));
+    planner->epoch = 0;
+    planner->mark = 0;
+    planner->max_nodes = max_nodes;
+    planner->max_items = max_items;
+    planner->status = CR_OK;
+    planner->model = NULL;
+    planner->n_found = 0;
+    planner->n_pds = 0;
+    planner->n_core = 0;
+    planner->n_before = 0;
+    planner->n_stack = 0;
+    planner->plan = NULL;
+    lay_out(planner, &c);
+    for (uint32_t i = 0; i < max_nodes; i++) {
+        const cr_scratch empty = {.epoch = 0, .mark = 0, .local = CR_NONE};
+        planner->scratch[i] = empty;
+    }
+    *out = planner;
+    return CR_OK;
+}
+
+static cr_status check_trigger(const cr_model *model, cr_ref trigger)
+{
+    cr_node_info info;
+    const cr_status status = cr_model_get(model, trigger, &info);
+    if (status != CR_OK) {
+        return status;
+    }
+    if (info.kind != CR_NODE_PD) {
+        return CR_ERR_KIND;
+    }
+    if ((info.flags & CR_FLAG_ROOT) != 0) {
+        return CR_ERR_ROOT;
+    }
+    return info.state == CR_STATE_ACTIVE ? CR_OK : CR_ERR_STATE;
+}
+
+cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, uint32_t pd_depth,
+                        uint32_t rs_depth, cr_plan *out)
+{
+    if (cr_model_get_stats(model).max_nodes > planner->max_nodes) {
+        return CR_ERR_ARG;
+    }
+    const cr_status status = check_trigger(model, trigger);
+    if (status != CR_OK) {
+        return status;
+    }
+    cr_plan plan = {.trigger = trigger,
+                    .pd_depth = pd_depth,
+                    .rs_depth = rs_depth,
+                    .doomed = planner->doomed,
+                    .removed_requests = planner->removed_requests,
+                    .revoked = planner->revoked,
+                    .revoked_spaces = planner->revoked_spaces,
+                    .notices = planner->notices,
+                    .pre_destroy = planner->pre_destroy,
+                    .core_freed = planner->core_freed,
+                    .revoked_bodies = planner->revoked_bodies};
+    planner->epoch++; /* 64 bits: never comes round */
+    planner->status = CR_OK;
+    planner->model = model;
+    planner->plan = &plan;
+    planner->n_found = 0;
+    planner->n_pds = 0;
+    planner->n_core = 0;
+    planner->n_before = 0;
+
+    cr_find_doomed(planner, trigger, pd_depth, rs_depth);
+    if (planner->status == CR_OK) {
+        cr_find_consequences(planner);
+    }
+    if (planner->status == CR_OK) {
+        cr_find_order(planner);
+    }
+    planner->plan = NULL; /* it lay on this stack */
+    planner->model = NULL;
+    if (planner->status != CR_OK) {
+        planner->n_found = 0; /* half a plan dooms nobody */
+        return planner->status;
+    }
+    plan.n_doomed = planner->n_found;
+    *out = plan;
+    return CR_OK;
+}
+
+int cr_plan_dooms(const cr_planner *planner, const cr_plan *plan, cr_ref node)
+{
+    if (node.index >= planner->max_nodes || plan->doomed != planner->doomed) {
+        return 0;
+    }
+    const cr_scratch *scratch = &planner->scratch[node.index];
+    return scratch->epoch == planner->epoch && scratch->local < planner->n_found &&
+           planner->found[scratch->local].node.generation == node.generation;
+}
