@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The model state on the host: which PDs, spaces and resources live, and the edges between them.
 
-A `Model` holds live nodes only; what a cleanup destroyed is not in it. The dictionaries may be read by anyone;
+A `Model` holds live nodes only; what a cleanup destroyed is not in it. Anyone may read the dictionaries;
 changes go through the methods, which refuse what makes no sense. `check_legal` tells what is wrong with a
 state as a whole.
 """
@@ -11,11 +11,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from cellreap.errors import ModelError
 from cellreap.ids import CORE_TYPES, ROOT, NodeKind, parse_id
 
 __all__ = ["CORE_TYPES", "ROOT", "Model", "Node", "Violation"]
+
+PINNED: Final = "PINNED"
+"""First word of a PD's EXTRA column if it is pinned."""
+
+MANAGER: Final = "MANAGER="
+"""Begins a space's EXTRA column where the edges alone do not tell who manages it."""
+
+MAX_TEXT: Final = 256
+"""Characters in a name or extra text."""
 
 
 @dataclass(frozen=True)
@@ -143,12 +153,19 @@ class Model:
     def add_pd(self, pd: str, name: str = "", *, pinned: bool = False, extra: str = "") -> None:
         """Adds a PD."""
         self._fresh(pd, "PD")
+        _plain(name, "name", pd)
+        _plain(extra, "extra text", pd)
+        if extra.split(" ")[0] == PINNED:
+            raise ModelError(f"{pd}: the extra text cannot begin with {PINNED}, which stands for a pin")
         self.nodes[pd] = Node(pd, "PD", name=name, pinned=pinned, extra=extra)
 
     def add_space(self, space: str, manager: str, *, extra: str = "") -> None:
         """Adds a space with its manager. Does not add the manager's HOLD."""
         type_name = self._fresh(space, "RESOURCE_SPACE")
         self._need(manager, "PD")
+        _plain(extra, "extra text", space)
+        if extra.startswith(MANAGER):
+            raise ModelError(f"{space}: the extra text cannot begin with {MANAGER}, which names a manager")
         if type_name in CORE_TYPES and manager != ROOT:
             raise ModelError(f"{space} is of a core type: its manager is {ROOT}, not {manager}")
         self.nodes[space] = Node(space, "RESOURCE_SPACE", type=type_name, extra=extra)
@@ -158,6 +175,7 @@ class Model:
         """Adds a resource to a space. Does not add the manager's HOLD."""
         type_name = self._fresh(res, "RESOURCE")
         self._need(space, "RESOURCE_SPACE")
+        _plain(extra, "extra text", res)
         self.nodes[res] = Node(res, "RESOURCE", type=type_name, extra=extra)
         self.space_of[res] = space
 
@@ -391,6 +409,14 @@ class Model:
         return parts.type
 
 
+def _plain(text: str, what: str, id_: str) -> None:
+    # Names reach consoles, CSV rows and error lines: a line break in one would forge the next line.
+    if not text.isprintable():
+        raise ModelError(f"{id_}: the {what} has a character that cannot be printed")
+    if len(text) > MAX_TEXT:
+        raise ModelError(f"{id_}: the {what} is longer than {MAX_TEXT} characters")
+
+
 def _positive(count: int) -> None:
     if count < 1:
         raise ModelError(f"a count of {count} makes no edge")
@@ -420,7 +446,7 @@ def _remove(edges: set[tuple[str, str]], pair: tuple[str, str], name: str) -> No
 
 
 def _on_map_cycles(maps: set[tuple[str, str]]) -> list[str]:
-    """The nodes on a cycle, or between two: what is left when nodes without a way in or out are taken away."""
+    """The nodes on cycles, or between two: what is left when those without a way in or out are taken away."""
     out: dict[str, set[str]] = {}
     into: dict[str, set[str]] = {}
     for a, b in maps:
