@@ -76,7 +76,7 @@ def rows(raw: bytes, header: Any, table: str, row: str) -> list[Any]:
     size = ffi.sizeof(row)
     assert place.offset % ffi.alignof(row) == 0
     raw_rows = [raw[place.offset + i * size : place.offset + (i + 1) * size] for i in range(place.count)]
-    return [ffi.from_buffer(f"{row} *", one)[0] for one in raw_rows]
+    return [ffi.from_buffer(f"{row} *", one) for one in raw_rows]  # each pointer keeps its bytes alive
 
 
 def text(field: Any) -> str:
@@ -110,7 +110,8 @@ def test_every_key_of_a_configuration_arrives() -> None:
     assert (pds[0].fault_handler, pds[0].pd_depth, pds[0].rs_depth) == (NONE, DEFAULT, DEFAULT)
 
     spaces = rows(raw, header, "spaces", "cr_image_space")
-    assert [(text(s.name), text(s.type), s.pd) for s in spaces] == [("disk", "BLOCK", 1), ("tape", "TAPE_0", 1)]
+    found = [(text(space.name), text(space.type), space.pd) for space in spaces]
+    assert found == [("disk", "BLOCK", 1), ("tape", "TAPE_0", 1)]
     assert [(r.pd, r.space) for r in rows(raw, header, "requests", "cr_image_request")] == [(2, 1), (2, 0)]
     assert [(h.pd, h.target) for h in rows(raw, header, "holds", "cr_image_pd_hold")] == [(2, 1), (2, 0)]
     assert [(link.a, link.b) for link in rows(raw, header, "links", "cr_image_link")] == [(2, 0)]
@@ -135,8 +136,9 @@ def test_each_program_is_in_it_once_and_aligned() -> None:
 
 
 def test_every_way_to_crash_has_its_number() -> None:
-    how = {name: value for name, value in enums("image.h")["cr_crash_how"].items() if name != "CR_CRASH_COUNT"}
-    for name, value in how.items():
+    for name, value in enums("image.h")["cr_crash_how"].items():
+        if name == "CR_CRASH_COUNT":
+            continue
         written = name.removeprefix("CR_CRASH_").lower().replace("_", "-")
         by = 'by = "b"' if written == "terminate" else ""
         raw = blob(
