@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from cellreap.errors import ModelError
-from cellreap.ids import CORE_TYPES, ROOT, NodeKind, parse_id
+from cellreap.ids import CORE_TYPES, ROOT, NodeKind, parse_id, pd_id
 
 __all__ = ["CORE_TYPES", "ROOT", "Model", "Node", "Violation"]
 
@@ -108,16 +108,10 @@ class Model:
 
     def body_of(self, pd: str) -> str | None:
         """The core resource that stands for the capability to the PD's body: of type PD, with its number."""
-        number = parse_id(self._need(pd, "PD").id)
-        assert number is not None
+        parts = parse_id(self._need(pd, "PD").id)
+        assert parts is not None
         for res, space in self.space_of.items():
-            parts = parse_id(res)
-            if (
-                parts is not None
-                and parts.type == "PD"
-                and parts.number == number.number
-                and self.nodes[space].type in CORE_TYPES
-            ):
+            if self._body_number(res, space) == parts.number:
                 return res
         return None
 
@@ -176,6 +170,11 @@ class Model:
         type_name = self._fresh(res, "RESOURCE")
         self._need(space, "RESOURCE_SPACE")
         _plain(extra, "extra text", res)
+        # "At most one body" is what makes body_of a function.
+        if (body := self._body_number(res, space)) is not None:
+            for other, its_space in self.space_of.items():
+                if self._body_number(other, its_space) == body:
+                    raise ModelError(f"{res}: {other} stands for the body of {pd_id(body)} already")
         self.nodes[res] = Node(res, "RESOURCE", type=type_name, extra=extra)
         self.space_of[res] = space
 
@@ -391,6 +390,13 @@ class Model:
         return sorted(found)
 
     # -- helpers
+
+    def _body_number(self, res: str, space: str) -> int | None:
+        """The number of the PD whose body the resource stands for; None if it stands for no body."""
+        if not res.startswith("PD_") or self.nodes[space].type not in CORE_TYPES:
+            return None
+        parts = parse_id(res)
+        return parts.number if parts is not None and parts.type == "PD" else None
 
     def _need(self, id_: str, *kinds: NodeKind) -> Node:
         node = self.nodes.get(id_)
