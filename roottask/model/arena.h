@@ -102,6 +102,12 @@ static inline cr_direction cr_side_of(const cr_edge *edge, uint32_t node, cr_dir
 /* Do the kinds of these ends fit this kind of edge? */
 int cr_ends_fit(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to);
 
+/* May an edge of this kind run from a node to itself? */
+int cr_may_be_its_own(uint32_t kind);
+
+/* May the root task be at this end, or these ends, of such an edge? */
+int cr_root_may(uint32_t kind, int from_root, int to_root);
+
 uint32_t cr_bucket_of(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to);
 
 /* The edge, CR_NONE if there is none. LINK ends must be in rising order. `steps` counts the edges seen. */

@@ -114,7 +114,8 @@ static int edge_sound(const cr_model *model, uint32_t index)
     if (edge->kind == CR_EDGE_LINK && from >= to) {
         return 0;
     }
-    if ((edge->kind == CR_EDGE_FAULT || edge->kind == CR_EDGE_OWN) && from == to) {
+    if ((from == to && !cr_may_be_its_own(edge->kind)) ||
+        !cr_root_may(edge->kind, from == model->root, to == model->root)) {
         return 0;
     }
     uint32_t steps = 0;

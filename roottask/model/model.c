@@ -321,6 +321,26 @@ int cr_ends_fit(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to
     }
 }
 
+int cr_may_be_its_own(uint32_t kind)
+{
+    return kind != CR_EDGE_LINK && kind != CR_EDGE_FAULT && kind != CR_EDGE_OWN && kind != CR_EDGE_MAP;
+}
+
+int cr_root_may(uint32_t kind, int from_root, int to_root)
+{
+    switch (kind) {
+    case CR_EDGE_LINK: /* it dies with nobody */
+        return !from_root && !to_root;
+    case CR_EDGE_FAULT: /* nobody handles its faults */
+    case CR_EDGE_SUBSCRIBE: /* it decides, so it need not be told */
+        return !from_root;
+    case CR_EDGE_OWN: /* nobody made it */
+        return !to_root;
+    default:
+        return 1;
+    }
+}
+
 /* Kinds that only the making and destroying of their node may touch. */
 static int structural(cr_edge_kind kind)
 {
@@ -348,8 +368,11 @@ cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_
     if (a->state == CR_STATE_DESTROYED || b->state == CR_STATE_DESTROYED) {
         return CR_ERR_STATE;
     }
-    if (a == b && (kind == CR_EDGE_LINK || kind == CR_EDGE_FAULT || kind == CR_EDGE_OWN)) {
+    if (a == b && !cr_may_be_its_own(kind)) {
         return CR_ERR_ARG;
+    }
+    if (!cr_root_may(kind, from.index == model->root, to.index == model->root)) {
+        return CR_ERR_ROOT;
     }
     const uint32_t found = find_edge_counting(model, kind, from.index, to.index);
     if (found != CR_NONE) {
@@ -563,7 +586,8 @@ cr_status cr_model_get(const cr_model *model, cr_ref node, cr_node_info *out)
 
 cr_status cr_model_at(const cr_model *model, uint32_t index, cr_ref *out)
 {
-    if (index >= model->max_nodes || cr_nodes(model)[index].kind == CR_NODE_FREE) {
+    if (index >= model->max_nodes || cr_nodes(model)[index].kind == CR_NODE_FREE ||
+        cr_nodes(model)[index].state == CR_STATE_DESTROYED) {
         return CR_ERR_ABSENT;
     }
     *out = ref_of(model, index);

@@ -260,7 +260,15 @@ static void find_levels(cr_planner *planner)
     planner->plan->groups = groups;
 }
 
-/* Writes the doomed nodes out by group, counting; within a group in the order in which they were found. */
+static void put_in_group(cr_planner *planner, uint32_t i)
+{
+    cr_order_node *group = &planner->order[planner->found[i].group];
+    planner->doomed[group->cursor] = planner->found[i];
+    group->cursor++;
+}
+
+/* Writes the doomed nodes out by group, counting. Within a group, where any order is right, spaces come first: a PD
+ * cannot be destroyed while it manages one. */
 static void sort_by_group(cr_planner *planner)
 {
     cr_order_node *order = planner->order;
@@ -274,10 +282,11 @@ static void sort_by_group(cr_planner *planner)
     for (uint32_t i = 0; i < planner->n_found; i++) {
         order[i + 1].cursor += order[i].cursor;
     }
-    for (uint32_t i = 0; i < planner->n_found; i++) {
-        cr_order_node *group = &order[planner->found[i].group];
-        planner->doomed[group->cursor] = planner->found[i];
-        group->cursor++;
+    for (uint32_t i = planner->n_pds; i < planner->n_found; i++) {
+        put_in_group(planner, i);
+    }
+    for (uint32_t i = 0; i < planner->n_pds; i++) {
+        put_in_group(planner, i);
     }
 }
 

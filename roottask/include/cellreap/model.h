@@ -128,14 +128,16 @@ cr_status cr_model_set_pinned(cr_model *model, cr_ref pd, int pinned);
 /* CR_ERR_STALE if the node is gone; a tombstone answers with state CR_STATE_DESTROYED. */
 cr_status cr_model_get(const cr_model *model, cr_ref node, cr_node_info *out);
 
-/* The live node at an index, so that tables kept beside the model can be walked. CR_ERR_ABSENT. */
+/* The node at an index, so that tables kept beside the model can be walked. Free slots and tombstones:
+ * CR_ERR_ABSENT. */
 cr_status cr_model_at(const cr_model *model, uint32_t index, cr_ref *out);
 
 /* Adds an edge, or one to the count of a counted one. Both ends must be active, or doomed: nothing is
  * added to what is destroyed (CR_ERR_STATE). Wrong kinds of ends: CR_ERR_KIND. An uncounted edge that is
  * there already, a second FAULT edge out of a PD, a second BODY of a PD or a second PD for a BODY:
- * CR_ERR_EXISTS. MANAGE and SUBSET: CR_ERR_ARG. A LINK, FAULT or OWN edge of a PD to itself: CR_ERR_ARG.
- * No edge left, or a count at CR_COUNT_MAX: CR_ERR_FULL_EDGES. BODY into a space that is not core: CR_ERR_KIND. */
+ * CR_ERR_EXISTS. MANAGE and SUBSET: CR_ERR_ARG. A LINK, FAULT, OWN or MAP edge of a node to itself: CR_ERR_ARG.
+ * The root task is linked with nobody, made by nobody, subscribes to nothing, and has no fault handler:
+ * CR_ERR_ROOT. No edge left, or a count at CR_COUNT_MAX: CR_ERR_FULL_EDGES. BODY into a space that is not core: CR_ERR_KIND. */
 cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
 /* Takes one from the count; the edge goes at zero. CR_ERR_ABSENT, CR_ERR_STALE; MANAGE and SUBSET: CR_ERR_ARG. */

@@ -55,7 +55,8 @@ typedef struct cr_notice {
     cr_ref from; /* FREE, DISCONNECT: the dead PD; else index CR_NONE */
 } cr_notice;
 
-/* The arrays lie in the planner's memory and hold until the next plan. Orders: doomed by group; the rest
+/* The arrays lie in the planner's memory and hold until the next plan. Orders: doomed by group, in a
+ * group spaces before PDs, so that destroying them one by one never finds a manager busy; the rest
  * unspecified. */
 typedef struct cr_plan {
     cr_ref trigger;
@@ -93,7 +94,7 @@ cr_status cr_planner_init(void *memory, size_t bytes, uint32_t max_nodes, uint32
 cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, uint32_t pd_depth,
                         uint32_t rs_depth, cr_plan *out);
 
-/* Is this node in the plan made last? */
+/* Is this PD or space in the plan made last? */
 int cr_plan_dooms(const cr_planner *planner, const cr_plan *plan, cr_ref node);
 
 #endif
