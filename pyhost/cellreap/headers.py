@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Constants and tables of the C headers, read from the headers themselves.
+
+What both sides must agree on is written once, in C; this module finds the headers and parses the enums and
+the X-macro tables in them, so that no number is typed twice. It knows the plain C that these headers keep to,
+not the language: an enumerator that it cannot evaluate is an error, never a guess.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from cellreap.errors import CellreapError
+
+HOME_VARIABLE = "CELLREAP_HOME"
+_MARK = Path("roottask/include/cellreap/trace_events.h")
+
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_ENUM = re.compile(r"\benum\b\s*(\w+)?\s*\{([^{}]*)\}", re.DOTALL)
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
+_INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\Z")
+
+
+class HeaderError(CellreapError):
+    """The headers are not where they should be, or hold something this parser does not understand."""
+
+
+@functools.cache
+def source_root() -> Path:
+    """The checkout that holds the C sources: $CELLREAP_HOME, else the one this package lies in."""
+    named = os.environ.get(HOME_VARIABLE)
+    if named is not None:
+        root = Path(named)
+        if not (root / _MARK).is_file():
+            raise HeaderError(f"{HOME_VARIABLE}={named}: no {_MARK} there; expected a checkout of cellreap")
+        return root.resolve()
+    for parent in Path(__file__).resolve().parents:
+        if (parent / _MARK).is_file():
+            return parent
+    raise HeaderError(
+        f"no checkout of cellreap around {Path(__file__).resolve().parent}; set {HOME_VARIABLE} to one"
+    )
+
+
+def header_path(name: str) -> Path:
+    """The path of one of the project's public headers, "model.h" say."""
+    return source_root() / "roottask" / "include" / "cellreap" / name
+
+
+def read_header(name: str) -> str:
+    """The text of a public header, comments and line continuations taken out."""
+    path = header_path(name)
+    try:
+        return strip(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise HeaderError(f"{path}: cannot be read: {error}") from error
+
+
+def strip(text: str) -> str:
+    """C text without comments and with continued lines joined."""
+    return _COMMENT.sub(" ", text).replace("\\\r\n", " ").replace("\\\n", " ")
+
+
+def parse_table(text: str, macro: str) -> list[tuple[str | int, ...]]:
+    """The rows of an X-macro table: each use `macro(a, "b", 3)` with its arguments, in order.
+
+    Strings come unquoted, integers as int, other identifiers as str. `#define macro(...)` lines, which say
+    how the rows are to be expanded, are no rows.
+    """
+    rows: list[tuple[str | int, ...]] = []
+    for line in strip(text).splitlines():
+        if re.match(rf"\s*#\s*(define|undef)\s+{macro}\b", line):
+            continue
+        for use in re.finditer(rf"\b{macro}\s*\(", line):
+            rows.append(_arguments(line, use.end(), macro))
+    return rows
+
+
+def _arguments(line: str, start: int, macro: str) -> tuple[str | int, ...]:
+    values: list[str | int] = []
+    at = start
+    while True:
+        while at < len(line) and line[at].isspace():
+            at += 1
+        quoted = _STRING.match(line, at)
+        if quoted:
+            pieces = []
+            while quoted:  # adjacent literals are one string
+                pieces.append(quoted.group(1).replace('\\"', '"').replace("\\\\", "\\"))
+                at = quoted.end()
+                while at < len(line) and line[at].isspace():
+                    at += 1
+                quoted = _STRING.match(line, at)
+            values.append("".join(pieces))
+        else:
+            end = at
+            while end < len(line) and line[end] not in ",)":
+                end += 1
+            word = line[at:end].strip()
+            number = _INTEGER.match(word)
+            if number:
+                values.append(int(number.group(1), 0))
+            elif _IDENTIFIER.match(word):
+                values.append(word)
+            else:
+                raise HeaderError(f"a row of {macro}: {word!r} is no string, number or identifier")
+            at = end
+        if at >= len(line):
+            raise HeaderError(f"a row of {macro} is not closed")
+        if line[at] == ")":
+            return tuple(values)
+        at += 1
+
+
+def parse_enums(text: str) -> dict[str, dict[str, int]]:
+    """Every enum in `text`: tag -> enumerators with their values, in order.
+
+    All enums without a tag share the key "". Enums whose list is made by an X-macro are left out: their
+    table is read with parse_table.
+    """
+    enums: dict[str, dict[str, int]] = {}
+    known: dict[str, int] = {}
+    plain = "\n".join(line for line in strip(text).splitlines() if not line.lstrip().startswith("#define"))
+    for found in _ENUM.finditer(plain):
+        tag, body = found.group(1) or "", found.group(2)
+        if "#" in body:
+            continue
+        members = enums.setdefault(tag, {})
+        value = -1
+        for item in body.split(","):
+            if not item.strip():
+                continue
+            name, _, written = (part.strip() for part in item.partition("="))
+            if not _IDENTIFIER.match(name):
+                raise HeaderError(f"enum {tag or '(no tag)'}: {name!r} is no enumerator")
+            value = _value(written, known, name) if written else value + 1
+            known[name] = members[name] = value
+    return enums
+
+
+def _value(written: str, known: dict[str, int], name: str) -> int:
+    number = _INTEGER.match(written)
+    if number:
+        return int(number.group(1), 0)
+    if written in known:
+        return known[written]
+    raise HeaderError(f"enumerator {name} = {written}: expected a number or an enumerator before it")
+
+
+@functools.cache
+def enums(header: str) -> dict[str, dict[str, int]]:
+    """parse_enums of a public header."""
+    return parse_enums(read_header(header))
+
+
+def constant(header: str, name: str) -> int:
+    """The value of one enumerator of a public header."""
+    for members in enums(header).values():
+        if name in members:
+            return members[name]
+    raise HeaderError(f"{header_path(header)}: no enumerator {name}")
+
+
+def names_of(header: str, tag: str, prefix: str) -> dict[str, int]:
+    """The enumerators of one enum as they are written in traces: CR_OP_GET_WORK -> "get-work".
+
+    The ..._COUNT that closes an enum is no name and is left out.
+    """
+    members = enums(header).get(tag)
+    if members is None:
+        raise HeaderError(f"{header_path(header)}: no enum {tag}")
+    listed = list(members.items())
+    if listed and listed[-1][0].endswith("COUNT"):
+        listed.pop()
+    return {name.removeprefix(prefix).lower().replace("_", "-"): value for name, value in listed}
+
+
+@dataclass(frozen=True)
+class EventTable:
+    """What can stand in a trace of one version: event name -> its fields in the order of printing."""
+
+    version: int
+    fields: dict[str, tuple[str, ...]]
+
+
+def parse_event_table(text: str, where: str) -> EventTable:
+    """The version and the events of a trace_events.h."""
+    version = parse_enums(text).get("", {}).get("CR_TRACE_VERSION")
+    if version is None:
+        raise HeaderError(f"{where}: no enumerator CR_TRACE_VERSION")
+    fields: dict[str, tuple[str, ...]] = {}
+    for row in parse_table(text, "CR_TRACE_EVENT"):
+        if len(row) != 3 or not all(isinstance(cell, str) for cell in row):
+            raise HeaderError(f"{where}: CR_TRACE_EVENT{row}: expected (enumerator, name, fields)")
+        _, name, listed = (str(cell) for cell in row)
+        if name in fields:
+            raise HeaderError(f"{where}: event {name} is listed twice")
+        fields[name] = tuple(listed.split())
+    if "TRACE" not in fields or "END" not in fields:
+        raise HeaderError(f"{where}: no TRACE or no END among the events")
+    return EventTable(version, fields)
+
+
+@functools.cache
+def event_table() -> EventTable:
+    """The events that this checkout's root task writes."""
+    return parse_event_table(read_header("trace_events.h"), str(header_path("trace_events.h")))
