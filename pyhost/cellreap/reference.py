@@ -257,9 +257,9 @@ def _notices(
         if model.manager[space] not in pds:
             notices.add((model.manager[space], "destroy", space, None))
     for pd, node in model.holds:
-        space = model.space_of.get(node)
-        if pd in pds and space is not None and space not in spaces and not model.is_core(space):
-            notices.add((model.manager[space], "free", node, pd))
+        its_space = model.space_of.get(node)
+        if pd in pds and its_space is not None and its_space not in spaces and not model.is_core(its_space):
+            notices.add((model.manager[its_space], "free", node, pd))
     for pd, space in model.requests:
         if pd in pds and space not in spaces and not model.is_core(space):
             notices.add((model.manager[space], "disconnect", space, pd))
@@ -382,8 +382,8 @@ def label(model: Model, node: str) -> str:
 def _explain_doomed(model: Model, plan: Plan, node: str) -> list[str]:
     """The path from the trigger to a doomed node, a line a step."""
     depth = dict(plan.destroyed_pds)
-    # A path over MAP edges stays on them down to the spaces of the crash, even where a space on it has a doomed
-    # manager as well: only rs depth reaches on from there.
+    # A path over MAP edges stays on them down to the spaces of the crash, even where a space on it has a
+    # doomed manager as well: only rs depth reaches on from there.
     mapped: dict[str, tuple[str, str | None]] = {}
     _rs_depths(model, {pd for pd in depth if depth[pd] == 0}, plan.rs_depth, mapped)
     lines: list[str] = []
