@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""ELF executables: what an image is made of, checked before anything relies on it.
+
+pyelftools reads; the 32-bit file that QEMU's multiboot loader wants is written with struct.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import struct
+from dataclasses import dataclass
+
+from elftools.common.exceptions import ELFError
+from elftools.construct.core import ConstructError
+from elftools.elf.elffile import ELFFile
+
+from cellreap.errors import InputError
+
+MAX_FILE_BYTES = 256 << 20
+MAX_MEMORY_BYTES = 1 << 30  # above what any machine that we boot on gives to one program
+MAX_SEGMENTS = 64
+
+MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
+"""Our name of an architecture -> ELF's."""
+
+# What pyelftools lets out when the bytes make no sense.
+_JUNK = (ELFError, ConstructError, struct.error, ValueError, KeyError, TypeError, AttributeError, OSError)
+_MULTIBOOT_MAGIC = struct.pack("<I", 0x1BADB002)
+_MULTIBOOT_SEARCH = 8192  # Multiboot 0.6.96, 3.1: the header is within the first 8192 bytes, 32-bit aligned
+_EM_386 = 3
+_LIMIT_32 = 1 << 32
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A PT_LOAD program header. Sizes in bytes; flags as in ELF: 1 execute, 2 write, 4 read."""
+
+    offset: int
+    vaddr: int
+    paddr: int
+    file_bytes: int
+    memory_bytes: int
+    flags: int
+    align: int
+
+
+@dataclass(frozen=True)
+class Executable:
+    """A static executable that can be loaded as it stands."""
+
+    name: str  # what messages call it
+    arch: str
+    entry: int
+    segments: tuple[Segment, ...]  # PT_LOAD, in the order of the file
+    raw: bytes
+
+
+def read_executable(raw: bytes, name: str, arch: str) -> Executable:
+    """Checks that `raw` is a static ELF64 executable for `arch`. InputError says what else it is."""
+
+    def refuse(field: str | None, message: str) -> InputError:
+        return InputError(name, None, field, message)
+
+    if not raw:
+        raise refuse(None, "is empty: expected an ELF executable")
+    if len(raw) > MAX_FILE_BYTES:
+        raise refuse(None, f"has {len(raw)} bytes: expected at most {MAX_FILE_BYTES}")
+    if raw[:4] != b"\x7fELF":
+        raise refuse(None, "is no ELF file: expected it to start with 7f 45 4c 46")
+    if len(raw) < 64:
+        raise refuse(None, "is cut: the ELF header is not complete")
+    try:
+        elf = ELFFile(io.BytesIO(raw))
+        if elf.elfclass != 64:
+            raise refuse("e_ident", f"is ELF{elf.elfclass}: expected ELF64")
+        if not elf.little_endian:
+            raise refuse("e_ident", "is big-endian: expected little-endian")
+        machine = elf["e_machine"]
+        if machine != MACHINES[arch]:
+            raise refuse("e_machine", f"is {machine}: expected {MACHINES[arch]} for {arch}")
+        if elf["e_type"] != "ET_EXEC":
+            raise refuse("e_type", f"is {elf['e_type']}: expected ET_EXEC, a static executable")
+        if elf["e_phnum"] > MAX_SEGMENTS or elf["e_phentsize"] != 56:
+            raise refuse("e_phnum", f"{elf['e_phnum']} program headers: expected 1 to {MAX_SEGMENTS}")
+        if elf["e_phoff"] + 56 * elf["e_phnum"] > len(raw):
+            raise refuse("e_phoff", "is cut: the program headers lie beyond the end of the file")
+        headers = [segment.header for segment in elf.iter_segments()]
+        entry = int(elf["e_entry"])
+    except _JUNK as error:
+        raise refuse(None, f"is cut or damaged: {error or type(error).__name__}") from None
+    kinds = {header["p_type"] for header in headers}
+    if kinds & {"PT_INTERP", "PT_DYNAMIC"}:
+        raise refuse("p_type", "is dynamically linked: expected a static executable")
+    segments = tuple(
+        Segment(
+            header["p_offset"],
+            header["p_vaddr"],
+            header["p_paddr"],
+            header["p_filesz"],
+            header["p_memsz"],
+            header["p_flags"],
+            header["p_align"],
+        )
+        for header in headers
+        if header["p_type"] == "PT_LOAD" and header["p_memsz"]
+    )
+    problem = _segment_problem(segments, len(raw), entry)
+    if problem is not None:
+        raise refuse(*problem)
+    return Executable(name, arch, entry, segments, raw)
+
+
+def _segment_problem(segments: tuple[Segment, ...], length: int, entry: int) -> tuple[str, str] | None:
+    if not segments:
+        return "p_type", "nothing to load: expected at least one PT_LOAD segment"
+    for segment in segments:
+        if segment.file_bytes > segment.memory_bytes:
+            return "p_filesz", f"is {segment.file_bytes:#x}, above p_memsz {segment.memory_bytes:#x}"
+        end = segment.offset + segment.file_bytes
+        if end > length:
+            return "p_offset", f"is cut: a segment ends at {end:#x}, the file at {length:#x}"
+        if segment.vaddr + segment.memory_bytes > 1 << 64 or segment.paddr + segment.memory_bytes > 1 << 64:
+            return "p_memsz", f"the segment at {segment.vaddr:#x} ends beyond the address space"
+    total = sum(segment.memory_bytes for segment in segments)
+    if total > MAX_MEMORY_BYTES:
+        return "p_memsz", f"the segments take {total} bytes of memory: expected at most {MAX_MEMORY_BYTES}"
+    ranges = [(segment.vaddr, segment.vaddr + segment.memory_bytes) for segment in segments]
+    for (start, end), (following, _) in itertools.pairwise(sorted(ranges)):
+        if following < end:
+            return "p_vaddr", f"the segments at {start:#x} and {following:#x} overlap"
+    if not any(start <= entry < end for start, end in ranges):
+        return "e_entry", f"{entry:#x} lies in no segment"
+    return None
+
+
+def multiboot_elf32(kernel: Executable) -> bytes:
+    """An x86_64 kernel as the ELF32 file that a Multiboot 1 loader takes.
+
+    The segments keep their physical addresses; virtual ones lose their upper half, which no loader uses.
+    InputError where the kernel is none that can be loaded like this.
+    """
+
+    def refuse(field: str, message: str) -> InputError:
+        return InputError(kernel.name, None, field, message)
+
+    if kernel.entry >= _LIMIT_32:
+        raise refuse("e_entry", f"{kernel.entry:#x} is above 4 GiB: expected a physical entry for Multiboot")
+    for segment in kernel.segments:
+        if segment.paddr + segment.memory_bytes > _LIMIT_32:
+            raise refuse("p_paddr", f"{segment.paddr:#x}: expected a segment below 4 GiB for Multiboot")
+    header_bytes, entry_bytes = 52, 32
+    offset = _aligned(header_bytes + entry_bytes * len(kernel.segments))
+    table = b""
+    contents = b""
+    start = offset
+    for segment in kernel.segments:
+        offset = start + len(contents)
+        table += struct.pack(
+            "<8I",
+            1,  # PT_LOAD
+            offset,
+            segment.vaddr % _LIMIT_32,
+            segment.paddr,
+            segment.file_bytes,
+            segment.memory_bytes,
+            segment.flags,
+            64,
+        )
+        data = kernel.raw[segment.offset : segment.offset + segment.file_bytes]
+        contents += data + bytes(_aligned(len(data)) - len(data))
+    ident = b"\x7fELF" + bytes([1, 1, 1]) + bytes(9)  # 32 bits, little-endian, version 1
+    header = ident + struct.pack(
+        "<2H5I6H",
+        2,  # ET_EXEC
+        _EM_386,
+        1,
+        kernel.entry,
+        header_bytes,
+        0,
+        0,
+        header_bytes,
+        entry_bytes,
+        len(kernel.segments),
+        40,
+        0,
+        0,
+    )
+    made = header + table + bytes(start - header_bytes - len(table)) + contents
+    places = range(0, min(len(made), _MULTIBOOT_SEARCH), 4)
+    if not any(made[at : at + 4] == _MULTIBOOT_MAGIC for at in places):
+        raise refuse("MULTIBOOT1_HEADER", "no Multiboot 1 header: expected KernelMultiboot1Header on")
+    return made
+
+
+def _aligned(size: int) -> int:
+    return size + -size % 64
