@@ -149,7 +149,7 @@ _FIELD_KINDS: dict[str, FieldKind] = {
     "n": _NUMBER_KIND,
     "name": _TEXT_KIND,
     "node": _NODE_KIND,
-    "op": _WORD_KIND,
+    "op": _NUMBER_KIND,
     "paddr": _ADDRESS_KIND,
     "pd": _PD_KIND,
     "pd_depth": _DEPTH_KIND,
@@ -162,7 +162,7 @@ _FIELD_KINDS: dict[str, FieldKind] = {
     "slot": _NUMBER_KIND,
     "slots": _NUMBER_KIND,
     "space": _SPACE_KIND,
-    "status": _WORD_KIND,
+    "status": _NUMBER_KIND,
     "system": _TEXT_KIND,
     "text": _TEXT_KIND,
     "token": _NUMBER_KIND,
@@ -278,17 +278,61 @@ _LINE_START = re.compile(rb"[0-9]{0,19}|[0-9]{1,19} [0-9a-f]{0,8}|[0-9]{1,19} [0
 _TRACE_VERSION = re.compile(rb"TRACE version=([0-9]+)(?: .*)?", re.DOTALL)
 
 
+def split_lines(
+    stream: BinaryIO, progress: Callable[[int], None] | None = None
+) -> Iterator[tuple[int, bytes, bool]]:
+    """The lines of a console log: (line number, line, was a trace line too long dropped in front of it).
+
+    Of a line longer than MAX_LINE only the end is given, from its last mark on if that fits.
+    progress: called with the number of bytes after each piece read.
+    """
+    rest = bytearray()
+    number = 1
+    overlong = False
+    while chunk := stream.read(_CHUNK):
+        if progress is not None:
+            progress(len(chunk))
+        rest += chunk
+        start = 0
+        while (end := rest.find(b"\n", start)) >= 0:
+            overlong |= end - start > MAX_LINE and MARK in rest[start : end - MAX_LINE]
+            yield number, bytes(rest[max(start, end - MAX_LINE) : end]), overlong
+            overlong = False
+            number += 1
+            start = end + 1
+        del rest[:start]
+        if len(rest) > MAX_LINE:
+            at = rest.rfind(MARK)
+            keep = len(rest) - at if at >= 0 else len(MARK) - 1
+            if keep > MAX_LINE:
+                keep = len(MARK) - 1
+            overlong |= MARK in rest[: len(rest) - keep]
+            del rest[: len(rest) - keep]
+    if rest:
+        yield number, bytes(rest), overlong
+
+
+def read(reader: Reader, stream: BinaryIO, progress: Callable[[int], None] | None = None) -> Iterator[Event]:
+    """The events in a console log, up to the first place from which on something is missing or out of place:
+    what comes after that means nothing. The rest is still read for damage, which `reader` then tells.
+
+    InputError if there is no trace in it.
+    """
+    for number, line, overlong in split_lines(stream, progress):
+        event = reader.feed(number, line, overlong)
+        if event is not None:
+            yield event
+    reader.finish()
+
+
 @dataclass
 class Reader:
-    """Reads the trace in a console log. Iterate over it once, to the end; then look at `problems`.
+    """Finds the trace in the lines of a console log: feed it all lines, finish it and look at `problems`.
 
-    Gives the events up to the first place from which on something is missing or out of place: what comes
-    after it means nothing without it. The rest is still read for damage. Needs memory for one line.
+    Keeps nothing of the lines, so its memory does not grow with the trace.
     """
 
-    stream: BinaryIO
     path: str
-    progress: Callable[[int], None] | None = None
     problems: list[Problem] = field(default_factory=list)
     more_problems: int = 0
     """Problems beyond MAX_PROBLEMS."""
@@ -305,52 +349,22 @@ class Reader:
     _unclaimed: int = 0  # damaged lines that do not tell their number
     _first_damage: Problem | None = None
     _ended: int | None = None
-    _read_any: bool = False
     _marked: bool = False
 
-    def __iter__(self) -> Iterator[Event]:
-        for number, line, overlong in self._lines():
-            self.last_line = number
-            if overlong:
-                self._marked = True
-                self._damaged(number, b"", f"a trace line is longer than {MAX_LINE} bytes")
-            at = line.find(MARK)
-            if at >= 0:
-                self._marked = True
-                event = self._line(number, line[at:].rstrip(b"\r"))
-                if event is not None and self.broken_at is None:
-                    yield event
-        self._finish()
+    def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
+        """The event in a line, or None: there is none, or it is damaged, or something before it is."""
+        self.last_line = number
+        if overlong:
+            self._marked = True
+            self._damaged(number, b"", f"a trace line is longer than {MAX_LINE} bytes")
+        at = line.find(MARK)
+        if at < 0:
+            return None
+        self._marked = True
+        event = self._line(number, line[at:].rstrip(b"\r"))
+        return event if self.broken_at is None else None
 
     # -- lines
-
-    def _lines(self) -> Iterator[tuple[int, bytes, bool]]:
-        """(line number, line, whether a trace line too long was dropped in front of it)."""
-        rest = bytearray()
-        number = 1
-        overlong = False
-        while chunk := self.stream.read(_CHUNK):
-            self._read_any = True
-            if self.progress is not None:
-                self.progress(len(chunk))
-            rest += chunk
-            start = 0
-            while (end := rest.find(b"\n", start)) >= 0:
-                overlong |= end - start > MAX_LINE and MARK in rest[start : end - MAX_LINE]
-                yield number, bytes(rest[max(start, end - MAX_LINE) : end]), overlong
-                overlong = False
-                number += 1
-                start = end + 1
-            del rest[:start]
-            if len(rest) > MAX_LINE:
-                at = rest.rfind(MARK)
-                keep = len(rest) - at if at >= 0 else len(MARK) - 1
-                if keep > MAX_LINE:
-                    keep = len(MARK) - 1
-                overlong |= MARK in rest[: len(rest) - keep]
-                del rest[: len(rest) - keep]
-        if rest:
-            yield number, bytes(rest), overlong
 
     def _line(self, number: int, line: bytes) -> Event | None:
         """What a line that begins with the mark holds; damage is noted."""
@@ -529,9 +543,10 @@ class Reader:
         if int(end["digest"], 16) != self._digest:
             self._problem(end.line, f"END: digest={end['digest']}, but the events have {self._digest:08x}")
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """There are no more lines. InputError if there was no trace in them."""
         if self._table is None:
-            if not self._read_any:
+            if self.last_line == 0:
                 raise InputError(self.path, None, None, "empty: expected a trace")
             if not self._marked:
                 expected = f"no trace in it: expected lines with {MARK.decode().strip()!r}"

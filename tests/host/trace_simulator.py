@@ -1,0 +1,505 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A root task that exists on the host only and writes the trace that the real one would: for tests of the checker.
+
+It keeps memory, slots, tokens and edges itself, and takes from the reference model only what a cleanup is to do.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from cellreap import reference
+from cellreap.csvstate import state_rows
+from cellreap.ids import ROOT, pd_id, resource_id, space_id
+from cellreap.model import Model
+from cellreap.trace import Draft
+
+FIRST_SLOT = 8
+BODY_SLOTS = 1
+RESOURCE_SLOTS = 1
+MEMORY = 0x1_0000_0000
+
+
+class Target:
+    """The state of the run; `events` is its trace so far."""
+
+    def __init__(self, pd_depth: int | None = 0, rs_depth: int | None = 0, system: str = "test") -> None:
+        self.events: list[Draft] = []
+        self.model = Model()
+        self.depths = (pd_depth, rs_depth)
+        self.n_pds = 0
+        self.n_spaces = 0
+        self.objects: dict[str, int] = {}
+        self.bodies: dict[str, tuple[int, int]] = {}
+        self.slots: dict[str, dict[int, tuple[str, str] | str]] = {}  # "lost <space>" where revoked
+        self.base = (1 << 20, 40)
+        self.token = 0
+        self.queues: dict[str, deque[tuple[int, str, str]]] = {}
+        self.pending: deque[tuple[str, str]] = deque()
+        self.cleanups = 0
+        self.core_spaces: dict[str, str] = {}
+        depth = [reference.depth_text(depth) for depth in self.depths]
+        self.emit(
+            "TRACE",
+            version=1,
+            arch="x86_64",
+            kernel="seL4 16.0.0",
+            system=system,
+            pd_depth=depth[0],
+            rs_depth=depth[1],
+        )
+        self.emit("BASE", bytes=self.base[0], slots=self.base[1])
+        self.model.add_pd(ROOT, "ROOT_TASK", pinned=True)
+        self.emit("PD", id=ROOT, name="ROOT_TASK", pinned=1)
+
+    def emit(self, event: str, /, **values: object) -> None:
+        """Writes an event; a field named like a Python keyword has an underscore behind it."""
+        self.events.append((event, {key.rstrip("_"): value for key, value in values.items()}))
+
+    # -- creation
+
+    def pd(self, name: str, *, pinned: bool = False, size: int = 1 << 16) -> str:
+        self.n_pds += 1
+        pd = pd_id(self.n_pds)
+        self.model.add_pd(pd, name, pinned=pinned)
+        self.bodies[pd] = (self._memory(size), size)
+        self.slots[pd] = {}
+        self.emit("PD", id=pd, name=name, pinned=int(pinned))
+        self.emit("BODY", pd=pd, paddr=hex(self.bodies[pd][0]), bytes=size, slots=BODY_SLOTS)
+        return pd
+
+    def _memory(self, size: int) -> int:
+        """The lowest aligned place that no body is in."""
+        at = MEMORY
+        for start, used in sorted(self.bodies.values()):
+            if start < at + size and at < start + used:
+                at = -(-(start + used) // size) * size
+        return at
+
+    def space(self, manager: str, type_: str, name: str = "-") -> str:
+        self.n_spaces += 1
+        space = space_id(type_, self.n_spaces)
+        self.model.add_space(space, manager)
+        self.objects[space] = 0
+        self.emit("SPACE", id=space, type=type_, manager=manager, name=name)
+        if manager != ROOT:
+            self.model.add_hold(manager, space)
+            self.emit("HOLD", pd=manager, node=space, slot=0)
+        return space
+
+    def core_space(self, type_: str) -> str:
+        if type_ not in self.core_spaces:
+            self.core_spaces[type_] = self.space(ROOT, type_)
+        return self.core_spaces[type_]
+
+    def resource(self, space: str, number: int | None = None) -> str:
+        self.objects[space] += 1
+        type_, _, space_number = space.rpartition("_SPACE_")
+        res = resource_id(type_, int(space_number, 16), self.objects[space] if number is None else number)
+        self.model.add_resource(res, space)
+        self.emit("RESOURCE", id=res, space=space, slots=RESOURCE_SLOTS)
+        manager = self.model.manager[space]
+        if manager != ROOT:
+            self.model.add_hold(manager, res)
+            self.emit("HOLD", pd=manager, node=res, slot=0)
+        return res
+
+    def body_cap(self, holder: str, pd: str) -> str:
+        """The holder gets the capability to a PD's body."""
+        body = self.model.body_of(pd)
+        if body is None:
+            body = self.resource(self.core_space("PD"), int(pd.removeprefix("PD_"), 16))
+        self.hold(holder, body)
+        return body
+
+    # -- edges
+
+    def _slot(self, pd: str, kind: str, node: str) -> int:
+        slots = self.slots[pd]
+        for slot, what in slots.items():
+            if what == (kind, node):
+                return slot
+        slot = FIRST_SLOT
+        while slot in slots:
+            slot += 1
+        slots[slot] = (kind, node)
+        return slot
+
+    def hold(self, pd: str, node: str) -> None:
+        self.model.add_hold(pd, node)
+        mine = self.model.manager[self.model.space_of.get(node, node)] == pd
+        self.emit("HOLD", pd=pd, node=node, slot=0 if mine else self._slot(pd, "HOLD", node))
+
+    def unhold(self, pd: str, node: str) -> None:
+        slot = self._slot(pd, "HOLD", node)
+        self.model.drop_hold(pd, node)
+        if (pd, node) not in self.model.holds:
+            del self.slots[pd][slot]
+        self.emit("UNHOLD", pd=pd, node=node, slot=slot)
+
+    def request(self, pd: str, space: str) -> None:
+        self.model.add_request(pd, space)
+        slot = 0 if self.model.is_core(space) else self._slot(pd, "REQUEST", space)
+        self.emit("REQUEST", pd=pd, space=space, slot=slot)
+
+    def unrequest(self, pd: str, space: str) -> None:
+        slot = 0
+        if not self.model.is_core(space):
+            slot = self._slot(pd, "REQUEST", space)
+            del self.slots[pd][slot]
+        self.model.drop_request(pd, space)
+        self.emit("UNREQUEST", pd=pd, space=space, slot=slot)
+
+    def map(self, upper: str, lower: str) -> None:
+        self.model.add_map(upper, lower)
+        self.emit("MAP", from_=upper, to=lower)
+
+    def unmap(self, upper: str, lower: str) -> None:
+        self.model.drop_map(upper, lower)
+        self.emit("UNMAP", from_=upper, to=lower)
+
+    def handler(self, pd: str, handler: str) -> None:
+        self.model.set_fault(pd, handler)
+        self.emit("HANDLER", pd=pd, handler=handler)
+
+    def link(self, a: str, b: str) -> None:
+        self.model.add_link(a, b)
+        self.emit("LINK", a=a, b=b)
+
+    def own(self, pd: str, created: str) -> None:
+        self.model.add_own(pd, created)
+        self.emit("OWN", pd=pd, created=created)
+
+    def subscribe(self, pd: str, node: str) -> None:
+        self.model.add_subscribe(pd, node)
+        self.emit("SUBSCRIBE", pd=pd, node=node)
+
+    def unsubscribe(self, pd: str, node: str) -> None:
+        self.model.drop_subscribe(pd, node)
+        self.emit("UNSUBSCRIBE", pd=pd, node=node)
+
+    def delete(self, node: str, by: str | None = None) -> None:
+        manager = self.model.manager[self.model.space_of.get(node, node)]
+        if node in self.model.manager:
+            for res in self.model.resources_in(node):
+                self.delete(res, by)
+            self.model.remove_space(node)
+        else:
+            self.model.remove_resource(node)
+        for slots in self.slots.values():
+            for slot in [slot for slot, what in slots.items() if what[1] == node]:
+                del slots[slot]
+        self.emit("DELETE", node=node, by=by or manager)
+
+    # -- what PDs do
+
+    def say(self, pd: str, text: str) -> None:
+        self.emit("SAY", pd=pd, text=text)
+
+    def refuse(self, pd: str, op: int, status: int) -> None:
+        self.emit("REFUSE", pd=pd, op=op, status=status)
+
+    def fault(self, pd: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123) -> None:
+        self.emit("FAULT", pd=pd, kind=kind, address=hex(address), ip=hex(ip))
+        self.pending.append((pd, "fault"))
+
+    def exit(self, pd: str, code: int = 3) -> None:
+        self.emit("EXIT", pd=pd, code=code)
+        self.pending.append((pd, "exit"))
+
+    def terminate(self, pd: str, by: str) -> None:
+        self.emit("TERMINATE", pd=pd, by=by)
+        self.pending.append((pd, "terminate"))
+
+    def serve(self, pd: str, result: str = "ok") -> None:
+        """The PD fetches all its notices, then acknowledges them."""
+        notices = self.queues.pop(pd, deque())
+        for token, _, _ in notices:
+            self.emit("FETCH", pd=pd, token=token)
+        for token, kind, node in notices:
+            self.emit("ACK", pd=pd, token=token, result=result)
+            if kind in ("lost", "destroy"):
+                slots = self.slots[pd]
+                for slot in [slot for slot, what in slots.items() if what == f"lost {node}"]:
+                    del slots[slot]
+
+    def serve_all(self) -> None:
+        for pd in sorted(self.queues):
+            self.serve(pd)
+
+    # -- the root task
+
+    def used(self) -> dict[str, int]:
+        """Bytes and slots in use."""
+        return {
+            "bytes": self.base[0] + sum(size for _, size in self.bodies.values()),
+            "slots": self.base[1] + BODY_SLOTS * len(self.bodies) + RESOURCE_SLOTS * len(self.model.space_of),
+        }
+
+    def account(self) -> None:
+        self.emit("ACCOUNT", **self.used())
+
+    def state(self, n: int, instructions: int = 0) -> None:
+        rows = state_rows(self.model)[1:]
+        for row in rows:
+            self.emit("STATE", n=n, row=row)
+        self.emit("SETTLED", n=n, rows=len(rows), **self.used(), instructions=instructions)
+
+    def snapshot(self) -> None:
+        self.state(0)
+
+    def end(self) -> list[Draft]:
+        self.emit("END")
+        return self.events
+
+    def quiet(self) -> None:
+        """Everything that the root task writes when there is nothing to do."""
+        self.account()
+        self.snapshot()
+
+    def cleanup(self, depths: tuple[int | None, int | None] | None = None) -> reference.Plan:
+        """Cleans up after the trigger that has waited longest, of a PD that is still there."""
+        while self.pending[0][0] not in self.model.nodes:
+            self.pending.popleft()
+        trigger, cause = self.pending.popleft()
+        before = self.model
+        plan = reference.plan(before, trigger, *(depths or self.depths))
+        n = self.cleanups = self.cleanups + 1
+        self._tell(n, plan, cause)
+        self._carry_out(n, plan, before)
+        self.model = reference.apply(before, plan)
+        self.state(n, instructions=12345)
+        self.pending = deque(waiting for waiting in self.pending if waiting[0] in self.model.nodes)
+        return plan
+
+    def _tell(self, n: int, plan: reference.Plan, cause: str) -> None:
+        group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
+        depths = [reference.depth_text(depth) for depth in (plan.pd_depth, plan.rs_depth)]
+        self.emit("CLEANUP", n=n, trigger=plan.trigger, cause=cause, pd_depth=depths[0], rs_depth=depths[1])
+        for pd, depth in plan.destroyed_pds:
+            self.emit("DOOM_PD", n=n, pd=pd, depth=depth, group=group[pd])
+        for space in plan.deleted_spaces:
+            self.emit("DOOM_SPACE", n=n, space=space, group=group[space])
+        for pd, space in plan.removed_requests:
+            self.emit("LOSE_REQUEST", n=n, pd=pd, space=space)
+        for pd, res in plan.revoked:
+            self.emit("REVOKE", n=n, pd=pd, resource=res)
+        for pd, space in plan.revoked_spaces:
+            self.emit("REVOKE_SPACE", n=n, pd=pd, space=space)
+        for pd, res in plan.revoked_bodies:
+            self.emit("REVOKE_BODY", n=n, pd=pd, resource=res)
+        for res in plan.core_freed:
+            self.emit("FREE_CORE", n=n, resource=res)
+        for to, kind, node, dead in plan.notices:
+            self.emit("OWE", n=n, to=to, kind=kind, node=node, from_=dead or "-")
+        for pd, node in plan.pre_destroy:
+            self.emit("PRE_DESTROY", n=n, pd=pd, node=node)
+
+    def _carry_out(self, n: int, plan: reference.Plan, before: Model) -> None:
+        calls = {"suspend": 0, "revoke": 0, "delete": 0, "signal": 0}
+
+        def step(name: str, node: str = "-", pd: str = "-", call: str = "", count: int = 0) -> None:
+            if call:
+                calls[call] += count
+            self.emit("STEP", n=n, name=name, node=node, pd=pd, calls=count)
+
+        def suspend(pds: list[str]) -> None:
+            for pd in pds:
+                step("suspend", pd=pd, call="suspend", count=1)
+                self.emit("SUSPEND", n=n, pd=pd)
+
+        dead = dict(plan.destroyed_pds)
+        suspend([pd for pd in dead if dead[pd] == 0])
+        for group in plan.groups:
+            for node in group:
+                step("mark", node)
+        suspend([pd for pd in dead if dead[pd] > 0])
+        gone: set[str] = set()
+        for group in plan.groups:
+            for node in group:
+                for asker, _ in sorted(pair for pair in before.requests if pair[1] == node):
+                    if asker not in gone:
+                        step("cut-request", node, asker, "revoke", 1)
+                for res in before.resources_in(node) if node in before.manager else []:
+                    step("destroy-resource", res, call="revoke", count=2)
+                    self.emit("DESTROY", n=n, node=res)
+                body = before.body_of(node) if node in dead else None
+                if body is not None:
+                    step("destroy-resource", body, call="revoke", count=2)
+                    self.emit("DESTROY", n=n, node=body)
+                if node in dead:
+                    paddr, size = self.bodies.pop(node)
+                    step("destroy-pd", node, node, "delete", 2)
+                    self.emit("DESTROY", n=n, node=node)
+                    self.emit("FREED", n=n, pd=node, paddr=hex(paddr), bytes=size, slots=BODY_SLOTS)
+                    del self.slots[node]
+                    self.queues.pop(node, None)
+                else:
+                    step("destroy-space", node)
+                    self.emit("DESTROY", n=n, node=node)
+                gone.add(node)
+        for res in plan.core_freed:
+            step("destroy-resource", res, call="revoke", count=2)
+            self.emit("DESTROY", n=n, node=res)
+        self._empty_slots(plan, before)
+        for to, kind, node, _ in plan.notices:
+            if kind == "lost":
+                step("unblock", node, to)
+        for to, kind, node, killed in plan.notices:
+            self.token += 1
+            self.queues.setdefault(to, deque()).append((self.token, kind, node))
+            step("notify", node, to, "signal", 1)
+            self.emit("QUEUE", n=n, token=self.token, to=to, kind=kind, node=node, from_=killed or "-")
+        step("settle")
+        for kind, count in calls.items():
+            if count:
+                self.emit("CALLS", n=n, kind=kind, count=count)
+
+    def _empty_slots(self, plan: reference.Plan, before: Model) -> None:
+        taken: list[tuple[str, str, str]] = [(pd, "REQUEST", space) for pd, space in plan.removed_requests]
+        taken += [(pd, "HOLD", node) for pd, node in plan.revoked + plan.revoked_spaces]
+        for pd, kind, node in taken:
+            for slot, what in list(self.slots.get(pd, {}).items()):
+                if what == (kind, node):
+                    self.slots[pd][slot] = f"lost {before.space_of.get(node, node)}"
+        for pd, node in plan.revoked_bodies:
+            for slot, what in list(self.slots.get(pd, {}).items()):
+                if what == ("HOLD", node):
+                    del self.slots[pd][slot]
+
+
+def block_fs_db_app(target: Target) -> dict[str, str]:
+    """The reference scenario: name -> PD."""
+    pds = {name: target.pd(name) for name in ("block_server_1", "block_server_2", "fs", "db", "app")}
+    disks, blocks = [], []
+    for server, name in (("block_server_1", "disk_1"), ("block_server_2", "disk_2")):
+        disks.append(target.space(pds[server], "BLOCK", name))
+        blocks.append(target.resource(disks[-1]))
+    files_space = target.space(pds["fs"], "FILE", "file_space")
+    for disk in disks:
+        target.request(pds["fs"], disk)
+        target.map(files_space, disk)
+    files = []
+    for block in blocks:
+        target.hold(pds["fs"], block)
+        files.append(target.resource(files_space))
+        target.map(files[-1], block)
+    database = target.space(pds["db"], "TABLE", "database")
+    target.request(pds["db"], files_space)
+    target.map(database, files_space)
+    table = target.resource(database)
+    target.map(table, files[0])
+    target.request(pds["app"], database)
+    target.hold(pds["app"], table)
+    return pds
+
+
+def reference_run(pd_depth: int | None, rs_depth: int | None, crash: str = "block_server_1") -> list[Draft]:
+    """The trace of the reference scenario with one crash."""
+    target = Target(pd_depth, rs_depth, "block_fs_db_app")
+    pds = block_fs_db_app(target)
+    target.say(pds["app"], "ready")
+    target.quiet()
+    target.fault(pds[crash])
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    for pd in sorted(pds.values()):
+        if pd in target.model.nodes:
+            target.say(pd, "still here, 100% well")
+    return target.end()
+
+
+def rich_run() -> list[Draft]:
+    """A trace with every event: all causes, links, handlers, owners, subscribers, pins, deletions, slots used
+    again, memory used again, triggers that wait and one that is overtaken."""
+    target = Target(1, 0, "rich system")
+    pds = block_fs_db_app(target)
+    fs, db, app = pds["fs"], pds["db"], pds["app"]
+    init = target.pd("init", pinned=True, size=1 << 18)
+    watcher = target.pd("watcher", size=1 << 12)
+    thread = target.pd("thread")
+    target.link(thread, app)
+    target.handler(thread, watcher)
+    target.own(init, app)
+    for pd in (pds["block_server_1"], app, db, watcher):
+        target.body_cap(init, pd)
+    target.request(init, target.core_space("PD"))
+    target.request(init, "BLOCK_SPACE_1")
+    target.hold(init, "BLOCK_1_1")
+    target.hold(init, "BLOCK_1_1")
+    target.hold(init, "BLOCK_SPACE_1")
+    memory = target.resource(target.core_space("MO"))
+    target.hold(app, memory)
+    target.hold(thread, memory)
+    shared = target.resource(target.core_space("MO"))
+    target.hold(app, shared)
+    target.hold(init, shared)
+    target.subscribe(watcher, app)
+    target.subscribe(watcher, app)
+    target.subscribe(db, "BLOCK_SPACE_1")
+    target.subscribe(init, "BLOCK_SPACE_1")
+    target.unsubscribe(watcher, app)
+    for pd in (watcher, thread):
+        target.request(pd, "BLOCK_SPACE_2")
+    target.unrequest(thread, "BLOCK_SPACE_2")
+    extra = target.resource("BLOCK_SPACE_2")
+    target.hold(app, extra)
+    target.hold(app, extra)
+    target.unhold(app, extra)
+    target.hold(thread, extra)
+    target.unhold(thread, extra)
+    scratch = target.space(db, "TABLE", "scratch")
+    row = target.resource(scratch)
+    target.map(row, "FILE_3_2")
+    target.unmap(row, "FILE_3_2")
+    target.map(row, "FILE_3_1")
+    target.hold(watcher, row)
+    target.request(app, scratch)
+    target.delete(scratch)
+    target.refuse(app, 10, 4)
+    target.refuse(app, 99, 2)
+    target.say(init, "all up: 100 %, ~cr")
+    target.quiet()
+    # The crash of block server 1 takes fs along (depth 1); init, which is pinned, loses what it had there.
+    target.fault(pds["block_server_1"], "cap-fault", 0x0, 0x401000)
+    target.exit(fs, 0)
+    target.cleanup()
+    target.account()
+    target.serve(init)
+    target.serve(db, "failed")
+    target.serve_all()
+    # Memory and slots are used again.
+    again = target.pd("block_server_1")
+    disk = target.space(again, "BLOCK", "disk_1")
+    target.resource(disk)
+    target.request(init, disk)
+    target.hold(init, f"BLOCK_{target.n_spaces:x}_1")
+    target.quiet()
+    target.terminate(app, init)
+    target.cleanup((0, 0))
+    target.account()
+    target.serve_all()
+    target.exit(db, 7)
+    target.fault(again, "unknown-syscall", 0x0, 0x400004)
+    target.say(init, "two at once")
+    target.cleanup((None, None))
+    target.account()
+    target.cleanup((0, None))
+    target.account()
+    target.serve_all()
+    target.unrequest(init, target.core_space("PD"))
+    target.delete(target.core_spaces["MO"])
+    target.quiet()
+    return target.end()
+
+
+RUNS: dict[str, Any] = {
+    "rich": rich_run,
+    **{
+        f"depths-{reference.depth_text(pd)}-{reference.depth_text(rs)}": lambda pd=pd, rs=rs: reference_run(pd, rs)
+        for pd, rs in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 0), (2, None), (3, 0), (None, None))
+    },
+}
+"""Name of a generated run -> what makes its events."""
