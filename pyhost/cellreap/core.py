@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The C core on the host: the root task's own model and planner, loaded through cffi.
 
-Layouts and numbers come from the C headers, which cffi parses; nothing of them is written again here. The core
-knows no text ids: `CoreModel` keeps the ids beside the arena and turns plans back into them.
+Layouts and numbers come from the C headers, which cffi parses; nothing of them is written again here. The
+core knows no text ids: `CoreModel` keeps the ids beside the arena and turns plans back into them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class CoreError(CellreapError):
 
 
 def library_path() -> Path:
-    """The core's library: $CELLREAP_CORE_LIB, else build/host of the checkout. CoreMissing if it is not there."""
+    """The core's library: $CELLREAP_CORE_LIB, else build/host of the checkout. CoreMissing if it is not
+    there."""
     named = os.environ.get(LIBRARY_VARIABLE)
     path = Path(named) if named else source_root() / _BUILT
     if not path.is_file():
@@ -75,7 +76,8 @@ def _names(enum: str, prefix: str) -> dict[int, str]:
 
 @functools.cache
 def _allocator() -> Any:
-    """ffi.new without the zeroing: the core initialises what it uses, and large limits should cost no memory."""
+    """ffi.new without the zeroing: the core initialises what it uses, and large limits should cost no
+    memory."""
     ffi, _ = load_core()
     return ffi.new_allocator(should_clear_after_alloc=False)
 
@@ -83,9 +85,9 @@ def _allocator() -> Any:
 class CoreModel:
     """A model in a C arena, addressed by text ids.
 
-    Errors of the core are raised as CoreError; ids that are unknown, malformed or taken as UsageError. Limits are
-    the arena's: PDs, spaces and resources together are at most `max_nodes`. A space takes one edge for its manager, a
-    resource one for its space.
+    Errors of the core are raised as CoreError; ids that are unknown, malformed or taken as UsageError.
+    Limits are the arena's: PDs, spaces and resources together are at most `max_nodes`. A space takes one
+    edge for its manager, a resource one for its space.
     """
 
     def __init__(self, max_nodes: int, max_edges: int, max_items: int | None = None) -> None:
@@ -112,12 +114,8 @@ class CoreModel:
         self._types: dict[str, int] = {}
 
     @classmethod
-    def from_model(cls, model: Model, order: Sequence[str] | None = None) -> CoreModel:
-        """The same state in C.
-
-        order: the ids of all nodes, to make nodes and their edges in that order (the plans do not depend on it);
-        what a node needs first, a space its manager, is then made before it.
-        """
+    def from_model(cls, model: Model) -> CoreModel:
+        """The same state in C, in an arena that it just fills."""
         edges = (
             len(model.manager)
             + len(model.space_of)
@@ -128,17 +126,26 @@ class CoreModel:
             + len(model.links)
             + len(model.owns)
             + len(model.subscribes)
+            + sum(1 for res in model.space_of if _body_number(model, res) is not None)
         )
-        bodies = sum(1 for res in model.space_of if _body_number(model, res) is not None)
-        core = cls(max(1, len(model.nodes)), max(1, edges + bodies))
-        for type_name in sorted({node.type for node in model.nodes.values()}):
-            core._types.setdefault(type_name, len(core._types))
-        for id_ in model.nodes if order is None else order:
-            core._make(model, id_)
-        core._make_edges(model, {id_: place for place, id_ in enumerate(order or model.nodes)})
+        core = cls(max(1, len(model.nodes)), max(1, edges))
+        core.load(model)
         return core
 
     # -- building
+
+    def load(self, model: Model, order: Sequence[str] | None = None) -> None:
+        """Adds all of a model.
+
+        order: the ids of all its nodes, to make nodes and then edges in that order; what a node needs
+        first, a space its manager, is made before it. Plans do not depend on it, and a test says so.
+        """
+        places = {id_: place for place, id_ in enumerate(model.nodes if order is None else order)}
+        for type_name in sorted({node.type for node in model.nodes.values()}):
+            self._types.setdefault(type_name, len(self._types))
+        for id_ in places:
+            self._make(model, id_)
+        self._make_edges(model, places)
 
     def add_pd(self, id_: str, pinned: bool = False) -> None:
         """A new PD; `PD_0` becomes the root task."""
@@ -208,13 +215,11 @@ class CoreModel:
 
     def count(self, kind: str, from_: str, to: str) -> int:
         """How often an edge is there."""
-        return int(
-            self.lib.cr_model_count(self.model, self._kind(kind), self.ref(from_), self.ref(to))
-        )
+        return int(self.lib.cr_model_count(self.model, self._kind(kind), self.ref(from_), self.ref(to)))
 
     def edges(self) -> dict[tuple[str, str, str], int]:
-        """Every edge with its count: (kind, from, to), a LINK with its ends sorted. Walks the lists from both ends
-        and raises CoreError if they disagree."""
+        """Every edge with its count: (kind, from, to), a LINK with its ends sorted. Walks the lists from
+        both ends and raises CoreError if they disagree."""
         seen: list[dict[tuple[str, str, str], int]] = [{}, {}]
         info = self.ffi.new("cr_edge_info *")
         for kind, name in _names("cr_edge_kind", "CR_EDGE_").items():
@@ -250,7 +255,8 @@ class CoreModel:
     # -- planning
 
     def plan(self, crash: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
-        """What the crash of a PD dooms. Depths: None is unlimited. UsageError if the id is no PD's that can crash."""
+        """What the crash of a PD dooms. Depths: None is unlimited. UsageError if the id is no PD's that can
+        crash."""
         return Plan.from_json(self.plan_json(crash, pd_depth, rs_depth))
 
     def plan_raw(self, crash: str, pd_depth: int | None, rs_depth: int | None) -> Any:

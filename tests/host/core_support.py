@@ -36,7 +36,8 @@ PD_5 holds TABLE_4_1
 
 
 def system(text: str) -> Model:
-    """A model from lines `<id> <verb> <id>...`; PDs come to be by being named, managers hold what is theirs."""
+    """A model from lines `<id> <verb> <id>...`; PDs come to be by being named, managers hold what is
+    theirs."""
     model = Model()
     model.add_pd(ROOT)
     lines = [line.split() for line in text.splitlines() if line.strip()]
@@ -79,8 +80,8 @@ def both(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -
 def agree(
     core: CoreModel, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None
 ) -> dict[str, Any]:
-    """As `both`, with the core's model at hand. Of several true explanations each may name another: those of the
-    core are held against the model instead."""
+    """As `both`, with the core's model at hand. Of several true explanations each may name another: those
+    of the core are held against the model instead."""
     want = reference_plan(model, crash, pd_depth, rs_depth).outcome()
     plan = core.plan(crash, pd_depth, rs_depth)
     got = plan.outcome()
@@ -99,7 +100,9 @@ def agree(
 def describe(model: Model) -> str:
     """The model as `system` reads it, for messages."""
     lines = [f"{pd} pinned" for pd in model.pds() if model.nodes[pd].pinned]
-    lines += [f"{model.manager[s]} manages {s} with {' '.join(model.resources_in(s))}" for s in model.spaces()]
+    lines += [
+        f"{model.manager[s]} manages {s} with {' '.join(model.resources_in(s))}" for s in model.spaces()
+    ]
     lines += [f"{a} holds {b} ({n} times)" for (a, b), n in model.holds.items()]
     lines += [f"{a} subscribes {b} ({n} times)" for (a, b), n in model.subscribes.items()]
     for verb, pairs in (
@@ -114,8 +117,8 @@ def describe(model: Model) -> str:
 
 
 def random_model(rng: random.Random, scale: int = 1) -> Model:
-    """A system of up to 7 * scale PDs with every kind of node and edge, cycles included, legal but for managers
-    that (one in ten) do not hold what they manage. Densities vary from model to model."""
+    """A system of up to 7 * scale PDs with every kind of node and edge, cycles included, legal but for
+    managers that (one in ten) do not hold what they manage. Densities vary from model to model."""
     model = Model()
     model.add_pd(ROOT)
     pds = [f"PD_{n:x}" for n in rng.sample(range(1, 40 * scale), rng.randint(1, 7 * scale))]

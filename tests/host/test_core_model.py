@@ -104,7 +104,8 @@ def test_a_slot_whose_generations_are_used_up_is_retired(core: CoreModel) -> Non
     end_node(core, probe[0])
     after = bytes(core.arena)
     words = [
-        at for at in range(0, len(before), 4)
+        at
+        for at in range(0, len(before), 4)
         if struct.unpack_from("I", before, at)[0] == 2 and struct.unpack_from("I", after, at)[0] == 3
     ]
     assert len(words) == 1
@@ -115,10 +116,9 @@ def test_a_slot_whose_generations_are_used_up_is_retired(core: CoreModel) -> Non
     end_node(core, last[0])
     core.check()
     taken = set()
-    with pytest.raises(CoreError, match="FULL_NODES"):
-        for number in range(0x100, 0x200):
-            core.add_pd(f"PD_{number:x}")
-            taken.add(core.ref(f"PD_{number:x}").index)
+    out = core.ffi.new("cr_ref *")
+    while core.lib.cr_model_add_pd(core.model, 1, 0, out) == core.lib.CR_OK:
+        taken.add(out.index)
     assert last.index not in taken
     assert len(taken) == 40 - 10 - 1, "one slot fewer, and no more than one"
 
@@ -128,7 +128,7 @@ def test_a_reference_of_zeros_names_nothing(core: CoreModel) -> None:
     assert core.lib.cr_model_get(core.model, core.ffi.new("cr_ref *")[0], info) == core.lib.CR_ERR_STALE
 
 
-@pytest.mark.behaviour("G-08", "X-06")
+@pytest.mark.behaviour("G-19", "X-06")
 def test_a_tombstone_tells_its_attributes_and_takes_nothing(core: CoreModel) -> None:
     core.add_edge("HOLD", "PD_3", "BLOCK_1_1")
     lib = core.lib
@@ -137,7 +137,10 @@ def test_a_tombstone_tells_its_attributes_and_takes_nothing(core: CoreModel) -> 
     assert (info.state, info.kind, info.number) == (lib.CR_STATE_DESTROYED, lib.CR_NODE_RESOURCE, 1)
     assert info.space.index == core.ref("BLOCK_SPACE_1").index
     refused("CR_ERR_STATE", lambda: core.add_edge("HOLD", "PD_3", "BLOCK_1_1"))
-    assert lib.cr_model_at(core.model, core.ref("BLOCK_1_1").index, core.ffi.new("cr_ref *")) == lib.CR_ERR_ABSENT
+    assert (
+        lib.cr_model_at(core.model, core.ref("BLOCK_1_1").index, core.ffi.new("cr_ref *"))
+        == lib.CR_ERR_ABSENT
+    )
     assert lib.cr_model_destroy(core.model, core.ref("BLOCK_1_1")) == lib.CR_ERR_STATE
     assert ("HOLD", "PD_3", "BLOCK_1_1") not in core.edges()
     core.check()
@@ -281,7 +284,9 @@ def test_a_count_stops_at_its_limit(core: CoreModel) -> None:
 
 
 @pytest.mark.behaviour("M-11")
-@pytest.mark.parametrize(("nodes", "edges"), [(0, 1), (1, 0), (1 << 31, 1), (1, 1 << 31), (0xFFFFFFFF, 0xFFFFFFFF)])
+@pytest.mark.parametrize(
+    ("nodes", "edges"), [(0, 1), (1, 0), (1 << 31, 1), (1, 1 << 31), (0xFFFFFFFF, 0xFFFFFFFF)]
+)
 def test_limits_out_of_range_need_no_memory_and_make_no_model(nodes: int, edges: int) -> None:
     ffi, lib = load_core()
     assert lib.cr_model_bytes(nodes, edges) == 0
@@ -390,13 +395,16 @@ def test_edges_behave_like_a_dictionary(operations: list[tuple[str, str, int, in
     for what, kind, a, b in operations:
         ends = sorted((ids[a], ids[b])) if kind == "LINK" else [ids[a], ids[b]]
         key = (kind, ends[0], ends[1])
+        status = "CR_OK"
         try:
             getattr(core, f"{what}_edge")(kind, ids[a], ids[b])
         except CoreError as error:
-            if what != "add":
-                assert (error.status, key in want) == ("CR_ERR_ABSENT", False)
-            elif error.status == "CR_ERR_FULL_EDGES":
-                assert len(want) == 30
+            status = error.status
+        if what != "add":
+            assert status == ("CR_OK" if key in want else "CR_ERR_ABSENT")
+        elif status == "CR_ERR_FULL_EDGES":
+            assert len(want) == 30
+        if status != "CR_OK":
             continue
         if what == "add":
             want[key] = want.get(key, 0) + 1
@@ -537,8 +545,8 @@ def test_bytes_that_are_no_arena_are_refused(data: bytes) -> None:
 
 
 def test_every_single_word_of_the_graph_matters() -> None:
-    """Each word of an arena in use, replaced by another index, is either noticed or only an attribute: what opens
-    must still be sound throughout. Most words must be noticed, else the check checks nothing."""
+    """Each word of an arena in use, replaced by another index, is either noticed or only an attribute: what
+    opens must still be sound throughout. Most words must be noticed, else the check checks nothing."""
     core = CoreModel.from_model(system(SCENARIO))
     core.reset_touched()
     original = bytes(core.arena)

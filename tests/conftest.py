@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Options and fixtures that all tests share."""
+
+from __future__ import annotations
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of this suite."""
+    parser.addoption(
+        "--exhaustive-seconds",
+        type=float,
+        default=20.0,
+        metavar="N",
+        help="how long to compare core and reference on all systems of 3 PDs and 3 spaces (default: 20)",
+    )
+
+
+@pytest.fixture(scope="session")
+def exhaustive_seconds(request: pytest.FixtureRequest) -> float:
+    """Seconds for the comparison on all systems of 3 PDs and 3 spaces."""
+    return float(request.config.getoption("--exhaustive-seconds"))
