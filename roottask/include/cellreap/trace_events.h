@@ -47,6 +47,8 @@ enum { CR_TRACE_VERSION = 1 };
     /* what PDs say and do */                                                                                  \
     CR_TRACE_EVENT(CR_EV_SAY, "SAY", "pd text")                                                                \
     CR_TRACE_EVENT(CR_EV_REFUSE, "REFUSE", "pd op status")                                                     \
+    /* a crash that the configuration asks for and that could not come about: its place there, from 1, and its PD */ \
+    CR_TRACE_EVENT(CR_EV_UNREACHED, "UNREACHED", "crash name")                                                 \
     /* triggers: each is the cause of exactly one cleanup, or of none if its PD is gone by then */             \
     CR_TRACE_EVENT(CR_EV_FAULT, "FAULT", "pd kind address ip")                                                 \
     CR_TRACE_EVENT(CR_EV_EXIT, "EXIT", "pd code")                                                              \

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A database: one space with one table, on the first file of the file server that it may ask. */
+#include "storage.h"
+
+static uint32_t space;
+static uint32_t table;
+static uint32_t files_request;
+static uint32_t files_space;
+static uint32_t files[2];
+static int space_gone;
+
+static uint32_t read_file(uint32_t file, cr_incoming *m)
+{
+    uint64_t word = file;
+    uint32_t received;
+    uint32_t label = cr_call(files_request, ST_READ, &word, 1, m->reply, 1, &received);
+    m->reply_count = received;
+    return label == CR_CALL_LOST ? (uint32_t)ST_IO_ERROR : label;
+}
+
+static uint32_t open_table(cr_incoming *m)
+{
+    uint32_t slot;
+    if (cr_give(space, table, m->badge, &slot) != CR_RESULT_OK) {
+        return ST_BAD_REQUEST;
+    }
+    m->reply[0] = slot;
+    m->reply_count = 1;
+    return ST_OK;
+}
+
+static uint32_t serve(cr_incoming *m)
+{
+    cr_checkpoint();
+    if (cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE && m->label == ST_READ && cr_badge_index(m->badge) == table) {
+        return read_file(files[0], m);
+    }
+    if (cr_badge_kind_of(m->badge) != CR_BADGE_REQUEST || space_gone) {
+        return ST_BAD_REQUEST;
+    }
+    if (m->label == ST_OPEN) {
+        return open_table(m);
+    }
+    if (m->label == ST_STATUS) {
+        return read_file(files[1], m);
+    }
+    return ST_BAD_REQUEST;
+}
+
+static int work(const cr_work_entry *w)
+{
+    st_say_notice(w);
+    space_gone |= w->kind == CR_NOTICE_DESTROY && w->space == space;
+    return 0;
+}
+
+void cr_main(void)
+{
+    static const cr_server server = {serve, work};
+    const cr_startup *info = cr_info();
+    uint64_t reply[1 + 8];
+    uint32_t received;
+    if (info->n_spaces != 1 || info->n_requests != 1 ||
+        cr_connect(info->requests[0], 1, &files_request, &files_space) != CR_RESULT_OK ||
+        cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK ||
+        cr_create_resource(space, &table) != CR_RESULT_OK) {
+        cr_say_text("no files, or no space of my own");
+        cr_exit(1);
+    }
+    if (cr_call(files_request, ST_LIST, 0, 0, reply, 9, &received) == ST_OK && received > 1) {
+        files[0] = (uint32_t)reply[1];
+        files[1] = received > 2 ? (uint32_t)reply[2] : files[0];
+        if (cr_map(space, 0, files_space, 0) != CR_RESULT_OK || cr_map(space, table, files_space, files[0]) != CR_RESULT_OK) {
+            cr_say_text("my table cannot be put on a file");
+        }
+    }
+    cr_serve(&server);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Where the root task begins: the kernel leaves the address of the boot information in rdi. */
+    .section .text.start, "ax", @progbits
+    .globl _start
+    .type _start, @function
+_start:
+    leaq cr_root_stack_top(%rip), %rsp
+    xorl %ebp, %ebp
+    call cr_root_main
+1:  jmp 1b
+    .section .note.GNU-stack, "", @progbits

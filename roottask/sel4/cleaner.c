@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The cleaner: plans what goes with a PD that is down, carries the plan out step by step, and leaves a legal
+ * state. What it decides and what it does both go into the trace, so that the host can check either. It waits
+ * for nobody: PDs of a higher priority than the root task there are none, and none is called. */
+#include "arch/arch.h"
+#include "supervisor.h"
+#include "text.h"
+#include "untyped.h"
+
+static const char *const cause_names[] = {"fault", "exit", "terminate"};
+
+_Static_assert(sizeof(cause_names) / sizeof(cause_names[0]) == CR_CAUSE_COUNT, "one name a cause");
+
+static const char *const notice_names[] = {"free", "destroy", "disconnect", "lost", "pre-destroy", "extract"};
+
+_Static_assert(sizeof(notice_names) / sizeof(notice_names[0]) == CR_NOTICE_KIND_COUNT, "one name a kind of notice");
+
+static void depth_text(uint32_t depth, char *out)
+{
+    if (depth == CR_DEPTH_INF) {
+        cr_text_copy(out, "inf", 24);
+    } else {
+        cr_format_decimal(out, depth);
+    }
+}
+
+static void begin(cr_event event)
+{
+    cr_trace_begin(&cr_sys.trace, event);
+    if (event != CR_EV_TRACE) {
+        cr_trace_number(&cr_sys.trace, cr_sys.cleanups);
+    }
+}
+
+static void end(void)
+{
+    cr_trace_end(&cr_sys.trace);
+}
+
+static void trace_pairs(cr_event event, const cr_pair *pairs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        begin(event);
+        cr_trace_node(pairs[i].pd);
+        cr_trace_node(pairs[i].node);
+        end();
+    }
+}
+
+static void trace_plan(const cr_plan *plan, cr_cause cause)
+{
+    char depth[24];
+    begin(CR_EV_CLEANUP);
+    cr_trace_node(plan->trigger);
+    cr_trace_string(&cr_sys.trace, cause_names[cause]);
+    depth_text(plan->pd_depth, depth);
+    cr_trace_string(&cr_sys.trace, depth);
+    depth_text(plan->rs_depth, depth);
+    cr_trace_string(&cr_sys.trace, depth);
+    end();
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        const cr_doomed *d = &plan->doomed[i];
+        int is_pd = cr_pd_of(d->node) != 0;
+        begin(is_pd ? CR_EV_DOOM_PD : CR_EV_DOOM_SPACE);
+        cr_trace_node(d->node);
+        if (is_pd) {
+            cr_trace_number(&cr_sys.trace, d->pd_depth);
+        }
+        cr_trace_number(&cr_sys.trace, d->group);
+        end();
+    }
+    trace_pairs(CR_EV_LOSE_REQUEST, plan->removed_requests, plan->n_removed_requests);
+    trace_pairs(CR_EV_REVOKE, plan->revoked, plan->n_revoked);
+    trace_pairs(CR_EV_REVOKE_SPACE, plan->revoked_spaces, plan->n_revoked_spaces);
+    trace_pairs(CR_EV_REVOKE_BODY, plan->revoked_bodies, plan->n_revoked_bodies);
+    for (uint32_t i = 0; i < plan->n_core_freed; i++) {
+        begin(CR_EV_FREE_CORE);
+        cr_trace_node(plan->core_freed[i]);
+        end();
+    }
+    for (uint32_t i = 0; i < plan->n_notices; i++) {
+        begin(CR_EV_OWE);
+        cr_trace_node(plan->notices[i].to);
+        cr_trace_string(&cr_sys.trace, notice_names[plan->notices[i].kind]);
+        cr_trace_node(plan->notices[i].node);
+        cr_trace_node(plan->notices[i].from);
+        end();
+    }
+    trace_pairs(CR_EV_PRE_DESTROY, plan->pre_destroy, plan->n_pre_destroy);
+}
+
+/* The numbers in a notice, which stay readable when what they name is gone. */
+static cr_status fill_notice(const cr_notice *notice, cr_work_notice *out)
+{
+    cr_node_info info;
+    cr_node_info other;
+    cr_status status = cr_model_get(cr_sys.model, notice->node, &info);
+    if (status != CR_OK) {
+        return status;
+    }
+    *out = (cr_work_notice){.kind = notice->kind};
+    if (info.kind == CR_NODE_RESOURCE) {
+        if ((status = cr_model_get(cr_sys.model, info.space, &other)) != CR_OK) {
+            return status;
+        }
+        out->space = other.number;
+        out->object = info.number;
+    } else {
+        out->space = info.number;
+    }
+    if (notice->from.index != CR_NONE) {
+        if ((status = cr_model_get(cr_sys.model, notice->from, &other)) != CR_OK) {
+            return status;
+        }
+        out->pd = other.number;
+    }
+    return CR_OK;
+}
+
+static cr_status do_notify(const cr_notice *notice)
+{
+    cr_pd *to = cr_pd_of(notice->to);
+    cr_work_notice work;
+    cr_status status = fill_notice(notice, &work);
+    if (status != CR_OK || to == 0) {
+        return to == 0 ? CR_ERR_CORRUPT : status;
+    }
+    uint32_t receiver = (uint32_t)(to - cr_sys.pds);
+    int first = cr_sys.work.queues[receiver].first_unfetched == CR_NONE;
+    status = cr_work_put(&cr_sys.work, receiver, &work);
+    if (status != CR_OK) {
+        return status;
+    }
+    begin(CR_EV_QUEUE);
+    cr_trace_number(&cr_sys.trace, work.token);
+    cr_trace_node(notice->to);
+    cr_trace_string(&cr_sys.trace, notice_names[notice->kind]);
+    cr_trace_node(notice->node);
+    cr_trace_node(notice->from);
+    end();
+    /* One signal for a queue that was empty: it stays set until its PD receives it, waiting or busy. */
+    if (first) {
+        cr_signal(cr_body_cap(&to->body, CR_BODY_SIGNAL));
+    }
+    return CR_OK;
+}
+
+/* A client that called a server which is gone waits for an answer that nobody can give any more: the reply
+ * capability went with the server. The registers that the kernel keeps for it tell which capability it called.
+ * If that was one that the server's end took away, the call is begun again, finds its slot empty, and returns
+ * with an error. If the client is not waiting at all, resuming a running thread does nothing; if it waits for
+ * somebody else, its registers name another slot. So nobody is asked twice, and what the client wrote into its
+ * own memory plays no part. A message that the server had not received yet was put back by the kernel when
+ * the endpoint went. */
+static cr_status do_unblock(cr_ref client, cr_ref space)
+{
+    cr_pd *pd = cr_pd_of(client);
+    cr_node_info info;
+    seL4_UserContext registers;
+    seL4_CPtr invoked;
+    cr_status status = cr_model_get(cr_sys.model, space, &info);
+    if (status != CR_OK || pd == 0) {
+        return pd == 0 ? CR_ERR_CORRUPT : status;
+    }
+    if (!cr_space_entry_of(space)->manager_dead) {
+        return CR_OK;
+    }
+    seL4_CPtr tcb = cr_body_cap(&pd->body, CR_BODY_TCB);
+    if (cr_read_registers(tcb, &registers)) {
+        return CR_ERR_CORRUPT;
+    }
+    if (cr_arch_is_call(&registers, &invoked) && invoked < 1u << pd->body.cspace_bits &&
+        pd->slots[invoked] == (CR_SLOT_LOST | info.number) && cr_resume(tcb)) {
+        return CR_ERR_CORRUPT;
+    }
+    return CR_OK;
+}
+
+static cr_status do_mark(cr_ref node)
+{
+    cr_node_info info;
+    cr_status status = cr_model_get(cr_sys.model, node, &info);
+    if (status == CR_OK && info.kind == CR_NODE_PD) {
+        for (uint32_t edge = cr_model_first(cr_sys.model, node, CR_EDGE_MANAGE, CR_OUT); edge != CR_NONE;
+             edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
+            cr_edge_info manage;
+            if ((status = cr_model_edge(cr_sys.model, edge, &manage)) != CR_OK) {
+                return status;
+            }
+            cr_space_entry_of(manage.to)->manager_dead = 1;
+        }
+    }
+    return status == CR_OK ? cr_model_doom(cr_sys.model, node) : status;
+}
+
+static void trace_destroy(cr_ref node)
+{
+    begin(CR_EV_DESTROY);
+    cr_trace_node(node);
+    end();
+}
+
+static cr_status do_destroy_pd(cr_pd *pd)
+{
+    uint64_t paddr = cr_untyped_paddr(pd->body.block);
+    uint64_t bytes = 1ull << cr_untyped_bits(pd->body.block);
+    trace_destroy(pd->node);
+    cr_status status = cr_take_pd(pd);
+    if (status == CR_OK) {
+        begin(CR_EV_FREED);
+        cr_trace_pd(pd);
+        cr_trace_address(&cr_sys.trace, paddr);
+        cr_trace_number(&cr_sys.trace, bytes);
+        cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
+        end();
+    }
+    return status;
+}
+
+/* Carries out one step. */
+static cr_status carry_out(const cr_step *step)
+{
+    cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
+    switch (step->kind) {
+    case CR_STEP_SUSPEND:
+        if (pd == 0 || cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB))) {
+            return CR_ERR_CORRUPT;
+        }
+        begin(CR_EV_SUSPEND);
+        cr_trace_pd(pd);
+        end();
+        return CR_OK;
+    case CR_STEP_MARK:
+        return do_mark(step->node);
+    case CR_STEP_CUT_REQUEST:
+        return pd != 0 ? cr_take_request(pd, step->node) : CR_ERR_CORRUPT;
+    case CR_STEP_DESTROY_RESOURCE:
+        trace_destroy(step->node);
+        return cr_take_resource(step->node);
+    case CR_STEP_DESTROY_SPACE:
+        trace_destroy(step->node);
+        return cr_take_space(step->node);
+    case CR_STEP_DESTROY_PD:
+        return pd != 0 ? do_destroy_pd(pd) : CR_ERR_CORRUPT;
+    case CR_STEP_UNBLOCK:
+        return do_unblock(step->pd, step->node);
+    case CR_STEP_NOTIFY:
+        return do_notify(step->notice);
+    case CR_STEP_SETTLE:
+    case CR_STEP_KIND_COUNT:
+        break;
+    }
+    return CR_ERR_CORRUPT;
+}
+
+/* -- the model state as rows */
+
+static uint64_t rows;
+
+static void row_text(const char *text)
+{
+    static char row[256];
+    static size_t used;
+    /* One field at a time; 0 ends the row. */
+    if (text == 0) {
+        begin(CR_EV_STATE);
+        cr_trace_bytes(&cr_sys.trace, row, used);
+        end();
+        used = 0;
+        rows++;
+        return;
+    }
+    for (; *text != '\0' && used < sizeof(row); text++) {
+        row[used++] = *text;
+    }
+}
+
+static void edge_row(const char *data, const char *type, cr_ref from, cr_ref to, const char *extra)
+{
+    char id[CR_ID_BYTES];
+    row_text(",,");
+    row_text(data);
+    row_text(",");
+    row_text(type);
+    row_text(",");
+    cr_node_id(from, id);
+    row_text(id);
+    row_text(",");
+    cr_node_id(to, id);
+    row_text(id);
+    row_text(",");
+    row_text(extra);
+    row_text(0);
+}
+
+static void node_row(cr_ref node, const cr_node_info *info)
+{
+    static const char *const kinds[] = {"", "PD", "RESOURCE_SPACE", "RESOURCE"};
+    char id[CR_ID_BYTES];
+    cr_node_id(node, id);
+    cr_pd *pd = cr_pd_of(node);
+    row_text(kinds[info->kind]);
+    row_text(",");
+    row_text(id);
+    row_text(",");
+    row_text(pd != 0 ? pd->name : cr_type_name(info->type));
+    row_text(",,,,");
+    row_text((info->flags & CR_FLAG_PINNED) != 0 ? "PINNED" : "");
+    row_text(0);
+}
+
+static void edge_rows(cr_ref node)
+{
+    static const char *const names[CR_EDGE_KIND_COUNT] = {
+        [CR_EDGE_HOLD] = "HOLD", [CR_EDGE_REQUEST] = "REQUEST", [CR_EDGE_MAP] = "MAP",
+        [CR_EDGE_SUBSET] = "SUBSET", [CR_EDGE_FAULT] = "FAULT", [CR_EDGE_LINK] = "LINK",
+        [CR_EDGE_OWN] = "OWN", [CR_EDGE_SUBSCRIBE] = "SUBSCRIBE",
+    };
+    for (int kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
+        if (names[kind] == 0) {
+            continue;
+        }
+        for (uint32_t edge = cr_model_first(cr_sys.model, node, (cr_edge_kind)kind, CR_OUT); edge != CR_NONE;
+             edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
+            cr_edge_info info;
+            cr_node_info to;
+            char space[CR_ID_BYTES];
+            if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK ||
+                cr_model_get(cr_sys.model, info.to, &to) != CR_OK ||
+                (kind == CR_EDGE_LINK && !cr_same(info.from, node))) {
+                continue; /* A link is found from both ends, and is one row. */
+            }
+            if (kind == CR_EDGE_REQUEST) {
+                cr_node_id(info.to, space);
+                edge_row(cr_type_name(to.type), names[kind], info.from, to.manager, space);
+                continue;
+            }
+            for (uint32_t i = 0; i < info.count; i++) {
+                edge_row("NONE", names[kind], info.from, info.to, "");
+            }
+        }
+    }
+}
+
+static void trace_state(void)
+{
+    rows = 0;
+    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
+        cr_ref node;
+        cr_node_info info;
+        if (cr_model_at(cr_sys.model, i, &node) == CR_OK && cr_model_get(cr_sys.model, node, &info) == CR_OK &&
+            info.state == CR_STATE_ACTIVE) {
+            node_row(node, &info);
+            edge_rows(node);
+        }
+    }
+}
+
+/* Gives back the tombstones: from here on nothing refers to what is gone. */
+static void release_tombstones(const cr_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        if (cr_model_release(cr_sys.model, plan->doomed[i].node) != CR_OK) {
+            cr_panic("a destroyed node cannot be released", plan->doomed[i].node.index);
+        }
+    }
+}
+
+static uint32_t depth_of(uint32_t own, uint32_t systems)
+{
+    return own == CR_IMAGE_DEPTH_DEFAULT ? systems : own;
+}
+
+void cr_clean_up(cr_pd *trigger, cr_cause cause)
+{
+    static cr_plan plan;
+    uint64_t before[CR_CALL_COUNT];
+    uint64_t start = cr_arch_cycles();
+    cr_journal journal;
+    cr_step step;
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        before[i] = cr_calls[i];
+    }
+    cr_sys.cleanups++;
+    cr_status status = cr_plan_crash(cr_sys.planner, cr_sys.model, trigger->node,
+                                     depth_of(trigger->pd_depth, cr_sys.image->pd_depth),
+                                     depth_of(trigger->rs_depth, cr_sys.image->rs_depth), &plan);
+    if (status == CR_OK && plan.n_notices > cr_work_room(&cr_sys.work)) {
+        status = CR_ERR_FULL_PLAN;
+    }
+    if (status != CR_OK) {
+        cr_panic("no cleanup can be planned", (uint64_t)status);
+    }
+    trace_plan(&plan, cause);
+    cr_journal_start(&journal);
+    while ((status = cr_step_next(&journal, &plan, cr_sys.model, &step)) == CR_OK && step.kind != CR_STEP_SETTLE) {
+        char node[CR_ID_BYTES] = "-";
+        char pd[CR_ID_BYTES] = "-";
+        uint64_t calls = cr_calls_total();
+        /* Ids are read before the step: what it is about may be gone after it. */
+        if (step.node.index != CR_NONE) {
+            cr_node_id(step.node, node);
+        }
+        if (step.pd.index != CR_NONE) {
+            cr_node_id(step.pd, pd);
+        }
+        status = carry_out(&step);
+        if (status != CR_OK) {
+            break;
+        }
+        begin(CR_EV_STEP);
+        cr_trace_string(&cr_sys.trace, cr_step_name(step.kind));
+        cr_trace_string(&cr_sys.trace, node);
+        cr_trace_string(&cr_sys.trace, pd);
+        cr_trace_number(&cr_sys.trace, cr_calls_total() - calls);
+        end();
+        status = cr_step_done(&journal, &step);
+        if (status != CR_OK) {
+            break;
+        }
+    }
+    if (status != CR_OK) {
+        cr_panic("a step of a cleanup failed", ((uint64_t)step.kind << 32) | (uint64_t)status);
+    }
+    uint64_t cycles = cr_arch_cycles() - start;
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        if (cr_calls[i] != before[i]) {
+            begin(CR_EV_CALLS);
+            cr_trace_string(&cr_sys.trace, cr_call_name((cr_call)i));
+            cr_trace_number(&cr_sys.trace, cr_calls[i] - before[i]);
+            end();
+        }
+    }
+    release_tombstones(&plan);
+    trace_state();
+    begin(CR_EV_SETTLED);
+    cr_trace_number(&cr_sys.trace, rows);
+    cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
+    cr_trace_number(&cr_sys.trace, cr_slots_used());
+    cr_trace_number(&cr_sys.trace, cycles);
+    end();
+    cr_director_cleaned_up();
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The director: drives the scenario that the configuration describes. It decides which PD is to bring itself
+ * down and when, keeps clients' rounds in step, creates PDs anew, and knows when nothing is left to happen. It
+ * uses the same means as any PD's request does, and takes no part in cleaning up.
+ *
+ * Rounds: a client asks at the end of each round whether to go on, and is answered only when nobody else
+ * can run. So what one round started is over before the next one begins, and runs repeat themselves exactly. */
+#include "supervisor.h"
+#include "text.h"
+
+enum { ROUNDS_AFTER_CLEANUP = 2, ROUNDS_WITHOUT_PROGRESS = 1000 };
+
+static struct {
+    uint32_t crash;      /* the current entry of the image's table */
+    uint32_t fired;      /* how often it has happened */
+    uint32_t count;      /* checkpoints of its PD since it became current */
+    int armed;           /* the last one is cleaned up, and everything is quiet again */
+    int account;         /* the accounts have changed since they were last traced */
+    int late_done;
+    uint32_t rounds;     /* since the last cleanup, or since the start */
+} director;
+
+static int crashes_left(void)
+{
+    return director.crash < cr_sys.image->crashes.count;
+}
+
+static const cr_image_crash *current(void)
+{
+    return &cr_image_crashes(cr_sys.image)[director.crash];
+}
+
+/* The order for a PD that is at a checkpoint. */
+static uint64_t order_for(cr_pd *pd, uint32_t *slot)
+{
+    if (!crashes_left() || !director.armed) {
+        return CR_ORDER_CONTINUE;
+    }
+    const cr_image_crash *crash = current();
+    int terminate = crash->how == CR_CRASH_TERMINATE;
+    if (pd->config == CR_IMAGE_NONE || pd->config != (terminate ? crash->by : crash->pd)) {
+        return CR_ORDER_CONTINUE;
+    }
+    director.count++;
+    if (director.count < crash->checkpoint) {
+        return CR_ORDER_CONTINUE;
+    }
+    if (terminate) {
+        cr_pd *victim = cr_find_configured(crash->pd);
+        cr_ref body;
+        if (victim == 0 || cr_body_resource(victim, &body) != CR_RESULT_OK) {
+            return CR_ORDER_CONTINUE;
+        }
+        uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, body);
+        if (edge == CR_NONE) {
+            return CR_ORDER_CONTINUE;
+        }
+        *slot = cr_sys.edge_entry[edge];
+    }
+    director.armed = 0;
+    director.count = 0;
+    director.rounds = 0;
+    director.fired++;
+    if (director.fired == crash->repeat) {
+        director.crash++;
+        director.fired = 0;
+    }
+    return terminate ? CR_ORDER_TERMINATE : CR_ORDER_CRASH + (uint64_t)crash->how;
+}
+
+void cr_director_start(void)
+{
+    director.account = 1;
+    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
+        const cr_image_pd *config = &cr_image_pds(cr_sys.image)[i];
+        cr_pd *pd = 0;
+        if ((config->flags & CR_IMAGE_LATE) != 0) {
+            continue;
+        }
+        cr_status status = cr_make_pd(i, config->program, config->name, 0, &pd);
+        if (status != CR_OK) {
+            cr_console_string(config->name);
+            cr_panic("a PD of the configuration cannot be created", (uint64_t)status);
+        }
+    }
+}
+
+uint64_t cr_director_checkpoint(cr_pd *pd, int round_boundary, uint32_t *slot, int *later)
+{
+    if (round_boundary) {
+        pd->held = 1;
+        *later = 1;
+        return CR_ORDER_CONTINUE;
+    }
+    return order_for(pd, slot);
+}
+
+/* Brings back what the configuration wants back, in the configuration's order. */
+static void create_missing(uint32_t flag)
+{
+    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
+        const cr_image_pd *config = &cr_image_pds(cr_sys.image)[i];
+        cr_pd *pd = 0;
+        if ((config->flags & flag) == 0 || cr_find_configured(i) != 0 ||
+            (flag == CR_IMAGE_RESPAWN && (config->flags & CR_IMAGE_LATE) != 0 && !director.late_done)) {
+            continue;
+        }
+        cr_status status = cr_make_pd(i, config->program, config->name, 0, &pd);
+        if (status != CR_OK) {
+            cr_console_string(config->name);
+            cr_panic("a PD cannot be created anew", (uint64_t)status);
+        }
+    }
+}
+
+void cr_director_cleaned_up(void)
+{
+    director.account = 1;
+    director.rounds = 0;
+    create_missing(CR_IMAGE_RESPAWN);
+}
+
+static void trace_unreached(void)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_UNREACHED);
+    cr_trace_number(&cr_sys.trace, director.crash + 1);
+    cr_trace_string(&cr_sys.trace, cr_image_pds(cr_sys.image)[current()->pd].name);
+    cr_trace_end(&cr_sys.trace);
+    director.crash = cr_sys.image->crashes.count;
+}
+
+/* Whether somebody waits for a space that will not come: they are told so. */
+static int fail_connects(void)
+{
+    int any = 0;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (cr_sys.pds[i].used && cr_sys.pds[i].parked) {
+            any |= cr_retry_connect(&cr_sys.pds[i], 1);
+        }
+    }
+    return any;
+}
+
+/* Answers the clients that are at the end of a round. */
+static int next_round(void)
+{
+    int any = 0;
+    int over = !crashes_left() && director.rounds >= ROUNDS_AFTER_CLEANUP;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        uint32_t slot = 0;
+        if (!pd->used || !pd->held) {
+            continue;
+        }
+        uint64_t order = over ? CR_ORDER_STOP : order_for(pd, &slot);
+        uint64_t results[2] = {order, slot};
+        pd->held = 0;
+        pd->stopped = over;
+        any = 1;
+        cr_answer_later(pd, CR_RESULT_OK, 2, results);
+    }
+    director.rounds += any ? 1u : 0u;
+    return any;
+}
+
+int cr_director_idle(void)
+{
+    if (fail_connects()) {
+        return 1;
+    }
+    if (cr_sys.cleanups > 0 && !director.late_done) {
+        director.late_done = 1;
+        create_missing(CR_IMAGE_LATE);
+        return 1;
+    }
+    if (director.account) {
+        director.account = 0;
+        cr_account();
+    }
+    director.armed = 1;
+    if (crashes_left() && director.rounds > ROUNDS_WITHOUT_PROGRESS) {
+        trace_unreached();
+    }
+    if (next_round()) {
+        return 1;
+    }
+    if (crashes_left()) {
+        trace_unreached();
+    }
+    return 0;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kernel.h"
+#include <cellreap/trace.h>
+
+seL4_IPCBuffer *__sel4_ipc_buffer;
+
+uint64_t cr_calls[CR_CALL_COUNT];
+
+static const char *const call_names[] = {
+    [CR_CALL_RETYPE] = "retype",         [CR_CALL_COPY] = "copy",
+    [CR_CALL_DELETE] = "delete",         [CR_CALL_REVOKE] = "revoke",
+    [CR_CALL_CANCEL] = "cancel-sends",   [CR_CALL_SUSPEND] = "suspend",
+    [CR_CALL_RESUME] = "resume",         [CR_CALL_READ_REGISTERS] = "read-registers",
+    [CR_CALL_CONFIGURE] = "configure",   [CR_CALL_MAP] = "map",
+    [CR_CALL_SIGNAL] = "signal",         [CR_CALL_REPLY] = "reply",
+};
+
+_Static_assert(sizeof(call_names) / sizeof(call_names[0]) == CR_CALL_COUNT, "one name a kind of call");
+
+/* The root task's CSpace; its slots in the CNode of boot time. */
+static seL4_CPtr l1_cnode;
+static seL4_CPtr pool_cnode;
+
+static uint32_t pool_next[1u << CR_POOL_BITS];
+static uint32_t pool_first;
+static uint32_t pool_in_use;
+
+const char *cr_call_name(cr_call call)
+{
+    return call_names[call];
+}
+
+uint64_t cr_calls_total(void)
+{
+    uint64_t total = 0;
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        total += cr_calls[i];
+    }
+    return total;
+}
+
+void cr_console_put(char c)
+{
+    seL4_DebugPutChar(c);
+}
+
+void cr_console_string(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        cr_console_put(*text);
+    }
+}
+
+_Noreturn void cr_panic(const char *what, uint64_t value)
+{
+    char text[24];
+    cr_console_string("\ncellreap: panic: ");
+    cr_console_string(what);
+    cr_console_string(" 0x");
+    cr_format_hex(text, value);
+    cr_console_string(text);
+    cr_console_put('\n');
+    for (;;) {
+#ifdef CONFIG_DEBUG_BUILD
+        seL4_DebugHalt();
+#endif
+        seL4_TCB_Suspend(seL4_CapInitThreadTCB);
+    }
+}
+
+cr_slot cr_slot_at(seL4_CPtr cptr)
+{
+    return (cr_slot){l1_cnode, cptr, CR_L1_BITS + CR_SUBSPACE_BITS};
+}
+
+cr_slot cr_slot_l1(uint32_t l1)
+{
+    return (cr_slot){l1_cnode, l1, CR_L1_BITS};
+}
+
+cr_slot cr_slot_in(seL4_CPtr cnode, uint32_t slot, uint32_t bits)
+{
+    return (cr_slot){cnode, slot, (uint8_t)bits};
+}
+
+seL4_Word cr_cnode_data(uint32_t guard_bits)
+{
+    return seL4_CNode_CapData_new(0, guard_bits).words[0];
+}
+
+seL4_CPtr cr_l1_cnode(void)
+{
+    return l1_cnode;
+}
+
+seL4_Word cr_l1_data(void)
+{
+    return cr_cnode_data(seL4_WordBits - CR_L1_BITS - CR_SUBSPACE_BITS);
+}
+
+seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot, uint32_t count)
+{
+    cr_calls[CR_CALL_RETYPE]++;
+    return seL4_Untyped_Retype(untyped, type, bits, l1_cnode, l1, CR_L1_BITS, slot, count);
+}
+
+seL4_Error cr_copy(cr_slot to, cr_slot from, seL4_CapRights_t rights)
+{
+    cr_calls[CR_CALL_COPY]++;
+    return seL4_CNode_Copy(to.root, to.index, to.depth, from.root, from.index, from.depth, rights);
+}
+
+seL4_Error cr_mint(cr_slot to, cr_slot from, seL4_CapRights_t rights, seL4_Word badge)
+{
+    cr_calls[CR_CALL_COPY]++;
+    return seL4_CNode_Mint(to.root, to.index, to.depth, from.root, from.index, from.depth, rights, badge);
+}
+
+seL4_Error cr_mutate(cr_slot to, cr_slot from, seL4_Word badge)
+{
+    cr_calls[CR_CALL_COPY]++;
+    return seL4_CNode_Mutate(to.root, to.index, to.depth, from.root, from.index, from.depth, badge);
+}
+
+seL4_Error cr_delete(cr_slot at)
+{
+    cr_calls[CR_CALL_DELETE]++;
+    return seL4_CNode_Delete(at.root, at.index, at.depth);
+}
+
+seL4_Error cr_revoke(cr_slot at)
+{
+    cr_calls[CR_CALL_REVOKE]++;
+    return seL4_CNode_Revoke(at.root, at.index, at.depth);
+}
+
+seL4_Error cr_cancel_sends(cr_slot at)
+{
+    cr_calls[CR_CALL_CANCEL]++;
+    return seL4_CNode_CancelBadgedSends(at.root, at.index, at.depth);
+}
+
+seL4_Error cr_save_caller(cr_slot at)
+{
+    cr_calls[CR_CALL_COPY]++;
+    return seL4_CNode_SaveCaller(at.root, at.index, at.depth);
+}
+
+seL4_Error cr_suspend(seL4_CPtr tcb)
+{
+    cr_calls[CR_CALL_SUSPEND]++;
+    return seL4_TCB_Suspend(tcb);
+}
+
+seL4_Error cr_resume(seL4_CPtr tcb)
+{
+    cr_calls[CR_CALL_RESUME]++;
+    return seL4_TCB_Resume(tcb);
+}
+
+seL4_Error cr_read_registers(seL4_CPtr tcb, seL4_UserContext *out)
+{
+    cr_calls[CR_CALL_READ_REGISTERS]++;
+    return seL4_TCB_ReadRegisters(tcb, 0, 0, sizeof(*out) / sizeof(seL4_Word), out);
+}
+
+seL4_Error cr_write_registers(seL4_CPtr tcb, int resume, seL4_UserContext *in)
+{
+    cr_calls[CR_CALL_CONFIGURE]++;
+    return seL4_TCB_WriteRegisters(tcb, (seL4_Bool)(resume != 0), 0, sizeof(*in) / sizeof(seL4_Word), in);
+}
+
+void cr_signal(seL4_CPtr notification)
+{
+    cr_calls[CR_CALL_SIGNAL]++;
+    seL4_Signal(notification);
+}
+
+cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
+{
+    uint32_t boot_bits = (uint32_t)info->initThreadCNodeSizeBits;
+    if (info->empty.end - info->empty.start < 8 || boot_bits > CR_SUBSPACE_BITS) {
+        return CR_ERR_MEMORY;
+    }
+    seL4_CPtr l1 = info->empty.start;
+    seL4_CPtr pool = info->empty.start + 1;
+    /* Until the new CSpace is in place, addresses are those of boot time: one CNode of full depth. */
+    if (seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_L1_BITS, seL4_CapInitThreadCNode, 0, 0, l1, 1) ||
+        seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_POOL_BITS, seL4_CapInitThreadCNode, 0, 0, pool, 1) ||
+        seL4_CNode_Mint(l1, CR_L1_BOOT, CR_L1_BITS, seL4_CapInitThreadCNode, seL4_CapInitThreadCNode, seL4_WordBits,
+                        seL4_AllRights, cr_cnode_data(CR_SUBSPACE_BITS - boot_bits)) ||
+        seL4_CNode_Mint(l1, CR_L1_POOL, CR_L1_BITS, seL4_CapInitThreadCNode, pool, seL4_WordBits, seL4_AllRights,
+                        cr_cnode_data(CR_SUBSPACE_BITS - CR_POOL_BITS)) ||
+        seL4_TCB_SetSpace(seL4_CapInitThreadTCB, 0, l1, cr_l1_data(), seL4_CapInitThreadVSpace, 0)) {
+        return CR_ERR_MEMORY;
+    }
+    l1_cnode = l1;
+    pool_cnode = pool;
+    for (uint32_t i = 1; i < 1u << CR_POOL_BITS; i++) {
+        pool_next[i] = i + 1 < 1u << CR_POOL_BITS ? i + 1 : 0;
+    }
+    pool_first = 1;
+    return CR_OK;
+}
+
+uint32_t cr_pool_take(void)
+{
+    uint32_t slot = pool_first;
+    if (slot != 0) {
+        pool_first = pool_next[slot];
+        pool_in_use++;
+    }
+    return slot;
+}
+
+void cr_pool_give(uint32_t slot)
+{
+    pool_next[slot] = pool_first;
+    pool_first = slot;
+    pool_in_use--;
+}
+
+uint32_t cr_pool_used(void)
+{
+    return pool_in_use;
+}
+
+#ifdef CONFIG_DEBUG_BUILD
+/* libsel4's own assertions end here. */
+void __assert_fail(const char *expression, const char *file, int line, const char *function)
+{
+    (void)file;
+    (void)function;
+    cr_panic(expression, (uint64_t)line);
+}
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The root task's kernel calls, counted by kind, and its own CSpace.
+ *
+ * CSpace: a CNode of 2^CR_L1_BITS slots whose every slot may hold another CNode, resolved with the remaining
+ * 32 bits. Slot 0 is the CNode that the kernel gave at boot, so capability addresses of boot time stay what
+ * they were; slot CR_L1_POOL is a pool of slots for anything; each PD's body has a slot of its own. */
+#ifndef CELLREAP_SEL4_KERNEL_H
+#define CELLREAP_SEL4_KERNEL_H
+
+#include "compat.h"
+#include <cellreap/status.h>
+#include <stdint.h>
+
+enum {
+    CR_L1_BITS = 12,
+    CR_L1_BOOT = 0,
+    CR_L1_POOL = 1,
+    CR_L1_BODIES = 2,
+    CR_POOL_BITS = 14,
+    CR_SUBSPACE_BITS = 32 /* bits that an L1 slot's CNode resolves, guard and index */
+};
+
+typedef enum cr_call {
+    CR_CALL_RETYPE = 0,
+    CR_CALL_COPY,
+    CR_CALL_DELETE,
+    CR_CALL_REVOKE,
+    CR_CALL_CANCEL,
+    CR_CALL_SUSPEND,
+    CR_CALL_RESUME,
+    CR_CALL_READ_REGISTERS,
+    CR_CALL_CONFIGURE,
+    CR_CALL_MAP,
+    CR_CALL_SIGNAL,
+    CR_CALL_REPLY,
+    CR_CALL_COUNT
+} cr_call;
+
+extern uint64_t cr_calls[CR_CALL_COUNT];
+const char *cr_call_name(cr_call call);
+uint64_t cr_calls_total(void);
+
+/* A slot: which CNode, where in it, and how many bits to resolve. */
+typedef struct cr_slot {
+    seL4_CPtr root;
+    seL4_Word index;
+    uint8_t depth;
+} cr_slot;
+
+static inline seL4_CPtr cr_cptr(uint32_t l1, uint32_t slot)
+{
+    return ((seL4_CPtr)l1 << CR_SUBSPACE_BITS) | slot;
+}
+
+/* Where the capability at such an address lies. */
+cr_slot cr_slot_at(seL4_CPtr cptr);
+/* An L1 slot itself. */
+cr_slot cr_slot_l1(uint32_t l1);
+/* A slot of a PD's CSpace. */
+cr_slot cr_slot_in(seL4_CPtr cnode, uint32_t slot, uint32_t bits);
+
+seL4_Word cr_cnode_data(uint32_t guard_bits);
+/* The root task's CSpace and its guard, for threads that share it. */
+seL4_CPtr cr_l1_cnode(void);
+seL4_Word cr_l1_data(void);
+
+/* Each is one kernel call. `count` objects into consecutive slots of the CNode in L1 slot `l1`. */
+seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot, uint32_t count);
+seL4_Error cr_copy(cr_slot to, cr_slot from, seL4_CapRights_t rights);
+seL4_Error cr_mint(cr_slot to, cr_slot from, seL4_CapRights_t rights, seL4_Word badge);
+seL4_Error cr_mutate(cr_slot to, cr_slot from, seL4_Word badge);
+seL4_Error cr_delete(cr_slot at);
+seL4_Error cr_revoke(cr_slot at);
+seL4_Error cr_cancel_sends(cr_slot at);
+seL4_Error cr_save_caller(cr_slot at);
+seL4_Error cr_suspend(seL4_CPtr tcb);
+seL4_Error cr_resume(seL4_CPtr tcb);
+seL4_Error cr_read_registers(seL4_CPtr tcb, seL4_UserContext *out);
+seL4_Error cr_write_registers(seL4_CPtr tcb, int resume, seL4_UserContext *in);
+void cr_signal(seL4_CPtr notification);
+
+/* Builds the CSpace above out of what the kernel gave; must be the first kernel call of the root task. */
+cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped);
+
+/* Slots of the pool. 0: none left. A freed slot must be empty, or be so before the next allocation. */
+uint32_t cr_pool_take(void);
+void cr_pool_give(uint32_t slot);
+uint32_t cr_pool_used(void);
+
+/* Something that cannot happen, happened: says what, on the console, and stops the system. */
+_Noreturn void cr_panic(const char *what, uint64_t value);
+void cr_console_put(char c);
+void cr_console_string(const char *text);
+
+#endif

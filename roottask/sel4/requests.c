@@ -1,0 +1,818 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Requests of PDs. Each is first checked in full, without any effect, and then either refused with one
+ * precise reason or carried out. Who asks is known by the badge that the kernel delivered; what a message
+ * claims beyond that is checked against the model. Nothing here calls a PD or waits for one. */
+#include "supervisor.h"
+#include "text.h"
+
+enum { MAX_RESULTS = 2 + CR_WORK_MAX * CR_WORK_WORDS };
+
+/* What a handler answers. `later`: it keeps the caller waiting; `never`: there is nobody to answer any more. */
+typedef struct answer {
+    uint32_t count;
+    int later;
+    int never;
+    uint64_t results[MAX_RESULTS];
+} answer;
+
+typedef cr_result (*handler)(cr_pd *from, const cr_message *m, answer *a);
+
+static void reply(cr_result result, uint32_t count, const uint64_t *results)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        seL4_SetMR((int)i, results[i]);
+    }
+    cr_calls[CR_CALL_REPLY]++;
+    seL4_Reply(seL4_MessageInfo_new((seL4_Word)result, 0, 0, count));
+}
+
+void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t *results)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        seL4_SetMR((int)i, results[i]);
+    }
+    cr_calls[CR_CALL_REPLY]++;
+    seL4_Send(cr_body_cap(&pd->body, CR_BODY_REPLY), seL4_MessageInfo_new((seL4_Word)result, 0, 0, count));
+}
+
+/* The text that starts at a word, NUL-terminated in `out`; 0 if it is longer than the words or not printable. */
+static int read_text(const uint64_t *words, uint32_t count, char *out, size_t bytes)
+{
+    size_t n = 0;
+    for (; n < count * 8u; n++) {
+        char c = (char)(words[n / 8] >> (8 * (n % 8)));
+        if (c == '\0') {
+            break;
+        }
+        if (n + 1 >= bytes || c < 0x21 || c > 0x7e) {
+            return 0;
+        }
+        out[n] = c;
+    }
+    out[n] = '\0';
+    return n > 0 && n < count * 8u;
+}
+
+/* Words as 32-bit numbers: CR_NONE, which is no number of anything, for those that are larger. */
+static uint32_t number(const cr_message *m, uint32_t at)
+{
+    return m->words[at] < CR_NONE ? (uint32_t)m->words[at] : CR_NONE;
+}
+
+/* The PD that the message's PD capability is to. */
+static cr_result named_pd(const cr_message *m, cr_pd **out)
+{
+    if (m->extra != 1) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    uint32_t index = cr_badge_index(m->unwrapped);
+    if (cr_badge_kind_of(m->unwrapped) != CR_BADGE_BODY || index >= CR_MAX_PDS) {
+        return CR_RESULT_BAD_BADGE;
+    }
+    cr_pd *pd = &cr_sys.pds[index];
+    if (!pd->used || (pd->generation & 0xfffffffu) != cr_badge_generation(m->unwrapped)) {
+        return CR_RESULT_GONE;
+    }
+    *out = pd;
+    return CR_RESULT_OK;
+}
+
+/* A space that the caller manages. */
+static cr_result own_space(cr_pd *from, uint32_t space_number, cr_ref *out)
+{
+    cr_result result = cr_find_space(space_number, out);
+    return result != CR_RESULT_OK ? result : cr_manager_of(*out) == from ? CR_RESULT_OK : CR_RESULT_DENIED;
+}
+
+static cr_result own_resource(cr_pd *from, uint32_t space_number, uint32_t object, cr_ref *out)
+{
+    cr_ref space;
+    cr_result result = own_space(from, space_number, &space);
+    return result != CR_RESULT_OK ? result : cr_find_resource(space_number, object, out);
+}
+
+/* The client whose request has this badge, if the request is to a space of the caller's. */
+static cr_result own_client(cr_pd *from, uint64_t badge, cr_pd **out)
+{
+    cr_request_entry *entry;
+    cr_result result = cr_find_request(badge, &entry);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (cr_manager_of(entry->space) != from) {
+        return CR_RESULT_DENIED;
+    }
+    *out = &cr_sys.pds[entry->pd];
+    return CR_RESULT_OK;
+}
+
+/* -- the operations */
+
+static cr_result op_say(cr_pd *from, const cr_message *m, answer *a)
+{
+    char text[CR_SAY_MAX];
+    (void)a;
+    uint32_t bytes = number(m, 1);
+    if (bytes > CR_SAY_MAX || m->length < 2 + (bytes + 7) / 8) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    for (uint32_t i = 0; i < bytes; i++) {
+        text[i] = (char)(m->words[2 + i / 8] >> (8 * (i % 8)));
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_SAY);
+    cr_trace_pd(from);
+    cr_trace_bytes(&cr_sys.trace, text, bytes);
+    cr_trace_end(&cr_sys.trace);
+    return CR_RESULT_OK;
+}
+
+static cr_result op_exit(cr_pd *from, const cr_message *m, answer *a)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_EXIT);
+    cr_trace_pd(from);
+    cr_trace_number(&cr_sys.trace, m->words[1]);
+    cr_trace_end(&cr_sys.trace);
+    a->never = 1;
+    cr_clean_up(from, CR_CAUSE_EXIT);
+    return CR_RESULT_OK;
+}
+
+static cr_result op_checkpoint(cr_pd *from, const cr_message *m, answer *a)
+{
+    uint32_t slot = 0;
+    a->results[0] = cr_director_checkpoint(from, m->words[1] != 0, &slot, &a->later);
+    a->results[1] = slot;
+    a->count = 2;
+    return CR_RESULT_OK;
+}
+
+/* The configured space of that name, or CR_IMAGE_NONE. */
+static uint32_t configured_space(const char *name)
+{
+    const cr_image_header *image = cr_sys.image;
+    for (uint32_t i = 0; i < image->spaces.count; i++) {
+        if (cr_text_same(cr_image_spaces(image)[i].name, name)) {
+            return i;
+        }
+    }
+    return CR_IMAGE_NONE;
+}
+
+static cr_result find_named_space(const char *name, cr_ref *out)
+{
+    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
+        cr_ref node;
+        cr_node_info info;
+        if (cr_model_at(cr_sys.model, i, &node) == CR_OK && cr_model_get(cr_sys.model, node, &info) == CR_OK &&
+            info.kind == CR_NODE_SPACE && info.state == CR_STATE_ACTIVE && (info.flags & CR_FLAG_CORE) == 0 &&
+            cr_text_same(cr_space_entry_of(node)->name, name)) {
+            *out = node;
+            return CR_RESULT_OK;
+        }
+    }
+    return CR_RESULT_NO_SUCH;
+}
+
+/* [A-Z][A-Z0-9_]*, and none of the types that the root task serves itself. */
+static int is_server_type(const char *type)
+{
+    static const char *const core[] = {"ADS", "VMR", "MO", "VCPU", "PCPU", "CPU", "EP", "PD", "RESSPC"};
+    for (size_t i = 0; type[i] != '\0'; i++) {
+        int letter = type[i] >= 'A' && type[i] <= 'Z';
+        int other = type[i] == '_' || (type[i] >= '0' && type[i] <= '9');
+        if (!letter && (!other || i == 0)) {
+            return 0;
+        }
+    }
+    for (size_t i = 0; i < sizeof(core) / sizeof(core[0]); i++) {
+        if (cr_text_same(core[i], type)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void wake_waiting_for(const char *name)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        if (pd->used && pd->parked && cr_text_same(pd->wanted, name)) {
+            cr_retry_connect(pd, 0);
+        }
+    }
+}
+
+static cr_result op_create_space(cr_pd *from, const cr_message *m, answer *a)
+{
+    char type[CR_TYPE_BYTES];
+    char name[CR_NAME_BYTES];
+    cr_pd *first = 0;
+    cr_ref space;
+    cr_ref known;
+    uint32_t slot = 0;
+    if (!read_text(m->words + 1, CR_TYPE_WORDS, type, sizeof(type)) ||
+        !read_text(m->words + 1 + CR_TYPE_WORDS, CR_NAME_WORDS, name, sizeof(name)) || !is_server_type(type)) {
+        return CR_RESULT_FAILED;
+    }
+    if (m->extra != 0) {
+        cr_result result = named_pd(m, &first);
+        if (result != CR_RESULT_OK) {
+            return result;
+        }
+    }
+    if (cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, cr_sys.resspc_space) == 0) {
+        return CR_RESULT_DENIED;
+    }
+    /* A name of the configuration belongs to the PD that the configuration gives it to. */
+    uint32_t configured = configured_space(name);
+    if (configured != CR_IMAGE_NONE) {
+        const cr_image_space *row = &cr_image_spaces(cr_sys.image)[configured];
+        if (row->pd != from->config || !cr_text_same(row->type, type)) {
+            return CR_RESULT_DENIED;
+        }
+    }
+    if (find_named_space(name, &known) == CR_RESULT_OK) {
+        return CR_RESULT_EXISTS;
+    }
+    cr_result result = cr_make_space(from, type, name, &space);
+    if (result == CR_RESULT_OK && first != 0) {
+        result = cr_make_request(first, space, &slot);
+    }
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    cr_node_info info;
+    if (cr_model_get(cr_sys.model, space, &info) != CR_OK) {
+        cr_panic("a space just made is not there", space.index);
+    }
+    a->results[0] = info.number;
+    a->results[1] = slot;
+    a->count = 2;
+    wake_waiting_for(name);
+    return CR_RESULT_OK;
+}
+
+static cr_result op_delete_space(cr_pd *from, const cr_message *m, answer *a)
+{
+    cr_ref space;
+    (void)a;
+    cr_result result = own_space(from, number(m, 1), &space);
+    return result == CR_RESULT_OK ? cr_delete_space(from, space) : result;
+}
+
+static cr_result op_create_resource(cr_pd *from, const cr_message *m, answer *a)
+{
+    cr_ref space;
+    cr_ref resource;
+    cr_node_info info;
+    cr_result result = own_space(from, number(m, 1), &space);
+    if (result == CR_RESULT_OK) {
+        result = cr_make_resource(space, &resource);
+    }
+    if (result == CR_RESULT_OK && cr_model_get(cr_sys.model, resource, &info) == CR_OK) {
+        a->results[0] = info.number;
+        a->count = 1;
+    }
+    return result;
+}
+
+static cr_result op_delete_resource(cr_pd *from, const cr_message *m, answer *a)
+{
+    cr_ref resource;
+    (void)a;
+    cr_result result = own_resource(from, number(m, 1), number(m, 2), &resource);
+    return result == CR_RESULT_OK ? cr_delete_resource(from, resource) : result;
+}
+
+/* Answers a connect with what it asks for. */
+static cr_result connect(cr_pd *pd, cr_ref space, uint64_t *results)
+{
+    uint32_t slot;
+    cr_node_info info;
+    cr_result result = cr_make_request(pd, space, &slot);
+    if (result == CR_RESULT_EXISTS) {
+        result = CR_RESULT_OK; /* It may ask again, and gets the same slot. */
+    }
+    if (result == CR_RESULT_OK && cr_model_get(cr_sys.model, space, &info) == CR_OK) {
+        results[0] = slot;
+        results[1] = info.number;
+    }
+    return result;
+}
+
+int cr_retry_connect(cr_pd *pd, int last_try)
+{
+    uint64_t results[2];
+    cr_ref space;
+    cr_result result = find_named_space(pd->wanted, &space);
+    if (result == CR_RESULT_OK) {
+        result = connect(pd, space, results);
+    } else if (last_try) {
+        result = CR_RESULT_GONE;
+    } else {
+        return 0;
+    }
+    pd->parked = 0;
+    if (result != CR_RESULT_OK) {
+        cr_trace_begin(&cr_sys.trace, CR_EV_REFUSE);
+        cr_trace_pd(pd);
+        cr_trace_number(&cr_sys.trace, CR_OP_CONNECT);
+        cr_trace_number(&cr_sys.trace, result);
+        cr_trace_end(&cr_sys.trace);
+    }
+    cr_answer_later(pd, result, result == CR_RESULT_OK ? 2 : 0, results);
+    return 1;
+}
+
+static cr_result op_connect(cr_pd *from, const cr_message *m, answer *a)
+{
+    char name[CR_NAME_BYTES];
+    cr_ref space;
+    if (!read_text(m->words + 1, CR_NAME_WORDS, name, sizeof(name))) {
+        return CR_RESULT_NO_SUCH;
+    }
+    uint32_t configured = configured_space(name);
+    int allowed = 0;
+    for (uint32_t i = 0; i < cr_sys.image->requests.count; i++) {
+        const cr_image_request *row = &cr_image_requests(cr_sys.image)[i];
+        allowed |= row->pd == from->config && row->space == configured;
+    }
+    if (configured == CR_IMAGE_NONE) {
+        return CR_RESULT_NO_SUCH;
+    }
+    if (!allowed) {
+        return CR_RESULT_DENIED;
+    }
+    if (find_named_space(name, &space) == CR_RESULT_OK) {
+        a->count = 2;
+        return connect(from, space, a->results);
+    }
+    if (m->length > 1 + CR_NAME_WORDS && m->words[1 + CR_NAME_WORDS] != 0) {
+        return CR_RESULT_GONE; /* It does not want to wait. */
+    }
+    cr_text_copy(from->wanted, name, CR_NAME_BYTES);
+    from->parked = 1;
+    a->later = 1;
+    return CR_RESULT_OK;
+}
+
+static cr_result op_disconnect(cr_pd *from, const cr_message *m, answer *a)
+{
+    cr_ref space;
+    (void)a;
+    cr_result result = cr_find_space(number(m, 1), &space);
+    return result == CR_RESULT_OK ? cr_drop_request(from, space) : result;
+}
+
+static cr_result op_give(cr_pd *from, const cr_message *m, answer *a)
+{
+    cr_ref resource;
+    cr_pd *client;
+    uint32_t slot;
+    cr_result result = own_resource(from, number(m, 1), number(m, 2), &resource);
+    if (result == CR_RESULT_OK) {
+        result = own_client(from, m->words[3], &client);
+    }
+    if (result == CR_RESULT_OK) {
+        result = client == from ? CR_RESULT_DENIED : cr_make_hold(client, resource, &slot);
+    }
+    if (result == CR_RESULT_OK) {
+        a->results[0] = slot;
+        a->count = 1;
+    }
+    return result;
+}
+
+static cr_result op_send(cr_pd *from, const cr_message *m, answer *a)
+{
+    cr_ref resource;
+    cr_pd *to;
+    uint32_t slot;
+    cr_result result = named_pd(m, &to);
+    if (result == CR_RESULT_OK) {
+        result = cr_find_resource(number(m, 1), number(m, 2), &resource);
+    }
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (cr_model_count(cr_sys.model, CR_EDGE_HOLD, from->node, resource) == 0 || to == from ||
+        cr_manager_of(resource) == to) {
+        return CR_RESULT_DENIED;
+    }
+    result = cr_make_hold(to, resource, &slot);
+    if (result == CR_RESULT_OK) {
+        a->results[0] = slot;
+        a->count = 1;
+    }
+    return result;
+}
+
+static cr_result op_share_request(cr_pd *from, const cr_message *m, answer *a)
+{
+    cr_ref space;
+    cr_pd *to;
+    uint32_t slot;
+    cr_result result = named_pd(m, &to);
+    if (result == CR_RESULT_OK) {
+        result = cr_find_space(number(m, 1), &space);
+    }
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    cr_pd *manager = cr_manager_of(space);
+    int may = cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, space) > 0 || manager == from;
+    if (!may || manager == 0 || to == manager || to == from) {
+        return CR_RESULT_DENIED;
+    }
+    result = cr_make_request(to, space, &slot);
+    if (result == CR_RESULT_OK || result == CR_RESULT_EXISTS) {
+        a->results[0] = slot;
+        a->count = 1;
+    }
+    return result;
+}
+
+static cr_result op_release(cr_pd *from, const cr_message *m, answer *a)
+{
+    cr_ref resource;
+    uint32_t left = 0;
+    cr_result result = cr_find_resource(number(m, 1), number(m, 2), &resource);
+    if (result == CR_RESULT_OK) {
+        result = cr_drop_hold(from, resource, &left);
+    }
+    a->results[0] = left;
+    a->count = result == CR_RESULT_OK;
+    return result;
+}
+
+static cr_result op_take_back(cr_pd *from, const cr_message *m, answer *a)
+{
+    cr_ref resource;
+    cr_pd *client;
+    uint32_t left = 0;
+    cr_result result = own_resource(from, number(m, 1), number(m, 2), &resource);
+    if (result == CR_RESULT_OK) {
+        result = own_client(from, m->words[3], &client);
+    }
+    if (result == CR_RESULT_OK) {
+        result = cr_drop_hold(client, resource, &left);
+    }
+    a->results[0] = left;
+    a->count = result == CR_RESULT_OK;
+    return result;
+}
+
+/* Both ends of a MAP edge: the first is the caller's, the second something it holds or may ask for. */
+static cr_result map_ends(cr_pd *from, const cr_message *m, cr_ref *source, cr_ref *target)
+{
+    uint32_t object = number(m, 2);
+    uint32_t target_object = number(m, 4);
+    cr_ref space;
+    cr_result result;
+    if ((object == 0) != (target_object == 0)) {
+        return CR_RESULT_FAILED;
+    }
+    result = object == 0 ? own_space(from, number(m, 1), source) : own_resource(from, number(m, 1), object, source);
+    if (result == CR_RESULT_OK) {
+        result = cr_find_space(number(m, 3), &space);
+    }
+    if (result == CR_RESULT_OK && target_object != 0) {
+        result = cr_find_resource(number(m, 3), target_object, target);
+    } else if (result == CR_RESULT_OK) {
+        *target = space;
+    }
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    int may = cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, space) > 0 ||
+              cr_model_count(cr_sys.model, CR_EDGE_HOLD, from->node, *target) > 0;
+    return may ? CR_RESULT_OK : CR_RESULT_DENIED;
+}
+
+/* Whether a node is, over any number of MAP edges, built on another one, or is that one. */
+static int is_built_on(cr_ref node, cr_ref other)
+{
+    static uint32_t queue[CR_MAX_NODES];
+    static uint32_t seen[CR_MAX_NODES];
+    static uint32_t stamp;
+    uint32_t n = 0;
+    stamp++;
+    queue[n++] = node.index;
+    seen[node.index] = stamp;
+    for (uint32_t i = 0; i < n; i++) {
+        cr_ref at;
+        cr_edge_info info;
+        if (queue[i] == other.index) {
+            return 1;
+        }
+        if (cr_model_at(cr_sys.model, queue[i], &at) != CR_OK) {
+            continue;
+        }
+        for (uint32_t edge = cr_model_first(cr_sys.model, at, CR_EDGE_MAP, CR_OUT); edge != CR_NONE;
+             edge = cr_model_next(cr_sys.model, edge, at, CR_OUT)) {
+            if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK && seen[info.to.index] != stamp) {
+                seen[info.to.index] = stamp;
+                queue[n++] = info.to.index;
+            }
+        }
+    }
+    return 0;
+}
+
+static cr_result change_map(cr_pd *from, const cr_message *m, int add)
+{
+    cr_ref source;
+    cr_ref target;
+    cr_result result = map_ends(from, m, &source, &target);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (add && is_built_on(target, source)) {
+        return CR_RESULT_DENIED; /* It would close a circle. */
+    }
+    cr_status status = add ? cr_model_add_edge(cr_sys.model, CR_EDGE_MAP, source, target)
+                           : cr_model_drop_edge(cr_sys.model, CR_EDGE_MAP, source, target);
+    if (status == CR_OK) {
+        cr_trace_begin(&cr_sys.trace, add ? CR_EV_MAP : CR_EV_UNMAP);
+        cr_trace_node(source);
+        cr_trace_node(target);
+        cr_trace_end(&cr_sys.trace);
+    }
+    return cr_result_of(status);
+}
+
+static cr_result op_map(cr_pd *from, const cr_message *m, answer *a)
+{
+    (void)a;
+    return change_map(from, m, 1);
+}
+
+static cr_result op_unmap(cr_pd *from, const cr_message *m, answer *a)
+{
+    (void)a;
+    return change_map(from, m, 0);
+}
+
+static cr_result op_get_work(cr_pd *from, const cr_message *m, answer *a)
+{
+    cr_work_notice notices[CR_WORK_MAX];
+    uint32_t count = 0;
+    (void)m;
+    if (cr_work_fetch(&cr_sys.work, (uint32_t)(from - cr_sys.pds), CR_WORK_MAX, notices, &count) != CR_OK) {
+        return CR_RESULT_FAILED;
+    }
+    a->results[0] = count > 0 ? (uint64_t)notices[0].kind : 0;
+    a->results[1] = count;
+    a->count = 2 + count * CR_WORK_WORDS;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t *out = &a->results[2 + i * CR_WORK_WORDS];
+        out[0] = notices[i].token;
+        out[1] = notices[i].space;
+        out[2] = notices[i].object;
+        out[3] = notices[i].pd;
+        cr_trace_begin(&cr_sys.trace, CR_EV_FETCH);
+        cr_trace_pd(from);
+        cr_trace_number(&cr_sys.trace, notices[i].token);
+        cr_trace_end(&cr_sys.trace);
+    }
+    return CR_RESULT_OK;
+}
+
+static cr_result op_finish_work(cr_pd *from, const cr_message *m, answer *a)
+{
+    uint32_t count = number(m, 1);
+    (void)a;
+    if (count == 0 || count > CR_WORK_MAX || m->length < 2 + 2 * count) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        cr_work_notice notice;
+        if (cr_work_finish(&cr_sys.work, (uint32_t)(from - cr_sys.pds), m->words[2 + 2 * i], &notice) != CR_OK) {
+            return CR_RESULT_NO_SUCH;
+        }
+        cr_trace_begin(&cr_sys.trace, CR_EV_ACK);
+        cr_trace_pd(from);
+        cr_trace_number(&cr_sys.trace, notice.token);
+        cr_trace_string(&cr_sys.trace, m->words[3 + 2 * i] == 0 ? "ok" : "failed");
+        cr_trace_end(&cr_sys.trace);
+        if (notice.kind == CR_NOTICE_LOST) {
+            cr_free_lost_slots(from, notice.space);
+        }
+    }
+    return CR_RESULT_OK;
+}
+
+static cr_result op_spawn(cr_pd *from, const cr_message *m, answer *a)
+{
+    char name[CR_NAME_BYTES];
+    cr_pd *pd = 0;
+    cr_ref body;
+    uint32_t slot;
+    uint32_t program = CR_IMAGE_NONE;
+    if (!read_text(m->words + 1, CR_NAME_WORDS, name, sizeof(name))) {
+        return CR_RESULT_NO_SUCH;
+    }
+    if (cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, cr_sys.pd_space) == 0) {
+        return CR_RESULT_DENIED;
+    }
+    for (uint32_t i = 0; i < cr_sys.image->programs.count; i++) {
+        if (cr_text_same(cr_image_programs(cr_sys.image)[i].name, name)) {
+            program = i;
+        }
+    }
+    if (program == CR_IMAGE_NONE) {
+        return CR_RESULT_NO_SUCH;
+    }
+    cr_status status = cr_make_pd(CR_IMAGE_NONE, program, name, from, &pd);
+    if (status != CR_OK && pd == 0) {
+        return cr_result_of(status);
+    }
+    cr_result result = status == CR_OK ? cr_body_resource(pd, &body) : cr_result_of(status);
+    if (result == CR_RESULT_OK) {
+        result = cr_make_hold(from, body, &slot);
+    }
+    if (result != CR_RESULT_OK) {
+        /* Its creator could never name it: it goes again. */
+        cr_trace_begin(&cr_sys.trace, CR_EV_TERMINATE);
+        cr_trace_pd(pd);
+        cr_trace_node(cr_sys.root);
+        cr_trace_end(&cr_sys.trace);
+        cr_clean_up(pd, CR_CAUSE_TERMINATE);
+        return result;
+    }
+    a->results[0] = slot;
+    a->results[1] = pd->number;
+    a->count = 2;
+    return CR_RESULT_OK;
+}
+
+static cr_result op_terminate(cr_pd *from, const cr_message *m, answer *a)
+{
+    cr_pd *victim;
+    cr_result result = named_pd(m, &victim);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_TERMINATE);
+    cr_trace_pd(victim);
+    cr_trace_pd(from);
+    cr_trace_end(&cr_sys.trace);
+    cr_ref caller = from->node;
+    cr_clean_up(victim, CR_CAUSE_TERMINATE);
+    /* The victim may have been the caller, or have taken it along. */
+    a->never = cr_pd_of(caller) == 0;
+    return CR_RESULT_OK;
+}
+
+static cr_result op_set_depth(cr_pd *from, const cr_message *m, answer *a)
+{
+    (void)a;
+    if (m->words[1] > CR_DEPTH_INF || m->words[2] > CR_DEPTH_INF) {
+        return CR_RESULT_FAILED;
+    }
+    from->pd_depth = (uint32_t)m->words[1];
+    from->rs_depth = (uint32_t)m->words[2];
+    return CR_RESULT_OK;
+}
+
+static const char *const fault_names[] = {
+    [CR_FAULT_VM] = "vm-fault",
+    [CR_FAULT_CAP] = "cap-fault",
+    [CR_FAULT_EXCEPTION] = "user-exception",
+    [CR_FAULT_SYSCALL] = "unknown-syscall",
+};
+
+_Static_assert(sizeof(fault_names) / sizeof(fault_names[0]) == CR_FAULT_KIND_COUNT, "one name a kind of fault");
+
+void cr_trace_fault(const cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t ip)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_FAULT);
+    cr_trace_pd(pd);
+    cr_trace_string(&cr_sys.trace, fault_names[kind]);
+    cr_trace_address(&cr_sys.trace, address);
+    cr_trace_address(&cr_sys.trace, ip);
+    cr_trace_end(&cr_sys.trace);
+}
+
+static cr_result op_report_fault(cr_pd *from, const cr_message *m, answer *a)
+{
+    uint32_t index = cr_badge_index(m->words[1]);
+    if (cr_badge_kind_of(m->words[1]) != CR_BADGE_FAULT || index == 0 || index >= CR_MAX_PDS ||
+        m->words[2] >= CR_FAULT_KIND_COUNT) {
+        return CR_RESULT_BAD_BADGE;
+    }
+    cr_pd *pd = &cr_sys.pds[index];
+    if (!pd->used || (pd->generation & 0xfffffffu) != cr_badge_generation(m->words[1])) {
+        return CR_RESULT_GONE;
+    }
+    if (cr_model_count(cr_sys.model, CR_EDGE_FAULT, pd->node, from->node) == 0) {
+        return CR_RESULT_DENIED;
+    }
+    cr_trace_fault(pd, (cr_fault_kind)m->words[2], m->words[3], m->words[4]);
+    cr_ref caller = from->node;
+    cr_clean_up(pd, CR_CAUSE_FAULT);
+    a->never = cr_pd_of(caller) == 0;
+    return CR_RESULT_OK;
+}
+
+static cr_result op_holds(cr_pd *from, const cr_message *m, answer *a)
+{
+    cr_ref resource;
+    cr_result result = cr_find_resource(number(m, 1), number(m, 2), &resource);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (cr_manager_of(resource) != from && cr_model_count(cr_sys.model, CR_EDGE_HOLD, from->node, resource) == 0) {
+        return CR_RESULT_DENIED;
+    }
+    uint64_t all = 0;
+    for (uint32_t edge = cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN); edge != CR_NONE;
+         edge = cr_model_next(cr_sys.model, edge, resource, CR_IN)) {
+        cr_edge_info info;
+        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
+            all += info.count;
+        }
+    }
+    a->results[0] = cr_model_count(cr_sys.model, CR_EDGE_HOLD, from->node, resource);
+    a->results[1] = all;
+    a->count = 2;
+    return CR_RESULT_OK;
+}
+
+/* `words`: registers that a message must have at least, the magic included; `cap`: whether a PD capability
+ * comes along: 0 no, 1 yes, 2 perhaps. */
+static const struct {
+    handler run;
+    uint32_t words;
+    uint32_t cap;
+} operations[] = {
+    [CR_OP_SAY] = {op_say, 2, 0},
+    [CR_OP_EXIT] = {op_exit, 2, 0},
+    [CR_OP_CHECKPOINT] = {op_checkpoint, 2, 0},
+    [CR_OP_CREATE_SPACE] = {op_create_space, 1 + CR_TYPE_WORDS + CR_NAME_WORDS, 2},
+    [CR_OP_DELETE_SPACE] = {op_delete_space, 2, 0},
+    [CR_OP_CREATE_RESOURCE] = {op_create_resource, 2, 0},
+    [CR_OP_DELETE_RESOURCE] = {op_delete_resource, 3, 0},
+    [CR_OP_CONNECT] = {op_connect, 1 + CR_NAME_WORDS, 0},
+    [CR_OP_DISCONNECT] = {op_disconnect, 2, 0},
+    [CR_OP_GIVE] = {op_give, 4, 0},
+    [CR_OP_SEND] = {op_send, 3, 1},
+    [CR_OP_SHARE_REQUEST] = {op_share_request, 2, 1},
+    [CR_OP_RELEASE] = {op_release, 3, 0},
+    [CR_OP_TAKE_BACK] = {op_take_back, 4, 0},
+    [CR_OP_MAP] = {op_map, 5, 0},
+    [CR_OP_UNMAP] = {op_unmap, 5, 0},
+    [CR_OP_GET_WORK] = {op_get_work, 1, 0},
+    [CR_OP_FINISH_WORK] = {op_finish_work, 2, 0},
+    [CR_OP_SPAWN] = {op_spawn, 1 + CR_NAME_WORDS, 0},
+    [CR_OP_TERMINATE] = {op_terminate, 1, 1},
+    [CR_OP_SET_DEPTH] = {op_set_depth, 3, 0},
+    [CR_OP_REPORT_FAULT] = {op_report_fault, 5, 0},
+    [CR_OP_HOLDS] = {op_holds, 3, 0},
+};
+
+_Static_assert(sizeof(operations) / sizeof(operations[0]) == CR_OP_COUNT, "one row an operation");
+
+static cr_result run(cr_pd *from, const cr_message *m, answer *a)
+{
+    if (m->length < 1 || m->words[0] != CR_PROTOCOL_MAGIC) {
+        return CR_RESULT_BAD_MAGIC;
+    }
+    if (m->label >= CR_OP_COUNT || operations[m->label].run == 0) {
+        return CR_RESULT_BAD_OP;
+    }
+    uint32_t cap = operations[m->label].cap;
+    if (m->length < operations[m->label].words || m->extra > 1 || (cap == 0 && m->extra != 0) ||
+        (cap == 1 && m->extra == 0)) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    return operations[m->label].run(from, m, a);
+}
+
+void cr_serve(cr_pd *from, const cr_message *m)
+{
+    static answer a;
+    a.count = 0;
+    a.later = 0;
+    a.never = 0;
+    cr_result result = run(from, m, &a);
+    if (result != CR_RESULT_OK) {
+        cr_trace_begin(&cr_sys.trace, CR_EV_REFUSE);
+        cr_trace_pd(from);
+        cr_trace_number(&cr_sys.trace, m->label);
+        cr_trace_number(&cr_sys.trace, (uint64_t)result);
+        cr_trace_end(&cr_sys.trace);
+    }
+    if (a.never) {
+        return;
+    }
+    if (a.later) {
+        /* A fresh slot: the last reply capability there was used up by the answer. */
+        if (cr_save_caller(cr_slot_at(cr_body_cap(&from->body, CR_BODY_REPLY)))) {
+            cr_panic("a caller cannot be saved", from->number);
+        }
+        return;
+    }
+    reply(result, a.count, a.results);
+}

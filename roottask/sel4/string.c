@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a compiler may call even in a freestanding program. */
+#include <stddef.h>
+#include <stdint.h>
+
+void *memcpy(void *restrict to, const void *restrict from, size_t count);
+void *memmove(void *to, const void *from, size_t count);
+void *memset(void *to, int value, size_t count);
+int memcmp(const void *a, const void *b, size_t count);
+
+/* volatile: or the loops would be turned into calls of these very functions. */
+void *memcpy(void *restrict to, const void *restrict from, size_t count)
+{
+    volatile uint8_t *out = to;
+    const uint8_t *in = from;
+    for (size_t i = 0; i < count; i++) {
+        out[i] = in[i];
+    }
+    return to;
+}
+
+void *memmove(void *to, const void *from, size_t count)
+{
+    volatile uint8_t *out = to;
+    const volatile uint8_t *in = from;
+    if ((uintptr_t)to <= (uintptr_t)from) {
+        return memcpy(to, from, count);
+    }
+    for (size_t i = count; i > 0; i--) {
+        out[i - 1] = in[i - 1];
+    }
+    return to;
+}
+
+void *memset(void *to, int value, size_t count)
+{
+    volatile uint8_t *out = to;
+    for (size_t i = 0; i < count; i++) {
+        out[i] = (uint8_t)value;
+    }
+    return to;
+}
+
+int memcmp(const void *a, const void *b, size_t count)
+{
+    const uint8_t *x = a;
+    const uint8_t *y = b;
+    for (size_t i = 0; i < count; i++) {
+        if (x[i] != y[i]) {
+            return x[i] < y[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The parts of the root task above the system's tables: who serves requests, who cleans up, and who drives
+ * the scenario of the configuration. */
+#ifndef CELLREAP_SEL4_SUPERVISOR_H
+#define CELLREAP_SEL4_SUPERVISOR_H
+
+#include "system.h"
+
+/* A message as it came, out of the IPC buffer, which the next kernel call overwrites. */
+typedef struct cr_message {
+    uint64_t badge;
+    uint64_t label;
+    uint32_t length;
+    uint64_t unwrapped; /* badge of the first extra capability, if it was one to the root task's endpoint; else 0 */
+    uint32_t extra;     /* extra capabilities that came along */
+    uint64_t words[seL4_MsgMaxLength];
+} cr_message;
+
+typedef enum cr_cause { CR_CAUSE_FAULT = 0, CR_CAUSE_EXIT, CR_CAUSE_TERMINATE, CR_CAUSE_COUNT } cr_cause;
+
+/* -- requests.c */
+
+/* Serves one request of a PD and answers it, now or later. */
+void cr_serve(cr_pd *from, const cr_message *message);
+/* Answers a request that was put off: `count` results. */
+void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t *results);
+/* Gives a connect that was put off its request, if the space is there by now. Returns whether it was answered. */
+int cr_retry_connect(cr_pd *pd, int last_try);
+
+void cr_trace_fault(const cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t ip);
+
+/* -- cleaner.c */
+
+/* Cleans up after an active PD: plans, carries out, queues notices; on return the state is legal again.
+ * A cleanup that cannot be planned or fails halfway stops the system: nothing legal could follow. */
+void cr_clean_up(cr_pd *trigger, cr_cause cause);
+
+/* -- director.c */
+
+void cr_director_start(void);
+/* The order that answers a PD's checkpoint; *later is set if it is to be answered at the next idle. */
+uint64_t cr_director_checkpoint(cr_pd *pd, int round_boundary, uint32_t *slot, int *later);
+void cr_director_cleaned_up(void);
+/* Nobody but the root task can run. Returns 0 if the run is over. */
+int cr_director_idle(void);
+
+#endif

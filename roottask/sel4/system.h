@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The system as the root task keeps it: the model, and beside it, by the model's indices, what the kernel
+ * knows each node and edge as. Every change is made here and nowhere else, to model, kernel and trace at once:
+ * a function either does all three or nothing and says why.
+ *
+ * One thread uses this. Nothing here waits for a PD. */
+#ifndef CELLREAP_SEL4_SYSTEM_H
+#define CELLREAP_SEL4_SYSTEM_H
+
+#include "body.h"
+#include <cellreap/image.h>
+#include <cellreap/policy.h>
+#include <cellreap/protocol.h>
+#include <cellreap/steps.h>
+#include <cellreap/trace.h>
+#include <cellreap/work.h>
+
+enum {
+    CR_MAX_PDS = 128, /* at a time, the root task included */
+    CR_MAX_NODES = 4096,
+    CR_MAX_EDGES = 16384,
+    CR_MAX_PLAN = 4096,
+    CR_MAX_REQUESTS = 2048,
+    CR_MAX_SPACES = 512,
+    CR_MAX_TYPES = 64,
+    CR_MAX_NOTICES = 2048,
+    CR_CSPACE_BITS_MAX = 10,
+    CR_ID_BYTES = 48
+};
+
+/* What a slot of a PD's CSpace is. */
+enum {
+    CR_SLOT_FREE = 0,
+    CR_SLOT_USED = 1,
+    CR_SLOT_LOST = 0x80000000 /* + the number of the space: empty, until its PD acknowledged the loss */
+};
+
+typedef struct cr_pd {
+    int used;
+    int held;     /* its checkpoint at a round boundary is not answered yet */
+    int stopped;  /* it was told to do no more rounds */
+    int parked;   /* its connect is not answered yet */
+    uint32_t config; /* in the image's table, or CR_IMAGE_NONE: spawned */
+    uint32_t program;
+    uint32_t number;
+    uint32_t generation;
+    uint32_t flags;
+    uint32_t pd_depth; /* of a cleanup that it triggers; CR_IMAGE_DEPTH_DEFAULT */
+    uint32_t rs_depth;
+    uint32_t body_slot; /* pool slot of the parent of its PD capabilities, 0: none yet */
+    cr_ref node;
+    cr_body body;
+    char name[CR_NAME_BYTES];
+    char wanted[CR_NAME_BYTES]; /* parked: the space's name */
+    uint32_t slots[1 << CR_CSPACE_BITS_MAX];
+} cr_pd;
+
+typedef struct cr_request_entry {
+    int used;
+    uint32_t generation;
+    uint32_t pd; /* index */
+    uint32_t slot;
+    uint32_t next_free;
+    cr_ref space;
+} cr_request_entry;
+
+typedef struct cr_space_entry {
+    int used;
+    int manager_dead; /* set when its manager is doomed: its capabilities go with the manager's endpoint */
+    uint32_t next_object;
+    char name[CR_NAME_BYTES];
+} cr_space_entry;
+
+typedef struct cr_system {
+    const cr_image_header *image;
+    cr_model *model;
+    cr_planner *planner;
+    cr_trace trace;
+    cr_work work;
+    cr_ref root;
+    cr_ref pd_space;     /* core: capabilities to PDs */
+    cr_ref resspc_space; /* core: the right to make spaces */
+    seL4_CPtr endpoint;  /* faults and requests */
+    uint32_t next_pd;    /* numbers of PDs and spaces are never used again */
+    uint32_t next_space;
+    uint32_t cleanups;
+    uint64_t base_bytes;
+    uint32_t n_types;
+    char types[CR_MAX_TYPES][CR_TYPE_BYTES];
+    cr_pd pds[CR_MAX_PDS];
+    cr_request_entry requests[CR_MAX_REQUESTS];
+    uint32_t free_request;
+    cr_space_entry spaces[CR_MAX_SPACES];
+    uint32_t node_entry[CR_MAX_NODES]; /* PD: index in pds; space: in spaces; resource: pool slot of its parent capability */
+    uint32_t edge_entry[CR_MAX_EDGES]; /* HOLD: slot in the PD's CSpace; REQUEST: index in requests */
+} cr_system;
+
+extern cr_system cr_sys;
+
+/* -- ids and trace */
+
+/* Writes a node's id; `out` has CR_ID_BYTES. */
+void cr_node_id(cr_ref node, char *out);
+void cr_pd_id(const cr_pd *pd, char *out);
+void cr_trace_node(cr_ref node);
+void cr_trace_pd(const cr_pd *pd);
+uint64_t cr_slots_used(void);
+void cr_account(void);
+
+/* -- looking up */
+
+cr_pd *cr_pd_of(cr_ref node);
+/* CR_RESULT_OK, NO_SUCH, GONE. Numbers as in ids. */
+cr_result cr_find_space(uint32_t number, cr_ref *out);
+cr_result cr_find_resource(uint32_t space, uint32_t object, cr_ref *out);
+cr_pd *cr_find_pd(uint32_t number);
+/* The live PD that a configured PD became, or 0. */
+cr_pd *cr_find_configured(uint32_t config);
+cr_result cr_find_request(uint64_t badge, cr_request_entry **out);
+int cr_same(cr_ref a, cr_ref b);
+cr_pd *cr_manager_of(cr_ref node);
+const char *cr_type_name(uint32_t type);
+cr_space_entry *cr_space_entry_of(cr_ref space);
+
+/* -- changes: each traces itself */
+
+cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint);
+cr_status cr_core_space(const char *type, cr_ref *out);
+
+/* Creates a PD and lets it run. `creator`: 0 for the root task. CR_ERR_MEMORY, FULL_NODES, FULL_EDGES, ARG. */
+cr_status cr_make_pd(uint32_t config, uint32_t program, const char *name, cr_pd *creator, cr_pd **out);
+
+cr_result cr_make_space(cr_pd *manager, const char *type, const char *name, cr_ref *out);
+cr_result cr_make_resource(cr_ref space, cr_ref *out);
+cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t *slot);
+/* One more hold; the capability is copied with the first. */
+cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t *slot);
+/* The core resource that stands for a PD's body, made when first wanted. */
+cr_result cr_body_resource(cr_pd *pd, cr_ref *out);
+cr_result cr_drop_hold(cr_pd *pd, cr_ref resource, uint32_t *left);
+cr_result cr_drop_request(cr_pd *pd, cr_ref space);
+/* By its manager, which is told nothing of it. */
+cr_result cr_delete_resource(cr_pd *by, cr_ref resource);
+cr_result cr_delete_space(cr_pd *by, cr_ref space);
+
+/* -- what a cleanup takes apart: model and kernel, no trace. Each may be repeated. */
+
+cr_status cr_take_request(cr_pd *pd, cr_ref space);
+cr_status cr_take_resource(cr_ref resource);
+cr_status cr_take_space(cr_ref space);
+cr_status cr_take_pd(cr_pd *pd);
+
+void cr_free_lost_slots(cr_pd *pd, uint32_t space);
+cr_result cr_result_of(cr_status status);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Short texts in arrays of fixed size, and the tables of the image. */
+#ifndef CELLREAP_SEL4_TEXT_H
+#define CELLREAP_SEL4_TEXT_H
+
+#include <cellreap/image.h>
+#include <stddef.h>
+
+/* Copies up to the NUL or `bytes` - 1, and ends with NULs. */
+static inline void cr_text_copy(char *out, const char *text, size_t bytes)
+{
+    size_t i = 0;
+    for (; i + 1 < bytes && text[i] != '\0'; i++) {
+        out[i] = text[i];
+    }
+    for (; i < bytes; i++) {
+        out[i] = '\0';
+    }
+}
+
+static inline int cr_text_same(const char *a, const char *b)
+{
+    size_t i = 0;
+    for (; i < 4096 && a[i] == b[i] && a[i] != '\0'; i++) {
+    }
+    return a[i] == b[i];
+}
+
+#define CR_IMAGE_TABLE(function, row, table)                                                                   \
+    static inline const row *function(const cr_image_header *image)                                            \
+    {                                                                                                          \
+        return (const row *)(const void *)((const uint8_t *)image + image->table.offset);                      \
+    }
+
+CR_IMAGE_TABLE(cr_image_programs, cr_image_program, programs)
+CR_IMAGE_TABLE(cr_image_pds, cr_image_pd, pds)
+CR_IMAGE_TABLE(cr_image_spaces, cr_image_space, spaces)
+CR_IMAGE_TABLE(cr_image_requests, cr_image_request, requests)
+CR_IMAGE_TABLE(cr_image_holds, cr_image_pd_hold, holds)
+CR_IMAGE_TABLE(cr_image_links, cr_image_link, links)
+CR_IMAGE_TABLE(cr_image_crashes, cr_image_crash, crashes)
+
+/* Checks magic, version, checksum and that every table lies within the image and every index within its table. */
+int cr_image_valid(const cr_image_header *image, size_t bytes);
+
+#endif

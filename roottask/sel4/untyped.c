@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "untyped.h"
+
+typedef enum block_state { BLOCK_ABSENT = 0, BLOCK_FREE, BLOCK_USED, BLOCK_SPLIT } block_state;
+
+typedef struct block {
+    seL4_CPtr cap;
+    uint64_t paddr;
+    uint32_t bits;
+    uint32_t parent;
+    uint32_t half; /* the first of its two halves, the other follows it; else CR_BLOCK_NONE */
+    block_state state;
+} block;
+
+static block blocks[CR_BLOCKS];
+static uint32_t n_boot;
+/* Table entries above those of boot time are taken in pairs, for the two halves of a block. */
+static uint32_t n_blocks;
+static uint32_t free_pair = CR_BLOCK_NONE;
+static uint64_t bytes_used;
+static uint32_t splits;
+
+seL4_CPtr cr_untyped_largest_at_boot(const seL4_BootInfo *info)
+{
+    seL4_CPtr largest = 0;
+    uint8_t bits = 0;
+    for (seL4_SlotPos i = 0; i < info->untyped.end - info->untyped.start; i++) {
+        if (!info->untypedList[i].isDevice && info->untypedList[i].sizeBits > bits) {
+            bits = info->untypedList[i].sizeBits;
+            largest = info->untyped.start + i;
+        }
+    }
+    return largest;
+}
+
+cr_status cr_untyped_init(const seL4_BootInfo *info)
+{
+    /* The root task's CSpace was made of the largest; what is left of that one is not given to PDs. */
+    seL4_CPtr taken = cr_untyped_largest_at_boot(info);
+    for (seL4_SlotPos i = 0; i < info->untyped.end - info->untyped.start; i++) {
+        const seL4_UntypedDesc *desc = &info->untypedList[i];
+        if (desc->isDevice || desc->sizeBits < CR_BLOCK_MIN_BITS || info->untyped.start + i == taken) {
+            continue;
+        }
+        blocks[n_blocks++] = (block){info->untyped.start + i, desc->paddr,   desc->sizeBits,
+                                     CR_BLOCK_NONE,           CR_BLOCK_NONE, BLOCK_FREE};
+    }
+    n_boot = n_blocks;
+    return n_blocks > 0 ? CR_OK : CR_ERR_MEMORY;
+}
+
+static uint32_t take_pair(void)
+{
+    uint32_t pair = free_pair;
+    if (pair != CR_BLOCK_NONE) {
+        free_pair = blocks[pair].parent;
+    } else if (n_blocks + 2 <= CR_BLOCKS) {
+        uint32_t a = cr_pool_take();
+        uint32_t b = cr_pool_take();
+        if (a == 0 || b == 0) {
+            return CR_BLOCK_NONE;
+        }
+        pair = n_blocks;
+        blocks[pair].cap = cr_cptr(CR_L1_POOL, a);
+        blocks[pair + 1].cap = cr_cptr(CR_L1_POOL, b);
+        n_blocks += 2;
+    }
+    return pair;
+}
+
+static void give_pair(uint32_t pair)
+{
+    blocks[pair].state = BLOCK_ABSENT;
+    blocks[pair + 1].state = BLOCK_ABSENT;
+    blocks[pair].parent = free_pair;
+    free_pair = pair;
+}
+
+static cr_status split(uint32_t parent)
+{
+    uint32_t pair = take_pair();
+    if (pair == CR_BLOCK_NONE) {
+        return CR_ERR_FULL_NODES;
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        block *half = &blocks[pair + i];
+        half->bits = blocks[parent].bits - 1;
+        half->paddr = blocks[parent].paddr + ((uint64_t)i << half->bits);
+        half->parent = parent;
+        half->half = CR_BLOCK_NONE;
+        half->state = BLOCK_FREE;
+        /* The kernel cuts from the start of the untyped: the first retype is the lower half. */
+        if (cr_retype(blocks[parent].cap, seL4_UntypedObject, half->bits, CR_L1_POOL, (uint32_t)half->cap, 1)) {
+            cr_panic("an untyped block does not split", blocks[parent].paddr);
+        }
+    }
+    blocks[parent].half = pair;
+    blocks[parent].state = BLOCK_SPLIT;
+    splits++;
+    return CR_OK;
+}
+
+/* Joins free halves. Done only when nothing fits any more: a joined block that is cut again is cleared by the
+ * kernel as a whole, which costs its whole size. Returns how many were joined. */
+static uint32_t join(void)
+{
+    uint32_t joined = 0;
+    for (uint32_t i = 0; i < n_blocks; i++) {
+        uint32_t pair = blocks[i].half;
+        if (blocks[i].state != BLOCK_SPLIT || blocks[pair].state != BLOCK_FREE || blocks[pair + 1].state != BLOCK_FREE) {
+            continue;
+        }
+        if (cr_revoke(cr_slot_at(blocks[i].cap))) {
+            cr_panic("a split block is not revoked", blocks[i].paddr);
+        }
+        give_pair(pair);
+        splits--;
+        joined++;
+        blocks[i].half = CR_BLOCK_NONE;
+        blocks[i].state = BLOCK_FREE;
+    }
+    return joined;
+}
+
+static uint32_t best_fit(uint32_t bits)
+{
+    uint32_t best = CR_BLOCK_NONE;
+    for (uint32_t i = 0; i < n_blocks; i++) {
+        const block *b = &blocks[i];
+        if (b->state == BLOCK_FREE && b->bits >= bits &&
+            (best == CR_BLOCK_NONE || b->bits < blocks[best].bits ||
+             (b->bits == blocks[best].bits && b->paddr < blocks[best].paddr))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+cr_status cr_untyped_take(uint32_t bits, uint32_t *out)
+{
+    if (bits < CR_BLOCK_MIN_BITS) {
+        bits = CR_BLOCK_MIN_BITS;
+    }
+    uint32_t best = best_fit(bits);
+    /* Each round joins one level of halves at least. */
+    for (uint32_t round = 0; best == CR_BLOCK_NONE && round < 64 && join() > 0; round++) {
+        best = best_fit(bits);
+    }
+    if (best == CR_BLOCK_NONE) {
+        return CR_ERR_MEMORY;
+    }
+    while (blocks[best].bits > bits) {
+        cr_status status = split(best);
+        if (status != CR_OK) {
+            return status;
+        }
+        best = blocks[best].half;
+    }
+    blocks[best].state = BLOCK_USED;
+    bytes_used += 1ull << blocks[best].bits;
+    *out = best;
+    return CR_OK;
+}
+
+seL4_Error cr_untyped_revoke(uint32_t at)
+{
+    return cr_revoke(cr_slot_at(blocks[at].cap));
+}
+
+void cr_untyped_give(uint32_t at)
+{
+    if (blocks[at].state != BLOCK_USED) {
+        cr_panic("a block that is not in use is given back", at);
+    }
+    blocks[at].state = BLOCK_FREE;
+    bytes_used -= 1ull << blocks[at].bits;
+}
+
+seL4_CPtr cr_untyped_cap(uint32_t at)
+{
+    return blocks[at].cap;
+}
+
+uint64_t cr_untyped_paddr(uint32_t at)
+{
+    return blocks[at].paddr;
+}
+
+uint32_t cr_untyped_bits(uint32_t at)
+{
+    return blocks[at].bits;
+}
+
+uint64_t cr_untyped_bytes_used(void)
+{
+    return bytes_used;
+}
+
+uint32_t cr_untyped_splits(void)
+{
+    return splits;
+}
+
+uint32_t cr_untyped_pairs(void)
+{
+    return (n_blocks - n_boot) / 2;
+}
