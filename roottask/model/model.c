@@ -437,16 +437,21 @@ cr_status cr_model_cut_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_
     return status;
 }
 
-uint32_t cr_model_count(const cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
+uint32_t cr_model_find(const cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
 {
     if (!in_range(kind) || node_at(model, from) == NULL || node_at(model, to) == NULL) {
-        return 0;
+        return CR_NONE;
     }
     uint32_t a = from.index;
     uint32_t b = to.index;
     uint32_t steps = 0;
     order_ends(kind, &a, &b);
-    const uint32_t index = cr_find_edge(model, kind, a, b, &steps);
+    return cr_find_edge(model, kind, a, b, &steps);
+}
+
+uint32_t cr_model_count(const cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
+{
+    const uint32_t index = cr_model_find(model, kind, from, to);
     return index == CR_NONE ? 0 : cr_edges(model)[index].count;
 }
 

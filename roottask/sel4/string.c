@@ -8,6 +8,7 @@ void *memcpy(void *restrict to, const void *restrict from, size_t count);
 void *memmove(void *to, const void *from, size_t count);
 void *memset(void *to, int value, size_t count);
 int memcmp(const void *a, const void *b, size_t count);
+char *strcpy(char *restrict to, const char *restrict from);
 
 /* volatile: or the loops would be turned into calls of these very functions. */
 void *memcpy(void *restrict to, const void *restrict from, size_t count)
@@ -52,4 +53,15 @@ int memcmp(const void *a, const void *b, size_t count)
         }
     }
     return 0;
+}
+
+/* libsel4 copies threads' names with it. */
+char *strcpy(char *restrict to, const char *restrict from)
+{
+    volatile char *out = to;
+    size_t i = 0;
+    do {
+        out[i] = from[i];
+    } while (from[i++] != '\0');
+    return to;
 }
