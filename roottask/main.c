@@ -119,7 +119,7 @@ static void trace_start(const cr_image_header *image)
     cr_trace_begin(&cr_sys.trace, CR_EV_PD);
     cr_trace_node(cr_sys.root);
     cr_trace_string(&cr_sys.trace, cr_sys.pds[0].name);
-    cr_trace_number(&cr_sys.trace, 0);
+    cr_trace_number(&cr_sys.trace, 1);
     cr_trace_end(&cr_sys.trace);
 }
 
@@ -223,6 +223,7 @@ void cr_root_main(const seL4_BootInfo *info)
         seL4_MessageInfo_t tag = seL4_Recv(endpoint, &badge);
         running = handle(tag, badge);
     }
+    cr_print_if_changed();
     cr_trace_finish(&cr_sys.trace);
     for (;;) {
         (void)seL4_TCB_Suspend(seL4_CapInitThreadTCB);

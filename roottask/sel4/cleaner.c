@@ -254,109 +254,6 @@ static cr_status carry_out(const cr_step *step)
     return CR_ERR_CORRUPT;
 }
 
-/* -- the model state as rows */
-
-static uint64_t rows;
-
-static void row_text(const char *text)
-{
-    static char row[256];
-    static size_t used;
-    /* One field at a time; 0 ends the row. */
-    if (text == 0) {
-        begin(CR_EV_STATE);
-        cr_trace_bytes(&cr_sys.trace, row, used);
-        end();
-        used = 0;
-        rows++;
-        return;
-    }
-    for (; *text != '\0' && used < sizeof(row); text++) {
-        row[used++] = *text;
-    }
-}
-
-static void edge_row(const char *data, const char *type, cr_ref from, cr_ref to, const char *extra)
-{
-    char id[CR_ID_BYTES];
-    row_text(",,");
-    row_text(data);
-    row_text(",");
-    row_text(type);
-    row_text(",");
-    cr_node_id(from, id);
-    row_text(id);
-    row_text(",");
-    cr_node_id(to, id);
-    row_text(id);
-    row_text(",");
-    row_text(extra);
-    row_text(0);
-}
-
-static void node_row(cr_ref node, const cr_node_info *info)
-{
-    static const char *const kinds[] = {"", "PD", "RESOURCE_SPACE", "RESOURCE"};
-    char id[CR_ID_BYTES];
-    cr_node_id(node, id);
-    cr_pd *pd = cr_pd_of(node);
-    row_text(kinds[info->kind]);
-    row_text(",");
-    row_text(id);
-    row_text(",");
-    row_text(pd != 0 ? pd->name : cr_type_name(info->type));
-    row_text(",,,,");
-    row_text((info->flags & CR_FLAG_PINNED) != 0 ? "PINNED" : "");
-    row_text(0);
-}
-
-static void edge_rows(cr_ref node)
-{
-    static const char *const names[CR_EDGE_KIND_COUNT] = {
-        [CR_EDGE_HOLD] = "HOLD", [CR_EDGE_REQUEST] = "REQUEST", [CR_EDGE_MAP] = "MAP",
-        [CR_EDGE_SUBSET] = "SUBSET", [CR_EDGE_FAULT] = "FAULT", [CR_EDGE_LINK] = "LINK",
-        [CR_EDGE_OWN] = "OWN", [CR_EDGE_SUBSCRIBE] = "SUBSCRIBE",
-    };
-    for (int kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
-        if (names[kind] == 0) {
-            continue;
-        }
-        for (uint32_t edge = cr_model_first(cr_sys.model, node, (cr_edge_kind)kind, CR_OUT); edge != CR_NONE;
-             edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
-            cr_edge_info info;
-            cr_node_info to;
-            char space[CR_ID_BYTES];
-            if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK ||
-                cr_model_get(cr_sys.model, info.to, &to) != CR_OK ||
-                (kind == CR_EDGE_LINK && !cr_same(info.from, node))) {
-                continue; /* A link is found from both ends, and is one row. */
-            }
-            if (kind == CR_EDGE_REQUEST) {
-                cr_node_id(info.to, space);
-                edge_row(cr_type_name(to.type), names[kind], info.from, to.manager, space);
-                continue;
-            }
-            for (uint32_t i = 0; i < info.count; i++) {
-                edge_row("NONE", names[kind], info.from, info.to, "");
-            }
-        }
-    }
-}
-
-static void trace_state(void)
-{
-    rows = 0;
-    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
-        cr_ref node;
-        cr_node_info info;
-        if (cr_model_at(cr_sys.model, i, &node) == CR_OK && cr_model_get(cr_sys.model, node, &info) == CR_OK &&
-            info.state == CR_STATE_ACTIVE) {
-            node_row(node, &info);
-            edge_rows(node);
-        }
-    }
-}
-
 /* Gives back the tombstones: from here on nothing refers to what is gone. */
 static void release_tombstones(const cr_plan *plan)
 {
@@ -376,9 +273,10 @@ void cr_clean_up(cr_pd *trigger, cr_cause cause)
 {
     static cr_plan plan;
     uint64_t before[CR_CALL_COUNT];
-    uint64_t start = cr_arch_cycles();
     cr_journal journal;
     cr_step step;
+    cr_print_if_changed();
+    uint64_t start = cr_arch_cycles();
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         before[i] = cr_calls[i];
     }
@@ -433,12 +331,6 @@ void cr_clean_up(cr_pd *trigger, cr_cause cause)
         }
     }
     release_tombstones(&plan);
-    trace_state();
-    begin(CR_EV_SETTLED);
-    cr_trace_number(&cr_sys.trace, rows);
-    cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
-    cr_trace_number(&cr_sys.trace, cr_slots_used());
-    cr_trace_number(&cr_sys.trace, cycles);
-    end();
+    cr_print_state(cr_sys.cleanups, cycles);
     cr_director_cleaned_up();
 }

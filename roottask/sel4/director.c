@@ -16,7 +16,6 @@ static struct {
     uint32_t fired;      /* how often it has happened */
     uint32_t count;      /* checkpoints of its PD since it became current */
     int armed;           /* the last one is cleaned up, and everything is quiet again */
-    int account;         /* the accounts have changed since they were last traced */
     int late_done;
     uint32_t rounds;     /* since the last cleanup, or since the start */
 } director;
@@ -71,7 +70,6 @@ static uint64_t order_for(cr_pd *pd, uint32_t *slot)
 
 void cr_director_start(void)
 {
-    director.account = 1;
     for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
         const cr_image_pd *config = &cr_image_pds(cr_sys.image)[i];
         cr_pd *pd = 0;
@@ -116,7 +114,6 @@ static void create_missing(uint32_t flag)
 
 void cr_director_cleaned_up(void)
 {
-    director.account = 1;
     director.rounds = 0;
     create_missing(CR_IMAGE_RESPAWN);
 }
@@ -174,10 +171,7 @@ int cr_director_idle(void)
         create_missing(CR_IMAGE_LATE);
         return 1;
     }
-    if (director.account) {
-        director.account = 0;
-        cr_account();
-    }
+    cr_account();
     director.armed = 1;
     if (crashes_left() && director.rounds > ROUNDS_WITHOUT_PROGRESS) {
         trace_unreached();

@@ -534,7 +534,7 @@ static cr_result change_map(cr_pd *from, const cr_message *m, int add)
     cr_status status = add ? cr_model_add_edge(cr_sys.model, CR_EDGE_MAP, source, target)
                            : cr_model_drop_edge(cr_sys.model, CR_EDGE_MAP, source, target);
     if (status == CR_OK) {
-        cr_trace_begin(&cr_sys.trace, add ? CR_EV_MAP : CR_EV_UNMAP);
+        cr_trace_change(add ? CR_EV_MAP : CR_EV_UNMAP);
         cr_trace_node(source);
         cr_trace_node(target);
         cr_trace_end(&cr_sys.trace);

@@ -36,6 +36,13 @@ void cr_trace_fault(const cr_pd *pd, cr_fault_kind kind, uint64_t address, uint6
  * A cleanup that cannot be planned or fails halfway stops the system: nothing legal could follow. */
 void cr_clean_up(cr_pd *trigger, cr_cause cause);
 
+/* -- state.c */
+
+/* Prints the state; `number`: of the cleanup that is over, 0 for none. */
+void cr_print_state(uint32_t number, uint64_t cycles);
+/* Prints accounts and state if the model has changed since it was printed last. */
+void cr_print_if_changed(void);
+
 /* -- director.c */
 
 void cr_director_start(void);

@@ -73,6 +73,13 @@ void cr_pd_id(const cr_pd *pd, char *out)
     put_hex(out, put_text(out, 0, "PD_"), pd->number);
 }
 
+void cr_trace_change(cr_event event)
+{
+    cr_sys.changed = 1;
+    cr_sys.memory_changed |= event == CR_EV_BODY || event == CR_EV_RESOURCE || event == CR_EV_DELETE;
+    cr_trace_begin(&cr_sys.trace, event);
+}
+
 void cr_trace_node(cr_ref node)
 {
     char id[CR_ID_BYTES];
@@ -104,6 +111,10 @@ uint64_t cr_slots_used(void)
 
 void cr_account(void)
 {
+    if (!cr_sys.memory_changed) {
+        return;
+    }
+    cr_sys.memory_changed = 0;
     cr_trace_begin(&cr_sys.trace, CR_EV_ACCOUNT);
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
     cr_trace_number(&cr_sys.trace, cr_slots_used());
@@ -112,7 +123,7 @@ void cr_account(void)
 
 static void trace_nodes(cr_event event, cr_ref a, cr_ref b)
 {
-    cr_trace_begin(&cr_sys.trace, event);
+    cr_trace_change(event);
     cr_trace_node(a);
     cr_trace_node(b);
     cr_trace_end(&cr_sys.trace);
@@ -120,7 +131,7 @@ static void trace_nodes(cr_event event, cr_ref a, cr_ref b)
 
 static void trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot)
 {
-    cr_trace_begin(&cr_sys.trace, event);
+    cr_trace_change(event);
     cr_trace_node(pd);
     cr_trace_node(node);
     cr_trace_number(&cr_sys.trace, slot);
@@ -316,7 +327,7 @@ static cr_status add_space(cr_ref manager, const char *type, const char *name, u
     cr_sys.spaces[entry] = (cr_space_entry){.used = 1, .next_object = 1};
     cr_text_copy(cr_sys.spaces[entry].name, name, CR_NAME_BYTES);
     cr_sys.node_entry[out->index] = entry;
-    cr_trace_begin(&cr_sys.trace, CR_EV_SPACE);
+    cr_trace_change(CR_EV_SPACE);
     cr_trace_node(*out);
     cr_trace_string(&cr_sys.trace, type);
     cr_trace_node(manager);
@@ -517,12 +528,12 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     }
     cr_sys.next_pd++;
     cr_sys.node_entry[pd->node.index] = index;
-    cr_trace_begin(&cr_sys.trace, CR_EV_PD);
+    cr_trace_change(CR_EV_PD);
     cr_trace_pd(pd);
     cr_trace_string(&cr_sys.trace, pd->name);
     cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_PINNED) != 0);
     cr_trace_end(&cr_sys.trace);
-    cr_trace_begin(&cr_sys.trace, CR_EV_BODY);
+    cr_trace_change(CR_EV_BODY);
     cr_trace_pd(pd);
     cr_trace_address(&cr_sys.trace, cr_untyped_paddr(pd->body.block));
     cr_trace_number(&cr_sys.trace, 1ull << cr_untyped_bits(pd->body.block));
@@ -568,7 +579,7 @@ static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint,
         cr_panic("no capability can be minted from an endpoint of ours", number);
     }
     cr_sys.node_entry[out->index] = slot;
-    cr_trace_begin(&cr_sys.trace, CR_EV_RESOURCE);
+    cr_trace_change(CR_EV_RESOURCE);
     cr_trace_node(*out);
     cr_trace_node(space);
     cr_trace_number(&cr_sys.trace, RESOURCE_SLOTS);
@@ -844,7 +855,7 @@ cr_status cr_take_pd(cr_pd *pd)
 
 static void trace_delete(cr_ref node, cr_pd *by)
 {
-    cr_trace_begin(&cr_sys.trace, CR_EV_DELETE);
+    cr_trace_change(CR_EV_DELETE);
     cr_trace_node(node);
     cr_trace_pd(by);
     cr_trace_end(&cr_sys.trace);

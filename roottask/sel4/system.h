@@ -85,6 +85,8 @@ typedef struct cr_system {
     uint32_t next_pd;    /* numbers of PDs and spaces are never used again */
     uint32_t next_space;
     uint32_t cleanups;
+    int changed;        /* the model, since its state was printed last */
+    int memory_changed; /* what PDs and resources use, since ACCOUNT was printed last */
     uint64_t base_bytes;
     uint32_t n_types;
     char types[CR_MAX_TYPES][CR_TYPE_BYTES];
@@ -103,9 +105,12 @@ extern cr_system cr_sys;
 /* Writes a node's id; `out` has CR_ID_BYTES. */
 void cr_node_id(cr_ref node, char *out);
 void cr_pd_id(const cr_pd *pd, char *out);
+/* Begins the line of an event that changes the model. */
+void cr_trace_change(cr_event event);
 void cr_trace_node(cr_ref node);
 void cr_trace_pd(const cr_pd *pd);
 uint64_t cr_slots_used(void);
+/* Prints the accounts if they changed since they were printed last. */
 void cr_account(void);
 
 /* -- looking up */
