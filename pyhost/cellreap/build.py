@@ -138,7 +138,7 @@ def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
         parts = Parts(folder, reused=False)
         if not parts.library.is_file() or not parts.programs():
             raise CellreapError(f"{folder}: the build made no {_LIBRARY}, or no pds/*.elf")
-        if cache_key(root, sdk, toolchain) == key:  # else sources changed meanwhile: of no use to anyone later
+        if cache_key(root, sdk, toolchain) == key:  # else sources changed under it
             (folder / _DONE).write_text(f"{toolchain.version}\n{sdk.kernel}\n")
         return parts
 

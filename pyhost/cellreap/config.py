@@ -257,7 +257,6 @@ def json_schema() -> dict[str, Any]:
     return Config.model_json_schema(by_alias=True)
 
 
-
 def read_text(path: Path) -> str:
     """The text of a configuration, unchecked. InputError if it is none at all."""
     try:
@@ -280,7 +279,6 @@ def _toml_position(message: str, text: str) -> tuple[int, str]:
     if position.startswith("line "):
         return int(position.removeprefix("line ").split(",")[0]), said
     return text.count("\n") + (not text.endswith("\n")), f"{said} at the end of the file"
-
 
 
 def _shape_problem(problem: dict[str, Any], values: Mapping[str, Any]) -> tuple[KeyPath, str]:

@@ -130,7 +130,7 @@ def test_depths_are_set_for_the_system_and_for_a_pd() -> None:
 
 @pytest.mark.behaviour("C-08", "H-01")
 def test_a_depth_on_the_command_line_beats_the_file_and_every_pd() -> None:
-    config = parse(f'{HEAD}pd_depth = 2\nrs_depth = 1\n[policy]\npd_depth = 3\n')
+    config = parse(f"{HEAD}pd_depth = 2\nrs_depth = 1\n[policy]\npd_depth = 3\n")
     changed = override(config, pd_depth="inf")
     assert changed.policy.pd_depth == "inf"
     assert changed.pds[0].pd_depth is None

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A run told to a person: who crashed and how, what that took along, who was told, who lives and says so."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cellreap.check import Report
+from cellreap.ids import ROOT, parse_id
+from cellreap.trace import Event, printable
+
+_DETAILED = 4  # this many cleanups are told at length; of more, each gets a line
+_MAX_SAYS = 12  # lines of what PDs said after a cleanup
+_MAX_VIOLATIONS = 10
+_LABEL = 10  # width of the labels on the left
+
+_FAULTS = {
+    "vm-fault": "page fault",
+    "cap-fault": "capability fault",
+    "user-exception": "illegal instruction",
+    "unknown-syscall": "unknown system call",
+}
+_WHY = {
+    "trigger": "it crashed",
+    "link": "linked with {}",
+    "fault": "{} handled its faults",
+    "request": "asked for {}",
+    "hold": "held {}",
+    "managed": "managed by {}",
+    "map": "mapped to {}",
+}
+
+
+@dataclass
+class _Chapter:
+    """One cleanup and what came after it, until the next."""
+
+    number: int
+    trigger: str
+    how: str
+    depths: tuple[str, str]
+    events: list[Event] = field(default_factory=list)
+    acknowledged: Counter[str] = field(default_factory=Counter)
+    says: list[tuple[str, str]] = field(default_factory=list)
+
+    def of(self, name: str) -> list[Event]:
+        return [event for event in self.events if event.name == name]
+
+
+class Story:
+    """Reads the events of a trace and keeps what is worth telling."""
+
+    def __init__(self) -> None:
+        self.chapters: list[_Chapter] = []
+        self._how: dict[str, str] = {}
+        self._alive: dict[str, None] = {}
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Reads events, in order."""
+        for event in events:
+            self._take(event)
+
+    def alive(self) -> list[str]:
+        """The PDs at the end of the trace, in the order of creation."""
+        return list(self._alive)
+
+    def _take(self, event: Event) -> None:
+        name = event.name
+        if name == "PD":
+            self._alive[event["id"]] = None
+        elif name == "DESTROY":
+            self._alive.pop(event["node"], None)
+        elif name == "FAULT":
+            kind = _FAULTS.get(event["kind"], event["kind"])
+            self._how[event["pd"]] = f"{kind} at {event['address']}, instruction {event['ip']}"
+        elif name == "EXIT":
+            self._how[event["pd"]] = f"exit with code {event['code']}"
+        elif name == "TERMINATE":
+            self._how[event["pd"]] = f"terminated by {event['by']}"
+        if name == "CLEANUP":
+            how = self._how.get(event["trigger"], event["cause"])
+            depths = (event["pd_depth"], event["rs_depth"])
+            self.chapters.append(_Chapter(event.number("n"), event["trigger"], how, depths))
+        elif self.chapters:
+            chapter = self.chapters[-1]
+            if name == "SAY":
+                if len(chapter.says) <= _MAX_SAYS * 10:
+                    chapter.says.append((event["pd"], event["text"]))
+            elif name == "ACK":
+                chapter.acknowledged[event["result"]] += 1
+            elif name in _TOLD and event.number("n") == chapter.number:
+                chapter.events.append(event)
+
+
+_TOLD = {
+    "DOOM_PD",
+    "DOOM_SPACE",
+    "LOSE_REQUEST",
+    "REVOKE",
+    "REVOKE_SPACE",
+    "REVOKE_BODY",
+    "OWE",
+    "FREED",
+    "CALLS",
+    "SETTLED",
+}
+
+
+def tell(story: Story, report: Report, kernel: str, complaints: list[str], seconds: float) -> list[str]:
+    """The lines of the summary. complaints: every violation, the report's among them."""
+    names = report.names
+    lines = [f"{printable(report.system) or 'the system'} on {kernel}", ""]
+    long = len(story.chapters) <= _DETAILED
+    for number, chapter in enumerate(story.chapters):
+        plan = report.cleanups[number].plan if number < len(report.cleanups) else {}
+        lines += [*_long(chapter, names, plan), ""] if long else [_short(chapter, names)]
+    if not long:
+        lines.append("")
+    if not story.chapters:
+        lines += ["Nothing crashed.", ""]
+    alive = [_name(pd, names) for pd in story.alive() if pd != ROOT]
+    lines += [f"Alive at the end: {', '.join(alive) or 'nobody but the root task'}", ""]
+    count = f"{report.events} events in {seconds:.1f} s"
+    if complaints:
+        lines.append(f"FAIL: {len(complaints)} violation{'s' * (len(complaints) > 1)}, {count}")
+        lines += [f"  {printable(text, 400)}" for text in complaints[:_MAX_VIOLATIONS]]
+        if len(complaints) > _MAX_VIOLATIONS:
+            lines.append(f"  ... and {len(complaints) - _MAX_VIOLATIONS} more")
+    else:
+        lines.append(f"PASS: everything as the reference model has it; {count}")
+    return lines
+
+
+def _long(chapter: _Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) -> list[str]:
+    why = plan.get("doomed_why", {})
+
+    def reason(node: str) -> str:
+        kind, cause = why.get(node, ("", None))
+        return _WHY.get(kind, "").format(_name(cause, names) if cause else "")
+
+    doomed = [
+        f"{_name(event['pd'], names)}, depth {event['depth']}: {reason(event['pd'])}"
+        for event in sorted(chapter.of("DOOM_PD"), key=lambda event: event.number("depth"))
+    ]
+    doomed += [
+        f"{_name(event['space'], names)}: {reason(event['space'])}" for event in chapter.of("DOOM_SPACE")
+    ]
+    lost: dict[str, list[str]] = {}
+    for event in chapter.of("LOSE_REQUEST"):
+        lost.setdefault(event["pd"], []).append(f"its request to {_name(event['space'], names)}")
+    for event in chapter.of("REVOKE"):
+        lost.setdefault(event["pd"], []).append(event["resource"])
+    for event in chapter.of("REVOKE_SPACE"):
+        lost.setdefault(event["pd"], []).append(_name(event["space"], names))
+    for event in chapter.of("REVOKE_BODY"):
+        lost.setdefault(event["pd"], []).append(f"{event['resource']}, a dead PD's body")
+    told = [f"{_name(event['to'], names)}: {_notice(event, names)}" for event in chapter.of("OWE")]
+    pd_depth, rs_depth = chapter.depths
+    heading = f"Crash {chapter.number}: {_name(chapter.trigger, names)}: {_how(chapter, names)}"
+    lines = [heading, *_section("depths", [f"PDs {pd_depth}, spaces {rs_depth}"])]
+    lines += _section("doomed", doomed)
+    lines += _section("lost", [f"{_name(pd, names)}: {_list(what)}" for pd, what in lost.items()])
+    lines += _section("told", told)
+    lines += _section("freed", [_freed(chapter)])
+    says = [f"{_name(pd, names)}: {printable(text)}" for pd, text in chapter.says[:_MAX_SAYS]]
+    if len(chapter.says) > _MAX_SAYS:
+        says.append("... and more in the trace")
+    return lines + _section("then said", says)
+
+
+def _short(chapter: _Chapter, names: Mapping[str, str]) -> str:
+    dead = [_name(event["pd"], names) for event in chapter.of("DOOM_PD")]
+    others = [name for name in dead if name != _name(chapter.trigger, names)]
+    along = f"; took along {_list(others)}" if others else ""
+    return (
+        f"Crash {chapter.number}: {_name(chapter.trigger, names)}: {_how(chapter, names)}{along}; "
+        f"{len(chapter.of('DOOM_SPACE'))} spaces, {len(chapter.of('OWE'))} notices; {_freed(chapter)}"
+    )
+
+
+def _how(chapter: _Chapter, names: Mapping[str, str]) -> str:
+    said, by, who = chapter.how.rpartition(" by ")
+    return f"{said}{by}{_name(who, names)}" if by else chapter.how
+
+
+def _freed(chapter: _Chapter) -> str:
+    freed = chapter.of("FREED")
+    total = sum(event.number("bytes") for event in freed)
+    slots = sum(event.number("slots") for event in freed)
+    calls = sum(event.number("count") for event in chapter.of("CALLS"))
+    return f"{_bytes(total)} and {slots} slots back, {calls} kernel calls"
+
+
+def _notice(event: Event, names: Mapping[str, str]) -> str:
+    node = _name(event["node"], names)
+    return {
+        "free": f"{event['node']} is free, {_name(event['from'], names)} held it",
+        "destroy": f"its {node} is gone",
+        "disconnect": f"{_name(event['from'], names)} is no longer a client of {node}",
+        "lost": f"lost {node}",
+    }.get(event["kind"], f"{event['kind']} {node}")
+
+
+def _section(label: str, lines: list[str]) -> list[str]:
+    """Lines with the label in front of the first; nothing where there is nothing to tell."""
+    return [f"  {'' if number else label:<{_LABEL}} {line}".rstrip() for number, line in enumerate(lines)]
+
+
+def _name(node: str, names: Mapping[str, str]) -> str:
+    """What the configuration calls it, with its id: several PDs may bear one name, one after the other."""
+    if node == ROOT:
+        return "the root task"
+    parts = parse_id(node)
+    if node in names and parts is not None:
+        return f"{printable(names[node])} ({node})"
+    return node
+
+
+def _list(items: list[str]) -> str:
+    return ", ".join(items[:6]) + (f" and {len(items) - 6} more" if len(items) > 6 else "")
+
+
+def _bytes(count: int) -> str:
+    if count >= 1 << 20 and count % (1 << 20) == 0:
+        return f"{count >> 20} MiB"
+    return f"{count >> 10} KiB" if count >= 1 << 10 else f"{count} bytes"

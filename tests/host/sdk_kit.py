@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""ELF files and SDK directories made for tests: as small as can be, and wrong where a test wants them so."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+MACHINES = {"x86_64": 62, "aarch64": 183, "i386": 3}
+MULTIBOOT = struct.pack("<3I", 0x1BADB002, 0, (1 << 32) - 0x1BADB002)
+
+GOOD_OPTIONS: dict[str, Any] = {
+    "SEL4_ARCH": "x86_64",
+    "KERNEL_MCS": False,
+    "DEBUG_BUILD": True,
+    "PRINTING": True,
+    "ENABLE_SMP_SUPPORT": False,
+    "ROOT_CNODE_SIZE_BITS": "12",
+    "SUPPORT_PCID": False,
+    "FSGSBASE_INST": False,
+    "XSAVE": False,
+}
+
+# What libsel4 of each release has and the one before has not.
+FEATURES: dict[str, dict[str, str]] = {
+    "13.0.0": {},
+    "14.0.0": {"constants.h": "seL4_TCBFlag_fpuDisabled"},
+    "15.0.0": {"macros.h": "LIBSEL4_THREAD_LOCAL", "invocation.h": "DomainScheduleConfigure"},
+    "16.0.0": {"sel4_arch/constants.h": "seL4_UserVSpaceTop", "syscalls.h": "seL4_DebugGetThreadAffinity"},
+}
+
+
+def make_elf(
+    segments: Sequence[tuple[int, int, bytes, int]] = ((0x10_0000, 0x10_0000, MULTIBOOT, 0x1000),),
+    *,
+    arch: str = "x86_64",
+    entry: int = 0x10_0000,
+    kind: int = 2,
+    extra_headers: Sequence[int] = (),
+) -> bytes:
+    """An ELF64 file of segments (vaddr, paddr, contents, bytes of memory) and headers of other types."""
+    count = len(segments) + len(extra_headers)
+    offset = 64 + 56 * count
+    table = b""
+    contents = b""
+    for vaddr, paddr, data, memory in segments:
+        table += struct.pack("<2I6Q", 1, 7, offset + len(contents), vaddr, paddr, len(data), memory, 0x1000)
+        contents += data
+    for header_type in extra_headers:
+        table += struct.pack("<2I6Q", header_type, 4, 0, 0, 0, 0, 0, 1)
+    ident = b"\x7fELF" + bytes([2, 1, 1]) + bytes(9)
+    header = struct.pack("<2HI3QI6H", kind, MACHINES[arch], 1, entry, 64, 0, 0, 64, 56, count, 64, 0, 0)
+    return ident + header + table + contents
+
+
+def make_sdk(
+    root: Path,
+    *,
+    arch: str = "x86_64",
+    release: str = "16.0.0",
+    options: Mapping[str, Any] | None = None,
+    kernel: bytes | None = None,
+) -> Path:
+    """An SDK directory that passes, but for what is given otherwise. An option of None is left out."""
+    include = root / "libsel4" / "include"
+    (include / "kernel").mkdir(parents=True)
+    (include / "sel4" / "sel4_arch").mkdir(parents=True)
+    (root / "bin").mkdir()
+    raw = make_elf(arch=arch) if kernel is None else kernel
+    (root / "bin" / "kernel.elf").write_bytes(raw)
+    chosen = {**GOOD_OPTIONS, "SEL4_ARCH": arch, **(options or {})}
+    chosen = {key: value for key, value in chosen.items() if value is not None}
+    (include / "kernel" / "gen_config.json").write_text(json.dumps(chosen))
+    (include / "sel4" / "sel4.h").write_text("/* sel4.h */\n")
+    for name, features in FEATURES.items():
+        for file, text in features.items():
+            with (include / "sel4" / file).open("a") as header:
+                header.write(f"#define {text} 1\n")
+        if name == release:
+            break
+    return root

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Running an emulator, a script in its place: what is recorded, when it ends, and that nothing is left."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cellreap.boot import Boot, End, record
+from cellreap.errors import CellreapError, UsageError
+from cellreap.qemu import MACHINES, Machine, find_emulator, machine_for, qemu_command, split_arguments
+
+
+def line(seq: int, text: str) -> bytes:
+    body = f"{seq} {text}"
+    return f"~cr {seq} {zlib.crc32(body.encode()):08x} {text}\n".encode()
+
+
+END = line(1, "END count=1 digest=00000000")
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path) -> Iterator[Path]:
+    """A folder for scripts and for the process ids that they leave; none of these may be alive afterwards."""
+    yield tmp_path
+    for file in tmp_path.glob("*.pid"):
+        assert not alive(int(file.read_text())), f"{file.name} is still there"
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def script(folder: Path, body: str) -> list[str]:
+    """A Python script that notes its process id and then does `body`; `put` writes bytes to the console."""
+    path = folder / "emulator.py"
+    path.write_text(
+        "import os, signal, subprocess, sys, time\nfrom pathlib import Path\n"
+        f"Path({str(folder / 'own.pid')!r}).write_text(str(os.getpid()))\n"
+        "def put(data):\n    os.write(1, data)\n"
+        f"{body}\n"
+    )
+    return [sys.executable, str(path)]
+
+
+def run(command: list[str], timeout: float = 20.0, idle: float = 20.0) -> tuple[Boot, bytes]:
+    trace = io.BytesIO()
+    return record(command, trace, timeout=timeout, idle=idle), trace.getvalue()
+
+
+@pytest.mark.behaviour("H-03")
+def test_the_end_of_the_trace_ends_the_run(stand_in: Path) -> None:
+    head = line(0, "TRACE version=1")
+    start = time.monotonic()
+    boot, trace = run(script(stand_in, f"put({head!r})\nput({END!r})\ntime.sleep(60)"))
+    assert time.monotonic() - start < 10
+    assert boot.end is End.COMPLETE
+    assert (boot.events, boot.bytes) == (2, len(trace))
+    assert trace == head + END
+
+
+@pytest.mark.behaviour("H-08")
+def test_the_console_is_recorded_byte_by_byte(stand_in: Path) -> None:
+    noise = bytes(range(256)) * 300 + b"\r\n\x00\xff no newline at the end of this: "
+    boot, trace = run(script(stand_in, f"put({noise!r})\nput({END!r})\ntime.sleep(60)"))
+    assert boot.end is End.COMPLETE
+    assert trace == noise + END
+
+
+@pytest.mark.behaviour("H-03", "H-09")
+@pytest.mark.parametrize(
+    "almost",
+    [
+        END.replace(b"count=1", b"count=2"),  # its checksum is wrong
+        END.replace(b"~cr", b"-cr"),
+        END.rstrip(b"\n"),  # cut
+        line(1, "SAY pd=PD_1 text=END"),
+        line(1, "ENDING count=1"),
+    ],
+)
+def test_what_only_looks_like_the_end_is_not(stand_in: Path, almost: bytes) -> None:
+    boot, trace = run(script(stand_in, f"put({almost!r})\ntime.sleep(60)"), idle=0.5)
+    assert boot.end is End.SILENT
+    assert trace == almost
+
+
+@pytest.mark.behaviour("H-03", "H-09")
+def test_the_end_is_found_in_pieces_and_behind_other_output(stand_in: Path) -> None:
+    said = b"kernel says " + END
+    body = f"for byte in {said!r}:\n    put(bytes([byte]))\n    time.sleep(0.001)\ntime.sleep(60)"
+    boot, trace = run(script(stand_in, body))
+    assert boot.end is End.COMPLETE
+    assert trace == said
+
+
+def test_carriage_returns_do_no_harm(stand_in: Path) -> None:
+    boot, _ = run(
+        script(stand_in, f"put({END.replace(chr(10).encode(), bytes([13, 10]))!r})\ntime.sleep(60)")
+    )
+    assert boot.end is End.COMPLETE
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (b'seL4 called fail at boot.c:1 in function f, saying "x"\n', "seL4 called fail at boot.c:1"),
+        (b"seL4 failed assertion 'x' at a.c:2 in function g\n", "seL4 failed assertion 'x'"),
+        (b"\n========== KERNEL EXCEPTION ==========\n", "KERNEL EXCEPTION"),
+        (b"\ncellreap: panic: no slot is left 0x0\n", "no slot is left"),
+        (
+            b"Caught cap fault in send phase at address 0\nwhile trying to handle:\nvm fault on data\n"
+            b'in thread 0xffffff801fe08400 "rootserver" at address 0x401000\nWith stack:\n',
+            '"rootserver" at address 0x401000',
+        ),
+    ],
+)
+def test_a_fatal_message_ends_the_run_with_what_follows_it(stand_in: Path, said: bytes, found: str) -> None:
+    body = f"put({said!r})\ntime.sleep(0.05)\nput(b'0x1234: the stack')\ntime.sleep(60)"
+    boot, trace = run(script(stand_in, body))
+    assert boot.end is End.FATAL
+    assert found in boot.detail
+    assert "\n" not in str(boot)
+    assert trace == said + b"0x1234: the stack"
+
+
+def test_the_fault_of_another_thread_is_not_fatal(stand_in: Path) -> None:
+    said = b'in thread 0xffffff801fe08400 "client" at address 0x401000\n'
+    boot, _ = run(script(stand_in, f"put({said!r})\ntime.sleep(0.5)\nput({END!r})\ntime.sleep(60)"))
+    assert boot.end is End.COMPLETE
+
+
+@pytest.mark.behaviour("H-05")
+def test_the_time_limit_ends_a_run_that_goes_on_and_keeps_what_there_is(stand_in: Path) -> None:
+    body = "while True:\n    put(b'tick\\n')\n    time.sleep(0.01)"
+    boot, trace = run(script(stand_in, body), timeout=0.7)
+    assert boot.end is End.TIMEOUT
+    assert 0.6 < boot.seconds < 5
+    assert trace.startswith(b"tick\ntick\n")
+    assert "limit 0.7 s" in str(boot)
+
+
+def test_silence_ends_a_run_before_its_time(stand_in: Path) -> None:
+    boot, trace = run(script(stand_in, "put(b'hello\\n')\ntime.sleep(60)"), idle=0.4)
+    assert boot.end is End.SILENT
+    assert trace == b"hello\n"
+    assert boot.seconds < 5
+
+
+def test_an_emulator_that_ends_is_told_with_its_last_words(stand_in: Path) -> None:
+    body = "put(b'booting\\n')\nsys.stderr.write('first\\nno such CPU\\n\\n')\nsys.exit(1)"
+    boot, trace = run(script(stand_in, body))
+    assert boot.end is End.EXITED
+    assert boot.detail == "no such CPU"
+    assert trace == b"booting\n"
+
+
+def test_one_that_ignores_being_asked_is_ended_all_the_same(stand_in: Path) -> None:
+    body = f"signal.signal(signal.SIGTERM, signal.SIG_IGN)\nput({END!r})\ntime.sleep(60)"
+    boot, _ = run(script(stand_in, body))
+    assert boot.end is End.COMPLETE
+    assert boot.seconds < 10
+
+
+def test_children_of_the_emulator_go_with_it(stand_in: Path) -> None:
+    body = (
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"Path({str(stand_in / 'child.pid')!r}).write_text(str(child.pid))\n"
+        f"put({END!r})\ntime.sleep(60)"
+    )
+    boot, _ = run(script(stand_in, body))
+    assert boot.end is End.COMPLETE
+    until = time.monotonic() + 5
+    while alive(int((stand_in / "child.pid").read_text())) and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+def test_an_error_while_recording_ends_it_too(stand_in: Path) -> None:
+    class Full(io.BytesIO):
+        def write(self, data: object) -> int:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        record(script(stand_in, "put(b'x')\ntime.sleep(60)"), Full(), timeout=20, idle=20)
+
+
+@pytest.mark.behaviour("T-29")
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_when_we_are_ended_the_emulator_ends_with_us(stand_in: Path, sign: signal.Signals) -> None:
+    command = script(stand_in, "put(b'running\\n')\ntime.sleep(60)")
+    code = (
+        "import sys\nfrom cellreap.boot import record\n"
+        "record(sys.argv[1:], sys.stdout.buffer, timeout=60, idle=60)\n"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env
+    ) as ours:
+        assert ours.stdout is not None
+        assert ours.stdout.readline() == b"running\n"
+        emulator = int((stand_in / "own.pid").read_text())
+        assert alive(emulator)
+        ours.send_signal(sign)
+        code_left = ours.wait(10)
+    assert code_left != 0
+    until = time.monotonic() + 5
+    while alive(emulator) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not alive(emulator)
+
+
+def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CellreapError, match=f"{tmp_path}/none cannot be started"):
+        record([f"{tmp_path}/none"], io.BytesIO())
+
+
+def test_nothing_stays_open(stand_in: Path) -> None:
+    def descriptors() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    run(script(stand_in, f"put({END!r})\ntime.sleep(60)"))
+    before = descriptors()
+    handler = signal.getsignal(signal.SIGTERM)
+    for _ in range(5):
+        run(script(stand_in, f"put({END!r})\ntime.sleep(60)"))
+    assert descriptors() <= before
+    assert signal.getsignal(signal.SIGTERM) is handler
+
+
+def test_progress_is_told_as_events_come(stand_in: Path) -> None:
+    told: list[int] = []
+    body = "\n".join(f"put({line(n, 'SAY pd=PD_1 text=x')!r})\ntime.sleep(0.05)" for n in range(5))
+    record(
+        script(stand_in, f"{body}\nput({END!r})\ntime.sleep(60)"),
+        io.BytesIO(),
+        timeout=20,
+        idle=20,
+        on_events=told.append,
+    )
+    assert told == sorted(set(told))
+    assert told[-1] == 6
+
+
+@pytest.mark.behaviour("H-03")
+def test_the_command_line_is_a_function_of_what_runs() -> None:
+    machine = MACHINES["x86_64"]
+    command = qemu_command(machine, "/opt/qemu", Path("k"), Path("r"), ["-icount", "shift=0"])
+    assert command == qemu_command(machine, "/opt/qemu", Path("k"), Path("r"), ["-icount", "shift=0"])
+    assert command[0] == "/opt/qemu"
+    assert command[-2:] == ["-icount", "shift=0"]
+    pairs = dict(itertools.pairwise(command))
+    assert (pairs["-kernel"], pairs["-initrd"], pairs["-cpu"]) == ("k", "r", "Nehalem,+pdpe1gb")
+    assert "-no-reboot" in command
+    assert pairs["-serial"] == "chardev:console"
+
+
+def test_extra_arguments_come_as_words_or_as_one_text() -> None:
+    assert split_arguments(["-icount shift=0"]) == ["-icount", "shift=0"]
+    assert split_arguments(["-icount", "shift=0"]) == ["-icount", "shift=0"]
+    assert split_arguments(["-append 'a b'"]) == ["-append", "a b"]
+    with pytest.raises(UsageError, match="--qemu-arg 'a: No closing quotation"):
+        split_arguments(["'a"])
+
+
+def test_an_architecture_that_does_not_boot_yet_is_refused() -> None:
+    with pytest.raises(UsageError, match="aarch64 images is not supported yet: expected one of x86_64"):
+        machine_for("aarch64")
+
+
+def test_an_emulator_that_is_not_installed_is_named_with_its_package() -> None:
+    machine = Machine("qemu-system-none", "qemu-none", (), ())
+    with pytest.raises(
+        CellreapError, match="qemu-system-none is not installed: on Debian, apt install qemu-none"
+    ):
+        find_emulator(machine)
