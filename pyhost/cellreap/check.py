@@ -21,7 +21,7 @@ from cellreap.csvstate import state_rows
 from cellreap.errors import CellreapError, InputError
 from cellreap.ids import ROOT, NodeKind, parse_id
 from cellreap.model import MANAGER, PINNED, Model
-from cellreap.trace import CAUSES, MAX_PROBLEMS, Event, Problem, Reader, printable, read
+from cellreap.trace import CAUSES, MAX_PROBLEMS, Event, Problem, Reader, printable, read, table_of
 
 ROOT_NAME = "ROOT_TASK"
 ARCHES = ("x86_64", "aarch64")
@@ -63,6 +63,8 @@ class Report:
     """id -> name in the configuration, PDs and spaces, also of those that are gone"""
     says: list[tuple[str, str]] = field(default_factory=list)
     """(PD, text), in order"""
+    unreached: list[tuple[int, str]] = field(default_factory=list)
+    """(place in the configuration, PD's name) of crashes that never came about"""
     events: int = 0
     model: Model = field(default_factory=Model)
     """the state after the last event that was replayed"""
@@ -189,7 +191,7 @@ class _Paired:
 
 
 # The phases of a cleanup, in order.
-_PLAN, _SUSPEND_FIRST, _MARK, _SUSPEND_REST, _DESTROY, _UNBLOCK, _NOTIFY, _SETTLE, _CALLS, _STATE = range(10)
+_PLAN, _SUSPEND_FIRST, _MARK, _SUSPEND_REST, _DESTROY, _UNBLOCK, _NOTIFY, _CALLS, _STATE = range(9)
 _PHASE_NAMES = (
     "the plan",
     "the suspending of the PDs at depth 0",
@@ -198,7 +200,6 @@ _PHASE_NAMES = (
     "the destroying",
     "the unblocking",
     "the notices",
-    "the last step",
     "CALLS",
     "STATE",
 )
@@ -210,7 +211,6 @@ _STEP_PHASES = {
     "destroy-pd": _DESTROY,
     "unblock": _UNBLOCK,
     "notify": _NOTIFY,
-    "settle": _SETTLE,
 }
 _EVENT_PHASES = {
     "DESTROY": _DESTROY,
@@ -301,7 +301,7 @@ class _Running:
 
     def expected_steps(self) -> Counter[Row]:
         """The steps (name, node, pd) of this cleanup, but for cut-request, which depends on the order."""
-        steps: Counter[Row] = Counter({("settle", "-", "-"): 1})
+        steps: Counter[Row] = Counter()
         steps.update(("suspend", "-", pd) for pd in self.depth)
         steps.update(("mark", node, "-") for node in self.group)
         for node in self.to_destroy:
@@ -382,9 +382,7 @@ class Replay:
         self.running: _Running | None = None
         self.skipping: int | None = None  # a cleanup that cannot be followed
         self.cleanups = 0
-        self.accounted = False  # since the last cleanup
         self.memory_changed = True  # since the last ACCOUNT
-        self.account_owed = True  # a quiet stretch without ACCOUNT
         self.snapshot: Counter[str] | None = None
         self.unprinted: int | None = None  # the line of a change of the model since the state was printed
         self.ended = False
@@ -460,8 +458,6 @@ class Replay:
                 self._bad(f"END: notice {token} ({about}) to {notice.to} was never {what}")
         if self.bodyless is not None:
             self._bad(f"END before the BODY of {self.bodyless}")
-        if self.account_owed:
-            self._bad("END: no ACCOUNT since the last cleanup, or since the start")
         self._check_printed("END")
         self._legal("at the end")
 
@@ -544,7 +540,9 @@ class Replay:
         self.pending = deque(trigger for trigger in self.pending if trigger.pd in self.model.nodes)
 
     def _check_printed(self, event: str) -> None:
-        """What no printed state shows could be left out of a trace unseen."""
+        """What no printed state or ACCOUNT shows could be left out of a trace unseen."""
+        if self.memory_changed:
+            self._bad(f"{event}: memory was given or freed after the last ACCOUNT: expected one before it")
         if self.unprinted is not None:
             text = f"the model was changed in line {self.unprinted}, after the state was printed last"
             self._bad(f"{event}: {text}: expected a snapshot (STATE n=0 ..., SETTLED n=0) before it")
@@ -561,6 +559,8 @@ class Replay:
         self.report.kernel = event["kernel"]
         self.report.arch = event["arch"]
         self.report.system = event["system"]
+        if table_of(event.number("version")) is None:
+            self._bad(f"TRACE: version={event['version']}: expected a known version")
         if event["arch"] not in ARCHES:
             self._bad(f"TRACE: arch={event['arch']}: expected one of {', '.join(ARCHES)}")
         if not all(self.report.kernel_parts()):
@@ -578,7 +578,6 @@ class Replay:
         if not self.memory_changed:
             self._bad("ACCOUNT again, though nothing was created, deleted or cleaned up since the last one")
         self.memory_changed = False
-        self.account_owed = False
 
     # -- creation
 
@@ -646,6 +645,8 @@ class Replay:
         manager = self.model.manager.get(self.model.space_of.get(node, node))
         if by != ROOT and self._actor(event, by) and by != manager:
             self._bad(f"DELETE: by={by}: {node} is managed by {manager}")
+        if manager is not None and manager != ROOT and (manager, node) not in self.model.holds:
+            self._bad(f"DELETE: {node}: {manager} manages it but does not hold it")
         if node in self.model.space_of:
             self.model.remove_resource(node)
             self.slots -= self.resource_slots.pop(node)
@@ -712,6 +713,12 @@ class Replay:
         if event.number("status") not in self.refusals:
             self._bad(f"REFUSE: status={event['status']}: expected a cr_result other than CR_RESULT_OK")
 
+    def _unreached(self, event: Event) -> None:
+        if event["crash"] == "0":
+            self._bad("UNREACHED: crash=0: expected its place in the configuration, from 1")
+        if len(self.report.unreached) < MAX_PROBLEMS:
+            self.report.unreached.append((event.number("crash"), event["name"]))
+
     def _trigger(self, event: Event) -> None:
         pd = event["pd"]
         if pd == ROOT:
@@ -774,8 +781,6 @@ class Replay:
         if number != self.cleanups:
             self._bad(f"CLEANUP: n={number}: expected {self.cleanups}")
             self.cleanups = number
-        if self.account_owed:
-            self._bad("CLEANUP: no ACCOUNT since the last cleanup, or since the start")
         self._check_printed("CLEANUP")
         self._forget_pending()
         if not self.pending:
@@ -979,7 +984,7 @@ class Replay:
         self.running = None
         self._compare_state(event, running.rows)
         self._legal(f"after cleanup {running.result.number}")
-        self.memory_changed = self.account_owed = True
+        self.memory_changed = True
 
     def _steps_done(self, running: _Running) -> None:
         """Was everything done that had to be done?"""
@@ -1056,6 +1061,7 @@ _HANDLERS: dict[str, Callable[[Replay, Event], None]] = {
     "UNSUBSCRIBE": Replay._unsubscribe,
     "SAY": Replay._say,
     "REFUSE": Replay._refuse,
+    "UNREACHED": Replay._unreached,
     "FAULT": Replay._trigger,
     "EXIT": Replay._trigger,
     "TERMINATE": Replay._trigger,

@@ -59,6 +59,8 @@ def summary(report: Report) -> list[str]:
     lines = [f"{heading}{system}: {_count(report.events, 'event')}"]
     for cleanup in report.cleanups:
         lines += _cleanup_lines(cleanup, report)
+    for crash, name in report.unreached:
+        lines.append(f"crash {crash} of the configuration, of {printable(name)}, never came about")
     for problem in report.violations:
         lines.append(f"{printable(report.path)}:{problem.line}: {problem.text}")
     if report.more_violations:

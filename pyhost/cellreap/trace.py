@@ -113,7 +113,7 @@ def _node(expected: str, *kinds: NodeKind, none: bool = False) -> FieldKind:
 
 _DECIMAL = r"(?:0|[1-9][0-9]{0,19})"
 
-_NUMBER_KIND = _integer("a decimal number", _DECIMAL)
+_NUMBER_KIND = _integer("a decimal number below 2^64", _DECIMAL)
 _ADDRESS_KIND = _integer("an address, 0x and hex digits", r"0x[0-9a-f]{1,16}")
 _DEPTH_KIND = _like("a decimal number or inf", r"(?:0|[1-9][0-9]{0,8})|inf")
 _TEXT_KIND = FieldKind("a text", lambda value: True)
@@ -137,6 +137,7 @@ _FIELD_KINDS: dict[str, FieldKind] = {
     "cause": _one_of(*CAUSES.values()),
     "code": _integer("a decimal number", rf"-?{_DECIMAL}"),
     "count": _NUMBER_KIND,
+    "crash": _NUMBER_KIND,
     "created": _PD_KIND,
     "depth": _NUMBER_KIND,
     "digest": _like("8 hex digits", r"[0-9a-f]{8}"),
@@ -339,8 +340,9 @@ class Reader:
     broken_at: int | None = None
     """The line of the first damage that ended the replay."""
     last_line: int = 0
+    table: EventTable | None = None
+    """The events of the trace's version, once TRACE was read."""
 
-    _table: EventTable | None = None
     _next: int = 0
     _count: int = 0
     _digest: int = 0
@@ -396,7 +398,7 @@ class Reader:
             shown = printable(text.decode("latin-1"), 60)
             return f"garbled line: {shown!r}: expected a number, a checksum and an event"
         name, *pairs = found.group(3).decode("latin-1").split(" ")
-        table = self._table or headers.event_table()
+        table = self.table or headers.event_table()
         fields = table.fields.get(name)
         if fields is None and any(known.startswith(name) for known in table.fields) and not pairs:
             return "cut line"
@@ -420,7 +422,7 @@ class Reader:
             return None
         if seq < self._next:
             self._late(number, seq, name)
-            return self._parse(number, seq, text) if name == "TRACE" and self._table is None else None
+            return self._parse(number, seq, text) if name == "TRACE" and self.table is None else None
         if seq > self._next:
             self._missing(number, seq)
         self._claimed.clear()
@@ -463,7 +465,8 @@ class Reader:
                 first = claimed + 1
         if first < seq:
             pieces.append((first, seq - 1))
-        if sum(last - low + 1 for low, last in pieces) <= self._unclaimed:
+        stray = sum(1 for claimed in self._claimed if not self._next <= claimed < seq)
+        if sum(last - low + 1 for low, last in pieces) <= self._unclaimed + stray:
             return
         for low, last in pieces:
             if len(self._gaps) < MAX_PROBLEMS:
@@ -489,18 +492,18 @@ class Reader:
         assert found is not None
         body = found.group(3)
         name = body.split(b" ", 1)[0].decode("ascii")
-        if self._table is None:
+        if self.table is None:
             if name != "TRACE":
                 if seq == 0:
                     self._break(number)
                     self._problem(number, f"the first event is {name}: expected TRACE")
                 return None
-            self._table = self._version(number, body)
-        fields = self._table.fields.get(name)
+            self.table = self._version(number, body)
+        fields = self.table.fields.get(name)
         if fields is None:
             self._break(number)
             self._problem(
-                number, f"unknown event {name}: trace version {self._table.version} has no such event"
+                number, f"unknown event {name}: trace version {self.table.version} has no such event"
             )
             return None
         values: dict[str, str] = {}
@@ -545,7 +548,7 @@ class Reader:
 
     def finish(self) -> None:
         """There are no more lines. InputError if there was no trace in them."""
-        if self._table is None:
+        if self.table is None:
             if self.last_line == 0:
                 raise InputError(self.path, None, None, "empty: expected a trace")
             if not self._marked:

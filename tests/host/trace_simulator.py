@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A root task that exists on the host only and writes the trace that the real one would: for tests of the checker.
+"""A root task that exists on the host only and writes the trace that the real one would, to test the checker.
 
-It keeps memory, slots, tokens and edges itself, and takes from the reference model only what a cleanup is to do.
+It keeps memory, slots, tokens and edges itself, and takes from the reference model only what a cleanup is to
+do.
 """
 
 from __future__ import annotations
@@ -351,7 +352,6 @@ class Target:
             self.queues.setdefault(to, deque()).append((self.token, kind, node))
             step("notify", node, to, "signal", 1)
             self.emit("QUEUE", n=n, token=self.token, to=to, kind=kind, node=node, from_=killed or "-")
-        step("settle")
         for kind, count in calls.items():
             if count:
                 self.emit("CALLS", n=n, kind=kind, count=count)
@@ -458,9 +458,11 @@ def rich_run() -> list[Draft]:
     target.hold(watcher, row)
     target.request(app, scratch)
     target.delete(scratch)
+    target.delete(target.resource("BLOCK_SPACE_2"))
     target.refuse(app, 10, 4)
     target.refuse(app, 99, 2)
     target.say(init, "all up: 100 %, ~cr")
+    target.emit("UNREACHED", crash=2, name="block_server_2")
     target.quiet()
     # The crash of block server 1 takes fs along (depth 1); init, which is pinned, loses what it had there.
     target.fault(pds["block_server_1"], "cap-fault", 0x0, 0x401000)
@@ -498,8 +500,21 @@ def rich_run() -> list[Draft]:
 RUNS: dict[str, Any] = {
     "rich": rich_run,
     **{
-        f"depths-{reference.depth_text(pd)}-{reference.depth_text(rs)}": lambda pd=pd, rs=rs: reference_run(pd, rs)
-        for pd, rs in ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 0), (2, None), (3, 0), (None, None))
+        f"depths-{reference.depth_text(pd)}-{reference.depth_text(rs)}": lambda pd=pd, rs=rs: reference_run(
+            pd, rs
+        )
+        for pd, rs in (
+            (0, 0),
+            (0, 1),
+            (0, 2),
+            (1, 0),
+            (1, 1),
+            (1, 2),
+            (2, 0),
+            (2, None),
+            (3, 0),
+            (None, None),
+        )
     },
 }
 """Name of a generated run -> what makes its events."""
