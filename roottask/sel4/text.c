@@ -5,7 +5,7 @@
 
 static int table_fits(const cr_image_header *image, cr_image_table table, size_t row)
 {
-    return table.offset % 8 == 0 && table.offset >= sizeof(*image) && table.offset <= image->bytes &&
+    return table.offset % 4 == 0 && table.offset >= sizeof(*image) && table.offset <= image->bytes &&
            table.count <= (image->bytes - table.offset) / row;
 }
 
