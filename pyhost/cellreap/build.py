@@ -260,6 +260,8 @@ def _run(command: Sequence[str], folder: Path | None, log: Path | None = None) -
         lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
         telling = [line for line in lines if re.search(r"\b(error|undefined reference|Error at)\b", line)]
         cause = (telling or lines or ["it said nothing"])[0]
+        if cause.startswith("CMake Error") and cause != lines[-1]:
+            cause = f"{cause} {lines[lines.index(cause) + 1]}"  # the message stands below
         more = f" (all of it in {log})" if log is not None else ""
         raise CellreapError(f"{Path(command[0]).name} failed: {cause}{more}")
     return done.stdout

@@ -22,8 +22,8 @@ from cellreap.image import Overrides, read_image, write_atomically
 from cellreap.params import Depth as DepthOption
 from cellreap.params import to_depth
 from cellreap.progress import Progress
-from cellreap.qemu import machine_for
-from cellreap.sdk import ARCHES, Kernel, find_sdk, load_sdk
+from cellreap.qemu import check_bootable, machine_for
+from cellreap.sdk import ARCHES, CONFIG_FILE, Kernel, find_sdk, load_sdk
 from cellreap.summary import Story, tell
 from cellreap.trace import Reader, read
 
@@ -79,8 +79,9 @@ def run(
     parsed = parse_config(text, config)
     overrides = Overrides(pd_depth=_depth(pd_depth), rs_depth=_depth(rs_depth), crash=crash)
     parsed = override(parsed, pd_depth=overrides.pd_depth, rs_depth=overrides.rs_depth, crash=crash)
-    machine_for(arch)  # before anything is built in vain
+    machine = machine_for(arch)  # before anything is built in vain
     found = load_sdk(find_sdk(arch, sdk), arch)
+    check_bootable(found.options, machine, str(found.root / CONFIG_FILE))
     progress = Progress()
     with _folder(output) as folder:
         image_path, trace = folder / f"{parsed.system.name}.img", folder / f"{parsed.system.name}.trace"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,19 +13,14 @@ from cellreap.check import Report
 from cellreap.ids import ROOT, parse_id
 from cellreap.trace import Event, printable
 
-_DETAILED = 4  # this many cleanups are told at length; of more, each gets a line
+_DETAILED = 4  # this many cleanups are told at length; of more, equal ones in a row once
 _MAX_SAYS = 12  # lines of what PDs said after a cleanup
 _MAX_VIOLATIONS = 10
 _LABEL = 10  # width of the labels on the left
 
-_FAULTS = {
-    "vm-fault": "page fault",
-    "cap-fault": "capability fault",
-    "user-exception": "illegal instruction",
-    "unknown-syscall": "unknown system call",
-}
+_X86_INVALID_OPCODE = 6
 _WHY = {
-    "trigger": "it crashed",
+    "trigger": "it began here",
     "link": "linked with {}",
     "fault": "{} handled its faults",
     "request": "asked for {}",
@@ -43,7 +39,7 @@ class _Chapter:
     how: str
     depths: tuple[str, str]
     events: list[Event] = field(default_factory=list)
-    acknowledged: Counter[str] = field(default_factory=Counter)
+    acknowledged: Counter[str] = field(default_factory=Counter)  # by result: ok, failed
     says: list[tuple[str, str]] = field(default_factory=list)
 
     def of(self, name: str) -> list[Event]:
@@ -55,8 +51,10 @@ class Story:
 
     def __init__(self) -> None:
         self.chapters: list[_Chapter] = []
+        self._arch = ""
         self._how: dict[str, str] = {}
         self._alive: dict[str, None] = {}
+        self._owed: dict[str, _Chapter] = {}  # by token
 
     def take(self, events: Iterable[Event]) -> None:
         """Reads events, in order."""
@@ -69,13 +67,14 @@ class Story:
 
     def _take(self, event: Event) -> None:
         name = event.name
-        if name == "PD":
+        if name == "TRACE":
+            self._arch = event["arch"]
+        elif name == "PD":
             self._alive[event["id"]] = None
         elif name == "DESTROY":
             self._alive.pop(event["node"], None)
         elif name == "FAULT":
-            kind = _FAULTS.get(event["kind"], event["kind"])
-            self._how[event["pd"]] = f"{kind} at {event['address']}, instruction {event['ip']}"
+            self._how[event["pd"]] = f"{_fault(event, self._arch)}, instruction at {event['ip']}"
         elif name == "EXIT":
             self._how[event["pd"]] = f"exit with code {event['code']}"
         elif name == "TERMINATE":
@@ -89,8 +88,10 @@ class Story:
             if name == "SAY":
                 if len(chapter.says) <= _MAX_SAYS * 10:
                     chapter.says.append((event["pd"], event["text"]))
+            elif name == "QUEUE":
+                self._owed[event["token"]] = chapter
             elif name == "ACK":
-                chapter.acknowledged[event["result"]] += 1
+                self._owed.get(event["token"], chapter).acknowledged[event["result"]] += 1
             elif name in _TOLD and event.number("n") == chapter.number:
                 chapter.events.append(event)
 
@@ -113,19 +114,19 @@ def tell(story: Story, report: Report, kernel: str, complaints: list[str], secon
     """The lines of the summary. complaints: every violation, the report's among them."""
     names = report.names
     lines = [f"{printable(report.system) or 'the system'} on {kernel}", ""]
-    long = len(story.chapters) <= _DETAILED
-    for number, chapter in enumerate(story.chapters):
-        plan = report.cleanups[number].plan if number < len(report.cleanups) else {}
-        lines += [*_long(chapter, names, plan), ""] if long else [_short(chapter, names)]
-    if not long:
-        lines.append("")
+    if len(story.chapters) <= _DETAILED:
+        for number, chapter in enumerate(story.chapters):
+            plan = report.cleanups[number].plan if number < len(report.cleanups) else {}
+            lines += [*_long(chapter, names, plan), ""]
+    else:
+        lines += [*_table(story.chapters, names), ""]
     if not story.chapters:
         lines += ["Nothing crashed.", ""]
     alive = [_name(pd, names) for pd in story.alive() if pd != ROOT]
     lines += [f"Alive at the end: {', '.join(alive) or 'nobody but the root task'}", ""]
     count = f"{report.events} events in {seconds:.1f} s"
     if complaints:
-        lines.append(f"FAIL: {len(complaints)} violation{'s' * (len(complaints) > 1)}, {count}")
+        lines.append(f"FAIL: {_count(len(complaints), 'violation')}, {count}")
         lines += [f"  {printable(text, 400)}" for text in complaints[:_MAX_VIOLATIONS]]
         if len(complaints) > _MAX_VIOLATIONS:
             lines.append(f"  ... and {len(complaints) - _MAX_VIOLATIONS} more")
@@ -158,6 +159,11 @@ def _long(chapter: _Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) 
     for event in chapter.of("REVOKE_BODY"):
         lost.setdefault(event["pd"], []).append(f"{event['resource']}, a dead PD's body")
     told = [f"{_name(event['to'], names)}: {_notice(event, names)}" for event in chapter.of("OWE")]
+    if told:
+        done, failed = chapter.acknowledged["ok"], chapter.acknowledged["failed"]
+        told.append(
+            f"{done} of {_count(len(told), 'notice')} acknowledged{f', {failed} failed' if failed else ''}"
+        )
     pd_depth, rs_depth = chapter.depths
     heading = f"Crash {chapter.number}: {_name(chapter.trigger, names)}: {_how(chapter, names)}"
     lines = [heading, *_section("depths", [f"PDs {pd_depth}, spaces {rs_depth}"])]
@@ -171,14 +177,42 @@ def _long(chapter: _Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) 
     return lines + _section("then said", says)
 
 
-def _short(chapter: _Chapter, names: Mapping[str, str]) -> str:
-    dead = [_name(event["pd"], names) for event in chapter.of("DOOM_PD")]
-    others = [name for name in dead if name != _name(chapter.trigger, names)]
-    along = f"; took along {_list(others)}" if others else ""
-    return (
-        f"Crash {chapter.number}: {_name(chapter.trigger, names)}: {_how(chapter, names)}{along}; "
-        f"{len(chapter.of('DOOM_SPACE'))} spaces, {len(chapter.of('OWE'))} notices; {_freed(chapter)}"
-    )
+def _table(chapters: list[_Chapter], names: Mapping[str, str]) -> list[str]:
+    """A few lines for each crash; for crashes in a row that went the same way, once for all of them."""
+    lines: list[str] = []
+    for text, group in itertools.groupby(chapters, lambda chapter: _short(chapter, names)):
+        numbers = [chapter.number for chapter in group]
+        which = f"Crash {numbers[0]}" if len(numbers) == 1 else f"Crashes {numbers[0]} to {numbers[-1]}, each"
+        lines += [f"{which}: {text[0]}", *(f"  {line}" for line in text[1:])]
+    return lines
+
+
+def _short(chapter: _Chapter, names: Mapping[str, str]) -> tuple[str, ...]:
+    """Without ids: they differ between crashes that are the same otherwise."""
+
+    def name(node: str) -> str:
+        return printable(names.get(node, node))
+
+    others = [name(event["pd"]) for event in chapter.of("DOOM_PD") if event["pd"] != chapter.trigger]
+    along = f"took along {_list(others)}" if others else "took nobody along"
+    spaces, notices = len(chapter.of("DOOM_SPACE")), len(chapter.of("OWE"))
+    said, by, who = chapter.how.rpartition(" by ")
+    how = f"{said}{by}{name(who)}" if by else chapter.how
+    counted = f"{_count(spaces, 'space')} gone, {_count(notices, 'notice')}"
+    return f"{name(chapter.trigger)}: {how}", along, counted, _freed(chapter)
+
+
+def _fault(event: Event, arch: str) -> str:
+    address = event.number("address")
+    if event["kind"] == "vm-fault":
+        return f"page fault at {address:#x}"
+    if event["kind"] == "cap-fault":
+        return f"capability fault at slot {address:#x}"
+    if event["kind"] == "unknown-syscall":
+        return f"unknown system call {address - (1 << 64) if address >= 1 << 63 else address}"
+    if arch == "x86_64" and address == _X86_INVALID_OPCODE:
+        return "illegal instruction"
+    return f"processor exception {address:#x}"
 
 
 def _how(chapter: _Chapter, names: Mapping[str, str]) -> str:
@@ -191,7 +225,7 @@ def _freed(chapter: _Chapter) -> str:
     total = sum(event.number("bytes") for event in freed)
     slots = sum(event.number("slots") for event in freed)
     calls = sum(event.number("count") for event in chapter.of("CALLS"))
-    return f"{_bytes(total)} and {slots} slots back, {calls} kernel calls"
+    return f"{_bytes(total)} and {_count(slots, 'slot')} back, {_count(calls, 'kernel call')}"
 
 
 def _notice(event: Event, names: Mapping[str, str]) -> str:
@@ -221,6 +255,10 @@ def _name(node: str, names: Mapping[str, str]) -> str:
 
 def _list(items: list[str]) -> str:
     return ", ".join(items[:6]) + (f" and {len(items) - 6} more" if len(items) > 6 else "")
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _bytes(count: int) -> str:

@@ -145,13 +145,14 @@ def test_run_tells_who_crashed_what_went_and_who_lives(bench: Bench) -> None:
     told = done.stdout
     for part in (
         "small on seL4 16.0.0+ (x86_64)",
-        "Crash 1: server (PD_1): page fault at 0xdead000, instruction 0x400123",
+        "Crash 1: server (PD_1): page fault at 0xdead000, instruction at 0x400123",
         "PDs 0, spaces 0",
-        "server (PD_1), depth 0: it crashed",
+        "server (PD_1), depth 0: it began here",
         "disk (BLOCK_SPACE_1): managed by server (PD_1)",
         "client (PD_2): its request to disk (BLOCK_SPACE_1), BLOCK_1_1",
         "client (PD_2): lost disk (BLOCK_SPACE_1)",
-        "64 KiB and 1 slots back",
+        "1 of 1 notice acknowledged",
+        "64 KiB and 1 slot back",
         "client (PD_2): lost disk, but I still work",
         "Alive at the end: client (PD_2)",
         "PASS: everything as the reference model has it",

@@ -138,6 +138,12 @@ def test_sources_that_do_not_build_are_told_in_a_line_with_the_log(sources: Path
         build_parts(sdk, find_toolchain("x86_64"), QUIET)
 
 
+def test_what_cmake_refuses_is_told_with_its_reason(sources: Path, sdk: Sdk) -> None:
+    (sources / "roottask" / "CMakeLists.txt").write_text('message(FATAL_ERROR "nothing for this arch")\n')
+    with pytest.raises(CellreapError, match=r"cmake failed: CMake Error at .* nothing for this arch"):
+        build_parts(sdk, find_toolchain("x86_64"), QUIET)
+
+
 def test_a_build_that_failed_is_not_used_again(sources: Path, sdk: Sdk) -> None:
     toolchain = find_toolchain("x86_64")
     parts = build_parts(sdk, toolchain, QUIET)
