@@ -129,11 +129,14 @@ def random_model(rng: random.Random, scale: int = 1) -> Model:
     bodiless = [int(pd[3:], 16) for pd in pds]  # a PD has one body
     careless = rng.random() < 0.1
     types = ["BLOCK", "FILE", "TOY_BLOCK"]
-    for number in rng.sample(range(30 * scale), rng.randint(0, 6 * scale)):
+    for _ in range(rng.randint(0, 6 * scale)):
         core = rng.random() < 0.25
         type_name = rng.choice(["MO", "PD", "EP"] if core else types)
+        number = rng.randrange(12 * scale)  # spaces of different types may share a number
         manager = ROOT if core or rng.random() < 0.03 else rng.choice(pds)
         space = f"{type_name}_SPACE_{number:x}"
+        if space in model.nodes:
+            continue
         model.add_space(space, manager)
         spaces.append(space)
         if manager != ROOT and not (careless and rng.random() < 0.5):

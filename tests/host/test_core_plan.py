@@ -132,7 +132,7 @@ def test_names_do_not_matter(seed: int) -> None:
     model = random_model(rng)
     pds = [int(pd[3:], 16) for pd in model.pds() if pd != ROOT]
     pd_number = dict(zip(pds, rng.sample(pds, len(pds)), strict=True)) | {0: 0}
-    spaces = [int(space.rsplit("_", 1)[1], 16) for space in model.spaces()]
+    spaces = sorted({int(space.rsplit("_", 1)[1], 16) for space in model.spaces()})
     space_number = dict(zip(spaces, rng.sample(spaces, len(spaces)), strict=True))
     names: dict[str, str] = {}
     for id_, node in model.nodes.items():
@@ -736,6 +736,20 @@ def crowd(clients: int, *, shared: bool) -> CoreModel:
             core.add_edge("HOLD", pd, "MO_2_1")
             core.add_edge("SUBSCRIBE", pd, "PD_1")
     return core
+
+
+def test_carrying_out_a_leaf_s_end_costs_the_same_too() -> None:
+    """Within a little: the chains of the hash differ."""
+    costs = []
+    for clients in (9, 99_999):
+        core = crowd(clients, shared=True)
+        core.reset_touched()
+        assert core.lib.cr_model_doom(core.model, core.ref("PD_5")) == core.lib.CR_OK
+        assert core.lib.cr_model_destroy(core.model, core.ref("PD_5")) == core.lib.CR_OK
+        costs.append(core.touched())
+    assert costs[0][0] == costs[1][0] == 2
+    for _, edges in costs:
+        assert 5 <= edges < 40, "five edges, their neighbours on the lists, and a few on the chains"
 
 
 @pytest.mark.parametrize("shared", [False, True])
