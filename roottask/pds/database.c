@@ -10,9 +10,35 @@ static uint32_t files_space;
 static uint32_t files[2];
 static int space_gone;
 
-static uint32_t read_file(uint32_t file, cr_incoming *m)
+/* Connects to the files and puts the table on the first of them. */
+static int attach(int wait)
 {
-    uint64_t word = file;
+    uint64_t reply[1 + 8];
+    uint32_t received;
+    if (cr_connect(cr_info()->requests[0], wait, &files_request, &files_space) != CR_RESULT_OK) {
+        files_request = 0;
+        return 0;
+    }
+    if (space == 0 && (cr_create_space(cr_info()->spaces[0].type, cr_info()->spaces[0].name, &space) != CR_RESULT_OK ||
+                       cr_create_resource(space, &table) != CR_RESULT_OK)) {
+        cr_say_text("no space of my own");
+        cr_exit(1);
+    }
+    if (cr_call(files_request, ST_LIST, 0, 0, reply, 9, &received) != ST_OK || received < 2) {
+        return 0;
+    }
+    files[0] = (uint32_t)reply[1];
+    files[1] = received > 2 ? (uint32_t)reply[2] : files[0];
+    return cr_map(space, 0, files_space, 0) == CR_RESULT_OK && cr_map(space, table, files_space, files[0]) == CR_RESULT_OK;
+}
+
+static uint32_t read_file(unsigned which, cr_incoming *m)
+{
+    /* Lost files may have come back. */
+    if (files_request == 0 && !attach(0)) {
+        return ST_IO_ERROR;
+    }
+    uint64_t word = files[which];
     uint32_t received;
     uint32_t label = cr_call(files_request, ST_READ, &word, 1, m->reply, 1, &received);
     m->reply_count = received;
@@ -34,7 +60,7 @@ static uint32_t serve(cr_incoming *m)
 {
     cr_checkpoint();
     if (cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE && m->label == ST_READ && cr_badge_index(m->badge) == table) {
-        return read_file(files[0], m);
+        return read_file(0, m);
     }
     if (cr_badge_kind_of(m->badge) != CR_BADGE_REQUEST || space_gone) {
         return ST_BAD_REQUEST;
@@ -43,7 +69,7 @@ static uint32_t serve(cr_incoming *m)
         return open_table(m);
     }
     if (m->label == ST_STATUS) {
-        return read_file(files[1], m);
+        return read_file(1, m);
     }
     return ST_BAD_REQUEST;
 }
@@ -51,6 +77,9 @@ static uint32_t serve(cr_incoming *m)
 static int work(const cr_work_entry *w)
 {
     st_say_notice(w);
+    if (w->kind == CR_NOTICE_LOST && w->space == files_space) {
+        files_request = 0;
+    }
     space_gone |= w->kind == CR_NOTICE_DESTROY && w->space == space;
     return 0;
 }
@@ -59,21 +88,12 @@ void cr_main(void)
 {
     static const cr_server server = {serve, work};
     const cr_startup *info = cr_info();
-    uint64_t reply[1 + 8];
-    uint32_t received;
-    if (info->n_spaces != 1 || info->n_requests != 1 ||
-        cr_connect(info->requests[0], 1, &files_request, &files_space) != CR_RESULT_OK ||
-        cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK ||
-        cr_create_resource(space, &table) != CR_RESULT_OK) {
+    if (info->n_spaces != 1 || info->n_requests != 1) {
         cr_say_text("no files, or no space of my own");
         cr_exit(1);
     }
-    if (cr_call(files_request, ST_LIST, 0, 0, reply, 9, &received) == ST_OK && received > 1) {
-        files[0] = (uint32_t)reply[1];
-        files[1] = received > 2 ? (uint32_t)reply[2] : files[0];
-        if (cr_map(space, 0, files_space, 0) != CR_RESULT_OK || cr_map(space, table, files_space, files[0]) != CR_RESULT_OK) {
-            cr_say_text("my table cannot be put on a file");
-        }
+    if (!attach(1)) {
+        cr_say_text("my table is on no file");
     }
     cr_serve(&server);
 }

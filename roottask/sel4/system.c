@@ -408,16 +408,53 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
             cr_text_copy(out->requests[out->n_requests++], spaces[requests[i].space].name, CR_NAME_BYTES);
         }
     }
-    /* PD capabilities are given when the PD exists; their slots are the first ones, in order. */
+    /* A PD capability's slot is fixed by its place in the configuration: whenever its PD is there, created
+     * later or anew, the capability is in that slot. */
     for (uint32_t i = 0; i < image->holds.count && out->n_pds < CR_STARTUP_PDS; i++) {
         const cr_image_pd_hold *hold = &cr_image_holds(image)[i];
         cr_pd *target = cr_find_configured(hold->target);
-        if (hold->pd == pd->config && target != 0) {
-            cr_text_copy(out->pds[out->n_pds].name, target->name, CR_NAME_BYTES);
-            out->pds[out->n_pds].slot = CR_SLOT_FIRST_FREE + out->n_pds;
-            out->pds[out->n_pds++].number = target->number;
+        if (hold->pd != pd->config) {
+            continue;
+        }
+        cr_text_copy(out->pds[out->n_pds].name, cr_image_pds(image)[hold->target].name, CR_NAME_BYTES);
+        out->pds[out->n_pds].number = target != 0 ? target->number : 0;
+        out->pds[out->n_pds].slot = CR_SLOT_FIRST_FREE + out->n_pds;
+        pd->slots[CR_SLOT_FIRST_FREE + out->n_pds++] = CR_SLOT_RESERVED;
+    }
+    pd->pd_slots = out->n_pds;
+}
+
+static cr_result make_hold_in(cr_pd *pd, cr_ref resource, uint32_t taken);
+
+/* Gives a PD the capabilities to the PDs that are there, and those that are to hold it their capability to it. */
+static cr_status grant_pds(cr_pd *pd)
+{
+    const cr_image_header *image = cr_sys.image;
+    uint32_t mine = CR_SLOT_FIRST_FREE;
+    for (uint32_t i = 0; i < image->holds.count; i++) {
+        const cr_image_pd_hold *hold = &cr_image_holds(image)[i];
+        cr_pd *holder = cr_find_configured(hold->pd);
+        cr_pd *target = cr_find_configured(hold->target);
+        uint32_t slot = mine;
+        cr_ref body;
+        if (holder == pd) {
+            mine++;
+        } else if (target == pd && holder != 0) {
+            slot = CR_SLOT_FIRST_FREE;
+            for (uint32_t k = 0; k < i; k++) {
+                slot += cr_image_holds(image)[k].pd == hold->pd;
+            }
+        } else {
+            continue;
+        }
+        if (target == 0 || slot >= CR_SLOT_FIRST_FREE + holder->pd_slots) {
+            continue;
+        }
+        if (cr_body_resource(target, &body) != CR_RESULT_OK || make_hold_in(holder, body, slot) != CR_RESULT_OK) {
+            return CR_ERR_FULL_NODES;
         }
     }
+    return CR_OK;
 }
 
 /* The edges that a PD is born with. */
@@ -450,18 +487,7 @@ static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *star
             status = add_edge(CR_EDGE_LINK, CR_EV_LINK, pd->node, peer->node);
         }
     }
-    for (uint32_t i = 0; status == CR_OK && i < startup->n_pds; i++) {
-        cr_ref body;
-        uint32_t slot;
-        cr_result result = cr_body_resource(cr_find_pd(startup->pds[i].number), &body);
-        if (result == CR_RESULT_OK) {
-            result = cr_make_hold(pd, body, &slot);
-        }
-        if (result != CR_RESULT_OK || slot != startup->pds[i].slot) {
-            status = CR_ERR_FULL_NODES;
-        }
-    }
-    return status;
+    return status == CR_OK ? grant_pds(pd) : status;
 }
 
 cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, cr_pd *creator, cr_pd **out)
@@ -672,30 +698,40 @@ cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t *slot)
     return CR_RESULT_OK;
 }
 
+/* One more hold, in the slot given if it is the first. */
+static cr_result make_hold_in(cr_pd *pd, cr_ref resource, uint32_t taken)
+{
+    uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    uint32_t slot = known != CR_NONE ? cr_sys.edge_entry[known] : taken;
+    cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    if (status != CR_OK) {
+        return cr_result_of(status);
+    }
+    if (known == CR_NONE) {
+        cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource)] = slot;
+        pd->slots[slot] = CR_SLOT_USED;
+        if (cr_copy(slot_of(pd, slot), cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[resource.index])),
+                    CR_CLIENT_RIGHTS)) {
+            cr_panic("a resource's capability cannot be put into a free slot", slot);
+        }
+    }
+    trace_slot(CR_EV_HOLD, pd->node, resource, slot);
+    return CR_RESULT_OK;
+}
+
 cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t *slot)
 {
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     uint32_t taken = known != CR_NONE ? cr_sys.edge_entry[known] : take_slot(pd);
-    if (known == CR_NONE && taken == 0) {
+    if (taken == 0 && known == CR_NONE) {
         return CR_RESULT_FULL;
     }
-    cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
-    if (status != CR_OK) {
-        if (known == CR_NONE) {
-            pd->slots[taken] = CR_SLOT_FREE;
-        }
-        return cr_result_of(status);
-    }
-    if (known == CR_NONE) {
-        cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource)] = taken;
-        if (cr_copy(slot_of(pd, taken), cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[resource.index])),
-                    CR_CLIENT_RIGHTS)) {
-            cr_panic("a resource's capability cannot be put into a free slot", taken);
-        }
+    cr_result result = make_hold_in(pd, resource, taken);
+    if (result != CR_RESULT_OK && known == CR_NONE) {
+        pd->slots[taken] = CR_SLOT_FREE;
     }
     *slot = taken;
-    trace_slot(CR_EV_HOLD, pd->node, resource, taken);
-    return CR_RESULT_OK;
+    return result;
 }
 
 /* -- dropping, by a PD that lives on */
@@ -721,7 +757,7 @@ cr_result cr_drop_hold(cr_pd *pd, cr_ref resource, uint32_t *left)
         if (cr_delete(slot_of(pd, slot))) {
             cr_panic("a slot of a PD cannot be emptied", slot);
         }
-        pd->slots[slot] = CR_SLOT_FREE;
+        pd->slots[slot] = slot < CR_SLOT_FIRST_FREE + pd->pd_slots ? CR_SLOT_RESERVED : CR_SLOT_FREE;
     }
     return CR_RESULT_OK;
 }
@@ -818,7 +854,10 @@ cr_status cr_take_resource(cr_ref resource)
         uint32_t slot = cr_sys.edge_entry[edge];
         if (holder != 0 && slot != 0) {
             /* For a core resource there is no notice to wait for. */
-            holder->slots[slot] = core ? CR_SLOT_FREE : CR_SLOT_LOST | space.number;
+            int reserved = slot < CR_SLOT_FIRST_FREE + holder->pd_slots;
+            holder->slots[slot] = reserved ? (uint32_t)CR_SLOT_RESERVED
+                                  : core   ? (uint32_t)CR_SLOT_FREE
+                                           : CR_SLOT_LOST | space.number;
         }
     }
     cr_pool_give(pool_slot);

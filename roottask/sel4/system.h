@@ -33,6 +33,7 @@ enum {
 enum {
     CR_SLOT_FREE = 0,
     CR_SLOT_USED = 1,
+    CR_SLOT_RESERVED = 2, /* for the capability to a PD that the configuration names, while that PD is not there */
     CR_SLOT_LOST = 0x80000000 /* + the number of the space: empty, until its PD acknowledged the loss */
 };
 
@@ -48,7 +49,7 @@ typedef struct cr_pd {
     uint32_t flags;
     uint32_t pd_depth; /* of a cleanup that it triggers; CR_IMAGE_DEPTH_DEFAULT */
     uint32_t rs_depth;
-    uint32_t body_slot; /* pool slot of the parent of its PD capabilities, 0: none yet */
+    uint32_t pd_slots; /* slots from CR_SLOT_FIRST_FREE on that are for configured PD capabilities */
     cr_ref node;
     cr_body body;
     char name[CR_NAME_BYTES];
