@@ -38,7 +38,7 @@ def build_blob(config: Config, programs: Mapping[str, bytes], kernel: str, arch:
     programs: the ELF file of every program that the configuration names. kernel: name and version.
     CellreapError if a program is missing or everything together is too large.
     """
-    used = list(dict.fromkeys(pd.program for pd in config.pds))
+    used = programs_of(config)
     missing = [name for name in used if name not in programs]
     if missing:
         known = ", ".join(sorted(programs)) or "none"
@@ -83,12 +83,19 @@ def build_blob(config: Config, programs: Mapping[str, bytes], kernel: str, arch:
     return bytes(body)
 
 
+def programs_of(config: Config) -> list[str]:
+    """The programs that a configuration needs, each once: those that PDs run, then those that they may spawn."""
+    spawned = (name for pd in config.pds for name in pd.spawns)
+    return list(dict.fromkeys([*(pd.program for pd in config.pds), *spawned]))
+
+
 _ROW_TYPE = {
     "programs": "cr_image_program",
     "pds": "cr_image_pd",
     "spaces": "cr_image_space",
     "requests": "cr_image_request",
     "holds": "cr_image_pd_hold",
+    "spawns": "cr_image_spawn",
     "links": "cr_image_link",
     "crashes": "cr_image_crash",
 }
@@ -115,6 +122,9 @@ def _rows(config: Config, used: list[str]) -> dict[str, list[dict[str, Any]]]:
             {"pd": pds[pd.name], "space": space_numbers[name]} for pd in config.pds for name in pd.requests
         ],
         "holds": [{"pd": pds[pd.name], "target": pds[name]} for pd in config.pds for name in pd.holds_pds],
+        "spawns": [
+            {"pd": pds[pd.name], "program": used.index(name)} for pd in config.pds for name in pd.spawns
+        ],
         "links": [{"a": pds[link.between[0]], "b": pds[link.between[1]]} for link in config.links],
         "crashes": [
             {
@@ -133,7 +143,7 @@ def _pd_row(pd: Pd, used: list[str], numbers: Mapping[str, int]) -> dict[str, An
     flags = {
         "CR_IMAGE_PINNED": pd.pinned,
         "CR_IMAGE_RESPAWN": pd.respawn,
-        "CR_IMAGE_MAY_SPAWN": pd.may_spawn,
+        "CR_IMAGE_MAY_SPAWN": bool(pd.spawns),
         "CR_IMAGE_LATE": pd.start == "after-cleanup",
     }
     handler = pd.fault_handler

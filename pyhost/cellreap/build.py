@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cellreap.blob import build_blob
+from cellreap.blob import build_blob, programs_of
 from cellreap.config import Config
 from cellreap.elf import read_executable
 from cellreap.errors import CellreapError
@@ -146,7 +146,7 @@ def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
 def link(config: Config, sdk: Sdk, toolchain: Toolchain, parts: Parts) -> bytes:
     """The root task's ELF file with the configuration in it."""
     programs = parts.programs()
-    for name in {pd.program for pd in config.pds} & programs.keys():
+    for name in set(programs_of(config)) & programs.keys():
         read_executable(programs[name], str(parts.folder / "pds" / f"{name}.elf"), sdk.kernel.arch)
     kernel = f"{sdk.kernel.name} {sdk.kernel.version}"
     blob = build_blob(config, programs, kernel, sdk.kernel.arch)

@@ -25,6 +25,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from cellreap import headers
 from cellreap.errors import InputError, UsageError
 from cellreap.ids import CORE_TYPES
 from cellreap.toml_lines import KeyPath, key_lines, line_of
@@ -48,7 +49,7 @@ def _expect(expected: str) -> WrapValidator:
 
 
 _Priority = Annotated[int, Field(ge=1, le=200), _expect("an integer from 1 to 200")]
-_CspaceBits = Annotated[int, Field(ge=6, le=12), _expect("an integer from 6 to 12")]
+_CspaceBits = Annotated[int, Field(ge=6, le=10), _expect("an integer from 6 to 10")]
 _StackPages = Annotated[int, Field(ge=1, le=64), _expect("an integer from 1 to 64")]
 _Word = Annotated[int, Field(ge=0, le=0xFFFF_FFFF), _expect("an integer from 0 to 4294967295")]
 _Count = Annotated[int, Field(ge=1, le=0xFFFF_FFFF), _expect("an integer from 1 to 4294967295")]
@@ -127,8 +128,8 @@ class Pd(_Table):
     """Policy does not doom it; losing a linked PD or its fault handler still does."""
     respawn: _Bool = False
     """It is created anew after each cleanup that destroyed it."""
-    may_spawn: _Bool = False
-    """It may ask the root task for new PDs."""
+    spawns: _Names = ()
+    """Programs of which it may have the root task create PDs."""
     start: _Start = "boot"
     """Created at boot, or only after the first cleanup."""
     priority: _Priority = 100
@@ -152,7 +153,7 @@ class Pd(_Table):
     requests: _Names = ()
     """Spaces of other PDs whose resources it may ask for."""
     holds_pds: _Names = ()
-    """Earlier PDs whose PD capability it is given when it is created."""
+    """Other PDs whose PD capability it is given, whenever they are there."""
     spaces: Annotated[tuple[Space, ...], Field(strict=False, alias="space")] = ()
     """Spaces that it makes."""
 
@@ -344,6 +345,7 @@ def _problems(config: Config) -> Iterator[Problem]:
     yield from _links(config)
     yield from _cycles(config)
     yield from _crashes(config)
+    yield from _limits(config)
 
 
 def _unknown(what: str, name: str, known: list[str]) -> str:
@@ -375,9 +377,14 @@ def _references(config: Config) -> Iterator[Problem]:
     for i, pd in enumerate(config.pds):
         earlier = names[:i]
         handlers = [(("pd", i, "fault_handler"), pd.fault_handler)] if pd.fault_handler is not None else []
-        held = [(("pd", i, "holds_pds", j), name) for j, name in enumerate(pd.holds_pds)]
         at: KeyPath
-        for at, name in [*handlers, *held]:
+        for j, name in enumerate(pd.holds_pds):
+            at = ("pd", i, "holds_pds", j)
+            if name == pd.name:
+                yield at, "is the PD itself; expected another PD"
+            elif name not in names:
+                yield at, _unknown("PD", name, names)
+        for at, name in handlers:
             if name == pd.name:
                 yield at, "is the PD itself; expected an earlier PD"
             elif name not in names:
@@ -396,6 +403,23 @@ def _references(config: Config) -> Iterator[Problem]:
             elif owner[name] in late and pd.name not in late:
                 yield at, f'"{name}" is of "{owner[name]}", which starts after-cleanup, and this PD at boot'
         yield from _repeated(("pd", i, "requests"), pd.requests)
+        yield from _repeated(("pd", i, "spawns"), pd.spawns)
+
+
+def _limits(config: Config) -> Iterator[Problem]:
+    """What a PD is told of itself fits one page, and the root task's tables have an end."""
+    for i, pd in enumerate(config.pds):
+        for key, names, constant in (
+            ("space", pd.spaces, "CR_STARTUP_SPACES"),
+            ("requests", pd.requests, "CR_STARTUP_REQUESTS"),
+            ("holds_pds", pd.holds_pds, "CR_STARTUP_PDS"),
+        ):
+            most = headers.constant("protocol.h", constant)
+            if len(names) > most:
+                yield ("pd", i, key), f"{len(names)} entries; expected at most {most}"
+    most = headers.constant("image.h", "CR_IMAGE_MAX_PDS")
+    if len(config.pds) > most:
+        yield ("pd", most), f"{len(config.pds)} PDs; expected at most {most}"
 
 
 def _repeated(at: KeyPath, names: tuple[str, ...]) -> Iterator[Problem]:

@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 import click
 
-MAX_DEPTH: Final = 0xFFFFFFFE
-"""The largest depth that is not `inf`: the core keeps 32 bits and takes the last value for unlimited."""
+MAX_DEPTH: Final = 0xFFFFFFFD
+"""The largest depth that is not `inf`: of 32 bits, the last value is unlimited, the one before "the system's"."""
 
 
 class Depth(NamedTuple):

@@ -616,9 +616,10 @@ static cr_result op_spawn(cr_pd *from, const cr_message *m, answer *a)
     if (cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, cr_sys.pd_space) == 0) {
         return CR_RESULT_DENIED;
     }
-    for (uint32_t i = 0; i < cr_sys.image->programs.count; i++) {
-        if (cr_text_same(cr_image_programs(cr_sys.image)[i].name, name)) {
-            program = i;
+    for (uint32_t i = 0; i < cr_sys.image->spawns.count; i++) {
+        const cr_image_spawn *spawn = &cr_image_spawns(cr_sys.image)[i];
+        if (spawn->pd == from->config && cr_text_same(cr_image_programs(cr_sys.image)[spawn->program].name, name)) {
+            program = spawn->program;
         }
     }
     if (program == CR_IMAGE_NONE) {

@@ -17,7 +17,7 @@
 #include <cellreap/work.h>
 
 enum {
-    CR_MAX_PDS = 128, /* at a time, the root task included */
+    CR_MAX_PDS = CR_IMAGE_MAX_PDS + 1, /* at a time, the root task included */
     CR_MAX_NODES = 4096,
     CR_MAX_EDGES = 16384,
     CR_MAX_PLAN = 4096,
@@ -25,7 +25,6 @@ enum {
     CR_MAX_SPACES = 512,
     CR_MAX_TYPES = 64,
     CR_MAX_NOTICES = 2048,
-    CR_CSPACE_BITS_MAX = 10,
     CR_ID_BYTES = 48
 };
 
@@ -54,7 +53,7 @@ typedef struct cr_pd {
     cr_body body;
     char name[CR_NAME_BYTES];
     char wanted[CR_NAME_BYTES]; /* parked: the space's name */
-    uint32_t slots[1 << CR_CSPACE_BITS_MAX];
+    uint32_t slots[1 << CR_IMAGE_CSPACE_BITS_MAX];
 } cr_pd;
 
 typedef struct cr_request_entry {

@@ -24,7 +24,8 @@ static int pds_fit(const cr_image_header *image)
     for (uint32_t i = 0; i < image->pds.count; i++) {
         const cr_image_pd *pd = &cr_image_pds(image)[i];
         if (!ends(pd->name, CR_NAME_BYTES) || pd->program >= image->programs.count || pd->priority < 1 ||
-            pd->priority > 200 || pd->cspace_bits < 6 || pd->cspace_bits > 10 || pd->stack_pages < 1 ||
+            pd->priority > 200 || pd->cspace_bits < CR_IMAGE_CSPACE_BITS_MIN ||
+            pd->cspace_bits > CR_IMAGE_CSPACE_BITS_MAX || pd->stack_pages < 1 ||
             pd->stack_pages > 64 || (pd->fault_handler != CR_IMAGE_NONE && pd->fault_handler >= i)) {
             return 0;
         }
@@ -45,8 +46,10 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         !table_fits(image, image->spaces, sizeof(cr_image_space)) ||
         !table_fits(image, image->requests, sizeof(cr_image_request)) ||
         !table_fits(image, image->holds, sizeof(cr_image_pd_hold)) ||
+        !table_fits(image, image->spawns, sizeof(cr_image_spawn)) ||
         !table_fits(image, image->links, sizeof(cr_image_link)) ||
-        !table_fits(image, image->crashes, sizeof(cr_image_crash)) || !pds_fit(image)) {
+        !table_fits(image, image->crashes, sizeof(cr_image_crash)) || image->pds.count > CR_IMAGE_MAX_PDS ||
+        !pds_fit(image)) {
         return 0;
     }
     uint32_t pds = image->pds.count;
@@ -71,6 +74,11 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
     }
     for (uint32_t i = 0; i < image->holds.count; i++) {
         if (cr_image_holds(image)[i].pd >= pds || cr_image_holds(image)[i].target >= pds) {
+            return 0;
+        }
+    }
+    for (uint32_t i = 0; i < image->spawns.count; i++) {
+        if (cr_image_spawns(image)[i].pd >= pds || cr_image_spawns(image)[i].program >= image->programs.count) {
             return 0;
         }
     }

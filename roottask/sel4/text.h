@@ -38,6 +38,7 @@ CR_IMAGE_TABLE(cr_image_pds, cr_image_pd, pds)
 CR_IMAGE_TABLE(cr_image_spaces, cr_image_space, spaces)
 CR_IMAGE_TABLE(cr_image_requests, cr_image_request, requests)
 CR_IMAGE_TABLE(cr_image_holds, cr_image_pd_hold, holds)
+CR_IMAGE_TABLE(cr_image_spawns, cr_image_spawn, spawns)
 CR_IMAGE_TABLE(cr_image_links, cr_image_link, links)
 CR_IMAGE_TABLE(cr_image_crashes, cr_image_crash, crashes)
 

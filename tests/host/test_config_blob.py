@@ -33,9 +33,9 @@ name = "server"
 program = "block_server"
 pinned = true
 respawn = true
-may_spawn = true
+spawns = ["block_server"]
 priority = 7
-cspace_bits = 12
+cspace_bits = 10
 stack_pages = 64
 fault_handler = "nurse"
 pd_depth = 0
@@ -104,7 +104,7 @@ def test_every_key_of_a_configuration_arrives() -> None:
     every = flags["CR_IMAGE_PINNED"] | flags["CR_IMAGE_RESPAWN"] | flags["CR_IMAGE_MAY_SPAWN"]
     assert [pd.flags for pd in pds] == [0, every, 0, flags["CR_IMAGE_LATE"]]
     server = pds[1]
-    assert (server.priority, server.cspace_bits, server.stack_pages) == (7, 12, 64)
+    assert (server.priority, server.cspace_bits, server.stack_pages) == (7, 10, 64)
     assert (server.fault_handler, server.pd_depth, server.rs_depth) == (0, 0, INF)
     assert list(server.args) == [1, 0xFFFF_FFFF, 0, 0]
     assert (pds[0].fault_handler, pds[0].pd_depth, pds[0].rs_depth) == (NONE, DEFAULT, DEFAULT)
@@ -114,6 +114,8 @@ def test_every_key_of_a_configuration_arrives() -> None:
     assert found == [("disk", "BLOCK", 1), ("tape", "TAPE_0", 1)]
     assert [(r.pd, r.space) for r in rows(raw, header, "requests", "cr_image_request")] == [(2, 1), (2, 0)]
     assert [(h.pd, h.target) for h in rows(raw, header, "holds", "cr_image_pd_hold")] == [(2, 1), (2, 0)]
+    spawns = rows(raw, header, "spawns", "cr_image_spawn")
+    assert [(spawn.pd, spawn.program) for spawn in spawns] == [(1, 1)]
     assert [(link.a, link.b) for link in rows(raw, header, "links", "cr_image_link")] == [(2, 0)]
     how = enums("image.h")["cr_crash_how"]
     crashes = rows(raw, header, "crashes", "cr_image_crash")

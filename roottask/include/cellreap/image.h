@@ -15,6 +15,9 @@ enum {
     CR_NAME_BYTES = 32, /* names end with a NUL within this */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
+    CR_IMAGE_MAX_PDS = 127,
+    CR_IMAGE_CSPACE_BITS_MIN = 6,
+    CR_IMAGE_CSPACE_BITS_MAX = 10,
     CR_IMAGE_NONE = 0xffffffff,
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* a PD's depth: the system's. CR_DEPTH_INF is infinite */
 };
@@ -55,6 +58,7 @@ typedef struct cr_image_header {
     cr_image_table spaces;   /* cr_image_space */
     cr_image_table requests; /* cr_image_request */
     cr_image_table holds;    /* cr_image_pd_hold */
+    cr_image_table spawns;   /* cr_image_spawn */
     cr_image_table links;    /* cr_image_link */
     cr_image_table crashes;  /* cr_image_crash, in order */
     char system[CR_NAME_BYTES];
@@ -73,7 +77,7 @@ typedef struct cr_image_pd {
     uint32_t program;
     uint32_t flags;
     uint32_t priority;      /* 1 .. 200 */
-    uint32_t cspace_bits;   /* log2 of its slots, 6 .. 10 */
+    uint32_t cspace_bits;   /* log2 of its slots, within the limits above */
     uint32_t stack_pages;   /* 1 .. 64 */
     uint32_t fault_handler; /* a PD before it in the table, or CR_IMAGE_NONE: the root task */
     uint32_t pd_depth;
@@ -94,11 +98,17 @@ typedef struct cr_image_request {
     uint32_t space;
 } cr_image_request;
 
-/* A PD capability given at creation. */
+/* A PD capability that a PD is given whenever the other one is there. */
 typedef struct cr_image_pd_hold {
     uint32_t pd;
     uint32_t target;
 } cr_image_pd_hold;
+
+/* A program of which a PD may have new PDs created. */
+typedef struct cr_image_spawn {
+    uint32_t pd;
+    uint32_t program;
+} cr_image_spawn;
 
 typedef struct cr_image_link {
     uint32_t a;
