@@ -417,10 +417,6 @@ class _Builder:
             said = f"{', '.join(sorted(candidates))} hold it" if candidates else "nobody holds it"
             raise InputError(self.path, row.line, "NODE_ID", f"{row.id}: {said}, expected one manager")
         (manager,) = candidates
-        if manager == ROOT and self.exact and self.report.ours:
-            raise InputError(
-                self.path, row.line, "NODE_ID", f"{row.id} is held by {ROOT}, expected a resource server"
-            )
         return manager, row.extra
 
     def _add_resources(self, edges: list[_EdgeRow]) -> list[_EdgeRow]:

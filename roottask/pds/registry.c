@@ -54,7 +54,7 @@ static uint32_t serve(cr_incoming *m)
         uint64_t names[CR_TYPE_WORDS + CR_NAME_WORDS] = {0x444e4f434553u, 0, 0x646e6f636573u};
         m->reply[0] = cr_request_with_pd(CR_OP_CREATE_SPACE, cr_info()->pds[0].slot, names,
                                          CR_TYPE_WORDS + CR_NAME_WORDS, results, 2);
-        second = (uint32_t)results[0];
+        second = m->reply[0] == CR_RESULT_OK ? (uint32_t)results[0] : second;
         m->reply[1] = results[0];
         m->reply[2] = results[1];
         m->reply_count = 3;
