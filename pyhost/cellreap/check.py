@@ -44,7 +44,7 @@ class Cleanup:
     cause: str
     plan: dict[str, Any]
     kernel_calls: dict[str, int] = field(default_factory=dict)
-    instructions: int = 0
+    cycles: int = 0
 
 
 @dataclass
@@ -963,7 +963,7 @@ class Replay:
         calls = sum(running.result.kernel_calls.values())
         if calls != running.step_calls:
             self._bad(f"SETTLED: CALLS add up to {calls} kernel calls, the steps to {running.step_calls}")
-        running.result.instructions = event.number("instructions")
+        running.result.cycles = event.number("cycles")
         for pd in running.depth:
             body = self.bodies.pop(pd, None)
             if body is not None:

@@ -139,6 +139,9 @@ def _json(report: Report, boot: Boot, kernel: Kernel) -> dict[str, Any]:
     """`run --json`: the report's keys, the kernel as the SDK names it, and how the boot went."""
     shown = report_json(report)
     complaints = list(shown["violations"])
+    complaints += [
+        f"crash {number} of the configuration, of {name}, never came about" for number, name in report.unreached
+    ]
     if boot.end is not End.COMPLETE:
         complaints.insert(0, f"the run did not come to its end: {boot}")
     said = (shown["kernel"]["name"], shown["kernel"]["version"], shown["kernel"]["arch"])

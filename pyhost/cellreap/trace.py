@@ -143,7 +143,7 @@ _FIELD_KINDS: dict[str, FieldKind] = {
     "digest": _like("8 hex digits", r"[0-9a-f]{8}"),
     "group": _NUMBER_KIND,
     "handler": _PD_KIND,
-    "instructions": _NUMBER_KIND,
+    "cycles": _NUMBER_KIND,
     "ip": _ADDRESS_KIND,
     "kernel": _TEXT_KIND,
     "manager": _PD_KIND,

@@ -58,7 +58,7 @@ FREE_FIELDS = {
     "FAULT.address": "all faults are cleaned up alike",
     "FAULT.ip": "all faults are cleaned up alike",
     "EXIT.code": "all exits are cleaned up alike",
-    "SETTLED.instructions": "a measurement",
+    "SETTLED.cycles": "a measurement",
     "CALLS.kind": "only the sum of the calls is known from the steps",
     "ACK.result": "what a server made of a notice is its own affair",
     "HOLD.slot": "to another free slot, that nothing else is told of",

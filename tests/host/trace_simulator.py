@@ -241,11 +241,11 @@ class Target:
     def account(self) -> None:
         self.emit("ACCOUNT", **self.used())
 
-    def state(self, n: int, instructions: int = 0) -> None:
+    def state(self, n: int, cycles: int = 0) -> None:
         rows = state_rows(self.model)[1:]
         for row in rows:
             self.emit("STATE", n=n, row=row)
-        self.emit("SETTLED", n=n, rows=len(rows), **self.used(), instructions=instructions)
+        self.emit("SETTLED", n=n, rows=len(rows), **self.used(), cycles=cycles)
 
     def snapshot(self) -> None:
         self.state(0)
@@ -270,7 +270,7 @@ class Target:
         self._tell(n, plan, cause)
         self._carry_out(n, plan, before)
         self.model = reference.apply(before, plan)
-        self.state(n, instructions=12345)
+        self.state(n, cycles=12345)
         self.pending = deque(waiting for waiting in self.pending if waiting[0] in self.model.nodes)
         return plan
 

@@ -73,7 +73,7 @@ enum { CR_TRACE_VERSION = 1 };
     CR_TRACE_EVENT(CR_EV_CALLS, "CALLS", "n kind count")                                                       \
     /* ... and what is left: one row of the model state a STATE event, in canonical order */                   \
     CR_TRACE_EVENT(CR_EV_STATE, "STATE", "n row")                                                              \
-    CR_TRACE_EVENT(CR_EV_SETTLED, "SETTLED", "n rows bytes slots instructions")                                \
+    CR_TRACE_EVENT(CR_EV_SETTLED, "SETTLED", "n rows bytes slots cycles")                                      \
     /* notices on their way */                                                                                 \
     CR_TRACE_EVENT(CR_EV_FETCH, "FETCH", "pd token")                                                           \
     CR_TRACE_EVENT(CR_EV_ACK, "ACK", "pd token result")
