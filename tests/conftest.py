@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+pytest_plugins = ["behaviours"]
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of this suite."""
