@@ -8,7 +8,8 @@ from typing import Final, NamedTuple
 import click
 
 MAX_DEPTH: Final = 0xFFFFFFFD
-"""The largest depth that is not `inf`: of 32 bits, the last value is unlimited, the one before "the system's"."""
+"""The largest depth that is not `inf`: of 32 bits, the last value is unlimited, the one before stands for
+"the system's"."""
 
 
 class Depth(NamedTuple):
