@@ -269,7 +269,7 @@ static uint32_t depth_of(uint32_t own, uint32_t systems)
     return own == CR_IMAGE_DEPTH_DEFAULT ? systems : own;
 }
 
-void cr_clean_up(cr_pd *trigger, cr_cause cause)
+static void clean_up(cr_pd *trigger, cr_cause cause)
 {
     static cr_plan plan;
     uint64_t before[CR_CALL_COUNT];
@@ -284,9 +284,6 @@ void cr_clean_up(cr_pd *trigger, cr_cause cause)
     cr_status status = cr_plan_crash(cr_sys.planner, cr_sys.model, trigger->node,
                                      depth_of(trigger->pd_depth, cr_sys.image->pd_depth),
                                      depth_of(trigger->rs_depth, cr_sys.image->rs_depth), &plan);
-    if (status == CR_OK && plan.n_notices > cr_work_room(&cr_sys.work)) {
-        status = CR_ERR_FULL_PLAN;
-    }
     if (status != CR_OK) {
         cr_panic("no cleanup can be planned", (uint64_t)status);
     }
@@ -332,5 +329,29 @@ void cr_clean_up(cr_pd *trigger, cr_cause cause)
     }
     release_tombstones(&plan);
     cr_print_state(cr_sys.cleanups, cycles);
+}
+
+/* No cleanup may fail for want of room for its notices: before there is too little, whoever has let the oldest
+ * one wait is taken for hung. Each round destroys a PD. */
+static void make_room(void)
+{
+    uint32_t receiver;
+    for (uint32_t i = 0; i < CR_MAX_PDS && cr_work_room(&cr_sys.work) < CR_MAX_PLAN; i++) {
+        if (cr_work_oldest(&cr_sys.work, &receiver) != CR_OK) {
+            return;
+        }
+        cr_pd *hung = &cr_sys.pds[receiver];
+        cr_trace_begin(&cr_sys.trace, CR_EV_TERMINATE);
+        cr_trace_pd(hung);
+        cr_trace_node(cr_sys.root);
+        cr_trace_end(&cr_sys.trace);
+        clean_up(hung, CR_CAUSE_TERMINATE);
+    }
+}
+
+void cr_clean_up(cr_pd *trigger, cr_cause cause)
+{
+    clean_up(trigger, cause);
+    make_room();
     cr_director_cleaned_up();
 }

@@ -20,11 +20,13 @@ enum {
     CR_MAX_PDS = CR_IMAGE_MAX_PDS + 1, /* at a time, the root task included */
     CR_MAX_NODES = 4096,
     CR_MAX_EDGES = 16384,
-    CR_MAX_PLAN = 4096,
+    CR_MAX_PLAN = CR_MAX_EDGES, /* no array of a plan has more entries than the model has edges */
     CR_MAX_REQUESTS = 2048,
     CR_MAX_SPACES = 512,
     CR_MAX_TYPES = 64,
-    CR_MAX_NOTICES = 2048,
+    /* Notices that may wait when a cleanup begins; beyond that, who lets the oldest wait goes first. */
+    CR_NOTICE_BACKLOG = 1024,
+    CR_MAX_NOTICES = CR_MAX_PLAN + CR_NOTICE_BACKLOG,
     CR_ID_BYTES = 48
 };
 

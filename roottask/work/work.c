@@ -18,6 +18,19 @@ uint32_t cr_work_room(const cr_work *work)
     return work->n_items - work->pending;
 }
 
+cr_status cr_work_oldest(const cr_work *work, uint32_t *receiver)
+{
+    uint64_t oldest = 0;
+    for (uint32_t i = 0; i < work->n_queues; i++) {
+        uint32_t first = work->queues[i].first;
+        if (first != CR_NONE && (oldest == 0 || work->items[first].notice.token < oldest)) {
+            oldest = work->items[first].notice.token;
+            *receiver = i;
+        }
+    }
+    return oldest != 0 ? CR_OK : CR_ERR_ABSENT;
+}
+
 cr_status cr_work_put(cr_work *work, uint32_t receiver, cr_work_notice *notice)
 {
     if (receiver >= work->n_queues) {

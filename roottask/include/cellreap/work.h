@@ -44,6 +44,10 @@ void cr_work_init(cr_work *work, cr_work_item *items, uint32_t n_items, cr_work_
 /* How many more notices there is room for. */
 uint32_t cr_work_room(const cr_work *work);
 
+/* The receiver of the oldest notice that is not finished. CR_ERR_ABSENT: there is none. Costs the number of
+ * receivers. */
+cr_status cr_work_oldest(const cr_work *work, uint32_t *receiver);
+
 /* Appends a notice to a receiver's queue and gives it its token. CR_ERR_ARG, CR_ERR_FULL_NODES. */
 cr_status cr_work_put(cr_work *work, uint32_t receiver, cr_work_notice *notice);
 

@@ -249,7 +249,9 @@ _Noreturn void cr_serve(const cr_server *server)
         seL4_MessageInfo_t tag = seL4_Recv(CR_SLOT_ENDPOINT, &badge);
         cr_badge_kind kind = cr_badge_kind_of(badge);
         if (kind == CR_BADGE_SIGNAL) {
-            cr_do_work(server->work);
+            if (server->work != 0) {
+                cr_do_work(server->work);
+            }
             continue;
         }
         if (kind == CR_BADGE_FAULT) {

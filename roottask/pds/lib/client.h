@@ -84,7 +84,7 @@ typedef struct cr_incoming {
 typedef struct cr_server {
     /* Serves one message; returns the label of the answer, CR_REPLY_BASE or higher. */
     uint32_t (*serve)(cr_incoming *message);
-    /* Handles one notice; returns 0 when done. */
+    /* Handles one notice; returns 0 when done. 0: notices are left alone, which ends badly some day. */
     int (*work)(const cr_work_entry *work);
 } cr_server;
 

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A server that serves, and never fetches a notice. Argument 0: how many resources it has; it gives them out in
+ * turn, over and over, and never learns who still holds them. */
+#include "storage.h"
+
+static uint32_t space;
+
+static uint32_t serve(cr_incoming *m)
+{
+    static uint32_t given;
+    uint32_t object = given % cr_info()->args[0] + 1;
+    uint32_t slot;
+    if (m->label != ST_ALLOCATE ||
+        (given < cr_info()->args[0] && cr_create_resource(space, &object) != CR_RESULT_OK) ||
+        cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
+        return ST_FULL;
+    }
+    given++;
+    m->reply[0] = space;
+    m->reply[1] = object;
+    m->reply[2] = slot;
+    m->reply_count = 3;
+    return ST_OK;
+}
+
+void cr_main(void)
+{
+    static const cr_server server = {serve, 0};
+    const cr_startup *info = cr_info();
+    if (info->n_spaces != 1 || info->args[0] == 0 || cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
+        cr_exit(1);
+    }
+    cr_serve(&server);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A client that asks for resources and never gives one back. Argument 0: how many. */
+#include "storage.h"
+
+static int work(const cr_work_entry *w)
+{
+    st_say_notice(w);
+    return 0;
+}
+
+void cr_main(void)
+{
+    uint32_t slot;
+    uint32_t space;
+    uint32_t received;
+    uint32_t got = 0;
+    uint64_t reply[3];
+    cr_line line = {0};
+    if (cr_info()->n_requests != 1 || cr_connect(cr_info()->requests[0], 1, &slot, &space) != CR_RESULT_OK) {
+        cr_say_text("nobody to ask");
+        slot = 0;
+    }
+    while (slot != 0 && got < cr_info()->args[0] &&
+           cr_call(slot, ST_ALLOCATE, 0, 0, reply, 3, &received) == ST_OK) {
+        got++;
+    }
+    cr_say(cr_put_number(cr_put(&line, "resources: "), got));
+    while (cr_next_round()) {
+        cr_poll_work(work);
+    }
+    cr_wait_for_work(work);
+}
