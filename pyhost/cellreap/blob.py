@@ -74,6 +74,7 @@ def build_blob(config: Config, programs: Mapping[str, bytes], kernel: str, arch:
         "crc": zlib.crc32(memoryview(body)[size:]),
         "pd_depth": _depth(config.policy.pd_depth),
         "rs_depth": _depth(config.policy.rs_depth),
+        "flags": _constant("CR_IMAGE_SNAPSHOT") if config.system.snapshot else 0,
         "system": _text(config.system.name, "CR_NAME_BYTES"),
         "kernel": _text(kernel, "CR_NAME_BYTES"),
         "arch": _text(arch, "CR_TYPE_BYTES"),

@@ -95,6 +95,8 @@ class System(_Table):
     """Printed in the trace and in summaries."""
     description: _Text = ""
     """For people; goes nowhere."""
+    snapshot: _Bool = False
+    """A debug kernel prints all objects and capabilities before the first PD runs: seL4_DebugSnapshot."""
 
 
 class Policy(_Table):

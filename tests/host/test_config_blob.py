@@ -95,6 +95,13 @@ def test_the_header_counts_and_checks_everything_after_it() -> None:
     assert (text(header.system), text(header.kernel), text(header.arch)) == ("full", "seL4 16.0.0", "x86_64")
 
 
+def test_a_snapshot_is_taken_only_if_it_is_asked_for() -> None:
+    flag = constant("image.h", "CR_IMAGE_SNAPSHOT")
+    asked = blob(FULL.replace('name = "full"', 'name = "full"\nsnapshot = true'))
+    flags = [layout().from_buffer("cr_image_header *", raw).flags for raw in (blob(), asked)]
+    assert flags == [0, flag]
+
+
 def test_every_key_of_a_configuration_arrives() -> None:
     raw = blob()
     header = layout().from_buffer("cr_image_header *", raw)

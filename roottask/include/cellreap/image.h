@@ -11,7 +11,7 @@
 
 enum {
     CR_IMAGE_MAGIC = 0x49526c63,
-    CR_IMAGE_VERSION = 1,
+    CR_IMAGE_VERSION = 2,
     CR_NAME_BYTES = 32, /* names end with a NUL within this */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
@@ -20,6 +20,11 @@ enum {
     CR_IMAGE_CSPACE_BITS_MAX = 10,
     CR_IMAGE_NONE = 0xffffffff,
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* a PD's depth: the system's. CR_DEPTH_INF is infinite */
+};
+
+/* Flags of the whole. */
+enum {
+    CR_IMAGE_SNAPSHOT = 1 /* a debug kernel prints all capabilities before the first PD runs */
 };
 
 /* Flags of a PD. */
@@ -53,6 +58,7 @@ typedef struct cr_image_header {
     uint32_t crc;   /* CRC-32 of everything after this header */
     uint32_t pd_depth;
     uint32_t rs_depth;
+    uint32_t flags;
     cr_image_table programs; /* cr_image_program */
     cr_image_table pds;      /* cr_image_pd, in the order of creation */
     cr_image_table spaces;   /* cr_image_space */
