@@ -245,6 +245,20 @@ def possible_edges(small: Small, pds: int, spaces: int) -> Iterator[Edge]:
         yield "map-resource", a, b
 
 
+def with_one_more_edge(
+    level: list[Small], ways: list[tuple[tuple[int, ...], tuple[int, ...]]], deadline: float
+) -> set[Small]:
+    """All systems with one edge more, up to renaming; what there was time for, if the deadline passes."""
+    following: set[Small] = set()
+    for small in level:
+        if time.monotonic() > deadline:
+            break
+        for edge in possible_edges(small, 3, 3):
+            if edge not in small.edges:
+                following.add(smallest_name(Small(small.managers, small.edges | {edge}), ways))
+    return following
+
+
 @pytest.mark.behaviour("C-08", "C-10", "C-11", "C-12", "C-13", "D-01", "D-02", "D-04", "G-06")
 def test_systems_of_three_pds_and_three_spaces(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], exhaustive_seconds: float
@@ -260,28 +274,24 @@ def test_systems_of_three_pds_and_three_spaces(
         smallest_name(Small(managers, frozenset()), ways)
         for managers in itertools.product((1, 2, 3), repeat=3)
     }
-    finished = -1
-    for n_edges in itertools.count():
+    finished, rest = -1, ""
+    while time.monotonic() < deadline:
         ordered = sorted(level, key=lambda small: (small.managers, sorted(small.edges)))
-        random.Random(n_edges).shuffle(ordered)
+        random.Random(finished).shuffle(ordered)
         done = 0
-        following: set[Small] = set()
         for small in ordered:
             if time.monotonic() > deadline:
                 break
             comparison.compare(small, 3, depths)
             done += 1
         if done < len(ordered):
+            rest = f", {done} of {len(ordered)} with {finished + 1}"
             break
-        finished = n_edges
-        for small in ordered:
-            for edge in possible_edges(small, 3, 3):
-                if edge not in small.edges:
-                    following.add(smallest_name(Small(small.managers, small.edges | {edge}), ways))
-        level = following
+        finished += 1
+        level = with_one_more_edge(ordered, ways, deadline)
     report(
         capsys,
-        f"3 x 3: all systems of up to {finished} edges, {done} of {len(ordered)} with {finished + 1}; "
+        f"3 x 3: all systems of up to {finished} edges{rest}; "
         f"{comparison.models} systems, {comparison.plans} plans, {exhaustive_seconds:.0f} s",
     )
     assert finished >= 1

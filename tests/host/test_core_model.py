@@ -236,6 +236,31 @@ def test_a_link_is_one_edge_from_both_ends(core: CoreModel) -> None:
     core.check()
 
 
+def test_a_walk_over_what_is_not_there_ends_at_once(core: CoreModel) -> None:
+    lib, model, none = core.lib, core.model, core.lib.CR_NONE
+    core.add_edge("OWN", "PD_1", "PD_2")
+    one, two, three = (core.ref(f"PD_{n}") for n in (1, 2, 3))
+    edge = lib.cr_model_first(model, one, lib.CR_EDGE_OWN, lib.CR_OUT)
+    core.add_edge("OWN", "PD_1", "PD_3")
+    newer = lib.cr_model_first(model, one, lib.CR_EDGE_OWN, lib.CR_OUT)
+    assert lib.cr_model_next(model, newer, one, lib.CR_OUT) == edge
+    assert lib.cr_model_next(model, newer, one, lib.CR_IN) == none
+    assert lib.cr_model_next(model, newer, two, lib.CR_OUT) == none
+    assert lib.cr_model_next(model, newer, one, 7) == none
+    assert lib.cr_model_next(model, none, one, lib.CR_OUT) == none
+    assert lib.cr_model_next(model, newer, core.ffi.new("cr_ref *")[0], lib.CR_OUT) == none
+    for kind, direction in (
+        (lib.CR_EDGE_KIND_COUNT, lib.CR_OUT),
+        (lib.CR_EDGE_OWN, 7),
+        (0xFFFFFFFF, lib.CR_OUT),
+    ):
+        assert lib.cr_model_first(model, one, kind, direction) == none
+    assert lib.cr_model_count(model, lib.CR_EDGE_KIND_COUNT, one, three) == 0
+    info = core.ffi.new("cr_edge_info *")
+    assert lib.cr_model_edge(model, none, info) == lib.CR_ERR_ABSENT
+    assert lib.cr_model_edge(model, 80, info) == lib.CR_ERR_ABSENT
+
+
 @pytest.mark.parametrize(
     ("kind", "from_", "to", "status"),
     [

@@ -137,7 +137,8 @@ cr_status cr_model_at(const cr_model *model, uint32_t index, cr_ref *out);
  * there already, a second FAULT edge out of a PD, a second BODY of a PD or a second PD for a BODY:
  * CR_ERR_EXISTS. MANAGE and SUBSET: CR_ERR_ARG. A LINK, FAULT, OWN or MAP edge of a node to itself: CR_ERR_ARG.
  * The root task is linked with nobody, made by nobody, subscribes to nothing, and has no fault handler:
- * CR_ERR_ROOT. No edge left, or a count at CR_COUNT_MAX: CR_ERR_FULL_EDGES. BODY into a space that is not core: CR_ERR_KIND. */
+ * CR_ERR_ROOT. No edge left, or a count at CR_COUNT_MAX: CR_ERR_FULL_EDGES. A BODY in a space that is not core:
+ * CR_ERR_KIND. */
 cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
 /* Takes one from the count; the edge goes at zero. CR_ERR_ABSENT, CR_ERR_STALE; MANAGE and SUBSET: CR_ERR_ARG. */
