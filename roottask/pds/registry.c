@@ -77,6 +77,10 @@ static uint32_t serve(cr_incoming *m)
         m->reply[0] = CR_RESULT_OK;
         m->reply[1] = destroyed;
         return RG_OK;
+    case RG_SHARE_CORE:
+        arguments[0] = 1; /* the space of RESSPC resources, the first of all */
+        m->reply[0] = cr_request_with_pd(CR_OP_SHARE_REQUEST, cr_info()->pds[0].slot, arguments, 1, 0, 0);
+        return RG_OK;
     case RG_FAIL:
         cr_crash(CR_CRASH_PAGE_FAULT);
         return RG_BAD;

@@ -21,7 +21,8 @@ enum {
     RG_SET_DEPTH = 0x309,    /* pd depth, rs depth -> result */
     RG_DELETE_OTHERS = 0x30a, /* space, object -> result: of somebody else's */
     RG_DESTROYED = 0x30b,    /* -> result, destroy notices that came so far */
-    RG_FAIL = 0x30c          /* never answered: a page fault */
+    RG_FAIL = 0x30c,         /* never answered: a page fault */
+    RG_SHARE_CORE = 0x30d    /* -> result: shares its right to make spaces with its first PD capability's PD */
 };
 
 /* To a resource of the registry: any label -> object. */

@@ -150,6 +150,7 @@ static void try_spaces(void)
     check("its manager deletes it", ask(RG_DELETE_SPACE, 0, 0, out), CR_RESULT_OK);
     check("its client has lost it", ask_peer(PE_WHO, slot, 0, &word), CR_CALL_LOST);
     check("its manager is told nothing of that", ask(RG_DESTROYED, 0, 0, out) + out[0], 0);
+    check("the right to make spaces cannot be shared", ask(RG_SHARE_CORE, 0, 0, out), CR_RESULT_DENIED);
     check("it can be made anew", ask(RG_FIRST_CLIENT, 0, 0, out), CR_RESULT_OK);
 }
 

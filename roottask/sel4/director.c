@@ -105,9 +105,9 @@ static void create_missing(uint32_t flag)
             continue;
         }
         cr_status status = cr_make_pd(i, config->program, config->name, 0, &pd);
+        /* No room now: it is tried again after the next cleanup. */
         if (status != CR_OK) {
-            cr_console_string(config->name);
-            cr_panic("a PD cannot be created anew", (uint64_t)status);
+            cr_trace_refuse(&cr_sys.pds[0], CR_OP_SPAWN, cr_result_of(status));
         }
     }
 }

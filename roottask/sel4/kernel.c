@@ -225,6 +225,11 @@ uint32_t cr_pool_used(void)
     return pool_in_use;
 }
 
+uint32_t cr_pool_left(void)
+{
+    return (1u << CR_POOL_BITS) - 1u - pool_in_use;
+}
+
 #ifdef CONFIG_DEBUG_BUILD
 /* libsel4's own assertions end here. */
 void __assert_fail(const char *expression, const char *file, int line, const char *function)

@@ -87,6 +87,7 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped);
 uint32_t cr_pool_take(void);
 void cr_pool_give(uint32_t slot);
 uint32_t cr_pool_used(void);
+uint32_t cr_pool_left(void);
 
 /* Something that cannot happen, happened: says what, on the console, and stops the system. */
 _Noreturn void cr_panic(const char *what, uint64_t value);

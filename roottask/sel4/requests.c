@@ -36,6 +36,15 @@ void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t
     seL4_Send(cr_body_cap(&pd->body, CR_BODY_REPLY), seL4_MessageInfo_new((seL4_Word)result, 0, 0, count));
 }
 
+void cr_trace_refuse(const cr_pd *pd, uint64_t op, cr_result result)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_REFUSE);
+    cr_trace_pd(pd);
+    cr_trace_number(&cr_sys.trace, op);
+    cr_trace_number(&cr_sys.trace, (uint64_t)result);
+    cr_trace_end(&cr_sys.trace);
+}
+
 /* The text that starts at a word, NUL-terminated in `out`; 0 if it is longer than the words or not printable. */
 static int read_text(const uint64_t *words, uint32_t count, char *out, size_t bytes)
 {
@@ -315,11 +324,7 @@ int cr_retry_connect(cr_pd *pd, int last_try)
     }
     pd->parked = 0;
     if (result != CR_RESULT_OK) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_REFUSE);
-        cr_trace_pd(pd);
-        cr_trace_number(&cr_sys.trace, CR_OP_CONNECT);
-        cr_trace_number(&cr_sys.trace, result);
-        cr_trace_end(&cr_sys.trace);
+        cr_trace_refuse(pd, CR_OP_CONNECT, result);
     }
     cr_answer_later(pd, result, result == CR_RESULT_OK ? 2 : 0, results);
     return 1;
@@ -422,7 +427,8 @@ static cr_result op_share_request(cr_pd *from, const cr_message *m, answer *a)
     }
     cr_pd *manager = cr_manager_of(space);
     int may = cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, space) > 0 || manager == from;
-    if (!may || manager == 0 || to == manager || to == from) {
+    /* What the root task itself serves is for the configuration to give. */
+    if (!may || manager == 0 || manager == cr_pd_of(cr_sys.root) || to == manager || to == from) {
         return CR_RESULT_DENIED;
     }
     result = cr_make_request(to, space, &slot);
@@ -626,10 +632,10 @@ static cr_result op_spawn(cr_pd *from, const cr_message *m, answer *a)
         return CR_RESULT_NO_SUCH;
     }
     cr_status status = cr_make_pd(CR_IMAGE_NONE, program, name, from, &pd);
-    if (status != CR_OK && pd == 0) {
+    if (status != CR_OK) {
         return cr_result_of(status);
     }
-    cr_result result = status == CR_OK ? cr_body_resource(pd, &body) : cr_result_of(status);
+    cr_result result = cr_body_resource(pd, &body);
     if (result == CR_RESULT_OK) {
         result = cr_make_hold(from, body, &slot);
     }
@@ -799,11 +805,7 @@ void cr_serve(cr_pd *from, const cr_message *m)
     a.never = 0;
     cr_result result = run(from, m, &a);
     if (result != CR_RESULT_OK) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_REFUSE);
-        cr_trace_pd(from);
-        cr_trace_number(&cr_sys.trace, m->label);
-        cr_trace_number(&cr_sys.trace, (uint64_t)result);
-        cr_trace_end(&cr_sys.trace);
+        cr_trace_refuse(from, m->label, result);
     }
     if (a.never) {
         return;

@@ -28,6 +28,7 @@ void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t
 /* Gives a connect that was put off its request, if the space is there by now. Returns whether it was answered. */
 int cr_retry_connect(cr_pd *pd, int last_try);
 
+void cr_trace_refuse(const cr_pd *pd, uint64_t op, cr_result result);
 void cr_trace_fault(const cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t ip);
 
 /* -- cleaner.c */

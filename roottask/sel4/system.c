@@ -20,7 +20,7 @@ static cr_work_queue work_queues[CR_MAX_PDS];
 
 const char *cr_type_name(uint32_t type)
 {
-    return type < cr_sys.n_types ? cr_sys.types[type] : "?";
+    return type < CR_MAX_TYPES ? cr_sys.types[type] : "?";
 }
 
 static size_t put_text(char *out, size_t at, const char *text)
@@ -289,19 +289,23 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
     return CR_OK;
 }
 
+/* The number of a type: the one it has, or a free one. */
 static cr_status find_type(const char *type, uint32_t *out)
 {
-    for (uint32_t i = 0; i < cr_sys.n_types; i++) {
-        if (cr_text_same(cr_sys.types[i], type)) {
+    uint32_t unused = CR_NONE;
+    for (uint32_t i = 0; i < CR_MAX_TYPES; i++) {
+        if (cr_sys.type_spaces[i] == 0) {
+            unused = unused == CR_NONE ? i : unused;
+        } else if (cr_text_same(cr_sys.types[i], type)) {
             *out = i;
             return CR_OK;
         }
     }
-    if (cr_sys.n_types == CR_MAX_TYPES) {
+    if (unused == CR_NONE) {
         return CR_ERR_FULL_NODES;
     }
-    *out = cr_sys.n_types++;
-    cr_text_copy(cr_sys.types[*out], type, CR_TYPE_BYTES);
+    *out = unused;
+    cr_text_copy(cr_sys.types[unused], type, CR_TYPE_BYTES);
     return CR_OK;
 }
 
@@ -324,6 +328,7 @@ static cr_status add_space(cr_ref manager, const char *type, const char *name, u
         return status;
     }
     cr_sys.next_space++;
+    cr_sys.type_spaces[type_number]++;
     cr_sys.spaces[entry] = (cr_space_entry){.used = 1, .next_object = 1};
     cr_text_copy(cr_sys.spaces[entry].name, name, CR_NAME_BYTES);
     cr_sys.node_entry[out->index] = entry;
@@ -490,6 +495,18 @@ static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *star
     return status == CR_OK ? grant_pds(pd) : status;
 }
 
+/* Whether there is room in the model and the pool for a PD and all that it may be born with: nodes and slots for
+ * PD capabilities, its own and others' to it, and their edges, a handful of other edges, and its links. */
+static cr_status room_for_pd(void)
+{
+    cr_model_stats stats = cr_model_get_stats(cr_sys.model);
+    uint32_t caps = 2 * cr_sys.image->holds.count + 1;
+    if (stats.max_nodes - stats.nodes < caps + 1 || cr_pool_left() < caps + 2) {
+        return CR_ERR_FULL_NODES;
+    }
+    return stats.max_edges - stats.edges < 3 * caps + cr_sys.image->links.count + 8 ? CR_ERR_FULL_EDGES : CR_OK;
+}
+
 cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, cr_pd *creator, cr_pd **out)
 {
     static cr_startup startup;
@@ -499,8 +516,9 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     while (index < CR_MAX_PDS && cr_sys.pds[index].used) {
         index++;
     }
-    if (index == CR_MAX_PDS) {
-        return CR_ERR_FULL_NODES;
+    cr_status status = index == CR_MAX_PDS ? CR_ERR_FULL_NODES : room_for_pd();
+    if (status != CR_OK) {
+        return status;
     }
     cr_pd *pd = &cr_sys.pds[index];
     uint32_t generation = pd->generation + 1;
@@ -537,7 +555,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .name = pd->name,
     };
     uint32_t flags = (pd->flags & CR_IMAGE_PINNED) != 0 ? CR_FLAG_PINNED : 0;
-    cr_status status = cr_model_add_pd(cr_sys.model, pd->number, flags, &pd->node);
+    status = cr_model_add_pd(cr_sys.model, pd->number, flags, &pd->node);
     if (status != CR_OK) {
         pd->used = 0;
         return status;
@@ -565,13 +583,11 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     cr_trace_number(&cr_sys.trace, 1ull << cr_untyped_bits(pd->body.block));
     cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
     cr_trace_end(&cr_sys.trace);
-    status = initial_edges(pd, creator, &startup);
-    if (status == CR_OK && cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
-        status = CR_ERR_CORRUPT;
+    if (initial_edges(pd, creator, &startup) != CR_OK || cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
+        cr_panic("there was room for a PD, and then there was not", pd->number);
     }
-    /* What exists by now is in the trace: the caller ends it by a cleanup of its own if this failed. */
     *out = pd;
-    return status;
+    return CR_OK;
 }
 
 cr_result cr_make_space(cr_pd *manager, const char *type, const char *name, cr_ref *out)
@@ -867,8 +883,17 @@ cr_status cr_take_resource(cr_ref resource)
 
 cr_status cr_take_space(cr_ref space)
 {
-    cr_space_entry_of(space)->used = 0;
-    return cr_model_destroy(cr_sys.model, space);
+    cr_node_info info;
+    cr_status status = cr_model_get(cr_sys.model, space, &info);
+    if (status != CR_OK || info.state == CR_STATE_DESTROYED) {
+        return status;
+    }
+    status = cr_model_destroy(cr_sys.model, space);
+    if (status == CR_OK) {
+        cr_space_entry_of(space)->used = 0;
+        cr_sys.type_spaces[info.type]--;
+    }
+    return status;
 }
 
 cr_status cr_take_pd(cr_pd *pd)

@@ -90,8 +90,8 @@ typedef struct cr_system {
     int changed;        /* the model, since its state was printed last */
     int memory_changed; /* what PDs and resources use, since ACCOUNT was printed last */
     uint64_t base_bytes;
-    uint32_t n_types;
     char types[CR_MAX_TYPES][CR_TYPE_BYTES];
+    uint32_t type_spaces[CR_MAX_TYPES]; /* spaces of that type; at 0 the entry is free */
     cr_pd pds[CR_MAX_PDS];
     cr_request_entry requests[CR_MAX_REQUESTS];
     uint32_t free_request;
@@ -135,7 +135,8 @@ cr_space_entry *cr_space_entry_of(cr_ref space);
 cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint);
 cr_status cr_core_space(const char *type, cr_ref *out);
 
-/* Creates a PD and lets it run. `creator`: 0 for the root task. CR_ERR_MEMORY, FULL_NODES, FULL_EDGES, ARG. */
+/* Creates a PD and lets it run. `creator`: 0 for the root task. CR_ERR_MEMORY, FULL_NODES, FULL_EDGES, ARG, with
+ * nothing done. */
 cr_status cr_make_pd(uint32_t config, uint32_t program, const char *name, cr_pd *creator, cr_pd **out);
 
 cr_result cr_make_space(cr_pd *manager, const char *type, const char *name, cr_ref *out);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Takes a page fault at the first notice that it gets, before it has acknowledged any. As a client it has a
+ * block of each server that it may ask; as a server it gives out what it is asked for. */
+#include "storage.h"
+#include <cellreap/image.h>
+
+static uint32_t space;
+
+static int work(const cr_work_entry *w)
+{
+    st_say_notice(w);
+    cr_crash(CR_CRASH_PAGE_FAULT);
+    return 1;
+}
+
+static uint32_t serve(cr_incoming *m)
+{
+    uint32_t object;
+    uint32_t slot;
+    if (m->label != ST_ALLOCATE || cr_create_resource(space, &object) != CR_RESULT_OK ||
+        cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
+        return ST_BAD_REQUEST;
+    }
+    m->reply[0] = space;
+    m->reply[1] = object;
+    m->reply[2] = slot;
+    m->reply_count = 3;
+    return ST_OK;
+}
+
+void cr_main(void)
+{
+    static const cr_server server = {serve, work};
+    const cr_startup *info = cr_info();
+    for (uint32_t i = 0; i < info->n_requests; i++) {
+        uint64_t reply[3];
+        uint32_t slot;
+        uint32_t asked;
+        uint32_t received;
+        if (cr_connect(info->requests[i], 1, &slot, &asked) != CR_RESULT_OK ||
+            cr_call(slot, ST_ALLOCATE, 0, 0, reply, 3, &received) != ST_OK) {
+            cr_say_text("no block");
+        }
+    }
+    if (info->n_spaces == 0) {
+        cr_wait_for_work(work);
+    }
+    if (cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
+        cr_exit(1);
+    }
+    cr_serve(&server);
+}
