@@ -7,8 +7,7 @@
 --behaviours C-19,N-11   runs only the tests that carry one of these ids
 --matrix                 prints one line an id after the run: id, pass / fail / skip / none, tests
 
-An id passes if one of its tests passed and none failed. Boot tests come after host tests, and are skipped
-where no seL4 SDK is installed.
+An id passes if one of its tests passed and none failed. Boot tests run after the host tests.
 """
 
 from __future__ import annotations
@@ -21,12 +20,9 @@ from typing import Final
 
 import pytest
 
-from cellreap.demo import missing_sdk
-
 _LIST: Final = Path(__file__).parent / "data" / "behaviours.tsv"
 _PROPERTY: Final = "behaviours"
 _BOOT_FOLDER: Final = "boot"
-_BOOT_ARCH: Final = "x86_64"
 _FAILED_CHECKS: Final = "CELLREAP_FAILED_CHECKS"  # set by tools/test: linters that found something
 
 
@@ -78,7 +74,7 @@ def behaviours_of(item: pytest.Item, known: dict[str, str]) -> list[str]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Selects by behaviour, puts boot tests last, and skips them where there is nothing to boot."""
+    """Selects by behaviour and puts boot tests last."""
     known = known_behaviours()
     wanted = config.stash.get(_WANTED, None)
     carried = {item: behaviours_of(item, known) for item in items}
@@ -88,22 +84,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         )
         items[:] = [item for item in items if wanted.intersection(carried[item])]
     items.sort(key=_is_boot)  # stable
-    where = _nothing_to_boot() if any(map(_is_boot, items)) else None
     for item in items:
         item.user_properties.append((_PROPERTY, carried[item]))
-        if where is not None and _is_boot(item):
-            item.add_marker(pytest.mark.skip(reason=f"skipped: no seL4 SDK ({where})"))
 
 
 def _is_boot(item: pytest.Item) -> bool:
     return item.path.is_relative_to(_LIST.parents[1] / _BOOT_FOLDER)
-
-
-def _nothing_to_boot() -> str | None:
-    """Where no SDK is. One that is named and is wrong is a mistake, and the tests shall say so."""
-    if os.environ.get(f"CELLREAP_SDK_{_BOOT_ARCH.upper()}"):
-        return None
-    return missing_sdk(_BOOT_ARCH)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
