@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cellreap.blob import build_blob, programs_of
+from cellreap.capdl import capdl_text, facts_source, read_target
 from cellreap.config import Config
 from cellreap.elf import read_executable
 from cellreap.errors import CellreapError
@@ -32,8 +33,9 @@ from cellreap.sdk import CONFIG_FILE, Sdk
 _LIBRARY = "libcellreap_root.a"
 _LINKER_SCRIPT = Path("roottask/sel4/roottask.ld")
 _LOG = "build.log"
+_FACTS = "capdl_facts.o"
 _DONE = "complete"  # written last: a build directory without it is half a build
-_CACHE_FORMAT = "1"  # part of the key; raised when what is kept changes its meaning
+_CACHE_FORMAT = "2"  # part of the key; raised when what is kept changes its meaning
 
 _BLOB_SOURCE = """\
 .section .image, "a"
@@ -74,6 +76,11 @@ class Parts:
         """The root task without its configuration."""
         return self.folder / _LIBRARY
 
+    @property
+    def facts(self) -> Path:
+        """An object file that says what the kernel and the architecture decide: for `read_target`."""
+        return self.folder / _FACTS
+
     def programs(self) -> dict[str, bytes]:
         """The ELF file of every program, by name."""
         return {path.stem: path.read_bytes() for path in sorted((self.folder / "pds").glob("*.elf"))}
@@ -105,7 +112,9 @@ def build_image(
             "overrides": (overrides or Overrides()).model_dump(),
         }
         kernel, options = sdk.kernel_elf.read_bytes(), (sdk.root / CONFIG_FILE).read_bytes()
-        contents = (kernel, options, roottask, text.encode())
+        target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
+        description = capdl_text(config, parts.programs(), target)
+        contents = (kernel, options, roottask, description.encode(), text.encode())
         write_image(output, manifest, dict(zip(MEMBERS, contents, strict=True)))
 
 
@@ -135,6 +144,7 @@ def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
         folder.mkdir()
         with progress.step(f"building the root task for {sdk.kernel}"):
             _cmake(root, folder, sdk, toolchain)
+            _compile_facts(root, folder, sdk, toolchain)
         parts = Parts(folder, reused=False)
         if not parts.library.is_file() or not parts.programs():
             raise CellreapError(f"{folder}: the build made no {_LIBRARY}, or no pds/*.elf")
@@ -236,6 +246,20 @@ def _cmake(root: Path, folder: Path, sdk: Sdk, toolchain: Toolchain) -> None:
     log = folder / _LOG
     _run(configure, None, log)
     _run(["cmake", "--build", str(folder)], None, log)
+
+
+def _compile_facts(root: Path, folder: Path, sdk: Sdk, toolchain: Toolchain) -> None:
+    source = folder / Path(_FACTS).with_suffix(".c")
+    source.write_text(facts_source(sdk.kernel.arch))
+    sources = root / "roottask"
+    command = [
+        toolchain.compiler,
+        *("-std=gnu11", "-O2", "-w", "-ffreestanding", "-fno-pic", "-mgeneral-regs-only", "-fno-common"),
+        *("-iquote", str(sources), "-I", str(sources / "include")),
+        *("-isystem", str(sdk.root / "libsel4" / "include")),
+        *("-c", str(source), "-o", str(folder / _FACTS)),
+    ]
+    _run(command, None, folder / _LOG)
 
 
 def _run(command: Sequence[str], folder: Path | None, log: Path | None = None) -> str:

@@ -2,8 +2,9 @@
 """IMAGE files: everything that a boot needs, in one zip file.
 
 Members: manifest.json, which names the rest with their SHA-256; kernel.elf and its gen_config.json;
-roottask.elf, which has the PDs in it; config.toml, as it was given. Same members, same bytes: fixed
-timestamps, nothing compressed. Reading checks everything before anything is used.
+roottask.elf, which has the PDs in it; system.cdl, which says in capDL what the PDs are made of; config.toml,
+as it was given. Same members, same bytes: fixed timestamps, nothing compressed. Reading checks everything
+before anything is used.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from cellreap.sdk import check_options, parse_options
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-MEMBERS = ("kernel.elf", "gen_config.json", "roottask.elf", "config.toml")
+MEMBERS = ("kernel.elf", "gen_config.json", "roottask.elf", "system.cdl", "config.toml")
 MAX_BYTES = 512 << 20
 _MAX_MANIFEST_BYTES = 1 << 20
 # What zipfile lets out when the bytes make no sense.

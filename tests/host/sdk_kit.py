@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from cellreap.headers import source_root
 
 MACHINES = {"x86_64": 62, "aarch64": 183, "i386": 3}
 MULTIBOOT = struct.pack("<3I", 0x1BADB002, 0, (1 << 32) - 0x1BADB002)
@@ -31,6 +34,25 @@ FEATURES: dict[str, dict[str, str]] = {
     "15.0.0": {"macros.h": "LIBSEL4_THREAD_LOCAL", "invocation.h": "DomainScheduleConfigure"},
     "16.0.0": {"sel4_arch/constants.h": "seL4_UserVSpaceTop", "syscalls.h": "seL4_DebugGetThreadAffinity"},
 }
+
+
+# An architecture, with sizes in place of libsel4's.
+ARCH = """\
+#include <stdint.h>
+enum { seL4_SlotBits = 5, seL4_TCBBits = 11, seL4_PageBits = 12 };
+enum { seL4_NotificationBits = 5, seL4_EndpointBits = 4 };
+const uint32_t cr_arch_table_span[] = {39, 30, 21};
+const uint32_t cr_arch_table_bits[] = {12, 12, 12};
+const uint32_t cr_arch_vspace_bits = 12;
+"""
+
+
+def make_sel4_sources(roottask: Path) -> None:
+    """What of roottask/sel4 is read when an image is built, in a checkout made for a test."""
+    (roottask / "sel4" / "arch" / "x86_64").mkdir(parents=True)
+    (roottask / "sel4" / "arch" / "x86_64" / "arch.c").write_text(ARCH)
+    for name in ("body.c", "body.h", "kernel.h", "untyped.h"):
+        shutil.copy(source_root() / "roottask" / "sel4" / name, roottask / "sel4" / name)
 
 
 def make_elf(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sdk_kit import make_sdk
+from sdk_kit import make_sdk, make_sel4_sources
 from test_image_build import CMAKE, LD, MAIN
 from trace_simulator import Target
 
@@ -55,7 +55,7 @@ class Bench:
         self.sdk = make_sdk(folder / "sdk")
         checkout = folder / "checkout"
         shutil.copytree(headers.source_root() / "roottask" / "include", checkout / "roottask" / "include")
-        (checkout / "roottask" / "sel4").mkdir()
+        make_sel4_sources(checkout / "roottask")
         (checkout / "roottask" / "CMakeLists.txt").write_text(CMAKE)
         (checkout / "roottask" / "main.c").write_text(MAIN)
         (checkout / "roottask" / "sel4" / "roottask.ld").write_text(LD)

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import pytest
-from sdk_kit import make_sdk
+from sdk_kit import make_sdk, make_sel4_sources
 
 from cellreap import headers
 from cellreap.build import build_image, build_parts, cache_key, file_lock, find_toolchain
@@ -53,7 +53,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     include = headers.source_root() / "roottask" / "include"
     root = tmp_path / "checkout"
     shutil.copytree(include, root / "roottask" / "include")
-    (root / "roottask" / "sel4").mkdir()
+    make_sel4_sources(root / "roottask")
     (root / "roottask" / "CMakeLists.txt").write_text(CMAKE)
     (root / "roottask" / "main.c").write_text(MAIN)
     (root / "roottask" / "sel4" / "roottask.ld").write_text(LD)

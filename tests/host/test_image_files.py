@@ -26,6 +26,7 @@ def members(**changed: bytes) -> dict[str, bytes]:
         "kernel.elf": make_elf(),
         "gen_config.json": json.dumps(GOOD_OPTIONS).encode(),
         "roottask.elf": make_elf([(0x40_0000, 0x40_0000, b"root", 4096)], entry=0x40_0000),
+        "system.cdl": b"arch x86_64\n",
         "config.toml": CONFIG.encode(),
     }
     return {name: changed.get(name.replace(".", "_"), raw) for name, raw in content.items()}
@@ -183,7 +184,7 @@ def test_a_member_that_is_not_the_manifests_is_told(tmp_path: Path, name: str) -
         ({"arch": "mips"}, "arch: Input should be 'x86_64' or 'aarch64'"),
         ({"pds": "a"}, "pds: Input should be a valid list"),
         ({"surplus": 1}, "surplus: Extra inputs are not permitted"),
-        ({"sha256": {}}, "sha256: Dictionary should have at least 4 items"),
+        ({"sha256": {}}, "sha256: Dictionary should have at least 5 items"),
         ({"kernel": {"name": "seL4"}}, "kernel.version: Field required"),
     ],
 )
