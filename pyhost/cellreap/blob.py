@@ -85,7 +85,7 @@ def build_blob(config: Config, programs: Mapping[str, bytes], kernel: str, arch:
 
 
 def programs_of(config: Config) -> list[str]:
-    """The programs that a configuration needs, each once: those that PDs run, then those that they may spawn."""
+    """The programs that a configuration needs, each once: first those that PDs run."""
     spawned = (name for pd in config.pds for name in pd.spawns)
     return list(dict.fromkeys([*(pd.program for pd in config.pds), *spawned]))
 

@@ -140,7 +140,8 @@ def _json(report: Report, boot: Boot, kernel: Kernel) -> dict[str, Any]:
     shown = report_json(report)
     complaints = list(shown["violations"])
     complaints += [
-        f"crash {number} of the configuration, of {name}, never came about" for number, name in report.unreached
+        f"crash {number} of the configuration, of {name}, never came about"
+        for number, name in report.unreached
     ]
     if boot.end is not End.COMPLETE:
         complaints.insert(0, f"the run did not come to its end: {boot}")

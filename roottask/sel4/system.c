@@ -11,7 +11,7 @@ cr_system cr_sys;
 enum { TRACE_BUFFER = 1 << 19, RESOURCE_SLOTS = 1 };
 
 static _Alignas(8) uint8_t model_memory[1 << 21];
-static _Alignas(8) uint8_t planner_memory[5 << 20];
+static _Alignas(8) uint8_t planner_memory[6 << 20];
 static char trace_buffer[TRACE_BUFFER];
 static cr_work_item work_items[CR_MAX_NOTICES];
 static cr_work_queue work_queues[CR_MAX_PDS];

@@ -20,7 +20,7 @@ enum {
     CR_MAX_PDS = CR_IMAGE_MAX_PDS + 1, /* at a time, the root task included */
     CR_MAX_NODES = 4096,
     CR_MAX_EDGES = 16384,
-    CR_MAX_PLAN = CR_MAX_EDGES, /* no array of a plan has more entries than the model has edges */
+    CR_MAX_PLAN = CR_MAX_NODES + CR_MAX_EDGES, /* enough for any plan over such a model */
     CR_MAX_REQUESTS = 2048,
     CR_MAX_SPACES = 512,
     CR_MAX_TYPES = 64,
