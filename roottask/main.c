@@ -83,8 +83,8 @@ static void make_own_objects(void)
     check(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, IDLE_PRIORITY), "the idle thread has no priority");
     check(cr_write_registers(tcb, 1, &registers), "the idle thread does not start");
 #ifdef CONFIG_DEBUG_BUILD
-    /* The kernel's snapshots leave threads of this name out: its assertions do not hold for the root task's
-     * CSpace, which has a frame that is mapped nowhere. */
+    /* The kernel's snapshots leave threads of this name out; in the root task's CSpace, which this thread has
+     * too, they get stuck. */
     seL4_DebugNameThread(tcb, "rootserver");
 #endif
 }
