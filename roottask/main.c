@@ -232,6 +232,7 @@ void cr_root_main(const seL4_BootInfo *info)
         cr_trace_flush(&cr_sys.trace);
         seL4_MessageInfo_t tag = seL4_Recv(endpoint, &badge);
         running = handle(tag, badge);
+        cr_director_follow_up();
     }
     cr_print_if_changed();
     cr_trace_finish(&cr_sys.trace);

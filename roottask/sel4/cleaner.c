@@ -353,5 +353,4 @@ void cr_clean_up(cr_pd *trigger, cr_cause cause)
 {
     clean_up(trigger, cause);
     make_room();
-    cr_director_cleaned_up();
 }

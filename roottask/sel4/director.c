@@ -17,6 +17,7 @@ static struct {
     uint32_t count;      /* checkpoints of its PD since it became current */
     int armed;           /* the last one is cleaned up, and everything is quiet again */
     int late_done;
+    uint32_t followed_up; /* number of the last cleanup that was followed up */
     uint32_t rounds;     /* since the last cleanup, or since the start */
 } director;
 
@@ -112,10 +113,13 @@ static void create_missing(uint32_t flag)
     }
 }
 
-void cr_director_cleaned_up(void)
+void cr_director_follow_up(void)
 {
-    director.rounds = 0;
-    create_missing(CR_IMAGE_RESPAWN);
+    if (director.followed_up != cr_sys.cleanups) {
+        director.followed_up = cr_sys.cleanups;
+        director.rounds = 0;
+        create_missing(CR_IMAGE_RESPAWN);
+    }
 }
 
 static void trace_unreached(void)

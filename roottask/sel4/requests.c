@@ -27,24 +27,6 @@ static void reply(cr_result result, uint32_t count, const uint64_t *results)
     seL4_Reply(seL4_MessageInfo_new((seL4_Word)result, 0, 0, count));
 }
 
-void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t *results)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        seL4_SetMR((int)i, results[i]);
-    }
-    cr_calls[CR_CALL_REPLY]++;
-    seL4_Send(cr_body_cap(&pd->body, CR_BODY_REPLY), seL4_MessageInfo_new((seL4_Word)result, 0, 0, count));
-}
-
-void cr_trace_refuse(const cr_pd *pd, uint64_t op, cr_result result)
-{
-    cr_trace_begin(&cr_sys.trace, CR_EV_REFUSE);
-    cr_trace_pd(pd);
-    cr_trace_number(&cr_sys.trace, op);
-    cr_trace_number(&cr_sys.trace, (uint64_t)result);
-    cr_trace_end(&cr_sys.trace);
-}
-
 /* The text that starts at a word, NUL-terminated in `out`; 0 if it is longer than the words or not printable. */
 static int read_text(const uint64_t *words, uint32_t count, char *out, size_t bytes)
 {
@@ -168,21 +150,6 @@ static uint32_t configured_space(const char *name)
     return CR_IMAGE_NONE;
 }
 
-static cr_result find_named_space(const char *name, cr_ref *out)
-{
-    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
-        cr_ref node;
-        cr_node_info info;
-        if (cr_model_at(cr_sys.model, i, &node) == CR_OK && cr_model_get(cr_sys.model, node, &info) == CR_OK &&
-            info.kind == CR_NODE_SPACE && info.state == CR_STATE_ACTIVE && (info.flags & CR_FLAG_CORE) == 0 &&
-            cr_text_same(cr_space_entry_of(node)->name, name)) {
-            *out = node;
-            return CR_RESULT_OK;
-        }
-    }
-    return CR_RESULT_NO_SUCH;
-}
-
 /* [A-Z][A-Z0-9_]*, and none of the types that the root task serves itself. */
 static int is_server_type(const char *type)
 {
@@ -241,7 +208,7 @@ static cr_result op_create_space(cr_pd *from, const cr_message *m, answer *a)
             return CR_RESULT_DENIED;
         }
     }
-    if (find_named_space(name, &known) == CR_RESULT_OK) {
+    if (cr_find_named_space(name, &known) == CR_RESULT_OK) {
         return CR_RESULT_EXISTS;
     }
     cr_result result = cr_make_space(from, type, name, &space);
@@ -294,42 +261,6 @@ static cr_result op_delete_resource(cr_pd *from, const cr_message *m, answer *a)
     return result == CR_RESULT_OK ? cr_delete_resource(from, resource) : result;
 }
 
-/* Answers a connect with what it asks for. */
-static cr_result connect(cr_pd *pd, cr_ref space, uint64_t *results)
-{
-    uint32_t slot;
-    cr_node_info info;
-    cr_result result = cr_make_request(pd, space, &slot);
-    if (result == CR_RESULT_EXISTS) {
-        result = CR_RESULT_OK; /* It may ask again, and gets the same slot. */
-    }
-    if (result == CR_RESULT_OK && cr_model_get(cr_sys.model, space, &info) == CR_OK) {
-        results[0] = slot;
-        results[1] = info.number;
-    }
-    return result;
-}
-
-int cr_retry_connect(cr_pd *pd, int last_try)
-{
-    uint64_t results[2];
-    cr_ref space;
-    cr_result result = find_named_space(pd->wanted, &space);
-    if (result == CR_RESULT_OK) {
-        result = connect(pd, space, results);
-    } else if (last_try) {
-        result = CR_RESULT_GONE;
-    } else {
-        return 0;
-    }
-    pd->parked = 0;
-    if (result != CR_RESULT_OK) {
-        cr_trace_refuse(pd, CR_OP_CONNECT, result);
-    }
-    cr_answer_later(pd, result, result == CR_RESULT_OK ? 2 : 0, results);
-    return 1;
-}
-
 static cr_result op_connect(cr_pd *from, const cr_message *m, answer *a)
 {
     char name[CR_NAME_BYTES];
@@ -349,9 +280,9 @@ static cr_result op_connect(cr_pd *from, const cr_message *m, answer *a)
     if (!allowed) {
         return CR_RESULT_DENIED;
     }
-    if (find_named_space(name, &space) == CR_RESULT_OK) {
+    if (cr_find_named_space(name, &space) == CR_RESULT_OK) {
         a->count = 2;
-        return connect(from, space, a->results);
+        return cr_connect_now(from, space, a->results);
     }
     if (m->length > 1 + CR_NAME_WORDS && m->words[1 + CR_NAME_WORDS] != 0) {
         return CR_RESULT_GONE; /* It does not want to wait. */
@@ -681,25 +612,6 @@ static cr_result op_set_depth(cr_pd *from, const cr_message *m, answer *a)
     from->pd_depth = (uint32_t)m->words[1];
     from->rs_depth = (uint32_t)m->words[2];
     return CR_RESULT_OK;
-}
-
-static const char *const fault_names[] = {
-    [CR_FAULT_VM] = "vm-fault",
-    [CR_FAULT_CAP] = "cap-fault",
-    [CR_FAULT_EXCEPTION] = "user-exception",
-    [CR_FAULT_SYSCALL] = "unknown-syscall",
-};
-
-_Static_assert(sizeof(fault_names) / sizeof(fault_names[0]) == CR_FAULT_KIND_COUNT, "one name a kind of fault");
-
-void cr_trace_fault(const cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t ip)
-{
-    cr_trace_begin(&cr_sys.trace, CR_EV_FAULT);
-    cr_trace_pd(pd);
-    cr_trace_string(&cr_sys.trace, fault_names[kind]);
-    cr_trace_address(&cr_sys.trace, address);
-    cr_trace_address(&cr_sys.trace, ip);
-    cr_trace_end(&cr_sys.trace);
 }
 
 static cr_result op_report_fault(cr_pd *from, const cr_message *m, answer *a)

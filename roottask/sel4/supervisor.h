@@ -19,17 +19,23 @@ typedef struct cr_message {
 
 typedef enum cr_cause { CR_CAUSE_FAULT = 0, CR_CAUSE_EXIT, CR_CAUSE_TERMINATE, CR_CAUSE_COUNT } cr_cause;
 
+/* -- answer.c */
+
+/* Answers a request that was put off: `count` results. */
+void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t *results);
+/* The live space of that name. CR_RESULT_NO_SUCH. */
+cr_result cr_find_named_space(const char *name, cr_ref *out);
+/* Gives a PD its request to a space, or tells it the one it has: slot and space's number. */
+cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results);
+/* Gives a connect that was put off its request, if the space is there by now. Returns whether it was answered. */
+int cr_retry_connect(cr_pd *pd, int last_try);
+void cr_trace_refuse(const cr_pd *pd, uint64_t op, cr_result result);
+void cr_trace_fault(const cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t ip);
+
 /* -- requests.c */
 
 /* Serves one request of a PD and answers it, now or later. */
 void cr_serve(cr_pd *from, const cr_message *message);
-/* Answers a request that was put off: `count` results. */
-void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t *results);
-/* Gives a connect that was put off its request, if the space is there by now. Returns whether it was answered. */
-int cr_retry_connect(cr_pd *pd, int last_try);
-
-void cr_trace_refuse(const cr_pd *pd, uint64_t op, cr_result result);
-void cr_trace_fault(const cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t ip);
 
 /* -- cleaner.c */
 
@@ -49,7 +55,8 @@ void cr_print_if_changed(void);
 void cr_director_start(void);
 /* The order that answers a PD's checkpoint; *later is set if it is to be answered at the next idle. */
 uint64_t cr_director_checkpoint(cr_pd *pd, int round_boundary, uint32_t *slot, int *later);
-void cr_director_cleaned_up(void);
+/* To be called when a message was handled to its end: creates anew what a cleanup in it destroyed. */
+void cr_director_follow_up(void);
 /* Nobody but the root task can run. Returns 0 if the run is over. */
 int cr_director_idle(void);
 

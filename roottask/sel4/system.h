@@ -111,11 +111,25 @@ void cr_pd_id(const cr_pd *pd, char *out);
 void cr_trace_change(cr_event event);
 void cr_trace_node(cr_ref node);
 void cr_trace_pd(const cr_pd *pd);
+/* Whole lines of changes: two nodes; a PD, a node and a slot. */
+void cr_trace_pair(cr_event event, cr_ref a, cr_ref b);
+void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot);
 uint64_t cr_slots_used(void);
 /* Prints the accounts if they changed since they were printed last. */
 void cr_account(void);
 
 /* -- looking up */
+
+/* A slot of a PD's CSpace, and where the parent of the REQUEST capability in that slot is. */
+static inline cr_slot cr_pd_slot(const cr_pd *pd, uint32_t slot)
+{
+    return cr_slot_in(cr_body_cap(&pd->body, CR_BODY_CSPACE), slot, pd->body.cspace_bits);
+}
+
+static inline cr_slot cr_pd_parent(const cr_pd *pd, uint32_t slot)
+{
+    return cr_slot_at(cr_body_cap(&pd->body, pd->body.parents + slot));
+}
 
 cr_pd *cr_pd_of(cr_ref node);
 /* CR_RESULT_OK, NO_SUCH, GONE. Numbers as in ids. */

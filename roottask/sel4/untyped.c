@@ -18,7 +18,6 @@ static uint32_t n_boot;
 static uint32_t n_blocks;
 static uint32_t free_pair = CR_BLOCK_NONE;
 static uint64_t bytes_used;
-static uint32_t splits;
 
 seL4_CPtr cr_untyped_largest_at_boot(const seL4_BootInfo *info)
 {
@@ -96,7 +95,6 @@ static cr_status split(uint32_t parent)
     }
     blocks[parent].half = pair;
     blocks[parent].state = BLOCK_SPLIT;
-    splits++;
     return CR_OK;
 }
 
@@ -114,7 +112,6 @@ static uint32_t join(void)
             cr_panic("a split block is not revoked", blocks[i].paddr);
         }
         give_pair(pair);
-        splits--;
         joined++;
         blocks[i].half = CR_BLOCK_NONE;
         blocks[i].state = BLOCK_FREE;
@@ -194,11 +191,6 @@ uint32_t cr_untyped_bits(uint32_t at)
 uint64_t cr_untyped_bytes_used(void)
 {
     return bytes_used;
-}
-
-uint32_t cr_untyped_splits(void)
-{
-    return splits;
 }
 
 uint32_t cr_untyped_pairs(void)

@@ -29,9 +29,6 @@ seL4_CPtr cr_untyped_cap(uint32_t block);
 uint64_t cr_untyped_paddr(uint32_t block);
 uint32_t cr_untyped_bits(uint32_t block);
 uint64_t cr_untyped_bytes_used(void);
-/* Capabilities that splitting keeps: two a split block. */
-uint32_t cr_untyped_splits(void);
-
 /* Pairs of pool slots that the allocator keeps for halves of blocks, in use or not. */
 uint32_t cr_untyped_pairs(void);
 

@@ -122,35 +122,6 @@ cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_
     return cr_request(CR_OP_MAP, arguments, 4, 0, 0);
 }
 
-static void obey(uint64_t order, uint64_t slot)
-{
-    if (order == CR_ORDER_TERMINATE) {
-        (void)cr_request_with_pd(CR_OP_TERMINATE, (uint32_t)slot, 0, 0, 0, 0);
-    } else if (order >= CR_ORDER_CRASH) {
-        cr_crash((uint32_t)(order - CR_ORDER_CRASH));
-    }
-}
-
-void cr_checkpoint(void)
-{
-    uint64_t argument = 0;
-    uint64_t results[2];
-    if (cr_request(CR_OP_CHECKPOINT, &argument, 1, results, 2) == CR_RESULT_OK) {
-        obey(results[0], results[1]);
-    }
-}
-
-int cr_next_round(void)
-{
-    uint64_t argument = 1;
-    uint64_t results[2];
-    if (cr_request(CR_OP_CHECKPOINT, &argument, 1, results, 2) != CR_RESULT_OK) {
-        return 0;
-    }
-    obey(results[0], results[1]);
-    return results[0] != CR_ORDER_STOP;
-}
-
 uint32_t cr_call(uint32_t slot, uint32_t label, const uint64_t *words, uint32_t count, uint64_t *reply, uint32_t max,
                  uint32_t *received)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Real ways to fail, one a kind of fault that the kernel reports. */
+ * What a scenario asks of a PD: to say where it is, and to fail there, in real ways, one a kind of fault that the
+ * kernel reports. */
 #include "client.h"
 #include <cellreap/image.h>
 
@@ -33,4 +34,33 @@ void cr_crash(uint32_t how)
     case CR_CRASH_COUNT:
         break;
     }
+}
+
+static void obey(uint64_t order, uint64_t slot)
+{
+    if (order == CR_ORDER_TERMINATE) {
+        (void)cr_request_with_pd(CR_OP_TERMINATE, (uint32_t)slot, 0, 0, 0, 0);
+    } else if (order >= CR_ORDER_CRASH) {
+        cr_crash((uint32_t)(order - CR_ORDER_CRASH));
+    }
+}
+
+void cr_checkpoint(void)
+{
+    uint64_t argument = 0;
+    uint64_t results[2];
+    if (cr_request(CR_OP_CHECKPOINT, &argument, 1, results, 2) == CR_RESULT_OK) {
+        obey(results[0], results[1]);
+    }
+}
+
+int cr_next_round(void)
+{
+    uint64_t argument = 1;
+    uint64_t results[2];
+    if (cr_request(CR_OP_CHECKPOINT, &argument, 1, results, 2) != CR_RESULT_OK) {
+        return 0;
+    }
+    obey(results[0], results[1]);
+    return results[0] != CR_ORDER_STOP;
 }

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Taking things back: what a PD drops, what a manager deletes, and what a cleanup takes apart. */
+#include "system.h"
+
+/* -- dropping, by a PD that lives on */
+
+cr_result cr_drop_hold(cr_pd *pd, cr_ref resource, uint32_t *left)
+{
+    uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    cr_node_info info;
+    if (edge == CR_NONE || cr_model_get(cr_sys.model, resource, &info) != CR_OK) {
+        return CR_RESULT_NO_SUCH;
+    }
+    if (cr_same(info.manager, pd->node)) {
+        return CR_RESULT_DENIED; /* A manager holds what it serves until it deletes it. */
+    }
+    uint32_t slot = cr_sys.edge_entry[edge];
+    cr_status status = cr_model_drop_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    if (status != CR_OK) {
+        return cr_result_of(status);
+    }
+    *left = cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    cr_trace_slot(CR_EV_UNHOLD, pd->node, resource, slot);
+    if (*left == 0) {
+        if (cr_delete(cr_pd_slot(pd, slot))) {
+            cr_panic("a slot of a PD cannot be emptied", slot);
+        }
+        pd->slots[slot] = slot < CR_SLOT_FIRST_FREE + pd->pd_slots ? CR_SLOT_RESERVED : CR_SLOT_FREE;
+    }
+    return CR_RESULT_OK;
+}
+
+/* Takes the capability in a PD's slot and all messages sent with it that nobody has received yet. */
+static void remove_request_caps(cr_pd *pd, uint32_t slot)
+{
+    cr_slot parent = cr_pd_parent(pd, slot);
+    if (cr_cancel_sends(parent) || cr_revoke(parent) || cr_delete(parent)) {
+        cr_panic("a request capability cannot be taken back", slot);
+    }
+}
+
+static void free_request_entry(uint32_t index)
+{
+    cr_sys.requests[index].used = 0;
+    cr_sys.requests[index].next_free = cr_sys.free_request;
+    cr_sys.free_request = index;
+}
+
+cr_result cr_drop_request(cr_pd *pd, cr_ref space)
+{
+    uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
+    if (edge == CR_NONE) {
+        return CR_RESULT_NO_SUCH;
+    }
+    uint32_t index = cr_sys.edge_entry[edge];
+    uint32_t slot = 0;
+    if (index != CR_NONE) {
+        slot = cr_sys.requests[index].slot;
+        remove_request_caps(pd, slot);
+        pd->slots[slot] = CR_SLOT_FREE;
+        free_request_entry(index);
+    }
+    if (cr_model_drop_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space) != CR_OK) {
+        cr_panic("an edge that was found is not there", edge);
+    }
+    cr_trace_slot(CR_EV_UNREQUEST, pd->node, space, slot);
+    return CR_RESULT_OK;
+}
+
+/* -- taking apart */
+
+cr_status cr_take_request(cr_pd *pd, cr_ref space)
+{
+    uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
+    cr_node_info info;
+    cr_node_info client;
+    cr_status status;
+    if (edge == CR_NONE) {
+        return CR_OK;
+    }
+    if ((status = cr_model_get(cr_sys.model, space, &info)) != CR_OK ||
+        (status = cr_model_get(cr_sys.model, pd->node, &client)) != CR_OK) {
+        return status;
+    }
+    uint32_t index = cr_sys.edge_entry[edge];
+    if (index != CR_NONE) {
+        uint32_t slot = cr_sys.requests[index].slot;
+        /* A dead server's endpoint takes all capabilities to it along, and so does a dead client's CSpace. */
+        if (client.state == CR_STATE_ACTIVE) {
+            if (!cr_space_entry_of(space)->manager_dead) {
+                remove_request_caps(pd, slot);
+            }
+            pd->slots[slot] = CR_SLOT_LOST | info.number;
+        }
+        free_request_entry(index);
+    }
+    return cr_model_drop_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
+}
+
+cr_status cr_take_resource(cr_ref resource)
+{
+    cr_node_info info;
+    cr_node_info space;
+    cr_status status = cr_model_get(cr_sys.model, resource, &info);
+    if (status == CR_ERR_STALE || (status == CR_OK && info.state == CR_STATE_DESTROYED)) {
+        return CR_OK;
+    }
+    if (status != CR_OK || (status = cr_model_get(cr_sys.model, info.space, &space)) != CR_OK) {
+        return status;
+    }
+    int core = (space.flags & CR_FLAG_CORE) != 0;
+    uint32_t pool_slot = cr_sys.node_entry[resource.index];
+    cr_slot parent = cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot));
+    if (!cr_space_entry_of(info.space)->manager_dead &&
+        (cr_cancel_sends(parent) || cr_revoke(parent) || cr_delete(parent))) {
+        return CR_ERR_CORRUPT;
+    }
+    for (uint32_t edge = cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN); edge != CR_NONE;
+         edge = cr_model_next(cr_sys.model, edge, resource, CR_IN)) {
+        cr_edge_info hold;
+        cr_pd *holder = cr_model_edge(cr_sys.model, edge, &hold) == CR_OK ? cr_pd_of(hold.from) : 0;
+        uint32_t slot = cr_sys.edge_entry[edge];
+        if (holder != 0 && slot != 0) {
+            /* For a core resource there is no notice to wait for. */
+            int reserved = slot < CR_SLOT_FIRST_FREE + holder->pd_slots;
+            holder->slots[slot] = reserved ? (uint32_t)CR_SLOT_RESERVED
+                                  : core   ? (uint32_t)CR_SLOT_FREE
+                                           : CR_SLOT_LOST | space.number;
+        }
+    }
+    cr_pool_give(pool_slot);
+    status = cr_model_destroy(cr_sys.model, resource);
+    return status == CR_OK ? cr_model_release(cr_sys.model, resource) : status;
+}
+
+cr_status cr_take_space(cr_ref space)
+{
+    cr_node_info info;
+    cr_status status = cr_model_get(cr_sys.model, space, &info);
+    if (status != CR_OK || info.state == CR_STATE_DESTROYED) {
+        return status;
+    }
+    status = cr_model_destroy(cr_sys.model, space);
+    if (status == CR_OK) {
+        cr_space_entry_of(space)->used = 0;
+        cr_sys.type_spaces[info.type]--;
+    }
+    return status;
+}
+
+cr_status cr_take_pd(cr_pd *pd)
+{
+    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_REQUEST, CR_OUT); edge != CR_NONE;
+         edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
+        if (cr_sys.edge_entry[edge] != CR_NONE) {
+            free_request_entry(cr_sys.edge_entry[edge]);
+        }
+    }
+    cr_status status = cr_body_destroy(&pd->body);
+    if (status == CR_OK) {
+        status = cr_model_destroy(cr_sys.model, pd->node);
+    }
+    if (status == CR_OK) {
+        pd->used = 0;
+        cr_work_drop(&cr_sys.work, (uint32_t)(pd - cr_sys.pds));
+    }
+    return status;
+}
+
+/* -- a manager deletes what it serves */
+
+static void trace_delete(cr_ref node, cr_pd *by)
+{
+    cr_trace_change(CR_EV_DELETE);
+    cr_trace_node(node);
+    cr_trace_pd(by);
+    cr_trace_end(&cr_sys.trace);
+}
+
+cr_result cr_delete_resource(cr_pd *by, cr_ref resource)
+{
+    trace_delete(resource, by);
+    return cr_result_of(cr_take_resource(resource));
+}
+
+cr_result cr_delete_space(cr_pd *by, cr_ref space)
+{
+    cr_edge_info info;
+    cr_status status = CR_OK;
+    for (uint32_t i = 0; status == CR_OK && i < CR_MAX_NODES; i++) {
+        uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
+        if (edge == CR_NONE) {
+            break;
+        }
+        status = cr_model_edge(cr_sys.model, edge, &info);
+        if (status == CR_OK) {
+            trace_delete(info.from, by);
+            status = cr_take_resource(info.from);
+        }
+    }
+    for (uint32_t i = 0; status == CR_OK && i < CR_MAX_PDS; i++) {
+        uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_REQUEST, CR_IN);
+        if (edge == CR_NONE) {
+            break;
+        }
+        status = cr_model_edge(cr_sys.model, edge, &info);
+        cr_pd *client = status == CR_OK ? cr_pd_of(info.from) : 0;
+        status = client != 0 ? cr_take_request(client, space) : CR_ERR_CORRUPT;
+    }
+    if (status == CR_OK) {
+        trace_delete(space, by);
+        status = cr_model_doom(cr_sys.model, space);
+    }
+    if (status == CR_OK) {
+        status = cr_take_space(space);
+    }
+    if (status == CR_OK) {
+        status = cr_model_release(cr_sys.model, space);
+    }
+    return cr_result_of(status);
+}
+
+void cr_free_lost_slots(cr_pd *pd, uint32_t space)
+{
+    for (uint32_t i = CR_SLOT_FIRST_FREE; i < 1u << pd->body.cspace_bits; i++) {
+        if (pd->slots[i] == (CR_SLOT_LOST | space)) {
+            pd->slots[i] = CR_SLOT_FREE;
+        }
+    }
+}
