@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The host's side of a boot: the same every time, ended in time, and clear about what went wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from target import CONFIGS, Run, Target
+from target_cli import cellreap, cellreap_json, command, environment
+
+from cellreap.boot import End, boot_image
+from cellreap.image import MANIFEST, MEMBERS, read_image, write_image
+from cellreap.trace import Event, seal
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that a process started and that are still there."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            stat = (folder / "stat").read_text() if folder.name.isdecimal() else ""
+        except OSError:
+            continue
+        if stat and int(stat.rpartition(")")[2].split()[1]) == pid and ") Z" not in stat:
+            found.append(int(folder.name))
+    return found
+
+
+def _is_qemu(pid: int) -> bool:
+    try:
+        return "qemu-system" in Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.behaviour("H-03")
+def test_a_run_ends_by_itself_at_the_end_of_its_trace_and_leaves_no_emulator(target: Target) -> None:
+    image = read_image(target.run("faults_exit").image)
+    start = time.monotonic()
+    with Path(os.devnull).open("wb") as nowhere:
+        boot = boot_image(image, nowhere)
+    assert boot.end is End.COMPLETE
+    assert time.monotonic() - start < 20  # the idle limit: nothing waited for that
+    assert [pid for pid in _children(os.getpid()) if _is_qemu(pid)] == []
+
+
+@pytest.mark.behaviour("H-01")
+def test_what_runs_is_what_was_asked_for(target: Target) -> None:
+    run = target.run("block_fs_db_app", pd_depth=1, rs_depth="inf", crash="block_server_2")
+    (trace,) = run.of("TRACE")
+    assert [trace[key] for key in ("system", "pd_depth", "rs_depth")] == ["block_fs_db_app", "1", "inf"]
+    assert [run.names[event["trigger"]] for event in run.cleanups()] == ["block_server_2"]
+
+
+# -- the same again
+
+_CYCLES = re.compile(r" cycles=\d+| instructions=\d+")
+
+
+def _lines(run: Run) -> list[str]:
+    return [_CYCLES.sub("", str(event)) for event in run.events if event.name != "END"]
+
+
+@pytest.mark.behaviour("C-28", "D-04")
+@pytest.mark.parametrize("name", ["block_fs_db_app", "protocol"])
+def test_two_boots_of_one_image_have_the_same_trace(target: Target, name: str) -> None:
+    """But for the processor's cycle counter, which counts the host's time."""
+    first, second = target.run(name), target.run(name, again=1)
+    assert first.image.read_bytes() == second.image.read_bytes()
+    assert _lines(first) == _lines(second)
+
+
+@pytest.mark.behaviour("C-28")
+def test_with_icount_two_boots_have_the_same_trace_to_the_last_cycle(target: Target) -> None:
+    first, second = (
+        target.run("block_fs_db_app", qemu_args=("-icount", "shift=0"), again=again) for again in (1, 2)
+    )
+    assert [str(event) for event in first.events] == [str(event) for event in second.events]
+
+
+# -- what goes wrong
+
+
+def test_an_emulator_that_is_killed_is_told_as_such(target: Target, tmp_path: Path) -> None:
+    image = read_image(target.image("respawn"))
+    killed: list[int] = []
+
+    def kill(events: int) -> None:
+        if events > 100 and not killed:
+            killed.extend(pid for pid in _children(os.getpid()) if _is_qemu(pid))
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+
+    path = tmp_path / "killed.trace"
+    with path.open("wb") as file:
+        boot = boot_image(image, file, on_events=kill)
+    assert len(killed) == 1
+    assert boot.end is End.EXITED
+    assert boot.events > 100
+    assert path.stat().st_size == boot.bytes  # what there was is kept
+    code, shown = cellreap_json("check", str(path))
+    assert code == 1
+    assert any("cut off" in text or "cut line" in text for text in shown["violations"])
+
+
+def test_a_run_whose_emulator_is_killed_fails_and_says_why(target: Target, tmp_path: Path) -> None:
+    target.image("respawn")  # built before the clock starts
+    arguments = command("run", str(CONFIGS / "respawn.toml"), "-o", str(tmp_path), "--json")
+    trace = tmp_path / "respawn.trace"
+    with subprocess.Popen(
+        arguments, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not (trace.exists() and trace.stat().st_size > 20_000):
+            time.sleep(0.02)
+        emulators = [pid for pid in _children(process.pid) if _is_qemu(pid)]
+        for pid in emulators:
+            os.kill(pid, signal.SIGKILL)
+        out, err = process.communicate(timeout=60)
+    assert len(emulators) == 1
+    assert process.returncode == 1
+    assert "Traceback" not in err
+    shown = json.loads(out)
+    assert shown["verdict"] == "fail"
+    assert shown["boot"]["end"] == "exited"
+    assert "did not come to its end" in shown["violations"][0]
+    assert json.loads((tmp_path / "respawn.json").read_text()) == shown
+
+
+def test_a_damaged_configuration_in_the_image_is_the_root_tasks_panic(target: Target, tmp_path: Path) -> None:
+    """One bit in the middle of the blob: the root task finds it by its checksum, and nothing runs."""
+    source = target.image("block_fs_db_app")
+    with zipfile.ZipFile(source) as archive:
+        members = {name: archive.read(name) for name in MEMBERS}
+        manifest = json.loads(archive.read(MANIFEST))
+    raw = bytearray(members["roottask.elf"])
+    at = raw.index(b"block_server_2\0")
+    raw[at] ^= 1
+    members["roottask.elf"] = bytes(raw)
+    damaged = tmp_path / "damaged.img"
+    write_image(damaged, {k: v for k, v in manifest.items() if k not in ("format", "sha256")}, members)
+    done = cellreap("boot", str(damaged), "-o", str(tmp_path / "damaged.trace"), "--json")
+    assert done.returncode == 1
+    shown = json.loads(done.stdout)
+    assert shown["end"] == "fatal"
+    assert shown["events"] == 0
+    assert shown["detail"].startswith("cellreap: panic: the configuration in the image is not valid")
+    assert shown["seconds"] < 15
+    again = cellreap("check", str(tmp_path / "damaged.trace"))
+    assert again.returncode == 2
+    assert again.stderr.count("\n") == 1
+
+
+def test_an_image_that_is_damaged_is_not_booted(target: Target, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged.img"
+    shutil.copy(target.image("block_fs_db_app"), damaged)
+    raw = bytearray(damaged.read_bytes())
+    raw[raw.index(b"block_server_2\0")] ^= 1
+    damaged.write_bytes(bytes(raw))
+    done = cellreap("boot", str(damaged))
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert str(damaged) in done.stderr
+    assert not damaged.with_suffix(".trace").exists()
+
+
+@pytest.mark.behaviour("H-05")
+def test_a_time_limit_ends_the_run_and_keeps_what_there_is(target: Target, tmp_path: Path) -> None:
+    trace = tmp_path / "short.trace"
+    image = str(target.image("respawn"))
+    done = cellreap("boot", image, "-o", str(trace), "--timeout", "1.5", "--json")
+    assert done.returncode == 1
+    shown = json.loads(done.stdout)
+    assert (shown["end"], shown["detail"]) == ("timeout", "limit 1.5 s")
+    assert trace.stat().st_size == shown["bytes"] > 0
+
+
+def test_silence_ends_the_run(target: Target, tmp_path: Path) -> None:
+    """The emulated processor never starts: not one byte comes."""
+    code, shown = cellreap_json(
+        "run", str(CONFIGS / "faults_exit.toml"), "--idle", "1", "--qemu-arg", "-S", "-o", str(tmp_path)
+    )
+    assert target
+    assert code == 1
+    assert (shown["verdict"], shown["boot"]["end"], shown["boot"]["bytes"]) == ("fail", "silent", 0)
+    assert "went silent" in shown["violations"][0]
+
+
+def test_an_emulator_that_will_not_start_says_so(target: Target, tmp_path: Path) -> None:
+    image = str(target.image("faults_exit"))
+    done = cellreap("boot", image, "-o", str(tmp_path / "t"), "--qemu-arg", "-no-such-option", "--json")
+    assert done.returncode == 1
+    shown = json.loads(done.stdout)
+    assert shown["end"] == "exited"
+    assert "no-such-option" in shown["detail"]
+
+
+@pytest.mark.behaviour("H-08", "H-10", "M-06")
+def test_a_kept_run_can_be_checked_again(target: Target) -> None:
+    run = target.run("terminate")
+    code, shown = cellreap_json("check", str(run.trace))
+    assert (code, shown["verdict"]) == (0, "pass")
+    assert shown["cleanups"][0]["cause"] == "terminate"
+
+
+@pytest.mark.behaviour("H-10", "M-06")
+def test_a_state_that_is_not_the_one_replayed_fails(target: Target, tmp_path: Path) -> None:
+    """A row too few in the state that the root task printed: the check that let the run pass objects."""
+    run = target.run("terminate")
+    row = run.of("STATE", n=1)[-1]
+    settled = run.of("SETTLED", n=1)[0]
+    rows = settled.number("rows")
+    events = [event for event in run.events if event is not row]
+    fewer = Event(settled.name, {**settled.values, "rows": str(rows - 1)})
+    changed = [fewer if event is settled else event for event in events]
+    path = tmp_path / "less.trace"
+    path.write_text("\n".join(seal(changed)) + "\n")
+    code, shown = cellreap_json("check", str(path))
+    assert (code, shown["verdict"]) == (1, "fail")

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""PDs that behave badly: nothing that they write, keep, take or use up decides how they are cleaned up."""
+
+from __future__ import annotations
+
+import pytest
+from target import Change, Run, Target, with_pd
+
+from cellreap.config import Config
+
+
+@pytest.fixture
+def scribble(target: Target) -> Run:
+    return target.run("scribble")
+
+
+@pytest.mark.behaviour("D-09", "D-08")
+def test_a_client_that_overwrites_its_memory_goes_as_any_dependent_does(scribble: Run) -> None:
+    assert scribble.says("scribbler") == ["scribbling over all my memory"]
+    assert scribble.doomed(2) == {"block_server_1": "0", "fs": "1", "scribbler": "1"}
+    assert scribble.notices(2) >= {
+        ("block_server_2", "free", "disk2:3", "scribbler"),
+        ("block_server_2", "disconnect", "disk2", "scribbler"),
+    }
+
+
+@pytest.mark.behaviour("D-08", "C-01")
+def test_a_pd_that_overwrote_its_memory_can_be_terminated(scribble: Run) -> None:
+    first = scribble.cleanups()[0]
+    assert (scribble.names[first["trigger"]], first["cause"]) == ("scribbler2", "terminate")
+    assert scribble.doomed(1) == {"scribbler2": "0"}
+    assert scribble.alive() == {"block_server_2", "db", "app"}
+
+
+@pytest.mark.behaviour("D-08", "D-05")
+def test_what_it_was_made_of_is_free(scribble: Run) -> None:
+    bodies = {event["pd"]: event["paddr"] for event in scribble.of("BODY")}
+    freed = {event["pd"]: event["paddr"] for event in scribble.of("FREED")}
+    for name in ("scribbler", "scribbler2"):
+        assert freed[scribble.id(name)] == bodies[scribble.id(name)]
+
+
+# -- faults while notices are handled
+
+
+@pytest.fixture
+def fragile(target: Target) -> Run:
+    return target.run("fragile")
+
+
+@pytest.mark.behaviour("C-02", "N-09")
+def test_a_crash_at_being_told_of_a_crash_is_cleaned_up_and_so_is_the_next(fragile: Run) -> None:
+    triggers = [fragile.names[event["trigger"]] for event in fragile.cleanups()]
+    assert triggers == ["block_server_1", "fragile_client", "fragile_server"]
+    assert [fragile.destroyed_pds(n) for n in (1, 2, 3)] == [{name} for name in triggers]
+    assert fragile.alive() == {"steady"}
+    assert fragile.says("steady")[-1] == "at the end: block: server died; request: server died"
+
+
+@pytest.mark.behaviour("N-09", "N-14")
+def test_what_a_dead_receiver_was_owed_goes_to_nobody_else(fragile: Run) -> None:
+    """Handed out and not finished, or not even handed out: neither is ever handed out again."""
+    fetched = [event["token"] for event in fragile.of("FETCH")]
+    finished = [event["token"] for event in fragile.of("ACK")]
+    assert len(set(fetched)) == len(fetched)
+    owed = {event["token"]: fragile.names[event["to"]] for event in fragile.of("QUEUE")}
+    assert {owed[token] for token in finished} == {"steady"}
+    assert {owed[token] for token in set(fetched) - set(finished)} == {"fragile_client", "fragile_server"}
+    assert {owed[token] for token in set(owed) - set(fetched)} == {"fragile_server"}
+
+
+# -- servers that take away what they are called by
+
+
+def _cut(take: int, caller: int, *, calls: int = 1, fails: bool = True) -> Change:
+    """take: 0 the hold, 1 the resource, 2 the space, 3 nothing. caller: 1 drops its request, 2 calls by it."""
+
+    def change(config: Config) -> Config:
+        config = with_pd("cutter", args=(take, int(fails)))(config)
+        return with_pd("caller", args=(calls, caller))(config)
+
+    return change
+
+
+@pytest.mark.behaviour("C-21")
+@pytest.mark.parametrize(
+    ("take", "caller"),
+    [(3, 0), (3, 1), (3, 2), (0, 0), (1, 0), (1, 1), (2, 2)],
+    ids=[
+        "nothing",
+        "nothing, a hold only",
+        "nothing, by request",
+        "the hold",
+        "the resource",
+        "the resource, a hold only",
+        "the space",
+    ],
+)
+def test_a_caller_is_answered_whatever_its_server_took_away_before_it_died(
+    target: Target, take: int, caller: int
+) -> None:
+    """No PD is blocked on a PD that is gone, also when what it called by went before the PD did."""
+    run = target.run("cut", change=_cut(take, caller))
+    assert run.doomed() == {"cutter": "0"}
+    assert run.says("caller")[:1] == ["calls: 1; the last: server died"]
+
+
+@pytest.mark.behaviour("C-19", "R-06", "R-07")
+@pytest.mark.parametrize("take", [0, 1], ids=["taken back", "deleted"])
+def test_a_slot_can_be_used_again_once_what_was_in_it_is_taken_away(target: Target, take: int) -> None:
+    """More resources one after the other than the caller's CSpace has slots: 256."""
+    run = target.run("cut", change=_cut(take, 0, calls=300, fails=False))
+    assert run.says("caller") == ["calls: 300; the last: ok"]
+
+
+# -- limits
+
+FULL = 8  # CR_RESULT_FULL
+
+
+@pytest.mark.behaviour("M-11")
+@pytest.mark.parametrize(("kind", "least"), [(0, 120), (1, 500)], ids=["PDs", "spaces"])
+def test_who_uses_up_what_there_is_gets_an_error_and_can_go_on(target: Target, kind: int, least: int) -> None:
+    run = target.run("fill", change=with_pd("filler", args=(kind, 20000)))
+    said = run.says("filler")
+    made, result = (int(word) for word in said[0].removeprefix("made: ").split(", then result "))
+    assert made >= least
+    assert result == FULL
+    assert said[1] == f"one given back: 0, one made: 0, one more: {FULL}"
+
+
+@pytest.mark.behaviour("M-11", "D-05")
+def test_who_used_up_all_spaces_leaves_nothing_behind(target: Target) -> None:
+    """It crashes with all it has, comes back, and can make as many as the first time."""
+    run = target.run("fill", change=with_pd("filler", args=(1, 20000)))
+    assert run.doomed() == {"filler": "0"}
+    assert len(run.deleted_spaces()) > 500
+    said = run.says("filler")
+    assert len(said) == 4
+    assert said[:2] == said[2:]
+    assert run.calls() == {"suspend": 1, "revoke": 1}
+
+
+@pytest.mark.behaviour("M-11")
+def test_a_client_without_a_free_slot_gets_an_error_and_its_server_keeps_the_block(target: Target) -> None:
+    """6 bits of CSpace: 64 slots, 8 of them the PD's own, one for its request."""
+    run = target.run("hoard")
+    assert run.says("hoarder") == ["resources: 55"] * 4
+    refused = run.of("REFUSE", pd=run.id("block_server_1"))
+    assert {(event["op"], event["status"]) for event in refused} == {("10", str(FULL))}
+    assert len(refused) == 4
+    assert len([event for event in run.of("RESOURCE") if event["space"] == run.id("disk1")]) == 56

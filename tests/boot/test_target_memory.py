@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What crashes leave behind: nothing. Bytes and slots are what the root task itself counts as in use."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from target import Run, Target
+
+from cellreap.trace import Event
+
+ROUNDS = 10
+PDS = ["block_server_1", "block_server_2", "fs", "db", "app"]
+
+
+def _accounts(run: Run) -> list[tuple[Event, frozenset[str]]]:
+    """Each ACCOUNT that was made when all was quiet, with the names of the PDs alive then.
+
+    Those that are made only because a cleanup follows at once are left out.
+    """
+    alive: dict[str, str] = {}
+    found = []
+    for event, following in zip(run.events, run.events[1:], strict=False):
+        if event.name == "PD":
+            alive[event["id"]] = event["name"]
+        elif event.name == "DESTROY":
+            alive.pop(event["node"], None)
+        elif event.name == "ACCOUNT" and following.name != "CLEANUP":
+            found.append((event, frozenset(alive.values())))
+    return found
+
+
+def _used(event: Event) -> tuple[int, int]:
+    return event.number("bytes"), event.number("slots")
+
+
+@pytest.fixture
+def respawn(target: Target) -> Run:
+    return target.run("respawn")
+
+
+@pytest.mark.behaviour("D-05", "D-06", "C-25", "M-05")
+def test_ten_crashes_of_each_leave_bytes_and_slots_exactly_as_before(respawn: Run) -> None:
+    crashed = Counter(respawn.names[event["trigger"]] for event in respawn.cleanups())
+    assert crashed == dict.fromkeys(PDS, ROUNDS)
+    assert {event["kind"] for event in respawn.of("FAULT")} == {"vm-fault"}
+    accounts = _accounts(respawn)
+    first, everybody = accounts[0]
+    assert everybody == {*PDS, "ROOT_TASK"}
+    assert respawn.at(first) < respawn.at(respawn.cleanups()[0])
+    settled = [_used(account) for account, alive in accounts[1:] if alive == everybody]
+    assert len(settled) >= len(respawn.cleanups())
+    assert set(settled) == {_used(first)}
+
+
+@pytest.mark.behaviour("D-05")
+def test_every_cleanup_frees_the_bodies_that_it_destroys(respawn: Run) -> None:
+    bodies = {event["pd"]: event["paddr"] for event in respawn.of("BODY")}
+    assert len(respawn.of("FREED")) > 5 * ROUNDS
+    for event in respawn.of("FREED"):
+        assert event["paddr"] == bodies[event["pd"]]
+
+
+@pytest.mark.behaviour("D-06")
+def test_memory_that_was_freed_is_given_to_who_comes_next(respawn: Run) -> None:
+    """In 50 crashes no PD ever gets memory beyond that of the first five."""
+    first = {event["paddr"] for event in respawn.of("BODY")[: len(PDS)]}
+    later = [event["paddr"] for event in respawn.of("BODY")[len(PDS) :]]
+    assert len(later) == len(respawn.of("FREED"))
+    assert set(later) <= first
+
+
+@pytest.mark.behaviour("X-06")
+def test_no_number_is_ever_given_twice(respawn: Run) -> None:
+    for kind in ("PD", "SPACE"):
+        ids = [event["id"] for event in respawn.of(kind)]
+        assert len(ids) == len(set(ids))
+        assert len(ids) > 5 * ROUNDS
+    assert len(respawn.ids("app")) == 1 + 5 * ROUNDS  # it goes with each of them
+
+
+def test_the_respawned_system_works_after_each_crash(respawn: Run) -> None:
+    good = [text for text in respawn.says("app") if text.endswith("table: ok; database: ok")]
+    assert len(good) >= 1 + 5 * ROUNDS
+    assert respawn.alive() == set(PDS)
+
+
+@pytest.mark.behaviour("D-06", "D-05")
+def test_a_latecomer_gets_the_memory_of_who_crashed_before(target: Target) -> None:
+    run = target.run("second_crash")
+    (freed,) = run.of("FREED", n=1)
+    (late,) = run.of("BODY", pd=run.id("late"))
+    assert run.names[freed["pd"]] == "block_server_1"
+    assert run.at(late) > run.at(freed)
+    assert late["paddr"] == freed["paddr"]
+
+
+def test_a_second_unrelated_crash_is_cleaned_up_too(target: Target) -> None:
+    run = target.run("second_crash")
+    assert [run.names[event["trigger"]] for event in run.cleanups()] == ["block_server_1", "db"]
+    assert (run.destroyed_pds(1), run.deleted_spaces(1)) == ({"block_server_1"}, {"disk1"})
+    assert (run.destroyed_pds(2), run.deleted_spaces(2)) == ({"db"}, {"database"})
+    assert run.notices(2) == {("fs", "disconnect", "files", "db"), ("app", "lost", "database", "-")}
+    assert run.alive() == {"block_server_2", "fs", "app", "late"}
+    assert run.says("app")[-1] == "at the end: table: server died; database: server died"
+
+
+CHILDREN = 40
+
+
+@pytest.fixture
+def spawn(target: Target) -> Run:
+    return target.run("spawn")
+
+
+@pytest.mark.behaviour("D-06", "D-05")
+def test_one_pd_creates_and_loses_forty_others(spawn: Run) -> None:
+    assert spawn.says("spawner") == [f"children lost: {CHILDREN}, in the same slot: {CHILDREN}"]
+    assert len(spawn.of("OWN", pd=spawn.id("spawner"))) == CHILDREN
+    assert Counter(event["cause"] for event in spawn.cleanups()) == {
+        "fault": CHILDREN // 2,
+        "terminate": CHILDREN // 2,
+    }
+    assert spawn.alive() == {"spawner", "app_idler"}
+
+
+@pytest.mark.behaviour("D-05")
+def test_a_childs_memory_is_free_though_its_creator_held_capabilities_to_it(spawn: Run) -> None:
+    spawner = spawn.id("spawner")
+    for n in range(1, CHILDREN + 1):
+        (revoked,) = spawn.of("REVOKE_BODY", n=n)
+        (child,) = spawn.of("DOOM_PD", n=n)
+        held = spawn.of("HOLD", pd=spawner, node=revoked["resource"])
+        assert revoked["pd"] == spawner
+        assert len(held) == 1
+        assert revoked["resource"].rpartition("_")[2] == child["pd"].rpartition("_")[2]
+    children = [event for event in spawn.of("BODY") if spawn.names[event["pd"]] in ("crasher", "idler")]
+    assert len(children) == CHILDREN
+    assert len({event["paddr"] for event in children}) == 1
+    base = {_used(event) for event in spawn.of("SETTLED") if event["n"] != "0"}
+    assert len(base) == 1
+    assert _used(spawn.of("ACCOUNT")[-1]) in base
+
+
+@pytest.mark.behaviour("X-06", "C-01")
+def test_a_dead_childs_capability_names_nobody(spawn: Run) -> None:
+    """After each loss the spawner names the child once more, and is refused: terminate, no capability."""
+    refused = spawn.of("REFUSE", pd=spawn.id("spawner"))
+    assert len(refused) == CHILDREN
+    assert {(event["op"], event["status"]) for event in refused} == {("20", "3")}
+
+
+def test_destroying_a_pd_is_a_suspend_and_one_revoke_however_long_the_run(respawn: Run, spawn: Run) -> None:
+    for run in (respawn, spawn):
+        for event in run.cleanups():
+            n = event.number("n")
+            doomed = len(run.doomed(n))
+            assert run.step_calls(n, "suspend") == [1] * doomed
+            assert run.step_calls(n, "destroy-pd") == [1] * doomed
+
+
+def test_destroying_a_pd_costs_the_same_whatever_it_held(target: Target) -> None:
+    """55 blocks and a request: the same two calls, and one signal to the server that is told."""
+    run = target.run("hoard")
+    assert run.says("hoarder")[0] == "resources: 55"
+    assert [run.names[event["trigger"]] for event in run.cleanups()] == ["hoarder"] * 3
+    for n in (1, 2, 3):
+        assert run.calls(n) == {"suspend": 1, "revoke": 1, "signal": 1}
+        assert len(run.notices(n)) == 56
