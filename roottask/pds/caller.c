@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that gets a resource and calls it, over and over. Argument 0: how many times. Argument 1: 1 it drops its request before it calls, 2 it calls by its request instead. It says how often it got one, and what the last
- * call came to. */
+ * A client that gets a resource and calls it, over and over. Argument 0: how many times. Argument 1: 1 it drops
+ * its request before it calls, 2 it calls by its request instead. It says how often it got one, and what the
+ * last call came to. */
 #include "storage.h"
 
 enum { DROPPED = 1, BY_REQUEST = 2 };
