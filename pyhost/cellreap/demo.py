@@ -211,7 +211,7 @@ def _without_kernel(console: Console) -> int:
         verdict = "[green]agree[/]" if same else "[red]DIFFER[/]"
         table.add_row(*depths, *_doomed(plan.to_json(), names), str(len(plan.notices)), verdict)
     console.print(table)
-    for trace in sorted((root / _TRACES).glob("*.trace")):
+    for trace in sorted((root / _TRACES).glob(f"{SCENARIO.stem}-*.trace")):
         shown = trace.relative_to(root)
         console.print(f"\n$ cellreap check {shown}", style="bold", soft_wrap=True)
         failures += _show(["check", str(shown)]) != 0

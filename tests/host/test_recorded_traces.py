@@ -14,7 +14,7 @@ import pytest
 
 from cellreap.check import check_stream, report_json
 
-TRACES = sorted((Path(__file__).parents[1] / "data/traces").glob("*.trace"))
+TRACES = sorted((Path(__file__).parents[1] / "data/traces").glob("block_fs_db_app-*.trace"))
 
 # (PDs that die with block server 1, spaces that go): the scenario's table.
 EXPECTED = {
