@@ -40,6 +40,94 @@ def test_what_it_was_made_of_is_free(scribble: Run) -> None:
         assert freed[scribble.id(name)] == bodies[scribble.id(name)]
 
 
+# -- claims that are not so
+
+FORGED = [
+    "a request that there is not",
+    "a request's badge beyond the table",
+    "a PD's badge for a request's",
+    "guessed badges hit others' requests and are denied",
+    "taking back from another's client",
+    "nobody's fault is reported but by its handler",
+    "a fault of the root task",
+    "a fault of a kind that there is not",
+    "a space's number and 2^32 more",
+    "an object's number and 2^32 more",
+    "the largest number",
+    "no number",
+    "a core space",
+    "a PD capability that it does not hold",
+    "a depth that is too large",
+    "work that was not handed out",
+    "more work than fits",
+    "less work than is said",
+    "a line longer than allowed",
+    "a line longer than the message",
+    "a core type",
+    "a type in small letters",
+    "a space without a name",
+    "a name with a blank",
+    "a name that is another's",
+    "a name that it may not ask for",
+    "a name that there is not",
+    "a second space",
+    "releasing what it serves",
+    "mapping another's block",
+    "mapping a resource to a space",
+    "mapping a resource to itself",
+    "mapping its space to the disk",
+    "the same again",
+    "mapping its second space to the first",
+    "a circle of maps",
+    "deleting its second space",
+    "what it holds and does not serve",
+    "calling a PD capability",
+    "a label beyond all operations",
+    "a notice comes",
+    "of the space that is lost",
+    "one right and one made up",
+    "one twice",
+    "what was refused changed nothing",
+    "once more",
+]
+
+
+@pytest.fixture
+def forged(target: Target) -> Run:
+    return target.run("forge")
+
+
+@pytest.mark.behaviour("R-02", "R-03", "R-09", "N-10", "M-07", "D-08")
+@pytest.mark.parametrize("name", FORGED)
+def test_a_claim_that_is_not_so_is_refused(forged: Run, name: str) -> None:
+    assert [text for text in forged.says("forger") if text.startswith(f"check {name}: ")] == [
+        f"check {name}: ok"
+    ]
+
+
+@pytest.mark.behaviour("R-09", "D-08")
+def test_nobody_but_the_one_that_crashes_comes_to_harm(forged: Run) -> None:
+    said = forged.says("forger")
+    assert len(said) == len(FORGED) + 1
+    assert said[-1] == "all checks made"
+    assert [forged.names[event["pd"]] for event in forged.of("FAULT")] == ["block_server_1"]
+    assert forged.alive() == {"block_server_2", "both", "forger"}
+    assert forged.says("both")[-1] == "at the end: block: ok; request: bad request"
+
+
+@pytest.mark.behaviour("N-10", "N-14")
+def test_a_notice_is_finished_by_the_one_acknowledgement_that_is_accepted(forged: Run) -> None:
+    """Three are refused: it beside a made-up one, it twice in one message, it once more."""
+    forger = forged.id("forger")
+    (ack,) = forged.of("ACK", pd=forger)
+    refused = [
+        forged.at(event) for event in forged.of("REFUSE", pd=forger, op=18) if forged.cleanups()
+        and forged.at(event) > forged.at(forged.cleanups()[0])
+    ]  # fmt: skip
+    assert len(refused) == 3
+    assert refused[1] < forged.at(ack) < refused[2]
+
+
 # -- faults while notices are handled
 
 
@@ -73,7 +161,7 @@ def test_what_a_dead_receiver_was_owed_goes_to_nobody_else(fragile: Run) -> None
 
 
 def _cut(take: int, caller: int, *, calls: int = 1, fails: bool = True) -> Change:
-    """take: 0 the hold, 1 the resource, 2 the space, 3 nothing. caller: 1 drops its request, 2 calls by it."""
+    """take: 0 the hold, 1 the resource, 2 the space, 3 nothing. caller: 1 drops its request, 2 calls it."""
 
     def change(config: Config) -> Config:
         config = with_pd("cutter", args=(take, int(fails)))(config)
@@ -111,6 +199,30 @@ def test_a_slot_can_be_used_again_once_what_was_in_it_is_taken_away(target: Targ
     """More resources one after the other than the caller's CSpace has slots: 256."""
     run = target.run("cut", change=_cut(take, 0, calls=300, fails=False))
     assert run.says("caller") == ["calls: 300; the last: ok"]
+
+
+# -- who never listens
+
+
+@pytest.fixture
+def hung(target: Target) -> Run:
+    return target.run("hung")
+
+
+@pytest.mark.behaviour("N-09", "M-11")
+def test_a_server_that_lets_its_notices_pile_up_goes_and_nobody_else(hung: Run) -> None:
+    (cleanup,) = [event for event in hung.cleanups() if hung.names[event["trigger"]] == "deaf"]
+    assert hung.doomed(cleanup.number("n")) == {"deaf": "0"}
+    assert hung.alive() == {"bystander_server", "bystander", "hoarder"}
+    assert hung.of("FETCH", pd=hung.id("deaf")) == []
+    owed = [event for event in hung.of("QUEUE") if event["to"] == hung.id("deaf")]
+    assert len(owed) > 1000  # the backlog that is allowed
+
+
+@pytest.mark.behaviour("N-09")
+def test_its_clients_are_told_and_go_on_without_it(hung: Run) -> None:
+    assert "nobody to ask" in hung.says("hoarder")
+    assert hung.says("bystander") == ["resources: 3"]
 
 
 # -- limits

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from target import Run, Target
+from target import Run, Target, with_crashes
 
 from cellreap.trace import Event
 
@@ -104,6 +104,38 @@ def test_a_second_unrelated_crash_is_cleaned_up_too(target: Target) -> None:
     assert run.notices(2) == {("fs", "disconnect", "files", "db"), ("app", "lost", "database", "-")}
     assert run.alive() == {"block_server_2", "fs", "app", "late"}
     assert run.says("app")[-1] == "at the end: table: server died; database: server died"
+
+
+@pytest.mark.behaviour("C-02", "D-04")
+@pytest.mark.parametrize("rs_depth", [0, 1])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("block_server_1", "block_server_2"),
+        ("block_server_2", "fs"),
+        ("block_server_1", "db"),
+        ("fs", "db"),
+        ("block_server_2", "app"),
+        ("db", "app"),
+    ],
+)
+def test_one_crash_after_the_other_in_a_system_that_is_broken_already(
+    target: Target, first: str, second: str, rs_depth: int
+) -> None:
+    """Where the second one is not asked any more it cannot be brought down, and the trace says so."""
+    crashes = with_crashes(
+        {"pd": first, "at": 3, "how": "page-fault"}, {"pd": second, "at": 1, "how": "illegal-instruction"}
+    )
+    run = target.run("block_fs_db_app", rs_depth=rs_depth, change=crashes)
+    unreached = [event["name"] for event in run.of("UNREACHED")]
+    spaceless = {("block_server_1", "block_server_2"), ("block_server_2", "fs"), ("fs", "db")}
+    nobody_asks = rs_depth == 1 and (first, second) in spaceless
+    assert unreached == ([second] if nobody_asks else [])
+    gone = [first] if nobody_asks else [first, second]
+    assert [run.names[event["trigger"]] for event in run.cleanups()] == gone
+    assert run.alive() == {*PDS} - {*gone}
+    if "app" in run.alive():
+        assert run.says("app")[-1].startswith("at the end: ")
 
 
 CHILDREN = 40
