@@ -146,35 +146,15 @@ static cr_status do_notify(const cr_notice *notice)
     return CR_OK;
 }
 
-/* A client that called a server which is gone waits for an answer that nobody can give any more: the reply
- * capability went with the server. The registers that the kernel keeps for it tell which capability it called.
- * If that was one that the server's end took away, the call is begun again, finds its slot empty, and returns
- * with an error. If the client is not waiting at all, resuming a running thread does nothing; if it waits for
- * somebody else, its registers name another slot. So nobody is asked twice, and what the client wrote into its
- * own memory plays no part. A message that the server had not received yet was put back by the kernel when
- * the endpoint went. */
 static cr_status do_unblock(cr_ref client, cr_ref space)
 {
     cr_pd *pd = cr_pd_of(client);
     cr_node_info info;
-    seL4_UserContext registers;
-    seL4_CPtr invoked;
     cr_status status = cr_model_get(cr_sys.model, space, &info);
     if (status != CR_OK || pd == 0) {
         return pd == 0 ? CR_ERR_CORRUPT : status;
     }
-    if (!cr_space_entry_of(space)->manager_dead) {
-        return CR_OK;
-    }
-    seL4_CPtr tcb = cr_body_cap(&pd->body, CR_BODY_TCB);
-    if (cr_read_registers(tcb, &registers)) {
-        return CR_ERR_CORRUPT;
-    }
-    if (cr_arch_is_call(&registers, &invoked) && invoked < 1u << pd->body.cspace_bits &&
-        pd->slots[invoked] == (CR_SLOT_LOST | info.number) && cr_resume(tcb)) {
-        return CR_ERR_CORRUPT;
-    }
-    return CR_OK;
+    return cr_space_entry_of(space)->manager_dead ? cr_unblock(pd, CR_SLOT_LOST | info.number, 0) : CR_OK;
 }
 
 static cr_status do_mark(cr_ref node)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Making things: PDs, spaces, resources, and capabilities to them in PDs' CSpaces. */
+#include "arch/arch.h"
 #include "system.h"
 #include "text.h"
 #include "untyped.h"
@@ -67,15 +68,39 @@ cr_status cr_core_space(const char *type, cr_ref *out)
     return add_space(cr_sys.root, type, "-", CR_FLAG_CORE, out);
 }
 
-static uint32_t take_slot(cr_pd *pd)
+/* A slot that a live server emptied may be used again as soon as its PD does not wait for that server's answer to
+ * a call over it: then the PD's registers name another capability, or no call. */
+static uint32_t take_emptied_slot(cr_pd *pd)
 {
+    seL4_UserContext registers;
+    seL4_CPtr invoked = 0;
+    if (pd->emptied == 0 || cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
+        return 0;
+    }
+    int calls = cr_arch_is_call(&registers, &invoked);
     for (uint32_t i = CR_SLOT_FIRST_FREE; i < 1u << pd->body.cspace_bits; i++) {
-        if (pd->slots[i] == CR_SLOT_FREE) {
-            pd->slots[i] = CR_SLOT_USED;
+        if (pd->slots[i] == CR_SLOT_EMPTIED && !(calls && invoked == i)) {
+            cr_free_slot(pd, i);
             return i;
         }
     }
     return 0;
+}
+
+/* A free slot, in use from now on; 0: there is none. */
+static uint32_t take_slot(cr_pd *pd)
+{
+    uint32_t found = 0;
+    for (uint32_t i = CR_SLOT_FIRST_FREE; found == 0 && i < 1u << pd->body.cspace_bits; i++) {
+        found = pd->slots[i] == CR_SLOT_FREE ? i : 0;
+    }
+    if (found == 0) {
+        found = take_emptied_slot(pd);
+    }
+    if (found != 0) {
+        pd->slots[found] = CR_SLOT_USED;
+    }
+    return found;
 }
 
 /* A new edge that is the model's alone. */

@@ -376,7 +376,7 @@ static cr_result op_release(cr_pd *from, const cr_message *m, answer *a)
     uint32_t left = 0;
     cr_result result = cr_find_resource(number(m, 1), number(m, 2), &resource);
     if (result == CR_RESULT_OK) {
-        result = cr_drop_hold(from, resource, &left);
+        result = cr_drop_hold(from, from, resource, &left);
     }
     a->results[0] = left;
     a->count = result == CR_RESULT_OK;
@@ -393,7 +393,7 @@ static cr_result op_take_back(cr_pd *from, const cr_message *m, answer *a)
         result = own_client(from, m->words[3], &client);
     }
     if (result == CR_RESULT_OK) {
-        result = cr_drop_hold(client, resource, &left);
+        result = cr_drop_hold(from, client, resource, &left);
     }
     a->results[0] = left;
     a->count = result == CR_RESULT_OK;
@@ -523,10 +523,21 @@ static cr_result op_finish_work(cr_pd *from, const cr_message *m, answer *a)
     if (count == 0 || count > CR_WORK_MAX || m->length < 2 + 2 * count) {
         return CR_RESULT_BAD_LENGTH;
     }
+    uint32_t receiver = (uint32_t)(from - cr_sys.pds);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            if (m->words[2 + 2 * k] == m->words[2 + 2 * i]) {
+                return CR_RESULT_EXISTS;
+            }
+        }
+        if (cr_work_check(&cr_sys.work, receiver, m->words[2 + 2 * i]) != CR_OK) {
+            return CR_RESULT_NO_SUCH;
+        }
+    }
     for (uint32_t i = 0; i < count; i++) {
         cr_work_notice notice;
-        if (cr_work_finish(&cr_sys.work, (uint32_t)(from - cr_sys.pds), m->words[2 + 2 * i], &notice) != CR_OK) {
-            return CR_RESULT_NO_SUCH;
+        if (cr_work_finish(&cr_sys.work, receiver, m->words[2 + 2 * i], &notice) != CR_OK) {
+            cr_panic("a notice that was checked is not there", m->words[2 + 2 * i]);
         }
         cr_trace_begin(&cr_sys.trace, CR_EV_ACK);
         cr_trace_pd(from);
@@ -715,6 +726,7 @@ void cr_serve(cr_pd *from, const cr_message *m)
     a.count = 0;
     a.later = 0;
     a.never = 0;
+    cr_free_emptied_slots(from);
     cr_result result = run(from, m, &a);
     if (result != CR_RESULT_OK) {
         cr_trace_refuse(from, m->label, result);

@@ -35,6 +35,7 @@ enum {
     CR_SLOT_FREE = 0,
     CR_SLOT_USED = 1,
     CR_SLOT_RESERVED = 2, /* for the capability to a PD that the configuration names, while that PD is not there */
+    CR_SLOT_EMPTIED = 3, /* taken back by a server that lives on: empty, until its PD's next request */
     CR_SLOT_LOST = 0x80000000 /* + the number of the space: empty, until its PD acknowledged the loss */
 };
 
@@ -56,6 +57,10 @@ typedef struct cr_pd {
     char name[CR_NAME_BYTES];
     char wanted[CR_NAME_BYTES]; /* parked: the space's name */
     uint32_t slots[1 << CR_IMAGE_CSPACE_BITS_MAX];
+    /* Slots that were emptied while their server lived on: the server's number. A client may be waiting for that
+     * server's answer to a call with a capability that it does not have any more. */
+    uint32_t servers[1 << CR_IMAGE_CSPACE_BITS_MAX];
+    uint32_t emptied; /* how many of them there are */
 } cr_pd;
 
 typedef struct cr_request_entry {
@@ -160,7 +165,8 @@ cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t *slot);
 cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t *slot);
 /* The core resource that stands for a PD's body, made when first wanted. */
 cr_result cr_body_resource(cr_pd *pd, cr_ref *out);
-cr_result cr_drop_hold(cr_pd *pd, cr_ref resource, uint32_t *left);
+/* `by`: the PD itself, or the resource's manager. */
+cr_result cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t *left);
 cr_result cr_drop_request(cr_pd *pd, cr_ref space);
 /* By its manager, which is told nothing of it. */
 cr_result cr_delete_resource(cr_pd *by, cr_ref resource);
@@ -173,7 +179,12 @@ cr_status cr_take_resource(cr_ref resource);
 cr_status cr_take_space(cr_ref space);
 cr_status cr_take_pd(cr_pd *pd);
 
+/* The PD has acknowledged the loss of a space; it has made a request, so it waits for no server's answer. */
 void cr_free_lost_slots(cr_pd *pd, uint32_t space);
+void cr_free_emptied_slots(cr_pd *pd);
+void cr_free_slot(cr_pd *pd, uint32_t slot);
+/* A client that waits for an answer of a server that is gone, over a slot that is empty, is set going again. */
+cr_status cr_unblock(cr_pd *client, uint32_t slot_state, uint32_t server);
 cr_result cr_result_of(cr_status status);
 
 #endif

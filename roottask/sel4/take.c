@@ -1,11 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Taking things back: what a PD drops, what a manager deletes, and what a cleanup takes apart. */
+#include "arch/arch.h"
 #include "system.h"
+
+/* A capability to a server that lives on was taken out of a slot. */
+static void empty_slot(cr_pd *pd, uint32_t slot, uint32_t state, const cr_pd *server)
+{
+    pd->slots[slot] = state;
+    if (server != 0 && pd->servers[slot] == 0) {
+        pd->servers[slot] = server->number;
+        pd->emptied++;
+    }
+}
+
+void cr_free_slot(cr_pd *pd, uint32_t slot)
+{
+    pd->slots[slot] = CR_SLOT_FREE;
+    if (pd->servers[slot] != 0) {
+        pd->servers[slot] = 0;
+        pd->emptied--;
+    }
+}
+
+void cr_free_emptied_slots(cr_pd *pd)
+{
+    for (uint32_t i = CR_SLOT_FIRST_FREE; pd->emptied > 0 && i < 1u << pd->body.cspace_bits; i++) {
+        if (pd->slots[i] == CR_SLOT_EMPTIED) {
+            cr_free_slot(pd, i);
+        }
+    }
+}
 
 /* -- dropping, by a PD that lives on */
 
-cr_result cr_drop_hold(cr_pd *pd, cr_ref resource, uint32_t *left)
+cr_result cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t *left)
 {
     uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     cr_node_info info;
@@ -26,7 +55,11 @@ cr_result cr_drop_hold(cr_pd *pd, cr_ref resource, uint32_t *left)
         if (cr_delete(cr_pd_slot(pd, slot))) {
             cr_panic("a slot of a PD cannot be emptied", slot);
         }
-        pd->slots[slot] = slot < CR_SLOT_FIRST_FREE + pd->pd_slots ? CR_SLOT_RESERVED : CR_SLOT_FREE;
+        if (slot < CR_SLOT_FIRST_FREE + pd->pd_slots) {
+            pd->slots[slot] = CR_SLOT_RESERVED;
+        } else {
+            empty_slot(pd, slot, by == pd ? CR_SLOT_FREE : CR_SLOT_EMPTIED, by == pd ? 0 : by);
+        }
     }
     return CR_RESULT_OK;
 }
@@ -70,7 +103,14 @@ cr_result cr_drop_request(cr_pd *pd, cr_ref space)
 
 /* -- taking apart */
 
-cr_status cr_take_request(cr_pd *pd, cr_ref space)
+/* What a slot becomes when its capability to a space, or to a resource in it, is taken: a cleanup is followed
+ * by a notice; a server that deletes what it serves tells its clients itself. */
+static uint32_t taken_state(uint32_t space_number, const cr_pd *deleted_by)
+{
+    return deleted_by != 0 ? (uint32_t)CR_SLOT_EMPTIED : CR_SLOT_LOST | space_number;
+}
+
+static cr_status take_request(cr_pd *pd, cr_ref space, const cr_pd *deleted_by)
 {
     uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
     cr_node_info info;
@@ -88,17 +128,18 @@ cr_status cr_take_request(cr_pd *pd, cr_ref space)
         uint32_t slot = cr_sys.requests[index].slot;
         /* A dead server's endpoint takes all capabilities to it along, and so does a dead client's CSpace. */
         if (client.state == CR_STATE_ACTIVE) {
-            if (!cr_space_entry_of(space)->manager_dead) {
+            cr_pd *server = cr_space_entry_of(space)->manager_dead ? 0 : cr_pd_of(info.manager);
+            if (server != 0) {
                 remove_request_caps(pd, slot);
             }
-            pd->slots[slot] = CR_SLOT_LOST | info.number;
+            empty_slot(pd, slot, taken_state(info.number, deleted_by), server);
         }
         free_request_entry(index);
     }
     return cr_model_drop_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
 }
 
-cr_status cr_take_resource(cr_ref resource)
+static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
 {
     cr_node_info info;
     cr_node_info space;
@@ -112,6 +153,7 @@ cr_status cr_take_resource(cr_ref resource)
     int core = (space.flags & CR_FLAG_CORE) != 0;
     uint32_t pool_slot = cr_sys.node_entry[resource.index];
     cr_slot parent = cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot));
+    cr_pd *server = core || cr_space_entry_of(info.space)->manager_dead ? 0 : cr_pd_of(info.manager);
     if (!cr_space_entry_of(info.space)->manager_dead &&
         (cr_cancel_sends(parent) || cr_revoke(parent) || cr_delete(parent))) {
         return CR_ERR_CORRUPT;
@@ -122,16 +164,27 @@ cr_status cr_take_resource(cr_ref resource)
         cr_pd *holder = cr_model_edge(cr_sys.model, edge, &hold) == CR_OK ? cr_pd_of(hold.from) : 0;
         uint32_t slot = cr_sys.edge_entry[edge];
         if (holder != 0 && slot != 0) {
-            /* For a core resource there is no notice to wait for. */
-            int reserved = slot < CR_SLOT_FIRST_FREE + holder->pd_slots;
-            holder->slots[slot] = reserved ? (uint32_t)CR_SLOT_RESERVED
-                                  : core   ? (uint32_t)CR_SLOT_FREE
-                                           : CR_SLOT_LOST | space.number;
+            if (slot < CR_SLOT_FIRST_FREE + holder->pd_slots) {
+                holder->slots[slot] = CR_SLOT_RESERVED;
+            } else {
+                /* For a core resource there is no notice to wait for, and no server. */
+                empty_slot(holder, slot, core ? CR_SLOT_FREE : taken_state(space.number, deleted_by), server);
+            }
         }
     }
     cr_pool_give(pool_slot);
     status = cr_model_destroy(cr_sys.model, resource);
     return status == CR_OK ? cr_model_release(cr_sys.model, resource) : status;
+}
+
+cr_status cr_take_request(cr_pd *pd, cr_ref space)
+{
+    return take_request(pd, space, 0);
+}
+
+cr_status cr_take_resource(cr_ref resource)
+{
+    return take_resource(resource, 0);
 }
 
 cr_status cr_take_space(cr_ref space)
@@ -145,6 +198,50 @@ cr_status cr_take_space(cr_ref space)
     if (status == CR_OK) {
         cr_space_entry_of(space)->used = 0;
         cr_sys.type_spaces[info.type]--;
+    }
+    return status;
+}
+
+/* A client that called a server which is gone waits for an answer that nobody can give any more: the reply
+ * capability went with the server. The registers that the kernel keeps for it tell which capability it called.
+ * If that was one to the server, which by now is gone out of its slot, the call is begun again, finds the slot
+ * empty, and returns with an error. If the client is not waiting at all, resuming a running thread does nothing;
+ * if it waits for somebody else, its registers name another slot. So nobody is asked twice, and what the client
+ * wrote into its own memory plays no part. A message that the server had not received yet was put back by the
+ * kernel when the endpoint went. */
+cr_status cr_unblock(cr_pd *client, uint32_t slot_state, uint32_t server)
+{
+    seL4_UserContext registers;
+    seL4_CPtr invoked;
+    seL4_CPtr tcb = cr_body_cap(&client->body, CR_BODY_TCB);
+    if (cr_read_registers(tcb, &registers)) {
+        return CR_ERR_CORRUPT;
+    }
+    if (!cr_arch_is_call(&registers, &invoked) || invoked >= 1u << client->body.cspace_bits) {
+        return CR_OK;
+    }
+    int ours = server != 0 ? client->servers[invoked] == server : client->slots[invoked] == slot_state;
+    return ours && cr_resume(tcb) ? CR_ERR_CORRUPT : CR_OK;
+}
+
+/* Clients from which the PD had taken back, while it lived, the capability that they still call it with. */
+static cr_status unblock_emptied(const cr_pd *server)
+{
+    cr_status status = CR_OK;
+    for (uint32_t i = 1; status == CR_OK && i < CR_MAX_PDS; i++) {
+        cr_pd *client = &cr_sys.pds[i];
+        cr_node_info info;
+        int theirs = 0;
+        if (!client->used || client->emptied == 0 || cr_model_get(cr_sys.model, client->node, &info) != CR_OK ||
+            info.state != CR_STATE_ACTIVE) {
+            continue;
+        }
+        for (uint32_t slot = CR_SLOT_FIRST_FREE; slot < 1u << client->body.cspace_bits; slot++) {
+            theirs |= client->servers[slot] == server->number;
+        }
+        if (theirs) {
+            status = cr_unblock(client, 0, server->number);
+        }
     }
     return status;
 }
@@ -163,6 +260,7 @@ cr_status cr_take_pd(cr_pd *pd)
     }
     if (status == CR_OK) {
         pd->used = 0;
+        status = unblock_emptied(pd);
         cr_work_drop(&cr_sys.work, (uint32_t)(pd - cr_sys.pds));
     }
     return status;
@@ -181,7 +279,7 @@ static void trace_delete(cr_ref node, cr_pd *by)
 cr_result cr_delete_resource(cr_pd *by, cr_ref resource)
 {
     trace_delete(resource, by);
-    return cr_result_of(cr_take_resource(resource));
+    return cr_result_of(take_resource(resource, by));
 }
 
 cr_result cr_delete_space(cr_pd *by, cr_ref space)
@@ -196,7 +294,7 @@ cr_result cr_delete_space(cr_pd *by, cr_ref space)
         status = cr_model_edge(cr_sys.model, edge, &info);
         if (status == CR_OK) {
             trace_delete(info.from, by);
-            status = cr_take_resource(info.from);
+            status = take_resource(info.from, by);
         }
     }
     for (uint32_t i = 0; status == CR_OK && i < CR_MAX_PDS; i++) {
@@ -206,7 +304,7 @@ cr_result cr_delete_space(cr_pd *by, cr_ref space)
         }
         status = cr_model_edge(cr_sys.model, edge, &info);
         cr_pd *client = status == CR_OK ? cr_pd_of(info.from) : 0;
-        status = client != 0 ? cr_take_request(client, space) : CR_ERR_CORRUPT;
+        status = client != 0 ? take_request(client, space, by) : CR_ERR_CORRUPT;
     }
     if (status == CR_OK) {
         trace_delete(space, by);
@@ -225,7 +323,7 @@ void cr_free_lost_slots(cr_pd *pd, uint32_t space)
 {
     for (uint32_t i = CR_SLOT_FIRST_FREE; i < 1u << pd->body.cspace_bits; i++) {
         if (pd->slots[i] == (CR_SLOT_LOST | space)) {
-            pd->slots[i] = CR_SLOT_FREE;
+            cr_free_slot(pd, i);
         }
     }
 }

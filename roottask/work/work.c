@@ -80,6 +80,22 @@ cr_status cr_work_fetch(cr_work *work, uint32_t receiver, uint32_t max, cr_work_
     return CR_OK;
 }
 
+cr_status cr_work_check(const cr_work *work, uint32_t receiver, uint64_t token)
+{
+    if (receiver >= work->n_queues) {
+        return CR_ERR_ARG;
+    }
+    uint32_t at = work->queues[receiver].first;
+    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
+        const cr_work_item *item = &work->items[at];
+        if (item->notice.token == token) {
+            return item->fetched ? CR_OK : CR_ERR_ABSENT;
+        }
+        at = item->next;
+    }
+    return CR_ERR_ABSENT;
+}
+
 cr_status cr_work_finish(cr_work *work, uint32_t receiver, uint64_t token, cr_work_notice *out)
 {
     if (receiver >= work->n_queues) {

@@ -26,7 +26,8 @@ class Cleaner:
     def __init__(self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> None:
         self.core = CoreModel.from_model(model)
         self.ffi, self.lib = load_core((*HEADERS, "steps.h"))
-        self.plan = self.ffi.cast("cr_plan *", self.core.plan_raw(crash, pd_depth, rs_depth))
+        self.raw = self.core.plan_raw(crash, pd_depth, rs_depth)  # owns what the next line points to
+        self.plan = self.ffi.cast("cr_plan *", self.raw)
         self.model = self.ffi.cast("cr_model *", self.core.model)
         self.journal = self.ffi.new("cr_journal *")
         self.lib.cr_journal_start(self.journal)

@@ -54,7 +54,9 @@ class Pair:
 
     def finish(self, to: int, token: int) -> None:
         out = self.ffi.new("cr_work_notice *")
+        checked = self.lib.cr_work_check(self.work, to, token)
         status = self.lib.cr_work_finish(self.work, to, token, out)
+        assert checked == status
         known = [each for each in self.fetched[to] if each[0] == token]
         if not known:
             assert status == STATUS["CR_ERR_ABSENT"]

@@ -55,6 +55,9 @@ cr_status cr_work_put(cr_work *work, uint32_t receiver, cr_work_notice *notice);
  * *count is 0 if there is none. CR_ERR_ARG. */
 cr_status cr_work_fetch(cr_work *work, uint32_t receiver, uint32_t max, cr_work_notice *out, uint32_t *count);
 
+/* Whether cr_work_finish would end this notice; changes nothing. CR_ERR_ARG, CR_ERR_ABSENT. */
+cr_status cr_work_check(const cr_work *work, uint32_t receiver, uint64_t token);
+
 /* Ends a notice. CR_ERR_ABSENT: no such token was handed out to this receiver, or it is finished already. */
 cr_status cr_work_finish(cr_work *work, uint32_t receiver, uint64_t token, cr_work_notice *out);
 
