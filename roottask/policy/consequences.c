@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What becomes of the rest (docs/semantics.md, "What happens to the rest"): what survivors lose, and which
+ * What becomes of the rest (docs/semantics.md, "What becomes of the rest"): what survivors lose, and which
  * notices are owed. Each entry is found from exactly one doomed end, hence once. */
 #include "planner.h"
 

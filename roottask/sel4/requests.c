@@ -527,7 +527,7 @@ static cr_result op_finish_work(cr_pd *from, const cr_message *m, answer *a)
     for (uint32_t i = 0; i < count; i++) {
         for (uint32_t k = 0; k < i; k++) {
             if (m->words[2 + 2 * k] == m->words[2 + 2 * i]) {
-                return CR_RESULT_EXISTS;
+                return CR_RESULT_NO_SUCH;
             }
         }
         if (cr_work_check(&cr_sys.work, receiver, m->words[2 + 2 * i]) != CR_OK) {
