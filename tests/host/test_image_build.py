@@ -139,7 +139,8 @@ def test_sources_that_do_not_build_are_told_in_a_line_with_the_log(sources: Path
 
 
 def test_what_cmake_refuses_is_told_with_its_reason(sources: Path, sdk: Sdk) -> None:
-    (sources / "roottask" / "CMakeLists.txt").write_text('project(x LANGUAGES NONE)\nmessage(FATAL_ERROR "nothing for this arch")\n')
+    lists = sources / "roottask" / "CMakeLists.txt"
+    lists.write_text('project(x LANGUAGES NONE)\nmessage(FATAL_ERROR "nothing for this arch")\n')
     with pytest.raises(CellreapError, match=r"cmake failed: CMake Error at .* nothing for this arch"):
         build_parts(sdk, find_toolchain("x86_64"), QUIET)
 

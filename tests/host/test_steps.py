@@ -38,7 +38,7 @@ class Cleaner:
         return None if ref.index == 0xFFFFFFFF else self.core._ids.get((ref.index, ref.generation))
 
     def run(self, again: random.Random | None = None) -> None:
-        """To the end. again: some steps are repeated, as by a successor that does not know how far it came."""
+        """To the end. again: some steps are repeated, as by a successor who cannot know better."""
         step = self.ffi.new("cr_step *")
         for _ in range(10_000):
             assert self.lib.cr_step_next(self.journal, self.plan, self.model, step) == OK
