@@ -141,7 +141,7 @@ def test_it_was_sel4_that_ran(run: Run, target: Target) -> None:
     assert trace["arch"] == "x86_64"
 
 
-@pytest.mark.behaviour("N-01", "N-02", "N-03", "C-24", "N-14")
+@pytest.mark.behaviour("N-01", "N-02", "N-03", "N-14")
 def test_who_is_told_what(run: Run, row: Row) -> None:
     assert run.notices() == row.notices
     tokens = [event["token"] for event in run.of("QUEUE")]
@@ -189,7 +189,7 @@ def test_survivors_go_on_and_what_they_lost_is_an_error(run: Run, row: Row) -> N
     assert run.says("app")[-1] == last[0]
 
 
-@pytest.mark.behaviour("D-05", "C-25")
+@pytest.mark.behaviour("D-05")
 def test_what_they_were_made_of_is_free_again(run: Run, row: Row) -> None:
     bodies = {event["pd"]: event for event in run.of("BODY")}
     freed = {event["pd"]: event for event in run.of("FREED")}

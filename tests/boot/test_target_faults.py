@@ -110,7 +110,7 @@ def test_the_terminators_capability_is_gone_with_its_pd(target: Target) -> None:
     assert [row for row in run.state(1) if victim in row or body in row] == []
 
 
-@pytest.mark.behaviour("C-01", "C-26")
+@pytest.mark.behaviour("C-01")
 def test_a_terminator_may_go_with_its_victim(target: Target) -> None:
     """At depth 1 the app depends on the database that it terminates: nobody is left to answer."""
 

@@ -173,7 +173,6 @@ def test_an_image_that_is_damaged_is_not_booted(target: Target, tmp_path: Path) 
     assert not damaged.with_suffix(".trace").exists()
 
 
-@pytest.mark.behaviour("H-05")
 def test_a_time_limit_ends_the_run_and_keeps_what_there_is(target: Target, tmp_path: Path) -> None:
     trace = tmp_path / "short.trace"
     image = str(target.image("respawn"))

@@ -97,7 +97,7 @@ def forged(target: Target) -> Run:
     return target.run("forge")
 
 
-@pytest.mark.behaviour("R-02", "R-03", "R-09", "N-10", "M-07", "D-08")
+@pytest.mark.behaviour("R-02", "R-03", "N-10", "M-07", "D-08")
 @pytest.mark.parametrize("name", FORGED)
 def test_a_claim_that_is_not_so_is_refused(forged: Run, name: str) -> None:
     assert [text for text in forged.says("forger") if text.startswith(f"check {name}: ")] == [
@@ -105,7 +105,7 @@ def test_a_claim_that_is_not_so_is_refused(forged: Run, name: str) -> None:
     ]
 
 
-@pytest.mark.behaviour("R-09", "D-08")
+@pytest.mark.behaviour("D-08")
 def test_nobody_but_the_one_that_crashes_comes_to_harm(forged: Run) -> None:
     said = forged.says("forger")
     assert len(said) == len(FORGED) + 1

@@ -40,7 +40,7 @@ def respawn(target: Target) -> Run:
     return target.run("respawn")
 
 
-@pytest.mark.behaviour("D-05", "D-06", "C-25", "M-05")
+@pytest.mark.behaviour("D-05", "D-06", "M-05")
 def test_ten_crashes_of_each_leave_bytes_and_slots_exactly_as_before(respawn: Run) -> None:
     crashed = Counter(respawn.names[event["trigger"]] for event in respawn.cleanups())
     assert crashed == dict.fromkeys(PDS, ROUNDS)

@@ -143,7 +143,6 @@ def test_the_fault_of_another_thread_is_not_fatal(stand_in: Path) -> None:
     assert boot.end is End.COMPLETE
 
 
-@pytest.mark.behaviour("H-05")
 def test_the_time_limit_ends_a_run_that_goes_on_and_keeps_what_there_is(stand_in: Path) -> None:
     body = "while True:\n    put(b'tick\\n')\n    time.sleep(0.01)"
     boot, trace = run(script(stand_in, body), timeout=0.7)

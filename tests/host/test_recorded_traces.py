@@ -19,6 +19,7 @@ TRACES = sorted((Path(__file__).parents[1] / "data/traces").glob("block_fs_db_ap
 # (PDs that die with block server 1, spaces that go): the scenario's table.
 EXPECTED = {
     "0-0": (set(), {"disk1"}),
+    "0-2": (set(), {"disk1", "files", "database"}),
     "1-2": ({"fs"}, {"disk1", "files", "database"}),
     "inf-inf": ({"fs", "db", "app"}, {"disk1", "files", "database"}),
 }

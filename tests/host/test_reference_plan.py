@@ -172,7 +172,7 @@ def test_a_space_over_two_dies_whole_with_one() -> None:
     assert FILES not in doomed(model, "PD_1", 0, 1)
 
 
-@pytest.mark.behaviour("C-18", "C-24")
+@pytest.mark.behaviour("C-18")
 def test_a_client_s_crash_orphans_nothing() -> None:
     model = system(SCENARIO)
     decided = plan(model, "PD_5", None, None)
