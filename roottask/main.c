@@ -4,6 +4,7 @@
  * receive: faults, requests, and word that nobody else can run. It is the highest in priority, calls nobody,
  * and handles each message to its end before it receives the next, so PDs see every cleanup as one step. */
 #include "sel4/arch/arch.h"
+#include "sel4/fault.h"
 #include "sel4/supervisor.h"
 #include "sel4/text.h"
 #include "sel4/untyped.h"
@@ -77,7 +78,7 @@ static void make_own_objects(void)
     check(seL4_TCB_BindNotification(seL4_CapInitThreadTCB, bound), "the notification cannot be bound");
 
     seL4_UserContext registers;
-    cr_arch_start_registers(&registers, (seL4_Word)idle_main, (seL4_Word)(idle_stack + IDLE_STACK) - 8);
+    cr_arch_start_registers(&registers, (seL4_Word)idle_main, (seL4_Word)(idle_stack + IDLE_STACK));
     check(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0),
           "the idle thread has no space");
     check(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, IDLE_PRIORITY), "the idle thread has no priority");
@@ -180,7 +181,7 @@ static void handle_fault(seL4_MessageInfo_t tag, uint64_t badge)
     cr_pd *pd = pd_of_badge(badge);
     /* A PD can send messages of its own with its fault capability. One that is no fault is dropped: if it
      * called, it waits for ever, which is its own doing. */
-    if (pd != 0 && cr_arch_decode_fault(tag, &kind, &address, &ip)) {
+    if (pd != 0 && cr_decode_fault(tag, &kind, &address, &ip)) {
         cr_trace_fault(pd, kind, address, ip);
         cr_clean_up(pd, CR_CAUSE_FAULT);
     }

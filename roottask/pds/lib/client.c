@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "client.h"
+#include "../../sel4/fault.h"
 
 /* Kernel errors are labels below this; cr_result is not mixed up with them, see cr_request. */
 enum { KERNEL_ERRORS = 16 };
@@ -185,30 +186,12 @@ _Noreturn void cr_wait_for_work(int (*each)(const cr_work_entry *work))
 /* A fault of a PD whose fault handler this one is: passed on to the root task, which cleans up. */
 static void report_fault(uint64_t badge, seL4_MessageInfo_t tag)
 {
-    uint64_t arguments[4] = {badge, CR_FAULT_VM, 0, 0};
-    switch (seL4_MessageInfo_get_label(tag)) {
-    case seL4_Fault_VMFault:
-        arguments[2] = seL4_GetMR(seL4_VMFault_Addr);
-        arguments[3] = seL4_GetMR(seL4_VMFault_IP);
-        break;
-    case seL4_Fault_CapFault:
-        arguments[1] = CR_FAULT_CAP;
-        arguments[2] = seL4_GetMR(seL4_CapFault_Addr);
-        arguments[3] = seL4_GetMR(seL4_CapFault_IP);
-        break;
-    case seL4_Fault_UserException:
-        arguments[1] = CR_FAULT_EXCEPTION;
-        arguments[2] = seL4_GetMR(seL4_UserException_Number);
-        arguments[3] = seL4_GetMR(seL4_UserException_FaultIP);
-        break;
-    case seL4_Fault_UnknownSyscall:
-        arguments[1] = CR_FAULT_SYSCALL;
-        arguments[2] = seL4_GetMR(seL4_UnknownSyscall_Syscall);
-        arguments[3] = seL4_GetMR(seL4_UnknownSyscall_FaultIP);
-        break;
-    default:
+    cr_fault_kind kind;
+    uint64_t arguments[4] = {badge, 0, 0, 0};
+    if (!cr_decode_fault(tag, &kind, &arguments[2], &arguments[3])) {
         return;
     }
+    arguments[1] = kind;
     (void)cr_request(CR_OP_REPORT_FAULT, arguments, 4, 0, 0);
 }
 

@@ -5,7 +5,6 @@
 #define CELLREAP_SEL4_ARCH_H
 
 #include "../kernel.h"
-#include <cellreap/protocol.h>
 
 enum { CR_ARCH_TABLE_LEVELS = 3 };
 
@@ -25,19 +24,15 @@ seL4_Error cr_arch_unmap_frame(seL4_CPtr frame);
 seL4_Error cr_arch_sync_code(seL4_CPtr frame);
 seL4_Error cr_arch_assign_asid(seL4_CPtr vspace);
 
-/* A thread about to run at `entry` with this stack. */
+/* A thread about to run the function at `entry`, which must not return. `stack_top` is aligned to 16. */
 void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word stack_top);
 
 /* The capability address that a thread with these registers invokes, if they are those of a seL4_Call. */
 int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked);
 
-/* Reads a fault message out of the IPC buffer. `address`: the address accessed, the capability address, the
- * exception's number, or the system call's number. Returns 0 if the message is no fault that is known. */
-int cr_arch_decode_fault(seL4_MessageInfo_t tag, cr_fault_kind *kind, uint64_t *address, uint64_t *ip);
-
 uint16_t cr_arch_elf_machine(void);
 
-/* A counter that rises with what the machine did; 0 if there is none. */
+/* A counter that rises with what the machine did; 0 if there is none, or none that user threads may read. */
 uint64_t cr_arch_cycles(void);
 
 #endif

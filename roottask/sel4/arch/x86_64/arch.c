@@ -56,7 +56,7 @@ void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word s
 {
     *out = (seL4_UserContext){0};
     out->rip = entry;
-    out->rsp = stack_top;
+    out->rsp = stack_top - sizeof(seL4_Word); /* below it lies a return address, which is 0 */
     out->rflags = 0x202; /* the bit that is always set, and interrupts on */
 }
 
@@ -64,34 +64,6 @@ int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked)
 {
     *invoked = registers->rdi;
     return registers->rdx == (seL4_Word)seL4_SysCall;
-}
-
-int cr_arch_decode_fault(seL4_MessageInfo_t tag, cr_fault_kind *kind, uint64_t *address, uint64_t *ip)
-{
-    switch (seL4_MessageInfo_get_label(tag)) {
-    case seL4_Fault_VMFault:
-        *kind = CR_FAULT_VM;
-        *address = seL4_GetMR(seL4_VMFault_Addr);
-        *ip = seL4_GetMR(seL4_VMFault_IP);
-        return 1;
-    case seL4_Fault_CapFault:
-        *kind = CR_FAULT_CAP;
-        *address = seL4_GetMR(seL4_CapFault_Addr);
-        *ip = seL4_GetMR(seL4_CapFault_IP);
-        return 1;
-    case seL4_Fault_UserException:
-        *kind = CR_FAULT_EXCEPTION;
-        *address = seL4_GetMR(seL4_UserException_Number);
-        *ip = seL4_GetMR(seL4_UserException_FaultIP);
-        return 1;
-    case seL4_Fault_UnknownSyscall:
-        *kind = CR_FAULT_SYSCALL;
-        *address = seL4_GetMR(seL4_UnknownSyscall_Syscall);
-        *ip = seL4_GetMR(seL4_UnknownSyscall_FaultIP);
-        return 1;
-    default:
-        return 0;
-    }
 }
 
 uint16_t cr_arch_elf_machine(void)

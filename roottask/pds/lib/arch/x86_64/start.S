@@ -6,8 +6,7 @@
     .type _start, @function
 _start:
     xorl %ebp, %ebp
-    call cr_pd_begin
-1:  jmp 1b
+    jmp cr_pd_begin
 
     .section .text
 /* An instruction that no x86_64 CPU has. */

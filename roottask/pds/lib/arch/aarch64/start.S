@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Where a PD begins, on the stack that the root task gave it; and the instructions that it can fail by. */
+    .section .text.start, "ax", %progbits
+    .globl _start
+    .type _start, %function
+_start:
+    mov x29, xzr
+    b cr_pd_begin
+
+    .section .text, "ax", %progbits
+/* An instruction that no aarch64 CPU has. */
+    .globl cr_illegal_instruction
+    .type cr_illegal_instruction, %function
+cr_illegal_instruction:
+    udf #0
+    ret
+
+/* A system call that no seL4 kernel has. */
+    .globl cr_unknown_syscall
+    .type cr_unknown_syscall, %function
+cr_unknown_syscall:
+    mov x7, #-4242
+    svc #0
+    ret
+    .section .note.GNU-stack, "", %progbits

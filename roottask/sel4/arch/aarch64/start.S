@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Where the root task begins: the kernel leaves the address of the boot information in x0. */
+    .section .text.start, "ax", %progbits
+    .globl _start
+    .type _start, %function
+_start:
+    adrp x1, cr_root_stack_top
+    add x1, x1, :lo12:cr_root_stack_top
+    mov sp, x1
+    mov x29, xzr
+    bl cr_root_main
+1:  b 1b
+    .section .note.GNU-stack, "", %progbits
