@@ -30,8 +30,8 @@ import sh
 
 from cellreap.elf import multiboot_elf32, read_executable
 from cellreap.errors import CellreapError
-from cellreap.image import Image
-from cellreap.qemu import check_bootable, find_emulator, machine_for, qemu_command
+from cellreap.image import LOADER, Image
+from cellreap.qemu import check_bootable, cpu_for, find_emulator, machine_for, qemu_command
 
 DEFAULT_TIMEOUT = 60.0  # seconds
 DEFAULT_IDLE = 20.0  # seconds without a byte
@@ -43,7 +43,7 @@ _PATIENCE = 2.0  # seconds between asking a process to end and ending it
 _EVENT = re.compile(rb"~cr (\d+) ([0-9a-f]{8}) ([A-Z_]+)((?: [^\r\n]*)?)\r?\n")
 # The last one: the fault of a thread whose faults nobody handles, as the root task's own.
 _FATAL = re.compile(
-    rb"cellreap: panic: [^\r\n]*|seL4 called fail at [^\r\n]*|seL4 failed assertion [^\r\n]*"
+    rb"cellreap: panic: [^\r\n]*|cellreap loader: error: [^\r\n]*|seL4 called fail at [^\r\n]*|seL4 failed assertion [^\r\n]*"
     rb'|=+ KERNEL EXCEPTION =+|in thread [^\r\n]*"rootserver" at address [^\r\n]*'
 )
 
@@ -87,13 +87,23 @@ def boot_image(
     machine = machine_for(image.manifest.arch)
     check_bootable(image.options, machine, f"{image.path}: gen_config.json")
     emulator = find_emulator(machine)
-    kernel = read_executable(image.kernel, f"{image.path}: kernel.elf", image.manifest.arch)
-    with tempfile.TemporaryDirectory(prefix="cellreap-boot-") as folder:
-        kernel_file, roottask_file = Path(folder, "kernel.elf"), Path(folder, "roottask.elf")
-        kernel_file.write_bytes(multiboot_elf32(kernel))
-        roottask_file.write_bytes(image.roottask)
-        command = qemu_command(machine, emulator, kernel_file, roottask_file, extra)
+    files = boot_files(image)
+    cpu = cpu_for(image.options, machine, f"{image.path}: gen_config.json") if machine.cpus else None
+    memory = image.memory[1] - image.memory[0] if image.memory is not None else None
+    with tempfile.TemporaryDirectory(prefix="cellreap-boot-") as name:
+        folder = Path(name)
+        for file, content in files.items():
+            (folder / file).write_bytes(content)
+        command = qemu_command(machine, emulator, folder, cpu, memory, extra)
         return record(command, trace, timeout=timeout, idle=idle, on_events=on_events)
+
+
+def boot_files(image: Image) -> dict[str, bytes]:
+    """What the image's machine loads, by the names in its table. InputError for a kernel it cannot load."""
+    if image.loader:
+        return {LOADER: image.loader}
+    kernel = read_executable(image.kernel, f"{image.path}: kernel.elf", image.manifest.arch)
+    return {"kernel.elf": multiboot_elf32(kernel), "roottask.elf": image.roottask}
 
 
 def record(

@@ -26,12 +26,24 @@ from cellreap.config import Config
 from cellreap.elf import read_executable
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError, source_root
-from cellreap.image import MEMBERS, Overrides, write_image
+from cellreap.image import LOADER, MEMBERS, Overrides, members_of, write_image
+from cellreap.loader import (
+    FDT_FILE,
+    PLATFORM_FILE,
+    check_loader,
+    memory_around,
+    plan_load,
+    platform_of,
+    read_memory,
+    source,
+)
 from cellreap.progress import Progress
-from cellreap.sdk import CONFIG_FILE, Sdk
+from cellreap.sdk import CONFIG_FILE, SUPPORT_FOLDER, Sdk, read_support
 
 _LIBRARY = "libcellreap_root.a"
+_LOADER_LIBRARY = "libcellreap_loader.a"
 _LINKER_SCRIPT = Path("roottask/sel4/roottask.ld")
+_LOADER_SCRIPT = Path("roottask/loader/loader.ld")
 _LOG = "build.log"
 _FACTS = "capdl_facts.o"
 _DONE = "complete"  # written last: a build directory without it is half a build
@@ -81,6 +93,11 @@ class Parts:
         """An object file that says what the kernel and the architecture decide: for `read_target`."""
         return self.folder / _FACTS
 
+    @property
+    def loader(self) -> Path:
+        """The boot loader without what it loads; only there for architectures that need one."""
+        return self.folder / _LOADER_LIBRARY
+
     def programs(self) -> dict[str, bytes]:
         """The ELF file of every program, by name."""
         return {path.stem: path.read_bytes() for path in sorted((self.folder / "pds").glob("*.elf"))}
@@ -115,7 +132,11 @@ def build_image(
         target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
         description = capdl_text(config, parts.programs(), target)
         contents = (kernel, options, roottask, description.encode(), text.encode())
-        write_image(output, manifest, dict(zip(MEMBERS, contents, strict=True)))
+        members = dict(zip(MEMBERS, contents, strict=True))
+        if LOADER in members_of(sdk.kernel.arch):
+            members[PLATFORM_FILE] = read_support(sdk, PLATFORM_FILE)
+            members[LOADER] = link_loader(sdk, toolchain, parts, roottask)
+        write_image(output, manifest, members)
 
 
 def find_toolchain(arch: str) -> Toolchain:
@@ -160,23 +181,53 @@ def link(config: Config, sdk: Sdk, toolchain: Toolchain, parts: Parts) -> bytes:
         read_executable(programs[name], str(parts.folder / "pds" / f"{name}.elf"), sdk.kernel.arch)
     kernel = f"{sdk.kernel.name} {sdk.kernel.version}"
     blob = build_blob(config, programs, kernel, sdk.kernel.arch)
+    files = {"blob.bin": blob, "blob.S": _BLOB_SOURCE.encode()}
+    raw = _link(toolchain, parts.library, _LINKER_SCRIPT, files, "blob.S", ())
+    read_executable(raw, "roottask.elf", sdk.kernel.arch)
+    return raw
+
+
+def link_loader(sdk: Sdk, toolchain: Toolchain, parts: Parts, roottask: bytes) -> bytes:
+    """The boot loader's ELF file with kernel, root task and device tree in it."""
+    arch = sdk.kernel.arch
+    kernel = read_executable(sdk.kernel_elf.read_bytes(), str(sdk.kernel_elf), arch)
+    described = str(sdk.root / SUPPORT_FOLDER / PLATFORM_FILE)
+    memory = memory_around(read_memory(read_support(sdk, PLATFORM_FILE), described), kernel, described)
+    fdt, fdt_name = read_support(sdk, FDT_FILE), str(sdk.root / SUPPORT_FOLDER / FDT_FILE)
+    user = read_executable(roottask, "roottask.elf", arch)
+    load = plan_load(kernel, user, memory, fdt, fdt_name, platform_of(sdk.options))
+    files = {**load.blobs, "facts.S": source(load).encode()}
+    more = (f"-Wl,--defsym=cr_loader_base={load.base:#x}",)
+    raw = _link(toolchain, parts.loader, _LOADER_SCRIPT, files, "facts.S", more)
+    check_loader(read_executable(raw, LOADER, arch), load)
+    return raw
+
+
+def _link(
+    toolchain: Toolchain,
+    library: Path,
+    script: Path,
+    files: Mapping[str, bytes],
+    source_name: str,
+    more: Sequence[str],
+) -> bytes:
+    """All of a library with one more source, static and with no system below. `files`: it and what it includes."""
     with tempfile.TemporaryDirectory(prefix="cellreap-link-") as name:
         folder = Path(name)
-        (folder / "blob.bin").write_bytes(blob)
-        (folder / "blob.S").write_text(_BLOB_SOURCE)
+        for file, content in files.items():
+            (folder / file).write_bytes(content)
         command = [
             toolchain.compiler,
             *("-static", "-nostdlib", "-nostartfiles", "-no-pie"),
-            f"-Wl,-T,{_source_root() / _LINKER_SCRIPT}",
+            *more,
+            f"-Wl,-T,{_source_root() / script}",
             *("-Wl,--build-id=none", "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack"),
-            "blob.S",  # relative, and run there: the folder's name must not get into the file
-            *("-Wl,--whole-archive", str(parts.library), "-Wl,--no-whole-archive"),
-            *("-o", "roottask.elf"),
+            source_name,  # relative, and run there: the folder's name must not get into the file
+            *("-Wl,--whole-archive", str(library), "-Wl,--no-whole-archive"),
+            *("-o", "linked.elf"),
         ]
         _run(command, folder)
-        raw = (folder / "roottask.elf").read_bytes()
-    read_executable(raw, "roottask.elf", sdk.kernel.arch)
-    return raw
+        return (folder / "linked.elf").read_bytes()
 
 
 def cache_folder(env: Mapping[str, str] | None = None) -> Path:

@@ -3,8 +3,9 @@
 
 Members: manifest.json, which names the rest with their SHA-256; kernel.elf and its gen_config.json;
 roottask.elf, which has the PDs in it; system.cdl, which says in capDL what the PDs are made of; config.toml,
-as it was given. Same members, same bytes: fixed timestamps, nothing compressed. Reading checks everything
-before anything is used.
+as it was given. For aarch64 also the kernel's platform_gen.json and loader.elf, which is what boots: it has
+kernel and root task in it. Same members, same bytes: fixed timestamps, nothing compressed. Reading checks
+everything before anything is used.
 """
 
 from __future__ import annotations
@@ -25,11 +26,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from cellreap.config import Config, Depth, parse_config
 from cellreap.elf import read_executable
 from cellreap.errors import InputError
+from cellreap.loader import PLATFORM_FILE, memory_around, read_memory
 from cellreap.sdk import check_options, parse_options
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 MEMBERS = ("kernel.elf", "gen_config.json", "roottask.elf", "system.cdl", "config.toml")
+"""In every image."""
+LOADER = "loader.elf"
+_MORE_MEMBERS: Mapping[str, tuple[str, ...]] = {"x86_64": (), "aarch64": (PLATFORM_FILE, LOADER)}
 MAX_BYTES = 512 << 20
 _MAX_MANIFEST_BYTES = 1 << 20
 # What zipfile lets out when the bytes make no sense.
@@ -73,7 +78,7 @@ class Manifest(_Table):
     spaces: list[str]
     """Names of the spaces."""
     overrides: Overrides
-    sha256: dict[str, str] = Field(min_length=len(MEMBERS), max_length=len(MEMBERS))
+    sha256: dict[str, str] = Field(min_length=len(MEMBERS), max_length=len(MEMBERS) + 2)
     """Of every other member."""
 
 
@@ -87,21 +92,29 @@ class Image:
     roottask: bytes
     options: Mapping[str, Any]  # the kernel's gen_config.json
     config: Config  # the file's; the overrides are in the root task already
+    loader: bytes = b""  # only where one is needed
+    memory: tuple[int, int] | None = None  # [start, end) that the kernel expects, where it expects any; bytes
+
+
+def members_of(arch: str) -> tuple[str, ...]:
+    """The members of an image for `arch` beside the manifest."""
+    return (*MEMBERS, *_MORE_MEMBERS[arch])
 
 
 def write_image(path: Path, manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> None:
     """Writes an image so that there is the whole file or none. `manifest`: all but `format` and `sha256`."""
+    names = members_of(manifest["arch"])
     complete = Manifest.model_validate(
         {
             **manifest,
             "format": FORMAT,
-            "sha256": {name: hashlib.sha256(members[name]).hexdigest() for name in MEMBERS},
+            "sha256": {name: hashlib.sha256(members[name]).hexdigest() for name in names},
         }
     )
     text = json.dumps(complete.model_dump(), indent=2, sort_keys=True) + "\n"
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in ((MANIFEST, text.encode()), *((name, members[name]) for name in MEMBERS)):
+        for name, content in ((MANIFEST, text.encode()), *((name, members[name]) for name in names)):
             info = zipfile.ZipInfo(name, _EPOCH)
             info.external_attr = 0o644 << 16
             archive.writestr(info, content)
@@ -143,13 +156,16 @@ def read_image(path: Path) -> Image:
         what = "is empty" if not raw else "is no image, or a cut or damaged one"
         raise refuse(None, f"{what}: expected a file made by `cellreap build` ({error})") from None
     manifest = _manifest(contents[MANIFEST], refuse)
-    for name in MEMBERS:
+    names = members_of(manifest.arch)
+    if sorted(contents) != sorted((MANIFEST, *names)):
+        raise refuse(None, f"has {', '.join(sorted(contents))}: expected {', '.join(names)} for {manifest.arch}")
+    for name in names:
         found, expected = hashlib.sha256(contents[name]).hexdigest(), manifest.sha256.get(name)
         if found != expected:
             raise refuse(name, f"has SHA-256 {found}: expected {expected}, as the manifest says")
     if manifest.kernel.sha256 != manifest.sha256["kernel.elf"] or manifest.kernel.arch != manifest.arch:
         raise refuse(f"{MANIFEST}: kernel", "is not the kernel in the image")
-    read_executable(contents["kernel.elf"], f"{path}: kernel.elf", manifest.arch)
+    kernel = read_executable(contents["kernel.elf"], f"{path}: kernel.elf", manifest.arch)
     read_executable(contents["roottask.elf"], f"{path}: roottask.elf", manifest.arch)
     options = parse_options(contents["gen_config.json"], f"{path}: gen_config.json")
     check_options(options, manifest.arch, f"{path}: gen_config.json")
@@ -158,16 +174,29 @@ def read_image(path: Path) -> Image:
     except UnicodeDecodeError:
         raise refuse("config.toml", "not UTF-8 text: expected a TOML file") from None
     config = parse_config(text, Path(f"{path}: config.toml"))
-    return Image(path, manifest, contents["kernel.elf"], contents["roottask.elf"], options, config)
+    memory = None
+    if LOADER in names:
+        read_executable(contents[LOADER], f"{path}: {LOADER}", manifest.arch)
+        described = f"{path}: {PLATFORM_FILE}"
+        memory = memory_around(read_memory(contents[PLATFORM_FILE], described), kernel, described)
+    return Image(
+        path,
+        manifest,
+        contents["kernel.elf"],
+        contents["roottask.elf"],
+        options,
+        config,
+        contents.get(LOADER, b""),
+        memory,
+    )
 
 
 def _members(archive: zipfile.ZipFile, refuse: Any) -> dict[str, bytes]:
     infos = archive.infolist()
     names = sorted(info.filename for info in infos)
-    expected = sorted((MANIFEST, *MEMBERS))
-    if names != expected:
+    if names not in [sorted((MANIFEST, *members_of(arch))) for arch in _MORE_MEMBERS]:
         shown = ", ".join(names[:8]) or "nothing"
-        raise refuse(None, f"is a zip file with {shown}: expected {', '.join(expected)}")
+        raise refuse(None, f"is a zip file with {shown}: expected {', '.join(sorted((MANIFEST, *MEMBERS)))}")
     total = sum(info.file_size for info in infos)
     if total > MAX_BYTES:
         raise refuse(None, f"unpacks to {total} bytes: expected at most {MAX_BYTES}")

@@ -9,11 +9,11 @@ from __future__ import annotations
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cellreap.errors import CellreapError, UsageError
+from cellreap.errors import CellreapError, InputError, UsageError
 from cellreap.sdk import require_option
 
 
@@ -24,7 +24,10 @@ class Machine:
     emulator: str  # the program
     package: str  # the Debian package that has it
     arguments: tuple[str, ...]  # the machine itself
+    files: tuple[tuple[str, str], ...]  # what it boots: option, name of the file
     impossible: tuple[tuple[str, str], ...]  # kernel options that it cannot run: gen_config key, CMake option
+    # Which CPU it is to have, by the kernel's; where there is no choice, `arguments` says it. gen_config key -> -cpu
+    cpus: Mapping[str, str] = field(default_factory=dict)
 
 
 _COMMON = (
@@ -47,27 +50,46 @@ MACHINES: Mapping[str, Machine] = {
         package="qemu-system-x86",
         # The oldest CPU that an x86_64 seL4 takes, and the huge pages that it wants.
         arguments=("-machine", "pc", "-accel", "tcg", "-cpu", "Nehalem,+pdpe1gb", "-m", "512"),
+        files=(("-kernel", "kernel.elf"), ("-initrd", "roottask.elf")),  # the former as ELF32
         impossible=(
             ("SUPPORT_PCID", "KernelSupportPCID"),
             ("FSGSBASE_INST", "KernelFSGSBase"),
             ("XSAVE", "KernelFPU"),
         ),
     ),
+    "aarch64": Machine(
+        emulator="qemu-system-aarch64",
+        package="qemu-system-arm",
+        arguments=("-machine", "virt", "-accel", "tcg"),
+        files=(("-kernel", "loader.elf"),),
+        impossible=(("ARM_GIC_V3_SUPPORT", "KernelArmGicV3"),),
+        cpus={"ARM_CORTEX_A53": "cortex-a53", "ARM_CORTEX_A57": "cortex-a57", "ARM_CORTEX_A72": "cortex-a72"},
+    ),
 }
 
 
 def machine_for(arch: str) -> Machine:
-    """The machine that images of `arch` boot on. UsageError."""
-    machine = MACHINES.get(arch)
-    if machine is None:
-        raise UsageError(f"booting {arch} images is not supported yet: expected one of {', '.join(MACHINES)}")
-    return machine
+    """The machine that images of `arch` boot on."""
+    return MACHINES[arch]
 
 
 def check_bootable(options: Mapping[str, Any], machine: Machine, name: str) -> None:
     """Refuses a kernel that the machine cannot run, by the option. InputError; `name` is in it."""
     for key, option in machine.impossible:
         require_option(options, name, key, option, False, f"{machine.emulator} does not emulate it")
+    if machine.cpus:
+        cpu_for(options, machine, name)
+
+
+def cpu_for(options: Mapping[str, Any], machine: Machine, name: str) -> str:
+    """The emulator's name of the CPU that the kernel is made for. InputError; `name` is in it."""
+    for key, cpu in machine.cpus.items():
+        if options.get(key) is True:
+            return cpu
+    others = [key for key, value in options.items() if key.startswith("ARM_CORTEX_") and value is True]
+    said = f"{' and '.join(others)} (KernelArmCPU)" if others else "ARM_CORTEX_* (KernelArmCPU)"
+    message = f"{'is on' if others else 'none is on'}: expected one of {', '.join(machine.cpus)}"
+    raise InputError(name, None, said, message)
 
 
 def find_emulator(machine: Machine) -> str:
@@ -90,16 +112,23 @@ def split_arguments(given: Sequence[str]) -> list[str]:
 
 
 def qemu_command(
-    machine: Machine, emulator: str, kernel: Path, roottask: Path, extra: Sequence[str] = ()
+    machine: Machine,
+    emulator: str,
+    folder: Path,
+    cpu: str | None = None,
+    memory: int | None = None,
+    extra: Sequence[str] = (),
 ) -> list[str]:
-    """The command that boots `kernel` (ELF32 for x86_64) with `roottask`; the console is its stdout."""
+    """The command that boots the machine's files in `folder`; the console is its stdout.
+
+    cpu, memory (bytes): for machines that the kernel decides on, else None. extra: may override all of it.
+    """
     return [
         emulator,
         *_COMMON,
         *machine.arguments,
-        "-kernel",
-        str(kernel),
-        "-initrd",
-        str(roottask),
+        *(() if cpu is None else ("-cpu", cpu)),
+        *(() if memory is None else ("-m", f"{memory}B")),
+        *(word for option, name in machine.files for word in (option, str(folder / name))),
         *extra,
     ]

@@ -79,9 +79,9 @@ def run(
     parsed = parse_config(text, config)
     overrides = Overrides(pd_depth=_depth(pd_depth), rs_depth=_depth(rs_depth), crash=crash)
     parsed = override(parsed, pd_depth=overrides.pd_depth, rs_depth=overrides.rs_depth, crash=crash)
-    machine = machine_for(arch)  # before anything is built in vain
     found = load_sdk(find_sdk(arch, sdk), arch)
-    check_bootable(found.options, machine, str(found.root / CONFIG_FILE))
+    # Before anything is built in vain.
+    check_bootable(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
     progress = Progress()
     with _folder(output) as folder:
         image_path, trace = folder / f"{parsed.system.name}.img", folder / f"{parsed.system.name}.trace"

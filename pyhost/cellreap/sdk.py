@@ -21,10 +21,12 @@ from typing import Any
 
 from cellreap.elf import read_executable
 from cellreap.errors import InputError, UsageError
+from cellreap.loader import FDT_FILE, PLATFORM_FILE
 
 ARCHES = ("x86_64", "aarch64")
 CONFIG_FILE = Path("libsel4/include/kernel/gen_config.json")
 KERNEL_FILE = Path("bin/kernel.elf")
+SUPPORT_FOLDER = Path("support")
 _HEADER_FILE = Path("libsel4/include/sel4/sel4.h")
 _MAX_CONFIG_BYTES = 1 << 20
 _HOW_TO_GET_ONE = (
@@ -39,7 +41,20 @@ _REQUIRED: tuple[tuple[str, str, bool, str], ...] = (
     ("PRINTING", "KernelPrinting", True, "the trace goes out through seL4_DebugPutChar"),
     ("ENABLE_SMP_SUPPORT", "KernelMaxNumNodes", False, "the root task runs on one core"),
 )
+# The same for one architecture.
+_REQUIRED_BY_ARCH: Mapping[str, tuple[tuple[str, str, bool, str], ...]] = {
+    "x86_64": (),
+    "aarch64": (
+        ("ARM_HYPERVISOR_SUPPORT", "KernelArmHypervisorSupport", False, "the kernel is booted in EL1"),
+        ("PLAT_QEMU_ARM_VIRT", "KernelPlatform", True, "the boot loader knows qemu-arm-virt alone"),
+    ),
+}
 _MIN_ROOT_CNODE_BITS = 12
+# What a boot needs beside the kernel: where memory is, and a device tree.
+_PLATFORM_FILES: Mapping[str, tuple[Path, ...]] = {
+    "x86_64": (),
+    "aarch64": (SUPPORT_FOLDER / PLATFORM_FILE, SUPPORT_FOLDER / FDT_FILE),
+}
 
 # Features by release, oldest first. The layout itself came with 13.0.0. (file below libsel4/, text in it)
 _RELEASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
@@ -111,6 +126,11 @@ def find_sdk(arch: str, given: Path | None = None, env: Mapping[str, str] | None
     )
 
 
+def read_support(sdk: Sdk, file: str) -> bytes:
+    """A file of the SDK's support folder. InputError."""
+    return _read(sdk.root / SUPPORT_FOLDER / file)
+
+
 def _named(path: Path, said: str) -> Path:
     if not path.is_dir():
         raise UsageError(f"{said}: no such directory; expected an seL4 SDK ({KERNEL_FILE}, libsel4/)")
@@ -119,7 +139,7 @@ def _named(path: Path, said: str) -> Path:
 
 def load_sdk(root: Path, arch: str) -> Sdk:
     """Checks an SDK directory and tells which kernel is in it. InputError names what is wrong."""
-    for file in (KERNEL_FILE, CONFIG_FILE, _HEADER_FILE):
+    for file in (KERNEL_FILE, CONFIG_FILE, _HEADER_FILE, *_PLATFORM_FILES[arch]):
         if not (root / file).is_file():
             raise InputError(str(root), None, str(file), f"no such file; {_HOW_TO_GET_ONE} there")
     options = parse_options(_read(root / CONFIG_FILE), str(root / CONFIG_FILE))
@@ -149,7 +169,7 @@ def check_options(options: Mapping[str, Any], arch: str, name: str) -> None:
     built_for = options.get("SEL4_ARCH")
     if built_for != arch:
         raise InputError(name, None, "SEL4_ARCH (KernelSel4Arch)", f"is {built_for}: expected {arch}")
-    for key, option, wanted, reason in _REQUIRED:
+    for key, option, wanted, reason in (*_REQUIRED, *_REQUIRED_BY_ARCH[arch]):
         require_option(options, name, key, option, wanted, reason)
     bits = str(options.get("ROOT_CNODE_SIZE_BITS"))
     if not bits.isdecimal() or int(bits) < _MIN_ROOT_CNODE_BITS:

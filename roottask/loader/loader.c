@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "loader.h"
+
+#define GIB ((uint64_t)1 << 30)
+#define PAGE ((uint64_t)4096)
+
+enum { ENTRIES = 512, FDT_MAGIC = 0xd00dfeedu, FDT_HEADER = 40, FDT_VERSION = 17, FDT_MAX = 2 << 20 };
+
+/* Words of a device tree's header, big-endian (Devicetree Specification 0.4, 5.2). */
+enum { FDT_WORD_MAGIC, FDT_WORD_TOTAL, FDT_WORD_STRUCT, FDT_WORD_STRINGS, FDT_WORD_RESERVED, FDT_WORD_VERSION,
+       FDT_WORD_OLDEST, FDT_WORD_CPU, FDT_WORD_STRINGS_BYTES, FDT_WORD_STRUCT_BYTES };
+
+/* Descriptors (Arm Architecture Reference Manual, D8.3). The attribute index is that of start.S's MAIR, which
+ * the kernel goes on using. */
+enum {
+    TABLE = 3,
+    BLOCK = 1,
+    DEVICE = 0 << 2,
+    NORMAL = 4 << 2,
+    INNER_SHAREABLE = 3 << 8,
+    ACCESSED = 1 << 10
+};
+#define NEVER_EXECUTE ((uint64_t)3 << 53)
+
+_Alignas(4096) uint64_t cr_tables_low[ENTRIES];
+_Alignas(4096) uint64_t cr_tables_high[ENTRIES];
+static _Alignas(4096) uint64_t low_gibs[ENTRIES];
+static _Alignas(4096) uint64_t high_gibs[ENTRIES];
+
+static void put(char c)
+{
+    enum { FLAGS = 0x18 / 4, TRANSMIT_FULL = 1 << 5 };
+    volatile uint32_t *uart = (volatile uint32_t *)cr_fact_uart;
+    while ((uart[FLAGS] & TRANSMIT_FULL) != 0) {
+    }
+    uart[0] = (uint32_t)(uint8_t)c;
+}
+
+static void say(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        put(*text);
+    }
+}
+
+static void say_hex(uint64_t value)
+{
+    int shift = 60;
+    while (shift > 0 && value >> shift == 0) {
+        shift -= 4;
+    }
+    say("0x");
+    for (; shift >= 0; shift -= 4) {
+        put("0123456789abcdef"[(value >> shift) & 15]);
+    }
+}
+
+static void say_range(const char *what, uint64_t start, uint64_t end)
+{
+    say(what);
+    say_hex(start);
+    say("..");
+    say_hex(end);
+}
+
+static _Noreturn void stop(void)
+{
+    say("\r\n");
+    for (;;) {
+        __asm__ volatile("wfe");
+    }
+}
+
+static _Noreturn void fail(const char *what, uint64_t found, uint64_t expected)
+{
+    say("\r\ncellreap loader: error: ");
+    say(what);
+    say_hex(found);
+    say(", expected ");
+    say_hex(expected);
+    stop();
+}
+
+_Noreturn void cr_loader_refuse(uint64_t level)
+{
+    fail("entered in exception level ", level, 2);
+}
+
+_Noreturn void cr_loader_fault(uint64_t syndrome, uint64_t ip, uint64_t address)
+{
+    say("\r\ncellreap loader: error: exception ");
+    say_hex(syndrome);
+    say(" at ");
+    say_hex(ip);
+    say(", address ");
+    say_hex(address);
+    stop();
+}
+
+void cr_loader_map(void)
+{
+    cr_tables_low[0] = (uint64_t)low_gibs | TABLE;
+    low_gibs[cr_fact_uart / GIB] = (cr_fact_uart & ~(GIB - 1)) | BLOCK | DEVICE | ACCESSED | NEVER_EXECUTE;
+    for (uint64_t at = cr_fact_ram_start & ~(GIB - 1); at < cr_fact_ram_end; at += GIB) {
+        low_gibs[at / GIB] = at | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
+    }
+    /* The kernel replaces this by a map of its own before it uses more than its image. */
+    uint64_t away = cr_fact_kernel_virt - cr_fact_kernel;
+    cr_tables_high[(cr_fact_kernel_virt / GIB / ENTRIES) % ENTRIES] = (uint64_t)high_gibs | TABLE;
+    for (uint64_t at = cr_fact_kernel & ~(GIB - 1); at < cr_fact_kernel + cr_fact_kernel_bytes; at += GIB) {
+        high_gibs[((at + away) / GIB) % ENTRIES] = at | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
+    }
+}
+
+static uint64_t page_up(uint64_t address)
+{
+    return (address + PAGE - 1) & ~(PAGE - 1);
+}
+
+static uint64_t fdt_word(uint64_t fdt, uint32_t word)
+{
+    return __builtin_bswap32(((const volatile uint32_t *)fdt)[word]);
+}
+
+/* The bytes of a device tree that are in use: its blocks may end long before its size says. 0: it is none. */
+static uint64_t fdt_bytes(uint64_t fdt)
+{
+    if (fdt % 8 != 0 || fdt < cr_fact_ram_start || fdt > cr_fact_ram_end - FDT_HEADER ||
+        fdt_word(fdt, FDT_WORD_MAGIC) != FDT_MAGIC || fdt_word(fdt, FDT_WORD_VERSION) < FDT_VERSION ||
+        fdt_word(fdt, FDT_WORD_OLDEST) > FDT_VERSION) {
+        return 0;
+    }
+    uint64_t total = fdt_word(fdt, FDT_WORD_TOTAL);
+    uint64_t structs = fdt_word(fdt, FDT_WORD_STRUCT) + fdt_word(fdt, FDT_WORD_STRUCT_BYTES);
+    uint64_t strings = fdt_word(fdt, FDT_WORD_STRINGS) + fdt_word(fdt, FDT_WORD_STRINGS_BYTES);
+    uint64_t used = structs > strings ? structs : strings;
+    return used <= total && used >= FDT_HEADER && total <= FDT_MAX && total <= cr_fact_ram_end - fdt ? used : 0;
+}
+
+/* All three: `to` is aligned to 4 KiB, `from` to 8, and both may be written or read to the next multiple of 8. */
+static void copy(uint64_t to, const void *from, uint64_t bytes)
+{
+    volatile uint64_t *out = (volatile uint64_t *)to;
+    const volatile uint64_t *in = from;
+    for (uint64_t i = 0; i < (bytes + 7) / 8; i++) {
+        out[i] = in[i];
+    }
+}
+
+static void copy_from_the_end(uint64_t to, const void *from, uint64_t bytes)
+{
+    volatile uint64_t *out = (volatile uint64_t *)to;
+    const volatile uint64_t *in = from;
+    for (uint64_t i = (bytes + 7) / 8; i > 0; i--) {
+        out[i - 1] = in[i - 1];
+    }
+}
+
+static void place(uint64_t to, const uint8_t *start, const uint8_t *end, uint64_t memory)
+{
+    uint64_t bytes = (uint64_t)(end - start);
+    uint64_t filled = (bytes + 7) & ~(uint64_t)7;
+    copy(to, start, bytes);
+    for (uint64_t at = to + bytes; at < to + filled; at++) {
+        *(volatile uint8_t *)at = 0;
+    }
+    for (uint64_t at = to + filled; at < to + page_up(memory); at += 8) {
+        *(volatile uint64_t *)at = 0;
+    }
+}
+
+_Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
+{
+    if ((uint64_t)cr_loader_start != cr_fact_loader) {
+        fail("it runs at ", (uint64_t)cr_loader_start, cr_fact_loader);
+    }
+    const char *from = "firmware";
+    uint64_t source = hint;
+    uint64_t bytes = fdt_bytes(source);
+    if (bytes == 0) {
+        from = "start of memory"; /* where QEMU leaves it for a program that is no Linux */
+        source = cr_fact_ram_start;
+        bytes = fdt_bytes(source);
+    }
+    if (bytes == 0) {
+        from = "image";
+        source = (uint64_t)cr_fdt_start;
+        bytes = fdt_bytes(source);
+    }
+    if (bytes == 0) {
+        fail("no device tree anywhere; the image's begins with ", fdt_word(source, FDT_WORD_MAGIC), FDT_MAGIC);
+    }
+    uint64_t kernel_end = cr_fact_kernel + page_up(cr_fact_kernel_bytes);
+    uint64_t fdt = kernel_end;
+    uint64_t user = page_up(fdt + bytes);
+    uint64_t user_end = user + page_up(cr_fact_user_bytes);
+    /* The image builder keeps the loader behind all of this, with room for a device tree. */
+    if (user_end > cr_fact_loader) {
+        fail("no room for the root task: it ends at ", user_end, cr_fact_loader);
+    }
+    /* The device tree first: where it lies, the kernel may have to go. It may lie across its own new place. */
+    if (source >= fdt) {
+        copy(fdt, (const void *)source, bytes);
+    } else {
+        copy_from_the_end(fdt, (const void *)source, bytes);
+    }
+    *(volatile uint32_t *)(fdt + 4 * FDT_WORD_TOTAL) = __builtin_bswap32((uint32_t)bytes);
+    place(cr_fact_kernel, cr_kernel_start, cr_kernel_end, cr_fact_kernel_bytes);
+    place(user, cr_user_start, cr_user_end, cr_fact_user_bytes);
+    cr_loader_clean(cr_fact_kernel, user_end);
+
+    say_range("cellreap loader: kernel ", cr_fact_kernel, kernel_end);
+    say_range(", device tree ", fdt, fdt + bytes);
+    say(" from ");
+    say(from);
+    say_range(", root task ", user, user_end);
+    say(level == 2 ? ", entered in EL2\r\n" : ", entered in EL1\r\n");
+    cr_loader_enter(user, user_end, user - cr_fact_user_virt, cr_fact_user_entry, fdt, bytes, cr_fact_kernel_entry);
+}
