@@ -43,7 +43,8 @@ _PATIENCE = 2.0  # seconds between asking a process to end and ending it
 _EVENT = re.compile(rb"~cr (\d+) ([0-9a-f]{8}) ([A-Z_]+)((?: [^\r\n]*)?)\r?\n")
 # The last one: the fault of a thread whose faults nobody handles, as the root task's own.
 _FATAL = re.compile(
-    rb"cellreap: panic: [^\r\n]*|cellreap loader: error: [^\r\n]*|seL4 called fail at [^\r\n]*|seL4 failed assertion [^\r\n]*"
+    rb"cellreap: panic: [^\r\n]*|cellreap loader: error: [^\r\n]*"
+    rb"|seL4 called fail at [^\r\n]*|seL4 failed assertion [^\r\n]*"
     rb'|=+ KERNEL EXCEPTION =+|in thread [^\r\n]*"rootserver" at address [^\r\n]*'
 )
 

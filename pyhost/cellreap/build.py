@@ -211,7 +211,10 @@ def _link(
     source_name: str,
     more: Sequence[str],
 ) -> bytes:
-    """All of a library with one more source, static and with no system below. `files`: it and what it includes."""
+    """All of a library with one more source, static and with no system below.
+
+    files: that source, by its name, and what it includes.
+    """
     with tempfile.TemporaryDirectory(prefix="cellreap-link-") as name:
         folder = Path(name)
         for file, content in files.items():

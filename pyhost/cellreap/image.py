@@ -158,7 +158,8 @@ def read_image(path: Path) -> Image:
     manifest = _manifest(contents[MANIFEST], refuse)
     names = members_of(manifest.arch)
     if sorted(contents) != sorted((MANIFEST, *names)):
-        raise refuse(None, f"has {', '.join(sorted(contents))}: expected {', '.join(names)} for {manifest.arch}")
+        shown = ", ".join(sorted(contents))
+        raise refuse(None, f"has {shown}: expected {', '.join(names)} for {manifest.arch}")
     for name in names:
         found, expected = hashlib.sha256(contents[name]).hexdigest(), manifest.sha256.get(name)
         if found != expected:

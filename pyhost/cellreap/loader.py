@@ -71,9 +71,8 @@ def memory_around(regions: tuple[tuple[int, int], ...], kernel: Executable, name
         if region[0] <= start and end <= region[1]:
             return region
     shown = ", ".join(f"{low:#x} to {high:#x}" for low, high in regions) or "none"
-    raise InputError(
-        kernel.name, None, "p_paddr", f"{start:#x} to {end:#x}: expected it in memory, which {name} says is {shown}"
-    )
+    message = f"{start:#x} to {end:#x}: expected it in memory, which {name} says is {shown}"
+    raise InputError(kernel.name, None, "p_paddr", message)
 
 
 def plan_load(
@@ -88,13 +87,15 @@ def plan_load(
         raise InputError(fdt_name, None, None, message)
     uart = _UARTS.get(platform)
     if uart is None:
-        raise InputError(kernel.name, None, "ARM_PLAT (KernelPlatform)", f"is {platform}: expected {_shown_uarts()}")
+        message = f"is {platform}: expected {' or '.join(_UARTS)}"
+        raise InputError(kernel.name, None, "ARM_PLAT (KernelPlatform)", message)
     start = min(segment.paddr for segment in kernel.segments)
     end = max(segment.paddr + segment.memory_bytes for segment in kernel.segments)
     away = {segment.vaddr - segment.paddr for segment in kernel.segments}
     if len(away) != 1 or min(away) % _GIB or start % _PAGE:
-        message = f"the kernel lies {', '.join(map(hex, sorted(away)))} above its physical addresses, from {start:#x}"
-        raise InputError(kernel.name, None, "p_vaddr", f"{message}: expected one distance of whole GiB, and whole pages")
+        shown = ", ".join(map(hex, sorted(away)))
+        message = f"{shown} above the physical addresses, which begin at {start:#x}"
+        raise InputError(kernel.name, None, "p_vaddr", f"{message}: expected whole GiB and a whole page")
     virt = start + away.pop()
     user_virt = min(segment.vaddr for segment in user.segments) & -_PAGE
     user_bytes = max(segment.vaddr + segment.memory_bytes for segment in user.segments) - user_virt
@@ -121,7 +122,7 @@ def plan_load(
 
 
 def check_loader(loader: Executable, load: Load) -> None:
-    """Refuses a linked loader that is not where it should be, or for which memory is too small. InputError."""
+    """Refuses a linked loader that is not where it should be, or that memory is too small for. InputError."""
     end = max(segment.vaddr + segment.memory_bytes for segment in loader.segments)
     if loader.entry != load.base:
         raise InputError(loader.name, None, "e_entry", f"{loader.entry:#x}: expected {load.base:#x}")
@@ -156,13 +157,9 @@ def _flat(executable: Executable, start: int) -> bytes:
     filled = [segment for segment in executable.segments if segment.file_bytes]
     flat = bytearray(max((segment.vaddr + segment.file_bytes - start for segment in filled), default=0))
     for segment in filled:
-        at = segment.vaddr - start
-        flat[at : at + segment.file_bytes] = executable.raw[segment.offset : segment.offset + segment.file_bytes]
+        at, offset, count = segment.vaddr - start, segment.offset, segment.file_bytes
+        flat[at : at + count] = executable.raw[offset : offset + count]
     return bytes(flat)
-
-
-def _shown_uarts() -> str:
-    return " or ".join(_UARTS)
 
 
 def _up(value: int, alignment: int) -> int:

@@ -26,7 +26,7 @@ class Machine:
     arguments: tuple[str, ...]  # the machine itself
     files: tuple[tuple[str, str], ...]  # what it boots: option, name of the file
     impossible: tuple[tuple[str, str], ...]  # kernel options that it cannot run: gen_config key, CMake option
-    # Which CPU it is to have, by the kernel's; where there is no choice, `arguments` says it. gen_config key -> -cpu
+    # gen_config key -> -cpu: the CPU that the kernel is made for. Where there is no choice, `arguments` has it.
     cpus: Mapping[str, str] = field(default_factory=dict)
 
 
