@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from cellreap.sdk import ARCHES
+
 pytest_plugins = ["behaviours"]
 
 
@@ -16,6 +18,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=20.0,
         metavar="N",
         help="how long to compare core and reference on all systems of 3 PDs and 3 spaces (default: 20)",
+    )
+    parser.addoption(
+        "--boot-arch",
+        choices=ARCHES,
+        default=ARCHES[0],
+        help=f"what the tests in tests/boot boot (default: {ARCHES[0]}); those of test_arches.py boot all",
     )
 
 

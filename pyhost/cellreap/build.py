@@ -219,13 +219,15 @@ def _link(
         folder = Path(name)
         for file, content in files.items():
             (folder / file).write_bytes(content)
+        # An object file of this name, or the linker would note one that the compiler made up.
+        _run([toolchain.compiler, "-c", source_name, "-o", "source.o"], folder)
         command = [
             toolchain.compiler,
             *("-static", "-nostdlib", "-nostartfiles", "-no-pie"),
             *more,
             f"-Wl,-T,{_source_root() / script}",
             *("-Wl,--build-id=none", "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack"),
-            source_name,  # relative, and run there: the folder's name must not get into the file
+            "source.o",  # relative, and run there: the folder's name must not get into the file
             *("-Wl,--whole-archive", str(library), "-Wl,--no-whole-archive"),
             *("-o", "linked.elf"),
         ]

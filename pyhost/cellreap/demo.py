@@ -27,7 +27,6 @@ from cellreap.core import CoreModel
 from cellreap.csvstate import read_state
 from cellreap.errors import CellreapError, UsageError
 from cellreap.headers import source_root
-from cellreap.qemu import MACHINES
 from cellreap.reference import check_why
 from cellreap.reference import plan as reference_plan
 from cellreap.sdk import ARCHES, find_sdk
@@ -127,13 +126,10 @@ def demo(jobs: int | None) -> int:
     if not console.is_terminal:
         console.width = _WIDTH
     jobs = jobs if jobs is not None else available_cores()
-    missing = {arch: missing_sdk(arch) for arch in MACHINES}
+    missing = {arch: missing_sdk(arch) for arch in ARCHES}
     failures = 0
     for arch in (arch for arch, where in missing.items() if where is None):
         failures += _boots(console, arch, jobs)
-    for arch in ARCHES:
-        if arch not in MACHINES and missing_sdk(arch) is None:
-            console.print(f"An SDK for {arch} is installed too; booting {arch} is not supported yet.")
     if all(missing.values()):
         _say_not_booted(console, missing)
         failures += _without_kernel(console)

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How each architecture is emulated: the command line, as a pure function of what is to run.
-
-An architecture that can be built for but not booted is not in the table.
-"""
+"""How each architecture is emulated: the command line, as a pure function of what is to run."""
 
 from __future__ import annotations
 
@@ -25,7 +22,8 @@ class Machine:
     package: str  # the Debian package that has it
     arguments: tuple[str, ...]  # the machine itself
     files: tuple[tuple[str, str], ...]  # what it boots: option, name of the file
-    impossible: tuple[tuple[str, str], ...]  # kernel options that it cannot run: gen_config key, CMake option
+    # gen_config key, CMake option: what the kernel must not have, because the machine cannot run it.
+    impossible: tuple[tuple[str, str], ...]
     # gen_config key -> -cpu: the CPU that the kernel is made for. Where there is no choice, `arguments` has it.
     cpus: Mapping[str, str] = field(default_factory=dict)
 

@@ -18,7 +18,9 @@ _MAX_SAYS = 12  # lines of what PDs said after a cleanup
 _MAX_VIOLATIONS = 10
 _LABEL = 10  # width of the labels on the left
 
-_X86_INVALID_OPCODE = 6
+# What the processor calls an instruction that it does not know: exception 6 on x86_64; on aarch64 what ESR_EL1
+# says, of which an unknown instruction sets the bit alone that means 32 bits of it.
+_ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
 _WHY = {
     "trigger": "it began here",
     "link": "linked with {}",
@@ -210,7 +212,7 @@ def _fault(event: Event, arch: str) -> str:
         return f"capability fault at slot {address:#x}"
     if event["kind"] == "unknown-syscall":
         return f"unknown system call {address - (1 << 64) if address >= 1 << 63 else address}"
-    if arch == "x86_64" and address == _X86_INVALID_OPCODE:
+    if address == _ILLEGAL_INSTRUCTION.get(arch):
         return "illegal instruction"
     return f"processor exception {address:#x}"
 

@@ -71,10 +71,9 @@ uint16_t cr_arch_elf_machine(void)
 uint64_t cr_arch_cycles(void)
 {
     uint64_t count = 0;
-#if defined(CONFIG_EXPORT_PMU_USER)
-    __asm__ volatile("mrs %0, pmccntr_el0" : "=r"(count));
-#elif defined(CONFIG_EXPORT_VCNT_USER)
+#ifdef CONFIG_EXPORT_VCNT_USER
+    /* The isb keeps it from being read ahead of what it is to measure. */
     __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(count));
 #endif
-    return count; /* Without one of these options the kernel keeps user threads from every counter. */
+    return count; /* Without that option the kernel keeps user threads from it. */
 }

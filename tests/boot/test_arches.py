@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a crash does to a system does not depend on the architecture: the same lists, by name, on all of them.
+
+Each run has passed the check of its trace; here the runs are compared with each other. Boot tests of one
+architecture's whole behaviour are the others of this folder, with --boot-arch.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from target import CONFIGS, Run, Target, load
+
+from cellreap.boot import End, boot_image
+from cellreap.build import build_image
+from cellreap.config import Depth
+from cellreap.demo import DEPTHS
+from cellreap.image import LOADER, read_image
+from cellreap.loader import FDT_FILE
+from cellreap.progress import Progress
+from cellreap.qemu import MACHINES
+from cellreap.sdk import ARCHES, SUPPORT_FOLDER
+
+ALL = sorted(path.stem for path in CONFIGS.glob("*.toml"))
+# Of thousands of events each: that they are the same is shown by the smaller ones.
+LONG = {"hung"}
+FIRST, *OTHERS = ARCHES
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one cleanup did, by name. Lists in the order of the trace, but for what has no order."""
+
+    trigger: str
+    cause: str
+    doomed: dict[str, str]
+    destroyed: list[str]
+    revoked: list[tuple[str, str]]
+    lost_requests: list[tuple[str, str]]
+    notices: list[tuple[str, str, str, str]]
+    bodies: list[str]
+
+
+def outcomes(run: Run) -> list[Outcome]:
+    """What each cleanup of a run did."""
+    found = []
+    for cleanup in run.cleanups():
+        n = cleanup.number("n")
+        found.append(
+            Outcome(
+                run.name(cleanup["trigger"]),
+                cleanup["cause"],
+                run.doomed(n),
+                run.destroyed(n),
+                sorted((run.name(e["pd"]), run.name(e["resource"])) for e in run.of("REVOKE", n=n)),
+                sorted((run.name(e["pd"]), run.name(e["space"])) for e in run.of("LOSE_REQUEST", n=n)),
+                sorted(run.notices(n)),
+                [run.name(e["pd"]) for e in run.of("FREED", n=n)],
+            )
+        )
+    return found
+
+
+def faults(run: Run) -> list[tuple[str, str]]:
+    """Which PDs took a fault of which kind. Addresses are the programs'."""
+    return [(run.name(event["pd"]), event["kind"]) for event in run.of("FAULT")]
+
+
+def depth(said: str) -> Depth:
+    """A depth as the command line says it."""
+    return "inf" if said == "inf" else int(said)
+
+
+def compare(first: Run, other: Run) -> None:
+    """Both did the same, in the same order, and every PD said the same."""
+    assert outcomes(first)
+    assert outcomes(other) == outcomes(first)
+    assert faults(other) == faults(first)
+    assert other.alive() == first.alive()
+    for name in sorted(set(first.names.values())):
+        assert other.says(name) == first.says(name), name
+
+
+@pytest.mark.behaviour("C-28")
+@pytest.mark.parametrize("arch", OTHERS)
+@pytest.mark.parametrize(("pd_depth", "rs_depth"), DEPTHS)
+def test_every_depth_does_the_same(
+    target_of: Callable[[str], Target], arch: str, pd_depth: str, rs_depth: str
+) -> None:
+    depths: dict[str, Any] = {"pd_depth": depth(pd_depth), "rs_depth": depth(rs_depth)}
+    compare(
+        target_of(FIRST).run("block_fs_db_app", **depths), target_of(arch).run("block_fs_db_app", **depths)
+    )
+
+
+@pytest.mark.behaviour("C-02", "C-03", "C-28")
+@pytest.mark.parametrize("arch", OTHERS)
+@pytest.mark.parametrize("name", [name for name in ALL if name not in LONG])
+def test_every_configuration_does_the_same(target_of: Callable[[str], Target], arch: str, name: str) -> None:
+    compare(target_of(FIRST).run(name), target_of(arch).run(name))
+
+
+@pytest.mark.parametrize("arch", OTHERS)
+def test_the_trace_names_the_architecture(target_of: Callable[[str], Target], arch: str) -> None:
+    target = target_of(arch)
+    (trace,) = target.run("block_fs_db_app", pd_depth=0, rs_depth=0).of("TRACE")
+    assert (trace["arch"], trace["kernel"]) == (arch, f"seL4 {target.sdk.kernel.version}")
+
+
+@pytest.mark.behaviour("H-02")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_an_image_built_twice_is_the_same_also_in_another_cache(
+    target_of: Callable[[str], Target], arch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = target_of(arch)
+    text, config = load("block_fs_db_app")
+    first = target.image("block_fs_db_app")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    build_image(config, text, target.sdk, tmp_path / "b.img", Progress(quiet=True))
+    with zipfile.ZipFile(first) as one, zipfile.ZipFile(tmp_path / "b.img") as two:
+        assert [name for name in one.namelist() if one.read(name) != two.read(name)] == []
+    assert (tmp_path / "b.img").read_bytes() == first.read_bytes()
+
+
+def loaders() -> list[str]:
+    """The architectures whose images have a loader of ours."""
+    return [arch for arch, machine in MACHINES.items() if ("-kernel", LOADER) in machine.files]
+
+
+# What is changed about the machine, and what the loader then says of how it was entered.
+ENTRIES: dict[str, tuple[tuple[str, ...], str]] = {
+    "usual": ((), "entered in EL1"),
+    "hypervisor": (("-machine", "virtualization=on"), "entered in EL2"),
+    "more memory": (("-m", "2G"), "entered in EL1"),
+}
+
+
+@pytest.mark.parametrize("arch", loaders())
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_the_loader_takes_what_it_finds(target_of: Callable[[str], Target], arch: str, entry: str) -> None:
+    qemu_args, level = ENTRIES[entry]
+    target = target_of(arch)
+    run = target.run("block_fs_db_app", pd_depth=0, rs_depth=0, qemu_args=qemu_args)
+    said = loader_line(run)
+    assert " from start of memory, " in said
+    assert said.endswith(level)
+    compare(target.run("block_fs_db_app", pd_depth=0, rs_depth=0), run)
+
+
+@pytest.mark.parametrize("arch", loaders())
+def test_without_a_device_tree_the_kernels_own_is_used(
+    target_of: Callable[[str], Target], arch: str, tmp_path: Path
+) -> None:
+    """QEMU leaves out a device tree for which there is no room before the loader."""
+    target = target_of(arch)
+    large = tmp_path / "large.dtb"
+    tree = (target.sdk.root / SUPPORT_FOLDER / FDT_FILE).read_bytes()
+    large.write_bytes(tree + bytes(32 << 20))
+    run = target.run("block_fs_db_app", pd_depth=0, rs_depth=0, qemu_args=("-dtb", str(large)))
+    assert " from image, " in loader_line(run)
+    compare(target.run("block_fs_db_app", pd_depth=0, rs_depth=0), run)
+
+
+def loader_line(run: Run) -> str:
+    """The line that the loader prints."""
+    lines = run.trace.read_text(errors="replace").splitlines()
+    (said,) = (line for line in lines if line.startswith("cellreap loader:"))
+    return said
+
+
+@pytest.mark.parametrize("arch", loaders())
+def test_the_loader_says_what_is_in_its_way(target_of: Callable[[str], Target], arch: str) -> None:
+    image = read_image(target_of(arch).image("block_fs_db_app"))
+    boot = boot_image(image, io.BytesIO(), extra=("-machine", "secure=on"))
+    assert boot.end is End.FATAL
+    assert boot.detail == "cellreap loader: error: entered in exception level 0x3, expected 0x2"
