@@ -138,7 +138,7 @@ def test_what_goes_is_what_the_table_says(run: Run, row: Row) -> None:
 def test_it_was_sel4_that_ran(run: Run, target: Target) -> None:
     (trace,) = run.of("TRACE")
     assert trace["kernel"] == f"seL4 {target.sdk.kernel.version}"
-    assert trace["arch"] == "x86_64"
+    assert trace["arch"] == target.sdk.kernel.arch
 
 
 @pytest.mark.behaviour("N-01", "N-02", "N-03", "N-14")
@@ -341,12 +341,12 @@ def test_groups_are_destroyed_one_after_the_other(run: Run) -> None:
 @pytest.mark.parametrize("row", ROWS[::3], ids=lambda row: str(row.id))
 def test_the_command_line_says_the_same(target: Target, row: Row) -> None:
     """`run --json` of every third pair: a process of its own, with exit code and plan."""
-    options = ["--pd-depth", str(row.pd_depth), "--rs-depth", str(row.rs_depth)]
+    options = ["--arch", target.sdk.kernel.arch, "--pd-depth", str(row.pd_depth), "--rs-depth", str(row.rs_depth)]
     code, shown = cellreap_json("run", str(CONFIGS / "block_fs_db_app.toml"), *options)
     assert code == 0
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     assert shown["kernel"] == {
-        "name": "seL4", "version": target.sdk.kernel.version, "arch": "x86_64"
+        "name": "seL4", "version": target.sdk.kernel.version, "arch": target.sdk.kernel.arch
     }  # fmt: skip
     names: dict[str, str] = shown["names"]
     cleanups: list[dict[str, Any]] = shown["cleanups"]

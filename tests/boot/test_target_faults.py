@@ -15,20 +15,27 @@ from cellreap.progress import Progress
 
 NOWHERE = 0xDEAD000  # pds/lib/crash.c: nothing is mapped there
 BEYOND = 1 << 40  # pds/lib/crash.c: a capability's address beyond any CSpace
-INVALID_OPCODE = 6  # x86: the exception's number
+# x86_64: the exception's number; aarch64: its syndrome, an unknown instruction of 32 bits.
+ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
 
-FAULTS = {
+FAULTS: dict[str, tuple[str, dict[str, int] | int | None]] = {
     "page-fault": ("vm-fault", NOWHERE),
     "cap-fault": ("cap-fault", BEYOND),
-    "illegal-instruction": ("user-exception", INVALID_OPCODE),
+    "illegal-instruction": ("user-exception", ILLEGAL_INSTRUCTION),
     "unknown-syscall": ("unknown-syscall", None),
 }
+
+
+def fault_of(how: str, target: Target) -> tuple[str, int | None]:
+    """What the trace calls the fault, and its address where that is known."""
+    kind, address = FAULTS[how]
+    return kind, address[target.sdk.kernel.arch] if isinstance(address, dict) else address
 
 
 @pytest.fixture(scope="session")
 def text_of(target: Target) -> dict[str, range]:
     """Where each program's instructions are."""
-    parts = build_parts(target.sdk, find_toolchain("x86_64"), Progress(quiet=True))
+    parts = build_parts(target.sdk, find_toolchain(target.sdk.kernel.arch), Progress(quiet=True))
     found = {}
     for name, raw in parts.programs().items():
         for segment in ELFFile(io.BytesIO(raw)).iter_segments("PT_LOAD"):
@@ -52,7 +59,7 @@ def _is_cleaned_up(run: Run, name: str) -> None:
 @pytest.mark.parametrize("how", FAULTS)
 def test_a_fault_is_named_and_cleaned_up(target: Target, text_of: dict[str, range], how: str) -> None:
     run = target.run(f"faults_{how.replace('-', '_')}")
-    kind, address = FAULTS[how]
+    kind, address = fault_of(how, target)
     (fault,) = run.of("FAULT")
     assert run.names[fault["pd"]] == "block_server_1"
     assert fault["kind"] == kind
@@ -132,7 +139,7 @@ def test_a_handler_that_is_a_pd_reports_each_kind_of_fault(
     run = target.run(
         "handler", change=with_crashes({"pd": "app", "at": 3, "how": how}, {"pd": "fs", "at": 3, "how": how})
     )
-    kind, address = FAULTS[how]
+    kind, address = fault_of(how, target)
     fault = run.of("FAULT")[0]
     assert (run.names[fault["pd"]], fault["kind"]) == ("app", kind)
     assert address is None or fault.number("address") == address
