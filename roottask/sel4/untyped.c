@@ -10,6 +10,7 @@ typedef struct block {
     uint32_t parent;
     uint32_t half; /* the first of its two halves, the other follows it; else CR_BLOCK_NONE */
     block_state state;
+    int given_back; /* it was in use before */
 } block;
 
 static block blocks[CR_BLOCKS];
@@ -42,7 +43,7 @@ cr_status cr_untyped_init(const seL4_BootInfo *info)
             continue;
         }
         blocks[n_blocks++] = (block){info->untyped.start + i, desc->paddr,   desc->sizeBits,
-                                     CR_BLOCK_NONE,           CR_BLOCK_NONE, BLOCK_FREE};
+                                     CR_BLOCK_NONE,           CR_BLOCK_NONE, BLOCK_FREE, 0};
     }
     n_boot = n_blocks;
     return n_blocks > 0 ? CR_OK : CR_ERR_MEMORY;
@@ -88,6 +89,7 @@ static cr_status split(uint32_t parent)
         half->parent = parent;
         half->half = CR_BLOCK_NONE;
         half->state = BLOCK_FREE;
+        half->given_back = 0;
         /* The kernel cuts from the start of the untyped: the first retype is the lower half. */
         if (cr_retype(blocks[parent].cap, seL4_UntypedObject, half->bits, CR_L1_POOL, (uint32_t)half->cap, 1)) {
             cr_panic("an untyped block does not split", blocks[parent].paddr);
@@ -119,14 +121,22 @@ static uint32_t join(void)
     return joined;
 }
 
+/* The smallest first; of the same size what was in use before, so that a system that creates and loses PDs touches
+ * no more memory than it had in use at once; then the lowest address. */
+static int is_better(const block *a, const block *b)
+{
+    if (a->bits != b->bits) {
+        return a->bits < b->bits;
+    }
+    return a->given_back != b->given_back ? a->given_back : a->paddr < b->paddr;
+}
+
 static uint32_t best_fit(uint32_t bits)
 {
     uint32_t best = CR_BLOCK_NONE;
     for (uint32_t i = 0; i < n_blocks; i++) {
-        const block *b = &blocks[i];
-        if (b->state == BLOCK_FREE && b->bits >= bits &&
-            (best == CR_BLOCK_NONE || b->bits < blocks[best].bits ||
-             (b->bits == blocks[best].bits && b->paddr < blocks[best].paddr))) {
+        if (blocks[i].state == BLOCK_FREE && blocks[i].bits >= bits &&
+            (best == CR_BLOCK_NONE || is_better(&blocks[i], &blocks[best]))) {
             best = i;
         }
     }
@@ -170,6 +180,7 @@ void cr_untyped_give(uint32_t at)
         cr_panic("a block that is not in use is given back", at);
     }
     blocks[at].state = BLOCK_FREE;
+    blocks[at].given_back = 1;
     bytes_used -= 1ull << blocks[at].bits;
 }
 
