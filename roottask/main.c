@@ -28,7 +28,7 @@ void cr_root_main(const seL4_BootInfo *info);
 
 /* The lowest in priority of all: whenever it runs, everybody else waits for something. Uses no IPC buffer,
  * which is the root task's. */
-static void idle_main(void)
+_Noreturn void cr_idle_main(void)
 {
     seL4_Word badge;
     for (;;) {
@@ -78,7 +78,7 @@ static void make_own_objects(void)
     check(seL4_TCB_BindNotification(seL4_CapInitThreadTCB, bound), "the notification cannot be bound");
 
     seL4_UserContext registers;
-    cr_arch_start_registers(&registers, (seL4_Word)idle_main, (seL4_Word)(idle_stack + IDLE_STACK));
+    cr_arch_start_registers(&registers, (seL4_Word)cr_idle_start, (seL4_Word)(idle_stack + IDLE_STACK));
     check(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0),
           "the idle thread has no space");
     check(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, IDLE_PRIORITY), "the idle thread has no priority");

@@ -341,7 +341,8 @@ def test_groups_are_destroyed_one_after_the_other(run: Run) -> None:
 @pytest.mark.parametrize("row", ROWS[::3], ids=lambda row: str(row.id))
 def test_the_command_line_says_the_same(target: Target, row: Row) -> None:
     """`run --json` of every third pair: a process of its own, with exit code and plan."""
-    options = ["--arch", target.sdk.kernel.arch, "--pd-depth", str(row.pd_depth), "--rs-depth", str(row.rs_depth)]
+    options = ["--arch", target.sdk.kernel.arch]
+    options += ["--pd-depth", str(row.pd_depth), "--rs-depth", str(row.rs_depth)]
     code, shown = cellreap_json("run", str(CONFIGS / "block_fs_db_app.toml"), *options)
     assert code == 0
     assert (shown["verdict"], shown["violations"]) == ("pass", [])

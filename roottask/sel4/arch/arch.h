@@ -24,7 +24,12 @@ seL4_Error cr_arch_unmap_frame(seL4_CPtr frame);
 seL4_Error cr_arch_sync_code(seL4_CPtr frame);
 seL4_Error cr_arch_assign_asid(seL4_CPtr vspace);
 
-/* A thread about to run the function at `entry`, which must not return. `stack_top` is aligned to 16. */
+/* Where the root task's second thread begins, in start.S: runs cr_idle_main, which main.c has. */
+void cr_idle_start(void);
+_Noreturn void cr_idle_main(void);
+
+/* A thread about to run at `entry`, which is no function of C but assembler that calls one, with this stack. It is
+ * aligned to 16. */
 void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word stack_top);
 
 /* The capability address that a thread with these registers invokes, if they are those of a seL4_Call. */

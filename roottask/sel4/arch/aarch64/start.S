@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where the root task begins: the kernel leaves the address of the boot information in x0. */
+ * Where the root task's threads begin. The kernel leaves the address of the boot information in x0. */
     .section .text.start, "ax", %progbits
     .globl _start
     .type _start, %function
@@ -10,5 +10,12 @@ _start:
     mov sp, x1
     mov x29, xzr
     bl cr_root_main
+1:  b 1b
+
+    .globl cr_idle_start
+    .type cr_idle_start, %function
+cr_idle_start:
+    mov x29, xzr
+    bl cr_idle_main
 1:  b 1b
     .section .note.GNU-stack, "", %progbits

@@ -56,7 +56,7 @@ void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word s
 {
     *out = (seL4_UserContext){0};
     out->rip = entry;
-    out->rsp = stack_top - sizeof(seL4_Word); /* below it lies a return address, which is 0 */
+    out->rsp = stack_top;
     out->rflags = 0x202; /* the bit that is always set, and interrupts on */
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where the root task begins: the kernel leaves the address of the boot information in rdi. */
+ * Where the root task's threads begin. The kernel leaves the address of the boot information in rdi. */
     .section .text.start, "ax", @progbits
     .globl _start
     .type _start, @function
@@ -8,5 +8,12 @@ _start:
     leaq cr_root_stack_top(%rip), %rsp
     xorl %ebp, %ebp
     call cr_root_main
+1:  jmp 1b
+
+    .globl cr_idle_start
+    .type cr_idle_start, @function
+cr_idle_start:
+    xorl %ebp, %ebp
+    call cr_idle_main
 1:  jmp 1b
     .section .note.GNU-stack, "", @progbits

@@ -6,7 +6,8 @@
     .type _start, %function
 _start:
     mov x29, xzr
-    b cr_pd_begin
+    bl cr_pd_begin
+1:  b 1b
 
     .section .text, "ax", %progbits
 /* An instruction that no aarch64 CPU has. */

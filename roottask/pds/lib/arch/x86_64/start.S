@@ -6,7 +6,8 @@
     .type _start, @function
 _start:
     xorl %ebp, %ebp
-    jmp cr_pd_begin
+    call cr_pd_begin
+1:  jmp 1b
 
     .section .text
 /* An instruction that no x86_64 CPU has. */
