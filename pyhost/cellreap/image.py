@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cellreap.config import Config, Depth, parse_config
 from cellreap.elf import read_executable
@@ -78,7 +78,7 @@ class Manifest(_Table):
     spaces: list[str]
     """Names of the spaces."""
     overrides: Overrides
-    sha256: dict[str, str] = Field(min_length=len(MEMBERS), max_length=len(MEMBERS) + 2)
+    sha256: dict[str, str]
     """Of every other member."""
 
 
@@ -156,16 +156,20 @@ def read_image(path: Path) -> Image:
         what = "is empty" if not raw else "is no image, or a cut or damaged one"
         raise refuse(None, f"{what}: expected a file made by `cellreap build` ({error})") from None
     manifest = _manifest(contents[MANIFEST], refuse)
+    named = manifest.kernel.sha256 == manifest.sha256.get("kernel.elf")
+    if not named or manifest.kernel.arch != manifest.arch:
+        raise refuse(f"{MANIFEST}: kernel", "is not the kernel in the image")
     names = members_of(manifest.arch)
     if sorted(contents) != sorted((MANIFEST, *names)):
         shown = ", ".join(sorted(contents))
         raise refuse(None, f"has {shown}: expected {', '.join(names)} for {manifest.arch}")
+    if sorted(manifest.sha256) != sorted(names):
+        shown = ", ".join(sorted(manifest.sha256)[:8])
+        raise refuse(f"{MANIFEST}: sha256", f"is of {shown}: expected {', '.join(names)}")
     for name in names:
         found, expected = hashlib.sha256(contents[name]).hexdigest(), manifest.sha256.get(name)
         if found != expected:
             raise refuse(name, f"has SHA-256 {found}: expected {expected}, as the manifest says")
-    if manifest.kernel.sha256 != manifest.sha256["kernel.elf"] or manifest.kernel.arch != manifest.arch:
-        raise refuse(f"{MANIFEST}: kernel", "is not the kernel in the image")
     kernel = read_executable(contents["kernel.elf"], f"{path}: kernel.elf", manifest.arch)
     read_executable(contents["roottask.elf"], f"{path}: roottask.elf", manifest.arch)
     options = parse_options(contents["gen_config.json"], f"{path}: gen_config.json")

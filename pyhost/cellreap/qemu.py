@@ -24,7 +24,7 @@ class Machine:
     files: tuple[tuple[str, str], ...]  # what it boots: option, name of the file
     # gen_config key, CMake option: what the kernel must not have, because the machine cannot run it.
     impossible: tuple[tuple[str, str], ...]
-    # gen_config key -> -cpu: the CPU that the kernel is made for. Where there is no choice, `arguments` has it.
+    # gen_config key -> -cpu: the CPU that the kernel is made for. Empty where `arguments` has one.
     cpus: Mapping[str, str] = field(default_factory=dict)
 
 

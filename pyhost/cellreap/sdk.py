@@ -139,15 +139,20 @@ def _named(path: Path, said: str) -> Path:
 
 def load_sdk(root: Path, arch: str) -> Sdk:
     """Checks an SDK directory and tells which kernel is in it. InputError names what is wrong."""
-    for file in (KERNEL_FILE, CONFIG_FILE, _HEADER_FILE, *_PLATFORM_FILES[arch]):
-        if not (root / file).is_file():
-            raise InputError(str(root), None, str(file), f"no such file; {_HOW_TO_GET_ONE} there")
+    _require_files(root, (KERNEL_FILE, CONFIG_FILE, _HEADER_FILE))
     options = parse_options(_read(root / CONFIG_FILE), str(root / CONFIG_FILE))
     check_options(options, arch, str(root / CONFIG_FILE))
+    _require_files(root, _PLATFORM_FILES[arch])
     raw = _read(root / KERNEL_FILE)
     read_executable(raw, str(root / KERNEL_FILE), arch)
     kernel = Kernel("seL4", _version(root / "libsel4"), arch, hashlib.sha256(raw).hexdigest())
     return Sdk(root, kernel, options, _digest(root))
+
+
+def _require_files(root: Path, files: tuple[Path, ...]) -> None:
+    for file in files:
+        if not (root / file).is_file():
+            raise InputError(str(root), None, str(file), f"no such file; {_HOW_TO_GET_ONE} there")
 
 
 def parse_options(raw: bytes, name: str) -> dict[str, Any]:

@@ -18,8 +18,8 @@ _MAX_SAYS = 12  # lines of what PDs said after a cleanup
 _MAX_VIOLATIONS = 10
 _LABEL = 10  # width of the labels on the left
 
-# What the processor calls an instruction that it does not know: exception 6 on x86_64; on aarch64 what ESR_EL1
-# says, of which an unknown instruction sets the bit alone that means 32 bits of it.
+# What the processor calls an instruction that it does not know: exception 6 on x86_64; on aarch64 the value
+# of ESR_EL1, with no bit but the one that tells that it had 32 bits.
 _ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
 _WHY = {
     "trigger": "it began here",
