@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from cellreap.config import Config, Depth, parse_config
 from cellreap.elf import read_executable
@@ -78,7 +78,7 @@ class Manifest(_Table):
     spaces: list[str]
     """Names of the spaces."""
     overrides: Overrides
-    sha256: dict[str, str]
+    sha256: dict[str, str] = Field(min_length=len(MEMBERS))
     """Of every other member."""
 
 

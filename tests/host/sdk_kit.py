@@ -27,6 +27,20 @@ GOOD_OPTIONS: dict[str, Any] = {
     "XSAVE": False,
 }
 
+# What a kernel for aarch64 has beside these.
+AARCH64_OPTIONS: dict[str, Any] = {
+    "SEL4_ARCH": "aarch64",
+    "ARM_PLAT": "qemu-arm-virt",
+    "PLAT_QEMU_ARM_VIRT": True,
+    "ARM_HYPERVISOR_SUPPORT": False,
+    "ARM_GIC_V3_SUPPORT": False,
+    "ARM_CORTEX_A53": True,
+    "ARM_CORTEX_A57": False,
+}
+AARCH64_KERNEL = 0xFFFF_FF80_4000_0000  # its virtual address, and the physical one
+AARCH64_MEMORY = (0x4000_0000, 0x8000_0000)
+AARCH64_FDT = b"\xd0\x0d\xfe\xed a device tree"
+
 # What libsel4 of each release has and the one before has not.
 FEATURES: dict[str, dict[str, str]] = {
     "13.0.0": {},
@@ -78,6 +92,17 @@ def make_elf(
     return ident + header + table + contents
 
 
+def make_aarch64_kernel(paddr: int = 0x4000_0000, memory: int = 0x23_D000) -> bytes:
+    """A kernel as seL4's for aarch64: one segment, all of it far above where it goes."""
+    virt = AARCH64_KERNEL - 0x4000_0000 + paddr
+    return make_elf([(virt, paddr, b"kernel", memory)], arch="aarch64", entry=virt)
+
+
+def memory_text(*regions: tuple[int, int]) -> str:
+    """A platform_gen.json with these regions of memory."""
+    return json.dumps({"devices": [], "memory": [{"start": start, "end": end} for start, end in regions]})
+
+
 def make_sdk(
     root: Path,
     *,
@@ -91,9 +116,13 @@ def make_sdk(
     (include / "kernel").mkdir(parents=True)
     (include / "sel4" / "sel4_arch").mkdir(parents=True)
     (root / "bin").mkdir()
-    raw = make_elf(arch=arch) if kernel is None else kernel
+    raw = (make_aarch64_kernel() if arch == "aarch64" else make_elf()) if kernel is None else kernel
     (root / "bin" / "kernel.elf").write_bytes(raw)
-    chosen = {**GOOD_OPTIONS, "SEL4_ARCH": arch, **(options or {})}
+    if arch == "aarch64":
+        (root / "support").mkdir()
+        (root / "support" / "platform_gen.json").write_text(memory_text(AARCH64_MEMORY))
+        (root / "support" / "kernel.dtb").write_bytes(AARCH64_FDT)
+    chosen = {**GOOD_OPTIONS, **(AARCH64_OPTIONS if arch == "aarch64" else {}), **(options or {})}
     chosen = {key: value for key, value in chosen.items() if value is not None}
     (include / "kernel" / "gen_config.json").write_text(json.dumps(chosen))
     (include / "sel4" / "sel4.h").write_text("/* sel4.h */\n")

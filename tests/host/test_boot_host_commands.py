@@ -244,9 +244,11 @@ def test_boot_without_an_end_is_a_failure_and_keeps_the_console(bench: Bench) ->
     assert (bench.folder / "b.trace").read_text() == "hello\n"
 
 
-def test_images_of_aarch64_are_not_booted_yet(bench: Bench) -> None:
+def test_each_architecture_has_its_own_kernel(bench: Bench) -> None:
     done = bench.cellreap("run", bench.config, "--arch", "aarch64")
-    assert "booting aarch64 images is not supported yet" in error_of(done)
+    assert "no seL4 SDK for aarch64" in error_of(done)
+    done = bench.cellreap("run", bench.config, "--arch", "aarch64", "--sdk", bench.sdk)
+    assert "SEL4_ARCH (KernelSel4Arch): is x86_64: expected aarch64" in error_of(done)
 
 
 def test_mistakes_are_one_line_and_exit_2(bench: Bench) -> None:

@@ -18,7 +18,7 @@ import pytest
 
 from cellreap.boot import Boot, End, record
 from cellreap.errors import CellreapError, UsageError
-from cellreap.qemu import MACHINES, Machine, find_emulator, machine_for, qemu_command, split_arguments
+from cellreap.qemu import MACHINES, Machine, find_emulator, qemu_command, split_arguments
 
 
 def line(seq: int, text: str) -> bytes:
@@ -256,12 +256,13 @@ def test_progress_is_told_as_events_come(stand_in: Path) -> None:
 @pytest.mark.behaviour("H-03")
 def test_the_command_line_is_a_function_of_what_runs() -> None:
     machine = MACHINES["x86_64"]
-    command = qemu_command(machine, "/opt/qemu", Path("k"), Path("r"), ["-icount", "shift=0"])
-    assert command == qemu_command(machine, "/opt/qemu", Path("k"), Path("r"), ["-icount", "shift=0"])
+    command = qemu_command(machine, "/opt/qemu", Path("f"), extra=["-icount", "shift=0"])
+    assert command == qemu_command(machine, "/opt/qemu", Path("f"), extra=["-icount", "shift=0"])
     assert command[0] == "/opt/qemu"
     assert command[-2:] == ["-icount", "shift=0"]
     pairs = dict(itertools.pairwise(command))
-    assert (pairs["-kernel"], pairs["-initrd"], pairs["-cpu"]) == ("k", "r", "Nehalem,+pdpe1gb")
+    assert (pairs["-kernel"], pairs["-initrd"]) == ("f/kernel.elf", "f/roottask.elf")
+    assert (pairs["-cpu"], pairs["-m"]) == ("Nehalem,+pdpe1gb", "512")
     assert "-no-reboot" in command
     assert pairs["-serial"] == "chardev:console"
 
@@ -274,13 +275,17 @@ def test_extra_arguments_come_as_words_or_as_one_text() -> None:
         split_arguments(["'a"])
 
 
-def test_an_architecture_that_does_not_boot_yet_is_refused() -> None:
-    with pytest.raises(UsageError, match="aarch64 images is not supported yet: expected one of x86_64"):
-        machine_for("aarch64")
+def test_what_the_kernel_decides_is_in_the_command_line_of_aarch64() -> None:
+    command = qemu_command(MACHINES["aarch64"], "/opt/qemu", Path("/f"), "cortex-a57", 1 << 30, ["-m", "2G"])
+    pairs = dict(itertools.pairwise(command[:-2]))
+    assert (pairs["-machine"], pairs["-cpu"], pairs["-m"]) == ("virt", "cortex-a57", "1073741824B")
+    assert pairs["-kernel"] == "/f/loader.elf"
+    assert "-initrd" not in command
+    assert command[-2:] == ["-m", "2G"]  # the last word is the user's
 
 
 def test_an_emulator_that_is_not_installed_is_named_with_its_package() -> None:
-    machine = Machine("qemu-system-none", "qemu-none", (), ())
+    machine = Machine("qemu-system-none", "qemu-none", (), (), ())
     with pytest.raises(
         CellreapError, match="qemu-system-none is not installed: on Debian, apt install qemu-none"
     ):

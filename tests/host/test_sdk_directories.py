@@ -11,7 +11,7 @@ import pytest
 from sdk_kit import FEATURES, make_elf, make_sdk
 
 from cellreap.errors import InputError, UsageError
-from cellreap.qemu import MACHINES, check_bootable
+from cellreap.qemu import MACHINES, check_bootable, cpu_for
 from cellreap.sdk import CONFIG_FILE, find_sdk, load_sdk, parse_options
 
 
@@ -104,6 +104,55 @@ def test_what_the_emulator_cannot_run_is_refused_before_a_boot(tmp_path: Path, o
     sdk = load_sdk(make_sdk(tmp_path, options={option: True}), "x86_64")
     with pytest.raises(InputError, match=rf"{option} \(Kernel\w+\): is on: expected off; qemu-system-x86_64"):
         check_bootable(sdk.options, MACHINES["x86_64"], "image")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("ARM_HYPERVISOR_SUPPORT", True, r"\(KernelArmHypervisorSupport\): is on: expected off; .* in EL1"),
+        ("PLAT_QEMU_ARM_VIRT", False, r"\(KernelPlatform\): is off: expected on; .*qemu-arm-virt"),
+        ("PLAT_QEMU_ARM_VIRT", None, r"\(KernelPlatform\): is missing: expected on"),
+        ("KERNEL_MCS", True, r"KERNEL_MCS \(KernelIsMCS\): is on: expected off"),
+    ],
+)
+def test_an_aarch64_kernel_that_does_not_fit_is_refused_by_its_option(
+    tmp_path: Path, option: str, value: Any, said: str
+) -> None:
+    root = make_sdk(tmp_path, arch="aarch64", options={option: value})
+    with pytest.raises(InputError, match=f"{CONFIG_FILE}: .*{said}"):
+        load_sdk(root, "aarch64")
+
+
+@pytest.mark.parametrize("missing", ["platform_gen.json", "kernel.dtb"])
+def test_what_the_boot_loader_needs_of_an_aarch64_sdk_is_named(tmp_path: Path, missing: str) -> None:
+    root = make_sdk(tmp_path, arch="aarch64")
+    (root / "support" / missing).unlink()
+    with pytest.raises(InputError, match=f"support/{missing}: no such file"):
+        load_sdk(root, "aarch64")
+
+
+def test_the_cpu_is_the_one_that_the_kernel_is_for(tmp_path: Path) -> None:
+    machine = MACHINES["aarch64"]
+    a53 = load_sdk(make_sdk(tmp_path / "a53", arch="aarch64"), "aarch64").options
+    a57 = {**a53, "ARM_CORTEX_A53": False, "ARM_CORTEX_A57": True}
+    assert (cpu_for(a53, machine, "x"), cpu_for(a57, machine, "x")) == ("cortex-a53", "cortex-a57")
+    check_bootable(a57, machine, "image")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"ARM_CORTEX_A53": False, "ARM_CORTEX_A35": True}, r"ARM_CORTEX_A35 \(KernelArmCPU\): is on: "),
+        ({"ARM_CORTEX_A53": False}, r"ARM_CORTEX_\* \(KernelArmCPU\): none is on: .* ARM_CORTEX_A53,"),
+        ({"ARM_GIC_V3_SUPPORT": True}, r"ARM_GIC_V3_SUPPORT \(KernelArmGicV3\): is on: expected off"),
+    ],
+)
+def test_an_aarch64_kernel_that_the_emulator_cannot_run_is_refused(
+    tmp_path: Path, changed: dict[str, Any], said: str
+) -> None:
+    options = {**load_sdk(make_sdk(tmp_path, arch="aarch64"), "aarch64").options, **changed}
+    with pytest.raises(InputError, match=f"image: {said}"):
+        check_bootable(options, MACHINES["aarch64"], "image")
 
 
 def test_an_sdk_for_another_architecture_is_refused(tmp_path: Path) -> None:
