@@ -85,7 +85,7 @@ def cpu_for(options: Mapping[str, Any], machine: Machine, name: str) -> str:
         if options.get(key) is True:
             return cpu
     others = [key for key, value in options.items() if key.startswith("ARM_CORTEX_") and value is True]
-    said = f"{' and '.join(others)} (KernelArmCPU)" if others else "ARM_CORTEX_* (KernelArmCPU)"
+    said = f"{' and '.join(others)} (ARM_CPU)" if others else "ARM_CORTEX_* (ARM_CPU)"
     message = f"{'is on' if others else 'none is on'}: expected one of {', '.join(machine.cpus)}"
     raise InputError(name, None, said, message)
 

@@ -142,8 +142,8 @@ def test_the_cpu_is_the_one_that_the_kernel_is_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"ARM_CORTEX_A53": False, "ARM_CORTEX_A35": True}, r"ARM_CORTEX_A35 \(KernelArmCPU\): is on: "),
-        ({"ARM_CORTEX_A53": False}, r"ARM_CORTEX_\* \(KernelArmCPU\): none is on: .* ARM_CORTEX_A53,"),
+        ({"ARM_CORTEX_A53": False, "ARM_CORTEX_A35": True}, r"ARM_CORTEX_A35 \(ARM_CPU\): is on: "),
+        ({"ARM_CORTEX_A53": False}, r"ARM_CORTEX_\* \(ARM_CPU\): none is on: .* ARM_CORTEX_A53,"),
         ({"ARM_GIC_V3_SUPPORT": True}, r"ARM_GIC_V3_SUPPORT \(KernelArmGicV3\): is on: expected off"),
     ],
 )
