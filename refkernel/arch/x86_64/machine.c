@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The PC: serial line, segments, interrupts, timer, and the way into and out of user mode. */
+#include "machine.h"
+
+enum { COM1 = 0x3f8, PIC1 = 0x20, PIC2 = 0xa0, PIT = 0x40, PIT_HZ = 1193182 };
+enum { SEL_KERNEL_CODE = 0x08, SEL_KERNEL_DATA = 0x10, SEL_TSS = 0x30 };
+enum { MSR_EFER = 0xc0000080u, MSR_STAR, MSR_LSTAR, MSR_SFMASK = 0xc0000084u, MSR_FS_BASE = 0xc0000100u, MSR_GS_BASE };
+enum { FLAGS_OFF_IN_KERNEL = 0x47700 }; /* TF IF DF IOPL NT AC */
+enum { VECTOR_PAGE_FAULT = 14, FETCH = 16, CR0_TS = 8 };
+
+struct context *trap_context;
+static word loaded_vspace;
+
+static void out8(uint16_t port, uint8_t value)
+{
+    __asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port));
+}
+
+static uint8_t in8(uint16_t port)
+{
+    uint8_t value;
+    __asm__ volatile("inb %1, %0" : "=a"(value) : "Nd"(port));
+    return value;
+}
+
+static void write_msr(uint32_t msr, word value)
+{
+    __asm__ volatile("wrmsr" : : "c"(msr), "a"((uint32_t)value), "d"((uint32_t)(value >> 32)));
+}
+
+void arch_put(char c)
+{
+    /* A line that is never ready is no reason to stand still. */
+    for (int i = 0; i < 1000000 && (in8(COM1 + 5) & 0x20) == 0; i++) {
+    }
+    out8(COM1, (uint8_t)c);
+}
+
+_Noreturn void arch_halt(void)
+{
+    for (;;) {
+        __asm__ volatile("cli; hlt");
+    }
+}
+
+void arch_clear(void *start, word bytes)
+{
+    word count = bytes / sizeof(word);
+    __asm__ volatile("rep stosq" : "+D"(start), "+c"(count) : "a"(0ul) : "memory");
+}
+
+/* -- segments and interrupts */
+
+struct interrupt_gate {
+    uint16_t low, selector, flags, middle;
+    uint32_t high, zero;
+};
+
+static struct interrupt_gate gates[256];
+/* Null, kernel code and data, one unused, user data and code, and the TSS, which takes two. */
+static word segments[8] = {0, 0x00af9b000000ffff, 0x00cf93000000ffff, 0, 0x00cff3000000ffff, 0x00affb000000ffff};
+static uint32_t tss[26];
+
+static void init_serial(void)
+{
+    static const uint8_t setup[][2] = {{1, 0}, {3, 0x80}, {0, 1}, {1, 0}, {3, 3}, {2, 0xc7}, {4, 0x0b}};
+    for (size_t i = 0; i < sizeof(setup) / sizeof(setup[0]); i++) {
+        out8((uint16_t)(COM1 + setup[i][0]), setup[i][1]);
+    }
+}
+
+static void init_segments(void)
+{
+    struct {
+        uint16_t pad[3], limit;
+        word base;
+    } table = {{0}, sizeof(segments) - 1, (word)segments};
+    word stack = (word)kernel_stack_top;
+    word base = (word)tss;
+    tss[1] = (uint32_t)stack;
+    tss[2] = (uint32_t)(stack >> 32);
+    tss[25] = sizeof(tss) << 16; /* no bitmap: no ports for users */
+    segments[6] = (sizeof(tss) - 1) | (base & 0xffffff) << 16 | 0x89ul << 40 | (base >> 24 & 0xff) << 56;
+    segments[7] = base >> 32;
+    __asm__ volatile("lgdt %0" : : "m"(table.limit), "m"(table));
+    __asm__ volatile("ltr %w0" : : "r"(SEL_TSS));
+}
+
+static void init_gates(void)
+{
+    struct {
+        uint16_t pad[3], limit;
+        word base;
+    } table = {{0}, sizeof(gates) - 1, (word)gates};
+    for (int i = 0; i < TRAP_VECTORS; i++) {
+        word entry = trap_entries[i];
+        gates[i] = (struct interrupt_gate){(uint16_t)entry, SEL_KERNEL_CODE, 0x8e00, (uint16_t)(entry >> 16),
+                                           (uint32_t)(entry >> 32), 0};
+    }
+    gates[3].flags = 0xee00; /* Users may execute a breakpoint. */
+    __asm__ volatile("lidt %0" : : "m"(table.limit), "m"(table));
+}
+
+/* Both interrupt controllers moved out of the way of exceptions; only the timer let through. */
+static void init_timer(void)
+{
+    enum { DIVISOR = PIT_HZ * CONFIG_TIMER_TICK_MS / 1000 };
+    static const uint8_t setup[][2] = {{0x11, 0x11}, {TRAP_TIMER, TRAP_TIMER + 8}, {4, 2}, {1, 1}, {0xfe, 0xff}};
+    for (size_t i = 0; i < sizeof(setup) / sizeof(setup[0]); i++) {
+        out8((uint16_t)(PIC1 + (i != 0)), setup[i][0]);
+        out8((uint16_t)(PIC2 + (i != 0)), setup[i][1]);
+    }
+    out8(PIT + 3, 0x34);
+    out8(PIT, (uint8_t)DIVISOR);
+    out8(PIT, (uint8_t)(DIVISOR >> 8));
+}
+
+void machine_init(void)
+{
+    word cr0;
+    init_serial();
+    init_segments();
+    init_gates();
+    init_timer();
+    write_msr(MSR_STAR, (word)SEL_KERNEL_CODE << 32);
+    write_msr(MSR_LSTAR, (word)trap_syscall);
+    write_msr(MSR_SFMASK, FLAGS_OFF_IN_KERNEL);
+    /* Floating point registers are not kept for threads: who uses one gets an exception. */
+    __asm__ volatile("mov %%cr0, %0" : "=r"(cr0));
+    __asm__ volatile("mov %0, %%cr0" : : "r"(cr0 | CR0_TS));
+}
+
+/* -- address spaces */
+
+static void load_vspace(word physical)
+{
+    __asm__ volatile("mov %0, %%cr3" : : "r"(physical) : "memory");
+    loaded_vspace = physical;
+}
+
+void machine_flush(word vspace)
+{
+    if (vspace - ARCH_WINDOW == loaded_vspace) {
+        load_vspace(loaded_vspace);
+    }
+}
+
+void machine_leave(word vspace)
+{
+    if (vspace - ARCH_WINDOW == loaded_vspace) {
+        load_vspace((word)boot_pml4);
+    }
+}
+
+/* -- traps */
+
+/* Readies the way back to the current thread. Without one, nothing will ever happen again: there are no devices. */
+static void switch_to_current(void)
+{
+    static word fs_base, gs_base;
+    sched_choose();
+    if (current == 0) {
+        arch_halt();
+    }
+    word vspace = vspace_find(&current->slots[TCB_VSPACE]);
+    word physical = vspace != 0 ? vspace - ARCH_WINDOW : (word)boot_pml4;
+    if (physical != loaded_vspace) {
+        load_vspace(physical);
+    }
+    trap_context = &current->context;
+    if (trap_context->user.fs_base != fs_base) {
+        fs_base = trap_context->user.fs_base;
+        write_msr(MSR_FS_BASE, fs_base);
+    }
+    if (trap_context->user.gs_base != gs_base) {
+        gs_base = trap_context->user.gs_base;
+        write_msr(MSR_GS_BASE, gs_base);
+    }
+}
+
+static void handle_exception(word vector, word code)
+{
+    struct fault fault = {0};
+    const seL4_UserContext *user = &current->context.user;
+    if (vector == VECTOR_PAGE_FAULT) {
+        word address;
+        __asm__ volatile("mov %%cr2, %0" : "=r"(address));
+        fault.label = seL4_Fault_VMFault;
+        fault.length = seL4_VMFault_Length;
+        fault.words[seL4_VMFault_IP] = user->rip;
+        fault.words[seL4_VMFault_Addr] = address;
+        fault.words[seL4_VMFault_PrefetchFault] = (code & FETCH) != 0;
+        fault.words[seL4_VMFault_FSR] = code;
+    } else {
+        fault.label = seL4_Fault_UserException;
+        fault.length = seL4_UserException_Length;
+        fault.words[seL4_UserException_FaultIP] = user->rip;
+        fault.words[seL4_UserException_SP] = user->rsp;
+        fault.words[seL4_UserException_FLAGS] = user->rflags;
+        fault.words[seL4_UserException_Number] = vector;
+        fault.words[seL4_UserException_Code] = code;
+    }
+    fault_send(current, &fault);
+}
+
+void trap_handle(word vector, word code)
+{
+    if (vector == TRAP_SYSCALL) {
+        syscall_handle(current->context.user.rdx);
+    } else if (vector == TRAP_TIMER) {
+        out8(PIC1, 0x20);
+        sched_tick();
+    } else if (vector < TRAP_TIMER) {
+        handle_exception(vector, code);
+    } /* else: an interrupt that nobody asked for, gone before it was looked at */
+    switch_to_current();
+}
+
+_Noreturn void trap_in_kernel(word vector, word code, word instruction)
+{
+    word address;
+    __asm__ volatile("mov %%cr2, %0" : "=r"(address));
+    print("\nexception ");
+    print_hex(vector);
+    print(" code ");
+    print_hex(code);
+    print(" address ");
+    print_hex(address);
+    panic("an exception in the kernel at", instruction);
+}
+
+/* -- boot */
+
+enum { MULTIBOOT_LOADED = 0x2badb002, MULTIBOOT_MODULES = 1 << 3, MULTIBOOT_MMAP = 1 << 6, REGIONS = 16 };
+
+struct multiboot_info {
+    uint32_t flags, mem_lower, mem_upper, boot_device, command_line, modules, module_list, symbols[4], mmap_bytes, mmap;
+};
+
+struct multiboot_module {
+    uint32_t start, end, text, reserved;
+};
+
+struct multiboot_memory {
+    uint32_t bytes, base_low, base_high, length_low, length_high, type; /* bytes: of what follows it */
+};
+
+static const void *at_physical(word address)
+{
+    return (const void *)(ARCH_WINDOW + address);
+}
+
+/* Usable memory above `from`, within the window. */
+static word find_memory(const struct multiboot_info *info, word from, struct region *out)
+{
+    word count = 0;
+    for (word at = 0; at < info->mmap_bytes && count < REGIONS;) {
+        const struct multiboot_memory *entry = at_physical(info->mmap + at);
+        word start = entry->base_low | (word)entry->base_high << 32;
+        word end = start + (entry->length_low | (word)entry->length_high << 32);
+        at += entry->bytes + sizeof(entry->bytes);
+        start = start < from ? from : start;
+        end = end > ARCH_WINDOW_BYTES ? ARCH_WINDOW_BYTES : end;
+        start = (start + MASK(seL4_PageBits)) & ~MASK(seL4_PageBits);
+        end &= ~MASK(seL4_PageBits);
+        if (entry->type == 1 && start < end) {
+            out[count++] = (struct region){ARCH_WINDOW + start, ARCH_WINDOW + end};
+        }
+    }
+    return count;
+}
+
+_Noreturn void kernel_main(uint32_t magic, uint32_t info_address)
+{
+    static struct region memory[REGIONS];
+    machine_init();
+    print("refkernel " CONFIG_REFKERNEL_VERSION " (" ARCH_NAME "): this is not seL4, and nothing about it is verified\n");
+    const struct multiboot_info *info = at_physical(info_address);
+    if (magic != MULTIBOOT_LOADED || (info->flags & MULTIBOOT_MMAP) == 0) {
+        panic("not loaded by a Multiboot 1 loader that tells the memory", magic);
+    }
+    if ((info->flags & MULTIBOOT_MODULES) == 0 || info->modules != 1) {
+        panic("expected one Multiboot module, the root task; modules:", info->modules);
+    }
+    const struct multiboot_module *module = at_physical(info->module_list);
+    word end = (word)kernel_end;
+    end = module->end > end ? module->end : end;
+    word regions = find_memory(info, end, memory);
+    boot_start(at_physical(module->start), module->end - module->start, memory, regions);
+    switch_to_current();
+    trap_return();
+}

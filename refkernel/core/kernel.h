@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * refkernel: the part of seL4's API that cellreap's root task uses, for machines without a build of seL4.
+ * Written from the published API alone. It is not seL4 and nothing about it is verified.
+ *
+ * Rules of the house: one core, interrupts off inside the kernel, no recursion, no allocation; every loop runs over something
+ * finite that its comment or condition names. Each invocation first checks everything, then acts. */
+#ifndef REFKERNEL_KERNEL_H
+#define REFKERNEL_KERNEL_H
+
+#include <sel4/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BIT(n) (1ul << (n))
+#define MASK(n) ((n) >= 64 ? ~0ul : BIT(n) - 1)
+
+typedef seL4_Word word;
+
+/* -- capabilities: slot.c */
+
+typedef enum cap_type {
+    CAP_NULL = 0,
+    CAP_UNTYPED,
+    CAP_ENDPOINT,
+    CAP_NOTIFICATION,
+    CAP_REPLY,
+    CAP_CNODE,
+    CAP_TCB,
+    CAP_CONTROL, /* authority over something that refkernel does not have: every operation is illegal */
+    CAP_FRAME,
+    CAP_TABLE,
+    CAP_VSPACE,
+    CAP_ASID_POOL
+} cap_type;
+
+enum { RIGHT_WRITE = 1, RIGHT_READ = 2, RIGHT_GRANT = 4, RIGHT_GRANT_REPLY = 8, RIGHTS_ALL = 15 };
+
+/* A slot and the capability in it. All slots in use, but those of reply capabilities, form one list: the
+ * derivation tree in preorder. The descendants of a slot are the slots behind it with a higher level. Links are
+ * numbers of slots in the kernel's window on memory; 0 is none. */
+struct slot {
+    word object; /* kernel address of the object */
+    word data;   /* untyped: bytes used; endpoint, notification: badge; CNode: guard; mapped things: address */
+    uint32_t prev, next;
+    uint8_t type;   /* cap_type */
+    uint8_t rights; /* RIGHT_... and CAP_ORIGINAL */
+    uint8_t bits;   /* untyped, frame: log2 of bytes; CNode: radix; table: its level */
+    uint8_t guard;  /* CNode: bits of guard */
+    uint16_t asid;  /* mapped things: where; 0: not mapped */
+    uint16_t level; /* depth in the derivation tree */
+};
+
+/* Copies of an original are its children, copies of a copy its siblings. */
+enum { CAP_ORIGINAL = 0x80, LEVEL_MAX = UINT16_MAX - 4 }; /* Below the last untyped there are at most 3 levels. */
+
+_Static_assert(sizeof(struct slot) == 1 << seL4_SlotBits, "as users reckon");
+
+struct lookup_failure {
+    seL4_LookupFailureType why;
+    word bits_left, bits_found, guard;
+};
+
+/* The slot that the lowest `bits` bits of an address lead to; null: *failure says why. *left: the bits that were
+ * not resolved because a capability that is no CNode was met. */
+struct slot *slot_resolve(struct slot *root, word cptr, word bits, word *left, struct lookup_failure *failure);
+/* The same for an address that has to be resolved in full. */
+struct slot *slot_find(struct slot *root, word cptr, word bits, struct lookup_failure *failure);
+/* Words of a message that tell a failure. */
+word slot_failure_words(const struct lookup_failure *failure, word *out);
+
+/* Follows a link; null for 0. */
+struct slot *slot_link(uint32_t number);
+/* Whether no other capability is to the same object. */
+bool slot_is_last(const struct slot *slot);
+bool slot_has_children(const struct slot *slot);
+/* Puts a capability to a new object into an empty slot, as a child of `parent`; null: of nobody. */
+void slot_create(struct slot *slot, struct slot *parent, struct slot cap);
+/* What a copy of a capability would be. CAP_NULL in *out: it cannot be copied. */
+seL4_Error slot_derive(const struct slot *from, struct slot *out);
+/* A capability with another badge or guard; CAP_NULL: that cannot be. `keep`: badges must not be set. */
+struct slot slot_with_data(struct slot cap, bool keep, word data);
+/* Puts a derived capability into an empty slot. */
+void slot_insert(struct slot *slot, struct slot *from, struct slot cap);
+void slot_move(struct slot *to, struct slot *from, struct slot cap);
+void slot_delete(struct slot *slot);
+void slot_revoke(struct slot *slot);
+
+/* -- objects */
+
+struct queue {
+    struct tcb *head, *tail;
+};
+
+struct endpoint {
+    struct queue queue; /* of senders or receivers: the state of its threads tells */
+};
+
+struct notification {
+    struct queue queue; /* empty with a tail of NOTIFICATION_ACTIVE: signalled */
+    word badge;
+    struct tcb *bound;
+};
+
+_Static_assert(sizeof(struct endpoint) == 1 << seL4_EndpointBits, "as users reckon");
+_Static_assert(sizeof(struct notification) == 1 << seL4_NotificationBits, "as users reckon");
+
+typedef enum thread_state {
+    STATE_INACTIVE = 0,
+    STATE_RUNNING, /* or ready to */
+    STATE_SENDING,
+    STATE_RECEIVING,
+    STATE_WAITING, /* for a notification */
+    STATE_CALLING  /* awaits a reply */
+} thread_state;
+
+enum { TCB_REPLY, TCB_CSPACE, TCB_VSPACE, TCB_BUFFER, TCB_SLOT_BITS = 2, TCB_SLOTS = 1 << TCB_SLOT_BITS };
+enum { FAULT_WORDS = 20, NAME_BYTES = 64 };
+
+struct fault {
+    word label; /* seL4_Fault_NullFault: none */
+    word length;
+    word words[FAULT_WORDS];
+};
+
+#include "arch.h"
+
+/* A thread in a system call stands at the instruction of the call until that is done: one that is stopped in
+ * between and runs again, calls again. */
+struct tcb {
+    struct slot slots[TCB_SLOTS]; /* first: a TCB is a container of capabilities as a CNode is */
+    struct context context;
+    thread_state state;
+    uint32_t priority, mcp, slice;
+    bool ready;                        /* is in a queue of the scheduler's */
+    struct tcb *ready_next, *ready_prev;
+    struct tcb *queue_next, *queue_prev; /* of senders, receivers, waiters */
+    word blocked_on;                     /* the endpoint or notification */
+    word badge;                          /* SENDING */
+    bool call, grant, grant_reply;       /* SENDING; RECEIVING: grant */
+    struct slot *reply_slot;             /* CALLING: where the reply capability is; null: gone */
+    struct notification *bound;
+    word fault_handler;
+    word buffer; /* user address of the IPC buffer */
+    struct fault fault;
+    char name[NAME_BYTES];
+};
+
+_Static_assert(sizeof(struct tcb) <= 1 << seL4_TCBBits, "as users reckon");
+
+/* -- invocations */
+
+enum { OUT_WORDS = 24 };
+
+struct invocation {
+    struct tcb *from;
+    struct slot *slot;
+    word label, length;
+    word extras;
+    struct slot *extra[seL4_MsgMaxExtraCaps];
+    word out_length; /* results, or what an error tells more */
+    word out[OUT_WORDS];
+};
+
+seL4_Error untyped_invoke(struct invocation *call);
+seL4_Error cnode_invoke(struct invocation *call);
+seL4_Error tcb_invoke(struct invocation *call);
+
+/* Errors with what they tell. */
+seL4_Error bad_argument(struct invocation *call, word number);
+seL4_Error bad_capability(struct invocation *call, word number);
+seL4_Error bad_range(struct invocation *call, word least, word most);
+seL4_Error bad_lookup(struct invocation *call, bool source, const struct lookup_failure *failure);
+
+/* -- messages: message.c */
+
+word message_get(const struct tcb *tcb, word i);
+void message_set(struct tcb *tcb, word i, word value);
+/* Words beyond the registers need an IPC buffer. */
+bool message_has_buffer(const struct tcb *tcb);
+seL4_IPCBuffer *message_buffer(const struct tcb *tcb, bool writable);
+/* From sender to receiver: words or fault, badge, and capabilities if granted. endpoint: null for a reply. */
+void message_transfer(struct tcb *from, struct tcb *to, const struct endpoint *endpoint, word badge, bool grant);
+
+/* -- IPC: ipc.c */
+
+void endpoint_send(struct tcb *from, struct slot *cap, bool blocking, bool call);
+void endpoint_receive(struct tcb *to, struct slot *cap, bool blocking);
+void endpoint_cancel_badge(struct endpoint *endpoint, word badge);
+void endpoint_cancel_all(struct endpoint *endpoint);
+void notification_signal(struct notification *notification, word badge);
+void notification_receive(struct tcb *to, struct slot *cap, bool blocking);
+void notification_cancel_all(struct notification *notification);
+bool notification_is_idle(const struct notification *notification);
+/* Answers the caller that the reply capability in the slot is to, and takes the capability. */
+void reply_send(struct tcb *from, struct slot *slot);
+/* Takes a thread out of whatever it waits for. */
+void ipc_cancel(struct tcb *tcb);
+
+/* -- threads: tcb.c, sched.c, fault.c */
+
+void tcb_init(struct tcb *tcb);
+void tcb_destroy(struct tcb *tcb);
+void tcb_unbind(struct tcb *tcb);
+void tcb_suspend(struct tcb *tcb);
+void tcb_restart(struct tcb *tcb);
+/* The thread's system call is done; it goes on behind it. */
+void tcb_complete(struct tcb *tcb);
+
+extern struct tcb *current; /* null: nobody can run */
+void sched_wake(struct tcb *tcb);
+void sched_stop(struct tcb *tcb); /* its state is no longer RUNNING */
+void sched_set_priority(struct tcb *tcb, uint32_t priority);
+void sched_yield(void);
+void sched_tick(void);
+void sched_choose(void);
+
+void fault_send(struct tcb *tcb, const struct fault *fault);
+void fault_capability(struct tcb *tcb, word cptr, bool receiving, const struct lookup_failure *failure);
+/* Applies a handler's answer; returns whether the thread goes on. */
+bool fault_reply(struct tcb *handler, struct tcb *tcb);
+
+/* -- entry: syscall.c, boot.c, print.c */
+
+void syscall_handle(word number);
+struct region {
+    word start, end; /* kernel addresses */
+};
+/* Makes the initial thread of an ELF file out of free memory. What is in `free` must be mapped in the window. */
+void boot_start(const uint8_t *elf, word elf_bytes, struct region *free, word regions);
+
+void print(const char *text);
+void print_hex(word value);
+_Noreturn void panic(const char *what, word value);
+
+#endif

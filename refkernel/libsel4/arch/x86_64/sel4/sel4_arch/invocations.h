@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef REFKERNEL_SEL4_ARCH_INVOCATIONS_H
+#define REFKERNEL_SEL4_ARCH_INVOCATIONS_H
+
+#define REFKERNEL_TABLE_MAP(name, label)                                                                       \
+    LIBSEL4_INLINE_FUNC seL4_Error name(seL4_CPtr service, seL4_CPtr vspace, seL4_Word vaddr,                  \
+                                        seL4_X86_VMAttributes attributes)                                      \
+    {                                                                                                          \
+        seL4_SetCap(0, vspace);                                                                                \
+        return refkernel_call(service, label, 1, 2, vaddr, attributes, 0, 0);                                  \
+    }
+#define REFKERNEL_UNMAP(name, label)                                                                           \
+    LIBSEL4_INLINE_FUNC seL4_Error name(seL4_CPtr service)                                                     \
+    {                                                                                                          \
+        return refkernel_call(service, label, 0, 0, 0, 0, 0, 0);                                               \
+    }
+
+REFKERNEL_TABLE_MAP(seL4_X86_PDPT_Map, X86PDPTMap)
+REFKERNEL_TABLE_MAP(seL4_X86_PageDirectory_Map, X86PageDirectoryMap)
+REFKERNEL_TABLE_MAP(seL4_X86_PageTable_Map, X86PageTableMap)
+REFKERNEL_UNMAP(seL4_X86_PDPT_Unmap, X86PDPTUnmap)
+REFKERNEL_UNMAP(seL4_X86_PageDirectory_Unmap, X86PageDirectoryUnmap)
+REFKERNEL_UNMAP(seL4_X86_PageTable_Unmap, X86PageTableUnmap)
+REFKERNEL_UNMAP(seL4_X86_Page_Unmap, X86PageUnmap)
+
+LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_Page_Map(seL4_X86_Page service, seL4_CPtr vspace, seL4_Word vaddr,
+                                                 seL4_CapRights_t rights, seL4_X86_VMAttributes attributes)
+{
+    seL4_SetCap(0, vspace);
+    return refkernel_call(service, X86PageMap, 1, 3, vaddr, rights.words[0], attributes, 0);
+}
+
+typedef struct seL4_X86_Page_GetAddress {
+    int error;
+    seL4_Word paddr;
+} seL4_X86_Page_GetAddress_t;
+
+LIBSEL4_INLINE_FUNC seL4_X86_Page_GetAddress_t seL4_X86_Page_GetAddress(seL4_X86_Page service)
+{
+    seL4_MessageInfo_t info = refkernel_invoke(service, X86PageGetAddress, 0, 0, 0, 0, 0, 0);
+    return (seL4_X86_Page_GetAddress_t){(int)seL4_MessageInfo_get_label(info), seL4_GetMR(0)};
+}
+
+LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_ASIDPool_Assign(seL4_X86_ASIDPool service, seL4_CPtr vspace)
+{
+    seL4_SetCap(0, vspace);
+    return refkernel_call(service, X86ASIDPoolAssign, 1, 0, 0, 0, 0, 0);
+}
+
+#endif
