@@ -7,7 +7,7 @@
 #include "kernel.h"
 
 /* boot.S, trap.S */
-extern word boot_pml4[];
+extern word boot_pml4[]; /* at its physical address */
 extern char kernel_end[];
 extern char kernel_stack_top[];
 extern const word trap_entries[];

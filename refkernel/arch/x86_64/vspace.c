@@ -47,7 +47,7 @@ void arch_make_object(word type, struct slot *cap)
         return;
     case seL4_X64_PML4Object:
         cap->type = CAP_VSPACE;
-        ((word *)cap->object)[SHARED_ENTRY] = boot_pml4[SHARED_ENTRY];
+        ((word *)cap->object)[SHARED_ENTRY] = ((const word *)(ARCH_WINDOW + (word)boot_pml4))[SHARED_ENTRY];
         return;
     default:
         cap->type = CAP_TABLE;
