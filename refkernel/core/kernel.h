@@ -209,7 +209,8 @@ void tcb_restart(struct tcb *tcb);
 void tcb_complete(struct tcb *tcb);
 
 extern struct tcb *current; /* null: nobody can run */
-void sched_wake(struct tcb *tcb);
+void sched_wake(struct tcb *tcb);    /* what it waited for came */
+void sched_restart(struct tcb *tcb); /* it is to begin anew what it was about */
 void sched_stop(struct tcb *tcb); /* its state is no longer RUNNING */
 void sched_set_priority(struct tcb *tcb, uint32_t priority);
 void sched_yield(void);

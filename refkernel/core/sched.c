@@ -8,8 +8,11 @@ enum { PRIORITIES = CONFIG_NUM_PRIORITIES };
 struct tcb *current;
 static struct queue ready[PRIORITIES];
 static word occupied[PRIORITIES / 64]; /* a bit for each queue that is not empty */
-/* The thread woken first by the kernel entry under way: among equals it runs first if the current one stops. */
+/* What the kernel entry under way did: woke one thread, which is not in its queue yet, or more than that. Users
+ * see in which order threads run; seL4's order is: a thread that is woken goes before those of its priority, but not before
+ * the one that woke it. */
 static struct tcb *woken;
+static bool choose_anew;
 
 static void enqueue(struct tcb *tcb, bool front)
 {
@@ -42,10 +45,27 @@ static void dequeue(struct tcb *tcb)
 void sched_wake(struct tcb *tcb)
 {
     tcb->state = STATE_RUNNING;
-    if (tcb != current) {
-        enqueue(tcb, false);
-        woken = woken == 0 ? tcb : woken;
+    if (tcb == current) {
+        return;
     }
+    if (woken == 0 && !choose_anew) {
+        woken = tcb;
+        return;
+    }
+    if (woken != 0) {
+        enqueue(woken, true);
+    }
+    woken = 0;
+    choose_anew = true;
+    enqueue(tcb, true);
+}
+
+void sched_restart(struct tcb *tcb)
+{
+    if (tcb != current) {
+        enqueue(tcb, true);
+    }
+    sched_wake(tcb);
 }
 
 void sched_stop(struct tcb *tcb)
@@ -58,30 +78,26 @@ void sched_stop(struct tcb *tcb)
 
 void sched_set_priority(struct tcb *tcb, uint32_t priority)
 {
-    bool was_ready = tcb->ready;
     dequeue(tcb);
     tcb->priority = priority;
-    if (was_ready) {
-        enqueue(tcb, false);
+    if (tcb == current) {
+        choose_anew = true;
+    } else if (tcb->state == STATE_RUNNING && tcb != woken) {
+        sched_wake(tcb);
     }
-}
-
-static void rotate(void)
-{
-    current->slice = CONFIG_TIME_SLICE;
-    enqueue(current, false);
-    current = 0;
 }
 
 void sched_yield(void)
 {
-    rotate();
+    current->slice = CONFIG_TIME_SLICE;
+    enqueue(current, false);
+    choose_anew = true;
 }
 
 void sched_tick(void)
 {
-    if (current != 0 && current->state == STATE_RUNNING && --current->slice == 0) {
-        rotate();
+    if (--current->slice == 0) {
+        sched_yield();
     }
 }
 
@@ -98,18 +114,27 @@ static int highest(void)
 
 void sched_choose(void)
 {
-    int top = highest();
-    if (current != 0 && current->state == STATE_RUNNING) {
-        if ((int)current->priority >= top) {
-            woken = 0;
-            return;
-        }
+    struct tcb *next = woken;
+    bool runs = current != 0 && current->state == STATE_RUNNING;
+    if (runs && next == 0 && !choose_anew) {
+        return;
+    }
+    if (runs) {
         enqueue(current, true); /* It has not used up its time. */
     }
-    current = 0;
-    if (top >= 0) {
-        current = woken != 0 && woken->ready && (int)woken->priority == top ? woken : ready[top].head;
-        dequeue(current);
+    if (next != 0 && (runs || (int)next->priority < highest())) {
+        bool before = !runs || next->priority != current->priority;
+        enqueue(next, before);
+        next = 0;
     }
+    if (next == 0) {
+        int top = highest();
+        next = top >= 0 ? ready[top].head : 0;
+    }
+    if (next != 0) {
+        dequeue(next);
+    }
+    current = next;
     woken = 0;
+    choose_anew = false;
 }

@@ -27,7 +27,7 @@ void tcb_restart(struct tcb *tcb)
 {
     if (tcb->state != STATE_RUNNING) {
         ipc_cancel(tcb);
-        sched_wake(tcb);
+        sched_restart(tcb);
     }
 }
 
