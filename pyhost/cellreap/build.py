@@ -155,7 +155,7 @@ def find_toolchain(arch: str) -> Toolchain:
 
 def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
     """The root task's library and all programs, from the cache where nothing has changed."""
-    root = _source_root()
+    root = checkout()
     key = cache_key(root, sdk, toolchain)
     folder = cache_folder() / "build" / key
     with file_lock(folder.with_name(f"{key}.lock"), progress):
@@ -164,7 +164,8 @@ def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         with progress.step(f"building the root task for {sdk.kernel}"):
-            _cmake(root, folder, sdk, toolchain)
+            options = {"CELLREAP_SDK": str(sdk.root), "CELLREAP_ARCH": sdk.kernel.arch}
+            build_tree(root / "roottask", folder, toolchain, options)
             _compile_facts(root, folder, sdk, toolchain)
         parts = Parts(folder, reused=False)
         if not parts.library.is_file() or not parts.programs():
@@ -225,7 +226,7 @@ def _link(
             toolchain.compiler,
             *("-static", "-nostdlib", "-nostartfiles", "-no-pie"),
             *more,
-            f"-Wl,-T,{_source_root() / script}",
+            f"-Wl,-T,{checkout() / script}",
             *("-Wl,--build-id=none", "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack"),
             "source.o",  # relative, and run there: the folder's name must not get into the file
             *("-Wl,--whole-archive", str(library), "-Wl,--no-whole-archive"),
@@ -278,22 +279,25 @@ def file_lock(path: Path, progress: Progress) -> Iterator[None]:
         os.close(descriptor)  # and with it the lock
 
 
-def _source_root() -> Path:
+def checkout() -> Path:
+    """The checkout whose sources are built. CellreapError."""
     try:
         return source_root()
     except HeaderError as error:
         raise CellreapError(str(error)) from None
 
 
-def _cmake(root: Path, folder: Path, sdk: Sdk, toolchain: Toolchain) -> None:
+def build_tree(
+    source: Path, folder: Path, toolchain: Toolchain, options: Mapping[str, str], target: str = "all"
+) -> None:
+    """Configures and builds a CMake project for a machine without an operating system. CellreapError."""
     configure = [
-        *("cmake", "-G", "Ninja", "-S", str(root / "roottask"), "-B", str(folder)),
-        f"-DCELLREAP_SDK={sdk.root}",
-        f"-DCELLREAP_ARCH={sdk.kernel.arch}",
+        *("cmake", "-G", "Ninja", "-S", str(source), "-B", str(folder)),
+        *(f"-D{name}={value}" for name, value in options.items()),
         f"-DCMAKE_C_COMPILER={toolchain.compiler}",
         f"-DCMAKE_ASM_COMPILER={toolchain.compiler}",
         "-DCMAKE_SYSTEM_NAME=Generic",  # no operating system below: CMake must not assume one of its own
-        f"-DCMAKE_SYSTEM_PROCESSOR={sdk.kernel.arch}",
+        f"-DCMAKE_SYSTEM_PROCESSOR={toolchain.arch}",
         "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY",
     ]
     for tool in ("cmake", "ninja"):
@@ -301,7 +305,7 @@ def _cmake(root: Path, folder: Path, sdk: Sdk, toolchain: Toolchain) -> None:
             raise CellreapError(f"{tool} is not installed: on Debian, apt install {_PACKAGES[tool]}")
     log = folder / _LOG
     _run(configure, None, log)
-    _run(["cmake", "--build", str(folder)], None, log)
+    _run(["cmake", "--build", str(folder), "--target", target], None, log)
 
 
 def _compile_facts(root: Path, folder: Path, sdk: Sdk, toolchain: Toolchain) -> None:

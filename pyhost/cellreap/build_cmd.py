@@ -12,7 +12,8 @@ import click
 from cellreap.build import build_image
 from cellreap.config import parse_config, read_text
 from cellreap.progress import Progress
-from cellreap.sdk import ARCHES, find_sdk, load_sdk
+from cellreap.refkernel import find_kernel
+from cellreap.sdk import ARCHES, load_sdk
 
 
 @click.command()
@@ -24,7 +25,7 @@ from cellreap.sdk import ARCHES, find_sdk, load_sdk
     "--sdk",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The seL4 SDK; else $CELLREAP_SDK_<ARCH>, else the one installed for the user.",
+    help="The seL4 SDK; else $CELLREAP_SDK_<ARCH>, else the one installed for the user, else refkernel.",
 )
 @click.option(
     "-o",
@@ -43,8 +44,9 @@ def build(config: Path, arch: str, sdk: Path | None, output: Path, as_json: bool
     """
     text = read_text(config)
     parsed = parse_config(text, config)
-    found = load_sdk(find_sdk(arch, sdk), arch)
-    build_image(parsed, text, found, output, Progress())
+    progress = Progress()
+    found = load_sdk(find_kernel(arch, sdk, progress), arch)
+    build_image(parsed, text, found, output, progress)
     sha256 = hashlib.sha256(output.read_bytes()).hexdigest()
     if as_json:
         kernel = {"name": found.kernel.name, "version": found.kernel.version, "arch": found.kernel.arch}

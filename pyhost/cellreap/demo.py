@@ -29,7 +29,8 @@ from cellreap.errors import CellreapError, UsageError
 from cellreap.headers import source_root
 from cellreap.reference import check_why
 from cellreap.reference import plan as reference_plan
-from cellreap.sdk import ARCHES, find_sdk
+from cellreap.refkernel import has_refkernel
+from cellreap.sdk import ARCHES, installed_sdk, no_sdk
 
 # (PD depth, space depth) as options: none, each alone, both, beyond the end, unlimited.
 DEPTHS: Final = (
@@ -100,9 +101,10 @@ def run_scenario(arch: str, depths: tuple[str, str], *more: str) -> Outcome:
 
 
 def missing_sdk(arch: str) -> str | None:
-    """None if there is an SDK for the architecture, else where it was looked for."""
+    """None if there is a kernel for the architecture, seL4 or refkernel; else where it was looked for."""
     try:
-        find_sdk(arch)
+        if installed_sdk(arch) is None and not has_refkernel(arch):
+            return no_sdk(arch)
     except UsageError as error:
         return error.line()
     return None

@@ -23,7 +23,8 @@ from cellreap.params import Depth as DepthOption
 from cellreap.params import to_depth
 from cellreap.progress import Progress
 from cellreap.qemu import check_bootable, machine_for
-from cellreap.sdk import ARCHES, CONFIG_FILE, Kernel, find_sdk, load_sdk
+from cellreap.refkernel import find_kernel
+from cellreap.sdk import ARCHES, CONFIG_FILE, Kernel, load_sdk
 from cellreap.summary import Story, tell
 from cellreap.trace import Reader, read
 
@@ -37,7 +38,7 @@ from cellreap.trace import Reader, read
     "--sdk",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="The seL4 SDK; else $CELLREAP_SDK_<ARCH>, else the one installed for the user.",
+    help="The seL4 SDK; else $CELLREAP_SDK_<ARCH>, else the one installed for the user, else refkernel.",
 )
 @click.option("--crash", metavar="NAME", help="Crash this PD instead of those that the file says.")
 @click.option(
@@ -79,10 +80,10 @@ def run(
     parsed = parse_config(text, config)
     overrides = Overrides(pd_depth=_depth(pd_depth), rs_depth=_depth(rs_depth), crash=crash)
     parsed = override(parsed, pd_depth=overrides.pd_depth, rs_depth=overrides.rs_depth, crash=crash)
-    found = load_sdk(find_sdk(arch, sdk), arch)
+    progress = Progress()
+    found = load_sdk(find_kernel(arch, sdk, progress), arch)
     # Before anything is built in vain.
     check_bootable(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
-    progress = Progress()
     with _folder(output) as folder:
         image_path, trace = folder / f"{parsed.system.name}.img", folder / f"{parsed.system.name}.trace"
         build_image(parsed, text, found, image_path, progress, overrides)

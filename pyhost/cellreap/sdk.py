@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,7 +82,7 @@ _RELEASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 class Kernel:
     """Which kernel runs: what every summary prints."""
 
-    name: str  # seL4
+    name: str  # seL4 or refkernel
     version: str  # 15.0.0, or as much as is known: 14.0.0-dev, 16.0.0+ for that or later. Never a space
     arch: str
     sha256: str  # of bin/kernel.elf
@@ -106,24 +107,46 @@ class Sdk:
 
 
 def find_sdk(arch: str, given: Path | None = None, env: Mapping[str, str] | None = None) -> Path:
+    """The seL4 SDK directory for `arch`, as installed_sdk. UsageError where there is none."""
+    found = installed_sdk(arch, given, env)
+    if found is None:
+        raise UsageError(no_sdk(arch, env))
+    return found
+
+
+def installed_sdk(
+    arch: str, given: Path | None = None, env: Mapping[str, str] | None = None
+) -> Path | None:
     """The SDK directory for `arch`: the given one, $CELLREAP_SDK_<ARCH>, or the one installed for the user.
 
-    What is named must be there; only where nothing is named is the next place tried. UsageError.
+    What is named must be there, else UsageError; only where nothing is named is the next place tried.
     """
     env = os.environ if env is None else env
     if given is not None:
         return _named(given, f"--sdk {given}")
-    variable = f"CELLREAP_SDK_{arch.upper()}"
+    variable = _variable(arch)
     if env.get(variable):
         return _named(Path(env[variable]), f"{variable}={env[variable]}")
-    data = Path(env.get("XDG_DATA_HOME") or Path(env.get("HOME", "~")) / ".local/share")
-    default = data.expanduser() / "cellreap" / "sdk" / arch
-    if default.is_dir():
-        return default
-    raise UsageError(
-        f"no seL4 SDK for {arch}: --sdk is not given, {variable} is not set, {default} is not there; "
+    default = _users(arch, env)
+    return default if default.is_dir() else None
+
+
+def no_sdk(arch: str, env: Mapping[str, str] | None = None) -> str:
+    """What to say where there is none: the places, and how to get one there."""
+    default = _users(arch, os.environ if env is None else env)
+    return (
+        f"no seL4 SDK for {arch}: --sdk is not given, {_variable(arch)} is not set, {default} is not there; "
         f"{_HOW_TO_GET_ONE} to one of these places"
     )
+
+
+def _variable(arch: str) -> str:
+    return f"CELLREAP_SDK_{arch.upper()}"
+
+
+def _users(arch: str, env: Mapping[str, str]) -> Path:
+    data = Path(env.get("XDG_DATA_HOME") or Path(env.get("HOME", "~")) / ".local/share")
+    return data.expanduser() / "cellreap" / "sdk" / arch
 
 
 def read_support(sdk: Sdk, file: str) -> bytes:
@@ -145,7 +168,8 @@ def load_sdk(root: Path, arch: str) -> Sdk:
     _require_files(root, _PLATFORM_FILES[arch])
     raw = _read(root / KERNEL_FILE)
     read_executable(raw, str(root / KERNEL_FILE), arch)
-    kernel = Kernel("seL4", _version(root / "libsel4"), arch, hashlib.sha256(raw).hexdigest())
+    name, version = _identity(options, root)
+    kernel = Kernel(name, version, arch, hashlib.sha256(raw).hexdigest())
     return Sdk(root, kernel, options, _digest(root))
 
 
@@ -191,6 +215,17 @@ def require_option(
         told = {True: "on", False: "off", None: "missing"}.get(value, repr(value))
         message = f"is {told}: expected {'on' if wanted else 'off'}; {reason}"
         raise InputError(name, None, f"{key} ({option})", message)
+
+
+def _identity(options: Mapping[str, Any], root: Path) -> tuple[str, str]:
+    """Name and version. refkernel says itself what it is; seL4 does not."""
+    if options.get("REFKERNEL") is not True:
+        return "seL4", _version(root / "libsel4")
+    version = options.get("REFKERNEL_VERSION")
+    if not isinstance(version, str) or not re.fullmatch(r"[0-9A-Za-z.+-]{1,20}", version):
+        message = f"is {version!r}: expected refkernel's version"
+        raise InputError(str(root / CONFIG_FILE), None, "REFKERNEL_VERSION", message)
+    return "refkernel", version
 
 
 def _version(libsel4: Path) -> str:

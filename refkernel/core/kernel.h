@@ -231,6 +231,7 @@ struct region {
 /* Makes the initial thread of an ELF file out of free memory. What is in `free` must be mapped in the window. */
 void boot_start(const uint8_t *elf, word elf_bytes, struct region *free, word regions);
 
+void print_char(char c);
 void print(const char *text);
 void print_hex(word value);
 _Noreturn void panic(const char *what, word value);

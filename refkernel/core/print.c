@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernel.h"
 
+void print_char(char c)
+{
+    if (c == '\n') {
+        arch_put('\r');
+    }
+    arch_put(c);
+}
+
 void print(const char *text)
 {
     for (; *text != '\0'; text++) {
-        if (*text == '\n') {
-            arch_put('\r');
-        }
-        arch_put(*text);
+        print_char(*text);
     }
 }
 

@@ -179,7 +179,7 @@ static bool debug_call(word number)
 {
     switch ((long)number) {
     case seL4_SysDebugPutChar:
-        arch_put((char)*arch_cap_register(&current->context));
+        print_char((char)*arch_cap_register(&current->context));
         return true;
     case seL4_SysDebugHalt:
         print("refkernel: halted by seL4_DebugHalt\n");

@@ -110,7 +110,9 @@ def test_the_list_of_behaviours_is_well_formed() -> None:
     assert matrix([])[-1] == f"0 pass, 0 fail, 0 skip, {len(rows) - 1} none"
 
 
-def test_the_demo_without_an_sdk_says_first_and_last_that_nothing_was_booted(tmp_path: Path) -> None:
+def test_the_demo_without_the_sdk_that_is_named_says_first_and_last_that_nothing_was_booted(
+    tmp_path: Path,
+) -> None:
     """What it shows then are plans on which core and reference agree."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("CELLREAP_SDK_")}
     done = subprocess.run(
@@ -119,7 +121,7 @@ def test_the_demo_without_an_sdk_says_first_and_last_that_nothing_was_booted(tmp
         env={
             **env,
             "HOME": str(tmp_path),
-            "XDG_DATA_HOME": str(tmp_path),
+            "CELLREAP_SDK_X86_64": str(tmp_path / "gone"),
             "PYTHONPATH": str(source_root() / "pyhost"),
         },
         capture_output=True,
@@ -131,7 +133,7 @@ def test_the_demo_without_an_sdk_says_first_and_last_that_nothing_was_booted(tmp
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
     assert lines[0] == "COULD NOT BOOT: no seL4 SDK is installed."
     assert lines[-1].startswith("COULD NOT BOOT: no seL4 SDK.")
-    assert str(tmp_path / "cellreap/sdk/x86_64") in done.stdout
+    assert f"CELLREAP_SDK_X86_64={tmp_path}/gone: no such directory" in done.stdout
     assert sum(line.endswith("agree") for line in lines) == len(DEPTHS)
     assert "DIFFER" not in done.stdout
 

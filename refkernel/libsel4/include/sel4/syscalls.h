@@ -174,12 +174,30 @@ LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_RecvWithMRs(seL4_CPtr from, seL4_Wor
     return (seL4_MessageInfo_t){{r.info}};
 }
 
+LIBSEL4_INLINE_FUNC void refkernel_send_words(seL4_Syscall_ID call, seL4_CPtr dest, seL4_MessageInfo_t info,
+                                              const seL4_Word *const mr[4])
+{
+    struct refkernel_registers r = {dest, info.words[0], {0}};
+    refkernel_load_words(&r, mr);
+    refkernel_syscall(call, &r);
+}
+
 LIBSEL4_INLINE_FUNC void seL4_SendWithMRs(seL4_CPtr dest, seL4_MessageInfo_t info, seL4_Word *mr0, seL4_Word *mr1,
                                           seL4_Word *mr2, seL4_Word *mr3)
 {
-    struct refkernel_registers r = {dest, info.words[0], {0}};
-    refkernel_load_words(&r, (const seL4_Word *const[4]){mr0, mr1, mr2, mr3});
-    refkernel_syscall(seL4_SysSend, &r);
+    refkernel_send_words(seL4_SysSend, dest, info, (const seL4_Word *const[4]){mr0, mr1, mr2, mr3});
+}
+
+LIBSEL4_INLINE_FUNC void seL4_NBSendWithMRs(seL4_CPtr dest, seL4_MessageInfo_t info, seL4_Word *mr0, seL4_Word *mr1,
+                                            seL4_Word *mr2, seL4_Word *mr3)
+{
+    refkernel_send_words(seL4_SysNBSend, dest, info, (const seL4_Word *const[4]){mr0, mr1, mr2, mr3});
+}
+
+LIBSEL4_INLINE_FUNC void seL4_ReplyWithMRs(seL4_MessageInfo_t info, seL4_Word *mr0, seL4_Word *mr1, seL4_Word *mr2,
+                                           seL4_Word *mr3)
+{
+    refkernel_send_words(seL4_SysReply, 0, info, (const seL4_Word *const[4]){mr0, mr1, mr2, mr3});
 }
 
 LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_CallWithMRs(seL4_CPtr dest, seL4_MessageInfo_t info, seL4_Word *mr0,
@@ -189,6 +207,20 @@ LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_CallWithMRs(seL4_CPtr dest, seL4_Mes
     refkernel_load_words(&r, (const seL4_Word *const[4]){mr0, mr1, mr2, mr3});
     refkernel_syscall(seL4_SysCall, &r);
     refkernel_store_words(&r, (seL4_Word *const[4]){mr0, mr1, mr2, mr3});
+    return (seL4_MessageInfo_t){{r.info}};
+}
+
+LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_ReplyRecvWithMRs(seL4_CPtr from, seL4_MessageInfo_t info,
+                                                             seL4_Word *sender, seL4_Word *mr0, seL4_Word *mr1,
+                                                             seL4_Word *mr2, seL4_Word *mr3)
+{
+    struct refkernel_registers r = {from, info.words[0], {0}};
+    refkernel_load_words(&r, (const seL4_Word *const[4]){mr0, mr1, mr2, mr3});
+    refkernel_syscall(seL4_SysReplyRecv, &r);
+    refkernel_store_words(&r, (seL4_Word *const[4]){mr0, mr1, mr2, mr3});
+    if (sender != 0) {
+        *sender = r.cap;
+    }
     return (seL4_MessageInfo_t){{r.info}};
 }
 
