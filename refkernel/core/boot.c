@@ -4,21 +4,7 @@
  * time, an address space with the image, and behind it the IPC buffer and the boot information. */
 #include "kernel.h"
 
-enum { PAGE = 1 << seL4_PageBits, CNODE_BITS = CONFIG_ROOT_CNODE_SIZE_BITS, SEGMENTS = 64 };
-
-struct elf_header {
-    uint8_t ident[16];
-    uint16_t type, machine;
-    uint32_t version;
-    uint64_t entry, phoff, shoff;
-    uint32_t flags;
-    uint16_t ehsize, phentsize, phnum, shentsize, shnum, shstrndx;
-};
-
-struct elf_segment {
-    uint32_t type, flags;
-    uint64_t offset, vaddr, paddr, filesz, memsz, align;
-};
+enum { PAGE = 1 << seL4_PageBits, CNODE_BITS = CONFIG_ROOT_CNODE_SIZE_BITS };
 
 /* What is being made. */
 static struct region *memory;
@@ -64,7 +50,7 @@ static word put_page(word number, uint16_t asid, word vaddr)
 {
     word left;
     struct slot *frame = put_object(number, arch_frame_type);
-    if (arch_map_frame(frame, asid, vaddr, RIGHTS_ALL, 0, &left) != seL4_NoError) {
+    if (vspace_map_frame(frame, asid, vaddr, RIGHTS_ALL, 0, &left) != seL4_NoError) {
         panic("the root task's image cannot be mapped at", vaddr);
     }
     return frame->object;
@@ -73,58 +59,47 @@ static word put_page(word number, uint16_t asid, word vaddr)
 static void put_tables(uint16_t asid, word start, word end)
 {
     word left;
-    for (int level = 0; level < ARCH_TABLE_LEVELS; level++) {
-        word span = arch_table_span[level];
+    for (uint8_t level = 0; level < ARCH_TABLE_LEVELS; level++) {
+        word span = vspace_span(level);
         for (word at = start >> span; at <= (end - 1) >> span; at++) {
             struct slot *table = put_object(next_slot++, arch_table_type[level]);
-            if (arch_map_table(table, asid, at << span, &left) != seL4_NoError) {
+            if (vspace_map_table(table, asid, at << span, &left) != seL4_NoError) {
                 panic("no page table for", at << span);
             }
         }
     }
 }
 
-static const struct elf_segment *read_elf(const uint8_t *elf, word bytes, word *start, word *end)
+/* The pages that the image takes. */
+static void find_bounds(const struct image *image, word *start, word *end)
 {
-    const struct elf_header *header = (const struct elf_header *)(const void *)elf;
-    const struct elf_segment *segments = (const struct elf_segment *)(const void *)(elf + sizeof(*header));
-    if (bytes < sizeof(*header) || header->ident[0] != 0x7f || header->ident[1] != 'E' || header->ident[4] != 2 ||
-        header->phentsize != sizeof(*segments) || header->phnum > SEGMENTS || header->phoff > bytes ||
-        (bytes - header->phoff) / sizeof(*segments) < header->phnum) {
-        panic("the root task is no ELF64 file; its bytes:", bytes);
-    }
-    segments = (const struct elf_segment *)(const void *)(elf + header->phoff);
-    *start = seL4_UserTop;
+    *start = seL4_UserVSpaceTop;
     *end = 0;
-    for (int i = 0; i < header->phnum; i++) {
-        const struct elf_segment *s = &segments[i];
-        if (s->type != 1 || s->memsz == 0) {
-            continue;
-        }
-        if (s->filesz > s->memsz || s->offset > bytes || s->filesz > bytes - s->offset || s->memsz > seL4_UserTop / 2 ||
-            s->vaddr < PAGE || s->vaddr > seL4_UserTop / 2) {
-            panic("a segment of the root task is cut, or lies where it cannot be:", s->vaddr);
+    for (word i = 0; i < image->count; i++) {
+        const struct image_segment *s = &image->segments[i];
+        if (s->vaddr < PAGE || s->vaddr > seL4_UserVSpaceTop / 2 || s->bytes > seL4_UserVSpaceTop / 4) {
+            panic("a segment of the root task lies where it cannot be:", s->vaddr);
         }
         *start = s->vaddr < *start ? s->vaddr : *start;
-        *end = s->vaddr + s->memsz > *end ? s->vaddr + s->memsz : *end;
+        *end = s->vaddr + s->bytes > *end ? s->vaddr + s->bytes : *end;
     }
     if (*end == 0) {
         panic("nothing to load in the root task", 0);
     }
     *start &= ~(word)(PAGE - 1);
     *end = (*end + PAGE - 1) & ~(word)(PAGE - 1);
-    return segments;
 }
 
 /* Fills the page at `vaddr`. */
-static void fill_page(const uint8_t *elf, const struct elf_segment *segments, word count, word vaddr, uint8_t *page)
+static void fill_page(const struct image *image, word vaddr, uint8_t *page)
 {
-    for (word i = 0; i < count; i++) {
-        const struct elf_segment *s = &segments[i];
+    for (word i = 0; i < image->count; i++) {
+        const struct image_segment *s = &image->segments[i];
         word from = s->vaddr > vaddr ? s->vaddr : vaddr;
-        word to = s->vaddr + s->filesz < vaddr + PAGE ? s->vaddr + s->filesz : vaddr + PAGE;
-        for (word at = from; s->type == 1 && at < to; at++) {
-            page[at - vaddr] = elf[s->offset + (at - s->vaddr)];
+        word end = s->vaddr + s->content_bytes;
+        word to = end < vaddr + PAGE ? end : vaddr + PAGE;
+        for (word at = from; at < to; at++) {
+            page[at - vaddr] = s->content[at - s->vaddr];
         }
     }
 }
@@ -168,14 +143,13 @@ static void start_thread(struct tcb *tcb, word entry, word buffer, word boot_inf
     sched_wake(tcb);
 }
 
-void boot_start(const uint8_t *elf, word elf_bytes, struct region *free, word regions)
+void boot_start(const struct image *image, struct region *free, word regions)
 {
     word start;
     word end;
     memory = free;
     n_memory = regions;
-    const struct elf_header *header = (const struct elf_header *)(const void *)elf;
-    const struct elf_segment *segments = read_elf(elf, elf_bytes, &start, &end);
+    find_bounds(image, &start, &end);
     word buffer = end;
     word boot_info = end + PAGE;
 
@@ -186,7 +160,7 @@ void boot_start(const uint8_t *elf, word elf_bytes, struct region *free, word re
                                                .guard = seL4_WordBits - CNODE_BITS});
     word tcb = take_memory(seL4_TCBBits);
     put(seL4_CapInitThreadTCB, (struct slot){.type = CAP_TCB, .object = tcb});
-    uint16_t asid = arch_assign_asid(put_object(seL4_CapInitThreadVSpace, arch_vspace_type));
+    uint16_t asid = vspace_assign(put_object(seL4_CapInitThreadVSpace, arch_vspace_type));
     put(seL4_CapIRQControl, (struct slot){.type = CAP_CONTROL});
     put(seL4_CapASIDControl, (struct slot){.type = CAP_CONTROL});
     put(seL4_CapInitThreadASIDPool, (struct slot){.type = CAP_ASID_POOL});
@@ -201,7 +175,7 @@ void boot_start(const uint8_t *elf, word elf_bytes, struct region *free, word re
     info->userImagePaging = (seL4_SlotRegion){first_table, next_slot};
     info->userImageFrames.start = next_slot;
     for (word vaddr = start; vaddr < end; vaddr += PAGE) {
-        fill_page(elf, segments, header->phnum, vaddr, (uint8_t *)put_page(next_slot++, asid, vaddr));
+        fill_page(image, vaddr, (uint8_t *)put_page(next_slot++, asid, vaddr));
     }
     info->userImageFrames.end = next_slot;
     info->numNodes = 1;
@@ -209,5 +183,5 @@ void boot_start(const uint8_t *elf, word elf_bytes, struct region *free, word re
     info->initThreadCNodeSizeBits = CNODE_BITS;
     put_untypeds();
     info->empty = (seL4_SlotRegion){next_slot, BIT(CNODE_BITS)};
-    start_thread((struct tcb *)tcb, header->entry, buffer, boot_info);
+    start_thread((struct tcb *)tcb, image->entry, buffer, boot_info);
 }

@@ -125,6 +125,7 @@ struct fault {
 };
 
 #include "arch.h"
+#include "arch_api.h"
 
 /* A thread in a system call stands at the instruction of the call until that is done: one that is stopped in
  * between and runs again, calls again. */
@@ -151,7 +152,7 @@ _Static_assert(sizeof(struct tcb) <= 1 << seL4_TCBBits, "as users reckon");
 
 /* -- invocations */
 
-enum { OUT_WORDS = 24 };
+enum { OUT_WORDS = 40 };
 
 struct invocation {
     struct tcb *from;
@@ -166,6 +167,7 @@ struct invocation {
 seL4_Error untyped_invoke(struct invocation *call);
 seL4_Error cnode_invoke(struct invocation *call);
 seL4_Error tcb_invoke(struct invocation *call);
+seL4_Error vspace_invoke(struct invocation *call);
 
 /* Errors with what they tell. */
 seL4_Error bad_argument(struct invocation *call, word number);
@@ -198,6 +200,20 @@ void reply_send(struct tcb *from, struct slot *slot);
 /* Takes a thread out of whatever it waits for. */
 void ipc_cancel(struct tcb *tcb);
 
+/* -- address spaces: vspace.c */
+
+/* The kernel address of the address space that a capability is to; 0: it has no number, or is gone. */
+word vspace_find(const struct slot *cap);
+/* log2 of the bytes that a table of a level maps. */
+word vspace_span(uint8_t level);
+/* An address space gets its number. 0: none is left. */
+uint16_t vspace_assign(struct slot *vspace);
+/* *left: bits of the address for which there is no table. */
+seL4_Error vspace_map_table(struct slot *cap, uint16_t asid, word vaddr, word *left);
+seL4_Error vspace_map_frame(struct slot *cap, uint16_t asid, word vaddr, word rights, word attributes, word *left);
+/* A capability is gone; last: the object too. */
+void vspace_released(const struct slot *cap, bool last);
+
 /* -- threads: tcb.c, sched.c, fault.c */
 
 void tcb_init(struct tcb *tcb);
@@ -225,11 +241,26 @@ bool fault_reply(struct tcb *handler, struct tcb *tcb);
 /* -- entry: syscall.c, boot.c, print.c */
 
 void syscall_handle(word number);
+enum { IMAGE_SEGMENTS = 16 };
+
+/* The root task as it is to lie in its address space. */
+struct image {
+    word entry;
+    word count;
+    struct image_segment {
+        word vaddr, bytes; /* beyond its content it is zero */
+        const uint8_t *content;
+        word content_bytes;
+    } segments[IMAGE_SEGMENTS];
+};
+
 struct region {
     word start, end; /* kernel addresses */
 };
-/* Makes the initial thread of an ELF file out of free memory. What is in `free` must be mapped in the window. */
-void boot_start(const uint8_t *elf, word elf_bytes, struct region *free, word regions);
+
+void elf_read(const uint8_t *elf, word bytes, struct image *out);
+/* Makes the initial thread out of free memory, which must lie in the window. */
+void boot_start(const struct image *image, struct region *free, word regions);
 
 void print_char(char c);
 void print(const char *text);

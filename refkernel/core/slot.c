@@ -265,7 +265,7 @@ static struct slot *release(const struct slot *cap, bool last, uint8_t *bits)
     case CAP_FRAME:
     case CAP_TABLE:
     case CAP_VSPACE:
-        arch_released(cap, last);
+        vspace_released(cap, last);
         return 0;
     case CAP_NULL:
     case CAP_UNTYPED:

@@ -61,7 +61,7 @@ static seL4_Error invoke_object(struct invocation *call, bool blocking, bool is_
     case CAP_TABLE:
     case CAP_VSPACE:
     case CAP_ASID_POOL:
-        return arch_invoke(call);
+        return vspace_invoke(call);
     case CAP_CONTROL:
         return seL4_IllegalOperation;
     case CAP_NULL:

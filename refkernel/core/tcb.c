@@ -8,7 +8,7 @@ enum { CONTEXT_WORDS = sizeof(seL4_UserContext) / sizeof(word) };
 void tcb_init(struct tcb *tcb)
 {
     tcb->slice = CONFIG_TIME_SLICE;
-    arch_context_init(&tcb->context);
+    arch_sanitise(&tcb->context);
 }
 
 void tcb_complete(struct tcb *tcb)

@@ -139,14 +139,14 @@ static void load_vspace(word physical)
     loaded_vspace = physical;
 }
 
-void machine_flush(word vspace)
+void arch_flush(word vspace)
 {
     if (vspace - ARCH_WINDOW == loaded_vspace) {
         load_vspace(loaded_vspace);
     }
 }
 
-void machine_leave(word vspace)
+void arch_leave(word vspace)
 {
     if (vspace - ARCH_WINDOW == loaded_vspace) {
         load_vspace((word)boot_pml4);
@@ -274,6 +274,7 @@ static word find_memory(const struct multiboot_info *info, word from, struct reg
 _Noreturn void kernel_main(uint32_t magic, uint32_t info_address)
 {
     static struct region memory[REGIONS];
+    static struct image image;
     machine_init();
     print("refkernel " CONFIG_REFKERNEL_VERSION " (" ARCH_NAME "): this is not seL4, and nothing about it is verified\n");
     const struct multiboot_info *info = at_physical(info_address);
@@ -287,7 +288,8 @@ _Noreturn void kernel_main(uint32_t magic, uint32_t info_address)
     word end = (word)kernel_end;
     end = module->end > end ? module->end : end;
     word regions = find_memory(info, end, memory);
-    boot_start(at_physical(module->start), module->end - module->start, memory, regions);
+    elf_read(at_physical(module->start), module->end - module->start, &image);
+    boot_start(&image, memory, regions);
     switch_to_current();
     trap_return();
 }

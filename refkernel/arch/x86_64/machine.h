@@ -18,11 +18,6 @@ _Noreturn void trap_return(void);
 enum { TRAP_VECTORS = 48, TRAP_TIMER = 32, TRAP_SYSCALL = 256 };
 
 void machine_init(void);
-/* The mappings of an address space have changed. */
-void machine_flush(word vspace);
-/* An address space goes away. */
-void machine_leave(word vspace);
-word vspace_find(const struct slot *cap);
 
 /* Called by trap.S with interrupts off; the current thread's registers are in its TCB. */
 void trap_handle(word vector, word code);

@@ -6,11 +6,6 @@
 enum { SYSCALL_BYTES = 2 }; /* of the instruction */
 enum { FLAG_ALWAYS = 0x2, FLAG_INTERRUPT = 0x200, FLAGS_USER = 0x40dd5 }; /* CF PF AF ZF SF TF DF OF AC */
 
-void arch_context_init(struct context *context)
-{
-    arch_sanitise(context);
-}
-
 void arch_sanitise(struct context *context)
 {
     seL4_UserContext *user = &context->user;

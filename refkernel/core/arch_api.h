@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What an architecture provides, besides ARCH_NAME, ARCH_WINDOW and struct context (arch.h of its folder).
+ * Included by kernel.h where struct slot is known. */
+#ifndef REFKERNEL_ARCH_API_H
+#define REFKERNEL_ARCH_API_H
+
+/* -- registers */
+
+/* Takes privileges out of what a user wrote into the registers. */
+void arch_sanitise(struct context *context);
+/* Behind the instruction of a system call. */
+void arch_advance(struct context *context);
+word *arch_instruction(struct context *context);
+word *arch_cap_register(struct context *context);
+word *arch_info_register(struct context *context);
+word *arch_message_register(struct context *context, word i);
+/* The register that a word of a fault's answer goes to; null: none. */
+word *arch_fault_register(struct context *context, word label, word i);
+word arch_unknown_syscall(struct context *context, word *words);
+/* For a thread about to begin. */
+void arch_start(struct context *context, word entry, word argument);
+
+/* -- objects that only this architecture has */
+
+word arch_object_bits(word type); /* 0: no such type */
+void arch_make_object(word type, struct slot *cap);
+void arch_clear(void *start, word bytes);
+
+/* -- paging: see vspace.c */
+
+enum { ARCH_TABLE_LEVELS = 3, TABLE_ANY = 0xff /* level of a table that fits any */ };
+
+typedef enum paging_call {
+    PAGING_NONE = 0,
+    PAGING_MAP_TABLE,
+    PAGING_UNMAP_TABLE,
+    PAGING_MAP_FRAME,
+    PAGING_UNMAP_FRAME,
+    PAGING_FRAME_ADDRESS,
+    PAGING_SYNC_CODE,
+    PAGING_ASSIGN
+} paging_call;
+
+extern const word arch_table_type[ARCH_TABLE_LEVELS]; /* the widest first */
+extern const word arch_vspace_type;
+extern const word arch_frame_type;
+paging_call arch_paging_call(const struct slot *slot, word label);
+word arch_table_entry(word physical);
+word arch_page_entry(word physical, word rights, word attributes);
+void arch_set_entry(word *entry, word value);
+/* Mappings of an address space have changed; or it goes away. */
+void arch_flush(word vspace);
+void arch_leave(word vspace);
+/* Makes code that was written visible to instruction fetches. */
+void arch_sync_code(word start, word bytes);
+
+/* -- the machine */
+
+void arch_put(char c);
+_Noreturn void arch_halt(void);
+
+#endif
