@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * QEMU's `virt`: PL011 serial line, GICv2, the virtual timer, and the way into and out of user mode. */
+#include "machine.h"
+
+enum { RAM_START = 0x40000000, RAM_END = 0x80000000u }; /* as support/platform_gen.json says */
+enum { UART = 0x9000000, UART_FLAGS = 0x18, UART_FULL = 1 << 5 };
+enum { GIC_DISTRIBUTOR = 0x8000000, GIC_CPU = 0x8010000, GIC_ENABLE = 0x100, GIC_ACKNOWLEDGE = 0xc, GIC_END = 0x10 };
+enum { TIMER_INTERRUPT = 27, SPURIOUS = 1020 };
+enum { CLASS_SYSCALL = 0x15, CLASS_FETCH = 0x20, CLASS_ACCESS = 0x24 };
+
+#define READ(name, value) __asm__ volatile("mrs %0, " #name : "=r"(value))
+#define WRITE(name, value) __asm__ volatile("msr " #name ", %0" : : "r"((word)(value)))
+
+static word kernel_top[512] __attribute__((aligned(4096)));
+static word kernel_gibs[512] __attribute__((aligned(4096)));
+static word no_vspace[512] __attribute__((aligned(4096)));
+static word loaded_vspace;
+static word tick; /* counts of the timer */
+
+static volatile uint32_t *device(word address)
+{
+    return (volatile uint32_t *)(ARCH_WINDOW + address);
+}
+
+void arch_put(char c)
+{
+    /* A line that is never ready is no reason to stand still. */
+    for (int i = 0; i < 1000000 && (*device(UART + UART_FLAGS) & UART_FULL) != 0; i++) {
+    }
+    *device(UART) = (uint8_t)c;
+}
+
+_Noreturn void arch_halt(void)
+{
+    for (;;) {
+        __asm__ volatile("wfi");
+    }
+}
+
+void arch_clear(void *start, word bytes)
+{
+    volatile word *out = start;
+    for (word i = 0; i < bytes / sizeof(word); i++) {
+        out[i] = 0;
+    }
+}
+
+/* -- address spaces. No hardware ASIDs: a change of address space takes all translations along. */
+
+static void flush(void)
+{
+    __asm__ volatile("dsb ish\n\ttlbi vmalle1\n\tdsb ish\n\tisb" : : : "memory");
+}
+
+static void load_vspace(word vspace)
+{
+    WRITE(ttbr0_el1, vspace - ARCH_WINDOW);
+    loaded_vspace = vspace;
+    flush();
+}
+
+void arch_flush(word vspace)
+{
+    if (vspace == loaded_vspace) {
+        flush();
+    }
+}
+
+void arch_leave(word vspace)
+{
+    if (vspace == loaded_vspace) {
+        load_vspace((word)no_vspace);
+    }
+}
+
+/* The window, in place of the loader's map: devices in the first GiB, memory above. */
+static void init_window(void)
+{
+    enum { TABLE = 3, BLOCK = 1, DEVICE = 0, NORMAL = 4 << 2, INNER_SHAREABLE = 3 << 8, ACCESSED = 1 << 10 };
+    kernel_top[511] = ((word)kernel_gibs - ARCH_WINDOW) | TABLE;
+    kernel_gibs[0] = BLOCK | DEVICE | ACCESSED | 3ul << 53;
+    for (word i = 1; i < ARCH_WINDOW_BYTES >> 30; i++) {
+        kernel_gibs[i] = i << 30 | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
+    }
+    __asm__ volatile("dsb ish" : : : "memory");
+    WRITE(ttbr1_el1, (word)kernel_top - ARCH_WINDOW);
+    load_vspace((word)no_vspace);
+}
+
+static void init_interrupts(void)
+{
+    word frequency;
+    WRITE(vbar_el1, trap_vectors);
+    WRITE(cpacr_el1, 0);   /* Floating point registers are not kept for threads: who uses one gets an exception. */
+    WRITE(cntkctl_el1, 0); /* no counters for users */
+    READ(cntfrq_el0, frequency);
+    tick = frequency * CONFIG_TIMER_TICK_MS / 1000;
+    WRITE(cntv_tval_el0, tick);
+    WRITE(cntv_ctl_el0, 1);
+    *device(GIC_DISTRIBUTOR) = 1;
+    *device(GIC_DISTRIBUTOR + GIC_ENABLE) = 1u << TIMER_INTERRUPT;
+    *device(GIC_CPU + 4) = 0xff; /* all priorities */
+    *device(GIC_CPU) = 1;
+}
+
+/* -- traps */
+
+/* Without a thread that can run, nothing will ever happen again: there are no devices. */
+static struct context *next_context(void)
+{
+    sched_choose();
+    if (current == 0) {
+        arch_halt();
+    }
+    word vspace = vspace_find(&current->slots[TCB_VSPACE]);
+    vspace = vspace != 0 ? vspace : (word)no_vspace;
+    if (vspace != loaded_vspace) {
+        load_vspace(vspace);
+    }
+    WRITE(tpidr_el0, current->context.user.tpidr_el0);
+    WRITE(tpidrro_el0, current->context.user.tpidrro_el0);
+    return &current->context;
+}
+
+static void handle_exception(void)
+{
+    struct fault fault = {0};
+    seL4_UserContext *user = &current->context.user;
+    word syndrome;
+    word address;
+    READ(esr_el1, syndrome);
+    READ(far_el1, address);
+    word kind = syndrome >> 26;
+    if (kind == CLASS_SYSCALL) {
+        user->pc -= 4; /* It stands at the instruction until the call is done. */
+        syscall_handle(user->x7);
+        return;
+    }
+    if (kind == CLASS_FETCH || kind == CLASS_ACCESS) {
+        fault.label = seL4_Fault_VMFault;
+        fault.length = seL4_VMFault_Length;
+        fault.words[seL4_VMFault_IP] = user->pc;
+        fault.words[seL4_VMFault_Addr] = address;
+        fault.words[seL4_VMFault_PrefetchFault] = kind == CLASS_FETCH;
+        fault.words[seL4_VMFault_FSR] = syndrome;
+    } else {
+        fault.label = seL4_Fault_UserException;
+        fault.length = seL4_UserException_Length;
+        fault.words[seL4_UserException_FaultIP] = user->pc;
+        fault.words[seL4_UserException_SP] = user->sp;
+        fault.words[seL4_UserException_SPSR] = user->spsr;
+        fault.words[seL4_UserException_Number] = syndrome;
+        fault.words[seL4_UserException_Code] = 0;
+    }
+    fault_send(current, &fault);
+}
+
+static void handle_interrupt(void)
+{
+    uint32_t number = *device(GIC_CPU + GIC_ACKNOWLEDGE);
+    if ((number & 0x3ff) >= SPURIOUS) {
+        return;
+    }
+    if ((number & 0x3ff) == TIMER_INTERRUPT) {
+        WRITE(cntv_tval_el0, tick);
+        sched_tick();
+    }
+    *device(GIC_CPU + GIC_END) = number;
+}
+
+struct context *trap_handle(word kind)
+{
+    READ(tpidr_el0, current->context.user.tpidr_el0);
+    if (kind == TRAP_SYNCHRONOUS) {
+        handle_exception();
+    } else if (kind == TRAP_INTERRUPT) {
+        handle_interrupt();
+    } else {
+        panic("an exception that nobody handles; kind", kind);
+    }
+    return next_context();
+}
+
+_Noreturn void trap_in_kernel(word kind)
+{
+    word syndrome;
+    word address;
+    word instruction;
+    READ(esr_el1, syndrome);
+    READ(far_el1, address);
+    READ(elr_el1, instruction);
+    print("\nexception ");
+    print_hex(kind);
+    print(" syndrome ");
+    print_hex(syndrome);
+    print(" address ");
+    print_hex(address);
+    panic("an exception in the kernel at", instruction);
+}
+
+_Noreturn void kernel_main(word image_start, word image_end, word offset, word entry, word fdt, word fdt_bytes)
+{
+    static struct image image;
+    static struct region memory;
+    init_window();
+    init_interrupts();
+    print("refkernel " CONFIG_REFKERNEL_VERSION " (" ARCH_NAME "): this is not seL4, and nothing about it is verified\n");
+    word used = (word)kernel_end - ARCH_WINDOW;
+    used = image_end > used ? image_end : used;
+    used = fdt + fdt_bytes > used ? fdt + fdt_bytes : used;
+    used = (used + MASK(seL4_PageBits)) & ~MASK(seL4_PageBits);
+    if (image_start < RAM_START || image_end <= image_start || used >= RAM_END) {
+        panic("not entered as seL4 is; image at", image_start);
+    }
+    word bytes = image_end - image_start;
+    image.entry = entry;
+    image.count = 1;
+    image.segments[0] = (struct image_segment){image_start - offset, bytes, (const uint8_t *)(ARCH_WINDOW + image_start), bytes};
+    memory = (struct region){ARCH_WINDOW + used, ARCH_WINDOW + RAM_END};
+    boot_start(&image, &memory, 1);
+    __asm__ volatile("dsb ish\n\tic iallu\n\tdsb ish\n\tisb" : : : "memory"); /* Pages of the image hold code. */
+    trap_return(next_context());
+}
