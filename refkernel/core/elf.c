@@ -33,7 +33,8 @@ void elf_read(const uint8_t *elf, word bytes, struct image *out)
         if (s->type != 1 || s->memsz == 0) {
             continue;
         }
-        if (s->filesz > s->memsz || s->offset > bytes || s->filesz > bytes - s->offset || out->count == IMAGE_SEGMENTS) {
+        if (s->filesz > s->memsz || s->offset > bytes || s->filesz > bytes - s->offset ||
+            out->count == IMAGE_SEGMENTS) {
             panic("the root task's file is cut, or of too many segments; at", s->vaddr);
         }
         out->segments[out->count++] = (struct image_segment){s->vaddr, s->memsz, elf + s->offset, s->filesz};

@@ -3,8 +3,8 @@
  * refkernel: the part of seL4's API that cellreap's root task uses, for machines without a build of seL4.
  * Written from the published API alone. It is not seL4 and nothing about it is verified.
  *
- * Rules of the house: one core, interrupts off inside the kernel, no recursion, no allocation; every loop runs over something
- * finite that its comment or condition names. Each invocation first checks everything, then acts. */
+ * Rules of the house: one core, interrupts off inside the kernel, no recursion, no allocation; every loop runs
+ * over something finite that its comment or condition names. Each invocation first checks everything, then acts. */
 #ifndef REFKERNEL_KERNEL_H
 #define REFKERNEL_KERNEL_H
 
@@ -262,6 +262,8 @@ void elf_read(const uint8_t *elf, word bytes, struct image *out);
 /* Makes the initial thread out of free memory, which must lie in the window. */
 void boot_start(const struct image *image, struct region *free, word regions);
 
+#define BANNER \
+    "refkernel " CONFIG_REFKERNEL_VERSION " (" ARCH_NAME "): this is not seL4, and nothing about it is verified\n"
 void print_char(char c);
 void print(const char *text);
 void print_hex(word value);

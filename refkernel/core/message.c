@@ -79,7 +79,8 @@ static word copy_caps(struct tcb *from, struct tcb *to, const struct endpoint *e
         struct lookup_failure failure;
         struct slot copy;
         word left;
-        struct slot *cap = slot_resolve(&from->slots[TCB_CSPACE], in->caps_or_badges[i], seL4_WordBits, &left, &failure);
+        word cptr = in->caps_or_badges[i];
+        struct slot *cap = slot_resolve(&from->slots[TCB_CSPACE], cptr, seL4_WordBits, &left, &failure);
         if (cap == 0) {
             return i;
         }

@@ -9,8 +9,8 @@ struct tcb *current;
 static struct queue ready[PRIORITIES];
 static word occupied[PRIORITIES / 64]; /* a bit for each queue that is not empty */
 /* What the kernel entry under way did: woke one thread, which is not in its queue yet, or more than that. Users
- * see in which order threads run; seL4's order is: a thread that is woken goes before those of its priority, but not before
- * the one that woke it. */
+ * see in which order threads run; seL4's order is: a thread that is woken goes before those of its priority, but
+ * not before the one that woke it. */
 static struct tcb *woken;
 static bool choose_anew;
 

@@ -289,7 +289,7 @@ static void take(struct slot *slot, bool keep_levels, struct slot **work)
     }
 }
 
-static void delete(struct slot *slot, bool keep_levels)
+static void delete_cap(struct slot *slot, bool keep_levels)
 {
     struct slot *work = 0;
     take(slot, keep_levels, &work);
@@ -306,13 +306,13 @@ static void delete(struct slot *slot, bool keep_levels)
 
 void slot_delete(struct slot *slot)
 {
-    delete (slot, false);
+    delete_cap(slot, false);
 }
 
 void slot_revoke(struct slot *slot)
 {
     /* The slot itself may be in a container that goes. */
     while (slot->type != CAP_NULL && slot->type != CAP_REPLY && slot_has_children(slot)) {
-        delete (slot_link(slot->next), true);
+        delete_cap(slot_link(slot->next), true);
     }
 }

@@ -205,7 +205,7 @@ _Noreturn void kernel_main(word image_start, word image_end, word offset, word e
     static struct region memory;
     init_window();
     init_interrupts();
-    print("refkernel " CONFIG_REFKERNEL_VERSION " (" ARCH_NAME "): this is not seL4, and nothing about it is verified\n");
+    print(BANNER);
     word used = (word)kernel_end - ARCH_WINDOW;
     used = image_end > used ? image_end : used;
     used = fdt + fdt_bytes > used ? fdt + fdt_bytes : used;
@@ -216,7 +216,8 @@ _Noreturn void kernel_main(word image_start, word image_end, word offset, word e
     word bytes = image_end - image_start;
     image.entry = entry;
     image.count = 1;
-    image.segments[0] = (struct image_segment){image_start - offset, bytes, (const uint8_t *)(ARCH_WINDOW + image_start), bytes};
+    const uint8_t *content = (const uint8_t *)(ARCH_WINDOW + image_start);
+    image.segments[0] = (struct image_segment){image_start - offset, bytes, content, bytes};
     memory = (struct region){ARCH_WINDOW + used, ARCH_WINDOW + RAM_END};
     boot_start(&image, &memory, 1);
     __asm__ volatile("dsb ish\n\tic iallu\n\tdsb ish\n\tisb" : : : "memory"); /* Pages of the image hold code. */

@@ -276,7 +276,7 @@ _Noreturn void kernel_main(uint32_t magic, uint32_t info_address)
     static struct region memory[REGIONS];
     static struct image image;
     machine_init();
-    print("refkernel " CONFIG_REFKERNEL_VERSION " (" ARCH_NAME "): this is not seL4, and nothing about it is verified\n");
+    print(BANNER);
     const struct multiboot_info *info = at_physical(info_address);
     if (magic != MULTIBOOT_LOADED || (info->flags & MULTIBOOT_MMAP) == 0) {
         panic("not loaded by a Multiboot 1 loader that tells the memory", magic);

@@ -99,11 +99,12 @@ in_kernel:
     call trap_in_kernel
 
 /* An entry a vector. Exceptions 8, 10 to 14, 17, 21, 29 and 30 push a code of their own. */
+    .set HAVE_CODE, 1 << 8 | 0x1f << 10 | 1 << 17 | 1 << 21 | 3 << 29
     .altmacro
     .macro entry vector
     .balign 16
 entry_\vector:
-    .if !(\vector == 8 || (\vector >= 10 && \vector <= 14) || \vector == 17 || \vector == 21 || \vector == 29 || \vector == 30)
+    .if (HAVE_CODE >> \vector) & 1 == 0
     pushq $0
     .endif
     pushq $\vector
