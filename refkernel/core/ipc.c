@@ -38,7 +38,7 @@ static void await_reply(struct tcb *caller, struct tcb *receiver, bool may, bool
         return;
     }
     struct slot *slot = &receiver->slots[TCB_REPLY];
-    slot_delete(slot);
+    slot_drop_reply(slot);
     caller->state = STATE_CALLING;
     caller->reply_slot = slot;
     *slot = (struct slot){.object = (word)caller, .type = CAP_REPLY, .rights = grant ? RIGHT_GRANT : 0};
@@ -130,7 +130,7 @@ void reply_send(struct tcb *from, struct slot *slot)
     if (slot->type != CAP_REPLY) {
         return;
     }
-    slot_delete(slot);
+    slot_drop_reply(slot);
     if (caller->fault.label == seL4_Fault_NullFault) {
         message_transfer(from, caller, 0, 0, grant);
         tcb_complete(caller);
@@ -208,7 +208,7 @@ void ipc_cancel(struct tcb *tcb)
         break;
     case STATE_CALLING:
         if (tcb->reply_slot != 0) {
-            slot_delete(tcb->reply_slot);
+            slot_drop_reply(tcb->reply_slot);
         }
         break;
     case STATE_INACTIVE:

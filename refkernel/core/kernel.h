@@ -85,6 +85,8 @@ struct slot slot_with_data(struct slot cap, bool keep, word data);
 void slot_insert(struct slot *slot, struct slot *from, struct slot cap);
 void slot_move(struct slot *to, struct slot *from, struct slot cap);
 void slot_delete(struct slot *slot);
+/* For a slot that holds a reply capability or nothing: nothing follows from that. */
+void slot_drop_reply(struct slot *slot);
 void slot_revoke(struct slot *slot);
 
 /* -- objects */

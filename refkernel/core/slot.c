@@ -304,6 +304,14 @@ static void delete_cap(struct slot *slot, bool keep_levels)
     }
 }
 
+void slot_drop_reply(struct slot *slot)
+{
+    if (slot->type == CAP_REPLY) {
+        ((struct tcb *)slot->object)->reply_slot = 0;
+        *slot = (struct slot){0};
+    }
+}
+
 void slot_delete(struct slot *slot)
 {
     delete_cap(slot, false);

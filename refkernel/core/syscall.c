@@ -129,7 +129,7 @@ static void receive(bool blocking)
     word cptr = *arch_cap_register(&tcb->context);
     struct slot *slot = slot_resolve(&tcb->slots[TCB_CSPACE], cptr, seL4_WordBits, &left, &failure);
     if (slot != 0 && slot->type == CAP_ENDPOINT && (slot->rights & RIGHT_READ) != 0) {
-        slot_delete(&tcb->slots[TCB_REPLY]);
+        slot_drop_reply(&tcb->slots[TCB_REPLY]);
         endpoint_receive(tcb, slot, blocking);
         return;
     }
