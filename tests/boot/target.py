@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boots systems on seL4 under QEMU, each once, and answers questions about what they did.
+"""Boots systems under QEMU, each once, and answers questions about what they did.
 
 A run is asked in the names of its configuration ("fs", "disk1"), never in numbers, which are the root task's
 to give. What is answered comes from the events of the trace. Every run has passed `cellreap check` before a

@@ -110,7 +110,8 @@ def test_every_configuration_does_the_same(target_of: Callable[[str], Target], a
 def test_the_trace_names_the_architecture(target_of: Callable[[str], Target], arch: str) -> None:
     target = target_of(arch)
     (trace,) = target.run("block_fs_db_app", pd_depth=0, rs_depth=0).of("TRACE")
-    assert (trace["arch"], trace["kernel"]) == (arch, f"seL4 {target.sdk.kernel.version}")
+    kernel = target.sdk.kernel
+    assert (trace["arch"], trace["kernel"]) == (arch, f"{kernel.name} {kernel.version}")
 
 
 @pytest.mark.behaviour("H-02")

@@ -135,9 +135,9 @@ def test_what_goes_is_what_the_table_says(run: Run, row: Row) -> None:
     assert run.alive() == row.alive
 
 
-def test_it_was_sel4_that_ran(run: Run, target: Target) -> None:
+def test_it_was_the_sdks_kernel_that_ran(run: Run, target: Target) -> None:
     (trace,) = run.of("TRACE")
-    assert trace["kernel"] == f"seL4 {target.sdk.kernel.version}"
+    assert trace["kernel"] == f"{target.sdk.kernel.name} {target.sdk.kernel.version}"
     assert trace["arch"] == target.sdk.kernel.arch
 
 
@@ -347,7 +347,7 @@ def test_the_command_line_says_the_same(target: Target, row: Row) -> None:
     assert code == 0
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     assert shown["kernel"] == {
-        "name": "seL4", "version": target.sdk.kernel.version, "arch": target.sdk.kernel.arch
+        "name": target.sdk.kernel.name, "version": target.sdk.kernel.version, "arch": target.sdk.kernel.arch
     }  # fmt: skip
     names: dict[str, str] = shown["names"]
     cleanups: list[dict[str, Any]] = shown["cleanups"]

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""refkernel does what seL4 does, as far as a run can tell: the same lists, by name, in the same order.
+
+Each run has passed the check of its trace. Where no seL4 is installed for an architecture, refkernel's runs
+are checked alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from target import Run, Target
+from test_arches import ALL, LONG, compare
+
+from cellreap.progress import Progress
+from cellreap.refkernel import build_refkernel, has_refkernel
+from cellreap.sdk import ARCHES, installed_sdk, load_sdk
+
+BUILT = [arch for arch in ARCHES if has_refkernel(arch)]
+SHORT = [name for name in ALL if name not in LONG]
+
+
+@pytest.fixture(scope="session")
+def on_refkernel(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Target]:
+    """What boots systems on refkernel, whatever else is installed."""
+    made: dict[str, Target] = {}
+
+    def make(arch: str) -> Target:
+        if arch not in made:
+            sdk = load_sdk(build_refkernel(arch, Progress(quiet=True)), arch)
+            made[arch] = Target(sdk, tmp_path_factory.mktemp(f"refkernel-{arch}"))
+        return made[arch]
+
+    return make
+
+
+@pytest.mark.parametrize("arch", BUILT)
+@pytest.mark.parametrize("name", SHORT)
+def test_every_configuration_does_the_same_on_both_kernels(
+    on_refkernel: Callable[[str], Target], target_of: Callable[[str], Target], arch: str, name: str
+) -> None:
+    ours = on_refkernel(arch).run(name)
+    assert ours.cleanups()
+    if installed_sdk(arch) is not None:
+        theirs = target_of(arch).run(name)
+        compare(theirs, ours)
+        assert list(kernel_calls(ours)) == list(kernel_calls(theirs))
+
+
+def kernel_calls(run: Run) -> Iterator[dict[str, int]]:
+    """Of each cleanup, by kind."""
+    for cleanup in run.cleanups():
+        yield run.calls(cleanup.number("n"))
+
+
+@pytest.mark.parametrize("arch", BUILT)
+def test_its_first_line_says_that_it_is_not_sel4(on_refkernel: Callable[[str], Target], arch: str) -> None:
+    target = on_refkernel(arch)
+    run = target.run("block_fs_db_app", pd_depth=0, rs_depth=0)
+    lines = [line for line in run.trace.read_text(errors="replace").splitlines() if line]
+    first = next(line for line in lines if not line.startswith("cellreap loader:"))
+    name = f"refkernel {target.sdk.kernel.version}"
+    assert first == f"{name} ({arch}): this is not seL4, and nothing about it is verified"
+    (trace,) = run.of("TRACE")
+    assert trace["kernel"] == name
