@@ -118,8 +118,17 @@ typedef struct cf_message {
 
 /* Lets everybody run until nobody can, and takes the message of who waits longest. */
 cf_message cf_receive(seL4_CPtr endpoint);
+/* A capability that a fault handler's endpoint is named by, with the rights that the root task gives to those. */
+seL4_CPtr cf_fault_cap(seL4_CPtr endpoint, seL4_Word badge);
+/* Receives, and asserts that it is the fault of an access to that address. */
+void cf_expect_vm_fault(seL4_CPtr endpoint, seL4_Word badge, uintptr_t address);
 /* Answers the last message, with a label and one word, and lets everybody run. */
 void cf_reply(seL4_Word label, seL4_Word word);
+
+/* An address space with the root task's image in it, all but the window, made of an untyped. */
+seL4_CPtr cf_vspace(seL4_CPtr untyped);
+/* Moves a worker that has not started yet there. */
+void cf_move_to(volatile cf_worker *worker, seL4_CPtr vspace, seL4_CPtr fault);
 
 /* A page of the root task's image where nothing is mapped, and its tables are there. */
 extern uint8_t cf_window[CF_PAGE];

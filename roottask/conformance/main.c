@@ -280,6 +280,34 @@ void cf_go(volatile cf_worker *worker)
     cf_is(cr_resume(worker->tcb), seL4_NoError);
 }
 
+seL4_CPtr cf_vspace(seL4_CPtr untyped)
+{
+    extern char cr_image_base[];
+    seL4_Word base = (seL4_Word)cr_image_base;
+    seL4_CPtr vspace = cf_slots(1);
+    cf_is(cf_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, vspace, 1), seL4_NoError);
+    cf_is(cr_arch_assign_asid(vspace), seL4_NoError);
+    /* The image is small: one table of each level. */
+    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
+        seL4_CPtr table = cf_slots(1);
+        seL4_Word span = (seL4_Word)1 << cr_arch_table_span[level];
+        cf_is(cf_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], table, 1), seL4_NoError);
+        cf_is(cr_arch_map_table(level, table, vspace, base & ~(span - 1)), seL4_NoError);
+    }
+    for (seL4_CPtr frame = boot_info->userImageFrames.start; frame < boot_info->userImageFrames.end; frame++) {
+        seL4_Word vaddr = base + (frame - boot_info->userImageFrames.start) * CF_PAGE;
+        if (frame != cf_window_frame()) {
+            cf_is(cr_arch_map_frame(cf_copy(frame, seL4_AllRights), vspace, vaddr, 1, 1), seL4_NoError);
+        }
+    }
+    return vspace;
+}
+
+void cf_move_to(volatile cf_worker *worker, seL4_CPtr vspace, seL4_CPtr fault)
+{
+    cf_is(seL4_TCB_SetSpace(worker->tcb, fault, cr_l1_cnode(), cr_l1_data(), vspace, 0), seL4_NoError);
+}
+
 void cf_settle(void)
 {
     seL4_Word badge;
@@ -374,6 +402,19 @@ cf_message cf_receive(seL4_CPtr endpoint)
         m.words[i] = seL4_GetMR((int)i);
     }
     return m;
+}
+
+seL4_CPtr cf_fault_cap(seL4_CPtr endpoint, seL4_Word badge)
+{
+    return cf_mint(endpoint, seL4_CapRights_new(1, 0, 0, 1), badge);
+}
+
+void cf_expect_vm_fault(seL4_CPtr endpoint, seL4_Word badge, uintptr_t address)
+{
+    cf_message m = cf_receive(endpoint);
+    cf_is(m.badge, badge);
+    cf_is(m.label, seL4_Fault_VMFault);
+    cf_is(m.words[seL4_VMFault_Addr], address);
 }
 
 void cf_reply(seL4_Word label, seL4_Word word)
