@@ -11,6 +11,7 @@
 #define CELLREAP_CONFORMANCE_H
 
 #include "../sel4/arch/arch.h"
+#include "../sel4/fault.h"
 #include "../sel4/kernel.h"
 
 enum {
