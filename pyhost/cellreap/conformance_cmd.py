@@ -52,14 +52,16 @@ class Conformance:
     """What a run of the image found."""
 
     checks: tuple[Check, ...]
-    summary: tuple[int, int] | None  # checks and failures as the image counted them; None: it did not get there
+    summary: tuple[int, int] | None  # checks and failures by the last line; None: there is none
     boot: Boot
 
     @property
     def lines(self) -> tuple[str, ...]:
         """What the image printed, with nothing of the kernel's between."""
-        last = () if self.summary is None else (f"conformance: {self.summary[0]} checks, {self.summary[1]} failed",)
-        return (*(check.line() for check in self.checks), *last)
+        lines = [check.line() for check in self.checks]
+        if self.summary is not None:
+            lines.append(f"conformance: {self.summary[0]} checks, {self.summary[1]} failed")
+        return tuple(lines)
 
     @property
     def complaints(self) -> tuple[str, ...]:
@@ -67,7 +69,8 @@ class Conformance:
         found = []
         if self.boot.end is not End.COMPLETE:
             after = f", after {self.checks[-1].name}" if self.checks else ""
-            found.append(f"the checks did not come to their end{after}: {self.boot.end.value}; {self.boot.detail}")
+            why = ": ".join(filter(None, (self.boot.end.value, self.boot.detail)))
+            found.append(f"the checks did not come to their end{after}: {why}")
         failed = sum(not check.ok for check in self.checks)
         if self.summary is not None and self.summary != (len(self.checks), failed):
             found.append(
