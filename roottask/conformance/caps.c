@@ -248,6 +248,17 @@ static void delete_of_parent_leaves_copies(void)
     cf_is((uint64_t)cf_empty(copy), 1);
 }
 
+static void orphans_are_nobodys_children(void)
+{
+    seL4_CPtr endpoint = cf_endpoint();
+    seL4_CPtr parent = cf_mint(endpoint, seL4_AllRights, 5);
+    seL4_CPtr orphan = cf_copy(parent, seL4_AllRights);
+    cf_is(cr_delete(cr_slot_at(parent)), seL4_NoError);
+    seL4_CPtr other = cf_mint(endpoint, seL4_AllRights, 6);
+    cf_is(cr_revoke(cr_slot_at(other)), seL4_NoError);
+    cf_is((uint64_t)cf_empty(orphan), 0);
+}
+
 static void object_lives_while_a_capability_does(void)
 {
     seL4_CPtr notification = cf_notification();
@@ -305,6 +316,8 @@ static void cancel_takes_messages_of_one_badge(void)
     volatile cf_worker *b = cf_start(cf_do_call, cf_copy(six, seL4_CapRights_new(1, 0, 0, 1)), 0);
     volatile cf_worker *c = cf_start(cf_do_call, cf_copy(five, seL4_CapRights_new(1, 0, 0, 1)), 0);
     cf_settle();
+    /* If it were cancelled too, it could not be sent again. */
+    cf_is(cr_delete(cr_slot_at(b->cap)), seL4_NoError);
     cf_is(cr_cancel_sends(cr_slot_at(five)), seL4_NoError);
     cf_is(cr_revoke(cr_slot_at(five)), seL4_NoError);
     cf_message m = cf_receive(endpoint);
@@ -368,6 +381,7 @@ const cf_check cf_caps_checks[] = {
     {"copy-of-unbadged-is-no-parent", copy_of_unbadged_is_no_parent},
     {"revoke-unbadged-takes-all", revoke_unbadged_takes_all},
     {"delete-of-parent-leaves-copies", delete_of_parent_leaves_copies},
+    {"orphans-are-nobodys-children", orphans_are_nobodys_children},
     {"object-lives-while-a-capability-does", object_lives_while_a_capability_does},
     {"slot-can-be-used-again-after-revoke", slot_can_be_used_again_after_revoke},
     {"cnode-takes-its-capabilities-along", cnode_takes_its_capabilities_along},

@@ -216,6 +216,64 @@ static void next_receive_forgets_the_caller(void)
     cf_is(a->progress, 0);
 }
 
+static void receive_of_a_send_forgets_the_caller(void)
+{
+    seL4_CPtr endpoint = cf_endpoint();
+    volatile cf_worker *a = cf_start(cf_do_call, client_cap(endpoint, 5), 0);
+    cf_is(cf_receive(endpoint).badge, 5);
+    (void)cf_start(cf_do_send, client_cap(endpoint, 6), 0);
+    cf_is(cf_receive(endpoint).badge, 6);
+    cf_reply(7, 0);
+    cf_is(a->progress, 0);
+}
+
+static void polling_keeps_the_caller(void)
+{
+    seL4_CPtr endpoint = cf_endpoint();
+    seL4_CPtr notification = cf_notification();
+    volatile cf_worker *a = cf_start(cf_do_call, client_cap(endpoint, 5), 0);
+    cf_is(cf_receive(endpoint).badge, 5);
+    cf_is(poll(notification), 0);
+    seL4_Signal(notification);
+    (void)poll(notification);
+    cf_reply(7, 0);
+    cf_is(a->label, 7);
+}
+
+/* Asks somebody else before it answers; `other` is that one's endpoint. */
+static void serve_by_asking(volatile cf_worker *self)
+{
+    seL4_Word badge;
+    seL4_Word word = 0;
+    (void)seL4_RecvWithMRs(self->cap, &badge, &word, 0, 0, 0);
+    seL4_MessageInfo_t tag = seL4_CallWithMRs(self->other, seL4_MessageInfo_new(2, 0, 0, 1), &word, 0, 0, 0);
+    seL4_ReplyWithMRs(seL4_MessageInfo_new(seL4_MessageInfo_get_label(tag) + 1, 0, 0, 1), &word, 0, 0, 0);
+    self->progress++;
+}
+
+/* The server's own capability to its endpoint is one to receive only, as PDs have it. */
+static void server_asks_another_before_it_answers(void)
+{
+    seL4_CPtr endpoint = cf_endpoint();
+    seL4_CPtr other = cf_endpoint();
+    volatile cf_worker *server = cf_worker_make(serve_by_asking, cf_copy(endpoint, seL4_CanRead), 0);
+    server->other = client_cap(other, 6);
+    volatile cf_worker *client = cf_worker_make(cf_do_call, client_cap(endpoint, 5), 0);
+    client->length = 1;
+    client->words[0] = 40;
+    cf_go(server);
+    cf_go(client);
+    cf_message m = cf_receive(other);
+    cf_is(m.badge, 6);
+    cf_is(m.words[0], 40);
+    cf_is(client->progress, 0);
+    cf_reply(70, 41);
+    cf_is(server->progress, 1);
+    cf_is(client->progress, 1);
+    cf_is(client->label, 71);
+    cf_is(client->words[0], 41);
+}
+
 static void saved_caller_is_answered_later(void)
 {
     seL4_CPtr endpoint = cf_endpoint();
@@ -566,6 +624,21 @@ static void bound_notification_can_go(void)
     cf_is(seL4_TCB_BindNotification(w->tcb, cf_notification()), seL4_NoError);
 }
 
+static void notification_is_free_when_its_thread_goes(void)
+{
+    seL4_CPtr notification = cf_notification();
+    volatile cf_worker *a = cf_worker_make(cf_do_recv, 0, 0);
+    volatile cf_worker *b = cf_worker_make(cf_do_recv, cf_endpoint(), 0);
+    cf_is(seL4_TCB_BindNotification(a->tcb, notification), seL4_NoError);
+    cf_is(cr_delete(cr_slot_at(a->tcb)), seL4_NoError);
+    cf_is(seL4_TCB_BindNotification(b->tcb, notification), seL4_NoError);
+    cf_go(b);
+    cf_settle();
+    seL4_Signal(cf_mint(notification, seL4_CanWrite, 0x12));
+    cf_settle();
+    cf_is(b->badge, 0x12);
+}
+
 /* -- what becomes of those who wait */
 
 static void sender_when_endpoint_goes(void)
@@ -768,6 +841,9 @@ const cf_check cf_ipc_checks[] = {
     {"reply-is-good-once", reply_is_good_once},
     {"reply-and-receive", reply_and_receive},
     {"next-receive-forgets-the-caller", next_receive_forgets_the_caller},
+    {"receive-of-a-send-forgets-the-caller", receive_of_a_send_forgets_the_caller},
+    {"polling-keeps-the-caller", polling_keeps_the_caller},
+    {"server-asks-another-before-it-answers", server_asks_another_before_it_answers},
     {"saved-caller-is-answered-later", saved_caller_is_answered_later},
     {"slot-of-used-reply-is-free", slot_of_used_reply_is_free},
     {"caller-is-not-saved-to-occupied-slot", caller_is_not_saved_to_occupied_slot},
@@ -795,6 +871,7 @@ const cf_check cf_ipc_checks[] = {
     {"root-task-receives-its-bound-signals", root_task_receives_its_bound_signals},
     {"one-notification-one-thread", one_notification_one_thread},
     {"bound-notification-can-go", bound_notification_can_go},
+    {"notification-is-free-when-its-thread-goes", notification_is_free_when_its_thread_goes},
     {"sender-when-endpoint-goes", sender_when_endpoint_goes},
     {"receiver-when-endpoint-goes", receiver_when_endpoint_goes},
     {"waiter-when-notification-goes", waiter_when_notification_goes},

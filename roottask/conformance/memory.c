@@ -378,6 +378,56 @@ static void copy_of_frame_maps_elsewhere(void)
     cf_is(w->words[0], PATTERN);
 }
 
+static void jump(volatile cf_worker *self)
+{
+    void (*there)(void) = (void (*)(void))self->address;
+    there();
+    self->progress++;
+}
+
+static void jump_to_unmapped_page(void)
+{
+    seL4_CPtr handler = cf_endpoint();
+    volatile cf_worker *w = cf_worker_make(jump, 0, cf_fault_cap(handler, 9));
+    w->address = (uintptr_t)cf_window;
+    cf_go(w);
+    cf_expect_vm_fault(handler, 9, (uintptr_t)cf_window);
+}
+
+void cr_illegal_instruction(void);
+
+/* As programs are loaded: written through one mapping, run through another. */
+static void code_written_through_another_mapping_runs(void)
+{
+    enum { CODE = 16 };
+    seL4_CPtr frame = cf_frame();
+    seL4_CPtr other = cf_vspace(cf_untyped);
+    seL4_CPtr handler = cf_endpoint();
+    cr_fault_kind kind = CR_FAULT_KIND_COUNT;
+    uint64_t address = 0;
+    uint64_t ip = 0;
+    const volatile uint8_t *code = (const volatile uint8_t *)(uintptr_t)cr_illegal_instruction;
+    volatile cf_worker *w = cf_worker_make(jump, 0, 0);
+    w->address = (uintptr_t)cf_window + 64;
+    cf_move_to(w, other, cf_fault_cap(handler, 9));
+    if (map_at_window(frame, 1)) {
+        cf_is(0, 1);
+        return;
+    }
+    for (uint32_t i = 0; i < CODE; i++) {
+        ((volatile uint8_t *)cf_window)[64 + i] = code[i];
+    }
+    cf_is(cr_arch_sync_code(frame), seL4_NoError);
+    cf_is(cr_arch_unmap_frame(frame), seL4_NoError);
+    cf_is(cr_arch_map_frame(frame, other, (seL4_Word)cf_window, 0, 1), seL4_NoError);
+    cf_go(w);
+    cf_message m = cf_receive(handler);
+    cf_is((uint64_t)cr_decode_fault(m.tag, &kind, &address, &ip), 1);
+    cf_is(kind, CR_FAULT_EXCEPTION);
+    cf_is(ip, (uintptr_t)cf_window + 64);
+    cf_is(w->progress, 0);
+}
+
 /* One table of each level, the widest first, and each of them is needed. */
 static void mapping_needs_tables(void)
 {
@@ -545,6 +595,8 @@ const cf_check cf_memory_checks[] = {
     {"delete-of-frame-unmaps", delete_of_frame_unmaps},
     {"read-only-frame", read_only_frame},
     {"copy-of-frame-maps-elsewhere", copy_of_frame_maps_elsewhere},
+    {"jump-to-unmapped-page", jump_to_unmapped_page},
+    {"code-written-through-another-mapping-runs", code_written_through_another_mapping_runs},
     {"mapping-needs-tables", mapping_needs_tables},
     {"table-where-one-is", table_where_one_is},
     {"thread-in-another-address-space", thread_in_another_address_space},

@@ -589,6 +589,35 @@ static void fault_in_queue_when_handler_goes(void)
     cf_is(w->progress, 0);
 }
 
+/* Reads, and tells what it has read. */
+static void read_and_call(volatile cf_worker *self)
+{
+    self->words[0] = *(volatile seL4_Word *)self->address;
+    self->length = 1;
+    cf_do_call(self);
+}
+
+static void resumed_faulted_thread_tries_again(void)
+{
+    seL4_CPtr handler = cf_endpoint();
+    seL4_CPtr endpoint = cf_endpoint();
+    volatile cf_worker *w = cf_worker_make(read_and_call, cf_mint(endpoint, CLIENT, 5), cf_fault_cap(handler, 9));
+    w->address = (uintptr_t)cf_window;
+    w->label = 33;
+    cf_go(w);
+    cf_expect_vm_fault(handler, 9, (uintptr_t)cf_window);
+    cf_is(cr_resume(w->tcb), seL4_NoError);
+    cf_expect_vm_fault(handler, 9, (uintptr_t)cf_window);
+    cf_is(cr_arch_map_frame(cf_frame(), seL4_CapInitThreadVSpace, (seL4_Word)cf_window, 0, 0), seL4_NoError);
+    cf_is(cr_resume(w->tcb), seL4_NoError);
+    /* What it sends now is its own message, and no fault's. */
+    cf_message m = cf_receive(endpoint);
+    cf_is(m.badge, 5);
+    cf_is(m.label, 33);
+    cf_is(m.length, 1);
+    cf_is(m.words[0], 0);
+}
+
 static void faulted_thread_is_stopped_and_destroyed(void)
 {
     seL4_CPtr handler = cf_endpoint();
@@ -638,6 +667,7 @@ const cf_check cf_thread_checks[] = {
     {"fault-handler-with-either-grant", fault_handler_with_either_grant},
     {"faults-queue-up", faults_queue_up},
     {"fault-in-queue-when-handler-goes", fault_in_queue_when_handler_goes},
+    {"resumed-faulted-thread-tries-again", resumed_faulted_thread_tries_again},
     {"faulted-thread-is-stopped-and-destroyed", faulted_thread_is_stopped_and_destroyed},
     {0, 0},
 };
