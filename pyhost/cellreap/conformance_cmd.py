@@ -19,9 +19,18 @@ from typing import Any, BinaryIO
 
 import click
 
-from cellreap.boot import Boot, End, Options, boot_files_with, files_of, record
+from cellreap.boot import (
+    DEFAULT_IDLE,
+    DEFAULT_TIMEOUT,
+    Boot,
+    End,
+    Options,
+    boot_files_with,
+    files_of,
+    record,
+)
 from cellreap.boot_cmd import boot_json, boot_options
-from cellreap.build import build_parts, find_toolchain, link_loader
+from cellreap.build import Parts, Toolchain, build_parts, find_toolchain, link_loader
 from cellreap.elf import read_executable
 from cellreap.errors import InputError
 from cellreap.image import LOADER, members_of
@@ -96,9 +105,24 @@ def run_conformance(
 
     extra: more arguments for QEMU. timeout, idle: seconds. CellreapError where it cannot be built or booted.
     """
-    arch = sdk.kernel.arch
-    toolchain = find_toolchain(arch)
+    toolchain = find_toolchain(sdk.kernel.arch)
     parts = build_parts(sdk, toolchain, progress)
+    with progress.step(f"checking {sdk.kernel}"):
+        return boot_conformance(sdk, toolchain, parts, console, extra=extra, timeout=timeout, idle=idle)
+
+
+def boot_conformance(
+    sdk: Sdk,
+    toolchain: Toolchain,
+    parts: Parts,
+    console: BinaryIO,
+    *,
+    extra: Sequence[str] = (),
+    timeout: float = DEFAULT_TIMEOUT,
+    idle: float = DEFAULT_IDLE,
+) -> Conformance:
+    """Boots the image of `parts`, which may be built for another kernel with the same libsel4, on `sdk`'s."""
+    arch = sdk.kernel.arch
     roottask = parts.conformance.read_bytes()
     read_executable(roottask, str(parts.conformance), arch)
     kernel = read_executable(sdk.kernel_elf.read_bytes(), str(sdk.kernel_elf), arch)
@@ -108,10 +132,8 @@ def run_conformance(
         described = str(sdk.root / SUPPORT_FOLDER / PLATFORM_FILE)
         memory = memory_around(read_memory(read_support(sdk, PLATFORM_FILE), described), kernel, described)
     options = Options(sdk.options, str(sdk.root / CONFIG_FILE), arch)
-    files = files_of(kernel, roottask, loader)
-    with progress.step(f"checking {sdk.kernel}"):
-        record_as = functools.partial(record, trace=console, timeout=timeout, idle=idle, finish=_SUMMARY)
-        boot = boot_files_with(options, files, memory, extra, record_as)
+    record_as = functools.partial(record, trace=console, timeout=timeout, idle=idle, finish=_SUMMARY)
+    boot = boot_files_with(options, files_of(kernel, roottask, loader), memory, extra, record_as)
     console.seek(0)
     return read_console(console.read(), boot)
 
