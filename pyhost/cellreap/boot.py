@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import enum
+import functools
 import os
 import re
 import select
@@ -20,7 +21,7 @@ import tempfile
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -28,7 +29,7 @@ from typing import Any, BinaryIO
 
 import sh
 
-from cellreap.elf import multiboot_elf32, read_executable
+from cellreap.elf import Executable, multiboot_elf32, read_executable
 from cellreap.errors import CellreapError
 from cellreap.image import LOADER, Image
 from cellreap.qemu import check_bootable, cpu_for, find_emulator, machine_for, qemu_command
@@ -85,26 +86,54 @@ def boot_image(
     on_events: Callable[[int], None] = lambda count: None,
 ) -> Boot:
     """Boots an image on its emulator and writes its console to `trace`. CellreapError where it cannot."""
-    machine = machine_for(image.manifest.arch)
-    check_bootable(image.options, machine, f"{image.path}: gen_config.json")
+    options = Options(image.options, f"{image.path}: gen_config.json", image.manifest.arch)
+    record_as = functools.partial(record, trace=trace, timeout=timeout, idle=idle, on_events=on_events)
+    return boot_files_with(options, boot_files(image), image.memory, extra, record_as)
+
+
+@dataclass(frozen=True)
+class Options:
+    """A kernel's gen_config.json, what to call it in messages, and the architecture."""
+
+    values: Mapping[str, Any]
+    name: str
+    arch: str
+
+
+def boot_files_with(
+    kernel: Options,
+    files: Mapping[str, bytes],
+    memory: tuple[int, int] | None,
+    extra: Sequence[str],
+    record_as: Callable[[Sequence[str]], Boot],
+) -> Boot:
+    """Starts the emulator on the machine's files, by the names in its table. CellreapError where it cannot.
+
+    memory: [start, end) that the kernel expects, where it expects any. extra: more for the emulator.
+    """
+    machine = machine_for(kernel.arch)
+    check_bootable(kernel.values, machine, kernel.name)
     emulator = find_emulator(machine)
-    files = boot_files(image)
-    cpu = cpu_for(image.options, machine, f"{image.path}: gen_config.json") if machine.cpus else None
-    memory = image.memory[1] - image.memory[0] if image.memory is not None else None
+    cpu = cpu_for(kernel.values, machine, kernel.name) if machine.cpus else None
+    size = memory[1] - memory[0] if memory is not None else None
     with tempfile.TemporaryDirectory(prefix="cellreap-boot-") as name:
         folder = Path(name)
         for file, content in files.items():
             (folder / file).write_bytes(content)
-        command = qemu_command(machine, emulator, folder, cpu, memory, extra)
-        return record(command, trace, timeout=timeout, idle=idle, on_events=on_events)
+        return record_as(qemu_command(machine, emulator, folder, cpu, size, extra))
 
 
 def boot_files(image: Image) -> dict[str, bytes]:
     """What the image's machine loads, by the names in its table. InputError for a kernel it cannot load."""
-    if image.loader:
-        return {LOADER: image.loader}
     kernel = read_executable(image.kernel, f"{image.path}: kernel.elf", image.manifest.arch)
-    return {"kernel.elf": multiboot_elf32(kernel), "roottask.elf": image.roottask}
+    return files_of(kernel, image.roottask, image.loader)
+
+
+def files_of(kernel: Executable, roottask: bytes, loader: bytes) -> dict[str, bytes]:
+    """What a machine loads. loader: with both in it, where the architecture needs one; else empty."""
+    if loader:
+        return {LOADER: loader}
+    return {"kernel.elf": multiboot_elf32(kernel), "roottask.elf": roottask}
 
 
 def record(
@@ -114,15 +143,17 @@ def record(
     timeout: float = DEFAULT_TIMEOUT,
     idle: float = DEFAULT_IDLE,
     on_events: Callable[[int], None] = lambda count: None,
+    finish: re.Pattern[bytes] | None = None,
 ) -> Boot:
     """Runs a command until its console says END, or something else ends it. Times in seconds.
 
-    `on_events` is told the number of events so far, each time some came in.
+    `on_events` is told the number of events so far, each time some came in. finish: what is in the last line
+    of something else than a trace.
     """
     start = time.monotonic()
     deadline = start + timeout
     quiet_until = start + idle
-    console = _Console()
+    console = _Console(finish)
     end: End | None = None
     fatal_until: float | None = None
     with _Process(command) as process:
@@ -166,7 +197,8 @@ def record(
 class _Console:
     """Finds events and fatal messages in the stream."""
 
-    def __init__(self) -> None:
+    def __init__(self, finish: re.Pattern[bytes] | None) -> None:
+        self.finish = finish
         self.bytes = 0
         self.events = 0
         self.complete = False
@@ -188,6 +220,8 @@ class _Console:
             if zlib.crc32(text) == int(event[2], 16):
                 self.events += 1
                 self.complete = self.complete or event[3] == b"END"
+        if self.finish is not None and self.finish.search(lines):
+            self.complete = True
         if not self.fatal and (found := _FATAL.search(lines)):
             self.fatal = found[0].decode("ascii", "replace")
 

@@ -41,6 +41,7 @@ from cellreap.progress import Progress
 from cellreap.sdk import CONFIG_FILE, SUPPORT_FOLDER, Sdk, read_support
 
 _LIBRARY = "libcellreap_root.a"
+_CONFORMANCE = "conformance.elf"
 _LOADER_LIBRARY = "libcellreap_loader.a"
 _LINKER_SCRIPT = Path("roottask/sel4/roottask.ld")
 _LOADER_SCRIPT = Path("roottask/loader/loader.ld")
@@ -97,6 +98,11 @@ class Parts:
     def loader(self) -> Path:
         """The boot loader without what it loads; only there for architectures that need one."""
         return self.folder / _LOADER_LIBRARY
+
+    @property
+    def conformance(self) -> Path:
+        """The root task that checks the kernel."""
+        return self.folder / _CONFORMANCE
 
     def programs(self) -> dict[str, bytes]:
         """The ELF file of every program, by name."""

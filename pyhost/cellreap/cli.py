@@ -26,6 +26,7 @@ _COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     "build": ("cellreap.build_cmd", "build", "Build an image: root task, PDs and configuration."),
     "boot": ("cellreap.boot_cmd", "boot", "Boot an image and record its trace."),
     "check": ("cellreap.check_cmd", "check", "Replay a trace against the reference model."),
+    "conformance": ("cellreap.conformance_cmd", "conformance", "Check that a kernel does what is relied on."),
     "run": ("cellreap.run_cmd", "run", "Build, boot and check a configuration."),
 }
 

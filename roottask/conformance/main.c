@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The conformance image's frame: sets up, runs the checks, prints a line for each and one at the end. */
+#include "conformance.h"
+#include "../sel4/untyped.h"
+#include <cellreap/trace.h>
+
+enum { ROOT_STACK = 32768, IDLE_STACK = 4096, WORKER_STACK = 4096, OWN_BLOCK_BITS = 13, TEXT = 24 };
+
+_Alignas(16) char cr_root_stack[ROOT_STACK];
+__asm__(".globl cr_root_stack_top\n.set cr_root_stack_top, cr_root_stack + 32768");
+_Static_assert(ROOT_STACK == 32768, "as in the line above");
+
+/* Aligned to their size: a worker finds out who it is by where its stack is. */
+static _Alignas(WORKER_STACK) char worker_stacks[CF_WORKERS][WORKER_STACK];
+static _Alignas(CF_PAGE) char worker_buffers[CF_WORKERS][CF_PAGE];
+static _Alignas(16) char idle_stack[IDLE_STACK];
+_Alignas(CF_PAGE) uint8_t cf_window[CF_PAGE];
+
+volatile cf_worker cf_workers[CF_WORKERS];
+volatile uint32_t cf_clock;
+seL4_CPtr cf_untyped;
+
+static const seL4_BootInfo *boot_info;
+static seL4_CPtr idle_done;  /* the idle thread has run: nobody else could */
+static seL4_CPtr idle_again; /* it shall look again */
+static seL4_CPtr nothing;    /* a notification that nobody signals */
+static uint32_t n_workers;
+static uint32_t next_slot = CF_FIRST_SLOT;
+
+/* Of the check that runs. */
+static struct {
+    int failed;
+    uint32_t assertions;
+    uint32_t at; /* the assertion that failed */
+    uint64_t got;
+    uint64_t expected;
+} now;
+
+void cr_root_main(const seL4_BootInfo *info);
+
+/* -- set-up */
+
+/* The lowest in priority: whenever it runs, everybody else waits for something. */
+_Noreturn void cr_idle_main(void)
+{
+    seL4_Word badge;
+    for (;;) {
+        seL4_Signal(idle_done);
+        (void)seL4_RecvWithMRs(idle_again, &badge, 0, 0, 0, 0);
+    }
+}
+
+static void must(seL4_Error error, const char *what)
+{
+    if (error) {
+        cr_panic(what, (uint64_t)error);
+    }
+}
+
+static seL4_CPtr own(seL4_CPtr untyped, seL4_Word type)
+{
+    seL4_CPtr cap = cr_cptr(CR_L1_POOL, cr_pool_take());
+    must(cr_retype(untyped, type, 0, CR_L1_POOL, (uint32_t)cap, 1), "an object of the root task's own cannot be made");
+    return cap;
+}
+
+static void start_idle_thread(seL4_CPtr tcb)
+{
+    seL4_UserContext registers;
+    cr_arch_start_registers(&registers, (seL4_Word)cr_idle_start, (seL4_Word)(idle_stack + IDLE_STACK));
+    must(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0), "no space for the idle thread");
+    must(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, 0), "no priority for the idle thread");
+    must(cr_write_registers(tcb, 1, &registers), "the idle thread does not start");
+}
+
+static void set_up(const seL4_BootInfo *info)
+{
+    uint32_t own_block;
+    uint32_t block;
+    boot_info = info;
+    seL4_SetIPCBuffer(info->ipcBuffer);
+    if (cr_cspace_init(info, cr_untyped_largest_at_boot(info)) != CR_OK || cr_untyped_init(info) != CR_OK ||
+        cr_untyped_take(OWN_BLOCK_BITS, &own_block) != CR_OK || cr_untyped_take(CF_UNTYPED_BITS, &block) != CR_OK) {
+        cr_panic("the kernel gave too little to start with", info->untyped.end - info->untyped.start);
+    }
+    cf_untyped = cr_untyped_cap(block);
+    seL4_CPtr untyped = cr_untyped_cap(own_block);
+    seL4_CPtr tcb = own(untyped, seL4_TCBObject);
+    idle_done = own(untyped, seL4_NotificationObject);
+    idle_again = own(untyped, seL4_NotificationObject);
+    nothing = own(untyped, seL4_NotificationObject);
+    start_idle_thread(tcb);
+    must(cr_arch_unmap_frame(cf_window_frame()), "a page of the image cannot be unmapped");
+}
+
+const seL4_BootInfo *cf_info(void)
+{
+    return boot_info;
+}
+
+seL4_CPtr cf_image_frame(const volatile void *address)
+{
+    extern char cr_image_base[];
+    return boot_info->userImageFrames.start + ((uintptr_t)address - (uintptr_t)cr_image_base) / CF_PAGE;
+}
+
+seL4_CPtr cf_window_frame(void)
+{
+    return cf_image_frame(cf_window);
+}
+
+/* -- assertions and output */
+
+void cf_is(uint64_t got, uint64_t expected)
+{
+    now.assertions++;
+    if (got != expected && !now.failed) {
+        now.failed = 1;
+        now.at = now.assertions;
+        now.got = got;
+        now.expected = expected;
+    }
+}
+
+static void print_hex(const char *before, uint64_t value)
+{
+    char text[TEXT];
+    cr_format_hex(text, value);
+    cr_console_string(before);
+    cr_console_string(text);
+}
+
+static void print_decimal(const char *before, uint64_t value)
+{
+    char text[TEXT];
+    cr_format_decimal(text, value);
+    cr_console_string(before);
+    cr_console_string(text);
+}
+
+/* The kernel may have printed something of its own: each line begins at the start of one. */
+static void print_result(const char *name)
+{
+    cr_console_string("\nconformance: ");
+    cr_console_string(name);
+    if (!now.failed) {
+        cr_console_string(": ok\n");
+        return;
+    }
+    print_hex(": FAILED (got 0x", now.got);
+    print_hex(", expected 0x", now.expected);
+    print_decimal(", assertion ", now.at);
+    cr_console_string(")\n");
+}
+
+/* -- objects */
+
+seL4_CPtr cf_slots(uint32_t count)
+{
+    seL4_CPtr first = cr_cptr(CR_L1_POOL, next_slot);
+    if (next_slot + count > 1u << CR_POOL_BITS) {
+        cr_panic("a check uses more slots than there are", next_slot);
+    }
+    next_slot += count;
+    return first;
+}
+
+seL4_Error cf_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, seL4_CPtr to, uint32_t count)
+{
+    return cr_retype(untyped, type, bits, CR_L1_POOL, (uint32_t)to, count);
+}
+
+seL4_CPtr cf_make(seL4_Word type, seL4_Word bits, uint32_t count)
+{
+    seL4_CPtr first = cf_slots(count);
+    cf_is(cf_retype(cf_untyped, type, bits, first, count), seL4_NoError);
+    return first;
+}
+
+seL4_CPtr cf_endpoint(void)
+{
+    return cf_make(seL4_EndpointObject, 0, 1);
+}
+
+seL4_CPtr cf_notification(void)
+{
+    return cf_make(seL4_NotificationObject, 0, 1);
+}
+
+seL4_CPtr cf_frame(void)
+{
+    return cf_make(cr_arch_frame_type, seL4_PageBits, 1);
+}
+
+seL4_CPtr cf_copy(seL4_CPtr from, seL4_CapRights_t rights)
+{
+    seL4_CPtr to = cf_slots(1);
+    cf_is(cr_copy(cr_slot_at(to), cr_slot_at(from), rights), seL4_NoError);
+    return to;
+}
+
+seL4_CPtr cf_mint(seL4_CPtr from, seL4_CapRights_t rights, seL4_Word badge)
+{
+    seL4_CPtr to = cf_slots(1);
+    cf_is(cr_mint(cr_slot_at(to), cr_slot_at(from), rights, badge), seL4_NoError);
+    return to;
+}
+
+int cf_empty_in(cr_slot at)
+{
+    seL4_CPtr to = cf_slots(1);
+    seL4_Error error = cr_copy(cr_slot_at(to), at, seL4_AllRights);
+    (void)cr_delete(cr_slot_at(to));
+    return error == seL4_FailedLookup;
+}
+
+int cf_empty(seL4_CPtr at)
+{
+    return cf_empty_in(cr_slot_at(at));
+}
+
+/* -- workers */
+
+static void worker_main(void)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    volatile cf_worker *self = &cf_workers[(here - (uintptr_t)worker_stacks) / WORKER_STACK];
+    seL4_Word badge;
+    self->run(self);
+    for (;;) {
+        (void)seL4_RecvWithMRs(nothing, &badge, 0, 0, 0, 0);
+    }
+}
+
+volatile seL4_IPCBuffer *cf_buffer(volatile cf_worker *worker)
+{
+    return (volatile seL4_IPCBuffer *)(void *)worker_buffers[worker - cf_workers];
+}
+
+volatile cf_worker *cf_worker_make_in(void (*run)(volatile cf_worker *self), seL4_CPtr cap, seL4_CPtr fault,
+                                      seL4_CPtr cspace, seL4_Word data)
+{
+    seL4_UserContext registers;
+    if (n_workers == CF_WORKERS) {
+        cr_panic("a check uses more workers than there are", n_workers);
+    }
+    uint32_t index = n_workers++;
+    volatile cf_worker *w = &cf_workers[index];
+    seL4_Word buffer = (seL4_Word)worker_buffers[index];
+    *w = (cf_worker){.run = run, .cap = cap, .tcb = cf_make(seL4_TCBObject, 0, 1)};
+    cf_is(seL4_TCB_Configure(w->tcb, fault, cspace, data, seL4_CapInitThreadVSpace, 0, buffer,
+                             cf_image_frame(worker_buffers[index])),
+          seL4_NoError);
+    cf_set_priority(w, CF_PRIORITY);
+    cr_arch_start_registers(&registers, (seL4_Word)worker_main, (seL4_Word)(worker_stacks[index] + WORKER_STACK) - 16);
+    cf_is(cr_write_registers(w->tcb, 0, &registers), seL4_NoError);
+    return w;
+}
+
+volatile cf_worker *cf_worker_make(void (*run)(volatile cf_worker *self), seL4_CPtr cap, seL4_CPtr fault)
+{
+    return cf_worker_make_in(run, cap, fault, cr_l1_cnode(), cr_l1_data());
+}
+
+volatile cf_worker *cf_start(void (*run)(volatile cf_worker *self), seL4_CPtr cap, seL4_CPtr fault)
+{
+    volatile cf_worker *w = cf_worker_make(run, cap, fault);
+    cf_go(w);
+    return w;
+}
+
+void cf_set_priority(volatile cf_worker *worker, seL4_Word priority)
+{
+    cf_is(seL4_TCB_SetSchedParams(worker->tcb, seL4_CapInitThreadTCB, 0, priority), seL4_NoError);
+}
+
+void cf_go(volatile cf_worker *worker)
+{
+    cf_is(cr_resume(worker->tcb), seL4_NoError);
+}
+
+seL4_CPtr cf_vspace(seL4_CPtr untyped)
+{
+    extern char cr_image_base[];
+    seL4_Word base = (seL4_Word)cr_image_base;
+    seL4_CPtr vspace = cf_slots(1);
+    cf_is(cf_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, vspace, 1), seL4_NoError);
+    cf_is(cr_arch_assign_asid(vspace), seL4_NoError);
+    /* The image is small: one table of each level. */
+    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
+        seL4_CPtr table = cf_slots(1);
+        seL4_Word span = (seL4_Word)1 << cr_arch_table_span[level];
+        cf_is(cf_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], table, 1), seL4_NoError);
+        cf_is(cr_arch_map_table(level, table, vspace, base & ~(span - 1)), seL4_NoError);
+    }
+    for (seL4_CPtr frame = boot_info->userImageFrames.start; frame < boot_info->userImageFrames.end; frame++) {
+        seL4_Word vaddr = base + (frame - boot_info->userImageFrames.start) * CF_PAGE;
+        if (frame != cf_window_frame()) {
+            cf_is(cr_arch_map_frame(cf_copy(frame, seL4_AllRights), vspace, vaddr, 1, 1), seL4_NoError);
+        }
+    }
+    return vspace;
+}
+
+void cf_move_to(volatile cf_worker *worker, seL4_CPtr vspace, seL4_CPtr fault)
+{
+    cf_is(seL4_TCB_SetSpace(worker->tcb, fault, cr_l1_cnode(), cr_l1_data(), vspace, 0), seL4_NoError);
+}
+
+void cf_settle(void)
+{
+    seL4_Word badge;
+    seL4_Signal(idle_again);
+    seL4_Wait(idle_done, &badge);
+}
+
+void cf_wake_root(void)
+{
+    seL4_Signal(idle_done);
+}
+
+static void note_done(volatile cf_worker *self)
+{
+    self->progress++;
+    self->order = ++cf_clock;
+}
+
+static void note_message(volatile cf_worker *self, seL4_MessageInfo_t tag, const seL4_Word *words)
+{
+    self->label = seL4_MessageInfo_get_label(tag);
+    self->length = seL4_MessageInfo_get_length(tag);
+    self->extra = seL4_MessageInfo_get_extraCaps(tag);
+    for (uint32_t i = 0; i < 4; i++) {
+        self->words[i] = words[i];
+    }
+    note_done(self);
+}
+
+void cf_do_call(volatile cf_worker *self)
+{
+    seL4_Word words[4] = {self->words[0], self->words[1], self->words[2], self->words[3]};
+    seL4_MessageInfo_t tag = seL4_CallWithMRs(self->cap, seL4_MessageInfo_new(self->label, 0, self->extra, self->length),
+                                              &words[0], &words[1], &words[2], &words[3]);
+    note_message(self, tag, words);
+}
+
+void cf_do_send(volatile cf_worker *self)
+{
+    seL4_Word words[4] = {self->words[0], self->words[1], self->words[2], self->words[3]};
+    seL4_SendWithMRs(self->cap, seL4_MessageInfo_new(self->label, 0, self->extra, self->length), &words[0], &words[1],
+                     &words[2], &words[3]);
+    note_done(self);
+}
+
+void cf_do_recv(volatile cf_worker *self)
+{
+    seL4_Word words[4] = {0};
+    seL4_Word badge = 0;
+    seL4_MessageInfo_t tag = seL4_RecvWithMRs(self->cap, &badge, &words[0], &words[1], &words[2], &words[3]);
+    self->badge = badge;
+    note_message(self, tag, words);
+}
+
+void cf_do_signal(volatile cf_worker *self)
+{
+    seL4_Signal(self->cap);
+    note_done(self);
+}
+
+void cf_do_read(volatile cf_worker *self)
+{
+    self->words[0] = *(volatile seL4_Word *)self->address;
+    note_done(self);
+}
+
+void cf_do_write(volatile cf_worker *self)
+{
+    *(volatile seL4_Word *)self->address = self->words[0];
+    note_done(self);
+}
+
+void cf_do_spin(volatile cf_worker *self)
+{
+    for (;;) {
+        self->progress++;
+    }
+}
+
+/* -- the root task as a receiver */
+
+cf_message cf_receive(seL4_CPtr endpoint)
+{
+    cf_message m = {0};
+    cf_settle();
+    m.tag = seL4_NBRecv(endpoint, &m.badge);
+    m.label = seL4_MessageInfo_get_label(m.tag);
+    m.length = seL4_MessageInfo_get_length(m.tag);
+    m.extra = seL4_MessageInfo_get_extraCaps(m.tag);
+    m.unwrapped = seL4_MessageInfo_get_capsUnwrapped(m.tag);
+    for (uint32_t i = 0; i < 8; i++) {
+        m.words[i] = seL4_GetMR((int)i);
+    }
+    return m;
+}
+
+seL4_CPtr cf_fault_cap(seL4_CPtr endpoint, seL4_Word badge)
+{
+    return cf_mint(endpoint, seL4_CapRights_new(1, 0, 0, 1), badge);
+}
+
+void cf_expect_vm_fault(seL4_CPtr endpoint, seL4_Word badge, uintptr_t address)
+{
+    cf_message m = cf_receive(endpoint);
+    cf_is(m.badge, badge);
+    cf_is(m.label, seL4_Fault_VMFault);
+    cf_is(m.words[seL4_VMFault_Addr], address);
+}
+
+void cf_reply(seL4_Word label, seL4_Word word)
+{
+    seL4_SetMR(0, word);
+    seL4_Reply(seL4_MessageInfo_new(label, 0, 0, 1));
+    cf_settle();
+}
+
+/* -- running */
+
+/* Takes everything away that the check made: what is of its untyped by revoking it, copies of what the kernel
+ * gave at boot slot by slot. */
+static void clear(void)
+{
+    must(cr_revoke(cr_slot_at(cf_untyped)), "the check's untyped cannot be revoked");
+    for (uint32_t slot = CF_FIRST_SLOT; slot < next_slot; slot++) {
+        must(cr_delete(cr_slot_at(cr_cptr(CR_L1_POOL, slot))), "a check's slot cannot be emptied");
+    }
+    next_slot = CF_FIRST_SLOT;
+    n_workers = 0;
+    cf_clock = 0;
+    cf_settle(); /* and again, if somebody woke the root task by name */
+    cf_settle();
+}
+
+void cr_root_main(const seL4_BootInfo *info)
+{
+    static const cf_check *const tables[] = {cf_caps_checks, cf_memory_checks, cf_ipc_checks, cf_thread_checks};
+    uint32_t checks = 0;
+    uint32_t failed = 0;
+    set_up(info);
+    for (uint32_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {
+        for (const cf_check *check = tables[t]; check->name != 0; check++) {
+            now.failed = 0;
+            now.assertions = 0;
+            check->run();
+            /* A check that asserted nothing has shown nothing. */
+            if (now.assertions == 0) {
+                cf_is(0, 1);
+            }
+            checks++;
+            failed += now.failed != 0;
+            print_result(check->name);
+            clear();
+        }
+    }
+    print_decimal("\nconformance: ", checks);
+    print_decimal(" checks, ", failed);
+    cr_console_string(" failed\n");
+    for (;;) {
+        (void)seL4_TCB_Suspend(seL4_CapInitThreadTCB);
+    }
+}

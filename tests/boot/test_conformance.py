@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every kernel here does what the root task and its PDs rely on, and all of them alike.
+
+The kernels are those that `cellreap run` would take, one an architecture, and all in the folders that
+CELLREAP_SDKS names, separated by colons: <folder>/<anything>/<architecture> each.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from target import ROOT_DIR
+
+from cellreap.conformance_cmd import Conformance, run_conformance
+from cellreap.progress import Progress
+from cellreap.sdk import ARCHES, Sdk, load_sdk
+
+MORE = [
+    (arch, folder / arch)
+    for base in filter(None, os.environ.get("CELLREAP_SDKS", "").split(":"))
+    for folder in sorted(Path(base).iterdir())
+    for arch in ARCHES
+    if (folder / arch).is_dir()
+]
+SOURCES = sorted((ROOT_DIR / "roottask" / "conformance").glob("*.c"))
+LEAST = 60
+
+
+@cache
+def results(root: Path, arch: str) -> Conformance:
+    """What one kernel's run found. Each boots once in a process."""
+    with tempfile.TemporaryFile() as console:
+        sdk = load_sdk(root, arch)
+        return run_conformance(sdk, console, Progress(quiet=True), extra=(), timeout=60, idle=20)
+
+
+def names_in_sources() -> list[str]:
+    """The checks' names, in the order of the tables, as main.c runs them."""
+    main = (ROOT_DIR / "roottask" / "conformance" / "main.c").read_text()
+    order = re.search(r"tables\[\] = \{([^}]*)\}", main)
+    assert order is not None
+    text = "".join(path.read_text() for path in SOURCES)
+    names = []
+    for table in re.findall(r"\w+", order[1]):
+        rows = re.search(rf"{table}\[\] = \{{\n(.*?)\n\}};", text, re.DOTALL)
+        assert rows is not None
+        names += re.findall(r'^    \{"([a-z0-9-]+)", \w+\},$', rows[1], re.MULTILINE)
+    return names
+
+
+def verify(result: Conformance, sdk: Sdk) -> None:
+    """All checks were made, each once, and passed."""
+    assert result.passed, (str(sdk.kernel), result.complaints, [c for c in result.checks if not c.ok])
+    names = [check.name for check in result.checks]
+    assert len(names) >= LEAST
+    assert len(set(names)) == len(names)
+    assert names == names_in_sources()
+
+
+@pytest.mark.parametrize("of", ARCHES)
+def test_the_kernel_does_what_is_relied_on(of: str, sdk_of: Callable[[str], Sdk]) -> None:
+    sdk = sdk_of(of)
+    verify(results(sdk.root, of), sdk)
+
+
+@pytest.mark.skipif(not MORE, reason="CELLREAP_SDKS names no more SDKs")
+@pytest.mark.parametrize(("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE])
+def test_other_kernels_do_too(of: str, root: Path) -> None:
+    verify(results(root, of), load_sdk(root, of))
+
+
+def test_all_architectures_and_kernels_print_the_same(sdk_of: Callable[[str], Sdk]) -> None:
+    lines = {of: results(sdk_of(of).root, of).lines for of in ARCHES}
+    lines |= {str(root): results(root, of).lines for of, root in MORE}
+    first = lines[ARCHES[0]]
+    for name, found in lines.items():
+        assert found == first, name
+
+
+def test_the_command(sdk: Sdk, arch: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "cellreap.cli", "conformance", "--arch", arch, "--sdk", str(sdk.root)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    *lines, last = done.stdout.splitlines()
+    assert last.startswith(f"pass: {sdk.kernel}, ")
+    assert tuple(lines) == results(sdk.root, arch).lines
