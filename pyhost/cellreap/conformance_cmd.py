@@ -37,7 +37,8 @@ from cellreap.image import LOADER, members_of
 from cellreap.loader import PLATFORM_FILE, memory_around, read_memory
 from cellreap.progress import Progress
 from cellreap.qemu import check_bootable, machine_for, split_arguments
-from cellreap.sdk import ARCHES, CONFIG_FILE, SUPPORT_FOLDER, Sdk, find_sdk, load_sdk, read_support
+from cellreap.refkernel import find_kernel
+from cellreap.sdk import ARCHES, CONFIG_FILE, SUPPORT_FOLDER, Sdk, load_sdk, read_support
 
 _CHECK = re.compile(rb"^conformance: ([a-z0-9-]+): (ok|FAILED \(([^\r\n]*)\))\r*$", re.MULTILINE)
 _SUMMARY = re.compile(rb"^conformance: (\d+) checks, (\d+) failed\r*$", re.MULTILINE)
@@ -178,10 +179,11 @@ def conformance(
 ) -> int:
     """Check that a kernel does what the root task and its PDs rely on. Exit code 1 if it does not."""
     extra = split_arguments(qemu_args)
-    found = load_sdk(find_sdk(arch, sdk), arch)
+    progress = Progress()
+    found = load_sdk(find_kernel(arch, sdk, progress), arch)
     check_bootable(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
     with _console(output) as console:
-        result = run_conformance(found, console, Progress(), extra=extra, timeout=timeout, idle=idle)
+        result = run_conformance(found, console, progress, extra=extra, timeout=timeout, idle=idle)
     if as_json:
         click.echo(json.dumps(conformance_json(result, found), indent=2))
     else:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every kernel here does what the root task and its PDs rely on, and all of them alike.
 
-The kernels are those that `cellreap run` would take, one an architecture, and all in the folders that
+The kernels are those that `cellreap run` would take, one an architecture, refkernel, and all in the folders that
 CELLREAP_SDKS names, separated by colons: <folder>/<anything>/<architecture> each.
 """
 
@@ -21,6 +21,7 @@ from target import ROOT_DIR
 
 from cellreap.conformance_cmd import Conformance, run_conformance
 from cellreap.progress import Progress
+from cellreap.refkernel import build_refkernel
 from cellreap.sdk import ARCHES, Sdk, load_sdk
 
 MORE = [
@@ -71,6 +72,12 @@ def test_the_kernel_does_what_is_relied_on(of: str, sdk_of: Callable[[str], Sdk]
     verify(results(sdk.root, of), sdk)
 
 
+@pytest.mark.parametrize("of", ARCHES)
+def test_refkernel_does_too(of: str) -> None:
+    root = build_refkernel(of, Progress(quiet=True))
+    verify(results(root, of), load_sdk(root, of))
+
+
 @pytest.mark.skipif(not MORE, reason="CELLREAP_SDKS names no more SDKs")
 @pytest.mark.parametrize(("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE])
 def test_other_kernels_do_too(of: str, root: Path) -> None:
@@ -79,6 +86,8 @@ def test_other_kernels_do_too(of: str, root: Path) -> None:
 
 def test_all_architectures_and_kernels_print_the_same(sdk_of: Callable[[str], Sdk]) -> None:
     lines = {of: results(sdk_of(of).root, of).lines for of in ARCHES}
+    own = {of: build_refkernel(of, Progress(quiet=True)) for of in ARCHES}
+    lines |= {f"refkernel {of}": results(root, of).lines for of, root in own.items()}
     lines |= {str(root): results(root, of).lines for of, root in MORE}
     first = lines[ARCHES[0]]
     for name, found in lines.items():
