@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every kernel here does what the root task and its PDs rely on, and all of them alike.
 
-The kernels are those that `cellreap run` would take, one an architecture, refkernel, and all in the folders that
-CELLREAP_SDKS names, separated by colons: <folder>/<anything>/<architecture> each.
+The kernels are those that `cellreap run` would take, one an architecture, refkernel, and all in the folders
+that CELLREAP_SDKS names, separated by colons: <folder>/<anything>/<architecture> each.
 """
 
 from __future__ import annotations
