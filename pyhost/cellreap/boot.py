@@ -56,6 +56,7 @@ class End(enum.Enum):
     COMPLETE = "the trace is complete"
     FATAL = "the kernel or the root task stopped"
     EXITED = "the emulator ended"
+    FAILED = "the emulator failed"
     TIMEOUT = "the time was up"
     SILENT = "the console went silent"
     FLOOD = "the console did not stop"
@@ -157,6 +158,7 @@ def record(
     end: End | None = None
     fatal_until: float | None = None
     with _Process(command) as process:
+        failure = ""
         while end is None:
             now = time.monotonic()
             until = min(deadline, quiet_until) if fatal_until is None else min(deadline, fatal_until)
@@ -168,6 +170,8 @@ def record(
                 continue
             if not data:
                 end = End.FATAL if fatal_until is not None else End.EXITED
+                failure = process.failure() if end is End.EXITED else ""
+                end = End.FAILED if failure else end
                 break
             trace.write(data)
             trace.flush()
@@ -187,6 +191,7 @@ def record(
         End.COMPLETE: "",
         End.FATAL: console.fatal,
         End.EXITED: last_words or "it said nothing",
+        End.FAILED: last_words or failure,
         End.TIMEOUT: f"limit {timeout:g} s",
         End.SILENT: f"nothing for {idle:g} s",
         End.FLOOD: f"limit {MAX_CONSOLE_BYTES} bytes",
@@ -264,6 +269,18 @@ class _Process:
         """What came; None if nothing did in that time; empty when the child has closed its stdout."""
         ready, _, _ = select.select([self._out], [], [], seconds)
         return os.read(self._out, 1 << 16) if ready else None
+
+    def failure(self) -> str:
+        """How a child that has closed its stdout failed; empty if it did not, or does not end."""
+        try:
+            self._running.wait(timeout=_PATIENCE)
+        except sh.SignalException as error:
+            return f"signal {-error.exit_code}"
+        except sh.ErrorReturnCode as error:
+            return f"exit code {error.exit_code}"
+        except sh.TimeoutException:
+            pass
+        return ""
 
     @property
     def last_words(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from cellreap.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End, boot_image
-from cellreap.errors import InputError
+from cellreap.errors import CellreapError, InputError
 from cellreap.image import Image, read_image
 from cellreap.progress import Progress
 from cellreap.qemu import split_arguments
@@ -60,7 +60,7 @@ def record_image(
         except OSError as error:
             raise InputError(str(trace), None, None, f"cannot be written: {error.strerror}") from None
         with file:
-            return boot_image(
+            boot = boot_image(
                 image,
                 file,
                 extra=extra,
@@ -68,6 +68,14 @@ def record_image(
                 idle=idle,
                 on_events=lambda count: update(f"{count} events"),
             )
+    return refuse_failed(boot)
+
+
+def refuse_failed(boot: Boot) -> Boot:
+    """CellreapError if the run says nothing about the system: its emulator did not start, or was killed."""
+    if boot.end is End.FAILED:
+        raise CellreapError(f"QEMU failed after {boot.seconds:.1f} s and {boot.events} events: {boot.detail}")
+    return boot
 
 
 @click.command()

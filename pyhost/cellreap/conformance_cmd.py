@@ -29,7 +29,7 @@ from cellreap.boot import (
     files_of,
     record,
 )
-from cellreap.boot_cmd import boot_json, boot_options
+from cellreap.boot_cmd import boot_json, boot_options, refuse_failed
 from cellreap.build import Parts, Toolchain, build_parts, find_toolchain, link_loader
 from cellreap.elf import read_executable
 from cellreap.errors import InputError
@@ -184,6 +184,7 @@ def conformance(
     check_bootable(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
     with _console(output) as console:
         result = run_conformance(found, console, progress, extra=extra, timeout=timeout, idle=idle)
+    refuse_failed(result.boot)
     if as_json:
         click.echo(json.dumps(conformance_json(result, found), indent=2))
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The conformance image notices: refkernel, damaged in one place, fails the check that is about that place."""
+"""The conformance image notices: refkernel, damaged in one place, fails the check about that place."""
 
 from __future__ import annotations
 

@@ -162,9 +162,19 @@ def test_silence_ends_a_run_before_its_time(stand_in: Path) -> None:
 def test_an_emulator_that_ends_is_told_with_its_last_words(stand_in: Path) -> None:
     body = "put(b'booting\\n')\nsys.stderr.write('first\\nno such CPU\\n\\n')\nsys.exit(1)"
     boot, trace = run(script(stand_in, body))
-    assert boot.end is End.EXITED
+    assert boot.end is End.FAILED
     assert boot.detail == "no such CPU"
     assert trace == b"booting\n"
+
+
+def test_an_emulator_that_ends_well_has_not_failed(stand_in: Path) -> None:
+    boot, _ = run(script(stand_in, "put(b'booting\\n')"))
+    assert boot.end is End.EXITED
+
+
+def test_an_emulator_that_is_killed_has_failed_by_that_signal(stand_in: Path) -> None:
+    boot, _ = run(script(stand_in, "put(b'booting\\n')\nos.kill(os.getpid(), signal.SIGKILL)"))
+    assert (boot.end, boot.detail) == (End.FAILED, "signal 9")
 
 
 def test_one_that_ignores_being_asked_is_ended_all_the_same(stand_in: Path) -> None:
