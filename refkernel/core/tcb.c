@@ -96,13 +96,13 @@ static seL4_Error check_buffer(word address, struct slot *from, struct slot *out
     if (address == 0) {
         return seL4_NoError;
     }
-    if (from->type != CAP_FRAME) {
-        return seL4_IllegalOperation;
+    seL4_Error error = slot_derive(from, out);
+    if (error == seL4_NoError && out->type != CAP_FRAME) {
+        error = seL4_IllegalOperation;
+    } else if (error == seL4_NoError && (address & MASK(seL4_IPCBufferSizeBits)) != 0) {
+        error = seL4_AlignmentError;
     }
-    if ((address & MASK(seL4_IPCBufferSizeBits)) != 0) {
-        return seL4_AlignmentError;
-    }
-    return slot_derive(from, out);
+    return error;
 }
 
 static void set_buffer(struct tcb *tcb, word address, struct slot *from, struct slot cap)
