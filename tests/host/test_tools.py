@@ -122,6 +122,7 @@ def test_the_demo_without_the_sdk_that_is_named_says_first_and_last_that_nothing
             **env,
             "HOME": str(tmp_path),
             "CELLREAP_SDK_X86_64": str(tmp_path / "gone"),
+            "CELLREAP_SDK_AARCH64": str(tmp_path / "gone"),
             "PYTHONPATH": str(source_root() / "pyhost"),
         },
         capture_output=True,

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The conformance checks notice a kernel that is wrong: refkernel, damaged in one place at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cellreap.build import build_tree, find_toolchain
+from cellreap.conformance_cmd import run_conformance
+from cellreap.headers import source_root
+from cellreap.progress import Progress
+from cellreap.refkernel import build_refkernel
+from cellreap.sdk import Sdk, load_sdk
+
+ARCH = "x86_64"
+QUIET = Progress(quiet=True)
+SOURCES = source_root() / "refkernel"
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Text of a file below core/, and what takes its place."""
+
+    file: str
+    old: str
+    new: str
+
+
+DAMAGES = {
+    "copies-are-no-children": Damage(
+        "slot.c", "(uint16_t)(from->level + ((from->rights & CAP_ORIGINAL) != 0))", "from->level"
+    ),
+    "badges-can-be-changed": Damage("slot.c", "if (keep || cap.data != 0)", "if (keep)"),
+    "objects-outlive-their-capabilities": Damage(
+        "slot.c", "*last = slot_is_last(slot);", "*last = cap.type == CAP_CNODE && slot_is_last(slot);"
+    ),
+    "untyped-is-never-whole-again": Damage(
+        "untyped.c", "slot_has_children(untyped) ? untyped->data : 0", "untyped->data"
+    ),
+    "objects-are-not-cleared": Damage(
+        "untyped.c", "if (type != seL4_UntypedObject) {", "if (type == seL4_CapTableObject) {"
+    ),
+    "no-badge-is-cancelled": Damage(
+        "ipc.c", "tcb->state == STATE_SENDING && tcb->badge == badge", "tcb->badge != badge"
+    ),
+    "reply-capability-outlives-the-call": Damage("ipc.c", "if (tcb->reply_slot != 0) {", "if (false) {"),
+    "bound-notification-is-forgotten": Damage("ipc.c", "if (take_signal(to, to->bound)) {", "if (false) {"),
+    "deleted-frames-stay-mapped": Damage("vspace.c", "if (cap->type == CAP_FRAME || (last", "if ((last"),
+    "capabilities-are-not-unwrapped": Damage("message.c", "cap->object == (word)endpoint", "false"),
+    "nobody-is-preempted": Damage("sched.c", "if (--current->slice == 0) {", "if (false) {"),
+}
+
+
+@pytest.fixture(scope="module")
+def whole() -> Sdk:
+    """refkernel as it is."""
+    return load_sdk(build_refkernel(ARCH, QUIET), ARCH)
+
+
+def failed(sdk: Sdk) -> list[str]:
+    """What the conformance image complains about on a kernel."""
+    with tempfile.TemporaryFile() as console:
+        result = run_conformance(sdk, console, QUIET, extra=(), timeout=20, idle=4)
+    return [check.name for check in result.checks if not check.ok] + list(result.complaints)
+
+
+def test_nothing_is_wrong_with_it_whole(whole: Sdk) -> None:
+    assert failed(whole) == []
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_damage_is_noticed(whole: Sdk, damage: Damage, tmp_path: Path) -> None:
+    shutil.copytree(SOURCES, tmp_path / "refkernel")
+    source = tmp_path / "refkernel" / "core" / damage.file
+    text = source.read_text()
+    assert text.count(damage.old) == 1
+    source.write_text(text.replace(damage.old, damage.new))
+    options = {
+        "REFKERNEL_ARCH": ARCH,
+        "CMAKE_INSTALL_PREFIX": str(tmp_path / "sdk"),
+        "CMAKE_C_FLAGS": "-Wno-error",  # a damaged kernel may well have parts that are not used any more
+    }
+    build_tree(tmp_path / "refkernel", tmp_path / "build", find_toolchain(ARCH), options, target="install")
+    broken = load_sdk(tmp_path / "sdk", ARCH)
+    assert broken.kernel.sha256 != whole.kernel.sha256
+    # The headers are the same, so the image built for the whole kernel is the one to be booted.
+    assert failed(dataclasses.replace(broken, digest=whole.digest)) != []
