@@ -99,6 +99,7 @@ class Story:
 
 
 _TOLD = {
+    "DESTROY",
     "DOOM_PD",
     "DOOM_SPACE",
     "LOSE_REQUEST",
@@ -172,7 +173,8 @@ def _long(chapter: _Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) 
     lines += _section("doomed", doomed)
     lines += _section("lost", [f"{_name(pd, names)}: {_list(what)}" for pd, what in lost.items()])
     lines += _section("told", told)
-    lines += _section("freed", [_freed(chapter)])
+    lines += _section("order", [_order(chapter, names)])
+    lines += _section("freed", [_freed(chapter) + _took(chapter)])
     says = [f"{_name(pd, names)}: {printable(text)}" for pd, text in chapter.says[:_MAX_SAYS]]
     if len(chapter.says) > _MAX_SAYS:
         says.append("... and more in the trace")
@@ -222,12 +224,26 @@ def _how(chapter: _Chapter, names: Mapping[str, str]) -> str:
     return f"{said}{by}{_name(who, names)}" if by else chapter.how
 
 
+def _order(chapter: _Chapter, names: Mapping[str, str]) -> str:
+    """What was destroyed, first to last; resources go with their spaces."""
+    doomed = {event["pd"] for event in chapter.of("DOOM_PD")}
+    doomed |= {event["space"] for event in chapter.of("DOOM_SPACE")}
+    gone = [event["node"] for event in chapter.of("DESTROY") if event["node"] in doomed]
+    return ", then ".join(printable(names.get(node, node)) for node in gone)
+
+
 def _freed(chapter: _Chapter) -> str:
     freed = chapter.of("FREED")
     total = sum(event.number("bytes") for event in freed)
     slots = sum(event.number("slots") for event in freed)
     calls = sum(event.number("count") for event in chapter.of("CALLS"))
     return f"{_bytes(total)} and {_count(slots, 'slot')} back, {_count(calls, 'kernel call')}"
+
+
+def _took(chapter: _Chapter) -> str:
+    """Empty where the machine lets nobody read a counter."""
+    cycles = sum(event.number("cycles") for event in chapter.of("SETTLED"))
+    return f" in {cycles / 1e6:.1f} million cycles" if cycles else ""
 
 
 def _notice(event: Event, names: Mapping[str, str]) -> str:
