@@ -147,17 +147,6 @@ static void set_up(const seL4_BootInfo *info)
     }
 }
 
-/* The live PD that a badge names. */
-static cr_pd *pd_of_badge(uint64_t badge)
-{
-    uint32_t index = cr_badge_index(badge);
-    if (index == 0 || index >= CR_MAX_PDS) {
-        return 0;
-    }
-    cr_pd *pd = &cr_sys.pds[index];
-    return pd->used && (pd->generation & 0xfffffffu) == cr_badge_generation(badge) ? pd : 0;
-}
-
 static void take_message(seL4_MessageInfo_t tag, uint64_t badge, cr_message *out)
 {
     out->badge = badge;
@@ -178,10 +167,10 @@ static void handle_fault(seL4_MessageInfo_t tag, uint64_t badge)
     cr_fault_kind kind;
     uint64_t address;
     uint64_t ip;
-    cr_pd *pd = pd_of_badge(badge);
+    cr_pd *pd;
     /* A PD can send messages of its own with its fault capability. One that is no fault is dropped: if it
      * called, it waits for ever, which is its own doing. */
-    if (pd != 0 && cr_decode_fault(tag, &kind, &address, &ip)) {
+    if (cr_find_badged(badge, CR_BADGE_FAULT, &pd) == CR_RESULT_OK && cr_decode_fault(tag, &kind, &address, &ip)) {
         cr_trace_fault(pd, kind, address, ip);
         cr_clean_up(pd, CR_CAUSE_FAULT);
     }
@@ -204,8 +193,7 @@ static int handle(seL4_MessageInfo_t tag, uint64_t badge)
         return 1;
     case CR_BADGE_PD:
         take_message(tag, badge, &message);
-        pd = pd_of_badge(badge);
-        if (pd != 0) {
+        if (cr_find_badged(badge, CR_BADGE_PD, &pd) == CR_RESULT_OK) {
             cr_serve(pd, &message);
         }
         return 1;

@@ -157,7 +157,6 @@ static int next_round(void)
         uint64_t order = over ? CR_ORDER_STOP : order_for(pd, &slot);
         uint64_t results[2] = {order, slot};
         pd->held = 0;
-        pd->stopped = over;
         any = 1;
         cr_answer_later(pd, CR_RESULT_OK, 2, results);
     }

@@ -57,16 +57,7 @@ static cr_result named_pd(const cr_message *m, cr_pd **out)
     if (m->extra != 1) {
         return CR_RESULT_BAD_LENGTH;
     }
-    uint32_t index = cr_badge_index(m->unwrapped);
-    if (cr_badge_kind_of(m->unwrapped) != CR_BADGE_BODY || index >= CR_MAX_PDS) {
-        return CR_RESULT_BAD_BADGE;
-    }
-    cr_pd *pd = &cr_sys.pds[index];
-    if (!pd->used || (pd->generation & 0xfffffffu) != cr_badge_generation(m->unwrapped)) {
-        return CR_RESULT_GONE;
-    }
-    *out = pd;
-    return CR_RESULT_OK;
+    return cr_find_badged(m->unwrapped, CR_BADGE_BODY, out);
 }
 
 /* A space that the caller manages. */
@@ -627,14 +618,13 @@ static cr_result op_set_depth(cr_pd *from, const cr_message *m, answer *a)
 
 static cr_result op_report_fault(cr_pd *from, const cr_message *m, answer *a)
 {
-    uint32_t index = cr_badge_index(m->words[1]);
-    if (cr_badge_kind_of(m->words[1]) != CR_BADGE_FAULT || index == 0 || index >= CR_MAX_PDS ||
-        m->words[2] >= CR_FAULT_KIND_COUNT) {
+    cr_pd *pd;
+    if (m->words[2] >= CR_FAULT_KIND_COUNT) {
         return CR_RESULT_BAD_BADGE;
     }
-    cr_pd *pd = &cr_sys.pds[index];
-    if (!pd->used || (pd->generation & 0xfffffffu) != cr_badge_generation(m->words[1])) {
-        return CR_RESULT_GONE;
+    cr_result result = cr_find_badged(m->words[1], CR_BADGE_FAULT, &pd);
+    if (result != CR_RESULT_OK) {
+        return result;
     }
     if (cr_model_count(cr_sys.model, CR_EDGE_FAULT, pd->node, from->node) == 0) {
         return CR_RESULT_DENIED;

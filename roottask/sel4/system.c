@@ -180,16 +180,6 @@ cr_space_entry *cr_space_entry_of(cr_ref space)
     return &cr_sys.spaces[cr_sys.node_entry[space.index]];
 }
 
-cr_pd *cr_find_pd(uint32_t number)
-{
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (cr_sys.pds[i].used && cr_sys.pds[i].number == number) {
-            return &cr_sys.pds[i];
-        }
-    }
-    return 0;
-}
-
 cr_pd *cr_find_configured(uint32_t config)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
@@ -234,6 +224,20 @@ cr_result cr_find_resource(uint32_t space_number, uint32_t object, cr_ref *out)
         }
     }
     return object != 0 && object < cr_space_entry_of(space)->next_object ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
+}
+
+cr_result cr_find_badged(uint64_t badge, cr_badge_kind kind, cr_pd **out)
+{
+    uint32_t index = cr_badge_index(badge);
+    if (cr_badge_kind_of(badge) != kind || index == 0 || index >= CR_MAX_PDS) {
+        return CR_RESULT_BAD_BADGE;
+    }
+    cr_pd *pd = &cr_sys.pds[index];
+    if (!pd->used || (pd->generation & 0xfffffffu) != cr_badge_generation(badge)) {
+        return CR_RESULT_GONE;
+    }
+    *out = pd;
+    return CR_RESULT_OK;
 }
 
 cr_result cr_find_request(uint64_t badge, cr_request_entry **out)

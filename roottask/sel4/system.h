@@ -42,7 +42,6 @@ enum {
 typedef struct cr_pd {
     int used;
     int held;     /* its checkpoint at a round boundary is not answered yet */
-    int stopped;  /* it was told to do no more rounds */
     int parked;   /* its connect is not answered yet */
     uint32_t config; /* in the image's table, or CR_IMAGE_NONE: spawned */
     uint32_t program;
@@ -140,9 +139,10 @@ cr_pd *cr_pd_of(cr_ref node);
 /* CR_RESULT_OK, NO_SUCH, GONE. Numbers as in ids. */
 cr_result cr_find_space(uint32_t number, cr_ref *out);
 cr_result cr_find_resource(uint32_t space, uint32_t object, cr_ref *out);
-cr_pd *cr_find_pd(uint32_t number);
 /* The live PD that a configured PD became, or 0. */
 cr_pd *cr_find_configured(uint32_t config);
+/* The live PD that a badge of that kind names. CR_RESULT_OK, BAD_BADGE, GONE. */
+cr_result cr_find_badged(uint64_t badge, cr_badge_kind kind, cr_pd **out);
 cr_result cr_find_request(uint64_t badge, cr_request_entry **out);
 int cr_same(cr_ref a, cr_ref b);
 cr_pd *cr_manager_of(cr_ref node);
