@@ -11,7 +11,7 @@
 
 enum {
     CR_IMAGE_MAGIC = 0x49526c63,
-    CR_IMAGE_VERSION = 2,
+    CR_IMAGE_VERSION = 3,
     CR_NAME_BYTES = 32, /* names end with a NUL within this */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
@@ -24,7 +24,9 @@ enum {
 
 /* Flags of the whole. */
 enum {
-    CR_IMAGE_SNAPSHOT = 1 /* a debug kernel prints all capabilities before the first PD runs */
+    CR_IMAGE_SNAPSHOT = 1, /* a debug kernel prints all capabilities before the first PD runs */
+    CR_IMAGE_SYNC = 2,     /* a terminator is answered when all notices are acknowledged; else at once */
+    CR_IMAGE_EXTRACT = 4   /* at the end of the run the root task extracts the model state */
 };
 
 /* Flags of a PD. */
@@ -32,7 +34,8 @@ enum {
     CR_IMAGE_PINNED = 1,
     CR_IMAGE_RESPAWN = 2, /* created anew after each cleanup that destroyed it */
     CR_IMAGE_MAY_SPAWN = 4,
-    CR_IMAGE_LATE = 8 /* created only after the first cleanup */
+    CR_IMAGE_LATE = 8, /* created only after the first cleanup */
+    CR_IMAGE_MAY_EXTRACT = 16
 };
 
 /* How a PD is brought down. */
@@ -43,7 +46,11 @@ typedef enum cr_crash_how {
     CR_CRASH_UNKNOWN_SYSCALL = 3,
     CR_CRASH_EXIT = 4,
     CR_CRASH_TERMINATE = 5, /* by another PD, which holds its PD capability */
-    CR_CRASH_COUNT = 6
+    CR_CRASH_KILL = 6,   /* by the root task, at some instruction */
+    CR_CRASH_FREEZE = 7, /* its thread is stopped at some instruction, and nobody is told */
+    CR_CRASH_HANG = 8,   /* loops for ever */
+    CR_CRASH_BLOCK = 9,  /* waits for ever for what never comes */
+    CR_CRASH_COUNT = 10
 } cr_crash_how;
 
 typedef struct cr_image_table {
@@ -88,6 +95,7 @@ typedef struct cr_image_pd {
     uint32_t fault_handler; /* a PD before it in the table, or CR_IMAGE_NONE: the root task */
     uint32_t pd_depth;
     uint32_t rs_depth;
+    uint32_t deadline_ms; /* to acknowledge a notice; 0: as long as it likes */
     uint32_t args[CR_PD_ARGS];
 } cr_image_pd;
 
@@ -129,6 +137,11 @@ typedef struct cr_image_crash {
     uint32_t how; /* cr_crash_how */
     uint32_t by;  /* TERMINATE: the PD that does it, at a checkpoint of its own; else CR_IMAGE_NONE */
     uint32_t repeat;
+    /* KILL, FREEZE: how long after that checkpoint, in nanoseconds: `after_ns` and a pseudo-random number below
+     * `spread_ns`, which `seed` and the number of the repetition decide. */
+    uint32_t after_ns;
+    uint32_t spread_ns;
+    uint32_t seed;
 } cr_image_crash;
 
 #endif

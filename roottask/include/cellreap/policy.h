@@ -76,7 +76,9 @@ typedef struct cr_plan {
     const cr_pair *revoked;          /* HOLDs of survivors other than the root task of resources in doomed spaces */
     const cr_pair *revoked_spaces;   /* HOLDs of survivors other than the root task of doomed spaces themselves */
     const cr_notice *notices;        /* FREE, DESTROY, DISCONNECT, LOST; each owed exactly once */
-    const cr_pair *pre_destroy;      /* subscribers (live, or doomed at depth >= 1) and the doomed node */
+    const cr_pair *pre_destroy;      /* subscribers (live, or doomed at depth >= 1) and the doomed node; by the
+                                      * node's group, the last group first */
+    const uint32_t *pre_destroy_groups; /* the node's group, entry by entry */
     const cr_ref *core_freed;        /* core resources whose last holder but the root task is doomed; the
                                       * BODY resources of doomed PDs are not among them */
     const cr_pair *revoked_bodies;   /* HOLDs of survivors other than the root task of doomed PDs' BODY resources */
@@ -93,6 +95,12 @@ cr_status cr_planner_init(void *memory, size_t bytes, uint32_t max_nodes, uint32
  * CR_ERR_FULL_PLAN, CR_ERR_ARG (the model is larger than the planner). */
 cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, uint32_t pd_depth,
                         uint32_t rs_depth, cr_plan *out);
+
+/* The consequences of the plan made last, anew: what survivors lose and are told, and what is freed, for the model as
+ * it is now. Doomed nodes, their depths and groups, and pre_destroy stay. For a cleanup in which time passed
+ * between marking and destroying; the doomed nodes are marked and none is destroyed. CR_ERR_FULL_PLAN, CR_ERR_ARG (not
+ * the plan made last). */
+cr_status cr_plan_again(cr_planner *planner, cr_model *model, cr_plan *plan);
 
 /* Is this PD or space in the plan made last? */
 int cr_plan_dooms(const cr_planner *planner, const cr_plan *plan, cr_ref node);

@@ -11,11 +11,14 @@
 #include <stdint.h>
 
 enum {
-    CR_PROTOCOL_VERSION = 1,
+    CR_PROTOCOL_VERSION = 2,
     CR_NAME_WORDS = 4, /* names travel as NUL-padded words of 8 bytes */
     CR_TYPE_WORDS = 2,
     CR_WORK_MAX = 16, /* notices that one get_work hands out */
     CR_WORK_WORDS = 4,
+    CR_SUBGRAPH_MAX = 32, /* MAP edges that one SUBGRAPH tells */
+    CR_SUBGRAPH_WORDS = 3,
+    CR_TICKET_WORDS = 6,  /* what TICKET answers */
     CR_SAY_MAX = 400, /* bytes of a say */
     CR_STARTUP_SPACES = 16,
     CR_STARTUP_REQUESTS = 32,
@@ -34,8 +37,10 @@ typedef enum cr_badge_kind {
     CR_BADGE_REQUEST = 4,  /* a client's request to a server: that REQUEST edge */
     CR_BADGE_RESOURCE = 5, /* somebody uses that resource */
     CR_BADGE_SIGNAL = 6,   /* the root task has work for the receiver */
+    /* These two arrive by one notification, which ORs badges: told apart by bits, CR_BADGE_IDLE_BIT and _TIMER_BIT. */
     CR_BADGE_IDLE = 7,     /* nobody else had anything to run */
-    CR_BADGE_KIND_COUNT = 8
+    CR_BADGE_TIMER = 8,    /* the timer's interrupt */
+    CR_BADGE_KIND_COUNT = 9
 } cr_badge_kind;
 
 static inline uint64_t cr_badge(cr_badge_kind kind, uint32_t index, uint32_t generation)
@@ -79,13 +84,20 @@ typedef enum cr_op {
     CR_OP_MAP = 15,            /* space, object, target space, target object (objects 0: the spaces) -> */
     CR_OP_UNMAP = 16,          /* the same -> */
     CR_OP_GET_WORK = 17,       /* -> kind, count, then token, space, object, PD number each */
-    CR_OP_FINISH_WORK = 18,    /* count, then token, 0 done or 1 failed, each -> */
+    CR_OP_FINISH_WORK = 18,    /* count, then token, cr_work_result, each -> */
     CR_OP_SPAWN = 19,          /* program's name (4 words) -> slot of its PD capability, PD number */
-    CR_OP_TERMINATE = 20,      /* PD capability -> */
+    CR_OP_TERMINATE = 20,      /* PD capability -> ticket, then as TICKET answers */
     CR_OP_SET_DEPTH = 21,      /* pd depth, rs depth (2^32-1: inf; 2^32-2: the system's) -> : of the caller's own crash */
     CR_OP_REPORT_FAULT = 22,   /* badge of a fault that the caller handles, kind, address, ip -> */
     CR_OP_HOLDS = 23,          /* space, object -> the caller's count of holds, all PDs' holds together */
-    CR_OP_COUNT = 24
+    CR_OP_SUBSCRIBE = 24,      /* space -> ; 0: the PD whose capability comes along, or, if none does, the caller itself */
+    CR_OP_UNSUBSCRIBE = 25,    /* the same -> */
+    CR_OP_LOOK = 26,           /* space, object (0: the space); space 0: as for SUBSCRIBE -> cr_look */
+    CR_OP_RESUME_WORK = 27,    /* space -> : its notice that failed is handed out again, those behind it follow */
+    CR_OP_TICKET = 28,         /* ticket, wait (0, 1) -> cr_ticket_state, done, failed, dropped, waiting, held */
+    CR_OP_EXTRACT = 29,        /* -> ticket */
+    CR_OP_SUBGRAPH = 30,       /* token, count, then object, target space, target object each -> : maps, of an EXTRACT notice */
+    CR_OP_COUNT = 31
 } cr_op;
 
 typedef enum cr_result {
@@ -101,8 +113,32 @@ typedef enum cr_result {
     CR_RESULT_BAD_BADGE = 9,  /* not a badge of a live request */
     CR_RESULT_MEMORY = 10,    /* no kernel memory left; nothing was changed */
     CR_RESULT_FAILED = 11,
-    CR_RESULT_COUNT = 12
+    CR_RESULT_UNACKED = 12,   /* too many slots of the PD that would be given one wait for its ACKs of losses */
+    CR_RESULT_BUSY = 13,      /* the same is under way already, or too many of its kind are */
+    CR_RESULT_COUNT = 14
 } cr_result;
+
+/* How a notice was dealt with. */
+typedef enum cr_work_result {
+    CR_WORK_DONE = 0,
+    CR_WORK_FAILED = 1,      /* those behind it for its space wait until RESUME_WORK */
+    CR_WORK_BY_RESOURCE = 2, /* EXTRACT of a space: ask for each of its resources instead */
+    CR_WORK_RESULT_COUNT = 3
+} cr_work_result;
+
+/* What LOOK answers. */
+typedef enum cr_look_state { CR_LOOK_ACTIVE = 0, CR_LOOK_DOOMED = 1, CR_LOOK_DESTROYED = 2 } cr_look_state;
+
+/* How far what was asked for is. Its other numbers count notices: acknowledged as done; as failed; forgotten, their
+ * receiver being gone; not acknowledged yet; and of these last, those that wait behind one that failed. The owner's own
+ * notices are not among them: it could not acknowledge while it waits. */
+typedef enum cr_ticket_state {
+    CR_TICKET_QUEUED = 0,  /* accepted */
+    CR_TICKET_RUNNING = 1, /* begun; somebody is being told before it goes on */
+    CR_TICKET_SETTLED = 2, /* done, and notices are on their way */
+    CR_TICKET_OVER = 3,    /* nothing is waited for any more */
+    CR_TICKET_STATE_COUNT = 4
+} cr_ticket_state;
 
 /* What a checkpoint is answered: go on, or be brought down. */
 typedef enum cr_order {

@@ -23,8 +23,10 @@ typedef enum cr_step_kind {
     CR_STEP_DESTROY_PD = 5,       /* pd: its untyped is revoked and free again */
     CR_STEP_UNBLOCK = 6,          /* pd: if it waits for an answer out of node, a dead server's space, it gets an error */
     CR_STEP_NOTIFY = 7,           /* notice: queued, its receiver signalled */
-    CR_STEP_SETTLE = 8,           /* the last step: nothing is left to do */
-    CR_STEP_KIND_COUNT = 9
+    CR_STEP_TELL = 8,             /* pd, a subscriber, is told that node is about to go */
+    CR_STEP_AWAIT = 9,            /* until everybody told so far has answered or cannot */
+    CR_STEP_SETTLE = 10,          /* the last step: nothing is left to do */
+    CR_STEP_KIND_COUNT = 11
 } cr_step_kind;
 
 typedef struct cr_step {
@@ -40,7 +42,8 @@ typedef struct cr_journal {
     uint32_t magic;
     uint32_t phase;
     uint32_t index;
-    uint32_t done; /* steps counted as done */
+    uint32_t done;    /* steps counted as done */
+    uint32_t awaited; /* entries of pre_destroy that AWAIT is over for */
 } cr_journal;
 
 void cr_journal_start(cr_journal *journal);
