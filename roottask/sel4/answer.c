@@ -13,8 +13,53 @@ void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t
     seL4_Send(cr_body_cap(&pd->body, CR_BODY_REPLY), seL4_MessageInfo_new((seL4_Word)result, 0, 0, count));
 }
 
-void cr_trace_refuse(const cr_pd *pd, uint64_t op, cr_result result)
+void cr_release(cr_pd *pd)
 {
+    switch (pd->keeps) {
+    case CR_KEEP_CHECKPOINT:
+        cr_director_release(pd);
+        break;
+    case CR_KEEP_CONNECT:
+        (void)cr_retry_connect(pd, 1);
+        break;
+    case CR_KEEP_TICKET:
+    case CR_KEEP_TERMINATE:
+        cr_ticket_answer(pd);
+        break;
+    case CR_KEEP_NONE:
+        break;
+    }
+}
+
+static void trace_refused(cr_pd *pd)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_REFUSED);
+    cr_trace_pd(pd);
+    cr_trace_number(&cr_sys.trace, pd->refusals_untold);
+    cr_trace_end(&cr_sys.trace);
+    pd->refusals_untold = 0;
+}
+
+void cr_trace_refused_rest(void)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (cr_sys.pds[i].used && cr_sys.pds[i].refusals_untold > 0) {
+            trace_refused(&cr_sys.pds[i]);
+        }
+    }
+}
+
+/* A PD that is refused for ever must not fill the console. */
+void cr_trace_refuse(cr_pd *pd, uint64_t op, cr_result result)
+{
+    if (pd->refusals >= CR_REFUSALS_TOLD) {
+        pd->refusals_untold++;
+        if (pd->refusals_untold == CR_REFUSALS_SUM) {
+            trace_refused(pd);
+        }
+        return;
+    }
+    pd->refusals++;
     cr_trace_begin(&cr_sys.trace, CR_EV_REFUSE);
     cr_trace_pd(pd);
     cr_trace_number(&cr_sys.trace, op);
@@ -65,7 +110,7 @@ int cr_retry_connect(cr_pd *pd, int last_try)
     } else {
         return 0;
     }
-    pd->parked = 0;
+    pd->keeps = CR_KEEP_NONE;
     if (result != CR_RESULT_OK) {
         cr_trace_refuse(pd, CR_OP_CONNECT, result);
     }

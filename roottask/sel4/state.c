@@ -6,7 +6,8 @@
 #include "untyped.h"
 
 static uint64_t rows;
-static uint32_t cleanup; /* that the rows belong to; 0: none */
+static cr_event event;   /* STATE, or MODEL */
+static uint32_t number;  /* of the cleanup, 0: none; of the extraction */
 
 static void row_text(const char *text)
 {
@@ -14,8 +15,8 @@ static void row_text(const char *text)
     static size_t used;
     /* One field at a time; 0 ends the row. */
     if (text == 0) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_STATE);
-        cr_trace_number(&cr_sys.trace, cleanup);
+        cr_trace_begin(&cr_sys.trace, event);
+        cr_trace_number(&cr_sys.trace, number);
         cr_trace_bytes(&cr_sys.trace, row, used);
         cr_trace_end(&cr_sys.trace);
         used = 0;
@@ -57,7 +58,9 @@ static void node_row(cr_ref node, const cr_node_info *info)
     row_text(",");
     row_text(pd != 0 ? pd->name : cr_type_name(info->type));
     row_text(",,,,");
-    row_text((info->flags & (CR_FLAG_PINNED | CR_FLAG_ROOT)) != 0 && info->kind == CR_NODE_PD ? "PINNED" : "");
+    int pinned = (info->flags & (CR_FLAG_PINNED | CR_FLAG_ROOT)) != 0 && info->kind == CR_NODE_PD;
+    int doomed = info->state == CR_STATE_DOOMED;
+    row_text(pinned ? (doomed ? "PINNED DOOMED" : "PINNED") : (doomed ? "DOOMED" : ""));
     row_text(0);
 }
 
@@ -94,28 +97,45 @@ static void edge_rows(cr_ref node)
     }
 }
 
-void cr_print_state(uint32_t number, uint64_t cycles)
+static void all_rows(cr_event as, uint32_t of)
 {
     rows = 0;
-    cleanup = number;
+    event = as;
+    number = of;
     for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
         cr_ref node;
         cr_node_info info;
         if (cr_model_at(cr_sys.model, i, &node) == CR_OK && cr_model_get(cr_sys.model, node, &info) == CR_OK &&
-            info.state == CR_STATE_ACTIVE) {
+            info.state != CR_STATE_DESTROYED) {
             node_row(node, &info);
             edge_rows(node);
         }
     }
+}
+
+uint32_t cr_print_model(uint32_t x)
+{
+    all_rows(CR_EV_MODEL, x);
+    return (uint32_t)rows;
+}
+
+void cr_print_model_map(cr_ref from, cr_ref to)
+{
+    edge_row("NONE", "MAP", from, to, "");
+}
+
+void cr_print_state(uint32_t of, uint64_t cycles)
+{
+    all_rows(CR_EV_STATE, of);
     cr_trace_begin(&cr_sys.trace, CR_EV_SETTLED);
-    cr_trace_number(&cr_sys.trace, cleanup);
+    cr_trace_number(&cr_sys.trace, of);
     cr_trace_number(&cr_sys.trace, rows);
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
     cr_trace_number(&cr_sys.trace, cr_slots_used());
     cr_trace_number(&cr_sys.trace, cycles);
     cr_trace_end(&cr_sys.trace);
     cr_sys.changed = 0;
-    cr_sys.memory_changed |= number != 0;
+    cr_sys.memory_changed |= of != 0;
 }
 
 void cr_print_if_changed(void)

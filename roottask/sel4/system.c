@@ -10,8 +10,7 @@ enum { TRACE_BUFFER = 1 << 19 };
 static _Alignas(8) uint8_t model_memory[1 << 21];
 static _Alignas(8) uint8_t planner_memory[6 << 20];
 static char trace_buffer[TRACE_BUFFER];
-static cr_work_item work_items[CR_MAX_NOTICES];
-static cr_work_queue work_queues[CR_MAX_PDS];
+static _Alignas(8) uint8_t work_memory[4 << 20];
 
 /* -- ids and trace */
 
@@ -175,6 +174,12 @@ cr_pd *cr_pd_of(cr_ref node)
     return pd->used && cr_same(pd->node, node) ? pd : 0;
 }
 
+int cr_doomed(const cr_pd *pd)
+{
+    cr_node_info info;
+    return cr_model_get(cr_sys.model, pd->node, &info) != CR_OK || info.state != CR_STATE_ACTIVE;
+}
+
 cr_space_entry *cr_space_entry_of(cr_ref space)
 {
     return &cr_sys.spaces[cr_sys.node_entry[space.index]];
@@ -261,6 +266,35 @@ cr_pd *cr_manager_of(cr_ref node)
                                                                                            : 0;
 }
 
+static cr_result own_thing(const cr_pd *from, uint32_t space, uint32_t object, cr_ref *out)
+{
+    cr_result result = object == 0 ? cr_find_space(space, out) : cr_find_resource(space, object, out);
+    return result != CR_RESULT_OK ? result : cr_manager_of(*out) == from ? CR_RESULT_OK : CR_RESULT_DENIED;
+}
+
+cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *source, cr_ref *target)
+{
+    cr_ref space;
+    if ((ends->object == 0) != (ends->target_object == 0)) {
+        return CR_RESULT_FAILED;
+    }
+    cr_result result = own_thing(from, ends->space, ends->object, source);
+    if (result == CR_RESULT_OK) {
+        result = cr_find_space(ends->target_space, &space);
+    }
+    if (result == CR_RESULT_OK && ends->target_object != 0) {
+        result = cr_find_resource(ends->target_space, ends->target_object, target);
+    } else if (result == CR_RESULT_OK) {
+        *target = space;
+    }
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    int may = cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, space) > 0 ||
+              cr_model_count(cr_sys.model, CR_EDGE_HOLD, from->node, *target) > 0;
+    return may ? CR_RESULT_OK : CR_RESULT_DENIED;
+}
+
 /* -- starting */
 
 cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
@@ -274,8 +308,8 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
         cr_sys.requests[i].next_free = i + 1 < CR_MAX_REQUESTS ? i + 1 : CR_NONE;
     }
     cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), cr_console_put);
-    cr_work_init(&cr_sys.work, work_items, CR_MAX_NOTICES, work_queues, CR_MAX_PDS);
     if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_MAX_NODES, CR_MAX_EDGES, &cr_sys.model)) != CR_OK ||
+        (status = cr_work_init(work_memory, sizeof(work_memory), CR_MAX_NOTICES, CR_MAX_PDS, &cr_sys.work)) != CR_OK ||
         (status = cr_planner_init(planner_memory, sizeof(planner_memory), CR_MAX_NODES, CR_MAX_PLAN, &cr_sys.planner)) != CR_OK ||
         (status = cr_model_add_pd(cr_sys.model, 0, CR_FLAG_ROOT, &cr_sys.root)) != CR_OK) {
         return status;

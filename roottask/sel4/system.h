@@ -26,7 +26,14 @@ enum {
     CR_MAX_TYPES = 64,
     /* Notices that may wait when a cleanup begins; beyond that, who lets the oldest wait goes first. */
     CR_NOTICE_BACKLOG = 1024,
-    CR_MAX_NOTICES = CR_MAX_PLAN + CR_NOTICE_BACKLOG,
+    CR_MAX_NOTICES = CR_MAX_PLAN + CR_NOTICE_BACKLOG + 2 * CR_MAX_NODES, /* the last: two extractions */
+    /* Notices that a server may be behind with before its clients may not drop their requests. */
+    CR_DISCONNECT_BACKLOG = 64,
+    /* Slots that a PD has not acknowledged the loss of; from so many on it is given no capability. */
+    CR_MAX_LOST_SLOTS = 32,
+    CR_REFUSALS_TOLD = 64, /* of a PD, one by one; then a number each CR_REFUSALS_SUM */
+    CR_REFUSALS_SUM = 1000,
+    CR_MAX_SAYS = 4096, /* of a PD */
     CR_ID_BYTES = 48
 };
 
@@ -39,10 +46,29 @@ enum {
     CR_SLOT_LOST = 0x80000000 /* + the number of the space: empty, until its PD acknowledged the loss */
 };
 
+/* A request of a PD that the root task has not answered yet. */
+typedef enum cr_keeps {
+    CR_KEEP_NONE = 0,
+    CR_KEEP_CHECKPOINT, /* at a round boundary */
+    CR_KEEP_CONNECT,
+    CR_KEEP_TICKET,
+    CR_KEEP_TERMINATE /* its ticket, with the number before it */
+} cr_keeps;
+
 typedef struct cr_pd {
     int used;
-    int held;     /* its checkpoint at a round boundary is not answered yet */
-    int parked;   /* its connect is not answered yet */
+    cr_keeps keeps; /* which answer it waits for */
+    uint64_t ticket; /* keeps TICKET, TERMINATE: that one */
+    int silent;      /* it is to go, and asks for nothing any more */
+    int stopped;     /* its thread is suspended for good */
+    uint32_t told;   /* notices that the cleanup under way gave it before its end, or another's */
+    uint32_t deadline_ms; /* to acknowledge a notice; 0: none */
+    uint64_t last_token;  /* of the notice queued last */
+    uint64_t grace;       /* notices up to this token had their deadline put off, once */
+    uint32_t lost;        /* slots that wait for its acknowledgement */
+    uint32_t refusals;
+    uint32_t refusals_untold;
+    uint32_t says;
     uint32_t config; /* in the image's table, or CR_IMAGE_NONE: spawned */
     uint32_t program;
     uint32_t number;
@@ -54,7 +80,7 @@ typedef struct cr_pd {
     cr_ref node;
     cr_body body;
     char name[CR_NAME_BYTES];
-    char wanted[CR_NAME_BYTES]; /* parked: the space's name */
+    char wanted[CR_NAME_BYTES]; /* keeps CONNECT: the space's name */
     uint32_t slots[1 << CR_IMAGE_CSPACE_BITS_MAX];
     /* Slots that were emptied while their server lived on: the server's number. A client may be waiting for that
      * server's answer to a call with a capability that it does not have any more. */
@@ -78,19 +104,28 @@ typedef struct cr_space_entry {
     char name[CR_NAME_BYTES];
 } cr_space_entry;
 
+/* The ends of a MAP edge as requests name them. Objects 0 and 0: the spaces. */
+typedef struct cr_map_ends {
+    uint32_t space;
+    uint32_t object;
+    uint32_t target_space;
+    uint32_t target_object;
+} cr_map_ends;
+
 typedef struct cr_system {
     const cr_image_header *image;
     cr_model *model;
     cr_planner *planner;
     cr_trace trace;
-    cr_work work;
+    cr_work *work;
     cr_ref root;
     cr_ref pd_space;     /* core: capabilities to PDs */
     cr_ref resspc_space; /* core: the right to make spaces */
     seL4_CPtr endpoint;  /* faults and requests */
     uint32_t next_pd;    /* numbers of PDs and spaces are never used again */
     uint32_t next_space;
-    uint32_t cleanups;
+    uint32_t cleanups; /* begun */
+    uint32_t settled;  /* number of the last one that is over */
     int changed;        /* the model, since its state was printed last */
     int memory_changed; /* what PDs and resources use, since ACCOUNT was printed last */
     uint64_t base_bytes;
@@ -136,6 +171,8 @@ static inline cr_slot cr_pd_parent(const cr_pd *pd, uint32_t slot)
 }
 
 cr_pd *cr_pd_of(cr_ref node);
+/* Whether it goes by the cleanup under way. */
+int cr_doomed(const cr_pd *pd);
 /* CR_RESULT_OK, NO_SUCH, GONE. Numbers as in ids. */
 cr_result cr_find_space(uint32_t number, cr_ref *out);
 cr_result cr_find_resource(uint32_t space, uint32_t object, cr_ref *out);
@@ -146,6 +183,8 @@ cr_result cr_find_badged(uint64_t badge, cr_badge_kind kind, cr_pd **out);
 cr_result cr_find_request(uint64_t badge, cr_request_entry **out);
 int cr_same(cr_ref a, cr_ref b);
 cr_pd *cr_manager_of(cr_ref node);
+/* Both ends of a MAP edge: the first is the PD's, the second something it holds or may ask for. */
+cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *source, cr_ref *target);
 const char *cr_type_name(uint32_t type);
 cr_space_entry *cr_space_entry_of(cr_ref space);
 

@@ -8,6 +8,7 @@
 static void empty_slot(cr_pd *pd, uint32_t slot, uint32_t state, const cr_pd *server)
 {
     pd->slots[slot] = state;
+    pd->lost += (state & CR_SLOT_LOST) != 0;
     if (server != 0 && pd->servers[slot] == 0) {
         pd->servers[slot] = server->number;
         pd->emptied++;
@@ -16,6 +17,7 @@ static void empty_slot(cr_pd *pd, uint32_t slot, uint32_t state, const cr_pd *se
 
 void cr_free_slot(cr_pd *pd, uint32_t slot)
 {
+    pd->lost -= (pd->slots[slot] & CR_SLOT_LOST) != 0;
     pd->slots[slot] = CR_SLOT_FREE;
     if (pd->servers[slot] != 0) {
         pd->servers[slot] = 0;
@@ -261,7 +263,6 @@ cr_status cr_take_pd(cr_pd *pd)
     if (status == CR_OK) {
         pd->used = 0;
         status = unblock_emptied(pd);
-        cr_work_drop(&cr_sys.work, (uint32_t)(pd - cr_sys.pds));
     }
     return status;
 }

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Notices from the moment they are owed until somebody answers for them: queued and signalled, and, when they are
+ * over, put to the account of whoever waits for them. */
+#include "supervisor.h"
+
+static const char *const notice_names[] = {"free", "destroy", "disconnect", "lost", "pre-destroy", "extract"};
+
+_Static_assert(sizeof(notice_names) / sizeof(notice_names[0]) == CR_NOTICE_KIND_COUNT, "one name a kind of notice");
+
+const char *cr_notice_name(cr_notice_kind kind)
+{
+    return notice_names[kind];
+}
+
+uint32_t cr_receiver(const cr_pd *pd)
+{
+    return (uint32_t)(pd - cr_sys.pds);
+}
+
+/* The numbers in a notice, which stay readable when what they name is gone. */
+static cr_status fill_notice(const cr_notice *notice, cr_work_notice *out)
+{
+    cr_node_info info;
+    cr_node_info other;
+    cr_status status = cr_model_get(cr_sys.model, notice->node, &info);
+    if (status != CR_OK) {
+        return status;
+    }
+    *out = (cr_work_notice){.kind = notice->kind};
+    if (info.kind == CR_NODE_RESOURCE) {
+        if ((status = cr_model_get(cr_sys.model, info.space, &other)) != CR_OK) {
+            return status;
+        }
+        out->space = other.number;
+        out->object = info.number;
+    } else if (info.kind == CR_NODE_SPACE) {
+        out->space = info.number;
+    } else {
+        out->pd = info.number;
+    }
+    if (notice->from.index != CR_NONE) {
+        if ((status = cr_model_get(cr_sys.model, notice->from, &other)) != CR_OK) {
+            return status;
+        }
+        out->pd = other.number;
+    }
+    return CR_OK;
+}
+
+cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
+{
+    cr_pd *to = cr_pd_of(notice->to);
+    cr_work_notice work;
+    cr_status status = fill_notice(notice, &work);
+    if (status != CR_OK || to == 0) {
+        return to == 0 ? CR_ERR_CORRUPT : status;
+    }
+    int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
+    work.tag = tag;
+    work.due = cr_due_of(to);
+    status = cr_work_put(cr_sys.work, cr_receiver(to), &work);
+    if (status != CR_OK) {
+        return status;
+    }
+    to->last_token = work.token;
+    cr_trace_begin(&cr_sys.trace, CR_EV_QUEUE);
+    cr_trace_number(&cr_sys.trace, cleanup);
+    cr_trace_number(&cr_sys.trace, work.token);
+    cr_trace_node(notice->to);
+    cr_trace_string(&cr_sys.trace, notice_names[notice->kind]);
+    cr_trace_node(notice->node);
+    cr_trace_node(notice->from);
+    cr_trace_end(&cr_sys.trace);
+    /* One signal when there was nothing to fetch: it stays set until its PD receives it, waiting or busy, and the PD
+     * then fetches until there is nothing left. */
+    if (!busy) {
+        cr_signal(cr_body_cap(&to->body, CR_BODY_SIGNAL));
+    }
+    return CR_OK;
+}
+
+void cr_notice_over(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end)
+{
+    cr_cleaner_credit(notice);
+    cr_ticket_credit(receiver, notice, end);
+    cr_extract_credit(notice);
+}
+
+void cr_forget_owed(cr_pd *pd)
+{
+    cr_work_notice notice;
+    uint32_t failed;
+    /* Bounded: each turn takes one out. */
+    while (cr_work_take(cr_sys.work, cr_receiver(pd), &notice, &failed) == CR_OK) {
+        if (!failed) {
+            cr_notice_over(pd, &notice, CR_NOTICE_DROPPED);
+        }
+    }
+}
