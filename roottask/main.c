@@ -147,18 +147,21 @@ static void set_up(const seL4_BootInfo *info)
     }
 }
 
-static void take_message(seL4_MessageInfo_t tag, uint64_t badge, cr_message *out)
+static void take_message(seL4_MessageInfo_t tag, cr_message *out)
 {
-    out->badge = badge;
-    out->label = seL4_MessageInfo_get_label(tag);
-    out->length = (uint32_t)seL4_MessageInfo_get_length(tag);
-    out->extra = (uint32_t)seL4_MessageInfo_get_extraCaps(tag);
-    out->unwrapped = (seL4_MessageInfo_get_capsUnwrapped(tag) & 1u) != 0 ? seL4_GetIPCBuffer()->caps_or_badges[0] : 0;
-    for (uint32_t i = 0; i < out->length && i < seL4_MsgMaxLength; i++) {
-        out->words[i] = seL4_GetMR((int)i);
+    uint32_t length = (uint32_t)seL4_MessageInfo_get_length(tag);
+    if (length > seL4_MsgMaxLength) {
+        cr_panic("the kernel delivered more registers than there are", length);
     }
-    for (uint32_t i = out->length; i < seL4_MsgMaxLength; i++) {
-        out->words[i] = 0;
+    out->raw = (cr_raw_message){
+        .label = seL4_MessageInfo_get_label(tag),
+        .length = length,
+        .extra = (uint32_t)seL4_MessageInfo_get_extraCaps(tag),
+        .unwrapped = (seL4_MessageInfo_get_capsUnwrapped(tag) & 1u) != 0 ? seL4_GetIPCBuffer()->caps_or_badges[0] : 0,
+        .words = out->words,
+    };
+    for (uint32_t i = 0; i < length; i++) {
+        out->words[i] = seL4_GetMR((int)i);
     }
 }
 
@@ -192,7 +195,7 @@ static int handle(seL4_MessageInfo_t tag, uint64_t badge)
         handle_fault(tag, badge);
         return 1;
     case CR_BADGE_PD:
-        take_message(tag, badge, &message);
+        take_message(tag, &message);
         if (cr_find_badged(badge, CR_BADGE_PD, &pd) == CR_RESULT_OK) {
             cr_serve(pd, &message);
         }

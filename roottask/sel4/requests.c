@@ -2,7 +2,8 @@
  *
  * Requests of PDs. Each is first checked in full, without any effect, and then either refused with one
  * precise reason or carried out. Who asks is known by the badge that the kernel delivered; what a message
- * claims beyond that is checked against the model. Nothing here calls a PD or waits for one. */
+ * claims beyond that is checked against the model, after ../requests/decode.c has taken it apart: nothing here reads
+ * a message's words. Nothing here calls a PD or waits for one. */
 #include "supervisor.h"
 #include "text.h"
 
@@ -16,7 +17,10 @@ typedef struct answer {
     uint64_t results[MAX_RESULTS];
 } answer;
 
-typedef cr_result (*handler)(cr_pd *from, const cr_message *m, answer *a);
+typedef cr_result (*handler)(cr_pd *from, const cr_request_args *r, answer *a);
+
+_Static_assert(sizeof(((cr_request_args *)0)->name) == CR_NAME_BYTES, "a name fits where names are kept");
+_Static_assert(sizeof(((cr_request_args *)0)->type) == CR_TYPE_BYTES, "a type fits where types are kept");
 
 static void reply(cr_result result, uint32_t count, const uint64_t *results)
 {
@@ -27,37 +31,10 @@ static void reply(cr_result result, uint32_t count, const uint64_t *results)
     seL4_Reply(seL4_MessageInfo_new((seL4_Word)result, 0, 0, count));
 }
 
-/* The text that starts at a word, NUL-terminated in `out`; 0 if it is longer than the words or not printable. */
-static int read_text(const uint64_t *words, uint32_t count, char *out, size_t bytes)
-{
-    size_t n = 0;
-    for (; n < count * 8u; n++) {
-        char c = (char)(words[n / 8] >> (8 * (n % 8)));
-        if (c == '\0') {
-            break;
-        }
-        if (n + 1 >= bytes || c < 0x21 || c > 0x7e) {
-            return 0;
-        }
-        out[n] = c;
-    }
-    out[n] = '\0';
-    return n > 0 && n < count * 8u;
-}
-
-/* Words as 32-bit numbers: CR_NONE, which is no number of anything, for those that are larger. */
-static uint32_t number(const cr_message *m, uint32_t at)
-{
-    return m->words[at] < CR_NONE ? (uint32_t)m->words[at] : CR_NONE;
-}
-
 /* The PD that the message's PD capability is to. */
-static cr_result named_pd(const cr_message *m, cr_pd **out)
+static cr_result named_pd(const cr_request_args *r, cr_pd **out)
 {
-    if (m->extra != 1) {
-        return CR_RESULT_BAD_LENGTH;
-    }
-    return cr_find_badged(m->unwrapped, CR_BADGE_BODY, out);
+    return cr_find_badged(r->pd_badge, CR_BADGE_BODY, out);
 }
 
 /* A space that the caller manages. */
@@ -91,39 +68,31 @@ static cr_result own_client(cr_pd *from, uint64_t badge, cr_pd **out)
 
 /* -- the operations */
 
-static cr_result op_say(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_say(cr_pd *from, const cr_request_args *r, answer *a)
 {
-    char text[CR_SAY_MAX];
     (void)a;
-    uint32_t bytes = number(m, 1);
-    if (bytes > CR_SAY_MAX || m->length < 2 + (bytes + 7) / 8) {
-        return CR_RESULT_BAD_LENGTH;
-    }
-    for (uint32_t i = 0; i < bytes; i++) {
-        text[i] = (char)(m->words[2 + i / 8] >> (8 * (i % 8)));
-    }
     cr_trace_begin(&cr_sys.trace, CR_EV_SAY);
     cr_trace_pd(from);
-    cr_trace_bytes(&cr_sys.trace, text, bytes);
+    cr_trace_bytes(&cr_sys.trace, r->text, r->count);
     cr_trace_end(&cr_sys.trace);
     return CR_RESULT_OK;
 }
 
-static cr_result op_exit(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_exit(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_trace_begin(&cr_sys.trace, CR_EV_EXIT);
     cr_trace_pd(from);
-    cr_trace_number(&cr_sys.trace, m->words[1]);
+    cr_trace_number(&cr_sys.trace, r->code);
     cr_trace_end(&cr_sys.trace);
     a->never = 1;
     cr_clean_up(from, CR_CAUSE_EXIT);
     return CR_RESULT_OK;
 }
 
-static cr_result op_checkpoint(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_checkpoint(cr_pd *from, const cr_request_args *r, answer *a)
 {
     uint32_t slot = 0;
-    a->results[0] = cr_director_checkpoint(from, m->words[1] != 0, &slot, &a->later);
+    a->results[0] = cr_director_checkpoint(from, r->round_boundary != 0, &slot, &a->later);
     a->results[1] = slot;
     a->count = 2;
     return CR_RESULT_OK;
@@ -141,25 +110,6 @@ static uint32_t configured_space(const char *name)
     return CR_IMAGE_NONE;
 }
 
-/* [A-Z][A-Z0-9_]*, and none of the types that the root task serves itself. */
-static int is_server_type(const char *type)
-{
-    static const char *const core[] = {"ADS", "VMR", "MO", "VCPU", "PCPU", "CPU", "EP", "PD", "RESSPC"};
-    for (size_t i = 0; type[i] != '\0'; i++) {
-        int letter = type[i] >= 'A' && type[i] <= 'Z';
-        int other = type[i] == '_' || (type[i] >= '0' && type[i] <= '9');
-        if (!letter && (!other || i == 0)) {
-            return 0;
-        }
-    }
-    for (size_t i = 0; i < sizeof(core) / sizeof(core[0]); i++) {
-        if (cr_text_same(core[i], type)) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 static void wake_waiting_for(const char *name)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
@@ -170,20 +120,14 @@ static void wake_waiting_for(const char *name)
     }
 }
 
-static cr_result op_create_space(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_create_space(cr_pd *from, const cr_request_args *r, answer *a)
 {
-    char type[CR_TYPE_BYTES];
-    char name[CR_NAME_BYTES];
     cr_pd *first = 0;
     cr_ref space;
     cr_ref known;
     uint32_t slot = 0;
-    if (!read_text(m->words + 1, CR_TYPE_WORDS, type, sizeof(type)) ||
-        !read_text(m->words + 1 + CR_TYPE_WORDS, CR_NAME_WORDS, name, sizeof(name)) || !is_server_type(type)) {
-        return CR_RESULT_FAILED;
-    }
-    if (m->extra != 0) {
-        cr_result result = named_pd(m, &first);
+    if (r->has_pd) {
+        cr_result result = named_pd(r, &first);
         if (result != CR_RESULT_OK) {
             return result;
         }
@@ -192,17 +136,17 @@ static cr_result op_create_space(cr_pd *from, const cr_message *m, answer *a)
         return CR_RESULT_DENIED;
     }
     /* A name of the configuration belongs to the PD that the configuration gives it to. */
-    uint32_t configured = configured_space(name);
+    uint32_t configured = configured_space(r->name);
     if (configured != CR_IMAGE_NONE) {
         const cr_image_space *row = &cr_image_spaces(cr_sys.image)[configured];
-        if (row->pd != from->config || !cr_text_same(row->type, type)) {
+        if (row->pd != from->config || !cr_text_same(row->type, r->type)) {
             return CR_RESULT_DENIED;
         }
     }
-    if (cr_find_named_space(name, &known) == CR_RESULT_OK) {
+    if (cr_find_named_space(r->name, &known) == CR_RESULT_OK) {
         return CR_RESULT_EXISTS;
     }
-    cr_result result = cr_make_space(from, type, name, &space);
+    cr_result result = cr_make_space(from, r->type, r->name, &space);
     if (result == CR_RESULT_OK && first != 0) {
         result = cr_make_request(first, space, &slot);
     }
@@ -216,24 +160,24 @@ static cr_result op_create_space(cr_pd *from, const cr_message *m, answer *a)
     a->results[0] = info.number;
     a->results[1] = slot;
     a->count = 2;
-    wake_waiting_for(name);
+    wake_waiting_for(r->name);
     return CR_RESULT_OK;
 }
 
-static cr_result op_delete_space(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_delete_space(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_ref space;
     (void)a;
-    cr_result result = own_space(from, number(m, 1), &space);
+    cr_result result = own_space(from, r->space, &space);
     return result == CR_RESULT_OK ? cr_delete_space(from, space) : result;
 }
 
-static cr_result op_create_resource(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_create_resource(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_ref space;
     cr_ref resource;
     cr_node_info info;
-    cr_result result = own_space(from, number(m, 1), &space);
+    cr_result result = own_space(from, r->space, &space);
     if (result == CR_RESULT_OK) {
         result = cr_make_resource(space, &resource);
     }
@@ -244,22 +188,18 @@ static cr_result op_create_resource(cr_pd *from, const cr_message *m, answer *a)
     return result;
 }
 
-static cr_result op_delete_resource(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_delete_resource(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_ref resource;
     (void)a;
-    cr_result result = own_resource(from, number(m, 1), number(m, 2), &resource);
+    cr_result result = own_resource(from, r->space, r->object, &resource);
     return result == CR_RESULT_OK ? cr_delete_resource(from, resource) : result;
 }
 
-static cr_result op_connect(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_connect(cr_pd *from, const cr_request_args *r, answer *a)
 {
-    char name[CR_NAME_BYTES];
     cr_ref space;
-    if (!read_text(m->words + 1, CR_NAME_WORDS, name, sizeof(name))) {
-        return CR_RESULT_NO_SUCH;
-    }
-    uint32_t configured = configured_space(name);
+    uint32_t configured = configured_space(r->name);
     int allowed = 0;
     for (uint32_t i = 0; i < cr_sys.image->requests.count; i++) {
         const cr_image_request *row = &cr_image_requests(cr_sys.image)[i];
@@ -271,35 +211,35 @@ static cr_result op_connect(cr_pd *from, const cr_message *m, answer *a)
     if (!allowed) {
         return CR_RESULT_DENIED;
     }
-    if (cr_find_named_space(name, &space) == CR_RESULT_OK) {
+    if (cr_find_named_space(r->name, &space) == CR_RESULT_OK) {
         a->count = 2;
         return cr_connect_now(from, space, a->results);
     }
-    if (m->length > 1 + CR_NAME_WORDS && m->words[1 + CR_NAME_WORDS] != 0) {
+    if (!r->wait) {
         return CR_RESULT_GONE; /* It does not want to wait. */
     }
-    cr_text_copy(from->wanted, name, CR_NAME_BYTES);
+    cr_text_copy(from->wanted, r->name, CR_NAME_BYTES);
     from->parked = 1;
     a->later = 1;
     return CR_RESULT_OK;
 }
 
-static cr_result op_disconnect(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_disconnect(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_ref space;
     (void)a;
-    cr_result result = cr_find_space(number(m, 1), &space);
+    cr_result result = cr_find_space(r->space, &space);
     return result == CR_RESULT_OK ? cr_drop_request(from, space) : result;
 }
 
-static cr_result op_give(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_give(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_ref resource;
     cr_pd *client;
     uint32_t slot;
-    cr_result result = own_resource(from, number(m, 1), number(m, 2), &resource);
+    cr_result result = own_resource(from, r->space, r->object, &resource);
     if (result == CR_RESULT_OK) {
-        result = own_client(from, m->words[3], &client);
+        result = own_client(from, r->badge, &client);
     }
     if (result == CR_RESULT_OK) {
         result = client == from ? CR_RESULT_DENIED : cr_make_hold(client, resource, &slot);
@@ -311,14 +251,14 @@ static cr_result op_give(cr_pd *from, const cr_message *m, answer *a)
     return result;
 }
 
-static cr_result op_send(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_send(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_ref resource;
     cr_pd *to;
     uint32_t slot;
-    cr_result result = named_pd(m, &to);
+    cr_result result = named_pd(r, &to);
     if (result == CR_RESULT_OK) {
-        result = cr_find_resource(number(m, 1), number(m, 2), &resource);
+        result = cr_find_resource(r->space, r->object, &resource);
     }
     if (result != CR_RESULT_OK) {
         return result;
@@ -335,14 +275,14 @@ static cr_result op_send(cr_pd *from, const cr_message *m, answer *a)
     return result;
 }
 
-static cr_result op_share_request(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_share_request(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_ref space;
     cr_pd *to;
     uint32_t slot;
-    cr_result result = named_pd(m, &to);
+    cr_result result = named_pd(r, &to);
     if (result == CR_RESULT_OK) {
-        result = cr_find_space(number(m, 1), &space);
+        result = cr_find_space(r->space, &space);
     }
     if (result != CR_RESULT_OK) {
         return result;
@@ -361,11 +301,11 @@ static cr_result op_share_request(cr_pd *from, const cr_message *m, answer *a)
     return result;
 }
 
-static cr_result op_release(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_release(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_ref resource;
     uint32_t left = 0;
-    cr_result result = cr_find_resource(number(m, 1), number(m, 2), &resource);
+    cr_result result = cr_find_resource(r->space, r->object, &resource);
     if (result == CR_RESULT_OK) {
         result = cr_drop_hold(from, from, resource, &left);
     }
@@ -374,14 +314,14 @@ static cr_result op_release(cr_pd *from, const cr_message *m, answer *a)
     return result;
 }
 
-static cr_result op_take_back(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_take_back(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_ref resource;
     cr_pd *client;
     uint32_t left = 0;
-    cr_result result = own_resource(from, number(m, 1), number(m, 2), &resource);
+    cr_result result = own_resource(from, r->space, r->object, &resource);
     if (result == CR_RESULT_OK) {
-        result = own_client(from, m->words[3], &client);
+        result = own_client(from, r->badge, &client);
     }
     if (result == CR_RESULT_OK) {
         result = cr_drop_hold(from, client, resource, &left);
@@ -392,21 +332,16 @@ static cr_result op_take_back(cr_pd *from, const cr_message *m, answer *a)
 }
 
 /* Both ends of a MAP edge: the first is the caller's, the second something it holds or may ask for. */
-static cr_result map_ends(cr_pd *from, const cr_message *m, cr_ref *source, cr_ref *target)
+static cr_result map_ends(cr_pd *from, const cr_request_args *r, cr_ref *source, cr_ref *target)
 {
-    uint32_t object = number(m, 2);
-    uint32_t target_object = number(m, 4);
     cr_ref space;
-    cr_result result;
-    if ((object == 0) != (target_object == 0)) {
-        return CR_RESULT_FAILED;
-    }
-    result = object == 0 ? own_space(from, number(m, 1), source) : own_resource(from, number(m, 1), object, source);
+    cr_result result =
+        r->object == 0 ? own_space(from, r->space, source) : own_resource(from, r->space, r->object, source);
     if (result == CR_RESULT_OK) {
-        result = cr_find_space(number(m, 3), &space);
+        result = cr_find_space(r->target_space, &space);
     }
-    if (result == CR_RESULT_OK && target_object != 0) {
-        result = cr_find_resource(number(m, 3), target_object, target);
+    if (result == CR_RESULT_OK && r->target_object != 0) {
+        result = cr_find_resource(r->target_space, r->target_object, target);
     } else if (result == CR_RESULT_OK) {
         *target = space;
     }
@@ -448,11 +383,11 @@ static int is_built_on(cr_ref node, cr_ref other)
     return 0;
 }
 
-static cr_result change_map(cr_pd *from, const cr_message *m, int add)
+static cr_result change_map(cr_pd *from, const cr_request_args *r, int add)
 {
     cr_ref source;
     cr_ref target;
-    cr_result result = map_ends(from, m, &source, &target);
+    cr_result result = map_ends(from, r, &source, &target);
     if (result != CR_RESULT_OK) {
         return result;
     }
@@ -470,23 +405,23 @@ static cr_result change_map(cr_pd *from, const cr_message *m, int add)
     return cr_result_of(status);
 }
 
-static cr_result op_map(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_map(cr_pd *from, const cr_request_args *r, answer *a)
 {
     (void)a;
-    return change_map(from, m, 1);
+    return change_map(from, r, 1);
 }
 
-static cr_result op_unmap(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_unmap(cr_pd *from, const cr_request_args *r, answer *a)
 {
     (void)a;
-    return change_map(from, m, 0);
+    return change_map(from, r, 0);
 }
 
-static cr_result op_get_work(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_get_work(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_work_notice notices[CR_WORK_MAX];
     uint32_t count = 0;
-    (void)m;
+    (void)r;
     if (cr_work_fetch(&cr_sys.work, (uint32_t)(from - cr_sys.pds), CR_WORK_MAX, notices, &count) != CR_OK) {
         return CR_RESULT_FAILED;
     }
@@ -507,33 +442,24 @@ static cr_result op_get_work(cr_pd *from, const cr_message *m, answer *a)
     return CR_RESULT_OK;
 }
 
-static cr_result op_finish_work(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_finish_work(cr_pd *from, const cr_request_args *r, answer *a)
 {
-    uint32_t count = number(m, 1);
     (void)a;
-    if (count == 0 || count > CR_WORK_MAX || m->length < 2 + 2 * count) {
-        return CR_RESULT_BAD_LENGTH;
-    }
     uint32_t receiver = (uint32_t)(from - cr_sys.pds);
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < i; k++) {
-            if (m->words[2 + 2 * k] == m->words[2 + 2 * i]) {
-                return CR_RESULT_NO_SUCH;
-            }
-        }
-        if (cr_work_check(&cr_sys.work, receiver, m->words[2 + 2 * i]) != CR_OK) {
+    for (uint32_t i = 0; i < r->count; i++) {
+        if (cr_work_check(&cr_sys.work, receiver, r->answers[i].token) != CR_OK) {
             return CR_RESULT_NO_SUCH;
         }
     }
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < r->count; i++) {
         cr_work_notice notice;
-        if (cr_work_finish(&cr_sys.work, receiver, m->words[2 + 2 * i], &notice) != CR_OK) {
-            cr_panic("a notice that was checked is not there", m->words[2 + 2 * i]);
+        if (cr_work_finish(&cr_sys.work, receiver, r->answers[i].token, &notice) != CR_OK) {
+            cr_panic("a notice that was checked is not there", r->answers[i].token);
         }
         cr_trace_begin(&cr_sys.trace, CR_EV_ACK);
         cr_trace_pd(from);
         cr_trace_number(&cr_sys.trace, notice.token);
-        cr_trace_string(&cr_sys.trace, m->words[3 + 2 * i] == 0 ? "ok" : "failed");
+        cr_trace_string(&cr_sys.trace, r->answers[i].result == CR_WORK_DONE ? "ok" : "failed");
         cr_trace_end(&cr_sys.trace);
         if (notice.kind == CR_NOTICE_LOST) {
             cr_free_lost_slots(from, notice.space);
@@ -542,29 +468,25 @@ static cr_result op_finish_work(cr_pd *from, const cr_message *m, answer *a)
     return CR_RESULT_OK;
 }
 
-static cr_result op_spawn(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_spawn(cr_pd *from, const cr_request_args *r, answer *a)
 {
-    char name[CR_NAME_BYTES];
     cr_pd *pd = 0;
     cr_ref body;
     uint32_t slot;
     uint32_t program = CR_IMAGE_NONE;
-    if (!read_text(m->words + 1, CR_NAME_WORDS, name, sizeof(name))) {
-        return CR_RESULT_NO_SUCH;
-    }
     if (cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, cr_sys.pd_space) == 0) {
         return CR_RESULT_DENIED;
     }
     for (uint32_t i = 0; i < cr_sys.image->spawns.count; i++) {
         const cr_image_spawn *spawn = &cr_image_spawns(cr_sys.image)[i];
-        if (spawn->pd == from->config && cr_text_same(cr_image_programs(cr_sys.image)[spawn->program].name, name)) {
+        if (spawn->pd == from->config && cr_text_same(cr_image_programs(cr_sys.image)[spawn->program].name, r->name)) {
             program = spawn->program;
         }
     }
     if (program == CR_IMAGE_NONE) {
         return CR_RESULT_NO_SUCH;
     }
-    cr_status status = cr_make_pd(CR_IMAGE_NONE, program, name, from, &pd);
+    cr_status status = cr_make_pd(CR_IMAGE_NONE, program, r->name, from, &pd);
     if (status != CR_OK) {
         return cr_result_of(status);
     }
@@ -587,10 +509,10 @@ static cr_result op_spawn(cr_pd *from, const cr_message *m, answer *a)
     return CR_RESULT_OK;
 }
 
-static cr_result op_terminate(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_terminate(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_pd *victim;
-    cr_result result = named_pd(m, &victim);
+    cr_result result = named_pd(r, &victim);
     if (result != CR_RESULT_OK) {
         return result;
     }
@@ -605,41 +527,35 @@ static cr_result op_terminate(cr_pd *from, const cr_message *m, answer *a)
     return CR_RESULT_OK;
 }
 
-static cr_result op_set_depth(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_set_depth(cr_pd *from, const cr_request_args *r, answer *a)
 {
     (void)a;
-    if (m->words[1] > CR_DEPTH_INF || m->words[2] > CR_DEPTH_INF) {
-        return CR_RESULT_FAILED;
-    }
-    from->pd_depth = (uint32_t)m->words[1];
-    from->rs_depth = (uint32_t)m->words[2];
+    from->pd_depth = r->pd_depth;
+    from->rs_depth = r->rs_depth;
     return CR_RESULT_OK;
 }
 
-static cr_result op_report_fault(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_report_fault(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_pd *pd;
-    if (m->words[2] >= CR_FAULT_KIND_COUNT) {
-        return CR_RESULT_BAD_BADGE;
-    }
-    cr_result result = cr_find_badged(m->words[1], CR_BADGE_FAULT, &pd);
+    cr_result result = cr_find_badged(r->badge, CR_BADGE_FAULT, &pd);
     if (result != CR_RESULT_OK) {
         return result;
     }
     if (cr_model_count(cr_sys.model, CR_EDGE_FAULT, pd->node, from->node) == 0) {
         return CR_RESULT_DENIED;
     }
-    cr_trace_fault(pd, (cr_fault_kind)m->words[2], m->words[3], m->words[4]);
+    cr_trace_fault(pd, r->fault_kind, r->address, r->ip);
     cr_ref caller = from->node;
     cr_clean_up(pd, CR_CAUSE_FAULT);
     a->never = cr_pd_of(caller) == 0;
     return CR_RESULT_OK;
 }
 
-static cr_result op_holds(cr_pd *from, const cr_message *m, answer *a)
+static cr_result op_holds(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_ref resource;
-    cr_result result = cr_find_resource(number(m, 1), number(m, 2), &resource);
+    cr_result result = cr_find_resource(r->space, r->object, &resource);
     if (result != CR_RESULT_OK) {
         return result;
     }
@@ -660,54 +576,49 @@ static cr_result op_holds(cr_pd *from, const cr_message *m, answer *a)
     return CR_RESULT_OK;
 }
 
-/* `words`: registers that a message must have at least, the magic included; `cap`: whether a PD capability
- * comes along: 0 no, 1 yes, 2 perhaps. */
-static const struct {
-    handler run;
-    uint32_t words;
-    uint32_t cap;
-} operations[] = {
-    [CR_OP_SAY] = {op_say, 2, 0},
-    [CR_OP_EXIT] = {op_exit, 2, 0},
-    [CR_OP_CHECKPOINT] = {op_checkpoint, 2, 0},
-    [CR_OP_CREATE_SPACE] = {op_create_space, 1 + CR_TYPE_WORDS + CR_NAME_WORDS, 2},
-    [CR_OP_DELETE_SPACE] = {op_delete_space, 2, 0},
-    [CR_OP_CREATE_RESOURCE] = {op_create_resource, 2, 0},
-    [CR_OP_DELETE_RESOURCE] = {op_delete_resource, 3, 0},
-    [CR_OP_CONNECT] = {op_connect, 1 + CR_NAME_WORDS, 0},
-    [CR_OP_DISCONNECT] = {op_disconnect, 2, 0},
-    [CR_OP_GIVE] = {op_give, 4, 0},
-    [CR_OP_SEND] = {op_send, 3, 1},
-    [CR_OP_SHARE_REQUEST] = {op_share_request, 2, 1},
-    [CR_OP_RELEASE] = {op_release, 3, 0},
-    [CR_OP_TAKE_BACK] = {op_take_back, 4, 0},
-    [CR_OP_MAP] = {op_map, 5, 0},
-    [CR_OP_UNMAP] = {op_unmap, 5, 0},
-    [CR_OP_GET_WORK] = {op_get_work, 1, 0},
-    [CR_OP_FINISH_WORK] = {op_finish_work, 2, 0},
-    [CR_OP_SPAWN] = {op_spawn, 1 + CR_NAME_WORDS, 0},
-    [CR_OP_TERMINATE] = {op_terminate, 1, 1},
-    [CR_OP_SET_DEPTH] = {op_set_depth, 3, 0},
-    [CR_OP_REPORT_FAULT] = {op_report_fault, 5, 0},
-    [CR_OP_HOLDS] = {op_holds, 3, 0},
+static const handler handlers[] = {
+    [CR_OP_SAY] = op_say,
+    [CR_OP_EXIT] = op_exit,
+    [CR_OP_CHECKPOINT] = op_checkpoint,
+    [CR_OP_CREATE_SPACE] = op_create_space,
+    [CR_OP_DELETE_SPACE] = op_delete_space,
+    [CR_OP_CREATE_RESOURCE] = op_create_resource,
+    [CR_OP_DELETE_RESOURCE] = op_delete_resource,
+    [CR_OP_CONNECT] = op_connect,
+    [CR_OP_DISCONNECT] = op_disconnect,
+    [CR_OP_GIVE] = op_give,
+    [CR_OP_SEND] = op_send,
+    [CR_OP_SHARE_REQUEST] = op_share_request,
+    [CR_OP_RELEASE] = op_release,
+    [CR_OP_TAKE_BACK] = op_take_back,
+    [CR_OP_MAP] = op_map,
+    [CR_OP_UNMAP] = op_unmap,
+    [CR_OP_GET_WORK] = op_get_work,
+    [CR_OP_FINISH_WORK] = op_finish_work,
+    [CR_OP_SPAWN] = op_spawn,
+    [CR_OP_TERMINATE] = op_terminate,
+    [CR_OP_SET_DEPTH] = op_set_depth,
+    [CR_OP_REPORT_FAULT] = op_report_fault,
+    [CR_OP_HOLDS] = op_holds,
+    [CR_OP_SUBSCRIBE] = 0,
+    [CR_OP_UNSUBSCRIBE] = 0,
+    [CR_OP_LOOK] = 0,
+    [CR_OP_RESUME_WORK] = 0,
+    [CR_OP_TICKET] = 0,
+    [CR_OP_EXTRACT] = 0,
+    [CR_OP_SUBGRAPH] = 0,
 };
 
-_Static_assert(sizeof(operations) / sizeof(operations[0]) == CR_OP_COUNT, "one row an operation");
+_Static_assert(sizeof(handlers) / sizeof(handlers[0]) == CR_OP_COUNT, "one row an operation");
 
-static cr_result run(cr_pd *from, const cr_message *m, answer *a)
+static cr_result run(cr_pd *from, const cr_raw_message *m, answer *a)
 {
-    if (m->length < 1 || m->words[0] != CR_PROTOCOL_MAGIC) {
-        return CR_RESULT_BAD_MAGIC;
+    static cr_request_args args;
+    cr_result result = cr_decode_request(m, &args);
+    if (result != CR_RESULT_OK) {
+        return result;
     }
-    if (m->label >= CR_OP_COUNT || operations[m->label].run == 0) {
-        return CR_RESULT_BAD_OP;
-    }
-    uint32_t cap = operations[m->label].cap;
-    if (m->length < operations[m->label].words || m->extra > 1 || (cap == 0 && m->extra != 0) ||
-        (cap == 1 && m->extra == 0)) {
-        return CR_RESULT_BAD_LENGTH;
-    }
-    return operations[m->label].run(from, m, a);
+    return handlers[args.op] != 0 ? handlers[args.op](from, &args, a) : CR_RESULT_BAD_OP;
 }
 
 void cr_serve(cr_pd *from, const cr_message *m)
@@ -717,9 +628,9 @@ void cr_serve(cr_pd *from, const cr_message *m)
     a.later = 0;
     a.never = 0;
     cr_free_emptied_slots(from);
-    cr_result result = run(from, m, &a);
+    cr_result result = run(from, &m->raw, &a);
     if (result != CR_RESULT_OK) {
-        cr_trace_refuse(from, m->label, result);
+        cr_trace_refuse(from, m->raw.label, result);
     }
     if (a.never) {
         return;

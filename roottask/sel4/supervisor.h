@@ -10,11 +10,7 @@
 
 /* A message as it came, out of the IPC buffer, which the next kernel call overwrites. */
 typedef struct cr_message {
-    uint64_t badge;
-    uint64_t label;
-    uint32_t length;
-    uint64_t unwrapped; /* badge of the first extra capability, if it was one to the root task's endpoint; else 0 */
-    uint32_t extra;     /* extra capabilities that came along */
+    cr_raw_message raw; /* of `words` */
     uint64_t words[seL4_MsgMaxLength];
 } cr_message;
 
