@@ -160,9 +160,18 @@ static void tell_subscribers(cr_planner *planner, cr_ref node)
         const cr_doomed *found = cr_found_of(planner, subscribers.other);
         const int listens = found != NULL ? found->pd_depth > 0
                                           : cr_survives(planner, subscribers.other, &is_root) && !is_root;
-        if (listens) {
+        if (listens && cr_room(planner, planner->plan->n_pre_destroy)) {
+            planner->pre_destroy_groups[planner->plan->n_pre_destroy] = cr_found_of(planner, node)->group;
             push_pair(planner, planner->pre_destroy, &planner->plan->n_pre_destroy, subscribers.other, node);
         }
+    }
+}
+
+/* Whoever goes last is told about first, so that it can still do something about what goes before it. */
+void cr_find_subscribers(cr_planner *planner)
+{
+    for (uint32_t i = planner->n_found; i-- > 0 && planner->status == CR_OK;) {
+        tell_subscribers(planner, planner->doomed[i].node);
     }
 }
 
@@ -170,7 +179,6 @@ void cr_find_consequences(cr_planner *planner)
 {
     for (uint32_t i = 0; i < planner->n_found && planner->status == CR_OK; i++) {
         const cr_ref node = planner->found[i].node;
-        tell_subscribers(planner, node);
         if (i < planner->n_pds) {
             holds_of_dead(planner, node);
             requests_of_dead(planner, node);

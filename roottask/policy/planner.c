@@ -31,6 +31,7 @@ static void lay_out(cr_planner *planner, carver *c)
     planner->revoked = carve(c, items, sizeof(cr_pair));
     planner->revoked_spaces = carve(c, items, sizeof(cr_pair));
     planner->pre_destroy = carve(c, items, sizeof(cr_pair));
+    planner->pre_destroy_groups = carve(c, items, sizeof(uint32_t));
     planner->revoked_bodies = carve(c, items, sizeof(cr_pair));
     planner->notices = carve(c, items, sizeof(cr_notice));
     planner->core_freed = carve(c, items, sizeof(cr_ref));
@@ -77,6 +78,8 @@ cr_status cr_planner_init(void *memory, size_t bytes, uint32_t max_nodes, uint32
     planner->n_before = 0;
     planner->n_stack = 0;
     planner->plan = NULL;
+    planner->pd_depth = 0;
+    planner->rs_depth = 0;
     lay_out(planner, &c);
     for (uint32_t i = 0; i < max_nodes; i++) {
         const cr_scratch empty = {.epoch = 0, .mark = 0, .local = CR_NONE};
@@ -121,12 +124,15 @@ cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, ui
                     .revoked_spaces = planner->revoked_spaces,
                     .notices = planner->notices,
                     .pre_destroy = planner->pre_destroy,
+                    .pre_destroy_groups = planner->pre_destroy_groups,
                     .core_freed = planner->core_freed,
                     .revoked_bodies = planner->revoked_bodies};
     planner->epoch++; /* 64 bits: never comes round */
     planner->status = CR_OK;
     planner->model = model;
     planner->plan = &plan;
+    planner->pd_depth = pd_depth;
+    planner->rs_depth = rs_depth;
     planner->n_found = 0;
     planner->n_pds = 0;
     planner->n_core = 0;
@@ -139,6 +145,9 @@ cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, ui
     if (planner->status == CR_OK) {
         cr_find_order(planner);
     }
+    if (planner->status == CR_OK) {
+        cr_find_subscribers(planner);
+    }
     planner->plan = NULL; /* it lay on this stack */
     planner->model = NULL;
     if (planner->status != CR_OK) {
@@ -147,6 +156,49 @@ cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, ui
     }
     plan.n_doomed = planner->n_found;
     *out = plan;
+    return CR_OK;
+}
+
+static int is_last_plan(const cr_planner *planner, const cr_plan *plan)
+{
+    return plan->doomed == planner->doomed && plan->n_doomed == planner->n_found && planner->n_found > 0 &&
+           plan->pd_depth == planner->pd_depth && plan->rs_depth == planner->rs_depth &&
+           plan->trigger.index == planner->found[0].node.index &&
+           plan->trigger.generation == planner->found[0].node.generation;
+}
+
+cr_status cr_plan_again(cr_planner *planner, cr_model *model, cr_plan *plan)
+{
+    if (cr_model_get_stats(model).max_nodes > planner->max_nodes || !is_last_plan(planner, plan)) {
+        return CR_ERR_ARG;
+    }
+    cr_plan again = *plan;
+    again.n_removed_requests = 0;
+    again.n_revoked = 0;
+    again.n_revoked_spaces = 0;
+    again.n_notices = 0;
+    again.n_core_freed = 0;
+    again.n_revoked_bodies = 0;
+    planner->status = CR_OK;
+    planner->model = model;
+    planner->plan = &again;
+    planner->n_core = 0;
+    /* What was counted about resources is void: a new number empties every record, and the doomed get theirs back. */
+    planner->epoch++;
+    for (uint32_t i = 0; i < planner->n_found; i++) {
+        if (cr_look(planner, planner->found[i].node).state == CR_STATE_DESTROYED) {
+            cr_fail(planner, CR_ERR_CORRUPT);
+        }
+        cr_scratch_of(planner, planner->found[i].node)->local = i;
+    }
+    cr_find_consequences(planner);
+    planner->plan = NULL;
+    planner->model = NULL;
+    if (planner->status != CR_OK) {
+        planner->n_found = 0;
+        return planner->status;
+    }
+    *plan = again;
     return CR_OK;
 }
 

@@ -57,6 +57,8 @@ struct cr_planner {
     uint32_t n_before;
     uint32_t n_stack;
     cr_plan *plan;
+    uint32_t pd_depth; /* what the plan was made with, to know it again */
+    uint32_t rs_depth;
 
     cr_scratch *scratch;   /* max_nodes */
     cr_doomed *found;      /* max_items each, from here on */
@@ -65,6 +67,7 @@ struct cr_planner {
     cr_pair *revoked;
     cr_pair *revoked_spaces;
     cr_pair *pre_destroy;
+    uint32_t *pre_destroy_groups;
     cr_pair *revoked_bodies;
     cr_notice *notices;
     cr_ref *core_freed;
@@ -113,5 +116,6 @@ int cr_room(cr_planner *planner, uint32_t count);
 void cr_find_doomed(cr_planner *planner, cr_ref trigger, uint32_t pd_depth, uint32_t rs_depth); /* traversal.c */
 void cr_find_consequences(cr_planner *planner);                                                /* consequences.c */
 void cr_find_order(cr_planner *planner);                                                       /* order.c */
+void cr_find_subscribers(cr_planner *planner);                                                 /* consequences.c */
 
 #endif

@@ -4,6 +4,7 @@
 typedef enum phase {
     PHASE_SUSPEND_FIRST = 0, /* over doomed */
     PHASE_MARK,              /* over doomed */
+    PHASE_TELL,              /* over pre_destroy, by group */
     PHASE_SUSPEND_REST,      /* over doomed */
     PHASE_DESTROY,           /* over doomed, by group */
     PHASE_CORE,              /* over core_freed */
@@ -27,6 +28,8 @@ static const struct {
     [CR_STEP_DESTROY_PD] = {"destroy-pd", 1},
     [CR_STEP_UNBLOCK] = {"unblock", 1},
     [CR_STEP_NOTIFY] = {"notify", 1},
+    [CR_STEP_TELL] = {"tell", 1},
+    [CR_STEP_AWAIT] = {"await", 0},
     [CR_STEP_SETTLE] = {"settle", 1},
 };
 
@@ -52,6 +55,8 @@ static uint32_t phase_length(uint32_t at, const cr_plan *plan)
     case PHASE_SUSPEND_REST:
     case PHASE_DESTROY:
         return plan->n_doomed;
+    case PHASE_TELL:
+        return plan->n_pre_destroy;
     case PHASE_CORE:
         return plan->n_core_freed;
     case PHASE_UNBLOCK:
@@ -127,6 +132,17 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
         *needed = 1;
         return destroy_step(model, node, &info, out);
     }
+    case PHASE_TELL: {
+        const cr_pair *entry = &plan->pre_destroy[journal->index];
+        cr_node_info subscriber;
+        if ((status = cr_model_get(model, entry->node, &info)) != CR_OK ||
+            (status = cr_model_get(model, entry->pd, &subscriber)) != CR_OK) {
+            return status;
+        }
+        *needed = info.state != CR_STATE_DESTROYED && subscriber.state != CR_STATE_DESTROYED;
+        *out = (cr_step){CR_STEP_TELL, entry->node, entry->pd, 0};
+        return CR_OK;
+    }
     case PHASE_CORE: {
         cr_ref node = plan->core_freed[journal->index];
         status = cr_model_get(model, node, &info);
@@ -154,12 +170,24 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
     return CR_ERR_CORRUPT;
 }
 
+/* Has the cursor passed the last entry of a group that has not been waited for? */
+static int group_is_told(const cr_journal *journal, const cr_plan *plan)
+{
+    const uint32_t at = journal->index;
+    return journal->phase == PHASE_TELL && at > journal->awaited && at <= plan->n_pre_destroy &&
+           (at == plan->n_pre_destroy || plan->pre_destroy_groups[at] != plan->pre_destroy_groups[at - 1]);
+}
+
 cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model *model, cr_step *out)
 {
     if (journal->magic != CR_JOURNAL_MAGIC) {
         return CR_ERR_CORRUPT;
     }
     while (journal->phase < PHASE_SETTLE) {
+        if (group_is_told(journal, plan)) {
+            *out = (cr_step){CR_STEP_AWAIT, nothing, nothing, 0};
+            return CR_OK;
+        }
         if (journal->index >= phase_length(journal->phase, plan)) {
             journal->phase++;
             journal->index = 0;
@@ -185,6 +213,9 @@ cr_status cr_step_done(cr_journal *journal, const cr_step *step)
         return CR_ERR_CORRUPT;
     }
     journal->done++;
+    if (step->kind == CR_STEP_AWAIT) {
+        journal->awaited = journal->index;
+    }
     if (kinds[step->kind].sweeps) {
         journal->index++;
     }

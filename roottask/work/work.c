@@ -1,151 +1,640 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Lanes of notices. What every function promises is in cellreap/work.h.
+ *
+ * A lane exists while it has a notice; it is found by hashing (receiver, space), a notice by hashing its token. What is
+ * handed out of a lane is always its first `out` notices, and a lane is on a ready list exactly if it has notices,
+ * none of them is handed out, and it is not stopped. A lane that is stopped has the failed notice at its head.
+ *
+ * Every function decides first and changes after, and every loop ends within a limit that was stated at the start,
+ * even where a broken list would run for ever. */
 #include <cellreap/work.h>
 
-void cr_work_init(cr_work *work, cr_work_item *items, uint32_t n_items, cr_work_queue *queues, uint32_t n_queues)
+enum { LIMIT = 0x3fffffff };
+
+typedef enum item_state {
+    ITEM_WAITING = 0,
+    ITEM_OUT,   /* handed out */
+    ITEM_FAILED /* answered; it stops its lane */
+} item_state;
+
+typedef struct item {
+    cr_work_notice notice;
+    uint32_t state;
+    uint32_t lane;
+    uint32_t next;  /* in the lane */
+    uint32_t prev;
+    uint32_t chain; /* in the table of tokens, or on the free list */
+} item;
+
+typedef struct lane {
+    uint32_t receiver;
+    uint32_t space;
+    uint32_t first;
+    uint32_t last;
+    uint32_t out;     /* how many are handed out */
+    uint32_t stopped;
+    uint32_t ready;   /* the kind of the ready list it is on; CR_NONE: on none */
+    uint32_t ready_next;
+    uint32_t ready_prev;
+    uint32_t next;    /* of the receiver's lanes */
+    uint32_t prev;
+    uint32_t chain;   /* in the table of lanes, or on the free list */
+} lane;
+
+typedef struct receiver {
+    uint32_t pending;
+    uint32_t lanes; /* the first of them */
+    uint32_t ready_first[CR_NOTICE_KIND_COUNT];
+    uint32_t ready_last[CR_NOTICE_KIND_COUNT];
+} receiver;
+
+struct cr_work {
+    uint64_t next_token;
+    uint32_t n_items;
+    uint32_t n_receivers;
+    uint32_t n_buckets; /* a power of two */
+    uint32_t pending;
+    uint32_t free_item;
+    uint32_t free_lane;
+    item *items;         /* n_items */
+    lane *lanes;         /* n_items: each has a notice */
+    receiver *receivers; /* n_receivers */
+    uint32_t *by_token;  /* n_buckets */
+    uint32_t *by_key;    /* n_buckets */
+};
+
+const cr_notice_kind cr_work_precedence[CR_NOTICE_KIND_COUNT] = {
+    CR_NOTICE_PRE_DESTROY, CR_NOTICE_DESTROY,    CR_NOTICE_LOST,
+    CR_NOTICE_FREE,        CR_NOTICE_DISCONNECT, CR_NOTICE_EXTRACT,
+};
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static uint32_t bucket_count(uint32_t n_items)
 {
-    *work = (cr_work){.items = items, .queues = queues, .n_items = n_items, .n_queues = n_queues, .next_token = 1};
-    for (uint32_t i = 0; i < n_items; i++) {
-        items[i].next = i + 1 < n_items ? i + 1 : CR_NONE;
+    uint32_t buckets = 1;
+    while (buckets < n_items && buckets <= (uint32_t)LIMIT) {
+        buckets *= 2;
     }
-    work->free = n_items > 0 ? 0 : CR_NONE;
-    for (uint32_t i = 0; i < n_queues; i++) {
-        queues[i] = (cr_work_queue){CR_NONE, CR_NONE, CR_NONE};
+    return buckets;
+}
+
+/* Hands out the pieces of one block of memory, each aligned to 8 bytes. With no memory it only measures. */
+static void *carve(unsigned char *memory, uint64_t *used, uint32_t count, size_t size)
+{
+    void *piece = memory != NULL ? memory + *used : NULL;
+    *used += ((uint64_t)count * size + 7) / 8 * 8;
+    return piece;
+}
+
+/* The one place that knows which arrays there are. Returns the bytes used, the header included. */
+static uint64_t lay_out(cr_work *work, unsigned char *memory)
+{
+    uint64_t used = (sizeof(cr_work) + 7) / 8 * 8;
+    work->items = carve(memory, &used, work->n_items, sizeof(item));
+    work->lanes = carve(memory, &used, work->n_items, sizeof(lane));
+    work->receivers = carve(memory, &used, work->n_receivers, sizeof(receiver));
+    work->by_token = carve(memory, &used, work->n_buckets, sizeof(uint32_t));
+    work->by_key = carve(memory, &used, work->n_buckets, sizeof(uint32_t));
+    return used;
+}
+
+size_t cr_work_bytes(uint32_t n_items, uint32_t n_receivers)
+{
+    if (n_items == 0 || n_items > LIMIT || n_receivers == 0 || n_receivers > LIMIT) {
+        return 0;
+    }
+    cr_work measured = {.n_items = n_items, .n_receivers = n_receivers, .n_buckets = bucket_count(n_items)};
+    const uint64_t bytes = lay_out(&measured, NULL);
+    return bytes <= SIZE_MAX ? (size_t)bytes : 0;
+}
+
+cr_status cr_work_init(void *memory, size_t bytes, uint32_t n_items, uint32_t n_receivers, cr_work **out)
+{
+    const size_t needed = cr_work_bytes(n_items, n_receivers);
+    if (memory == NULL || out == NULL || needed == 0) {
+        return CR_ERR_ARG;
+    }
+    if (bytes < needed || (uintptr_t)memory % 8 != 0) {
+        return CR_ERR_MEMORY;
+    }
+    cr_work *work = memory;
+    *work = (cr_work){.next_token = 1,
+                      .n_items = n_items,
+                      .n_receivers = n_receivers,
+                      .n_buckets = bucket_count(n_items),
+                      .free_item = 0,
+                      .free_lane = 0};
+    (void)lay_out(work, memory);
+    for (uint32_t i = 0; i < n_items; i++) {
+        const uint32_t next = i + 1 < n_items ? i + 1 : CR_NONE;
+        work->items[i] = (item){.lane = CR_NONE, .next = CR_NONE, .prev = CR_NONE, .chain = next};
+        work->lanes[i] = (lane){.first = CR_NONE, .last = CR_NONE, .ready = CR_NONE, .chain = next};
+    }
+    for (uint32_t i = 0; i < n_receivers; i++) {
+        work->receivers[i] = (receiver){.lanes = CR_NONE};
+        for (uint32_t kind = 0; kind < CR_NOTICE_KIND_COUNT; kind++) {
+            work->receivers[i].ready_first[kind] = CR_NONE;
+            work->receivers[i].ready_last[kind] = CR_NONE;
+        }
+    }
+    for (uint32_t i = 0; i < work->n_buckets; i++) {
+        work->by_token[i] = CR_NONE;
+        work->by_key[i] = CR_NONE;
+    }
+    *out = work;
+    return CR_OK;
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static uint32_t bucket_of(const cr_work *work, uint32_t a, uint32_t b)
+{
+    uint32_t hash = a * 0x9e3779b1u ^ b * 0x85ebca77u;
+    hash ^= hash >> 15;
+    hash *= 0x2c1b3c6du;
+    hash ^= hash >> 12;
+    return hash & (work->n_buckets - 1);
+}
+
+static uint32_t token_bucket(const cr_work *work, uint64_t token)
+{
+    return bucket_of(work, (uint32_t)token, (uint32_t)(token >> 32));
+}
+
+static uint32_t find_item(const cr_work *work, uint64_t token)
+{
+    uint32_t at = work->by_token[token_bucket(work, token)];
+    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
+        if (work->items[at].notice.token == token) {
+            return at;
+        }
+        at = work->items[at].chain;
+    }
+    return CR_NONE;
+}
+
+static uint32_t find_lane(const cr_work *work, uint32_t to, uint32_t space)
+{
+    uint32_t at = work->by_key[bucket_of(work, to, space)];
+    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
+        if (work->lanes[at].receiver == to && work->lanes[at].space == space) {
+            return at;
+        }
+        at = work->lanes[at].chain;
+    }
+    return CR_NONE;
+}
+
+/* The notice with this token if it is handed out to this receiver, else CR_NONE. */
+static uint32_t find_handed_out(const cr_work *work, uint32_t to, uint64_t token)
+{
+    const uint32_t at = find_item(work, token);
+    if (at == CR_NONE || work->items[at].state != ITEM_OUT || work->lanes[work->items[at].lane].receiver != to) {
+        return CR_NONE;
+    }
+    return at;
+}
+
+static int stops_its_lane(cr_notice_kind kind)
+{
+    return kind != CR_NOTICE_EXTRACT && kind != CR_NOTICE_PRE_DESTROY;
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+/* Puts a lane at the end of the ready list of its head's kind, if there is something to be had from it. */
+static void make_ready(cr_work *work, uint32_t index)
+{
+    lane *l = &work->lanes[index];
+    if (l->first == CR_NONE || l->out != 0 || l->stopped) {
+        return;
+    }
+    const uint32_t kind = (uint32_t)work->items[l->first].notice.kind;
+    receiver *r = &work->receivers[l->receiver];
+    l->ready = kind;
+    l->ready_next = CR_NONE;
+    l->ready_prev = r->ready_last[kind];
+    if (l->ready_prev == CR_NONE) {
+        r->ready_first[kind] = index;
+    } else {
+        work->lanes[l->ready_prev].ready_next = index;
+    }
+    r->ready_last[kind] = index;
+}
+
+static void make_unready(cr_work *work, uint32_t index)
+{
+    lane *l = &work->lanes[index];
+    if (l->ready == CR_NONE) {
+        return;
+    }
+    receiver *r = &work->receivers[l->receiver];
+    if (l->ready_prev == CR_NONE) {
+        r->ready_first[l->ready] = l->ready_next;
+    } else {
+        work->lanes[l->ready_prev].ready_next = l->ready_next;
+    }
+    if (l->ready_next == CR_NONE) {
+        r->ready_last[l->ready] = l->ready_prev;
+    } else {
+        work->lanes[l->ready_next].ready_prev = l->ready_prev;
+    }
+    l->ready = CR_NONE;
+}
+
+static uint32_t new_lane(cr_work *work, uint32_t to, uint32_t space)
+{
+    const uint32_t index = work->free_lane; /* there is one: a notice is free, and each lane has a notice */
+    uint32_t *bucket = &work->by_key[bucket_of(work, to, space)];
+    receiver *r = &work->receivers[to];
+    work->free_lane = work->lanes[index].chain;
+    work->lanes[index] = (lane){.receiver = to,
+                                .space = space,
+                                .first = CR_NONE,
+                                .last = CR_NONE,
+                                .ready = CR_NONE,
+                                .ready_next = CR_NONE,
+                                .ready_prev = CR_NONE,
+                                .next = r->lanes,
+                                .prev = CR_NONE,
+                                .chain = *bucket};
+    *bucket = index;
+    if (r->lanes != CR_NONE) {
+        work->lanes[r->lanes].prev = index;
+    }
+    r->lanes = index;
+    return index;
+}
+
+static void free_lane(cr_work *work, uint32_t index)
+{
+    lane *l = &work->lanes[index];
+    uint32_t *link = &work->by_key[bucket_of(work, l->receiver, l->space)];
+    for (uint32_t steps = 0; *link != index && *link != CR_NONE && steps < work->n_items; steps++) {
+        link = &work->lanes[*link].chain;
+    }
+    if (*link == index) {
+        *link = l->chain;
+    }
+    if (l->prev == CR_NONE) {
+        work->receivers[l->receiver].lanes = l->next;
+    } else {
+        work->lanes[l->prev].next = l->next;
+    }
+    if (l->next != CR_NONE) {
+        work->lanes[l->next].prev = l->prev;
+    }
+    l->chain = work->free_lane;
+    work->free_lane = index;
+}
+
+/* Takes out the head of a lane, whatever its state, and the lane with it if nothing is left. */
+static void remove_head(cr_work *work, uint32_t lane_index)
+{
+    lane *l = &work->lanes[lane_index];
+    const uint32_t index = l->first;
+    item *head = &work->items[index];
+    uint32_t *link = &work->by_token[token_bucket(work, head->notice.token)];
+    for (uint32_t steps = 0; *link != index && *link != CR_NONE && steps < work->n_items; steps++) {
+        link = &work->items[*link].chain;
+    }
+    if (*link == index) {
+        *link = head->chain;
+    }
+    make_unready(work, lane_index);
+    if (head->state == ITEM_OUT) {
+        l->out--;
+    } else if (head->state == ITEM_FAILED) {
+        l->stopped = 0;
+    }
+    l->first = head->next;
+    if (l->first == CR_NONE) {
+        l->last = CR_NONE;
+    } else {
+        work->items[l->first].prev = CR_NONE;
+    }
+    work->receivers[l->receiver].pending--;
+    work->pending--;
+    head->lane = CR_NONE;
+    head->chain = work->free_item;
+    work->free_item = index;
+    if (l->first == CR_NONE) {
+        free_lane(work, lane_index);
+    } else {
+        make_ready(work, lane_index);
     }
 }
+
+/* ---- counts ---------------------------------------------------------------------------------- */
 
 uint32_t cr_work_room(const cr_work *work)
 {
     return work->n_items - work->pending;
 }
 
-cr_status cr_work_oldest(const cr_work *work, uint32_t *receiver)
+uint32_t cr_work_pending(const cr_work *work, uint32_t to)
+{
+    return to < work->n_receivers ? work->receivers[to].pending : 0;
+}
+
+/* The kind to be handed out next; CR_NONE if there is nothing. */
+static uint32_t next_kind(const cr_work *work, uint32_t to)
+{
+    for (uint32_t i = 0; i < CR_NOTICE_KIND_COUNT; i++) {
+        if (work->receivers[to].ready_first[cr_work_precedence[i]] != CR_NONE) {
+            return (uint32_t)cr_work_precedence[i];
+        }
+    }
+    return CR_NONE;
+}
+
+int cr_work_ready(const cr_work *work, uint32_t to)
+{
+    return to < work->n_receivers && next_kind(work, to) != CR_NONE;
+}
+
+cr_status cr_work_oldest(const cr_work *work, uint32_t *to)
 {
     uint64_t oldest = 0;
-    for (uint32_t i = 0; i < work->n_queues; i++) {
-        uint32_t first = work->queues[i].first;
-        if (first != CR_NONE && (oldest == 0 || work->items[first].notice.token < oldest)) {
-            oldest = work->items[first].notice.token;
-            *receiver = i;
+    for (uint32_t i = 0; i < work->n_receivers; i++) {
+        uint32_t at = work->receivers[i].lanes;
+        for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
+            const lane *l = &work->lanes[at];
+            const uint64_t token = work->items[l->first].notice.token;
+            if (!l->stopped && (oldest == 0 || token < oldest)) {
+                oldest = token;
+                *to = i;
+            }
+            at = l->next;
         }
     }
     return oldest != 0 ? CR_OK : CR_ERR_ABSENT;
 }
 
-cr_status cr_work_put(cr_work *work, uint32_t receiver, cr_work_notice *notice)
+/* Counts a lane's notices with this tag that nobody has answered. */
+static uint32_t count_lane(const cr_work *work, const lane *l, uint32_t tag)
 {
-    if (receiver >= work->n_queues) {
+    uint32_t n = 0;
+    uint32_t at = l->first;
+    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
+        const item *it = &work->items[at];
+        if (it->notice.tag == tag && it->state != ITEM_FAILED) {
+            n++;
+        }
+        at = it->next;
+    }
+    return n;
+}
+
+void cr_work_count(const cr_work *work, uint32_t tag, uint32_t *waiting, uint32_t *held)
+{
+    *waiting = 0;
+    *held = 0;
+    for (uint32_t i = 0; i < work->n_receivers; i++) {
+        uint32_t at = work->receivers[i].lanes;
+        for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
+            const lane *l = &work->lanes[at];
+            const uint32_t n = count_lane(work, l, tag);
+            *waiting += n;
+            if (l->stopped) {
+                *held += n;
+            }
+            at = l->next;
+        }
+    }
+}
+
+/* ---- a notice's way -------------------------------------------------------------------------- */
+
+cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
+{
+    if (to >= work->n_receivers || (uint32_t)notice->kind >= CR_NOTICE_KIND_COUNT) {
         return CR_ERR_ARG;
     }
-    uint32_t index = work->free;
+    const uint32_t index = work->free_item;
     if (index == CR_NONE) {
         return CR_ERR_FULL_NODES;
     }
-    cr_work_item *item = &work->items[index];
-    cr_work_queue *queue = &work->queues[receiver];
-    work->free = item->next;
+    uint32_t lane_index = find_lane(work, to, notice->space);
+    if (lane_index == CR_NONE) {
+        lane_index = new_lane(work, to, notice->space);
+    }
+    lane *l = &work->lanes[lane_index];
+    item *it = &work->items[index];
+    work->free_item = it->chain;
     notice->token = work->next_token++;
-    *item = (cr_work_item){.notice = *notice, .next = CR_NONE};
-    if (queue->last == CR_NONE) {
-        queue->first = index;
-    } else {
-        work->items[queue->last].next = index;
-    }
-    queue->last = index;
-    if (queue->first_unfetched == CR_NONE) {
-        queue->first_unfetched = index;
-    }
+    uint32_t *bucket = &work->by_token[token_bucket(work, notice->token)];
+    *it = (item){.notice = *notice,
+                 .state = ITEM_WAITING,
+                 .lane = lane_index,
+                 .next = CR_NONE,
+                 .prev = l->last,
+                 .chain = *bucket};
+    *bucket = index;
+    work->receivers[to].pending++;
     work->pending++;
+    if (l->last != CR_NONE) {
+        work->items[l->last].next = index;
+        l->last = index;
+        return CR_OK; /* the lane is where it was: ready, handed out, or stopped */
+    }
+    l->first = index;
+    l->last = index;
+    make_ready(work, lane_index);
     return CR_OK;
 }
 
-cr_status cr_work_fetch(cr_work *work, uint32_t receiver, uint32_t max, cr_work_notice *out, uint32_t *count)
+cr_status cr_work_fetch(cr_work *work, uint32_t to, uint32_t max, cr_work_notice *out, uint32_t *count)
 {
-    if (receiver >= work->n_queues) {
+    if (to >= work->n_receivers) {
         return CR_ERR_ARG;
     }
-    cr_work_queue *queue = &work->queues[receiver];
-    uint32_t n = 0;
-    uint32_t at = queue->first_unfetched;
-    while (at != CR_NONE && n < max) {
-        cr_work_item *item = &work->items[at];
-        if (n > 0 && item->notice.kind != out[0].kind) {
-            break;
-        }
-        item->fetched = 1;
-        out[n++] = item->notice;
-        at = item->next;
+    *count = 0;
+    const uint32_t kind = next_kind(work, to);
+    if (kind == CR_NONE) {
+        return CR_OK;
     }
-    queue->first_unfetched = at;
+    uint32_t n = 0;
+    for (uint32_t from = work->receivers[to].ready_first[kind]; from != CR_NONE && n < max;
+         from = work->receivers[to].ready_first[kind]) {
+        lane *l = &work->lanes[from];
+        make_unready(work, from);
+        for (uint32_t at = l->first; at != CR_NONE && n < max; at = work->items[at].next) {
+            if ((uint32_t)work->items[at].notice.kind != kind) {
+                break;
+            }
+            work->items[at].state = ITEM_OUT;
+            l->out++;
+            out[n++] = work->items[at].notice;
+        }
+    }
     *count = n;
     return CR_OK;
 }
 
-cr_status cr_work_check(const cr_work *work, uint32_t receiver, uint64_t token)
+/* Where among the first `n` answers this token is; CR_NONE if nowhere. A finish message holds a handful. */
+static uint32_t place_of(const cr_work_answer *answers, uint32_t n, uint64_t token)
 {
-    if (receiver >= work->n_queues) {
-        return CR_ERR_ARG;
-    }
-    uint32_t at = work->queues[receiver].first;
-    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-        const cr_work_item *item = &work->items[at];
-        if (item->notice.token == token) {
-            return item->fetched ? CR_OK : CR_ERR_ABSENT;
+    for (uint32_t i = 0; i < n; i++) {
+        if (answers[i].token == token) {
+            return i;
         }
-        at = item->next;
     }
-    return CR_ERR_ABSENT;
+    return CR_NONE;
 }
 
-cr_status cr_work_finish(cr_work *work, uint32_t receiver, uint64_t token, cr_work_notice *out)
+cr_status cr_work_check(const cr_work *work, uint32_t to, const cr_work_answer *answers, uint32_t count)
 {
-    if (receiver >= work->n_queues) {
+    if (to >= work->n_receivers) {
         return CR_ERR_ARG;
     }
-    cr_work_queue *queue = &work->queues[receiver];
-    uint32_t before = CR_NONE;
-    uint32_t at = queue->first;
-    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-        cr_work_item *item = &work->items[at];
-        if (item->notice.token == token) {
-            if (!item->fetched) {
-                return CR_ERR_ABSENT;
-            }
-            *out = item->notice;
-            if (before == CR_NONE) {
-                queue->first = item->next;
-            } else {
-                work->items[before].next = item->next;
-            }
-            if (queue->last == at) {
-                queue->last = before;
-            }
-            item->next = work->free;
-            work->free = at;
-            work->pending--;
-            return CR_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t at = find_handed_out(work, to, answers[i].token);
+        if (at == CR_NONE || place_of(answers, i, answers[i].token) != CR_NONE) {
+            return CR_ERR_ABSENT;
         }
-        before = at;
-        at = item->next;
+        const item *it = &work->items[at];
+        if (it->prev == CR_NONE) {
+            continue;
+        }
+        const item *before = &work->items[it->prev];
+        const uint32_t place = place_of(answers, i, before->notice.token);
+        if (place == CR_NONE || (answers[place].failed && stops_its_lane(before->notice.kind))) {
+            return CR_ERR_STATE;
+        }
     }
-    return CR_ERR_ABSENT;
+    return CR_OK;
 }
 
-uint32_t cr_work_drop(cr_work *work, uint32_t receiver)
+cr_status cr_work_finish(cr_work *work, uint32_t to, const cr_work_answer *answer, cr_work_notice *out)
 {
-    if (receiver >= work->n_queues) {
-        return 0;
+    const cr_status status = cr_work_check(work, to, answer, 1);
+    if (status != CR_OK) {
+        return status;
     }
-    cr_work_queue *queue = &work->queues[receiver];
-    uint32_t dropped = 0;
-    uint32_t at = queue->first;
-    while (at != CR_NONE && dropped < work->n_items) {
-        uint32_t next = work->items[at].next;
-        work->items[at].next = work->free;
-        work->free = at;
-        work->pending--;
-        dropped++;
-        at = next;
+    const uint32_t index = find_item(work, answer->token);
+    item *it = &work->items[index];
+    *out = it->notice;
+    if (!answer->failed || !stops_its_lane(it->notice.kind)) {
+        remove_head(work, it->lane);
+        return CR_OK;
     }
-    *queue = (cr_work_queue){CR_NONE, CR_NONE, CR_NONE};
-    return dropped;
+    lane *l = &work->lanes[it->lane];
+    it->state = ITEM_FAILED;
+    l->stopped = 1;
+    l->out--;
+    for (uint32_t at = it->next; at != CR_NONE && l->out > 0; at = work->items[at].next) {
+        work->items[at].state = ITEM_WAITING;
+        l->out--;
+    }
+    return CR_OK;
+}
+
+cr_status cr_work_resume(cr_work *work, uint32_t to, uint32_t space, uint64_t due)
+{
+    if (to >= work->n_receivers) {
+        return CR_ERR_ARG;
+    }
+    const uint32_t index = find_lane(work, to, space);
+    if (index == CR_NONE || !work->lanes[index].stopped) {
+        return CR_ERR_ABSENT;
+    }
+    lane *l = &work->lanes[index];
+    l->stopped = 0;
+    work->items[l->first].state = ITEM_WAITING;
+    work->items[l->first].notice.tag = 0;
+    uint32_t at = l->first;
+    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
+        work->items[at].notice.due = due;
+        at = work->items[at].next;
+    }
+    make_ready(work, index);
+    return CR_OK;
+}
+
+cr_status cr_work_take(cr_work *work, uint32_t to, cr_work_notice *out, uint32_t *failed)
+{
+    if (to >= work->n_receivers) {
+        return CR_ERR_ARG;
+    }
+    const uint32_t index = work->receivers[to].lanes;
+    if (index == CR_NONE) {
+        return CR_ERR_ABSENT;
+    }
+    const item *head = &work->items[work->lanes[index].first];
+    *out = head->notice;
+    *failed = head->state == ITEM_FAILED;
+    remove_head(work, index);
+    return CR_OK;
+}
+
+/* ---- deadlines ------------------------------------------------------------------------------- */
+
+cr_status cr_work_late(const cr_work *work, uint32_t to, uint64_t now, cr_work_notice *out)
+{
+    if (to >= work->n_receivers) {
+        return CR_ERR_ARG;
+    }
+    uint32_t oldest = CR_NONE;
+    uint32_t lane_at = work->receivers[to].lanes;
+    for (uint32_t lanes = 0; lane_at != CR_NONE && lanes < work->n_items; lanes++) {
+        const lane *l = &work->lanes[lane_at];
+        uint32_t at = l->stopped ? CR_NONE : l->first;
+        for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
+            const cr_work_notice *notice = &work->items[at].notice;
+            if (notice->due != 0 && notice->due <= now &&
+                (oldest == CR_NONE || notice->token < work->items[oldest].notice.token)) {
+                oldest = at;
+            }
+            at = work->items[at].next;
+        }
+        lane_at = l->next;
+    }
+    if (oldest == CR_NONE) {
+        return CR_ERR_ABSENT;
+    }
+    *out = work->items[oldest].notice;
+    return CR_OK;
+}
+
+uint64_t cr_work_next_due(const cr_work *work)
+{
+    uint64_t next = 0;
+    for (uint32_t i = 0; i < work->n_receivers; i++) {
+        uint32_t lane_at = work->receivers[i].lanes;
+        for (uint32_t lanes = 0; lane_at != CR_NONE && lanes < work->n_items; lanes++) {
+            const lane *l = &work->lanes[lane_at];
+            uint32_t at = l->stopped ? CR_NONE : l->first;
+            for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
+                const uint64_t due = work->items[at].notice.due;
+                if (due != 0 && (next == 0 || due < next)) {
+                    next = due;
+                }
+                at = work->items[at].next;
+            }
+            lane_at = l->next;
+        }
+    }
+    return next;
+}
+
+cr_status cr_work_defer(cr_work *work, uint32_t to, uint64_t due)
+{
+    if (to >= work->n_receivers) {
+        return CR_ERR_ARG;
+    }
+    uint32_t lane_at = work->receivers[to].lanes;
+    for (uint32_t lanes = 0; lane_at != CR_NONE && lanes < work->n_items; lanes++) {
+        uint32_t at = work->lanes[lane_at].first;
+        for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
+            if (work->items[at].notice.due != 0) {
+                work->items[at].notice.due = due;
+            }
+            at = work->items[at].next;
+        }
+        lane_at = work->lanes[lane_at].next;
+    }
+    return CR_OK;
 }

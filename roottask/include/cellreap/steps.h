@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A plan as a chain of small steps. Each step may be repeated safely: what comes next is read off the plan,
- * the model and a cursor of two numbers, and a step that was done but not yet counted is done again to no
+ * the model and the journal's cursor, and a step that was done but not yet counted is done again to no
  * effect. So whoever finds a journal with a cursor in it can go on from there.
  *
  * Order (docs/semantics.md, "Order"): PDs at depth 0 are suspended first; then everything doomed is marked;
- * the other doomed PDs are suspended; the doomed nodes are destroyed group by group, a space after the
- * requests to it and the resources in it, a PD after the capability to its body; core resources that nobody
- * holds any more are freed; clients that wait for an answer from a PD that is gone are set going again;
- * the notices owed are queued. */
+ * subscribers are told, group by group, and waited for after each group; the other doomed PDs are suspended;
+ * the doomed nodes are destroyed group by group, a space after the requests to it and the resources in it, a
+ * PD after the capability to its body; core resources that nobody holds any more are freed; clients that wait
+ * for an answer from a PD that is gone are set going again; the notices owed are queued.
+ *
+ * Only what is told and how it is grouped must be the same plan up to the last AWAIT: the consequences may be
+ * made anew then (cr_plan_again), since no step before it reads them. */
 #ifndef CELLREAP_STEPS_H
 #define CELLREAP_STEPS_H
 
