@@ -20,6 +20,7 @@ static _Alignas(16) char idle_stack[IDLE_STACK];
 static seL4_CPtr endpoint;
 static seL4_CPtr idle_signal; /* the idle thread's, to the root task's bound notification */
 static seL4_CPtr idle_again;  /* the root task's, to let the idle thread look again */
+static int idle_rests;        /* the idle thread waits for that */
 
 extern const char cr_image_start[];
 extern const char cr_image_end[];
@@ -76,6 +77,7 @@ static void make_own_objects(void)
     check(cr_mint(cr_slot_at(idle_signal), cr_slot_at(bound), seL4_CanWrite, cr_badge(CR_BADGE_IDLE, 0, 0)),
           "the idle signal cannot be minted");
     check(seL4_TCB_BindNotification(seL4_CapInitThreadTCB, bound), "the notification cannot be bound");
+    cr_deadlines_init(bound);
 
     seL4_UserContext registers;
     cr_arch_start_registers(&registers, (seL4_Word)cr_idle_start, (seL4_Word)(idle_stack + IDLE_STACK));
@@ -121,6 +123,9 @@ static void trace_start(const cr_image_header *image)
     cr_trace_begin(&cr_sys.trace, CR_EV_BASE);
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
     cr_trace_number(&cr_sys.trace, cr_slots_used());
+    cr_trace_end(&cr_sys.trace);
+    cr_trace_begin(&cr_sys.trace, CR_EV_MODE);
+    cr_trace_string(&cr_sys.trace, (image->flags & CR_IMAGE_SYNC) != 0 ? "sync" : "async");
     cr_trace_end(&cr_sys.trace);
     cr_trace_begin(&cr_sys.trace, CR_EV_PD);
     cr_trace_node(cr_sys.root);
@@ -173,40 +178,65 @@ static void handle_fault(seL4_MessageInfo_t tag, uint64_t badge)
     cr_pd *pd;
     /* A PD can send messages of its own with its fault capability. One that is no fault is dropped: if it
      * called, it waits for ever, which is its own doing. */
-    if (cr_find_badged(badge, CR_BADGE_FAULT, &pd) == CR_RESULT_OK && cr_decode_fault(tag, &kind, &address, &ip)) {
+    if (cr_find_badged(badge, CR_BADGE_FAULT, &pd) == CR_RESULT_OK && !pd->silent &&
+        cr_decode_fault(tag, &kind, &address, &ip)) {
         cr_trace_fault(pd, kind, address, ip);
-        cr_clean_up(pd, CR_CAUSE_FAULT);
+        cr_trigger(pd, CR_CAUSE_FAULT, 0);
     }
 }
 
-/* Returns 0 when the run is over. */
-static int handle(seL4_MessageInfo_t tag, uint64_t badge)
+static void handle_message(seL4_MessageInfo_t tag, uint64_t badge)
 {
     static cr_message message;
     cr_pd *pd;
     switch (cr_badge_kind_of(badge)) {
-    case CR_BADGE_IDLE:
-        if (!cr_director_idle()) {
-            return 0;
-        }
-        cr_signal(idle_again);
-        return 1;
     case CR_BADGE_FAULT:
         handle_fault(tag, badge);
-        return 1;
+        return;
     case CR_BADGE_PD:
         take_message(tag, &message);
-        if (cr_find_badged(badge, CR_BADGE_PD, &pd) == CR_RESULT_OK) {
+        if (cr_find_badged(badge, CR_BADGE_PD, &pd) == CR_RESULT_OK && !pd->silent) {
             cr_serve(pd, &message);
         }
-        return 1;
+        return;
     case CR_BADGE_BODY:
         /* A PD capability names a PD in a request; called itself it does nothing. */
         seL4_Reply(seL4_MessageInfo_new(CR_RESULT_DENIED, 0, 0, 0));
-        return 1;
+        return;
     default:
         cr_panic("a message with a badge that was never minted", badge);
     }
+}
+
+/* The bound notification: what came since it was received last, or-ed. Returns 0 when the run is over. */
+static int handle_signals(uint64_t badge)
+{
+    int idle = (badge & cr_badge(CR_BADGE_IDLE, 0, 0)) == cr_badge(CR_BADGE_IDLE, 0, 0);
+    if ((badge & cr_badge(CR_BADGE_TIMER, 0, 0)) != 0) {
+        cr_deadlines_tick();
+        if (!idle && !idle_rests) {
+            return 1;
+        }
+        /* Somebody may be able to run again by that: it has to look once more. */
+    } else {
+        cr_idle what = cr_director_idle();
+        if (what != CR_IDLE_AGAIN) {
+            idle_rests = 1;
+            return what == CR_IDLE_WAIT;
+        }
+    }
+    idle_rests = 0;
+    cr_signal(idle_again);
+    return 1;
+}
+
+static int handle(seL4_MessageInfo_t tag, uint64_t badge)
+{
+    if (cr_badge_is_signal(badge)) {
+        return handle_signals(badge);
+    }
+    handle_message(tag, badge);
+    return 1;
 }
 
 void cr_root_main(const seL4_BootInfo *info)
@@ -224,8 +254,13 @@ void cr_root_main(const seL4_BootInfo *info)
         cr_trace_flush(&cr_sys.trace);
         seL4_MessageInfo_t tag = seL4_Recv(endpoint, &badge);
         running = handle(tag, badge);
+        cr_cleaner_follow_up();
+        cr_extract_follow_up(0);
+        cr_tickets_follow_up();
         cr_director_follow_up();
+        cr_deadlines_arm();
     }
+    cr_trace_refused_rest();
     cr_print_if_changed();
     cr_trace_finish(&cr_sys.trace);
     for (;;) {

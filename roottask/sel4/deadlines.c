@@ -9,6 +9,7 @@
 static struct {
     uint64_t base; /* the clock when the timer was set last */
     uint64_t set;  /* for how long; 0: it is off */
+    uint64_t next; /* nobody is late before; 0: nobody ever. What was acknowledged since may have been what it is for */
     uint64_t alarm;
     int there;
 } clock;
@@ -32,7 +33,14 @@ static uint64_t now(void)
 
 uint64_t cr_due_of(const cr_pd *pd)
 {
-    return pd->deadline_ms == 0 || !clock.there ? 0 : now() + (uint64_t)pd->deadline_ms * NS_PER_MS;
+    if (pd->deadline_ms == 0 || !clock.there) {
+        return 0;
+    }
+    uint64_t due = now() + (uint64_t)pd->deadline_ms * NS_PER_MS;
+    if (clock.next == 0 || due < clock.next) {
+        clock.next = due;
+    }
+    return due;
 }
 
 void cr_alarm_set(uint64_t ns)
@@ -69,7 +77,7 @@ int cr_deadlines_of_others(void)
 
 void cr_deadlines_arm(void)
 {
-    uint64_t due = cr_work_next_due(cr_sys.work);
+    uint64_t due = clock.next;
     if (clock.alarm != 0 && (due == 0 || clock.alarm < due)) {
         due = clock.alarm;
     }
@@ -136,4 +144,5 @@ void cr_deadlines_tick(void)
         cr_director_alarm();
     }
     find_late();
+    clock.next = cr_work_next_due(cr_sys.work);
 }

@@ -19,6 +19,9 @@ static struct {
     int late_done;
     uint32_t followed_up; /* number of the last cleanup that was followed up */
     uint32_t rounds;     /* since the last cleanup, or since the start */
+    uint32_t alarm_pd;   /* configured PD that the alarm is for */
+    uint32_t alarm_how;
+    int extracted;
 } director;
 
 static int crashes_left(void)
@@ -29,6 +32,25 @@ static int crashes_left(void)
 static const cr_image_crash *current(void)
 {
     return &cr_image_crashes(cr_sys.image)[director.crash];
+}
+
+/* A number that looks random and is the same each time (splitmix64). */
+static uint64_t mixed(uint64_t seed)
+{
+    uint64_t z = seed + 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* The timer's resolution may be many instructions; what is left below it is spent here, after the timer was set, and
+ * moves everybody else by as much. */
+static void set_alarm(const cr_image_crash *crash)
+{
+    uint64_t random = mixed(((uint64_t)crash->seed << 32) | director.fired);
+    cr_alarm_set(crash->after_ns + (crash->spread_ns != 0 ? random % crash->spread_ns : 0) + 1);
+    for (volatile uint32_t turn = (uint32_t)(random >> 32) % 1024; turn > 0; turn--) {
+    }
 }
 
 /* The order for a PD that is at a checkpoint. */
@@ -58,6 +80,11 @@ static uint64_t order_for(cr_pd *pd, uint32_t *slot)
         }
         *slot = cr_sys.edge_entry[edge];
     }
+    if (crash->how == CR_CRASH_KILL || crash->how == CR_CRASH_FREEZE) {
+        director.alarm_pd = crash->pd;
+        director.alarm_how = crash->how;
+        set_alarm(crash);
+    }
     director.armed = 0;
     director.count = 0;
     director.rounds = 0;
@@ -65,6 +92,9 @@ static uint64_t order_for(cr_pd *pd, uint32_t *slot)
     if (director.fired == crash->repeat) {
         director.crash++;
         director.fired = 0;
+    }
+    if (crash->how == CR_CRASH_KILL || crash->how == CR_CRASH_FREEZE) {
+        return CR_ORDER_CONTINUE;
     }
     return terminate ? CR_ORDER_TERMINATE : CR_ORDER_CRASH + (uint64_t)crash->how;
 }
@@ -85,11 +115,10 @@ void cr_director_start(void)
     }
 }
 
-uint64_t cr_director_checkpoint(cr_pd *pd, int round_boundary, uint32_t *slot, int *later)
+uint64_t cr_director_checkpoint(cr_pd *pd, int round_boundary, uint32_t *slot, cr_keeps *keeps)
 {
     if (round_boundary) {
-        pd->held = 1;
-        *later = 1;
+        *keeps = CR_KEEP_CHECKPOINT;
         return CR_ORDER_CONTINUE;
     }
     return order_for(pd, slot);
@@ -115,8 +144,9 @@ static void create_missing(uint32_t flag)
 
 void cr_director_follow_up(void)
 {
-    if (director.followed_up != cr_sys.cleanups) {
-        director.followed_up = cr_sys.cleanups;
+    /* Not while a cleanup waits: a PD made then could be tied to a doomed one from its birth. */
+    if (director.followed_up != cr_sys.settled && !cr_cleaner_waits()) {
+        director.followed_up = cr_sys.settled;
         director.rounds = 0;
         create_missing(CR_IMAGE_RESPAWN);
     }
@@ -136,7 +166,7 @@ static int fail_connects(void)
 {
     int any = 0;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (cr_sys.pds[i].used && cr_sys.pds[i].parked) {
+        if (cr_sys.pds[i].used && !cr_sys.pds[i].silent && cr_sys.pds[i].keeps == CR_KEEP_CONNECT) {
             any |= cr_retry_connect(&cr_sys.pds[i], 1);
         }
     }
@@ -151,12 +181,12 @@ static int next_round(void)
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         uint32_t slot = 0;
-        if (!pd->used || !pd->held) {
+        if (!pd->used || pd->silent || pd->keeps != CR_KEEP_CHECKPOINT) {
             continue;
         }
         uint64_t order = over ? CR_ORDER_STOP : order_for(pd, &slot);
         uint64_t results[2] = {order, slot};
-        pd->held = 0;
+        pd->keeps = CR_KEEP_NONE;
         any = 1;
         cr_answer_later(pd, CR_RESULT_OK, 2, results);
     }
@@ -164,26 +194,94 @@ static int next_round(void)
     return any;
 }
 
-int cr_director_idle(void)
+void cr_director_release(cr_pd *pd)
+{
+    const uint64_t results[2] = {CR_ORDER_CONTINUE, 0};
+    pd->keeps = CR_KEEP_NONE;
+    cr_answer_later(pd, CR_RESULT_OK, 2, results);
+}
+
+void cr_director_alarm(void)
+{
+    cr_pd *pd = cr_find_configured(director.alarm_pd);
+    if (pd == 0 || pd->silent) {
+        return; /* Something else was quicker. */
+    }
+    if (director.alarm_how == CR_CRASH_KILL) {
+        if (!cr_doomed(pd)) {
+            cr_terminate(pd);
+        }
+        return;
+    }
+    if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB))) {
+        cr_panic("a thread cannot be suspended", pd->number);
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_FREEZE);
+    cr_trace_pd(pd);
+    cr_trace_end(&cr_sys.trace);
+}
+
+/* Those who can run no more wait for something that will not come. Returns whether somebody can go on now. */
+static int let_go(void)
+{
+    int any = 0;
+    if (cr_cleaner_waits()) {
+        cr_cleaner_give_up();
+        return 1;
+    }
+    if (cr_extract_running()) {
+        cr_extract_follow_up(1);
+        return 1;
+    }
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        if (pd->used && !pd->silent && (pd->keeps == CR_KEEP_TICKET || pd->keeps == CR_KEEP_TERMINATE)) {
+            cr_ticket_answer(pd);
+            any = 1;
+        }
+    }
+    return any;
+}
+
+cr_idle cr_director_idle(void)
 {
     if (fail_connects()) {
-        return 1;
+        return CR_IDLE_AGAIN;
     }
-    if (cr_sys.cleanups > 0 && !director.late_done) {
+    if (cr_sys.settled > 0 && !director.late_done && !cr_cleaner_waits()) {
         director.late_done = 1;
         create_missing(CR_IMAGE_LATE);
-        return 1;
+        return CR_IDLE_AGAIN;
     }
-    cr_account();
-    director.armed = 1;
+    if (!cr_cleaner_waits()) {
+        cr_account();
+    }
+    /* Whoever has something to acknowledge and does not run is hung: its deadline tells. */
+    if (cr_deadlines_of_others()) {
+        return CR_IDLE_WAIT;
+    }
+    director.armed = !cr_cleaner_waits() && !cr_alarm_pending();
     if (crashes_left() && director.rounds > ROUNDS_WITHOUT_PROGRESS) {
         trace_unreached();
     }
     if (next_round()) {
-        return 1;
+        return CR_IDLE_AGAIN;
+    }
+    if (cr_alarm_pending() || cr_deadlines_pending()) {
+        return CR_IDLE_WAIT;
+    }
+    if (let_go()) {
+        return CR_IDLE_AGAIN;
     }
     if (crashes_left()) {
         trace_unreached();
     }
-    return 0;
+    if ((cr_sys.image->flags & CR_IMAGE_EXTRACT) != 0 && !director.extracted) {
+        director.extracted = 1;
+        if (cr_extract_start(&cr_sys.pds[0], 0) != CR_RESULT_OK) {
+            cr_panic("the state cannot be extracted", cr_work_room(cr_sys.work));
+        }
+        return CR_IDLE_AGAIN;
+    }
+    return CR_IDLE_OVER;
 }

@@ -264,7 +264,8 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
                   .generation = generation,
                   .flags = config != 0 ? config->flags : 0,
                   .pd_depth = config != 0 ? config->pd_depth : CR_IMAGE_DEPTH_DEFAULT,
-                  .rs_depth = config != 0 ? config->rs_depth : CR_IMAGE_DEPTH_DEFAULT};
+                  .rs_depth = config != 0 ? config->rs_depth : CR_IMAGE_DEPTH_DEFAULT,
+                  .deadline_ms = config != 0 ? config->deadline_ms : creator != 0 ? creator->deadline_ms : 0};
     cr_text_copy(pd->name, name, CR_NAME_BYTES);
     pd->body.cspace_bits = config != 0 ? config->cspace_bits : 8;
     pd->body.block = CR_BLOCK_NONE;
@@ -318,6 +319,12 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     cr_trace_number(&cr_sys.trace, 1ull << cr_untyped_bits(pd->body.block));
     cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
     cr_trace_end(&cr_sys.trace);
+    if (pd->deadline_ms != 0) {
+        cr_trace_begin(&cr_sys.trace, CR_EV_DEADLINE);
+        cr_trace_pd(pd);
+        cr_trace_number(&cr_sys.trace, pd->deadline_ms);
+        cr_trace_end(&cr_sys.trace);
+    }
     if (initial_edges(pd, creator, &startup) != CR_OK || cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("there was room for a PD, and then there was not", pd->number);
     }
@@ -425,6 +432,9 @@ cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t *slot)
     if (index == CR_NONE) {
         return CR_RESULT_FULL;
     }
+    if (pd->lost >= CR_MAX_LOST_SLOTS) {
+        return CR_RESULT_UNACKED;
+    }
     uint32_t taken = take_slot(pd);
     if (taken == 0) {
         return CR_RESULT_FULL;
@@ -473,6 +483,10 @@ static cr_result make_hold_in(cr_pd *pd, cr_ref resource, uint32_t taken)
 cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t *slot)
 {
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    /* A PD that lets its losses stand unacknowledged is given nothing more to lose. */
+    if (known == CR_NONE && pd->lost >= CR_MAX_LOST_SLOTS) {
+        return CR_RESULT_UNACKED;
+    }
     uint32_t taken = known != CR_NONE ? cr_sys.edge_entry[known] : take_slot(pd);
     if (taken == 0 && known == CR_NONE) {
         return CR_RESULT_FULL;

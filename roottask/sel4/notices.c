@@ -87,6 +87,12 @@ void cr_notice_over(const cr_pd *receiver, const cr_work_notice *notice, cr_noti
     cr_extract_credit(notice);
 }
 
+void cr_lanes_changed(void)
+{
+    cr_cleaner_lanes_changed();
+    cr_extract_changed();
+}
+
 void cr_forget_owed(cr_pd *pd)
 {
     cr_work_notice notice;

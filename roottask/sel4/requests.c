@@ -9,11 +9,15 @@
 
 enum { MAX_RESULTS = 2 + CR_WORK_MAX * CR_WORK_WORDS };
 
-/* What a handler answers. `later`: it keeps the caller waiting; `never`: there is nobody to answer any more. */
+/* What a handler answers. `keeps`: the caller waits, and is answered another time, for that reason; `never`: it is not
+ * answered at all. `down`: a PD to be cleaned up after when that is done, `cause` why, `ticket` on whose account. */
 typedef struct answer {
     uint32_t count;
-    int later;
+    cr_keeps keeps;
     int never;
+    cr_pd *down;
+    cr_cause cause;
+    uint64_t ticket;
     uint64_t results[MAX_RESULTS];
 } answer;
 
@@ -34,7 +38,8 @@ static void reply(cr_result result, uint32_t count, const uint64_t *results)
 /* The PD that the message's PD capability is to. */
 static cr_result named_pd(const cr_request_args *r, cr_pd **out)
 {
-    return cr_find_badged(r->pd_badge, CR_BADGE_BODY, out);
+    cr_result result = cr_find_badged(r->pd_badge, CR_BADGE_BODY, out);
+    return result == CR_RESULT_OK && cr_doomed(*out) ? CR_RESULT_GONE : result;
 }
 
 /* A space that the caller manages. */
@@ -63,7 +68,7 @@ static cr_result own_client(cr_pd *from, uint64_t badge, cr_pd **out)
         return CR_RESULT_DENIED;
     }
     *out = &cr_sys.pds[entry->pd];
-    return CR_RESULT_OK;
+    return cr_doomed(*out) ? CR_RESULT_GONE : CR_RESULT_OK;
 }
 
 /* -- the operations */
@@ -71,6 +76,10 @@ static cr_result own_client(cr_pd *from, uint64_t badge, cr_pd **out)
 static cr_result op_say(cr_pd *from, const cr_request_args *r, answer *a)
 {
     (void)a;
+    if (from->says >= CR_MAX_SAYS) {
+        return CR_RESULT_FULL;
+    }
+    from->says++;
     cr_trace_begin(&cr_sys.trace, CR_EV_SAY);
     cr_trace_pd(from);
     cr_trace_bytes(&cr_sys.trace, r->text, r->count);
@@ -85,14 +94,15 @@ static cr_result op_exit(cr_pd *from, const cr_request_args *r, answer *a)
     cr_trace_number(&cr_sys.trace, r->code);
     cr_trace_end(&cr_sys.trace);
     a->never = 1;
-    cr_clean_up(from, CR_CAUSE_EXIT);
+    a->down = from;
+    a->cause = CR_CAUSE_EXIT;
     return CR_RESULT_OK;
 }
 
 static cr_result op_checkpoint(cr_pd *from, const cr_request_args *r, answer *a)
 {
     uint32_t slot = 0;
-    a->results[0] = cr_director_checkpoint(from, r->round_boundary != 0, &slot, &a->later);
+    a->results[0] = cr_director_checkpoint(from, r->round_boundary != 0, &slot, &a->keeps);
     a->results[1] = slot;
     a->count = 2;
     return CR_RESULT_OK;
@@ -114,7 +124,7 @@ static void wake_waiting_for(const char *name)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
-        if (pd->used && pd->parked && cr_text_same(pd->wanted, name)) {
+        if (pd->used && pd->keeps == CR_KEEP_CONNECT && cr_text_same(pd->wanted, name)) {
             cr_retry_connect(pd, 0);
         }
     }
@@ -147,11 +157,12 @@ static cr_result op_create_space(cr_pd *from, const cr_request_args *r, answer *
         return CR_RESULT_EXISTS;
     }
     cr_result result = cr_make_space(from, r->type, r->name, &space);
-    if (result == CR_RESULT_OK && first != 0) {
-        result = cr_make_request(first, space, &slot);
-    }
     if (result != CR_RESULT_OK) {
         return result;
+    }
+    if (first != 0 && (result = cr_make_request(first, space, &slot)) != CR_RESULT_OK) {
+        /* All or nothing. */
+        return cr_delete_space(from, space) == CR_RESULT_OK ? result : CR_RESULT_FAILED;
     }
     cr_node_info info;
     if (cr_model_get(cr_sys.model, space, &info) != CR_OK) {
@@ -219,8 +230,7 @@ static cr_result op_connect(cr_pd *from, const cr_request_args *r, answer *a)
         return CR_RESULT_GONE; /* It does not want to wait. */
     }
     cr_text_copy(from->wanted, r->name, CR_NAME_BYTES);
-    from->parked = 1;
-    a->later = 1;
+    a->keeps = CR_KEEP_CONNECT;
     return CR_RESULT_OK;
 }
 
@@ -229,7 +239,24 @@ static cr_result op_disconnect(cr_pd *from, const cr_request_args *r, answer *a)
     cr_ref space;
     (void)a;
     cr_result result = cr_find_space(r->space, &space);
-    return result == CR_RESULT_OK ? cr_drop_request(from, space) : result;
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    /* Its server hears of it. One that is far behind must not be brought down by a client that comes and goes. */
+    cr_pd *manager = cr_manager_of(space);
+    int tells = manager != 0 && manager != &cr_sys.pds[0] &&
+                cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, space) > 0;
+    if (tells && cr_work_pending(cr_sys.work, cr_receiver(manager)) >= CR_DISCONNECT_BACKLOG) {
+        return CR_RESULT_FULL;
+    }
+    result = cr_drop_request(from, space);
+    if (result == CR_RESULT_OK && tells) {
+        const cr_notice notice = {CR_NOTICE_DISCONNECT, manager->node, space, from->node};
+        if (cr_notice_put(&notice, 0, 0) != CR_OK) {
+            cr_panic("no room for a notice", from->number);
+        }
+    }
+    return result;
 }
 
 static cr_result op_give(cr_pd *from, const cr_request_args *r, answer *a)
@@ -331,67 +358,16 @@ static cr_result op_take_back(cr_pd *from, const cr_request_args *r, answer *a)
     return result;
 }
 
-/* Both ends of a MAP edge: the first is the caller's, the second something it holds or may ask for. */
-static cr_result map_ends(cr_pd *from, const cr_request_args *r, cr_ref *source, cr_ref *target)
-{
-    cr_ref space;
-    cr_result result =
-        r->object == 0 ? own_space(from, r->space, source) : own_resource(from, r->space, r->object, source);
-    if (result == CR_RESULT_OK) {
-        result = cr_find_space(r->target_space, &space);
-    }
-    if (result == CR_RESULT_OK && r->target_object != 0) {
-        result = cr_find_resource(r->target_space, r->target_object, target);
-    } else if (result == CR_RESULT_OK) {
-        *target = space;
-    }
-    if (result != CR_RESULT_OK) {
-        return result;
-    }
-    int may = cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, space) > 0 ||
-              cr_model_count(cr_sys.model, CR_EDGE_HOLD, from->node, *target) > 0;
-    return may ? CR_RESULT_OK : CR_RESULT_DENIED;
-}
-
-/* Whether a node is, over any number of MAP edges, built on another one, or is that one. */
-static int is_built_on(cr_ref node, cr_ref other)
-{
-    static uint32_t queue[CR_MAX_NODES];
-    static uint32_t seen[CR_MAX_NODES];
-    static uint32_t stamp;
-    uint32_t n = 0;
-    stamp++;
-    queue[n++] = node.index;
-    seen[node.index] = stamp;
-    for (uint32_t i = 0; i < n; i++) {
-        cr_ref at;
-        cr_edge_info info;
-        if (queue[i] == other.index) {
-            return 1;
-        }
-        if (cr_model_at(cr_sys.model, queue[i], &at) != CR_OK) {
-            continue;
-        }
-        for (uint32_t edge = cr_model_first(cr_sys.model, at, CR_EDGE_MAP, CR_OUT); edge != CR_NONE;
-             edge = cr_model_next(cr_sys.model, edge, at, CR_OUT)) {
-            if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK && seen[info.to.index] != stamp) {
-                seen[info.to.index] = stamp;
-                queue[n++] = info.to.index;
-            }
-        }
-    }
-    return 0;
-}
-
 static cr_result change_map(cr_pd *from, const cr_request_args *r, int add)
 {
     cr_ref source;
     cr_ref target;
-    cr_result result = map_ends(from, r, &source, &target);
+    const cr_map_ends ends = {r->space, r->object, r->target_space, r->target_object};
+    cr_result result = cr_find_map_ends(from, &ends, &source, &target);
     if (result != CR_RESULT_OK) {
         return result;
     }
-    if (add && is_built_on(target, source)) {
+    if (add && cr_is_built_on(target, source, 0)) {
         return CR_RESULT_DENIED; /* It would close a circle. */
     }
     cr_status status = add ? cr_model_add_edge(cr_sys.model, CR_EDGE_MAP, source, target)
@@ -422,7 +398,7 @@ static cr_result op_get_work(cr_pd *from, const cr_request_args *r, answer *a)
     cr_work_notice notices[CR_WORK_MAX];
     uint32_t count = 0;
     (void)r;
-    if (cr_work_fetch(&cr_sys.work, (uint32_t)(from - cr_sys.pds), CR_WORK_MAX, notices, &count) != CR_OK) {
+    if (cr_work_fetch(cr_sys.work, cr_receiver(from), CR_WORK_MAX, notices, &count) != CR_OK) {
         return CR_RESULT_FAILED;
     }
     a->results[0] = count > 0 ? (uint64_t)notices[0].kind : 0;
@@ -442,28 +418,83 @@ static cr_result op_get_work(cr_pd *from, const cr_request_args *r, answer *a)
     return CR_RESULT_OK;
 }
 
-static cr_result op_finish_work(cr_pd *from, const cr_request_args *r, answer *a)
+/* Whether all answers can be taken; none is taken yet. */
+static cr_result check_answers(const cr_pd *from, const cr_request_args *r, cr_work_answer *out)
 {
-    (void)a;
-    uint32_t receiver = (uint32_t)(from - cr_sys.pds);
     for (uint32_t i = 0; i < r->count; i++) {
-        if (cr_work_check(&cr_sys.work, receiver, r->answers[i].token) != CR_OK) {
-            return CR_RESULT_NO_SUCH;
-        }
+        out[i] = (cr_work_answer){r->answers[i].token, r->answers[i].result == CR_WORK_FAILED};
+    }
+    switch (cr_work_check(cr_sys.work, cr_receiver(from), out, r->count)) {
+    case CR_OK:
+        break;
+    case CR_ERR_STATE:
+        return CR_RESULT_DENIED;
+    default:
+        return CR_RESULT_NO_SUCH;
     }
     for (uint32_t i = 0; i < r->count; i++) {
         cr_work_notice notice;
-        if (cr_work_finish(&cr_sys.work, receiver, r->answers[i].token, &notice) != CR_OK) {
-            cr_panic("a notice that was checked is not there", r->answers[i].token);
+        if (r->answers[i].result != CR_WORK_BY_RESOURCE) {
+            continue;
+        }
+        if (cr_work_look(cr_sys.work, cr_receiver(from), r->answers[i].token, &notice) != CR_OK) {
+            return CR_RESULT_NO_SUCH;
+        }
+        cr_result result = cr_extract_may_split(&notice);
+        if (result != CR_RESULT_OK) {
+            return result;
+        }
+    }
+    return CR_RESULT_OK;
+}
+
+static cr_result op_finish_work(cr_pd *from, const cr_request_args *r, answer *a)
+{
+    static const char *const names[CR_WORK_RESULT_COUNT] = {"ok", "failed", "each"};
+    cr_work_answer answers[CR_WORK_MAX];
+    (void)a;
+    cr_result result = check_answers(from, r, answers);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    for (uint32_t i = 0; i < r->count; i++) {
+        cr_work_notice notice;
+        if (cr_work_finish(cr_sys.work, cr_receiver(from), &answers[i], &notice) != CR_OK) {
+            cr_panic("a notice that was checked is not there", answers[i].token);
         }
         cr_trace_begin(&cr_sys.trace, CR_EV_ACK);
         cr_trace_pd(from);
         cr_trace_number(&cr_sys.trace, notice.token);
-        cr_trace_string(&cr_sys.trace, r->answers[i].result == CR_WORK_DONE ? "ok" : "failed");
+        cr_trace_string(&cr_sys.trace, names[r->answers[i].result]);
         cr_trace_end(&cr_sys.trace);
-        if (notice.kind == CR_NOTICE_LOST) {
+        cr_notice_over(from, &notice, answers[i].failed ? CR_NOTICE_FAILED : CR_NOTICE_DONE);
+        if (notice.kind == CR_NOTICE_LOST && !answers[i].failed) {
             cr_free_lost_slots(from, notice.space);
         }
+        if (r->answers[i].result == CR_WORK_BY_RESOURCE) {
+            cr_extract_split(from, &notice);
+        }
+        if (answers[i].failed) {
+            cr_lanes_changed();
+        }
+    }
+    return CR_RESULT_OK;
+}
+
+static cr_result op_resume_work(cr_pd *from, const cr_request_args *r, answer *a)
+{
+    (void)a;
+    int busy = cr_work_ready(cr_sys.work, cr_receiver(from));
+    if (cr_work_resume(cr_sys.work, cr_receiver(from), r->space, cr_due_of(from)) != CR_OK) {
+        return CR_RESULT_NO_SUCH;
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_AGAIN);
+    cr_trace_pd(from);
+    cr_trace_number(&cr_sys.trace, r->space);
+    cr_trace_end(&cr_sys.trace);
+    cr_lanes_changed();
+    if (!busy) {
+        cr_signal(cr_body_cap(&from->body, CR_BODY_SIGNAL));
     }
     return CR_RESULT_OK;
 }
@@ -486,6 +517,9 @@ static cr_result op_spawn(cr_pd *from, const cr_request_args *r, answer *a)
     if (program == CR_IMAGE_NONE) {
         return CR_RESULT_NO_SUCH;
     }
+    if (from->lost >= CR_MAX_LOST_SLOTS) {
+        return CR_RESULT_UNACKED; /* Asked before a whole PD is made for nothing. */
+    }
     cr_status status = cr_make_pd(CR_IMAGE_NONE, program, r->name, from, &pd);
     if (status != CR_OK) {
         return cr_result_of(status);
@@ -495,12 +529,7 @@ static cr_result op_spawn(cr_pd *from, const cr_request_args *r, answer *a)
         result = cr_make_hold(from, body, &slot);
     }
     if (result != CR_RESULT_OK) {
-        /* Its creator could never name it: it goes again. */
-        cr_trace_begin(&cr_sys.trace, CR_EV_TERMINATE);
-        cr_trace_pd(pd);
-        cr_trace_node(cr_sys.root);
-        cr_trace_end(&cr_sys.trace);
-        cr_clean_up(pd, CR_CAUSE_TERMINATE);
+        cr_terminate(pd); /* Its creator could never name it: it goes again. */
         return result;
     }
     a->results[0] = slot;
@@ -513,6 +542,12 @@ static cr_result op_terminate(cr_pd *from, const cr_request_args *r, answer *a)
 {
     cr_pd *victim;
     cr_result result = named_pd(r, &victim);
+    if (result == CR_RESULT_OK && victim->silent) {
+        result = CR_RESULT_GONE;
+    }
+    if (result == CR_RESULT_OK && !cr_ticket_room()) {
+        result = CR_RESULT_BUSY;
+    }
     if (result != CR_RESULT_OK) {
         return result;
     }
@@ -520,10 +555,17 @@ static cr_result op_terminate(cr_pd *from, const cr_request_args *r, answer *a)
     cr_trace_pd(victim);
     cr_trace_pd(from);
     cr_trace_end(&cr_sys.trace);
-    cr_ref caller = from->node;
-    cr_clean_up(victim, CR_CAUSE_TERMINATE);
-    /* The victim may have been the caller, or have taken it along. */
-    a->never = cr_pd_of(caller) == 0;
+    a->down = victim;
+    a->cause = CR_CAUSE_TERMINATE;
+    a->ticket = cr_ticket_make(from, victim);
+    from->ticket = a->ticket;
+    a->keeps = (cr_sys.image->flags & CR_IMAGE_SYNC) != 0 ? CR_KEEP_TERMINATE : CR_KEEP_NONE;
+    a->results[0] = a->ticket;
+    for (uint32_t i = 1; i <= CR_TICKET_WORDS; i++) {
+        a->results[i] = 0;
+    }
+    _Static_assert(CR_TICKET_QUEUED == 0, "as the line above has it");
+    a->count = 1 + CR_TICKET_WORDS;
     return CR_RESULT_OK;
 }
 
@@ -545,10 +587,12 @@ static cr_result op_report_fault(cr_pd *from, const cr_request_args *r, answer *
     if (cr_model_count(cr_sys.model, CR_EDGE_FAULT, pd->node, from->node) == 0) {
         return CR_RESULT_DENIED;
     }
+    if (pd->silent) {
+        return CR_RESULT_GONE;
+    }
     cr_trace_fault(pd, r->fault_kind, r->address, r->ip);
-    cr_ref caller = from->node;
-    cr_clean_up(pd, CR_CAUSE_FAULT);
-    a->never = cr_pd_of(caller) == 0;
+    a->down = pd;
+    a->cause = CR_CAUSE_FAULT;
     return CR_RESULT_OK;
 }
 
@@ -576,40 +620,181 @@ static cr_result op_holds(cr_pd *from, const cr_request_args *r, answer *a)
     return CR_RESULT_OK;
 }
 
-static const handler handlers[] = {
-    [CR_OP_SAY] = op_say,
-    [CR_OP_EXIT] = op_exit,
-    [CR_OP_CHECKPOINT] = op_checkpoint,
-    [CR_OP_CREATE_SPACE] = op_create_space,
-    [CR_OP_DELETE_SPACE] = op_delete_space,
-    [CR_OP_CREATE_RESOURCE] = op_create_resource,
-    [CR_OP_DELETE_RESOURCE] = op_delete_resource,
-    [CR_OP_CONNECT] = op_connect,
-    [CR_OP_DISCONNECT] = op_disconnect,
-    [CR_OP_GIVE] = op_give,
-    [CR_OP_SEND] = op_send,
-    [CR_OP_SHARE_REQUEST] = op_share_request,
-    [CR_OP_RELEASE] = op_release,
-    [CR_OP_TAKE_BACK] = op_take_back,
-    [CR_OP_MAP] = op_map,
-    [CR_OP_UNMAP] = op_unmap,
-    [CR_OP_GET_WORK] = op_get_work,
-    [CR_OP_FINISH_WORK] = op_finish_work,
-    [CR_OP_SPAWN] = op_spawn,
-    [CR_OP_TERMINATE] = op_terminate,
-    [CR_OP_SET_DEPTH] = op_set_depth,
-    [CR_OP_REPORT_FAULT] = op_report_fault,
-    [CR_OP_HOLDS] = op_holds,
-    [CR_OP_SUBSCRIBE] = 0,
-    [CR_OP_UNSUBSCRIBE] = 0,
-    [CR_OP_LOOK] = 0,
-    [CR_OP_RESUME_WORK] = 0,
-    [CR_OP_TICKET] = 0,
-    [CR_OP_EXTRACT] = 0,
-    [CR_OP_SUBGRAPH] = 0,
+/* The space or PD that a subscription is about. Of a space one must have something to lose. */
+static cr_result subscribed(cr_pd *from, const cr_request_args *r, cr_ref *out)
+{
+    cr_node_info info;
+    cr_pd *pd = from;
+    if (r->space == 0) {
+        cr_result result = r->has_pd ? named_pd(r, &pd) : CR_RESULT_OK;
+        *out = pd->node;
+        return result;
+    }
+    cr_result result = cr_find_space(r->space, out);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (cr_model_get(cr_sys.model, *out, &info) != CR_OK || (info.flags & CR_FLAG_CORE) != 0) {
+        return CR_RESULT_DENIED;
+    }
+    int may = cr_same(info.manager, from->node) ||
+              cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, *out) > 0;
+    for (uint32_t edge = cr_model_first(cr_sys.model, from->node, CR_EDGE_HOLD, CR_OUT); !may && edge != CR_NONE;
+         edge = cr_model_next(cr_sys.model, edge, from->node, CR_OUT)) {
+        cr_edge_info hold;
+        cr_node_info held;
+        may = cr_model_edge(cr_sys.model, edge, &hold) == CR_OK &&
+              cr_model_get(cr_sys.model, hold.to, &held) == CR_OK && cr_same(held.space, *out);
+    }
+    return may ? CR_RESULT_OK : CR_RESULT_DENIED;
+}
+
+static cr_result op_subscribe(cr_pd *from, const cr_request_args *r, answer *a)
+{
+    cr_ref node;
+    (void)a;
+    cr_result result = subscribed(from, r, &node);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_SUBSCRIBE, from->node, node);
+    if (status == CR_OK) {
+        cr_trace_pair(CR_EV_SUBSCRIBE, from->node, node);
+    }
+    return cr_result_of(status);
+}
+
+static cr_result op_unsubscribe(cr_pd *from, const cr_request_args *r, answer *a)
+{
+    cr_ref node = from->node;
+    cr_pd *pd;
+    (void)a;
+    /* Whoever subscribed may take it back, whatever else it has lost since. */
+    cr_result result = CR_RESULT_OK;
+    if (r->space != 0) {
+        result = cr_find_space(r->space, &node);
+    } else if (r->has_pd && (result = named_pd(r, &pd)) == CR_RESULT_OK) {
+        node = pd->node;
+    }
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    cr_status status = cr_model_drop_edge(cr_sys.model, CR_EDGE_SUBSCRIBE, from->node, node);
+    if (status == CR_OK) {
+        cr_trace_pair(CR_EV_UNSUBSCRIBE, from->node, node);
+    }
+    return cr_result_of(status);
+}
+
+/* What has become of the PD with a number. */
+static cr_result look_at_pd(uint32_t pd_number, uint64_t *state)
+{
+    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        if (pd->used && pd->number == pd_number) {
+            *state = cr_doomed(pd) ? CR_LOOK_DOOMED : CR_LOOK_ACTIVE;
+            return CR_RESULT_OK;
+        }
+    }
+    *state = CR_LOOK_DESTROYED;
+    return pd_number < cr_sys.next_pd ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
+}
+
+static cr_result op_look(cr_pd *from, const cr_request_args *r, answer *a)
+{
+    cr_ref node;
+    cr_result result;
+    if (r->space == 0) {
+        cr_pd *pd = from;
+        result = r->has_pd ? cr_find_badged(r->pd_badge, CR_BADGE_BODY, &pd) : CR_RESULT_OK;
+        if (result == CR_RESULT_OK) {
+            result = look_at_pd(!r->has_pd && r->object != 0 ? r->object : pd->number, &a->results[0]);
+        }
+        a->count = result == CR_RESULT_OK;
+        return result;
+    }
+    result = cr_find_space(r->space, &node);
+    int doomed = result == CR_RESULT_GONE && cr_is_there(r->space);
+    if (result == CR_RESULT_OK && r->object != 0) {
+        result = cr_find_resource(r->space, r->object, &node);
+    }
+    a->results[0] = doomed ? CR_LOOK_DOOMED : result == CR_RESULT_OK ? CR_LOOK_ACTIVE : CR_LOOK_DESTROYED;
+    result = result == CR_RESULT_GONE ? CR_RESULT_OK : result;
+    a->count = result == CR_RESULT_OK;
+    return result;
+}
+
+static cr_result op_ticket(cr_pd *from, const cr_request_args *r, answer *a)
+{
+    int later = 0;
+    cr_result result = cr_ticket_look(from, r->ticket, r->wait != 0, a->results, &a->count, &later);
+    if (later) {
+        a->keeps = CR_KEEP_TICKET;
+        from->ticket = r->ticket;
+        cr_extract_changed(); /* It answers no question about its own spaces from here on. */
+    }
+    return result;
+}
+
+static cr_result op_extract(cr_pd *from, const cr_request_args *r, answer *a)
+{
+    (void)r;
+    if ((from->flags & CR_IMAGE_MAY_EXTRACT) == 0) {
+        return CR_RESULT_DENIED;
+    }
+    cr_result result = cr_extract_start(from, &a->results[0]);
+    a->count = result == CR_RESULT_OK;
+    return result;
+}
+
+static cr_result op_subgraph(cr_pd *from, const cr_request_args *r, answer *a)
+{
+    cr_work_notice notice;
+    (void)a;
+    if (cr_work_look(cr_sys.work, cr_receiver(from), r->token, &notice) != CR_OK) {
+        return CR_RESULT_NO_SUCH;
+    }
+    return cr_extract_take(from, &notice, r->items, r->count);
+}
+
+/* `doomed`: a PD may ask for it that goes by the cleanup under way. Nothing there makes or drops an edge. */
+static const struct {
+    handler run;
+    int doomed;
+} operations[] = {
+    [CR_OP_SAY] = {op_say, 1},
+    [CR_OP_EXIT] = {op_exit, 1},
+    [CR_OP_CHECKPOINT] = {op_checkpoint, 1},
+    [CR_OP_CREATE_SPACE] = {op_create_space, 0},
+    [CR_OP_DELETE_SPACE] = {op_delete_space, 0},
+    [CR_OP_CREATE_RESOURCE] = {op_create_resource, 0},
+    [CR_OP_DELETE_RESOURCE] = {op_delete_resource, 0},
+    [CR_OP_CONNECT] = {op_connect, 0},
+    [CR_OP_DISCONNECT] = {op_disconnect, 0},
+    [CR_OP_GIVE] = {op_give, 0},
+    [CR_OP_SEND] = {op_send, 0},
+    [CR_OP_SHARE_REQUEST] = {op_share_request, 0},
+    [CR_OP_RELEASE] = {op_release, 0},
+    [CR_OP_TAKE_BACK] = {op_take_back, 0},
+    [CR_OP_MAP] = {op_map, 0},
+    [CR_OP_UNMAP] = {op_unmap, 0},
+    [CR_OP_GET_WORK] = {op_get_work, 1},
+    [CR_OP_FINISH_WORK] = {op_finish_work, 1},
+    [CR_OP_SPAWN] = {op_spawn, 0},
+    [CR_OP_TERMINATE] = {op_terminate, 0},
+    [CR_OP_SET_DEPTH] = {op_set_depth, 0},
+    [CR_OP_REPORT_FAULT] = {op_report_fault, 0},
+    [CR_OP_HOLDS] = {op_holds, 1},
+    [CR_OP_SUBSCRIBE] = {op_subscribe, 0},
+    [CR_OP_UNSUBSCRIBE] = {op_unsubscribe, 0},
+    [CR_OP_LOOK] = {op_look, 1},
+    [CR_OP_RESUME_WORK] = {op_resume_work, 1},
+    [CR_OP_TICKET] = {op_ticket, 1},
+    [CR_OP_EXTRACT] = {op_extract, 0},
+    [CR_OP_SUBGRAPH] = {op_subgraph, 0},
 };
 
-_Static_assert(sizeof(handlers) / sizeof(handlers[0]) == CR_OP_COUNT, "one row an operation");
+_Static_assert(sizeof(operations) / sizeof(operations[0]) == CR_OP_COUNT, "one row an operation");
 
 static cr_result run(cr_pd *from, const cr_raw_message *m, answer *a)
 {
@@ -618,29 +803,39 @@ static cr_result run(cr_pd *from, const cr_raw_message *m, answer *a)
     if (result != CR_RESULT_OK) {
         return result;
     }
-    return handlers[args.op] != 0 ? handlers[args.op](from, &args, a) : CR_RESULT_BAD_OP;
+    return cr_doomed(from) && !operations[args.op].doomed ? CR_RESULT_GONE : operations[args.op].run(from, &args, a);
 }
 
 void cr_serve(cr_pd *from, const cr_message *m)
 {
     static answer a;
     a.count = 0;
-    a.later = 0;
+    a.keeps = CR_KEEP_NONE;
     a.never = 0;
+    a.down = 0;
+    a.ticket = 0;
+    if (from->keeps != CR_KEEP_NONE) {
+        cr_release(from); /* It did not wait for the answer: it sent, or was set going by somebody. */
+    }
     cr_free_emptied_slots(from);
     cr_result result = run(from, &m->raw, &a);
     if (result != CR_RESULT_OK) {
         cr_trace_refuse(from, m->raw.label, result);
-    }
-    if (a.never) {
+        reply(result, a.count, a.results);
         return;
     }
-    if (a.later) {
-        /* A fresh slot: the last reply capability there was used up by the answer. */
-        if (cr_save_caller(cr_slot_at(cr_body_cap(&from->body, CR_BODY_REPLY)))) {
+    if (a.keeps != CR_KEEP_NONE) {
+        /* Emptied first: an answer that nobody waited for has left its capability there. */
+        cr_slot slot = cr_slot_at(cr_body_cap(&from->body, CR_BODY_REPLY));
+        if (cr_delete(slot) || cr_save_caller(slot)) {
             cr_panic("a caller cannot be saved", from->number);
         }
-        return;
+        from->keeps = a.keeps;
+    } else if (!a.never) {
+        reply(result, a.count, a.results);
     }
-    reply(result, a.count, a.results);
+    /* After the answer: whoever asked does not wait for the cleanup, and may be destroyed by it. */
+    if (a.down != 0) {
+        cr_trigger(a.down, a.cause, a.ticket);
+    }
 }

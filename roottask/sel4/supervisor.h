@@ -33,6 +33,8 @@ uint32_t cr_receiver(const cr_pd *pd);
 cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag);
 /* A notice is over: puts it to the account of whoever waits for it. */
 void cr_notice_over(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end);
+/* A notice failed, or its lane was resumed: what is behind it is held, or is not any more. */
+void cr_lanes_changed(void);
 /* Of a PD that is gone. */
 void cr_forget_owed(cr_pd *pd);
 
@@ -143,8 +145,8 @@ void cr_print_if_changed(void);
 /* -- director.c */
 
 void cr_director_start(void);
-/* The order that answers a PD's checkpoint; *later is set if it is to be answered at the next idle. */
-uint64_t cr_director_checkpoint(cr_pd *pd, int round_boundary, uint32_t *slot, int *later);
+/* The order that answers a PD's checkpoint; *keeps is set if it is to be answered at the next idle. */
+uint64_t cr_director_checkpoint(cr_pd *pd, int round_boundary, uint32_t *slot, cr_keeps *keeps);
 /* To be called when a message was handled to its end: creates anew what a cleanup in it destroyed. */
 void cr_director_follow_up(void);
 /* A PD at a round boundary is answered now. */

@@ -211,6 +211,19 @@ cr_result cr_find_space(uint32_t number, cr_ref *out)
     return number != 0 && number < cr_sys.next_space ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
 }
 
+int cr_is_there(uint32_t space_number)
+{
+    cr_ref space;
+    cr_node_info info;
+    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
+        if (cr_model_at(cr_sys.model, i, &space) == CR_OK && cr_model_get(cr_sys.model, space, &info) == CR_OK &&
+            info.kind == CR_NODE_SPACE && info.number == space_number) {
+            return info.state != CR_STATE_DESTROYED;
+        }
+    }
+    return 0;
+}
+
 cr_result cr_find_resource(uint32_t space_number, uint32_t object, cr_ref *out)
 {
     cr_ref space;

@@ -175,6 +175,8 @@ cr_pd *cr_pd_of(cr_ref node);
 int cr_doomed(const cr_pd *pd);
 /* CR_RESULT_OK, NO_SUCH, GONE. Numbers as in ids. */
 cr_result cr_find_space(uint32_t number, cr_ref *out);
+/* Whether a space of that number is in the model and not destroyed, doomed or not. */
+int cr_is_there(uint32_t space_number);
 cr_result cr_find_resource(uint32_t space, uint32_t object, cr_ref *out);
 /* The live PD that a configured PD became, or 0. */
 cr_pd *cr_find_configured(uint32_t config);

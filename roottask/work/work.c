@@ -388,21 +388,32 @@ static uint32_t count_lane(const cr_work *work, const lane *l, uint32_t tag)
     return n;
 }
 
+void cr_work_count_of(const cr_work *work, uint32_t to, uint32_t tag, uint32_t *waiting, uint32_t *held)
+{
+    *waiting = 0;
+    *held = 0;
+    uint32_t at = to < work->n_receivers ? work->receivers[to].lanes : CR_NONE;
+    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
+        const lane *l = &work->lanes[at];
+        const uint32_t n = count_lane(work, l, tag);
+        *waiting += n;
+        if (l->stopped) {
+            *held += n;
+        }
+        at = l->next;
+    }
+}
+
 void cr_work_count(const cr_work *work, uint32_t tag, uint32_t *waiting, uint32_t *held)
 {
     *waiting = 0;
     *held = 0;
     for (uint32_t i = 0; i < work->n_receivers; i++) {
-        uint32_t at = work->receivers[i].lanes;
-        for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-            const lane *l = &work->lanes[at];
-            const uint32_t n = count_lane(work, l, tag);
-            *waiting += n;
-            if (l->stopped) {
-                *held += n;
-            }
-            at = l->next;
-        }
+        uint32_t its_waiting;
+        uint32_t its_held;
+        cr_work_count_of(work, i, tag, &its_waiting, &its_held);
+        *waiting += its_waiting;
+        *held += its_held;
     }
 }
 
@@ -505,6 +516,19 @@ cr_status cr_work_check(const cr_work *work, uint32_t to, const cr_work_answer *
             return CR_ERR_STATE;
         }
     }
+    return CR_OK;
+}
+
+cr_status cr_work_look(const cr_work *work, uint32_t to, uint64_t token, cr_work_notice *out)
+{
+    if (to >= work->n_receivers) {
+        return CR_ERR_ARG;
+    }
+    const uint32_t at = find_handed_out(work, to, token);
+    if (at == CR_NONE) {
+        return CR_ERR_ABSENT;
+    }
+    *out = work->items[at].notice;
     return CR_OK;
 }
 

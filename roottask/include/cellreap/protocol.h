@@ -37,7 +37,7 @@ typedef enum cr_badge_kind {
     CR_BADGE_REQUEST = 4,  /* a client's request to a server: that REQUEST edge */
     CR_BADGE_RESOURCE = 5, /* somebody uses that resource */
     CR_BADGE_SIGNAL = 6,   /* the root task has work for the receiver */
-    /* These two arrive by one notification, which ORs badges: told apart by bits, CR_BADGE_IDLE_BIT and _TIMER_BIT. */
+    /* These two arrive by one notification, which ORs badges: no kind below them has all bits of either. */
     CR_BADGE_IDLE = 7,     /* nobody else had anything to run */
     CR_BADGE_TIMER = 8,    /* the timer's interrupt */
     CR_BADGE_KIND_COUNT = 9
@@ -52,6 +52,12 @@ static inline cr_badge_kind cr_badge_kind_of(uint64_t badge)
 {
     uint64_t kind = badge >> 60;
     return kind < CR_BADGE_KIND_COUNT ? (cr_badge_kind)kind : CR_BADGE_NONE;
+}
+
+/* IDLE, TIMER, or both. */
+static inline int cr_badge_is_signal(uint64_t badge)
+{
+    return badge >> 60 >= (uint64_t)CR_BADGE_IDLE;
 }
 
 static inline uint32_t cr_badge_index(uint64_t badge)
@@ -92,7 +98,7 @@ typedef enum cr_op {
     CR_OP_HOLDS = 23,          /* space, object -> the caller's count of holds, all PDs' holds together */
     CR_OP_SUBSCRIBE = 24,      /* space -> ; 0: the PD whose capability comes along, or, if none does, the caller itself */
     CR_OP_UNSUBSCRIBE = 25,    /* the same -> */
-    CR_OP_LOOK = 26,           /* space, object (0: the space); space 0: as for SUBSCRIBE -> cr_look */
+    CR_OP_LOOK = 26,           /* space, object (0: the space); space 0: the PD of that number, or as for SUBSCRIBE -> cr_look_state */
     CR_OP_RESUME_WORK = 27,    /* space -> : its notice that failed is handed out again, those behind it follow */
     CR_OP_TICKET = 28,         /* ticket, wait (0, 1) -> cr_ticket_state, done, failed, dropped, waiting, held */
     CR_OP_EXTRACT = 29,        /* -> ticket */

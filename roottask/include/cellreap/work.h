@@ -59,6 +59,9 @@ cr_status cr_work_put(cr_work *work, uint32_t receiver, cr_work_notice *notice);
 /* Hands out up to `max` notices, all of one kind. *count is 0 if there is none. CR_ERR_ARG. */
 cr_status cr_work_fetch(cr_work *work, uint32_t receiver, uint32_t max, cr_work_notice *out, uint32_t *count);
 
+/* A notice that is handed out to this receiver and not finished. CR_ERR_ARG, CR_ERR_ABSENT. */
+cr_status cr_work_look(const cr_work *work, uint32_t receiver, uint64_t token, cr_work_notice *out);
+
 /* Whether all these answers, in this order, can be taken; changes nothing. CR_ERR_ARG; CR_ERR_ABSENT: a token that was not
  * handed out to this receiver, is finished already, or comes twice; CR_ERR_STATE: an older notice of its lane is handed
  * out and not finished before it, or one before it fails here and stops the lane. */
@@ -83,9 +86,11 @@ uint64_t cr_work_next_due(const cr_work *work);
 /* Sets `due` of all notices of a receiver that have one. CR_ERR_ARG. */
 cr_status cr_work_defer(cr_work *work, uint32_t receiver, uint64_t due);
 
-/* Of the notices with this tag, how many are not finished, and how many of those wait behind one that failed. Costs the
+/* Of the notices with this tag, how many nobody has answered, and how many of those wait behind one that failed. Costs the
  * notices there are. */
 void cr_work_count(const cr_work *work, uint32_t tag, uint32_t *waiting, uint32_t *held);
+/* The same of one receiver; nothing for a number that is no receiver's. Costs the notices it is owed. */
+void cr_work_count_of(const cr_work *work, uint32_t receiver, uint32_t tag, uint32_t *waiting, uint32_t *held);
 
 /* The kinds, first the one that is handed out first: CR_NOTICE_KIND_COUNT of them. */
 extern const cr_notice_kind cr_work_precedence[CR_NOTICE_KIND_COUNT];
