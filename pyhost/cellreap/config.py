@@ -123,8 +123,8 @@ class System(_Table):
     mode: _Mode = "async"
     """When a PD that terminates another is answered: at once, or when all notices are acknowledged."""
     deadline_ms: _Deadline | None = None
-    """How long a PD may take to acknowledge a notice; 0: as long as it likes. Unless given: 1000, or 0 where a
-    kernel leaves no timer to user level."""
+    """How long a PD may take to acknowledge a notice; 0: as long as it likes. Unless given: 1000, or 0
+    where a kernel leaves no timer to user level."""
     extract: _Bool = False
     """At the end of the run the root task asks all managers for their part of the model state."""
 
@@ -277,8 +277,8 @@ def override(
     """The configuration with what the command line says instead.
 
     A depth replaces the policy's and every PD's own. A mode replaces the system's. A crash
-    replaces the file's: the file's entries for that PD if it has any, else one page fault at the checkpoint of
-    the file's first crash. UsageError if that makes no sense.
+    replaces the file's: the file's entries for that PD if it has any, else one page fault at the checkpoint
+    of the file's first crash. UsageError if that makes no sense.
     """
     policy = config.policy
     system = config.system
