@@ -16,7 +16,7 @@ from typing import Any
 from cffi import FFI
 
 from cellreap import headers
-from cellreap.config import Config, Depth, Pd
+from cellreap.config import Config, Depth, Pd, deadline_of, timed
 from cellreap.errors import CellreapError
 
 MAX_BYTES = 256 << 20  # far above any system that a PC of the supported kind holds
@@ -32,18 +32,23 @@ def layout() -> Any:
     return ffi
 
 
-def build_blob(config: Config, programs: Mapping[str, bytes], kernel: str, arch: str) -> bytes:
+def build_blob(
+    config: Config, programs: Mapping[str, bytes], kernel: str, arch: str, timer: bool = True
+) -> bytes:
     """The blob of a configuration.
 
-    programs: the ELF file of every program that the configuration names. kernel: name and version.
-    CellreapError if a program is missing or everything together is too large.
+    programs: the ELF file of every program that the configuration names. kernel: name and version. timer: the
+    kernel leaves one to user level. CellreapError if a program is missing, everything together is too large,
+    or the configuration needs a timer where there is none.
     """
+    if not timer and any(timed(config)):
+        raise CellreapError(f"{config.system.name} needs a timer, and {kernel} ({arch}) has none for us")
     used = programs_of(config)
     missing = [name for name in used if name not in programs]
     if missing:
         known = ", ".join(sorted(programs)) or "none"
         raise CellreapError(f'no program is named "{missing[0]}"; expected one of {known}')
-    rows = _rows(config, used)
+    rows = _rows(config, used, timer)
     offset = layout().sizeof("cr_image_header")
     places: dict[str, tuple[int, int]] = {}
     for table, items in rows.items():
@@ -74,7 +79,13 @@ def build_blob(config: Config, programs: Mapping[str, bytes], kernel: str, arch:
         "crc": zlib.crc32(memoryview(body)[size:]),
         "pd_depth": _depth(config.policy.pd_depth),
         "rs_depth": _depth(config.policy.rs_depth),
-        "flags": _constant("CR_IMAGE_SNAPSHOT") if config.system.snapshot else 0,
+        "flags": _flags(
+            {
+                "CR_IMAGE_SNAPSHOT": config.system.snapshot,
+                "CR_IMAGE_SYNC": config.system.mode == "sync",
+                "CR_IMAGE_EXTRACT": config.system.extract,
+            }
+        ),
         "system": _text(config.system.name, "CR_NAME_BYTES"),
         "kernel": _text(kernel, "CR_NAME_BYTES"),
         "arch": _text(arch, "CR_TYPE_BYTES"),
@@ -102,7 +113,11 @@ _ROW_TYPE = {
 }
 
 
-def _rows(config: Config, used: list[str]) -> dict[str, list[dict[str, Any]]]:
+def _flags(given: Mapping[str, bool]) -> int:
+    return sum(_constant(name) for name, on in given.items() if on)
+
+
+def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[str, Any]]]:
     """The rows of each table, in the order in which the tables lie in the blob."""
     pds = {pd.name: number for number, pd in enumerate(config.pds)}
     spaces = [(number, space) for number, pd in enumerate(config.pds) for space in pd.spaces]
@@ -110,7 +125,7 @@ def _rows(config: Config, used: list[str]) -> dict[str, list[dict[str, Any]]]:
     none = _constant("CR_IMAGE_NONE")
     return {
         "programs": [{"name": _text(name, "CR_NAME_BYTES")} for name in used],
-        "pds": [_pd_row(pd, used, pds) for pd in config.pds],
+        "pds": [_pd_row(pd, used, pds, deadline_of(config, pd, timer)) for pd in config.pds],
         "spaces": [
             {
                 "name": _text(space.name, "CR_NAME_BYTES"),
@@ -134,30 +149,35 @@ def _rows(config: Config, used: list[str]) -> dict[str, list[dict[str, Any]]]:
                 "how": _constant("CR_CRASH_" + crash.how.upper().replace("-", "_")),
                 "by": none if crash.by is None else pds[crash.by],
                 "repeat": crash.repeat,
+                "after_ns": crash.after_ns or 0,
+                "spread_ns": crash.spread_ns or 0,
+                "seed": crash.seed or 0,
             }
             for crash in config.crashes
         ],
     }
 
 
-def _pd_row(pd: Pd, used: list[str], numbers: Mapping[str, int]) -> dict[str, Any]:
+def _pd_row(pd: Pd, used: list[str], numbers: Mapping[str, int], deadline_ms: int) -> dict[str, Any]:
     flags = {
         "CR_IMAGE_PINNED": pd.pinned,
         "CR_IMAGE_RESPAWN": pd.respawn,
         "CR_IMAGE_MAY_SPAWN": bool(pd.spawns),
         "CR_IMAGE_LATE": pd.start == "after-cleanup",
+        "CR_IMAGE_MAY_EXTRACT": pd.may_extract,
     }
     handler = pd.fault_handler
     return {
         "name": _text(pd.name, "CR_NAME_BYTES"),
         "program": used.index(pd.program),
-        "flags": sum(_constant(name) for name, given in flags.items() if given),
+        "flags": _flags(flags),
         "priority": pd.priority,
         "cspace_bits": pd.cspace_bits,
         "stack_pages": pd.stack_pages,
         "fault_handler": _constant("CR_IMAGE_NONE") if handler is None else numbers[handler],
         "pd_depth": _depth(pd.pd_depth),
         "rs_depth": _depth(pd.rs_depth),
+        "deadline_ms": deadline_ms,
         "args": list(pd.args),
     }
 

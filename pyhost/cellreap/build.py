@@ -38,7 +38,7 @@ from cellreap.loader import (
     source,
 )
 from cellreap.progress import Progress
-from cellreap.sdk import CONFIG_FILE, SUPPORT_FOLDER, Sdk, read_support
+from cellreap.sdk import CONFIG_FILE, SUPPORT_FOLDER, Sdk, read_support, timer_missing
 
 _LIBRARY = "libcellreap_root.a"
 _CONFORMANCE = "conformance.elf"
@@ -187,7 +187,8 @@ def link(config: Config, sdk: Sdk, toolchain: Toolchain, parts: Parts) -> bytes:
     for name in set(programs_of(config)) & programs.keys():
         read_executable(programs[name], str(parts.folder / "pds" / f"{name}.elf"), sdk.kernel.arch)
     kernel = f"{sdk.kernel.name} {sdk.kernel.version}"
-    blob = build_blob(config, programs, kernel, sdk.kernel.arch)
+    timer = timer_missing(sdk.options, sdk.kernel.arch) is None
+    blob = build_blob(config, programs, kernel, sdk.kernel.arch, timer)
     files = {"blob.bin": blob, "blob.S": _BLOB_SOURCE.encode()}
     raw = _link(toolchain, parts.library, _LINKER_SCRIPT, files, "blob.S", ())
     read_executable(raw, "roottask.elf", sdk.kernel.arch)

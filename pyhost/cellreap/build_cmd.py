@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from cellreap.build import build_image
-from cellreap.config import parse_config, read_text
+from cellreap.config import check_timer, parse_config, read_text
 from cellreap.progress import Progress
 from cellreap.refkernel import find_kernel
-from cellreap.sdk import ARCHES, load_sdk
+from cellreap.sdk import ARCHES, load_sdk, timer_missing
 
 
 @click.command()
@@ -46,6 +46,7 @@ def build(config: Path, arch: str, sdk: Path | None, output: Path, as_json: bool
     parsed = parse_config(text, config)
     progress = Progress()
     found = load_sdk(find_kernel(arch, sdk, progress), arch)
+    check_timer(parsed, text, config, timer_missing(found.options, arch))
     build_image(parsed, text, found, output, progress)
     sha256 = hashlib.sha256(output.read_bytes()).hexdigest()
     if as_json:

@@ -31,9 +31,12 @@ from cellreap.ids import CORE_TYPES
 from cellreap.toml_lines import KeyPath, key_lines, line_of
 
 MAX_FILE_BYTES = 1 << 20  # a configuration of thousands of PDs is far below this; anything above is not one
+DEFAULT_DEADLINE_MS = 1000
+MAX_DEADLINE_MS = 3_600_000
 MAX_DEPTH = 0xFFFF_FFFD  # the two numbers above it mean "inf" and "the system's" in an image
 
 Depth: TypeAlias = int | Literal["inf"]
+Mode: TypeAlias = Literal["async", "sync"]
 
 
 def _expect(expected: str) -> WrapValidator:
@@ -74,10 +77,30 @@ _Depth = Annotated[
 ]
 _Bool = Annotated[bool, _expect("true or false")]
 _Text = Annotated[str, _expect("a string")]
+_Deadline = Annotated[
+    int,
+    Field(ge=0, le=MAX_DEADLINE_MS),
+    _expect(f"milliseconds from 0 to {MAX_DEADLINE_MS}, 0 for no deadline"),
+]
+_Mode = Annotated[Literal["async", "sync"], _expect('"async" or "sync"')]
 _Start = Annotated[Literal["boot", "after-cleanup"], _expect('"boot" or "after-cleanup"')]
 _How = Annotated[
-    Literal["page-fault", "cap-fault", "illegal-instruction", "unknown-syscall", "exit", "terminate"],
-    _expect("one of page-fault, cap-fault, illegal-instruction, unknown-syscall, exit, terminate"),
+    Literal[
+        "page-fault",
+        "cap-fault",
+        "illegal-instruction",
+        "unknown-syscall",
+        "exit",
+        "terminate",
+        "kill",
+        "freeze",
+        "hang",
+        "block",
+    ],
+    _expect(
+        "one of page-fault, cap-fault, illegal-instruction, unknown-syscall, exit, terminate, kill, freeze, "
+        "hang, block"
+    ),
 ]
 _Names = Annotated[tuple[_Name, ...], Field(strict=False)]  # TOML has lists, a frozen model wants tuples
 
@@ -97,6 +120,13 @@ class System(_Table):
     """For people; goes nowhere."""
     snapshot: _Bool = False
     """A debug kernel prints all objects and capabilities before the first PD runs: seL4_DebugSnapshot."""
+    mode: _Mode = "async"
+    """When a PD that terminates another is answered: at once, or when all notices are acknowledged."""
+    deadline_ms: _Deadline | None = None
+    """How long a PD may take to acknowledge a notice; 0: as long as it likes. Unless given: 1000, or 0
+    where a kernel leaves no timer to user level."""
+    extract: _Bool = False
+    """At the end of the run the root task asks all managers for their part of the model state."""
 
 
 class Policy(_Table):
@@ -146,6 +176,10 @@ class Pd(_Table):
     """This PD's own depth, where it differs from the policy's."""
     rs_depth: _Depth | None = None
     """Likewise."""
+    deadline_ms: _Deadline | None = None
+    """This PD's own deadline, where it differs from the system's."""
+    may_extract: _Bool = False
+    """It may have the model state extracted."""
     args: Annotated[
         tuple[_Word, ...],
         Field(strict=False, max_length=4),
@@ -175,11 +209,18 @@ class Crash(_Table):
     at: _Count = 1
     """At which of its checkpoints, counted from when this entry became current."""
     how: _How
-    """By what. All but exit and terminate are real faults."""
+    """By what. The first four are real faults; kill and freeze come from the root task, at some instruction;
+    after hang and block it runs on or waits for ever, and only a deadline finds it."""
     by: _Name | None = None
     """For terminate: the PD that does it, which must hold the victim's PD capability."""
     repeat: _Count = 1
     """How many times in all; more than once only for a PD that respawns."""
+    after_ns: _Word | None = None
+    """For kill and freeze: how long after that checkpoint at least, in nanoseconds."""
+    spread_ns: _Word | None = None
+    """For kill and freeze: and a pseudo-random number below this more."""
+    seed: _Word | None = None
+    """For kill and freeze: what that number is made from, together with the number of the repetition."""
 
 
 class Config(_Table):
@@ -226,16 +267,24 @@ def parse_config(text: str, path: Path) -> Config:
 
 
 def override(
-    config: Config, *, pd_depth: Depth | None = None, rs_depth: Depth | None = None, crash: str | None = None
+    config: Config,
+    *,
+    pd_depth: Depth | None = None,
+    rs_depth: Depth | None = None,
+    crash: str | None = None,
+    mode: Mode | None = None,
 ) -> Config:
     """The configuration with what the command line says instead.
 
-    A depth replaces the policy's and every PD's own. A crash replaces the file's: the file's entries for that
-    PD if it has any, else one page fault at the checkpoint of the file's first crash. UsageError if that
-    makes no sense.
+    A depth replaces the policy's and every PD's own. A mode replaces the system's. A crash
+    replaces the file's: the file's entries for that PD if it has any, else one page fault at the checkpoint
+    of the file's first crash. UsageError if that makes no sense.
     """
     policy = config.policy
+    system = config.system
     pds = config.pds
+    if mode is not None:
+        system = system.model_copy(update={"mode": mode})
     if pd_depth is not None:
         policy = policy.model_copy(update={"pd_depth": pd_depth})
         pds = tuple(pd.model_copy(update={"pd_depth": None}) for pd in pds)
@@ -249,10 +298,44 @@ def override(
         at = crashes[0].at if crashes else 1
         own = tuple(entry for entry in crashes if entry.pd == crash)
         crashes = own or (Crash(pd=crash, how="page-fault", at=at),)
-    changed = config.model_copy(update={"policy": policy, "pds": pds, "crashes": crashes})
+    changed = config.model_copy(update={"system": system, "policy": policy, "pds": pds, "crashes": crashes})
     for _, message in _problems(changed):
         raise UsageError(f"--crash {crash}: {message}")
     return changed
+
+
+def deadline_of(config: Config, pd: Pd, timer: bool) -> int:
+    """Milliseconds that a PD has to acknowledge a notice; 0: no end. timer: the kernel leaves one to us."""
+    for given in (pd.deadline_ms, config.system.deadline_ms):
+        if given is not None:
+            return given
+    return DEFAULT_DEADLINE_MS if timer else 0
+
+
+def timed(config: Config) -> Iterator[KeyPath]:
+    """Where a configuration asks for what only a kernel with a timer can do."""
+    if config.system.deadline_ms:
+        yield ("system", "deadline_ms")
+    for i, pd in enumerate(config.pds):
+        if pd.deadline_ms:
+            yield ("pd", i, "deadline_ms")
+    for i, crash in enumerate(config.crashes):
+        if crash.how in _BY_TIME:
+            yield ("crash", i, "how")
+
+
+def check_timer(config: Config, text: str, path: Path, missing: str | None) -> None:
+    """InputError if a configuration needs a timer and the kernel has none.
+
+    config: as it is in the file, whose text this is. missing: the kernel's option without which there is none
+    (`sdk.timer_missing`).
+    """
+    if missing is None:
+        return
+    for at in timed(config):
+        value = config.crashes[at[1]].how if at[0] == "crash" and isinstance(at[1], int) else "a deadline"
+        message = f"{value} needs a timer: expected a kernel with {missing}, which this one has not"
+        raise InputError(str(path), line_of(key_lines(text), at), _dotted(at), message)
 
 
 def json_schema() -> dict[str, Any]:
@@ -474,6 +557,9 @@ def _cycles(config: Config) -> Iterator[Problem]:
                 branches.append(iter(wants[following]))
 
 
+_BY_TIME = ("kill", "freeze")
+
+
 def _crashes(config: Config) -> Iterator[Problem]:
     names = [pd.name for pd in config.pds]
     times: Counter[str] = Counter()
@@ -493,6 +579,10 @@ def _crashes(config: Config) -> Iterator[Problem]:
             yield from _terminator(config, i, crash)
         elif crash.by is not None:
             yield ("crash", i, "by"), f'only how = "terminate" has a "by"; this is "{crash.how}"'
+        for key in ("after_ns", "spread_ns", "seed"):
+            if getattr(crash, key) is not None and crash.how not in _BY_TIME:
+                said = f'only how = "kill" and how = "freeze" take "{key}"; this is "{crash.how}"'
+                yield ("crash", i, key), said
 
 
 def _terminator(config: Config, i: int, crash: Crash) -> Iterator[Problem]:

@@ -23,7 +23,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cellreap.config import Config, Depth, parse_config
+from cellreap.config import Config, Depth, Mode, parse_config
 from cellreap.elf import read_executable
 from cellreap.errors import InputError
 from cellreap.loader import PLATFORM_FILE, memory_around, read_memory
@@ -61,6 +61,7 @@ class Overrides(_Table):
     pd_depth: Depth | None = None
     rs_depth: Depth | None = None
     crash: str | None = None
+    mode: Mode | None = None
 
 
 class Manifest(_Table):

@@ -8,7 +8,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -16,7 +16,7 @@ from cellreap.boot import Boot, End
 from cellreap.boot_cmd import boot_json, boot_options, record_image
 from cellreap.build import build_image
 from cellreap.check import Report, check_stream, report_json
-from cellreap.config import Depth, override, parse_config, read_text
+from cellreap.config import Depth, Mode, check_timer, override, parse_config, read_text
 from cellreap.errors import InputError, UsageError
 from cellreap.image import Overrides, read_image, write_atomically
 from cellreap.params import Depth as DepthOption
@@ -24,7 +24,7 @@ from cellreap.params import to_depth
 from cellreap.progress import Progress
 from cellreap.qemu import check_bootable, machine_for
 from cellreap.refkernel import find_kernel
-from cellreap.sdk import ARCHES, CONFIG_FILE, Kernel, load_sdk
+from cellreap.sdk import ARCHES, CONFIG_FILE, Kernel, load_sdk, timer_missing
 from cellreap.summary import Story, tell
 from cellreap.trace import Reader, read
 
@@ -53,6 +53,12 @@ from cellreap.trace import Reader, read
     metavar="N|inf",
     help="How far spaces go with the spaces they map to, whatever the file says.",
 )
+@click.option(
+    "--mode",
+    type=click.Choice(get_args(Mode)),
+    help="Who terminates a PD is answered at once, or when all notices are acknowledged, whatever the file "
+    "says.",
+)
 @boot_options
 @click.option(
     "-o",
@@ -69,6 +75,7 @@ def run(
     crash: str | None,
     pd_depth: DepthOption | None,
     rs_depth: DepthOption | None,
+    mode: Mode | None,
     qemu_args: tuple[str, ...],
     timeout: float,
     idle: float,
@@ -78,11 +85,15 @@ def run(
     """Build, boot and check a configuration. Exit code 1 if the check fails."""
     text = read_text(config)
     parsed = parse_config(text, config)
-    overrides = Overrides(pd_depth=_depth(pd_depth), rs_depth=_depth(rs_depth), crash=crash)
-    parsed = override(parsed, pd_depth=overrides.pd_depth, rs_depth=overrides.rs_depth, crash=crash)
+    overrides = Overrides(pd_depth=_depth(pd_depth), rs_depth=_depth(rs_depth), crash=crash, mode=mode)
+    given = parsed
+    parsed = override(
+        parsed, pd_depth=overrides.pd_depth, rs_depth=overrides.rs_depth, crash=crash, mode=mode
+    )
     progress = Progress()
     found = load_sdk(find_kernel(arch, sdk, progress), arch)
     # Before anything is built in vain.
+    check_timer(given, text, config, timer_missing(found.options, arch))
     check_bootable(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
     with _folder(output) as folder:
         image_path, trace = folder / f"{parsed.system.name}.img", folder / f"{parsed.system.name}.trace"

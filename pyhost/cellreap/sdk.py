@@ -51,6 +51,15 @@ _REQUIRED_BY_ARCH: Mapping[str, tuple[tuple[str, str, bool, str], ...]] = {
     ),
 }
 _MIN_ROOT_CNODE_BITS = 12
+# Options without which a kernel leaves no timer to user level: key in gen_config.json, what sets it.
+# On x86_64 the PIT is a device like any other, and its interrupt can always be had.
+_TIMER: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "x86_64": (),
+    "aarch64": (
+        ("EXPORT_PCNT_USER", "KernelArmExportPCNTUser"),
+        ("EXPORT_PTMR_USER", "KernelArmExportPTMRUser"),
+    ),
+}
 # What a boot needs beside the kernel: where memory is, and a device tree.
 _PLATFORM_FILES: Mapping[str, tuple[Path, ...]] = {
     "x86_64": (),
@@ -114,9 +123,7 @@ def find_sdk(arch: str, given: Path | None = None, env: Mapping[str, str] | None
     return found
 
 
-def installed_sdk(
-    arch: str, given: Path | None = None, env: Mapping[str, str] | None = None
-) -> Path | None:
+def installed_sdk(arch: str, given: Path | None = None, env: Mapping[str, str] | None = None) -> Path | None:
     """The SDK directory for `arch`: the given one, $CELLREAP_SDK_<ARCH>, or the one installed for the user.
 
     What is named must be there, else UsageError; only where nothing is named is the next place tried.
@@ -215,6 +222,11 @@ def require_option(
         told = {True: "on", False: "off", None: "missing"}.get(value, repr(value))
         message = f"is {told}: expected {'on' if wanted else 'off'}; {reason}"
         raise InputError(name, None, f"{key} ({option})", message)
+
+
+def timer_missing(options: Mapping[str, Any], arch: str) -> str | None:
+    """The option that a kernel would need for the root task to have a timer; None: it has one."""
+    return next((option for key, option in _TIMER[arch] if options.get(key) is not True), None)
 
 
 def _identity(options: Mapping[str, Any], root: Path) -> tuple[str, str]:

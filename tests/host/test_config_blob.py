@@ -66,8 +66,8 @@ how = "unknown-syscall"
 PROGRAMS = {"watcher": b"w" * 33, "block_server": b"b" * 100, "unused": b"u" * 1000}
 
 
-def blob(text: str = FULL) -> bytes:
-    return build_blob(parse_config(text, Path("f.toml")), PROGRAMS, "seL4 16.0.0", "x86_64")
+def blob(text: str = FULL, timer: bool = True) -> bytes:
+    return build_blob(parse_config(text, Path("f.toml")), PROGRAMS, "seL4 16.0.0", "x86_64", timer)
 
 
 def rows(raw: bytes, header: Any, table: str, row: str) -> list[Any]:
@@ -100,6 +100,53 @@ def test_a_snapshot_is_taken_only_if_it_is_asked_for() -> None:
     asked = blob(FULL.replace('name = "full"', 'name = "full"\nsnapshot = true'))
     flags = [layout().from_buffer("cr_image_header *", raw).flags for raw in (blob(), asked)]
     assert flags == [0, flag]
+
+
+@pytest.mark.behaviour("A-01")
+def test_mode_and_extraction_are_flags_of_the_whole() -> None:
+    def flags(keys: str) -> int:
+        raw = blob(FULL.replace('name = "full"', f'name = "full"\n{keys}'))
+        return int(layout().from_buffer("cr_image_header *", raw).flags)
+
+    assert flags('mode = "async"\nextract = false') == 0
+    assert flags('mode = "sync"') == constant("image.h", "CR_IMAGE_SYNC")
+    assert flags("extract = true") == constant("image.h", "CR_IMAGE_EXTRACT")
+
+
+@pytest.mark.behaviour("N-11")
+def test_a_deadline_is_the_pds_own_or_the_systems_or_a_second_where_there_is_a_timer() -> None:
+    def deadlines(text: str, timer: bool = True) -> list[int]:
+        raw = blob(text, timer)
+        header = layout().from_buffer("cr_image_header *", raw)
+        return [pd.deadline_ms for pd in rows(raw, header, "pds", "cr_image_pd")]
+
+    own = FULL.replace("pinned = true", "pinned = true\ndeadline_ms = 50")
+    never = FULL.replace("pinned = true", "pinned = true\ndeadline_ms = 0")
+    assert deadlines(FULL) == [1000] * 4
+    assert deadlines(FULL, timer=False) == [0] * 4
+    assert deadlines(own) == [1000, 50, 1000, 1000]
+    system = 'name = "full"\ndeadline_ms = 7'
+    assert deadlines(own.replace('name = "full"', system)) == [7, 50, 7, 7]
+    assert deadlines(never.replace('name = "full"', system)) == [7, 0, 7, 7]
+    assert deadlines(never, timer=False) == [0] * 4
+    with pytest.raises(CellreapError, match=r"full needs a timer, and seL4 16\.0\.0 \(x86_64\) has none"):
+        deadlines(own, timer=False)
+
+
+def test_who_may_extract_arrives() -> None:
+    raw = blob(FULL.replace('name = "late"', 'name = "late"\nmay_extract = true'))
+    header = layout().from_buffer("cr_image_header *", raw)
+    flags = enums("image.h")[""]
+    late = rows(raw, header, "pds", "cr_image_pd")[3]
+    assert late.flags == flags["CR_IMAGE_LATE"] | flags["CR_IMAGE_MAY_EXTRACT"]
+
+
+def test_when_a_kill_comes_arrives() -> None:
+    kill = 'how = "kill"\nafter_ns = 5\nspread_ns = 4294967295\nseed = 9'
+    raw = blob(FULL.replace('how = "unknown-syscall"', kill))
+    header = layout().from_buffer("cr_image_header *", raw)
+    found = [(c.after_ns, c.spread_ns, c.seed) for c in rows(raw, header, "crashes", "cr_image_crash")]
+    assert found == [(0, 0, 0), (5, 0xFFFF_FFFF, 9)]
 
 
 def test_every_key_of_a_configuration_arrives() -> None:

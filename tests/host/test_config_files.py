@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from cellreap.config import Config, json_schema, load_config, override, parse_config
+from cellreap.config import Config, check_timer, json_schema, load_config, override, parse_config
 from cellreap.errors import InputError, UsageError
 from cellreap.toml_lines import key_lines, line_of
 
 ROOT = Path(__file__).parents[2]
 BAD = sorted((ROOT / "tests" / "configs" / "bad").glob("*.toml"))
+TIMED = sorted((ROOT / "tests" / "configs" / "needs_timer").glob("*.toml"))
 GOOD = sorted((ROOT / "configs").glob("*.toml"))
 HEAD = '[system]\nname = "s"\n[[pd]]\nname = "a"\nprogram = "p"\n'
 
@@ -37,6 +38,22 @@ def test_each_bad_file_has_its_message_and_each_message_its_file() -> None:
     folder = ROOT / "tests" / "configs" / "bad"
     assert {path.stem for path in BAD} == {path.stem for path in folder.glob("*.err")}
     assert len(BAD) > 60
+
+
+@pytest.mark.behaviour("N-11", "X-25")
+@pytest.mark.parametrize("path", TIMED, ids=lambda path: path.stem)
+def test_what_needs_a_timer_is_refused_where_a_kernel_has_none_by_the_name_of_its_option(path: Path) -> None:
+    config, text = load_config(path), path.read_text()
+    check_timer(config, text, path, None)
+    with pytest.raises(InputError) as caught:
+        check_timer(config, text, path, "KernelArmExportPTMRUser")
+    said = caught.value.line().replace(str(path), path.name)
+    assert said + "\n" == path.with_suffix(".err").read_text()
+
+
+def test_what_can_do_without_a_timer_is_taken_without_one() -> None:
+    text = f'{HEAD}deadline_ms = 0\n[[crash]]\npd = "a"\nhow = "hang"\n'
+    check_timer(parse(text), text, Path("f.toml"), "KernelArmExportPTMRUser")
 
 
 @pytest.mark.behaviour("H-01")
@@ -153,6 +170,16 @@ def test_a_crash_on_the_command_line_must_make_sense() -> None:
         override(config, crash="nobody")
     with pytest.raises(UsageError, match=r"--crash late: .* after the first cleanup"):
         override(config, crash="late")
+
+
+@pytest.mark.behaviour("A-01", "A-27")
+def test_the_mode_is_async_unless_the_file_or_the_command_line_says_otherwise() -> None:
+    config = parse(HEAD)
+    assert config.system.mode == "async"
+    assert parse(HEAD.replace('"s"\n', '"s"\nmode = "sync"\n')).system.mode == "sync"
+    changed = override(config, mode="sync")
+    assert (changed.system.mode, config.system.mode) == ("sync", "async")
+    assert override(changed, mode="async") == config
 
 
 def test_lines_of_keys_in_every_way_to_write_them() -> None:

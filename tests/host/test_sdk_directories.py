@@ -12,7 +12,7 @@ from sdk_kit import FEATURES, make_elf, make_sdk
 
 from cellreap.errors import InputError, UsageError
 from cellreap.qemu import MACHINES, check_bootable, cpu_for
-from cellreap.sdk import CONFIG_FILE, find_sdk, load_sdk, parse_options
+from cellreap.sdk import CONFIG_FILE, find_sdk, load_sdk, parse_options, timer_missing
 
 
 def test_the_given_directory_comes_first_then_the_variable_then_the_users(tmp_path: Path) -> None:
@@ -223,3 +223,13 @@ def test_an_installed_sdk_is_accepted(arch: str) -> None:
     sdk = load_sdk(root, arch)
     assert sdk.kernel.version != "unknown"
     assert json.loads((root / CONFIG_FILE).read_bytes()) == sdk.options
+
+
+@pytest.mark.behaviour("N-11")
+def test_the_option_without_which_a_kernel_leaves_no_timer_is_named() -> None:
+    assert timer_missing({}, "x86_64") is None
+    both: dict[str, Any] = {"EXPORT_PCNT_USER": True, "EXPORT_PTMR_USER": True}
+    assert timer_missing(both, "aarch64") is None
+    assert timer_missing({**both, "EXPORT_PCNT_USER": False}, "aarch64") == "KernelArmExportPCNTUser"
+    assert timer_missing({**both, "EXPORT_PTMR_USER": False}, "aarch64") == "KernelArmExportPTMRUser"
+    assert timer_missing({"EXPORT_PCNT_USER": True}, "aarch64") == "KernelArmExportPTMRUser"
