@@ -450,7 +450,7 @@ static int make_room(void)
 
 void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket)
 {
-    if (cr_doomed(pd)) {
+    if (cr_is_doomed(pd)) {
         stop(pd); /* It goes by the cleanup under way. */
         return;
     }

@@ -208,7 +208,7 @@ void cr_director_alarm(void)
         return; /* Something else was quicker. */
     }
     if (director.alarm_how == CR_CRASH_KILL) {
-        if (!cr_doomed(pd)) {
+        if (!cr_is_doomed(pd)) {
             cr_terminate(pd);
         }
         return;
@@ -216,6 +216,7 @@ void cr_director_alarm(void)
     if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("a thread cannot be suspended", pd->number);
     }
+    pd->stopped = 1;
     cr_trace_begin(&cr_sys.trace, CR_EV_FREEZE);
     cr_trace_pd(pd);
     cr_trace_end(&cr_sys.trace);

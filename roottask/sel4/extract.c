@@ -87,7 +87,7 @@ cr_result cr_extract_start(cr_pd *by, uint64_t *ticket)
             continue;
         }
         cr_pd *manager = cr_pd_of(info.manager);
-        if (manager != 0 && !cr_doomed(manager) && ask(manager, node, e->x) != CR_OK) {
+        if (manager != 0 && !cr_is_doomed(manager) && ask(manager, node, e->x) != CR_OK) {
             cr_panic("there was room for a notice, and then there was not", e->x);
         }
     }

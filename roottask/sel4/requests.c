@@ -39,7 +39,7 @@ static void reply(cr_result result, uint32_t count, const uint64_t *results)
 static cr_result named_pd(const cr_request_args *r, cr_pd **out)
 {
     cr_result result = cr_find_badged(r->pd_badge, CR_BADGE_BODY, out);
-    return result == CR_RESULT_OK && cr_doomed(*out) ? CR_RESULT_GONE : result;
+    return result == CR_RESULT_OK && cr_is_doomed(*out) ? CR_RESULT_GONE : result;
 }
 
 /* A space that the caller manages. */
@@ -68,7 +68,7 @@ static cr_result own_client(cr_pd *from, uint64_t badge, cr_pd **out)
         return CR_RESULT_DENIED;
     }
     *out = &cr_sys.pds[entry->pd];
-    return cr_doomed(*out) ? CR_RESULT_GONE : CR_RESULT_OK;
+    return cr_is_doomed(*out) ? CR_RESULT_GONE : CR_RESULT_OK;
 }
 
 /* -- the operations */
@@ -692,7 +692,7 @@ static cr_result look_at_pd(uint32_t pd_number, uint64_t *state)
     for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         if (pd->used && pd->number == pd_number) {
-            *state = cr_doomed(pd) ? CR_LOOK_DOOMED : CR_LOOK_ACTIVE;
+            *state = cr_is_doomed(pd) ? CR_LOOK_DOOMED : CR_LOOK_ACTIVE;
             return CR_RESULT_OK;
         }
     }
@@ -803,7 +803,7 @@ static cr_result run(cr_pd *from, const cr_raw_message *m, answer *a)
     if (result != CR_RESULT_OK) {
         return result;
     }
-    return cr_doomed(from) && !operations[args.op].doomed ? CR_RESULT_GONE : operations[args.op].run(from, &args, a);
+    return cr_is_doomed(from) && !operations[args.op].doomed ? CR_RESULT_GONE : operations[args.op].run(from, &args, a);
 }
 
 void cr_serve(cr_pd *from, const cr_message *m)

@@ -174,7 +174,7 @@ cr_pd *cr_pd_of(cr_ref node)
     return pd->used && cr_same(pd->node, node) ? pd : 0;
 }
 
-int cr_doomed(const cr_pd *pd)
+int cr_is_doomed(const cr_pd *pd)
 {
     cr_node_info info;
     return cr_model_get(cr_sys.model, pd->node, &info) != CR_OK || info.state != CR_STATE_ACTIVE;

@@ -60,7 +60,7 @@ typedef struct cr_pd {
     cr_keeps keeps; /* which answer it waits for */
     uint64_t ticket; /* keeps TICKET, TERMINATE: that one */
     int silent;      /* it is to go, and asks for nothing any more */
-    int stopped;     /* its thread is suspended for good */
+    int stopped;     /* its thread is suspended for good, and must not be set going */
     uint32_t told;   /* notices that the cleanup under way gave it before its end, or another's */
     uint32_t deadline_ms; /* to acknowledge a notice; 0: none */
     uint64_t last_token;  /* of the notice queued last */
@@ -172,7 +172,7 @@ static inline cr_slot cr_pd_parent(const cr_pd *pd, uint32_t slot)
 
 cr_pd *cr_pd_of(cr_ref node);
 /* Whether it goes by the cleanup under way. */
-int cr_doomed(const cr_pd *pd);
+int cr_is_doomed(const cr_pd *pd);
 /* CR_RESULT_OK, NO_SUCH, GONE. Numbers as in ids. */
 cr_result cr_find_space(uint32_t number, cr_ref *out);
 /* Whether a space of that number is in the model and not destroyed, doomed or not. */

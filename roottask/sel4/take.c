@@ -204,18 +204,33 @@ cr_status cr_take_space(cr_ref space)
     return status;
 }
 
-/* A client that called a server which is gone waits for an answer that nobody can give any more: the reply
- * capability went with the server. The registers that the kernel keeps for it tell which capability it called.
- * If that was one to the server, which by now is gone out of its slot, the call is begun again, finds the slot
- * empty, and returns with an error. If the client is not waiting at all, resuming a running thread does nothing;
- * if it waits for somebody else, its registers name another slot. So nobody is asked twice, and what the client
- * wrote into its own memory plays no part. A message that the server had not received yet was put back by the
- * kernel when the endpoint went. */
+/* A client of a server that goes, and the answer `server died`: exactly once, wherever the two are when that happens.
+ *
+ * - It has not called yet: its slot is empty when it does, and the kernel answers with an error.
+ * - Its message waits at the server's endpoint. The kernel takes all capabilities to the endpoint before the endpoint
+ *   itself, puts the client back to its call when that goes, and the slot is empty. Where the server lives on and only
+ *   the capability goes, CancelBadgedSends before the revoke, with no other thread running between the two, does the same:
+ *   the message would still be delivered otherwise.
+ * - The server has received it. From the instruction of receiving on, the kernel keeps the reply capability in the
+ *   server's own TCB, before the server runs: there is no moment in which the request is taken and its caller known to nobody.
+ *   It goes with the TCB, and the client would wait for ever. So it is looked at here: the registers that the kernel
+ *   keeps for it tell which capability it called. If that was one to this server, gone out of its slot by now, the call is
+ *   begun again, finds the slot empty, and returns with an error.
+ * - The server has answered. The kernel then has put the answer into the client's registers: the capability's register has
+ *   the badge of a reply, 0, and slot 0 is nobody's. And resuming a thread that can run does nothing.
+ * - It waits for somebody else: its registers name another slot. So no live server is asked twice.
+ * - It is to go itself, or is stopped: it is left alone. Suspended it must stay.
+ *
+ * What the client wrote into its own memory plays no part, and its registers while it waits are the kernel's copy. A
+ * client that forged them before it faulted is set back to the instruction that faulted, and faults again. */
 cr_status cr_unblock(cr_pd *client, uint32_t slot_state, uint32_t server)
 {
     seL4_UserContext registers;
     seL4_CPtr invoked;
     seL4_CPtr tcb = cr_body_cap(&client->body, CR_BODY_TCB);
+    if (client->stopped) {
+        return CR_OK;
+    }
     if (cr_read_registers(tcb, &registers)) {
         return CR_ERR_CORRUPT;
     }
