@@ -40,8 +40,12 @@ from cellreap.qemu import check_bootable, machine_for, split_arguments
 from cellreap.refkernel import find_kernel
 from cellreap.sdk import ARCHES, CONFIG_FILE, SUPPORT_FOLDER, Sdk, load_sdk, read_support
 
-_CHECK = re.compile(rb"^conformance: ([a-z0-9-]+): (ok|FAILED \(([^\r\n]*)\))\r*$", re.MULTILINE)
-_SUMMARY = re.compile(rb"^conformance: (\d+) checks, (\d+) failed\r*$", re.MULTILINE)
+_CHECK = re.compile(
+    rb"^conformance: ([a-z0-9-]+): (ok|not on this kernel|FAILED \(([^\r\n]*)\))\r*$", re.MULTILINE
+)
+_SUMMARY = re.compile(
+    rb"^conformance: (\d+) checks, (\d+) failed(?:, (\d+) not on this kernel)?\r*$", re.MULTILINE
+)
 
 
 @dataclass(frozen=True)
@@ -51,10 +55,31 @@ class Check:
     name: str
     ok: bool
     detail: str  # what was got and what was expected; empty if it is ok
+    made: bool = True  # False: the kernel has not what is checked. It is neither ok nor failed
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was made and did not find what it should."""
+        return self.made and not self.ok
 
     def line(self) -> str:
         """As the image printed it."""
+        if not self.made:
+            return f"conformance: {self.name}: not on this kernel"
         return f"conformance: {self.name}: " + ("ok" if self.ok else f"FAILED ({self.detail})")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the last line counts: checks that were made, those of them that failed, and those left out."""
+
+    made: int
+    failed: int
+    left_out: int
+
+    def __str__(self) -> str:
+        text = f"{self.made} checks, {self.failed} failed"
+        return f"{text}, {self.left_out} not on this kernel" if self.left_out else text
 
 
 @dataclass(frozen=True)
@@ -62,7 +87,7 @@ class Conformance:
     """What a run of the image found."""
 
     checks: tuple[Check, ...]
-    summary: tuple[int, int] | None  # checks and failures by the last line; None: there is none
+    summary: Summary | None  # by the last line; None: there is none
     boot: Boot
 
     @property
@@ -70,7 +95,7 @@ class Conformance:
         """What the image printed, with nothing of the kernel's between."""
         lines = [check.line() for check in self.checks]
         if self.summary is not None:
-            lines.append(f"conformance: {self.summary[0]} checks, {self.summary[1]} failed")
+            lines.append(f"conformance: {self.summary}")
         return tuple(lines)
 
     @property
@@ -81,22 +106,23 @@ class Conformance:
             after = f", after {self.checks[-1].name}" if self.checks else ""
             why = ": ".join(filter(None, (self.boot.end.value, self.boot.detail)))
             found.append(f"the checks did not come to their end{after}: {why}")
-        failed = sum(not check.ok for check in self.checks)
-        if self.summary is not None and self.summary != (len(self.checks), failed):
+        made = sum(check.made for check in self.checks)
+        counted = Summary(made, sum(check.failed for check in self.checks), len(self.checks) - made)
+        if self.summary is not None and self.summary != counted:
             found.append(
-                f"{self.summary[0]} checks, {self.summary[1]} failed, says the last line: "
-                f"{len(self.checks)} are on the console, {failed} failed"
+                f"{self.summary}, says the last line: {counted.made} are on the console, {counted.failed} failed, "
+                f"{counted.left_out} not on this kernel"
             )
         twice = [name for name, count in Counter(check.name for check in self.checks).items() if count > 1]
         found += [f"two checks have the name {name}" for name in twice]
-        if not self.checks:
+        if made == 0:
             found.append("no check was made")
         return tuple(found)
 
     @property
     def passed(self) -> bool:
         """Whether every check was made and found what it should."""
-        return not self.complaints and all(check.ok for check in self.checks)
+        return not self.complaints and not any(check.failed for check in self.checks)
 
 
 def run_conformance(
@@ -142,11 +168,17 @@ def boot_conformance(
 def read_console(console: bytes, boot: Boot) -> Conformance:
     """What the image printed, whatever the kernel printed between."""
     checks = tuple(
-        Check(found[1].decode(), found[2] == b"ok", (found[3] or b"").decode("ascii", "replace"))
+        Check(
+            found[1].decode(),
+            found[2] == b"ok",
+            (found[3] or b"").decode("ascii", "replace"),
+            found[2] != b"not on this kernel",
+        )
         for found in _CHECK.finditer(console)
     )
     last = _SUMMARY.search(console)
-    return Conformance(checks, None if last is None else (int(last[1]), int(last[2])), boot)
+    summary = None if last is None else Summary(int(last[1]), int(last[2]), int(last[3] or 0))
+    return Conformance(checks, summary, boot)
 
 
 @click.command()
@@ -201,7 +233,7 @@ def conformance_json(result: Conformance, sdk: Sdk) -> dict[str, Any]:
     return {
         "kernel": {"name": sdk.kernel.name, "version": sdk.kernel.version, "arch": sdk.kernel.arch},
         "verdict": "pass" if result.passed else "fail",
-        "checks": [{"name": c.name, "ok": c.ok, "detail": c.detail} for c in result.checks],
+        "checks": [{"name": c.name, "made": c.made, "ok": c.ok, "detail": c.detail} for c in result.checks],
         "complaints": list(result.complaints),
         "boot": boot,
     }

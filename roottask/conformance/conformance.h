@@ -6,7 +6,8 @@
  *
  * The root task has the highest priority. It makes workers, threads in its own address space, lets everybody
  * run until nobody can (cf_settle), looks at what has become of them, and receives without waiting. So a check
- * ends whatever the kernel does, but for those of preemption, where workers wait for each other. */
+ * ends whatever the kernel does, but for those of preemption, where workers wait for each other, and for some of
+ * interrupts, where the root task waits. */
 #ifndef CELLREAP_CONFORMANCE_H
 #define CELLREAP_CONFORMANCE_H
 
@@ -33,6 +34,7 @@ extern const cf_check cf_caps_checks[];
 extern const cf_check cf_memory_checks[];
 extern const cf_check cf_ipc_checks[];
 extern const cf_check cf_thread_checks[];
+extern const cf_check cf_timer_checks[]; /* only where the kernel leaves a timer to user level */
 
 /* One assertion of the check that runs. A check fails with its first assertion that does. */
 void cf_is(uint64_t got, uint64_t expected);

@@ -13,6 +13,7 @@ static const char *const call_names[] = {
     [CR_CALL_RESUME] = "resume",         [CR_CALL_READ_REGISTERS] = "read-registers",
     [CR_CALL_CONFIGURE] = "configure",   [CR_CALL_MAP] = "map",
     [CR_CALL_SIGNAL] = "signal",         [CR_CALL_REPLY] = "reply",
+    [CR_CALL_TIMER] = "timer",
 };
 
 _Static_assert(sizeof(call_names) / sizeof(call_names[0]) == CR_CALL_COUNT, "one name a kind of call");

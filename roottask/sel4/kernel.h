@@ -34,6 +34,7 @@ typedef enum cr_call {
     CR_CALL_MAP,
     CR_CALL_SIGNAL,
     CR_CALL_REPLY,
+    CR_CALL_TIMER,
     CR_CALL_COUNT
 } cr_call;
 
