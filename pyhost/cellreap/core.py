@@ -268,6 +268,12 @@ class CoreModel:
         self._try(status, f"planning the crash of {crash}")
         return out
 
+    def replan(self, raw: Any) -> Plan:
+        """The plan made last, its consequences computed anew for the model as it is now; changes `raw`.
+        CoreError if it is another plan."""
+        self._try(self.lib.cr_plan_again(self.planner, self.model, raw), "planning again")
+        return Plan.from_json(self._json(raw))
+
     def plan_json(self, crash: str, pd_depth: int | None, rs_depth: int | None) -> dict[str, Any]:
         """The plan as `plan --json` prints it."""
         return self._json(self.plan_raw(crash, pd_depth, rs_depth))

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The notices that PDs are owed, in lanes: what may be handed out, what answered, and when it is late.
+
+Written from the comments of roottask/include/cellreap/work.h, to be read beside it, and independent of the C
+code: the tests, and whoever replays a trace, compare with it. Clear rather than quick: every question looks
+at whole lanes.
+
+Receivers and spaces are whatever hashable things the user names them by. A lane is one receiver's notices
+about one space; those about no space (None, say) are a lane like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from cellreap.errors import CellreapError
+
+PRECEDENCE: Final = ("pre-destroy", "destroy", "lost", "free", "disconnect", "extract")
+"""The kinds as a trace names them, first the one that is handed out first."""
+STOPPING: Final = frozenset({"destroy", "lost", "free", "disconnect"})
+"""The kinds whose failure stops their lane."""
+
+State = Literal["waiting", "out", "failed"]
+Verdict = Literal["ok", "absent", "state"]
+
+
+class NoticeError(CellreapError):
+    """What was asked for cannot be. `reason`: full, absent or state, as the C status is named."""
+
+    def __init__(self, reason: Literal["full", "absent", "state"], text: str) -> None:
+        self.reason: Final = reason
+        super().__init__(text)
+
+
+@dataclass
+class Notice:
+    """One notice. Users read it; only Queues writes it."""
+
+    token: int
+    receiver: Hashable
+    space: Hashable
+    kind: str
+    about: object = None
+    """the user's: the node and the dead PD, say"""
+    tag: int = 0
+    """the user's: on whose account it is"""
+    due: int = 0
+    """when it is late, by the user's clock; 0: never"""
+    state: State = "waiting"
+
+
+@dataclass
+class _Lane:
+    receiver: Hashable
+    notices: list[Notice] = field(default_factory=list)
+    since: int = 0
+    """its place in the queue of lanes that have something to hand out"""
+
+    @property
+    def stopped(self) -> bool:
+        return bool(self.notices) and self.notices[0].state == "failed"
+
+    @property
+    def ready(self) -> bool:
+        return bool(self.notices) and all(notice.state == "waiting" for notice in self.notices)
+
+
+class Queues:
+    """All lanes of all receivers."""
+
+    def __init__(self, capacity: int | None = None) -> None:
+        """`capacity`: notices that there is room for at a time; None is unlimited."""
+        self.capacity = capacity
+        self._lanes: dict[tuple[Hashable, Hashable], _Lane] = {}
+        self._tokens = 0
+        self._turns = 0
+
+    # -- looking
+
+    def pending(self, receiver: Hashable) -> int:
+        """How many notices the receiver has not finished; failed ones that nobody resumed count."""
+        return sum(len(lane.notices) for lane in self._of(receiver))
+
+    def room(self) -> int | None:
+        """How many more notices there is room for; None is any number."""
+        if self.capacity is None:
+            return None
+        return self.capacity - sum(len(lane.notices) for lane in self._lanes.values())
+
+    def ready(self, receiver: Hashable) -> bool:
+        """Whether the receiver has something to fetch."""
+        return any(lane.ready for lane in self._of(receiver))
+
+    def notices(self, receiver: Hashable) -> list[Notice]:
+        """All that the receiver is owed, by token; failed ones too."""
+        return sorted((n for lane in self._of(receiver) for n in lane.notices), key=lambda n: n.token)
+
+    def held(self, notice: Notice) -> bool:
+        """Does it wait behind one that failed?"""
+        return notice.state == "waiting" and self._lanes[notice.receiver, notice.space].stopped
+
+    def oldest(self) -> Hashable | None:
+        """The receiver of the oldest notice that is not answered and not held; None if there is none."""
+        going = [notice for lane in self._lanes.values() if not lane.stopped for notice in lane.notices]
+        return min(going, key=lambda notice: notice.token).receiver if going else None
+
+    def count(self, tag: int) -> tuple[int, int]:
+        """Of the notices with this tag: (not answered, those of them that are held)."""
+        mine = [n for lane in self._lanes.values() for n in lane.notices if n.tag == tag]
+        waiting = [notice for notice in mine if notice.state != "failed"]
+        return len(waiting), sum(map(self.held, waiting))
+
+    # -- a notice's way
+
+    def put(
+        self,
+        receiver: Hashable,
+        space: Hashable,
+        kind: str,
+        about: object = None,
+        *,
+        tag: int = 0,
+        due: int = 0,
+    ) -> Notice:
+        """Appends a notice to its lane. Tokens are 1, 2, 3, ... NoticeError "full"; ValueError for a kind
+        that is none."""
+        if kind not in PRECEDENCE:
+            raise ValueError(f"'{kind}' is no kind of notice")
+        if self.room() == 0:
+            raise NoticeError("full", f"no room for a notice to {receiver}: {self.capacity} are owed")
+        self._tokens += 1
+        notice = Notice(self._tokens, receiver, space, kind, about, tag, due)
+        lane = self._lanes.setdefault((receiver, space), _Lane(receiver))
+        lane.notices.append(notice)
+        if len(lane.notices) == 1:
+            self._queue_up(lane)
+        return notice
+
+    def fetch(self, receiver: Hashable, most: int) -> list[Notice]:
+        """Hands out up to `most` notices, all of one kind: the one of highest precedence at the head of a
+        lane that has something to hand out. All such lanes come in their turn, each with its longest run."""
+        ready = sorted((lane for lane in self._of(receiver) if lane.ready), key=lambda lane: lane.since)
+        heads = [lane.notices[0].kind for lane in ready]
+        if not heads:
+            return []
+        kind = min(heads, key=PRECEDENCE.index)
+        out: list[Notice] = []
+        for lane in ready:
+            for notice in lane.notices:
+                if notice.kind != kind or len(out) == most:
+                    break
+                out.append(notice)
+        for notice in out:
+            notice.state = "out"
+        return out
+
+    def check(self, receiver: Hashable, answers: Sequence[tuple[int, bool]]) -> Verdict:
+        """Whether these (token, failed), in this order, can be taken. "absent": a token that is not handed
+        out to the receiver, or comes twice. "state": one before it in its lane has no answer before it, or
+        fails here and stops the lane."""
+        mine = {notice.token: notice for lane in self._of(receiver) for notice in lane.notices}
+        answered: dict[int, bool] = {}
+        for token, failed in answers:
+            notice = mine.get(token)
+            if notice is None or notice.state != "out" or token in answered:
+                return "absent"
+            for older in self._lanes[receiver, notice.space].notices:
+                if older is notice:
+                    break
+                if older.token not in answered or (answered[older.token] and older.kind in STOPPING):
+                    return "state"
+            answered[token] = failed
+        return "ok"
+
+    def finish(self, receiver: Hashable, token: int, failed: bool = False) -> Notice:
+        """Takes one answer. NoticeError where `check` has another verdict than "ok"."""
+        verdict = self.check(receiver, [(token, failed)])
+        if verdict != "ok":
+            raise NoticeError(verdict, f"{receiver} cannot finish notice {token} now")
+        notice = next(notice for notice in self.notices(receiver) if notice.token == token)
+        lane = self._lanes[receiver, notice.space]
+        if failed and notice.kind in STOPPING:
+            notice.state = "failed"
+            for behind in lane.notices[1:]:
+                behind.state = "waiting"  # taken back
+        else:
+            self._remove(notice)
+        return notice
+
+    def resume(self, receiver: Hashable, space: Hashable, due: int = 0) -> Notice:
+        """Lets a stopped lane go on; returns the notice that had failed, which is handed out again, on
+        nobody's account. `due` holds for the whole lane. NoticeError "absent": the lane is not stopped."""
+        lane = self._lanes.get((receiver, space))
+        if lane is None or not lane.stopped:
+            raise NoticeError("absent", f"{receiver} has no lane to resume about {space}")
+        lane.notices[0].state = "waiting"
+        lane.notices[0].tag = 0
+        for notice in lane.notices:
+            notice.due = due
+        self._queue_up(lane)
+        return lane.notices[0]
+
+    def take(self, receiver: Hashable, token: int | None = None) -> tuple[Notice, bool]:
+        """Takes one notice out, for a receiver that is gone: the one with this token, which must be at the
+        head of its lane, or the oldest. Returns it and whether it had failed. NoticeError "absent"."""
+        heads = {lane.notices[0].token: lane.notices[0] for lane in self._of(receiver)}
+        if not heads or (token is not None and token not in heads):
+            raise NoticeError("absent", f"{receiver} is owed nothing that could be taken out")
+        notice = heads[min(heads) if token is None else token]
+        failed = notice.state == "failed"
+        self._remove(notice)
+        return notice, failed
+
+    # -- deadlines
+
+    def late(self, receiver: Hashable, now: int) -> Notice | None:
+        """The oldest notice of the receiver that is late, neither held nor failed."""
+        late = [notice for lane in self._of(receiver) for notice in self._due(lane) if notice.due <= now]
+        return min(late, key=lambda notice: notice.token, default=None)
+
+    def next_due(self) -> int:
+        """When the next notice gets late, over all receivers; 0: none ever."""
+        return min((notice.due for lane in self._lanes.values() for notice in self._due(lane)), default=0)
+
+    def defer(self, receiver: Hashable, due: int) -> None:
+        """Sets `due` of all notices of the receiver that have one."""
+        for notice in self.notices(receiver):
+            if notice.due != 0:
+                notice.due = due
+
+    # -- helpers
+
+    def _of(self, receiver: Hashable) -> list[_Lane]:
+        return [lane for lane in self._lanes.values() if lane.receiver == receiver]
+
+    def _due(self, lane: _Lane) -> Iterator[Notice]:
+        if not lane.stopped:
+            yield from (notice for notice in lane.notices if notice.due != 0)
+
+    def _queue_up(self, lane: _Lane) -> None:
+        self._turns += 1
+        lane.since = self._turns
+
+    def _remove(self, notice: Notice) -> None:
+        """Takes the head of a lane out. What is left may be handed out from now on, so it goes to the end."""
+        lane = self._lanes[notice.receiver, notice.space]
+        lane.notices.remove(notice)
+        if not lane.notices:
+            del self._lanes[notice.receiver, notice.space]
+        elif lane.ready:
+            self._queue_up(lane)
