@@ -9,92 +9,48 @@ what follows from these. Its report lists every contradiction with the line it w
 from __future__ import annotations
 
 import bisect
-import csv
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from cellreap import headers, reference
+from cellreap.check_asked import Extractions, Tickets
+from cellreap.check_cleanup import (
+    CLEANUP_EVENTS,
+    DESTROYING,
+    EVENT_PHASES,
+    PHASE_NAMES,
+    PLAN_EVENTS,
+    ROOT_NAME,
+    STEP_PHASES,
+    Phase,
+    Running,
+    claimed_managers,
+    normal_rows,
+)
+from cellreap.check_work import Tag, Work, lane_of
 from cellreap.csvstate import state_rows
 from cellreap.errors import CellreapError, InputError
-from cellreap.ids import ROOT, NodeKind, parse_id
-from cellreap.model import MANAGER, PINNED, Model
+from cellreap.ids import ROOT, parse_id
+from cellreap.report import Cleanup, Failure, Lateness, Report, report_json
 from cellreap.trace import CAUSES, MAX_PROBLEMS, Event, Problem, Reader, printable, read, table_of
 
-ROOT_NAME = "ROOT_TASK"
+__all__ = ["Cleanup", "Replay", "Report", "check", "check_file", "check_stream", "report_json"]
+
 ARCHES = ("x86_64", "aarch64")
 MAX_SAYS = 100_000
 """SAY events that a report keeps."""
 SMALLEST_BODY = 16
 """Bytes of the smallest untyped that seL4 has."""
-
-# ----------------------------------------------------------------------------------------------------
-# What comes out
-
-
-@dataclass
-class Cleanup:
-    """One cleanup: `plan` has the keys of `plan --json`; kernel_calls is by kind."""
-
-    number: int
-    line: int
-    trigger: str
-    cause: str
-    plan: dict[str, Any]
-    kernel_calls: dict[str, int] = field(default_factory=dict)
-    cycles: int = 0
-
-
-@dataclass
-class Report:
-    """What a trace says, and what is wrong with it."""
-
-    path: str
-    kernel: str = ""
-    arch: str = ""
-    system: str = ""
-    violations: list[Problem] = field(default_factory=list)
-    more_violations: int = 0
-    """violations beyond those kept"""
-    cleanups: list[Cleanup] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
-    """id -> name in the configuration, PDs and spaces, also of those that are gone"""
-    says: list[tuple[str, str]] = field(default_factory=list)
-    """(PD, text), in order"""
-    unreached: list[tuple[int, str]] = field(default_factory=list)
-    """(place in the configuration, PD's name) of crashes that never came about"""
-    events: int = 0
-    model: Model = field(default_factory=Model)
-    """the state after the last event that was replayed"""
-
-    @property
-    def passed(self) -> bool:
-        return not self.violations and not self.more_violations
-
-    def kernel_parts(self) -> tuple[str, str]:
-        """The kernel's name and version."""
-        name, _, version = self.kernel.rpartition(" ")
-        return (name, version) if name else (self.kernel, "")
-
-
-def report_json(report: Report) -> dict[str, Any]:
-    """The report as `check --json` and `run --json` print it."""
-    name, version = report.kernel_parts()
-    violations = [f"{report.path}:{problem.line}: {problem.text}" for problem in report.violations]
-    if report.more_violations:
-        violations.append(f"{report.path}: {report.more_violations} more")
-    return {
-        "kernel": {"name": name, "version": version, "arch": report.arch},
-        "verdict": "pass" if report.passed else "fail",
-        "violations": violations,
-        "names": dict(sorted(report.names.items())),
-        "cleanups": [
-            {**cleanup.plan, "cause": cleanup.cause, "kernel_calls": cleanup.kernel_calls}
-            for cleanup in report.cleanups
-        ],
-    }
+MAX_REFUSALS = 64
+"""Refusals of a PD that are told one by one."""
+REFUSALS_SUM = 1000
+"""Refusals of which a REFUSED tells at most."""
+MAX_UNACKNOWLEDGED = 32
+"""Slots of a PD that wait for it to acknowledge losses, from which on it is given no more."""
+FROZEN = "is frozen"
 
 
 def check(events: Iterable[Event], path: str = "trace") -> Report:
@@ -155,14 +111,6 @@ class _Trigger:
 
 
 @dataclass
-class _Notice:
-    to: str
-    kind: str
-    node: str
-    fetched: bool = False
-
-
-@dataclass
 class _Slots:
     """The slots of one PD's CSpace that the root task gave out."""
 
@@ -172,184 +120,6 @@ class _Slots:
     """the other way round"""
     reserved: dict[int, int] = field(default_factory=dict)
     """slot whose capability was revoked -> token of the notice after whose ACK it may be given again"""
-
-
-class _Paired:
-    """Two kinds of events that tell of the same things: the two events of each thing side by side."""
-
-    def __init__(self) -> None:
-        self.open: tuple[str, object] | None = None
-
-    def see(self, side: str, thing: object) -> bool:
-        """Does this event fit?"""
-        if self.open is None:
-            self.open = (side, thing)
-            return True
-        fits = self.open[0] != side and self.open[1] == thing
-        self.open = None if fits else (side, thing)
-        return fits
-
-
-# The phases of a cleanup, in order.
-_PLAN, _SUSPEND_FIRST, _MARK, _SUSPEND_REST, _DESTROY, _UNBLOCK, _NOTIFY, _CALLS, _STATE = range(9)
-_PHASE_NAMES = (
-    "the plan",
-    "the suspending of the PDs at depth 0",
-    "the marking",
-    "the suspending of the other doomed PDs",
-    "the destroying",
-    "the unblocking",
-    "the notices",
-    "CALLS",
-    "STATE",
-)
-_STEP_PHASES = {
-    "mark": _MARK,
-    "cut-request": _DESTROY,
-    "destroy-resource": _DESTROY,
-    "destroy-space": _DESTROY,
-    "destroy-pd": _DESTROY,
-    "unblock": _UNBLOCK,
-    "notify": _NOTIFY,
-}
-_EVENT_PHASES = {
-    "DESTROY": _DESTROY,
-    "FREED": _DESTROY,
-    "QUEUE": _NOTIFY,
-    "CALLS": _CALLS,
-    "STATE": _STATE,
-}
-_PLAN_EVENTS = (
-    "DOOM_PD",
-    "DOOM_SPACE",
-    "LOSE_REQUEST",
-    "REVOKE",
-    "REVOKE_SPACE",
-    "REVOKE_BODY",
-    "FREE_CORE",
-    "OWE",
-    "PRE_DESTROY",
-)
-_CLEANUP_EVENTS = frozenset({*_PLAN_EVENTS, "SUSPEND", "STEP", *_EVENT_PHASES, "SETTLED"})
-_DESTROYING = {"PD": "destroy-pd", "RESOURCE_SPACE": "destroy-space", "RESOURCE": "destroy-resource"}
-
-Row = tuple[str, ...]
-
-
-def _plan_events(plan: dict[str, Any]) -> dict[str, Counter[Row]]:
-    """The plan as the events that must tell it: event -> the values of its fields but n."""
-    group = {node: index for index, nodes in enumerate(plan["groups"]) for node in nodes}
-    return {
-        "DOOM_PD": Counter((pd, str(depth), str(group[pd])) for pd, depth in plan["destroyed_pds"]),
-        "DOOM_SPACE": Counter((space, str(group[space])) for space in plan["deleted_spaces"]),
-        "LOSE_REQUEST": Counter(map(tuple, plan["removed_requests"])),
-        "REVOKE": Counter(map(tuple, plan["revoked"])),
-        "REVOKE_SPACE": Counter(map(tuple, plan["revoked_spaces"])),
-        "REVOKE_BODY": Counter(map(tuple, plan["revoked_bodies"])),
-        "FREE_CORE": Counter((resource,) for resource in plan["core_freed"]),
-        "OWE": Counter((to, kind, node, dead or "-") for to, kind, node, dead in plan["notices"]),
-        "PRE_DESTROY": Counter(map(tuple, plan["pre_destroy"])),
-    }
-
-
-class _Running:
-    """A cleanup between CLEANUP and SETTLED: what it must do, and what was seen of it."""
-
-    def __init__(self, result: Cleanup, before: Model, after: Model) -> None:
-        self.result = result
-        self.before = before
-        self.after = after
-        plan = result.plan
-        self.plan = _plan_events(plan)
-        self.told: dict[str, Counter[Row]] = {name: Counter() for name in _PLAN_EVENTS}
-        self.plan_open = True
-        self.phase = _PLAN
-        self.depth = dict(plan["destroyed_pds"])
-        self.group = {node: index for index, nodes in enumerate(plan["groups"]) for node in nodes}
-        spaces = set(plan["deleted_spaces"])
-        self.members: dict[str, set[str]] = {space: set() for space in spaces}
-        for resource, space in before.space_of.items():
-            if space in spaces:
-                self.members[space].add(resource)
-        self.askers: dict[str, set[str]] = {space: set() for space in spaces}
-        for pd, space in before.requests:
-            if space in spaces:
-                self.askers[space].add(pd)
-        self.bodies = {pd: before.body_of(pd) for pd in self.depth}
-        self.core_freed: dict[str, set[str]] = {resource: set() for resource in plan["core_freed"]}
-        for pd, node in before.holds:
-            if node in self.core_freed and pd != ROOT:
-                self.core_freed[node].add(pd)
-        self.to_destroy = {*self.depth, *spaces, *plan["core_freed"]}
-        self.to_destroy.update(body for body in self.bodies.values() if body is not None)
-        self.to_destroy.update(*self.members.values())
-        self.destroyed: set[str] = set()
-        self.group_reached = 0
-        self.suspended: set[str] = set()
-        self.freed: set[str] = set()
-        self.queued: Counter[Row] = Counter()
-        self.tokens: dict[tuple[str, str], int] = {}
-        """(receiver, space) -> token of its DESTROY or LOST notice"""
-        self.cut: set[tuple[str, str]] = set()
-        self.steps: Counter[Row] = Counter()
-        self.step_calls = 0
-        self.steps_destroyed: set[str] = set()
-        self.rows: Counter[str] = Counter()
-        self.suspending = _Paired()
-        self.destroying = _Paired()
-        self.notifying = _Paired()
-
-    def expected_steps(self) -> Counter[Row]:
-        """The steps (name, node, pd) of this cleanup, but for cut-request, which depends on the order."""
-        steps: Counter[Row] = Counter()
-        steps.update(("suspend", "-", pd) for pd in self.depth)
-        steps.update(("mark", node, "-") for node in self.group)
-        for node in self.to_destroy:
-            steps[_destroy_step(node)] += 1
-        for to, kind, node, _ in self.result.plan["notices"]:
-            steps["notify", node, to] += 1
-            if kind == "lost":
-                steps["unblock", node, to] += 1
-        return steps
-
-
-def _destroy_step(node: str) -> Row:
-    kind = _kind_of(node)
-    return (_DESTROYING[kind], node, node if kind == "PD" else "-")
-
-
-def _kind_of(node: str) -> NodeKind:
-    parts = parse_id(node)
-    assert parts is not None  # the reader lets nothing else through
-    return parts.kind
-
-
-def _normal_rows(rows: Iterable[str]) -> Iterator[str]:
-    """State rows in a form in which equal states have equal rows whoever wrote them.
-
-    A space's MANAGER= is left out: it is derived from the holds, and the replay knows the manager. The root
-    task need not say that it is pinned. The ends of a LINK have no order.
-    """
-    for row in rows:
-        if row.startswith("RESOURCE_SPACE,") and MANAGER in row:
-            head, _, extra = row.rpartition(",")
-            row = f"{head},{extra.partition(' ')[2]}" if extra.startswith(MANAGER) else row
-        elif row == f"PD,{ROOT},{ROOT_NAME},,,,{PINNED}":
-            row = row.removesuffix(PINNED)
-        elif row.startswith(",,NONE,LINK,"):
-            fields = row.split(",")
-            if len(fields) == 7:
-                row = ",".join([*fields[:4], *sorted(fields[4:6]), fields[6]])
-        yield row
-
-
-def _claimed_managers(rows: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """(space, PD) of the rows that name a space's manager."""
-    for row in rows:
-        if row.startswith("RESOURCE_SPACE,") and MANAGER in row:
-            fields = next(csv.reader([row]))
-            if len(fields) == 7 and fields[6].startswith(MANAGER):
-                yield fields[1], fields[6].removeprefix(MANAGER).partition(" ")[0]
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -375,11 +145,19 @@ class Replay:
         self.cspaces: dict[str, _Slots] = {}
         self.used_ids: set[str] = set()
         self.pending: deque[_Trigger] = deque()
-        self.silent: set[str] = set()  # PDs that faulted or exited: they do nothing any more
-        self.notices: dict[int, _Notice] = {}  # not acknowledged yet
-        self.unfetched: dict[str, deque[int]] = {}
-        self.last_token = 0
-        self.running: _Running | None = None
+        self.silent: dict[str, str] = {}  # PDs that do nothing any more -> why
+        self.blocked: dict[str, int] = {}  # PDs that wait for an answer -> the ticket that it is about
+        self.version = 0
+        self.mode = "async"
+        self.deadlines: dict[str, int] = {}  # milliseconds
+        self.fresh_body: str | None = None  # the PD whose DEADLINE may come
+        self.refused: Counter[str] = Counter()
+        self.work = Work()
+        self.tickets = Tickets()
+        self.extractions = Extractions()
+        self.printing: int | None = None  # the extraction whose MODEL rows are being told
+        self.owed: Counter[tuple[str, ...]] = Counter()  # events that must come before any other
+        self.running: Running | None = None
         self.skipping: int | None = None  # a cleanup that cannot be followed
         self.cleanups = 0
         self.memory_changed = True  # since the last ACCOUNT
@@ -403,6 +181,7 @@ class Replay:
         if self.ended:
             self._bad(f"{event.name} after END")
             return
+        self._in_order(event)
         in_snapshot = event.name in ("STATE", "SETTLED") and event["n"] == "0"
         if self.snapshot is not None and not in_snapshot:
             self._bad(f"{event.name} within a snapshot of the state: expected SETTLED n=0 first")
@@ -410,7 +189,7 @@ class Replay:
         try:
             if in_snapshot:
                 self._snapshot(event)
-            elif event.name in _CLEANUP_EVENTS:
+            elif event.name in CLEANUP_EVENTS and not (event.name == "QUEUE" and event["n"] == "0"):
                 self._in_cleanup(event)
             elif event.name == "END":
                 self._end()
@@ -419,9 +198,38 @@ class Replay:
         except CellreapError as error:
             self._bad(f"{event.name}: {error.line()}")
 
+    def _in_order(self, event: Event) -> None:
+        """What must stand directly behind something, or together."""
+        name = event.name
+        if self.version >= 2 and (self.report.events == 3) != (name == "MODE"):
+            self._bad(f"{name}: expected MODE once, right after BASE")
+        if name != "FETCH":
+            self.work.interrupt()
+        if self.owed and name not in ("TICKET", "EXTRACT") and (name != "QUEUE" or event["n"] != "0"):
+            for owed in sorted(self.owed):
+                self._bad(f"{name}: expected {' '.join(owed)} before it")
+            self.owed.clear()
+        if self.printing is not None and name not in ("MODEL", "EXTRACTED"):
+            self._bad(f"{name} within extraction {self.printing}: expected EXTRACTED x={self.printing} first")
+            self.printing = None
+        if name != "DEADLINE":
+            self.fresh_body = None
+
+    def _settle_debt(self, *owed: str) -> bool:
+        """Was this event one that had to come?"""
+        if self.owed[owed] < 1:
+            del self.owed[owed]
+            return False
+        self.owed[owed] -= 1
+        if not self.owed[owed]:
+            del self.owed[owed]
+        return True
+
     def finish(self) -> None:
         """There are no more events."""
         self.report.model = self.model
+        for failure in self.report.failures:
+            failure.waiting = 0 if failure.resumed else self.work.behind(failure.token)
         if not self.ended:
             self._bad("the trace ends without END")
 
@@ -433,15 +241,32 @@ class Replay:
 
     def _outside(self, event: Event) -> None:
         """An event that is no part of a cleanup."""
-        if self.running is not None or self.skipping is not None:
-            number = self.skipping if self.running is None else self.running.result.number
-            self._bad(f"{event.name} within cleanup {number}: expected SETTLED n={number} first")
+        running = self.running
+        waits = running is not None and running.waiting
+        if running is not None and waits and event.name != "CLEANUP":
+            self._while_waiting(event, running)
+        elif running is not None or self.skipping is not None:
+            number = self.skipping if running is None else running.result.number
+            first = f"RESUME n={number}" if waits else f"SETTLED n={number}"
+            self._bad(f"{event.name} within cleanup {number}: expected {first} first")
         if self.bodyless is not None and event.name in _NEED_BODIES:
             self._bad(f"{event.name} before the BODY of {self.bodyless}")
             self.bodyless = None
         if event.name in _MODEL_EVENTS:
             self.unprinted = event.line
         _HANDLERS[event.name](self, event)
+
+    def _while_waiting(self, event: Event, running: Running) -> None:
+        """Between WAIT and RESUME nothing is made, dropped or asked for that has to do with what is doomed."""
+        for name in _NOT_DOOMED.get(event.name, ()):
+            node = event[name]
+            if running.dooms(node):
+                number = running.result.number
+                self._bad(f"{event.name}: {name}={node}: it is doomed by cleanup {number}, which waits")
+
+    def _doomed(self) -> Collection[str]:
+        """The nodes that a cleanup which waits has doomed."""
+        return self.running.group if self.running is not None else ()
 
     def _end(self) -> None:
         self.ended = True
@@ -451,11 +276,14 @@ class Replay:
         for trigger in self.pending:
             cause = f"{trigger.cause} of {trigger.pd} in line {trigger.line}"
             self._bad(f"END: the {cause} was never cleaned up")
-        for token, notice in self.notices.items():
-            if notice.to in self.model.nodes:
-                what = "acknowledged" if notice.fetched else "fetched"
-                about = f"{notice.kind} {notice.node}"
-                self._bad(f"END: notice {token} ({about}) to {notice.to} was never {what}")
+        for notice in self.work.unfinished():
+            what = "acknowledged" if notice.state == "out" else "fetched"
+            about = f"{notice.kind} {notice.node}"
+            self._bad(f"END: notice {notice.token} ({about}) to {notice.to} was never {what}")
+        for x in self.extractions.under_way():
+            self._bad(f"END: extraction {x} was never told (EXTRACTED)")
+        for pd, number in self.blocked.items():
+            self._bad(f"END: {pd} was never told what became of ticket {number}")
         if self.bodyless is not None:
             self._bad(f"END before the BODY of {self.bodyless}")
         self._check_printed("END")
@@ -473,7 +301,10 @@ class Replay:
             self._bad(f"{event.name}: {pd} is not there")
             return False
         if pd in self.silent:
-            self._bad(f"{event.name}: {pd} has faulted or exited and can do nothing any more")
+            self._bad(f"{event.name}: {pd} {self.silent[pd]} and can do nothing any more")
+            return False
+        if pd in self.blocked:
+            self._bad(f"{event.name}: {pd} waits for ticket {self.blocked[pd]} to be over")
             return False
         return True
 
@@ -505,9 +336,16 @@ class Replay:
         elif slot in slots.reserved:
             token = slots.reserved[slot]
             self._bad(f"{event.name}: slot={slot}: it was revoked, and {pd} has not acknowledged {token}")
+        elif self.version >= 2 and self._lost(slots) >= MAX_UNACKNOWLEDGED:
+            lost = f"{self._lost(slots)} slots wait for {pd} to acknowledge losses"
+            self._bad(f"{event.name}: slot={slot}: {lost}, so it is given no more")
         else:
             slots.used[slot] = (kind, node)
             slots.of[kind, node] = slot
+
+    def _lost(self, slots: _Slots) -> int:
+        notices = self.work.notices
+        return sum(token in notices and notices[token].kind == "lost" for token in slots.reserved.values())
 
     def _drop_slot(self, event: Event, pd: str, node: str, kind: str, gone: bool) -> None:
         """One of a PD's capabilities was given back; `gone`: it was the last."""
@@ -559,7 +397,9 @@ class Replay:
         self.report.kernel = event["kernel"]
         self.report.arch = event["arch"]
         self.report.system = event["system"]
-        if table_of(event.number("version")) is None:
+        self.version = event.number("version")
+        self.work.lanes_of_version_1 = self.version == 1
+        if table_of(self.version) is None:
             self._bad(f"TRACE: version={event['version']}: expected a known version")
         if event["arch"] not in ARCHES:
             self._bad(f"TRACE: arch={event['arch']}: expected one of {', '.join(ARCHES)}")
@@ -572,6 +412,9 @@ class Replay:
             return
         self.base = (event.number("bytes"), event.number("slots"))
         self.bytes, self.slots = self.base
+
+    def _mode(self, event: Event) -> None:
+        self.mode = event["mode"]
 
     def _account(self, event: Event) -> None:
         self._check_account(event)
@@ -611,6 +454,16 @@ class Replay:
         self.bytes += size
         self.slots += event.number("slots")
         self.memory_changed = True
+        self.fresh_body = pd
+
+    def _deadline(self, event: Event) -> None:
+        pd, ms = event["pd"], event.number("ms")
+        if pd != self.fresh_body:
+            self._bad(f"DEADLINE: pd={pd}: expected it right after the BODY of {pd}")
+        if ms == 0:
+            self._bad("DEADLINE: ms=0: expected none where there is no deadline")
+        self.fresh_body = None
+        self.deadlines[pd] = ms
 
     def _space(self, event: Event) -> None:
         space, manager = event["id"], event["manager"]
@@ -676,6 +529,9 @@ class Replay:
         pd, space = event["pd"], event["space"]
         self.model.drop_request(pd, space)
         self._drop_slot(event, pd, space, "REQUEST", True)
+        manager = self.model.manager[space]
+        if self.version >= 2 and manager != ROOT:
+            self.owed["QUEUE", manager, "disconnect", space, pd] += 1
 
     def _map(self, event: Event) -> None:
         self.model.add_map(event["from"], event["to"])
@@ -709,9 +565,31 @@ class Replay:
             self.report.says.append((event["pd"], event["text"]))
 
     def _refuse(self, event: Event) -> None:
-        self._actor(event, event["pd"])
+        pd = event["pd"]
+        self._actor(event, pd)
+        self.refused[pd] += 1
+        if self.version >= 2 and self.refused[pd] > MAX_REFUSALS:
+            self._bad(f"REFUSE: pd={pd}: {MAX_REFUSALS} were told one by one: expected REFUSED")
         if event.number("status") not in self.refusals:
             self._bad(f"REFUSE: status={event['status']}: expected a cr_result other than CR_RESULT_OK")
+
+    def _refused(self, event: Event) -> None:
+        pd, count = event["pd"], event.number("count")
+        if pd not in self.model.nodes:
+            self._bad(f"REFUSED: {pd} is not there")
+        elif self.refused[pd] < MAX_REFUSALS:
+            self._bad(f"REFUSED: pd={pd}: only {self.refused[pd]} refusals were told one by one")
+        if not 1 <= count <= REFUSALS_SUM:
+            self._bad(f"REFUSED: count={count}: expected 1 to {REFUSALS_SUM}")
+
+    def _freeze(self, event: Event) -> None:
+        pd = event["pd"]
+        if pd == ROOT or pd not in self.model.nodes:
+            self._bad(f"FREEZE: {pd} is not there, or never stops")
+        elif pd in self.silent:
+            self._bad(f"FREEZE: {pd} {self.silent[pd]} already")
+        else:
+            self.silent[pd] = FROZEN
 
     def _unreached(self, event: Event) -> None:
         if event["crash"] == "0":
@@ -727,51 +605,183 @@ class Replay:
         if pd not in self.model.nodes:
             self._bad(f"{event.name}: {pd} is not there")
             return
+        doomed = self.running is not None and pd in self.running.depth
         if any(trigger.pd == pd for trigger in self.pending):
             self._bad(f"{event.name}: {pd} is to be cleaned up already")
             return
         if event.name == "TERMINATE":
             self._terminator(event, pd, event["by"])
-        else:
-            self.silent.add(pd)
-        self.pending.append(_Trigger(pd, CAUSES[event.name], event.line))
+        elif event.name == "LATE":
+            self._late(event, pd)
+        elif self.version >= 2:
+            self._actor(event, pd)
+        if event.name != "TERMINATE" or self.version >= 2:
+            self.silent[pd] = _SILENT[event.name]
+            self.blocked.pop(pd, None)
+        if not doomed:
+            self.pending.append(_Trigger(pd, CAUSES[event.name], event.line))
+
+    def _late(self, event: Event, pd: str) -> None:
+        token, ms = event.number("token"), event.number("ms")
+        notice = self.work.notices.get(token)
+        deadline = self.deadlines.get(pd)
+        if self.silent.get(pd, FROZEN) != FROZEN:
+            self._bad(f"LATE: {pd} {self.silent[pd]}: nobody waits for it")
+        if deadline is None:
+            self._bad(f"LATE: {pd} has no deadline")
+        elif ms < deadline:
+            self._bad(f"LATE: ms={ms}: {pd} has {deadline} ms to acknowledge a notice")
+        if notice is None or notice.to != pd or notice.state == "failed":
+            self._bad(f"LATE: token={token}: no such notice waits for {pd}")
+            return
+        if self.work.is_held(notice):
+            self._bad(f"LATE: token={token}: it is held behind one that failed")
+        self.report.late.append(Lateness(pd, token, notice.kind, notice.node, deadline or 0, ms))
 
     def _terminator(self, event: Event, pd: str, by: str) -> None:
         if by != ROOT and self._actor(event, by):
             body = self.model.body_of(pd)
             if body is None or (by, body) not in self.model.holds:
                 self._bad(f"TERMINATE: by={by}: it does not hold the capability to the body of {pd}")
+        if by != ROOT and self.version >= 2:
+            self.owed["TICKET", by, pd] += 1
+
+    # -- notices
+
+    def _put(self, event: Event, tag: Tag) -> None:
+        wrong = self.work.queue(event.number("token"), event["to"], event["kind"], event["node"], tag)
+        if wrong is not None:
+            self._bad(f"QUEUE: {wrong}")
+
+    def _queue_0(self, event: Event) -> None:
+        """A notice that no cleanup owes."""
+        row = (event["to"], event["kind"], event["node"], event["from"])
+        x = max(self.extractions.all, default=0)
+        for number in self.extractions.under_way():
+            if self.owed["QUEUE", f"x={number}", *row]:
+                x = number
+        key = ("QUEUE", f"x={x}", *row) if event["kind"] == "extract" else ("QUEUE", *row)
+        if not self._settle_debt(*key):
+            self._bad(f"QUEUE {' '.join(row)}: no such notice is owed, or not here")
+        self._put(event, ("extraction", x) if event["kind"] == "extract" else ("disconnect", 0))
 
     def _fetch(self, event: Event) -> None:
-        pd, token = event["pd"], event.number("token")
-        notice = self.notices.get(token)
-        if not self._actor(event, pd):
-            return
-        if notice is None or notice.to != pd:
-            self._bad(f"FETCH: token={token}: no such notice waits for {pd}")
-            return
-        if notice.fetched:
-            self._bad(f"FETCH: token={token}: {pd} has fetched it before")
-            return
-        queue = self.unfetched[pd]
-        if queue[0] != token:
-            self._bad(f"FETCH: token={token}: {pd} is to fetch {queue[0]} before it")
-        queue.remove(token)
-        notice.fetched = True
+        if self._actor(event, event["pd"]):
+            wrong = self.work.fetch(event["pd"], event.number("token"))
+            if wrong is not None:
+                self._bad(f"FETCH: {wrong}")
 
     def _ack(self, event: Event) -> None:
-        pd, token = event["pd"], event.number("token")
-        notice = self.notices.get(token)
+        pd, token, result = event["pd"], event.number("token"), event["result"]
         if not self._actor(event, pd):
             return
-        if notice is None or notice.to != pd or not notice.fetched:
-            self._bad(f"ACK: token={token}: {pd} has fetched no such notice, or acknowledged it before")
+        notice = self.work.notices.get(token)
+        wrong = self.work.finish(pd, token, result)
+        if wrong is not None or notice is None:
+            self._bad(f"ACK: {wrong}")
             return
-        del self.notices[token]
+        if result == "failed":
+            self.report.failures.append(Failure(pd, lane_of(notice.node), token, notice.kind, notice.node))
+        self.tickets.note(self.work)
         if pd in self.cspaces:
             reserved = self.cspaces[pd].reserved
             for slot in [slot for slot, waits_for in reserved.items() if waits_for == token]:
                 del reserved[slot]
+        if result == "each" and notice.tag is not None:
+            for node in self.extractions.each(self.model, self._doomed(), notice.node):
+                self.owed["QUEUE", f"x={notice.tag[1]}", pd, "extract", node, "-"] += 1
+
+    def _again(self, event: Event) -> None:
+        if not self._actor(event, event["pd"]):
+            return
+        token = self.work.resume(event["pd"], event["space"])
+        if isinstance(token, str):
+            self._bad(f"AGAIN: {token}")
+            return
+        for failure in self.report.failures:
+            failure.resumed |= failure.token == token
+
+    # -- tickets and extractions
+
+    def _ticket(self, event: Event) -> None:
+        number, pd, what = event.number("ticket"), event["pd"], event.optional("what")
+        tag: Tag | None = None
+        if what is None:
+            tag = ("extraction", max(self.extractions.all, default=0))
+        if not self._settle_debt("TICKET", pd, what or "-"):
+            self._bad(f"TICKET: pd={pd} what={what or '-'}: expected it right after what {pd} asked for")
+        wrong = self.tickets.make(number, pd, what, tag)
+        if wrong is not None:
+            self._bad(f"TICKET: {wrong}")
+        self.report.tickets.append(self.tickets.tickets[number].shown)
+        if self.mode == "sync" and what is not None and pd not in self.silent:
+            self.blocked[pd] = number
+
+    def _told(self, event: Event) -> None:
+        number, state = event.number("ticket"), event.number("state")
+        counts = tuple(event.number(name) for name in ("done", "failed", "dropped", "waiting", "held"))
+        asked, wrong = self.tickets.told(number, state, counts, self.work, self.model)
+        for text in wrong:
+            self._bad(f"TOLD: {text}")
+        if asked is None:
+            return
+        owner = asked.shown.owner
+        if self.blocked.get(owner) == number:
+            del self.blocked[owner]
+            late = owner in self.deadlines and any(notice.to == owner for notice in self.work.unfinished())
+            if state != self.tickets.over and not late:
+                self._bad(f"TOLD: ticket={number}: state={state}: {owner} is to be told when it is over")
+        self._actor(event, owner)
+
+    def _extract(self, event: Event) -> None:
+        x, by = event.number("x"), event["by"]
+        if by != ROOT:
+            self._actor(event, by)
+            self.owed["TICKET", by, "-"] += 1
+        for text in self.extractions.start(x, by):
+            self._bad(f"EXTRACT: {text}")
+        self.report.extractions.append(self.extractions.all[x].shown)
+        for manager, space in self.extractions.asked(self.model, self._doomed()):
+            self.owed["QUEUE", f"x={x}", manager, "extract", space, "-"] += 1
+
+    def _piece(self, event: Event) -> None:
+        pd = event["pd"]
+        if not self._actor(event, pd):
+            return
+        notice = self.work.notices.get(event.number("token"))
+        ends = (event["from"], event["to"])
+        for text in self.extractions.piece(event.number("x"), pd, notice, ends, self.model, self._doomed()):
+            self._bad(f"PIECE: {text}")
+
+    def _model_row(self, event: Event) -> None:
+        x = event.number("x")
+        if x not in self.extractions.under_way() or self.printing not in (None, x):
+            self._bad(f"MODEL: x={x}: expected an extraction that is under way, one at a time")
+            return
+        if self.printing is None:
+            self.printing = x
+            by = self.extractions.all[x].shown.by
+            for notice in self.work.unfinished():
+                # Its own notices who asked cannot acknowledge while it waits.
+                if notice.tag == ("extraction", x) and notice.to != by:
+                    self._bad(f"MODEL: x={x}: {notice.to} has not answered {notice.token} yet")
+        self.extractions.all[x].rows.append(event["row"])
+
+    def _extracted(self, event: Event) -> None:
+        x = event.number("x")
+        if self.printing != x:
+            self._bad(f"EXTRACTED: x={x}: expected it after its MODEL rows")
+            return
+        self.printing = None
+        running = self.extractions.all[x]
+        if event.number("rows") != len(running.rows):
+            self._bad(f"EXTRACTED: rows={event['rows']}, but {len(running.rows)} MODEL events came before it")
+        wanted = self.extractions.state(x, self.model, self._doomed())
+        self._compare_rows("MODEL", Counter(running.rows), wanted)
+        running.rows.clear()
+        running.shown.rows, running.shown.done = wanted, True
+        self.tickets.settle(("extraction", x))
+        self.tickets.note(self.work)
 
     # -- cleanups
 
@@ -795,10 +805,10 @@ class Replay:
         self.running = None
         self.skipping = number
         plan = reference.plan(self.model, trigger, event.depth("pd_depth"), event.depth("rs_depth"))
-        after = reference.apply(self.model, plan)
         result = Cleanup(number, event.line, trigger, cause, plan.to_json())
         self.report.cleanups.append(result)
-        self.running = _Running(result, self.model, after)
+        self.running = Running(result, plan, self.model)
+        self.tickets.begin(trigger, self.running.tag)
         self.skipping = None
 
     def _in_cleanup(self, event: Event) -> None:
@@ -813,28 +823,33 @@ class Replay:
         if number != running.result.number:
             self._bad(f"{event.name}: n={number}: cleanup {running.result.number} is under way")
             return
-        if event.name in _PLAN_EVENTS:
+        if running.waiting and event.name != "RESUME":
+            self._bad(f"{event.name}: n={number}: the cleanup waits: expected RESUME n={number} first")
+            running.waiting = False
+        if event.name in PLAN_EVENTS:
             self._planned(running, event)
             return
         first_suspend = False
         if event.name == "SUSPEND" or (event.name == "STEP" and event["name"] == "suspend"):
             # Depth 0 may be stopped before the rest of the plan is told.
             first_suspend = running.depth.get(event["pd"]) == 0
-            phase = _SUSPEND_FIRST if first_suspend else _SUSPEND_REST
+            phase = Phase.SUSPEND_FIRST if first_suspend else Phase.SUSPEND_REST
         elif event.name == "STEP":
-            phase = _STEP_PHASES.get(event["name"], running.phase)
+            phase = STEP_PHASES.get(event["name"], running.phase)
+        elif event.name == "QUEUE" and event["kind"] == "pre-destroy":
+            phase = Phase.TELL
         else:
-            phase = _EVENT_PHASES.get(event.name, _STATE)
+            phase = EVENT_PHASES.get(event.name, Phase.STATE)
         if running.plan_open and not first_suspend:
             self._plan_told(running)
         if phase < running.phase:
             what = f"STEP {event['name']}" if event.name == "STEP" else event.name
-            self._bad(f"{what} after {_PHASE_NAMES[running.phase]}: expected it in {_PHASE_NAMES[phase]}")
+            self._bad(f"{what} after {PHASE_NAMES[running.phase]}: expected it in {PHASE_NAMES[phase]}")
         elif not first_suspend:
             running.phase = phase
         _CLEANUP_HANDLERS[event.name](self, running, event)
 
-    def _planned(self, running: _Running, event: Event) -> None:
+    def _planned(self, running: Running, event: Event) -> None:
         row = tuple(value for name, value in event.values.items() if name != "n")
         shown = " ".join(row)
         if not running.plan_open:
@@ -845,23 +860,27 @@ class Replay:
             self._bad(f"{event.name} {shown}: not in the reference's plan")
         running.told[event.name][row] += 1
 
-    def _plan_told(self, running: _Running) -> None:
+    def _plan_told(self, running: Running) -> None:
         running.plan_open = False
-        for name in _PLAN_EVENTS:
+        for name in PLAN_EVENTS:
             for row in sorted(running.plan[name] - running.told[name]):
                 self._bad(f"{name} {' '.join(row)}: in the reference's plan, but not in the trace's")
 
-    def _suspend(self, running: _Running, event: Event) -> None:
+    def _suspend(self, running: Running, event: Event) -> None:
         pd = event["pd"]
         if pd not in running.depth:
             self._bad(f"SUSPEND: {pd} is not doomed")
         elif pd in running.suspended:
             self._bad(f"SUSPEND: {pd} is suspended already")
         running.suspended.add(pd)
+        self.silent.setdefault(pd, "was suspended")
+        if self.silent[pd] == FROZEN:
+            self.silent[pd] = "was suspended"
+        self.blocked.pop(pd, None)
         if not running.suspending.see("SUSPEND", pd):
             self._bad(f"SUSPEND: {pd}: expected the STEP suspend of each PD beside its SUSPEND")
 
-    def _step(self, running: _Running, event: Event) -> None:
+    def _step(self, running: Running, event: Event) -> None:
         name, node, pd = event["name"], event["node"], event["pd"]
         if name not in self.step_names:
             self._bad(f"STEP: name={name}: expected one of {', '.join(self.step_names)}")
@@ -880,9 +899,13 @@ class Replay:
         fits = True
         if name == "suspend":
             fits = running.suspending.see("STEP", pd)
-        elif name == "notify":
-            fits = running.notifying.see("STEP", (node, pd))
-        elif name in _DESTROYING.values():
+        elif name in ("notify", "tell"):
+            fits = running.notifying.see("STEP", (name, node, pd))
+            if name == "tell":
+                self._tell(running, shown, pd, node)
+        elif name == "await":
+            self._await(running, shown)
+        elif name in DESTROYING.values():
             fits = running.destroying.see("STEP", node)
             running.steps_destroyed.add(node)
             for asker in sorted(running.askers.get(node, ())):
@@ -891,7 +914,53 @@ class Replay:
         if not fits:
             self._bad(f"{shown}: expected each step beside the event that tells what it did")
 
-    def _destroy(self, running: _Running, event: Event) -> None:
+    def _tell(self, running: Running, shown: str, pd: str, node: str) -> None:
+        """A subscriber is told: group by group, the last one first."""
+        if not running.untold[pd, node]:
+            self._bad(f"{shown}: {pd} is not to be told about {node}, or was told before")
+            return
+        running.untold[pd, node] -= 1
+        if running.to_tell and running.group[node] != running.to_tell[0]:
+            text = f"{node} is of group {running.group[node]}: expected group {running.to_tell[0]} next"
+            self._bad(f"{shown}: {text}")
+
+    def _await(self, running: Running, shown: str) -> None:
+        if not running.to_tell:
+            self._bad(f"{shown}: nobody was told since the last one")
+            return
+        group = running.to_tell.pop(0)
+        for (pd, node), count in sorted(running.untold.items()):
+            if count and running.group[node] == group:
+                self._bad(f"{shown}: {pd} was not told about {node} yet")
+        for text in self._awaited(running):
+            self._bad(f"{shown}: {text}")
+        if not running.to_tell and running.waited:
+            running.plan_again(self.model)
+
+    def _awaited(self, running: Running) -> list[str]:
+        """Who has not answered yet, though it could."""
+        return [
+            f"{notice.to} has not acknowledged {notice.token} ({notice.kind} {notice.node}) yet"
+            for notice in self.work.unfinished()
+            if notice.tag == running.tag and self.silent.get(notice.to, FROZEN) == FROZEN
+        ]
+
+    def _wait(self, running: Running, event: Event) -> None:
+        if not self._awaited(running):
+            self._bad(f"WAIT: n={event['n']}: there is nobody to wait for")
+        running.waiting = running.waited = True
+
+    def _resume(self, running: Running, event: Event) -> None:
+        if not running.waiting:
+            self._bad(f"RESUME: n={event['n']}: the cleanup does not wait")
+        running.waiting = False
+        if self.bodyless is not None:
+            self._bad(f"RESUME before the BODY of {self.bodyless}")
+            self.bodyless = None
+        for text in self._awaited(running):
+            self._bad(f"RESUME: {text}")
+
+    def _destroy(self, running: Running, event: Event) -> None:
         node = event["node"]
         if node not in running.to_destroy:
             self._bad(f"DESTROY: {node} is not to be destroyed by this cleanup")
@@ -915,7 +984,7 @@ class Replay:
         if not running.destroying.see("DESTROY", node):
             self._bad(f"DESTROY: {node}: expected each DESTROY beside the STEP that did it")
 
-    def _freed(self, running: _Running, event: Event) -> None:
+    def _freed(self, running: Running, event: Event) -> None:
         pd = event["pd"]
         if pd not in running.depth or pd in running.freed:
             self._bad(f"FREED: {pd}: expected it once for each doomed PD")
@@ -931,23 +1000,22 @@ class Replay:
                 shown = f"{was:#x}" if name == "paddr" else was
                 self._bad(f"FREED: {pd}: {name}={event[name]}, but its BODY has {shown}")
 
-    def _queue(self, running: _Running, event: Event) -> None:
-        token = event.number("token")
-        if token <= self.last_token:
-            self._bad(f"QUEUE: token={token}: expected more than {self.last_token}")
-        self.last_token = max(token, self.last_token)
-        to, kind, node, _ = row = (event["to"], event["kind"], event["node"], event["from"])
+    def _queue(self, running: Running, event: Event) -> None:
+        to, kind, node, dead = row = (event["to"], event["kind"], event["node"], event["from"])
         running.queued[row] += 1
-        if running.queued[row] > running.plan["OWE"][row]:
+        owed = running.plan["OWE"][row]
+        if kind == "pre-destroy" and dead == "-":
+            owed = running.plan["PRE_DESTROY"][to, node]
+        if running.queued[row] > owed:
             self._bad(f"QUEUE {' '.join(row)}: no such notice is owed, or it was queued before")
-        if not running.notifying.see("QUEUE", (node, to)):
-            self._bad(f"QUEUE {' '.join(row)}: expected each QUEUE beside the STEP notify that did it")
-        self.notices[token] = _Notice(to, kind, node)
-        self.unfetched.setdefault(to, deque()).append(token)
+        step = "tell" if kind == "pre-destroy" else "notify"
+        if not running.notifying.see("QUEUE", (step, node, to)):
+            self._bad(f"QUEUE {' '.join(row)}: expected each QUEUE beside the STEP {step} that did it")
+        self._put(event, running.tag)
         if kind in ("lost", "destroy"):
-            running.tokens[to, node] = token
+            running.tokens[to, node] = event.number("token")
 
-    def _calls(self, running: _Running, event: Event) -> None:
+    def _calls(self, running: Running, event: Event) -> None:
         kind, count = event["kind"], event.number("count")
         if kind in running.result.kernel_calls:
             self._bad(f"CALLS: kind={kind} is there twice")
@@ -955,10 +1023,10 @@ class Replay:
             self._bad(f"CALLS: kind={kind} count=0: expected only kinds that were called")
         running.result.kernel_calls[kind] = running.result.kernel_calls.get(kind, 0) + count
 
-    def _state(self, running: _Running, event: Event) -> None:
+    def _state(self, running: Running, event: Event) -> None:
         running.rows[event["row"]] += 1
 
-    def _settled(self, running: _Running, event: Event) -> None:
+    def _settled(self, running: Running, event: Event) -> None:
         self._steps_done(running)
         calls = sum(running.result.kernel_calls.values())
         if calls != running.step_calls:
@@ -975,18 +1043,19 @@ class Replay:
         space_of = running.before.space_of
         self.model = self.report.model = running.after
         self._forget_slots(lambda pd, node: running.tokens.get((pd, space_of.get(node, node))))
-        for token in [token for token, notice in self.notices.items() if notice.to not in self.model.nodes]:
-            del self.notices[token]
         for pd in running.depth:
-            self.unfetched.pop(pd, None)
-            self.silent.discard(pd)
+            self.work.forget(pd)
+            self.silent.pop(pd, None)
+            self.blocked.pop(pd, None)
+        self.tickets.settle(running.tag)
+        self.tickets.note(self.work)
         self._forget_pending()
         self.running = None
         self._compare_state(event, running.rows)
         self._legal(f"after cleanup {running.result.number}")
         self.memory_changed = True
 
-    def _steps_done(self, running: _Running) -> None:
+    def _steps_done(self, running: Running) -> None:
         """Was everything done that had to be done?"""
         for pd in sorted(running.depth.keys() - running.suspended):
             self._bad(f"SETTLED: {pd} was never suspended")
@@ -994,7 +1063,8 @@ class Replay:
             self._bad(f"SETTLED: {node} was never destroyed")
         for pd in sorted(running.depth.keys() - running.freed):
             self._bad(f"SETTLED: the memory of {pd} was never freed")
-        for row in sorted(running.plan["OWE"] - running.queued):
+        told = Counter({(pd, "pre-destroy", node, "-"): 1 for pd, node in running.reference.pre_destroy})
+        for row in sorted(running.plan["OWE"] + told - running.queued if self.version >= 2 else running.plan["OWE"] - running.queued):
             self._bad(f"SETTLED: the notice {' '.join(row)} was never queued")
         expected = running.expected_steps()
         for name, node, pd in sorted(expected - running.steps):
@@ -1008,18 +1078,21 @@ class Replay:
         if event.number("rows") != rows.total():
             self._bad(f"SETTLED: rows={event['rows']}, but {rows.total()} STATE events came before it")
         self._check_account(event)
-        wanted = Counter(_normal_rows(state_rows(self.model)[1:]))
+        self._compare_rows("STATE", rows, state_rows(self.model)[1:])
+
+    def _compare_rows(self, name: str, rows: Counter[str], expected: list[str]) -> None:
+        wanted = Counter(normal_rows(expected))
         has = Counter[str]()
         for row, count in rows.items():
-            for normal in _normal_rows([row]):
+            for normal in normal_rows([row]):
                 has[normal] += count
         for row in sorted(wanted - has):
-            self._bad(f"STATE: the row {row} is missing")
+            self._bad(f"{name}: the row {row} is missing")
         for row in sorted(has - wanted):
-            self._bad(f"STATE: the row {row} is not in the state that the events make")
-        for space, manager in _claimed_managers(rows):
+            self._bad(f"{name}: the row {row} is not in the state that the events make")
+        for space, manager in claimed_managers(rows):
             if self.model.manager.get(space, manager) != manager:
-                self._bad(f"STATE: {space} is managed by {self.model.manager[space]}, not by {manager}")
+                self._bad(f"{name}: {space} is managed by {self.model.manager[space]}, not by {manager}")
 
     def _snapshot(self, event: Event) -> None:
         """STATE n=0 ..., SETTLED n=0: the state between cleanups."""
@@ -1042,9 +1115,11 @@ class Replay:
 _HANDLERS: dict[str, Callable[[Replay, Event], None]] = {
     "TRACE": Replay._trace,
     "BASE": Replay._base,
+    "MODE": Replay._mode,
     "ACCOUNT": Replay._account,
     "PD": Replay._pd,
     "BODY": Replay._body,
+    "DEADLINE": Replay._deadline,
     "SPACE": Replay._space,
     "RESOURCE": Replay._resource,
     "DELETE": Replay._delete,
@@ -1061,21 +1136,34 @@ _HANDLERS: dict[str, Callable[[Replay, Event], None]] = {
     "UNSUBSCRIBE": Replay._unsubscribe,
     "SAY": Replay._say,
     "REFUSE": Replay._refuse,
+    "REFUSED": Replay._refused,
+    "FREEZE": Replay._freeze,
     "UNREACHED": Replay._unreached,
     "FAULT": Replay._trigger,
     "EXIT": Replay._trigger,
     "TERMINATE": Replay._trigger,
+    "LATE": Replay._trigger,
     "CLEANUP": Replay._cleanup,
     "FETCH": Replay._fetch,
     "ACK": Replay._ack,
+    "QUEUE": Replay._queue_0,
+    "AGAIN": Replay._again,
+    "TICKET": Replay._ticket,
+    "TOLD": Replay._told,
+    "EXTRACT": Replay._extract,
+    "PIECE": Replay._piece,
+    "MODEL": Replay._model_row,
+    "EXTRACTED": Replay._extracted,
 }
 
-_CLEANUP_HANDLERS: dict[str, Callable[[Replay, _Running, Event], None]] = {
+_CLEANUP_HANDLERS: dict[str, Callable[[Replay, Running, Event], None]] = {
     "SUSPEND": Replay._suspend,
     "STEP": Replay._step,
     "DESTROY": Replay._destroy,
     "FREED": Replay._freed,
     "QUEUE": Replay._queue,
+    "WAIT": Replay._wait,
+    "RESUME": Replay._resume,
     "CALLS": Replay._calls,
     "STATE": Replay._state,
     "SETTLED": Replay._settled,
@@ -1101,4 +1189,33 @@ _MODEL_EVENTS = frozenset(
         "UNSUBSCRIBE",
     }
 )
-_NEED_BODIES = frozenset({"PD", "ACCOUNT", "FAULT", "EXIT", "TERMINATE", "CLEANUP"})
+_NEED_BODIES = frozenset({"PD", "ACCOUNT", "FAULT", "EXIT", "TERMINATE", "LATE", "CLEANUP"})
+
+_SILENT = {
+    "FAULT": "has faulted or exited",
+    "EXIT": "has faulted or exited",
+    "TERMINATE": "was terminated",
+    "LATE": "missed its deadline",
+}
+"""Trigger -> why its PD does nothing any more."""
+
+_NOT_DOOMED = {
+    "SPACE": ("manager",),
+    "RESOURCE": ("space",),
+    "DELETE": ("node", "by"),
+    "HOLD": ("pd", "node"),
+    "UNHOLD": ("pd", "node"),
+    "REQUEST": ("pd", "space"),
+    "UNREQUEST": ("pd", "space"),
+    "MAP": ("from", "to"),
+    "UNMAP": ("from", "to"),
+    "HANDLER": ("pd", "handler"),
+    "LINK": ("a", "b"),
+    "OWN": ("pd", "created"),
+    "SUBSCRIBE": ("pd", "node"),
+    "UNSUBSCRIBE": ("pd", "node"),
+    "TERMINATE": ("pd", "by"),
+    "EXTRACT": ("by",),
+    "PIECE": ("pd",),
+}
+"""Event -> its fields that name nothing doomed while a cleanup waits."""

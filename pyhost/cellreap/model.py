@@ -24,6 +24,9 @@ PINNED: Final = "PINNED"
 MANAGER: Final = "MANAGER="
 """Begins a space's EXTRA column where the edges alone do not tell who manages it."""
 
+DOOMED: Final = "DOOMED"
+"""Last word of the EXTRA column of a PD or space that a cleanup under way has doomed."""
+
 MAX_TEXT: Final = 256
 """Characters in a name or extra text."""
 

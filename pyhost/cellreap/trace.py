@@ -29,9 +29,9 @@ MAX_PROBLEMS = 1000
 MAX_NUMBER = 2**64 - 1
 
 FAULT_KINDS = ("vm-fault", "cap-fault", "user-exception", "unknown-syscall")
-CAUSES = {"FAULT": "fault", "EXIT": "exit", "TERMINATE": "terminate"}
+CAUSES = {"FAULT": "fault", "EXIT": "exit", "TERMINATE": "terminate", "LATE": "deadline"}
 """Trigger event -> the cause that its cleanup names."""
-RESULTS = ("ok", "failed")
+RESULTS = ("ok", "failed", "each")
 
 _CHUNK = 1 << 16
 _OLD_TABLES = Path(__file__).with_name("trace_versions")
@@ -140,6 +140,17 @@ _FIELD_KINDS: dict[str, FieldKind] = {
     "crash": _NUMBER_KIND,
     "created": _PD_KIND,
     "depth": _NUMBER_KIND,
+    "done": _NUMBER_KIND,
+    "dropped": _NUMBER_KIND,
+    "failed": _NUMBER_KIND,
+    "held": _NUMBER_KIND,
+    "mode": _one_of("async", "sync"),
+    "ms": _NUMBER_KIND,
+    "state": _NUMBER_KIND,
+    "ticket": _NUMBER_KIND,
+    "waiting": _NUMBER_KIND,
+    "what": _PD_OR_NONE_KIND,
+    "x": _NUMBER_KIND,
     "digest": _like("8 hex digits", r"[0-9a-f]{8}"),
     "group": _NUMBER_KIND,
     "handler": _PD_KIND,
@@ -172,7 +183,7 @@ _FIELD_KINDS: dict[str, FieldKind] = {
     "version": _NUMBER_KIND,
 }
 
-_NOTICE_KINDS = _one_of("free", "destroy", "disconnect", "lost")
+_OWED_KINDS = ("free", "destroy", "disconnect", "lost")
 
 _EVENT_FIELD_KINDS: dict[tuple[str, str], FieldKind] = {
     ("PD", "id"): _PD_KIND,
@@ -183,16 +194,18 @@ _EVENT_FIELD_KINDS: dict[tuple[str, str], FieldKind] = {
     ("UNHOLD", "node"): _THING_KIND,
     ("MAP", "from"): _THING_KIND,
     ("MAP", "to"): _THING_KIND,
+    ("PIECE", "from"): _THING_KIND,
+    ("PIECE", "to"): _THING_KIND,
     ("UNMAP", "from"): _THING_KIND,
     ("UNMAP", "to"): _THING_KIND,
     ("SUBSCRIBE", "node"): _DOOMABLE_KIND,
     ("UNSUBSCRIBE", "node"): _DOOMABLE_KIND,
     ("PRE_DESTROY", "node"): _DOOMABLE_KIND,
     ("FAULT", "kind"): _one_of(*FAULT_KINDS),
-    ("OWE", "kind"): _NOTICE_KINDS,
+    ("OWE", "kind"): _one_of(*_OWED_KINDS),
     ("OWE", "to"): _PD_KIND,
     ("OWE", "from"): _PD_OR_NONE_KIND,
-    ("QUEUE", "kind"): _NOTICE_KINDS,
+    ("QUEUE", "kind"): _one_of(*_OWED_KINDS, "pre-destroy", "extract"),
     ("QUEUE", "to"): _PD_KIND,
     ("QUEUE", "from"): _PD_OR_NONE_KIND,
     ("STEP", "name"): _WORD_KIND,
