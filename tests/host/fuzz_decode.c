@@ -174,7 +174,7 @@ static uint32_t likely(uint64_t label, uint64_t *words)
     }
     switch (label) {
     case CR_OP_SAY:
-        words[1] = below(CR_SAY_MAX + 1);
+        words[1] = below(CR_SAY_MAX + 16);
         return 2 + (uint32_t)((words[1] + 7) / 8);
     case CR_OP_CREATE_SPACE:
         some_text(words + 1, CR_TYPE_WORDS);

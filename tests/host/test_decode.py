@@ -146,7 +146,7 @@ def _good(rng: random.Random, label: int) -> tuple[list[int], int]:
     for name in FORMS.get(label, "").split():
         number = rng.choice((1, 2, rng.randrange(40), rng.choice(LIMITS)))
         if name == "say":
-            size = rng.choice((0, 1, 7, 8, 9, 399, 400, rng.randrange(401)))
+            size = rng.choice((0, 1, 7, 8, 9, 399, 400, 401, 408, rng.randrange(420)))
             words += [size, *_words(rng.randbytes(size), (size + 7) // 8)]
         elif name == "TYPE":
             words += _words(rng.choice(TYPES), 2)
