@@ -143,7 +143,123 @@ uint32_t cr_call(uint32_t slot, uint32_t label, const uint64_t *words, uint32_t 
     return (uint32_t)answer;
 }
 
-void cr_do_work(int (*each)(const cr_work_entry *work))
+/* A request about a space, or about a PD. */
+static cr_result about(cr_op op, uint32_t space, uint32_t object, uint32_t count, uint32_t pd_slot, uint64_t *state)
+{
+    uint64_t arguments[] = {space, object};
+    return request(op, space == 0 ? pd_slot : 0, arguments, count, state, state != 0);
+}
+
+cr_result cr_subscribe(uint32_t space, uint32_t pd_slot)
+{
+    return about(CR_OP_SUBSCRIBE, space, 0, 1, pd_slot, 0);
+}
+
+cr_result cr_unsubscribe(uint32_t space, uint32_t pd_slot)
+{
+    return about(CR_OP_UNSUBSCRIBE, space, 0, 1, pd_slot, 0);
+}
+
+cr_result cr_look(uint32_t space, uint32_t object, uint32_t pd_slot, cr_look_state *state)
+{
+    uint64_t answer = 0;
+    cr_result result = about(CR_OP_LOOK, space, object, 2, pd_slot, &answer);
+    *state = (cr_look_state)answer;
+    return result;
+}
+
+cr_result cr_resume_work(uint32_t space)
+{
+    uint64_t argument = space;
+    return cr_request(CR_OP_RESUME_WORK, &argument, 1, 0, 0);
+}
+
+static cr_result take_ticket(cr_result result, uint32_t ticket, const uint64_t words[CR_TICKET_WORDS], cr_ticket_info *info)
+{
+    *info = (cr_ticket_info){0};
+    if (result == CR_RESULT_OK) {
+        *info = (cr_ticket_info){ticket,
+                                 (cr_ticket_state)words[0],
+                                 (uint32_t)words[1],
+                                 (uint32_t)words[2],
+                                 (uint32_t)words[3],
+                                 (uint32_t)words[4],
+                                 (uint32_t)words[5]};
+    }
+    return result;
+}
+
+cr_result cr_terminate(uint32_t pd_slot, cr_ticket_info *info)
+{
+    uint64_t results[1 + CR_TICKET_WORDS];
+    cr_result result = request(CR_OP_TERMINATE, pd_slot, 0, 0, results, 1 + CR_TICKET_WORDS);
+    return take_ticket(result, (uint32_t)results[0], results + 1, info);
+}
+
+cr_result cr_ticket(uint32_t ticket, int wait, cr_ticket_info *info)
+{
+    uint64_t arguments[] = {ticket, wait != 0};
+    uint64_t results[CR_TICKET_WORDS];
+    cr_result result = cr_request(CR_OP_TICKET, arguments, 2, results, CR_TICKET_WORDS);
+    return take_ticket(result, ticket, results, info);
+}
+
+cr_result cr_extract(uint32_t *ticket)
+{
+    uint64_t answer;
+    cr_result result = cr_request(CR_OP_EXTRACT, 0, 0, &answer, 1);
+    *ticket = (uint32_t)answer;
+    return result;
+}
+
+cr_result cr_subgraph(uint64_t token, uint32_t count, const cr_piece *pieces)
+{
+    uint64_t arguments[2 + CR_SUBGRAPH_MAX * CR_SUBGRAPH_WORDS] = {token, count};
+    uint32_t sent = count < CR_SUBGRAPH_MAX ? count : CR_SUBGRAPH_MAX;
+    for (uint32_t i = 0; i < sent; i++) {
+        uint64_t *at = &arguments[2 + i * CR_SUBGRAPH_WORDS];
+        at[0] = pieces[i].object;
+        at[1] = pieces[i].target_space;
+        at[2] = pieces[i].target_object;
+    }
+    return cr_request(CR_OP_SUBGRAPH, arguments, 2 + sent * CR_SUBGRAPH_WORDS, 0, 0);
+}
+
+static struct {
+    uint32_t count;
+    cr_result worst; /* of the sendings for one notice */
+    cr_piece pieces[CR_SUBGRAPH_MAX];
+} subgraph;
+
+static cr_result send_subgraph(const cr_work_entry *work)
+{
+    cr_result result = cr_subgraph(work->token, subgraph.count, subgraph.pieces);
+    subgraph.count = 0;
+    subgraph.worst = result == CR_RESULT_OK ? subgraph.worst : result;
+    return result;
+}
+
+cr_result cr_report_map(const cr_work_entry *work, uint32_t object, uint32_t target_space, uint32_t target_object)
+{
+    subgraph.pieces[subgraph.count++] = (cr_piece){object, target_space, target_object};
+    return subgraph.count == CR_SUBGRAPH_MAX ? send_subgraph(work) : CR_RESULT_OK;
+}
+
+static cr_work_result extract(int (*each)(const cr_work_entry *work), const cr_work_entry *work)
+{
+    if (each == 0) {
+        return CR_WORK_DONE;
+    }
+    subgraph.count = 0;
+    subgraph.worst = CR_RESULT_OK;
+    cr_work_result result = (cr_work_result)each(work);
+    if (subgraph.count > 0) {
+        (void)send_subgraph(work);
+    }
+    return subgraph.worst == CR_RESULT_OK ? result : CR_WORK_FAILED;
+}
+
+static void do_work(int (*each)(const cr_work_entry *work), int (*extractor)(const cr_work_entry *work))
 {
     uint64_t results[2 + CR_WORK_MAX * CR_WORK_WORDS];
     uint64_t acknowledge[1 + 2 * CR_WORK_MAX];
@@ -152,17 +268,42 @@ void cr_do_work(int (*each)(const cr_work_entry *work))
             results[1] == 0 || results[1] > CR_WORK_MAX) {
             return;
         }
+        uint32_t failed[CR_WORK_MAX]; /* spaces */
+        uint32_t failures = 0;
+        uint32_t finished = 0;
         for (uint32_t i = 0; i < results[1]; i++) {
             const uint64_t *at = &results[2 + i * CR_WORK_WORDS];
             cr_work_entry work = {(cr_notice_kind)results[0], at[0], (uint32_t)at[1], (uint32_t)at[2], (uint32_t)at[3]};
-            acknowledge[1 + 2 * i] = work.token;
-            acknowledge[2 + 2 * i] = each(&work) != 0;
+            uint32_t f = 0;
+            while (f < failures && failed[f] != work.space) {
+                f++;
+            }
+            if (f < failures) {
+                continue; /* the root task takes it back with the acknowledgement of the one that failed */
+            }
+            cr_work_result result = CR_WORK_DONE;
+            if (work.kind == CR_NOTICE_EXTRACT) {
+                result = extract(extractor, &work);
+            } else if (each(&work) != 0) {
+                result = CR_WORK_FAILED;
+            }
+            if (result == CR_WORK_FAILED && work.kind != CR_NOTICE_EXTRACT && work.kind != CR_NOTICE_PRE_DESTROY) {
+                failed[failures++] = work.space;
+            }
+            acknowledge[1 + 2 * finished] = work.token;
+            acknowledge[2 + 2 * finished] = result;
+            finished++;
         }
-        acknowledge[0] = results[1];
-        if (cr_request(CR_OP_FINISH_WORK, acknowledge, (uint32_t)(1 + 2 * results[1]), 0, 0) != CR_RESULT_OK) {
+        acknowledge[0] = finished;
+        if (cr_request(CR_OP_FINISH_WORK, acknowledge, 1 + 2 * finished, 0, 0) != CR_RESULT_OK) {
             return;
         }
     }
+}
+
+void cr_do_work(int (*each)(const cr_work_entry *work))
+{
+    do_work(each, 0);
 }
 
 void cr_poll_work(int (*each)(const cr_work_entry *work))
@@ -204,7 +345,7 @@ _Noreturn void cr_serve(const cr_server *server)
         cr_badge_kind kind = cr_badge_kind_of(badge);
         if (kind == CR_BADGE_SIGNAL) {
             if (server->work != 0) {
-                cr_do_work(server->work);
+                do_work(server->work, server->extract);
             }
             continue;
         }

@@ -39,6 +39,31 @@ cr_result cr_connect(const char *name, int wait, uint32_t *slot, uint32_t *space
 cr_result cr_give(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *slot);
 cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object);
 
+/* These three are about a space; or, with space 0, about the PD whose capability is in `pd_slot`; or, with both 0,
+ * about the caller. */
+cr_result cr_subscribe(uint32_t space, uint32_t pd_slot);
+cr_result cr_unsubscribe(uint32_t space, uint32_t pd_slot);
+/* object 0: the space itself. */
+cr_result cr_look(uint32_t space, uint32_t object, uint32_t pd_slot, cr_look_state *state);
+
+/* How far something is that a ticket was given for: counts of notices, see cr_ticket_state. */
+typedef struct cr_ticket_info {
+    uint32_t ticket;
+    cr_ticket_state state;
+    uint32_t done;
+    uint32_t failed;
+    uint32_t dropped;
+    uint32_t waiting;
+    uint32_t held;
+} cr_ticket_info;
+
+/* *info is as the root task answered, or all 0 if it refused. */
+cr_result cr_terminate(uint32_t pd_slot, cr_ticket_info *info);
+/* wait: answered when the ticket is over. */
+cr_result cr_ticket(uint32_t ticket, int wait, cr_ticket_info *info);
+/* Has the model state extracted; the ticket is over when it is in the trace. */
+cr_result cr_extract(uint32_t *ticket);
+
 /* Says where the PD is in its work; if the root task's scenario wants it down, this does not return. */
 void cr_checkpoint(void);
 /* The end of a client's round. Returns 0 if there are to be no more. */
@@ -63,12 +88,29 @@ typedef struct cr_work_entry {
     uint32_t pd;
 } cr_work_entry;
 
-/* Fetches all notices there are and calls `each` for every one; its result is the acknowledgement: 0 done. */
+/* Fetches all notices there are and calls `each` for every one; its result is the acknowledgement: 0 done, else
+ * failed. After one that failed no more of its space are handled until cr_resume_work: they come again then, that one
+ * first. */
 void cr_do_work(int (*each)(const cr_work_entry *work));
 /* Does the work that there is, for a PD that is no server. Does not wait. */
 void cr_poll_work(int (*each)(const cr_work_entry *work));
 /* Waits for work, for ever. For a client that has nothing else to do any more. */
 _Noreturn void cr_wait_for_work(int (*each)(const cr_work_entry *work));
+/* What failed before is handed out again. Not while a notice is being handled: it would be refused. */
+cr_result cr_resume_work(uint32_t space);
+
+/* A MAP edge from `object` of a notice's space to a resource of another space; objects 0: the spaces. */
+typedef struct cr_piece {
+    uint32_t object;
+    uint32_t target_space;
+    uint32_t target_object;
+} cr_piece;
+
+/* Up to CR_SUBGRAPH_MAX edges for the extract notice of that token; all are taken, or none. */
+cr_result cr_subgraph(uint64_t token, uint32_t count, const cr_piece *pieces);
+/* The same one by one, from a server's `extract` only: they are sent when there are enough, and at its end. The
+ * result is that of the sending, if there was one. */
+cr_result cr_report_map(const cr_work_entry *work, uint32_t object, uint32_t target_space, uint32_t target_object);
 
 /* -- servers */
 
@@ -86,6 +128,8 @@ typedef struct cr_server {
     uint32_t (*serve)(cr_incoming *message);
     /* Handles one notice; returns 0 when done. 0: notices are left alone, which ends badly some day. */
     int (*work)(const cr_work_entry *work);
+    /* Answers an extract notice with cr_report_map; returns a cr_work_result. 0: there is nothing to report. */
+    int (*extract)(const cr_work_entry *work);
 } cr_server;
 
 _Noreturn void cr_serve(const cr_server *server);

@@ -24,7 +24,12 @@ void st_say_notice(const cr_work_entry *work)
         put_thing(cr_put(&line, "told: I have lost "), work);
         break;
     case CR_NOTICE_PRE_DESTROY:
-        put_thing(cr_put(&line, "told: about to be destroyed: "), work);
+        cr_put(&line, "told: about to be destroyed: ");
+        if (work->space == 0) {
+            cr_put_hex(cr_put(&line, "PD_"), work->pd);
+        } else {
+            put_thing(&line, work);
+        }
         break;
     case CR_NOTICE_EXTRACT:
     case CR_NOTICE_KIND_COUNT:

@@ -30,7 +30,17 @@ void cr_crash(uint32_t how)
         break;
     case CR_CRASH_EXIT:
         cr_exit(42);
+    case CR_CRASH_HANG:
+        for (;;) {
+        }
+    case CR_CRASH_BLOCK:
+        /* Signals do come, and are thrown away; calls of clients do not arrive here. */
+        for (;;) {
+            (void)seL4_Wait(CR_SLOT_NOTIFICATION, &badge);
+        }
     case CR_CRASH_TERMINATE:
+    case CR_CRASH_KILL:
+    case CR_CRASH_FREEZE:
     case CR_CRASH_COUNT:
         break;
     }
