@@ -198,14 +198,12 @@ static cr_result space_or_pd(const cr_raw_message *m, cr_request_args *out)
     return out->space != 0 && m->extra != 0 ? CR_RESULT_BAD_LENGTH : CR_RESULT_OK;
 }
 
+/* The same, or, with a number in the object's place and no capability, the PD of that number. */
 static cr_result look(const cr_raw_message *m, cr_request_args *out)
 {
-    cr_result result = space_or_pd(m, out);
     out->object = number(m, 2);
-    if (result == CR_RESULT_OK && out->space == 0 && out->object != 0) {
-        return CR_RESULT_FAILED; /* A PD has no objects. */
-    }
-    return result;
+    cr_result result = space_or_pd(m, out);
+    return out->space == 0 && out->object != 0 && m->extra != 0 ? CR_RESULT_BAD_LENGTH : result;
 }
 
 static cr_result ticket(const cr_raw_message *m, cr_request_args *out)

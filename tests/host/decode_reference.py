@@ -131,8 +131,8 @@ def _take(name: str, rest: tuple[int, ...], out: dict[str, Value]) -> tuple[int,
         if out["space"] != 0 and out["has_pd"]:
             raise Refused("BAD_LENGTH")
     elif name == "whole":
-        if out["space"] == 0 and out["object"] != 0:
-            raise Refused("FAILED")
+        if out["object"] != 0 and out["has_pd"]:  # a PD's number and a PD
+            raise Refused("BAD_LENGTH")
     elif name == "answers":
         answers = _rows(rest, most=16, width=2)
         if any(result not in (0, 1, 2) for _, result in answers):

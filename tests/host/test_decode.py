@@ -288,7 +288,8 @@ def test_a_subgraph_has_as_many_edges_as_it_says(count: int, words: int, result:
         ("LOOK", (4, 1), 0, "OK"),
         ("LOOK", (4, 1), 1, "BAD_LENGTH"),
         ("LOOK", (0, 0), 1, "OK"),
-        ("LOOK", (0, 1), 0, "FAILED"),
+        ("LOOK", (0, 1), 0, "OK"),
+        ("LOOK", (0, 1), 1, "BAD_LENGTH"),
     ],
 )
 def test_a_space_or_a_pd_and_not_both(operation: str, words: tuple[int, ...], caps: int, result: str) -> None:

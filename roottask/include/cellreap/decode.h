@@ -36,7 +36,7 @@ typedef struct cr_subgraph_item {
 typedef struct cr_request_args {
     cr_op op;
     uint32_t space;
-    uint32_t object;
+    uint32_t object;        /* LOOK with space 0: a PD's number, or 0 */
     uint32_t target_space;  /* MAP, UNMAP */
     uint32_t target_object; /* both objects are 0 or both are not */
     uint32_t has_pd;        /* whether a capability came along */
