@@ -194,8 +194,10 @@ static uint32_t fill(uint64_t label)
             put_text(1, CR_TYPE_WORDS, below(8) != 0 ? "FUZZ" : "PD");
             put_text(1 + CR_TYPE_WORDS, CR_NAME_WORDS, some_name());
             break;
-        case CR_OP_CONNECT:
         case CR_OP_SPAWN:
+            put_text(1, CR_NAME_WORDS, below(2) == 0 ? "idler" : some_name());
+            break;
+        case CR_OP_CONNECT:
             put_text(1, CR_NAME_WORDS, some_name());
             break;
         case CR_OP_FINISH_WORK:
@@ -219,8 +221,9 @@ static uint64_t some_label(way how)
     int grants = label == CR_OP_CREATE_SPACE || label == CR_OP_CREATE_RESOURCE || label == CR_OP_SPAWN;
     int full = n_spaces + n_bodies + resources >= GRANTED;
     int waits = label == CR_OP_CHECKPOINT || label == CR_OP_CONNECT || label == CR_OP_TICKET;
-    int dear = label == CR_OP_SAY || label == CR_OP_TERMINATE || label == CR_OP_SPAWN; /* many lines in the trace */
+    int dear = label == CR_OP_SAY || label == CR_OP_TERMINATE; /* many lines in the trace */
     if ((label == CR_OP_EXIT && !may(FUZZ_EXIT)) || (dear && below(32) != 0) ||
+        (label == CR_OP_SPAWN && below(32) != 0) ||
         /* What is granted has to be given back, so the answer is wanted. */
         (grants && (how != CALL || full)) || (label == CR_OP_GET_WORK && how != CALL && !may(FUZZ_LOSE_WORK)) ||
         /* Called, these wait until everybody else does. */
