@@ -20,7 +20,7 @@ enum {
     BURSTS = 16,
     HONEST = 64,   /* messages from one honest look at its work to the next */
     KEPT = 64,     /* numbers out of answers that it remembers */
-    GRANTED = 24,  /* spaces, resources and PDs together that it keeps */
+    GRANTED = 8,   /* spaces, resources, and PDs, that it keeps of each */
     FIRST_LABEL_FREE = 0x1000, /* larger than any kernel's label of a fault */
     MOST_LENGTH = 127          /* seven bits: more than a message may have */
 };
@@ -219,7 +219,8 @@ static uint64_t some_label(way how)
     uint32_t kind = below(16);
     uint64_t label = kind == 0 ? next() >> 12 : kind == 1 ? below(64) : 1 + below(CR_OP_COUNT - 1);
     int grants = label == CR_OP_CREATE_SPACE || label == CR_OP_CREATE_RESOURCE || label == CR_OP_SPAWN;
-    int full = n_spaces + n_bodies + resources >= GRANTED;
+    uint32_t has = label == CR_OP_CREATE_SPACE ? n_spaces : label == CR_OP_SPAWN ? n_bodies : resources;
+    int full = has >= GRANTED;
     int waits = label == CR_OP_CHECKPOINT || label == CR_OP_CONNECT || label == CR_OP_TICKET;
     int dear = label == CR_OP_SAY || label == CR_OP_TERMINATE; /* many lines in the trace */
     if ((label == CR_OP_EXIT && !may(FUZZ_EXIT)) || (dear && below(32) != 0) ||
