@@ -437,12 +437,20 @@ void cr_terminate(cr_pd *pd)
 }
 
 /* No cleanup may fail for want of room for its notices: before there is too little, whoever has let the oldest
- * one wait is taken for hung. Returns whether there was somebody. */
+ * one wait is taken for hung; and if all that wait are held behind ones that failed, whoever has most of them. Returns
+ * whether there was somebody. */
 static int make_room(void)
 {
-    uint32_t receiver;
-    if (cr_work_room(cr_sys.work) >= CR_MAX_PLAN || cr_work_oldest(cr_sys.work, &receiver) != CR_OK) {
+    uint32_t receiver = 0;
+    if (cr_work_room(cr_sys.work) >= CR_CLEANUP_NOTICES) {
         return 0;
+    }
+    if (cr_work_oldest(cr_sys.work, &receiver) != CR_OK) {
+        for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+            if (cr_work_pending(cr_sys.work, i) > cr_work_pending(cr_sys.work, receiver)) {
+                receiver = i;
+            }
+        }
     }
     cr_terminate(&cr_sys.pds[receiver]);
     return 1;

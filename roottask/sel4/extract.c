@@ -6,10 +6,13 @@
  * which still makes sense in it. So the result is legal whatever servers say, or do not. */
 #include "supervisor.h"
 
-enum { MAX_EXTRACTIONS = 2, MAX_PIECES = 2048, TAG = 0x80000000 };
+/* Of one manager's pieces there are at most PIECES_EACH in an extraction: no one leaves the others without room. */
+enum { MAX_EXTRACTIONS = 2, MAX_PIECES = 4096, PIECES_EACH = 512, TAG = 0x80000000 };
 
 typedef struct piece {
     uint32_t x;
+    uint32_t by;   /* the manager's receiver number */
+    uint32_t next; /* of those from the same node */
     cr_ref from;
     cr_ref to;
 } piece;
@@ -24,10 +27,11 @@ typedef struct extraction {
 static extraction extractions[MAX_EXTRACTIONS];
 static piece pieces[MAX_PIECES];
 static uint32_t n_pieces;
+static uint32_t first_piece[CR_MAX_NODES]; /* from that node, plus 1; 0: none */
 static uint32_t last_x;
 static int changed; /* something was answered since the last look */
 
-_Static_assert(CR_MAX_NOTICES >= CR_MAX_PLAN + CR_NOTICE_BACKLOG + MAX_EXTRACTIONS * CR_MAX_NODES,
+_Static_assert(CR_MAX_NOTICES >= CR_CLEANUP_NOTICES + CR_NOTICE_BACKLOG + MAX_EXTRACTIONS * CR_MAX_NODES,
                "extractions and a cleanup together find room");
 
 static extraction *of_tag(uint32_t tag)
@@ -66,7 +70,7 @@ cr_result cr_extract_start(cr_pd *by, uint64_t *ticket)
         }
         e = e == 0 && !extractions[i].used ? &extractions[i] : e;
     }
-    if (e == 0 || cr_work_room(cr_sys.work) < CR_MAX_PLAN + CR_MAX_SPACES || (ticket != 0 && !cr_ticket_room())) {
+    if (e == 0 || cr_work_room(cr_sys.work) < CR_CLEANUP_NOTICES + CR_MAX_SPACES || (ticket != 0 && !cr_ticket_room(by))) {
         return CR_RESULT_BUSY;
     }
     *e = (extraction){.used = 1, .x = ++last_x, .by = by->node};
@@ -117,7 +121,7 @@ cr_result cr_extract_may_split(const cr_work_notice *notice)
          edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
         n++;
     }
-    return cr_work_room(cr_sys.work) < CR_MAX_PLAN + n ? CR_RESULT_FULL : CR_RESULT_OK;
+    return cr_work_room(cr_sys.work) < CR_CLEANUP_NOTICES + n ? CR_RESULT_FULL : CR_RESULT_OK;
 }
 
 void cr_extract_split(cr_pd *manager, const cr_work_notice *notice)
@@ -163,8 +167,10 @@ int cr_is_built_on(cr_ref node, cr_ref other, uint32_t x)
                 queue[n++] = info.to.index;
             }
         }
-        for (uint32_t k = 0; x != 0 && k < n_pieces; k++) {
-            const piece *p = &pieces[k];
+        uint32_t next = x != 0 ? first_piece[at.index] : 0;
+        for (uint32_t k = 0; next != 0 && k < n_pieces; k++) {
+            const piece *p = &pieces[next - 1];
+            next = p->next;
             if (p->x == x && cr_same(p->from, at) && node_lives(p->to) && seen[p->to.index] != stamp) {
                 seen[p->to.index] = stamp;
                 queue[n++] = p->to.index;
@@ -174,12 +180,40 @@ int cr_is_built_on(cr_ref node, cr_ref other, uint32_t x)
     return 0;
 }
 
+static void add_piece(const piece *p)
+{
+    pieces[n_pieces] = *p;
+    pieces[n_pieces].next = first_piece[p->from.index];
+    first_piece[p->from.index] = ++n_pieces;
+}
+
+/* Forgets all pieces from that one on, which are the last in their lists. */
+static void drop_pieces(uint32_t from)
+{
+    while (n_pieces > from) {
+        const piece *p = &pieces[--n_pieces];
+        first_piece[p->from.index] = p->next;
+    }
+}
+
+static uint32_t pieces_of(uint32_t x, uint32_t by)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_pieces; i++) {
+        n += pieces[i].x == x && pieces[i].by == by;
+    }
+    return n;
+}
+
 static int known(uint32_t x, cr_ref from, cr_ref to)
 {
-    for (uint32_t i = 0; i < n_pieces; i++) {
-        if (pieces[i].x == x && cr_same(pieces[i].from, from) && cr_same(pieces[i].to, to)) {
+    uint32_t next = first_piece[from.index];
+    for (uint32_t i = 0; next != 0 && i < n_pieces; i++) {
+        const piece *p = &pieces[next - 1];
+        if (p->x == x && cr_same(p->from, from) && cr_same(p->to, to)) {
             return 1;
         }
+        next = p->next;
     }
     return cr_model_count(cr_sys.model, CR_EDGE_MAP, from, to) > 0;
 }
@@ -188,6 +222,7 @@ cr_result cr_extract_take(cr_pd *from, const cr_work_notice *notice, const cr_su
 {
     const extraction *e = of_tag(notice->tag);
     uint32_t before = n_pieces;
+    uint32_t his = e != 0 ? pieces_of(e->x, cr_receiver(from)) : 0;
     cr_result result = e != 0 && notice->kind == CR_NOTICE_EXTRACT ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
     for (uint32_t i = 0; result == CR_RESULT_OK && i < count; i++) {
         cr_ref source;
@@ -204,14 +239,15 @@ cr_result cr_extract_take(cr_pd *from, const cr_work_notice *notice, const cr_su
         }
         if (cr_is_built_on(target, source, e->x)) {
             result = CR_RESULT_DENIED;
-        } else if (n_pieces == MAX_PIECES) {
+        } else if (n_pieces == MAX_PIECES || his + (n_pieces - before) >= PIECES_EACH) {
             result = CR_RESULT_FULL;
         } else {
-            pieces[n_pieces++] = (piece){e->x, source, target};
+            const piece p = {.x = e->x, .by = cr_receiver(from), .from = source, .to = target};
+            add_piece(&p);
         }
     }
     if (result != CR_RESULT_OK) {
-        n_pieces = before; /* All of a message is taken, or nothing. */
+        drop_pieces(before); /* All of a message is taken, or nothing. */
         return result;
     }
     for (uint32_t i = before; i < n_pieces; i++) {
@@ -240,28 +276,29 @@ void cr_extract_changed(void)
 
 static void finish(extraction *e)
 {
-    uint32_t kept = 0;
+    static piece all[MAX_PIECES];
+    uint32_t count = n_pieces;
     uint32_t rows = cr_print_model(e->x);
+    for (uint32_t i = 0; i < count; i++) {
+        all[i] = pieces[i];
+    }
     /* Taken up again one by one, so that a circle that came about meanwhile is cut where it closes. */
-    uint32_t all = n_pieces;
-    n_pieces = 0;
-    for (uint32_t i = 0; i < all; i++) {
-        const piece p = pieces[i];
-        if (p.x == e->x && node_lives(p.from) && node_lives(p.to) && !known(e->x, p.from, p.to) &&
-            !cr_is_built_on(p.to, p.from, e->x)) {
-            cr_print_model_map(p.from, p.to);
+    drop_pieces(0);
+    for (uint32_t i = 0; i < count; i++) {
+        const piece *p = &all[i];
+        if (p->x == e->x && node_lives(p->from) && node_lives(p->to) && !known(e->x, p->from, p->to) &&
+            !cr_is_built_on(p->to, p->from, e->x)) {
+            cr_print_model_map(p->from, p->to);
             rows++;
-            pieces[n_pieces++] = p;
-        } else if (p.x != e->x) {
-            pieces[n_pieces++] = p;
+            add_piece(p);
         }
     }
-    for (uint32_t i = 0; i < n_pieces; i++) {
-        if (pieces[i].x != e->x) {
-            pieces[kept++] = pieces[i];
+    drop_pieces(0);
+    for (uint32_t i = 0; i < count; i++) {
+        if (all[i].x != e->x) {
+            add_piece(&all[i]);
         }
     }
-    n_pieces = kept;
     cr_trace_begin(&cr_sys.trace, CR_EV_EXTRACTED);
     cr_trace_number(&cr_sys.trace, e->x);
     cr_trace_number(&cr_sys.trace, rows);

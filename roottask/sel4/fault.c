@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fault.h"
 
+/* Both registers, if the message has them: one that is too short was not the kernel's. */
+static int read(seL4_MessageInfo_t tag, int address_at, int ip_at, uint64_t *address, uint64_t *ip)
+{
+    int last = address_at > ip_at ? address_at : ip_at;
+    if (seL4_MessageInfo_get_length(tag) <= (seL4_Word)last) {
+        return 0;
+    }
+    *address = seL4_GetMR(address_at);
+    *ip = seL4_GetMR(ip_at);
+    return 1;
+}
+
 int cr_decode_fault(seL4_MessageInfo_t tag, cr_fault_kind *kind, uint64_t *address, uint64_t *ip)
 {
     switch (seL4_MessageInfo_get_label(tag)) {
     case seL4_Fault_VMFault:
         *kind = CR_FAULT_VM;
-        *address = seL4_GetMR(seL4_VMFault_Addr);
-        *ip = seL4_GetMR(seL4_VMFault_IP);
-        return 1;
+        return read(tag, seL4_VMFault_Addr, seL4_VMFault_IP, address, ip);
     case seL4_Fault_CapFault:
         *kind = CR_FAULT_CAP;
-        *address = seL4_GetMR(seL4_CapFault_Addr);
-        *ip = seL4_GetMR(seL4_CapFault_IP);
-        return 1;
+        return read(tag, seL4_CapFault_Addr, seL4_CapFault_IP, address, ip);
     case seL4_Fault_UserException:
         *kind = CR_FAULT_EXCEPTION;
-        *address = seL4_GetMR(seL4_UserException_Number);
-        *ip = seL4_GetMR(seL4_UserException_FaultIP);
-        return 1;
+        return read(tag, seL4_UserException_Number, seL4_UserException_FaultIP, address, ip);
     case seL4_Fault_UnknownSyscall:
         *kind = CR_FAULT_SYSCALL;
-        *address = seL4_GetMR(seL4_UnknownSyscall_Syscall);
-        *ip = seL4_GetMR(seL4_UnknownSyscall_FaultIP);
-        return 1;
+        return read(tag, seL4_UnknownSyscall_Syscall, seL4_UnknownSyscall_FaultIP, address, ip);
     default:
         return 0;
     }

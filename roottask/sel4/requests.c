@@ -124,7 +124,7 @@ static void wake_waiting_for(const char *name)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
-        if (pd->used && pd->keeps == CR_KEEP_CONNECT && cr_text_same(pd->wanted, name)) {
+        if (pd->used && !pd->silent && pd->keeps == CR_KEEP_CONNECT && cr_text_same(pd->wanted, name)) {
             cr_retry_connect(pd, 0);
         }
     }
@@ -223,8 +223,9 @@ static cr_result op_connect(cr_pd *from, const cr_request_args *r, answer *a)
         return CR_RESULT_DENIED;
     }
     if (cr_find_named_space(r->name, &space) == CR_RESULT_OK) {
-        a->count = 2;
-        return cr_connect_now(from, space, a->results);
+        cr_result result = cr_connect_now(from, space, a->results);
+        a->count = result == CR_RESULT_OK ? 2 : 0;
+        return result;
     }
     if (!r->wait) {
         return CR_RESULT_GONE; /* It does not want to wait. */
@@ -246,7 +247,8 @@ static cr_result op_disconnect(cr_pd *from, const cr_request_args *r, answer *a)
     cr_pd *manager = cr_manager_of(space);
     int tells = manager != 0 && manager != &cr_sys.pds[0] &&
                 cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, space) > 0;
-    if (tells && cr_work_pending(cr_sys.work, cr_receiver(manager)) >= CR_DISCONNECT_BACKLOG) {
+    if (tells && (cr_work_pending(cr_sys.work, cr_receiver(manager)) >= CR_DISCONNECT_BACKLOG ||
+                  cr_work_room(cr_sys.work) <= CR_CLEANUP_NOTICES)) {
         return CR_RESULT_FULL;
     }
     result = cr_drop_request(from, space);
@@ -545,7 +547,7 @@ static cr_result op_terminate(cr_pd *from, const cr_request_args *r, answer *a)
     if (result == CR_RESULT_OK && victim->silent) {
         result = CR_RESULT_GONE;
     }
-    if (result == CR_RESULT_OK && !cr_ticket_room()) {
+    if (result == CR_RESULT_OK && !cr_ticket_room(from)) {
         result = CR_RESULT_BUSY;
     }
     if (result != CR_RESULT_OK) {

@@ -57,7 +57,7 @@ int cr_alarm_pending(void);
 
 /* -- tickets.c */
 
-int cr_ticket_room(void);
+int cr_ticket_room(const cr_pd *owner);
 /* A ticket for `owner`; `what`: the PD to be terminated, or 0: an extraction. There must be room. */
 uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what);
 /* Its work has begun: notices with that tag count. Ticket 0 is none, here and below. */

@@ -10,7 +10,7 @@ enum { TRACE_BUFFER = 1 << 19 };
 static _Alignas(8) uint8_t model_memory[1 << 21];
 static _Alignas(8) uint8_t planner_memory[6 << 20];
 static char trace_buffer[TRACE_BUFFER];
-static _Alignas(8) uint8_t work_memory[4 << 20];
+static _Alignas(8) uint8_t work_memory[8 << 20];
 
 /* -- ids and trace */
 
@@ -72,7 +72,7 @@ void cr_pd_id(const cr_pd *pd, char *out)
 void cr_trace_change(cr_event event)
 {
     cr_sys.changed = 1;
-    cr_sys.memory_changed |= event == CR_EV_BODY || event == CR_EV_RESOURCE || event == CR_EV_DELETE;
+    cr_sys.memory_changed |= event == CR_EV_BODY || event == CR_EV_RESOURCE;
     cr_trace_begin(&cr_sys.trace, event);
 }
 

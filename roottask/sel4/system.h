@@ -26,7 +26,9 @@ enum {
     CR_MAX_TYPES = 64,
     /* Notices that may wait when a cleanup begins; beyond that, who lets the oldest wait goes first. */
     CR_NOTICE_BACKLOG = 1024,
-    CR_MAX_NOTICES = CR_MAX_PLAN + CR_NOTICE_BACKLOG + 2 * CR_MAX_NODES, /* the last: two extractions */
+    /* A cleanup may owe as many as its plan has twice over: before its end, and, the model having changed meanwhile, after. */
+    CR_CLEANUP_NOTICES = 2 * CR_MAX_PLAN,
+    CR_MAX_NOTICES = CR_CLEANUP_NOTICES + CR_NOTICE_BACKLOG + 2 * CR_MAX_NODES, /* the last: two extractions */
     /* Notices that a server may be behind with before its clients may not drop their requests. */
     CR_DISCONNECT_BACKLOG = 64,
     /* Slots that a PD has not acknowledged the loss of; from so many on it is given no capability. */

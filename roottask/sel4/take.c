@@ -286,6 +286,8 @@ cr_status cr_take_pd(cr_pd *pd)
 
 static void trace_delete(cr_ref node, cr_pd *by)
 {
+    cr_node_info info;
+    cr_sys.memory_changed |= cr_model_get(cr_sys.model, node, &info) == CR_OK && info.kind == CR_NODE_RESOURCE;
     cr_trace_change(CR_EV_DELETE);
     cr_trace_node(node);
     cr_trace_pd(by);

@@ -4,7 +4,7 @@
  * for those to its owner, which cannot acknowledge while it waits for the ticket. */
 #include "supervisor.h"
 
-enum { MAX_TICKETS = 64 };
+enum { MAX_TICKETS = 64, TICKETS_EACH = 16 };
 
 typedef struct ticket {
     int used;
@@ -28,30 +28,61 @@ static ticket *find(uint64_t number)
     return 0;
 }
 
-/* A free place, or that of the oldest ticket that is over and not waited for. */
-static ticket *place(void)
+static void count(const ticket *t, uint32_t *waiting, uint32_t *held)
+{
+    uint32_t mine = 0;
+    uint32_t mine_held = 0;
+    *waiting = 0;
+    *held = 0;
+    if (t->tag != 0) {
+        cr_work_count(cr_sys.work, t->tag, waiting, held);
+        cr_work_count_of(cr_sys.work, cr_receiver(t->owner), t->tag, &mine, &mine_held);
+        *waiting -= mine;
+        *held -= mine_held;
+    }
+}
+
+/* Settled tickets are over when nothing is waited for but what cannot come. */
+static void refresh(ticket *t)
+{
+    uint32_t waiting;
+    uint32_t held;
+    if (t->state == CR_TICKET_SETTLED) {
+        count(t, &waiting, &held);
+        t->state = waiting == held ? CR_TICKET_OVER : CR_TICKET_SETTLED;
+    }
+}
+
+/* A free place, or that of the oldest ticket that is over; none for an owner that has TICKETS_EACH that are not. */
+static ticket *place(const cr_pd *owner)
 {
     ticket *best = 0;
+    ticket *unused = 0;
+    uint32_t his = 0;
     for (uint32_t i = 0; i < MAX_TICKETS; i++) {
         ticket *t = &tickets[i];
         if (!t->used) {
-            return t;
+            unused = t;
+            continue;
         }
-        if (t->state == CR_TICKET_OVER && (best == 0 || t->number < best->number)) {
+        refresh(t);
+        if (t->state != CR_TICKET_OVER) {
+            his += t->owner == owner;
+        } else if (best == 0 || t->number < best->number) {
             best = t;
         }
     }
-    return best;
+    return his >= TICKETS_EACH ? 0 : unused != 0 ? unused : best;
 }
 
-int cr_ticket_room(void)
+int cr_ticket_room(const cr_pd *owner)
 {
-    return place() != 0;
+    return place(owner) != 0;
 }
 
 uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what)
 {
-    ticket *t = place();
+    ticket *t = place(owner);
     if (t == 0) {
         cr_panic("there was room for a ticket, and then there was not", next_number);
     }
@@ -95,20 +126,6 @@ void cr_ticket_credit(const cr_pd *receiver, const cr_work_notice *notice, cr_no
     }
 }
 
-static void count(const ticket *t, uint32_t *waiting, uint32_t *held)
-{
-    uint32_t mine = 0;
-    uint32_t mine_held = 0;
-    *waiting = 0;
-    *held = 0;
-    if (t->tag != 0) {
-        cr_work_count(cr_sys.work, t->tag, waiting, held);
-        cr_work_count_of(cr_sys.work, cr_receiver(t->owner), t->tag, &mine, &mine_held);
-        *waiting -= mine;
-        *held -= mine_held;
-    }
-}
-
 static uint32_t tell(const ticket *t, uint64_t *out)
 {
     uint32_t waiting;
@@ -124,17 +141,6 @@ static uint32_t tell(const ticket *t, uint64_t *out)
     }
     cr_trace_end(&cr_sys.trace);
     return CR_TICKET_WORDS;
-}
-
-/* Settled tickets are over when nothing is waited for but what cannot come. */
-static void refresh(ticket *t)
-{
-    uint32_t waiting;
-    uint32_t held;
-    if (t->state == CR_TICKET_SETTLED) {
-        count(t, &waiting, &held);
-        t->state = waiting == held ? CR_TICKET_OVER : CR_TICKET_SETTLED;
-    }
 }
 
 cr_result cr_ticket_look(const cr_pd *from, uint64_t number, int wait, uint64_t *out, uint32_t *words, int *later)
