@@ -174,7 +174,7 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
 static int group_is_told(const cr_journal *journal, const cr_plan *plan)
 {
     const uint32_t at = journal->index;
-    return journal->phase == PHASE_TELL && at > journal->awaited && at <= plan->n_pre_destroy &&
+    return journal->phase == PHASE_TELL && at > journal->awaited &&
            (at == plan->n_pre_destroy || plan->pre_destroy_groups[at] != plan->pre_destroy_groups[at - 1]);
 }
 
@@ -184,6 +184,10 @@ cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model 
         return CR_ERR_CORRUPT;
     }
     while (journal->phase < PHASE_SETTLE) {
+        if (journal->index > phase_length(journal->phase, plan) ||
+            (journal->phase == PHASE_TELL && journal->awaited > journal->index)) {
+            return CR_ERR_CORRUPT;
+        }
         if (group_is_told(journal, plan)) {
             *out = (cr_step){CR_STEP_AWAIT, nothing, nothing, 0};
             return CR_OK;

@@ -204,11 +204,12 @@ static int stops_its_lane(cr_notice_kind kind)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* Puts a lane at the end of the ready list of its head's kind, if there is something to be had from it. */
+/* Puts a lane that has notices and is not stopped at the end of the ready list of its head's kind, unless something
+ * of it is handed out. */
 static void make_ready(cr_work *work, uint32_t index)
 {
     lane *l = &work->lanes[index];
-    if (l->first == CR_NONE || l->out != 0 || l->stopped) {
+    if (l->out != 0) {
         return;
     }
     const uint32_t kind = (uint32_t)work->items[l->first].notice.kind;

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cellreap.core import CoreModel
@@ -185,3 +185,111 @@ def random_model(rng: random.Random, scale: int = 1) -> Model:
     for node in some([*pds, *spaces], 2.5):
         model.add_subscribe(rng.choice(pds), node, rng.choice([1, 1, 3]))
     return model
+
+
+class Survivors:
+    """What live PDs do to a system while a cleanup waits: to the core's model and the reference's alike. The
+    core needs room for it."""
+
+    def __init__(self, model: Model, core: CoreModel, doomed: set[str]) -> None:
+        self.model, self.core, self.doomed = model, core, doomed
+        self.fresh = 0x100
+
+    def alive(self, kind: str) -> list[str]:
+        """Nodes that are not doomed, nor in a doomed space."""
+        model, doomed = self.model, self.doomed
+        return [
+            id_
+            for id_, node in model.nodes.items()
+            if node.kind == kind and id_ not in doomed and model.space_of.get(id_) not in doomed
+        ]
+
+    def survivors(self) -> list[str]:
+        return [pd for pd in self.alive("PD") if pd != ROOT]
+
+    def add_request(self, pd: str, space: str) -> None:
+        if (pd, space) not in self.model.requests:
+            self.model.add_request(pd, space)
+            self.core.add_edge("REQUEST", pd, space)
+
+    def add_hold(self, pd: str, node: str) -> None:
+        self.model.add_hold(pd, node)
+        self.core.add_edge("HOLD", pd, node)
+
+    def add_map(self, upper: str, lower: str) -> None:
+        if upper != lower and (upper, lower) not in self.model.maps:
+            self.model.add_map(upper, lower)
+            self.core.add_edge("MAP", upper, lower)
+
+    def add_pd(self, creator: str) -> None:
+        self.fresh += 1
+        pd = f"PD_{self.fresh:x}"
+        self.model.add_pd(pd)
+        self.core.add_pd(pd)
+        self.model.add_own(creator, pd)
+        self.core.add_edge("OWN", creator, pd)
+
+    def add_space(self, manager: str) -> None:
+        self.fresh += 1
+        space, resource = f"FILE_SPACE_{self.fresh:x}", f"FILE_{self.fresh:x}_1"
+        self.model.add_space(space, manager)
+        self.core.add_space(space, manager)
+        self.model.add_resource(resource, space)
+        self.core.add_resource(resource, space)
+        self.add_hold(manager, space)
+        self.add_hold(manager, resource)
+
+    def subscribe(self, pd: str, node: str) -> None:
+        """Too late to be told about a doomed one."""
+        self.model.add_subscribe(pd, node)
+        self.core.add_edge("SUBSCRIBE", pd, node)
+
+    def drop(self, rng: random.Random) -> None:
+        """One hold or request of a survivor."""
+        mine = set(self.survivors())
+        holds = sorted(pair for pair in self.model.holds if pair[0] in mine)
+        requests = sorted(pair for pair in self.model.requests if pair[0] in mine)
+        if holds and rng.random() < 0.6:
+            pair = rng.choice(holds)
+            self.model.cut_hold(*pair)
+            self.core.cut_edge("HOLD", *pair)
+        elif requests:
+            pair = rng.choice(requests)
+            self.model.drop_request(*pair)
+            self.core.drop_edge("REQUEST", *pair)
+
+    def delete_resource(self, resource: str) -> None:
+        self.model.remove_resource(resource)
+        self._gone(resource)
+
+    def delete_space(self, space: str) -> None:
+        for resource in self.model.resources_in(space):
+            self.delete_resource(resource)
+        self.model.remove_space(space)
+        assert self.core.lib.cr_model_doom(self.core.model, self.core.ref(space)) == 0
+        self._gone(space)
+
+    def _gone(self, node: str) -> None:
+        lib, ref = self.core.lib, self.core.refs.pop(node)
+        assert lib.cr_model_destroy(self.core.model, ref) == 0
+        assert lib.cr_model_release(self.core.model, ref) == 0
+
+    def something(self, rng: random.Random) -> None:
+        """One thing that some survivor does, or nothing where there is nobody to do it."""
+        pds, spaces, resources = self.survivors(), self.alive("RESOURCE_SPACE"), self.alive("RESOURCE")
+        own = [space for space in spaces if self.model.manager[space] != ROOT]
+        theirs = [resource for resource in resources if self.model.space_of[resource] in own]
+        do: list[Callable[[], None]] = [lambda: self.drop(rng)]
+        if pds:
+            do += [lambda: self.add_pd(rng.choice(pds)), lambda: self.add_space(rng.choice(pds))]
+            do += [lambda: self.subscribe(rng.choice(pds), rng.choice([*self.doomed]))]
+        if pds and spaces:
+            do += [lambda: self.add_request(rng.choice(pds), rng.choice(spaces))] * 2
+        if pds and resources:
+            do += [lambda: self.add_hold(rng.choice(pds), rng.choice(resources))] * 3
+            do += [lambda: self.add_map(rng.choice(resources), rng.choice(resources))]
+        if theirs:
+            do += [lambda: self.delete_resource(rng.choice(theirs))] * 2
+        if own:
+            do += [lambda: self.delete_space(rng.choice(own))]
+        rng.choice(do)()
