@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 from target import Run, Target
 
+from cellreap import headers
 from cellreap.csvstate import read_state
 from cellreap.trace import Event
 
@@ -98,7 +99,7 @@ def test_what_is_refused_changes_nothing(run: Run) -> None:
         ("6", "1"),  # create a resource: bad magic
         ("6", "1"),
         ("0", "2"),  # no operation
-        ("24", "2"),
+        (str(headers.enums("protocol.h")["cr_op"]["CR_OP_COUNT"]), "2"),
         ("6", "1"),
         ("6", "3"),  # too short
     ]
@@ -133,7 +134,8 @@ def test_a_manager_is_not_told_of_what_it_deletes_itself(run: Run) -> None:
     deleted = {event["node"] for event in run.of("DELETE", by=registry)}
     assert any("_SPACE_" in node for node in deleted)
     assert [event for event in run.of("QUEUE") if event["node"] in deleted] == []
-    assert [event for event in run.of("QUEUE") if event["to"] == registry] == []
+    told = [event for event in run.of("QUEUE") if event["to"] == registry]
+    assert {event["kind"] for event in told} <= {"disconnect"}  # what others did
 
 
 @pytest.mark.behaviour("C-21")
