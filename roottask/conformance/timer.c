@@ -44,9 +44,11 @@ static void acknowledge(void)
     cf_is(seL4_IRQHandler_Ack(handler), seL4_NoError);
 }
 
+/* An interrupt of an earlier check's, that the controller kept, may have come already. */
 static void tell(seL4_CPtr of)
 {
     cf_is(seL4_IRQHandler_SetNotification(handler, cf_mint(of, seL4_CanWrite, TICK)), seL4_NoError);
+    cf_is(seL4_IRQHandler_Ack(handler), seL4_NoError);
 }
 
 static seL4_Error take_device(void)

@@ -19,7 +19,8 @@ int cr_timer_exists(void)
  * asked for before it was taken is over, so that nothing comes that was not asked for. */
 static cr_status first_interrupt(seL4_CPtr notification, seL4_CPtr probe)
 {
-    if (seL4_IRQHandler_SetNotification(handler, probe) != seL4_NoError) {
+    if (seL4_IRQHandler_SetNotification(handler, probe) != seL4_NoError ||
+        seL4_IRQHandler_Ack(handler) != seL4_NoError) {
         return CR_ERR_ABSENT;
     }
     uint64_t set = cr_device_start(1);
