@@ -44,11 +44,21 @@ static void acknowledge(void)
     cf_is(seL4_IRQHandler_Ack(handler), seL4_NoError);
 }
 
-/* An interrupt of an earlier check's, that the controller kept, may have come already. */
+/* Says where the interrupt is signalled to, and brings the device to rest. An interrupt of before may have come already,
+ * when nobody could be told. */
 static void tell(seL4_CPtr of)
 {
     cf_is(seL4_IRQHandler_SetNotification(handler, cf_mint(of, seL4_CanWrite, TICK)), seL4_NoError);
     cf_is(seL4_IRQHandler_Ack(handler), seL4_NoError);
+    uint64_t set = cr_device_start(1);
+    cf_is(await(LOOKS), TICK);
+    acknowledge();
+    for (uint32_t i = 0; i < TRIES && cr_device_elapsed() != set; i++) {
+        if (await(NO_MORE) != 0) {
+            acknowledge();
+        }
+    }
+    cf_is(cr_device_elapsed(), set);
 }
 
 static seL4_Error take_device(void)
@@ -135,9 +145,12 @@ static void interrupt_preempts_a_lower_priority(void)
     seL4_Word badge = 0;
     open();
     volatile cf_worker *w = cf_start(cf_do_spin, 0, 0);
-    (void)cr_device_start(LONG);
-    seL4_Wait(notification, &badge);
-    cf_is(badge, TICK);
+    for (uint32_t i = 0; i < TRIES && w->progress == 0; i++) {
+        (void)cr_device_start(LONG);
+        seL4_Wait(notification, &badge);
+        cf_is(badge, TICK);
+        acknowledge();
+    }
     cf_is(w->progress != 0, 1);
 }
 
@@ -178,9 +191,8 @@ static void no_interrupt_before_the_last_is_acknowledged(void)
     cf_is(await(LOOKS), TICK);
     cf_is((uint64_t)run_out(SHORT), 1);
     cf_is(await(NO_MORE), 0);
-    cr_device_quiet();
+    acknowledge();
     (void)cr_device_start(SHORT);
-    cf_is(seL4_IRQHandler_Ack(handler), seL4_NoError);
     cf_is(await(LOOKS), TICK);
 }
 
@@ -219,21 +231,24 @@ static void interrupt_is_never_early(void)
 
 static void elapsed_time_rises(void)
 {
-    uint64_t last = 0;
     uint32_t rises = 0;
     uint32_t falls = 0;
     open();
-    uint64_t set = cr_device_start(LONG);
-    for (uint32_t i = 0; i < LOOKS && last < set; i++) {
-        uint64_t now = cr_device_elapsed();
-        rises += now > last;
-        falls += now < last;
-        last = now;
+    for (uint32_t try = 0; try < TRIES && rises < 3; try++) {
+        uint64_t last = 0;
+        uint64_t set = cr_device_start(LONG);
+        rises = 0;
+        for (uint32_t i = 0; i < LOOKS && last < set; i++) {
+            uint64_t now = cr_device_elapsed();
+            rises += now > last;
+            falls += now < last;
+            last = now;
+        }
+        cf_is(last, set);
+        cf_is(cr_device_elapsed(), set);
     }
-    cf_is(last, set);
     cf_is(falls, 0);
-    cf_is(rises > 2, 1);
-    cf_is(cr_device_elapsed(), set);
+    cf_is(rises >= 3, 1);
 }
 
 static void interrupt_has_one_handler(void)
