@@ -110,8 +110,8 @@ class Conformance:
         counted = Summary(made, sum(check.failed for check in self.checks), len(self.checks) - made)
         if self.summary is not None and self.summary != counted:
             found.append(
-                f"{self.summary}, says the last line: {counted.made} are on the console, {counted.failed} failed, "
-                f"{counted.left_out} not on this kernel"
+                f"{self.summary}, says the last line: {counted.made} are on the console, "
+                f"{counted.failed} failed, {counted.left_out} not on this kernel"
             )
         twice = [name for name, count in Counter(check.name for check in self.checks).items() if count > 1]
         found += [f"two checks have the name {name}" for name in twice]

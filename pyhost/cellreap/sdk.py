@@ -51,13 +51,13 @@ _REQUIRED_BY_ARCH: Mapping[str, tuple[tuple[str, str, bool, str], ...]] = {
     ),
 }
 _MIN_ROOT_CNODE_BITS = 12
-# Options without which a kernel leaves no timer to user level: key in gen_config.json, what sets it.
-# On x86_64 the PIT is a device like any other, and its interrupt can always be had.
-_TIMER: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "x86_64": (),
+# What leaves a timer to the root task, by keys in gen_config.json: of each row one at least is on. And the
+# option that sets it.
+_TIMER_BY_ARCH: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
+    "x86_64": ((("IRQ_IOAPIC", "IRQ_PIC"), "KernelIRQController"),),
     "aarch64": (
-        ("EXPORT_PCNT_USER", "KernelArmExportPCNTUser"),
-        ("EXPORT_PTMR_USER", "KernelArmExportPTMRUser"),
+        (("EXPORT_PCNT_USER",), "KernelArmExportPCNTUser"),
+        (("EXPORT_PTMR_USER",), "KernelArmExportPTMRUser"),
     ),
 }
 # What a boot needs beside the kernel: where memory is, and a device tree.
@@ -225,8 +225,20 @@ def require_option(
 
 
 def timer_missing(options: Mapping[str, Any], arch: str) -> str | None:
-    """The option that a kernel would need for the root task to have a timer; None: it has one."""
-    return next((option for key, option in _TIMER[arch] if options.get(key) is not True), None)
+    """The first option that keeps a kernel from leaving a timer to the root task; None: it does leave one.
+
+    options: gen_config.json. The name is the one that the option is set by when the kernel is configured.
+    Says the same as cr_timer_exists of roottask/sel4/timer.h.
+    """
+    for keys, option in _TIMER_BY_ARCH[arch]:
+        if not any(options.get(key) is True for key in keys):
+            return option
+    return None
+
+
+def timer_of(sdk: Sdk) -> bool:
+    """Whether PDs can have deadlines on this kernel: it leaves a timer to the root task."""
+    return timer_missing(sdk.options, sdk.kernel.arch) is None
 
 
 def _identity(options: Mapping[str, Any], root: Path) -> tuple[str, str]:

@@ -5,6 +5,8 @@
 #ifndef REFKERNEL_ARCH_API_H
 #define REFKERNEL_ARCH_API_H
 
+struct invocation;
+
 /* -- registers */
 
 /* Takes privileges out of what a user wrote into the registers. */
@@ -54,6 +56,24 @@ void arch_flush(word vspace);
 void arch_leave(word vspace);
 /* Makes code that was written visible to instruction fetches. */
 void arch_sync_code(word start, word bytes);
+
+/* -- interrupts and ports of users. Numbers are below ARCH_INTERRUPTS, which is 1 << ARCH_INTERRUPT_BITS. */
+
+enum { ARCH_INTERRUPTS = 1 << ARCH_INTERRUPT_BITS };
+
+struct interrupt_request {
+    word number;
+    word index, depth; /* where the handler is to go */
+    word pin, level, low; /* how it comes, if the architecture asks for that */
+};
+
+/* Checks what an invocation of the interrupt control asks for, all but the slot; the kernel's own are refused. */
+seL4_Error arch_interrupt_request(struct invocation *call, struct interrupt_request *out);
+void arch_interrupt_set_up(const struct interrupt_request *request);
+void arch_interrupt_mask(word number, bool masked);
+seL4_Error arch_ports_invoke(struct invocation *call);
+/* The last capability to these is gone. */
+void arch_ports_released(const struct slot *cap);
 
 /* -- the machine */
 

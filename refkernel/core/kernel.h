@@ -32,7 +32,11 @@ typedef enum cap_type {
     CAP_FRAME,
     CAP_TABLE,
     CAP_VSPACE,
-    CAP_ASID_POOL
+    CAP_ASID_POOL,
+    CAP_INTERRUPT_CONTROL,
+    CAP_INTERRUPT, /* its object is the interrupt's number */
+    CAP_PORT_CONTROL,
+    CAP_PORTS
 } cap_type;
 
 enum { RIGHT_WRITE = 1, RIGHT_READ = 2, RIGHT_GRANT = 4, RIGHT_GRANT_REPLY = 8, RIGHTS_ALL = 15 };
@@ -171,6 +175,9 @@ seL4_Error cnode_invoke(struct invocation *call);
 seL4_Error tcb_invoke(struct invocation *call);
 seL4_Error vspace_invoke(struct invocation *call);
 
+/* The empty slot for a new capability, in the CNode that came along; else what is wrong. */
+seL4_Error invocation_target(struct invocation *call, word index, word depth, struct slot **out);
+
 /* Errors with what they tell. */
 seL4_Error bad_argument(struct invocation *call, word number);
 seL4_Error bad_capability(struct invocation *call, word number);
@@ -215,6 +222,17 @@ seL4_Error vspace_map_table(struct slot *cap, uint16_t asid, word vaddr, word *l
 seL4_Error vspace_map_frame(struct slot *cap, uint16_t asid, word vaddr, word rights, word attributes, word *left);
 /* A capability is gone; last: the object too. */
 void vspace_released(const struct slot *cap, bool last);
+
+/* -- interrupts of users: interrupt.c */
+
+/* Memory for ARCH_INTERRUPTS slots, zero. */
+void interrupt_init(struct slot *memory);
+seL4_Error interrupt_control_invoke(struct invocation *call);
+seL4_Error interrupt_invoke(struct invocation *call);
+/* One came. */
+void interrupt_arrived(word number);
+/* Its last handler is gone. Returns the slot with what it was signalled to, to be emptied. */
+struct slot *interrupt_released(word number);
 
 /* -- threads: tcb.c, sched.c, fault.c */
 

@@ -96,7 +96,7 @@ void sched_yield(void)
 
 void sched_tick(void)
 {
-    if (--current->slice == 0) {
+    if (current != 0 && --current->slice == 0) {
         sched_yield();
     }
 }

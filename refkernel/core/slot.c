@@ -155,6 +155,8 @@ seL4_Error slot_derive(const struct slot *from, struct slot *out)
         return from->level >= LEVEL_MAX ? seL4_NotEnoughMemory : seL4_NoError;
     case CAP_REPLY:
     case CAP_CONTROL:
+    case CAP_INTERRUPT_CONTROL:
+    case CAP_PORT_CONTROL:
         out->type = CAP_NULL;
         return seL4_NoError;
     case CAP_FRAME: /* A copy is mapped nowhere. */
@@ -267,9 +269,19 @@ static struct slot *release(const struct slot *cap, bool last, uint8_t *bits)
     case CAP_VSPACE:
         vspace_released(cap, last);
         return 0;
+    case CAP_INTERRUPT:
+        *bits = 0;
+        return last ? interrupt_released(cap->object) : 0;
+    case CAP_PORTS:
+        if (last) {
+            arch_ports_released(cap);
+        }
+        return 0;
     case CAP_NULL:
     case CAP_UNTYPED:
     case CAP_CONTROL:
+    case CAP_INTERRUPT_CONTROL:
+    case CAP_PORT_CONTROL:
     case CAP_ASID_POOL:
         break;
     }

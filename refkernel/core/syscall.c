@@ -62,6 +62,13 @@ static seL4_Error invoke_object(struct invocation *call, bool blocking, bool is_
     case CAP_VSPACE:
     case CAP_ASID_POOL:
         return vspace_invoke(call);
+    case CAP_INTERRUPT_CONTROL:
+        return interrupt_control_invoke(call);
+    case CAP_INTERRUPT:
+        return interrupt_invoke(call);
+    case CAP_PORT_CONTROL:
+    case CAP_PORTS:
+        return arch_ports_invoke(call);
     case CAP_CONTROL:
         return seL4_IllegalOperation;
     case CAP_NULL:

@@ -12,7 +12,7 @@ enum {
     OTHER = 0x21,
     SHORT = 1000000, /* ns */
     LONG = 40000000,
-    LOOKS = 1 << 22, /* that an interrupt is looked for: many times as long as any takes */
+    LOOKS = 1 << 21, /* that an interrupt is looked for: many times as long as any takes */
     NO_MORE = 20000, /* the same for one that must not come */
     TRIES = 50
 };
@@ -44,9 +44,21 @@ static void acknowledge(void)
     cf_is(seL4_IRQHandler_Ack(handler), seL4_NoError);
 }
 
+/* Says where the interrupt is signalled to, and brings the device to rest. An interrupt of before may have come already,
+ * when nobody could be told. */
 static void tell(seL4_CPtr of)
 {
     cf_is(seL4_IRQHandler_SetNotification(handler, cf_mint(of, seL4_CanWrite, TICK)), seL4_NoError);
+    cf_is(seL4_IRQHandler_Ack(handler), seL4_NoError);
+    uint64_t set = cr_device_start(1);
+    cf_is(await(LOOKS), TICK);
+    acknowledge();
+    for (uint32_t i = 0; i < TRIES && cr_device_elapsed() != set; i++) {
+        if (await(NO_MORE) != 0) {
+            acknowledge();
+        }
+    }
+    cf_is(cr_device_elapsed(), set);
 }
 
 static seL4_Error take_device(void)
@@ -133,9 +145,12 @@ static void interrupt_preempts_a_lower_priority(void)
     seL4_Word badge = 0;
     open();
     volatile cf_worker *w = cf_start(cf_do_spin, 0, 0);
-    (void)cr_device_start(LONG);
-    seL4_Wait(notification, &badge);
-    cf_is(badge, TICK);
+    for (uint32_t i = 0; i < TRIES && w->progress == 0; i++) {
+        (void)cr_device_start(LONG);
+        seL4_Wait(notification, &badge);
+        cf_is(badge, TICK);
+        acknowledge();
+    }
     cf_is(w->progress != 0, 1);
 }
 
@@ -176,9 +191,8 @@ static void no_interrupt_before_the_last_is_acknowledged(void)
     cf_is(await(LOOKS), TICK);
     cf_is((uint64_t)run_out(SHORT), 1);
     cf_is(await(NO_MORE), 0);
-    cr_device_quiet();
+    acknowledge();
     (void)cr_device_start(SHORT);
-    cf_is(seL4_IRQHandler_Ack(handler), seL4_NoError);
     cf_is(await(LOOKS), TICK);
 }
 
@@ -217,31 +231,35 @@ static void interrupt_is_never_early(void)
 
 static void elapsed_time_rises(void)
 {
-    uint64_t last = 0;
     uint32_t rises = 0;
     uint32_t falls = 0;
     open();
-    uint64_t set = cr_device_start(LONG);
-    for (uint32_t i = 0; i < LOOKS && last < set; i++) {
-        uint64_t now = cr_device_elapsed();
-        rises += now > last;
-        falls += now < last;
-        last = now;
+    for (uint32_t try = 0; try < TRIES && rises < 3; try++) {
+        uint64_t last = 0;
+        uint64_t set = cr_device_start(LONG);
+        rises = 0;
+        for (uint32_t i = 0; i < LOOKS && last < set; i++) {
+            uint64_t now = cr_device_elapsed();
+            rises += now > last;
+            falls += now < last;
+            last = now;
+        }
+        cf_is(last, set);
+        cf_is(cr_device_elapsed(), set);
     }
-    cf_is(last, set);
     cf_is(falls, 0);
-    cf_is(rises > 2, 1);
-    cf_is(cr_device_elapsed(), set);
+    cf_is(rises >= 3, 1);
 }
 
 static void interrupt_has_one_handler(void)
 {
-    seL4_CPtr first = cf_slots(2);
+    seL4_CPtr second = cf_slots(1);
     open();
-    handler = first;
-    ports = first + 1;
+    /* Its registers are free, where they need a capability: it is the interrupt that is refused. */
+    cf_is(cr_delete(cr_slot_at(ports)), seL4_NoError);
+    handler = second;
     cf_is(take_device(), seL4_RevokeFirst);
-    cf_is((uint64_t)cf_empty(first), 1);
+    cf_is((uint64_t)cf_empty(second), 1);
 }
 
 static void interrupt_is_free_when_its_handler_goes(void)

@@ -19,18 +19,21 @@ int cr_timer_exists(void)
  * asked for before it was taken is over, so that nothing comes that was not asked for. */
 static cr_status first_interrupt(seL4_CPtr notification, seL4_CPtr probe)
 {
-    if (seL4_IRQHandler_SetNotification(handler, probe) != seL4_NoError) {
+    if (seL4_IRQHandler_SetNotification(handler, probe) != seL4_NoError ||
+        seL4_IRQHandler_Ack(handler) != seL4_NoError) {
         return CR_ERR_ABSENT;
     }
     uint64_t set = cr_device_start(1);
+    int came = 0;
     for (uint32_t i = 0; i < PATIENCE; i++) {
         seL4_Word badge = 0;
         (void)seL4_Poll(notification, &badge);
-        if (badge == PROBE_BADGE && cr_device_elapsed() == set) {
-            return CR_OK;
-        }
         if (badge == PROBE_BADGE) {
-            cr_timer_ack();
+            came = 1;
+            cr_timer_ack(); /* before asking whether the time is over: see timer.h */
+        }
+        if (came && cr_device_elapsed() == set) {
+            return CR_OK;
         }
     }
     return CR_ERR_ABSENT;

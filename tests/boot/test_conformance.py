@@ -22,7 +22,7 @@ from target import ROOT_DIR
 from cellreap.conformance_cmd import Conformance, run_conformance
 from cellreap.progress import Progress
 from cellreap.refkernel import build_refkernel
-from cellreap.sdk import ARCHES, Sdk, load_sdk
+from cellreap.sdk import ARCHES, Sdk, load_sdk, timer_of
 
 MORE = [
     (arch, folder / arch)
@@ -43,14 +43,15 @@ def results(root: Path, arch: str) -> Conformance:
         return run_conformance(sdk, console, Progress(quiet=True), extra=(), timeout=60, idle=20)
 
 
-def names_in_sources() -> list[str]:
-    """The checks' names, in the order of the tables, as main.c runs them."""
+def names_in_sources(only: str | None = None) -> list[str]:
+    """The checks' names, of all tables in the order in which main.c runs them, or of one."""
     main = (ROOT_DIR / "roottask" / "conformance" / "main.c").read_text()
     order = re.search(r"tables\[\] = \{([^}]*)\}", main)
     assert order is not None
     text = "".join(path.read_text() for path in SOURCES)
     names = []
-    for table in re.findall(r"\w+", order[1]):
+    tables: list[str] = re.findall(r"\w+", order[1])
+    for table in tables if only is None else [only]:
         rows = re.search(rf"{table}\[\] = \{{\n(.*?)\n\}};", text, re.DOTALL)
         assert rows is not None
         names += re.findall(r'^    \{"([a-z0-9-]+)", \w+\},$', rows[1], re.MULTILINE)
@@ -64,6 +65,8 @@ def verify(result: Conformance, sdk: Sdk) -> None:
     assert len(names) >= LEAST
     assert len(set(names)) == len(names)
     assert names == names_in_sources()
+    left_out = [check.name for check in result.checks if not check.made]
+    assert left_out == ([] if timer_of(sdk) else names_in_sources("cf_timer_checks"))
 
 
 @pytest.mark.parametrize("of", ARCHES)
@@ -85,13 +88,24 @@ def test_other_kernels_do_too(of: str, root: Path) -> None:
 
 
 def test_all_architectures_and_kernels_print_the_same(sdk_of: Callable[[str], Sdk]) -> None:
-    lines = {of: results(sdk_of(of).root, of).lines for of in ARCHES}
+    lines = {of: results(sdk_of(of).root, of).lines for of in ARCHES if timer_of(sdk_of(of))}
     own = {of: build_refkernel(of, Progress(quiet=True)) for of in ARCHES}
     lines |= {f"refkernel {of}": results(root, of).lines for of, root in own.items()}
-    lines |= {str(root): results(root, of).lines for of, root in MORE}
-    first = lines[ARCHES[0]]
+    with_timer = [(of, root) for of, root in MORE if timer_of(load_sdk(root, of))]
+    lines |= {str(root): results(root, of).lines for of, root in with_timer}
+    first = lines[f"refkernel {ARCHES[0]}"]
     for name, found in lines.items():
         assert found == first, name
+
+
+@pytest.mark.skipif(not MORE, reason="CELLREAP_SDKS names no more SDKs")
+@pytest.mark.parametrize(("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE])
+def test_a_kernel_without_a_timer_prints_the_same_of_what_it_has(of: str, root: Path) -> None:
+    own = build_refkernel(ARCHES[0], Progress(quiet=True))
+    all_lines = results(own, ARCHES[0]).lines[:-1]
+    found = results(root, of)
+    made = [check.line() for check in found.checks if check.made]
+    assert made == list(all_lines[: len(made)])
 
 
 def test_the_command(sdk: Sdk, arch: str) -> None:

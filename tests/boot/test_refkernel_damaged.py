@@ -53,7 +53,24 @@ DAMAGES = {
     "bound-notification-is-forgotten": Damage("ipc.c", "if (take_signal(to, to->bound)) {", "if (false) {"),
     "deleted-frames-stay-mapped": Damage("vspace.c", "if (cap->type == CAP_FRAME || (last", "if ((last"),
     "capabilities-are-not-unwrapped": Damage("message.c", "cap->object == (word)endpoint", "false"),
-    "nobody-is-preempted": Damage("sched.c", "if (--current->slice == 0) {", "if (false) {"),
+    "nobody-is-preempted": Damage("sched.c", "if (current != 0 && --current->slice == 0) {", "if (false) {"),
+    "acknowledged-interrupts-stay-masked": Damage(
+        "interrupt.c",
+        "case IRQAckIRQ:\n        arch_interrupt_mask(number, false);",
+        "case IRQAckIRQ:",
+    ),
+    "interrupts-need-no-acknowledgement": Damage(
+        "interrupt.c", "arch_interrupt_mask(number, true);\n    if", "if"
+    ),
+    "interrupts-have-no-badge": Damage(
+        "interrupt.c",
+        "(struct notification *)targets[number].object, targets[number].data",
+        "(struct notification *)targets[number].object, 0",
+    ),
+    "handlers-are-not-exclusive": Damage(
+        "interrupt.c", "error == seL4_NoError && issued[request.number]", "false"
+    ),
+    "an-interrupt-is-never-free-again": Damage("interrupt.c", "issued[number] = false;", ""),
 }
 
 

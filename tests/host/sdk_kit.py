@@ -25,6 +25,8 @@ GOOD_OPTIONS: dict[str, Any] = {
     "SUPPORT_PCID": False,
     "FSGSBASE_INST": False,
     "XSAVE": False,
+    "IRQ_IOAPIC": True,
+    "IRQ_PIC": False,
 }
 
 # What a kernel for aarch64 has beside these.
@@ -36,6 +38,8 @@ AARCH64_OPTIONS: dict[str, Any] = {
     "ARM_GIC_V3_SUPPORT": False,
     "ARM_CORTEX_A53": True,
     "ARM_CORTEX_A57": False,
+    "EXPORT_PCNT_USER": True,
+    "EXPORT_PTMR_USER": True,
 }
 AARCH64_KERNEL = 0xFFFF_FF80_4000_0000  # its virtual address, and the physical one
 AARCH64_MEMORY = (0x4000_0000, 0x8000_0000)

@@ -45,6 +45,41 @@ def test_results_are_read_from_between_the_kernels_own_messages() -> None:
     assert result.complaints == ()
 
 
+WITHOUT = CONSOLE.replace("two: ok", "two: not on this kernel").replace(
+    "2 checks, 0 failed", "1 checks, 0 failed, 1 not on this kernel"
+)
+
+
+def test_what_a_kernel_has_not_is_neither_ok_nor_failed() -> None:
+    result = read(WITHOUT)
+    assert result.passed
+    assert result.complaints == ()
+    assert [(check.made, check.ok, check.failed) for check in result.checks] == [
+        (True, True, False),
+        (False, False, False),
+    ]
+    assert result.lines[1:] == (
+        "conformance: two: not on this kernel",
+        "conformance: 1 checks, 0 failed, 1 not on this kernel",
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (", 1 not on this kernel", "", "1 checks, 0 failed, says the last line"),
+        (", 1 not on this kernel", ", 2 not on this kernel", "0 failed, 1 not on this kernel"),
+        ("two: not on this kernel", "two: ok", "2 are on the console, 0 failed, 0 not on this kernel"),
+        ("one: ok", "one: not on this kernel", "no check was made"),
+    ],
+)
+def test_what_is_left_out_is_counted(old: str, new: str, complaint: str) -> None:
+    assert old in WITHOUT
+    result = read(WITHOUT.replace(old, new))
+    assert not result.passed
+    assert any(complaint in found for found in result.complaints), result.complaints
+
+
 def test_a_failed_check_fails_the_run_and_says_what_it_got() -> None:
     bad = "FAILED (got 0x3, expected 0x0, assertion 2)"
     result = read(CONSOLE.replace("two: ok", f"two: {bad}").replace("0 failed", "1 failed"))
@@ -112,7 +147,12 @@ def test_the_command_tells_by_its_exit_code_and_the_run_ends_with_the_summary(be
     shown = json.loads(done.stdout)
     assert shown["verdict"] == "fail"
     assert shown["kernel"]["version"] == "16.0.0+"
-    assert shown["checks"][0] == {"name": "one", "ok": False, "detail": "got 0x1, expected 0x0, assertion 1"}
+    assert shown["checks"][0] == {
+        "name": "one",
+        "made": True,
+        "ok": False,
+        "detail": "got 0x1, expected 0x0, assertion 1",
+    }
     assert shown["complaints"]
 
 

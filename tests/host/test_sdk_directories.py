@@ -11,8 +11,17 @@ import pytest
 from sdk_kit import FEATURES, make_elf, make_sdk
 
 from cellreap.errors import InputError, UsageError
+from cellreap.headers import source_root
 from cellreap.qemu import MACHINES, check_bootable, cpu_for
-from cellreap.sdk import CONFIG_FILE, find_sdk, load_sdk, parse_options, timer_missing
+from cellreap.sdk import (
+    ARCHES,
+    CONFIG_FILE,
+    find_sdk,
+    load_sdk,
+    parse_options,
+    timer_missing,
+    timer_of,
+)
 
 
 def test_the_given_directory_comes_first_then_the_variable_then_the_users(tmp_path: Path) -> None:
@@ -153,6 +162,35 @@ def test_an_aarch64_kernel_that_the_emulator_cannot_run_is_refused(
     options = {**load_sdk(make_sdk(tmp_path, arch="aarch64"), "aarch64").options, **changed}
     with pytest.raises(InputError, match=f"image: {said}"):
         check_bootable(options, MACHINES["aarch64"], "image")
+
+
+@pytest.mark.parametrize(
+    ("arch", "changed", "missing"),
+    [
+        ("x86_64", {}, None),
+        ("x86_64", {"IRQ_IOAPIC": False, "IRQ_PIC": True}, None),
+        ("x86_64", {"IRQ_IOAPIC": False}, "KernelIRQController"),
+        ("x86_64", {"IRQ_IOAPIC": None, "IRQ_PIC": None}, "KernelIRQController"),
+        ("aarch64", {}, None),
+        ("aarch64", {"EXPORT_PCNT_USER": False}, "KernelArmExportPCNTUser"),
+        ("aarch64", {"EXPORT_PTMR_USER": False}, "KernelArmExportPTMRUser"),
+        ("aarch64", {"EXPORT_PTMR_USER": None}, "KernelArmExportPTMRUser"),
+        ("aarch64", {"EXPORT_PCNT_USER": False, "EXPORT_PTMR_USER": False}, "KernelArmExportPCNTUser"),
+        ("aarch64", {"EXPORT_PCNT_USER": "true"}, "KernelArmExportPCNTUser"),
+    ],
+)
+def test_a_kernel_without_a_timer_for_users_is_known_by_its_option(
+    tmp_path: Path, arch: str, changed: dict[str, Any], missing: str | None
+) -> None:
+    sdk = load_sdk(make_sdk(tmp_path, arch=arch, options=changed), arch)
+    assert timer_missing(sdk.options, arch) == missing
+    assert timer_of(sdk) is (missing is None)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_refkernel_leaves_a_timer_to_users(arch: str) -> None:
+    path = source_root() / "refkernel" / "libsel4" / "arch" / arch / "kernel" / "gen_config.json"
+    assert timer_missing(parse_options(path.read_bytes(), str(path)), arch) is None
 
 
 def test_an_sdk_for_another_architecture_is_refused(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@
 #define ARCH_WINDOW 0xffffff8000000000ul
 #define ARCH_WINDOW_BYTES 0x100000000ul
 
+#define ARCH_INTERRUPT_BITS 8
+
 struct context {
     seL4_UserContext user;
 } __attribute__((aligned(16))); /* The stack pointer points to it while a user runs. */

@@ -5,8 +5,11 @@
 
 enum { RAM_START = 0x40000000, RAM_END = 0x80000000u }; /* as support/platform_gen.json says */
 enum { UART = 0x9000000, UART_FLAGS = 0x18, UART_FULL = 1 << 5 };
-enum { GIC_DISTRIBUTOR = 0x8000000, GIC_CPU = 0x8010000, GIC_ENABLE = 0x100, GIC_ACKNOWLEDGE = 0xc, GIC_END = 0x10 };
-enum { TIMER_INTERRUPT = 27, SPURIOUS = 1020 };
+enum { GIC_DISTRIBUTOR = 0x8000000, GIC_CPU = 0x8010000, GIC_ENABLE = 0x100, GIC_DISABLE = 0x180, GIC_TARGETS = 0x800, GIC_TRIGGERS = 0xc00 };
+enum { GIC_ACKNOWLEDGE = 0xc, GIC_END = 0x10 };
+enum { TIMER_INTERRUPT = 27, FIRST_SHARED = 32, SPURIOUS = 1020 };
+enum { TRIGGER_LEVEL, TRIGGER_EDGE, TRIGGER_AS_IS };
+enum { EL0_PHYSICAL_COUNTER = 1 << 0, EL0_PHYSICAL_TIMER = 1 << 9 };
 enum { CLASS_SYSCALL = 0x15, CLASS_FETCH = 0x20, CLASS_ACCESS = 0x24 };
 
 #define READ(name, value) __asm__ volatile("mrs %0, " #name : "=r"(value))
@@ -93,7 +96,9 @@ static void init_interrupts(void)
     word frequency;
     WRITE(vbar_el1, trap_vectors);
     WRITE(cpacr_el1, 0);   /* Floating point registers are not kept for threads: who uses one gets an exception. */
-    WRITE(cntkctl_el1, 0); /* no counters for users */
+    /* The physical timer is the users', and at rest; the kernel's is the virtual one. */
+    WRITE(cntkctl_el1, EL0_PHYSICAL_COUNTER | EL0_PHYSICAL_TIMER);
+    WRITE(cntp_ctl_el0, 0);
     READ(cntfrq_el0, frequency);
     tick = frequency * CONFIG_TIMER_TICK_MS / 1000;
     WRITE(cntv_tval_el0, tick);
@@ -104,14 +109,88 @@ static void init_interrupts(void)
     *device(GIC_CPU) = 1;
 }
 
+/* -- interrupts of users */
+
+seL4_Error arch_interrupt_request(struct invocation *call, struct interrupt_request *out)
+{
+    bool trigger = call->label == ARMIRQIssueIRQHandlerTrigger;
+    if (!trigger && call->label != IRQIssueIRQHandler) {
+        return seL4_IllegalOperation;
+    }
+    if (call->length < (trigger ? 4u : 3u) || call->extras < 1) {
+        return seL4_TruncatedMessage;
+    }
+    word at = trigger ? 2 : 1;
+    *out = (struct interrupt_request){.number = message_get(call->from, 0),
+                                      .level = TRIGGER_AS_IS,
+                                      .index = message_get(call->from, at),
+                                      .depth = message_get(call->from, at + 1)};
+    if (trigger) {
+        out->level = message_get(call->from, 1) != 0 ? (word)TRIGGER_EDGE : (word)TRIGGER_LEVEL;
+    }
+    if (out->number >= ARCH_INTERRUPTS) {
+        return bad_range(call, 0, ARCH_INTERRUPTS - 1);
+    }
+    return out->number == TIMER_INTERRUPT ? seL4_RevokeFirst : seL4_NoError;
+}
+
+void arch_interrupt_set_up(const struct interrupt_request *request)
+{
+    word number = request->number;
+    if (number >= FIRST_SHARED) {
+        ((volatile uint8_t *)device(GIC_DISTRIBUTOR + GIC_TARGETS))[number] = 1; /* this processor */
+    }
+    if (request->level != TRIGGER_AS_IS) {
+        volatile uint32_t *triggers = device(GIC_DISTRIBUTOR + GIC_TRIGGERS + number / 16 * 4);
+        uint32_t edge = 2u << number % 16 * 2;
+        *triggers = request->level == TRIGGER_EDGE ? *triggers | edge : *triggers & ~edge;
+    }
+}
+
+void arch_interrupt_mask(word number, bool masked)
+{
+    *device(GIC_DISTRIBUTOR + (masked ? (word)GIC_DISABLE : (word)GIC_ENABLE) + number / 32 * 4) = 1u << number % 32;
+}
+
+seL4_Error arch_ports_invoke(struct invocation *call)
+{
+    (void)call; /* There are none. */
+    return seL4_IllegalOperation;
+}
+
+void arch_ports_released(const struct slot *cap)
+{
+    panic("a capability to ports, which there are none of", cap->object);
+}
+
 /* -- traps */
 
-/* Without a thread that can run, nothing will ever happen again: there are no devices. */
+static void handle_interrupt(void)
+{
+    uint32_t number = *device(GIC_CPU + GIC_ACKNOWLEDGE);
+    word id = number & 0x3ff;
+    if (id >= SPURIOUS) {
+        return;
+    }
+    if (id == TIMER_INTERRUPT) {
+        WRITE(cntv_tval_el0, tick);
+        sched_tick();
+    } else if (id < ARCH_INTERRUPTS) {
+        interrupt_arrived(id);
+    } else {
+        panic("an interrupt that was never enabled", id);
+    }
+    *device(GIC_CPU + GIC_END) = number;
+}
+
 static struct context *next_context(void)
 {
     sched_choose();
-    if (current == 0) {
-        arch_halt();
+    while (current == 0) {
+        /* Nobody can run until an interrupt comes. One that is pending ends the wait though the kernel takes none. */
+        __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        handle_interrupt();
+        sched_choose();
     }
     word vspace = vspace_find(&current->slots[TCB_VSPACE]);
     vspace = vspace != 0 ? vspace : (word)no_vspace;
@@ -154,19 +233,6 @@ static void handle_exception(void)
         fault.words[seL4_UserException_Code] = 0;
     }
     fault_send(current, &fault);
-}
-
-static void handle_interrupt(void)
-{
-    uint32_t number = *device(GIC_CPU + GIC_ACKNOWLEDGE);
-    if ((number & 0x3ff) >= SPURIOUS) {
-        return;
-    }
-    if ((number & 0x3ff) == TIMER_INTERRUPT) {
-        WRITE(cntv_tval_el0, tick);
-        sched_tick();
-    }
-    *device(GIC_CPU + GIC_END) = number;
 }
 
 struct context *trap_handle(word kind)

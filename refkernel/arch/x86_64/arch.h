@@ -8,6 +8,8 @@
 #define ARCH_WINDOW 0xffffff8000000000ul
 #define ARCH_WINDOW_BYTES 0x100000000ul
 
+#define ARCH_INTERRUPT_BITS 4
+
 struct context {
     seL4_UserContext user;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The PC: serial line, segments, interrupts, timer, and the way into and out of user mode. */
+ * The PC: serial line, segments, and the way into and out of user mode. */
 #include "machine.h"
 
-enum { COM1 = 0x3f8, PIC1 = 0x20, PIC2 = 0xa0, PIT = 0x40, PIT_HZ = 1193182 };
+enum { COM1 = 0x3f8 };
 enum { SEL_KERNEL_CODE = 0x08, SEL_KERNEL_DATA = 0x10, SEL_TSS = 0x30 };
 enum { MSR_EFER = 0xc0000080u, MSR_STAR, MSR_LSTAR, MSR_SFMASK = 0xc0000084u, MSR_FS_BASE = 0xc0000100u, MSR_GS_BASE };
 enum { FLAGS_OFF_IN_KERNEL = 0x47700 }; /* TF IF DF IOPL NT AC */
@@ -11,18 +11,6 @@ enum { VECTOR_PAGE_FAULT = 14, FETCH = 16, CR0_TS = 8 };
 
 struct context *trap_context;
 static word loaded_vspace;
-
-static void out8(uint16_t port, uint8_t value)
-{
-    __asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port));
-}
-
-static uint8_t in8(uint16_t port)
-{
-    uint8_t value;
-    __asm__ volatile("inb %1, %0" : "=a"(value) : "Nd"(port));
-    return value;
-}
 
 static void write_msr(uint32_t msr, word value)
 {
@@ -102,27 +90,13 @@ static void init_gates(void)
     __asm__ volatile("lidt %0" : : "m"(table.limit), "m"(table));
 }
 
-/* Both interrupt controllers moved out of the way of exceptions; only the timer let through. */
-static void init_timer(void)
-{
-    enum { DIVISOR = PIT_HZ * CONFIG_TIMER_TICK_MS / 1000 };
-    static const uint8_t setup[][2] = {{0x11, 0x11}, {TRAP_TIMER, TRAP_TIMER + 8}, {4, 2}, {1, 1}, {0xfe, 0xff}};
-    for (size_t i = 0; i < sizeof(setup) / sizeof(setup[0]); i++) {
-        out8((uint16_t)(PIC1 + (i != 0)), setup[i][0]);
-        out8((uint16_t)(PIC2 + (i != 0)), setup[i][1]);
-    }
-    out8(PIT + 3, 0x34);
-    out8(PIT, (uint8_t)DIVISOR);
-    out8(PIT, (uint8_t)(DIVISOR >> 8));
-}
-
 void machine_init(void)
 {
     word cr0;
     init_serial();
     init_segments();
     init_gates();
-    init_timer();
+    interrupts_init();
     write_msr(MSR_STAR, (word)SEL_KERNEL_CODE << 32);
     write_msr(MSR_LSTAR, (word)trap_syscall);
     write_msr(MSR_SFMASK, FLAGS_OFF_IN_KERNEL);
@@ -155,13 +129,21 @@ void arch_leave(word vspace)
 
 /* -- traps */
 
-/* Readies the way back to the current thread. Without one, nothing will ever happen again: there are no devices. */
+/* Nobody can run until an interrupt comes, which trap.S handles on the kernel's stack from its beginning. */
+static _Noreturn void idle(void)
+{
+    for (;;) {
+        __asm__ volatile("sti; hlt; cli" : : : "memory");
+    }
+}
+
+/* Readies the way back to the current thread; does not return without one. */
 static void switch_to_current(void)
 {
     static word fs_base, gs_base;
     sched_choose();
     if (current == 0) {
-        arch_halt();
+        idle();
     }
     word vspace = vspace_find(&current->slots[TCB_VSPACE]);
     word physical = vspace != 0 ? vspace - ARCH_WINDOW : (word)boot_pml4;
@@ -208,12 +190,15 @@ void trap_handle(word vector, word code)
 {
     if (vector == TRAP_SYSCALL) {
         syscall_handle(current->context.user.rdx);
-    } else if (vector == TRAP_TIMER) {
-        out8(PIC1, 0x20);
-        sched_tick();
     } else if (vector < TRAP_TIMER) {
         handle_exception(vector, code);
-    } /* else: an interrupt that nobody asked for, gone before it was looked at */
+    } else if (vector == TRAP_TIMER) {
+        sched_tick();
+        interrupts_end();
+    } else if (vector >= TRAP_USER) {
+        interrupt_arrived(vector - TRAP_USER);
+        interrupts_end();
+    } /* else: an interrupt that was gone before it was looked at */
     switch_to_current();
 }
 

@@ -15,9 +15,29 @@ extern struct context *trap_context; /* where registers are saved to and loaded 
 void trap_syscall(void);
 _Noreturn void trap_return(void);
 
-enum { TRAP_VECTORS = 48, TRAP_TIMER = 32, TRAP_SYSCALL = 256 };
+/* Exceptions; the tick; the old interrupt controllers, which are never let through, and one that was gone when it was
+ * looked at; those of users. */
+enum { TRAP_TIMER = 32, TRAP_SPURIOUS = 47, TRAP_USER = 48, TRAP_VECTORS = TRAP_USER + ARCH_INTERRUPTS };
+enum { TRAP_SYSCALL = 256 };
+_Static_assert(TRAP_VECTORS == 64, "as in trap.S");
+
+static inline void out8(uint16_t port, uint8_t value)
+{
+    __asm__ volatile("outb %0, %1" : : "a"(value), "Nd"(port));
+}
+
+static inline uint8_t in8(uint16_t port)
+{
+    uint8_t value;
+    __asm__ volatile("inb %1, %0" : "=a"(value) : "Nd"(port));
+    return value;
+}
 
 void machine_init(void);
+/* interrupts.c: readies the interrupt controllers and starts the tick. */
+void interrupts_init(void);
+/* An interrupt was looked at: the next may come. */
+void interrupts_end(void);
 
 /* Called by trap.S with interrupts off; the current thread's registers are in its TCB. */
 void trap_handle(word vector, word code);

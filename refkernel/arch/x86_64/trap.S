@@ -4,6 +4,8 @@
     .set SEL_USER_DATA, 0x23
     .set SEL_USER_CODE, 0x2b
     .set TRAP_SYSCALL, 256
+    .set TRAP_TIMER, 32
+    .set TRAP_VECTORS, 64
 
 /* All but rip, rsp, rflags and rdi, relative to rdi. */
     .macro save_registers
@@ -91,12 +93,21 @@ trap_return:
     movq 64(%rdi), %rdi
     iretq
 
-in_kernel:
+in_kernel: /* Interrupts come here while nobody can run, and only then. */
     movq 0(%rsp), %rdi
+    cmpq $TRAP_TIMER, %rdi
+    jae in_idle
     movq 8(%rsp), %rsi
     movq 16(%rsp), %rdx
     leaq kernel_stack_top(%rip), %rsp
     call trap_in_kernel
+
+in_idle:
+    leaq kernel_stack_top(%rip), %rsp
+    xorl %esi, %esi
+    cld
+    call trap_handle
+    jmp trap_return
 
 /* An entry a vector. Exceptions 8, 10 to 14, 17, 21, 29 and 30 push a code of their own. */
     .set HAVE_CODE, 1 << 8 | 0x1f << 10 | 1 << 17 | 1 << 21 | 3 << 29
@@ -115,7 +126,7 @@ entry_\vector:
     .endm
 
     .set vector, 0
-    .rept 48
+    .rept TRAP_VECTORS
     entry %vector
     .set vector, vector + 1
     .endr
@@ -125,7 +136,7 @@ entry_\vector:
     .globl trap_entries
 trap_entries:
     .set vector, 0
-    .rept 48
+    .rept TRAP_VECTORS
     address %vector
     .set vector, vector + 1
     .endr

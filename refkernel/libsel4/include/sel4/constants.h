@@ -114,6 +114,10 @@ enum invocation_label {
     CNodeMove,
     CNodeMutate,
     CNodeSaveCaller,
+    IRQIssueIRQHandler,
+    IRQAckIRQ,
+    IRQSetIRQHandler,
+    IRQClearIRQHandler,
     nInvocationLabels
 };
 

@@ -175,6 +175,29 @@ LIBSEL4_INLINE_FUNC seL4_Error seL4_TCB_WriteRegisters(seL4_TCB service, seL4_Bo
     return refkernel_call(service, TCBWriteRegisters, 0, total + 2, first, count, in[0], in[1]);
 }
 
+LIBSEL4_INLINE_FUNC seL4_Error seL4_IRQControl_Get(seL4_IRQControl service, seL4_Word irq, seL4_CNode root,
+                                                   seL4_Word index, seL4_Uint8 depth)
+{
+    seL4_SetCap(0, root);
+    return refkernel_call(service, IRQIssueIRQHandler, 1, 3, irq, index, depth, 0);
+}
+
+LIBSEL4_INLINE_FUNC seL4_Error seL4_IRQHandler_Ack(seL4_IRQHandler service)
+{
+    return refkernel_call(service, IRQAckIRQ, 0, 0, 0, 0, 0, 0);
+}
+
+LIBSEL4_INLINE_FUNC seL4_Error seL4_IRQHandler_SetNotification(seL4_IRQHandler service, seL4_CPtr notification)
+{
+    seL4_SetCap(0, notification);
+    return refkernel_call(service, IRQSetIRQHandler, 1, 0, 0, 0, 0, 0);
+}
+
+LIBSEL4_INLINE_FUNC seL4_Error seL4_IRQHandler_Clear(seL4_IRQHandler service)
+{
+    return refkernel_call(service, IRQClearIRQHandler, 0, 0, 0, 0, 0, 0);
+}
+
 #include <sel4/sel4_arch/invocations.h>
 
 #endif

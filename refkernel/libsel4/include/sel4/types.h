@@ -22,7 +22,7 @@ typedef seL4_Int8 seL4_Bool;
 _Static_assert(sizeof(seL4_Word) * 8 == seL4_WordBits, "a word is a machine word");
 
 typedef seL4_Word seL4_NodeId, seL4_PAddr, seL4_Domain, seL4_SlotPos;
-typedef seL4_CPtr seL4_CNode, seL4_TCB, seL4_Untyped;
+typedef seL4_CPtr seL4_CNode, seL4_TCB, seL4_Untyped, seL4_IRQControl, seL4_IRQHandler;
 
 typedef struct seL4_MessageInfo {
     seL4_Uint64 words[1];

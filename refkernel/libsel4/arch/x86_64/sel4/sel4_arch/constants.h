@@ -81,6 +81,10 @@ enum arch_invocation_label {
     X86PageUnmap,
     X86PageGetAddress,
     X86ASIDPoolAssign,
+    X86IRQIssueIRQHandlerIOAPIC,
+    X86IOPortControlIssue,
+    X86IOPortIn8,
+    X86IOPortOut8,
     nArchInvocationLabels
 };
 

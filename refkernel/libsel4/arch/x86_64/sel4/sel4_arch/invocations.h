@@ -47,4 +47,41 @@ LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_ASIDPool_Assign(seL4_X86_ASIDPool servic
     return refkernel_call(service, X86ASIDPoolAssign, 1, 0, 0, 0, 0, 0);
 }
 
+LIBSEL4_INLINE_FUNC seL4_Error seL4_IRQControl_GetIOAPIC(seL4_IRQControl service, seL4_CNode root, seL4_Word index,
+                                                         seL4_Uint8 depth, seL4_Word ioapic, seL4_Word pin,
+                                                         seL4_Word level, seL4_Word polarity, seL4_Word vector)
+{
+    seL4_SetCap(0, root);
+    seL4_SetMR(4, level);
+    seL4_SetMR(5, polarity);
+    seL4_SetMR(6, vector);
+    return refkernel_call(service, X86IRQIssueIRQHandlerIOAPIC, 1, 7, index, depth, ioapic, pin);
+}
+
+LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_IOPortControl_Issue(seL4_X86_IOPortControl service, seL4_Word first_port,
+                                                            seL4_Word last_port, seL4_CNode root, seL4_Word index,
+                                                            seL4_Uint8 depth)
+{
+    seL4_SetCap(0, root);
+    return refkernel_call(service, X86IOPortControlIssue, 1, 4, first_port, last_port, index, depth);
+}
+
+typedef struct seL4_X86_IOPort_In8 {
+    int error;
+    seL4_Uint8 result;
+} seL4_X86_IOPort_In8_t;
+
+/* Does without the IPC buffer, as every call that answers in registers. */
+LIBSEL4_INLINE_FUNC seL4_X86_IOPort_In8_t seL4_X86_IOPort_In8(seL4_X86_IOPort service, seL4_Uint16 port)
+{
+    struct refkernel_registers r = {service, seL4_MessageInfo_new(X86IOPortIn8, 0, 0, 1).words[0], {port, 0, 0, 0}};
+    refkernel_syscall(seL4_SysCall, &r);
+    return (seL4_X86_IOPort_In8_t){(int)seL4_MessageInfo_get_label((seL4_MessageInfo_t){{r.info}}), (seL4_Uint8)r.mr[0]};
+}
+
+LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_IOPort_Out8(seL4_X86_IOPort service, seL4_Word port, seL4_Word data)
+{
+    return refkernel_call(service, X86IOPortOut8, 0, 2, port, data, 0, 0);
+}
+
 #endif

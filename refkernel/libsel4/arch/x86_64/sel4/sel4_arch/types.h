@@ -3,7 +3,7 @@
 #define REFKERNEL_SEL4_ARCH_TYPES_H
 
 typedef seL4_CPtr seL4_X64_PML4, seL4_X86_PDPT, seL4_X86_PageDirectory, seL4_X86_PageTable, seL4_X86_Page,
-    seL4_X86_ASIDPool, seL4_X86_ASIDControl;
+    seL4_X86_ASIDPool, seL4_X86_ASIDControl, seL4_X86_IOPortControl, seL4_X86_IOPort;
 
 typedef enum {
     seL4_X86_Default_VMAttributes = 0,
