@@ -8,7 +8,7 @@ the tests compare the two. Clear rather than quick: every step looks at all edge
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from cellreap.errors import UsageError
@@ -132,8 +132,36 @@ def plan(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -
         if model.manager[space] in pds:
             why[space] = ("managed", model.manager[space])
 
+    survivors = set(model.pds()) - pds.keys() - {ROOT}
+    alone = Plan(
+        trigger=crash,
+        pd_depth=pd_depth,
+        rs_depth=rs_depth,
+        destroyed_pds=sorted(pds.items()),
+        deleted_spaces=sorted(spaces),
+        pre_destroy=sorted(
+            (subscriber, node)
+            for subscriber, node in model.subscribes
+            if node in pds.keys() | spaces and (subscriber in survivors or pds.get(subscriber, 0) > 0)
+        ),
+        groups=_groups(model, set(pds), set(spaces)),
+        doomed_why=why,
+    )
+    return replan(model, alone)
+
+
+def replan(model: Model, plan: Plan) -> Plan:
+    """What becomes of the rest, for the model as it is now: for a cleanup in which time passed between the
+    marking and the destroying, and survivors did something in it. Who is doomed and why, in which groups, and
+    who is told beforehand stay. UsageError if a doomed node is there no more."""
+    pds = {pd for pd, _ in plan.destroyed_pds}
+    spaces = set(plan.deleted_spaces)
+    for node in sorted(pds | spaces):
+        if node not in model.nodes:
+            raise UsageError(f"there is no {node}, which the plan dooms")
+
     bodies = {body for pd in pds if (body := model.body_of(pd)) is not None}
-    survivors = set(model.pds()) - pds.keys()
+    survivors = set(model.pds()) - pds
     told = survivors - {ROOT}
     in_doomed_space = {res for res, space in model.space_of.items() if space in spaces}
 
@@ -141,29 +169,17 @@ def plan(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -
     revoked = {(pd, res) for pd, res in model.holds if pd in told and res in in_doomed_space}
     revoked_spaces = {(pd, s) for pd, s in model.holds if pd in told and s in spaces}
     revoked_bodies = {(pd, res) for pd, res in model.holds if pd in told and res in bodies}
-
-    return Plan(
-        trigger=crash,
-        pd_depth=pd_depth,
-        rs_depth=rs_depth,
-        destroyed_pds=sorted(pds.items()),
-        deleted_spaces=sorted(spaces),
+    return replace(
+        plan,
         removed_requests=sorted(removed_requests),
         revoked=sorted(revoked),
         revoked_spaces=sorted(revoked_spaces),
         revoked_bodies=sorted(revoked_bodies),
-        core_freed=sorted(_core_freed(model, set(pds)) - bodies),
+        core_freed=sorted(_core_freed(model, pds) - bodies),
         notices=sorted(
-            _notices(model, set(pds), set(spaces), removed_requests | revoked | revoked_spaces),
+            _notices(model, pds, spaces, removed_requests | revoked | revoked_spaces),
             key=lambda notice: (*notice[:3], notice[3] or ""),
         ),
-        pre_destroy=sorted(
-            (subscriber, node)
-            for subscriber, node in model.subscribes
-            if node in pds.keys() | spaces and (subscriber in told or pds.get(subscriber, 0) > 0)
-        ),
-        groups=_groups(model, set(pds), set(spaces)),
-        doomed_why=why,
     )
 
 
