@@ -725,8 +725,161 @@ def rich_run() -> list[Draft]:
     return target.end()
 
 
+def notices_run() -> list[Draft]:
+    """A trace with what rich_run has not: deadlines, failures and resuming, subscribers that are told and what
+    happens while the cleanup waits for them, tickets, extractions."""
+    target = Target(1, 0, "notices")
+    keeper, fs, app, watcher = (target.pd(name) for name in ("keeper", "fs", "app", "watcher"))
+    idler = target.pd("idler", deadline=100)
+    other = target.pd("other", deadline=1000)
+    disk = target.space(keeper, "BLOCK", "disk")
+    blocks = [target.resource(disk) for _ in range(3)]
+    files = target.space(fs, "FILE", "files")
+    file = target.resource(files)
+    spare = target.space(app, "TABLE", "spare")
+    rows = [target.resource(spare) for _ in range(2)]
+    inn = target.space(idler, "ROOM", "inn")
+    room = target.resource(inn)
+    target.request(fs, disk)
+    target.hold(fs, blocks[0])
+    target.map(files, disk)
+    for client in (app, watcher, idler):
+        target.request(client, files)
+    target.hold(app, file)
+    for pd in (watcher, other):
+        target.request(pd, spare)
+    for row in rows:
+        target.hold(other, row)
+    target.hold(other, room)
+    target.body_cap(watcher, other)
+    target.body_cap(watcher, app)
+    for pd, node in ((watcher, fs), (app, files), (idler, files), (fs, disk), (watcher, keeper)):
+        target.subscribe(pd, node)
+    target.quiet()
+    target.unrequest(watcher, files)
+    for _ in range(64):
+        target.refuse(idler, 10, 4)
+    target.emit("REFUSED", pd=idler, count=1000)
+    # An extraction that a PD asks for; keeper answers resource by resource, and fails one.
+    x = target.extract(watcher)
+    (asked,) = target.fetch(keeper)
+    target.ack(keeper, asked, "each")
+    about = target.fetch(keeper)
+    target.ack(keeper, about[0])
+    target.ack(keeper, about[1], "failed")
+    target.told(1)
+    target.ack(keeper, about[2])
+    target.serve(fs)
+    target.serve(idler)
+    (asked,) = target.fetch(app)
+    target.piece(app, asked, spare, files)
+    target.piece(app, asked, rows[0], file)
+    target.ack(app, asked)
+    target.extracted(x)
+    target.told(1)
+    target.snapshot()
+    waits = []
+
+    def meanwhile(target: Target) -> None:
+        waits.append(len(waits))
+        if len(waits) == 1:
+            late = target.pd("late riser", deadline=50)
+            target.own(watcher, late)
+            target.request(late, inn)
+            target.hold(late, room)
+            target.unhold(late, room)
+            target.unrequest(watcher, spare)
+            target.serve(app)
+            target.account()
+            target.say(fs, "flushing")
+            x = target.extract()
+            for pd in (app, idler):
+                target.serve(pd)
+            target.extracted(x)
+            target.terminate(other, watcher)
+            target.told(2)
+        elif len(waits) == 2:
+            target.fetch(idler)
+            target.late(idler, target.queues[idler][0], 110)
+        elif waits[-1] == 2:
+            target.exit(fs, 9)
+
+    # fs is doomed at depth 1 and is told about its disk; app, watcher and idler live.
+    target.fault(keeper)
+    target.cleanup(meanwhile=meanwhile)
+    target.account()
+    target.told(2)
+    target.serve(watcher)
+    target.serve(app)
+    target.cleanup((0, 0))
+    target.account()
+    # app fails to deal with the first notice about its tables; those behind it wait until it tries again.
+    target.freeze("PD_7")
+    target.serve(app, "failed")
+    target.told(2)
+    target.again(app, spare)
+    target.serve(app)
+    target.cleanup((0, 0))
+    target.account()
+    target.told(2)
+    target.late("PD_7", target.queues["PD_7"][0], 60)
+    target.cleanup((0, 0))
+    target.account()
+    target.serve_all()
+    # A failure that nobody takes up.
+    guest = target.pd("guest")
+    for row in rows:
+        target.hold(guest, row)
+    target.quiet()
+    target.exit(guest, 0)
+    target.cleanup()
+    target.account()
+    target.serve(app, "failed")
+    return target.end()
+
+
+def sync_run() -> list[Draft]:
+    """Terminators that wait until all is over, and one that is itself waited for."""
+    target = Target(0, 0, "sync", mode="sync")
+    boss = target.pd("boss", deadline=500)
+    server = target.pd("server")
+    victims = [target.pd("victim") for _ in range(3)]
+    disk = target.space(server, "BLOCK", "disk")
+    own = target.space(boss, "FILE", "own")
+    for victim in victims:
+        target.body_cap(boss, victim)
+        target.request(victim, disk)
+    target.request(victims[1], own)
+    target.hold(victims[2], target.resource(disk))
+    target.quiet()
+    target.terminate(victims[0], boss)
+    target.cleanup()
+    target.account()
+    target.serve(server)
+    target.told(1)
+    target.say(boss, "gone")
+    # boss is owed a notice itself: it is told how things are, not that they are over.
+    target.terminate(victims[1], boss)
+    target.cleanup()
+    target.account()
+    target.told(2)
+    target.serve_all()
+    target.told(2)
+    target.terminate(victims[2], boss)
+    target.exit(server, 1)
+    target.cleanup()
+    target.account()
+    target.cleanup()
+    target.account()
+    target.told(3)
+    target.serve_all()
+    return target.end()
+
+
 RUNS: dict[str, Any] = {
     "rich": rich_run,
+    "notices": notices_run,
+    "sync": sync_run,
     **{
         f"depths-{reference.depth_text(pd)}-{reference.depth_text(rs)}": lambda pd=pd, rs=rs: reference_run(
             pd, rs
