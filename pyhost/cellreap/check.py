@@ -257,7 +257,7 @@ class Replay:
         _HANDLERS[event.name](self, event)
 
     def _while_waiting(self, event: Event, running: Running) -> None:
-        """Between WAIT and RESUME nothing is made, dropped or asked for that has to do with what is doomed."""
+        """Between WAIT and RESUME nothing is made, dropped or asked for about what is doomed."""
         for name in _NOT_DOOMED.get(event.name, ()):
             node = event[name]
             if running.dooms(node):

@@ -57,7 +57,13 @@ class Ticket:
 class Target:
     """The state of the run; `events` is its trace so far."""
 
-    def __init__(self, pd_depth: int | None = 0, rs_depth: int | None = 0, system: str = "test", mode: str = "async") -> None:
+    def __init__(
+        self,
+        pd_depth: int | None = 0,
+        rs_depth: int | None = 0,
+        system: str = "test",
+        mode: str = "async",
+    ) -> None:
         self.events: list[Draft] = []
         self.model = Model()
         self.depths = (pd_depth, rs_depth)
@@ -398,7 +404,9 @@ class Target:
         rows = []
         for row in state_rows(self.model)[1:]:
             doomed = row.startswith(("PD,", "RESOURCE_SPACE,")) and row.split(",")[1] in self.doomed
-            rows.append(row + (" " if doomed and not row.endswith(",") else "") + ("DOOMED" if doomed else ""))
+            if doomed:
+                row += "DOOMED" if row.endswith(",") else " DOOMED"
+            rows.append(row)
         for upper, lower in self.pieces[x]:
             if upper in self.model.nodes and lower in self.model.nodes and not {upper, lower} & self.doomed:
                 rows.append(f",,NONE,MAP,{upper},{lower},")
@@ -448,7 +456,7 @@ class Target:
     ) -> reference.Plan:
         """Cleans up after the trigger that has waited longest, of a PD that is still there.
 
-        meanwhile: what PDs do whenever the cleanup waits for subscribers; afterwards those it waits for are served.
+        meanwhile: what PDs do whenever the cleanup waits for subscribers. Afterwards those are served.
         """
         while self.pending[0][0] not in self.model.nodes:
             self.pending.popleft()
@@ -726,8 +734,8 @@ def rich_run() -> list[Draft]:
 
 
 def notices_run() -> list[Draft]:
-    """A trace with what rich_run has not: deadlines, failures and resuming, subscribers that are told and what
-    happens while the cleanup waits for them, tickets, extractions."""
+    """A trace with what rich_run has not: deadlines, failures and resuming, subscribers that are told and
+    what happens while the cleanup waits for them, tickets, extractions."""
     target = Target(1, 0, "notices")
     keeper, fs, app, watcher = (target.pd(name) for name in ("keeper", "fs", "app", "watcher"))
     idler = target.pd("idler", deadline=100)
