@@ -155,7 +155,7 @@ class Replay:
         self.work = Work()
         self.tickets = Tickets()
         self.extractions = Extractions()
-        self.printing: int | None = None  # the extraction whose MODEL rows are being told
+        self.printing: int | None = None  # the extraction whose MODEL rows come now
         self.owed: Counter[tuple[str, ...]] = Counter()  # events that must come before any other
         self.running: Running | None = None
         self.skipping: int | None = None  # a cleanup that cannot be followed
@@ -257,7 +257,7 @@ class Replay:
         _HANDLERS[event.name](self, event)
 
     def _while_waiting(self, event: Event, running: Running) -> None:
-        """Between WAIT and RESUME nothing is made, dropped or asked for that has to do with what is doomed."""
+        """Between WAIT and RESUME nothing is made, dropped or asked for about what is doomed."""
         for name in _NOT_DOOMED.get(event.name, ()):
             node = event[name]
             if running.dooms(node):
@@ -807,7 +807,7 @@ class Replay:
         plan = reference.plan(self.model, trigger, event.depth("pd_depth"), event.depth("rs_depth"))
         result = Cleanup(number, event.line, trigger, cause, plan.to_json())
         self.report.cleanups.append(result)
-        self.running = Running(result, plan, self.model)
+        self.running = Running(result, plan, self.model, self.version >= 2)
         self.tickets.begin(trigger, self.running.tag)
         self.skipping = None
 
@@ -1063,8 +1063,8 @@ class Replay:
             self._bad(f"SETTLED: {node} was never destroyed")
         for pd in sorted(running.depth.keys() - running.freed):
             self._bad(f"SETTLED: the memory of {pd} was never freed")
-        told = Counter({(pd, "pre-destroy", node, "-"): 1 for pd, node in running.reference.pre_destroy})
-        for row in sorted(running.plan["OWE"] + told - running.queued if self.version >= 2 else running.plan["OWE"] - running.queued):
+        told = Counter((pd, "pre-destroy", node, "-") for pd, node in running.tells)
+        for row in sorted(running.plan["OWE"] + told - running.queued):
             self._bad(f"SETTLED: the notice {' '.join(row)} was never queued")
         expected = running.expected_steps()
         for name, node, pd in sorted(expected - running.steps):

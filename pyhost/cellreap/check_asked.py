@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What PDs asked the root task for and did not get at once: tickets and extractions, as a trace shows them."""
+"""What PDs asked the root task for and did not get at once: tickets and extractions, in a trace."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Tickets:
                 asked.settled = True
 
     def note(self, work: Work) -> None:
-        """Tickets that are over stay so, even if notices that were held are taken up again: remembers which are."""
+        """Remembers which are over: they stay so, even if notices that were held are taken up again."""
         for asked in self.tickets.values():
             if asked.tag is not None and asked.settled:
                 *_, waiting, held = work.of(asked.tag, asked.shown.owner)
@@ -134,7 +134,13 @@ class Extractions:
         return model.resources_in(space) if space in model.manager and space not in doomed else []
 
     def piece(
-        self, x: int, pd: str, notice: Notice | None, ends: tuple[str, str], model: Model, doomed: Collection[str]
+        self,
+        x: int,
+        pd: str,
+        notice: Notice | None,
+        ends: tuple[str, str],
+        model: Model,
+        doomed: Collection[str],
     ) -> list[str]:
         """A server reports that `ends[0]` maps to `ends[1]`."""
         running = self.all.get(x)
@@ -180,9 +186,7 @@ def _lives(model: Model, doomed: Collection[str], node: str) -> bool:
     return node in model.nodes and node not in doomed and model.space_of.get(node) not in doomed
 
 
-def _alive(
-    model: Model, doomed: Collection[str], pieces: Iterable[tuple[str, str]]
-) -> list[tuple[str, str]]:
+def _alive(model: Model, doomed: Collection[str], pieces: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [piece for piece in pieces if all(_lives(model, doomed, node) for node in piece)]
 
 

@@ -118,17 +118,19 @@ def plan_events(plan: dict[str, Any]) -> dict[str, Counter[Row]]:
 class Running:
     """A cleanup between CLEANUP and SETTLED: what it must do, and what was seen of it."""
 
-    def __init__(self, result: Cleanup, plan: reference.Plan, before: Model) -> None:
+    def __init__(self, result: Cleanup, plan: reference.Plan, before: Model, tells: bool) -> None:
+        """tells: subscribers are told; they were not in version 1 of the trace."""
         self.result = result
         self.tag = ("cleanup", result.number)
         self.depth = dict(plan.destroyed_pds)
         self.group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
         self.told: dict[str, Counter[Row]] = {name: Counter() for name in PLAN_EVENTS}
         self.set_plan(plan, before)
-        self.to_tell = sorted({self.group[node] for _, node in plan.pre_destroy}, reverse=True)
+        self.untold = Counter(plan.pre_destroy if tells else ())
+        self.to_tell = sorted({self.group[node] for _, node in self.untold}, reverse=True)
         """the groups with somebody to be told about them that are not awaited yet, the next one first"""
         self.awaits = len(self.to_tell)
-        self.untold = Counter(plan.pre_destroy)
+        self.tells = tuple(self.untold)
         self.plan_open = True
         self.phase = Phase.PLAN
         self.waiting = False
@@ -196,7 +198,7 @@ class Running:
             steps["notify", node, to] += 1
             if kind == "lost":
                 steps["unblock", node, to] += 1
-        for subscriber, node in self.reference.pre_destroy:
+        for subscriber, node in self.tells:
             steps["tell", node, subscriber] += 1
         if self.awaits:
             steps["await", "-", "-"] = self.awaits

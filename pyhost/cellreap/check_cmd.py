@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from cellreap.check import Cleanup, Report, check_file, report_json
+from cellreap.check import check_file
+from cellreap.report import Cleanup, Failure, Report, report_json
 from cellreap.trace import printable
 
 SHOW_PROGRESS_FROM = 16 << 20
@@ -59,6 +60,18 @@ def summary(report: Report) -> list[str]:
     lines = [f"{heading}{system}: {_count(report.events, 'event')}"]
     for cleanup in report.cleanups:
         lines += _cleanup_lines(cleanup, report)
+    for late in report.late:
+        about = f"{late.deadline} ms for notice {late.token} ({late.kind} {late.node})"
+        lines.append(f"{_label(late.pd, report)} missed its deadline of {about}")
+    lines += [failure_line(failure, report) for failure in report.failures]
+    for ticket in report.tickets:
+        what = f"the end of {_label(ticket.what, report)}" if ticket.what else "an extraction"
+        state = ticket.state or "it was told nothing of it"
+        lines.append(f"ticket {ticket.number} of {_label(ticket.owner, report)}, {what}: {state}")
+    for extraction in report.extractions:
+        rows = _count(len(extraction.rows), "row")
+        pieces = f"{_count(extraction.pieces, 'edge')} reported by servers"
+        lines.append(f"extraction {extraction.number} for {_label(extraction.by, report)}: {rows}, {pieces}")
     for crash, name in report.unreached:
         lines.append(f"crash {crash} of the configuration, of {printable(name)}, never came about")
     for problem in report.violations:
@@ -86,6 +99,13 @@ def _cleanup_lines(cleanup: Cleanup, report: Report) -> list[str]:
         f"{_count(len(plan['removed_requests']), 'request')} taken from survivors, "
         f"{_count(len(plan['notices']), 'notice')}",
     ]
+
+
+def failure_line(failure: Failure, report: Report) -> str:
+    """What an operator is to know of a notice that somebody failed to deal with."""
+    what = f"failed to deal with notice {failure.token} ({failure.kind} {failure.node})"
+    after = "resumed later" if failure.resumed else f"{_count(failure.waiting, 'notice')} behind it"
+    return f"{_label(failure.pd, report)} {what}: {after}"
 
 
 def _label(node: str, report: Report) -> str:

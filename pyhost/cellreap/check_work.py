@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Notices on their way, as a trace shows them: which may be fetched and acknowledged now (docs/trace-format.md).
+"""Notices on their way, as a trace shows them: which may be fetched and acknowledged now.
 
-Version 1 of the trace knew one queue a PD, and failures without effect; since version 2 each receiver has a lane for
-each space, strictly in order.
+docs/trace-format.md has the rules. Version 1 of the trace knew one queue a PD, and failures without effect;
+since version 2 each receiver has a lane for each space, strictly in order.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class Work:
         """(account, receiver, done, failed or dropped) -> how many"""
         self.last_token = 0
         self.batch = 0
-        self.fetching: tuple[str, str, int] | None = None  # (PD, kind, handed out so far) of the fetch under way
+        self.fetching: tuple[str, str, int] | None = None
+        """(PD, kind, handed out so far) of the fetch under way"""
 
     # -- looking
 
@@ -84,13 +85,14 @@ class Work:
 
     def of(self, tag: Tag, but: str) -> tuple[int, int, int, int, int]:
         """Done, failed, dropped, waiting, and held of these last, but for those to one PD."""
-        done, failed, dropped = (
-            sum(count for (its, to, how), count in self.ends.items() if (its, how) == (tag, end) and to != but)
-            for end in (DONE, FAILED, DROPPED)
-        )
+        ends = Counter[str]()
+        for (its, to, how), count in self.ends.items():
+            if its == tag and to != but:
+                ends[how] += count
         mine = [notice for notice in self.notices.values() if notice.tag == tag and notice.to != but]
         mine = [notice for notice in mine if notice.state != FAILED]
-        return done, failed, dropped, len(mine), sum(self.is_held(notice) for notice in mine)
+        held = sum(self.is_held(notice) for notice in mine)
+        return ends[DONE], ends[FAILED], ends[DROPPED], len(mine), held
 
     # -- what happens
 

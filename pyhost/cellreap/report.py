@@ -60,8 +60,11 @@ class Lateness:
 
 @dataclass
 class Ticket:
-    """What a PD asked for. what: the PD to be terminated; None for an extraction. state: as its owner was told last,
-    None if it was told nothing."""
+    """What a PD asked for.
+
+    what: the PD to be terminated; None for an extraction. state: as its owner was told last, None if it was
+    told nothing.
+    """
 
     number: int
     owner: str

@@ -102,12 +102,14 @@ def run(
         with progress.step("checking the trace"):
             report, story = _check(trace, boot)
         shown = _json(report, boot, found.kernel)
+        files: dict[int, str] = {}
         if output is not None:
             write_atomically(trace.with_suffix(".json"), (json.dumps(shown, indent=2) + "\n").encode())
+            files = write_extractions(report, trace)
     if as_json:
         click.echo(json.dumps(shown, indent=2))
     else:
-        for line in tell(story, report, str(found.kernel), shown["violations"], boot.seconds):
+        for line in tell(story, report, str(found.kernel), shown["violations"], boot.seconds, files):
             click.echo(line)
         if output is not None:
             click.echo(f"kept in {output}: {image_path.name}, {trace.name}, {trace.stem}.json")
@@ -125,6 +127,17 @@ def _folder(kept: Path | None) -> Iterator[Path]:
     except OSError as error:
         raise UsageError(f"-o {kept}: {error.strerror}; expected a directory") from None
     yield kept
+
+
+def write_extractions(report: Report, trace: Path) -> dict[int, str]:
+    """Writes each extraction beside the trace, as a model state; returns where, by number."""
+    files = {}
+    for extraction in report.extractions:
+        if extraction.done:
+            path = trace.with_suffix(f".extract{extraction.number}.csv")
+            write_atomically(path, extraction.csv().encode())
+            files[extraction.number] = str(path)
+    return files
 
 
 def _depth(given: DepthOption | None) -> Depth | None:

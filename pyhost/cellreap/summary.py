@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cellreap.check import Report
+from cellreap.check_cleanup import PLANNED_AGAIN
+from cellreap.report import Report
 from cellreap.ids import ROOT, parse_id
 from cellreap.trace import Event, printable
 
@@ -55,6 +56,7 @@ class Story:
         self.chapters: list[_Chapter] = []
         self._arch = ""
         self._how: dict[str, str] = {}
+        self._deadlines: dict[str, str] = {}
         self._alive: dict[str, None] = {}
         self._owed: dict[str, _Chapter] = {}  # by token
 
@@ -66,6 +68,9 @@ class Story:
     def alive(self) -> list[str]:
         """The PDs at the end of the trace, in the order of creation."""
         return list(self._alive)
+
+    def _deadline(self, pd: str) -> str:
+        return f" of {self._deadlines[pd]} ms" if pd in self._deadlines else ""
 
     def _take(self, event: Event) -> None:
         name = event.name
@@ -81,6 +86,11 @@ class Story:
             self._how[event["pd"]] = f"exit with code {event['code']}"
         elif name == "TERMINATE":
             self._how[event["pd"]] = f"terminated by {event['by']}"
+        elif name == "LATE":
+            about = f"notice {event['token']}, not acknowledged for {event['ms']} ms"
+            self._how[event["pd"]] = f"missed its deadline{self._deadline(event['pd'])} for {about}"
+        elif name == "DEADLINE":
+            self._deadlines[event["pd"]] = event["ms"]
         if name == "CLEANUP":
             how = self._how.get(event["trigger"], event["cause"])
             depths = (event["pd_depth"], event["rs_depth"])
@@ -91,9 +101,14 @@ class Story:
                 if len(chapter.says) <= _MAX_SAYS * 10:
                     chapter.says.append((event["pd"], event["text"]))
             elif name == "QUEUE":
-                self._owed[event["token"]] = chapter
+                if event["n"] != "0" and event["kind"] != "pre-destroy":
+                    self._owed[event["token"]] = chapter
             elif name == "ACK":
-                self._owed.get(event["token"], chapter).acknowledged[event["result"]] += 1
+                if event["token"] in self._owed:
+                    self._owed[event["token"]].acknowledged[event["result"]] += 1
+            elif name == "RESUME":
+                # What becomes of the rest is told anew.
+                chapter.events = [event for event in chapter.events if event.name not in PLANNED_AGAIN]
             elif name in _TOLD and event.number("n") == chapter.number:
                 chapter.events.append(event)
 
@@ -113,8 +128,18 @@ _TOLD = {
 }
 
 
-def tell(story: Story, report: Report, kernel: str, complaints: list[str], seconds: float) -> list[str]:
-    """The lines of the summary. complaints: every violation, the report's among them."""
+def tell(
+    story: Story,
+    report: Report,
+    kernel: str,
+    complaints: list[str],
+    seconds: float,
+    files: Mapping[int, str] | None = None,
+) -> list[str]:
+    """The lines of the summary.
+
+    complaints: every violation, the report's among them. files: where each extraction was written.
+    """
     names = report.names
     lines = [f"{printable(report.system) or 'the system'} on {kernel}", ""]
     if len(story.chapters) <= _DETAILED:
@@ -125,6 +150,7 @@ def tell(story: Story, report: Report, kernel: str, complaints: list[str], secon
         lines += [*_table(story.chapters, names), ""]
     if not story.chapters:
         lines += ["Nothing crashed.", ""]
+    lines += [*asked, ""] if (asked := _asked(report, names, files or {})) else []
     alive = [_name(pd, names) for pd in story.alive() if pd != ROOT]
     lines += [f"Alive at the end: {', '.join(alive) or 'nobody but the root task'}", ""]
     count = f"{report.events} events in {seconds:.1f} s"
@@ -179,6 +205,30 @@ def _long(chapter: _Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) 
     if len(chapter.says) > _MAX_SAYS:
         says.append("... and more in the trace")
     return lines + _section("then said", says)
+
+
+def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -> list[str]:
+    """Who was late or failed, what became of tickets, and what was extracted."""
+    lines = []
+    for late in report.late:
+        what = f"missed its deadline of {late.deadline} ms for notice {late.token}"
+        lines.append(f"{_name(late.pd, names)} {what} ({late.kind} {late.node})")
+    for failure in report.failures:
+        what = f"failed to deal with notice {failure.token} ({failure.kind} {failure.node})"
+        behind = f"{_count(failure.waiting, 'notice')} behind it"
+        after = "resumed later" if failure.resumed else behind
+        lines.append(f"{_name(failure.pd, names)} {what}: {after}")
+    for ticket in report.tickets:
+        what = f"the end of {_name(ticket.what, names)}" if ticket.what else "an extraction"
+        done = f"{ticket.done} done, {ticket.failed} failed, {ticket.dropped} dropped"
+        done += f", {ticket.waiting} waiting"
+        state = f"{ticket.state}, {done}" if ticket.state else "never told"
+        lines.append(f"Ticket {ticket.number} of {_name(ticket.owner, names)} for {what}: {state}")
+    for extraction in report.extractions:
+        if extraction.done:
+            where = f", {files[extraction.number]}" if extraction.number in files else ""
+            lines.append(f"Model state for {_name(extraction.by, names)}: {len(extraction.rows)} rows{where}")
+    return lines
 
 
 def _table(chapters: list[_Chapter], names: Mapping[str, str]) -> list[str]:
@@ -253,6 +303,7 @@ def _notice(event: Event, names: Mapping[str, str]) -> str:
         "destroy": f"its {node} is gone",
         "disconnect": f"{_name(event['from'], names)} is no longer a client of {node}",
         "lost": f"lost {node}",
+        "pre-destroy": f"{node} is about to go",
     }.get(event["kind"], f"{event['kind']} {node}")
 
 

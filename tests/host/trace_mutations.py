@@ -156,9 +156,10 @@ def _nodes(events: Sequence[Event]) -> dict[str, list[str]]:
 
 _WORDS = (
     ("vm-fault", "cap-fault", "user-exception", "unknown-syscall"),
-    ("free", "destroy", "disconnect", "lost"),
-    ("fault", "exit", "terminate"),
-    ("ok", "failed"),
+    ("free", "destroy", "disconnect", "lost", "pre-destroy", "extract"),
+    ("fault", "exit", "terminate", "deadline"),
+    ("ok", "failed", "each"),
+    ("async", "sync"),
     ("0", "1"),
 )
 
