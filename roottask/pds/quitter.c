@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that asks for nothing and leaves. Argument 0: after how many rounds. */
+ * A client that asks its servers for nothing and leaves. Argument 0: after how many rounds; argument 1: and how many requests
+ * to the root task. */
 #include "storage.h"
 
 void cr_main(void)
@@ -15,6 +16,10 @@ void cr_main(void)
     }
     while (rounds < cr_info()->args[0] && cr_next_round()) {
         rounds++;
+    }
+    for (uint32_t i = 0; i < cr_info()->args[1]; i++) {
+        cr_look_state state;
+        (void)cr_look(0, 0, 0, &state);
     }
     cr_exit(rounds);
 }

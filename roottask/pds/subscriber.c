@@ -16,12 +16,12 @@ enum { ACKNOWLEDGES = 0, FAILS = 1, NEVER = 2, SLOWLY = 3, EXITS = 4, FAULTS = 5
 static uint32_t request;
 static uint32_t space;
 
-static void say_look(const char *what, uint32_t of_space, uint32_t pd_slot)
+static void say_look(const char *what, uint32_t of_space, uint32_t pd)
 {
     static const char *const names[] = {"active", "doomed", "destroyed"};
     cr_line line = {0};
     cr_look_state state = CR_LOOK_ACTIVE;
-    cr_result result = cr_look(of_space, 0, pd_slot, &state);
+    cr_result result = cr_look(of_space, pd, 0, &state);
     cr_put(cr_put(cr_put(&line, "look: "), what), " ");
     if (result == CR_RESULT_OK && state <= CR_LOOK_DESTROYED) {
         cr_put(&line, names[state]);
@@ -37,7 +37,7 @@ static void look(void)
         say_look("space", space, 0);
     }
     if ((cr_info()->args[0] & TO_PD) != 0) {
-        say_look("PD", 0, cr_info()->pds[0].slot);
+        say_look("PD", 0, cr_info()->pds[0].number); /* the capability goes with it */
     }
     if ((cr_info()->args[0] & TO_ITSELF) != 0) {
         say_look("itself", 0, 0);
