@@ -20,11 +20,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="how long to compare core and reference on all systems of 3 PDs and 3 spaces (default: 20)",
     )
     parser.addoption(
+        "--crowd-seeds",
+        type=int,
+        default=3,
+        metavar="N",
+        help="at how many instants a server with a crowd of clients is brought down (default: 3)",
+    )
+    parser.addoption(
         "--boot-arch",
         choices=ARCHES,
         default=ARCHES[0],
         help=f"what the tests in tests/boot boot (default: {ARCHES[0]}); those of test_arches.py boot all",
     )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests that take a crowd_seed are made for each."""
+    if "crowd_seed" in metafunc.fixturenames:
+        seeds = range(1, int(metafunc.config.getoption("--crowd-seeds")) + 1)
+        metafunc.parametrize("crowd_seed", seeds, ids=lambda seed: f"seed{seed}")
 
 
 @pytest.fixture(scope="session")

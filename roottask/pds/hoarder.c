@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that asks for resources and never gives one back. Argument 0: how many. */
+ * A client that asks for resources and never gives one back. Argument 0: how many; argument 1: of which of its
+ * server's spaces. */
 #include "storage.h"
 
 static int work(const cr_work_entry *w)
@@ -15,6 +16,7 @@ void cr_main(void)
     uint32_t space;
     uint32_t received;
     uint32_t got = 0;
+    uint64_t which = cr_info()->args[1];
     uint64_t reply[3];
     cr_line line = {0};
     if (cr_info()->n_requests != 1 || cr_connect(cr_info()->requests[0], 1, &slot, &space) != CR_RESULT_OK) {
@@ -22,7 +24,7 @@ void cr_main(void)
         slot = 0;
     }
     while (slot != 0 && got < cr_info()->args[0] &&
-           cr_call(slot, ST_ALLOCATE, 0, 0, reply, 3, &received) == ST_OK) {
+           cr_call(slot, ST_ALLOCATE, &which, 1, reply, 3, &received) == ST_OK) {
         got++;
     }
     cr_say(cr_put_number(cr_put(&line, "resources: "), got));

@@ -22,7 +22,7 @@ from pathlib import Path
 from cellreap.boot import Boot, End, boot_image
 from cellreap.build import build_image
 from cellreap.check import Report, check_stream
-from cellreap.config import Config, Depth, override, parse_config
+from cellreap.config import Config, Depth, Mode, override, parse_config
 from cellreap.ids import ROOT, parse_id
 from cellreap.image import read_image
 from cellreap.progress import Progress
@@ -150,6 +150,7 @@ class Target:
         pd_depth: Depth | None = None,
         rs_depth: Depth | None = None,
         crash: str | None = None,
+        mode: Mode | None = None,
         change: Change | None = None,
         qemu_args: tuple[str, ...] = (),
         again: int = 0,
@@ -159,7 +160,7 @@ class Target:
         change: made to the configuration before it is built. again: another number, another boot.
         """
         text, config = load(name)
-        config = override(config, pd_depth=pd_depth, rs_depth=rs_depth, crash=crash)
+        config = override(config, pd_depth=pd_depth, rs_depth=rs_depth, crash=crash, mode=mode)
         if change is not None:
             config = parse_again(change(config))
         told = repr((config.model_dump_json(by_alias=True), qemu_args, again))
@@ -223,6 +224,26 @@ def with_pd(name: str, **values: object) -> Change:
         assert config.pd(name) is not None
         pds = tuple(pd.model_copy(update=values) if pd.name == name else pd for pd in config.pds)
         return config.model_copy(update={"pds": pds})
+
+    return change
+
+
+def with_system(**values: object) -> Change:
+    """A change: other values in [system]."""
+
+    def change(config: Config) -> Config:
+        return config.model_copy(update={"system": config.system.model_copy(update=values)})
+
+    return change
+
+
+def together(*changes: Change) -> Change:
+    """One change after the other."""
+
+    def change(config: Config) -> Config:
+        for one in changes:
+            config = one(config)
+        return config
 
     return change
 

@@ -43,7 +43,7 @@ cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_
  * about the caller. */
 cr_result cr_subscribe(uint32_t space, uint32_t pd_slot);
 cr_result cr_unsubscribe(uint32_t space, uint32_t pd_slot);
-/* object 0: the space itself. */
+/* object 0: the space itself. With space 0 and no PD capability, `object` may be a PD's number. */
 cr_result cr_look(uint32_t space, uint32_t object, uint32_t pd_slot, cr_look_state *state);
 
 /* How far something is that a ticket was given for: counts of notices, see cr_ticket_state. */

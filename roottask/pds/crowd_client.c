@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * One of a crowd: in each round it asks its server and a bystander so many numbered requests in turn. After a loss it
+ * connects again and goes on with the next number. It says how many were answered and how many lost, and any answer
+ * that belongs to another request. Argument 0: requests a round; argument 1: its number, below CW_CLIENTS. */
+#include "crowd.h"
+#include "storage.h"
+
+enum { SERVER = 0, BYSTANDER = 1, SERVERS = 2 };
+
+static struct {
+    uint32_t slot; /* 0: none */
+    uint32_t space;
+    uint32_t asked;
+    uint32_t answered;
+    uint32_t lost;
+} servers[SERVERS];
+
+static int work(const cr_work_entry *w)
+{
+    for (uint32_t i = 0; i < SERVERS; i++) {
+        if (w->kind == CR_NOTICE_LOST && w->space == servers[i].space) {
+            servers[i].slot = 0;
+        }
+    }
+    return 0;
+}
+
+static void ask(uint32_t i)
+{
+    cr_line line = {0};
+    uint32_t received;
+    if (servers[i].slot == 0 &&
+        cr_connect(cr_info()->requests[i], 1, &servers[i].slot, &servers[i].space) != CR_RESULT_OK) {
+        servers[i].slot = 0;
+        return;
+    }
+    uint64_t words[2] = {cr_info()->args[1], ++servers[i].asked};
+    uint64_t echo[2] = {0};
+    uint32_t label = cr_call(servers[i].slot, CW_ASK, words, 2, echo, 2, &received);
+    if (label == CR_CALL_LOST) {
+        servers[i].lost++;
+        servers[i].slot = 0;
+        cr_poll_work(work);
+    } else if (label == CW_OK && echo[0] == words[0] && echo[1] == words[1]) {
+        servers[i].answered++;
+    } else {
+        cr_put_number(cr_put(&line, "WRONG answer to request "), words[1]);
+        cr_say(cr_put_hex(cr_put_hex(cr_put(cr_put_hex(cr_put(&line, ": "), label), " "), echo[0]), echo[1]));
+    }
+}
+
+static cr_line *put_counts(cr_line *line, uint32_t i)
+{
+    cr_put_number(cr_put(line, "asked "), servers[i].asked);
+    cr_put_number(cr_put(line, ": answered "), servers[i].answered);
+    return cr_put_number(cr_put(line, ", lost "), servers[i].lost);
+}
+
+void cr_main(void)
+{
+    cr_line line = {0};
+    if (cr_info()->n_requests != SERVERS) {
+        cr_say_text("nobody to ask");
+        cr_exit(1);
+    }
+    while (cr_next_round()) {
+        cr_poll_work(work);
+        for (uint32_t i = 0; i < cr_info()->args[0]; i++) {
+            ask(SERVER);
+            ask(BYSTANDER);
+        }
+    }
+    cr_poll_work(work);
+    put_counts(cr_put(put_counts(&line, SERVER), "; bystander: "), BYSTANDER);
+    cr_say(&line);
+    cr_wait_for_work(work);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A server whose resources are built on others', which it tells only when it is asked (extract notices). It makes as many
+ * resources as argument 0 says, each on a block of the disk that is its first request.
+ * Argument 1: how it answers: 0 for the space at once, 1 resource by resource, 2 with nothing, 3 with half of them, 4 with
+ * half of them, and then it has failed, 5 never. */
+#include "storage.h"
+#include <cellreap/image.h>
+
+enum { MAX_THINGS = 64 };
+enum { BY_SPACE = 0, BY_RESOURCE = 1, NOTHING = 2, HALF = 3, FAILS = 4, NEVER = 5 };
+
+static uint32_t space;
+static uint32_t disk;
+static uint32_t made;
+static struct { uint32_t object, block; } things[MAX_THINGS];
+
+static uint32_t serve(cr_incoming *m)
+{
+    (void)m;
+    cr_checkpoint();
+    return ST_BAD_REQUEST;
+}
+
+static int work(const cr_work_entry *w)
+{
+    st_say_notice(w);
+    return 0;
+}
+
+static int extract(const cr_work_entry *w)
+{
+    uint32_t how = cr_info()->args[1];
+    uint32_t first = how == HALF || how == FAILS ? made / 2 : 0;
+    if (how == NEVER) {
+        cr_crash(CR_CRASH_BLOCK);
+    }
+    if (how == NOTHING) {
+        return CR_WORK_DONE;
+    }
+    if (how == BY_RESOURCE && w->object == 0) {
+        return CR_WORK_BY_RESOURCE;
+    }
+    if (w->object == 0) {
+        (void)cr_report_map(w, 0, disk, 0);
+    }
+    for (uint32_t i = first; i < made; i++) {
+        if (w->object == 0 || w->object == things[i].object) {
+            (void)cr_report_map(w, things[i].object, disk, things[i].block);
+        }
+    }
+    return how == FAILS ? CR_WORK_FAILED : CR_WORK_DONE;
+}
+
+void cr_main(void)
+{
+    static const cr_server server = {serve, work, extract};
+    uint64_t reply[3];
+    uint32_t slot;
+    uint32_t received;
+    const cr_startup *info = cr_info();
+    if (info->n_spaces != 1 || info->n_requests != 1 || cr_connect(info->requests[0], 1, &slot, &disk) != CR_RESULT_OK ||
+        cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
+        cr_say_text("no space to serve, or no disk");
+        cr_exit(1);
+    }
+    while (made < info->args[0] && made < MAX_THINGS && cr_call(slot, ST_ALLOCATE, 0, 0, reply, 3, &received) == ST_OK &&
+           cr_create_resource(space, &things[made].object) == CR_RESULT_OK) {
+        things[made++].block = (uint32_t)reply[1];
+    }
+    cr_serve(&server);
+}

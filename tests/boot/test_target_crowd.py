@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""64 clients ask one server that is brought down at an instant that a seed decides.
+
+Each request is answered, or its client is told that the server died, once; no live server sees a request twice; the next
+server is asked at once, and the bystander's clients notice nothing. Under -icount a seed always gives the
+same run: `--crowd-seeds N` takes the first N, and `-k seed17` one of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from target import Change, Run, Target, load, together, with_crashes
+
+from cellreap.config import Config
+from cellreap.sdk import ARCHES, timer_missing
+
+CLIENTS = 64
+COUNTED = ("-icount", "shift=0,sleep=off")
+SAID = re.compile(
+    r"asked (\d+): answered (\d+), lost (\d+); bystander: asked (\d+): answered (\d+), lost (\d+)"
+)
+
+
+def crowd(config: Config) -> Config:
+    """64 clients in place of one."""
+    one = config.pd("client")
+    assert one is not None
+    others = tuple(pd for pd in config.pds if pd.name != "client")
+    many = tuple(
+        one.model_copy(update={"name": f"client_{i}", "args": (one.args[0], i)}) for i in range(CLIENTS)
+    )
+    return config.model_copy(update={"pds": (*others, *many)})
+
+
+def down(how: str, seed: int, repeat: int) -> Change:
+    """The server comes down at some instant within two milliseconds from its 20th request on."""
+    entry = {"pd": "server", "at": 20, "how": how, "spread_ns": 2_000_000, "seed": seed, "repeat": repeat}
+    return with_crashes(entry)
+
+
+def counts(run: Run) -> list[tuple[int, ...]]:
+    """What each client says at the end."""
+    found = []
+    for i in range(CLIENTS):
+        (said,) = run.says(f"client_{i}")
+        match = SAID.fullmatch(said)
+        assert match, said
+        found.append(tuple(int(number) for number in match.groups()))
+    return found
+
+
+def on(target_of: Callable[[str], Target], arch: str) -> Target:
+    """What boots that architecture, if its kernel can be timed."""
+    target = target_of(arch)
+    missing = timer_missing(target.sdk.options, arch)
+    if missing is not None:
+        pytest.skip(f"{target.sdk.kernel} leaves no timer to user level: it has no {missing}")
+    return target
+
+
+def check_crowd(run: Run) -> int:
+    """Everybody was answered exactly once. How many were told that the server died."""
+    losses = 0
+    for asked, answered, lost, others, theirs, none in counts(run):
+        assert asked == answered + lost
+        assert (theirs, none) == (others, 0)
+        losses += lost
+    assert run.says("server") == []  # nothing came twice or out of order
+    assert run.says("bystander") == []
+    assert "bystander" in run.alive()
+    return losses
+
+
+@pytest.mark.behaviour("C-20", "C-21", "X-20")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_killed_at_any_instant(target_of: Callable[[str], Target], arch: str, crowd_seed: int) -> None:
+    run = on(target_of, arch).run(
+        "crowd", change=together(crowd, down("kill", crowd_seed, 2)), qemu_args=COUNTED
+    )
+    killed = [c.number("n") for c in run.cleanups() if c["cause"] == "terminate"]
+    assert len(killed) == 2
+    assert len(run.ids("server")) == 3
+    check_crowd(run)
+    for n in killed:  # Everybody that had a request is told that it is lost, once.
+        lost = {to for to, kind, _, _ in run.notices(n) if kind == "lost"}
+        assert lost == {run.name(event["pd"]) for event in run.of("LOSE_REQUEST", n=n)}
+
+
+@pytest.mark.behaviour("C-20", "C-21", "N-11")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_stopped_at_any_instant(target_of: Callable[[str], Target], arch: str, crowd_seed: int) -> None:
+    run = on(target_of, arch).run(
+        "crowd", change=together(crowd, down("freeze", crowd_seed, 1)), qemu_args=COUNTED
+    )
+    assert [run.name(event["pd"]) for event in run.of("FREEZE")] == ["server"]
+    assert [run.name(event["pd"]) for event in run.of("LATE")] == ["server"]
+    assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
+        ("quitter", "exit"),
+        ("server", "deadline"),
+    ]
+    assert check_crowd(run) > 0
+
+
+def test_the_same_seed_is_the_same_run(target: Target) -> None:
+    if timer_missing(target.sdk.options, target.sdk.kernel.arch) is not None:
+        pytest.skip("a kernel without a timer")
+    change = together(crowd, down("kill", 1, 2))
+    first, second = (target.run("crowd", change=change, qemu_args=COUNTED, again=i) for i in (0, 1))
+    assert first.trace.read_bytes() == second.trace.read_bytes()
+
+
+def test_different_seeds_are_different_instants(target: Target) -> None:
+    if timer_missing(target.sdk.options, target.sdk.kernel.arch) is not None:
+        pytest.skip("a kernel without a timer")
+    runs = [
+        target.run("crowd", change=together(crowd, down("kill", seed, 2)), qemu_args=COUNTED)
+        for seed in (1, 2)
+    ]
+    assert counts(runs[0]) != counts(runs[1])
+
+
+@pytest.mark.behaviour("R-08")
+def test_servers_that_ask_in_the_midst_and_answer_twice_answer_the_right_client_once(target: Target) -> None:
+    run = target.run("replies")
+    config = load("replies")[1]
+    assert [pd.args[0] for pd in config.pds if pd.name in ("server", "bystander")] == [3, 1]
+    said = [text for i in range(4) for text in run.says(f"client_{i}")]
+    assert len(said) == 4
+    for text in said:
+        match = SAID.fullmatch(text)
+        assert match, text
+        asked, answered, lost, others, theirs, none = (int(number) for number in match.groups())
+        assert (answered, lost, theirs, none) == (asked, 0, others, 0)
+        assert asked > 0

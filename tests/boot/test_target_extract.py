@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The model state with what servers know and the root task does not; servers that know nothing, or lie."""
+
+from __future__ import annotations
+
+import pytest
+from target import Run, Target, together, with_pd, with_system
+
+BY_SPACE, BY_RESOURCE, NOTHING, HALF, FAILS, NEVER = range(6)
+THINGS = 4
+
+
+def maps(run: Run, x: int = 1) -> set[tuple[str, str]]:
+    """(from, to) of the MAP rows of an extraction, by name."""
+    rows = [event["row"].split(",") for event in run.of("MODEL", x=x)]
+    return {(run.name(row[4]), run.name(row[5])) for row in rows if row[3] == "MAP"}
+
+
+WHOLE = {("things", "disk"), *((f"things:{i}", f"disk:{i}") for i in range(1, THINGS + 1))}
+
+
+@pytest.mark.behaviour("M-02")
+@pytest.mark.parametrize("how", [BY_SPACE, BY_RESOURCE])
+def test_a_server_answers_for_its_space_or_for_each_resource(target: Target, how: int) -> None:
+    run = target.run("extract", change=with_pd("mapper", args=(THINGS, how)))
+    assert not run.of("MAP")
+    expected = WHOLE if how == BY_SPACE else WHOLE - {("things", "disk")}
+    assert maps(run) == expected
+    asked = [run.name(e["node"]) for e in run.of("QUEUE", kind="extract") if run.name(e["to"]) == "mapper"]
+    each = [f"things:{i}" for i in range(1, THINGS + 1)] if how == BY_RESOURCE else []
+    assert sorted(asked) == sorted(["things", *each])
+
+
+@pytest.mark.behaviour("M-02")
+@pytest.mark.parametrize(("how", "count"), [(NOTHING, 0), (HALF, 1 + THINGS // 2)])
+def test_part_of_an_answer_is_taken_and_so_is_none(target: Target, how: int, count: int) -> None:
+    run = target.run("extract", change=with_pd("mapper", args=(THINGS, how)))
+    assert len(maps(run)) == count
+    assert "again: ticket 1 over: done 2, failed 0, dropped 0, waiting 0, held 0" in run.says("boss")
+
+
+@pytest.mark.behaviour("M-03")
+def test_the_ticket_is_over_when_the_last_piece_is_there(target: Target) -> None:
+    run = target.run("extract")
+    (extracted,) = run.of("EXTRACTED")
+    acks = [e for e in run.of("ACK") if e["token"] in {q["token"] for q in run.of("QUEUE", kind="extract")}]
+    assert len(acks) == 2
+    told = run.of("TOLD")[0]
+    assert max(run.at(ack) for ack in acks) < run.at(extracted) < run.at(told)
+    assert extracted.number("rows") == len(run.of("MODEL", x=1))
+    assert "once more: result 13" in run.says("boss")  # BUSY: the first one is not done
+
+
+@pytest.mark.behaviour("M-03")
+def test_more_pieces_than_fit_a_message(target: Target) -> None:
+    run = target.run("extract", change=with_pd("mapper", args=(48, BY_SPACE)))
+    assert len(maps(run)) == 49
+
+
+@pytest.mark.behaviour("M-03")
+def test_a_server_that_fails_is_not_waited_for(target: Target) -> None:
+    run = target.run("extract", change=with_pd("mapper", args=(THINGS, FAILS)))
+    assert len(maps(run)) == 1 + THINGS // 2
+    assert "again: ticket 1 over: done 1, failed 1, dropped 0, waiting 0, held 0" in run.says("boss")
+
+
+@pytest.mark.behaviour("M-03", "N-11", "D-10")
+def test_a_server_that_never_answers_is_waited_for_until_its_deadline(target: Target) -> None:
+    change = together(with_pd("mapper", args=(THINGS, NEVER)), with_system(deadline_ms=80))
+    run = target.run("extract", change=change)
+    assert [run.name(event["pd"]) for event in run.of("LATE")] == ["mapper"]
+    assert maps(run) == set()
+    assert "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says("boss")
+
+
+def test_the_root_task_extracts_at_the_end_where_it_is_asked_to(target: Target) -> None:
+    run = target.run("extract", change=with_system(extract=True))
+    assert [run.name(event["by"]) for event in run.of("EXTRACT")] == ["boss", run.name("PD_0")]
+    assert maps(run, 2) == WHOLE
+
+
+def test_who_may_not_extract_is_refused(target: Target) -> None:
+    run = target.run("extract", change=with_pd("boss", may_extract=False))
+    assert run.says("boss") == ["extract: result 4, ticket 0"]
+    assert not run.of("EXTRACT")
+
+
+@pytest.mark.behaviour("R-09", "N-07", "N-10")
+def test_a_lying_server_is_refused_each_time_and_changes_nothing(target: Target) -> None:
+    run = target.run("lie")
+    checks = [text for text in run.says("liar") if text.startswith("check ")]
+    assert len(checks) > 60
+    assert [text for text in checks if not text.endswith(": ok")] == []
+    names = {text.removeprefix("check ").removesuffix(": ok") for text in checks}
+    assert names >= {
+        "a token that there is not",
+        "a space on itself",
+        "others' spaces are denied",
+        "a true one with a false one",
+        "the other on the one",
+        "to finish what it has finished",
+        "to report for what it has finished",
+        "to be asked by resource for what is free",
+        "another resource than it is asked about",
+        "to have the state extracted",
+    }
+    # What it said that was true is all that came of it.
+    for x in (1, 2):
+        pieces = {(run.name(e["from"]), run.name(e["to"])) for e in run.of("PIECE", x=x)}
+        assert pieces == maps(run, x) == {("lies:1", "disk:1"), ("lies:1", "lies:2")}

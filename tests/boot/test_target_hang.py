@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A server that stops without a fault is found by what it owes an answer to, and nobody else is held up."""
+
+from __future__ import annotations
+
+import pytest
+from target import Change, Run, Target, with_crashes, with_pd
+
+
+def by(how: str, **more: object) -> Change:
+    """A change: how the server stops."""
+    return with_crashes({"pd": "server", "at": 2, "how": how, **more})
+
+
+HOWS = {"hang": by("hang"), "block": by("block"), "freeze": by("freeze", after_ns=1000)}
+
+
+@pytest.fixture(params=HOWS)
+def run(target: Target, request: pytest.FixtureRequest) -> Run:
+    """The server stops; a client of it exits."""
+    return target.run("hang", change=HOWS[request.param])
+
+
+@pytest.mark.behaviour("N-11", "X-14", "A-14")
+def test_it_is_found_by_its_deadline(run: Run) -> None:
+    causes = [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()]
+    assert causes == [("quitter", "exit"), ("server", "deadline")]
+    (late,) = run.of("LATE")
+    assert run.name(late["pd"]) == "server"
+    assert late.number("ms") >= 100
+
+
+@pytest.mark.behaviour("C-21")
+def test_its_client_is_answered_and_goes_on_with_its_successor(run: Run) -> None:
+    (said,) = run.says("client")
+    counts = [int(word.strip(",:;")) for word in said.split() if word.strip(",:;").isdigit()]
+    asked, answered, lost, others, theirs, none = counts
+    assert (answered + lost, lost) == (asked, 1)
+    assert (others, none) == (theirs, 0)
+    assert len(run.ids("server")) == 2
+
+
+@pytest.mark.behaviour("N-11")
+def test_without_a_deadline_it_is_never_found(target: Target) -> None:
+    run = target.run("hang", change=lambda config: with_pd("server", deadline_ms=0)(HOWS["block"](config)))
+    assert [run.name(c["trigger"]) for c in run.cleanups()] == ["quitter"]
+    assert not run.of("LATE")
+
+
+def test_a_frozen_pd_is_said_to_be(target: Target) -> None:
+    run = target.run("hang", change=HOWS["freeze"])
+    assert [run.name(event["pd"]) for event in run.of("FREEZE")] == ["server"]
+
+
+def test_a_kill_is_a_termination_by_the_root_task(target: Target) -> None:
+    run = target.run("hang", change=by("kill", after_ns=1000))
+    terminated = run.of("TERMINATE")
+    assert [(run.name(e["pd"]), e["by"]) for e in terminated] == [("server", "PD_0")]
+    assert "server" in {run.name(c["trigger"]) for c in run.cleanups()}

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Notices to servers: in order for each space, held behind one that failed, and nobody else waits for it."""
+
+from __future__ import annotations
+
+import pytest
+from target import Run, Target, with_pd
+
+from cellreap.trace import Event
+
+
+@pytest.fixture
+def run(target: Target) -> Run:
+    """One notice about the left space fails; two more crashes; then it is taken up again."""
+    return target.run("stubborn")
+
+
+def lane(run: Run, space: str) -> list[str]:
+    """The tokens of all notices to the server about a space, in the order in which they were owed."""
+    nodes = {run.id(space), *(event["id"] for event in run.of("RESOURCE", space=run.id(space)))}
+    return [event["token"] for event in run.of("QUEUE", to=run.id("stubborn")) if event["node"] in nodes]
+
+
+def again(run: Run) -> Event:
+    """When the failure is taken up again."""
+    (event,) = run.of("AGAIN")
+    return event
+
+
+def fetched(run: Run, tokens: list[str]) -> list[Event]:
+    """Their FETCH events, in order."""
+    return [event for event in run.of("FETCH") if event["token"] in tokens]
+
+
+def acknowledged(run: Run, tokens: list[str]) -> list[tuple[str, str]]:
+    """(token, result) of their ACK events, in order."""
+    return [(event["token"], event["result"]) for event in run.of("ACK") if event["token"] in tokens]
+
+
+@pytest.mark.behaviour("A-07", "N-14")
+def test_a_spaces_notices_are_acknowledged_in_the_order_in_which_they_were_owed(run: Run) -> None:
+    for space in ("left", "right"):
+        tokens = lane(run, space)
+        assert [token for token, result in acknowledged(run, tokens) if result == "ok"] == tokens
+        assert tokens == sorted(tokens, key=int)
+
+
+@pytest.mark.behaviour("A-11")
+def test_what_is_behind_a_failure_is_not_done_until_it_is_resumed(run: Run) -> None:
+    tokens = lane(run, "left")
+    assert len(tokens) == 6  # of two crashes: two things, and the client itself, each
+    done = [event for event in run.of("ACK") if event["token"] in tokens]
+    assert (done[0]["token"], done[0]["result"]) == (tokens[0], "failed")
+    assert all(run.at(event) > run.at(again(run)) for event in done[1:])
+    first = [event["token"] for event in fetched(run, tokens) if run.at(event) > run.at(again(run))]
+    assert first == tokens
+
+
+@pytest.mark.behaviour("A-09", "N-04")
+def test_another_space_goes_on_behind_its_back(run: Run) -> None:
+    tokens = lane(run, "right")
+    assert len(tokens) == 3
+    acks = [event for event in run.of("ACK") if event["token"] in tokens]
+    assert [event["result"] for event in acks] == ["ok"] * 3
+    assert all(run.at(event) < run.at(again(run)) for event in acks)
+
+
+@pytest.mark.behaviour("A-10")
+def test_what_is_owed_meanwhile_is_appended(run: Run) -> None:
+    """The second crash comes while the first one's notices are held."""
+    of_crash = {event["token"]: event["n"] for event in run.of("QUEUE")}
+    assert [of_crash[token] for token in lane(run, "left")] == ["1", "1", "1", "2", "2", "2"]
+    failure = run.of("ACK", result="failed")[0]
+    second = run.cleanups()[1]
+    assert run.at(failure) < run.at(second) < run.at(again(run))
+
+
+@pytest.mark.behaviour("A-08", "N-06")
+def test_one_fetch_hands_out_a_run_of_one_kind(run: Run) -> None:
+    """Two free notices, then what is told of the client: never together."""
+    kinds = {event["token"]: event["kind"] for event in run.of("QUEUE")}
+    handed = [kinds[event["token"]] for event in fetched(run, lane(run, "right"))]
+    assert handed == ["free", "free", "disconnect"]
+    first, second, third = fetched(run, lane(run, "right"))
+    acks = [event for event in run.of("ACK") if event["token"] in lane(run, "right")]
+    assert run.at(first) < run.at(second) < run.at(acks[0]) < run.at(acks[1]) < run.at(third)
+
+
+@pytest.mark.behaviour("N-13")
+def test_the_server_gives_back_what_is_free(run: Run) -> None:
+    assert len(run.of("DELETE", by=run.id("stubborn"))) == 6
+
+
+@pytest.mark.behaviour("A-12")
+def test_the_failure_is_in_the_report(run: Run) -> None:
+    (failure,) = run.report.failures
+    assert failure.token == int(lane(run, "left")[0])
+    assert failure.resumed
+
+
+@pytest.mark.behaviour("N-05")
+def test_a_signal_that_comes_while_the_server_works_is_not_lost(target: Target) -> None:
+    """Each notice costs it thousands of requests; the next crash is long over by then."""
+    run = target.run("stubborn", change=with_pd("stubborn", args=(0, 2000)))
+    tokens = [event["token"] for event in run.of("QUEUE", to=run.id("stubborn"))]
+    assert len(tokens) == 9
+    assert sorted(acknowledged(run, tokens)) == sorted((token, "ok") for token in tokens)
+
+
+def test_twice_failed_is_twice_held(target: Target) -> None:
+    run = target.run(
+        "stubborn",
+        change=lambda config: with_pd("resumer", args=(4, 0, 2))(with_pd("stubborn", args=(2,))(config)),
+    )
+    first = lane(run, "left")[0]
+    assert [result for token, result in acknowledged(run, [first])] == ["failed", "failed", "ok"]
+    assert len(run.of("AGAIN")) == 2
+
+
+@pytest.mark.behaviour("C-24")
+def test_the_sample_server_forgets_its_clients(target: Target) -> None:
+    """Twenty clients die, one lets go: of 16 counters three are in use at the end."""
+    run = target.run("counter")
+    assert len(run.cleanups()) == 20
+    assert run.says("hasty") == ["the last: 2"]
+    assert run.says("leaving")[0] == "let go"
+    assert not [text for name in ("steady", "leaving", "hasty") for text in run.says(name) if "WRONG" in text]
+    assert not [
+        text for name in ("steady", "leaving", "hasty") for text in run.says(name) if "no counter" in text
+    ]
+    deleted = run.of("DELETE", by=run.id("counter"))
+    assert len(deleted) == 21
+    made = run.of("RESOURCE", space=run.id("counters"))
+    assert len(made) - len(deleted) == 3

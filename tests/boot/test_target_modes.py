@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whatever is done in async mode is done in sync mode: the same cleanups, in the same order."""
+
+from __future__ import annotations
+
+import pytest
+from target import Target
+from test_arches import ALL, LONG, depth, outcomes
+
+from cellreap.demo import DEPTHS
+
+
+@pytest.mark.behaviour("A-03", "A-27")
+@pytest.mark.parametrize(("pd_depth", "rs_depth"), DEPTHS)
+def test_every_depth_is_the_same_in_both_modes(target: Target, pd_depth: str, rs_depth: str) -> None:
+    runs = [
+        target.run("block_fs_db_app", pd_depth=depth(pd_depth), rs_depth=depth(rs_depth), mode=mode)
+        for mode in ("async", "sync")
+    ]
+    assert outcomes(runs[0])
+    assert outcomes(runs[1]) == outcomes(runs[0])
+
+
+@pytest.mark.behaviour("A-03", "A-27")
+@pytest.mark.parametrize("name", [name for name in ALL if name not in LONG])
+def test_every_configuration_is_the_same_in_both_modes(target: Target, name: str) -> None:
+    first, second = target.run(name), target.run(name, mode="sync")
+    assert outcomes(first)
+    assert outcomes(second) == outcomes(first)
+    assert second.alive() == first.alive()

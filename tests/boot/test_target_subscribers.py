@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who wants to know before somebody goes is told, and waited for, but not for ever."""
+
+from __future__ import annotations
+
+import pytest
+from target import Change, Run, Target, load, together, with_crashes, with_pd, with_system
+
+from cellreap.config import Config, Pd
+
+SPACE, BOTH, ITSELF, TWICE, ONCE_LESS = 1, 3, 4, 8, 16
+FAILS, NEVER, SLOWLY, EXITS, FAULTS, FLUSHES, EXTRACTS = range(1, 8)
+SOON = with_system(deadline_ms=80)
+
+
+def watcher(wanted: int = SPACE, does: int = 0, more: int = 0) -> Change:
+    """A change: what the watcher subscribes to, and what it does when it is told."""
+    return with_pd("watcher", args=(wanted, does, more))
+
+
+def told(run: Run, who: str = "watcher") -> list[str]:
+    """What it was told before it went, by name."""
+    return [run.name(e["node"]) for e in run.of("QUEUE", kind="pre-destroy") if run.name(e["to"]) == who]
+
+
+def waited(run: Run, n: int = 1) -> tuple[int, int]:
+    """Where a cleanup begins to wait, and where it goes on."""
+    (wait,), (resume,) = run.of("WAIT", n=n), run.of("RESUME", n=n)
+    return run.at(wait), run.at(resume)
+
+
+@pytest.mark.behaviour("X-02", "X-05")
+def test_nothing_is_destroyed_before_the_subscriber_has_answered(target: Target) -> None:
+    run = target.run("subscribed")
+    assert told(run) == ["goods"]
+    (queued,) = run.of("QUEUE", kind="pre-destroy")
+    (ack,) = run.of("ACK", token=queued["token"])
+    start, end = waited(run)
+    assert start < run.at(ack) < end
+    assert min(run.at(event) for event in run.of("DESTROY")) > end
+
+
+@pytest.mark.behaviour("X-02", "A-13")
+def test_a_deletion_in_progress_is_visible_and_so_is_that_it_is_over(target: Target) -> None:
+    run = target.run("subscribed", change=watcher(BOTH))
+    says = run.says("watcher")
+    before, after = says[: says.index("at the end")], says[says.index("at the end") :]
+    assert "look: space doomed" in before
+    assert "look: PD doomed" in before
+    assert after[1:] == ["look: space destroyed", "look: PD destroyed"]
+
+
+def test_told_once_for_each_however_often_subscribed(target: Target) -> None:
+    run = target.run("subscribed", change=watcher(BOTH | TWICE))
+    assert run.says("watcher")[:2] == ["subscribed: 2 space", "subscribed: 2 PD"]
+    assert sorted(told(run)) == ["goods", "victim"]
+
+
+def test_one_unsubscription_of_two_leaves_one(target: Target) -> None:
+    assert told(target.run("subscribed", change=watcher(SPACE | TWICE | ONCE_LESS))) == ["goods"]
+
+
+def test_unsubscribed_is_not_told_and_not_waited_for(target: Target) -> None:
+    run = target.run("subscribed", change=watcher(SPACE | ONCE_LESS))
+    assert "unsubscribed: space, 0" in run.says("watcher")
+    assert told(run) == []
+    assert not run.of("WAIT")
+
+
+@pytest.mark.behaviour("X-05")
+def test_a_subscriber_that_fails_to_answer_well_has_answered(target: Target) -> None:
+    run = target.run("subscribed", change=watcher(SPACE, FAILS))
+    start, end = waited(run)
+    (ack,) = run.of("ACK", result="failed")
+    assert start < run.at(ack) < end
+    assert run.destroyed_pds() == {"victim"}
+    assert "watcher" in run.alive()
+
+
+@pytest.mark.behaviour("X-05", "X-14", "N-11")
+def test_a_subscriber_that_never_answers_is_waited_for_until_its_deadline_and_goes_then(
+    target: Target,
+) -> None:
+    run = target.run("subscribed", change=together(SOON, watcher(SPACE, NEVER)))
+    (late,) = run.of("LATE")
+    assert run.name(late["pd"]) == "watcher"
+    assert late.number("ms") >= 80
+    start, end = waited(run)
+    assert start < run.at(late) < end
+    causes = [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()]
+    assert causes == [("victim", "fault"), ("watcher", "deadline")]
+    assert run.alive() == {"other", "client"}
+
+
+@pytest.mark.behaviour("C-26")
+@pytest.mark.parametrize(("does", "cause"), [(EXITS, "exit"), (FAULTS, "fault")])
+def test_who_goes_while_it_is_waited_for_is_cleaned_up_next(target: Target, does: int, cause: str) -> None:
+    run = target.run("subscribed", change=watcher(SPACE, does))
+    start, end = waited(run)
+    (trigger,) = (e for e in run.of("EXIT", "FAULT") if run.name(e["pd"]) == "watcher")
+    assert start < run.at(trigger) < end
+    causes = [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()]
+    assert causes == [("victim", "fault"), ("watcher", cause)]
+    # As if it had come after the first one: one cleanup at a time, each of its own.
+    assert run.destroyed_pds(1) == {"victim"}
+    assert run.destroyed_pds(2) == {"watcher"}
+
+
+@pytest.mark.behaviour("X-05", "X-14")
+def test_a_slow_subscriber_is_waited_for(target: Target) -> None:
+    run = target.run(
+        "subscribed", change=together(with_system(deadline_ms=60_000), watcher(SPACE, SLOWLY, 3000))
+    )
+    assert not run.of("LATE")
+    (long,) = run.of("SAY", text="took long")
+    start, end = waited(run)
+    assert start < run.at(long) < end
+
+
+def with_watcher(requests: tuple[str, ...], args: tuple[int, ...]) -> Change:
+    """A change: one more PD, which subscribes."""
+
+    def change(config: Config) -> Config:
+        pd = Pd(name="watcher", program="subscriber", requests=requests, args=args)
+        return config.model_copy(update={"pds": (*config.pds, pd)})
+
+    return change
+
+
+def test_a_doomed_server_that_did_not_crash_still_answers_before_it_goes(target: Target) -> None:
+    """The file server goes with its disk; who is told of that asks it once more."""
+    change = with_watcher(("files",), (SPACE, FLUSHES))
+    run = target.run("block_fs_db_app", pd_depth=1, rs_depth=0, change=change)
+    assert run.doomed() == {"block_server_1": "0", "fs": "1"}
+    assert told(run) == ["files"]
+    assert "flushed: bad request" in run.says("watcher")  # an answer: it knows no such request
+
+
+def test_who_goes_itself_may_want_to_know(target: Target) -> None:
+    change = with_watcher(("disk1",), (ITSELF,))
+    run = target.run("block_fs_db_app", pd_depth=1, rs_depth=0, change=change)
+    assert told(run) == ["watcher"]
+    assert "look: itself doomed" in run.says("watcher")
+    assert "watcher" in run.destroyed_pds()
+
+
+@pytest.mark.behaviour("X-02")
+def test_subscribers_are_told_from_the_last_group_to_the_first(target: Target) -> None:
+    config = load("block_fs_db_app")[1]
+    assert config.crashes[0].pd == "block_server_1"
+    change = with_watcher(("disk1", "files", "database"), (SPACE | ITSELF,))
+    run = target.run("block_fs_db_app", pd_depth="inf", rs_depth=0, change=change)
+    groups = {e["space"]: e.number("group") for e in run.of("DOOM_SPACE", n=1)}
+    groups |= {e["pd"]: e.number("group") for e in run.of("DOOM_PD", n=1)}
+    order = [groups[e["node"]] for e in run.of("QUEUE", kind="pre-destroy")]
+    assert len(order) == 2
+    assert order == sorted(order, reverse=True)
+
+
+@pytest.mark.behaviour("M-10", "X-02")
+def test_an_extraction_while_a_cleanup_waits_shows_what_is_doomed(target: Target) -> None:
+    change = together(watcher(SPACE, EXTRACTS), with_pd("watcher", may_extract=True))
+    run = target.run("subscribed", change=change)
+    assert "extracted, state 3" in run.says("watcher")
+    start, end = waited(run)
+    (extracted,) = run.of("EXTRACTED")
+    assert start < run.at(extracted) < end
+    rows = [event["row"].split(",") for event in run.of("MODEL")]
+    doomed = {row[1] for row in rows if row[0] and "DOOMED" in row[6].split(" ")}
+    assert {run.name(node) for node in doomed} >= {"goods", "victim"}
+    assert run.id("others") not in doomed
+    assert run.id("client") not in doomed
+
+
+@pytest.mark.behaviour("C-26")
+def test_what_is_terminated_while_a_cleanup_waits_goes_next(target: Target) -> None:
+    """Two things come while the subscriber takes its time: an exit, and then a server's fault."""
+
+    def change(config: Config) -> Config:
+        quitter = Pd(name="quitter", program="quitter", requests=("others",), args=(1, 100))
+        return config.model_copy(update={"pds": (*config.pds, quitter)})
+
+    slow = together(watcher(SPACE, SLOWLY, 5000), with_system(deadline_ms=60_000), change)
+    run = target.run("subscribed", change=slow)
+    start, end = waited(run)
+    (left,) = run.of("EXIT")
+    assert start < run.at(left) < end
+    assert [run.name(c["trigger"]) for c in run.cleanups()] == ["victim", "quitter"]
+    assert run.at(run.cleanups()[1]) > end
+
+
+@pytest.mark.behaviour("X-20")
+def test_everybody_who_lost_something_is_told_once(target: Target) -> None:
+    run = target.run("subscribed", change=with_crashes({"pd": "victim", "how": "page-fault", "at": 3}))
+    lost = {to for to, kind, _, _ in run.notices() if kind == "lost"}
+    assert lost == {"client", "watcher"}
+
+
+@pytest.mark.behaviour("X-04")
+def test_who_depended_on_it_lives_on_without_it(target: Target) -> None:
+    run = target.run("subscribed")
+    assert run.alive() == {"other", "client", "watcher"}
+    gone = run.id("goods")
+    assert not [row for row in run.state(1) if gone in row]

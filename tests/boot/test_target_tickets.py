@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Terminating and asking how it goes, in both modes; hanging servers hold nobody up beyond their deadline."""
+
+from __future__ import annotations
+
+import pytest
+from target import Change, Target, together, with_pd, with_system
+
+from cellreap.config import Mode
+
+MODES: tuple[Mode, ...] = ("async", "sync")
+QUEUED = "queued: done 0, failed 0, dropped 0, waiting 0, held 0"
+OVER = "over: done 3, failed 0, dropped 0, waiting 0, held 0"
+WAITS: Change = with_pd("boss", args=(2 | 4, 2, 3))
+
+
+@pytest.mark.behaviour("A-01", "A-04", "X-03")
+def test_async_is_the_default_and_answers_before_anything_is_cleaned_up(target: Target) -> None:
+    run = target.run("tickets")
+    assert [event["mode"] for event in run.of("MODE")] == ["async"]
+    assert run.says("boss")[0] == f"terminate victim: ticket 1 {QUEUED}"
+    # Nobody is told what is written on a ticket that is only being given.
+    (told,) = run.of("TOLD")
+    assert run.at(told) > run.at(run.cleanups()[0])
+
+
+@pytest.mark.behaviour("A-01", "N-08")
+def test_sync_answers_when_the_last_notice_is_acknowledged(target: Target) -> None:
+    run = target.run("tickets", mode="sync")
+    assert [event["mode"] for event in run.of("MODE")] == ["sync"]
+    assert run.says("boss")[0] == f"terminate victim: ticket 1 {OVER}"
+    told = run.of("TOLD")[0]
+    assert len(run.of("ACK")) == 3
+    assert all(run.at(ack) < run.at(told) for ack in run.of("ACK"))
+
+
+@pytest.mark.behaviour("A-03", "A-27")
+def test_both_modes_do_the_same(target: Target) -> None:
+    first, second = (target.run("tickets", mode=mode) for mode in MODES)
+    assert first.destroyed() == second.destroyed() == ["victim"]
+    assert first.notices() == second.notices()
+    assert first.calls() == second.calls()
+
+
+@pytest.mark.behaviour("A-04", "A-13")
+def test_a_ticket_is_waited_for_or_asked_about(target: Target) -> None:
+    run = target.run("tickets", change=WAITS)
+    assert run.says("boss") == [
+        f"terminate victim: ticket 1 {QUEUED}",
+        f"waited: ticket 1 {OVER}",
+        f"again: ticket 1 {OVER}",
+    ]
+
+
+@pytest.mark.behaviour("A-12", "A-14", "N-08")
+@pytest.mark.parametrize("mode", MODES)
+def test_a_failure_is_on_the_ticket_and_what_waits_behind_it(target: Target, mode: Mode) -> None:
+    run = target.run("tickets", mode=mode, change=together(WAITS, with_pd("server", args=(1,))))
+    held = "over: done 0, failed 1, dropped 0, waiting 2, held 2"
+    assert f"again: ticket 1 {held}" in run.says("boss")
+    assert f"waited: ticket 1 {held}" in run.says("boss")
+
+
+@pytest.mark.behaviour("D-10", "N-09", "N-11", "A-06", "A-14")
+@pytest.mark.parametrize("mode", MODES)
+def test_a_manager_that_never_answers_holds_nobody_up_beyond_its_deadline(target: Target, mode: Mode) -> None:
+    deaf = together(
+        WAITS, with_pd("server", program="deaf", args=(8,), deadline_ms=60), with_system(deadline_ms=0)
+    )
+    run = target.run("tickets", mode=mode, change=deaf)
+    assert "waited: ticket 1 over: done 0, failed 0, dropped 3, waiting 0, held 0" in run.says("boss")
+    (late,) = run.of("LATE")
+    assert run.name(late["pd"]) == "server"
+    assert late.number("ms") >= 60
+    assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
+        ("victim", "terminate"),
+        ("server", "deadline"),
+    ]
+    assert run.alive() >= {"boss", "bystander"}
+
+
+@pytest.mark.behaviour("N-11")
+def test_without_a_deadline_nobody_is_late(target: Target) -> None:
+    deaf = together(with_pd("server", program="deaf", args=(8,)), with_system(deadline_ms=0))
+    run = target.run("tickets", change=deaf)
+    assert not run.of("LATE")
+    assert not run.of("DEADLINE")
+    assert "again: ticket 1 settled: done 0, failed 0, dropped 0, waiting 3, held 0" in run.says("boss")
+    assert "server" in run.alive()
+
+
+@pytest.mark.behaviour("A-05")
+@pytest.mark.parametrize("mode", MODES)
+def test_what_makes_no_sense_is_refused_at_once_and_changes_nothing(target: Target, mode: Mode) -> None:
+    run = target.run("tickets", mode=mode, change=with_pd("boss", args=(1 | 4, 2, 3)))
+    lies = run.says("boss")[:7]
+    assert [text.split(":")[0] for text in lies] == [
+        "terminate a request",
+        "terminate nothing",
+        "terminate an empty slot",
+        "terminate the root task",
+        "ticket of nobody",
+        "ticket 0",
+        "the first ticket",
+    ]
+    assert all(": refused, " in text for text in lies)
+    (terminated,) = run.of("TERMINATE")
+    assert run.name(terminated["pd"]) == "victim"
+    assert len(run.of("TICKET")) == 1
+
+
+@pytest.mark.behaviour("A-05", "R-09")
+def test_anothers_ticket_is_nobodys_business(target: Target) -> None:
+    run = target.run("nosy")
+    assert run.says("boss")[0].startswith("terminate victim: ticket 1 ")
+    assert "the first ticket: refused, 4" in run.says("nosy")
+    assert "the first ticket: refused, 5" not in run.says("nosy")
+
+
+@pytest.mark.behaviour("C-26")
+def test_who_is_terminated_twice_is_gone_the_second_time(target: Target) -> None:
+    run = target.run("nosy")
+    assert len(run.of("TERMINATE")) == 1
+    # Its capability went with it.
+    assert [text for text in run.says("nosy") if text.startswith("terminate victim: refused, ")]
