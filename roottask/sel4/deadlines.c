@@ -132,9 +132,8 @@ static void find_late(void)
 
 void cr_deadlines_tick(void)
 {
-    uint64_t elapsed = cr_timer_elapsed();
     cr_timer_ack();
-    if (clock.set == 0 || elapsed < clock.set) {
+    if (clock.set == 0 || cr_timer_elapsed() < clock.set) {
         return; /* That of a setting that was replaced since. */
     }
     clock.base += clock.set;

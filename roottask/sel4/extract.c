@@ -31,9 +31,6 @@ static uint32_t first_piece[CR_MAX_NODES]; /* from that node, plus 1; 0: none */
 static uint32_t last_x;
 static int changed; /* something was answered since the last look */
 
-_Static_assert(CR_MAX_NOTICES >= CR_CLEANUP_NOTICES + CR_NOTICE_BACKLOG + MAX_EXTRACTIONS * CR_MAX_NODES,
-               "extractions and a cleanup together find room");
-
 static extraction *of_tag(uint32_t tag)
 {
     for (uint32_t i = 0; i < MAX_EXTRACTIONS; i++) {

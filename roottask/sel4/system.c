@@ -7,10 +7,12 @@ cr_system cr_sys;
 
 enum { TRACE_BUFFER = 1 << 19 };
 
-static _Alignas(8) uint8_t model_memory[1 << 21];
-static _Alignas(8) uint8_t planner_memory[6 << 20];
+/* What the limits in system.h take; starting fails if it is too little. All of the root task's pages are slots of the
+ * CNode that the kernel makes, which has 4096. */
+static _Alignas(8) uint8_t model_memory[5 << 18];
+static _Alignas(8) uint8_t planner_memory[11 << 19];
 static char trace_buffer[TRACE_BUFFER];
-static _Alignas(8) uint8_t work_memory[8 << 20];
+static _Alignas(8) uint8_t work_memory[11 << 18];
 
 /* -- ids and trace */
 

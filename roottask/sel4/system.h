@@ -26,9 +26,9 @@ enum {
     CR_MAX_TYPES = 64,
     /* Notices that may wait when a cleanup begins; beyond that, who lets the oldest wait goes first. */
     CR_NOTICE_BACKLOG = 1024,
-    /* A cleanup may owe as many as its plan has twice over: before its end, and, the model having changed meanwhile, after. */
-    CR_CLEANUP_NOTICES = 2 * CR_MAX_PLAN,
-    CR_MAX_NOTICES = CR_CLEANUP_NOTICES + CR_NOTICE_BACKLOG + 2 * CR_MAX_NODES, /* the last: two extractions */
+    /* What one cleanup can owe: each notice, those before its end as well, has an edge of its own, or a space. */
+    CR_CLEANUP_NOTICES = CR_MAX_EDGES + CR_MAX_SPACES,
+    CR_MAX_NOTICES = CR_CLEANUP_NOTICES + CR_NOTICE_BACKLOG + CR_MAX_NODES, /* the last: an extraction */
     /* Notices that a server may be behind with before its clients may not drop their requests. */
     CR_DISCONNECT_BACKLOG = 64,
     /* Slots that a PD has not acknowledged the loss of; from so many on it is given no capability. */
