@@ -148,6 +148,7 @@ class Replay:
         self.silent: dict[str, str] = {}  # PDs that do nothing any more -> why
         self.blocked: dict[str, int] = {}  # PDs that wait for an answer -> the ticket that it is about
         self.version = 0
+        self.known: Collection[str] = ()  # the events of that version
         self.mode = "async"
         self.deadlines: dict[str, int] = {}  # milliseconds
         self.fresh_body: str | None = None  # the PD whose DEADLINE may come
@@ -180,6 +181,9 @@ class Replay:
             self._bad(f"{event.name}: expected BASE right after TRACE")
         if self.ended:
             self._bad(f"{event.name} after END")
+            return
+        if self.known and event.name not in self.known:
+            self._bad(f"{event.name}: trace version {self.version} has no such event")
             return
         self._in_order(event)
         in_snapshot = event.name in ("STATE", "SETTLED") and event["n"] == "0"
@@ -399,7 +403,9 @@ class Replay:
         self.report.system = event["system"]
         self.version = event.number("version")
         self.work.lanes_of_version_1 = self.version == 1
-        if table_of(self.version) is None:
+        table = table_of(self.version)
+        self.known = () if table is None else tuple(table.fields)
+        if table is None:
             self._bad(f"TRACE: version={event['version']}: expected a known version")
         if event["arch"] not in ARCHES:
             self._bad(f"TRACE: arch={event['arch']}: expected one of {', '.join(ARCHES)}")

@@ -226,10 +226,12 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
         if event.name == "TOLD":
             return None if _lets_go(events, mutation.at) else "its owner need not have asked"
         if event.name in ("ACK", "FETCH"):
-            if event.name == "FETCH" and any(
-                e.name == "ACK" and (e["pd"], e["token"]) == (event["pd"], event["token"]) for e in later
-            ):
-                return None
+            if event.name == "FETCH":
+                about = [e for e in later if e.name in ("FETCH", "ACK") and e["token"] == event["token"]]
+                if about and about[0].name == "ACK":
+                    return None
+                if any(e.name == "ACK" and e["pd"] == event["pd"] and e["result"] == "failed" for e in later):
+                    return "taken back, as one before it failed"
             doomed = any(e.name == "DOOM_PD" and e["pd"] == event["pd"] for e in later)
             return "its receiver was destroyed later" if doomed else None
     if mutation.kind == "double" and event.name == "TOLD":

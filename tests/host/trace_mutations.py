@@ -227,7 +227,7 @@ _PLAN = {
     "PRE_DESTROY",
 }
 _PHASES = {
-    **dict.fromkeys(_PLAN, 0), "suspend": 1, "SUSPEND": 1, "mark": 2, "cut-request": 4, "destroy-resource": 4,
+    **dict.fromkeys(_PLAN, 0), "suspend": 1, "SUSPEND": 1, "mark": 2, "tell": 3, "await": 3, "WAIT": 3, "RESUME": 3, "cut-request": 4, "destroy-resource": 4,
     "destroy-space": 4, "destroy-pd": 4, "DESTROY": 4, "FREED": 4, "unblock": 5, "notify": 6, "QUEUE": 6,
     "CALLS": 8, "STATE": 9,
 }  # fmt: skip
@@ -238,6 +238,10 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
     a, b = events[first], events[second]
     if not conflicts(a, b):
         return False
+    if a.name == b.name and a.name in ("FETCH", "ACK"):
+        if events[0]["version"] == "1":
+            return a.name == "FETCH"
+        return _lane(events, a) == _lane(events, b)
     crossed = events[first : second + 1] if moved == first else events[first:second]
     if events[moved].name == "ACCOUNT" and not {a.name, b.name} & _FRAME:
         return sum(map(_memory, crossed)) != 0
@@ -251,6 +255,16 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
         ]
         return made.count(a.name) - made.count(b.name) == 1
     return (a.name, b.name) not in (("UNHOLD", "HOLD"), ("UNSUBSCRIBE", "SUBSCRIBE"))
+
+
+def _lane(events: Sequence[Event], event: Event) -> int:
+    """The number of the space that the notice fetched or acknowledged is about; 0 if it is about a PD."""
+    queued = next(e for e in events if e.name == "QUEUE" and e["token"] == event["token"])
+    parts = parse_id(queued["node"])
+    assert parts is not None
+    if parts.kind == "PD":
+        return 0
+    return parts.number if parts.space is None else parts.space
 
 
 def _memory(event: Event) -> int:
@@ -268,6 +282,11 @@ def conflicts(first: Event, second: Event) -> bool:
     names = {first.name, second.name}
     if names & {"TRACE", "BASE", "END"}:
         return True
+    for one, other in ((first, second), (second, first)):
+        if one.name == "QUEUE" and one["n"] == "0":  # of no cleanup: behind the disconnecting, before the fetching
+            if other.name == "UNREQUEST":
+                return (one["node"], one["from"]) == (other["space"], other["pd"])
+            return other.values.get("token") == one["token"]
     in_cleanup = [event.name in _PHASES or event.name == "STEP" for event in (first, second)]
     if all(in_cleanup):
         return _conflict_within(first, second)
@@ -286,14 +305,20 @@ def conflicts(first: Event, second: Event) -> bool:
     if _acting(first, second) or _acting(second, first):
         return True
     if first.name in ("FETCH", "ACK") and second.name in ("FETCH", "ACK") and first["pd"] == second["pd"]:
-        return first.name == second.name == "FETCH" or first["token"] == second["token"]
+        return first.name == second.name or first["token"] == second["token"]
     return _makes(first, second) or _unmakes(first, second)
+
+
+def _phase(event: Event) -> int:
+    if event.name == "QUEUE" and event["kind"] == "pre-destroy":
+        return _PHASES["tell"]
+    return _PHASES[event["name"] if event.name == "STEP" else event.name]
 
 
 def _conflict_within(first: Event, second: Event) -> bool:
     if first["n"] != second["n"]:
         return True
-    phases = [_PHASES[event["name"] if event.name == "STEP" else event.name] for event in (first, second)]
+    phases = [_phase(event) for event in (first, second)]
     if phases[0] != phases[1]:
         return 1 not in phases or 0 not in phases  # the first PDs may be suspended while the plan is told
     if first.name == second.name == "QUEUE":

@@ -344,7 +344,7 @@ class Target:
                     self.ack(pd, notice, result)
 
     def serve_all(self) -> None:
-        for pd in sorted(self.queues):
+        for pd in sorted(self.queues.keys() - self.silent):
             self.serve(pd)
 
     def _forget(self, pd: str) -> None:
