@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cellreap.check_cleanup import PLANNED_AGAIN
-from cellreap.report import Report
 from cellreap.ids import ROOT, parse_id
+from cellreap.report import Report
 from cellreap.trace import Event, printable
 
 _DETAILED = 4  # this many cleanups are told at length; of more, equal ones in a row once

@@ -45,41 +45,131 @@ def edited(run: str, event: str, change: dict[str, object], skip: int = 0, **mat
 
 CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
     ("notices", "MODE", {}, {}, "PD: expected MODE once, right after BASE"),
-    ("notices", "DEADLINE", {"pd": "PD_4"}, {"pd": "PD_5"}, "DEADLINE: pd=PD_4: expected it right after the BODY"),
-    ("notices", "DEADLINE", {"ms": 0}, {"pd": "PD_5"}, "DEADLINE: ms=0: expected none where there is no deadline"),
+    (
+        "notices",
+        "DEADLINE",
+        {"pd": "PD_4"},
+        {"pd": "PD_5"},
+        "DEADLINE: pd=PD_4: expected it right after the BODY",
+    ),
+    (
+        "notices",
+        "DEADLINE",
+        {"ms": 0},
+        {"pd": "PD_5"},
+        "DEADLINE: ms=0: expected none where there is no deadline",
+    ),
     ("notices", "DEADLINE", {"ms": 111}, {"pd": "PD_5"}, "LATE: ms=110: PD_5 has 111 ms to acknowledge"),
     ("notices", "DEADLINE", {}, {"pd": "PD_5"}, "LATE: PD_5 has no deadline"),
     ("notices", "LATE", {"token": 1}, {"pd": "PD_5"}, "LATE: token=1: no such notice waits for PD_5"),
-    ("notices", "LATE", {}, {"pd": "PD_5"}, "RESUME: PD_5 has not acknowledged 15 (pre-destroy FILE_SPACE_2) yet"),
+    (
+        "notices",
+        "LATE",
+        {},
+        {"pd": "PD_5"},
+        "RESUME: PD_5 has not acknowledged 15 (pre-destroy FILE_SPACE_2) yet",
+    ),
     ("notices", "REFUSED", {"count": 1001}, {}, "REFUSED: count=1001: expected 1 to 1000"),
     ("notices", "REFUSE", {}, {"pd": "PD_5"}, "REFUSED: pd=PD_5: only 63 refusals were told one by one"),
     ("notices", "FREEZE", {"pd": "PD_3"}, {}, "FETCH: PD_3 is frozen and can do nothing any more"),
-    ("notices", "QUEUE", {}, {"kind": "disconnect", "n": 0}, "REFUSE: expected QUEUE PD_2 disconnect FILE_SPACE_2"),
-    ("notices", "QUEUE", {"kind": "free"}, {"kind": "disconnect", "n": 0}, "QUEUE PD_2 free FILE_SPACE_2 PD_4: no"),
-    ("notices", "UNREQUEST", {}, {}, "QUEUE PD_2 disconnect FILE_SPACE_2 PD_4: no such notice is owed, or not"),
-    ("notices", "AGAIN", {"space": "FILE_SPACE_2"}, {}, "AGAIN: space=FILE_SPACE_2: PD_3 has failed to deal with"),
+    (
+        "notices",
+        "QUEUE",
+        {},
+        {"kind": "disconnect", "n": 0},
+        "REFUSE: expected QUEUE PD_2 disconnect FILE_SPACE_2",
+    ),
+    (
+        "notices",
+        "QUEUE",
+        {"kind": "free"},
+        {"kind": "disconnect", "n": 0},
+        "QUEUE PD_2 free FILE_SPACE_2 PD_4: no",
+    ),
+    (
+        "notices",
+        "UNREQUEST",
+        {},
+        {},
+        "QUEUE PD_2 disconnect FILE_SPACE_2 PD_4: no such notice is owed, or not",
+    ),
+    (
+        "notices",
+        "AGAIN",
+        {"space": "FILE_SPACE_2"},
+        {},
+        "AGAIN: space=FILE_SPACE_2: PD_3 has failed to deal with",
+    ),
     ("notices", "AGAIN", {}, {}, "FETCH: token=19: no such notice waits for PD_3"),
     ("notices", "TICKET", {"ticket": 3}, {"ticket": 2}, "TICKET: ticket=3: expected 2"),
     ("notices", "TICKET", {}, {"ticket": 2}, "TOLD: expected TICKET PD_4 PD_6 before it"),
-    ("notices", "TICKET", {"what": "PD_3"}, {"ticket": 2}, "TICKET: pd=PD_4 what=PD_3: expected it right after"),
-    ("notices", "TOLD", {"state": 3}, {"ticket": 1, "state": 1}, "TOLD: ticket=1: state=3: expected 1 (running)"),
-    ("notices", "TOLD", {"done": 5}, {"ticket": 1, "state": 1}, "TOLD: ticket=1: done=5: by the events before it 2"),
-    ("notices", "TOLD", {"held": 1}, {"ticket": 1, "state": 1}, "TOLD: ticket=1: held=1: by the events before it 0"),
+    (
+        "notices",
+        "TICKET",
+        {"what": "PD_3"},
+        {"ticket": 2},
+        "TICKET: pd=PD_4 what=PD_3: expected it right after",
+    ),
+    (
+        "notices",
+        "TOLD",
+        {"state": 3},
+        {"ticket": 1, "state": 1},
+        "TOLD: ticket=1: state=3: expected 1 (running)",
+    ),
+    (
+        "notices",
+        "TOLD",
+        {"done": 5},
+        {"ticket": 1, "state": 1},
+        "TOLD: ticket=1: done=5: by the events before it 2",
+    ),
+    (
+        "notices",
+        "TOLD",
+        {"held": 1},
+        {"ticket": 1, "state": 1},
+        "TOLD: ticket=1: held=1: by the events before it 0",
+    ),
     ("notices", "EXTRACT", {"x": 2}, {"x": 1}, "EXTRACT: x=2: expected 1"),
     ("notices", "QUEUE", {}, {"kind": "extract", "to": "PD_2"}, "FETCH: expected QUEUE x=1 PD_2 extract"),
-    ("notices", "ACK", {"result": "ok"}, {"result": "each"}, "QUEUE PD_1 extract BLOCK_1_1 -: no such notice is owed"),
+    (
+        "notices",
+        "ACK",
+        {"result": "ok"},
+        {"result": "each"},
+        "QUEUE PD_1 extract BLOCK_1_1 -: no such notice is owed",
+    ),
     ("notices", "PIECE", {"from": "FILE_2_1"}, {}, "PIECE: from=FILE_2_1: the notice is about TABLE_SPACE_3"),
     ("notices", "PIECE", {"to": "ROOM_SPACE_4"}, {}, "PIECE: to=ROOM_SPACE_4: PD_3 neither holds it nor may"),
-    ("notices", "PIECE", {"to": "FILE_2_1"}, {}, "PIECE: from=TABLE_SPACE_3 to=FILE_2_1: expected two resources or"),
-    ("notices", "PIECE", {"to": "TABLE_SPACE_3"}, {}, "PIECE: from=TABLE_SPACE_3 to=TABLE_SPACE_3: it closes a"),
+    (
+        "notices",
+        "PIECE",
+        {"to": "FILE_2_1"},
+        {},
+        "PIECE: from=TABLE_SPACE_3 to=FILE_2_1: expected two resources or",
+    ),
+    (
+        "notices",
+        "PIECE",
+        {"to": "TABLE_SPACE_3"},
+        {},
+        "PIECE: from=TABLE_SPACE_3 to=TABLE_SPACE_3: it closes a",
+    ),
     ("notices", "PIECE", {}, {}, "MODEL: the row ,,NONE,MAP,TABLE_SPACE_3,FILE_SPACE_2, is not in the state"),
     ("notices", "MODEL", {}, {"x": 1}, "EXTRACTED: rows=61, but 60 MODEL events came before it"),
     ("notices", "EXTRACTED", {"rows": 1}, {"x": 1}, "EXTRACTED: rows=1, but 61 MODEL events came before it"),
     ("notices", "WAIT", {}, {}, "within cleanup 1: expected SETTLED n=1 first"),
-    ("notices", "STEP", {"node": "FILE_SPACE_2"}, {"name": "tell", "pd": "PD_4"}, "STEP tell node=FILE_SPACE_2"),
+    (
+        "notices",
+        "STEP",
+        {"node": "FILE_SPACE_2"},
+        {"name": "tell", "pd": "PD_4"},
+        "STEP tell node=FILE_SPACE_2",
+    ),
     ("notices", "STEP", {}, {"name": "await"}, "SETTLED: there was no STEP await node=- pd=-"),
     ("sync", "TOLD", {}, {"ticket": 1}, "SAY: PD_1 waits for ticket 1 to be over"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.behaviour("N-14")
@@ -212,7 +302,7 @@ def test_no_slot_is_given_while_too_many_wait() -> None:
 
 def waiting(meanwhile: Callable[[Target], None]) -> list[str]:
     """client, PD_2, is doomed at depth 1 by the end of server, PD_1, and other, PD_3, is told of it."""
-    target, server, client, other, spaces = small()
+    target, server, client, other, _ = small()
     target.subscribe(other, client)
     target.space(other, "ROOM")
     target.quiet()
@@ -232,16 +322,40 @@ FORBIDDEN: list[tuple[str, Callable[[Target], None], str]] = [
     ("say", lambda t: t.say("PD_2", "flushing"), ""),
     ("exit of an active PD", lambda t: t.exit("PD_3"), ""),
     ("exit of a doomed PD", lambda t: t.exit("PD_2"), ""),
-    ("hold", lambda t: t.emit("HOLD", pd="PD_2", node="ROOM_SPACE_3", slot=30), "HOLD: pd=PD_2: it is doomed by"),
-    ("request", lambda t: t.emit("REQUEST", pd="PD_3", space="FILE_SPACE_2", slot=8), "REQUEST: space=FILE_SPACE_2"),
-    ("subscribe", lambda t: t.emit("SUBSCRIBE", pd="PD_3", node="PD_1"), "SUBSCRIBE: node=PD_1: it is doomed by"),
-    ("unhold", lambda t: t.emit("UNHOLD", pd="PD_2", node="BLOCK_1_1", slot=9), "UNHOLD: pd=PD_2: it is doomed"),
-    ("delete", lambda t: t.emit("DELETE", node="BLOCK_1_1", by="PD_0"), "DELETE: node=BLOCK_1_1: it is doomed"),
+    (
+        "hold",
+        lambda t: t.emit("HOLD", pd="PD_2", node="ROOM_SPACE_3", slot=30),
+        "HOLD: pd=PD_2: it is doomed by",
+    ),
+    (
+        "request",
+        lambda t: t.emit("REQUEST", pd="PD_3", space="FILE_SPACE_2", slot=8),
+        "REQUEST: space=FILE_SPACE_2",
+    ),
+    (
+        "subscribe",
+        lambda t: t.emit("SUBSCRIBE", pd="PD_3", node="PD_1"),
+        "SUBSCRIBE: node=PD_1: it is doomed by",
+    ),
+    (
+        "unhold",
+        lambda t: t.emit("UNHOLD", pd="PD_2", node="BLOCK_1_1", slot=9),
+        "UNHOLD: pd=PD_2: it is doomed",
+    ),
+    (
+        "delete",
+        lambda t: t.emit("DELETE", node="BLOCK_1_1", by="PD_0"),
+        "DELETE: node=BLOCK_1_1: it is doomed",
+    ),
     ("terminate", lambda t: t.emit("TERMINATE", pd="PD_2", by="PD_0"), "TERMINATE: pd=PD_2: it is doomed by"),
     ("suspended PD", lambda t: t.say("PD_1", "?"), "SAY: PD_1 has faulted or exited and can do nothing"),
-    ("step", lambda t: t.emit("STEP", n=1, name="mark", node="PD_1", pd="-", calls=0), "STEP: n=1: the cleanup waits"),
+    (
+        "step",
+        lambda t: t.emit("STEP", n=1, name="mark", node="PD_1", pd="-", calls=0),
+        "STEP: n=1: the cleanup waits",
+    ),
     ("snapshot", lambda t: t.snapshot(), "STATE n=0 within a cleanup"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.behaviour("C-26")
@@ -264,7 +378,7 @@ def test_a_trigger_while_a_cleanup_waits_is_cleaned_up_after_it() -> None:
         for i, (name, _) in enumerate(drafts)
         if name in ("CLEANUP", "SETTLED") and drafts[i][1]["n"] in (2, 3)
     ]
-    swapped = drafts[: index[0]] + [("END", {})]
+    swapped = [*drafts[: index[0]], ("END", {})]
     assert any(text.startswith("END: the terminate of PD_6") for text in said(swapped))
 
 
@@ -284,7 +398,7 @@ def test_the_end_of_a_terminator_that_waits_may_come_late() -> None:
 @pytest.mark.behaviour("M-04")
 def test_an_extraction_is_a_file_that_reads_back(tmp_path: Path) -> None:
     report = checked(notices_run())
-    first, second = report.extractions
+    assert len(report.extractions) == 2
     files = write_extractions(report, tmp_path / "notices.trace")
     assert set(files) == {1, 2}
     model, read = read_state(tmp_path / "notices.extract1.csv")

@@ -191,8 +191,8 @@ class _Endless(io.RawIOBase):
 
         for old in lines[:-1]:
             yield line(old.split(" ", 3)[3])
-        for _ in range(2 * repeat):
-            yield line("SAY pd=PD_1 text=x")
+        for at in range(2 * repeat):
+            yield line("REFUSE pd=PD_1 op=10 status=4" if at < 64 else "REFUSED pd=PD_1 count=1000")
         yield line(f"END count={seq + 1} digest={digest:08x}")
 
     def read(self, size: int = -1) -> bytes:

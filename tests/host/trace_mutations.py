@@ -283,7 +283,8 @@ def conflicts(first: Event, second: Event) -> bool:
     if names & {"TRACE", "BASE", "END"}:
         return True
     for one, other in ((first, second), (second, first)):
-        if one.name == "QUEUE" and one["n"] == "0":  # of no cleanup: behind the disconnecting, before the fetching
+        if one.name == "QUEUE" and one["n"] == "0":
+            # Of no cleanup: behind the disconnecting, before the fetching.
             if other.name == "UNREQUEST":
                 return (one["node"], one["from"]) == (other["space"], other["pd"])
             return other.values.get("token") == one["token"]
