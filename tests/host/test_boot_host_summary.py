@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from trace_simulator import Target
+from trace_simulator import Target, notices_run
 
 from cellreap.check import check_stream
 from cellreap.summary import Story, tell
@@ -122,3 +122,18 @@ def test_what_pds_say_cannot_reach_the_terminal() -> None:
     target.say(client, "\x1b[31mred\nPASS")
     lines = told(target)
     assert any("client (PD_2): ?[31mred?PASS" in line for line in lines)
+
+
+def test_lateness_failures_tickets_and_extractions_are_told() -> None:
+    raw = "\n".join(seal(notices_run())).encode()
+    report = check_stream(io.BytesIO(raw), "trace")
+    story = Story()
+    story.take(read(Reader("trace"), io.BytesIO(raw)))
+    lines = tell(story, report, "seL4 16.0.0 (x86_64)", [], 1.0, {1: "out/notices.extract1.csv"})
+    assert "Model state for watcher (PD_4): 61 rows, out/notices.extract1.csv" in lines
+    assert any(
+        "idler (PD_5) missed its deadline of 100 ms for notice 15 (pre-destroy FILE_SPACE_2)" in line
+        for line in lines
+    )
+    assert any(line.startswith("app (PD_3) failed to deal with notice") for line in lines)
+    assert any(line.startswith("Ticket 2 of watcher (PD_4) for the end of other (PD_6): ") for line in lines)
