@@ -209,6 +209,9 @@ static uint32_t fill(uint64_t label)
             break;
         }
     }
+    if (label == CR_OP_DISCONNECT && seL4_GetMR(1) < own_space && below(256) != 0) {
+        seL4_SetMR(1, own_space); /* Its rights to make spaces and PDs, once dropped, do not come back. */
+    }
     uint32_t length = label < CR_OP_COUNT ? usual[label] + below(2) : below(8);
     return below(4) == 0 ? below(MOST_LENGTH + 1) : length;
 }

@@ -4,6 +4,17 @@
 #include "supervisor.h"
 #include "text.h"
 
+int cr_keep_caller(cr_pd *pd)
+{
+    cr_slot saved = cr_slot_at(cr_body_cap(&pd->body, CR_BODY_CALLER));
+    cr_slot kept = cr_slot_at(cr_body_cap(&pd->body, CR_BODY_REPLY));
+    /* Emptied first: an answer that could not be given has left its capability there. */
+    if (cr_delete(kept) || cr_save_caller(saved)) {
+        cr_panic("a caller cannot be saved", pd->number);
+    }
+    return cr_move(kept, saved) == seL4_NoError; /* Saving nobody is no error, moving nothing is. */
+}
+
 void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t *results)
 {
     for (uint32_t i = 0; i < count; i++) {

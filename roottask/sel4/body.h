@@ -12,6 +12,7 @@
 
 /* Slots of a body's CNode. */
 enum {
+    CR_BODY_CALLER = 0, /* where a reply capability is saved first */
     CR_BODY_TCB = 1,
     CR_BODY_CSPACE = 2,
     CR_BODY_VSPACE = 3,

@@ -123,6 +123,12 @@ seL4_Error cr_mutate(cr_slot to, cr_slot from, seL4_Word badge)
     return seL4_CNode_Mutate(to.root, to.index, to.depth, from.root, from.index, from.depth, badge);
 }
 
+seL4_Error cr_move(cr_slot to, cr_slot from)
+{
+    cr_calls[CR_CALL_COPY]++;
+    return seL4_CNode_Move(to.root, to.index, to.depth, from.root, from.index, from.depth);
+}
+
 seL4_Error cr_delete(cr_slot at)
 {
     cr_calls[CR_CALL_DELETE]++;

@@ -71,6 +71,7 @@ seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t
 seL4_Error cr_copy(cr_slot to, cr_slot from, seL4_CapRights_t rights);
 seL4_Error cr_mint(cr_slot to, cr_slot from, seL4_CapRights_t rights, seL4_Word badge);
 seL4_Error cr_mutate(cr_slot to, cr_slot from, seL4_Word badge);
+seL4_Error cr_move(cr_slot to, cr_slot from);
 seL4_Error cr_delete(cr_slot at);
 seL4_Error cr_revoke(cr_slot at);
 seL4_Error cr_cancel_sends(cr_slot at);

@@ -816,9 +816,6 @@ void cr_serve(cr_pd *from, const cr_message *m)
     a.never = 0;
     a.down = 0;
     a.ticket = 0;
-    if (from->keeps != CR_KEEP_NONE) {
-        cr_release(from); /* It did not wait for the answer: it sent, or was set going by somebody. */
-    }
     cr_free_emptied_slots(from);
     cr_result result = run(from, &m->raw, &a);
     if (result != CR_RESULT_OK) {
@@ -827,12 +824,11 @@ void cr_serve(cr_pd *from, const cr_message *m)
         return;
     }
     if (a.keeps != CR_KEEP_NONE) {
-        /* Emptied first: an answer that nobody waited for has left its capability there. */
-        cr_slot slot = cr_slot_at(cr_body_cap(&from->body, CR_BODY_REPLY));
-        if (cr_delete(slot) || cr_save_caller(slot)) {
-            cr_panic("a caller cannot be saved", from->number);
+        if (cr_keep_caller(from)) {
+            from->keeps = a.keeps;
+        } else if (a.ticket != 0) {
+            cr_ticket_unwanted(a.ticket);
         }
-        from->keeps = a.keeps;
     } else if (!a.never) {
         reply(result, a.count, a.results);
     }

@@ -67,6 +67,8 @@ void cr_ticket_settle(uint64_t ticket);
 void cr_ticket_credit(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end);
 /* What TICKET answers: `words` of `out`, or *later. CR_RESULT_NO_SUCH, GONE, DENIED. */
 cr_result cr_ticket_look(const cr_pd *from, uint64_t ticket, int wait, uint64_t *out, uint32_t *words, int *later);
+/* Tells in the trace that nobody waits for it. */
+void cr_ticket_unwanted(uint64_t ticket);
 /* Answers a PD that waits for its ticket, as it stands. */
 void cr_ticket_answer(cr_pd *pd);
 /* Answers those whose tickets are over. */
@@ -94,6 +96,9 @@ int cr_is_built_on(cr_ref node, cr_ref other, uint32_t x);
 
 /* -- answer.c */
 
+/* Keeps what it takes to answer the message received last, which is that PD's, another time. Returns 0 if it was sent, not
+ * called: then nobody waits for an answer. */
+int cr_keep_caller(cr_pd *pd);
 /* Answers a request that was put off: `count` results. */
 void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t *results);
 /* The live space of that name. CR_RESULT_NO_SUCH. */

@@ -161,6 +161,15 @@ cr_result cr_ticket_look(const cr_pd *from, uint64_t number, int wait, uint64_t 
     return CR_RESULT_OK;
 }
 
+void cr_ticket_unwanted(uint64_t number)
+{
+    uint64_t words[CR_TICKET_WORDS];
+    const ticket *t = find(number);
+    if (t != 0) {
+        (void)tell(t, words);
+    }
+}
+
 void cr_ticket_answer(cr_pd *pd)
 {
     uint64_t results[1 + CR_TICKET_WORDS];
