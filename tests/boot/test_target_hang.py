@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from target import Change, Run, Target, with_crashes, with_pd
+from target import Change, Run, Target, together, with_crashes, with_pd
 
 
 def by(how: str, **more: object) -> Change:
@@ -12,7 +12,12 @@ def by(how: str, **more: object) -> Change:
     return with_crashes({"pd": "server", "at": 2, "how": how, **more})
 
 
-HOWS = {"hang": by("hang"), "block": by("block"), "freeze": by("freeze", after_ns=1000)}
+# Who spins leaves no time in which nobody runs, and no second round: the quitter takes its time in the first one.
+HOWS = {
+    "hang": together(by("hang"), with_pd("quitter", args=(1, 100_000))),
+    "block": by("block"),
+    "freeze": by("freeze", after_ns=1000),
+}
 
 
 @pytest.fixture(params=HOWS)
@@ -42,7 +47,10 @@ def test_its_client_is_answered_and_goes_on_with_its_successor(run: Run) -> None
 
 @pytest.mark.behaviour("N-11")
 def test_without_a_deadline_it_is_never_found(target: Target) -> None:
-    run = target.run("hang", change=lambda config: with_pd("server", deadline_ms=0)(HOWS["block"](config)))
+    change = together(HOWS["block"], with_pd("server", deadline_ms=0))
+    run = target.run("hang", change=change, passes=False)
+    (violation,) = run.report.violations
+    assert "was never fetched" in violation.text
     assert [run.name(c["trigger"]) for c in run.cleanups()] == ["quitter"]
     assert not run.of("LATE")
 

@@ -128,8 +128,12 @@ def with_watcher(requests: tuple[str, ...], args: tuple[int, ...]) -> Change:
 
 
 def test_a_doomed_server_that_did_not_crash_still_answers_before_it_goes(target: Target) -> None:
-    """The file server goes with its disk; who is told of that asks it once more."""
-    change = with_watcher(("files",), (SPACE, FLUSHES))
+    """The file server goes with its disk, and waits for nobody then; who is told asks it once more."""
+    change = together(
+        with_watcher(("files",), (SPACE, FLUSHES)),
+        with_pd("app", holds_pds=("block_server_1",)),
+        with_crashes({"pd": "block_server_1", "how": "terminate", "by": "app", "at": 3}),
+    )
     run = target.run("block_fs_db_app", pd_depth=1, rs_depth=0, change=change)
     assert run.doomed() == {"block_server_1": "0", "fs": "1"}
     assert told(run) == ["files"]
@@ -177,10 +181,10 @@ def test_what_is_terminated_while_a_cleanup_waits_goes_next(target: Target) -> N
     """Two things come while the subscriber takes its time: an exit, and then a server's fault."""
 
     def change(config: Config) -> Config:
-        quitter = Pd(name="quitter", program="quitter", requests=("others",), args=(1, 100))
+        quitter = Pd(name="quitter", program="quitter", requests=("others",), args=(1, 20_000))
         return config.model_copy(update={"pds": (*config.pds, quitter)})
 
-    slow = together(watcher(SPACE, SLOWLY, 5000), with_system(deadline_ms=60_000), change)
+    slow = together(watcher(SPACE, SLOWLY, 100_000), with_system(deadline_ms=60_000), change)
     run = target.run("subscribed", change=slow)
     start, end = waited(run)
     (left,) = run.of("EXIT")
