@@ -265,7 +265,8 @@ def test_an_installed_sdk_is_accepted(arch: str) -> None:
 
 @pytest.mark.behaviour("N-11")
 def test_the_option_without_which_a_kernel_leaves_no_timer_is_named() -> None:
-    assert timer_missing({}, "x86_64") is None
+    assert timer_missing({"IRQ_IOAPIC": True}, "x86_64") is None
+    assert timer_missing({}, "x86_64") == "KernelIRQController"
     both: dict[str, Any] = {"EXPORT_PCNT_USER": True, "EXPORT_PTMR_USER": True}
     assert timer_missing(both, "aarch64") is None
     assert timer_missing({**both, "EXPORT_PCNT_USER": False}, "aarch64") == "KernelArmExportPCNTUser"

@@ -805,6 +805,7 @@ def notices_run() -> list[Draft]:
                 target.serve(pd)
             target.extracted(x)
             target.terminate(other, watcher)
+            target.say(watcher, "not waiting")
             target.told(2)
         elif len(waits) == 2:
             target.fetch(idler)
