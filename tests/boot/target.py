@@ -158,8 +158,8 @@ class Target:
     ) -> Run:
         """The run of configs/NAME.toml or tests/boot/configs/NAME.toml, which passed the check.
 
-        change: made to the configuration before it is built. again: another number, another boot. passes: else
-        what the check found is for the test to look at.
+        change: made to the configuration before it is built. again: another number, another boot.
+        passes: else what the check found is for the test to look at.
         """
         text, config = load(name)
         config = override(config, pd_depth=pd_depth, rs_depth=rs_depth, crash=crash, mode=mode)

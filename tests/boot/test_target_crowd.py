@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """64 clients ask one server that is brought down at an instant that a seed decides.
 
-Each request is answered, or its client is told that the server died, once; no live server sees a request twice; the next
-server is asked at once, and the bystander's clients notice nothing. Under -icount a seed always gives the
-same run: `--crowd-seeds N` takes the first N, and `-k seed17` one of them.
+Each request is answered, or its client is told that the server died, once; no live server sees a request
+twice; the next server is asked at once, and the bystander's clients notice nothing. Under -icount a seed always
+gives the same run: `--crowd-seeds N` takes the first N, and `-k seed17` one of them.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def test_the_same_seed_is_the_same_run(target: Target) -> None:
         pytest.skip("a kernel without a timer")
     change = together(crowd, down("kill", 1, 2))
     first, second = (target.run("crowd", change=change, qemu_args=COUNTED, again=i) for i in (0, 1))
-    assert first.trace.read_bytes() == second.trace.read_bytes()
+    assert first.of("END")[0]["digest"] == second.of("END")[0]["digest"]  # over every event before it
 
 
 def test_different_seeds_are_different_instants(target: Target) -> None:

@@ -12,7 +12,7 @@ def by(how: str, **more: object) -> Change:
     return with_crashes({"pd": "server", "at": 2, "how": how, **more})
 
 
-# Who spins leaves no time in which nobody runs, and no second round: the quitter takes its time in the first one.
+# Who spins leaves no time in which nobody runs, and no second round: the quitter takes long in the first one.
 HOWS = {
     "hang": together(by("hang"), with_pd("quitter", args=(1, 100_000))),
     "block": by("block"),

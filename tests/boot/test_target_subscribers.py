@@ -129,12 +129,7 @@ def with_watcher(requests: tuple[str, ...], args: tuple[int, ...]) -> Change:
 
 def test_a_doomed_server_that_did_not_crash_still_answers_before_it_goes(target: Target) -> None:
     """The file server goes with its disk, and waits for nobody then; who is told asks it once more."""
-    change = together(
-        with_watcher(("files",), (SPACE, FLUSHES)),
-        with_pd("app", holds_pds=("block_server_1",)),
-        with_crashes({"pd": "block_server_1", "how": "terminate", "by": "app", "at": 3}),
-    )
-    run = target.run("block_fs_db_app", pd_depth=1, rs_depth=0, change=change)
+    run = target.run("flush", pd_depth=1)
     assert run.doomed() == {"block_server_1": "0", "fs": "1"}
     assert told(run) == ["files"]
     assert "flushed: bad request" in run.says("watcher")  # an answer: it knows no such request

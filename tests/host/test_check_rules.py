@@ -393,8 +393,6 @@ def test_a_body_capability_that_was_revoked_leaves_its_slot_at_once() -> None:
     assert said(target.end()) == []
 
 
-
-
 def test_a_notice_of_another_pd_cannot_be_fetched_or_acknowledged() -> None:
     target = crashed()
     token = target.queues["PD_3"][0].token

@@ -104,7 +104,7 @@ def test_contents_are_flat_and_end_where_zeros_begin() -> None:
     assert (blobs[KERNEL_BLOB], blobs[FDT_BLOB]) == (b"kernel", AARCH64_FDT)
 
 
-@pytest.mark.parametrize("start", [0x40_0000, 0x40_0ff0])
+@pytest.mark.parametrize("start", [0x40_0000, 0x40_0FF0])
 def test_the_root_task_starts_with_a_whole_page(start: int) -> None:
     load = plan(user=[(start, start, b"abc", 100)])
     assert load.facts["user_virt"] == 0x40_0000
@@ -163,10 +163,7 @@ def test_the_region_of_memory_is_the_kernels() -> None:
         b'{"memory": [{"start": 1}]}',
         b"[" * 100_000,
         b" " * (2 << 20),
-        *(
-            memory_text(region).encode()
-            for region in ((2, 1), (-1, 4), (0, 1 << 49))
-        ),
+        *(memory_text(region).encode() for region in ((2, 1), (-1, 4), (0, 1 << 49))),
         json.dumps({"memory": [{"start": "0", "end": True}]}).encode(),
         json.dumps({"memory": [{"start": 0, "end": 1.5}]}).encode(),
     ],
@@ -261,5 +258,3 @@ def test_a_member_that_is_not_what_it_should_be_is_told(
 ) -> None:
     path = make(tmp_path / "a.img", **{name: raw})
     assert re.search(said, refused(path))
-
-
