@@ -2,8 +2,8 @@
 """64 clients ask one server that is brought down at an instant that a seed decides.
 
 Each request is answered, or its client is told that the server died, once; no live server sees a request
-twice; the next server is asked at once, and the bystander's clients notice nothing. Under -icount a seed always
-gives the same run: `--crowd-seeds N` takes the first N, and `-k seed17` one of them.
+twice; the next server is asked at once, and the bystander's clients notice nothing. Under -icount a seed
+always gives the same run: `--crowd-seeds N` takes the first N, and `-k seed17` one of them.
 """
 
 from __future__ import annotations
