@@ -74,7 +74,7 @@ def check_crowd(run: Run) -> int:
     return losses
 
 
-@pytest.mark.behaviour("C-20", "C-21", "X-20")
+@pytest.mark.behaviour("C-21", "X-20")
 @pytest.mark.parametrize("arch", ARCHES)
 def test_killed_at_any_instant(target_of: Callable[[str], Target], arch: str, crowd_seed: int) -> None:
     run = on(target_of, arch).run(
@@ -89,7 +89,7 @@ def test_killed_at_any_instant(target_of: Callable[[str], Target], arch: str, cr
         assert lost == {run.name(event["pd"]) for event in run.of("LOSE_REQUEST", n=n)}
 
 
-@pytest.mark.behaviour("C-20", "C-21", "N-11")
+@pytest.mark.behaviour("C-21", "N-11")
 @pytest.mark.parametrize("arch", ARCHES)
 def test_stopped_at_any_instant(target_of: Callable[[str], Target], arch: str, crowd_seed: int) -> None:
     run = on(target_of, arch).run(
