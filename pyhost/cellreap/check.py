@@ -701,9 +701,10 @@ class Replay:
     def _again(self, event: Event) -> None:
         if not self._actor(event, event["pd"]):
             return
-        token = self.work.resume(event["pd"], event["space"])
-        if isinstance(token, str):
-            self._bad(f"AGAIN: {token}")
+        token = event.number("token")
+        wrong = self.work.resume(event["pd"], token)
+        if wrong is not None:
+            self._bad(f"AGAIN: {wrong}")
             return
         for failure in self.report.failures:
             failure.resumed |= failure.token == token

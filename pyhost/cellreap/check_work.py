@@ -176,14 +176,13 @@ class Work:
         del self.notices[token]
         return None
 
-    def resume(self, pd: str, space: str) -> int | str:
-        """The token of the notice that is handed out again, or what is wrong."""
-        lane = self.lanes.get((pd, space))
-        if not lane or self.notices[lane[0]].state != FAILED:
-            return f"space={space}: {pd} has failed to deal with nothing about it"
-        notice = self.notices[lane[0]]
+    def resume(self, pd: str, token: int) -> str | None:
+        """A notice that failed is to be handed out again. Returns what is wrong."""
+        notice = self.notices.get(token)
+        if notice is None or notice.to != pd or notice.state != FAILED:
+            return f"token={token}: no notice of {pd}'s that has failed"
         notice.state, notice.tag = QUEUED, None
-        return notice.token
+        return None
 
     def forget(self, pd: str) -> None:
         """A receiver is gone."""

@@ -14,7 +14,11 @@ static struct {
     int there;
 } clock;
 
-enum { NS_PER_MS = 1000000 };
+/* The longest that an interrupt for somebody's deadline is away. What is due is reckoned from the end of the interval
+ * that runs when it is queued, so as not to ask the device, which takes kernel calls, in the midst of a cleanup. */
+enum { NS_PER_MS = 1000000, INTERVAL_NS = 10 * NS_PER_MS };
+
+_Static_assert((int)INTERVAL_NS <= (int)CR_TIMER_MAX_NS, "an interval is no longer than the timer can be set for");
 
 void cr_deadlines_init(seL4_CPtr notification)
 {
@@ -36,7 +40,7 @@ uint64_t cr_due_of(const cr_pd *pd)
     if (pd->deadline_ms == 0 || !clock.there) {
         return 0;
     }
-    uint64_t due = now() + (uint64_t)pd->deadline_ms * NS_PER_MS;
+    uint64_t due = clock.base + clock.set + (uint64_t)pd->deadline_ms * NS_PER_MS;
     if (clock.next == 0 || due < clock.next) {
         clock.next = due;
     }
@@ -90,7 +94,7 @@ void cr_deadlines_arm(void)
     uint64_t at = now();
     uint64_t left = due > at ? due - at : 1;
     clock.base = at;
-    clock.set = cr_timer_start(left < CR_TIMER_MAX_NS ? left : CR_TIMER_MAX_NS);
+    clock.set = cr_timer_start(left < INTERVAL_NS ? left : INTERVAL_NS);
 }
 
 static void trace_late(const cr_pd *pd, const cr_work_notice *notice)

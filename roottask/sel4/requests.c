@@ -487,12 +487,14 @@ static cr_result op_resume_work(cr_pd *from, const cr_request_args *r, answer *a
 {
     (void)a;
     int busy = cr_work_ready(cr_sys.work, cr_receiver(from));
-    if (cr_work_resume(cr_sys.work, cr_receiver(from), r->space, cr_due_of(from)) != CR_OK) {
+    cr_work_notice failed;
+    if (cr_work_failed(cr_sys.work, cr_receiver(from), r->space, &failed) != CR_OK ||
+        cr_work_resume(cr_sys.work, cr_receiver(from), r->space, cr_due_of(from)) != CR_OK) {
         return CR_RESULT_NO_SUCH;
     }
     cr_trace_begin(&cr_sys.trace, CR_EV_AGAIN);
     cr_trace_pd(from);
-    cr_trace_number(&cr_sys.trace, r->space);
+    cr_trace_number(&cr_sys.trace, failed.token);
     cr_trace_end(&cr_sys.trace);
     cr_lanes_changed();
     if (!busy) {

@@ -557,6 +557,19 @@ cr_status cr_work_finish(cr_work *work, uint32_t to, const cr_work_answer *answe
     return CR_OK;
 }
 
+cr_status cr_work_failed(const cr_work *work, uint32_t to, uint32_t space, cr_work_notice *out)
+{
+    if (to >= work->n_receivers) {
+        return CR_ERR_ARG;
+    }
+    const uint32_t index = find_lane(work, to, space);
+    if (index == CR_NONE || !work->lanes[index].stopped) {
+        return CR_ERR_ABSENT;
+    }
+    *out = work->items[work->lanes[index].first].notice;
+    return CR_OK;
+}
+
 cr_status cr_work_resume(cr_work *work, uint32_t to, uint32_t space, uint64_t due)
 {
     if (to >= work->n_receivers) {

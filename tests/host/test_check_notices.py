@@ -96,13 +96,13 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
     (
         "notices",
         "AGAIN",
-        {"space": "FILE_SPACE_2"},
+        {"token": 1},
         {},
-        "AGAIN: space=FILE_SPACE_2: PD_3 has failed to deal with",
+        "AGAIN: token=1: no notice of PD_3's that has failed",
     ),
     ("notices", "AGAIN", {}, {}, "FETCH: token=19: no such notice waits for PD_3"),
     ("notices", "TICKET", {"ticket": 3}, {"ticket": 2}, "TICKET: ticket=3: expected 2"),
-    ("notices", "TICKET", {}, {"ticket": 2}, "TOLD: expected TICKET PD_4 PD_6 before it"),
+    ("notices", "TICKET", {}, {"ticket": 2}, "SAY: expected TICKET PD_4 PD_6 before it"),
     (
         "notices",
         "TICKET",

@@ -334,7 +334,7 @@ class Target:
         assert parts is not None
         head = next(notice for notice in self.queues[pd] if notice.lane == parts.number)
         head.failed, head.tag = False, None
-        self.emit("AGAIN", pd=pd, space=space)
+        self.emit("AGAIN", pd=pd, token=head.token)
 
     def serve(self, pd: str, result: str = "ok") -> None:
         """The PD fetches and acknowledges all its notices, of each lane until one fails."""

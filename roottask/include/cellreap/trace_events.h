@@ -91,8 +91,8 @@ enum { CR_TRACE_VERSION = 2 };
     /* notices on their way */                                                                                 \
     CR_TRACE_EVENT(CR_EV_FETCH, "FETCH", "pd token")                                                           \
     CR_TRACE_EVENT(CR_EV_ACK, "ACK", "pd token result")                                                        \
-    /* its notice about that space that failed is to be handed out again, and those behind it after it */      \
-    CR_TRACE_EVENT(CR_EV_AGAIN, "AGAIN", "pd space")                                                           \
+    /* that notice, which failed, is to be handed out again, and those behind it after it */      \
+    CR_TRACE_EVENT(CR_EV_AGAIN, "AGAIN", "pd token")                                                           \
     /* what a PD asked for: its number, from 1; the PD to be terminated, or - for an extraction; what its owner was told */\
     CR_TRACE_EVENT(CR_EV_TICKET, "TICKET", "ticket pd what")                                                   \
     CR_TRACE_EVENT(CR_EV_TOLD, "TOLD", "ticket state done failed dropped waiting held")                        \

@@ -71,6 +71,9 @@ cr_status cr_work_check(const cr_work *work, uint32_t receiver, const cr_work_an
  * handed out are taken back. *out is the notice. CR_ERR_ARG, CR_ERR_ABSENT, CR_ERR_STATE. */
 cr_status cr_work_finish(cr_work *work, uint32_t receiver, const cr_work_answer *answer, cr_work_notice *out);
 
+/* The notice that failed and stops a lane. CR_ERR_ARG; CR_ERR_ABSENT: the lane is not stopped. */
+cr_status cr_work_failed(const cr_work *work, uint32_t receiver, uint32_t space, cr_work_notice *out);
+
 /* Lets a stopped lane go on: the one that failed is handed out again, with `due` from now on for it and all that are behind
  * it, and tag 0 for itself. CR_ERR_ARG; CR_ERR_ABSENT: the lane is not stopped. */
 cr_status cr_work_resume(cr_work *work, uint32_t receiver, uint32_t space, uint64_t due);
