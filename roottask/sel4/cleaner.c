@@ -436,13 +436,21 @@ void cr_terminate(cr_pd *pd)
     cr_trigger(pd, CR_CAUSE_TERMINATE, 0);
 }
 
+/* Whether more notices wait than may. Those of an extraction do not count, as long as a cleanup's have room. */
+static int is_crowded(void)
+{
+    const uint32_t room = cr_work_room(cr_sys.work);
+    return room < CR_CLEANUP_NOTICES || (room < CR_MAX_NOTICES - CR_NOTICE_BACKLOG &&
+                                         room + cr_extract_notices() < CR_MAX_NOTICES - CR_NOTICE_BACKLOG);
+}
+
 /* No cleanup may fail for want of room for its notices: before there is too little, whoever has let the oldest
  * one wait is taken for hung; and if all that wait are held behind ones that failed, whoever has most of them. Returns
  * whether there was somebody. */
 static int make_room(void)
 {
     uint32_t receiver = 0;
-    if (cr_work_room(cr_sys.work) >= CR_CLEANUP_NOTICES) {
+    if (!is_crowded()) {
         return 0;
     }
     if (cr_work_oldest(cr_sys.work, &receiver) != CR_OK) {

@@ -104,6 +104,20 @@ int cr_extract_running(void)
     return any;
 }
 
+uint32_t cr_extract_notices(void)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < MAX_EXTRACTIONS; i++) {
+        uint32_t waiting = 0;
+        uint32_t held;
+        if (extractions[i].used) {
+            cr_work_count(cr_sys.work, TAG | extractions[i].x, &waiting, &held);
+        }
+        n += waiting;
+    }
+    return n;
+}
+
 cr_result cr_extract_may_split(const cr_work_notice *notice)
 {
     cr_ref space;

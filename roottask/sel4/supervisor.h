@@ -80,6 +80,8 @@ void cr_tickets_forget(const cr_pd *owner);
 /* Begins an extraction. `ticket`: where to put its number; 0: without one. CR_RESULT_BUSY. */
 cr_result cr_extract_start(cr_pd *by, uint64_t *ticket);
 int cr_extract_running(void);
+/* How many notices wait on account of extractions that run. Costs the notices there are. */
+uint32_t cr_extract_notices(void);
 /* Whether an answer BY_RESOURCE can be taken, and taking it. CR_RESULT_FAILED, FULL. */
 cr_result cr_extract_may_split(const cr_work_notice *notice);
 void cr_extract_split(cr_pd *manager, const cr_work_notice *notice);
