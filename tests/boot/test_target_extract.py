@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 import pytest
 from target import Run, Target, together, with_pd, with_system
 
@@ -49,6 +52,35 @@ def test_the_ticket_is_over_when_the_last_piece_is_there(target: Target) -> None
     assert max(run.at(ack) for ack in acks) < run.at(extracted) < run.at(told)
     assert extracted.number("rows") == len(run.of("MODEL", x=1))
     assert "once more: result 13" in run.says("boss")  # BUSY: the first one is not done
+
+
+@pytest.mark.behaviour("M-01", "M-04")
+def test_the_columns_are_those_that_the_scripts_of_cellulos_read(target: Target) -> None:
+    """They take a row with a NODE_TYPE for a node and any other for an edge, find an edge's ends by id among
+    the nodes, wherever those stand, and a REQUEST's type in DATA; and one row more is one thing more to them.
+    """
+    run = target.run("extract")
+    text = run.report.extractions[0].csv()
+    assert "\r" not in text
+    rows = list(csv.DictReader(io.StringIO(text)))
+    columns = ["NODE_TYPE", "NODE_ID", "DATA", "EDGE_TYPE", "EDGE_FROM", "EDGE_TO", "EXTRA"]
+    assert list(rows[0]) == columns
+    nodes = [row for row in rows if row["NODE_TYPE"]]
+    edges = [row for row in rows if not row["NODE_TYPE"]]
+    data = {row["NODE_ID"]: row["DATA"] for row in nodes}
+    assert len(data) == len(nodes)
+    assert {row["NODE_TYPE"] for row in nodes} == {"PD", "RESOURCE", "RESOURCE_SPACE"}
+    assert {row["EDGE_TYPE"] for row in edges} == {"HOLD", "REQUEST", "MAP", "SUBSET"}
+    for row in nodes:
+        assert row["DATA"]
+        assert [row[column] for column in columns[3:6]] == ["", "", ""]
+    for row in edges:
+        assert row["EDGE_FROM"] in data
+        assert row["EDGE_TO"] in data
+        assert not row["NODE_ID"]
+        assert row["DATA"] == ("NONE" if row["EDGE_TYPE"] != "REQUEST" else data[row["EXTRA"]])
+    told = [tuple(row.values()) for row in rows]
+    assert len(set(told)) == len(told)
 
 
 @pytest.mark.behaviour("M-03")

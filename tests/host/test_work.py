@@ -55,7 +55,13 @@ class Side(Protocol):
 
     def defer(self, to: int, due: int) -> None: ...
 
-    def look(self, tags: Sequence[int], times: Sequence[int]) -> dict[str, Any]:
+    def look(
+        self,
+        tags: Sequence[int],
+        times: Sequence[int],
+        spaces: Sequence[int] = (),
+        tokens: Sequence[int] = (),
+    ) -> dict[str, Any]:
         """Everything that can be asked without changing anything."""
 
 
@@ -104,7 +110,13 @@ class InC:
         assert failed[0] in (0, 1, 99)
         return (self.got(out), bool(failed[0])) if status == OK else None
 
-    def look(self, tags: Sequence[int], times: Sequence[int]) -> dict[str, Any]:
+    def look(
+        self,
+        tags: Sequence[int],
+        times: Sequence[int],
+        spaces: Sequence[int] = (),
+        tokens: Sequence[int] = (),
+    ) -> dict[str, Any]:
         lib, everyone = self.lib, range(self.receivers)
         oldest = self.ffi.new("uint32_t *")
         status = lib.cr_work_oldest(self.work, oldest)
@@ -115,6 +127,9 @@ class InC:
             "ready": [bool(lib.cr_work_ready(self.work, to)) for to in everyone],
             "oldest": oldest[0] if status == OK else None,
             "count": [self.count(tag) for tag in tags],
+            "count of": [[self.count_of(to, tag) for to in everyone] for tag in tags],
+            "failed": [[self.one(lib.cr_work_failed, to, space) for to in everyone] for space in spaces],
+            "handed out": [[self.one(lib.cr_work_look, to, token) for to in everyone] for token in tokens],
             "late": [[self.late(to, now) for to in everyone] for now in times],
             "next due": lib.cr_work_next_due(self.work),
         }
@@ -124,11 +139,21 @@ class InC:
         self.lib.cr_work_count(self.work, tag, waiting, held)
         return waiting[0], held[0]
 
-    def late(self, to: int, now: int) -> int | None:
+    def count_of(self, to: int, tag: int) -> tuple[int, int]:
+        waiting, held = self.ffi.new("uint32_t *", 99), self.ffi.new("uint32_t *", 99)
+        self.lib.cr_work_count_of(self.work, to, tag, waiting, held)
+        return waiting[0], held[0]
+
+    def one(self, find: Callable[..., int], to: int, which: int) -> Got | None:
+        """The notice of a receiver that a function finds, if there is one."""
         out = self.ffi.new("cr_work_notice *")
-        status = self.lib.cr_work_late(self.work, to, now, out)
+        status = find(self.work, to, which, out)
         assert status in (OK, REASONS["absent"])
-        return out.token if status == OK else None
+        return self.got(out) if status == OK else None
+
+    def late(self, to: int, now: int) -> int | None:
+        late = self.one(self.lib.cr_work_late, to, now)
+        return None if late is None else late.token
 
     def answers(self, answers: Sequence[tuple[int, bool]]) -> Any:
         return self.ffi.new("cr_work_answer[]", [{"token": t, "failed": f} for t, f in answers] or 1)
@@ -181,7 +206,13 @@ class InPython:
     def defer(self, to: int, due: int) -> None:
         self.queues.defer(to, due)
 
-    def look(self, tags: Sequence[int], times: Sequence[int]) -> dict[str, Any]:
+    def look(
+        self,
+        tags: Sequence[int],
+        times: Sequence[int],
+        spaces: Sequence[int] = (),
+        tokens: Sequence[int] = (),
+    ) -> dict[str, Any]:
         queues, everyone = self.queues, range(self.receivers)
         return {
             "room": queues.room(),
@@ -189,11 +220,31 @@ class InPython:
             "ready": [queues.ready(to) for to in everyone],
             "oldest": queues.oldest(),
             "count": [queues.count(tag) for tag in tags],
+            "count of": [[self.count_of(to, tag) for to in everyone] for tag in tags],
+            "failed": [
+                [
+                    self.one(to, lambda n, space=space: (n.space, n.state) == (space, "failed"))
+                    for to in everyone
+                ]
+                for space in spaces
+            ],
+            "handed out": [
+                [self.one(to, lambda n, token=token: (n.token, n.state) == (token, "out")) for to in everyone]
+                for token in tokens
+            ],
             "late": [
                 [late.token if (late := queues.late(to, now)) else None for to in everyone] for now in times
             ],
             "next due": queues.next_due(),
         }
+
+    def count_of(self, to: int, tag: int) -> tuple[int, int]:
+        waiting = [n for n in self.queues.notices(to) if n.tag == tag and n.state != "failed"]
+        return len(waiting), sum(map(self.queues.held, waiting))
+
+    def one(self, to: int, which: Callable[[Any], bool]) -> Got | None:
+        notice = next(filter(which, self.queues.notices(to)), None)
+        return None if notice is None else self.got(notice)
 
     def got(self, notice: Any) -> Got:
         object_, pd = notice.about
@@ -266,7 +317,9 @@ class Both:
             assert taken == (self.py.got(notice), failed)
 
     def compare(self) -> None:
-        self.same(lambda side: side.look(range(4), (0, 1, 5, 20)))
+        newest = self.py.queues._tokens
+        tokens = range(max(newest - 6, 0), newest + 2)
+        self.same(lambda side: side.look(range(4), (0, 1, 5, 20), range(SPACES), tokens))
 
 
 TO = st.integers(0, RECEIVERS - 1)
