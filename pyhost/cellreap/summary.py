@@ -43,6 +43,7 @@ class _Chapter:
     depths: tuple[str, str]
     events: list[Event] = field(default_factory=list)
     acknowledged: Counter[str] = field(default_factory=Counter)  # by result: ok, failed
+    answered: int = 0  # of those who were told before the end
     says: list[tuple[str, str]] = field(default_factory=list)
 
     def of(self, name: str) -> list[Event]:
@@ -59,6 +60,7 @@ class Story:
         self._deadlines: dict[str, str] = {}
         self._alive: dict[str, None] = {}
         self._owed: dict[str, _Chapter] = {}  # by token
+        self._asked: dict[str, _Chapter] = {}  # likewise: told before the end
 
     def take(self, events: Iterable[Event]) -> None:
         """Reads events, in order."""
@@ -101,11 +103,14 @@ class Story:
                 if len(chapter.says) <= _MAX_SAYS * 10:
                     chapter.says.append((event["pd"], event["text"]))
             elif name == "QUEUE":
-                if event["n"] != "0" and event["kind"] != "pre-destroy":
-                    self._owed[event["token"]] = chapter
+                if event["n"] != "0":
+                    told = self._asked if event["kind"] == "pre-destroy" else self._owed
+                    told[event["token"]] = chapter
             elif name == "ACK":
                 if event["token"] in self._owed:
                     self._owed[event["token"]].acknowledged[event["result"]] += 1
+                elif event["token"] in self._asked:
+                    self._asked[event["token"]].answered += 1
             elif name == "RESUME":
                 # What becomes of the rest is told anew.
                 chapter.events = [event for event in chapter.events if event.name not in PLANNED_AGAIN]
@@ -122,6 +127,7 @@ _TOLD = {
     "REVOKE_SPACE",
     "REVOKE_BODY",
     "OWE",
+    "PRE_DESTROY",
     "FREED",
     "CALLS",
     "SETTLED",
@@ -186,7 +192,13 @@ def _long(chapter: _Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) 
     for event in chapter.of("REVOKE_SPACE"):
         lost.setdefault(event["pd"], []).append(_name(event["space"], names))
     for event in chapter.of("REVOKE_BODY"):
-        lost.setdefault(event["pd"], []).append(f"{event['resource']}, a dead PD's body")
+        lost.setdefault(event["pd"], []).append(f"{event['resource']} (a dead PD's body)")
+    before = [
+        f"{_name(event['pd'], names)}: {_name(event['node'], names)} is about to go"
+        for event in chapter.of("PRE_DESTROY")
+    ]
+    if before:
+        before.append(f"{chapter.answered} of {len(before)} answered")
     told = [f"{_name(event['to'], names)}: {_notice(event, names)}" for event in chapter.of("OWE")]
     if told:
         done, failed = chapter.acknowledged["ok"], chapter.acknowledged["failed"]
@@ -197,6 +209,7 @@ def _long(chapter: _Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) 
     heading = f"Crash {chapter.number}: {_name(chapter.trigger, names)}: {_how(chapter, names)}"
     lines = [heading, *_section("depths", [f"PDs {pd_depth}, spaces {rs_depth}"])]
     lines += _section("doomed", doomed)
+    lines += _section("before", before)
     lines += _section("lost", [f"{_name(pd, names)}: {_list(what)}" for pd, what in lost.items()])
     lines += _section("told", told)
     lines += _section("order", [_order(chapter, names)])

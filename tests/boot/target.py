@@ -19,14 +19,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import pytest
+
 from cellreap.boot import Boot, End, boot_image
 from cellreap.build import build_image
 from cellreap.check import Report, check_stream
-from cellreap.config import Config, Depth, Mode, override, parse_config
+from cellreap.config import Config, Depth, Mode, override, parse_config, timed
 from cellreap.ids import ROOT, parse_id
 from cellreap.image import read_image
 from cellreap.progress import Progress
-from cellreap.sdk import Sdk
+from cellreap.sdk import Sdk, timer_missing
 from cellreap.trace import Event, Reader, read
 
 ROOT_DIR = Path(__file__).resolve().parents[2]
@@ -160,11 +162,15 @@ class Target:
 
         change: made to the configuration before it is built. again: another number, another boot.
         passes: else what the check found is for the test to look at.
+        Skips the test if the system needs real time, and the kernel leaves no timer for that.
         """
         text, config = load(name)
         config = override(config, pd_depth=pd_depth, rs_depth=rs_depth, crash=crash, mode=mode)
         if change is not None:
             config = parse_again(change(config))
+        missing = timer_missing(self.sdk.options, self.sdk.kernel.arch)
+        if missing is not None and any(timed(config)):
+            pytest.skip(f"{self.sdk.kernel} leaves no timer to user level: it has no {missing}")
         told = repr((config.model_dump_json(by_alias=True), qemu_args, again))
         key = f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
         if key not in self._runs:

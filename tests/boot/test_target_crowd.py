@@ -15,7 +15,7 @@ import pytest
 from target import Change, Run, Target, load, together, with_crashes
 
 from cellreap.config import Config
-from cellreap.sdk import ARCHES, timer_missing
+from cellreap.sdk import ARCHES
 
 CLIENTS = 64
 COUNTED = ("-icount", "shift=0,sleep=off")
@@ -52,15 +52,6 @@ def counts(run: Run) -> list[tuple[int, ...]]:
     return found
 
 
-def on(target_of: Callable[[str], Target], arch: str) -> Target:
-    """What boots that architecture, if its kernel can be timed."""
-    target = target_of(arch)
-    missing = timer_missing(target.sdk.options, arch)
-    if missing is not None:
-        pytest.skip(f"{target.sdk.kernel} leaves no timer to user level: it has no {missing}")
-    return target
-
-
 def check_crowd(run: Run) -> int:
     """Everybody was answered exactly once. How many were told that the server died."""
     losses = 0
@@ -77,9 +68,7 @@ def check_crowd(run: Run) -> int:
 @pytest.mark.behaviour("C-21", "X-20")
 @pytest.mark.parametrize("arch", ARCHES)
 def test_killed_at_any_instant(target_of: Callable[[str], Target], arch: str, crowd_seed: int) -> None:
-    run = on(target_of, arch).run(
-        "crowd", change=together(crowd, down("kill", crowd_seed, 2)), qemu_args=COUNTED
-    )
+    run = target_of(arch).run("crowd", change=together(crowd, down("kill", crowd_seed, 2)), qemu_args=COUNTED)
     killed = [c.number("n") for c in run.cleanups() if c["cause"] == "terminate"]
     assert len(killed) == 2
     assert len(run.ids("server")) == 3
@@ -92,7 +81,7 @@ def test_killed_at_any_instant(target_of: Callable[[str], Target], arch: str, cr
 @pytest.mark.behaviour("C-21", "N-11")
 @pytest.mark.parametrize("arch", ARCHES)
 def test_stopped_at_any_instant(target_of: Callable[[str], Target], arch: str, crowd_seed: int) -> None:
-    run = on(target_of, arch).run(
+    run = target_of(arch).run(
         "crowd", change=together(crowd, down("freeze", crowd_seed, 1)), qemu_args=COUNTED
     )
     assert [run.name(event["pd"]) for event in run.of("FREEZE")] == ["server"]
@@ -105,16 +94,12 @@ def test_stopped_at_any_instant(target_of: Callable[[str], Target], arch: str, c
 
 
 def test_the_same_seed_is_the_same_run(target: Target) -> None:
-    if timer_missing(target.sdk.options, target.sdk.kernel.arch) is not None:
-        pytest.skip("a kernel without a timer")
     change = together(crowd, down("kill", 1, 2))
     first, second = (target.run("crowd", change=change, qemu_args=COUNTED, again=i) for i in (0, 1))
     assert first.of("END")[0]["digest"] == second.of("END")[0]["digest"]  # over every event before it
 
 
 def test_different_seeds_are_different_instants(target: Target) -> None:
-    if timer_missing(target.sdk.options, target.sdk.kernel.arch) is not None:
-        pytest.skip("a kernel without a timer")
     runs = [
         target.run("crowd", change=together(crowd, down("kill", seed, 2)), qemu_args=COUNTED)
         for seed in (1, 2)

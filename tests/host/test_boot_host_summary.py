@@ -100,6 +100,32 @@ def test_a_notice_acknowledged_after_the_next_crash_counts_for_its_own() -> None
     assert any("0 of 1 notice acknowledged, 1 failed" in line for line in told(target))
 
 
+def test_who_is_told_before_the_end_and_who_answered() -> None:
+    target, server, client = server_and_client()
+    other = target.pd("other", deadline=50)
+    target.body_cap(other, server)
+    for pd, node in ((client, "BLOCK_SPACE_1"), (other, server)):
+        target.subscribe(pd, node)
+    target.quiet()
+    target.fault(server)
+    waits = iter(range(2))
+
+    def meanwhile(target: Target) -> None:
+        if next(waits) == 0:
+            target.fetch(other)
+            target.late(other, target.queues[other][0], 50)
+
+    target.cleanup(meanwhile=meanwhile)
+    target.serve(client)
+    lines = told(target)
+    start = lines.index("  before     client (PD_2): disk (BLOCK_SPACE_1) is about to go")
+    assert lines[start + 1 : start + 3] == [
+        "             other (PD_3): server (PD_1) is about to go",
+        "             1 of 2 answered",
+    ]
+    assert any("1 of 1 notice acknowledged" in line for line in lines)
+
+
 def test_violations_are_told_and_too_many_are_counted() -> None:
     target, _, _ = server_and_client()
     lines = told(target, [f"violation {n}\n\x1b[2J" for n in range(25)])
