@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cellreap.check_cleanup import PLANNED_AGAIN
+from cellreap.check_cleanup import PLAN_EVENTS, PLANNED_AGAIN
 from cellreap.ids import ROOT, parse_id
 from cellreap.report import Report
 from cellreap.trace import Event, printable
@@ -118,20 +118,7 @@ class Story:
                 chapter.events.append(event)
 
 
-_TOLD = {
-    "DESTROY",
-    "DOOM_PD",
-    "DOOM_SPACE",
-    "LOSE_REQUEST",
-    "REVOKE",
-    "REVOKE_SPACE",
-    "REVOKE_BODY",
-    "OWE",
-    "PRE_DESTROY",
-    "FREED",
-    "CALLS",
-    "SETTLED",
-}
+_TOLD = {*PLAN_EVENTS, "DESTROY", "FREED", "CALLS", "SETTLED"}
 
 
 def tell(

@@ -12,18 +12,6 @@ static uint64_t block[3];
 static uint64_t old_token; /* of a notice that it has finished */
 static uint32_t extractions;
 
-static void check(const char *name, uint64_t got, uint64_t wanted)
-{
-    cr_line line = {0};
-    cr_put(cr_put(cr_put(&line, "check "), name), ": ");
-    if (got == wanted) {
-        cr_put(&line, "ok");
-    } else {
-        cr_put_hex(cr_put(cr_put_hex(cr_put(&line, "FAILED, got "), got), ", wanted "), wanted);
-    }
-    cr_say(&line);
-}
-
 static cr_result one(uint64_t token, uint32_t object, uint32_t target_space, uint32_t target_object)
 {
     cr_piece piece = {object, target_space, target_object};
@@ -41,19 +29,20 @@ static void lie_about_the_space(const cr_work_entry *w)
 {
     uint32_t mine = objects[0];
     uint32_t theirs = (uint32_t)block[1];
-    check("a token that there is not", one(w->token + 1000, mine, disk, theirs), CR_RESULT_NO_SUCH);
-    check("a resource that there is not", one(w->token, 999, disk, theirs), CR_RESULT_NO_SUCH);
-    check("a space that there is not", one(w->token, mine, 9999, theirs), CR_RESULT_NO_SUCH);
-    check("a block that there is not", one(w->token, mine, disk, 999), CR_RESULT_NO_SUCH);
-    check("a space on a block", one(w->token, 0, disk, theirs), CR_RESULT_FAILED);
-    check("a resource on a space", one(w->token, mine, disk, 0), CR_RESULT_FAILED);
-    check("a space on itself", one(w->token, 0, space, 0), CR_RESULT_DENIED);
-    check("a resource on itself", one(w->token, mine, space, mine), CR_RESULT_DENIED);
-    check("none at all", cr_subgraph(w->token, 0, 0), CR_RESULT_BAD_LENGTH);
+    cr_say_check("a token that there is not", one(w->token + 1000, mine, disk, theirs), CR_RESULT_NO_SUCH);
+    cr_say_check("a resource that there is not", one(w->token, 999, disk, theirs), CR_RESULT_NO_SUCH);
+    cr_say_check("a space that there is not", one(w->token, mine, 9999, theirs), CR_RESULT_NO_SUCH);
+    cr_say_check("a block that there is not", one(w->token, mine, disk, 999), CR_RESULT_NO_SUCH);
+    cr_say_check("a space on a block", one(w->token, 0, disk, theirs), CR_RESULT_FAILED);
+    cr_say_check("a resource on a space", one(w->token, mine, disk, 0), CR_RESULT_FAILED);
+    cr_say_check("a space on itself", one(w->token, 0, space, 0), CR_RESULT_DENIED);
+    cr_say_check("a resource on itself", one(w->token, mine, space, mine), CR_RESULT_DENIED);
+    cr_say_check("none at all", cr_subgraph(w->token, 0, 0), CR_RESULT_BAD_LENGTH);
     uint64_t many[2 + CR_WORK_MAX] = {w->token, CR_SUBGRAPH_MAX + 1};
-    check("more than there may be", cr_request(CR_OP_SUBGRAPH, many, 2 + CR_WORK_MAX, 0, 0), CR_RESULT_BAD_LENGTH);
+    cr_say_check("more than there may be",
+                 cr_request(CR_OP_SUBGRAPH, many, 2 + CR_WORK_MAX, 0, 0), CR_RESULT_BAD_LENGTH);
     many[1] = CR_WORK_MAX;
-    check("fewer than it says", cr_request(CR_OP_SUBGRAPH, many, 2 + CR_WORK_MAX, 0, 0), CR_RESULT_BAD_LENGTH);
+    cr_say_check("fewer than it says", cr_request(CR_OP_SUBGRAPH, many, 2 + CR_WORK_MAX, 0, 0), CR_RESULT_BAD_LENGTH);
     uint32_t denied = 0;
     uint32_t taken = 0;
     /* From 2 on: space 1 is that of RESSPC, for which it has a request. */
@@ -62,24 +51,24 @@ static void lie_about_the_space(const cr_work_entry *w)
         denied += result == CR_RESULT_DENIED;
         taken += result == CR_RESULT_OK;
     }
-    check("others' spaces are denied", denied > 0, 1);
-    check("and none is taken", taken, 0);
+    cr_say_check("others' spaces are denied", denied > 0, 1);
+    cr_say_check("and none is taken", taken, 0);
     cr_piece mixed[2] = {{mine, disk, theirs}, {999, disk, theirs}};
-    check("a true one with a false one", cr_subgraph(w->token, 2, mixed), CR_RESULT_NO_SUCH);
-    check("the true one alone", one(w->token, mine, disk, theirs), CR_RESULT_OK);
-    check("and again", one(w->token, mine, disk, theirs), CR_RESULT_OK);
-    check("one on the other", one(w->token, objects[0], space, objects[1]), CR_RESULT_OK);
-    check("the other on the one", one(w->token, objects[1], space, objects[0]), CR_RESULT_DENIED);
-    check("to finish what it has not", finish(w->token + 1000, CR_WORK_DONE), CR_RESULT_NO_SUCH);
-    check("to finish in a way that there is not", finish(w->token, CR_WORK_RESULT_COUNT), CR_RESULT_FAILED);
+    cr_say_check("a true one with a false one", cr_subgraph(w->token, 2, mixed), CR_RESULT_NO_SUCH);
+    cr_say_check("the true one alone", one(w->token, mine, disk, theirs), CR_RESULT_OK);
+    cr_say_check("and again", one(w->token, mine, disk, theirs), CR_RESULT_OK);
+    cr_say_check("one on the other", one(w->token, objects[0], space, objects[1]), CR_RESULT_OK);
+    cr_say_check("the other on the one", one(w->token, objects[1], space, objects[0]), CR_RESULT_DENIED);
+    cr_say_check("to finish what it has not", finish(w->token + 1000, CR_WORK_DONE), CR_RESULT_NO_SUCH);
+    cr_say_check("to finish in a way that there is not", finish(w->token, CR_WORK_RESULT_COUNT), CR_RESULT_FAILED);
     uint64_t twice[] = {2, w->token, CR_WORK_DONE, w->token, CR_WORK_DONE};
-    check("to finish twice in a message", cr_request(CR_OP_FINISH_WORK, twice, 5, 0, 0), CR_RESULT_NO_SUCH);
+    cr_say_check("to finish twice in a message", cr_request(CR_OP_FINISH_WORK, twice, 5, 0, 0), CR_RESULT_NO_SUCH);
     if (old_token != 0) {
-        check("to finish what it has finished", finish(old_token, CR_WORK_DONE), CR_RESULT_NO_SUCH);
-        check("to report for what it has finished", one(old_token, mine, disk, theirs), CR_RESULT_NO_SUCH);
+        cr_say_check("to finish what it has finished", finish(old_token, CR_WORK_DONE), CR_RESULT_NO_SUCH);
+        cr_say_check("to report for what it has finished", one(old_token, mine, disk, theirs), CR_RESULT_NO_SUCH);
     }
-    check("to resume what did not fail", cr_resume_work(space), CR_RESULT_NO_SUCH);
-    check("to resume in a space of another's", cr_resume_work(disk), CR_RESULT_NO_SUCH);
+    cr_say_check("to resume what did not fail", cr_resume_work(space), CR_RESULT_NO_SUCH);
+    cr_say_check("to resume in a space of another's", cr_resume_work(disk), CR_RESULT_NO_SUCH);
 }
 
 static int extract(const cr_work_entry *w)
@@ -92,11 +81,12 @@ static int extract(const cr_work_entry *w)
     }
     uint32_t other = objects[w->object == objects[0]];
     static uint32_t asked;
-    check("another resource than it is asked about", one(w->token, other, disk, (uint32_t)block[1]), CR_RESULT_DENIED);
-    check("the space, asked about a resource", one(w->token, 0, disk, 0), CR_RESULT_DENIED);
+    cr_say_check("another resource than it is asked about",
+                 one(w->token, other, disk, (uint32_t)block[1]), CR_RESULT_DENIED);
+    cr_say_check("the space, asked about a resource", one(w->token, 0, disk, 0), CR_RESULT_DENIED);
     /* The second was handed out with the first, which is not finished yet: it is out of turn, too. */
-    check("to be asked by resource for a resource", finish(w->token, CR_WORK_BY_RESOURCE),
-          asked++ == 0 ? CR_RESULT_FAILED : CR_RESULT_DENIED);
+    cr_say_check("to be asked by resource for a resource", finish(w->token, CR_WORK_BY_RESOURCE),
+                 asked++ == 0 ? CR_RESULT_FAILED : CR_RESULT_DENIED);
     return CR_WORK_DONE;
 }
 
@@ -104,8 +94,10 @@ static int work(const cr_work_entry *w)
 {
     st_say_notice(w);
     if (w->kind == CR_NOTICE_FREE || w->kind == CR_NOTICE_DISCONNECT) {
-        check("to be asked by resource for what is free", finish(w->token, CR_WORK_BY_RESOURCE), CR_RESULT_FAILED);
-        check("to report for what is free", one(w->token, objects[0], disk, (uint32_t)block[1]), CR_RESULT_NO_SUCH);
+        cr_say_check("to be asked by resource for what is free",
+                     finish(w->token, CR_WORK_BY_RESOURCE), CR_RESULT_FAILED);
+        cr_say_check("to report for what is free",
+                     one(w->token, objects[0], disk, (uint32_t)block[1]), CR_RESULT_NO_SUCH);
     }
     return 0;
 }
@@ -140,12 +132,12 @@ void cr_main(void)
         cr_say_text("nothing to lie about");
         cr_exit(1);
     }
-    check("to have the state extracted", cr_extract(&ticket), CR_RESULT_DENIED);
-    check("to look at a space that there is not", cr_look(9999, 0, 0, &state), CR_RESULT_NO_SUCH);
-    check("to subscribe to a space that there is not", cr_subscribe(9999, 0), CR_RESULT_NO_SUCH);
-    check("to subscribe to a core space", cr_subscribe(1, 0), CR_RESULT_DENIED);
-    check("to unsubscribe from what it did not subscribe to", cr_unsubscribe(disk, 0), CR_RESULT_NO_SUCH);
-    check("to finish what nobody has", finish(1, CR_WORK_DONE), CR_RESULT_NO_SUCH);
-    check("to report unasked", one(1, objects[0], disk, (uint32_t)block[1]), CR_RESULT_NO_SUCH);
+    cr_say_check("to have the state extracted", cr_extract(&ticket), CR_RESULT_DENIED);
+    cr_say_check("to look at a space that there is not", cr_look(9999, 0, 0, &state), CR_RESULT_NO_SUCH);
+    cr_say_check("to subscribe to a space that there is not", cr_subscribe(9999, 0), CR_RESULT_NO_SUCH);
+    cr_say_check("to subscribe to a core space", cr_subscribe(1, 0), CR_RESULT_DENIED);
+    cr_say_check("to unsubscribe from what it did not subscribe to", cr_unsubscribe(disk, 0), CR_RESULT_NO_SUCH);
+    cr_say_check("to finish what nobody has", finish(1, CR_WORK_DONE), CR_RESULT_NO_SUCH);
+    cr_say_check("to report unasked", one(1, objects[0], disk, (uint32_t)block[1]), CR_RESULT_NO_SUCH);
     cr_serve(&server);
 }

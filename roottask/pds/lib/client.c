@@ -417,3 +417,15 @@ void cr_say_text(const char *text)
     cr_line line = {0};
     cr_say(cr_put(&line, text));
 }
+
+void cr_say_check(const char *name, uint64_t got, uint64_t wanted)
+{
+    cr_line line = {0};
+    cr_put(cr_put(cr_put(&line, "check "), name), ": ");
+    if (got == wanted) {
+        cr_put(&line, "ok");
+    } else {
+        cr_put_hex(cr_put(cr_put_hex(cr_put(&line, "FAILED, got "), got), ", wanted "), wanted);
+    }
+    cr_say(&line);
+}

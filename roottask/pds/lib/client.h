@@ -147,5 +147,7 @@ cr_line *cr_put_number(cr_line *line, uint64_t value);
 cr_line *cr_put_hex(cr_line *line, uint64_t value);
 void cr_say(cr_line *line);
 void cr_say_text(const char *text);
+/* "check NAME: ok", or what was got instead of what was wanted. */
+void cr_say_check(const char *name, uint64_t got, uint64_t wanted);
 
 #endif
