@@ -252,13 +252,13 @@ void cr_root_main(const seL4_BootInfo *info)
     int running = 1;
     while (running) {
         cr_trace_flush(&cr_sys.trace);
+        cr_deadlines_arm();
         seL4_MessageInfo_t tag = seL4_Recv(endpoint, &badge);
         running = handle(tag, badge);
         cr_cleaner_follow_up();
         cr_extract_follow_up(0);
         cr_tickets_follow_up();
         cr_director_follow_up();
-        cr_deadlines_arm();
     }
     cr_trace_refused_rest();
     cr_print_if_changed();

@@ -30,7 +30,7 @@ from cellreap.check_cleanup import (
     claimed_managers,
     normal_rows,
 )
-from cellreap.check_work import Tag, Work, lane_of
+from cellreap.check_work import Notice, Tag, Work, lane_of
 from cellreap.csvstate import state_rows
 from cellreap.errors import CellreapError, InputError
 from cellreap.ids import ROOT, parse_id
@@ -952,12 +952,20 @@ class Replay:
         """Who has not answered yet, though it could."""
         return [
             f"{notice.to} has not acknowledged {notice.token} ({notice.kind} {notice.node}) yet"
+            for notice in self._outstanding(running)
+            if notice.to not in self.tickets.waiters(self.model)
+        ]
+
+    def _outstanding(self, running: Running) -> list[Notice]:
+        """What PDs that can do something have not acknowledged."""
+        return [
+            notice
             for notice in self.work.unfinished()
             if notice.tag == running.tag and self.silent.get(notice.to, FROZEN) == FROZEN
         ]
 
     def _wait(self, running: Running, event: Event) -> None:
-        if not self._awaited(running):
+        if not self._outstanding(running):
             self._bad(f"WAIT: n={event['n']}: there is nobody to wait for")
         running.waiting = running.waited = True
 

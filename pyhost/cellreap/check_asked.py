@@ -52,6 +52,14 @@ class Tickets:
             if asked.tag == tag:
                 asked.settled = True
 
+    def waiters(self, model: Model) -> set[str]:
+        """Who may be waiting for the end of a PD that is still there, and so does nothing else."""
+        return {
+            asked.shown.owner
+            for asked in self.tickets.values()
+            if asked.shown.what in model.nodes and not asked.settled
+        }
+
     def note(self, work: Work) -> None:
         """Remembers which are over: they stay so, even if notices that were held are taken up again."""
         for asked in self.tickets.values():

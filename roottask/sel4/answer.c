@@ -113,12 +113,12 @@ int cr_retry_connect(cr_pd *pd, int last_try)
 {
     uint64_t results[2];
     cr_ref space;
-    cr_result result = cr_find_named_space(pd->wanted, &space);
+    cr_result result = cr_is_doomed(pd) ? CR_RESULT_GONE : cr_find_named_space(pd->wanted, &space);
     if (result == CR_RESULT_OK) {
         result = cr_connect_now(pd, space, results);
     } else if (last_try) {
         result = CR_RESULT_GONE;
-    } else {
+    } else if (result != CR_RESULT_GONE) {
         return 0;
     }
     pd->keeps = CR_KEEP_NONE;

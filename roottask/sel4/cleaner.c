@@ -158,6 +158,7 @@ static void stop(cr_pd *pd)
     }
     pd->silent = 1;
     pd->stopped = 1;
+    cr_deadlines_forget(pd);
     running.answered = 1; /* It was waited for, perhaps. */
 }
 
@@ -255,28 +256,44 @@ static uint32_t depth_of(uint32_t own, uint32_t systems)
     return own == CR_IMAGE_DEPTH_DEFAULT ? systems : own;
 }
 
+int cr_cleaner_awaits(const cr_pd *pd)
+{
+    uint32_t waiting = 0;
+    uint32_t held = 0;
+    /* Who waits for a cleanup's end itself cannot answer: for this one's, or that of one that comes after it. */
+    if (!running.active || !pd->used || pd->told == 0 || pd->silent || cr_ticket_keeps(pd)) {
+        return 0;
+    }
+    cr_work_count_of(cr_sys.work, cr_receiver(pd), running.tag, &waiting, &held);
+    return waiting > held;
+}
+
 /* Whether one of those who were told can still answer and has not. */
 static int is_awaited(void)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        const cr_pd *pd = &cr_sys.pds[i];
-        uint32_t waiting = 0;
-        uint32_t held = 0;
-        if (!pd->used || pd->told == 0 || pd->silent) {
-            continue;
-        }
-        cr_work_count_of(cr_sys.work, i, running.tag, &waiting, &held);
-        if (waiting > held) {
-            return 1;
-        }
+    int any = 0;
+    for (uint32_t i = 1; i < CR_MAX_PDS && !any; i++) {
+        any = cr_cleaner_awaits(&cr_sys.pds[i]);
     }
-    return 0;
+    return any;
 }
 
 static void trace_wait(cr_event event)
 {
     begin(event);
     end();
+}
+
+/* The cleanup waits. Whoever goes by it, still runs, and waits to be connected, has nothing to wait for, and may have to answer. */
+static void wait_for_answers(void)
+{
+    trace_wait(CR_EV_WAIT);
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        if (pd->used && !pd->silent && pd->keeps == CR_KEEP_CONNECT && cr_is_doomed(pd)) {
+            (void)cr_retry_connect(pd, 1);
+        }
+    }
 }
 
 /* Everybody has been told who was to be told. Time has passed: the model may have changed around what is doomed. */
@@ -400,7 +417,7 @@ static void start(cr_pd *trigger, cr_cause cause, uint64_t ticket)
     if (carry_on()) {
         settle();
     } else {
-        trace_wait(CR_EV_WAIT);
+        wait_for_answers();
     }
 }
 
@@ -478,6 +495,7 @@ void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket)
     queue.at[at].cause = cause;
     queue.at[at].ticket = ticket;
     pd->silent = 1;
+    cr_deadlines_forget(pd);
 }
 
 void cr_cleaner_credit(const cr_work_notice *notice)
@@ -518,7 +536,7 @@ void cr_cleaner_follow_up(void)
             if (carry_on()) {
                 settle();
             } else {
-                trace_wait(CR_EV_WAIT);
+                wait_for_answers();
             }
         } else if (!start_next() && !make_room()) {
             break;

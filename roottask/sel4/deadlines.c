@@ -37,7 +37,7 @@ static uint64_t now(void)
 
 uint64_t cr_due_of(const cr_pd *pd)
 {
-    if (pd->deadline_ms == 0 || !clock.there) {
+    if (pd->deadline_ms == 0 || pd->silent || !clock.there) {
         return 0;
     }
     uint64_t due = clock.base + clock.set + (uint64_t)pd->deadline_ms * NS_PER_MS;
@@ -95,6 +95,13 @@ void cr_deadlines_arm(void)
     uint64_t left = due > at ? due - at : 1;
     clock.base = at;
     clock.set = cr_timer_start(left < INTERVAL_NS ? left : INTERVAL_NS);
+}
+
+void cr_deadlines_forget(const cr_pd *pd)
+{
+    if (cr_work_defer(cr_sys.work, cr_receiver(pd), 0) != CR_OK) {
+        cr_panic("no such receiver", pd->number);
+    }
 }
 
 static void trace_late(const cr_pd *pd, const cr_work_notice *notice)

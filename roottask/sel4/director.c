@@ -135,7 +135,7 @@ static void create_missing(uint32_t flag)
             continue;
         }
         cr_status status = cr_make_pd(i, config->program, config->name, 0, &pd);
-        /* No room now: it is tried again after the next cleanup. */
+        /* No room now: what is to come back is tried again after the next cleanup. */
         if (status != CR_OK) {
             cr_trace_refuse(&cr_sys.pds[0], CR_OP_SPAWN, cr_result_of(status));
         }
@@ -226,10 +226,6 @@ void cr_director_alarm(void)
 static int let_go(void)
 {
     int any = 0;
-    if (cr_cleaner_waits()) {
-        cr_cleaner_give_up();
-        return 1;
-    }
     if (cr_extract_running()) {
         cr_extract_follow_up(1);
         return 1;
@@ -244,24 +240,55 @@ static int let_go(void)
     return any;
 }
 
-cr_idle cr_director_idle(void)
+/* Those whom a cleanup awaits, and who wait for something else of the root task's, could not answer: each is let go once a
+ * notice. Returns whether there was somebody. */
+static int release_told(void)
 {
-    if (fail_connects()) {
+    int any = 0;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        if (cr_cleaner_awaits(pd) && pd->released != pd->last_token &&
+            (pd->keeps == CR_KEEP_CONNECT || pd->keeps == CR_KEEP_CHECKPOINT)) {
+            pd->released = pd->last_token;
+            cr_release(pd);
+            any = 1;
+        }
+    }
+    return any;
+}
+
+/* A cleanup waits, and nobody can run: what else there is to happen comes after it. */
+static cr_idle idle_in_cleanup(void)
+{
+    if (release_told()) {
         return CR_IDLE_AGAIN;
     }
-    if (cr_sys.settled > 0 && !director.late_done && !cr_cleaner_waits()) {
+    if (cr_alarm_pending() || cr_deadlines_pending()) {
+        return CR_IDLE_WAIT;
+    }
+    cr_cleaner_give_up();
+    return CR_IDLE_AGAIN;
+}
+
+cr_idle cr_director_idle(void)
+{
+    if (cr_cleaner_waits()) {
+        return idle_in_cleanup();
+    }
+    if (cr_sys.settled > 0 && !director.late_done) {
         director.late_done = 1;
         create_missing(CR_IMAGE_LATE);
         return CR_IDLE_AGAIN;
     }
-    if (!cr_cleaner_waits()) {
-        cr_account();
-    }
+    cr_account();
     /* Whoever has something to acknowledge and does not run is hung: its deadline tells. */
     if (cr_deadlines_of_others()) {
         return CR_IDLE_WAIT;
     }
-    director.armed = !cr_cleaner_waits() && !cr_alarm_pending();
+    if (fail_connects()) {
+        return CR_IDLE_AGAIN;
+    }
+    director.armed = !cr_alarm_pending();
     if (crashes_left() && director.rounds > ROUNDS_WITHOUT_PROGRESS) {
         trace_unreached();
     }

@@ -118,10 +118,9 @@ uint32_t cr_extract_notices(void)
     return n;
 }
 
-cr_result cr_extract_may_split(const cr_work_notice *notice)
+cr_result cr_extract_may_split(const cr_work_notice *notice, uint32_t *more)
 {
     cr_ref space;
-    uint32_t n = 0;
     if (notice->kind != CR_NOTICE_EXTRACT || notice->object != 0) {
         return CR_RESULT_FAILED;
     }
@@ -130,9 +129,9 @@ cr_result cr_extract_may_split(const cr_work_notice *notice)
     }
     for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN); edge != CR_NONE;
          edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
-        n++;
+        ++*more;
     }
-    return cr_work_room(cr_sys.work) < CR_CLEANUP_NOTICES + n ? CR_RESULT_FULL : CR_RESULT_OK;
+    return cr_work_room(cr_sys.work) < CR_CLEANUP_NOTICES + *more ? CR_RESULT_FULL : CR_RESULT_OK;
 }
 
 void cr_extract_split(cr_pd *manager, const cr_work_notice *notice)

@@ -103,6 +103,15 @@ static uint32_t take_slot(cr_pd *pd)
     return found;
 }
 
+int cr_has_slot(cr_pd *pd)
+{
+    uint32_t slot = take_slot(pd);
+    if (slot != 0) {
+        pd->slots[slot] = CR_SLOT_FREE;
+    }
+    return slot != 0;
+}
+
 /* A new edge that is the model's alone. */
 static cr_status add_edge(cr_edge_kind kind, cr_event event, cr_ref from, cr_ref to)
 {
@@ -239,7 +248,7 @@ static cr_status room_for_pd(void)
     if (stats.max_nodes - stats.nodes < caps + 1 || cr_pool_left() < caps + 2) {
         return CR_ERR_FULL_NODES;
     }
-    return stats.max_edges - stats.edges < 3 * caps + cr_sys.image->links.count + 8 ? CR_ERR_FULL_EDGES : CR_OK;
+    return cr_edges_left(3 * caps + cr_sys.image->links.count + 8) ? CR_OK : CR_ERR_FULL_EDGES;
 }
 
 cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, cr_pd *creator, cr_pd **out)
@@ -334,6 +343,9 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
 
 cr_result cr_make_space(cr_pd *manager, const char *type, const char *name, cr_ref *out)
 {
+    if (!cr_edges_left(2)) {
+        return CR_RESULT_FULL;
+    }
     cr_status status = add_space(manager->node, type, name, 0, out);
     if (status == CR_OK) {
         status = cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, manager->node, *out);
@@ -375,11 +387,10 @@ cr_result cr_make_resource(cr_ref space, cr_ref *out)
 {
     cr_pd *manager = cr_manager_of(space);
     cr_space_entry *entry = cr_space_entry_of(space);
-    cr_model_stats stats = cr_model_get_stats(cr_sys.model);
     if (manager == 0) {
         return CR_RESULT_GONE;
     }
-    if (stats.edges + 2 > stats.max_edges) {
+    if (!cr_edges_left(2)) {
         return CR_RESULT_FULL;
     }
     cr_result result = add_resource(space, entry->next_object, cr_body_cap(&manager->body, CR_BODY_ENDPOINT), 0, out);
@@ -403,8 +414,7 @@ cr_result cr_body_resource(cr_pd *pd, cr_ref *out)
         *out = info.to;
         return CR_RESULT_OK;
     }
-    cr_model_stats stats = cr_model_get_stats(cr_sys.model);
-    if (stats.edges + 3 > stats.max_edges) {
+    if (!cr_edges_left(3)) {
         return CR_RESULT_FULL;
     }
     uint32_t index = (uint32_t)(pd - cr_sys.pds);
@@ -429,7 +439,7 @@ cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t *slot)
         *slot = entry_index != CR_NONE ? cr_sys.requests[entry_index].slot : 0;
         return CR_RESULT_EXISTS;
     }
-    if (index == CR_NONE) {
+    if (index == CR_NONE || !cr_edges_left(1)) {
         return CR_RESULT_FULL;
     }
     if (pd->lost >= CR_MAX_LOST_SLOTS) {
@@ -486,6 +496,9 @@ cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t *slot)
     /* A PD that lets its losses stand unacknowledged is given nothing more to lose. */
     if (known == CR_NONE && pd->lost >= CR_MAX_LOST_SLOTS) {
         return CR_RESULT_UNACKED;
+    }
+    if (known != CR_NONE ? cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) >= CR_MAX_COUNT : !cr_edges_left(1)) {
+        return CR_RESULT_FULL;
     }
     uint32_t taken = known != CR_NONE ? cr_sys.edge_entry[known] : take_slot(pd);
     if (taken == 0 && known == CR_NONE) {

@@ -138,6 +138,9 @@ static cr_result op_create_space(cr_pd *from, const cr_request_args *r, answer *
     uint32_t slot = 0;
     if (r->has_pd) {
         cr_result result = named_pd(r, &first);
+        if (result == CR_RESULT_OK && first == from) {
+            result = CR_RESULT_DENIED; /* Nobody is a client of its own. */
+        }
         if (result != CR_RESULT_OK) {
             return result;
         }
@@ -372,6 +375,9 @@ static cr_result change_map(cr_pd *from, const cr_request_args *r, int add)
     if (add && cr_is_built_on(target, source, 0)) {
         return CR_RESULT_DENIED; /* It would close a circle. */
     }
+    if (add && cr_model_count(cr_sys.model, CR_EDGE_MAP, source, target) == 0 && !cr_edges_left(1)) {
+        return CR_RESULT_FULL;
+    }
     cr_status status = add ? cr_model_add_edge(cr_sys.model, CR_EDGE_MAP, source, target)
                            : cr_model_drop_edge(cr_sys.model, CR_EDGE_MAP, source, target);
     if (status == CR_OK) {
@@ -434,6 +440,7 @@ static cr_result check_answers(const cr_pd *from, const cr_request_args *r, cr_w
     default:
         return CR_RESULT_NO_SUCH;
     }
+    uint32_t more = 0; /* notices that come of these */
     for (uint32_t i = 0; i < r->count; i++) {
         cr_work_notice notice;
         if (r->answers[i].result != CR_WORK_BY_RESOURCE) {
@@ -442,7 +449,7 @@ static cr_result check_answers(const cr_pd *from, const cr_request_args *r, cr_w
         if (cr_work_look(cr_sys.work, cr_receiver(from), r->answers[i].token, &notice) != CR_OK) {
             return CR_RESULT_NO_SUCH;
         }
-        cr_result result = cr_extract_may_split(&notice);
+        cr_result result = cr_extract_may_split(&notice, &more);
         if (result != CR_RESULT_OK) {
             return result;
         }
@@ -459,6 +466,7 @@ static cr_result op_finish_work(cr_pd *from, const cr_request_args *r, answer *a
     if (result != CR_RESULT_OK) {
         return result;
     }
+    int busy = cr_work_ready(cr_sys.work, cr_receiver(from));
     for (uint32_t i = 0; i < r->count; i++) {
         cr_work_notice notice;
         if (cr_work_finish(cr_sys.work, cr_receiver(from), &answers[i], &notice) != CR_OK) {
@@ -479,6 +487,10 @@ static cr_result op_finish_work(cr_pd *from, const cr_request_args *r, answer *a
         if (answers[i].failed) {
             cr_lanes_changed();
         }
+    }
+    /* What waited behind these can be fetched now. */
+    if (!busy && cr_work_ready(cr_sys.work, cr_receiver(from))) {
+        cr_signal(cr_body_cap(&from->body, CR_BODY_SIGNAL));
     }
     return CR_RESULT_OK;
 }
@@ -521,8 +533,12 @@ static cr_result op_spawn(cr_pd *from, const cr_request_args *r, answer *a)
     if (program == CR_IMAGE_NONE) {
         return CR_RESULT_NO_SUCH;
     }
+    /* Asked before a whole PD is made for nothing. */
     if (from->lost >= CR_MAX_LOST_SLOTS) {
-        return CR_RESULT_UNACKED; /* Asked before a whole PD is made for nothing. */
+        return CR_RESULT_UNACKED;
+    }
+    if (!cr_has_slot(from)) {
+        return CR_RESULT_FULL;
     }
     cr_status status = cr_make_pd(CR_IMAGE_NONE, program, r->name, from, &pd);
     if (status != CR_OK) {
@@ -661,6 +677,10 @@ static cr_result op_subscribe(cr_pd *from, const cr_request_args *r, answer *a)
     if (result != CR_RESULT_OK) {
         return result;
     }
+    uint32_t count = cr_model_count(cr_sys.model, CR_EDGE_SUBSCRIBE, from->node, node);
+    if (count >= CR_MAX_COUNT || (count == 0 && !cr_edges_left(1))) {
+        return CR_RESULT_FULL;
+    }
     cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_SUBSCRIBE, from->node, node);
     if (status == CR_OK) {
         cr_trace_pair(CR_EV_SUBSCRIBE, from->node, node);
@@ -735,7 +755,9 @@ static cr_result op_ticket(cr_pd *from, const cr_request_args *r, answer *a)
     if (later) {
         a->keeps = CR_KEEP_TICKET;
         from->ticket = r->ticket;
-        cr_extract_changed(); /* It answers no question about its own spaces from here on. */
+        /* It answers no question about its own spaces from here on, and no cleanup's. */
+        cr_extract_changed();
+        cr_cleaner_lanes_changed();
     }
     return result;
 }
@@ -787,7 +809,7 @@ static const struct {
     [CR_OP_SPAWN] = {op_spawn, 0},
     [CR_OP_TERMINATE] = {op_terminate, 0},
     [CR_OP_SET_DEPTH] = {op_set_depth, 0},
-    [CR_OP_REPORT_FAULT] = {op_report_fault, 0},
+    [CR_OP_REPORT_FAULT] = {op_report_fault, 1},
     [CR_OP_HOLDS] = {op_holds, 1},
     [CR_OP_SUBSCRIBE] = {op_subscribe, 0},
     [CR_OP_UNSUBSCRIBE] = {op_unsubscribe, 0},

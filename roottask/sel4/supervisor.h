@@ -43,7 +43,9 @@ void cr_forget_owed(cr_pd *pd);
 void cr_deadlines_init(seL4_CPtr notification);
 /* When a notice that this PD is given now is late; 0: never. */
 uint64_t cr_due_of(const cr_pd *pd);
-/* Has the timer come when something is due next. After each message. */
+/* The PD is silent: it is late with nothing any more, however long it is still there. */
+void cr_deadlines_forget(const cr_pd *pd);
+/* Has the timer come when something is due next. Last before the root task waits: what comes before takes its time. */
 void cr_deadlines_arm(void);
 /* The timer's interrupt. */
 void cr_deadlines_tick(void);
@@ -67,6 +69,8 @@ void cr_ticket_settle(uint64_t ticket);
 void cr_ticket_credit(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end);
 /* What TICKET answers: `words` of `out`, or *later. CR_RESULT_NO_SUCH, GONE, DENIED. */
 cr_result cr_ticket_look(const cr_pd *from, uint64_t ticket, int wait, uint64_t *out, uint32_t *words, int *later);
+/* Whether the PD waits for the end of a cleanup that is not over. */
+int cr_ticket_keeps(const cr_pd *pd);
 /* Tells in the trace that nobody waits for it. */
 void cr_ticket_unwanted(uint64_t ticket);
 /* Answers a PD that waits for its ticket, as it stands. */
@@ -82,8 +86,9 @@ cr_result cr_extract_start(cr_pd *by, uint64_t *ticket);
 int cr_extract_running(void);
 /* How many notices wait on account of extractions that run. Costs the notices there are. */
 uint32_t cr_extract_notices(void);
-/* Whether an answer BY_RESOURCE can be taken, and taking it. CR_RESULT_FAILED, FULL. */
-cr_result cr_extract_may_split(const cr_work_notice *notice);
+/* Whether an answer BY_RESOURCE can be taken, and taking it. *more: how many notices come of those taken with it; they and
+ * this one's are added up. CR_RESULT_FAILED, FULL. */
+cr_result cr_extract_may_split(const cr_work_notice *notice, uint32_t *more);
 void cr_extract_split(cr_pd *manager, const cr_work_notice *notice);
 /* What a server reports in answer to a notice that it was handed: all of it, or nothing. CR_RESULT_NO_SUCH: that was no
  * question, or its extraction is over. GONE, DENIED, FAILED, FULL. */
@@ -107,7 +112,8 @@ void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t
 cr_result cr_find_named_space(const char *name, cr_ref *out);
 /* Gives a PD its request to a space, or tells it the one it has: slot and space's number. */
 cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results);
-/* Gives a connect that was put off its request, if the space is there by now. Returns whether it was answered. */
+/* Gives a connect that was put off its request, if the space is there by now, or refuses it, if its PD goes by the cleanup under
+ * way. Returns whether it was answered. */
 int cr_retry_connect(cr_pd *pd, int last_try);
 /* Answers a PD that is kept waiting with what there is to say now. */
 void cr_release(cr_pd *pd);
@@ -131,8 +137,9 @@ void cr_terminate(cr_pd *pd);
 /* Goes on with cleaning up as far as that is possible: on return there is no cleanup and the state is legal, or one waits
  * for subscribers. A cleanup that cannot be planned or fails halfway stops the system: nothing legal could follow. */
 void cr_cleaner_follow_up(void);
-/* Whether a cleanup waits for subscribers. */
+/* Whether a cleanup waits for subscribers, and whether for that one. */
 int cr_cleaner_waits(void);
+int cr_cleaner_awaits(const cr_pd *pd);
 void cr_cleaner_credit(const cr_work_notice *notice);
 /* A lane was stopped or resumed. */
 void cr_cleaner_lanes_changed(void);

@@ -36,6 +36,7 @@ enum {
     CR_REFUSALS_TOLD = 64, /* of a PD, one by one; then a number each CR_REFUSALS_SUM */
     CR_REFUSALS_SUM = 1000,
     CR_MAX_SAYS = 4096, /* of a PD */
+    CR_MAX_COUNT = 1024, /* HOLDs of one thing by one PD, and its subscriptions to one thing: each is a row of the state */
     CR_ID_BYTES = 48
 };
 
@@ -66,6 +67,7 @@ typedef struct cr_pd {
     uint32_t told;   /* notices that the cleanup under way gave it before its end, or another's */
     uint32_t deadline_ms; /* to acknowledge a notice; 0: none */
     uint64_t last_token;  /* of the notice queued last */
+    uint64_t released;    /* the last one when it was let go so as to answer */
     uint64_t grace;       /* notices up to this token had their deadline put off, once */
     uint32_t lost;        /* slots that wait for its acknowledgement */
     uint32_t refusals;
@@ -206,6 +208,11 @@ cr_result cr_make_resource(cr_ref space, cr_ref *out);
 cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t *slot);
 /* One more hold; the capability is copied with the first. */
 cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t *slot);
+/* Whether a capability could be given to the PD as far as its CSpace is concerned. */
+int cr_has_slot(cr_pd *pd);
+/* Whether there is room for so many more edges, and for the notices that all edges and spaces could be owed for: every notice
+ * of a cleanup is one less of either. So no cleanup, nor any number of them, is ever without room. */
+int cr_edges_left(uint32_t n);
 /* The core resource that stands for a PD's body, made when first wanted. */
 cr_result cr_body_resource(cr_pd *pd, cr_ref *out);
 /* `by`: the PD itself, or the resource's manager. */

@@ -128,8 +128,9 @@ static cr_status take_request(cr_pd *pd, cr_ref space, const cr_pd *deleted_by)
     uint32_t index = cr_sys.edge_entry[edge];
     if (index != CR_NONE) {
         uint32_t slot = cr_sys.requests[index].slot;
-        /* A dead server's endpoint takes all capabilities to it along, and so does a dead client's CSpace. */
-        if (client.state == CR_STATE_ACTIVE) {
+        /* A dead server's endpoint takes all capabilities to it along, and so does a dead client's CSpace. A client that is
+         * doomed may still run when a live server deletes. */
+        if (client.state == CR_STATE_ACTIVE || deleted_by != 0) {
             cr_pd *server = cr_space_entry_of(space)->manager_dead ? 0 : cr_pd_of(info.manager);
             if (server != 0) {
                 remove_request_caps(pd, slot);

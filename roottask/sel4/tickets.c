@@ -8,6 +8,7 @@ enum { MAX_TICKETS = 64, TICKETS_EACH = 16 };
 
 typedef struct ticket {
     int used;
+    int extraction;
     cr_pd *owner;
     uint64_t number;
     uint32_t tag; /* 0 until its work has begun */
@@ -86,7 +87,7 @@ uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what)
     if (t == 0) {
         cr_panic("there was room for a ticket, and then there was not", next_number);
     }
-    *t = (ticket){.used = 1, .owner = owner, .number = next_number++};
+    *t = (ticket){.used = 1, .extraction = what == 0, .owner = owner, .number = next_number++};
     cr_trace_begin(&cr_sys.trace, CR_EV_TICKET);
     cr_trace_number(&cr_sys.trace, t->number);
     cr_trace_pd(owner);
@@ -159,6 +160,15 @@ cr_result cr_ticket_look(const cr_pd *from, uint64_t number, int wait, uint64_t 
         *words = tell(t, out);
     }
     return CR_RESULT_OK;
+}
+
+int cr_ticket_keeps(const cr_pd *pd)
+{
+    if (pd->keeps != CR_KEEP_TICKET && pd->keeps != CR_KEEP_TERMINATE) {
+        return 0;
+    }
+    const ticket *t = find(pd->ticket);
+    return t != 0 && !t->extraction && (t->state == CR_TICKET_QUEUED || t->state == CR_TICKET_RUNNING);
 }
 
 void cr_ticket_unwanted(uint64_t number)

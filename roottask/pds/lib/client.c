@@ -295,7 +295,16 @@ static void do_work(int (*each)(const cr_work_entry *work), int (*extractor)(con
             finished++;
         }
         acknowledge[0] = finished;
-        if (cr_request(CR_OP_FINISH_WORK, acknowledge, 1 + 2 * finished, 0, 0) != CR_RESULT_OK) {
+        cr_result taken = cr_request(CR_OP_FINISH_WORK, acknowledge, 1 + 2 * finished, 0, 0);
+        if (taken == CR_RESULT_FULL) {
+            /* No room to be asked resource by resource: then it cannot tell. */
+            for (uint32_t i = 0; i < finished; i++) {
+                uint64_t *result = &acknowledge[2 + 2 * i];
+                *result = *result == CR_WORK_BY_RESOURCE ? (uint64_t)CR_WORK_FAILED : *result;
+            }
+            taken = cr_request(CR_OP_FINISH_WORK, acknowledge, 1 + 2 * finished, 0, 0);
+        }
+        if (taken != CR_RESULT_OK) {
             return;
         }
     }
