@@ -2,10 +2,10 @@
  *
  * A client that subscribes to its first request's space, and waits in the wrong moments. Argument 0, bits: 1 it connects to its second
  * request in its first round; 2 when it was told, it connects to its first request again; 4 when it is told, it asks the
- * server of its second request twice. It says what came of each. */
+ * server of its second request twice; 8 when it is told, it makes its space. It says what came of each. */
 #include "storage.h"
 
-enum { CONNECTS = 1, RECONNECTS = 2, ASKS = 4 };
+enum { CONNECTS = 1, RECONNECTS = 2, ASKS = 4, MAKES = 8 };
 
 static uint32_t second;
 static int was_told;
@@ -37,6 +37,13 @@ static int work(const cr_work_entry *w)
     if ((cr_info()->args[0] & ASKS) != 0) {
         ask("asked");
         ask("asked again");
+    }
+    if ((cr_info()->args[0] & MAKES) != 0) {
+        cr_line line = {0};
+        uint32_t space;
+        const cr_startup *info = cr_info();
+        cr_result result = cr_create_space(info->spaces[0].type, info->spaces[0].name, &space);
+        cr_say(cr_put_number(cr_put(&line, "made: "), result));
     }
     return 0;
 }

@@ -10,7 +10,7 @@ from cellreap.config import Config, Mode, Pd, Space
 
 FULL, GONE = 8, 6
 NEVER, SLOWLY, FAULTS = 2, 3, 5
-CONNECTS, RECONNECTS, ASKS = 1, 2, 4
+CONNECTS, RECONNECTS, ASKS, MAKES = 1, 2, 4, 8
 
 
 def with_pds(*pds: Pd) -> Change:
@@ -66,16 +66,25 @@ def test_a_late_pds_other_deadlines_do_not_put_off_that_a_cleanup_is_given_up(ta
 
 @pytest.mark.behaviour("C-26")
 def test_who_goes_and_waits_to_be_connected_is_told_while_it_still_can_do_something(target: Target) -> None:
-    idle = Pd(name="idle", program="idler", space=(Space(name="elsewhere", type="THING"),))  # never makes it
+    """Also if what it waits for comes now: nothing is given any more to who goes."""
+    maker = Pd(
+        name="maker",
+        program="waiter",
+        requests=("goods",),
+        pinned=True,
+        args=(MAKES,),
+        space=(Space(name="elsewhere", type="THING"),),
+    )
     busy = Pd(name="waiter", program="waiter", requests=("goods", "elsewhere"), args=(CONNECTS,))
     change = together(
-        with_pds(idle, busy),
+        with_pds(maker, busy),
         with_system(deadline_ms=60_000),
         with_pd("watcher", args=(1, SLOWLY, 3000)),
     )
     run = target.run("subscribed", pd_depth=1, change=change)
     assert run.doomed()["waiter"] == "1"
     assert between(run, f"the second: {GONE}")
+    assert between(run, "made: 0")
 
 
 @pytest.mark.behaviour("N-11")
