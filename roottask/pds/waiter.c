@@ -2,7 +2,8 @@
  *
  * A client that subscribes to its first request's space, and waits in the wrong moments. Argument 0, bits: 1 it connects to its second
  * request in its first round; 2 when it was told, it connects to its first request again; 4 when it is told, it asks the
- * server of its second request twice; 8 when it is told, it makes its space. It says what came of each. */
+ * server of its second request twice; 8 when it is told, it makes its space, and has no rounds. It says
+ * what came of each. */
 #include "storage.h"
 
 enum { CONNECTS = 1, RECONNECTS = 2, ASKS = 4, MAKES = 8 };
@@ -58,6 +59,9 @@ void cr_main(void)
     }
     if ((info->args[0] & ASKS) != 0) {
         say_connect("the second", info->requests[1], &second);
+    }
+    if ((info->args[0] & MAKES) != 0) {
+        cr_wait_for_work(work);
     }
     for (uint32_t round = 1; cr_next_round(); round++) {
         if (round == 1 && (info->args[0] & CONNECTS) != 0) {

@@ -13,12 +13,11 @@ NEVER, SLOWLY, FAULTS = 2, 3, 5
 CONNECTS, RECONNECTS, ASKS, MAKES = 1, 2, 4, 8
 
 
-def with_pds(*pds: Pd, before: str | None = None) -> Change:
-    """A change: more PDs, at the end or before one that is there. The earlier is first in each round."""
+def with_pds(*pds: Pd) -> Change:
+    """A change: more PDs."""
 
     def change(config: Config) -> Config:
-        at = next((i for i, pd in enumerate(config.pds) if pd.name == before), len(config.pds))
-        return config.model_copy(update={"pds": (*config.pds[:at], *pds, *config.pds[at:])})
+        return config.model_copy(update={"pds": (*config.pds, *pds)})
 
     return change
 
@@ -78,7 +77,7 @@ def test_who_goes_and_waits_to_be_connected_is_told_while_it_still_can_do_someth
     )
     busy = Pd(name="waiter", program="waiter", requests=("goods", "elsewhere"), args=(CONNECTS,))
     change = together(
-        with_pds(maker, busy, before="client"),
+        with_pds(maker, busy),
         with_system(deadline_ms=60_000),
         with_pd("watcher", args=(1, SLOWLY, 3000)),
     )
