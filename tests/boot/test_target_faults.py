@@ -7,7 +7,7 @@ import io
 
 import pytest
 from elftools.elf.elffile import ELFFile
-from target import Run, Target, with_crashes, with_pd
+from target import Run, Target, dangling, with_crashes, with_pd, with_system
 
 from cellreap.build import build_parts, find_toolchain
 from cellreap.config import Config
@@ -160,3 +160,15 @@ def test_a_pd_dies_with_its_fault_handler_and_not_the_other_way_round(target: Ta
     assert run.names[second["trigger"]] == "fs"
     assert run.doomed(2) == {"fs": "0", "app2": "0"}  # though the depth is 0
     assert (second["pd_depth"], run.alive()) == ("0", {"block_server_1", "block_server_2", "db"})
+
+
+@pytest.mark.behaviour("D-07")
+def test_the_model_can_be_extracted_after_a_fault(target: Target) -> None:
+    run = target.run("faults_page_fault", change=with_system(extract=True))
+    (extracted,) = run.of("EXTRACTED")
+    assert run.at(extracted) > run.at(run.of("SETTLED", n=1)[0])
+    rows = [event["row"].split(",") for event in run.of("MODEL")]
+    named = {column for row in rows for column in row}
+    assert dangling(rows) == []
+    assert not {run.id("block_server_1"), run.id("disk1")} & named
+    assert {run.id(name) for name in run.alive()} <= named

@@ -100,7 +100,7 @@ def events_of(name: str) -> list[Event]:
     return [event for event in events if event is not None]
 
 
-@pytest.fixture(params=TRACES)
+@pytest.fixture(params=[*TRACES, *SECOND])
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -172,7 +172,7 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
 ]
 
 
-@pytest.mark.behaviour("N-14")
+@pytest.mark.behaviour("N-14", "A-06")
 @pytest.mark.parametrize(("name", "event", "change", "match", "message"), CHANGES)
 def test_rules(
     name: str, event: str, change: dict[str, object], match: dict[str, object], message: str

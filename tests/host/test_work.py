@@ -345,6 +345,7 @@ ACTION = st.one_of(
 )
 
 
+@pytest.mark.behaviour("N-05", "A-07", "A-10")
 @settings(max_examples=400)
 @given(st.lists(ACTION, max_size=80))
 def test_lanes_in_c_are_lanes_in_python(actions: list[tuple[Any, ...]]) -> None:
