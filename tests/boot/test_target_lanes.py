@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from target import Run, Target, with_pd
+from target import Run, Target, together, with_pd
 
 from cellreap.trace import Event
 
@@ -98,13 +98,48 @@ def test_the_failure_is_in_the_report(run: Run) -> None:
     assert failure.resumed
 
 
+FIRST, IN_A_NOTICE, IN_A_RESOURCE = range(3)
+
+
+def late(target: Target, when: int) -> tuple[Run, list[Event], list[Event]]:
+    """A client leaves when its server makes its second space. The run, and the QUEUE and FETCH events of what the
+    server is told of it: all of that is done in the end."""
+    early = with_pd("early", args=(0 if when == IN_A_NOTICE else 1,))
+    run = target.run("gate", change=together(with_pd("server", args=(0, 0, when)), early))
+    queued = [event for event in run.of("QUEUE") if run.name(event["from"]) == "late"]
+    assert sorted(run.name(event["node"]) for event in queued) == ["gate", "left"]
+    tokens = [event["token"] for event in queued]
+    assert acknowledged(run, tokens) == [(token, "ok") for token in tokens]
+    return run, queued, fetched(run, tokens)
+
+
 @pytest.mark.behaviour("N-05")
-def test_a_signal_that_comes_while_the_server_works_is_not_lost(target: Target) -> None:
-    """Each notice costs it thousands of requests; the next crash is long over by then."""
-    run = target.run("stubborn", change=with_pd("stubborn", args=(0, 2000)))
-    tokens = [event["token"] for event in run.of("QUEUE", to=run.id("stubborn"))]
-    assert len(tokens) == 9
-    assert sorted(acknowledged(run, tokens)) == sorted((token, "ok") for token in tokens)
+def test_what_comes_while_the_server_does_another_notice_is_not_lost(target: Target) -> None:
+    """In the same lane, and in another one."""
+    run, queued, _ = late(target, IN_A_NOTICE)
+    (early,) = (event for event in run.of("QUEUE") if run.name(event["from"]) == "early")
+    (first,) = fetched(run, [early["token"]])
+    (done,) = run.of("ACK", token=early["token"])
+    for event in queued:
+        assert run.at(first) < run.at(event) < run.at(done)
+
+
+@pytest.mark.behaviour("N-05")
+def test_a_signal_that_comes_while_the_server_serves_is_not_lost(target: Target) -> None:
+    """It is about to fetch nothing then: only the signal can tell it that there is something."""
+    run, queued, handed = late(target, IN_A_RESOURCE)
+    thing = run.of("RESOURCE", space=run.id("left"))[0]
+    (given,) = run.of("HOLD", node=thing["id"], pd=run.id("client"))
+    for event in queued:
+        assert run.at(thing) < run.at(event) < run.at(given)
+    assert run.at(given) < min(run.at(event) for event in handed)
+
+
+@pytest.mark.behaviour("N-05")
+def test_a_signal_that_comes_before_the_server_first_waits_is_not_lost(target: Target) -> None:
+    run, queued, handed = late(target, FIRST)
+    assert not [event for event in run.of("FETCH", "RESOURCE") if run.at(event) < run.at(queued[-1])]
+    assert run.at(handed[0]) > run.at(queued[-1])
 
 
 def test_twice_failed_is_twice_held(target: Target) -> None:
