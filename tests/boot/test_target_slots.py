@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The slots of what is lost: nobody finds something else in one before it knows."""
+
+from __future__ import annotations
+
+import pytest
+from target import Run, Target
+
+GIVE, UNACKED = 10, 12
+DEATHS, EACH, LIMIT = 4, 9, 32
+
+
+@pytest.fixture
+def run(target: Target) -> Run:
+    """A client loses nine slots again and again, and acknowledges nothing until it is refused."""
+    return target.run("leak")
+
+
+@pytest.mark.behaviour("C-20")
+def test_no_slot_is_given_again_before_its_loss_is_acknowledged(run: Run) -> None:
+    leaker = run.id("leaker")
+    acks = run.of("ACK", pd=leaker)
+    slots = [(run.at(e), e["slot"]) for e in run.of("REQUEST", "HOLD", pd=leaker)]
+    before = [slot for at, slot in slots if at < run.at(acks[0])]
+    assert len(set(before)) == len(before) == DEATHS * EACH + 1  # one is its request to the other server
+    assert len(before) > LIMIT
+    after = {slot for at, slot in slots if at > run.at(acks[DEATHS - 1])}
+    assert after & set(before)
+
+
+@pytest.mark.behaviour("C-20", "M-11")
+def test_who_has_too_many_to_acknowledge_is_given_nothing_and_is_told(run: Run) -> None:
+    says = run.says("leaker")
+    assert says.count(f"connect: {UNACKED}") == 1
+    refused = says.index(f"connect: {UNACKED}")
+    assert says[:refused] == ["connect: 0"] * DEATHS
+    assert says[refused + 1 : refused + 4] == [
+        "of the other: bad request",
+        "then of the other: ok",
+        "after all: 0",
+    ]
+
+
+@pytest.mark.behaviour("C-20")
+def test_so_is_who_would_give_it_something(run: Run) -> None:
+    (refused,) = run.of("REFUSE", op=GIVE)
+    assert (run.name(refused["pd"]), refused["status"]) == ("other", str(UNACKED))
