@@ -4,17 +4,19 @@
  * whose capability is its first one, 4 itself; 8 twice to each; 16 and then unsubscribes once from each.
  * Argument 1: what it does when it is told: 0 it acknowledges, 1 it fails, 2 it never answers, 3 it takes as many requests
  * to the root task as argument 2 says, 4 it exits, 5 it faults, 6 it asks the server of its first request once more,
- * 7 it has the model state extracted first, and waits for that. It says what it was told, and how what
- * it subscribed to looks, then and at the end. */
+ * 7 it has the model state extracted first, and waits for that, 8 it tries what it may with its requests' spaces and the
+ * PD whose capability is its first one. It says what it was told, and how what it subscribed to looks, then and at the
+ * end. */
 #include "crowd.h"
 #include "storage.h"
 #include <cellreap/image.h>
 
 enum { TO_SPACE = 1, TO_PD = 2, TO_ITSELF = 4, TWICE = 8, ONCE_LESS = 16 };
-enum { ACKNOWLEDGES = 0, FAILS = 1, NEVER = 2, SLOWLY = 3, EXITS = 4, FAULTS = 5, FLUSHES = 6, EXTRACTS = 7 };
+enum { ACKNOWLEDGES = 0, FAILS = 1, NEVER = 2, SLOWLY = 3, EXITS = 4, FAULTS = 5, FLUSHES = 6, EXTRACTS = 7, TRIES = 8 };
 
 static uint32_t request;
 static uint32_t space;
+static uint32_t second_space; /* of its second request, if it tries */
 
 static void say_look(const char *what, uint32_t of_space, uint32_t pd)
 {
@@ -42,6 +44,31 @@ static void look(void)
     if ((cr_info()->args[0] & TO_ITSELF) != 0) {
         say_look("itself", 0, 0);
     }
+}
+
+static void say_try(const char *what, cr_result result)
+{
+    cr_line line = {0};
+    cr_say(cr_put_number(cr_put(cr_put(cr_put(&line, "try: "), what), ": "), result));
+}
+
+/* Each would do something outside a cleanup. */
+static void try_all(void)
+{
+    cr_ticket_info info;
+    uint32_t slot;
+    uint32_t of;
+    uint32_t pd = cr_info()->pds[0].slot;
+    uint64_t first = space;
+    uint64_t second = second_space;
+    say_try("terminate", cr_terminate(pd, &info));
+    say_try("connect", cr_connect(cr_info()->requests[0], 0, &slot, &of));
+    say_try("disconnect", cr_request(CR_OP_DISCONNECT, &first, 1, 0, 0));
+    say_try("subscribe to the space", cr_subscribe(space, 0));
+    say_try("subscribe to the PD", cr_subscribe(0, pd));
+    say_try("unsubscribe from the space", cr_unsubscribe(space, 0));
+    say_try("share the first", cr_request_with_pd(CR_OP_SHARE_REQUEST, pd, &first, 1, 0, 0));
+    say_try("share the second", cr_request_with_pd(CR_OP_SHARE_REQUEST, pd, &second, 1, 0, 0));
 }
 
 static int told(void)
@@ -80,6 +107,9 @@ static int told(void)
         }
         cr_say(cr_put_number(cr_put(&line, "extracted, state "), info.state));
         return 0;
+    case TRIES:
+        try_all();
+        return 0;
     default:
         return 0;
     }
@@ -115,6 +145,12 @@ void cr_main(void)
     uint32_t wanted = cr_info()->args[0];
     if (cr_info()->n_requests > 0 && cr_connect(cr_info()->requests[0], 1, &request, &space) != CR_RESULT_OK) {
         cr_say_text("nobody to ask");
+    }
+    if (cr_info()->args[1] == TRIES && cr_info()->n_requests > 1) {
+        uint32_t slot;
+        if (cr_connect(cr_info()->requests[1], 1, &slot, &second_space) != CR_RESULT_OK) {
+            cr_say_text("nobody else to ask");
+        }
     }
     if ((wanted & TO_SPACE) != 0) {
         subscribe("space", space, 0);

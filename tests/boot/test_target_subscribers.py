@@ -9,7 +9,8 @@ from target import Change, Run, Target, load, together, with_crashes, with_pd, w
 from cellreap.config import Config, Pd
 
 SPACE, BOTH, ITSELF, TWICE, ONCE_LESS = 1, 3, 4, 8, 16
-FAILS, NEVER, SLOWLY, EXITS, FAULTS, FLUSHES, EXTRACTS = range(1, 8)
+FAILS, NEVER, SLOWLY, EXITS, FAULTS, FLUSHES, EXTRACTS, TRIES = range(1, 9)
+GONE = 6
 SOON = with_system(deadline_ms=80)
 
 
@@ -117,11 +118,11 @@ def test_a_slow_subscriber_is_waited_for(target: Target) -> None:
     assert start < run.at(long) < end
 
 
-def with_watcher(requests: tuple[str, ...], args: tuple[int, ...]) -> Change:
+def with_watcher(requests: tuple[str, ...], args: tuple[int, ...], holds_pds: tuple[str, ...] = ()) -> Change:
     """A change: one more PD, which subscribes."""
 
     def change(config: Config) -> Config:
-        pd = Pd(name="watcher", program="subscriber", requests=requests, args=args)
+        pd = Pd(name="watcher", program="subscriber", requests=requests, args=args, holds_pds=holds_pds)
         return config.model_copy(update={"pds": (*config.pds, pd)})
 
     return change
@@ -201,3 +202,69 @@ def test_who_depended_on_it_lives_on_without_it(target: Target) -> None:
     assert run.alive() == {"other", "client", "watcher"}
     gone = run.id("goods")
     assert not [row for row in run.state(1) if gone in row]
+
+
+@pytest.mark.behaviour("C-26")
+@pytest.mark.parametrize(("does", "how"), [(EXITS, "exit"), (FAULTS, "page-fault")])
+def test_a_trigger_meanwhile_ends_as_two_crashes_one_after_the_other(
+    target: Target, does: int, how: str
+) -> None:
+    joined = target.run("subscribed", change=watcher(SPACE, does))
+    (wait,), (resume,) = joined.of("WAIT"), joined.of("RESUME")
+    (trigger,) = (e for e in joined.of("EXIT", "FAULT") if joined.name(e["pd"]) == "watcher")
+    assert joined.at(wait) < joined.at(trigger) < joined.at(resume)
+    crashes = with_crashes(
+        {"pd": "victim", "how": "page-fault", "at": 3}, {"pd": "watcher", "how": how, "at": 1}
+    )
+    serial = target.run("subscribed", change=crashes)
+    (trigger,) = (e for e in serial.of("EXIT", "FAULT") if serial.name(e["pd"]) == "watcher")
+    assert serial.at(trigger) > serial.at(serial.of("SETTLED", n=1)[0])
+    for n in (1, 2):
+        assert joined.destroyed(n) == serial.destroyed(n)
+    assert sorted(joined.state(2)) == sorted(serial.state(2))
+    assert joined.alive() == serial.alive() == {"other", "client"}
+
+
+@pytest.mark.behaviour("C-26")
+@pytest.mark.parametrize("does", [EXITS, FAULTS])
+def test_who_goes_anyway_and_crashes_meanwhile_goes_once(target: Target, does: int) -> None:
+    change = with_watcher(("disk1",), (ITSELF, does))
+    run = target.run("block_fs_db_app", pd_depth=1, rs_depth=0, change=change)
+    assert run.doomed()["watcher"] == "1"
+    start, end = waited(run)
+    (trigger,) = (e for e in run.of("EXIT", "FAULT") if run.name(e["pd"]) == "watcher")
+    assert start < run.at(trigger) < end
+    assert [run.name(c["trigger"]) for c in run.cleanups()] == ["block_server_1"]
+    assert "watcher" in run.destroyed_pds(1)
+    # Nobody waits for its answer, and it gives none.
+    assert not run.of("ACK", pd=run.id("watcher"))
+
+
+def tries(run: Run) -> dict[str, int]:
+    """What the watcher tried when it was told, and what it got."""
+    said = [text.removeprefix("try: ") for text in run.says("watcher") if text.startswith("try: ")]
+    return {what: int(result) for what, _, result in (text.rpartition(": ") for text in said)}
+
+
+CHANGES = ("TERMINATE", "REQUEST", "UNREQUEST", "HOLD", "UNHOLD", "SUBSCRIBE", "UNSUBSCRIBE")
+
+
+@pytest.mark.behaviour("C-26")
+@pytest.mark.parametrize("doomed", [False, True])
+def test_what_concerns_the_doomed_is_gone_while_a_cleanup_waits(target: Target, doomed: bool) -> None:
+    """Whatever a survivor tries with what is doomed; whatever somebody doomed tries with what is not."""
+    if doomed:
+        change = with_watcher(("disk2", "disk1"), (ITSELF, TRIES), ("block_server_2",))
+        run = target.run("block_fs_db_app", pd_depth=1, rs_depth=0, change=change)
+        assert "block_server_2" in run.alive()
+    else:
+        change = together(watcher(SPACE, TRIES), with_pd("watcher", requests=("goods", "others")))
+        run = target.run("subscribed", change=change)
+        assert "watcher" in run.alive()
+    assert ("watcher" in run.doomed()) == doomed
+    found = tries(run)
+    assert len(found) == 8
+    assert found == dict.fromkeys(found, GONE)
+    start, end = waited(run)
+    assert not [event for event in run.of(*CHANGES) if start < run.at(event) < end]
+    assert len(run.cleanups()) == 1
