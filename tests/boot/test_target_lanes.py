@@ -102,8 +102,8 @@ FIRST, IN_A_NOTICE, IN_A_RESOURCE = range(3)
 
 
 def late(target: Target, when: int) -> tuple[Run, list[Event], list[Event]]:
-    """A client leaves when its server makes its second space. The run, and the QUEUE and FETCH events of what the
-    server is told of it: all of that is done in the end."""
+    """A client leaves when its server makes its second space. The run, and the QUEUE and FETCH events of what
+    the server is told of it: all of that is done in the end."""
     early = with_pd("early", args=(0 if when == IN_A_NOTICE else 1,))
     run = target.run("gate", change=together(with_pd("server", args=(0, 0, when)), early))
     queued = [event for event in run.of("QUEUE") if run.name(event["from"]) == "late"]
