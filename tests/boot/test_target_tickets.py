@@ -11,6 +11,7 @@ from cellreap.config import Mode
 MODES: tuple[Mode, ...] = ("async", "sync")
 QUEUED = "queued: done 0, failed 0, dropped 0, waiting 0, held 0"
 OVER = "over: done 3, failed 0, dropped 0, waiting 0, held 0"
+BAD_LENGTH = 3
 WAITS: Change = with_pd("boss", args=(2 | 4, 2, 3))
 
 
@@ -120,9 +121,8 @@ def test_anothers_ticket_is_nobodys_business(target: Target) -> None:
     assert "the first ticket: refused, 5" not in run.says("nosy")
 
 
-@pytest.mark.behaviour("C-26")
-def test_who_is_terminated_twice_is_gone_the_second_time(target: Target) -> None:
+def test_who_was_terminated_before_is_an_empty_slot(target: Target) -> None:
+    """The capability went with its PD. GONE comes while a cleanup waits: see test_target_subscribers.py."""
     run = target.run("nosy")
     assert len(run.of("TERMINATE")) == 1
-    # Its capability went with it.
-    assert [text for text in run.says("nosy") if text.startswith("terminate victim: refused, ")]
+    assert f"terminate victim: refused, {BAD_LENGTH}" in run.says("nosy")
