@@ -79,6 +79,8 @@ static void extract(void)
 
 static void lie(void)
 {
+    cr_line line = {0};
+    uint64_t work_there[2] = {9, 9};
     uint32_t slot = 0;
     uint32_t space;
     if (cr_info()->n_requests > 0 && cr_connect(cr_info()->requests[0], 1, &slot, &space) == CR_RESULT_OK) {
@@ -90,6 +92,9 @@ static void lie(void)
     say_ticket("ticket of nobody", 999, 0);
     say_ticket("ticket 0", 0, 1);
     say_ticket("the first ticket", 1, 0);
+    if (cr_request(CR_OP_GET_WORK, 0, 0, work_there, 2) == CR_RESULT_OK) {
+        cr_say(cr_put_number(cr_put(&line, "work of others: "), work_there[1]));
+    }
 }
 
 void cr_main(void)

@@ -126,3 +126,17 @@ def test_who_was_terminated_before_is_an_empty_slot(target: Target) -> None:
     run = target.run("nosy")
     assert len(run.of("TERMINATE")) == 1
     assert f"terminate victim: refused, {BAD_LENGTH}" in run.says("nosy")
+
+
+@pytest.mark.behaviour("N-07")
+def test_nobody_fetches_anothers_notices(target: Target) -> None:
+    """The server leaves its notices alone; somebody else asks for work when all of them wait."""
+    deaf = with_pd("server", program="deaf", args=(8,), deadline_ms=100)
+    run = target.run("nosy", change=together(deaf, with_pd("nosy", args=(1, 1, 0), priority=99)))
+    (asked,) = (e for e in run.of("SAY", text="work of others: 0") if run.name(e["pd"]) == "nosy")
+    owed = [run.at(e) for e in run.of("QUEUE") if run.name(e["to"]) == "server"]
+    assert len(owed) == 3
+    (late,) = run.of("LATE")
+    assert run.name(late["pd"]) == "server"
+    assert max(owed) < run.at(asked) < run.at(late)
+    assert not run.of("FETCH")
