@@ -2,11 +2,12 @@
  *
  * Terminates PDs and asks how it goes. Argument 0, bits: 1 it claims what is not so first, and says what it got; 2 it waits for
  * each ticket; 4 it terminates the PDs whose capabilities it has, in turn; 8 it has the model state extracted, twice
- * without waiting; 16 it lives on no rounds after that but exits. Argument 1: in which round, from 1; argument 2: a round later
+ * without waiting; 16 it lives on no rounds after that but exits; 32 it acknowledges nothing in the round in which it does all
+ * that, nor before. It makes its spaces first, and serves nobody. Argument 1: in which round, from 1; argument 2: a round later
  * than that in which it asks about all its tickets again. */
 #include "storage.h"
 
-enum { LIES = 1, WAITS = 2, TERMINATES = 4, EXTRACTS = 8, EXITS = 16, MAX_TICKETS = 16 };
+enum { LIES = 1, WAITS = 2, TERMINATES = 4, EXTRACTS = 8, EXITS = 16, DEAF = 32, MAX_TICKETS = 16 };
 
 static uint32_t tickets[MAX_TICKETS];
 static uint32_t n_tickets;
@@ -100,8 +101,16 @@ static void lie(void)
 void cr_main(void)
 {
     const cr_startup *info = cr_info();
+    uint32_t space;
+    for (uint32_t i = 0; i < info->n_spaces; i++) {
+        if (cr_create_space(info->spaces[i].type, info->spaces[i].name, &space) != CR_RESULT_OK) {
+            cr_say_text("no space of mine");
+        }
+    }
     for (uint32_t round = 1; cr_next_round(); round++) {
-        cr_poll_work(work);
+        if ((info->args[0] & DEAF) == 0 || round > info->args[1]) {
+            cr_poll_work(work);
+        }
         if (round == info->args[1] && (info->args[0] & LIES) != 0) {
             lie();
         }

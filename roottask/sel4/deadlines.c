@@ -113,9 +113,21 @@ static void trace_late(const cr_pd *pd, const cr_work_notice *notice)
     cr_trace_end(&cr_sys.trace);
 }
 
-/* Whoever is late is a trigger, unless it goes anyway. A PD that the root task itself keeps waiting could not
- * acknowledge: it is answered first, and has the same time again; once. So a ring of PDs that wait for each other's
- * tickets comes apart, and nobody can hide behind a request that is answered late. */
+/* While the root task kept it waiting it could not acknowledge, and it may be answered when its time is all but over. Each
+ * notice is put off once only, so that nobody can hide behind requests that are answered late. */
+void cr_deadlines_excuse(cr_pd *pd)
+{
+    cr_work_notice oldest;
+    if (cr_work_late(cr_sys.work, cr_receiver(pd), UINT64_MAX, &oldest) == CR_OK && oldest.token > pd->grace) {
+        pd->grace = pd->last_token;
+        if (cr_work_defer(cr_sys.work, cr_receiver(pd), cr_due_of(pd)) != CR_OK) {
+            cr_panic("no such receiver", pd->number);
+        }
+    }
+}
+
+/* Whoever is late is a trigger, unless it goes anyway. A PD that the root task itself keeps waiting is answered
+ * first. So a ring of PDs that wait for each other's tickets comes apart. */
 static void find_late(void)
 {
     cr_work_notice notice;
@@ -132,10 +144,6 @@ static void find_late(void)
         cr_pd *pd = &cr_sys.pds[i];
         if (pd->used && !pd->silent && pd->keeps != CR_KEEP_NONE &&
             cr_work_late(cr_sys.work, i, now(), &notice) == CR_OK) {
-            pd->grace = pd->last_token;
-            if (cr_work_defer(cr_sys.work, i, cr_due_of(pd)) != CR_OK) {
-                cr_panic("no such receiver", i);
-            }
             cr_release(pd);
         }
     }

@@ -49,6 +49,8 @@ void cr_deadlines_forget(const cr_pd *pd);
 void cr_deadlines_arm(void);
 /* The timer's interrupt. */
 void cr_deadlines_tick(void);
+/* A PD that was kept waiting is answered: what it has to acknowledge is due as if it were queued now; once. */
+void cr_deadlines_excuse(cr_pd *pd);
 /* Whether anybody has something to acknowledge by a certain time; the same of those that the root task does not
  * itself keep waiting. */
 int cr_deadlines_pending(void);

@@ -6,13 +6,22 @@ from __future__ import annotations
 import pytest
 from target import Change, Target, together, with_pd, with_system
 
-from cellreap.config import Mode
+from cellreap.config import Config, Mode
 
 MODES: tuple[Mode, ...] = ("async", "sync")
 QUEUED = "queued: done 0, failed 0, dropped 0, waiting 0, held 0"
 OVER = "over: done 3, failed 0, dropped 0, waiting 0, held 0"
 BAD_LENGTH = 3
 WAITS: Change = with_pd("boss", args=(2 | 4, 2, 3))
+
+
+def without(*names: str) -> Change:
+    """A change: some PDs are not there."""
+
+    def change(config: Config) -> Config:
+        return config.model_copy(update={"pds": tuple(pd for pd in config.pds if pd.name not in names)})
+
+    return change
 
 
 @pytest.mark.behaviour("A-01", "A-04", "X-03")
@@ -140,3 +149,72 @@ def test_nobody_fetches_anothers_notices(target: Target) -> None:
     assert run.name(late["pd"]) == "server"
     assert max(owed) < run.at(asked) < run.at(late)
     assert not run.of("FETCH")
+
+
+RING_OPEN = "settled: done 0, failed 0, dropped 0, waiting 1, held 0"
+RING_OVER = "over: done 1, failed 0, dropped 0, waiting 0, held 0"
+
+
+@pytest.mark.behaviour("N-08")
+def test_what_the_owner_itself_has_to_acknowledge_does_not_count(target: Target) -> None:
+    """It could not while it waits: it would wait for itself."""
+    change = together(
+        without("second", "second_victim", "third_victim"), with_pd("first_victim", requests=("first_space",))
+    )
+    run = target.run("ring", change=change)
+    assert run.says("first")[0] == (
+        "terminate first_victim: ticket 1 over: done 0, failed 0, dropped 0, waiting 0, held 0"
+    )
+    (owed,) = run.of("QUEUE")
+    (told,) = run.of("TOLD")
+    (ack,) = run.of("ACK", token=owed["token"])
+    assert run.name(owed["to"]) == "first"
+    assert run.at(owed) < run.at(told) < run.at(ack)
+    assert not run.of("LATE")
+
+
+@pytest.mark.behaviour("D-10")
+def test_a_ring_of_tickets_comes_apart(target: Target) -> None:
+    """Each waits for the other's acknowledgement. The first has a deadline: it is answered as things stand,
+    and then has the time to acknowledge, which ends the other's waiting."""
+    run = target.run("ring")
+    assert run.says("first")[0].endswith(RING_OPEN)
+    assert run.says("second")[0].endswith(RING_OVER)
+    spoke = {name: next(run.at(e) for e in run.of("SAY", pd=run.id(name))) for name in ("first", "second")}
+    owed = {run.name(e["to"]): e for e in run.of("QUEUE")}
+    assert {name: run.name(e["from"]) for name, e in owed.items()} == {
+        "first": "second_victim",
+        "second": "first_victim",
+    }
+    acks = {name: run.at(run.of("ACK", token=e["token"])[0]) for name, e in owed.items()}
+    assert max(run.at(e) for e in owed.values()) < spoke["first"] < acks["first"] < spoke["second"]
+    assert not run.of("LATE")
+    assert run.alive() == {"first", "second", "third_victim"}
+
+
+@pytest.mark.behaviour("D-10")
+def test_a_ring_where_both_have_the_same_time_comes_apart_too(target: Target) -> None:
+    run = target.run("ring", change=with_pd("second", deadline_ms=60))
+    said = [run.says(name)[0].partition(" ticket ")[2][2:] for name in ("first", "second")]
+    assert RING_OPEN in said
+    assert set(said) <= {RING_OPEN, RING_OVER}
+    assert not run.of("LATE")
+    assert run.alive() == {"first", "second", "third_victim"}
+
+
+@pytest.mark.behaviour("D-10", "N-11")
+def test_who_then_waits_again_instead_of_acknowledging_is_late(target: Target) -> None:
+    run = target.run("ring", change=with_pd("first", holds_pds=("first_victim", "third_victim")))
+    (late,) = run.of("LATE")
+    assert run.name(late["pd"]) == "first"
+    assert late.number("ms") >= 60
+    (owed,) = (e for e in run.of("QUEUE") if run.name(e["to"]) == "first")
+    assert late["token"] == owed["token"]
+    # It was answered the first time, and was waiting for its second ticket the second time.
+    assert [text.partition(":")[0] for text in run.says("first")] == ["terminate first_victim"]
+    assert [(run.name(e["pd"]), run.name(e["by"])) for e in run.of("TERMINATE")][-1] == (
+        "third_victim",
+        "first",
+    )
+    assert run.says("second")[0].endswith("over: done 0, failed 0, dropped 1, waiting 0, held 0")
+    assert run.alive() == {"second"}
