@@ -218,3 +218,17 @@ def test_who_then_waits_again_instead_of_acknowledging_is_late(target: Target) -
     )
     assert run.says("second")[0].endswith("over: done 0, failed 0, dropped 1, waiting 0, held 0")
     assert run.alive() == {"second"}
+
+
+@pytest.mark.behaviour("A-04", "X-03")
+def test_a_slow_server_holds_up_only_who_wants_to_wait(target: Target) -> None:
+    slow = together(with_pd("server", args=(0, 3000)), with_system(deadline_ms=60_000))
+    before_the_server = {}
+    for mode in MODES:
+        run = target.run("tickets", mode=mode, change=slow)
+        spoke = next(e for e in run.of("SAY") if e["text"].startswith("terminate victim: "))
+        acks = [run.at(ack) for ack in run.of("ACK")]
+        assert len(acks) == 3
+        assert run.at(spoke) < min(acks) or run.at(spoke) > max(acks)
+        before_the_server[mode] = run.at(spoke) < min(acks)
+    assert before_the_server == {"async": True, "sync": False}
