@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A server that serves, and never fetches a notice. Argument 0: how many resources it has; it gives them out in
- * turn, over and over, and never learns who still holds them. */
+ * turn, over and over, and never learns who still holds them. It is a client of the spaces that it may ask for, and asks
+ * for nothing. */
 #include "storage.h"
 
 static uint32_t space;
@@ -28,6 +29,13 @@ void cr_main(void)
 {
     static const cr_server server = {serve, 0, 0};
     const cr_startup *info = cr_info();
+    for (uint32_t i = 0; i < info->n_requests; i++) {
+        uint32_t slot;
+        uint32_t asked;
+        if (cr_connect(info->requests[i], 1, &slot, &asked) != CR_RESULT_OK) {
+            cr_exit(1);
+        }
+    }
     if (info->n_spaces != 1 || info->args[0] == 0 || cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
         cr_exit(1);
     }

@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from target import Change, Run, Target, together, with_crashes, with_pd
+
+from cellreap.config import Config, Pd
 
 
 def by(how: str, **more: object) -> Change:
@@ -65,3 +69,48 @@ def test_a_kill_is_a_termination_by_the_root_task(target: Target) -> None:
     terminated = run.of("TERMINATE")
     assert [(run.name(e["pd"]), e["by"]) for e in terminated] == [("server", "PD_0")]
     assert "server" in {run.name(c["trigger"]) for c in run.cleanups()}
+
+
+@pytest.mark.behaviour("N-11", "D-10")
+def test_one_that_goes_by_its_deadline_may_take_the_next_one_along_and_that_ends(target: Target) -> None:
+    run = target.run("cascade")
+    assert [run.name(event["pd"]) for event in run.of("LATE")] == ["first", "second", "third"]
+    assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
+        ("quitter", "exit"),
+        ("first", "deadline"),
+        ("second", "deadline"),
+        ("third", "deadline"),
+    ]
+    owed = [(run.name(e["from"]), run.name(e["to"])) for e in run.of("QUEUE")]
+    chain = ["quitter", "first", "second", "third", "block_server"]
+    assert owed == list(pairwise(chain))
+    assert run.alive() == {"block_server"}
+    assert [run.name(event["pd"]) for event in run.of("ACK")] == ["block_server"]
+
+
+def with_third_party(config: Config) -> Config:
+    """The server asks another one for each answer; that one is what stops."""
+    backing = {"name": "backing", "program": "crowd_server", "space": [{"name": "stock", "type": "THING"}]}
+    pds = (Pd.model_validate(backing), *config.pds)
+    changed = config.model_copy(update={"pds": pds})
+    stops = with_crashes({"pd": "backing", "at": 2, "how": "block"})
+    return stops(with_pd("server", args=(2,), requests=("stock",), respawn=False)(changed))
+
+
+@pytest.mark.behaviour("N-11", "C-21", "D-10")
+def test_who_waits_for_somebody_that_hangs_is_found_by_its_own_deadline(target: Target) -> None:
+    """It does not hang itself, but who could tell? Its clients are answered, and wait for nobody else."""
+    run = target.run("hang", change=with_third_party)
+    assert [run.name(event["pd"]) for event in run.of("LATE")] == ["server", "backing"]
+    assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
+        ("quitter", "exit"),
+        ("server", "deadline"),
+        ("backing", "deadline"),
+    ]
+    (said,) = run.says("client")
+    assert ", lost 1; bystander: " in said
+    assert said.endswith(", lost 0")
+    # It goes on at once, with the other one: its loss is acknowledged before the third one is found.
+    (lost,) = (event for event in run.of("QUEUE", kind="lost") if run.name(event["to"]) == "client")
+    assert run.at(run.of("ACK", token=lost["token"])[0]) < run.at(run.of("LATE")[1])
+    assert run.alive() == {"bystander", "client"}
