@@ -3,12 +3,13 @@
  * A server whose resources are built on others', which it tells only when it is asked (extract notices). It makes as many
  * resources as argument 0 says, each on a block of the disk that is its first request.
  * Argument 1: how it answers: 0 for the space at once, 1 resource by resource, 2 with nothing, 3 with half of them, 4 with
- * half of them, and then it has failed, 5 never. */
+ * half of them, and then it has failed, 5 never, 6 with half of them, and then it takes a page fault, 7 each resource on every
+ * block, and it says what it was told if that was refused. */
 #include "storage.h"
 #include <cellreap/image.h>
 
 enum { MAX_THINGS = 64 };
-enum { BY_SPACE = 0, BY_RESOURCE = 1, NOTHING = 2, HALF = 3, FAILS = 4, NEVER = 5 };
+enum { BY_SPACE = 0, BY_RESOURCE = 1, NOTHING = 2, HALF = 3, FAILS = 4, NEVER = 5, DIES = 6, CROWDS = 7 };
 
 static uint32_t space;
 static uint32_t disk;
@@ -28,6 +29,33 @@ static int work(const cr_work_entry *w)
     return 0;
 }
 
+static void report_half_and_die(const cr_work_entry *w)
+{
+    cr_piece pieces[CR_SUBGRAPH_MAX];
+    uint32_t count = 0;
+    for (; count < made / 2 && count < CR_SUBGRAPH_MAX; count++) {
+        pieces[count] = (cr_piece){things[count].object, disk, things[count].block};
+    }
+    if (cr_subgraph(w->token, count, pieces) != CR_RESULT_OK) {
+        cr_say_text("what I reported was refused");
+    }
+    cr_crash(CR_CRASH_PAGE_FAULT);
+}
+
+static int report_all_on_all(const cr_work_entry *w)
+{
+    cr_line line = {0};
+    for (uint32_t i = 0; i < made * made; i++) {
+        cr_result result = cr_report_map(w, things[i / made].object, disk, things[i % made].block);
+        if (result != CR_RESULT_OK) {
+            cr_put_number(cr_put(&line, "reported: "), i + 1);
+            cr_say(cr_put_number(cr_put(&line, ", result "), result));
+            return CR_WORK_FAILED;
+        }
+    }
+    return CR_WORK_DONE;
+}
+
 static int extract(const cr_work_entry *w)
 {
     uint32_t how = cr_info()->args[1];
@@ -37,6 +65,12 @@ static int extract(const cr_work_entry *w)
     }
     if (how == NOTHING) {
         return CR_WORK_DONE;
+    }
+    if (how == DIES) {
+        report_half_and_die(w);
+    }
+    if (how == CROWDS) {
+        return report_all_on_all(w);
     }
     if (how == BY_RESOURCE && w->object == 0) {
         return CR_WORK_BY_RESOURCE;

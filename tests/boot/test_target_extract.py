@@ -9,7 +9,8 @@ import io
 import pytest
 from target import Run, Target, together, with_pd, with_system
 
-BY_SPACE, BY_RESOURCE, NOTHING, HALF, FAILS, NEVER = range(6)
+BY_SPACE, BY_RESOURCE, NOTHING, HALF, FAILS, NEVER, DIES, CROWDS = range(8)
+SUBGRAPH, FULL = 30, 8
 THINGS = 4
 
 
@@ -103,6 +104,32 @@ def test_a_server_that_never_answers_is_waited_for_until_its_deadline(target: Ta
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["mapper"]
     assert maps(run) == set()
     assert "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says("boss")
+
+
+@pytest.mark.behaviour("M-03", "M-10")
+def test_a_server_that_dies_midway_leaves_nothing_of_what_it_said(target: Target) -> None:
+    run = target.run("extract", change=with_pd("mapper", args=(THINGS, DIES)))
+    (died,) = run.of("FAULT")
+    (extracted,) = run.of("EXTRACTED")
+    pieces = [run.at(event) for event in run.of("PIECE", pd=run.id("mapper"))]
+    assert len(pieces) == THINGS // 2
+    assert max(pieces) < run.at(died) < run.at(extracted)
+    assert maps(run) == set()
+    assert "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says("boss")
+    assert "mapper" not in run.alive()
+
+
+@pytest.mark.behaviour("M-11")
+def test_one_server_reports_no_more_than_its_share(target: Target) -> None:
+    """What comes beyond is refused, a message at a time; what was taken stays."""
+    run = target.run("extract", change=with_pd("mapper", args=(24, CROWDS)))
+    assert 24 * 24 > 512
+    assert len(run.of("PIECE")) == 512
+    assert len(maps(run)) == 512
+    (refused,) = run.of("REFUSE", op=SUBGRAPH)
+    assert (run.name(refused["pd"]), refused["status"]) == ("mapper", str(FULL))
+    assert f"reported: {512 + 32}, result {FULL}" in run.says("mapper")
+    assert "again: ticket 1 over: done 1, failed 1, dropped 0, waiting 0, held 0" in run.says("boss")
 
 
 def test_the_root_task_extracts_at_the_end_where_it_is_asked_to(target: Target) -> None:
