@@ -11,7 +11,8 @@ from cellreap.config import Config, Mode
 MODES: tuple[Mode, ...] = ("async", "sync")
 QUEUED = "queued: done 0, failed 0, dropped 0, waiting 0, held 0"
 OVER = "over: done 3, failed 0, dropped 0, waiting 0, held 0"
-BAD_LENGTH = 3
+BAD_LENGTH, GONE, FULL, BUSY = 3, 6, 8, 13
+EACH, IN_ALL = 16, 64  # tickets that are not over
 WAITS: Change = with_pd("boss", args=(2 | 4, 2, 3))
 
 
@@ -232,3 +233,70 @@ def test_a_slow_server_holds_up_only_who_wants_to_wait(target: Target) -> None:
         assert run.at(spoke) < min(acks) or run.at(spoke) > max(acks)
         before_the_server[mode] = run.at(spoke) < min(acks)
     assert before_the_server == {"async": True, "sync": False}
+
+
+def many(*shares: int) -> Change:
+    """A change: so many clients, and a boss for each share of them; the last one's turn comes last."""
+
+    def change(config: Config) -> Config:
+        client, boss = config.pd("client"), config.pd("boss")
+        assert client is not None
+        assert boss is not None
+        clients = [client.model_copy(update={"name": f"client_{i}"}) for i in range(sum(shares))]
+        bosses = []
+        for i, share in enumerate(shares):
+            first = sum(shares[:i])
+            names = tuple(pd.name for pd in clients[first : first + share])
+            priority = boss.priority - (i == len(shares) - 1)
+            update = {"name": f"boss_{i}", "holds_pds": names, "priority": priority}
+            bosses.append(boss.model_copy(update=update))
+        others = tuple(pd for pd in config.pds if pd.name not in ("client", "boss"))
+        return config.model_copy(update={"pds": (*others, *clients, *bosses)})
+
+    return change
+
+
+@pytest.mark.behaviour("M-11")
+def test_one_pd_has_no_more_than_so_many_tickets_that_are_not_over(target: Target) -> None:
+    run = target.run("many", change=many(EACH + 1))
+    says = run.says("boss_0")
+    assert says[:EACH] == [f"terminate client_{i}: ticket {i + 1} {QUEUED}" for i in range(EACH)]
+    assert says[EACH] == f"terminate client_{EACH}: refused, {BUSY}"
+    over = "over: done 0, failed 0, dropped 1, waiting 0, held 0"
+    assert says[EACH + 1 :] == [f"again: ticket {i + 1} {over}" for i in range(EACH)]
+    assert run.alive() == {f"client_{EACH}", "boss_0"}
+
+
+@pytest.mark.behaviour("M-11")
+def test_all_together_have_no_more_than_so_many_tickets_that_are_not_over(target: Target) -> None:
+    run = target.run("many", change=many(*[EACH] * (IN_ALL // EACH), 1))
+    assert run.says("boss_4") == [f"terminate client_{IN_ALL}: refused, {BUSY}"]
+    assert len(run.of("TERMINATE")) == len(run.of("TICKET")) == IN_ALL
+    assert f"client_{IN_ALL}" in run.alive()
+
+
+def test_a_ticket_that_is_over_is_forgotten_when_its_place_is_needed(target: Target) -> None:
+    """The oldest one. Without a server nothing is owed, and tickets are over at once."""
+    bare = together(
+        with_pd("client", program="idler", requests=()),
+        with_pd("boss", args=(4, 1, 2)),
+        without("server", "handler"),
+    )
+    run = target.run("many", change=together(bare, many(*[EACH] * (IN_ALL // EACH), 1)))
+    over = "over: done 0, failed 0, dropped 0, waiting 0, held 0"
+    assert run.says("boss_4")[0] == f"terminate client_{IN_ALL}: ticket {IN_ALL + 1} {QUEUED}"
+    again = {f"boss_{i}": run.says(f"boss_{i}")[EACH:] for i in range(IN_ALL // EACH)}
+    first = run.name(run.of("TICKET", ticket=1)[0]["pd"])
+    assert again[first].pop(0) == f"again: refused, {GONE}"
+    asked = [text for says in again.values() for text in says]
+    assert len(asked) == IN_ALL - 1
+    assert all(text.endswith(over) for text in asked)
+
+
+@pytest.mark.behaviour("C-24", "M-11")
+def test_a_client_that_comes_and_goes_is_stopped_when_its_server_is_far_behind(target: Target) -> None:
+    change = together(without("boss"), with_pd("client", program="comer", args=(100,)))
+    run = target.run("many", change=change)
+    assert run.says("client") == [f"came and went: 64, then {FULL}"]
+    assert len(run.of("QUEUE", kind="disconnect", to=run.id("server"), n=0)) == 64
+    assert len(run.of("REQUEST", pd=run.id("client"))) == len(run.of("UNREQUEST", pd=run.id("client"))) + 1
