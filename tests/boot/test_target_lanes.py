@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from target import Run, Target, together, with_pd
 
@@ -43,6 +45,16 @@ def test_a_spaces_notices_are_acknowledged_in_the_order_in_which_they_were_owed(
         tokens = lane(run, space)
         assert [token for token, result in acknowledged(run, tokens) if result == "ok"] == tokens
         assert tokens == sorted(tokens, key=int)
+
+
+@pytest.mark.behaviour("N-06")
+def test_16_come_at_once_and_no_more(target: Target) -> None:
+    """Of the 21 that one lane has: 20 things, and the client itself."""
+    run = target.run("stubborn", change=with_pd("hoarder_right", args=(20, 1)))
+    tokens = lane(run, "right")
+    mine = [event.name for event in run.of("FETCH", "ACK") if event["token"] in tokens]
+    runs = [(name, len(list(group))) for name, group in itertools.groupby(mine)]
+    assert runs == [("FETCH", 16), ("ACK", 16), ("FETCH", 4), ("ACK", 4), ("FETCH", 1), ("ACK", 1)]
 
 
 @pytest.mark.behaviour("A-11")
@@ -167,3 +179,12 @@ def test_the_sample_server_forgets_its_clients(target: Target) -> None:
     assert len(deleted) == 21
     made = run.of("RESOURCE", space=run.id("counters"))
     assert len(made) - len(deleted) == 3
+    # The one that let go was told of at once, and forgotten before anybody crashed after that.
+    (told,) = run.of("QUEUE", n=0, kind="disconnect")
+    (dropped,) = run.of("UNREQUEST")
+    assert (run.name(told["to"]), run.name(told["from"])) == ("counter", "leaving")
+    assert run.at(told) == run.at(dropped) + 1
+    (given_up,) = run.of("UNHOLD", pd=run.id("leaving"))
+    (gone,) = run.of("DELETE", node=given_up["node"])
+    later = min(run.at(cleanup) for cleanup in run.cleanups() if run.at(cleanup) > run.at(told))
+    assert run.at(told) < run.at(gone) < later
