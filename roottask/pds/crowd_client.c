@@ -2,7 +2,8 @@
  *
  * One of a crowd: in each round it asks its server and a bystander so many numbered requests in turn. After a loss it
  * connects again and goes on with the next number. It says how many were answered and how many lost, and any answer
- * that belongs to another request. Argument 0: requests a round; argument 1: its number, below CW_CLIENTS. */
+ * that belongs to another request. Argument 0: requests a round; argument 1: its number, below CW_CLIENTS; argument 2: 1 it
+ * acknowledges a loss only when the next round begins, and connects again before. */
 #include "crowd.h"
 #include "storage.h"
 
@@ -41,7 +42,9 @@ static void ask(uint32_t i)
     if (label == CR_CALL_LOST) {
         servers[i].lost++;
         servers[i].slot = 0;
-        cr_poll_work(work);
+        if (cr_info()->args[2] == 0) {
+            cr_poll_work(work);
+        }
     } else if (label == CW_OK && echo[0] == words[0] && echo[1] == words[1]) {
         servers[i].answered++;
     } else {

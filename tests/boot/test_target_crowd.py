@@ -16,6 +16,7 @@ from target import Change, Run, Target, load, together, with_crashes
 
 from cellreap.config import Config
 from cellreap.sdk import ARCHES
+from cellreap.trace import Event
 
 CLIENTS = 64
 COUNTED = ("-icount", "shift=0,sleep=off")
@@ -25,7 +26,7 @@ SAID = re.compile(
 
 
 def crowd(config: Config) -> Config:
-    """64 clients in place of one."""
+    """64 clients in place of one; every other one connects again before it acknowledges a loss."""
     one = config.pd("client")
     assert one is not None
     others = tuple(pd for pd in config.pds if pd.name != "client")
@@ -65,7 +66,18 @@ def check_crowd(run: Run) -> int:
     return losses
 
 
-@pytest.mark.behaviour("C-21", "X-20")
+def given_before_acknowledged(run: Run) -> list[tuple[Event, str]]:
+    """Requests given to a client before it acknowledged the loss of another, and the slot of that one."""
+    found = []
+    for notice in run.of("QUEUE", kind="lost"):
+        acks = [run.at(event) for event in run.of("ACK", token=notice["token"])]
+        requests = run.of("REQUEST", pd=notice["to"])
+        (lost,) = (event["slot"] for event in requests if event["space"] == notice["node"])
+        found += [(e, lost) for e in requests if run.at(notice) < run.at(e) < min(acks)]
+    return found
+
+
+@pytest.mark.behaviour("C-20", "C-21", "X-20")
 @pytest.mark.parametrize("arch", ARCHES)
 def test_killed_at_any_instant(target_of: Callable[[str], Target], arch: str, crowd_seed: int) -> None:
     run = target_of(arch).run("crowd", change=together(crowd, down("kill", crowd_seed, 2)), qemu_args=COUNTED)
@@ -76,6 +88,9 @@ def test_killed_at_any_instant(target_of: Callable[[str], Target], arch: str, cr
     for n in killed:  # Everybody that had a request is told that it is lost, once.
         lost = {to for to, kind, _, _ in run.notices(n) if kind == "lost"}
         assert lost == {run.name(event["pd"]) for event in run.of("LOSE_REQUEST", n=n)}
+    again = given_before_acknowledged(run)
+    assert again
+    assert not [event for event, lost_slot in again if event["slot"] == lost_slot]
 
 
 @pytest.mark.behaviour("C-21", "N-11")
