@@ -10,8 +10,8 @@ import pytest
 from target import Target
 
 from cellreap.progress import Progress
-from cellreap.refkernel import find_kernel
-from cellreap.sdk import Sdk, load_sdk
+from cellreap.refkernel import build_refkernel, find_kernel
+from cellreap.sdk import Sdk, installed_sdk, load_sdk
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +38,24 @@ def target_of(
             folder = shared / f"target-{arch}"
             folder.mkdir(exist_ok=True)
             made[arch] = Target(sdk_of(arch), folder)
+        return made[arch]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def on_refkernel(
+    target_of: Callable[[str], Target], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Target]:
+    """What boots systems of an architecture on refkernel, whatever else is installed."""
+    made: dict[str, Target] = {}
+
+    def make(arch: str) -> Target:
+        if installed_sdk(arch) is None:
+            return target_of(arch)
+        if arch not in made:
+            sdk = load_sdk(build_refkernel(arch, Progress(quiet=True)), arch)
+            made[arch] = Target(sdk, tmp_path_factory.mktemp(f"refkernel-{arch}"))
         return made[arch]
 
     return make

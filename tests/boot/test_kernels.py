@@ -13,26 +13,11 @@ import pytest
 from target import Run, Target
 from test_arches import ALL, LONG, compare
 
-from cellreap.progress import Progress
-from cellreap.refkernel import build_refkernel, has_refkernel
-from cellreap.sdk import ARCHES, installed_sdk, load_sdk
+from cellreap.refkernel import has_refkernel
+from cellreap.sdk import ARCHES, installed_sdk
 
 BUILT = [arch for arch in ARCHES if has_refkernel(arch)]
 SHORT = [name for name in ALL if name not in LONG]
-
-
-@pytest.fixture(scope="session")
-def on_refkernel(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Target]:
-    """What boots systems on refkernel, whatever else is installed."""
-    made: dict[str, Target] = {}
-
-    def make(arch: str) -> Target:
-        if arch not in made:
-            sdk = load_sdk(build_refkernel(arch, Progress(quiet=True)), arch)
-            made[arch] = Target(sdk, tmp_path_factory.mktemp(f"refkernel-{arch}"))
-        return made[arch]
-
-    return make
 
 
 @pytest.mark.parametrize("arch", BUILT)
