@@ -4,7 +4,8 @@
  * each ticket; 4 it terminates the PDs whose capabilities it has, in turn; 8 it has the model state extracted, twice
  * without waiting; 16 it lives on no rounds after that but exits; 32 it acknowledges nothing in the round in which it does all
  * that, nor before. It makes its spaces first, and serves nobody. Argument 1: in which round, from 1; argument 2: a round later
- * than that in which it asks about all its tickets again. */
+ * than that in which it asks about all its tickets again; argument 3: how many requests to the root task it makes after each
+ * that it terminated. */
 #include "storage.h"
 
 enum { LIES = 1, WAITS = 2, TERMINATES = 4, EXTRACTS = 8, EXITS = 16, DEAF = 32, MAX_TICKETS = 16 };
@@ -58,6 +59,10 @@ static void terminate(const char *name, uint32_t slot)
     cr_result result = cr_terminate(slot, &info);
     cr_put(cr_put(cr_put(&line, "terminate "), name), ": ");
     cr_say(put_result(&line, result, &info));
+    for (uint32_t i = 0; i < cr_info()->args[3]; i++) {
+        cr_look_state state;
+        (void)cr_look(0, 0, 0, &state);
+    }
     if (result == CR_RESULT_OK) {
         keep(info.ticket);
     }

@@ -204,6 +204,19 @@ def test_a_ring_where_both_have_the_same_time_comes_apart_too(target: Target) ->
     assert run.alive() == {"first", "second", "third_victim"}
 
 
+@pytest.mark.behaviour("D-10")
+def test_who_is_answered_when_its_time_is_all_but_over_has_it_anew(target: Target) -> None:
+    """The second one's is over ten milliseconds after the first one's. What it does before it acknowledges
+    takes longer, and much less than its whole time; under -icount that is the same in each run."""
+    change = together(
+        with_pd("first", deadline_ms=400), with_pd("second", deadline_ms=410, args=(4 | 32, 1, 0, 8000))
+    )
+    run = target.run("ring", change=change, qemu_args=("-icount", "shift=0,sleep=off"))
+    assert run.says("first")[0].endswith(RING_OPEN)
+    assert run.says("second")[0].endswith(RING_OVER)
+    assert not run.of("LATE")
+
+
 @pytest.mark.behaviour("D-10", "N-11")
 def test_who_then_waits_again_instead_of_acknowledging_is_late(target: Target) -> None:
     run = target.run("ring", change=with_pd("first", holds_pds=("first_victim", "third_victim")))
