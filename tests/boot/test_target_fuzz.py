@@ -11,26 +11,69 @@ import re
 from collections.abc import Callable
 
 import pytest
-from target import Run, Target
+from target import Run, Target, together, with_crashes, with_pd
 
-from cellreap.config import Config
+from cellreap.config import Config, Mode, Pd
 from cellreap.headers import enums
 from cellreap.sdk import ARCHES
 
 BYSTANDERS = ("block_server_1", "block_server_2", "fs", "db", "app")
+CRASHING = "block_server_1"
 MESSAGES = 100_000
-RESULT = enums("protocol.h")["cr_result"]
+FEWER = 2_000  # of one life, where it may have several
+PROTOCOL = enums("protocol.h")
+OPERATIONS = {name: number for name, number in PROTOCOL["cr_op"].items() if name != "CR_OP_COUNT"}
+WAYS = ("called", "sent", "sent if awaited")
+CAPABILITIES = ("root", "endpoint", "notification", "fault", "request", "resource", "pd", "foreign")
 SAID = re.compile(r"sent (\d+): answered (\d+), refused (\d+)")
+
+# What it does besides in its own end, by its argument, and what it is cleaned up after for.
+EXIT, FAULTS, CAP_FAULTS, LOSE_WORK, CALL_FAULT, TERMINATES = 1, 2, 4, 8, 16, 32
+ENDS = {EXIT: "exit", FAULTS: "fault", CAP_FAULTS: "fault", LOSE_WORK | TERMINATES: "deadline"}
+LAST_LIFE = 40  # the number of a PD; it comes again as often as that takes
 
 
 def _alone(config: Config) -> Config:
     """The configuration without the one that fuzzes and what is there for it."""
-    return config.model_copy(update={"pds": tuple(pd for pd in config.pds if pd.name in BYSTANDERS)})
+    pds = tuple(pd for pd in config.pds if pd.name in BYSTANDERS)
+    crashes = tuple(crash for crash in config.crashes if crash.pd in BYSTANDERS)
+    return config.model_copy(update={"pds": pds, "crashes": crashes})
 
 
 def _words(run: Run, name: str) -> list[str]:
     """What a PD said, without numbers of PDs and spaces: others that come and go use up some."""
     return [re.sub(r"(PD_|space )[0-9a-f]+", r"\1N", text) for text in run.says(name)]
+
+
+def _counts(run: Run, what: str) -> dict[str, int]:
+    """What the fuzzer says at its end about something: "WHAT: NAME NUMBER, NAME NUMBER"."""
+    (text,) = [text for text in run.says("fuzzer") if text.startswith(f"{what}: ")]
+    pairs = (pair.rsplit(" ", 1) for pair in text.removeprefix(f"{what}: ").split(", "))
+    return {name: int(number) for name, number in pairs}
+
+
+def _crash(run: Run) -> tuple[object, ...]:
+    """How the one crash of the scenario beside it was cleaned up after."""
+    (cleanup,) = [event for event in run.cleanups() if run.names[event["trigger"]] == CRASHING]
+    n = cleanup.number("n")
+    return run.doomed(n), sorted(run.destroyed(n)), run.notices(n)
+
+
+def _assert_nobody_noticed(run: Run, alone: Run) -> None:
+    for name in BYSTANDERS:
+        assert _words(run, name) == _words(alone, name)
+    assert any(_words(alone, name) for name in BYSTANDERS)
+    assert set(BYSTANDERS) - run.alive() == {CRASHING}
+    assert _crash(run) == _crash(alone)
+    assert [run.names[event["pd"]] for event in run.of("FAULT")].count(CRASHING) == 1
+    # Neither does who has to do with it: its client is answered by everybody else, its servers live.
+    assert {"prey_server", "witness"} <= run.alive()
+    served = [text for text in run.says("fuzzers_client") if text.startswith("asked ")]
+    assert served
+    for text in served:
+        match = re.match(r"asked (\d+): answered (\d+), lost 0; ", text)
+        assert match is not None, text
+        assert match[1] == match[2] != "0", text
 
 
 @pytest.fixture(params=ARCHES)
@@ -53,41 +96,90 @@ def test_it_sends_all_its_messages_and_lives(fuzzed: Run) -> None:
 
 
 def test_others_work_beside_it_as_they_do_without(fuzzed_target: Target, fuzzed: Run) -> None:
-    alone = fuzzed_target.run("fuzz", change=_alone)
-    for name in BYSTANDERS:
-        assert _words(fuzzed, name) == _words(alone, name)
-    assert any(_words(alone, name) for name in BYSTANDERS)
-    assert set(BYSTANDERS) - fuzzed.alive() == {"block_server_1"}
-
-
-def test_the_crash_beside_it_is_cleaned_up_as_without(fuzzed_target: Target, fuzzed: Run) -> None:
-    alone = fuzzed_target.run("fuzz", change=_alone)
-
-    def crash(run: Run) -> tuple[object, ...]:
-        (cleanup,) = [event for event in run.cleanups() if run.names[event["trigger"]] == "block_server_1"]
-        n = cleanup.number("n")
-        return run.doomed(n), sorted(run.destroyed(n)), run.notices(n)
-
-    assert crash(fuzzed) == crash(alone)
-    assert [fuzzed.names[event["pd"]] for event in fuzzed.of("FAULT")].count("block_server_1") == 1
+    _assert_nobody_noticed(fuzzed, fuzzed_target.run("fuzz", change=_alone))
 
 
 def test_nobody_but_the_crash_and_the_fuzzer_brings_anybody_down(fuzzed: Run) -> None:
-    """It may terminate what it has a capability to, and report the faults of its prey."""
+    """It may terminate what it has a capability to, and leave its prey in a fault for as long as it likes."""
     down = {fuzzed.names[event["trigger"]] for event in fuzzed.cleanups()}
-    assert {"block_server_1", "prey"} <= down <= {"block_server_1", "prey", "idler"}
+    assert down == {CRASHING, "prey", "quarry", "idler"}
+    assert {fuzzed.names[event["pd"]] for event in fuzzed.of("LATE")} <= {"prey"}
     assert fuzzed.of("EXIT") == []
 
 
-def test_deep_paths_are_reached(fuzzed: Run) -> None:
-    """Else nothing much would have been tried."""
+def test_each_operation_succeeds_beside_all_that_fail(fuzzed: Run) -> None:
+    """Else nothing much would have been tried. Only EXIT would be its end."""
+    accepted = _counts(fuzzed, "accepted")
+    assert {name for name, op in OPERATIONS.items() if accepted[str(op)] == 0} == {"CR_OP_EXIT"}
+    results = _counts(fuzzed, "results")
+    reached = {name for name, result in PROTOCOL["cr_result"].items() if results.get(str(result), 0) > 0}
+    wanted = "OK BAD_MAGIC BAD_OP BAD_LENGTH DENIED NO_SUCH GONE EXISTS BAD_BADGE FAILED"
+    assert reached >= {f"CR_RESULT_{name}" for name in wanted.split()}
+
+
+def test_all_ways_of_sending_and_all_kinds_of_capability_are_tried(fuzzed: Run) -> None:
+    assert min(_counts(fuzzed, "to root")[way] for way in WAYS) > 1000
+    to_fault = _counts(fuzzed, "to fault")
+    assert to_fault["called"] == 0 < min(to_fault["sent"], to_fault["sent if awaited"])
+    assert _counts(fuzzed, "short faults")["all"] > 100
+    for way in WAYS:
+        in_transit = _counts(fuzzed, f"in transit, {way}")
+        assert in_transit.keys() == set(CAPABILITIES)
+        assert min(in_transit.values()) > 0, (way, in_transit)
+    assert min(_counts(fuzzed, "replies").values()) > 0
+
+
+def test_it_is_owed_all_kinds_of_notice_and_handles_faults(fuzzed: Run) -> None:
     fuzzer = fuzzed.id("fuzzer")
-    made = {event["manager"] for event in fuzzed.of("SPACE")}
-    assert fuzzer in made
-    assert fuzzed.of("FETCH", pd=fuzzer)
-    assert fuzzed.of("ACK", pd=fuzzer)
-    assert {event["name"] for event in fuzzed.of("PD")} >= {"idler", "prey"}
-    refused = {event.number("status") for event in fuzzed.of("REFUSE", pd=fuzzer)}
-    assert refused >= {
-        RESULT[f"CR_RESULT_{name}"] for name in ("BAD_MAGIC", "BAD_LENGTH", "DENIED", "NO_SUCH")
-    }
+    owed = {event["kind"] for event in fuzzed.of("QUEUE", to=fuzzer)}
+    assert owed >= {"pre-destroy", "lost", "free", "disconnect", "extract"}
+    results = {event["result"] for event in fuzzed.of("ACK", pd=fuzzer)}
+    assert results == {"ok", "failed", "each"}
+    assert fuzzed.of("AGAIN", pd=fuzzer)
+    assert fuzzed.of("PIECE", pd=fuzzer)
+    assert "prey" in {fuzzed.names[event["pd"]] for event in fuzzed.of("FAULT")}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_what_is_its_own_end_is_nobody_elses(target: Target, end: int) -> None:
+    """It comes again after each end, with other messages."""
+    deadline = {"deadline_ms": 100} if end & LOSE_WORK else {}
+    args = (2, FEWER, end, LAST_LIFE)
+    run = target.run("fuzz", change=with_pd("fuzzer", args=args, respawn=True, **deadline))
+    causes = [e["cause"] for e in run.cleanups() if run.names[e["trigger"]] == "fuzzer"]
+    assert set(causes) == {ENDS[end]}
+    assert len(run.ids("fuzzer")) == len(causes) + 1
+    _assert_nobody_noticed(run, target.run("fuzz", change=_alone))
+
+
+def test_in_sync_mode_it_is_no_different(target: Target) -> None:
+    """A terminator is answered when its ticket is over; one that takes no answer is waited for by nobody."""
+    mode: Mode = "sync"
+    run = target.run("fuzz", mode=mode, change=with_pd("fuzzer", args=(3, 6 * FEWER, TERMINATES)))
+    assert "fuzzer" in run.alive()
+    _assert_nobody_noticed(run, target.run("fuzz", change=_alone))
+    tickets = {e["ticket"] for e in run.of("TICKET", pd=run.id("fuzzer")) if e["what"] != "-"}
+    told = [(event["ticket"], event["state"]) for event in run.of("TOLD")]
+    first = [next(state for ticket, state in told if ticket == one) for one in tickets]
+    assert {"0", "3"} <= set(first)
+
+
+def test_who_calls_its_fault_handler_waits_until_its_deadline(target: Target) -> None:
+    """The root task answers no message that is no fault: such a call never returns. Nobody else waits for it."""
+
+    def quitter(config: Config) -> Config:
+        leaves = Pd(name="quitter", program="quitter", requests=("fuzz",), args=(40,))
+        return config.model_copy(update={"pds": (*config.pds, leaves)})
+
+    handled = with_crashes({"pd": CRASHING, "at": 3, "how": "page-fault"})
+    stuck = with_pd("fuzzer", args=(4, 10 * FEWER, CALL_FAULT), deadline_ms=100)
+    run = target.run("fuzz", change=together(stuck, quitter, handled))
+    fuzzer = run.id("fuzzer")
+    (late,) = run.of("LATE", pd=fuzzer)
+    (owed,) = run.of("QUEUE", token=late["token"])
+    assert (owed["kind"], run.name(owed["from"])) == ("disconnect", "quitter")
+    assert run.of("FAULT", pd=fuzzer) == []
+    assert not any(SAID.fullmatch(text) for text in run.says("fuzzer")), "it went on to its end"
+    _assert_nobody_noticed(run, target.run("fuzz", change=_alone))
+    (asked,) = [text for text in run.says("fuzzers_client") if text.startswith("asked ")]
+    assert not asked.endswith("lost 0"), "its client was not told"
