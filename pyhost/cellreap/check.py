@@ -695,7 +695,7 @@ class Replay:
             for slot in [slot for slot, waits_for in reserved.items() if waits_for == token]:
                 del reserved[slot]
         if result == "each" and notice.tag is not None:
-            for node in self.extractions.each(self.model, self._doomed(), notice.node):
+            for node in self.extractions.each(notice.tag[1], self.model, self._doomed(), notice.node):
                 self.owed["QUEUE", f"x={notice.tag[1]}", pd, "extract", node, "-"] += 1
 
     def _again(self, event: Event) -> None:

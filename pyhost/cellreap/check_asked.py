@@ -136,10 +136,10 @@ class Extractions:
             if manager != ROOT and not model.is_core(space) and not {space, manager} & set(doomed)
         ]
 
-    @staticmethod
-    def each(model: Model, doomed: Collection[str], space: str) -> list[str]:
-        """The resources that a manager is asked about one by one."""
-        return model.resources_in(space) if space in model.manager and space not in doomed else []
+    def each(self, x: int, model: Model, doomed: Collection[str], space: str) -> list[str]:
+        """The resources that a manager is asked about one by one; none any more if the extraction is over."""
+        there = space in model.manager and space not in doomed
+        return model.resources_in(space) if there and x in self.under_way() else []
 
     def piece(
         self,

@@ -281,6 +281,7 @@ static void give_back(void)
     }
     for (uint32_t i = 0; i < bodies.count; i++) {
         (void)cr_request_with_pd(CR_OP_TERMINATE, bodies.of[i].slot, 0, 0, 0, 0);
+        do_work(); /* Perhaps it subscribed to that one, and the cleanup waits for it. */
     }
     for (uint32_t i = 0; i < blocks.count; i++) {
         uint64_t arguments[2] = {blocks.of[i].space, blocks.of[i].object};
@@ -631,6 +632,10 @@ static void restrain(message *m)
     if (full) {
         spoil(m);
     }
+    /* It is let off waiting for what waits for it, but once only. */
+    int late = m->label == CR_OP_CHECKPOINT || m->label == CR_OP_CONNECT || m->label == CR_OP_TICKET ||
+               m->label == CR_OP_TERMINATE;
+    m->how = leaving && late ? NBSEND : m->how;
 }
 
 static void compose_for_root(message *m)

@@ -143,8 +143,9 @@ def test_it_is_owed_all_kinds_of_notice_and_handles_faults(fuzzed: Run) -> None:
 @pytest.mark.parametrize("end", ENDS)
 def test_what_is_its_own_end_is_nobody_elses(target: Target, end: int) -> None:
     """It comes again after each end, with other messages."""
-    deadline = {"deadline_ms": 100} if end & LOSE_WORK else {}
-    args = (2, FEWER, end, LAST_LIFE)
+    loses = bool(end & LOSE_WORK)  # it must be owed something first
+    args = (2, 4 * FEWER if loses else FEWER, end, LAST_LIFE)
+    deadline = {"deadline_ms": 100} if loses else {}
     run = target.run("fuzz", change=with_pd("fuzzer", args=args, respawn=True, **deadline))
     causes = [e["cause"] for e in run.cleanups() if run.names[e["trigger"]] == "fuzzer"]
     assert set(causes) == {ENDS[end]}
@@ -155,7 +156,8 @@ def test_what_is_its_own_end_is_nobody_elses(target: Target, end: int) -> None:
 def test_in_sync_mode_it_is_no_different(target: Target) -> None:
     """A terminator is answered when its ticket is over; one that takes no answer is waited for by nobody."""
     mode: Mode = "sync"
-    run = target.run("fuzz", mode=mode, change=with_pd("fuzzer", args=(3, 6 * FEWER, TERMINATES)))
+    change = with_pd("fuzzer", args=(3, 6 * FEWER, TERMINATES), deadline_ms=300)
+    run = target.run("fuzz", mode=mode, change=change)
     assert "fuzzer" in run.alive()
     _assert_nobody_noticed(run, target.run("fuzz", change=_alone))
     tickets = {e["ticket"] for e in run.of("TICKET", pd=run.id("fuzzer")) if e["what"] != "-"}
@@ -165,7 +167,7 @@ def test_in_sync_mode_it_is_no_different(target: Target) -> None:
 
 
 def test_who_calls_its_fault_handler_waits_until_its_deadline(target: Target) -> None:
-    """The root task answers no message that is no fault: such a call never returns. Nobody else waits for it."""
+    """The root task answers no message that is no fault: such a call never returns. Nobody else waits."""
 
     def quitter(config: Config) -> Config:
         leaves = Pd(name="quitter", program="quitter", requests=("fuzz",), args=(40,))

@@ -392,6 +392,34 @@ def test_the_end_of_a_terminator_that_waits_may_come_late() -> None:
     ]
 
 
+@pytest.mark.behaviour("M-04")
+def test_who_answers_after_the_extraction_is_over_is_asked_no_more() -> None:
+    """A question that was held behind a failure is handed out when its lane goes on."""
+
+    def run(ask: bool) -> list[str]:
+        target = Target(0, 0, "late")
+        server, client = (target.pd(name) for name in ("server", "client"))
+        disk = target.space(server, "BLOCK", "disk")
+        target.resource(disk)
+        target.request(client, disk)
+        target.unrequest(client, disk)
+        x = target.extract()
+        target.serve(server, "failed")
+        target.extracted(x)
+        target.again(server, disk)
+        (lost,) = target.fetch(server)
+        target.ack(server, lost)
+        (question,) = target.fetch(server)
+        if ask:
+            target.extractions_over.clear()
+        target.ack(server, question, "each")
+        target.quiet()
+        return said(target.end())
+
+    assert run(ask=False) == []
+    assert run(ask=True)[0].startswith("QUEUE PD_1 extract BLOCK_1_1 -: no such notice is owed")
+
+
 # -- what comes out
 
 

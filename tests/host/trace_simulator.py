@@ -80,6 +80,7 @@ class Target:
         self.tickets: dict[int, Ticket] = {}
         self.x = 0
         self.pieces: dict[int, list[tuple[str, str]]] = {}
+        self.extractions_over: set[int] = set()
         self.doomed: set[str] = set()
         self.pending: deque[tuple[str, str]] = deque()
         self.cleanups = 0
@@ -326,7 +327,8 @@ class Target:
                 del slots[slot]
         if result == "each":
             assert notice.tag is not None
-            for res in self.model.resources_in(notice.node):
+            over = notice.tag[1] in self.extractions_over
+            for res in [] if over else self.model.resources_in(notice.node):
                 self._put(0, pd, "extract", res, None, notice.tag)
 
     def again(self, pd: str, space: str) -> None:
@@ -413,6 +415,7 @@ class Target:
         for row in rows:
             self.emit("MODEL", x=x, row=row)
         self.emit("EXTRACTED", x=x, rows=len(rows))
+        self.extractions_over.add(x)
         self._settle(("extraction", x))
 
     def _settle(self, tag: tuple[str, int]) -> None:
