@@ -232,14 +232,18 @@ static void take_work(const uint64_t *work)
     }
 }
 
-/* Finishes all that it was handed, in that order, and fetches what there is. Until it looks again messages of chance may be
- * about that. Returns whether there was something. */
+/* Finishes all that it was handed, in that order, some as failed, and fetches what there is. Until it looks again messages
+ * of chance may be about that. Returns whether there was something. */
 static int look_at_work(void)
 {
     uint64_t work[2 + CR_WORK_MAX * CR_WORK_WORDS];
     for (uint32_t i = 0; i < n_owed; i++) {
-        uint64_t one[3] = {1, owed[i].token, CR_WORK_DONE};
-        (void)cr_request(CR_OP_FINISH_WORK, one, 3, 0, 0); /* Refused if a message of chance finished it. */
+        int fails = owed[i].kind != CR_NOTICE_EXTRACT && owed[i].kind != CR_NOTICE_PRE_DESTROY && below(4) == 0;
+        uint64_t one[3] = {1, owed[i].token, fails ? CR_WORK_FAILED : CR_WORK_DONE};
+        /* Refused if a message of chance finished it. */
+        if (cr_request(CR_OP_FINISH_WORK, one, 3, 0, 0) == CR_RESULT_OK && fails) {
+            failed = owed[i].space;
+        }
     }
     n_owed = 0;
     if (does(FUZZ_LOSE_WORK) && below(2) == 0) {
