@@ -41,8 +41,9 @@ def _alone(config: Config) -> Config:
 
 
 def _words(run: Run, name: str) -> list[str]:
-    """What a PD said, without numbers of PDs and spaces: others that come and go use up some."""
-    return [re.sub(r"(PD_|space )[0-9a-f]+", r"\1N", text) for text in run.says(name)]
+    """What a PD said, without numbers of PDs and spaces, of which others that come and go use up some, and of
+    rounds: the scenario's crash comes a round later if a cleanup of the fuzzer's waits at its turn."""
+    return [re.sub(r"(PD_|space |round )[0-9a-f]+", r"\1N", text) for text in run.says(name)]
 
 
 def _counts(run: Run, what: str) -> dict[str, int]:
