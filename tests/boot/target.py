@@ -33,6 +33,8 @@ from cellreap.trace import Event, Reader, read
 
 ROOT_DIR = Path(__file__).resolve().parents[2]
 CONFIGS = ROOT_DIR / "configs"
+# Seconds. No test is about them: more than a busy machine needs.
+TIMEOUT, IDLE = 600, 90
 OWN_CONFIGS = Path(__file__).resolve().parent / "configs"
 
 Change = Callable[[Config], Config]
@@ -204,7 +206,7 @@ class Target:
         image, trace = self.folder / f"{key}.img", self.folder / f"{key}.trace"
         build_image(config, text, self.sdk, image, Progress(quiet=True))
         with trace.open("wb") as file:
-            boot = boot_image(read_image(image), file, extra=qemu_args)
+            boot = boot_image(read_image(image), file, extra=qemu_args, timeout=TIMEOUT, idle=IDLE)
         raw = trace.read_bytes()
         report = check_stream(io.BytesIO(raw), trace.name)
         events = list(read(Reader(trace.name), io.BytesIO(raw)))
