@@ -26,15 +26,16 @@ static volatile uint32_t *ioapic(word index)
     return (volatile uint32_t *)(ARCH_WINDOW + IOAPIC + IOAPIC_WINDOW);
 }
 
-/* How far the processor's timer counts in one tick, by the PIT. */
+/* How far the processor's timer counts in one tick, by the PIT. It is set going first and read last: a machine that stands
+ * still anywhere in between makes it too much, never too little. */
 static uint32_t measure_tick(void)
 {
     enum { COUNT = PIT_HZ * CONFIG_TIMER_TICK_MS / 1000 };
     uint8_t status = 0;
+    *local(LOCAL_INITIAL) = UINT32_MAX;
     out8(PIT + 3, PIT_ONCE);
     out8(PIT, (uint8_t)COUNT);
     out8(PIT, (uint8_t)(COUNT >> 8));
-    *local(LOCAL_INITIAL) = UINT32_MAX;
     for (int i = 0; i < PATIENCE && (status & PIT_UP) == 0; i++) {
         out8(PIT + 3, PIT_STATUS);
         status = in8(PIT);
@@ -56,7 +57,7 @@ static void init_tick(void)
     *local(LOCAL_TIMER) = MASKED;
     for (int i = 0; i < MEASUREMENTS; i++) {
         uint32_t counted = measure_tick();
-        tick = counted < tick ? counted : tick; /* A machine that stood still in between counted too far. */
+        tick = counted < tick ? counted : tick;
     }
     *local(LOCAL_TIMER) = PERIODIC | TRAP_TIMER;
     *local(LOCAL_INITIAL) = tick;
