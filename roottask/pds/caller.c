@@ -7,12 +7,6 @@
 
 enum { DROPPED = 1, BY_REQUEST = 2 };
 
-static int work(const cr_work_entry *w)
-{
-    st_say_notice(w);
-    return 0;
-}
-
 void cr_main(void)
 {
     uint64_t reply[3];
@@ -36,7 +30,7 @@ void cr_main(void)
     }
     cr_say(cr_put(cr_put(cr_put_number(cr_put(&line, "calls: "), calls), "; the last: "), st_name(last)));
     while (cr_next_round()) {
-        cr_poll_work(work);
+        cr_poll_work(st_note);
     }
-    cr_wait_for_work(work);
+    cr_wait_for_work(st_note);
 }

@@ -59,15 +59,9 @@ static uint32_t serve(cr_incoming *m)
     return ST_OK;
 }
 
-static int work(const cr_work_entry *w)
-{
-    st_say_notice(w);
-    return 0;
-}
-
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
+    static const cr_server server = {serve, st_note, 0};
     const cr_startup *info = cr_info();
     if (info->n_spaces != 1 || cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
         cr_exit(1);

@@ -6,12 +6,6 @@
 
 enum { REQUEST_ONLY = 0, HOLD_ONLY = 1, NEITHER = 2 };
 
-static int work(const cr_work_entry *w)
-{
-    st_say_notice(w);
-    return 0;
-}
-
 static const char *use(uint32_t slot)
 {
     uint64_t value;
@@ -44,7 +38,7 @@ void cr_main(void)
     }
     const char *last = "";
     do {
-        cr_poll_work(work);
+        cr_poll_work(st_note);
         const char *held = use(block);
         const char *asked = use(request);
         if (held != last) {
@@ -52,8 +46,8 @@ void cr_main(void)
         }
         last = held;
     } while (cr_next_round());
-    cr_poll_work(work);
+    cr_poll_work(st_note);
     cr_put(cr_put(&line, "at the end: block: "), use(block));
     cr_say(cr_put(cr_put(&line, "; request: "), use(request)));
-    cr_wait_for_work(work);
+    cr_wait_for_work(st_note);
 }

@@ -4,12 +4,6 @@
  * for the ticket: so it cannot answer before. */
 #include "storage.h"
 
-static int work(const cr_work_entry *w)
-{
-    st_say_notice(w);
-    return 0;
-}
-
 void cr_main(void)
 {
     cr_line line = {0};
@@ -25,7 +19,7 @@ void cr_main(void)
         cr_say(cr_put_number(cr_put(&line, ", state "), info.state));
     }
     while (cr_next_round()) {
-        cr_poll_work(work);
+        cr_poll_work(st_note);
     }
-    cr_wait_for_work(work);
+    cr_wait_for_work(st_note);
 }

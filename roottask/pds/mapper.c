@@ -23,12 +23,6 @@ static uint32_t serve(cr_incoming *m)
     return ST_BAD_REQUEST;
 }
 
-static int work(const cr_work_entry *w)
-{
-    st_say_notice(w);
-    return 0;
-}
-
 static void report_half_and_die(const cr_work_entry *w)
 {
     cr_piece pieces[CR_SUBGRAPH_MAX];
@@ -88,7 +82,7 @@ static int extract(const cr_work_entry *w)
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, extract};
+    static const cr_server server = {serve, st_note, extract};
     uint64_t reply[3];
     uint32_t slot;
     uint32_t received;

@@ -34,20 +34,9 @@ static uint32_t serve(cr_incoming *m)
     }
 }
 
-static int work(const cr_work_entry *w)
-{
-    st_say_notice(w);
-    return 0;
-}
-
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
-    uint32_t space;
-    const cr_startup *info = cr_info();
-    if (info->n_spaces != 1 || cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
-        cr_say_text("no space to serve");
-        cr_exit(1);
-    }
+    static const cr_server server = {serve, st_note, 0};
+    (void)cr_own_space();
     cr_serve(&server);
 }

@@ -5,12 +5,6 @@
 #include "storage.h"
 #include "stubborn.h"
 
-static int work(const cr_work_entry *w)
-{
-    st_say_notice(w);
-    return 0;
-}
-
 void cr_main(void)
 {
     uint32_t slot;
@@ -24,12 +18,12 @@ void cr_main(void)
     for (uint32_t round = 1; cr_next_round(); round++) {
         uint64_t which = args[1];
         uint64_t result = 0;
-        cr_poll_work(work);
+        cr_poll_work(st_note);
         if (round >= args[0] && round - args[0] < args[2]) {
             uint32_t label = cr_call(slot, SB_RESUME, &which, 1, &result, 1, &received);
             cr_put(cr_put(&line, "resume: "), st_name(label));
             cr_say(cr_put_number(cr_put(&line, ", result "), result));
         }
     }
-    cr_wait_for_work(work);
+    cr_wait_for_work(st_note);
 }

@@ -46,5 +46,7 @@ static inline const char *st_name(uint32_t label)
 
 /* Says that a notice came, in words. */
 void st_say_notice(const cr_work_entry *work);
+/* The work of one that does no more about it than that. */
+int st_note(const cr_work_entry *work);
 
 #endif

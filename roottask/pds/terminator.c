@@ -13,12 +13,6 @@ enum { LIES = 1, WAITS = 2, TERMINATES = 4, EXTRACTS = 8, EXITS = 16, DEAF = 32,
 static uint32_t tickets[MAX_TICKETS];
 static uint32_t n_tickets;
 
-static int work(const cr_work_entry *w)
-{
-    st_say_notice(w);
-    return 0;
-}
-
 static cr_line *put_result(cr_line *line, cr_result result, const cr_ticket_info *info)
 {
     static const char *const states[CR_TICKET_STATE_COUNT] = {"queued", "running", "settled", "over"};
@@ -114,7 +108,7 @@ void cr_main(void)
     }
     for (uint32_t round = 1; cr_next_round(); round++) {
         if ((info->args[0] & DEAF) == 0 || round > info->args[1]) {
-            cr_poll_work(work);
+            cr_poll_work(st_note);
         }
         if (round == info->args[1] && (info->args[0] & LIES) != 0) {
             lie();
@@ -132,5 +126,5 @@ void cr_main(void)
             say_ticket("again", tickets[i], 0);
         }
     }
-    cr_wait_for_work(work);
+    cr_wait_for_work(st_note);
 }

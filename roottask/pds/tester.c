@@ -148,12 +148,6 @@ static void try_spaces(void)
     cr_say_check("it can be made anew", ask(RG_FIRST_CLIENT, 0, 0, out), CR_RESULT_OK);
 }
 
-static int work(const cr_work_entry *w)
-{
-    st_say_notice(w);
-    return 0;
-}
-
 void cr_main(void)
 {
     uint64_t out[2];
@@ -174,7 +168,7 @@ void cr_main(void)
     uint64_t answer = ask(RG_FAIL, 0, 0, out);
     cr_say_check("who waits for a dead server is answered", answer, 0x10000u + CR_CALL_LOST);
     while (cr_next_round()) {
-        cr_poll_work(work);
+        cr_poll_work(st_note);
     }
-    cr_wait_for_work(work);
+    cr_wait_for_work(st_note);
 }

@@ -150,15 +150,21 @@ static cr_status do_mark(cr_ref node)
     return status == CR_OK ? cr_model_doom(cr_sys.model, node) : status;
 }
 
+/* From now on nothing that the PD asks is heard, and it is late with nothing. */
+static void silence(cr_pd *pd)
+{
+    pd->silent = 1;
+    cr_deadlines_forget(pd);
+}
+
 /* The PD runs no more. May be repeated. */
 static void stop(cr_pd *pd)
 {
     if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("a thread cannot be suspended", pd->number);
     }
-    pd->silent = 1;
     pd->stopped = 1;
-    cr_deadlines_forget(pd);
+    silence(pd);
     running.answered = 1; /* It was waited for, perhaps. */
 }
 
@@ -494,8 +500,7 @@ void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket)
     queue.at[at].pd = pd->node;
     queue.at[at].cause = cause;
     queue.at[at].ticket = ticket;
-    pd->silent = 1;
-    cr_deadlines_forget(pd);
+    silence(pd);
 }
 
 void cr_cleaner_credit(const cr_work_notice *notice)

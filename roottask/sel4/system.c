@@ -203,16 +203,24 @@ cr_pd *cr_find_configured(uint32_t config)
     return 0;
 }
 
-/* Spaces and resources are looked up by walking the spaces: there are few, and a request names one. */
-cr_result cr_find_space(uint32_t number, cr_ref *out)
+/* Spaces and resources are looked up by walking the spaces: there are few, and a request names one. Returns whether there is a
+ * node, in whatever state. */
+static int find_space_node(uint32_t number, cr_ref *node, cr_node_info *info)
 {
     for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
-        cr_ref node;
-        cr_node_info info;
-        if (cr_model_at(cr_sys.model, i, &node) != CR_OK || cr_model_get(cr_sys.model, node, &info) != CR_OK ||
-            info.kind != CR_NODE_SPACE || info.number != number) {
-            continue;
+        if (cr_model_at(cr_sys.model, i, node) == CR_OK && cr_model_get(cr_sys.model, *node, info) == CR_OK &&
+            info->kind == CR_NODE_SPACE && info->number == number) {
+            return 1;
         }
+    }
+    return 0;
+}
+
+cr_result cr_find_space(uint32_t number, cr_ref *out)
+{
+    cr_ref node;
+    cr_node_info info;
+    if (find_space_node(number, &node, &info)) {
         *out = node;
         return info.state == CR_STATE_ACTIVE ? CR_RESULT_OK : CR_RESULT_GONE;
     }
@@ -223,13 +231,7 @@ int cr_is_there(uint32_t space_number)
 {
     cr_ref space;
     cr_node_info info;
-    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
-        if (cr_model_at(cr_sys.model, i, &space) == CR_OK && cr_model_get(cr_sys.model, space, &info) == CR_OK &&
-            info.kind == CR_NODE_SPACE && info.number == space_number) {
-            return info.state != CR_STATE_DESTROYED;
-        }
-    }
-    return 0;
+    return find_space_node(space_number, &space, &info) && info.state != CR_STATE_DESTROYED;
 }
 
 cr_result cr_find_resource(uint32_t space_number, uint32_t object, cr_ref *out)

@@ -87,6 +87,17 @@ cr_result cr_create_space(const char *type, const char *name, uint32_t *space)
     return result;
 }
 
+uint32_t cr_own_space(void)
+{
+    uint32_t space;
+    const cr_startup *info = cr_info();
+    if (info->n_spaces != 1 || cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
+        cr_say_text("no space to serve");
+        cr_exit(1);
+    }
+    return space;
+}
+
 cr_result cr_create_resource(uint32_t space, uint32_t *object)
 {
     uint64_t argument = space;

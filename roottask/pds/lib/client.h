@@ -34,6 +34,8 @@ cr_result cr_request_with_pd(cr_op op, uint32_t pd_slot, const uint64_t *argumen
 
 _Noreturn void cr_exit(uint64_t code);
 cr_result cr_create_space(const char *type, const char *name, uint32_t *space);
+/* Makes the one space that the configuration gives this PD, and returns its number. Says so and exits if that cannot be. */
+uint32_t cr_own_space(void);
 cr_result cr_create_resource(uint32_t space, uint32_t *object);
 cr_result cr_connect(const char *name, int wait, uint32_t *slot, uint32_t *space);
 cr_result cr_give(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *slot);

@@ -38,3 +38,9 @@ void st_say_notice(const cr_work_entry *work)
     }
     cr_say(&line);
 }
+
+int st_note(const cr_work_entry *work)
+{
+    st_say_notice(work);
+    return 0;
+}
