@@ -3,11 +3,11 @@
  * The root task: sets itself up, creates the PDs of its configuration, and from then on does nothing but
  * receive: faults, requests, and word that nobody else can run. It is the highest in priority, calls nobody,
  * and handles each message to its end before it receives the next, so PDs see every cleanup as one step. */
-#include "sel4/arch/arch.h"
-#include "sel4/fault.h"
-#include "sel4/supervisor.h"
-#include "sel4/text.h"
-#include "sel4/untyped.h"
+#include "kernel/arch/arch.h"
+#include "kernel/fault.h"
+#include "supervisor/supervisor.h"
+#include "system/text.h"
+#include "kernel/untyped.h"
 
 enum { IDLE_PRIORITY = 0, ROOT_STACK = 32768, IDLE_STACK = 4096, ROOT_BLOCK_BITS = 12 };
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from cellreap.sdk import ARCHES
+from cellreap.system.sdk import ARCHES
 
 pytest_plugins = ["behaviours"]
 

@@ -11,9 +11,9 @@
 #ifndef CELLREAP_CONFORMANCE_H
 #define CELLREAP_CONFORMANCE_H
 
-#include "../sel4/arch/arch.h"
-#include "../sel4/fault.h"
-#include "../sel4/kernel.h"
+#include "kernel/arch/arch.h"
+#include "kernel/fault.h"
+#include "kernel/kernel.h"
 
 enum {
     CF_PAGE = 4096,

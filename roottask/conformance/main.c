@@ -2,8 +2,8 @@
  *
  * The conformance image's frame: sets up, runs the checks, prints a line for each and one at the end. */
 #include "conformance.h"
-#include "../sel4/timer.h"
-#include "../sel4/untyped.h"
+#include "kernel/timer.h"
+#include "kernel/untyped.h"
 #include <cellreap/trace.h>
 
 enum { ROOT_STACK = 32768, IDLE_STACK = 4096, WORKER_STACK = 4096, OWN_BLOCK_BITS = 13, TEXT = 24 };

@@ -4,8 +4,8 @@
  * checks is made. Times are asked of the timer itself. A machine that stands still in between makes no check fail: what is
  * asserted is what came, never when. */
 #include "conformance.h"
-#include "../sel4/arch/timer_device.h"
-#include "../sel4/timer.h"
+#include "kernel/arch/timer_device.h"
+#include "kernel/timer.h"
 
 enum {
     TICK = 0x12,  /* the interrupt's badge */

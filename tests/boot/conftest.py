@@ -10,8 +10,8 @@ import pytest
 from target import Target
 
 from cellreap.progress import Progress
-from cellreap.refkernel import build_refkernel, find_kernel
-from cellreap.sdk import Sdk, installed_sdk, load_sdk
+from cellreap.system.refkernel import build_refkernel, find_kernel
+from cellreap.system.sdk import Sdk, installed_sdk, load_sdk
 
 
 @pytest.fixture(scope="session")

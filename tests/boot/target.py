@@ -21,15 +21,15 @@ from pathlib import Path
 
 import pytest
 
-from cellreap.boot import Boot, End, boot_image
-from cellreap.build import build_image
-from cellreap.check import Report, check_stream
-from cellreap.config import Config, Depth, Mode, override, parse_config, timed
-from cellreap.ids import ROOT, parse_id
-from cellreap.image import read_image
+from cellreap.model.ids import ROOT, parse_id
 from cellreap.progress import Progress
-from cellreap.sdk import Sdk, timer_missing
-from cellreap.trace import Event, Reader, read
+from cellreap.run.boot import Boot, End, boot_image
+from cellreap.system.build import build_image
+from cellreap.system.config import Config, Depth, Mode, override, parse_config, timed
+from cellreap.system.image import read_image
+from cellreap.system.sdk import Sdk, timer_missing
+from cellreap.trace.check import Report, check_stream
+from cellreap.trace.reader import Event, Reader, read
 
 ROOT_DIR = Path(__file__).resolve().parents[2]
 CONFIGS = ROOT_DIR / "configs"

@@ -14,7 +14,7 @@ from target import ROOT_DIR
 
 def command(*arguments: str) -> list[str]:
     """The command that runs `cellreap` as these tests import it."""
-    return [sys.executable, "-m", "cellreap.cli", *arguments]
+    return [sys.executable, "-m", "cellreap.cli.main", *arguments]
 
 
 def environment() -> dict[str, str]:

@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from demo import DEPTHS
 from target import CONFIGS, Run, Target, load
 
-from cellreap.boot import End, boot_image
-from cellreap.build import build_image
-from cellreap.config import Depth
-from cellreap.demo import DEPTHS
-from cellreap.image import LOADER, read_image
-from cellreap.loader import FDT_FILE
 from cellreap.progress import Progress
-from cellreap.qemu import MACHINES
-from cellreap.sdk import ARCHES, SUPPORT_FOLDER
+from cellreap.run.boot import End, boot_image
+from cellreap.run.qemu import MACHINES
+from cellreap.system.build import build_image
+from cellreap.system.config import Depth
+from cellreap.system.image import LOADER, read_image
+from cellreap.system.loader import FDT_FILE
+from cellreap.system.sdk import ARCHES, SUPPORT_FOLDER
 
 ALL = sorted(path.stem for path in CONFIGS.glob("*.toml"))
 # Of thousands of events each: that they are the same is shown by the smaller ones.

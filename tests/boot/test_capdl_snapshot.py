@@ -19,12 +19,12 @@ from pathlib import Path
 import pytest
 
 from capdl_reader import Held, Spec, read_capdl
-from cellreap.boot import End, boot_image
-from cellreap.build import build_image
-from cellreap.config import parse_config
-from cellreap.image import read_image
 from cellreap.progress import Progress
-from cellreap.sdk import Sdk
+from cellreap.run.boot import End, boot_image
+from cellreap.system.build import build_image
+from cellreap.system.config import parse_config
+from cellreap.system.image import read_image
+from cellreap.system.sdk import Sdk
 
 CONFIG = """
 [system]

@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 from target import ROOT_DIR
 
-from cellreap.conformance_cmd import Conformance, run_conformance
+from cellreap.cli.conformance_cmd import Conformance, run_conformance
 from cellreap.progress import Progress
-from cellreap.refkernel import build_refkernel
-from cellreap.sdk import ARCHES, Sdk, load_sdk, timer_of
+from cellreap.system.refkernel import build_refkernel
+from cellreap.system.sdk import ARCHES, Sdk, load_sdk, timer_of
 
 MORE = [
     (arch, folder / arch)
@@ -110,7 +110,7 @@ def test_a_kernel_without_a_timer_prints_the_same_of_what_it_has(of: str, root: 
 
 def test_the_command(sdk: Sdk, arch: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "cellreap.cli", "conformance", "--arch", arch, "--sdk", str(sdk.root)],
+        [sys.executable, "-m", "cellreap.cli.main", "conformance", "--arch", arch, "--sdk", str(sdk.root)],
         capture_output=True,
         text=True,
         check=False,

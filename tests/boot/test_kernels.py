@@ -13,8 +13,8 @@ import pytest
 from target import Run, Target
 from test_arches import ALL, LONG, compare
 
-from cellreap.refkernel import has_refkernel
-from cellreap.sdk import ARCHES, installed_sdk
+from cellreap.system.refkernel import has_refkernel
+from cellreap.system.sdk import ARCHES, installed_sdk
 
 BUILT = [arch for arch in ARCHES if has_refkernel(arch)]
 SHORT = [name for name in ALL if name not in LONG]

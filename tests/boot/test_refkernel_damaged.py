@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from cellreap.build import build_tree, find_toolchain
-from cellreap.conformance_cmd import run_conformance
+from cellreap.cli.conformance_cmd import run_conformance
 from cellreap.headers import source_root
 from cellreap.progress import Progress
-from cellreap.refkernel import build_refkernel
-from cellreap.sdk import Sdk, load_sdk
+from cellreap.system.build import build_tree, find_toolchain
+from cellreap.system.refkernel import build_refkernel
+from cellreap.system.sdk import Sdk, load_sdk
 
 ARCH = "x86_64"
 QUIET = Progress(quiet=True)

@@ -14,9 +14,9 @@ from collections.abc import Callable
 import pytest
 from target import Change, Run, Target, load, together, with_crashes
 
-from cellreap.config import Config
-from cellreap.sdk import ARCHES, installed_sdk
-from cellreap.trace import Event
+from cellreap.system.config import Config
+from cellreap.system.sdk import ARCHES, installed_sdk
+from cellreap.trace.reader import Event
 
 CLIENTS = 64
 COUNTED = ("-icount", "shift=0,sleep=off")

@@ -11,7 +11,7 @@ import pytest
 from target import CONFIGS, Run, Target, dangling
 from target_cli import cellreap_json
 
-from cellreap.config import Depth
+from cellreap.system.config import Depth
 
 _OK = "ok"
 _IO = "input/output error"

@@ -9,9 +9,9 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from target import Run, Target, dangling, with_crashes, with_pd, with_system
 
-from cellreap.build import build_parts, find_toolchain
-from cellreap.config import Config
 from cellreap.progress import Progress
+from cellreap.system.build import build_parts, find_toolchain
+from cellreap.system.config import Config
 
 NOWHERE = 0xDEAD000  # pds/lib/crash.c: nothing is mapped there
 BEYOND = 1 << 40  # pds/lib/crash.c: a capability's address beyond any CSpace

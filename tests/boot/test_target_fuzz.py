@@ -13,9 +13,9 @@ from collections.abc import Callable
 import pytest
 from target import Run, Target, together, with_crashes, with_pd
 
-from cellreap.config import Config, Mode, Pd
 from cellreap.headers import enums
-from cellreap.sdk import ARCHES
+from cellreap.system.config import Config, Mode, Pd
+from cellreap.system.sdk import ARCHES
 
 BYSTANDERS = ("block_server_1", "block_server_2", "fs", "db", "app")
 CRASHING = "block_server_1"

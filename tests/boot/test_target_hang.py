@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from target import Change, Run, Target, together, with_crashes, with_pd
 
-from cellreap.config import Config, Pd
+from cellreap.system.config import Config, Pd
 
 
 def by(how: str, **more: object) -> Change:

@@ -17,9 +17,9 @@ import pytest
 from target import CONFIGS, Run, Target
 from target_cli import cellreap, cellreap_json, command, environment
 
-from cellreap.boot import End, boot_image
-from cellreap.image import LOADER, MANIFEST, read_image, write_image
-from cellreap.trace import Event, seal
+from cellreap.run.boot import End, boot_image
+from cellreap.system.image import LOADER, MANIFEST, read_image, write_image
+from cellreap.trace.reader import Event, seal
 
 
 def _children(pid: int) -> list[int]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from target import Change, Run, Target, with_pd
 
-from cellreap.config import Config
+from cellreap.system.config import Config
 
 
 @pytest.fixture

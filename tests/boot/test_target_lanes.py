@@ -8,7 +8,7 @@ import itertools
 import pytest
 from target import Run, Target, together, with_pd
 
-from cellreap.trace import Event
+from cellreap.trace.reader import Event
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import itertools
 import pytest
 from target import Change, Run, Target, load, with_pd
 
-from cellreap.config import Config
+from cellreap.system.config import Config
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from target import Run, Target
 
 from cellreap import headers
-from cellreap.csvstate import read_state
-from cellreap.trace import Event
+from cellreap.model.csvstate import read_state
+from cellreap.trace.reader import Event
 
 CHECKS = [
     "wrong magic is refused",

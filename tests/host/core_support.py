@@ -8,11 +8,11 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cellreap.core import CoreModel
-from cellreap.ids import ROOT, parse_id
-from cellreap.model import Model
-from cellreap.reference import check_why
-from cellreap.reference import plan as reference_plan
+from cellreap.model.core import CoreModel
+from cellreap.model.graph import Model
+from cellreap.model.ids import ROOT, parse_id
+from cellreap.model.reference import check_why
+from cellreap.model.reference import plan as reference_plan
 
 DEPTHS: tuple[int | None, ...] = (0, 1, 2, 3, None)
 

@@ -86,7 +86,7 @@ def _number(word: int) -> int:
 
 
 def decode(message: Message) -> dict[str, Value]:
-    """The request's arguments that are not 0 or empty by nature, by the names of cr_request_args. Refused."""
+    """The request's arguments that are not 0 or empty by nature, by the names of cr_operation_args. Refused."""
     if not message.words or message.words[0] != MAGIC:
         raise Refused("BAD_MAGIC")
     form = FORMS.get(message.label)

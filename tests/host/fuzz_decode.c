@@ -38,7 +38,7 @@ static void text_ends(const char *text, size_t bytes, int wanted, const cr_raw_m
 }
 
 /* What whoever gets the arguments may rely on. */
-static void check_accepted(const cr_raw_message *m, const cr_request_args *r)
+static void check_accepted(const cr_raw_message *m, const cr_operation_args *r)
 {
     uint32_t most = r->op == CR_OP_SAY           ? CR_SAY_MAX
                     : r->op == CR_OP_FINISH_WORK ? CR_WORK_MAX
@@ -75,7 +75,7 @@ static void try_one(uint64_t label, uint32_t length, uint32_t extra, uint64_t un
     static uint64_t copy[MOST];
     size_t bytes = 8u * (length > FUZZ_SHORT ? length - FUZZ_SHORT : 0);
     uint64_t *block = malloc(bytes);
-    cr_request_args *out = malloc(sizeof(*out));
+    cr_operation_args *out = malloc(sizeof(*out));
     if ((block == 0 && bytes != 0) || out == 0) {
         fprintf(stderr, "fuzz_decode: no memory\n");
         exit(2);
@@ -86,7 +86,7 @@ static void try_one(uint64_t label, uint32_t length, uint32_t extra, uint64_t un
     }
     memset(out, 0xa5, sizeof(*out));
     cr_raw_message m = {.label = label, .length = length, .extra = extra, .unwrapped = unwrapped, .words = block};
-    cr_result result = cr_decode_request(&m, out);
+    cr_result result = cr_decode_operation(&m, out);
     if ((uint32_t)result >= CR_RESULT_COUNT) {
         wrong("a result that there is not", &m);
     }

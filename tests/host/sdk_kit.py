@@ -66,11 +66,12 @@ const uint32_t cr_arch_vspace_bits = 12;
 
 
 def make_sel4_sources(roottask: Path) -> None:
-    """What of roottask/sel4 is read when an image is built, in a checkout made for a test."""
-    (roottask / "sel4" / "arch" / "x86_64").mkdir(parents=True)
-    (roottask / "sel4" / "arch" / "x86_64" / "arch.c").write_text(ARCH)
-    for name in ("body.c", "body.h", "kernel.h", "untyped.h"):
-        shutil.copy(source_root() / "roottask" / "sel4" / name, roottask / "sel4" / name)
+    """What of roottask is read when an image is built, in a checkout made for a test."""
+    for name in ("system/body.c", "system/body.h", "kernel/kernel.h", "kernel/untyped.h"):
+        (roottask / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source_root() / "roottask" / name, roottask / name)
+    (roottask / "kernel" / "arch" / "x86_64").mkdir(parents=True)
+    (roottask / "kernel" / "arch" / "x86_64" / "arch.c").write_text(ARCH)
 
 
 def make_elf(

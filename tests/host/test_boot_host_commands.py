@@ -18,7 +18,7 @@ from test_image_build import CMAKE, LD, MAIN
 from trace_simulator import Target
 
 from cellreap import headers
-from cellreap.trace import seal
+from cellreap.trace.reader import seal
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """
@@ -58,7 +58,7 @@ class Bench:
         make_sel4_sources(checkout / "roottask")
         (checkout / "roottask" / "CMakeLists.txt").write_text(CMAKE)
         (checkout / "roottask" / "main.c").write_text(MAIN)
-        (checkout / "roottask" / "sel4" / "roottask.ld").write_text(LD)
+        (checkout / "roottask" / "roottask.ld").write_text(LD)
         (folder / "bin").mkdir()
         self.env = {
             **os.environ,
@@ -83,7 +83,7 @@ class Bench:
 
     def cellreap(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
-            [sys.executable, "-m", "cellreap.cli", *map(str, arguments)],
+            [sys.executable, "-m", "cellreap.cli.main", *map(str, arguments)],
             capture_output=True,
             text=True,
             env=self.env,

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from cellreap.boot import Boot, End, record
 from cellreap.errors import CellreapError, UsageError
-from cellreap.qemu import MACHINES, Machine, find_emulator, qemu_command, split_arguments
+from cellreap.run.boot import Boot, End, record
+from cellreap.run.qemu import MACHINES, Machine, find_emulator, qemu_command, split_arguments
 
 
 def line(seq: int, text: str) -> bytes:
@@ -211,7 +211,7 @@ def test_an_error_while_recording_ends_it_too(stand_in: Path) -> None:
 def test_when_we_are_ended_the_emulator_ends_with_us(stand_in: Path, sign: signal.Signals) -> None:
     command = script(stand_in, "put(b'running\\n')\ntime.sleep(60)")
     code = (
-        "import signal, sys\nfrom cellreap.boot import record\n"
+        "import signal, sys\nfrom cellreap.run.boot import record\n"
         # It is ignored from birth where the tests themselves run in the background of a shell.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "record(sys.argv[1:], sys.stdout.buffer, timeout=60, idle=60)\n"

@@ -8,9 +8,9 @@ import io
 import pytest
 from trace_simulator import Target, notices_run
 
-from cellreap.check import check_stream
-from cellreap.summary import Story, tell
-from cellreap.trace import Reader, read, seal
+from cellreap.run.summary import Story, tell
+from cellreap.trace.check import check_stream
+from cellreap.trace.reader import Reader, read, seal
 
 
 def told(target: Target, complaints: list[str] | None = None) -> list[str]:

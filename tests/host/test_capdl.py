@@ -15,7 +15,8 @@ import pytest
 from sdk_kit import ARCH, make_elf
 
 from capdl_reader import Held, Spec, read_capdl
-from cellreap.capdl import (
+from cellreap.errors import CellreapError
+from cellreap.system.capdl import (
     Cap,
     Description,
     Object,
@@ -26,8 +27,7 @@ from cellreap.capdl import (
     problems,
     read_target,
 )
-from cellreap.config import Config, parse_config
-from cellreap.errors import CellreapError
+from cellreap.system.config import Config, parse_config
 
 X86_64 = Target("x86_64", 5, 11, 5, 4, 12, 12, (12, 12, 12), (39, 30, 21))
 AARCH64 = replace(X86_64, arch="aarch64", notification_bits=5)
@@ -292,8 +292,8 @@ def test_a_program_that_the_root_task_would_refuse_is_told(
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 def test_what_the_kernel_decides_is_asked_of_the_compiler(tmp_path: Path) -> None:
     def compiled(arch: str) -> bytes:
-        (tmp_path / "sel4" / "arch" / "x86_64").mkdir(parents=True, exist_ok=True)
-        (tmp_path / "sel4" / "arch" / "x86_64" / "arch.c").write_text(arch)
+        (tmp_path / "kernel" / "arch" / "x86_64").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "kernel" / "arch" / "x86_64" / "arch.c").write_text(arch)
         (tmp_path / "facts.c").write_text(facts_source("x86_64"))
         command = ["gcc", "-O2", "-iquote", str(tmp_path), "-c", "facts.c", "-o", "facts.o"]
         subprocess.run(command, cwd=tmp_path, check=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from trace_simulator import reference_run, rich_run
 
-from cellreap.cli import main
-from cellreap.trace import seal
+from cellreap.cli.main import main
+from cellreap.trace.reader import seal
 
 
 @pytest.fixture

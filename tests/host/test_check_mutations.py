@@ -30,11 +30,12 @@ from trace_mutations import (
 )
 from trace_simulator import RUNS
 
-from cellreap import headers, reference
-from cellreap.check import Replay, Report, check_stream
+from cellreap import headers
 from cellreap.errors import InputError
-from cellreap.ids import ROOT
-from cellreap.trace import Event, Reader, seal
+from cellreap.model import reference
+from cellreap.model.ids import ROOT
+from cellreap.trace.check import Replay, Report, check_stream
+from cellreap.trace.reader import Event, Reader, seal
 
 STORED = sorted((Path(__file__).parent.parent / "data" / "traces").glob("*.trace"))
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]

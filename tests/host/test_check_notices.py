@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from trace_simulator import RUNS, Target, notices_run, sync_run
 
-from cellreap import reference
-from cellreap.check import check, check_stream
-from cellreap.check_cmd import summary
-from cellreap.csvstate import read_state
-from cellreap.report import Report, report_json
-from cellreap.run_cmd import write_extractions
-from cellreap.trace import Draft, Event, seal
+from cellreap.cli.check_cmd import summary
+from cellreap.cli.run_cmd import write_extractions
+from cellreap.model import reference
+from cellreap.model.csvstate import read_state
+from cellreap.trace.check import check, check_stream
+from cellreap.trace.reader import Draft, Event, seal
+from cellreap.trace.report import Report, report_json
 
 
 def checked(drafts: list[Draft]) -> Report:

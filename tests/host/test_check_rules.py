@@ -12,9 +12,9 @@ from collections.abc import Callable
 import pytest
 from trace_simulator import Target, block_fs_db_app, reference_run
 
-from cellreap import reference
-from cellreap.check import Report, check_stream, report_json
-from cellreap.trace import Draft, Event, seal
+from cellreap.model import reference
+from cellreap.trace.check import Report, check_stream, report_json
+from cellreap.trace.reader import Draft, Event, seal
 
 
 def checked(drafts: list[Draft]) -> Report:

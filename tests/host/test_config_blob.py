@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from cellreap.blob import build_blob, layout
-from cellreap.config import Config, load_config, parse_config
 from cellreap.errors import CellreapError
 from cellreap.headers import constant, enums
+from cellreap.system.blob import build_blob, layout
+from cellreap.system.config import Config, load_config, parse_config
 
 ROOT = Path(__file__).parents[2]
 NONE = constant("image.h", "CR_IMAGE_NONE")

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from cellreap.config import Config, check_timer, json_schema, load_config, override, parse_config
 from cellreap.errors import InputError, UsageError
-from cellreap.toml_lines import key_lines, line_of
+from cellreap.system.config import Config, check_timer, json_schema, load_config, override, parse_config
+from cellreap.system.toml_lines import key_lines, line_of
 
 ROOT = Path(__file__).parents[2]
 BAD = sorted((ROOT / "tests" / "configs" / "bad").glob("*.toml"))

@@ -11,8 +11,8 @@ from test_boot_host_commands import Bench, error_of
 from test_boot_host_commands import pytestmark as pytestmark
 from test_image_build import CMAKE
 
-from cellreap.boot import Boot, End
-from cellreap.conformance_cmd import Conformance, read_console
+from cellreap.cli.conformance_cmd import Conformance, read_console
+from cellreap.run.boot import Boot, End
 
 COMPLETE = Boot(End.COMPLETE, 1.0, 100, 0, "")
 # As a debug kernel prints it: its own messages between, carriage returns, an empty line before each result.

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from core_support import DEPTHS, SCENARIO, Survivors, describe, random_model, system
 
-from cellreap import reference
-from cellreap.core import CoreError, CoreModel
-from cellreap.ids import ROOT
-from cellreap.model import Model
-from cellreap.reference import Plan, apply
+from cellreap.model import reference
+from cellreap.model.core import CoreError, CoreModel
+from cellreap.model.graph import Model
+from cellreap.model.ids import ROOT
+from cellreap.model.reference import Plan, apply
 
 
 class Cleanup(Survivors):

@@ -7,9 +7,9 @@ from __future__ import annotations
 import pytest
 from core_support import SCENARIO, system
 
-from cellreap.core import CoreModel
-from cellreap.reference import Plan
-from cellreap.reference import plan as reference_plan
+from cellreap.model.core import CoreModel
+from cellreap.model.reference import Plan
+from cellreap.model.reference import plan as reference_plan
 
 DISK, FILES, TABLES = "BLOCK_SPACE_1", "FILE_SPACE_3", "TABLE_SPACE_4"
 FS, DB, APP = ("PD_3", 1), ("PD_4", 2), ("PD_5", 3)

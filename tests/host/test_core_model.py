@@ -13,8 +13,8 @@ from core_support import SCENARIO, random_model, system
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cellreap.core import CoreError, CoreMissing, CoreModel, library_path, load_core
 from cellreap.errors import UsageError
+from cellreap.model.core import CoreError, CoreMissing, CoreModel, library_path, load_core
 
 
 @pytest.fixture

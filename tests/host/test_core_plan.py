@@ -12,10 +12,10 @@ from core_support import DEPTHS, SCENARIO, agree, both, describe, random_model, 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cellreap.core import CoreError, CoreModel
-from cellreap.ids import ROOT, parse_id, resource_id
-from cellreap.model import Model
-from cellreap.reference import apply
+from cellreap.model.core import CoreError, CoreModel
+from cellreap.model.graph import Model
+from cellreap.model.ids import ROOT, parse_id, resource_id
+from cellreap.model.reference import apply
 
 
 def dead(plan: dict[str, Any]) -> list[str]:

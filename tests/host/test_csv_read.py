@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cellreap.csvstate import HEADER, MAX_LINE, ReadReport, parse_state, read_state
 from cellreap.errors import InputError
-from cellreap.model import Model
+from cellreap.model.csvstate import HEADER, MAX_LINE, ReadReport, parse_state, read_state
+from cellreap.model.graph import Model
 
 DATA = Path(__file__).parents[1] / "data"
 SCENARIO = DATA / "scenario.csv"

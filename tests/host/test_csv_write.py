@@ -12,9 +12,9 @@ from core_support import random_model, system
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellreap.csvstate import COLUMNS, HEADER, parse_state, read_state, state_rows, write_state
 from cellreap.errors import ModelError
-from cellreap.model import Model
+from cellreap.model.csvstate import COLUMNS, HEADER, parse_state, read_state, state_rows, write_state
+from cellreap.model.graph import Model
 
 SCENARIO = Path(__file__).parents[1] / "data" / "scenario.csv"
 

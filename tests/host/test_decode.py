@@ -18,8 +18,8 @@ from decode_reference import FORMS, MAGIC, WIDTH, Message, Refused, Value, decod
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cellreap.core import declarations, library_path
 from cellreap.headers import enums, source_root
+from cellreap.model.core import declarations, library_path
 
 RESULTS = {
     number: name.removeprefix("CR_RESULT_") for name, number in enums("protocol.h")["cr_result"].items()
@@ -55,12 +55,12 @@ def _in_c(message: Message) -> tuple[str, dict[str, Value]]:
             "words": words,
         },
     )
-    out = ffi.new("cr_request_args *")
-    result = RESULTS[lib.cr_decode_request(raw, out)]
+    out = ffi.new("cr_operation_args *")
+    result = RESULTS[lib.cr_decode_operation(raw, out)]
     if result != "OK":
         return result, {}
     values: dict[str, Value] = {}
-    for name, field in ffi.typeof("cr_request_args").fields:
+    for name, field in ffi.typeof("cr_operation_args").fields:
         if field.type.kind != "array":
             values[name] = int(getattr(out, name))
     for name in ("name", "type"):
@@ -302,7 +302,7 @@ def test_a_space_or_a_pd_and_not_both(operation: str, words: tuple[int, ...], ca
 def _compile(compiler: str, out: Path, *options: str) -> subprocess.CompletedProcess[str]:
     root = source_root() / "roottask"
     command = [compiler, "-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-I{root / 'include'}"]
-    files = [str(HARNESS), str(root / "requests" / "decode.c"), "-o", str(out)]
+    files = [str(HARNESS), str(root / "core" / "operations" / "decode.c"), "-o", str(out)]
     return subprocess.run([*command, *options, *files], capture_output=True, text=True, check=False)
 
 

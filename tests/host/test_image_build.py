@@ -19,12 +19,12 @@ import pytest
 from sdk_kit import make_sdk, make_sel4_sources
 
 from cellreap import headers
-from cellreap.build import build_image, build_parts, cache_key, file_lock, find_toolchain
-from cellreap.config import Config, parse_config
 from cellreap.errors import CellreapError
-from cellreap.image import read_image
 from cellreap.progress import Progress
-from cellreap.sdk import Sdk, load_sdk
+from cellreap.system.build import build_image, build_parts, cache_key, file_lock, find_toolchain
+from cellreap.system.config import Config, parse_config
+from cellreap.system.image import read_image
+from cellreap.system.sdk import Sdk, load_sdk
 
 CMAKE = """\
 cmake_minimum_required(VERSION 3.20)
@@ -56,8 +56,8 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     make_sel4_sources(root / "roottask")
     (root / "roottask" / "CMakeLists.txt").write_text(CMAKE)
     (root / "roottask" / "main.c").write_text(MAIN)
-    (root / "roottask" / "sel4" / "roottask.ld").write_text(LD)
-    monkeypatch.setattr("cellreap.build.source_root", lambda: root)
+    (root / "roottask" / "roottask.ld").write_text(LD)
+    monkeypatch.setattr("cellreap.system.build.source_root", lambda: root)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return root
 
@@ -118,7 +118,7 @@ def test_the_same_configuration_gives_the_same_image_also_in_another_cache(
 def test_the_configuration_is_in_the_root_task_and_in_the_image(
     sources: Path, sdk: Sdk, tmp_path: Path
 ) -> None:
-    from cellreap.blob import build_blob
+    from cellreap.system.blob import build_blob
 
     build_image(config(), CONFIG, sdk, tmp_path / "a.img", QUIET)
     image = read_image(tmp_path / "a.img")
@@ -193,7 +193,7 @@ def test_a_lock_goes_with_the_process_that_held_it(tmp_path: Path) -> None:
     lock = tmp_path / "locks" / "a.lock"
     code = (
         "import sys, time\nfrom pathlib import Path\n"
-        "from cellreap.build import file_lock\nfrom cellreap.progress import Progress\n"
+        "from cellreap.system.build import file_lock\nfrom cellreap.progress import Progress\n"
         "with file_lock(Path(sys.argv[1]), Progress(quiet=True)):\n"
         "    print('held', flush=True)\n    time.sleep(60)\n"
     )

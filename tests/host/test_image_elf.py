@@ -12,8 +12,8 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from sdk_kit import MULTIBOOT, make_elf
 
-from cellreap.elf import MAX_MEMORY_BYTES, multiboot_elf32, read_executable
 from cellreap.errors import InputError
+from cellreap.system.elf import MAX_MEMORY_BYTES, multiboot_elf32, read_executable
 
 HIGH = 0xFFFF_FFFF_8010_0000
 

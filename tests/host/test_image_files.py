@@ -16,7 +16,7 @@ import pytest
 from sdk_kit import GOOD_OPTIONS, make_elf
 
 from cellreap.errors import InputError
-from cellreap.image import MANIFEST, MEMBERS, read_image, write_image
+from cellreap.system.image import MANIFEST, MEMBERS, read_image, write_image
 
 CONFIG = '[system]\nname = "s"\n[[pd]]\nname = "a"\nprogram = "p"\n'
 

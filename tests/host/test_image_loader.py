@@ -22,11 +22,11 @@ from sdk_kit import (
 from test_image_files import manifest, members, refused, rewrite
 
 from cellreap import headers
-from cellreap.boot import boot_files
-from cellreap.elf import read_executable
 from cellreap.errors import InputError
-from cellreap.image import LOADER, MANIFEST, MEMBERS, members_of, read_image, write_image
-from cellreap.loader import (
+from cellreap.run.boot import boot_files
+from cellreap.system.elf import read_executable
+from cellreap.system.image import LOADER, MANIFEST, MEMBERS, members_of, read_image, write_image
+from cellreap.system.loader import (
     FDT_BLOB,
     KERNEL_BLOB,
     PLATFORM_FILE,

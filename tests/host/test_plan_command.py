@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from cellreap import __version__
-from cellreap.cli import main
-from cellreap.core import library_path
+from cellreap.cli.main import main
 from cellreap.errors import CellreapError
+from cellreap.model.core import library_path
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
@@ -213,7 +213,7 @@ def test_bad_depth(run: Run, depth: str) -> None:
 def test_missing_core_is_said_with_what_to_do(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from cellreap.core import load_core
+    from cellreap.model.core import load_core
 
     monkeypatch.setenv("CELLREAP_CORE_LIB", str(tmp_path / "absent.so"))
     load_core.cache_clear()
@@ -265,7 +265,7 @@ def test_unknown_command(run: Run, command: str) -> None:
 
 
 def test_listed_commands_can_be_imported(run: Run) -> None:
-    from cellreap.cli import cli
+    from cellreap.cli.main import cli
 
     for name in cli.list_commands(None):  # type: ignore[arg-type]
         assert run(name, "--help")[0] == 0
@@ -273,7 +273,7 @@ def test_listed_commands_can_be_imported(run: Run) -> None:
 
 def test_start_up_imports_no_more_than_it_needs() -> None:
     script = (
-        "import sys\nfrom cellreap.cli import main\n"
+        "import sys\nfrom cellreap.cli.main import main\n"
         "try: main(['--version'])\nexcept SystemExit: pass\n"
         "print([m for m in ('networkx', 'pydantic', 'rich', 'cffi', 'sh', 'elftools') if m in sys.modules])"
     )
@@ -287,7 +287,7 @@ def test_closed_output_is_no_traceback() -> None:
     command = [
         sys.executable,
         "-m",
-        "cellreap.cli",
+        "cellreap.cli.main",
         "plan",
         SCENARIO,
         "--crash",
@@ -307,7 +307,7 @@ def test_interrupt_is_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cellreap.plan_cmd.read_state", interrupt)
+    monkeypatch.setattr("cellreap.cli.plan_cmd.read_state", interrupt)
     code, out, err = run("plan", SCENARIO, "--crash", "PD_1")
     assert (code, out) == (130, "")
     assert err.strip() == "cellreap: interrupted"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cellreap.check import check_stream, report_json
+from cellreap.trace.check import check_stream, report_json
 
 TRACES = sorted((Path(__file__).parents[1] / "data/traces").glob("block_fs_db_app-*.trace"))
 

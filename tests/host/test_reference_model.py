@@ -9,8 +9,8 @@ import pytest
 from core_support import SCENARIO, system
 
 from cellreap.errors import ModelError
-from cellreap.ids import MAX_ID_LENGTH, NodeId, parse_id, pd_id, resource_id, space_id
-from cellreap.model import Model
+from cellreap.model.graph import Model
+from cellreap.model.ids import MAX_ID_LENGTH, NodeId, parse_id, pd_id, resource_id, space_id
 
 
 def test_ids() -> None:

@@ -15,11 +15,11 @@ from core_support import SCENARIO, describe, random_model, system
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellreap.csvstate import read_state
 from cellreap.errors import UsageError
-from cellreap.ids import ROOT
-from cellreap.model import Model
-from cellreap.reference import Plan, apply, check_why, explain, plan
+from cellreap.model.csvstate import read_state
+from cellreap.model.graph import Model
+from cellreap.model.ids import ROOT
+from cellreap.model.reference import Plan, apply, check_why, explain, plan
 
 DATA = Path(__file__).parents[1] / "data"
 DEPTHS = (0, 1, 2, 3, None)

@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from cellreap.config import load_config
+from cellreap.system.config import load_config
 
 ROOT = Path(__file__).parents[2]
-SAMPLE = ROOT / "roottask" / "pds" / "counter.c"
+SAMPLE = ROOT / "examples" / "counter.c"
 
 
 def blocks(language: str) -> list[str]:

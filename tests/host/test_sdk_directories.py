@@ -12,8 +12,8 @@ from sdk_kit import FEATURES, make_elf, make_sdk
 
 from cellreap.errors import InputError, UsageError
 from cellreap.headers import source_root
-from cellreap.qemu import MACHINES, check_bootable, cpu_for
-from cellreap.sdk import (
+from cellreap.run.qemu import MACHINES, check_bootable, cpu_for
+from cellreap.system.sdk import (
     ARCHES,
     CONFIG_FILE,
     find_sdk,

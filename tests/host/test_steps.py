@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from core_support import SCENARIO, Survivors, random_model, system
 
-from cellreap import reference
-from cellreap.core import HEADERS, CoreModel, load_core
 from cellreap.headers import enums
-from cellreap.model import Model
-from cellreap.reference import Plan, apply, plan
+from cellreap.model import reference
+from cellreap.model.core import HEADERS, CoreModel, load_core
+from cellreap.model.graph import Model
+from cellreap.model.reference import Plan, apply, plan
 
 KIND = enums("steps.h")["cr_step_kind"]
 REQUEST = enums("model.h")["cr_edge_kind"]["CR_EDGE_REQUEST"]

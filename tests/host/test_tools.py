@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from bench import Planned, grown, plan_costs
+from demo import DEPTHS
 
 from behaviours import known_behaviours, matrix
-from cellreap.bench import Planned, grown, plan_costs
-from cellreap.demo import DEPTHS
 from cellreap.headers import source_root
 
 TESTS = Path(__file__).parents[1]
@@ -116,7 +116,7 @@ def test_the_demo_without_the_sdk_that_is_named_says_first_and_last_that_nothing
     """What it shows then are plans on which core and reference agree."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("CELLREAP_SDK_")}
     done = subprocess.run(
-        [sys.executable, "-m", "cellreap.demo"],
+        [sys.executable, str(source_root() / "tools" / "lib" / "demo.py")],
         cwd=tmp_path,
         env={
             **env,
@@ -154,7 +154,7 @@ def test_growing_costs_are_reported() -> None:
     assert grown([small, large]) == ["star: a client: 1000 PDs"]
 
 
-@pytest.mark.parametrize("tool", sorted((source_root() / "tools").iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("tool", sorted(path for path in (source_root() / "tools").iterdir() if path.is_file()), ids=lambda path: path.name)
 def test_scripts_are_executable_and_parse(tool: Path) -> None:
     """A typing error in a branch that is seldom taken shows here."""
     assert os.access(tool, os.X_OK)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cellreap.core import library_path
 from cellreap.headers import event_table, source_root
-from cellreap.trace import seal
+from cellreap.model.core import library_path
+from cellreap.trace.reader import seal
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 SMALL = 2048

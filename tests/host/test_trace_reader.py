@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from trace_simulator import Target, rich_run
 
-from cellreap import headers, trace
-from cellreap.check import check_file, check_stream
+from cellreap import headers
 from cellreap.errors import InputError
-from cellreap.trace import Event, Reader, decode, encode, field_kind, read, seal
+from cellreap.trace import reader as trace
+from cellreap.trace.check import check_file, check_stream
+from cellreap.trace.reader import Event, Reader, decode, encode, field_kind, read, seal
 
 BAD = Path(__file__).parent.parent / "data" / "bad_traces"
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellreap.core import HEADERS, load_core
 from cellreap.headers import enums
-from cellreap.notices import PRECEDENCE, STOPPING, NoticeError, Queues
+from cellreap.model.core import HEADERS, load_core
+from lanes_reference import PRECEDENCE, STOPPING, NoticeError, Queues
 
 STATUS = enums("status.h")["cr_status"]
 OK, BAD, FULL = STATUS["CR_OK"], STATUS["CR_ERR_ARG"], STATUS["CR_ERR_FULL_NODES"]

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cellreap.check import Replay, Report
-from cellreap.ids import ROOT, parse_id
-from cellreap.trace import Event, field_kind
+from cellreap.model.ids import ROOT, parse_id
+from cellreap.trace.check import Replay, Report
+from cellreap.trace.reader import Event, field_kind
 
 _Item = TypeVar("_Item")
 

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from cellreap import reference
-from cellreap.csvstate import state_rows
-from cellreap.ids import ROOT, parse_id, pd_id, resource_id, space_id
-from cellreap.model import Model
-from cellreap.trace import Draft
+from cellreap.model import reference
+from cellreap.model.csvstate import state_rows
+from cellreap.model.graph import Model
+from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
+from cellreap.trace.reader import Draft
 
 FIRST_SLOT = 8
 BODY_SLOTS = 1

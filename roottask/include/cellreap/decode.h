@@ -33,7 +33,7 @@ typedef struct cr_subgraph_item {
 
 /* A request in its parts. Those that the operation does not have are 0. Numbers out of ids are CR_NONE, which is no
  * number of anything, where the message's is larger than any; objects are 0 where the space itself is meant. */
-typedef struct cr_request_args {
+typedef struct cr_operation_args {
     cr_op op;
     uint32_t space;
     uint32_t object;        /* LOOK with space 0: a PD's number, or 0 */
@@ -58,10 +58,10 @@ typedef struct cr_request_args {
     char text[CR_SAY_MAX];        /* SAY: any bytes */
     cr_finish_answer answers[CR_WORK_MAX]; /* no token twice */
     cr_subgraph_item items[CR_SUBGRAPH_MAX];
-} cr_request_args;
+} cr_operation_args;
 
 /* Takes a message apart. CR_RESULT_OK, or what it is refused with; *out is then of no meaning. Writes nothing else.
  * CR_RESULT_BAD_MAGIC, BAD_OP, BAD_LENGTH, NO_SUCH, BAD_BADGE, FAILED. */
-cr_result cr_decode_request(const cr_raw_message *message, cr_request_args *out);
+cr_result cr_decode_operation(const cr_raw_message *message, cr_operation_args *out);
 
 #endif

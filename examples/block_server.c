@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A block server: one space, a block for whoever asks. Argument 0: what becomes of a block whose holder died:
+ * 0 it is pooled and given to the next who asks, 1 it is deleted, 2 it is kept as it is. */
+#include "storage.h"
+
+enum { MAX_BLOCKS = 64, POOL = 0, DELETE = 1 };
+
+static uint32_t space;
+static struct {
+    uint32_t object; /* 0: no block */
+    int pooled;
+} blocks[MAX_BLOCKS];
+
+static uint32_t allocate(cr_incoming *m)
+{
+    uint32_t object = 0;
+    uint32_t slot;
+    uint32_t at = MAX_BLOCKS;
+    for (uint32_t i = 0; i < MAX_BLOCKS && object == 0; i++) {
+        if (blocks[i].object != 0 && blocks[i].pooled) {
+            object = blocks[i].object;
+            at = i;
+        } else if (blocks[i].object == 0 && at == MAX_BLOCKS) {
+            at = i;
+        }
+    }
+    if (at == MAX_BLOCKS || (object == 0 && cr_create_resource(space, &object) != CR_RESULT_OK)) {
+        return ST_FULL;
+    }
+    blocks[at].object = object;
+    blocks[at].pooled = 0;
+    if (cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
+        blocks[at].pooled = 1;
+        return ST_BAD_REQUEST;
+    }
+    m->reply[0] = space;
+    m->reply[1] = object;
+    m->reply[2] = slot;
+    m->reply_count = 3;
+    return ST_OK;
+}
+
+static uint32_t serve(cr_incoming *m)
+{
+    cr_checkpoint();
+    if (cr_badge_kind_of(m->badge) == CR_BADGE_REQUEST && m->label == ST_ALLOCATE) {
+        return allocate(m);
+    }
+    if (cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE && m->label == ST_READ) {
+        m->reply[0] = ((uint64_t)space << 32) | cr_badge_index(m->badge);
+        m->reply_count = 1;
+        return ST_OK;
+    }
+    return ST_BAD_REQUEST;
+}
+
+static int work(const cr_work_entry *w)
+{
+    st_say_notice(w);
+    if (w->kind == CR_NOTICE_DESTROY) {
+        for (uint32_t i = 0; i < MAX_BLOCKS; i++) {
+            blocks[i].object = 0;
+        }
+        return 0;
+    }
+    for (uint32_t i = 0; w->kind == CR_NOTICE_FREE && i < MAX_BLOCKS; i++) {
+        if (blocks[i].object != w->object) {
+            continue;
+        }
+        if (cr_info()->args[0] == DELETE) {
+            uint64_t arguments[] = {space, w->object};
+            blocks[i].object = 0;
+            return cr_call_root(CR_OP_DELETE_RESOURCE, arguments, 2, 0, 0) != CR_RESULT_OK;
+        }
+        blocks[i].pooled = cr_info()->args[0] == POOL;
+    }
+    return 0;
+}
+
+void cr_main(void)
+{
+    static const cr_server server = {serve, work, 0};
+    space = cr_own_space();
+    cr_serve(&server);
+}

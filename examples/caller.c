@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A client that gets a resource and calls it, over and over. Argument 0: how many times. Argument 1: 1 it drops
+ * its request before it calls, 2 it calls by its request instead. It says how often it got one, and what the
+ * last call came to. */
+#include "storage.h"
+
+enum { DROPPED = 1, BY_REQUEST = 2 };
+
+void cr_main(void)
+{
+    uint64_t reply[3];
+    uint64_t value;
+    uint32_t request;
+    uint32_t space;
+    uint32_t received;
+    uint32_t calls = 0;
+    uint32_t last = 0;
+    cr_line line = {0};
+    const uint32_t *args = cr_info()->args;
+    if (cr_connect(cr_info()->requests[0], 1, &request, &space) != CR_RESULT_OK) {
+        cr_exit(1);
+    }
+    while (calls < args[0] && cr_call(request, ST_ALLOCATE, 0, 0, reply, 3, &received) == ST_OK) {
+        if (args[1] == DROPPED) {
+            (void)cr_call_root(CR_OP_DISCONNECT, (uint64_t[]){space}, 1, 0, 0);
+        }
+        last = cr_call(args[1] == BY_REQUEST ? request : (uint32_t)reply[2], ST_READ, 0, 0, &value, 1, &received);
+        calls++;
+    }
+    cr_say(cr_put(cr_put(cr_put_number(cr_put(&line, "calls: "), calls), "; the last: "), st_name(last)));
+    while (cr_next_round()) {
+        cr_poll_work(st_note);
+    }
+    cr_wait_for_work(st_note);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "storage.h"
+
+static cr_line *put_thing(cr_line *line, const cr_work_entry *work)
+{
+    cr_put_hex(cr_put(line, "space "), work->space);
+    return work->object != 0 ? cr_put_hex(cr_put(line, " object "), work->object) : line;
+}
+
+void st_say_notice(const cr_work_entry *work)
+{
+    cr_line line = {0};
+    switch (work->kind) {
+    case CR_NOTICE_FREE:
+        cr_put_hex(cr_put(put_thing(cr_put(&line, "told: "), work), " is no longer held by PD_"), work->pd);
+        break;
+    case CR_NOTICE_DESTROY:
+        cr_put(put_thing(cr_put(&line, "told: my "), work), " is destroyed");
+        break;
+    case CR_NOTICE_DISCONNECT:
+        cr_put_hex(cr_put(put_thing(cr_put(&line, "told: my "), work), " has lost its client PD_"), work->pd);
+        break;
+    case CR_NOTICE_LOST:
+        put_thing(cr_put(&line, "told: I have lost "), work);
+        break;
+    case CR_NOTICE_PRE_DESTROY:
+        cr_put(&line, "told: about to be destroyed: ");
+        if (work->space == 0) {
+            cr_put_hex(cr_put(&line, "PD_"), work->pd);
+        } else {
+            put_thing(&line, work);
+        }
+        break;
+    case CR_NOTICE_EXTRACT:
+    case CR_NOTICE_KIND_COUNT:
+        cr_put(&line, "told: something I do not know");
+        break;
+    }
+    cr_say(&line);
+}
+
+int st_note(const cr_work_entry *work)
+{
+    st_say_notice(work);
+    return 0;
+}

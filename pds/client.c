@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <cellreap/client.h>
+#include "kernel/fault.h"
+
+/* Kernel errors are labels below this; cr_result is not mixed up with them, see cr_request. */
+enum { KERNEL_ERRORS = 16 };
+
+seL4_IPCBuffer *__sel4_ipc_buffer;
+
+void cr_pd_begin(void);
+void cr_illegal_instruction(void);
+
+#ifdef CONFIG_DEBUG_BUILD
+/* libsel4's own assertions end here: as a fault of this PD. */
+void __assert_fail(const char *expression, const char *file, int line, const char *function)
+{
+    (void)expression;
+    (void)file;
+    (void)line;
+    (void)function;
+    cr_illegal_instruction();
+}
+#endif
+
+void cr_pd_begin(void)
+{
+    seL4_SetIPCBuffer((seL4_IPCBuffer *)CR_VADDR_IPC_BUFFER);
+    cr_main();
+    cr_exit(0);
+}
+
+static cr_result request(cr_op op, uint32_t pd_slot, const uint64_t *arguments, uint32_t count, uint64_t *results,
+                         uint32_t max_results)
+{
+    seL4_SetMR(0, CR_PROTOCOL_MAGIC);
+    for (uint32_t i = 0; i < count; i++) {
+        seL4_SetMR((int)i + 1, arguments[i]);
+    }
+    if (pd_slot != 0) {
+        seL4_SetCap(0, pd_slot);
+    }
+    seL4_MessageInfo_t tag = seL4_Call(CR_SLOT_ROOT, seL4_MessageInfo_new((seL4_Word)op, 0, pd_slot != 0, count + 1));
+    uint32_t length = (uint32_t)seL4_MessageInfo_get_length(tag);
+    for (uint32_t i = 0; i < max_results; i++) {
+        results[i] = i < length ? seL4_GetMR((int)i) : 0;
+    }
+    uint64_t label = seL4_MessageInfo_get_label(tag);
+    return label < CR_RESULT_COUNT ? (cr_result)label : CR_RESULT_FAILED;
+}
+
+cr_result cr_call_root(cr_op op, const uint64_t *arguments, uint32_t count, uint64_t *results, uint32_t max_results)
+{
+    return request(op, 0, arguments, count, results, max_results);
+}
+
+cr_result cr_request_with_pd(cr_op op, uint32_t pd_slot, const uint64_t *arguments, uint32_t count, uint64_t *results,
+                             uint32_t max_results)
+{
+    return request(op, pd_slot, arguments, count, results, max_results);
+}
+
+static void put_words(uint64_t *words, uint32_t count, const char *text)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        words[i] = 0;
+    }
+    for (uint32_t i = 0; i + 1 < count * 8 && text[i] != '\0'; i++) {
+        words[i / 8] |= (uint64_t)(uint8_t)text[i] << (8 * (i % 8));
+    }
+}
+
+_Noreturn void cr_exit(uint64_t code)
+{
+    for (;;) {
+        (void)cr_call_root(CR_OP_EXIT, &code, 1, 0, 0);
+    }
+}
+
+cr_result cr_create_space(const char *type, const char *name, uint32_t *space)
+{
+    uint64_t arguments[CR_TYPE_WORDS + CR_NAME_WORDS];
+    uint64_t results[2];
+    put_words(arguments, CR_TYPE_WORDS, type);
+    put_words(arguments + CR_TYPE_WORDS, CR_NAME_WORDS, name);
+    cr_result result = cr_call_root(CR_OP_CREATE_SPACE, arguments, CR_TYPE_WORDS + CR_NAME_WORDS, results, 2);
+    *space = (uint32_t)results[0];
+    return result;
+}
+
+uint32_t cr_own_space(void)
+{
+    uint32_t space;
+    const cr_startup *info = cr_info();
+    if (info->n_spaces != 1 || cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
+        cr_say_text("no space to serve");
+        cr_exit(1);
+    }
+    return space;
+}
+
+cr_result cr_create_resource(uint32_t space, uint32_t *object)
+{
+    uint64_t argument = space;
+    uint64_t made;
+    cr_result result = cr_call_root(CR_OP_CREATE_RESOURCE, &argument, 1, &made, 1);
+    *object = (uint32_t)made;
+    return result;
+}
+
+cr_result cr_connect(const char *name, int wait, uint32_t *slot, uint32_t *space)
+{
+    uint64_t arguments[CR_NAME_WORDS + 1];
+    uint64_t results[2];
+    put_words(arguments, CR_NAME_WORDS, name);
+    arguments[CR_NAME_WORDS] = !wait;
+    cr_result result = cr_call_root(CR_OP_CONNECT, arguments, CR_NAME_WORDS + 1, results, 2);
+    *slot = (uint32_t)results[0];
+    *space = (uint32_t)results[1];
+    return result;
+}
+
+cr_result cr_give(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *slot)
+{
+    uint64_t arguments[] = {space, object, request_badge};
+    uint64_t given;
+    cr_result result = cr_call_root(CR_OP_GIVE, arguments, 3, &given, 1);
+    *slot = (uint32_t)given;
+    return result;
+}
+
+cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object)
+{
+    uint64_t arguments[] = {space, object, target_space, target_object};
+    return cr_call_root(CR_OP_MAP, arguments, 4, 0, 0);
+}
+
+uint32_t cr_call(uint32_t slot, uint32_t label, const uint64_t *words, uint32_t count, uint64_t *reply, uint32_t max,
+                 uint32_t *received)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        seL4_SetMR((int)i, words[i]);
+    }
+    seL4_MessageInfo_t tag = seL4_Call(slot, seL4_MessageInfo_new(label, 0, 0, count));
+    uint64_t answer = seL4_MessageInfo_get_label(tag);
+    if (answer < KERNEL_ERRORS) {
+        *received = 0;
+        return CR_CALL_LOST;
+    }
+    uint32_t length = (uint32_t)seL4_MessageInfo_get_length(tag);
+    *received = length < max ? length : max;
+    for (uint32_t i = 0; i < *received; i++) {
+        reply[i] = seL4_GetMR((int)i);
+    }
+    return (uint32_t)answer;
+}
+
+/* A request about a space, or about a PD. */
+static cr_result about(cr_op op, uint32_t space, uint32_t object, uint32_t count, uint32_t pd_slot, uint64_t *state)
+{
+    uint64_t arguments[] = {space, object};
+    return request(op, space == 0 ? pd_slot : 0, arguments, count, state, state != 0);
+}
+
+cr_result cr_subscribe(uint32_t space, uint32_t pd_slot)
+{
+    return about(CR_OP_SUBSCRIBE, space, 0, 1, pd_slot, 0);
+}
+
+cr_result cr_unsubscribe(uint32_t space, uint32_t pd_slot)
+{
+    return about(CR_OP_UNSUBSCRIBE, space, 0, 1, pd_slot, 0);
+}
+
+cr_result cr_look(uint32_t space, uint32_t object, uint32_t pd_slot, cr_look_state *state)
+{
+    uint64_t answer = 0;
+    cr_result result = about(CR_OP_LOOK, space, object, 2, pd_slot, &answer);
+    *state = (cr_look_state)answer;
+    return result;
+}
+
+cr_result cr_resume_work(uint32_t space)
+{
+    uint64_t argument = space;
+    return cr_call_root(CR_OP_RESUME_WORK, &argument, 1, 0, 0);
+}
+
+static cr_result take_ticket(cr_result result, uint32_t ticket, const uint64_t words[CR_TICKET_WORDS], cr_ticket_info *info)
+{
+    *info = (cr_ticket_info){0};
+    if (result == CR_RESULT_OK) {
+        *info = (cr_ticket_info){ticket,
+                                 (cr_ticket_state)words[0],
+                                 (uint32_t)words[1],
+                                 (uint32_t)words[2],
+                                 (uint32_t)words[3],
+                                 (uint32_t)words[4],
+                                 (uint32_t)words[5]};
+    }
+    return result;
+}
+
+cr_result cr_terminate(uint32_t pd_slot, cr_ticket_info *info)
+{
+    uint64_t results[1 + CR_TICKET_WORDS];
+    cr_result result = request(CR_OP_TERMINATE, pd_slot, 0, 0, results, 1 + CR_TICKET_WORDS);
+    return take_ticket(result, (uint32_t)results[0], results + 1, info);
+}
+
+cr_result cr_ticket(uint32_t ticket, int wait, cr_ticket_info *info)
+{
+    uint64_t arguments[] = {ticket, wait != 0};
+    uint64_t results[CR_TICKET_WORDS];
+    cr_result result = cr_call_root(CR_OP_TICKET, arguments, 2, results, CR_TICKET_WORDS);
+    return take_ticket(result, ticket, results, info);
+}
+
+cr_result cr_extract(uint32_t *ticket)
+{
+    uint64_t answer;
+    cr_result result = cr_call_root(CR_OP_EXTRACT, 0, 0, &answer, 1);
+    *ticket = (uint32_t)answer;
+    return result;
+}
+
+cr_result cr_subgraph(uint64_t token, uint32_t count, const cr_piece *pieces)
+{
+    uint64_t arguments[2 + CR_SUBGRAPH_MAX * CR_SUBGRAPH_WORDS] = {token, count};
+    uint32_t sent = count < CR_SUBGRAPH_MAX ? count : CR_SUBGRAPH_MAX;
+    for (uint32_t i = 0; i < sent; i++) {
+        uint64_t *at = &arguments[2 + i * CR_SUBGRAPH_WORDS];
+        at[0] = pieces[i].object;
+        at[1] = pieces[i].target_space;
+        at[2] = pieces[i].target_object;
+    }
+    return cr_call_root(CR_OP_SUBGRAPH, arguments, 2 + sent * CR_SUBGRAPH_WORDS, 0, 0);
+}
+
+static struct {
+    uint32_t count;
+    cr_result worst; /* of the sendings for one notice */
+    cr_piece pieces[CR_SUBGRAPH_MAX];
+} subgraph;
+
+static cr_result send_subgraph(const cr_work_entry *work)
+{
+    cr_result result = cr_subgraph(work->token, subgraph.count, subgraph.pieces);
+    subgraph.count = 0;
+    subgraph.worst = result == CR_RESULT_OK ? subgraph.worst : result;
+    return result;
+}
+
+cr_result cr_report_map(const cr_work_entry *work, uint32_t object, uint32_t target_space, uint32_t target_object)
+{
+    subgraph.pieces[subgraph.count++] = (cr_piece){object, target_space, target_object};
+    return subgraph.count == CR_SUBGRAPH_MAX ? send_subgraph(work) : CR_RESULT_OK;
+}
+
+static cr_work_result extract(int (*each)(const cr_work_entry *work), const cr_work_entry *work)
+{
+    if (each == 0) {
+        return CR_WORK_DONE;
+    }
+    subgraph.count = 0;
+    subgraph.worst = CR_RESULT_OK;
+    cr_work_result result = (cr_work_result)each(work);
+    if (subgraph.count > 0) {
+        (void)send_subgraph(work);
+    }
+    return subgraph.worst == CR_RESULT_OK ? result : CR_WORK_FAILED;
+}
+
+static void do_work(int (*each)(const cr_work_entry *work), int (*extractor)(const cr_work_entry *work))
+{
+    uint64_t results[2 + CR_WORK_MAX * CR_WORK_WORDS];
+    uint64_t acknowledge[1 + 2 * CR_WORK_MAX];
+    for (;;) {
+        if (cr_call_root(CR_OP_GET_WORK, 0, 0, results, 2 + CR_WORK_MAX * CR_WORK_WORDS) != CR_RESULT_OK ||
+            results[1] == 0 || results[1] > CR_WORK_MAX) {
+            return;
+        }
+        uint32_t failed[CR_WORK_MAX]; /* spaces */
+        uint32_t failures = 0;
+        uint32_t finished = 0;
+        for (uint32_t i = 0; i < results[1]; i++) {
+            const uint64_t *at = &results[2 + i * CR_WORK_WORDS];
+            cr_work_entry work = {(cr_notice_kind)results[0], at[0], (uint32_t)at[1], (uint32_t)at[2], (uint32_t)at[3]};
+            uint32_t f = 0;
+            while (f < failures && failed[f] != work.space) {
+                f++;
+            }
+            if (f < failures) {
+                continue; /* the root task takes it back with the acknowledgement of the one that failed */
+            }
+            cr_work_result result = CR_WORK_DONE;
+            if (work.kind == CR_NOTICE_EXTRACT) {
+                result = extract(extractor, &work);
+            } else if (each(&work) != 0) {
+                result = CR_WORK_FAILED;
+            }
+            if (result == CR_WORK_FAILED && work.kind != CR_NOTICE_EXTRACT && work.kind != CR_NOTICE_PRE_DESTROY) {
+                failed[failures++] = work.space;
+            }
+            acknowledge[1 + 2 * finished] = work.token;
+            acknowledge[2 + 2 * finished] = result;
+            finished++;
+        }
+        acknowledge[0] = finished;
+        cr_result taken = cr_call_root(CR_OP_FINISH_WORK, acknowledge, 1 + 2 * finished, 0, 0);
+        if (taken == CR_RESULT_FULL) {
+            /* No room to be asked resource by resource: then it cannot tell. */
+            for (uint32_t i = 0; i < finished; i++) {
+                uint64_t *result = &acknowledge[2 + 2 * i];
+                *result = *result == CR_WORK_BY_RESOURCE ? (uint64_t)CR_WORK_FAILED : *result;
+            }
+            taken = cr_call_root(CR_OP_FINISH_WORK, acknowledge, 1 + 2 * finished, 0, 0);
+        }
+        if (taken != CR_RESULT_OK) {
+            return;
+        }
+    }
+}
+
+void cr_do_work(int (*each)(const cr_work_entry *work))
+{
+    do_work(each, 0);
+}
+
+void cr_poll_work(int (*each)(const cr_work_entry *work))
+{
+    seL4_Word badge = 0;
+    (void)seL4_Poll(CR_SLOT_NOTIFICATION, &badge);
+    if (badge != 0) {
+        cr_do_work(each);
+    }
+}
+
+_Noreturn void cr_wait_for_work(int (*each)(const cr_work_entry *work))
+{
+    for (;;) {
+        seL4_Word badge;
+        (void)seL4_Wait(CR_SLOT_NOTIFICATION, &badge);
+        cr_do_work(each);
+    }
+}
+
+/* A fault of a PD whose fault handler this one is: passed on to the root task, which cleans up. */
+static void report_fault(uint64_t badge, seL4_MessageInfo_t tag)
+{
+    cr_fault_kind kind;
+    uint64_t arguments[4] = {badge, 0, 0, 0};
+    if (!cr_decode_fault(tag, &kind, &arguments[2], &arguments[3])) {
+        return;
+    }
+    arguments[1] = kind;
+    (void)cr_call_root(CR_OP_REPORT_FAULT, arguments, 4, 0, 0);
+}
+
+_Noreturn void cr_serve(const cr_server *server)
+{
+    static cr_incoming message;
+    for (;;) {
+        seL4_Word badge;
+        seL4_MessageInfo_t tag = seL4_Recv(CR_SLOT_ENDPOINT, &badge);
+        cr_badge_kind kind = cr_badge_kind_of(badge);
+        if (kind == CR_BADGE_SIGNAL) {
+            if (server->work != 0) {
+                do_work(server->work, server->extract);
+            }
+            continue;
+        }
+        if (kind == CR_BADGE_FAULT) {
+            report_fault(badge, tag);
+            continue;
+        }
+        message.badge = badge;
+        message.label = (uint32_t)seL4_MessageInfo_get_label(tag);
+        message.count = (uint32_t)seL4_MessageInfo_get_length(tag);
+        message.reply_count = 0;
+        if (message.count > CR_MAX_WORDS) {
+            message.count = CR_MAX_WORDS;
+        }
+        for (uint32_t i = 0; i < CR_MAX_WORDS; i++) {
+            message.words[i] = i < message.count ? seL4_GetMR((int)i) : 0;
+        }
+        uint32_t label = server->serve(&message);
+        for (uint32_t i = 0; i < message.reply_count && i < CR_MAX_WORDS; i++) {
+            seL4_SetMR((int)i, message.reply[i]);
+        }
+        seL4_Reply(seL4_MessageInfo_new(label, 0, 0, message.reply_count));
+    }
+}
+
+cr_line *cr_put(cr_line *line, const char *text)
+{
+    for (; *text != '\0' && line->used < CR_SAY_MAX; text++) {
+        line->text[line->used++] = *text;
+    }
+    return line;
+}
+
+static cr_line *put_base(cr_line *line, uint64_t value, uint64_t base)
+{
+    char digits[21];
+    uint32_t n = sizeof(digits) - 1;
+    digits[n] = '\0';
+    do {
+        digits[--n] = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (value != 0 && n > 0);
+    return cr_put(line, digits + n);
+}
+
+cr_line *cr_put_number(cr_line *line, uint64_t value)
+{
+    return put_base(line, value, 10);
+}
+
+cr_line *cr_put_hex(cr_line *line, uint64_t value)
+{
+    return put_base(line, value, 16);
+}
+
+void cr_say(cr_line *line)
+{
+    uint64_t words[1 + (CR_SAY_MAX + 7) / 8] = {0};
+    words[0] = line->used;
+    for (uint32_t i = 0; i < line->used; i++) {
+        words[1 + i / 8] |= (uint64_t)(uint8_t)line->text[i] << (8 * (i % 8));
+    }
+    (void)cr_call_root(CR_OP_SAY, words, 1 + (line->used + 7) / 8, 0, 0);
+    line->used = 0;
+}
+
+void cr_say_text(const char *text)
+{
+    cr_line line = {0};
+    cr_say(cr_put(&line, text));
+}
+
+void cr_say_check(const char *name, uint64_t got, uint64_t wanted)
+{
+    cr_line line = {0};
+    cr_put(cr_put(cr_put(&line, "check "), name), ": ");
+    if (got == wanted) {
+        cr_put(&line, "ok");
+    } else {
+        cr_put_hex(cr_put(cr_put_hex(cr_put(&line, "FAILED, got "), got), ", wanted "), wanted);
+    }
+    cr_say(&line);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What a scenario asks of a PD: to say where it is, and to fail there, in real ways, one a kind of fault that the
+ * kernel reports. */
+#include <cellreap/client.h>
+#include <cellreap/image.h>
+
+void cr_illegal_instruction(void);
+void cr_unknown_syscall(void);
+
+/* Nothing is mapped there. */
+#define NOWHERE ((volatile uint64_t *)0xdead000)
+
+void cr_crash(uint32_t how)
+{
+    seL4_Word badge;
+    switch ((cr_crash_how)how) {
+    case CR_CRASH_PAGE_FAULT:
+        *NOWHERE = 1;
+        break;
+    case CR_CRASH_CAP_FAULT:
+        /* Receiving needs a capability that one can receive from; this slot is beyond the CSpace. */
+        (void)seL4_Recv((seL4_CPtr)1 << 40, &badge);
+        break;
+    case CR_CRASH_ILLEGAL_INSTRUCTION:
+        cr_illegal_instruction();
+        break;
+    case CR_CRASH_UNKNOWN_SYSCALL:
+        cr_unknown_syscall();
+        break;
+    case CR_CRASH_EXIT:
+        cr_exit(42);
+    case CR_CRASH_HANG:
+        for (;;) {
+        }
+    case CR_CRASH_BLOCK:
+        /* Signals do come, and are thrown away; calls of clients do not arrive here. */
+        for (;;) {
+            (void)seL4_Wait(CR_SLOT_NOTIFICATION, &badge);
+        }
+    case CR_CRASH_TERMINATE:
+    case CR_CRASH_KILL:
+    case CR_CRASH_FREEZE:
+    case CR_CRASH_COUNT:
+        break;
+    }
+}
+
+static void obey(uint64_t order, uint64_t slot)
+{
+    if (order == CR_ORDER_TERMINATE) {
+        (void)cr_request_with_pd(CR_OP_TERMINATE, (uint32_t)slot, 0, 0, 0, 0);
+    } else if (order >= CR_ORDER_CRASH) {
+        cr_crash((uint32_t)(order - CR_ORDER_CRASH));
+    }
+}
+
+void cr_checkpoint(void)
+{
+    uint64_t argument = 0;
+    uint64_t results[2];
+    if (cr_call_root(CR_OP_CHECKPOINT, &argument, 1, results, 2) == CR_RESULT_OK) {
+        obey(results[0], results[1]);
+    }
+}
+
+int cr_next_round(void)
+{
+    uint64_t argument = 1;
+    uint64_t results[2];
+    if (cr_call_root(CR_OP_CHECKPOINT, &argument, 1, results, 2) != CR_RESULT_OK) {
+        return 0;
+    }
+    obey(results[0], results[1]);
+    return results[0] != CR_ORDER_STOP;
+}

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`cellreap check`: replays a trace against the reference model and says what does not fit."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+
+from cellreap.trace.check import check_file
+from cellreap.trace.reader import printable
+from cellreap.trace.report import Cleanup, Failure, Report, report_json
+
+SHOW_PROGRESS_FROM = 16 << 20
+"""Bytes of a file that takes long enough to read for somebody to wonder."""
+FAILED = 1
+
+
+@click.command()
+@click.argument("trace", type=click.Path(path_type=Path), metavar="TRACE")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def check(trace: Path, as_json: bool) -> int:
+    """Replay a trace against the reference model.
+
+    TRACE is the console log of a run, as `cellreap boot` records it. Exits with 0 if the trace passes, with 1
+    if it does not, and with 2 if there is no trace in it that can be read.
+    """
+    with _progress(trace) as progress:
+        report = check_file(trace, progress)
+    if as_json:
+        click.echo(json.dumps(report_json(report), indent=2))
+    else:
+        click.echo("\n".join(summary(report)))
+    return 0 if report.passed else FAILED
+
+
+@contextlib.contextmanager
+def _progress(path: Path) -> Iterator[Callable[[int], None] | None]:
+    """A bar on stderr where the file is large and a person is looking."""
+    try:
+        size = path.stat().st_size if path.is_file() else 0
+    except (OSError, ValueError):
+        size = 0  # reading it will say what is wrong
+    if size < SHOW_PROGRESS_FROM or not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=size, label=f"checking {path.name}", file=sys.stderr) as bar:
+        yield bar.update
+
+
+def summary(report: Report) -> list[str]:
+    """The report for a person, a line each."""
+    kernel = printable(report.kernel) or "an unknown kernel"
+    heading = f"{printable(report.path)}: {kernel}, {printable(report.arch)}"
+    system = f", system {printable(report.system)}" if report.system else ""
+    lines = [f"{heading}{system}: {_count(report.events, 'event')}"]
+    for cleanup in report.cleanups:
+        lines += _cleanup_lines(cleanup, report)
+    for late in report.late:
+        about = f"{late.deadline} ms for notice {late.token} ({late.kind} {late.node})"
+        lines.append(f"{_label(late.pd, report)} missed its deadline of {about}")
+    lines += [failure_line(failure, report) for failure in report.failures]
+    for ticket in report.tickets:
+        what = f"the end of {_label(ticket.what, report)}" if ticket.what else "an extraction"
+        state = ticket.state or "it was told nothing of it"
+        lines.append(f"ticket {ticket.number} of {_label(ticket.owner, report)}, {what}: {state}")
+    for extraction in report.extractions:
+        rows = _count(len(extraction.rows), "row")
+        pieces = f"{_count(extraction.pieces, 'edge')} reported by servers"
+        lines.append(f"extraction {extraction.number} for {_label(extraction.by, report)}: {rows}, {pieces}")
+    for crash, name in report.unreached:
+        lines.append(f"crash {crash} of the configuration, of {printable(name)}, never came about")
+    for problem in report.violations:
+        lines.append(f"{printable(report.path)}:{problem.line}: {problem.text}")
+    if report.more_violations:
+        lines.append(f"{printable(report.path)}: {report.more_violations} more")
+    found = len(report.violations) + report.more_violations
+    verdict = "pass" if report.passed else f"fail: {_count(found, 'violation')}"
+    return [*lines, verdict]
+
+
+def _cleanup_lines(cleanup: Cleanup, report: Report) -> list[str]:
+    plan = cleanup.plan
+
+    def named(nodes: list[str]) -> str:
+        return ", ".join(_label(node, report) for node in nodes) or "none"
+
+    depths = f"pd_depth {plan['pd_depth']}, rs_depth {plan['rs_depth']}"
+    calls = _count(sum(cleanup.kernel_calls.values()), "kernel call")
+    return [
+        f"cleanup {cleanup.number}: {cleanup.cause} of {_label(cleanup.trigger, report)}, {depths}: {calls}",
+        f"  destroyed PDs: {named([pd for pd, _ in plan['destroyed_pds']])}",
+        f"  deleted spaces: {named(plan['deleted_spaces'])}",
+        f"  {_count(len(plan['revoked']), 'capability', 'capabilities')} and "
+        f"{_count(len(plan['removed_requests']), 'request')} taken from survivors, "
+        f"{_count(len(plan['notices']), 'notice')}",
+    ]
+
+
+def failure_line(failure: Failure, report: Report) -> str:
+    """What an operator is to know of a notice that somebody failed to deal with."""
+    what = f"failed to deal with notice {failure.token} ({failure.kind} {failure.node})"
+    after = "resumed later" if failure.resumed else f"{_count(failure.waiting, 'notice')} behind it"
+    return f"{_label(failure.pd, report)} {what}: {after}"
+
+
+def _label(node: str, report: Report) -> str:
+    name = report.names.get(node)
+    return f"{node} ({printable(name, 40)})" if name else node
+
+
+def _count(count: int, one: str, many: str | None = None) -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`cellreap conformance`: boots the root task that checks the kernel, and reads what it found.
+
+The image prints one line a check and one at the end (roottask/conformance), which name no kernel and no
+address: two kernels that behave alike print the same. Whatever else is on the console is the kernel's.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from cellreap.cli.boot_cmd import boot_json, boot_options, refuse_failed
+from cellreap.errors import InputError
+from cellreap.progress import Progress
+from cellreap.run.boot import (
+    DEFAULT_IDLE,
+    DEFAULT_TIMEOUT,
+    Boot,
+    End,
+    Options,
+    boot_files_with,
+    files_of,
+    record,
+)
+from cellreap.run.qemu import check_bootable, machine_for, split_arguments
+from cellreap.system.build import Parts, Toolchain, build_parts, find_toolchain, link_loader
+from cellreap.system.elf import read_executable
+from cellreap.system.image import LOADER, members_of
+from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
+from cellreap.system.refkernel import find_kernel
+from cellreap.system.sdk import ARCHES, CONFIG_FILE, SUPPORT_FOLDER, Sdk, load_sdk, read_support
+
+_CHECK = re.compile(
+    rb"^conformance: ([a-z0-9-]+): (ok|not on this kernel|FAILED \(([^\r\n]*)\))\r*$", re.MULTILINE
+)
+_SUMMARY = re.compile(
+    rb"^conformance: (\d+) checks, (\d+) failed(?:, (\d+) not on this kernel)?\r*$", re.MULTILINE
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one check found."""
+
+    name: str
+    ok: bool
+    detail: str  # what was got and what was expected; empty if it is ok
+    made: bool = True  # False: the kernel has not what is checked. It is neither ok nor failed
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was made and did not find what it should."""
+        return self.made and not self.ok
+
+    def line(self) -> str:
+        """As the image printed it."""
+        if not self.made:
+            return f"conformance: {self.name}: not on this kernel"
+        return f"conformance: {self.name}: " + ("ok" if self.ok else f"FAILED ({self.detail})")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the last line counts: checks that were made, those of them that failed, and those left out."""
+
+    made: int
+    failed: int
+    left_out: int
+
+    def __str__(self) -> str:
+        text = f"{self.made} checks, {self.failed} failed"
+        return f"{text}, {self.left_out} not on this kernel" if self.left_out else text
+
+
+@dataclass(frozen=True)
+class Conformance:
+    """What a run of the image found."""
+
+    checks: tuple[Check, ...]
+    summary: Summary | None  # by the last line; None: there is none
+    boot: Boot
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """What the image printed, with nothing of the kernel's between."""
+        lines = [check.line() for check in self.checks]
+        if self.summary is not None:
+            lines.append(f"conformance: {self.summary}")
+        return tuple(lines)
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """What keeps it from passing, beside the checks that failed."""
+        found = []
+        if self.boot.end is not End.COMPLETE:
+            after = f", after {self.checks[-1].name}" if self.checks else ""
+            why = ": ".join(filter(None, (self.boot.end.value, self.boot.detail)))
+            found.append(f"the checks did not come to their end{after}: {why}")
+        made = sum(check.made for check in self.checks)
+        counted = Summary(made, sum(check.failed for check in self.checks), len(self.checks) - made)
+        if self.summary is not None and self.summary != counted:
+            found.append(
+                f"{self.summary}, says the last line: {counted.made} are on the console, "
+                f"{counted.failed} failed, {counted.left_out} not on this kernel"
+            )
+        twice = [name for name, count in Counter(check.name for check in self.checks).items() if count > 1]
+        found += [f"two checks have the name {name}" for name in twice]
+        if made == 0:
+            found.append("no check was made")
+        return tuple(found)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check was made and found what it should."""
+        return not self.complaints and not any(check.failed for check in self.checks)
+
+
+def run_conformance(
+    sdk: Sdk, console: BinaryIO, progress: Progress, *, extra: Sequence[str], timeout: float, idle: float
+) -> Conformance:
+    """Builds and boots the image; the console, byte by byte, goes to `console`, which must be readable too.
+
+    extra: more arguments for QEMU. timeout, idle: seconds. CellreapError where it cannot be built or booted.
+    """
+    toolchain = find_toolchain(sdk.kernel.arch)
+    parts = build_parts(sdk, toolchain, progress)
+    with progress.step(f"checking {sdk.kernel}"):
+        return boot_conformance(sdk, toolchain, parts, console, extra=extra, timeout=timeout, idle=idle)
+
+
+def boot_conformance(
+    sdk: Sdk,
+    toolchain: Toolchain,
+    parts: Parts,
+    console: BinaryIO,
+    *,
+    extra: Sequence[str] = (),
+    timeout: float = DEFAULT_TIMEOUT,
+    idle: float = DEFAULT_IDLE,
+) -> Conformance:
+    """Boots the image of `parts`, which may be built for another kernel with the same libsel4, on `sdk`'s."""
+    arch = sdk.kernel.arch
+    roottask = parts.conformance.read_bytes()
+    read_executable(roottask, str(parts.conformance), arch)
+    kernel = read_executable(sdk.kernel_elf.read_bytes(), str(sdk.kernel_elf), arch)
+    loader, memory = b"", None
+    if LOADER in members_of(arch):
+        loader = link_loader(sdk, toolchain, parts, roottask)
+        described = str(sdk.root / SUPPORT_FOLDER / PLATFORM_FILE)
+        memory = memory_around(read_memory(read_support(sdk, PLATFORM_FILE), described), kernel, described)
+    options = Options(sdk.options, str(sdk.root / CONFIG_FILE), arch)
+    record_as = functools.partial(record, trace=console, timeout=timeout, idle=idle, finish=_SUMMARY)
+    boot = boot_files_with(options, files_of(kernel, roottask, loader), memory, extra, record_as)
+    console.seek(0)
+    return read_console(console.read(), boot)
+
+
+def read_console(console: bytes, boot: Boot) -> Conformance:
+    """What the image printed, whatever the kernel printed between."""
+    checks = tuple(
+        Check(
+            found[1].decode(),
+            found[2] == b"ok",
+            (found[3] or b"").decode("ascii", "replace"),
+            found[2] != b"not on this kernel",
+        )
+        for found in _CHECK.finditer(console)
+    )
+    last = _SUMMARY.search(console)
+    summary = None if last is None else Summary(int(last[1]), int(last[2]), int(last[3] or 0))
+    return Conformance(checks, summary, boot)
+
+
+@click.command()
+@click.option(
+    "--arch", type=click.Choice(ARCHES), default=ARCHES[0], show_default=True, help="What to run on."
+)
+@click.option(
+    "--sdk",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The seL4 SDK; else $CELLREAP_SDK_<ARCH>, else the one installed for the user.",
+)
+@boot_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Keep the console there, as it came.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def conformance(
+    arch: str,
+    sdk: Path | None,
+    qemu_args: tuple[str, ...],
+    timeout: float,
+    idle: float,
+    output: Path | None,
+    as_json: bool,
+) -> int:
+    """Check that a kernel does what the root task and its PDs rely on. Exit code 1 if it does not."""
+    extra = split_arguments(qemu_args)
+    progress = Progress()
+    found = load_sdk(find_kernel(arch, sdk, progress), arch)
+    check_bootable(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
+    with _console(output) as console:
+        result = run_conformance(found, console, progress, extra=extra, timeout=timeout, idle=idle)
+    refuse_failed(result.boot)
+    if as_json:
+        click.echo(json.dumps(conformance_json(result, found), indent=2))
+    else:
+        for line in (*result.lines, *result.complaints):
+            click.echo(line)
+        verdict = "pass" if result.passed else "fail"
+        click.echo(f"{verdict}: {found.kernel}, {result.boot.seconds:.1f} s")
+    return 0 if result.passed else 1
+
+
+def conformance_json(result: Conformance, sdk: Sdk) -> dict[str, Any]:
+    """`conformance --json`."""
+    boot = {key: value for key, value in boot_json(result.boot).items() if key != "events"}
+    return {
+        "kernel": {"name": sdk.kernel.name, "version": sdk.kernel.version, "arch": sdk.kernel.arch},
+        "verdict": "pass" if result.passed else "fail",
+        "checks": [{"name": c.name, "made": c.made, "ok": c.ok, "detail": c.detail} for c in result.checks],
+        "complaints": list(result.complaints),
+        "boot": boot,
+    }
+
+
+def _console(output: Path | None) -> Any:
+    if output is None:
+        return tempfile.TemporaryFile()
+    try:
+        return output.open("w+b")
+    except OSError as error:
+        raise InputError(str(output), None, None, f"cannot be written: {error.strerror}") from None

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command `cellreap`.
+
+Exit codes: 0 done, 1 the check that was asked for failed, 2 bad usage or input, 130 interrupted, 141 nobody
+reads the output any more. What is wrong goes to stderr as one line; stdout has results only.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn
+
+import click
+
+from cellreap import __version__
+from cellreap.errors import CellreapError
+
+# Commands are imported when they are used, so that `cellreap plan` does not wait for what `cellreap boot`
+# needs.
+_COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
+    "plan": ("cellreap.cli.plan_cmd", "plan", "What a crash would doom, and in what order."),
+    "build": ("cellreap.cli.build_cmd", "build", "Build an image: root task, PDs and configuration."),
+    "boot": ("cellreap.cli.boot_cmd", "boot", "Boot an image and record its trace."),
+    "check": ("cellreap.cli.check_cmd", "check", "Replay a trace against the reference model."),
+    "conformance": (
+        "cellreap.cli.conformance_cmd",
+        "conformance",
+        "Check that a kernel does what is relied on.",
+    ),
+    "run": ("cellreap.cli.run_cmd", "run", "Build, boot and check a configuration."),
+}
+
+
+class _OutputClosed(Exception):
+    """Who read our output is gone. No OSError, which click would turn into exit code 1."""
+
+
+class _LazyGroup(click.Group):
+    """A group that knows its commands' names and help, and imports one when it is invoked."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name, (module, _, _) in _COMMANDS.items() if importlib.util.find_spec(module)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module, attribute, _ = _COMMANDS[cmd_name]
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _COMMANDS[name][2]) for name in self.list_commands(ctx)])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:
+            raise _OutputClosed from None
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="cellreap")
+def cli() -> None:
+    """Cleans up after crashed seL4 protection domains, and checks that it did."""
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Runs the command line and exits. args: without the program's name; None takes the process's own."""
+    try:
+        result = cli.main(
+            args=None if args is None else list(args), prog_name="cellreap", standalone_mode=False
+        )
+        sys.stdout.flush()
+    except (_OutputClosed, BrokenPipeError):
+        # Python flushes stdout once more at its end, and would complain again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(141)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        _complain(error.format_message(), error.ctx if isinstance(error, click.UsageError) else None)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("cellreap: interrupted", err=True)
+        sys.exit(130)
+    except CellreapError as error:
+        _complain(error.line())
+    except OSError as error:
+        what = error.strerror or str(error)
+        _complain(f"{error.filename}: {what}" if error.filename else what)
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+def _complain(message: str, ctx: click.Context | None = None) -> NoReturn:
+    line = " ".join(message.split())
+    # Bytes of a path that are no text come as surrogates, which no stream takes.
+    line = line.encode(errors="backslashreplace").decode()
+    see = f" (see {ctx.command_path} --help)" if ctx is not None else ""
+    click.echo(f"cellreap: error: {line}{see}", err=True)
+    sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

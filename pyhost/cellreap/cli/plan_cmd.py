@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`cellreap plan`: what a crash would doom, and in what order. Reads a model state; changes nothing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from cellreap.cli.params import Depth, to_depth
+from cellreap.errors import ModelError, UsageError
+from cellreap.model.csvstate import ReadReport, read_state
+from cellreap.model.graph import Model
+from cellreap.model.ids import ROOT
+from cellreap.model.reference import Plan, depth_text, explain, label
+from cellreap.model.reference import plan as reference_plan
+
+Section = tuple[str, list[tuple[str, ...]]]
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path), metavar="MODEL.csv")
+@click.option("--crash", required=True, metavar="PD", help="The PD that crashes: its id or its name.")
+@click.option(
+    "--pd-depth",
+    callback=to_depth,
+    metavar="N|inf",
+    default="0",
+    show_default=True,
+    help="How far clients die with their servers.",
+)
+@click.option(
+    "--rs-depth",
+    callback=to_depth,
+    metavar="N|inf",
+    default="0",
+    show_default=True,
+    help="How far spaces go with the spaces they map to.",
+)
+@click.option(
+    "--explain", "explained", metavar="NODE", help="Say which path dooms a node, or what keeps it alive."
+)
+@click.option(
+    "--strict", is_flag=True, help="Take no state that is not legal or that needs anything left out."
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["core", "reference"]),
+    default="core",
+    show_default=True,
+    help="Who decides: the root task's own code, or the model in Python.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def plan(
+    model: Path,
+    crash: str,
+    pd_depth: Depth,
+    rs_depth: Depth,
+    explained: str | None,
+    strict: bool,
+    engine: str,
+    as_json: bool,
+) -> None:
+    """What the crash of a PD would doom in a model state, and in what order.
+
+    MODEL.csv may be a state that CellulOS wrote, or a console log with one in it.
+    """
+    state, report = read_state(model, strict=strict)
+    violations = state.check_legal()
+    if strict and violations:
+        more = f" (the first of {len(violations)} findings)" if len(violations) > 1 else ""
+        raise UsageError(f"{model}: no legal state: {violations[0].rule}: {violations[0].text}{more}")
+    trigger = _pd(state, crash, "--crash", model)
+    if trigger == ROOT:
+        raise UsageError(f"--crash: {ROOT} is the root task, expected another PD")
+    node = None if explained is None else _node(state, explained, model)
+    decided = _decide(engine, state, trigger, pd_depth.limit, rs_depth.limit)
+    lines = [] if node is None else explain(state, decided, node)
+
+    if as_json:
+        shown: dict[str, Any] = decided.to_json()
+        shown["engine"] = engine
+        shown["input"] = {**report.to_json(), "violations": [finding.text for finding in violations]}
+        if node is not None:
+            shown["explain"] = {"node": node, "lines": lines}
+        click.echo(json.dumps(shown, indent=2))
+        return
+    for note in _notes(report, [finding.text for finding in violations], model):
+        click.echo(f"cellreap: note: {note}", err=True)
+    heading = (
+        f"{label(state, trigger)} crashes, pd_depth {depth_text(decided.pd_depth)}, "
+        f"rs_depth {depth_text(decided.rs_depth)}"
+    )
+    sections = _sections(state, decided)
+    if lines:
+        sections.append(("Why", [(line,) for line in lines]))
+    _show(heading, sections)
+
+
+def _decide(engine: str, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
+    if engine == "reference":
+        return reference_plan(model, crash, pd_depth, rs_depth)
+    from cellreap.model.core import CoreModel  # needs the library, which the reference does without
+
+    return CoreModel.from_model(model).plan(crash, pd_depth, rs_depth)
+
+
+def _pd(model: Model, name_or_id: str, option: str, path: Path) -> str:
+    try:
+        return model.find_pd(name_or_id)
+    except ModelError as error:
+        raise UsageError(f"{path}: {option}: {error}") from None
+
+
+def _node(model: Model, name_or_id: str, path: Path) -> str:
+    """A node by its id, or a PD by its name."""
+    if name_or_id in model.nodes:
+        return name_or_id
+    try:
+        return model.find_pd(name_or_id)
+    except ModelError:
+        raise UsageError(f"{path}: --explain: no node has the id or name '{name_or_id}'") from None
+
+
+def _notes(report: ReadReport, violations: list[str], path: Path) -> list[str]:
+    notes = report.notes()
+    if violations:
+        more = f" (the first of {len(violations)} findings)" if len(violations) > 1 else ""
+        notes.append(f"{path}: no legal state: {violations[0]}{more}")
+    return notes
+
+
+# -- output for people
+
+
+def _sections(model: Model, plan: Plan) -> list[Section]:
+    """What the plan says, by title; what may be long is counted by space, the JSON has every item."""
+
+    def name(node: str) -> str:
+        return label(model, node)
+
+    def space_of(node: str) -> str:
+        return model.space_of.get(node, node)
+
+    members = Counter(model.space_of.values())
+    sections: list[Section] = [
+        (
+            "Destroyed PDs",
+            [(name(pd), f"depth {d}", _reason(model, plan, pd)) for pd, d in plan.destroyed_pds],
+        ),
+        (
+            "Deleted spaces",
+            [(s, _count(members[s], "resource"), _reason(model, plan, s)) for s in plan.deleted_spaces],
+        ),
+    ]
+    losses: list[tuple[str, ...]] = [(name(pd), f"request to {space}") for pd, space in plan.removed_requests]
+    losses += [(name(pd), f"hold of {space}") for pd, space in plan.revoked_spaces]
+    holds = Counter((pd, space_of(res)) for pd, res in plan.revoked)
+    losses += [(name(pd), f"{_count(n, 'resource')} of {space}") for (pd, space), n in sorted(holds.items())]
+    losses += [(name(pd), f"{res}, the body of a destroyed PD") for pd, res in plan.revoked_bodies]
+    sections.append(("Survivors lose", losses))
+
+    told: Counter[tuple[str, str]] = Counter()
+    for to, kind, node, dead in plan.notices:
+        if kind == "free":
+            told[to, f"free: {{}} of {space_of(node)} that {name(dead or '')} held"] += 1
+        elif kind == "disconnect":
+            told[to, f"disconnect: {name(dead or '')} from {node}"] += 1
+        else:
+            told[to, f"{kind}: {node}"] += 1
+    sections.append(
+        ("Notices", [(name(to), text.replace("{}", _count(n, "resource"))) for (to, text), n in told.items()])
+    )
+    sections.append(("Told beforehand", [(name(pd), f"{name(node)} goes") for pd, node in plan.pre_destroy]))
+    freed = Counter(model.nodes[res].type for res in plan.core_freed)
+    sections.append(("Freed by the root task", [(kind, str(count)) for kind, count in sorted(freed.items())]))
+    sections.append(
+        (
+            "Order of destruction",
+            [(f"{i}.", ", ".join(name(node) for node in group)) for i, group in enumerate(plan.groups, 1)],
+        )
+    )
+    return [(title, rows) for title, rows in sections if rows]
+
+
+def _reason(model: Model, plan: Plan, node: str) -> str:
+    why, cause = plan.doomed_why[node]
+    by = label(model, cause) if cause is not None else ""
+    return {
+        "trigger": "crashed",
+        "link": f"is linked with {by}",
+        "fault": f"has its faults handled by {by}",
+        "request": f"requests {by}",
+        "hold": f"holds {by}",
+        "managed": f"is managed by {by}",
+        "map": f"maps to {by}",
+    }[why]
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _show(heading: str, sections: Iterable[Section]) -> None:
+    if not sys.stdout.isatty():
+        click.echo(heading)
+        for title, rows in sections:
+            click.echo(f"\n{title}")
+            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+            for row in rows:
+                cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+                click.echo(f"  {'  '.join(cells)}".rstrip())
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    console.print(Text(heading, style="bold"))
+    for title, rows in sections:
+        table = Table.grid(padding=(0, 2))
+        for row in rows:
+            table.add_row("", *map(Text, row))  # Text, because a name may contain what rich takes for markup
+        console.print()
+        console.print(Text(title, style="bold cyan"))
+        console.print(table)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`cellreap run`: builds, boots and checks a configuration, and tells what happened."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from cellreap.cli.boot_cmd import boot_json, boot_options, record_image
+from cellreap.cli.params import Depth as DepthOption
+from cellreap.cli.params import to_depth
+from cellreap.errors import InputError, UsageError
+from cellreap.progress import Progress
+from cellreap.run.boot import Boot, End
+from cellreap.run.qemu import check_bootable, machine_for
+from cellreap.run.summary import Story, tell
+from cellreap.system.build import build_image
+from cellreap.system.config import Depth, Mode, check_timer, override, parse_config, read_text
+from cellreap.system.image import Overrides, read_image, write_atomically
+from cellreap.system.refkernel import find_kernel
+from cellreap.system.sdk import ARCHES, CONFIG_FILE, Kernel, load_sdk, timer_missing
+from cellreap.trace.check import Report, check_stream, report_json
+from cellreap.trace.reader import Reader, read
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path), metavar="CONFIG.toml")
+@click.option(
+    "--arch", type=click.Choice(ARCHES), default=ARCHES[0], show_default=True, help="What to run on."
+)
+@click.option(
+    "--sdk",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The seL4 SDK; else $CELLREAP_SDK_<ARCH>, else the one installed for the user, else refkernel.",
+)
+@click.option("--crash", metavar="NAME", help="Crash this PD instead of those that the file says.")
+@click.option(
+    "--pd-depth",
+    callback=to_depth,
+    metavar="N|inf",
+    help="How far clients die with their servers, whatever the file says.",
+)
+@click.option(
+    "--rs-depth",
+    callback=to_depth,
+    metavar="N|inf",
+    help="How far spaces go with the spaces they map to, whatever the file says.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(get_args(Mode)),
+    help="Who terminates a PD is answered at once, or when all notices are acknowledged, whatever the file "
+    "says.",
+)
+@boot_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Keep the image, the trace (the console as it came) and the report there.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def run(
+    config: Path,
+    arch: str,
+    sdk: Path | None,
+    crash: str | None,
+    pd_depth: DepthOption | None,
+    rs_depth: DepthOption | None,
+    mode: Mode | None,
+    qemu_args: tuple[str, ...],
+    timeout: float,
+    idle: float,
+    output: Path | None,
+    as_json: bool,
+) -> int:
+    """Build, boot and check a configuration. Exit code 1 if the check fails."""
+    text = read_text(config)
+    parsed = parse_config(text, config)
+    overrides = Overrides(pd_depth=_depth(pd_depth), rs_depth=_depth(rs_depth), crash=crash, mode=mode)
+    given = parsed
+    parsed = override(
+        parsed, pd_depth=overrides.pd_depth, rs_depth=overrides.rs_depth, crash=crash, mode=mode
+    )
+    progress = Progress()
+    found = load_sdk(find_kernel(arch, sdk, progress), arch)
+    # Before anything is built in vain.
+    check_timer(given, text, config, timer_missing(found.options, arch))
+    check_bootable(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
+    with _folder(output) as folder:
+        image_path, trace = folder / f"{parsed.system.name}.img", folder / f"{parsed.system.name}.trace"
+        build_image(parsed, text, found, image_path, progress, overrides)
+        boot = record_image(read_image(image_path), trace, qemu_args, timeout, idle, progress)
+        with progress.step("checking the trace"):
+            report, story = _check(trace, boot)
+        shown = _json(report, boot, found.kernel)
+        files: dict[int, str] = {}
+        if output is not None:
+            write_atomically(trace.with_suffix(".json"), (json.dumps(shown, indent=2) + "\n").encode())
+            files = write_extractions(report, trace)
+    if as_json:
+        click.echo(json.dumps(shown, indent=2))
+    else:
+        for line in tell(story, report, str(found.kernel), shown["violations"], boot.seconds, files):
+            click.echo(line)
+        if output is not None:
+            click.echo(f"kept in {output}: {image_path.name}, {trace.name}, {trace.stem}.json")
+    return 0 if shown["verdict"] == "pass" else 1
+
+
+@contextlib.contextmanager
+def _folder(kept: Path | None) -> Iterator[Path]:
+    if kept is None:
+        with tempfile.TemporaryDirectory(prefix="cellreap-run-") as name:
+            yield Path(name)
+        return
+    try:
+        kept.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"-o {kept}: {error.strerror}; expected a directory") from None
+    yield kept
+
+
+def write_extractions(report: Report, trace: Path) -> dict[int, str]:
+    """Writes each extraction beside the trace, as a model state; returns where, by number."""
+    files = {}
+    for extraction in report.extractions:
+        if extraction.done:
+            path = trace.with_suffix(f".extract{extraction.number}.csv")
+            write_atomically(path, extraction.csv().encode())
+            files[extraction.number] = str(path)
+    return files
+
+
+def _depth(given: DepthOption | None) -> Depth | None:
+    if given is None:
+        return None
+    return "inf" if given.limit is None else given.limit
+
+
+def _check(trace: Path, boot: Boot) -> tuple[Report, Story]:
+    story = Story()
+    try:
+        with trace.open("rb") as stream:
+            report = check_stream(stream, trace.name)
+        with trace.open("rb") as stream:
+            story.take(read(Reader(trace.name), stream))
+    except InputError:
+        if boot.end is End.COMPLETE:
+            raise
+        return Report(trace.name), story  # not one event: what ended the boot is the finding
+    return report, story
+
+
+def _json(report: Report, boot: Boot, kernel: Kernel) -> dict[str, Any]:
+    """`run --json`: the report's keys, the kernel as the SDK names it, and how the boot went."""
+    shown = report_json(report)
+    complaints = list(shown["violations"])
+    complaints += [
+        f"crash {number} of the configuration, of {name}, never came about"
+        for number, name in report.unreached
+    ]
+    if boot.end is not End.COMPLETE:
+        complaints.insert(0, f"the run did not come to its end: {boot}")
+    said = (shown["kernel"]["name"], shown["kernel"]["version"], shown["kernel"]["arch"])
+    if report.kernel and said != (kernel.name, kernel.version, kernel.arch):
+        complaints.insert(0, f"the trace is of {' '.join(said)}: expected {kernel}")
+    return {
+        **shown,
+        "kernel": {"name": kernel.name, "version": kernel.version, "arch": kernel.arch},
+        "verdict": "fail" if complaints else "pass",
+        "violations": complaints,
+        "boot": boot_json(boot),
+    }

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A run told to a person: who crashed and how, what that took along, who was told, who lives and says so."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cellreap.model.ids import ROOT, parse_id
+from cellreap.trace.check_cleanup import PLAN_EVENTS, PLANNED_AGAIN
+from cellreap.trace.reader import Event, printable
+from cellreap.trace.report import Report
+
+_DETAILED = 4  # this many cleanups are told at length; of more, equal ones in a row once
+_MAX_SAYS = 12  # lines of what PDs said after a cleanup
+_MAX_VIOLATIONS = 10
+_LABEL = 10  # width of the labels on the left
+
+# What the processor calls an instruction that it does not know: exception 6 on x86_64; on aarch64 the value
+# of ESR_EL1, with no bit but the one that tells that it had 32 bits.
+_ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
+_WHY = {
+    "trigger": "it began here",
+    "link": "linked with {}",
+    "fault": "{} handled its faults",
+    "request": "asked for {}",
+    "hold": "held {}",
+    "managed": "managed by {}",
+    "map": "mapped to {}",
+}
+
+
+@dataclass
+class _Chapter:
+    """One cleanup and what came after it, until the next."""
+
+    number: int
+    trigger: str
+    how: str
+    depths: tuple[str, str]
+    events: list[Event] = field(default_factory=list)
+    acknowledged: Counter[str] = field(default_factory=Counter)  # by result: ok, failed
+    answered: int = 0  # of those who were told before the end
+    says: list[tuple[str, str]] = field(default_factory=list)
+
+    def of(self, name: str) -> list[Event]:
+        return [event for event in self.events if event.name == name]
+
+
+class Story:
+    """Reads the events of a trace and keeps what is worth telling."""
+
+    def __init__(self) -> None:
+        self.chapters: list[_Chapter] = []
+        self._arch = ""
+        self._how: dict[str, str] = {}
+        self._deadlines: dict[str, str] = {}
+        self._alive: dict[str, None] = {}
+        self._owed: dict[str, _Chapter] = {}  # by token
+        self._asked: dict[str, _Chapter] = {}  # likewise: told before the end
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Reads events, in order."""
+        for event in events:
+            self._take(event)
+
+    def alive(self) -> list[str]:
+        """The PDs at the end of the trace, in the order of creation."""
+        return list(self._alive)
+
+    def _deadline(self, pd: str) -> str:
+        return f" of {self._deadlines[pd]} ms" if pd in self._deadlines else ""
+
+    def _take(self, event: Event) -> None:
+        name = event.name
+        if name == "TRACE":
+            self._arch = event["arch"]
+        elif name == "PD":
+            self._alive[event["id"]] = None
+        elif name == "DESTROY":
+            self._alive.pop(event["node"], None)
+        elif name == "FAULT":
+            self._how[event["pd"]] = f"{_fault(event, self._arch)}, instruction at {event['ip']}"
+        elif name == "EXIT":
+            self._how[event["pd"]] = f"exit with code {event['code']}"
+        elif name == "TERMINATE":
+            self._how[event["pd"]] = f"terminated by {event['by']}"
+        elif name == "LATE":
+            about = f"notice {event['token']}, not acknowledged for {event['ms']} ms"
+            self._how[event["pd"]] = f"missed its deadline{self._deadline(event['pd'])} for {about}"
+        elif name == "DEADLINE":
+            self._deadlines[event["pd"]] = event["ms"]
+        if name == "CLEANUP":
+            how = self._how.get(event["trigger"], event["cause"])
+            depths = (event["pd_depth"], event["rs_depth"])
+            self.chapters.append(_Chapter(event.number("n"), event["trigger"], how, depths))
+        elif self.chapters:
+            chapter = self.chapters[-1]
+            if name == "SAY":
+                if len(chapter.says) <= _MAX_SAYS * 10:
+                    chapter.says.append((event["pd"], event["text"]))
+            elif name == "QUEUE":
+                if event["n"] != "0":
+                    told = self._asked if event["kind"] == "pre-destroy" else self._owed
+                    told[event["token"]] = chapter
+            elif name == "ACK":
+                if event["token"] in self._owed:
+                    self._owed[event["token"]].acknowledged[event["result"]] += 1
+                elif event["token"] in self._asked:
+                    self._asked[event["token"]].answered += 1
+            elif name == "RESUME":
+                # What becomes of the rest is told anew.
+                chapter.events = [event for event in chapter.events if event.name not in PLANNED_AGAIN]
+            elif name in _TOLD and event.number("n") == chapter.number:
+                chapter.events.append(event)
+
+
+_TOLD = {*PLAN_EVENTS, "DESTROY", "FREED", "CALLS", "SETTLED"}
+
+
+def tell(
+    story: Story,
+    report: Report,
+    kernel: str,
+    complaints: list[str],
+    seconds: float,
+    files: Mapping[int, str] | None = None,
+) -> list[str]:
+    """The lines of the summary.
+
+    complaints: every violation, the report's among them. files: where each extraction was written.
+    """
+    names = report.names
+    lines = [f"{printable(report.system) or 'the system'} on {kernel}", ""]
+    if len(story.chapters) <= _DETAILED:
+        for number, chapter in enumerate(story.chapters):
+            plan = report.cleanups[number].plan if number < len(report.cleanups) else {}
+            lines += [*_long(chapter, names, plan), ""]
+    else:
+        lines += [*_table(story.chapters, names), ""]
+    if not story.chapters:
+        lines += ["Nothing crashed.", ""]
+    lines += [*asked, ""] if (asked := _asked(report, names, files or {})) else []
+    alive = [_name(pd, names) for pd in story.alive() if pd != ROOT]
+    lines += [f"Alive at the end: {', '.join(alive) or 'nobody but the root task'}", ""]
+    count = f"{report.events} events in {seconds:.1f} s"
+    if complaints:
+        lines.append(f"FAIL: {_count(len(complaints), 'violation')}, {count}")
+        lines += [f"  {printable(text, 400)}" for text in complaints[:_MAX_VIOLATIONS]]
+        if len(complaints) > _MAX_VIOLATIONS:
+            lines.append(f"  ... and {len(complaints) - _MAX_VIOLATIONS} more")
+    else:
+        lines.append(f"PASS: everything as the reference model has it; {count}")
+    return lines
+
+
+def _long(chapter: _Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) -> list[str]:
+    why = plan.get("doomed_why", {})
+
+    def reason(node: str) -> str:
+        kind, cause = why.get(node, ("", None))
+        return _WHY.get(kind, "").format(_name(cause, names) if cause else "")
+
+    doomed = [
+        f"{_name(event['pd'], names)}, depth {event['depth']}: {reason(event['pd'])}"
+        for event in sorted(chapter.of("DOOM_PD"), key=lambda event: event.number("depth"))
+    ]
+    doomed += [
+        f"{_name(event['space'], names)}: {reason(event['space'])}" for event in chapter.of("DOOM_SPACE")
+    ]
+    lost: dict[str, list[str]] = {}
+    for event in chapter.of("LOSE_REQUEST"):
+        lost.setdefault(event["pd"], []).append(f"its request to {_name(event['space'], names)}")
+    for event in chapter.of("REVOKE"):
+        lost.setdefault(event["pd"], []).append(event["resource"])
+    for event in chapter.of("REVOKE_SPACE"):
+        lost.setdefault(event["pd"], []).append(_name(event["space"], names))
+    for event in chapter.of("REVOKE_BODY"):
+        lost.setdefault(event["pd"], []).append(f"{event['resource']} (a dead PD's body)")
+    before = [
+        f"{_name(event['pd'], names)}: {_name(event['node'], names)} is about to go"
+        for event in chapter.of("PRE_DESTROY")
+    ]
+    if before:
+        before.append(f"{chapter.answered} of {len(before)} answered")
+    told = [f"{_name(event['to'], names)}: {_notice(event, names)}" for event in chapter.of("OWE")]
+    if told:
+        done, failed = chapter.acknowledged["ok"], chapter.acknowledged["failed"]
+        told.append(
+            f"{done} of {_count(len(told), 'notice')} acknowledged{f', {failed} failed' if failed else ''}"
+        )
+    pd_depth, rs_depth = chapter.depths
+    heading = f"Crash {chapter.number}: {_name(chapter.trigger, names)}: {_how(chapter, names)}"
+    lines = [heading, *_section("depths", [f"PDs {pd_depth}, spaces {rs_depth}"])]
+    lines += _section("doomed", doomed)
+    lines += _section("before", before)
+    lines += _section("lost", [f"{_name(pd, names)}: {_list(what)}" for pd, what in lost.items()])
+    lines += _section("told", told)
+    lines += _section("order", [_order(chapter, names)])
+    lines += _section("freed", [_freed(chapter) + _took(chapter)])
+    says = [f"{_name(pd, names)}: {printable(text)}" for pd, text in chapter.says[:_MAX_SAYS]]
+    if len(chapter.says) > _MAX_SAYS:
+        says.append("... and more in the trace")
+    return lines + _section("then said", says)
+
+
+def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -> list[str]:
+    """Who was late or failed, what became of tickets, and what was extracted."""
+    lines = []
+    for late in report.late:
+        what = f"missed its deadline of {late.deadline} ms for notice {late.token}"
+        lines.append(f"{_name(late.pd, names)} {what} ({late.kind} {late.node})")
+    for failure in report.failures:
+        what = f"failed to deal with notice {failure.token} ({failure.kind} {failure.node})"
+        behind = f"{_count(failure.waiting, 'notice')} behind it"
+        after = "resumed later" if failure.resumed else behind
+        lines.append(f"{_name(failure.pd, names)} {what}: {after}")
+    for ticket in report.tickets:
+        what = f"the end of {_name(ticket.what, names)}" if ticket.what else "an extraction"
+        done = f"{ticket.done} done, {ticket.failed} failed, {ticket.dropped} dropped"
+        done += f", {ticket.waiting} waiting"
+        state = f"{ticket.state}, {done}" if ticket.state else "never told"
+        lines.append(f"Ticket {ticket.number} of {_name(ticket.owner, names)} for {what}: {state}")
+    for extraction in report.extractions:
+        if extraction.done:
+            where = f", {files[extraction.number]}" if extraction.number in files else ""
+            lines.append(f"Model state for {_name(extraction.by, names)}: {len(extraction.rows)} rows{where}")
+    return lines
+
+
+def _table(chapters: list[_Chapter], names: Mapping[str, str]) -> list[str]:
+    """A few lines for each crash; for crashes in a row that went the same way, once for all of them."""
+    lines: list[str] = []
+    for text, group in itertools.groupby(chapters, lambda chapter: _short(chapter, names)):
+        numbers = [chapter.number for chapter in group]
+        which = f"Crash {numbers[0]}" if len(numbers) == 1 else f"Crashes {numbers[0]} to {numbers[-1]}, each"
+        lines += [f"{which}: {text[0]}", *(f"  {line}" for line in text[1:])]
+    return lines
+
+
+def _short(chapter: _Chapter, names: Mapping[str, str]) -> tuple[str, ...]:
+    """Without ids: they differ between crashes that are the same otherwise."""
+
+    def name(node: str) -> str:
+        return printable(names.get(node, node))
+
+    others = [name(event["pd"]) for event in chapter.of("DOOM_PD") if event["pd"] != chapter.trigger]
+    along = f"took along {_list(others)}" if others else "took nobody along"
+    spaces, notices = len(chapter.of("DOOM_SPACE")), len(chapter.of("OWE"))
+    said, by, who = chapter.how.rpartition(" by ")
+    how = f"{said}{by}{name(who)}" if by else chapter.how
+    counted = f"{_count(spaces, 'space')} gone, {_count(notices, 'notice')}"
+    return f"{name(chapter.trigger)}: {how}", along, counted, _freed(chapter)
+
+
+def _fault(event: Event, arch: str) -> str:
+    address = event.number("address")
+    if event["kind"] == "vm-fault":
+        return f"page fault at {address:#x}"
+    if event["kind"] == "cap-fault":
+        return f"capability fault at slot {address:#x}"
+    if event["kind"] == "unknown-syscall":
+        return f"unknown system call {address - (1 << 64) if address >= 1 << 63 else address}"
+    if address == _ILLEGAL_INSTRUCTION.get(arch):
+        return "illegal instruction"
+    return f"processor exception {address:#x}"
+
+
+def _how(chapter: _Chapter, names: Mapping[str, str]) -> str:
+    said, by, who = chapter.how.rpartition(" by ")
+    return f"{said}{by}{_name(who, names)}" if by else chapter.how
+
+
+def _order(chapter: _Chapter, names: Mapping[str, str]) -> str:
+    """What was destroyed, first to last; resources go with their spaces."""
+    doomed = {event["pd"] for event in chapter.of("DOOM_PD")}
+    doomed |= {event["space"] for event in chapter.of("DOOM_SPACE")}
+    gone = [event["node"] for event in chapter.of("DESTROY") if event["node"] in doomed]
+    return ", then ".join(printable(names.get(node, node)) for node in gone)
+
+
+def _freed(chapter: _Chapter) -> str:
+    freed = chapter.of("FREED")
+    total = sum(event.number("bytes") for event in freed)
+    slots = sum(event.number("slots") for event in freed)
+    calls = sum(event.number("count") for event in chapter.of("CALLS"))
+    return f"{_bytes(total)} and {_count(slots, 'slot')} back, {_count(calls, 'kernel call')}"
+
+
+def _took(chapter: _Chapter) -> str:
+    """Empty where the machine lets nobody read a counter."""
+    cycles = sum(event.number("cycles") for event in chapter.of("SETTLED"))
+    return f" in {cycles / 1e6:.1f} million cycles" if cycles else ""
+
+
+def _notice(event: Event, names: Mapping[str, str]) -> str:
+    node = _name(event["node"], names)
+    return {
+        "free": f"{event['node']} is free, {_name(event['from'], names)} held it",
+        "destroy": f"its {node} is gone",
+        "disconnect": f"{_name(event['from'], names)} is no longer a client of {node}",
+        "lost": f"lost {node}",
+        "pre-destroy": f"{node} is about to go",
+    }.get(event["kind"], f"{event['kind']} {node}")
+
+
+def _section(label: str, lines: list[str]) -> list[str]:
+    """Lines with the label in front of the first; nothing where there is nothing to tell."""
+    return [f"  {'' if number else label:<{_LABEL}} {line}".rstrip() for number, line in enumerate(lines)]
+
+
+def _name(node: str, names: Mapping[str, str]) -> str:
+    """What the configuration calls it, with its id: several PDs may bear one name, one after the other."""
+    if node == ROOT:
+        return "the root task"
+    parts = parse_id(node)
+    if node in names and parts is not None:
+        return f"{printable(names[node])} ({node})"
+    return node
+
+
+def _list(items: list[str]) -> str:
+    return ", ".join(items[:6]) + (f" and {len(items) - 6} more" if len(items) > 6 else "")
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _bytes(count: int) -> str:
+    if count >= 1 << 20 and count % (1 << 20) == 0:
+        return f"{count >> 20} MiB"
+    return f"{count >> 10} KiB" if count >= 1 << 10 else f"{count} bytes"

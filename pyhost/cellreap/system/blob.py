@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The configuration as the root task reads it: the bytes that image.h describes.
+
+The layout is taken from the header itself by cffi; nothing of it is repeated here but the names of its
+fields. Same configuration and programs, same bytes.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from cffi import FFI
+
+from cellreap import headers
+from cellreap.errors import CellreapError
+from cellreap.system.config import Config, Depth, Pd, deadline_of, timed
+
+MAX_BYTES = 256 << 20  # far above any system that a PC of the supported kind holds
+_PROGRAM_ALIGN = 16  # image.h: an ELF file is "aligned to 16"
+
+
+@functools.cache
+def layout() -> Any:
+    """A cffi FFI that knows image.h."""
+    text = headers.read_header("image.h")
+    ffi = FFI()
+    ffi.cdef("\n".join(line for line in text.splitlines() if not re.match(r"\s*#", line)))
+    return ffi
+
+
+def build_blob(
+    config: Config, programs: Mapping[str, bytes], kernel: str, arch: str, timer: bool = True
+) -> bytes:
+    """The blob of a configuration.
+
+    programs: the ELF file of every program that the configuration names. kernel: name and version. timer: the
+    kernel leaves one to user level. CellreapError if a program is missing, everything together is too large,
+    or the configuration needs a timer where there is none.
+    """
+    if not timer and any(timed(config)):
+        raise CellreapError(f"{config.system.name} needs a timer, and {kernel} ({arch}) has none for us")
+    used = programs_of(config)
+    missing = [name for name in used if name not in programs]
+    if missing:
+        known = ", ".join(sorted(programs)) or "none"
+        raise CellreapError(f'no program is named "{missing[0]}"; expected one of {known}')
+    rows = _rows(config, used, timer)
+    offset = layout().sizeof("cr_image_header")
+    places: dict[str, tuple[int, int]] = {}
+    for table, items in rows.items():
+        places[table] = (offset, len(items))
+        offset += len(items) * layout().sizeof(_ROW_TYPE[table])
+    for number, name in enumerate(used):
+        offset += -offset % _PROGRAM_ALIGN
+        rows["programs"][number].update(offset=offset, bytes=len(programs[name]))
+        offset += len(programs[name])
+    if offset > MAX_BYTES:
+        raise CellreapError(f"the programs and tables take {offset} bytes; expected at most {MAX_BYTES}")
+
+    body = bytearray(offset)
+    for table, items in rows.items():
+        at = places[table][0]
+        for item in items:
+            packed = _struct(_ROW_TYPE[table], item)
+            body[at : at + len(packed)] = packed
+            at += len(packed)
+    for number, name in enumerate(used):
+        at = rows["programs"][number]["offset"]
+        body[at : at + len(programs[name])] = programs[name]
+    size = layout().sizeof("cr_image_header")
+    header = {
+        "magic": _constant("CR_IMAGE_MAGIC"),
+        "version": _constant("CR_IMAGE_VERSION"),
+        "bytes": offset,
+        "crc": zlib.crc32(memoryview(body)[size:]),
+        "pd_depth": _depth(config.policy.pd_depth),
+        "rs_depth": _depth(config.policy.rs_depth),
+        "flags": _flags(
+            {
+                "CR_IMAGE_SNAPSHOT": config.system.snapshot,
+                "CR_IMAGE_SYNC": config.system.mode == "sync",
+                "CR_IMAGE_EXTRACT": config.system.extract,
+            }
+        ),
+        "system": _text(config.system.name, "CR_NAME_BYTES"),
+        "kernel": _text(kernel, "CR_NAME_BYTES"),
+        "arch": _text(arch, "CR_TYPE_BYTES"),
+        **{table: {"offset": place[0], "count": place[1]} for table, place in places.items()},
+    }
+    body[:size] = _struct("cr_image_header", header)
+    return bytes(body)
+
+
+def programs_of(config: Config) -> list[str]:
+    """The programs that a configuration needs, each once: first those that PDs run."""
+    spawned = (name for pd in config.pds for name in pd.spawns)
+    return list(dict.fromkeys([*(pd.program for pd in config.pds), *spawned]))
+
+
+_ROW_TYPE = {
+    "programs": "cr_image_program",
+    "pds": "cr_image_pd",
+    "spaces": "cr_image_space",
+    "requests": "cr_image_request",
+    "holds": "cr_image_pd_hold",
+    "spawns": "cr_image_spawn",
+    "links": "cr_image_link",
+    "crashes": "cr_image_crash",
+}
+
+
+def _flags(given: Mapping[str, bool]) -> int:
+    return sum(_constant(name) for name, on in given.items() if on)
+
+
+def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[str, Any]]]:
+    """The rows of each table, in the order in which the tables lie in the blob."""
+    pds = {pd.name: number for number, pd in enumerate(config.pds)}
+    spaces = [(number, space) for number, pd in enumerate(config.pds) for space in pd.spaces]
+    space_numbers = {space.name: number for number, (_, space) in enumerate(spaces)}
+    none = _constant("CR_IMAGE_NONE")
+    return {
+        "programs": [{"name": _text(name, "CR_NAME_BYTES")} for name in used],
+        "pds": [_pd_row(pd, used, pds, deadline_of(config, pd, timer)) for pd in config.pds],
+        "spaces": [
+            {
+                "name": _text(space.name, "CR_NAME_BYTES"),
+                "type": _text(space.type, "CR_TYPE_BYTES"),
+                "pd": owner,
+            }
+            for owner, space in spaces
+        ],
+        "requests": [
+            {"pd": pds[pd.name], "space": space_numbers[name]} for pd in config.pds for name in pd.requests
+        ],
+        "holds": [{"pd": pds[pd.name], "target": pds[name]} for pd in config.pds for name in pd.holds_pds],
+        "spawns": [
+            {"pd": pds[pd.name], "program": used.index(name)} for pd in config.pds for name in pd.spawns
+        ],
+        "links": [{"a": pds[link.between[0]], "b": pds[link.between[1]]} for link in config.links],
+        "crashes": [
+            {
+                "pd": pds[crash.pd],
+                "checkpoint": crash.at,
+                "how": _constant("CR_CRASH_" + crash.how.upper().replace("-", "_")),
+                "by": none if crash.by is None else pds[crash.by],
+                "repeat": crash.repeat,
+                "after_ns": crash.after_ns or 0,
+                "spread_ns": crash.spread_ns or 0,
+                "seed": crash.seed or 0,
+            }
+            for crash in config.crashes
+        ],
+    }
+
+
+def _pd_row(pd: Pd, used: list[str], numbers: Mapping[str, int], deadline_ms: int) -> dict[str, Any]:
+    flags = {
+        "CR_IMAGE_PINNED": pd.pinned,
+        "CR_IMAGE_RESPAWN": pd.respawn,
+        "CR_IMAGE_MAY_SPAWN": bool(pd.spawns),
+        "CR_IMAGE_LATE": pd.start == "after-cleanup",
+        "CR_IMAGE_MAY_EXTRACT": pd.may_extract,
+    }
+    handler = pd.fault_handler
+    return {
+        "name": _text(pd.name, "CR_NAME_BYTES"),
+        "program": used.index(pd.program),
+        "flags": _flags(flags),
+        "priority": pd.priority,
+        "cspace_bits": pd.cspace_bits,
+        "stack_pages": pd.stack_pages,
+        "fault_handler": _constant("CR_IMAGE_NONE") if handler is None else numbers[handler],
+        "pd_depth": _depth(pd.pd_depth),
+        "rs_depth": _depth(pd.rs_depth),
+        "deadline_ms": deadline_ms,
+        "args": list(pd.args),
+    }
+
+
+@functools.cache
+def _constant(name: str) -> int:
+    return headers.constant("image.h", name)
+
+
+def _depth(depth: Depth | None) -> int:
+    if depth is None:
+        return _constant("CR_IMAGE_DEPTH_DEFAULT")
+    return headers.constant("policy.h", "CR_DEPTH_INF") if depth == "inf" else depth
+
+
+def _text(text: str, bytes_constant: str) -> bytes:
+    raw = text.encode("ascii")
+    limit = _constant(bytes_constant) - 1  # a NUL ends it
+    if len(raw) > limit:
+        raise CellreapError(f'"{text}" is too long: expected at most {limit} characters')
+    return raw
+
+
+def _struct(name: str, fields: Mapping[str, Any]) -> bytes:
+    ffi = layout()
+    return bytes(ffi.buffer(ffi.new(f"{name} *", dict(fields))))

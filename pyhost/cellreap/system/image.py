@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""IMAGE files: everything that a boot needs, in one zip file.
+
+Members: manifest.json, which names the rest with their SHA-256; kernel.elf and its gen_config.json;
+roottask.elf, which has the PDs in it; system.cdl, which says in capDL what the PDs are made of; config.toml,
+as it was given. For aarch64 also the kernel's platform_gen.json and loader.elf, which is what boots: it has
+kernel and root task in it. Same members, same bytes: fixed timestamps, nothing compressed. Reading checks
+everything before anything is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import secrets
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from cellreap.errors import InputError
+from cellreap.system.config import Config, Depth, Mode, parse_config
+from cellreap.system.elf import read_executable
+from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
+from cellreap.system.sdk import check_options, parse_options
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+MEMBERS = ("kernel.elf", "gen_config.json", "roottask.elf", "system.cdl", "config.toml")
+"""In every image."""
+LOADER = "loader.elf"
+_MORE_MEMBERS: Mapping[str, tuple[str, ...]] = {"x86_64": (), "aarch64": (PLATFORM_FILE, LOADER)}
+MAX_BYTES = 512 << 20
+_MAX_MANIFEST_BYTES = 1 << 20
+# What zipfile lets out when the bytes make no sense.
+_JUNK = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, ValueError, EOFError, OSError)
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest that zip knows
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class KernelEntry(_Table):
+    """Which kernel is in the image."""
+
+    name: str
+    version: str
+    arch: str
+    sha256: str
+
+
+class Overrides(_Table):
+    """What the command line said instead of config.toml when the image was built."""
+
+    pd_depth: Depth | None = None
+    rs_depth: Depth | None = None
+    crash: str | None = None
+    mode: Mode | None = None
+
+
+class Manifest(_Table):
+    """manifest.json."""
+
+    format: Literal[1]
+    """Raised when an older reader would misread the file."""
+    arch: Literal["x86_64", "aarch64"]
+    """What the image runs on."""
+    kernel: KernelEntry
+    system: str
+    """[system] name."""
+    pds: list[str]
+    """Names of the PDs, in the order of creation."""
+    spaces: list[str]
+    """Names of the spaces."""
+    overrides: Overrides
+    sha256: dict[str, str] = Field(min_length=len(MEMBERS))
+    """Of every other member."""
+
+
+@dataclass(frozen=True)
+class Image:
+    """A checked image."""
+
+    path: Path
+    manifest: Manifest
+    kernel: bytes
+    roottask: bytes
+    options: Mapping[str, Any]  # the kernel's gen_config.json
+    config: Config  # the file's; the overrides are in the root task already
+    loader: bytes = b""  # only where one is needed
+    memory: tuple[int, int] | None = None  # [start, end) that the kernel expects, where it expects any; bytes
+
+
+def members_of(arch: str) -> tuple[str, ...]:
+    """The members of an image for `arch` beside the manifest."""
+    return (*MEMBERS, *_MORE_MEMBERS[arch])
+
+
+def write_image(path: Path, manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> None:
+    """Writes an image so that there is the whole file or none. `manifest`: all but `format` and `sha256`."""
+    names = members_of(manifest["arch"])
+    complete = Manifest.model_validate(
+        {
+            **manifest,
+            "format": FORMAT,
+            "sha256": {name: hashlib.sha256(members[name]).hexdigest() for name in names},
+        }
+    )
+    text = json.dumps(complete.model_dump(), indent=2, sort_keys=True) + "\n"
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in ((MANIFEST, text.encode()), *((name, members[name]) for name in names)):
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, content)
+    write_atomically(path, packed.getvalue())
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Writes a file through a temporary one beside it. InputError where that cannot be."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        try:
+            with beside.open("xb") as file:
+                file.write(content)
+            beside.replace(path)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputError(str(path), None, None, f"cannot be written: {error.strerror}") from None
+
+
+def read_image(path: Path) -> Image:
+    """Reads and checks an image. InputError says what is wrong with it."""
+
+    def refuse(field: str | None, message: str) -> InputError:
+        return InputError(str(path), None, field, message)
+
+    try:
+        size = path.stat().st_size
+        if path.is_file() and size > MAX_BYTES:
+            raise refuse(None, f"has {size} bytes: expected an image of at most {MAX_BYTES}")
+        raw = path.read_bytes()
+    except OSError as error:
+        raise refuse(None, error.strerror or "cannot be read") from None
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            contents = _members(archive, refuse)
+    except _JUNK as error:
+        what = "is empty" if not raw else "is no image, or a cut or damaged one"
+        raise refuse(None, f"{what}: expected a file made by `cellreap build` ({error})") from None
+    manifest = _manifest(contents[MANIFEST], refuse)
+    named = manifest.kernel.sha256 == manifest.sha256.get("kernel.elf")
+    if not named or manifest.kernel.arch != manifest.arch:
+        raise refuse(f"{MANIFEST}: kernel", "is not the kernel in the image")
+    names = members_of(manifest.arch)
+    if sorted(contents) != sorted((MANIFEST, *names)):
+        shown = ", ".join(sorted(contents))
+        raise refuse(None, f"has {shown}: expected {', '.join(names)} for {manifest.arch}")
+    if sorted(manifest.sha256) != sorted(names):
+        shown = ", ".join(sorted(manifest.sha256)[:8])
+        raise refuse(f"{MANIFEST}: sha256", f"is of {shown}: expected {', '.join(names)}")
+    for name in names:
+        found, expected = hashlib.sha256(contents[name]).hexdigest(), manifest.sha256.get(name)
+        if found != expected:
+            raise refuse(name, f"has SHA-256 {found}: expected {expected}, as the manifest says")
+    kernel = read_executable(contents["kernel.elf"], f"{path}: kernel.elf", manifest.arch)
+    read_executable(contents["roottask.elf"], f"{path}: roottask.elf", manifest.arch)
+    options = parse_options(contents["gen_config.json"], f"{path}: gen_config.json")
+    check_options(options, manifest.arch, f"{path}: gen_config.json")
+    try:
+        text = contents["config.toml"].decode()
+    except UnicodeDecodeError:
+        raise refuse("config.toml", "not UTF-8 text: expected a TOML file") from None
+    config = parse_config(text, Path(f"{path}: config.toml"))
+    memory = None
+    if LOADER in names:
+        read_executable(contents[LOADER], f"{path}: {LOADER}", manifest.arch)
+        described = f"{path}: {PLATFORM_FILE}"
+        memory = memory_around(read_memory(contents[PLATFORM_FILE], described), kernel, described)
+    return Image(
+        path,
+        manifest,
+        contents["kernel.elf"],
+        contents["roottask.elf"],
+        options,
+        config,
+        contents.get(LOADER, b""),
+        memory,
+    )
+
+
+def _members(archive: zipfile.ZipFile, refuse: Any) -> dict[str, bytes]:
+    infos = archive.infolist()
+    names = sorted(info.filename for info in infos)
+    if names not in [sorted((MANIFEST, *members_of(arch))) for arch in _MORE_MEMBERS]:
+        shown = ", ".join(names[:8]) or "nothing"
+        raise refuse(None, f"is a zip file with {shown}: expected {', '.join(sorted((MANIFEST, *MEMBERS)))}")
+    total = sum(info.file_size for info in infos)
+    if total > MAX_BYTES:
+        raise refuse(None, f"unpacks to {total} bytes: expected at most {MAX_BYTES}")
+    return {info.filename: archive.read(info) for info in infos}
+
+
+def _manifest(raw: bytes, refuse: Any) -> Manifest:
+    if len(raw) > _MAX_MANIFEST_BYTES:
+        raise refuse(MANIFEST, f"has {len(raw)} bytes: expected at most {_MAX_MANIFEST_BYTES}")
+    try:
+        values = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise refuse(MANIFEST, "is not valid JSON") from None
+    if isinstance(values, dict) and values.get("format") != FORMAT:
+        raise refuse(f"{MANIFEST}: format", f"is {values.get('format')!r}: expected {FORMAT}")
+    try:
+        return Manifest.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise refuse(f"{MANIFEST}: {where}" if where else MANIFEST, str(first["msg"])) from None

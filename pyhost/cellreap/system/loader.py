@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the boot loader of roottask/loader is linked with: where everything goes, and its contents.
+
+All that can be known before a boot is worked out and checked here, so that the loader itself stays small: it
+gets addresses and flat contents, under the names that loader.h declares.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cellreap.errors import InputError
+from cellreap.system.elf import Executable
+
+PLATFORM_FILE = "platform_gen.json"
+"""In an SDK's support folder: which physical addresses are memory."""
+FDT_FILE = "kernel.dtb"
+"""In the same folder: the device tree that the kernel was built for."""
+KERNEL_BLOB, USER_BLOB, FDT_BLOB = "kernel.bin", "user.bin", "fdt.bin"
+"""The files that source() wants beside it."""
+
+# A PL011 each: what seL4's description of a platform leaves out.
+_UARTS: Mapping[str, int] = {"qemu-arm-virt": 0x0900_0000}
+
+_PAGE = 1 << 12
+_GIB = 1 << 30
+_LOADER_ALIGN = 2 << 20
+_FDT_ROOM = 2 << 20  # the largest device tree that the loader takes
+_FDT_MAGIC = b"\xd0\x0d\xfe\xed"
+_MAX_PLATFORM_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Load:
+    """Where everything goes: cr_fact_ names of loader.h, and the flat contents of the files."""
+
+    facts: Mapping[str, int]
+    blobs: Mapping[str, bytes]
+
+    @property
+    def base(self) -> int:
+        """The address that the loader is to be linked for."""
+        return self.facts["loader"]
+
+
+def read_memory(raw: bytes, name: str) -> tuple[tuple[int, int], ...]:
+    """The memory regions [start, end) of a platform_gen.json, in bytes. InputError."""
+    try:
+        if len(raw) > _MAX_PLATFORM_BYTES:
+            raise ValueError
+        described = json.loads(raw)
+        regions = [(region["start"], region["end"]) for region in described["memory"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        message = 'is no description of a platform: expected {"memory": [{"start": ..., "end": ...}]}'
+        raise InputError(name, None, "memory", message) from None
+    for start, end in regions:
+        if type(start) is not int or type(end) is not int or not 0 <= start < end <= 1 << 48:
+            message = f"{start!r} to {end!r}: expected addresses of at most 48 bits, in order"
+            raise InputError(name, None, "memory", message)
+    return tuple(sorted(regions))
+
+
+def memory_around(regions: tuple[tuple[int, int], ...], kernel: Executable, name: str) -> tuple[int, int]:
+    """The memory region that the kernel is made to lie in. InputError."""
+    start = min(segment.paddr for segment in kernel.segments)
+    end = max(segment.paddr + segment.memory_bytes for segment in kernel.segments)
+    for region in regions:
+        if region[0] <= start and end <= region[1]:
+            return region
+    shown = ", ".join(f"{low:#x} to {high:#x}" for low, high in regions) or "none"
+    message = f"{start:#x} to {end:#x}: expected it in memory, which {name} says is {shown}"
+    raise InputError(kernel.name, None, "p_paddr", message)
+
+
+def plan_load(
+    kernel: Executable, user: Executable, memory: tuple[int, int], fdt: bytes, fdt_name: str, platform: str
+) -> Load:
+    """Lays out memory: kernel, room for a device tree, root task, loader. InputError where that cannot be.
+
+    memory: the region that the kernel lies in. fdt: the device tree for where the firmware gives none.
+    """
+    if fdt[:4] != _FDT_MAGIC or len(fdt) > _FDT_ROOM:
+        message = f"expected a device tree of at most {_FDT_ROOM} bytes that begins with {_FDT_MAGIC.hex()}"
+        raise InputError(fdt_name, None, None, message)
+    uart = _UARTS.get(platform)
+    if uart is None:
+        message = f"is {platform}: expected {' or '.join(_UARTS)}"
+        raise InputError(kernel.name, None, "ARM_PLAT (KernelPlatform)", message)
+    start = min(segment.paddr for segment in kernel.segments)
+    end = max(segment.paddr + segment.memory_bytes for segment in kernel.segments)
+    away = {segment.vaddr - segment.paddr for segment in kernel.segments}
+    if len(away) != 1 or min(away) % _GIB or start % _PAGE:
+        shown = ", ".join(map(hex, sorted(away)))
+        message = f"{shown} above the physical addresses, which begin at {start:#x}"
+        raise InputError(kernel.name, None, "p_vaddr", f"{message}: expected whole GiB and a whole page")
+    virt = start + away.pop()
+    user_virt = min(segment.vaddr for segment in user.segments) & -_PAGE
+    user_bytes = max(segment.vaddr + segment.memory_bytes for segment in user.segments) - user_virt
+    base = _up(end, _PAGE) + _FDT_ROOM + _up(user_bytes, _PAGE)
+    facts = {
+        "ram_start": memory[0],
+        "ram_end": memory[1],
+        "uart": uart,
+        "loader": _up(base, _LOADER_ALIGN),
+        "kernel": start,
+        "kernel_bytes": end - start,
+        "kernel_virt": virt,
+        "kernel_entry": kernel.entry,
+        "user_bytes": user_bytes,
+        "user_virt": user_virt,
+        "user_entry": user.entry,
+    }
+    blobs = {
+        KERNEL_BLOB: _flat(kernel, virt),
+        USER_BLOB: _flat(user, user_virt),
+        FDT_BLOB: fdt,
+    }
+    return Load(facts, blobs)
+
+
+def check_loader(loader: Executable, load: Load) -> None:
+    """Refuses a linked loader that is not where it should be, or that memory is too small for. InputError."""
+    end = max(segment.vaddr + segment.memory_bytes for segment in loader.segments)
+    if loader.entry != load.base:
+        raise InputError(loader.name, None, "e_entry", f"{loader.entry:#x}: expected {load.base:#x}")
+    if end > load.facts["ram_end"]:
+        message = f"kernel, root task and loader end at {end:#x}: expected at most {load.facts['ram_end']:#x}"
+        raise InputError(loader.name, None, "p_memsz", f"{message}, where memory does")
+
+
+def source(load: Load) -> str:
+    """Assembler text that defines everything that loader.h declares and the loader does not."""
+    lines = ['.section .rodata.facts, "a", %progbits', ".balign 8"]
+    for name, value in load.facts.items():
+        lines += [f".globl cr_fact_{name}", f"cr_fact_{name}: .quad {value:#x}"]
+    lines += ['.section .image, "a", %progbits']
+    for name in load.blobs:
+        stem = name.removesuffix(".bin")
+        lines += [
+            *(".balign 8", f".globl cr_{stem}_start, cr_{stem}_end"),
+            *(f"cr_{stem}_start:", f'.incbin "{name}"', f"cr_{stem}_end:"),
+        ]
+    lines += [".balign 8", '.section .note.GNU-stack, "", %progbits', ""]
+    return "\n".join(lines)
+
+
+def platform_of(options: Mapping[str, Any]) -> str:
+    """The platform that a kernel is made for, by its gen_config.json."""
+    return str(options.get("ARM_PLAT"))
+
+
+def _flat(executable: Executable, start: int) -> bytes:
+    """The contents from virtual address `start` on; zeros that only memory has are left out at the end."""
+    filled = [segment for segment in executable.segments if segment.file_bytes]
+    flat = bytearray(max((segment.vaddr + segment.file_bytes - start for segment in filled), default=0))
+    for segment in filled:
+        at, offset, count = segment.vaddr - start, segment.offset, segment.file_bytes
+        flat[at : at + count] = executable.raw[offset : offset + count]
+    return bytes(flat)
+
+
+def _up(value: int, alignment: int) -> int:
+    return value + -value % alignment

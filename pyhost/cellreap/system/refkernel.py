@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""refkernel: the kernel of our own that runs where no seL4 is installed.
+
+It is built from refkernel/ in the checkout into the cache, in an SDK directory's layout, and from there on
+is an SDK directory like any other: nothing that uses one asks which it has, and everything that prints the
+name of a kernel says which it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from cellreap.errors import UsageError
+from cellreap.progress import Progress
+from cellreap.system.build import Toolchain, build_tree, cache_folder, checkout, file_lock, find_toolchain
+from cellreap.system.sdk import installed_sdk, no_sdk
+
+_DONE = "complete"  # written last, beside the SDK directory
+_LAYOUT = "1"  # part of the key; raised when what is kept changes its meaning
+
+
+def find_kernel(
+    arch: str, given: Path | None, progress: Progress, env: Mapping[str, str] | None = None
+) -> Path:
+    """The SDK directory to use: the one named or installed, else that of refkernel, built if need be.
+
+    UsageError: there is neither. CellreapError: refkernel does not build.
+    """
+    found = installed_sdk(arch, given, env)
+    if found is not None:
+        return found
+    if not has_refkernel(arch):
+        raise UsageError(f"{no_sdk(arch, env)}; refkernel does not run on {arch}")
+    return build_refkernel(arch, progress, env)
+
+
+def has_refkernel(arch: str) -> bool:
+    """Whether refkernel can be built for an architecture."""
+    return (checkout() / "refkernel" / "arch" / arch).is_dir()
+
+
+def build_refkernel(arch: str, progress: Progress, env: Mapping[str, str] | None = None) -> Path:
+    """refkernel's SDK directory in the cache, built where it is not there yet. CellreapError."""
+    sources = checkout() / "refkernel"
+    toolchain = find_toolchain(arch)
+    folder = cache_folder(env) / "refkernel" / _key(sources, toolchain)
+    sdk = folder / arch
+    with file_lock(folder.with_name(f"{folder.name}.lock"), progress):
+        if not (folder / _DONE).is_file():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            options = {"REFKERNEL_ARCH": arch, "CMAKE_INSTALL_PREFIX": str(sdk)}
+            with progress.step(f"building refkernel ({arch})"):
+                build_tree(sources, folder / "build", toolchain, options, target="install")
+            shutil.rmtree(folder / "build")
+            (folder / _DONE).write_text(f"{toolchain.version}\n")
+    return sdk
+
+
+def _key(sources: Path, toolchain: Toolchain) -> str:
+    total = hashlib.sha256()
+    for part in (_LAYOUT, toolchain.arch, toolchain.compiler, toolchain.version):
+        total.update(f"{part}\0".encode())
+    for path in sorted(path for path in sources.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        total.update(f"{path.relative_to(sources)}\0{len(content)}\0".encode())
+        total.update(content)
+    return f"{toolchain.arch}-{total.hexdigest()[:24]}"

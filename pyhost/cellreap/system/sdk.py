@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""SDK directories: a kernel and its libsel4, in the layout that seL4's own `ninja install` makes.
+
+Where they are looked for, what must be true of them, and which kernel it is that they hold.
+
+seL4 installs no version number, and its kernel prints none. What tells releases apart is what their libsel4
+offers, so a version is found by features (_RELEASES): all features of a release and none of the next one mean
+that release; some of the next one, a development version on the way there; all of the newest one that is
+known here, that one or a later one. The SHA-256 of the kernel says exactly which binary ran.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cellreap.errors import InputError, UsageError
+from cellreap.system.elf import read_executable
+from cellreap.system.loader import FDT_FILE, PLATFORM_FILE
+
+ARCHES = ("x86_64", "aarch64")
+CONFIG_FILE = Path("libsel4/include/kernel/gen_config.json")
+KERNEL_FILE = Path("bin/kernel.elf")
+SUPPORT_FOLDER = Path("support")
+_HEADER_FILE = Path("libsel4/include/sel4/sel4.h")
+_MAX_CONFIG_BYTES = 1 << 20
+_HOW_TO_GET_ONE = (
+    "build one as https://docs.sel4.systems/projects/buildsystem/standalone.html says and `ninja install` it"
+)
+
+# Options that the root task relies on, whatever it runs on: key in gen_config.json, the option that sets it,
+# the value that it must have, and why.
+_REQUIRED: tuple[tuple[str, str, bool, str], ...] = (
+    ("KERNEL_MCS", "KernelIsMCS", False, "the root task is written for the kernel without MCS"),
+    ("DEBUG_BUILD", "KernelDebugBuild", True, "the trace goes out through seL4_DebugPutChar"),
+    ("PRINTING", "KernelPrinting", True, "the trace goes out through seL4_DebugPutChar"),
+    ("ENABLE_SMP_SUPPORT", "KernelMaxNumNodes", False, "the root task runs on one core"),
+)
+# The same for one architecture.
+_REQUIRED_BY_ARCH: Mapping[str, tuple[tuple[str, str, bool, str], ...]] = {
+    "x86_64": (),
+    "aarch64": (
+        ("ARM_HYPERVISOR_SUPPORT", "KernelArmHypervisorSupport", False, "the kernel is booted in EL1"),
+        ("PLAT_QEMU_ARM_VIRT", "KernelPlatform", True, "the boot loader knows qemu-arm-virt alone"),
+    ),
+}
+_MIN_ROOT_CNODE_BITS = 12
+# What leaves a timer to the root task, by keys in gen_config.json: of each row one at least is on. And the
+# option that sets it.
+_TIMER_BY_ARCH: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
+    "x86_64": ((("IRQ_IOAPIC", "IRQ_PIC"), "KernelIRQController"),),
+    "aarch64": (
+        (("EXPORT_PCNT_USER",), "KernelArmExportPCNTUser"),
+        (("EXPORT_PTMR_USER",), "KernelArmExportPTMRUser"),
+    ),
+}
+# What a boot needs beside the kernel: where memory is, and a device tree.
+_PLATFORM_FILES: Mapping[str, tuple[Path, ...]] = {
+    "x86_64": (),
+    "aarch64": (SUPPORT_FOLDER / PLATFORM_FILE, SUPPORT_FOLDER / FDT_FILE),
+}
+
+# Features by release, oldest first. The layout itself came with 13.0.0. (file below libsel4/, text in it)
+_RELEASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    ("13.0.0", ()),
+    ("14.0.0", (("include/sel4/constants.h", "seL4_TCBFlag_fpuDisabled"),)),
+    (
+        "15.0.0",
+        (
+            ("include/sel4/macros.h", "LIBSEL4_THREAD_LOCAL"),
+            ("include/sel4/invocation.h", "DomainScheduleConfigure"),
+        ),
+    ),
+    (
+        "16.0.0",
+        (
+            ("include/sel4/sel4_arch/constants.h", "seL4_UserVSpaceTop"),
+            ("include/sel4/syscalls.h", "seL4_DebugGetThreadAffinity"),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Which kernel runs: what every summary prints."""
+
+    name: str  # seL4 or refkernel
+    version: str  # 15.0.0, or as much as is known: 14.0.0-dev, 16.0.0+ for that or later. Never a space
+    arch: str
+    sha256: str  # of bin/kernel.elf
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version} ({self.arch})"
+
+
+@dataclass(frozen=True)
+class Sdk:
+    """A checked SDK directory."""
+
+    root: Path
+    kernel: Kernel
+    options: Mapping[str, Any]  # gen_config.json
+    digest: str  # SHA-256 over every file that a build can read
+
+    @property
+    def kernel_elf(self) -> Path:
+        """The kernel."""
+        return self.root / KERNEL_FILE
+
+
+def find_sdk(arch: str, given: Path | None = None, env: Mapping[str, str] | None = None) -> Path:
+    """The seL4 SDK directory for `arch`, as installed_sdk. UsageError where there is none."""
+    found = installed_sdk(arch, given, env)
+    if found is None:
+        raise UsageError(no_sdk(arch, env))
+    return found
+
+
+def installed_sdk(arch: str, given: Path | None = None, env: Mapping[str, str] | None = None) -> Path | None:
+    """The SDK directory for `arch`: the given one, $CELLREAP_SDK_<ARCH>, or the one installed for the user.
+
+    What is named must be there, else UsageError; only where nothing is named is the next place tried.
+    """
+    env = os.environ if env is None else env
+    if given is not None:
+        return _named(given, f"--sdk {given}")
+    variable = _variable(arch)
+    if env.get(variable):
+        return _named(Path(env[variable]), f"{variable}={env[variable]}")
+    default = _users(arch, env)
+    return default if default.is_dir() else None
+
+
+def no_sdk(arch: str, env: Mapping[str, str] | None = None) -> str:
+    """What to say where there is none: the places, and how to get one there."""
+    default = _users(arch, os.environ if env is None else env)
+    return (
+        f"no seL4 SDK for {arch}: --sdk is not given, {_variable(arch)} is not set, {default} is not there; "
+        f"{_HOW_TO_GET_ONE} to one of these places"
+    )
+
+
+def _variable(arch: str) -> str:
+    return f"CELLREAP_SDK_{arch.upper()}"
+
+
+def _users(arch: str, env: Mapping[str, str]) -> Path:
+    data = Path(env.get("XDG_DATA_HOME") or Path(env.get("HOME", "~")) / ".local/share")
+    return data.expanduser() / "cellreap" / "sdk" / arch
+
+
+def read_support(sdk: Sdk, file: str) -> bytes:
+    """A file of the SDK's support folder. InputError."""
+    return _read(sdk.root / SUPPORT_FOLDER / file)
+
+
+def _named(path: Path, said: str) -> Path:
+    if not path.is_dir():
+        raise UsageError(f"{said}: no such directory; expected an seL4 SDK ({KERNEL_FILE}, libsel4/)")
+    return path.absolute()
+
+
+def load_sdk(root: Path, arch: str) -> Sdk:
+    """Checks an SDK directory and tells which kernel is in it. InputError names what is wrong."""
+    _require_files(root, (KERNEL_FILE, CONFIG_FILE, _HEADER_FILE))
+    options = parse_options(_read(root / CONFIG_FILE), str(root / CONFIG_FILE))
+    check_options(options, arch, str(root / CONFIG_FILE))
+    _require_files(root, _PLATFORM_FILES[arch])
+    raw = _read(root / KERNEL_FILE)
+    read_executable(raw, str(root / KERNEL_FILE), arch)
+    name, version = _identity(options, root)
+    kernel = Kernel(name, version, arch, hashlib.sha256(raw).hexdigest())
+    return Sdk(root, kernel, options, _digest(root))
+
+
+def _require_files(root: Path, files: tuple[Path, ...]) -> None:
+    for file in files:
+        if not (root / file).is_file():
+            raise InputError(str(root), None, str(file), f"no such file; {_HOW_TO_GET_ONE} there")
+
+
+def parse_options(raw: bytes, name: str) -> dict[str, Any]:
+    """gen_config.json as a dict. InputError."""
+    if len(raw) > _MAX_CONFIG_BYTES:
+        raise InputError(name, None, None, f"larger than {_MAX_CONFIG_BYTES} bytes: no kernel configuration")
+    try:
+        options = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        raise InputError(name, line, None, "not valid JSON: expected a kernel's gen_config.json") from None
+    if not isinstance(options, dict):
+        raise InputError(name, 1, None, "expected a JSON object with the kernel's options")
+    return options
+
+
+def check_options(options: Mapping[str, Any], arch: str, name: str) -> None:
+    """Refuses a kernel that the root task cannot run on, by the option that is in the way. InputError."""
+    built_for = options.get("SEL4_ARCH")
+    if built_for != arch:
+        raise InputError(name, None, "SEL4_ARCH (KernelSel4Arch)", f"is {built_for}: expected {arch}")
+    for key, option, wanted, reason in (*_REQUIRED, *_REQUIRED_BY_ARCH[arch]):
+        require_option(options, name, key, option, wanted, reason)
+    bits = str(options.get("ROOT_CNODE_SIZE_BITS"))
+    if not bits.isdecimal() or int(bits) < _MIN_ROOT_CNODE_BITS:
+        message = f"is {bits}: expected at least {_MIN_ROOT_CNODE_BITS}, for the root task's own capabilities"
+        raise InputError(name, None, "ROOT_CNODE_SIZE_BITS (KernelRootCNodeSizeBits)", message)
+
+
+def require_option(
+    options: Mapping[str, Any], name: str, key: str, option: str, wanted: bool, reason: str
+) -> None:
+    """Refuses a kernel that has the option the other way, or does not say. InputError."""
+    value = options.get(key)
+    if value is not wanted:
+        told = {True: "on", False: "off", None: "missing"}.get(value, repr(value))
+        message = f"is {told}: expected {'on' if wanted else 'off'}; {reason}"
+        raise InputError(name, None, f"{key} ({option})", message)
+
+
+def timer_missing(options: Mapping[str, Any], arch: str) -> str | None:
+    """The first option that keeps a kernel from leaving a timer to the root task; None: it does leave one.
+
+    options: gen_config.json. The name is the one that the option is set by when the kernel is configured.
+    Says the same as cr_timer_exists of roottask/kernel/timer.h.
+    """
+    for keys, option in _TIMER_BY_ARCH[arch]:
+        if not any(options.get(key) is True for key in keys):
+            return option
+    return None
+
+
+def timer_of(sdk: Sdk) -> bool:
+    """Whether PDs can have deadlines on this kernel: it leaves a timer to the root task."""
+    return timer_missing(sdk.options, sdk.kernel.arch) is None
+
+
+def _identity(options: Mapping[str, Any], root: Path) -> tuple[str, str]:
+    """Name and version. refkernel says itself what it is; seL4 does not."""
+    if options.get("REFKERNEL") is not True:
+        return "seL4", _version(root / "libsel4")
+    version = options.get("REFKERNEL_VERSION")
+    if not isinstance(version, str) or not re.fullmatch(r"[0-9A-Za-z.+-]{1,20}", version):
+        message = f"is {version!r}: expected refkernel's version"
+        raise InputError(str(root / CONFIG_FILE), None, "REFKERNEL_VERSION", message)
+    return "refkernel", version
+
+
+def _version(libsel4: Path) -> str:
+    reached = _RELEASES[0][0]
+    missed = False
+    for release, features in _RELEASES:
+        present = [_has(libsel4 / file, text) for file, text in features]
+        if missed and any(present):
+            return "unknown"  # a release's features without those of the one before it: none of seL4's
+        if not all(present):
+            missed = True
+            if any(present):
+                reached = f"{reached}-dev"
+        elif not missed:
+            reached = release
+    return reached if missed else f"{reached}+"
+
+
+def _has(path: Path, text: str) -> bool:
+    return path.is_file() and text.encode() in path.read_bytes()
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(str(path), None, None, error.strerror or "cannot be read") from None
+
+
+def _digest(root: Path) -> str:
+    """Over names and contents of what a build can read: the kernel, libsel4, and the platform description."""
+    files = [root / KERNEL_FILE]
+    for folder in ("libsel4", "support"):
+        files += sorted(path for path in (root / folder).rglob("*") if path.is_file())
+    total = hashlib.sha256()
+    for path in files:
+        content = _read(path)
+        total.update(f"{path.relative_to(root)}\0{len(content)}\0".encode())
+        total.update(content)
+    return total.hexdigest()

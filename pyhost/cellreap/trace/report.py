@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the check of a trace comes to: what the trace says, and what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from cellreap.model.csvstate import HEADER
+from cellreap.model.graph import Model
+from cellreap.trace.reader import Problem
+
+
+@dataclass
+class Cleanup:
+    """One cleanup: `plan` has the keys of `plan --json`; kernel_calls is by kind."""
+
+    number: int
+    line: int
+    trigger: str
+    cause: str
+    plan: dict[str, Any]
+    kernel_calls: dict[str, int] = field(default_factory=dict)
+    cycles: int = 0
+
+
+@dataclass
+class Failure:
+    """A notice that its receiver said it failed to deal with.
+
+    space: what its lane is about, or `-` for notices about PDs. waiting: how many wait behind it at the end.
+    """
+
+    pd: str
+    space: str
+    token: int
+    kind: str
+    node: str
+    waiting: int = 0
+    resumed: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass
+class Lateness:
+    """A PD that missed its deadline, in milliseconds, for a notice."""
+
+    pd: str
+    token: int
+    kind: str
+    node: str
+    deadline: int
+    waited: int
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass
+class Ticket:
+    """What a PD asked for.
+
+    what: the PD to be terminated; None for an extraction. state: as its owner was told last, None if it was
+    told nothing.
+    """
+
+    number: int
+    owner: str
+    what: str | None
+    state: str | None = None
+    done: int = 0
+    failed: int = 0
+    dropped: int = 0
+    waiting: int = 0
+    held: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass
+class Extraction:
+    """The model state with what servers reported. rows: CSV rows without the header."""
+
+    number: int
+    by: str
+    pieces: int = 0
+    """what servers reported, in MAP edges"""
+    rows: list[str] = field(default_factory=list)
+    done: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {"x": self.number, "by": self.by, "pieces": self.pieces, "rows": list(self.rows)}
+
+    def csv(self) -> str:
+        """A model state as a file."""
+        return "\n".join([HEADER, *self.rows]) + "\n"
+
+
+@dataclass
+class Report:
+    """What a trace says, and what is wrong with it."""
+
+    path: str
+    kernel: str = ""
+    arch: str = ""
+    system: str = ""
+    violations: list[Problem] = field(default_factory=list)
+    more_violations: int = 0
+    """violations beyond those kept"""
+    cleanups: list[Cleanup] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    late: list[Lateness] = field(default_factory=list)
+    tickets: list[Ticket] = field(default_factory=list)
+    extractions: list[Extraction] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    """id -> name in the configuration, PDs and spaces, also of those that are gone"""
+    says: list[tuple[str, str]] = field(default_factory=list)
+    """(PD, text), in order"""
+    unreached: list[tuple[int, str]] = field(default_factory=list)
+    """(place in the configuration, PD's name) of crashes that never came about"""
+    events: int = 0
+    model: Model = field(default_factory=Model)
+    """the state after the last event that was replayed"""
+
+    @property
+    def passed(self) -> bool:
+        return not self.violations and not self.more_violations
+
+    def kernel_parts(self) -> tuple[str, str]:
+        """The kernel's name and version."""
+        name, _, version = self.kernel.rpartition(" ")
+        return (name, version) if name else (self.kernel, "")
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    """The report as `check --json` and `run --json` print it."""
+    name, version = report.kernel_parts()
+    violations = [f"{report.path}:{problem.line}: {problem.text}" for problem in report.violations]
+    if report.more_violations:
+        violations.append(f"{report.path}: {report.more_violations} more")
+    return {
+        "kernel": {"name": name, "version": version, "arch": report.arch},
+        "verdict": "pass" if report.passed else "fail",
+        "violations": violations,
+        "names": dict(sorted(report.names.items())),
+        "cleanups": [
+            {**cleanup.plan, "cause": cleanup.cause, "kernel_calls": cleanup.kernel_calls}
+            for cleanup in report.cleanups
+        ],
+        "failures": [failure.to_json() for failure in report.failures],
+        "late": [late.to_json() for late in report.late],
+        "tickets": [ticket.to_json() for ticket in report.tickets],
+        "extractions": [extraction.to_json() for extraction in report.extractions if extraction.done],
+    }

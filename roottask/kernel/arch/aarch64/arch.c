@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kernel/arch/arch.h"
+
+/* The kernel in EL1: user addresses have 48 bits, translated in four levels, the first of them the VSpace. */
+_Static_assert(seL4_VSpaceIndexBits == 9 && seL4_PageTableIndexBits == 9, "as the spans below have it");
+
+const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {seL4_ARM_PageTableObject, seL4_ARM_PageTableObject,
+                                                            seL4_ARM_PageTableObject};
+const uint32_t cr_arch_table_span[CR_ARCH_TABLE_LEVELS] = {39, 30, 21};
+const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PageTableBits, seL4_PageTableBits, seL4_PageTableBits};
+const seL4_Word cr_arch_vspace_type = seL4_ARM_VSpaceObject;
+const uint32_t cr_arch_vspace_bits = seL4_VSpaceBits;
+const seL4_Word cr_arch_frame_type = seL4_ARM_SmallPageObject;
+
+enum { EM_AARCH64 = 183 };
+
+seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, seL4_Word vaddr)
+{
+    (void)level; /* The kernel takes the widest level that is missing at the address. */
+    cr_calls[CR_CALL_MAP]++;
+    return seL4_ARM_PageTable_Map(table, vspace, vaddr, seL4_ARM_Default_VMAttributes);
+}
+
+seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable, int executable)
+{
+    seL4_Word attributes = (seL4_Word)seL4_ARM_Default_VMAttributes;
+    if (!executable) {
+        attributes |= (seL4_Word)seL4_ARM_ExecuteNever;
+    }
+    cr_calls[CR_CALL_MAP]++;
+    return seL4_ARM_Page_Map(frame, vspace, vaddr, writable ? seL4_ReadWrite : seL4_CanRead,
+                             (seL4_ARM_VMAttributes)attributes);
+}
+
+seL4_Error cr_arch_unmap_frame(seL4_CPtr frame)
+{
+    cr_calls[CR_CALL_MAP]++;
+    return seL4_ARM_Page_Unmap(frame);
+}
+
+seL4_Error cr_arch_sync_code(seL4_CPtr frame)
+{
+    cr_calls[CR_CALL_MAP]++;
+    return seL4_ARM_Page_Unify_Instruction(frame, 0, (seL4_Word)1 << seL4_PageBits);
+}
+
+seL4_Error cr_arch_assign_asid(seL4_CPtr vspace)
+{
+    cr_calls[CR_CALL_CONFIGURE]++;
+    return seL4_ARM_ASIDPool_Assign(seL4_CapInitThreadASIDPool, vspace);
+}
+
+void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word stack_top)
+{
+    *out = (seL4_UserContext){0}; /* a frame pointer and a return address of 0 end a stack trace */
+    out->pc = entry;
+    out->sp = stack_top;
+}
+
+int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked)
+{
+    *invoked = registers->x0;
+    return registers->x7 == (seL4_Word)seL4_SysCall;
+}
+
+uint16_t cr_arch_elf_machine(void)
+{
+    return EM_AARCH64;
+}
+
+uint64_t cr_arch_cycles(void)
+{
+    uint64_t count = 0;
+#ifdef CONFIG_EXPORT_VCNT_USER
+    /* The isb keeps it from being read ahead of what it is to measure. */
+    __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(count));
+#endif
+    return count; /* Without that option the kernel keeps user threads from it. */
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "kernel/arch/arch.h"
+
+const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {seL4_X86_PDPTObject, seL4_X86_PageDirectoryObject,
+                                                            seL4_X86_PageTableObject};
+const uint32_t cr_arch_table_span[CR_ARCH_TABLE_LEVELS] = {39, 30, 21};
+const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PDPTBits, seL4_PageDirBits, seL4_PageTableBits};
+const seL4_Word cr_arch_vspace_type = seL4_X64_PML4Object;
+const uint32_t cr_arch_vspace_bits = seL4_PML4Bits;
+const seL4_Word cr_arch_frame_type = seL4_X86_4K;
+
+enum { EM_X86_64 = 62 };
+
+seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, seL4_Word vaddr)
+{
+    cr_calls[CR_CALL_MAP]++;
+    switch (level) {
+    case 0:
+        return seL4_X86_PDPT_Map(table, vspace, vaddr, seL4_X86_Default_VMAttributes);
+    case 1:
+        return seL4_X86_PageDirectory_Map(table, vspace, vaddr, seL4_X86_Default_VMAttributes);
+    case 2:
+        return seL4_X86_PageTable_Map(table, vspace, vaddr, seL4_X86_Default_VMAttributes);
+    default:
+        return seL4_InvalidArgument;
+    }
+}
+
+seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable, int executable)
+{
+    (void)executable; /* seL4's x86_64 has no execute-never attribute. */
+    cr_calls[CR_CALL_MAP]++;
+    return seL4_X86_Page_Map(frame, vspace, vaddr, writable ? seL4_ReadWrite : seL4_CanRead,
+                             seL4_X86_Default_VMAttributes);
+}
+
+seL4_Error cr_arch_unmap_frame(seL4_CPtr frame)
+{
+    cr_calls[CR_CALL_MAP]++;
+    return seL4_X86_Page_Unmap(frame);
+}
+
+seL4_Error cr_arch_sync_code(seL4_CPtr frame)
+{
+    (void)frame; /* Instruction fetches see all stores. */
+    return seL4_NoError;
+}
+
+seL4_Error cr_arch_assign_asid(seL4_CPtr vspace)
+{
+    cr_calls[CR_CALL_CONFIGURE]++;
+    return seL4_X86_ASIDPool_Assign(seL4_CapInitThreadASIDPool, vspace);
+}
+
+void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word stack_top)
+{
+    *out = (seL4_UserContext){0};
+    out->rip = entry;
+    out->rsp = stack_top;
+    out->rflags = 0x202; /* the bit that is always set, and interrupts on */
+}
+
+int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked)
+{
+    *invoked = registers->rdi;
+    return registers->rdx == (seL4_Word)seL4_SysCall;
+}
+
+uint16_t cr_arch_elf_machine(void)
+{
+    return EM_X86_64;
+}
+
+uint64_t cr_arch_cycles(void)
+{
+    uint32_t low;
+    uint32_t high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return ((uint64_t)high << 32) | low;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The PIT's channel 0 in mode 0: its output falls when a count is written, and rises once, when that has run down.
+ * The edge is the interrupt. One that comes while the kernel has the interrupt masked is lost; the output stays up, so that
+ * cr_device_elapsed tells all the same. */
+#include "kernel/timer.h"
+#include "kernel/arch/timer_device.h"
+
+enum {
+    PORT_COUNT = 0x40,
+    PORT_COMMAND = 0x43,
+    LOAD_ONCE = 0x30,  /* channel 0, low byte then high byte, mode 0 */
+    READ_BACK = 0xc2,  /* keep count and status of channel 0, to be read in the order status, low, high */
+    STATUS_OUT = 0x80, /* the output is up */
+    STATUS_NULL = 0x40 /* the count is not in the counter yet */
+};
+#define PIT_HZ 1193182ull
+#define NS_PER_S 1000000000ull
+#define COUNT_MAX 0xffffull
+
+_Static_assert((CR_TIMER_MAX_NS * PIT_HZ + NS_PER_S - 1) / NS_PER_S <= COUNT_MAX, "a count has 16 bits");
+
+static seL4_CPtr io; /* the capability to the ports */
+static uint64_t set; /* ticks */
+
+int cr_device_exists(void)
+{
+#if defined(CONFIG_IRQ_IOAPIC) || defined(CONFIG_IRQ_PIC)
+    return 1;
+#else
+    return 0;
+#endif
+}
+
+static void out(uint16_t port, uint64_t value)
+{
+    cr_calls[CR_CALL_TIMER]++;
+    seL4_Error error = seL4_X86_IOPort_Out8(io, port, value & 0xff);
+    if (error != seL4_NoError) {
+        cr_panic("the timer cannot be written", (uint64_t)error);
+    }
+}
+
+static uint64_t in(uint16_t port)
+{
+    cr_calls[CR_CALL_TIMER]++;
+    seL4_X86_IOPort_In8_t got = seL4_X86_IOPort_In8(io, port);
+    if (got.error != seL4_NoError) {
+        cr_panic("the timer cannot be read", (uint64_t)got.error);
+    }
+    return got.result;
+}
+
+static void load(uint64_t ticks)
+{
+    set = ticks;
+    out(PORT_COMMAND, LOAD_ONCE);
+    out(PORT_COUNT, ticks);
+    out(PORT_COUNT, ticks >> 8);
+}
+
+static seL4_Error open_interrupt(cr_slot handler)
+{
+#if defined(CONFIG_IRQ_IOAPIC)
+    enum { IOAPIC = 0, PIN = 2, EDGE = 0, ACTIVE_HIGH = 0, VECTOR = 0 }; /* PCs have the PIT at pin 2, not 0 */
+    return seL4_IRQControl_GetIOAPIC(seL4_CapIRQControl, handler.root, handler.index, handler.depth, IOAPIC, PIN, EDGE,
+                                     ACTIVE_HIGH, VECTOR);
+#elif defined(CONFIG_IRQ_PIC)
+    return seL4_IRQControl_Get(seL4_CapIRQControl, 0, handler.root, handler.index, handler.depth);
+#else
+    (void)handler;
+    return seL4_IllegalOperation;
+#endif
+}
+
+seL4_Error cr_device_open(cr_slot handler, cr_slot ports)
+{
+    seL4_Error error = seL4_X86_IOPortControl_Issue(seL4_CapIOPortControl, PORT_COUNT, PORT_COMMAND, ports.root,
+                                                    ports.index, ports.depth);
+    if (error != seL4_NoError) {
+        return error;
+    }
+    io = ports.index;
+    /* The firmware may have left it ticking, and the kernel lets the interrupt through as soon as it gives it away. */
+    load(COUNT_MAX);
+    return open_interrupt(handler);
+}
+
+static uint64_t ns_of(uint64_t ticks)
+{
+    return ticks * NS_PER_S / PIT_HZ;
+}
+
+uint64_t cr_device_start(uint64_t ns)
+{
+    load((ns * PIT_HZ + NS_PER_S - 1) / NS_PER_S);
+    return ns_of(set);
+}
+
+uint64_t cr_device_elapsed(void)
+{
+    out(PORT_COMMAND, READ_BACK);
+    uint64_t status = in(PORT_COUNT);
+    uint64_t left = in(PORT_COUNT);
+    left |= in(PORT_COUNT) << 8;
+    if ((status & STATUS_NULL) != 0) {
+        return 0;
+    }
+    /* Once it has run down, the counter goes on from the top. */
+    return ns_of((status & STATUS_OUT) != 0 || left > set ? set : set - left);
+}
+
+void cr_device_quiet(void)
+{
+    /* An edge is over as soon as it is there. */
+}

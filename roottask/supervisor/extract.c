@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Extraction: the model state as the root task knows it, and with it what the servers know. Each live server is asked about
+ * its spaces, by a notice like any other; what it reports is kept apart from the model and never acts on it. When
+ * nobody is left who could still answer, the state is printed as it is at that moment, and of what was reported that
+ * which still makes sense in it. So the result is legal whatever servers say, or do not. */
+#include "supervisor.h"
+
+/* Of one manager's pieces there are at most PIECES_EACH in an extraction: no one leaves the others without room. */
+enum { MAX_EXTRACTIONS = 2, MAX_PIECES = 4096, PIECES_EACH = 512, TAG = 0x80000000 };
+
+typedef struct piece {
+    uint32_t x;
+    uint32_t by;   /* the manager's receiver number */
+    uint32_t next; /* of those from the same node */
+    cr_ref from;
+    cr_ref to;
+} piece;
+
+typedef struct extraction {
+    int used;
+    uint32_t x;
+    cr_ref by; /* the root task, or who asked */
+    uint64_t ticket;
+} extraction;
+
+static extraction extractions[MAX_EXTRACTIONS];
+static piece pieces[MAX_PIECES];
+static uint32_t n_pieces;
+static uint32_t first_piece[CR_MAX_NODES]; /* from that node, plus 1; 0: none */
+static uint32_t last_x;
+static int changed; /* something was answered since the last look */
+
+static extraction *of_tag(uint32_t tag)
+{
+    for (uint32_t i = 0; i < MAX_EXTRACTIONS; i++) {
+        if (extractions[i].used && (TAG | extractions[i].x) == tag) {
+            return &extractions[i];
+        }
+    }
+    return 0;
+}
+
+static int node_lives(cr_ref node)
+{
+    cr_node_info info;
+    cr_node_info space;
+    if (cr_model_get(cr_sys.model, node, &info) != CR_OK || info.state != CR_STATE_ACTIVE) {
+        return 0;
+    }
+    return info.kind != CR_NODE_RESOURCE ||
+           (cr_model_get(cr_sys.model, info.space, &space) == CR_OK && space.state == CR_STATE_ACTIVE);
+}
+
+static cr_status ask(cr_pd *manager, cr_ref node, uint32_t x)
+{
+    const cr_notice notice = {.kind = CR_NOTICE_EXTRACT, .to = manager->node, .node = node, .from = {CR_NONE, 0}};
+    return cr_notice_put(&notice, 0, TAG | x);
+}
+
+cr_result cr_extract_start(cr_pd *by, uint64_t *ticket)
+{
+    extraction *e = 0;
+    for (uint32_t i = 0; i < MAX_EXTRACTIONS; i++) {
+        if (extractions[i].used && cr_same(extractions[i].by, by->node)) {
+            return CR_RESULT_BUSY;
+        }
+        e = e == 0 && !extractions[i].used ? &extractions[i] : e;
+    }
+    if (e == 0 || cr_work_room(cr_sys.work) < CR_CLEANUP_NOTICES + CR_MAX_SPACES || (ticket != 0 && !cr_ticket_room(by))) {
+        return CR_RESULT_BUSY;
+    }
+    *e = (extraction){.used = 1, .x = ++last_x, .by = by->node};
+    changed = 1;
+    cr_trace_begin(&cr_sys.trace, CR_EV_EXTRACT);
+    cr_trace_number(&cr_sys.trace, e->x);
+    cr_trace_pd(by);
+    cr_trace_end(&cr_sys.trace);
+    if (ticket != 0) {
+        *ticket = e->ticket = cr_ticket_make(by, 0);
+        cr_ticket_begin(e->ticket, TAG | e->x);
+    }
+    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
+        cr_ref node;
+        cr_node_info info;
+        if (cr_model_at(cr_sys.model, i, &node) != CR_OK || cr_model_get(cr_sys.model, node, &info) != CR_OK ||
+            info.kind != CR_NODE_SPACE || info.state != CR_STATE_ACTIVE || (info.flags & CR_FLAG_CORE) != 0) {
+            continue;
+        }
+        cr_pd *manager = cr_pd_of(info.manager);
+        if (manager != 0 && !cr_is_doomed(manager) && ask(manager, node, e->x) != CR_OK) {
+            cr_panic("there was room for a notice, and then there was not", e->x);
+        }
+    }
+    return CR_RESULT_OK;
+}
+
+int cr_extract_running(void)
+{
+    int any = 0;
+    for (uint32_t i = 0; i < MAX_EXTRACTIONS; i++) {
+        any |= extractions[i].used;
+    }
+    return any;
+}
+
+uint32_t cr_extract_notices(void)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < MAX_EXTRACTIONS; i++) {
+        uint32_t waiting = 0;
+        uint32_t held;
+        if (extractions[i].used) {
+            cr_work_count(cr_sys.work, TAG | extractions[i].x, &waiting, &held);
+        }
+        n += waiting;
+    }
+    return n;
+}
+
+cr_result cr_extract_may_split(const cr_work_notice *notice, uint32_t *more)
+{
+    cr_ref space;
+    if (notice->kind != CR_NOTICE_EXTRACT || notice->object != 0) {
+        return CR_RESULT_FAILED;
+    }
+    if (cr_find_space(notice->space, &space) != CR_RESULT_OK) {
+        return CR_RESULT_OK; /* Nothing is left to be asked about. */
+    }
+    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN); edge != CR_NONE;
+         edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
+        ++*more;
+    }
+    return cr_work_room(cr_sys.work) < CR_CLEANUP_NOTICES + *more ? CR_RESULT_FULL : CR_RESULT_OK;
+}
+
+void cr_extract_split(cr_pd *manager, const cr_work_notice *notice)
+{
+    const extraction *e = of_tag(notice->tag);
+    cr_ref space;
+    if (e == 0 || cr_find_space(notice->space, &space) != CR_RESULT_OK) {
+        return;
+    }
+    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN); edge != CR_NONE;
+         edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
+        cr_edge_info info;
+        if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK || ask(manager, info.from, e->x) != CR_OK) {
+            cr_panic("there was room for a notice, and then there was not", e->x);
+        }
+    }
+}
+
+/* -- what a server reports */
+
+int cr_is_built_on(cr_ref node, cr_ref other, uint32_t x)
+{
+    static uint32_t queue[CR_MAX_NODES];
+    static uint32_t seen[CR_MAX_NODES];
+    static uint32_t stamp;
+    uint32_t n = 0;
+    stamp++;
+    queue[n++] = node.index;
+    seen[node.index] = stamp;
+    for (uint32_t i = 0; i < n; i++) {
+        cr_ref at;
+        cr_edge_info info;
+        if (queue[i] == other.index) {
+            return 1;
+        }
+        if (cr_model_at(cr_sys.model, queue[i], &at) != CR_OK) {
+            continue;
+        }
+        for (uint32_t edge = cr_model_first(cr_sys.model, at, CR_EDGE_MAP, CR_OUT); edge != CR_NONE;
+             edge = cr_model_next(cr_sys.model, edge, at, CR_OUT)) {
+            if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK && seen[info.to.index] != stamp) {
+                seen[info.to.index] = stamp;
+                queue[n++] = info.to.index;
+            }
+        }
+        uint32_t next = x != 0 ? first_piece[at.index] : 0;
+        for (uint32_t k = 0; next != 0 && k < n_pieces; k++) {
+            const piece *p = &pieces[next - 1];
+            next = p->next;
+            if (p->x == x && cr_same(p->from, at) && node_lives(p->to) && seen[p->to.index] != stamp) {
+                seen[p->to.index] = stamp;
+                queue[n++] = p->to.index;
+            }
+        }
+    }
+    return 0;
+}
+
+static void add_piece(const piece *p)
+{
+    pieces[n_pieces] = *p;
+    pieces[n_pieces].next = first_piece[p->from.index];
+    first_piece[p->from.index] = ++n_pieces;
+}
+
+/* Forgets all pieces from that one on, which are the last in their lists. */
+static void drop_pieces(uint32_t from)
+{
+    while (n_pieces > from) {
+        const piece *p = &pieces[--n_pieces];
+        first_piece[p->from.index] = p->next;
+    }
+}
+
+static uint32_t pieces_of(uint32_t x, uint32_t by)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_pieces; i++) {
+        n += pieces[i].x == x && pieces[i].by == by;
+    }
+    return n;
+}
+
+static int known(uint32_t x, cr_ref from, cr_ref to)
+{
+    uint32_t next = first_piece[from.index];
+    for (uint32_t i = 0; next != 0 && i < n_pieces; i++) {
+        const piece *p = &pieces[next - 1];
+        if (p->x == x && cr_same(p->from, from) && cr_same(p->to, to)) {
+            return 1;
+        }
+        next = p->next;
+    }
+    return cr_model_count(cr_sys.model, CR_EDGE_MAP, from, to) > 0;
+}
+
+cr_result cr_extract_take(cr_pd *from, const cr_work_notice *notice, const cr_subgraph_item *items, uint32_t count)
+{
+    const extraction *e = of_tag(notice->tag);
+    uint32_t before = n_pieces;
+    uint32_t his = e != 0 ? pieces_of(e->x, cr_receiver(from)) : 0;
+    cr_result result = e != 0 && notice->kind == CR_NOTICE_EXTRACT ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
+    for (uint32_t i = 0; result == CR_RESULT_OK && i < count; i++) {
+        cr_ref source;
+        cr_ref target;
+        const cr_subgraph_item *item = &items[i];
+        if (notice->object != 0 && item->object != notice->object) {
+            result = CR_RESULT_DENIED;
+            continue;
+        }
+        const cr_map_ends ends = {notice->space, item->object, item->target_space, item->target_object};
+        result = cr_find_map_ends(from, &ends, &source, &target);
+        if (result != CR_RESULT_OK || known(e->x, source, target)) {
+            continue;
+        }
+        if (cr_is_built_on(target, source, e->x)) {
+            result = CR_RESULT_DENIED;
+        } else if (n_pieces == MAX_PIECES || his + (n_pieces - before) >= PIECES_EACH) {
+            result = CR_RESULT_FULL;
+        } else {
+            const piece p = {.x = e->x, .by = cr_receiver(from), .from = source, .to = target};
+            add_piece(&p);
+        }
+    }
+    if (result != CR_RESULT_OK) {
+        drop_pieces(before); /* All of a message is taken, or nothing. */
+        return result;
+    }
+    for (uint32_t i = before; i < n_pieces; i++) {
+        cr_trace_begin(&cr_sys.trace, CR_EV_SUBGRAPH);
+        cr_trace_number(&cr_sys.trace, e->x);
+        cr_trace_pd(from);
+        cr_trace_number(&cr_sys.trace, notice->token);
+        cr_trace_node(pieces[i].from);
+        cr_trace_node(pieces[i].to);
+        cr_trace_end(&cr_sys.trace);
+    }
+    return CR_RESULT_OK;
+}
+
+/* -- the result */
+
+void cr_extract_credit(const cr_work_notice *notice)
+{
+    changed |= notice->kind == CR_NOTICE_EXTRACT;
+}
+
+void cr_extract_changed(void)
+{
+    changed = 1;
+}
+
+static void finish(extraction *e)
+{
+    static piece all[MAX_PIECES];
+    uint32_t count = n_pieces;
+    uint32_t rows = cr_print_model(e->x);
+    for (uint32_t i = 0; i < count; i++) {
+        all[i] = pieces[i];
+    }
+    /* Taken up again one by one, so that a circle that came about meanwhile is cut where it closes. */
+    drop_pieces(0);
+    for (uint32_t i = 0; i < count; i++) {
+        const piece *p = &all[i];
+        if (p->x == e->x && node_lives(p->from) && node_lives(p->to) && !known(e->x, p->from, p->to) &&
+            !cr_is_built_on(p->to, p->from, e->x)) {
+            cr_print_model_map(p->from, p->to);
+            rows++;
+            add_piece(p);
+        }
+    }
+    drop_pieces(0);
+    for (uint32_t i = 0; i < count; i++) {
+        if (all[i].x != e->x) {
+            add_piece(&all[i]);
+        }
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_EXTRACTED);
+    cr_trace_number(&cr_sys.trace, e->x);
+    cr_trace_number(&cr_sys.trace, rows);
+    cr_trace_end(&cr_sys.trace);
+    e->used = 0;
+    if (e->ticket != 0) {
+        cr_ticket_settle(e->ticket);
+    }
+}
+
+/* Notices to who asked, if it waits for the result: it cannot answer them before. */
+static uint32_t own_part(const extraction *e)
+{
+    uint32_t waiting = 0;
+    uint32_t held = 0;
+    const cr_pd *by = cr_pd_of(e->by);
+    if (by != 0 && by->keeps == CR_KEEP_TICKET && by->ticket == e->ticket) {
+        cr_work_count_of(cr_sys.work, cr_receiver(by), TAG | e->x, &waiting, &held);
+    }
+    return waiting - held;
+}
+
+void cr_extract_follow_up(int give_up)
+{
+    for (uint32_t i = 0; (changed || give_up) && i < MAX_EXTRACTIONS; i++) {
+        uint32_t waiting;
+        uint32_t held;
+        extraction *e = &extractions[i];
+        if (!e->used) {
+            continue;
+        }
+        cr_work_count(cr_sys.work, TAG | e->x, &waiting, &held);
+        if (waiting - own_part(e) <= held || give_up) {
+            finish(e);
+        }
+    }
+    changed = 0;
+}

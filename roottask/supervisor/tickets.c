@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Tickets: how far a cleanup or an extraction is that somebody asked for. A ticket counts the notices with its tag, but
+ * for those to its owner, which cannot acknowledge while it waits for the ticket. */
+#include "supervisor.h"
+
+enum { MAX_TICKETS = 64, TICKETS_EACH = 16 };
+
+typedef struct ticket {
+    int used;
+    int extraction;
+    cr_pd *owner;
+    uint64_t number;
+    uint32_t tag; /* 0 until its work has begun */
+    cr_ticket_state state;
+    uint32_t ends[CR_NOTICE_END_COUNT];
+} ticket;
+
+static ticket tickets[MAX_TICKETS];
+static uint64_t next_number = 1;
+
+static ticket *find(uint64_t number)
+{
+    for (uint32_t i = 0; i < MAX_TICKETS; i++) {
+        if (tickets[i].used && tickets[i].number == number) {
+            return &tickets[i];
+        }
+    }
+    return 0;
+}
+
+static void count(const ticket *t, uint32_t *waiting, uint32_t *held)
+{
+    uint32_t mine = 0;
+    uint32_t mine_held = 0;
+    *waiting = 0;
+    *held = 0;
+    if (t->tag != 0) {
+        cr_work_count(cr_sys.work, t->tag, waiting, held);
+        cr_work_count_of(cr_sys.work, cr_receiver(t->owner), t->tag, &mine, &mine_held);
+        *waiting -= mine;
+        *held -= mine_held;
+    }
+}
+
+/* Settled tickets are over when nothing is waited for but what cannot come. */
+static void refresh(ticket *t)
+{
+    uint32_t waiting;
+    uint32_t held;
+    if (t->state == CR_TICKET_SETTLED) {
+        count(t, &waiting, &held);
+        t->state = waiting == held ? CR_TICKET_OVER : CR_TICKET_SETTLED;
+    }
+}
+
+/* A free place, or that of the oldest ticket that is over; none for an owner that has TICKETS_EACH that are not. */
+static ticket *place(const cr_pd *owner)
+{
+    ticket *best = 0;
+    ticket *unused = 0;
+    uint32_t his = 0;
+    for (uint32_t i = 0; i < MAX_TICKETS; i++) {
+        ticket *t = &tickets[i];
+        if (!t->used) {
+            unused = t;
+            continue;
+        }
+        refresh(t);
+        if (t->state != CR_TICKET_OVER) {
+            his += t->owner == owner;
+        } else if (best == 0 || t->number < best->number) {
+            best = t;
+        }
+    }
+    return his >= TICKETS_EACH ? 0 : unused != 0 ? unused : best;
+}
+
+int cr_ticket_room(const cr_pd *owner)
+{
+    return place(owner) != 0;
+}
+
+uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what)
+{
+    ticket *t = place(owner);
+    if (t == 0) {
+        cr_panic("there was room for a ticket, and then there was not", next_number);
+    }
+    *t = (ticket){.used = 1, .extraction = what == 0, .owner = owner, .number = next_number++};
+    cr_trace_begin(&cr_sys.trace, CR_EV_ACCEPT);
+    cr_trace_number(&cr_sys.trace, t->number);
+    cr_trace_pd(owner);
+    if (what != 0) {
+        cr_trace_pd(what);
+    } else {
+        cr_trace_string(&cr_sys.trace, "-");
+    }
+    cr_trace_end(&cr_sys.trace);
+    return t->number;
+}
+
+void cr_ticket_begin(uint64_t number, uint32_t tag)
+{
+    ticket *t = find(number);
+    if (t != 0) {
+        t->tag = tag;
+        t->state = CR_TICKET_RUNNING;
+    }
+}
+
+void cr_ticket_settle(uint64_t number)
+{
+    ticket *t = find(number);
+    if (t != 0) {
+        t->state = CR_TICKET_SETTLED;
+    }
+}
+
+void cr_ticket_credit(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end)
+{
+    for (uint32_t i = 0; notice->tag != 0 && i < MAX_TICKETS; i++) {
+        ticket *t = &tickets[i];
+        if (t->used && t->tag == notice->tag && t->owner != receiver) {
+            t->ends[end]++;
+        }
+    }
+}
+
+static uint32_t tell(const ticket *t, uint64_t *out)
+{
+    uint32_t waiting;
+    uint32_t held;
+    count(t, &waiting, &held);
+    const uint64_t words[CR_TICKET_WORDS] = {(uint64_t)t->state, t->ends[CR_NOTICE_DONE], t->ends[CR_NOTICE_FAILED],
+                                             t->ends[CR_NOTICE_DROPPED], waiting, held};
+    cr_trace_begin(&cr_sys.trace, CR_EV_TICKET);
+    cr_trace_number(&cr_sys.trace, t->number);
+    for (uint32_t i = 0; i < CR_TICKET_WORDS; i++) {
+        cr_trace_number(&cr_sys.trace, words[i]);
+        out[i] = words[i];
+    }
+    cr_trace_end(&cr_sys.trace);
+    return CR_TICKET_WORDS;
+}
+
+cr_result cr_ticket_look(const cr_pd *from, uint64_t number, int wait, uint64_t *out, uint32_t *words, int *later)
+{
+    ticket *t = find(number);
+    if (t == 0) {
+        return number != 0 && number < next_number ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
+    }
+    if (t->owner != from) {
+        return CR_RESULT_DENIED;
+    }
+    refresh(t);
+    if (wait && t->state != CR_TICKET_OVER) {
+        *later = 1;
+    } else {
+        *words = tell(t, out);
+    }
+    return CR_RESULT_OK;
+}
+
+int cr_ticket_keeps(const cr_pd *pd)
+{
+    if (pd->keeps != CR_KEEP_TICKET && pd->keeps != CR_KEEP_TERMINATE) {
+        return 0;
+    }
+    const ticket *t = find(pd->ticket);
+    return t != 0 && !t->extraction && (t->state == CR_TICKET_QUEUED || t->state == CR_TICKET_RUNNING);
+}
+
+void cr_ticket_unwanted(uint64_t number)
+{
+    uint64_t words[CR_TICKET_WORDS];
+    const ticket *t = find(number);
+    if (t != 0) {
+        (void)tell(t, words);
+    }
+}
+
+void cr_ticket_answer(cr_pd *pd)
+{
+    uint64_t results[1 + CR_TICKET_WORDS];
+    ticket *t = find(pd->ticket);
+    if (t == 0) {
+        cr_panic("a PD waits for a ticket that is not there", pd->ticket);
+    }
+    refresh(t);
+    int terminates = pd->keeps == CR_KEEP_TERMINATE;
+    results[0] = t->number;
+    uint32_t words = tell(t, results + terminates);
+    pd->keeps = CR_KEEP_NONE;
+    cr_answer_later(pd, CR_RESULT_OK, words + (uint32_t)terminates, results);
+}
+
+void cr_tickets_follow_up(void)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        if (pd->used && !pd->silent && (pd->keeps == CR_KEEP_TICKET || pd->keeps == CR_KEEP_TERMINATE)) {
+            ticket *t = find(pd->ticket);
+            if (t != 0) {
+                refresh(t);
+            }
+            if (t == 0 || t->state == CR_TICKET_OVER) {
+                cr_ticket_answer(pd);
+            }
+        }
+    }
+}
+
+void cr_tickets_forget(const cr_pd *owner)
+{
+    for (uint32_t i = 0; i < MAX_TICKETS; i++) {
+        if (tickets[i].used && tickets[i].owner == owner) {
+            tickets[i].used = 0;
+        }
+    }
+}

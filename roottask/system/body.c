@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "body.h"
+#include "kernel/arch/arch.h"
+#include "kernel/untyped.h"
+
+enum { PAGE = 4096, PAGE_BITS = 12, TABLES_MAX = CR_BODY_FRAMES - CR_BODY_TABLES, FRAMES_MAX = 3072, SEGMENTS_MAX = 16 };
+
+/* The parts of an ELF64 file that loading needs. */
+typedef struct elf_header {
+    uint8_t ident[16];
+    uint16_t type, machine;
+    uint32_t version;
+    uint64_t entry, phoff, shoff;
+    uint32_t flags;
+    uint16_t ehsize, phentsize, phnum, shentsize, shnum, shstrndx;
+} elf_header;
+
+typedef struct elf_segment {
+    uint32_t type, flags;
+    uint64_t offset, vaddr, paddr, filesz, memsz, align;
+} elf_segment;
+
+_Static_assert(sizeof(elf_header) == 64 && sizeof(elf_segment) == 56, "as the ELF64 format has them");
+
+enum { ELF_EXEC = 2, ELF_LOAD = 1, ELF_X = 1, ELF_W = 2 };
+
+/* A stretch of pages of a new address space and what is in it. */
+typedef struct stretch {
+    uint64_t vaddr; /* page-aligned */
+    uint32_t pages;
+    uint32_t first_frame; /* slot */
+    int writable;
+    int executable;
+    const uint8_t *bytes; /* what lies at `start` */
+    uint64_t start;
+    uint64_t count;
+} stretch;
+
+typedef struct layout {
+    stretch stretches[SEGMENTS_MAX + 3];
+    uint32_t n_stretches;
+    uint32_t frames;
+    uint32_t tables[CR_ARCH_TABLE_LEVELS];
+    uint64_t table_vaddr[CR_ARCH_TABLE_LEVELS][TABLES_MAX];
+    uint64_t entry;
+    uint32_t body_bits; /* of its CNode */
+    uint32_t parents;
+    uint32_t bits; /* of the untyped */
+} layout;
+
+/* One page of the root task's own image is taken out of its address space for good; frames of PDs are mapped
+ * in its place while they are filled. The page tables for it are there already. */
+static _Alignas(4096) uint8_t window[PAGE];
+
+/* Too large for the stack; used by one make at a time. */
+static layout plan;
+
+cr_status cr_body_init(const seL4_BootInfo *info)
+{
+    extern char cr_image_base[];
+    seL4_CPtr frame = info->userImageFrames.start + ((uintptr_t)window - (uintptr_t)cr_image_base) / PAGE;
+    if (frame >= info->userImageFrames.end || cr_arch_unmap_frame(frame)) {
+        return CR_ERR_MEMORY;
+    }
+    return CR_OK;
+}
+
+/* Remembers that the tables of every level over [vaddr, vaddr + pages) are needed. */
+static cr_status need_tables(uint64_t vaddr, uint32_t pages)
+{
+    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
+        uint32_t span = cr_arch_table_span[level];
+        uint64_t first = vaddr >> span;
+        uint64_t last = (vaddr + (uint64_t)pages * PAGE - 1) >> span;
+        for (uint64_t at = first; at <= last; at++) {
+            int known = 0;
+            for (uint32_t i = 0; i < plan.tables[level]; i++) {
+                known |= plan.table_vaddr[level][i] == at << span;
+            }
+            if (known) {
+                continue;
+            }
+            if (plan.tables[0] + plan.tables[1] + plan.tables[2] == TABLES_MAX) {
+                return CR_ERR_ARG;
+            }
+            plan.table_vaddr[level][plan.tables[level]++] = at << span;
+        }
+    }
+    return CR_OK;
+}
+
+static cr_status add_stretch(stretch s)
+{
+    if (plan.n_stretches == SEGMENTS_MAX + 3 || s.pages > FRAMES_MAX - plan.frames || s.pages == 0) {
+        return CR_ERR_ARG;
+    }
+    for (uint32_t i = 0; i < plan.n_stretches; i++) {
+        const stretch *other = &plan.stretches[i];
+        if (s.vaddr < other->vaddr + (uint64_t)other->pages * PAGE &&
+            other->vaddr < s.vaddr + (uint64_t)s.pages * PAGE) {
+            return CR_ERR_ARG;
+        }
+    }
+    s.first_frame = CR_BODY_FRAMES + plan.frames;
+    plan.frames += s.pages;
+    plan.stretches[plan.n_stretches++] = s;
+    return need_tables(s.vaddr, s.pages);
+}
+
+static cr_status read_elf(const uint8_t *elf, uint64_t bytes)
+{
+    const elf_header *header = (const elf_header *)(const void *)elf;
+    if (bytes < sizeof(*header) || header->ident[0] != 0x7f || header->ident[1] != 'E' || header->ident[2] != 'L' ||
+        header->ident[3] != 'F' || header->ident[4] != 2 || header->ident[5] != 1 || header->type != ELF_EXEC ||
+        header->machine != cr_arch_elf_machine() || header->phentsize != sizeof(elf_segment) ||
+        header->phoff % 8 != 0 || header->phoff > bytes ||
+        (bytes - header->phoff) / sizeof(elf_segment) < header->phnum) {
+        return CR_ERR_ARG;
+    }
+    const elf_segment *segments = (const elf_segment *)(const void *)(elf + header->phoff);
+    for (uint32_t i = 0; i < header->phnum; i++) {
+        const elf_segment *s = &segments[i];
+        if (s->type != ELF_LOAD || s->memsz == 0) {
+            continue;
+        }
+        if (s->offset > bytes || s->filesz > bytes - s->offset || s->filesz > s->memsz || s->vaddr < PAGE ||
+            s->vaddr >= CR_VADDR_STARTUP || s->memsz > CR_VADDR_STARTUP - s->vaddr) {
+            return CR_ERR_ARG;
+        }
+        uint64_t base = s->vaddr & ~(uint64_t)(PAGE - 1);
+        uint64_t pages = (s->vaddr + s->memsz - base + PAGE - 1) / PAGE;
+        cr_status status = add_stretch((stretch){.vaddr = base,
+                                                 .pages = (uint32_t)pages,
+                                                 .writable = (s->flags & ELF_W) != 0,
+                                                 .executable = (s->flags & ELF_X) != 0,
+                                                 .bytes = elf + s->offset,
+                                                 .start = s->vaddr,
+                                                 .count = s->filesz});
+        if (status != CR_OK) {
+            return status;
+        }
+    }
+    plan.entry = header->entry;
+    return plan.n_stretches > 0 ? CR_OK : CR_ERR_ARG;
+}
+
+static uint32_t log2_up(uint64_t value)
+{
+    uint32_t bits = 0;
+    while (bits < 63 && (1ull << bits) < value) {
+        bits++;
+    }
+    return bits;
+}
+
+/* Works out all that a body is made of, before anything is made. */
+static cr_status lay_out(const cr_body_params *params)
+{
+    plan = (layout){0};
+    cr_status status = read_elf(params->elf, params->elf_bytes);
+    if (status != CR_OK) {
+        return status;
+    }
+    stretch startup = {.vaddr = CR_VADDR_STARTUP,
+                       .pages = 1,
+                       .bytes = (const uint8_t *)params->startup,
+                       .start = CR_VADDR_STARTUP,
+                       .count = sizeof(*params->startup)};
+    stretch buffer = {.vaddr = CR_VADDR_IPC_BUFFER, .pages = 1, .writable = 1, .start = CR_VADDR_IPC_BUFFER};
+    stretch stack = {.vaddr = CR_VADDR_STACK, .pages = params->stack_pages, .writable = 1, .start = CR_VADDR_STACK};
+    if ((status = add_stretch(startup)) != CR_OK || (status = add_stretch(buffer)) != CR_OK ||
+        (status = add_stretch(stack)) != CR_OK) {
+        return status;
+    }
+    uint32_t parents_bits = log2_up(CR_BODY_FRAMES + plan.frames);
+    if (parents_bits < params->cspace_bits) {
+        parents_bits = params->cspace_bits;
+    }
+    plan.parents = 1u << parents_bits;
+    plan.body_bits = parents_bits + 1;
+    /* In the order of making, which is that of falling size where it matters, nothing is lost to alignment. */
+    uint64_t bytes = (1ull << (plan.body_bits + seL4_SlotBits)) + (1ull << (params->cspace_bits + seL4_SlotBits));
+    bytes += (uint64_t)(bytes & (PAGE - 1)) ? PAGE - (bytes & (PAGE - 1)) : 0;
+    bytes += 1ull << cr_arch_vspace_bits;
+    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
+        bytes += (uint64_t)plan.tables[level] << cr_arch_table_bits[level];
+    }
+    bytes += (uint64_t)plan.frames * PAGE;
+    bytes += (1ull << seL4_TCBBits) + (1ull << seL4_NotificationBits) + (1ull << seL4_EndpointBits);
+    plan.bits = log2_up(bytes);
+    return CR_OK;
+}
+
+/* Makes the objects, in the order in which lay_out added them up. */
+static seL4_Error make_objects(const cr_body_params *params, seL4_CPtr untyped, const cr_body *body)
+{
+    uint32_t l1 = body->l1;
+    seL4_Error error;
+    /* The CNode comes without a guard; it needs one for its place, and only a capability that is moved can be
+     * given one. */
+    uint32_t temporary = cr_pool_take();
+    if (temporary == 0) {
+        return seL4_NotEnoughMemory;
+    }
+    error = cr_retype(untyped, seL4_CapTableObject, plan.body_bits, CR_L1_POOL, temporary, 1);
+    if (!error) {
+        error = cr_mutate(cr_slot_l1(l1), cr_slot_at(cr_cptr(CR_L1_POOL, temporary)),
+                          cr_cnode_data(CR_SUBSPACE_BITS - plan.body_bits));
+    }
+    cr_pool_give(temporary);
+    if (error ||
+        (error = cr_retype(untyped, seL4_CapTableObject, params->cspace_bits, l1, CR_BODY_CSPACE, 1)) ||
+        (error = cr_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, l1, CR_BODY_VSPACE, 1))) {
+        return error;
+    }
+    uint32_t table = CR_BODY_TABLES;
+    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
+        error = cr_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], l1, table, plan.tables[level]);
+        if (error) {
+            return error;
+        }
+        table += plan.tables[level];
+    }
+    for (uint32_t made = 0; made < plan.frames;) {
+        uint32_t count = plan.frames - made;
+        if (count > CONFIG_RETYPE_FAN_OUT_LIMIT) {
+            count = CONFIG_RETYPE_FAN_OUT_LIMIT;
+        }
+        error = cr_retype(untyped, cr_arch_frame_type, PAGE_BITS, l1, CR_BODY_FRAMES + made, count);
+        if (error) {
+            return error;
+        }
+        made += count;
+    }
+    if ((error = cr_retype(untyped, seL4_TCBObject, seL4_TCBBits, l1, CR_BODY_TCB, 1)) ||
+        (error = cr_retype(untyped, seL4_NotificationObject, seL4_NotificationBits, l1, CR_BODY_NOTIFICATION, 1)) ||
+        (error = cr_retype(untyped, seL4_EndpointObject, seL4_EndpointBits, l1, CR_BODY_ENDPOINT, 1))) {
+        return error;
+    }
+    return seL4_NoError;
+}
+
+/* Fills a page through the window and maps it where it belongs. */
+static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page)
+{
+    seL4_CPtr frame = cr_body_cap(body, s->first_frame + page);
+    uint64_t vaddr = s->vaddr + (uint64_t)page * PAGE;
+    seL4_Error error;
+    uint64_t from = s->start > vaddr ? s->start : vaddr;
+    uint64_t to = s->start + s->count < vaddr + PAGE ? s->start + s->count : vaddr + PAGE;
+    /* Frames come zeroed from the kernel. */
+    if (s->count > 0 && from < to) {
+        error = cr_arch_map_frame(frame, seL4_CapInitThreadVSpace, (seL4_Word)window, 1, 0);
+        if (error) {
+            return error;
+        }
+        volatile uint8_t *out = window;
+        for (uint64_t at = from; at < to; at++) {
+            out[at - vaddr] = s->bytes[at - s->start];
+        }
+        if (s->executable && (error = cr_arch_sync_code(frame)) != seL4_NoError) {
+            return error;
+        }
+        error = cr_arch_unmap_frame(frame);
+        if (error) {
+            return error;
+        }
+    }
+    return cr_arch_map_frame(frame, cr_body_cap(body, CR_BODY_VSPACE), vaddr, s->writable, s->executable);
+}
+
+static seL4_Error load(const cr_body *body)
+{
+    seL4_CPtr vspace = cr_body_cap(body, CR_BODY_VSPACE);
+    seL4_Error error = cr_arch_assign_asid(vspace);
+    uint32_t table = CR_BODY_TABLES;
+    for (uint32_t level = 0; !error && level < CR_ARCH_TABLE_LEVELS; level++) {
+        for (uint32_t i = 0; !error && i < plan.tables[level]; i++) {
+            error = cr_arch_map_table(level, cr_body_cap(body, table++), vspace, plan.table_vaddr[level][i]);
+        }
+    }
+    for (uint32_t i = 0; !error && i < plan.n_stretches; i++) {
+        for (uint32_t page = 0; !error && page < plan.stretches[i].pages; page++) {
+            error = load_page(body, &plan.stretches[i], page);
+        }
+    }
+    return error;
+}
+
+static cr_slot slot_of(const cr_body *body, uint32_t slot)
+{
+    return cr_slot_in(cr_body_cap(body, CR_BODY_CSPACE), slot, body->cspace_bits);
+}
+
+static seL4_Error give_initial_caps(const cr_body_params *params, const cr_body *body)
+{
+    seL4_Error error;
+    /* Grant on the way to the root task: PD capabilities that a request names are passed with it. */
+    if ((error = cr_mint(slot_of(body, CR_SLOT_ROOT), cr_slot_at(params->root_endpoint),
+                         seL4_CapRights_new(1, 1, 0, 1), params->request_badge)) ||
+        (error = cr_mint(slot_of(body, CR_SLOT_FAULT), cr_slot_at(params->fault_endpoint),
+                         seL4_CapRights_new(1, 0, 0, 1), params->fault_badge)) ||
+        (error = cr_copy(slot_of(body, CR_SLOT_ENDPOINT), cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT)),
+                         seL4_CanRead)) ||
+        (error = cr_copy(slot_of(body, CR_SLOT_NOTIFICATION), cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION)),
+                         seL4_CanRead)) ||
+        (error = cr_mint(cr_slot_at(cr_body_cap(body, CR_BODY_SIGNAL)),
+                         cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION)), seL4_CanWrite,
+                         cr_badge(CR_BADGE_SIGNAL, 0, 0)))) {
+        return error;
+    }
+    return seL4_NoError;
+}
+
+static seL4_Error configure_thread(const cr_body_params *params, const cr_body *body)
+{
+    seL4_CPtr tcb = cr_body_cap(body, CR_BODY_TCB);
+    seL4_CPtr buffer = 0;
+    for (uint32_t i = 0; i < plan.n_stretches; i++) {
+        if (plan.stretches[i].vaddr == CR_VADDR_IPC_BUFFER) {
+            buffer = cr_body_cap(body, plan.stretches[i].first_frame);
+        }
+    }
+    cr_calls[CR_CALL_CONFIGURE] += 3;
+    seL4_Error error = seL4_TCB_Configure(tcb, CR_SLOT_FAULT, cr_body_cap(body, CR_BODY_CSPACE),
+                                          cr_cnode_data(seL4_WordBits - params->cspace_bits),
+                                          cr_body_cap(body, CR_BODY_VSPACE), 0, CR_VADDR_IPC_BUFFER, buffer);
+    if (!error) {
+        error = seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, params->priority);
+    }
+    if (!error) {
+        error = seL4_TCB_BindNotification(tcb, cr_body_cap(body, CR_BODY_NOTIFICATION));
+    }
+#ifdef CONFIG_DEBUG_BUILD
+    if (!error) {
+        seL4_DebugNameThread(tcb, params->name);
+    }
+#endif
+    if (!error) {
+        seL4_UserContext registers;
+        cr_arch_start_registers(&registers, plan.entry, CR_VADDR_STACK + (seL4_Word)params->stack_pages * PAGE);
+        error = cr_write_registers(tcb, 0, &registers);
+    }
+    return error;
+}
+
+cr_status cr_body_make(const cr_body_params *params, cr_body *out)
+{
+    cr_status status = lay_out(params);
+    if (status != CR_OK) {
+        return status;
+    }
+    cr_body body = {CR_BLOCK_NONE, params->l1, params->cspace_bits, plan.parents};
+    status = cr_untyped_take(plan.bits, &body.block);
+    if (status != CR_OK) {
+        return status;
+    }
+    seL4_Error error = make_objects(params, cr_untyped_cap(body.block), &body);
+    if (!error) {
+        error = load(&body);
+    }
+    if (!error) {
+        error = give_initial_caps(params, &body);
+    }
+    if (!error) {
+        error = configure_thread(params, &body);
+    }
+    if (error) {
+        status = cr_body_destroy(&body);
+        return status == CR_OK ? CR_ERR_MEMORY : status;
+    }
+    *out = body;
+    return CR_OK;
+}
+
+cr_status cr_body_destroy(cr_body *body)
+{
+    if (body->block == CR_BLOCK_NONE) {
+        return CR_OK;
+    }
+    if (cr_untyped_revoke(body->block)) {
+        return CR_ERR_CORRUPT;
+    }
+    cr_untyped_give(body->block);
+    body->block = CR_BLOCK_NONE;
+    return CR_OK;
+}

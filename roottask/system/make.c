@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Making things: PDs, spaces, resources, and capabilities to them in PDs' CSpaces. */
+#include "kernel/arch/arch.h"
+#include "system.h"
+#include "text.h"
+#include "kernel/untyped.h"
+
+enum { RESOURCE_SLOTS = 1 };
+
+/* What clients' and holders' capabilities allow: to send, and to be answered. */
+#define CR_CLIENT_RIGHTS seL4_CapRights_new(1, 0, 0, 1)
+
+/* The number of a type: the one it has, or a free one. */
+static cr_status find_type(const char *type, uint32_t *out)
+{
+    uint32_t unused = CR_NONE;
+    for (uint32_t i = 0; i < CR_MAX_TYPES; i++) {
+        if (cr_sys.type_spaces[i] == 0) {
+            unused = unused == CR_NONE ? i : unused;
+        } else if (cr_text_same(cr_sys.types[i], type)) {
+            *out = i;
+            return CR_OK;
+        }
+    }
+    if (unused == CR_NONE) {
+        return CR_ERR_FULL_NODES;
+    }
+    *out = unused;
+    cr_text_copy(cr_sys.types[unused], type, CR_TYPE_BYTES);
+    return CR_OK;
+}
+
+static cr_status add_space(cr_ref manager, const char *type, const char *name, uint32_t flags, cr_ref *out)
+{
+    uint32_t type_number;
+    uint32_t entry = 0;
+    cr_status status = find_type(type, &type_number);
+    if (status != CR_OK) {
+        return status;
+    }
+    while (entry < CR_MAX_SPACES && cr_sys.spaces[entry].used) {
+        entry++;
+    }
+    if (entry == CR_MAX_SPACES) {
+        return CR_ERR_FULL_NODES;
+    }
+    status = cr_model_add_space(cr_sys.model, type_number, cr_sys.next_space, flags, manager, out);
+    if (status != CR_OK) {
+        return status;
+    }
+    cr_sys.next_space++;
+    cr_sys.type_spaces[type_number]++;
+    cr_sys.spaces[entry] = (cr_space_entry){.used = 1, .next_object = 1};
+    cr_text_copy(cr_sys.spaces[entry].name, name, CR_NAME_BYTES);
+    cr_sys.node_entry[out->index] = entry;
+    cr_trace_change(CR_EV_SPACE);
+    cr_trace_node(*out);
+    cr_trace_string(&cr_sys.trace, type);
+    cr_trace_node(manager);
+    cr_trace_string(&cr_sys.trace, name);
+    cr_trace_end(&cr_sys.trace);
+    return CR_OK;
+}
+
+cr_status cr_core_space(const char *type, cr_ref *out)
+{
+    return add_space(cr_sys.root, type, "-", CR_FLAG_CORE, out);
+}
+
+/* A slot that a live server emptied may be used again as soon as its PD does not wait for that server's answer to
+ * a call over it: then the PD's registers name another capability, or no call. */
+static uint32_t take_emptied_slot(cr_pd *pd)
+{
+    seL4_UserContext registers;
+    seL4_CPtr invoked = 0;
+    if (pd->emptied == 0 || cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
+        return 0;
+    }
+    int calls = cr_arch_is_call(&registers, &invoked);
+    for (uint32_t i = CR_SLOT_FIRST_FREE; i < 1u << pd->body.cspace_bits; i++) {
+        if (pd->slots[i] == CR_SLOT_EMPTIED && !(calls && invoked == i)) {
+            cr_free_slot(pd, i);
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* A free slot, in use from now on; 0: there is none. */
+static uint32_t take_slot(cr_pd *pd)
+{
+    uint32_t found = 0;
+    for (uint32_t i = CR_SLOT_FIRST_FREE; found == 0 && i < 1u << pd->body.cspace_bits; i++) {
+        found = pd->slots[i] == CR_SLOT_FREE ? i : 0;
+    }
+    if (found == 0) {
+        found = take_emptied_slot(pd);
+    }
+    if (found != 0) {
+        pd->slots[found] = CR_SLOT_USED;
+    }
+    return found;
+}
+
+int cr_has_slot(cr_pd *pd)
+{
+    uint32_t slot = take_slot(pd);
+    if (slot != 0) {
+        pd->slots[slot] = CR_SLOT_FREE;
+    }
+    return slot != 0;
+}
+
+/* A new edge that is the model's alone. */
+static cr_status add_edge(cr_edge_kind kind, cr_event event, cr_ref from, cr_ref to)
+{
+    cr_status status = cr_model_add_edge(cr_sys.model, kind, from, to);
+    if (status == CR_OK) {
+        cr_trace_pair(event, from, to);
+    }
+    return status;
+}
+
+/* REQUESTs to core spaces are served by the root task at the PD's own request capability: no slot. */
+static cr_status core_request(cr_pd *pd, cr_ref space)
+{
+    cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
+    if (status == CR_OK) {
+        cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space)] = CR_NONE;
+        cr_trace_slot(CR_EV_REQUEST, pd->node, space, 0);
+    }
+    return status;
+}
+
+static void fill_startup(cr_pd *pd, cr_startup *out)
+{
+    const cr_image_header *image = cr_sys.image;
+    const cr_image_space *spaces = cr_image_spaces(image);
+    const cr_image_request *requests = cr_image_requests(image);
+    *out = (cr_startup){.magic = CR_PROTOCOL_MAGIC, .pd = pd->number, .cspace_bits = pd->body.cspace_bits};
+    cr_text_copy(out->name, pd->name, CR_NAME_BYTES);
+    if (pd->config == CR_IMAGE_NONE) {
+        return;
+    }
+    for (uint32_t i = 0; i < CR_PD_ARGS; i++) {
+        out->args[i] = cr_image_pds(image)[pd->config].args[i];
+    }
+    for (uint32_t i = 0; i < image->spaces.count && out->n_spaces < CR_STARTUP_SPACES; i++) {
+        if (spaces[i].pd == pd->config) {
+            cr_text_copy(out->spaces[out->n_spaces].name, spaces[i].name, CR_NAME_BYTES);
+            cr_text_copy(out->spaces[out->n_spaces++].type, spaces[i].type, CR_TYPE_BYTES);
+        }
+    }
+    for (uint32_t i = 0; i < image->requests.count && out->n_requests < CR_STARTUP_REQUESTS; i++) {
+        if (requests[i].pd == pd->config) {
+            cr_text_copy(out->requests[out->n_requests++], spaces[requests[i].space].name, CR_NAME_BYTES);
+        }
+    }
+    /* A PD capability's slot is fixed by its place in the configuration: whenever its PD is there, created
+     * later or anew, the capability is in that slot. */
+    for (uint32_t i = 0; i < image->holds.count && out->n_pds < CR_STARTUP_PDS; i++) {
+        const cr_image_pd_hold *hold = &cr_image_holds(image)[i];
+        cr_pd *target = cr_find_configured(hold->target);
+        if (hold->pd != pd->config) {
+            continue;
+        }
+        cr_text_copy(out->pds[out->n_pds].name, cr_image_pds(image)[hold->target].name, CR_NAME_BYTES);
+        out->pds[out->n_pds].number = target != 0 ? target->number : 0;
+        out->pds[out->n_pds].slot = CR_SLOT_FIRST_FREE + out->n_pds;
+        pd->slots[CR_SLOT_FIRST_FREE + out->n_pds++] = CR_SLOT_RESERVED;
+    }
+    pd->pd_slots = out->n_pds;
+}
+
+static cr_result make_hold_in(cr_pd *pd, cr_ref resource, uint32_t taken);
+
+/* Gives a PD the capabilities to the PDs that are there, and those that are to hold it their capability to it. */
+static cr_status grant_pds(cr_pd *pd)
+{
+    const cr_image_header *image = cr_sys.image;
+    uint32_t mine = CR_SLOT_FIRST_FREE;
+    for (uint32_t i = 0; i < image->holds.count; i++) {
+        const cr_image_pd_hold *hold = &cr_image_holds(image)[i];
+        cr_pd *holder = cr_find_configured(hold->pd);
+        cr_pd *target = cr_find_configured(hold->target);
+        uint32_t slot = mine;
+        cr_ref body;
+        if (holder == pd) {
+            mine++;
+        } else if (target == pd && holder != 0) {
+            slot = CR_SLOT_FIRST_FREE;
+            for (uint32_t k = 0; k < i; k++) {
+                slot += cr_image_holds(image)[k].pd == hold->pd;
+            }
+        } else {
+            continue;
+        }
+        if (target == 0 || slot >= CR_SLOT_FIRST_FREE + holder->pd_slots) {
+            continue;
+        }
+        if (cr_body_resource(target, &body) != CR_RESULT_OK || make_hold_in(holder, body, slot) != CR_RESULT_OK) {
+            return CR_ERR_FULL_NODES;
+        }
+    }
+    return CR_OK;
+}
+
+/* The edges that a PD is born with. */
+static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *startup)
+{
+    const cr_image_header *image = cr_sys.image;
+    cr_status status = CR_OK;
+    if (creator != 0) {
+        status = add_edge(CR_EDGE_OWN, CR_EV_OWN, creator->node, pd->node);
+    }
+    if (pd->config == CR_IMAGE_NONE) {
+        return status;
+    }
+    const cr_image_pd *config = &cr_image_pds(image)[pd->config];
+    if (status == CR_OK && startup->n_spaces > 0) {
+        status = core_request(pd, cr_sys.resspc_space);
+    }
+    if (status == CR_OK && (pd->flags & CR_IMAGE_MAY_SPAWN) != 0) {
+        status = core_request(pd, cr_sys.pd_space);
+    }
+    cr_pd *handler = config->fault_handler != CR_IMAGE_NONE ? cr_find_configured(config->fault_handler) : 0;
+    if (status == CR_OK && handler != 0) {
+        status = add_edge(CR_EDGE_FAULT, CR_EV_HANDLER, pd->node, handler->node);
+    }
+    for (uint32_t i = 0; status == CR_OK && i < image->links.count; i++) {
+        const cr_image_link *link = &cr_image_links(image)[i];
+        uint32_t other = link->a == pd->config ? link->b : link->a;
+        cr_pd *peer = link->a == pd->config || link->b == pd->config ? cr_find_configured(other) : 0;
+        if (peer != 0 && peer != pd) {
+            status = add_edge(CR_EDGE_LINK, CR_EV_LINK, pd->node, peer->node);
+        }
+    }
+    return status == CR_OK ? grant_pds(pd) : status;
+}
+
+/* Whether there is room in the model and the pool for a PD and all that it may be born with: nodes and slots for
+ * PD capabilities, its own and others' to it, and their edges, a handful of other edges, and its links. */
+static cr_status room_for_pd(void)
+{
+    cr_model_stats stats = cr_model_get_stats(cr_sys.model);
+    uint32_t caps = 2 * cr_sys.image->holds.count + 1;
+    if (stats.max_nodes - stats.nodes < caps + 1 || cr_pool_left() < caps + 2) {
+        return CR_ERR_FULL_NODES;
+    }
+    return cr_edges_left(3 * caps + cr_sys.image->links.count + 8) ? CR_OK : CR_ERR_FULL_EDGES;
+}
+
+cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, cr_pd *creator, cr_pd **out)
+{
+    static cr_startup startup;
+    const cr_image_header *image = cr_sys.image;
+    const cr_image_pd *config = config_index != CR_IMAGE_NONE ? &cr_image_pds(image)[config_index] : 0;
+    uint32_t index = 1;
+    while (index < CR_MAX_PDS && cr_sys.pds[index].used) {
+        index++;
+    }
+    cr_status status = index == CR_MAX_PDS ? CR_ERR_FULL_NODES : room_for_pd();
+    if (status != CR_OK) {
+        return status;
+    }
+    cr_pd *pd = &cr_sys.pds[index];
+    uint32_t generation = pd->generation + 1;
+    *pd = (cr_pd){.used = 1,
+                  .config = config_index,
+                  .program = program,
+                  .number = cr_sys.next_pd,
+                  .generation = generation,
+                  .flags = config != 0 ? config->flags : 0,
+                  .pd_depth = config != 0 ? config->pd_depth : CR_IMAGE_DEPTH_DEFAULT,
+                  .rs_depth = config != 0 ? config->rs_depth : CR_IMAGE_DEPTH_DEFAULT,
+                  .deadline_ms = config != 0 ? config->deadline_ms : creator != 0 ? creator->deadline_ms : 0};
+    cr_text_copy(pd->name, name, CR_NAME_BYTES);
+    pd->body.cspace_bits = config != 0 ? config->cspace_bits : 8;
+    pd->body.block = CR_BLOCK_NONE;
+    for (uint32_t i = 0; i < CR_SLOT_FIRST_FREE; i++) {
+        pd->slots[i] = CR_SLOT_USED;
+    }
+    fill_startup(pd, &startup);
+
+    const cr_image_program *elf = &cr_image_programs(image)[program];
+    cr_pd *handler = config != 0 && config->fault_handler != CR_IMAGE_NONE ? cr_find_configured(config->fault_handler) : 0;
+    cr_body_params params = {
+        .elf = (const uint8_t *)image + elf->offset,
+        .elf_bytes = elf->bytes,
+        .cspace_bits = pd->body.cspace_bits,
+        .stack_pages = config != 0 ? config->stack_pages : 4,
+        .priority = config != 0 ? config->priority : 100,
+        .l1 = CR_L1_BODIES + index,
+        .startup = &startup,
+        .root_endpoint = cr_sys.endpoint,
+        .request_badge = cr_badge(CR_BADGE_PD, index, generation),
+        .fault_endpoint = handler != 0 ? cr_body_cap(&handler->body, CR_BODY_ENDPOINT) : cr_sys.endpoint,
+        .fault_badge = cr_badge(CR_BADGE_FAULT, index, generation),
+        .name = pd->name,
+    };
+    uint32_t flags = (pd->flags & CR_IMAGE_PINNED) != 0 ? CR_FLAG_PINNED : 0;
+    status = cr_model_add_pd(cr_sys.model, pd->number, flags, &pd->node);
+    if (status != CR_OK) {
+        pd->used = 0;
+        return status;
+    }
+    status = cr_body_make(&params, &pd->body);
+    if (status != CR_OK) {
+        /* Nothing refers to the node yet: it goes without a trace. */
+        if (cr_model_doom(cr_sys.model, pd->node) != CR_OK || cr_model_destroy(cr_sys.model, pd->node) != CR_OK ||
+            cr_model_release(cr_sys.model, pd->node) != CR_OK) {
+            cr_panic("a node just made cannot be taken back", pd->number);
+        }
+        pd->used = 0;
+        return status;
+    }
+    cr_sys.next_pd++;
+    cr_sys.node_entry[pd->node.index] = index;
+    cr_trace_change(CR_EV_PD);
+    cr_trace_pd(pd);
+    cr_trace_string(&cr_sys.trace, pd->name);
+    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_PINNED) != 0);
+    cr_trace_end(&cr_sys.trace);
+    cr_trace_change(CR_EV_BODY);
+    cr_trace_pd(pd);
+    cr_trace_address(&cr_sys.trace, cr_untyped_paddr(pd->body.block));
+    cr_trace_number(&cr_sys.trace, 1ull << cr_untyped_bits(pd->body.block));
+    cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
+    cr_trace_end(&cr_sys.trace);
+    if (pd->deadline_ms != 0) {
+        cr_trace_begin(&cr_sys.trace, CR_EV_DEADLINE);
+        cr_trace_pd(pd);
+        cr_trace_number(&cr_sys.trace, pd->deadline_ms);
+        cr_trace_end(&cr_sys.trace);
+    }
+    if (initial_edges(pd, creator, &startup) != CR_OK || cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
+        cr_panic("there was room for a PD, and then there was not", pd->number);
+    }
+    *out = pd;
+    return CR_OK;
+}
+
+cr_result cr_make_space(cr_pd *manager, const char *type, const char *name, cr_ref *out)
+{
+    if (!cr_edges_left(2)) {
+        return CR_RESULT_FULL;
+    }
+    cr_status status = add_space(manager->node, type, name, 0, out);
+    if (status == CR_OK) {
+        status = cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, manager->node, *out);
+    }
+    if (status != CR_OK) {
+        return cr_result_of(status);
+    }
+    cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, manager->node, *out)] = 0;
+    cr_trace_slot(CR_EV_HOLD, manager->node, *out, 0);
+    return CR_RESULT_OK;
+}
+
+/* A resource and its parent capability: minted from `endpoint`, kept in the pool, never given to anybody. */
+static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint, seL4_Word badge_of_body, cr_ref *out)
+{
+    uint32_t slot = cr_pool_take();
+    if (slot == 0) {
+        return CR_RESULT_FULL;
+    }
+    cr_status status = cr_model_add_resource(cr_sys.model, space, number, out);
+    if (status != CR_OK) {
+        cr_pool_give(slot);
+        return cr_result_of(status);
+    }
+    seL4_Word badge = badge_of_body != 0 ? badge_of_body : cr_badge(CR_BADGE_RESOURCE, number, out->generation);
+    if (cr_mint(cr_slot_at(cr_cptr(CR_L1_POOL, slot)), cr_slot_at(endpoint), seL4_AllRights, badge)) {
+        cr_panic("no capability can be minted from an endpoint of ours", number);
+    }
+    cr_sys.node_entry[out->index] = slot;
+    cr_trace_change(CR_EV_RESOURCE);
+    cr_trace_node(*out);
+    cr_trace_node(space);
+    cr_trace_number(&cr_sys.trace, RESOURCE_SLOTS);
+    cr_trace_end(&cr_sys.trace);
+    return CR_RESULT_OK;
+}
+
+cr_result cr_make_resource(cr_ref space, cr_ref *out)
+{
+    cr_pd *manager = cr_manager_of(space);
+    cr_space_entry *entry = cr_space_entry_of(space);
+    if (manager == 0) {
+        return CR_RESULT_GONE;
+    }
+    if (!cr_edges_left(2)) {
+        return CR_RESULT_FULL;
+    }
+    cr_result result = add_resource(space, entry->next_object, cr_body_cap(&manager->body, CR_BODY_ENDPOINT), 0, out);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    entry->next_object++;
+    if (cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, manager->node, *out) != CR_OK) {
+        cr_panic("no edge left where there was one", out->index);
+    }
+    cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, manager->node, *out)] = 0;
+    cr_trace_slot(CR_EV_HOLD, manager->node, *out, 0);
+    return CR_RESULT_OK;
+}
+
+cr_result cr_body_resource(cr_pd *pd, cr_ref *out)
+{
+    uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_BODY, CR_OUT);
+    cr_edge_info info;
+    if (edge != CR_NONE && cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
+        *out = info.to;
+        return CR_RESULT_OK;
+    }
+    if (!cr_edges_left(3)) {
+        return CR_RESULT_FULL;
+    }
+    uint32_t index = (uint32_t)(pd - cr_sys.pds);
+    cr_result result = add_resource(cr_sys.pd_space, pd->number, cr_sys.endpoint,
+                                    cr_badge(CR_BADGE_BODY, index, pd->generation), out);
+    if (result == CR_RESULT_OK && cr_model_add_edge(cr_sys.model, CR_EDGE_BODY, pd->node, *out) != CR_OK) {
+        cr_panic("no edge left where there was one", out->index);
+    }
+    return result;
+}
+
+cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t *slot)
+{
+    cr_pd *manager = cr_manager_of(space);
+    uint32_t index = cr_sys.free_request;
+    if (manager == 0) {
+        return CR_RESULT_GONE;
+    }
+    uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
+    if (known != CR_NONE) {
+        uint32_t entry_index = cr_sys.edge_entry[known];
+        *slot = entry_index != CR_NONE ? cr_sys.requests[entry_index].slot : 0;
+        return CR_RESULT_EXISTS;
+    }
+    if (index == CR_NONE || !cr_edges_left(1)) {
+        return CR_RESULT_FULL;
+    }
+    if (pd->lost >= CR_MAX_LOST_SLOTS) {
+        return CR_RESULT_UNACKED;
+    }
+    uint32_t taken = take_slot(pd);
+    if (taken == 0) {
+        return CR_RESULT_FULL;
+    }
+    cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
+    if (status != CR_OK) {
+        pd->slots[taken] = CR_SLOT_FREE;
+        return cr_result_of(status);
+    }
+    cr_request_entry *entry = &cr_sys.requests[index];
+    cr_sys.free_request = entry->next_free;
+    *entry = (cr_request_entry){
+        .used = 1, .generation = entry->generation + 1, .pd = (uint32_t)(pd - cr_sys.pds), .slot = taken, .space = space};
+    cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space)] = index;
+    if (cr_mint(cr_pd_parent(pd, taken), cr_slot_at(cr_body_cap(&manager->body, CR_BODY_ENDPOINT)), seL4_AllRights,
+                cr_badge(CR_BADGE_REQUEST, index, entry->generation)) ||
+        cr_copy(cr_pd_slot(pd, taken), cr_pd_parent(pd, taken), CR_CLIENT_RIGHTS)) {
+        cr_panic("a request capability cannot be put into a free slot", taken);
+    }
+    *slot = taken;
+    cr_trace_slot(CR_EV_REQUEST, pd->node, space, taken);
+    return CR_RESULT_OK;
+}
+
+/* One more hold, in the slot given if it is the first. */
+static cr_result make_hold_in(cr_pd *pd, cr_ref resource, uint32_t taken)
+{
+    uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    uint32_t slot = known != CR_NONE ? cr_sys.edge_entry[known] : taken;
+    cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    if (status != CR_OK) {
+        return cr_result_of(status);
+    }
+    if (known == CR_NONE) {
+        cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource)] = slot;
+        pd->slots[slot] = CR_SLOT_USED;
+        if (cr_copy(cr_pd_slot(pd, slot), cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[resource.index])),
+                    CR_CLIENT_RIGHTS)) {
+            cr_panic("a resource's capability cannot be put into a free slot", slot);
+        }
+    }
+    cr_trace_slot(CR_EV_HOLD, pd->node, resource, slot);
+    return CR_RESULT_OK;
+}
+
+cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t *slot)
+{
+    uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    /* A PD that lets its losses stand unacknowledged is given nothing more to lose. */
+    if (known == CR_NONE && pd->lost >= CR_MAX_LOST_SLOTS) {
+        return CR_RESULT_UNACKED;
+    }
+    if (known != CR_NONE ? cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) >= CR_MAX_COUNT : !cr_edges_left(1)) {
+        return CR_RESULT_FULL;
+    }
+    uint32_t taken = known != CR_NONE ? cr_sys.edge_entry[known] : take_slot(pd);
+    if (taken == 0 && known == CR_NONE) {
+        return CR_RESULT_FULL;
+    }
+    cr_result result = make_hold_in(pd, resource, taken);
+    if (result != CR_RESULT_OK && known == CR_NONE) {
+        pd->slots[taken] = CR_SLOT_FREE;
+    }
+    *slot = taken;
+    return result;
+}

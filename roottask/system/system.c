@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "system.h"
+#include "text.h"
+#include "kernel/untyped.h"
+
+cr_system cr_sys;
+
+enum { TRACE_BUFFER = 1 << 19 };
+
+/* What the limits in system.h take; starting fails if it is too little. All of the root task's pages are slots of the
+ * CNode that the kernel makes, which has 4096. */
+static _Alignas(8) uint8_t model_memory[5 << 18];
+static _Alignas(8) uint8_t planner_memory[11 << 19];
+static char trace_buffer[TRACE_BUFFER];
+static _Alignas(8) uint8_t work_memory[11 << 18];
+
+/* -- ids and trace */
+
+const char *cr_type_name(uint32_t type)
+{
+    return type < CR_MAX_TYPES ? cr_sys.types[type] : "?";
+}
+
+static size_t put_text(char *out, size_t at, const char *text)
+{
+    for (; *text != '\0' && at + 1 < CR_ID_BYTES; text++) {
+        out[at++] = *text;
+    }
+    out[at] = '\0';
+    return at;
+}
+
+static size_t put_hex(char *out, size_t at, uint32_t value)
+{
+    char text[24];
+    cr_format_hex(text, value);
+    return put_text(out, at, text);
+}
+
+void cr_node_id(cr_ref node, char *out)
+{
+    cr_node_info info;
+    cr_node_info space;
+    if (cr_model_get(cr_sys.model, node, &info) != CR_OK) {
+        put_text(out, 0, "?");
+        return;
+    }
+    switch (info.kind) {
+    case CR_NODE_PD:
+        put_hex(out, put_text(out, 0, "PD_"), info.number);
+        return;
+    case CR_NODE_SPACE:
+        put_hex(out, put_text(out, put_text(out, 0, cr_type_name(info.type)), "_SPACE_"), info.number);
+        return;
+    case CR_NODE_RESOURCE:
+        if (cr_model_get(cr_sys.model, info.space, &space) != CR_OK) {
+            break;
+        }
+        put_hex(out, put_text(out, put_hex(out, put_text(out, put_text(out, 0, cr_type_name(info.type)), "_"), space.number), "_"),
+                info.number);
+        return;
+    case CR_NODE_FREE:
+    case CR_NODE_KIND_COUNT:
+        break;
+    }
+    put_text(out, 0, "?");
+}
+
+void cr_pd_id(const cr_pd *pd, char *out)
+{
+    put_hex(out, put_text(out, 0, "PD_"), pd->number);
+}
+
+void cr_trace_change(cr_event event)
+{
+    cr_sys.changed = 1;
+    cr_sys.memory_changed |= event == CR_EV_BODY || event == CR_EV_RESOURCE;
+    cr_trace_begin(&cr_sys.trace, event);
+}
+
+void cr_trace_node(cr_ref node)
+{
+    char id[CR_ID_BYTES];
+    if (node.index == CR_NONE) {
+        cr_trace_string(&cr_sys.trace, "-");
+        return;
+    }
+    cr_node_id(node, id);
+    cr_trace_string(&cr_sys.trace, id);
+}
+
+void cr_trace_pd(const cr_pd *pd)
+{
+    char id[CR_ID_BYTES];
+    cr_pd_id(pd, id);
+    cr_trace_string(&cr_sys.trace, id);
+}
+
+/* Slots that PDs and resources use, and those that the root task keeps; the allocator's own, which hold the
+ * halves of split blocks and go when blocks are joined, are not among them. */
+uint64_t cr_slots_used(void)
+{
+    uint64_t pds = 0;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        pds += cr_sys.pds[i].used ? CR_BODY_ROOT_SLOTS : 0;
+    }
+    return pds + cr_pool_used() - 2u * cr_untyped_pairs();
+}
+
+void cr_account(void)
+{
+    if (!cr_sys.memory_changed) {
+        return;
+    }
+    cr_sys.memory_changed = 0;
+    cr_trace_begin(&cr_sys.trace, CR_EV_ACCOUNT);
+    cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
+    cr_trace_number(&cr_sys.trace, cr_slots_used());
+    cr_trace_end(&cr_sys.trace);
+}
+
+void cr_trace_pair(cr_event event, cr_ref a, cr_ref b)
+{
+    cr_trace_change(event);
+    cr_trace_node(a);
+    cr_trace_node(b);
+    cr_trace_end(&cr_sys.trace);
+}
+
+void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot)
+{
+    cr_trace_change(event);
+    cr_trace_node(pd);
+    cr_trace_node(node);
+    cr_trace_number(&cr_sys.trace, slot);
+    cr_trace_end(&cr_sys.trace);
+}
+
+int cr_edges_left(uint32_t n)
+{
+    const cr_model_stats stats = cr_model_get_stats(cr_sys.model);
+    return n <= stats.max_edges - stats.edges && cr_work_room(cr_sys.work) >= stats.edges + n + CR_MAX_SPACES;
+}
+
+/* -- looking up */
+
+cr_result cr_result_of(cr_status status)
+{
+    switch (status) {
+    case CR_OK:
+        return CR_RESULT_OK;
+    case CR_ERR_STALE:
+    case CR_ERR_ABSENT:
+        return CR_RESULT_NO_SUCH;
+    case CR_ERR_STATE:
+        return CR_RESULT_GONE;
+    case CR_ERR_EXISTS:
+        return CR_RESULT_EXISTS;
+    case CR_ERR_FULL_NODES:
+    case CR_ERR_FULL_EDGES:
+    case CR_ERR_FULL_PLAN:
+        return CR_RESULT_FULL;
+    case CR_ERR_MEMORY:
+        return CR_RESULT_MEMORY;
+    default:
+        return CR_RESULT_FAILED;
+    }
+}
+
+int cr_same(cr_ref a, cr_ref b)
+{
+    return a.index == b.index && a.generation == b.generation;
+}
+
+cr_pd *cr_pd_of(cr_ref node)
+{
+    cr_node_info info;
+    if (cr_model_get(cr_sys.model, node, &info) != CR_OK || info.kind != CR_NODE_PD) {
+        return 0;
+    }
+    cr_pd *pd = &cr_sys.pds[cr_sys.node_entry[node.index]];
+    return pd->used && cr_same(pd->node, node) ? pd : 0;
+}
+
+int cr_is_doomed(const cr_pd *pd)
+{
+    cr_node_info info;
+    return cr_model_get(cr_sys.model, pd->node, &info) != CR_OK || info.state != CR_STATE_ACTIVE;
+}
+
+cr_space_entry *cr_space_entry_of(cr_ref space)
+{
+    return &cr_sys.spaces[cr_sys.node_entry[space.index]];
+}
+
+cr_pd *cr_find_configured(uint32_t config)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (cr_sys.pds[i].used && cr_sys.pds[i].config == config) {
+            return &cr_sys.pds[i];
+        }
+    }
+    return 0;
+}
+
+/* Spaces and resources are looked up by walking the spaces: there are few, and a request names one. Returns whether there is a
+ * node, in whatever state. */
+static int find_space_node(uint32_t number, cr_ref *node, cr_node_info *info)
+{
+    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
+        if (cr_model_at(cr_sys.model, i, node) == CR_OK && cr_model_get(cr_sys.model, *node, info) == CR_OK &&
+            info->kind == CR_NODE_SPACE && info->number == number) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+cr_result cr_find_space(uint32_t number, cr_ref *out)
+{
+    cr_ref node;
+    cr_node_info info;
+    if (find_space_node(number, &node, &info)) {
+        *out = node;
+        return info.state == CR_STATE_ACTIVE ? CR_RESULT_OK : CR_RESULT_GONE;
+    }
+    return number != 0 && number < cr_sys.next_space ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
+}
+
+int cr_is_there(uint32_t space_number)
+{
+    cr_ref space;
+    cr_node_info info;
+    return find_space_node(space_number, &space, &info) && info.state != CR_STATE_DESTROYED;
+}
+
+cr_result cr_find_resource(uint32_t space_number, uint32_t object, cr_ref *out)
+{
+    cr_ref space;
+    cr_result result = cr_find_space(space_number, &space);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN); edge != CR_NONE;
+         edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
+        cr_edge_info info;
+        cr_node_info node;
+        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK &&
+            cr_model_get(cr_sys.model, info.from, &node) == CR_OK && node.number == object) {
+            *out = info.from;
+            return CR_RESULT_OK;
+        }
+    }
+    return object != 0 && object < cr_space_entry_of(space)->next_object ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
+}
+
+cr_result cr_find_badged(uint64_t badge, cr_badge_kind kind, cr_pd **out)
+{
+    uint32_t index = cr_badge_index(badge);
+    if (cr_badge_kind_of(badge) != kind || index == 0 || index >= CR_MAX_PDS) {
+        return CR_RESULT_BAD_BADGE;
+    }
+    cr_pd *pd = &cr_sys.pds[index];
+    if (!pd->used || (pd->generation & 0xfffffffu) != cr_badge_generation(badge)) {
+        return CR_RESULT_GONE;
+    }
+    *out = pd;
+    return CR_RESULT_OK;
+}
+
+cr_result cr_find_request(uint64_t badge, cr_request_entry **out)
+{
+    uint32_t index = cr_badge_index(badge);
+    if (cr_badge_kind_of(badge) != CR_BADGE_REQUEST || index >= CR_MAX_REQUESTS) {
+        return CR_RESULT_BAD_BADGE;
+    }
+    cr_request_entry *entry = &cr_sys.requests[index];
+    if (!entry->used || (entry->generation & 0xfffffffu) != cr_badge_generation(badge)) {
+        return CR_RESULT_BAD_BADGE;
+    }
+    *out = entry;
+    return CR_RESULT_OK;
+}
+
+cr_pd *cr_manager_of(cr_ref node)
+{
+    cr_node_info info;
+    return cr_model_get(cr_sys.model, node, &info) == CR_OK && info.manager.index != CR_NONE ? cr_pd_of(info.manager)
+                                                                                           : 0;
+}
+
+static cr_result own_thing(const cr_pd *from, uint32_t space, uint32_t object, cr_ref *out)
+{
+    cr_result result = object == 0 ? cr_find_space(space, out) : cr_find_resource(space, object, out);
+    return result != CR_RESULT_OK ? result : cr_manager_of(*out) == from ? CR_RESULT_OK : CR_RESULT_DENIED;
+}
+
+cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *source, cr_ref *target)
+{
+    cr_ref space;
+    if ((ends->object == 0) != (ends->target_object == 0)) {
+        return CR_RESULT_FAILED;
+    }
+    cr_result result = own_thing(from, ends->space, ends->object, source);
+    if (result == CR_RESULT_OK) {
+        result = cr_find_space(ends->target_space, &space);
+    }
+    if (result == CR_RESULT_OK && ends->target_object != 0) {
+        result = cr_find_resource(ends->target_space, ends->target_object, target);
+    } else if (result == CR_RESULT_OK) {
+        *target = space;
+    }
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    int may = cr_model_count(cr_sys.model, CR_EDGE_REQUEST, from->node, space) > 0 ||
+              cr_model_count(cr_sys.model, CR_EDGE_HOLD, from->node, *target) > 0;
+    return may ? CR_RESULT_OK : CR_RESULT_DENIED;
+}
+
+/* -- starting */
+
+cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
+{
+    cr_status status;
+    cr_sys.image = image;
+    cr_sys.endpoint = endpoint;
+    cr_sys.next_pd = 1;
+    cr_sys.next_space = 1;
+    for (uint32_t i = 0; i < CR_MAX_REQUESTS; i++) {
+        cr_sys.requests[i].next_free = i + 1 < CR_MAX_REQUESTS ? i + 1 : CR_NONE;
+    }
+    cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), cr_console_put);
+    if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_MAX_NODES, CR_MAX_EDGES, &cr_sys.model)) != CR_OK ||
+        (status = cr_work_init(work_memory, sizeof(work_memory), CR_MAX_NOTICES, CR_MAX_PDS, &cr_sys.work)) != CR_OK ||
+        (status = cr_planner_init(planner_memory, sizeof(planner_memory), CR_MAX_NODES, CR_MAX_PLAN, &cr_sys.planner)) != CR_OK ||
+        (status = cr_model_add_pd(cr_sys.model, 0, CR_FLAG_ROOT, &cr_sys.root)) != CR_OK) {
+        return status;
+    }
+    cr_pd *root = &cr_sys.pds[0];
+    root->used = 1;
+    root->config = CR_IMAGE_NONE;
+    root->node = cr_sys.root;
+    root->body.block = CR_BLOCK_NONE;
+    cr_text_copy(root->name, "ROOT_TASK", sizeof(root->name));
+    cr_sys.node_entry[cr_sys.root.index] = 0;
+    return CR_OK;
+}
