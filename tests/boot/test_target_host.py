@@ -19,7 +19,8 @@ from target_cli import cellreap, cellreap_json, command, environment
 
 from cellreap.run.boot import End, boot_image
 from cellreap.system.image import LOADER, MANIFEST, read_image, write_image
-from cellreap.trace.reader import Event, seal
+from cellreap.trace.events import Event
+from cellreap.trace.writer import seal
 
 
 def _children(pid: int) -> list[int]:

@@ -18,7 +18,7 @@ from test_image_build import CMAKE, LD, MAIN
 from trace_simulator import Target
 
 from cellreap import headers
-from cellreap.trace.reader import seal
+from cellreap.trace.writer import seal
 
 ROOT = Path(__file__).parents[2]
 CONFIG = """

@@ -10,7 +10,8 @@ from trace_simulator import Target, notices_run
 
 from cellreap.run.summary import Story, tell
 from cellreap.trace.check import check_stream
-from cellreap.trace.reader import Reader, read, seal
+from cellreap.trace.reader import Reader, read
+from cellreap.trace.writer import seal
 
 
 def told(target: Target, complaints: list[str] | None = None) -> list[str]:

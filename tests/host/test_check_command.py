@@ -10,7 +10,7 @@ import pytest
 from trace_simulator import reference_run, rich_run
 
 from cellreap.cli.main import main
-from cellreap.trace.reader import seal
+from cellreap.trace.writer import seal
 
 
 @pytest.fixture
