@@ -290,7 +290,9 @@ class Reader:
             raw = pair.partition(b"=")[2]
             value = decode(raw)
             if value is None:
-                return self._bad_value(number, name, field_name, raw, "%XX after every '%'")
+                shown = printable(raw.decode("latin-1"), 60)
+                self._bad_value(number, f"{name}: {field_name}={shown}: expected %XX after every '%'")
+                return None
             values[field_name] = value
         return self._current(Event(name, values, number, seq), self.table.version)
 
@@ -298,22 +300,20 @@ class Reader:
         """The event in the names of the current version, its values of the form that their fields demand."""
         try:
             event = upgrade(written, version)
+            for old_name, (field_name, value) in zip(written.values, event.values.items(), strict=True):
+                kind = field_kind(event.name, field_name)
+                if kind is not None and not kind.accepts(value):
+                    raise NotOfVersionError(old_name, kind.expected)
         except NotOfVersionError as error:
-            value = encode(written[error.field]).encode()
-            return self._bad_value(written.line, written.name, error.field, value, error.expected)
-        old_names = iter(written.values)
-        for field_name, value in event.values.items():
-            old_name = next(old_names)
-            kind = field_kind(event.name, field_name)
-            if kind is not None and not kind.accepts(value):
-                raw = encode(written[old_name]).encode()
-                return self._bad_value(written.line, written.name, old_name, raw, kind.expected)
+            shown = printable(encode(written[error.field]), 60)
+            what = f"{written.name}: {error.field}={shown}: expected {error.expected}"
+            self._bad_value(written.line, what)
+            return None
         return event
 
-    def _bad_value(self, number: int, name: str, field_name: str, raw: bytes, expected: str) -> None:
+    def _bad_value(self, number: int, what: str) -> None:
         self._break(number)
-        shown = printable(raw.decode("latin-1"), 60)
-        self._problem(number, f"{name}: {field_name}={shown}: expected {expected}")
+        self._problem(number, what)
 
     def _version(self, number: int, body: bytes) -> EventTable:
         found = _TRACE_VERSION.fullmatch(body)
