@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from demo import DEPTHS
 from target import CONFIGS, Run, Target, load
 
 from cellreap.progress import Progress
@@ -26,6 +25,7 @@ from cellreap.system.config import Depth
 from cellreap.system.image import LOADER, read_image
 from cellreap.system.loader import FDT_FILE
 from cellreap.system.sdk import ARCHES, SUPPORT_FOLDER
+from demo import DEPTHS
 
 ALL = sorted(path.stem for path in CONFIGS.glob("*.toml"))
 # Of thousands of events each: that they are the same is shown by the smaller ones.
