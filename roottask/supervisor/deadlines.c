@@ -137,7 +137,7 @@ static void find_late(void)
             cr_work_late(cr_sys.work, i, now(), &notice) == CR_OK &&
             (pd->keeps == CR_KEEP_NONE || notice.token <= pd->grace)) {
             trace_late(pd, &notice);
-            cr_trigger(pd, CR_CAUSE_DEADLINE, 0);
+            cr_trigger(pd, CR_CAUSE_LATE, 0);
         }
     }
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {

@@ -14,8 +14,6 @@ typedef struct cr_message {
     uint64_t words[seL4_MsgMaxLength];
 } cr_message;
 
-typedef enum cr_cause { CR_CAUSE_FAULT = 0, CR_CAUSE_EXIT, CR_CAUSE_TERMINATE, CR_CAUSE_DEADLINE, CR_CAUSE_COUNT } cr_cause;
-
 /* How a notice came to its end. */
 typedef enum cr_notice_end {
     CR_NOTICE_DONE = 0,

@@ -35,7 +35,7 @@ from cellreap.trace.check_cleanup import (
     normal_rows,
 )
 from cellreap.trace.check_work import Notice, Tag, Work, lane_of
-from cellreap.trace.events import CAUSES, Event, printable
+from cellreap.trace.events import Event, causes, printable
 from cellreap.trace.reader import MAX_PROBLEMS, Problem, Reader, read
 from cellreap.trace.report import Cleanup, Failure, Lateness, Report, report_json
 from cellreap.trace.upgrade import events_of
@@ -43,6 +43,8 @@ from cellreap.trace.upgrade import events_of
 __all__ = ["Cleanup", "Replay", "Report", "check", "check_file", "check_stream", "report_json"]
 
 ARCHES = ("x86_64", "aarch64")
+NO_RULE = "the table in trace_events.h has this event, and the checker no rule for it"
+
 MAX_SAYS = 100_000
 """SAY events that a report keeps."""
 SMALLEST_BODY = 16
@@ -262,7 +264,11 @@ class Replay:
             self.bodyless = None
         if event.name in _MODEL_EVENTS:
             self.unprinted = event.line
-        _HANDLERS[event.name](self, event)
+        handler = _HANDLERS.get(event.name)
+        if handler is None:
+            self._bad(f"{event.name}: {NO_RULE}")
+            return
+        handler(self, event)
 
     def _while_waiting(self, event: Event, running: Running) -> None:
         """Between WAIT and CONTINUE nothing is made, dropped or asked for about what is doomed."""
@@ -628,7 +634,7 @@ class Replay:
             self.silent[pd] = _SILENT[event.name]
             self.blocked.pop(pd, None)
         if not doomed:
-            self.pending.append(_Trigger(pd, CAUSES[event.name], event.line))
+            self.pending.append(_Trigger(pd, causes()[event.name], event.line))
 
     def _late(self, event: Event, pd: str) -> None:
         token, ms = event.number("token"), event.number("ms")
@@ -860,7 +866,11 @@ class Replay:
             self._bad(f"{what} after {PHASE_NAMES[running.phase]}: expected it in {PHASE_NAMES[phase]}")
         elif not first_suspend:
             running.phase = phase
-        _CLEANUP_HANDLERS[event.name](self, running, event)
+        handler = _CLEANUP_HANDLERS.get(event.name)
+        if handler is None:
+            self._bad(f"{event.name}: {NO_RULE}")
+            return
+        handler(self, running, event)
 
     def _planned(self, running: Running, event: Event) -> None:
         row = tuple(value for name, value in event.values.items() if name != "n")
