@@ -16,7 +16,7 @@ from typing import Any, Final
 import cffi
 
 from cellreap.errors import CellreapError, UsageError
-from cellreap.headers import read_header, source_root
+from cellreap.headers import expand_enums, read_header, source_root
 from cellreap.model.graph import Model
 from cellreap.model.ids import CORE_TYPES, ROOT, parse_id
 from cellreap.model.reference import Plan
@@ -51,7 +51,8 @@ def library_path() -> Path:
 
 def declarations(header: str) -> str:
     """A public header as cffi wants it: without comments and preprocessor lines."""
-    return "\n".join(line for line in read_header(header).splitlines() if not line.lstrip().startswith("#"))
+    lines = expand_enums(read_header(header)).splitlines()
+    return "\n".join(line for line in lines if not line.lstrip().startswith("#"))
 
 
 @functools.cache
