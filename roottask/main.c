@@ -102,7 +102,7 @@ static const cr_image_header *find_image(void)
 }
 
 static const char *const mode_names[] = {
-#define CR_MODE(enumerator, word, meaning) [enumerator] = word,
+#define CR_MODE(enumerator, number, word, meaning) [enumerator] = word,
     CR_MODES
 #undef CR_MODE
 };

@@ -14,7 +14,7 @@
 #include "kernel/untyped.h"
 
 static const char *const cause_names[] = {
-#define CR_CAUSE(enumerator, word, event) [enumerator] = word,
+#define CR_CAUSE(enumerator, number, word, event) [enumerator] = word,
     CR_CAUSES
 #undef CR_CAUSE
 };

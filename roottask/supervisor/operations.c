@@ -38,7 +38,7 @@ static void reply(cr_result result, uint32_t count, const uint64_t *results)
 /* The PD that the message's PD capability is to. */
 static cr_result named_pd(const cr_operation_args *r, cr_pd **out)
 {
-    cr_result result = cr_find_badged(r->pd_badge, CR_BADGE_BODY, out);
+    cr_result result = cr_find_badged(r->pd, CR_BADGE_BODY, out);
     return result == CR_RESULT_OK && cr_is_doomed(*out) ? CR_RESULT_GONE : result;
 }
 
@@ -230,7 +230,7 @@ static cr_result op_connect(cr_pd *from, const cr_operation_args *r, answer *a)
         a->count = result == CR_RESULT_OK ? 2 : 0;
         return result;
     }
-    if (!r->wait) {
+    if (r->no_wait) {
         return CR_RESULT_GONE; /* It does not want to wait. */
     }
     cr_text_copy(from->wanted, r->name, CR_NAME_BYTES);
@@ -730,7 +730,7 @@ static cr_result op_look(cr_pd *from, const cr_operation_args *r, answer *a)
     cr_result result;
     if (r->space == 0) {
         cr_pd *pd = from;
-        result = r->has_pd ? cr_find_badged(r->pd_badge, CR_BADGE_BODY, &pd) : CR_RESULT_OK;
+        result = r->has_pd ? cr_find_badged(r->pd, CR_BADGE_BODY, &pd) : CR_RESULT_OK;
         if (result == CR_RESULT_OK) {
             result = look_at_pd(!r->has_pd && r->object != 0 ? r->object : pd->number, &a->results[0]);
         }

@@ -17,10 +17,9 @@ from cellreap.model.ids import NodeKind, parse_id
 
 MAX_NUMBER = 2**64 - 1
 
-FAULT_KINDS = ("vm-fault", "cap-fault", "user-exception", "unknown-syscall")
 OWED_KINDS = ("free", "destroy", "disconnect", "lost")
 """Kinds of notices that plans owe."""
-RESULTS = ("ok", "failed", "each")
+
 
 @dataclass(frozen=True)
 class Event:
@@ -85,8 +84,6 @@ def _node(*kinds: NodeKind, none: bool = False) -> Callable[[str], bool]:
     return accepts
 
 
-_WORD = r"[a-z0-9][a-z0-9-]*"
-
 _FORMS: dict[str, Callable[[str], bool]] = {
     "NUMBER": _integer(r"0|[1-9][0-9]{0,19}"),
     "FLAG": _like("[01]"),
@@ -103,22 +100,23 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "DOOMABLE": _node("PD", "RESOURCE_SPACE"),
     "NODE": _node("PD", "RESOURCE_SPACE", "RESOURCE"),
     "NODE_OR_NONE": _node("PD", "RESOURCE_SPACE", "RESOURCE", none=True),
-    "STEP": _like(_WORD),
-    "CALL": _like(_WORD),
+    "CALL": _like(r"[a-z0-9][a-z0-9-]*"),
 }
 """Type of the table CR_TRACE_TYPES -> whether a value has its form."""
 
 
 def _vocabularies() -> dict[str, tuple[str, ...]]:
     """Type of the table CR_TRACE_TYPES -> the words that it allows, from the tables that C prints them of."""
-    return {
-        "MODE": headers.words("trace_events.h", "CR_MODE", 1),
-        "CAUSE": headers.words("trace_events.h", "CR_CAUSE", 1),
-        "FAULT_KIND": FAULT_KINDS,
-        "OWED_KIND": OWED_KINDS,
-        "NOTICE_KIND": tuple(headers.names_of("policy.h", "cr_notice_kind", "CR_NOTICE_")),
-        "WORK_RESULT": RESULTS,
+    tables = {
+        "MODE": ("trace_events.h", "CR_MODE"),
+        "CAUSE": ("trace_events.h", "CR_CAUSE"),
+        "FAULT_KIND": ("protocol.h", "CR_FAULT_KIND"),
+        "NOTICE_KIND": ("policy.h", "CR_NOTICE_KIND"),
+        "WORK_RESULT": ("protocol.h", "CR_WORK_RESULT"),
+        "STEP": ("steps.h", "CR_STEP"),
     }
+    words = {name: tuple(headers.printed_names(*where)) for name, where in tables.items()}
+    return {**words, "OWED_KIND": OWED_KINDS}
 
 
 @functools.cache
@@ -126,7 +124,7 @@ def field_types() -> dict[str, FieldType]:
     """The types of fields: name -> type. HeaderError if C has one that this module does not know."""
     types: dict[str, FieldType] = {}
     vocabularies = _vocabularies()
-    for name, _, expected in headers.rows("trace_events.h", "CR_TRACE_TYPE"):
+    for name, _, expected in headers.table("trace_events.h", "CR_TRACE_TYPE"):
         known = vocabularies.get(str(name))
         if known is not None:
             one_of = "one of " + ", ".join(known)
@@ -153,7 +151,7 @@ def field_type(event: str, field_name: str) -> FieldType:
 @functools.cache
 def causes() -> dict[str, str]:
     """Event that triggers a cleanup -> the cause that the cleanup names."""
-    return {str(event): str(word) for _, word, event in headers.rows("trace_events.h", "CR_CAUSE")}
+    return {str(event): str(word) for _, _, word, event in headers.table("trace_events.h", "CR_CAUSE")}
 
 
 def encode(value: str) -> str:

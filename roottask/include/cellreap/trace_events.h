@@ -20,17 +20,17 @@ typedef enum cr_print {
     CR_PRINT_TEXT = 3     /* cr_trace_string, cr_trace_bytes */
 } cr_print;
 
-/* When a terminator is answered: CR_MODE(enumerator, word, meaning) */
+/* When a terminator is answered: CR_MODE(enumerator, number, word, meaning) */
 #define CR_MODES                                                                                  \
-    CR_MODE(CR_MODE_ASYNC, "async", "at once, with its ticket")                                   \
-    CR_MODE(CR_MODE_SYNC, "sync", "when its ticket is over")
+    CR_MODE(CR_MODE_ASYNC, 0, "async", "at once, with its ticket")                                \
+    CR_MODE(CR_MODE_SYNC, 1, "sync", "when its ticket is over")
 
-/* Why a cleanup begins: CR_CAUSE(enumerator, word, the event that triggers it) */
+/* Why a cleanup begins: CR_CAUSE(enumerator, number, word, event that triggers it) */
 #define CR_CAUSES                                                                                 \
-    CR_CAUSE(CR_CAUSE_FAULT, "fault", "FAULT")                                                    \
-    CR_CAUSE(CR_CAUSE_EXIT, "exit", "EXIT")                                                       \
-    CR_CAUSE(CR_CAUSE_TERMINATE, "terminate", "TERMINATE")                                        \
-    CR_CAUSE(CR_CAUSE_LATE, "late", "LATE")
+    CR_CAUSE(CR_CAUSE_FAULT, 0, "fault", "FAULT")                                                 \
+    CR_CAUSE(CR_CAUSE_EXIT, 1, "exit", "EXIT")                                                    \
+    CR_CAUSE(CR_CAUSE_TERMINATE, 2, "terminate", "TERMINATE")                                     \
+    CR_CAUSE(CR_CAUSE_LATE, 3, "late", "LATE")
 
 /* What a field can hold: CR_TRACE_TYPE(type, how it is printed, what the reader expects) */
 #define CR_TRACE_TYPES                                                                            \
@@ -55,7 +55,7 @@ typedef enum cr_print {
     CR_TRACE_TYPE(OWED_KIND, TEXT, "a kind of notice that a plan owes")                           \
     CR_TRACE_TYPE(NOTICE_KIND, TEXT, "a kind of notice")                                          \
     CR_TRACE_TYPE(WORK_RESULT, TEXT, "a result of a notice")                                      \
-    CR_TRACE_TYPE(STEP, TEXT, "a word of a-z, 0-9 and -, a kind of step")                         \
+    CR_TRACE_TYPE(STEP, TEXT, "a kind of step")                                                     \
     CR_TRACE_TYPE(CALL, TEXT, "a word of a-z, 0-9 and -, a kind of kernel call")
 
 /* CR_TRACE_EVENT(enumerator, name, FIELD(name, type) ..., meaning) */
@@ -237,14 +237,14 @@ typedef enum cr_print {
                    "The extraction is over: the rows before.")
 
 typedef enum cr_mode {
-#define CR_MODE(enumerator, word, meaning) enumerator,
+#define CR_MODE(enumerator, number, ...) enumerator = number,
     CR_MODES
 #undef CR_MODE
     CR_MODE_COUNT
 } cr_mode;
 
 typedef enum cr_cause {
-#define CR_CAUSE(enumerator, word, event) enumerator,
+#define CR_CAUSE(enumerator, number, ...) enumerator = number,
     CR_CAUSES
 #undef CR_CAUSE
     CR_CAUSE_COUNT

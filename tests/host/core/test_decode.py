@@ -17,9 +17,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cellreap.headers import enums, source_root
+from cellreap.headers import (
+    constant,
+    enums,
+    parse_forms,
+    parse_table,
+    read_header,
+    source_root,
+)
 from cellreap.model.core import declarations, library_path
-from kit.decode_reference import FORMS, MAGIC, WIDTH, Message, Refused, Value, decode
+from kit.decode_reference import FORMS, MAGIC, ROWS, Message, Refused, Value, decode
 from kit.paths import TESTS
 
 RESULTS = {
@@ -144,33 +151,33 @@ def _good(rng: random.Random, label: int) -> tuple[list[int], int]:
     """Words and capabilities as an operation has them; some of them at their limits."""
     words: list[int] = [MAGIC]
     caps = 0
-    for name in FORMS.get(label, "").split():
+    for form, member in FORMS.get(label, ()):
         number = rng.choice((1, 2, rng.randrange(40), rng.choice(LIMITS)))
-        if name == "say":
+        if form == "TEXT":
             size = rng.choice((0, 1, 7, 8, 9, 399, 400, 401, 408, rng.randrange(420)))
             words += [size, *_words(rng.randbytes(size), (size + 7) // 8)]
-        elif name == "TYPE":
+        elif form == "TYPE":
             words += _words(rng.choice(TYPES), 2)
-        elif name in ("NAME", "name"):
+        elif form in ("NEW_NAME", "NAME"):
             words += _words(rng.choice((b"disk1", *NAMES)), 4)
-        elif name == "answers":
+        elif member == "answers":
             count = rng.choice((1, 2, 15, 16))
             words.append(count)
             for _ in range(count):
                 words += [rng.choice((rng.getrandbits(64), rng.randrange(300))), rng.choice((0, 0, 1, 2))]
-        elif name == "edges":
+        elif member == "items":
             count = rng.choice((1, 2, 31, 32))
             words += [count]
             for _ in range(count):
                 both = rng.randrange(2) * rng.choice((1, 7, 2**32))
                 words += [both, rng.choice((1, number)), both]
-        elif name == "fault_kind":
+        elif form == "FAULT_KIND":
             words.append(rng.choice((0, 1, 2, 3, 3, 4)))
-        elif name in ("pd?", "pd!"):
-            caps = int(name == "pd!" or rng.random() < 0.3)
-        elif name in ("unless_nowait",):
+        elif form in ("PD", "PD_OR_NOT"):
+            caps = int(form == "PD" or rng.random() < 0.3)
+        elif form == "FLAG_OR_NOT":
             words += rng.choice(([], [0], [1], [2**40]))
-        elif WIDTH.get(name, 1):
+        else:
             words.append(number if rng.random() < 0.6 else rng.randrange(2))
     return words, caps
 
@@ -207,8 +214,16 @@ def _random_message(rng: random.Random) -> Message:
 # -- C and Python
 
 
-def test_every_operation_is_in_the_reference() -> None:
-    assert set(FORMS) == set(OPERATIONS.values())
+def test_every_operation_and_form_is_in_the_reference() -> None:
+    """Numbers are given without gaps; the reference knows each form, and rows as the table has them."""
+    assert list(FORMS) == list(OPERATIONS.values()) == list(range(1, len(FORMS) + 1))
+    rows = {}
+    for member, _, most, forms in parse_table(read_header("protocol.h"), "CR_ROW_FORM"):
+        limit = constant("protocol.h", str(most))
+        rows[str(member)] = (limit, tuple(form for form, _ in parse_forms(str(forms))))
+    assert rows == ROWS
+    used = {member for forms in FORMS.values() for form, member in forms if form == "ROWS"}
+    assert used == set(ROWS)
 
 
 @pytest.mark.behaviour("R-05", "N-10")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cellreap.headers import event_table, rows, source_root
+from cellreap.headers import event_table, source_root, table
 from cellreap.model.core import library_path
 from cellreap.trace.writer import seal
 
@@ -96,7 +96,7 @@ VALUES: dict[str, st.SearchStrategy[Value]] = {
     "DEPTH": st.one_of(st.just(2**32 - 1), st.integers(0, 2**32 - 1)).map(Depth),
     "TEXT": TEXT,
 }
-PRINTS = {str(name): str(how) for name, how, _ in rows("trace_events.h", "CR_TRACE_TYPE")}
+PRINTS = {str(name): str(how) for name, how, _ in table("trace_events.h", "CR_TRACE_TYPE")}
 
 
 def values_of(name: str) -> st.SearchStrategy[tuple[Value, ...]]:
