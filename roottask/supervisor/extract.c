@@ -7,7 +7,12 @@
 #include "supervisor.h"
 
 /* Of one manager's pieces there are at most PIECES_EACH in an extraction: no one leaves the others without room. */
-enum { MAX_EXTRACTIONS = 2, MAX_PIECES = 4096, PIECES_EACH = 512, TAG = 0x80000000 };
+enum {
+    MAX_EXTRACTIONS = CR_MAX_EXTRACTIONS,
+    MAX_PIECES = CR_MAX_MAPS,
+    PIECES_EACH = CR_MAX_MAPS_EACH,
+    TAG = 0x80000000
+};
 
 typedef struct piece {
     uint32_t x;

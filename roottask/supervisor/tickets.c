@@ -4,7 +4,7 @@
  * for those to its owner, which cannot acknowledge while it waits for the ticket. */
 #include "supervisor.h"
 
-enum { MAX_TICKETS = 64, TICKETS_EACH = 16 };
+enum { MAX_TICKETS = CR_MAX_TICKETS, TICKETS_EACH = CR_MAX_TICKETS_EACH };
 
 typedef struct ticket {
     int used;

@@ -224,7 +224,7 @@ class _Layout:
             for vaddr in range(stretch.vaddr, stretch.vaddr + stretch.pages * self.page, self.page)
         ]
         self.tables = self._tables()
-        most = _body_limit("FRAMES_MAX")
+        most = headers.constant("limits.h", "CR_PROGRAM_PAGES_MAX")
         if len(self.frames) > most:
             raise self._refuse(f"{len(self.frames)} pages in all: expected at most {most}")
         most = _body("CR_BODY_FRAMES") - _body("CR_BODY_TABLES")
@@ -236,8 +236,9 @@ class _Layout:
 
     def _stretches(self) -> list[_Stretch]:
         startup = _protocol("CR_VADDR_STARTUP")
-        if len(self.elf.segments) > _body_limit("SEGMENTS_MAX"):
-            raise self._refuse(f"too many segments: expected at most {_body_limit('SEGMENTS_MAX')}")
+        most = headers.constant("limits.h", "CR_PROGRAM_SEGMENTS_MAX")
+        if len(self.elf.segments) > most:
+            raise self._refuse(f"too many segments: expected at most {most}")
         stretches = []
         end_before = self.page
         for segment in sorted(self.elf.segments, key=lambda one: one.vaddr):
@@ -476,15 +477,6 @@ def _roottask(header: str, name: str) -> int:
         if name in members:
             return members[name]
     raise headers.HeaderError(f"roottask/{header}: no enumerator {name}")
-
-
-@functools.cache
-def _body_limit(name: str) -> int:
-    """A limit in body.c, whose other enumerators are expressions."""
-    found = re.search(rf"\b{name} = (\d+)\b", _source("system/body.c"))
-    if found is None:
-        raise headers.HeaderError(f"roottask/system/body.c: no enumerator {name}")
-    return int(found[1])
 
 
 @functools.cache

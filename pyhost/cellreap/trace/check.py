@@ -49,12 +49,6 @@ MAX_SAYS = 100_000
 """SAY events that a report keeps."""
 SMALLEST_BODY = 16
 """Bytes of the smallest untyped that seL4 has."""
-MAX_REFUSALS = 64
-"""Refusals of a PD that are told one by one."""
-REFUSALS_SUM = 1000
-"""Refusals of which a REFUSED tells at most."""
-MAX_UNACKNOWLEDGED = 32
-"""Slots of a PD that wait for it to acknowledge losses, from which on it is given no more."""
 FROZEN = "is frozen"
 
 
@@ -138,6 +132,9 @@ class Replay:
         self.report = report
         self.model = report.model
         self.first_slot = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
+        self.max_refusals = headers.constant("limits.h", "CR_REFUSALS_TOLD")
+        self.refusals_sum = headers.constant("limits.h", "CR_REFUSALS_SUM")
+        self.max_lost_slots = headers.constant("limits.h", "CR_MAX_LOST_SLOTS")
         self.refusals = set(headers.names_of("protocol.h", "cr_result", "CR_RESULT_").values()) - {0}
         self.step_names = headers.names_of("steps.h", "cr_step_kind", "CR_STEP_")
         self.base: tuple[int, int] | None = None
@@ -350,7 +347,7 @@ class Replay:
         elif slot in slots.reserved:
             token = slots.reserved[slot]
             self._bad(f"{event.name}: slot={slot}: it was revoked, and {pd} has not acknowledged {token}")
-        elif self.version >= 2 and self._lost(slots) >= MAX_UNACKNOWLEDGED:
+        elif self.version >= 2 and self._lost(slots) >= self.max_lost_slots:
             lost = f"{self._lost(slots)} slots wait for {pd} to acknowledge losses"
             self._bad(f"{event.name}: slot={slot}: {lost}, so it is given no more")
         else:
@@ -583,8 +580,8 @@ class Replay:
         pd = event["pd"]
         self._actor(event, pd)
         self.refused[pd] += 1
-        if self.version >= 2 and self.refused[pd] > MAX_REFUSALS:
-            self._bad(f"REFUSE: pd={pd}: {MAX_REFUSALS} were told one by one: expected REFUSED")
+        if self.version >= 2 and self.refused[pd] > self.max_refusals:
+            self._bad(f"REFUSE: pd={pd}: {self.max_refusals} were told one by one: expected REFUSED")
         if event.number("status") not in self.refusals:
             self._bad(f"REFUSE: status={event['status']}: expected a cr_result other than CR_RESULT_OK")
 
@@ -592,10 +589,10 @@ class Replay:
         pd, count = event["pd"], event.number("count")
         if pd not in self.model.nodes:
             self._bad(f"REFUSED: {pd} is not there")
-        elif self.refused[pd] < MAX_REFUSALS:
+        elif self.refused[pd] < self.max_refusals:
             self._bad(f"REFUSED: pd={pd}: only {self.refused[pd]} refusals were told one by one")
-        if not 1 <= count <= REFUSALS_SUM:
-            self._bad(f"REFUSED: count={count}: expected 1 to {REFUSALS_SUM}")
+        if not 1 <= count <= self.refusals_sum:
+            self._bad(f"REFUSED: count={count}: expected 1 to {self.refusals_sum}")
 
     def _freeze(self, event: Event) -> None:
         pd = event["pd"]

@@ -10,11 +10,10 @@
 #ifndef CELLREAP_TRACE_H
 #define CELLREAP_TRACE_H
 
+#include <cellreap/limits.h>
 #include <cellreap/trace_events.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum { CR_TRACE_LINE_MAX = 2048 };
 
 typedef struct cr_trace {
     char *buffer;
