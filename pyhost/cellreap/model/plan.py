@@ -11,6 +11,10 @@ WHYS: Final = ("trigger", "link", "fault", "request", "hold", "managed", "map")
 space requested; the resource held; the manager; the space mapped to.
 """
 
+MAX_DEPTH: Final = 0xFFFF_FFFD
+"""The largest depth that is not `inf`. Of 32 bits, the last value is `inf`; the last but one stands
+in an image for "the system's depth"."""
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -5,6 +5,7 @@ Layouts and numbers come from the C headers, which cffi parses; none of them is 
 """
 
 from cellreap.model.core.library import (
+    HEADERS,
     CoreError,
     CoreMissing,
     declarations,
@@ -13,4 +14,4 @@ from cellreap.model.core.library import (
 )
 from cellreap.model.core.planner import CoreModel
 
-__all__ = ["CoreError", "CoreMissing", "CoreModel", "declarations", "library_path", "load_core"]
+__all__ = ["HEADERS", "CoreError", "CoreMissing", "CoreModel", "declarations", "library_path", "load_core"]
