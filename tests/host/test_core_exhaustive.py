@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 from core_support import agree
 
-from cellreap.model.reference import order
 from cellreap.model.core import CoreModel
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
+from cellreap.model.reference import order
 
 DEPTHS: tuple[int | None, ...] = (0, 1, 2, None)
 

@@ -14,10 +14,10 @@ from sdk_kit import make_sdk
 from cellreap.errors import InputError, UsageError
 from cellreap.headers import source_root
 from cellreap.progress import Progress
-from cellreap.system.build import find_toolchain
 from cellreap.system.elf import read_executable
 from cellreap.system.refkernel import build_refkernel, find_kernel, has_refkernel
 from cellreap.system.sdk import ARCHES, CONFIG_FILE, load_sdk
+from cellreap.system.toolchain import find_toolchain
 
 QUIET = Progress(quiet=True)
 SOURCES = source_root() / "refkernel"

@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from bench import Planned, grown, plan_costs
-from demo import DEPTHS
 
 from behaviours import known_behaviours, matrix
+from bench import Planned, grown, plan_costs
 from cellreap.headers import source_root
+from demo import DEPTHS
 
 TESTS = Path(__file__).parents[1]
 

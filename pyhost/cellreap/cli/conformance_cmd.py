@@ -33,12 +33,14 @@ from cellreap.run.boot import (
     record,
 )
 from cellreap.run.qemu import check_bootable, machine_for, split_arguments
-from cellreap.system.build import Parts, Toolchain, build_parts, find_toolchain, link_loader
 from cellreap.system.elf import read_executable
 from cellreap.system.image import LOADER, members_of
+from cellreap.system.linking import link_loader
 from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
+from cellreap.system.parts import Parts, build_parts
 from cellreap.system.refkernel import find_kernel
 from cellreap.system.sdk import ARCHES, CONFIG_FILE, SUPPORT_FOLDER, Sdk, load_sdk, read_support
+from cellreap.system.toolchain import Toolchain, find_toolchain
 
 _CHECK = re.compile(
     rb"^conformance: ([a-z0-9-]+): (ok|not on this kernel|FAILED \(([^\r\n]*)\))\r*$", re.MULTILINE
