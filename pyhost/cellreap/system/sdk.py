@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cellreap.arches import ARCHES as ARCHES  # the architectures of an SDK are these
 from cellreap.errors import InputError, UsageError
 from cellreap.system.elf import read_executable
 from cellreap.system.loader import FDT_FILE, PLATFORM_FILE
 
-ARCHES = ("x86_64", "aarch64")
 CONFIG_FILE = Path("libsel4/include/kernel/gen_config.json")
 KERNEL_FILE = Path("bin/kernel.elf")
 SUPPORT_FOLDER = Path("support")
