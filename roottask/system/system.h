@@ -25,6 +25,8 @@ enum {
     CR_ID_BYTES = 48
 };
 
+_Static_assert(CR_MAX_PDS == CR_IMAGE_MAX_PDS + 1, "the configuration's PDs and the root task");
+
 /* What a slot of a PD's CSpace is. */
 enum {
     CR_SLOT_FREE = 0,

@@ -52,6 +52,4 @@ enum {
 #undef CR_SYSTEM_LIMIT
 };
 
-_Static_assert(CR_MAX_PDS == CR_IMAGE_MAX_PDS + 1, "the configuration's PDs and the root task");
-
 #endif
