@@ -75,7 +75,7 @@ def summary(report: Report) -> list[str]:
     for crash, name in report.unreached:
         lines.append(f"crash {crash} of the configuration, of {printable(name)}, never came about")
     for problem in report.violations:
-        lines.append(f"{printable(report.path)}:{problem.line}: {problem.text}")
+        lines.append(f"{printable(report.path)}:{problem}")
     if report.more_violations:
         lines.append(f"{printable(report.path)}: {report.more_violations} more")
     found = len(report.violations) + report.more_violations

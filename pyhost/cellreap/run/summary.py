@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cellreap.model.ids import ROOT, parse_id
-from cellreap.trace.check_cleanup import PLAN_EVENTS, PLANNED_AGAIN
+from cellreap.trace.check.running import PLAN_EVENTS, PLANNED_AGAIN
 from cellreap.trace.events import Event, printable
 from cellreap.trace.report import Report
 
