@@ -153,5 +153,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "failures": [failure.to_json() for failure in report.failures],
         "late": [late.to_json() for late in report.late],
         "tickets": [ticket.to_json() for ticket in report.tickets],
-        "extractions": [extraction.to_json() for extraction in report.extractions if extraction.done],
+        "extractions": [
+            extraction.to_json() for extraction in report.extractions if extraction.done
+        ],
     }
