@@ -7,7 +7,8 @@ import pytest
 
 from cellreap.system.sdk import ARCHES
 
-pytest_plugins = ["behaviours"]
+pytest_plugins = ["kit.behaviours"]
+pytest.register_assert_rewrite("kit")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

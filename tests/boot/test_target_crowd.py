@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable
 
 import pytest
-from target import Change, Run, Target, load, together, with_crashes
 
 from cellreap.system.config import Config
 from cellreap.system.sdk import ARCHES, installed_sdk
 from cellreap.trace.events import Event
+from kit.target import Change, Run, Target, load, together, with_crashes
 
 CLIENTS = 64
 COUNTED = ("-icount", "shift=0,sleep=off")

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from target import CONFIGS, Run, Target, dangling
-from target_cli import cellreap_json
 
 from cellreap.system.config import Depth
+from kit.command_line import cellreap_json
+from kit.paths import CONFIGS
+from kit.target import Run, Target, dangling
 
 _OK = "ok"
 _IO = "input/output error"

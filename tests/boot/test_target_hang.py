@@ -6,9 +6,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from target import Change, Run, Target, together, with_crashes, with_pd
 
 from cellreap.system.config import Config, Pd
+from kit.target import Change, Run, Target, together, with_crashes, with_pd
 
 
 def by(how: str, **more: object) -> Change:

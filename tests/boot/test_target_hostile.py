@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from target import Change, Run, Target, with_pd
 
 from cellreap.system.config import Config
+from kit.target import Change, Run, Target, with_pd
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from target import Run, Target, together, with_pd
 
 from cellreap.trace.events import Event
+from kit.target import Run, Target, together, with_pd
 
 
 @pytest.fixture

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from target import Run, Target
 
 from cellreap import headers
 from cellreap.model.csvstate import read_state
 from cellreap.trace.events import Event
+from kit.target import Run, Target
 
 CHECKS = [
     "wrong magic is refused",

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import pytest
-from target import Run, Target
+
+from kit.target import Run, Target
 
 GIVE, UNACKED = 10, 12
 DEATHS, EACH, LIMIT = 4, 9, 32

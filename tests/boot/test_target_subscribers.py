@@ -6,10 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from target import Change, Run, Target, load, together, with_crashes, with_pd, with_system
 
 from cellreap.model.csvstate import read_state
 from cellreap.system.config import Config, Pd
+from kit.target import Change, Run, Target, load, together, with_crashes, with_pd, with_system
 
 SPACE, BOTH, ITSELF, TWICE, ONCE_LESS = 1, 3, 4, 8, 16
 FAILS, NEVER, SLOWLY, EXITS, FAULTS, FLUSHES, EXTRACTS, TRIES = range(1, 9)
