@@ -81,7 +81,9 @@ def crashed(then: Callable[[Target], object]) -> Report:
 def waiting(event: str, /, **values: object) -> Report:
     """A cleanup of PD_1 that waits for PD_3, and an event meanwhile."""
     target = Target(1, 0)
-    server, client, other = (target.pd(name, deadline=100) for name in ("server", "client", "other"))
+    server, client, other = (
+        target.pd(name, deadline=100) for name in ("server", "client", "other")
+    )
     target.request(client, target.space(server, "BLOCK"))
     target.subscribe(other, client)
     target.space(other, "ROOM")

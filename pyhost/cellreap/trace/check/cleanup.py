@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import ClassVar
 
 from cellreap.model import reference
@@ -76,13 +76,11 @@ class Cleanups(Concern):
         """Is the PD doomed by a cleanup under way?"""
         return self._running is not None and pd in self._running.depth
 
-    def outstanding(self, running: Running) -> list[Notice]:
+    def outstanding(self, running: Running) -> Iterator[Notice]:
         """What PDs that can do something have not finished of a cleanup's notices."""
-        return [
-            notice
-            for notice in self.context.notices.unfinished_of(running.tag)
-            if self.context.actors.may_answer(notice.to)
-        ]
+        for notice in self.context.notices.unfinished_of(running.tag):
+            if self.context.actors.may_answer(notice.to):
+                yield notice
 
     def awaited(self, running: Running) -> list[str]:
         """Who has not answered yet, though it could."""
@@ -202,7 +200,7 @@ class Cleanups(Concern):
 
     def wait(self, running: Running, event: Event) -> None:
         """The cleanup waits for subscribers that were told."""
-        if not self.outstanding(running):
+        if next(self.outstanding(running), None) is None:
             text = f"WAIT: n={event['n']}: there is nobody to wait for"
             self.context.bad("cleanup.wait", text)
         running.waiting = running.waited = True
