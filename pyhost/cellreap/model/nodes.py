@@ -151,8 +151,7 @@ class Nodes:
         return None
 
     def _body_number(self, res: str, space: str) -> int | None:
-        """The number of the PD whose body the resource stands for; None if it stands for no body.
-        """
+        """The number of the PD whose body the resource stands for; None if it stands for no body."""
         if not res.startswith("PD_") or self.nodes[space].type not in CORE_TYPES:
             return None
         parts = parse_id(res)

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from cellreap.model.reference import order
 from cellreap.model.core import CoreModel
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
+from cellreap.model.reference import order
 from kit.core_support import agree
 
 DEPTHS: tuple[int | None, ...] = (0, 1, 2, None)

@@ -14,4 +14,12 @@ from cellreap.model.core.library import (
 )
 from cellreap.model.core.planner import CoreModel
 
-__all__ = ["HEADERS", "CoreError", "CoreMissing", "CoreModel", "declarations", "library_path", "load_core"]
+__all__ = [
+    "HEADERS",
+    "CoreError",
+    "CoreMissing",
+    "CoreModel",
+    "declarations",
+    "library_path",
+    "load_core",
+]
