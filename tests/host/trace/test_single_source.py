@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each fact has one place. Where a second one is wanted, a test compares them: here it is shown that it does."""
+"""Each fact has one place. Where a second one is wanted, a comparison holds them together.
+
+The tests show that each comparison notices an edit of one copy.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ COPIED = sorted(
         LIMITS_PAGE,
         "pyhost/cellreap/model/edges.py",
         "pyhost/cellreap/model/ids.py",
-        "pyhost/cellreap/run/summary.py",
+        "pyhost/cellreap/trace/story.py",
         "pyhost/cellreap/system/config/schema.py",
         "tests/kit/decode_reference.py",
         *(name for name, *_ in NUMBERS),
@@ -58,6 +61,13 @@ EDITS = [
     ("numbers", "README.md", "4,096 nodes", "4,069 nodes"),
     ("numbers", TRACE_PAGE, "up to 1,000 in a *REFUSED*", "up to 100 in a *REFUSED*"),
     ("numbers", "pyhost/cellreap/system/config/schema.py", "le=200)", "le=255)"),
+    (
+        "numbers",
+        "pyhost/cellreap/trace/check/actors.py",
+        "REFUSALS_SUM = 1000",
+        "REFUSALS_SUM = 999",
+    ),
+    ("numbers", "pyhost/cellreap/trace/check/policy.py", "= 32", "= 33"),
     ("operations", f"{INCLUDE}/protocol.h", "CR_OP_GIVE, 10", "CR_OP_GIVE, 110"),
     ("operations", "docs/operations.md", "| `GIVE` 10 |", "| `GIVE` 11 |"),
     ("steps", f"{INCLUDE}/steps.h", '"await"', '"wait"'),
@@ -71,7 +81,7 @@ EDITS = [
     ("node kinds", f"{INCLUDE}/model.h", '"RESOURCE_SPACE"', '"SPACE"'),
     ("node kinds", "pyhost/cellreap/model/ids.py", '"RESOURCE_SPACE"', '"SPACE"'),
     ("fault kinds", f"{INCLUDE}/protocol.h", '"vm-fault"', '"page-fault"'),
-    ("fault kinds", "pyhost/cellreap/run/summary.py", '"vm-fault"', '"page-fault"'),
+    ("fault kinds", "pyhost/cellreap/trace/story.py", '"vm-fault"', '"page-fault"'),
     ("modes", f"{INCLUDE}/trace_events.h", '"sync"', '"synchronous"'),
     ("modes", "pyhost/cellreap/system/config/schema.py", '"sync"', '"synchronous"'),
     ("owed kinds", f"{INCLUDE}/policy.h", '"lost"', '"gone"'),
@@ -118,7 +128,9 @@ def test_tables_in_the_docs_are_those_of_the_headers(rewrite: bool) -> None:
 
 
 @pytest.mark.parametrize(("name", "file", "old", "new"), EDITS)
-def test_an_edit_of_one_copy_is_noticed(tree: Path, name: str, file: str, old: str, new: str) -> None:
+def test_an_edit_of_one_copy_is_noticed(
+    tree: Path, name: str, file: str, old: str, new: str
+) -> None:
     COMPARISONS[name]()
     text = (tree / file).read_text()
     assert old in text, f"{file}: {old} is not there any more"

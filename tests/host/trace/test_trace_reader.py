@@ -18,8 +18,8 @@ from cellreap.errors import InputError
 from cellreap.headers import HeaderError
 from cellreap.trace import events as trace_events
 from cellreap.trace import reader as trace
-from cellreap.trace import upgrade
-from cellreap.trace.check import check_file, check_stream
+from cellreap.trace import story, upgrade
+from cellreap.trace.check import check_file, check_stream, replay
 from cellreap.trace.events import Event, causes, decode, encode, field_type, field_types
 from cellreap.trace.reader import Reader, read
 from cellreap.trace.writer import seal
@@ -418,3 +418,28 @@ def test_every_trigger_has_a_cause() -> None:
     assert causes() == {"FAULT": "fault", "EXIT": "exit", "TERMINATE": "terminate", "LATE": "late"}
     assert set(causes().values()) == set(field_types()["CAUSE"].words)
     assert set(causes()) <= set(headers.event_table().fields)
+
+
+# -- who handles what the table lists
+
+
+def test_the_check_has_a_handler_for_every_event() -> None:
+    """And none for what is no event. The frame itself takes three."""
+    handled = {*replay.OUTSIDE, *replay.WITHIN, "TRACE", "MODE", "END"}
+    listed = set(headers.event_table().fields)
+    assert (sorted(listed - handled), sorted(handled - listed)) == ([], [])
+
+
+def test_an_event_that_the_check_cannot_handle_is_a_clear_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(replay.OUTSIDE, "SAY")
+    report = check_stream(io.BytesIO("\n".join(small_run()).encode()), "log")
+    assert [problem.text for problem in report.violations] == [
+        "SAY: trace_events.h has this event, and no concern in trace/check handles it"
+    ]
+
+
+def test_the_story_tells_every_event_or_says_that_it_does_not() -> None:
+    told = {*story._HANDLERS, *story.PARTS}
+    listed = set(headers.event_table().fields)
+    assert (sorted(listed - told - story.UNTOLD), sorted((told | story.UNTOLD) - listed)) == ([], [])
+    assert not told & story.UNTOLD
