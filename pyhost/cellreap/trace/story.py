@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
 
 from cellreap.trace.check.running import PLAN_EVENTS, PLANNED_AGAIN
 from cellreap.trace.events import Event
@@ -145,18 +144,6 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "QUEUE": Story._queue,
     "FINISH_WORK": Story._finish_work,
 }
-
-
-UNTOLD: Final = frozenset(
-    {
-        *("END", "BASE", "ACCOUNT", "MODE", "BODY", "SPACE", "RESOURCE", "DELETE"),
-        *("HOLD", "UNHOLD", "REQUEST", "UNREQUEST", "MAP", "UNMAP", "HANDLER", "LINK", "OWN"),
-        *("SUBSCRIBE", "UNSUBSCRIBE", "REFUSE", "REFUSED", "FREEZE", "UNREACHED", "SUSPEND", "STEP"),
-        *("WAIT", "STATE", "GET_WORK", "RESUME_WORK", "ACCEPT", "TICKET", "EXTRACT", "SUBGRAPH"),
-        *("MODEL", "EXTRACTED"),
-    }
-)
-"""Events of which the story tells nothing, or only what the report of the check has."""
 
 
 def describe_fault(event: Event, arch: str) -> str:

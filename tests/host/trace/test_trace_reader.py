@@ -438,8 +438,6 @@ def test_an_event_that_the_check_cannot_handle_is_a_clear_violation(monkeypatch:
     ]
 
 
-def test_the_story_tells_every_event_or_says_that_it_does_not() -> None:
-    told = {*story._HANDLERS, *story.PARTS}
-    listed = set(headers.event_table().fields)
-    assert (sorted(listed - told - story.UNTOLD), sorted((told | story.UNTOLD) - listed)) == ([], [])
-    assert not told & story.UNTOLD
+def test_the_story_tells_of_events_of_the_table() -> None:
+    """It selects: an event that it does not take is one that it tells nothing of."""
+    assert {*story._HANDLERS, *story.PARTS} <= set(headers.event_table().fields)
