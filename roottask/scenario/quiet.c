@@ -44,8 +44,9 @@ static seL4_Word priority(void)
 
 void cr_quiet_begin(seL4_CPtr untyped, seL4_CPtr bound)
 {
-    seL4_CPtr tcb = cr_pool_make(untyped, seL4_TCBObject, "no TCB for the idle thread");
+    /* The small one first: what is left of the untyped then is as large as a TCB, and aligned like one. */
     quiet.again = cr_pool_make(untyped, seL4_NotificationObject, "no notification");
+    seL4_CPtr tcb = cr_pool_make(untyped, seL4_TCBObject, "no TCB for the idle thread");
     quiet.signal = cr_pool_cap();
     cr_must(cr_mint(cr_slot_at(quiet.signal), cr_slot_at(bound), seL4_CanWrite, cr_badge(CR_BADGE_IDLE, 0, 0)),
             "the idle signal cannot be minted");
