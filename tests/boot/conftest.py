@@ -7,11 +7,11 @@ import os
 from collections.abc import Callable
 
 import pytest
-from target import Target
 
 from cellreap.progress import Progress
 from cellreap.system.refkernel import build_refkernel, find_kernel
 from cellreap.system.sdk import Sdk, installed_sdk, load_sdk
+from kit.target import Target
 
 
 @pytest.fixture(scope="session")

@@ -10,81 +10,23 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from demo import DEPTHS
-from target import CONFIGS, Run, Target, load
 
 from cellreap.progress import Progress
 from cellreap.run.boot import End, boot_image
 from cellreap.run.qemu import MACHINES
 from cellreap.system.build import build_image
-from cellreap.system.config import Depth
 from cellreap.system.image import LOADER, read_image
 from cellreap.system.loader import FDT_FILE
 from cellreap.system.sdk import ARCHES, SUPPORT_FOLDER
+from demo import DEPTHS
+from kit.outcomes import ALL, LONG, compare, depth
+from kit.target import Run, Target, load
 
-ALL = sorted(path.stem for path in CONFIGS.glob("*.toml"))
-# Of thousands of events each: that they are the same is shown by the smaller ones.
-LONG = {"hung"}
 FIRST, *OTHERS = ARCHES
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one cleanup did, by name. Lists in the order of the trace, but for what has no order."""
-
-    trigger: str
-    cause: str
-    doomed: dict[str, str]
-    destroyed: list[str]
-    revoked: list[tuple[str, str]]
-    lost_requests: list[tuple[str, str]]
-    notices: list[tuple[str, str, str, str]]
-    bodies: list[str]
-
-
-def outcomes(run: Run) -> list[Outcome]:
-    """What each cleanup of a run did."""
-    found = []
-    for cleanup in run.cleanups():
-        n = cleanup.number("n")
-        found.append(
-            Outcome(
-                run.name(cleanup["trigger"]),
-                cleanup["cause"],
-                run.doomed(n),
-                run.destroyed(n),
-                sorted((run.name(e["pd"]), run.name(e["resource"])) for e in run.of("REVOKE", n=n)),
-                sorted((run.name(e["pd"]), run.name(e["space"])) for e in run.of("LOSE_REQUEST", n=n)),
-                sorted(run.notices(n)),
-                [run.name(e["pd"]) for e in run.of("FREED", n=n)],
-            )
-        )
-    return found
-
-
-def faults(run: Run) -> list[tuple[str, str]]:
-    """Which PDs took a fault of which kind. Addresses are the programs'."""
-    return [(run.name(event["pd"]), event["kind"]) for event in run.of("FAULT")]
-
-
-def depth(said: str) -> Depth:
-    """A depth as the command line says it."""
-    return "inf" if said == "inf" else int(said)
-
-
-def compare(first: Run, other: Run) -> None:
-    """Both did the same, in the same order, and every PD said the same."""
-    assert outcomes(first)
-    assert outcomes(other) == outcomes(first)
-    assert faults(other) == faults(first)
-    assert other.alive() == first.alive()
-    for name in sorted(set(first.names.values())):
-        assert other.says(name) == first.says(name), name
 
 
 @pytest.mark.behaviour("C-28")

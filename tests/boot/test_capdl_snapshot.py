@@ -18,13 +18,13 @@ from pathlib import Path
 
 import pytest
 
-from capdl_reader import Held, Spec, read_capdl
 from cellreap.progress import Progress
 from cellreap.run.boot import End, boot_image
 from cellreap.system.build import build_image
 from cellreap.system.config import parse_config
 from cellreap.system.image import read_image
 from cellreap.system.sdk import Sdk
+from kit.capdl_reader import Held, Spec, read_capdl
 
 CONFIG = """
 [system]

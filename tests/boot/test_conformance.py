@@ -17,12 +17,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from target import ROOT_DIR
 
 from cellreap.cli.conformance_cmd import Conformance, run_conformance
 from cellreap.progress import Progress
 from cellreap.system.refkernel import build_refkernel
 from cellreap.system.sdk import ARCHES, Sdk, load_sdk, timer_of
+from kit.paths import ROOT
 
 MORE = [
     (arch, folder / arch)
@@ -31,7 +31,7 @@ MORE = [
     for arch in ARCHES
     if (folder / arch).is_dir()
 ]
-SOURCES = sorted((ROOT_DIR / "roottask" / "conformance").glob("*.c"))
+SOURCES = sorted((ROOT / "roottask" / "conformance").glob("*.c"))
 LEAST = 60
 
 
@@ -45,7 +45,7 @@ def results(root: Path, arch: str) -> Conformance:
 
 def names_in_sources(only: str | None = None) -> list[str]:
     """The checks' names, of all tables in the order in which main.c runs them, or of one."""
-    main = (ROOT_DIR / "roottask" / "conformance" / "main.c").read_text()
+    main = (ROOT / "roottask" / "conformance" / "main.c").read_text()
     order = re.search(r"tables\[\] = \{([^}]*)\}", main)
     assert order is not None
     text = "".join(path.read_text() for path in SOURCES)

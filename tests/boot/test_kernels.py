@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from target import Run, Target
-from test_arches import ALL, LONG, compare
 
 from cellreap.system.refkernel import has_refkernel
 from cellreap.system.sdk import ARCHES, installed_sdk
+from kit.outcomes import ALL, LONG, compare
+from kit.target import Run, Target
 
 BUILT = [arch for arch in ARCHES if has_refkernel(arch)]
 SHORT = [name for name in ALL if name not in LONG]

@@ -14,12 +14,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from target import CONFIGS, Run, Target
-from target_cli import cellreap, cellreap_json, command, environment
 
 from cellreap.run.boot import End, boot_image
 from cellreap.system.image import LOADER, MANIFEST, read_image, write_image
-from cellreap.trace.reader import Event, seal
+from cellreap.trace.events import Event
+from cellreap.trace.writer import seal
+from kit.command_line import cellreap, cellreap_json, command, environment
+from kit.paths import CONFIGS
+from kit.target import Run, Target
 
 
 def _children(pid: int) -> list[int]:

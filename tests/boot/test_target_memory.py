@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from target import Run, Target, with_crashes
 
-from cellreap.trace.reader import Event
+from cellreap.trace.events import Event
+from kit.target import Run, Target, with_crashes
 
 ROUNDS = 10
 PDS = ["block_server_1", "block_server_2", "fs", "db", "app"]

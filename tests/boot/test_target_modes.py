@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import pytest
+
 from demo import DEPTHS
-from target import Target
-from test_arches import ALL, LONG, depth, outcomes
+from kit.outcomes import ALL, LONG, depth, outcomes
+from kit.target import Target
 
 
 @pytest.mark.behaviour("A-03", "A-27")

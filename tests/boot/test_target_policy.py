@@ -6,9 +6,9 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from target import Change, Run, Target, load, with_pd
 
 from cellreap.system.config import Config
+from kit.target import Change, Run, Target, load, with_pd
 
 
 @pytest.fixture

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from demo import DEPTHS, available_cores, missing_sdk, run_scenario
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -31,6 +30,7 @@ from cellreap.errors import CellreapError
 from cellreap.model.core import CoreModel
 from cellreap.run.qemu import MACHINES
 from cellreap.trace.reader import Reader, read
+from demo import DEPTHS, available_cores, missing_sdk, run_scenario
 
 SIZES: Final = (10, 1_000, 100_000)
 _CLIENTS: Final = 4  # of each server in "servers"

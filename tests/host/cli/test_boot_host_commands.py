@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`build`, `boot` and `run` from the command line, the emulator being a script that prints a trace."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cellreap.trace.writer import seal
+from kit.paths import BAD_CONFIGS
+from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
+from kit.trace_simulator import Target
+
+pytestmark = NEEDS_TOOLCHAIN
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for all: they build the same sources."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def bench(tmp_path: Path, cache: Path) -> Bench:
+    return Bench(tmp_path, cache)
+
+
+def trace(kernel: str = "seL4 16.0.0+", pd_depth: int = 0) -> str:
+    """The console of a run of CONFIG in which the server takes a page fault."""
+    target = Target(pd_depth, 0, "small")
+    name, values = target.events[0]
+    target.events[0] = (name, {**values, "kernel": kernel})
+    server, client = target.pd("server"), target.pd("client")
+    disk = target.space(server, "BLOCK", "disk")
+    block = target.resource(disk)
+    target.request(client, disk)
+    target.hold(client, block)
+    target.quiet()
+    target.fault(server, address=0xDEAD000)
+    target.cleanup()
+    if pd_depth == 0:
+        target.serve_all()
+        target.say(client, "lost disk, but I still work")
+    target.account()
+    lines = [line.rstrip("\n") for line in seal(target.end())]
+    return "Booting all finished, dropped to user space\n" + "\n".join(lines) + "\n"
+
+
+@pytest.mark.behaviour("H-01", "H-03", "H-08", "H-10")
+def test_run_tells_who_crashed_what_went_and_who_lives(bench: Bench) -> None:
+    bench.emulator(trace())
+    done = bench.cellreap("run", bench.config)
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = done.stdout
+    for part in (
+        "small on seL4 16.0.0+ (x86_64)",
+        "Crash 1: server (PD_1): page fault at 0xdead000, instruction at 0x400123",
+        "PDs 0, spaces 0",
+        "server (PD_1), depth 0: it began here",
+        "disk (BLOCK_SPACE_1): managed by server (PD_1)",
+        "client (PD_2): its request to disk (BLOCK_SPACE_1), BLOCK_1_1",
+        "client (PD_2): lost disk (BLOCK_SPACE_1)",
+        "1 of 1 notice acknowledged",
+        "64 KiB and 1 slot back",
+        "client (PD_2): lost disk, but I still work",
+        "Alive at the end: client (PD_2)",
+        "PASS: everything as the reference model has it",
+    ):
+        assert part in told
+
+
+@pytest.mark.behaviour("H-10")
+def test_run_json_has_what_is_promised(bench: Bench) -> None:
+    bench.emulator(trace(pd_depth=1))
+    done = bench.cellreap("run", bench.config, "--json", "--pd-depth", "1", "-o", bench.folder / "kept")
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown: dict[str, Any] = json.loads(done.stdout)
+    assert shown["kernel"] == {"name": "seL4", "version": "16.0.0+", "arch": "x86_64"}
+    assert (shown["verdict"], shown["violations"]) == ("pass", [])
+    assert shown["names"]["PD_1"] == "server"
+    assert shown["names"]["BLOCK_SPACE_1"] == "disk"
+    [cleanup] = shown["cleanups"]
+    assert cleanup["destroyed_pds"] == [["PD_1", 0], ["PD_2", 1]]
+    assert cleanup["cause"] == "fault"
+    assert cleanup["kernel_calls"]
+    assert shown["boot"]["end"] == "complete"
+    kept = bench.folder / "kept"
+    assert sorted(path.name for path in kept.iterdir()) == ["small.img", "small.json", "small.trace"]
+    assert (kept / "small.trace").read_text() == trace(pd_depth=1)
+    assert json.loads((kept / "small.json").read_text()) == shown
+    assert bench.cellreap("check", kept / "small.trace").returncode == 0
+
+
+@pytest.mark.behaviour("H-13")
+def test_run_fails_where_the_trace_is_wrong(bench: Bench) -> None:
+    bench.emulator("\n".join(line for line in trace().splitlines() if " DOOM_SPACE " not in line) + "\n")
+    done = bench.cellreap("run", bench.config)
+    assert done.returncode == 1
+    assert "FAIL: " in done.stdout
+    assert "PASS" not in done.stdout
+
+
+@pytest.mark.behaviour("H-13")
+def test_run_fails_where_the_trace_has_no_end(bench: Bench) -> None:
+    bench.emulator("".join(trace().splitlines(keepends=True)[:-1]))
+    done = bench.cellreap("run", bench.config, "--idle", "0.5", "--json")
+    assert done.returncode == 1
+    shown = json.loads(done.stdout)
+    assert shown["verdict"] == "fail"
+    assert shown["boot"]["end"] == "silent"
+    assert "the run did not come to its end" in shown["violations"][0]
+
+
+@pytest.mark.behaviour("H-13")
+def test_run_fails_where_there_is_no_trace_at_all(bench: Bench) -> None:
+    bench.emulator("seL4 failed assertion 'x' at a.c:1 in function f\n")
+    done = bench.cellreap("run", bench.config)
+    assert done.returncode == 1
+    assert "Nothing crashed." in done.stdout
+    assert "seL4 failed assertion 'x'" in done.stdout
+
+
+def test_run_says_if_another_kernel_ran_than_was_meant(bench: Bench) -> None:
+    bench.emulator(trace(kernel="refkernel 1"))
+    done = bench.cellreap("run", bench.config)
+    assert done.returncode == 1
+    assert "the trace is of refkernel 1 x86_64: expected seL4 16.0.0+ (x86_64)" in done.stdout
+
+
+@pytest.mark.behaviour("H-01")
+def test_build_then_boot_records_the_console(bench: Bench) -> None:
+    bench.emulator(trace())
+    image = bench.folder / "a.img"
+    built = bench.cellreap("build", bench.config, "-o", image, "--json")
+    assert built.returncode == 0, built.stderr
+    assert json.loads(built.stdout)["kernel"]["version"] == "16.0.0+"
+    booted = bench.cellreap("boot", image, "--qemu-arg", "-icount shift=0", "--json")
+    assert booted.returncode == 0, booted.stderr
+    shown = json.loads(booted.stdout)
+    assert shown["end"] == "complete"
+    assert Path(shown["trace"]).read_text() == trace()
+    arguments = (bench.folder / "arguments").read_text().splitlines()
+    assert arguments[-2:] == ["-icount", "shift=0"]
+    assert "-kernel" in arguments
+
+
+def test_boot_without_an_end_is_a_failure_and_keeps_the_console(bench: Bench) -> None:
+    bench.emulator("hello\n")
+    bench.cellreap("build", bench.config, "-o", "a.img")
+    done = bench.cellreap("boot", "a.img", "-o", "b.trace", "--idle", "0.3")
+    assert done.returncode == 1
+    assert "the console went silent" in done.stdout
+    assert (bench.folder / "b.trace").read_text() == "hello\n"
+
+
+def test_each_architecture_has_its_own_kernel(bench: Bench) -> None:
+    done = bench.cellreap("run", bench.config, "--arch", "aarch64")
+    assert "no seL4 SDK for aarch64" in error_of(done)
+    done = bench.cellreap("run", bench.config, "--arch", "aarch64", "--sdk", bench.sdk)
+    assert "SEL4_ARCH (KernelSel4Arch): is x86_64: expected aarch64" in error_of(done)
+
+
+def test_mistakes_are_one_line_and_exit_2(bench: Bench) -> None:
+    bad = BAD_CONFIGS / "unknown_key_pd.toml"
+    assert f"{bad}:7: pd[0].color: unknown key" in error_of(bench.cellreap("run", bad))
+    assert f"{bad}:7: pd[0].color: unknown key" in error_of(bench.cellreap("build", bad, "-o", "x"))
+    assert "No such file" in error_of(bench.cellreap("run", "none.toml"))
+    assert "expected a file made by" in error_of(bench.cellreap("boot", bench.config))
+    assert '--crash: no PD is named "x"' in error_of(bench.cellreap("run", bench.config, "--crash", "x"))
+    assert "expected inf or a number" in error_of(bench.cellreap("run", bench.config, "--pd-depth", "-1"))
+    assert "--timeout" in error_of(bench.cellreap("run", bench.config, "--timeout", "0"))
+    assert "such directory" in error_of(bench.cellreap("run", bench.config, "--sdk", "none"))
+    assert "cannot be written" in error_of(bench.cellreap("build", bench.config, "-o", "none/a.img"))
+    del bench.env["CELLREAP_SDK_X86_64"]
+    assert "no seL4 SDK for x86_64" in error_of(bench.cellreap("run", bench.config))
+
+
+def test_an_emulator_that_is_missing_is_named_with_its_package(bench: Bench) -> None:
+    bench.emulator("")
+    bench.cellreap("build", bench.config, "-o", "a.img")
+    bench.env["PATH"] = str(bench.folder)
+    assert "on Debian, apt install qemu-system-x86" in error_of(bench.cellreap("boot", "a.img"))

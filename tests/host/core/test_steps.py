@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The chain of steps in C, carried out on a model in C, against the reference's state after the cleanup."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from cellreap.headers import enums
+from cellreap.model import reference
+from cellreap.model.core import HEADERS, CoreModel, load_core
+from cellreap.model.graph import Model
+from cellreap.model.reference import Plan, apply, plan
+from kit.core_support import SCENARIO, Survivors, random_model, system
+
+KIND = enums("steps.h")["cr_step_kind"]
+REQUEST = enums("model.h")["cr_edge_kind"]["CR_EDGE_REQUEST"]
+CORRUPT = enums("status.h")["cr_status"]["CR_ERR_CORRUPT"]
+OK = 0
+NAMES = {number: name.removeprefix("CR_STEP_").lower().replace("_", "-") for name, number in KIND.items()}
+
+Step = tuple[str, str | None, str | None]
+"""(name, node, PD)"""
+
+SUBSCRIBED = (
+    SCENARIO
+    + """
+PD_3 subscribes PD_1 FILE_SPACE_3
+PD_4 subscribes BLOCK_SPACE_1 PD_3
+PD_5 subscribes PD_4
+"""
+)
+
+
+class Cleaner:
+    """Does in the model what the root task does in model and kernel, and writes down what it did."""
+
+    def __init__(self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> None:
+        self.core = CoreModel(len(model.nodes) + 100, 2000)
+        self.core.load(model)
+        self.ffi, self.lib = load_core((*HEADERS, "steps.h"))
+        self.raw = self.core.plan_raw(crash, pd_depth, rs_depth)  # owns what the next line points to
+        self.plan = self.ffi.cast("cr_plan *", self.raw)
+        self.model = self.ffi.cast("cr_model *", self.core.model)
+        self.journal = self.ffi.new("cr_journal *")
+        self.lib.cr_journal_start(self.journal)
+        self.done: list[Step] = []
+        self.wanted = plan(model, crash, pd_depth, rs_depth)
+        self.survivors = Survivors(model.copy(), self.core, self.wanted.doomed())
+
+    def _id(self, ref: Any) -> str | None:
+        return None if ref.index == 0xFFFFFFFF else self.core._ids.get((ref.index, ref.generation))
+
+    def next(self) -> tuple[Step, Any]:
+        """The step at the cursor."""
+        step = self.ffi.new("cr_step *")
+        assert self.lib.cr_step_next(self.journal, self.plan, self.model, step) == OK
+        return (NAMES[step.kind], self._id(step.node), self._id(step.pd)), step
+
+    def run(self, again: random.Random | None = None, meanwhile: random.Random | None = None) -> None:
+        """To the end. again: some steps are repeated, as by a successor who cannot know better. meanwhile:
+        survivors do things while subscribers are waited for, and the plan is made again."""
+        for _ in range(10_000):
+            told, step = self.next()
+            if told[0] == "settle":
+                return
+            self.done.append(told)
+            self.carry_out(told[0], step)
+            if meanwhile is not None and told[0] == "await":
+                for _ in range(meanwhile.randint(0, 6)):
+                    self.survivors.something(meanwhile)
+                self.replan()
+            if again is None or again.random() < 0.7:
+                assert self.lib.cr_step_done(self.journal, step) == OK
+        raise AssertionError("the chain does not end")
+
+    def replan(self) -> None:
+        """Once more, on both sides."""
+        got = self.core.replan(self.raw)
+        self.wanted = reference.replan(self.survivors.model, self.wanted)
+        assert got.outcome() == self.wanted.outcome()
+
+    def carry_out(self, name: str, step: Any) -> None:
+        """One step, which may have been carried out before."""
+        lib = self.lib
+        info = self.ffi.new("cr_node_info *")
+        node = step.pd if name == "destroy-pd" else step.node
+        if name == "mark":
+            assert lib.cr_model_get(self.model, node, info) == OK
+            if info.state == 0:
+                assert lib.cr_model_doom(self.model, node) == OK
+        elif name == "cut-request":
+            lib.cr_model_drop_edge(self.model, REQUEST, step.pd, node)
+        elif name in ("destroy-resource", "destroy-space", "destroy-pd"):
+            assert lib.cr_model_get(self.model, node, info) == OK
+            if info.state != 2:
+                assert lib.cr_model_destroy(self.model, node) == OK
+
+    def check(self) -> None:
+        """The state at the end is the reference's."""
+        self.core.check()
+        after = apply(self.survivors.model, self.wanted)
+        assert self.core.edges() == CoreModel.from_model(after).edges()
+
+    def successor(self) -> Cleaner:
+        """Somebody who finds journal, plan and model as they are, and goes on with a copy of the journal."""
+        other = object.__new__(Cleaner)
+        other.__dict__.update(self.__dict__)
+        other.journal = self.ffi.new("cr_journal *")
+        self.ffi.memmove(other.journal, self.journal, self.ffi.sizeof("cr_journal"))
+        self.ffi.memmove(self.journal, b"\xff" * self.ffi.sizeof("cr_journal"), self.ffi.sizeof("cr_journal"))
+        other.done = list(self.done)
+        return other
+
+
+def compare(
+    model: Model, crash: str, pd_depth: int | None, rs_depth: int | None, seed: int | None
+) -> Cleaner:
+    cleaner = Cleaner(model, crash, pd_depth, rs_depth)
+    cleaner.run(None if seed is None else random.Random(seed))
+    cleaner.check()
+    return cleaner
+
+
+def without_repeats(done: list[Step]) -> list[Step]:
+    """A step that comes again right after itself counts once."""
+    return [step for place, step in enumerate(done) if place == 0 or done[place - 1] != step]
+
+
+def told_as_the_page_says(done: list[Step], wanted: Plan) -> int:
+    """Checks the steps of the notify phase; returns how many groups had to be waited for."""
+    names = [name for name, _, _ in done]
+    told = [step for step in done if step[0] in ("tell", "await")]
+    groups: list[set[tuple[str | None, str | None]]] = [set()]
+    for name, node, pd in told:
+        if name == "await":
+            groups.append(set())
+        else:
+            assert (pd, node) not in groups[-1]
+            groups[-1].add((pd, node))
+    assert groups.pop() == set(), "the last thing is to wait"
+    owed = [{pair for pair in wanted.pre_destroy if pair[1] in group} for group in reversed(wanted.groups)]
+    assert groups == [group for group in owed if group]
+    if told:
+        first, last = done.index(told[0]), len(done) - 1 - done[::-1].index(told[-1])
+        depths = dict(wanted.destroyed_pds)
+        stopped = {pd for name, _, pd in done[:first] if name == "suspend"}
+        assert stopped == {pd for pd, depth in depths.items() if depth == 0}
+        assert names[:first].count("mark") == len(wanted.doomed())
+        assert set(names[first : last + 1]) == {"tell", "await"}
+    return len(groups)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_the_chain_leaves_the_state_that_the_reference_leaves(seed: int) -> None:
+    rng = random.Random(seed)
+    model = random_model(rng)
+    pds = [pd for pd in model.pds() if pd != "PD_0"]
+    for crash in pds[:3]:
+        depths = rng.choice([0, 1, 2, None]), rng.choice([0, 1, 2, None])
+        once = compare(model, crash, *depths, None)
+        told_as_the_page_says(once.done, once.wanted)
+        repeated = compare(model, crash, *depths, seed)
+        assert without_repeats(repeated.done) == without_repeats(once.done)
+
+
+@pytest.mark.behaviour("T-04")
+def test_steps_come_in_the_order_of_the_page() -> None:
+    cleaner = compare(system(SCENARIO), "PD_1", 1, 0, None)
+    names = [name for name, _, _ in cleaner.done]
+    assert cleaner.done[0] == ("suspend", None, "PD_1")
+    first = {name: names.index(name) for name in dict.fromkeys(names)}
+    last = {name: len(names) - 1 - names[::-1].index(name) for name in first}
+    assert last["mark"] < cleaner.done.index(("suspend", None, "PD_3")) < first["cut-request"]
+    order = [node or pd for name, node, pd in cleaner.done if name in ("destroy-space", "destroy-pd")]
+    assert (order[0], set(order[1:3]), order[3:]) == ("BLOCK_SPACE_1", {"PD_1", "FILE_SPACE_3"}, ["PD_3"])
+    assert max(last[name] for name in ("destroy-pd", "destroy-space")) < first["unblock"] < first["notify"]
+    assert names.count("notify") == len(plan(system(SCENARIO), "PD_1", 1, 0).to_json()["notices"])
+    assert not {"tell", "await"} & set(names), "nobody subscribed"
+
+
+@pytest.mark.behaviour("G-09")
+def test_subscribers_are_told_from_the_last_group_to_the_first_and_waited_for_after_each() -> None:
+    cleaner = compare(system(SUBSCRIBED), "PD_1", 1, 0, None)
+    told = [step for step in cleaner.done if step[0] in ("tell", "await")]
+    # Groups: the blocks; PD_1 and the files, which are built on the blocks; PD_3.
+    assert told[:2] == [("tell", "PD_3", "PD_4"), ("await", None, None)]
+    assert set(told[2:4]) == {("tell", "PD_1", "PD_3"), ("tell", "FILE_SPACE_3", "PD_3")}
+    assert told[4:] == [
+        ("await", None, None),
+        ("tell", "BLOCK_SPACE_1", "PD_4"),
+        ("await", None, None),
+    ]
+    place = cleaner.done.index(told[0])
+    before, after = cleaner.done[:place], cleaner.done[place + len(told) :]
+    assert [name for name, _, _ in before] == ["suspend", *["mark"] * 4]
+    assert after[0] == ("suspend", None, "PD_3"), "who was told may still work until then"
+
+
+def test_several_groups_are_waited_for_in_random_systems() -> None:
+    several = 0
+    for seed in range(120):
+        model = random_model(random.Random(seed), scale=2)
+        crash = sorted(pd for pd in model.pds() if pd != "PD_0")[0]
+        cleaner = compare(model, crash, None, None, None)
+        several += told_as_the_page_says(cleaner.done, cleaner.wanted) > 1
+    assert several > 10
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_survivors_do_while_subscribers_are_waited_for_is_cleaned_up_too(seed: int) -> None:
+    rng = random.Random(seed)
+    model = random_model(rng, scale=2)
+    crash = rng.choice([pd for pd in model.pds() if pd != "PD_0"])
+    cleaner = Cleaner(model, crash, rng.choice([0, 0, 1]), rng.choice([0, 1]))
+    cleaner.run(meanwhile=rng)
+    told_as_the_page_says(cleaner.done, cleaner.wanted)
+    assert [name for name, _, _ in cleaner.done].count("notify") == len(cleaner.wanted.notices)
+    cleaner.check()
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["after the step", "before it was counted"])
+@pytest.mark.parametrize("seed", [None, *range(6)])
+def test_whoever_finds_the_journal_goes_on_from_any_point(seed: int | None, counted: bool) -> None:
+    """At each step the journal changes hands: right after it, or when it was done but not written down."""
+    if seed is None:
+        model, crash, depths = system(SUBSCRIBED), "PD_1", (1, 0)
+    else:
+        model = random_model(random.Random(seed))
+        crash, depths = sorted(pd for pd in model.pds() if pd != "PD_0")[0], (1, 0)
+    whole = compare(model, crash, *depths, None)
+    for cut in range(len(whole.done) + 1):
+        cleaner = Cleaner(model, crash, *depths)
+        for _ in range(cut):
+            told, step = cleaner.next()
+            cleaner.done.append(told)
+            cleaner.carry_out(told[0], step)
+            if counted or len(cleaner.done) < cut:
+                assert cleaner.lib.cr_step_done(cleaner.journal, step) == OK
+        heir = cleaner.successor()
+        heir.run()
+        heir.check()
+        repeated = 0 if counted or cut == 0 else 1
+        if repeated and whole.done[cut - 1][0].startswith(("mark", "cut", "destroy")):
+            repeated = 0  # the model tells that it was done
+        assert heir.done == whole.done[:cut] + whole.done[cut - repeated :]
+        assert heir.journal.done == len(whole.done) - (0 if counted or repeated or cut == 0 else 1)
+
+
+def test_what_is_no_journal_is_refused() -> None:
+    cleaner = Cleaner(system(SCENARIO), "PD_1", 0, 0)
+    cleaner.journal.magic = 1
+    step = cleaner.ffi.new("cr_step *")
+    assert cleaner.lib.cr_step_next(cleaner.journal, cleaner.plan, cleaner.model, step) == CORRUPT
+    assert cleaner.lib.cr_step_done(cleaner.journal, step) == CORRUPT
+    cleaner.lib.cr_journal_start(cleaner.journal)
+    cleaner.journal.phase = 99
+    assert cleaner.lib.cr_step_next(cleaner.journal, cleaner.plan, cleaner.model, step) == CORRUPT
+
+
+@pytest.mark.parametrize(("field", "value"), [("index", 5), ("index", 0xFFFFFFFF), ("awaited", 2)])
+def test_a_cursor_that_the_plan_does_not_have_is_refused(field: str, value: int) -> None:
+    """There are four to be told, and the cursor is behind the first."""
+    cleaner = Cleaner(system(SUBSCRIBED), "PD_1", 1, 0)
+    while not cleaner.done or cleaner.done[-1][0] != "tell":
+        told, step = cleaner.next()
+        cleaner.done.append(told)
+        cleaner.carry_out(told[0], step)
+        assert cleaner.lib.cr_step_done(cleaner.journal, step) == OK
+    assert (cleaner.plan.n_pre_destroy, cleaner.journal.index, cleaner.journal.awaited) == (4, 1, 0)
+    setattr(cleaner.journal, field, value)
+    assert cleaner.lib.cr_step_next(cleaner.journal, cleaner.plan, cleaner.model, step) == CORRUPT

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a run is told as: every kind of end in words, many equal crashes once, and bad news not left out."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from cellreap.run.summary import Story, tell
+from cellreap.trace.check import check_stream
+from cellreap.trace.reader import Reader, read
+from cellreap.trace.writer import seal
+from kit.trace_simulator import Target, notices_run
+
+
+def told(target: Target, complaints: list[str] | None = None) -> list[str]:
+    """The summary of what the target has done."""
+    target.account()
+    raw = "".join(f"{line}\n" for line in (text.rstrip("\n") for text in seal(target.end()))).encode()
+    report = check_stream(io.BytesIO(raw), "trace")
+    story = Story()
+    story.take(read(Reader("trace"), io.BytesIO(raw)))
+    return tell(story, report, "seL4 15.0.0 (x86_64)", complaints or [], 1.25)
+
+
+def server_and_client() -> tuple[Target, str, str]:
+    target = Target(0, 0, "pair")
+    server, client = target.pd("server"), target.pd("client")
+    disk = target.space(server, "BLOCK", "disk")
+    target.request(client, disk)
+    target.quiet()
+    return target, server, client
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "words"),
+    [
+        ("vm-fault", 0xDEAD000, "page fault at 0xdead000, instruction at 0x400123"),
+        ("cap-fault", 0x1000, "capability fault at slot 0x1000"),
+        ("user-exception", 6, "illegal instruction, "),
+        ("user-exception", 13, "processor exception 0xd, "),
+        ("unknown-syscall", (1 << 64) - 99, "unknown system call -99, "),
+        ("unknown-syscall", 99, "unknown system call 99, "),
+    ],
+)
+def test_each_fault_is_named(kind: str, address: int, words: str) -> None:
+    target, server, _ = server_and_client()
+    target.fault(server, kind, address)
+    target.cleanup()
+    assert any(f"Crash 1: server (PD_1): {words}" in line for line in told(target))
+
+
+def test_exit_and_termination_are_named() -> None:
+    target, server, client = server_and_client()
+    target.body_cap(client, server)
+    target.exit(server, 42)
+    target.cleanup()
+    assert "Crash 1: server (PD_1): exit with code 42" in told(target)
+
+    target, server, client = server_and_client()
+    target.body_cap(client, server)
+    target.terminate(server, client)
+    target.cleanup()
+    assert "Crash 1: server (PD_1): terminated by client (PD_2)" in told(target)
+
+
+def test_equal_crashes_in_a_row_are_told_once() -> None:
+    target = Target(0, 0, "many")
+    target.pd("bystander")
+    servers = [target.pd("server") for _ in range(6)]
+    other = target.pd("other")
+    target.quiet()
+    for server in servers:
+        target.fault(server)
+        target.cleanup()
+    target.exit(other, 1)
+    target.cleanup()
+    lines = told(target)
+    assert "Crashes 1 to 6, each: server: page fault at 0x10, instruction at 0x400123" in lines
+    assert "Crash 7: other: exit with code 1" in lines
+    assert "Alive at the end: bystander (PD_1)" in lines
+
+
+def test_what_nobody_acknowledged_shows() -> None:
+    target, server, _ = server_and_client()
+    target.fault(server)
+    target.cleanup()
+    assert any("0 of 1 notice acknowledged" in line for line in told(target))
+
+
+def test_a_notice_acknowledged_after_the_next_crash_counts_for_its_own() -> None:
+    target, server, client = server_and_client()
+    other = target.pd("other")
+    target.quiet()
+    target.fault(server)
+    target.cleanup()
+    target.fault(other)
+    target.cleanup()
+    target.serve(client, "failed")
+    assert any("0 of 1 notice acknowledged, 1 failed" in line for line in told(target))
+
+
+def test_who_is_told_before_the_end_and_who_answered() -> None:
+    target, server, client = server_and_client()
+    other = target.pd("other", deadline=50)
+    target.body_cap(other, server)
+    for pd, node in ((client, "BLOCK_SPACE_1"), (other, server)):
+        target.subscribe(pd, node)
+    target.quiet()
+    target.fault(server)
+    waits = iter(range(2))
+
+    def meanwhile(target: Target) -> None:
+        if next(waits) == 0:
+            target.fetch(other)
+            target.late(other, target.queues[other][0], 50)
+
+    target.cleanup(meanwhile=meanwhile)
+    target.serve(client)
+    lines = told(target)
+    start = lines.index("  before     client (PD_2): disk (BLOCK_SPACE_1) is about to go")
+    assert lines[start + 1 : start + 3] == [
+        "             other (PD_3): server (PD_1) is about to go",
+        "             1 of 2 answered",
+    ]
+    assert any("1 of 1 notice acknowledged" in line for line in lines)
+
+
+def test_violations_are_told_and_too_many_are_counted() -> None:
+    target, _, _ = server_and_client()
+    lines = told(target, [f"violation {n}\n\x1b[2J" for n in range(25)])
+    assert any(line.startswith("FAIL: 25 violations") for line in lines)
+    assert "  ... and 15 more" in lines
+    assert not any("\x1b" in line or "PASS" in line for line in lines)
+
+
+def test_a_run_without_a_crash_says_so() -> None:
+    target, _, _ = server_and_client()
+    lines = told(target)
+    assert "Nothing crashed." in lines
+    assert lines[-1].startswith("PASS")
+
+
+def test_what_pds_say_cannot_reach_the_terminal() -> None:
+    target, server, client = server_and_client()
+    target.fault(server)
+    target.cleanup()
+    target.say(client, "\x1b[31mred\nPASS")
+    lines = told(target)
+    assert any("client (PD_2): ?[31mred?PASS" in line for line in lines)
+
+
+def test_lateness_failures_tickets_and_extractions_are_told() -> None:
+    raw = "\n".join(seal(notices_run())).encode()
+    report = check_stream(io.BytesIO(raw), "trace")
+    story = Story()
+    story.take(read(Reader("trace"), io.BytesIO(raw)))
+    lines = tell(story, report, "seL4 16.0.0 (x86_64)", [], 1.0, {1: "out/notices.extract1.csv"})
+    assert "Model state for watcher (PD_4): 61 rows, out/notices.extract1.csv" in lines
+    assert any(
+        "idler (PD_5) missed its deadline of 100 ms for notice 15 (pre-destroy FILE_SPACE_2)" in line
+        for line in lines
+    )
+    assert any(line.startswith("app (PD_3) failed to deal with notice") for line in lines)
+    assert any(line.startswith("Ticket 2 of watcher (PD_4) for the end of other (PD_6): ") for line in lines)

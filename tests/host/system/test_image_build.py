@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Building: the same twice, once for all configurations, one at a time, and told in a line when it fails.
+
+The sources built here are a root task of one function; that the real one builds is what booting it shows.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from cellreap.errors import CellreapError
+from cellreap.progress import Progress
+from cellreap.system.build import build_image, build_parts, cache_key, file_lock, find_toolchain
+from cellreap.system.config import Config, parse_config
+from cellreap.system.image import read_image
+from cellreap.system.sdk import Sdk, load_sdk
+from kit.sdk_kit import make_sdk
+from kit.small_checkout import MAIN, NEEDS_TOOLCHAIN, make_checkout
+
+CONFIG = '[system]\nname = "s"\n[[pd]]\nname = "a"\nprogram = "server"\n'
+QUIET = Progress(quiet=True)
+
+pytestmark = NEEDS_TOOLCHAIN
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small checkout, found by the code under test; and an empty cache."""
+    root = tmp_path / "checkout"
+    make_checkout(root)
+    monkeypatch.setattr("cellreap.system.build.source_root", lambda: root)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return root
+
+
+@pytest.fixture
+def sdk(tmp_path: Path) -> Sdk:
+    return load_sdk(make_sdk(tmp_path / "sdk"), "x86_64")
+
+
+def config(extra: str = "") -> Config:
+    return parse_config(CONFIG + extra, Path("f.toml"))
+
+
+@pytest.mark.behaviour("H-02")
+def test_an_unchanged_build_is_used_again_and_a_changed_one_is_not(sources: Path, sdk: Sdk) -> None:
+    toolchain = find_toolchain("x86_64")
+    first = build_parts(sdk, toolchain, QUIET)
+    assert not first.reused
+    assert set(first.programs()) == {"server"}
+    again = build_parts(sdk, toolchain, QUIET)
+    assert again.reused
+    assert again.folder == first.folder
+    main = sources / "roottask" / "main.c"
+    main.write_text(f"{MAIN}\n/* changed */\n")
+    changed = build_parts(sdk, toolchain, QUIET)
+    assert not changed.reused
+    assert changed.folder != first.folder
+    main.write_text(MAIN)
+    assert build_parts(sdk, toolchain, QUIET).folder == first.folder
+
+
+@pytest.mark.behaviour("H-02")
+def test_the_key_is_of_sources_sdk_and_compiler(sources: Path, sdk: Sdk, tmp_path: Path) -> None:
+    toolchain = find_toolchain("x86_64")
+    key = cache_key(sources, sdk, toolchain)
+    assert key == cache_key(sources, sdk, toolchain)
+    other = load_sdk(make_sdk(tmp_path / "other", release="15.0.0"), "x86_64")
+    assert cache_key(sources, other, toolchain) != key
+    newer = type(toolchain)(toolchain.arch, toolchain.compiler, "gcc 99")
+    assert cache_key(sources, sdk, newer) != key
+    (sources / "roottask" / "empty.h").touch()
+    assert cache_key(sources, sdk, toolchain) != key
+
+
+def test_the_same_configuration_gives_the_same_image_also_in_another_cache(
+    sources: Path, sdk: Sdk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_image(config(), CONFIG, sdk, tmp_path / "a.img", QUIET)
+    build_image(config(), CONFIG, sdk, tmp_path / "b.img", QUIET)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    build_image(config(), CONFIG, sdk, tmp_path / "c.img", QUIET)
+    first = (tmp_path / "a.img").read_bytes()
+    assert (tmp_path / "b.img").read_bytes() == first
+    assert (tmp_path / "c.img").read_bytes() == first
+
+
+@pytest.mark.behaviour("H-01")
+def test_the_configuration_is_in_the_root_task_and_in_the_image(
+    sources: Path, sdk: Sdk, tmp_path: Path
+) -> None:
+    from cellreap.system.blob import build_blob
+
+    build_image(config(), CONFIG, sdk, tmp_path / "a.img", QUIET)
+    image = read_image(tmp_path / "a.img")
+    programs = build_parts(sdk, find_toolchain("x86_64"), QUIET).programs()
+    blob = build_blob(config(), programs, f"seL4 {sdk.kernel.version}", "x86_64")
+    assert image.roottask.count(blob) == 1
+    assert image.config == config()
+    assert (image.manifest.system, image.manifest.pds) == ("s", ["a"])
+    assert image.manifest.kernel.sha256 == sdk.kernel.sha256
+
+
+def test_sources_that_do_not_build_are_told_in_a_line_with_the_log(sources: Path, sdk: Sdk) -> None:
+    (sources / "roottask" / "main.c").write_text("int broken(\n")
+    with pytest.raises(
+        CellreapError, match=r"cmake failed: .*main\.c:1:\d+: error: .* \(all of it in .*build\.log\)"
+    ):
+        build_parts(sdk, find_toolchain("x86_64"), QUIET)
+
+
+def test_what_cmake_refuses_is_told_with_its_reason(sources: Path, sdk: Sdk) -> None:
+    lists = sources / "roottask" / "CMakeLists.txt"
+    lists.write_text('project(x LANGUAGES NONE)\nmessage(FATAL_ERROR "nothing for this arch")\n')
+    with pytest.raises(CellreapError, match=r"cmake failed: CMake Error at .* nothing for this arch"):
+        build_parts(sdk, find_toolchain("x86_64"), QUIET)
+
+
+def test_a_build_that_failed_is_not_used_again(sources: Path, sdk: Sdk) -> None:
+    toolchain = find_toolchain("x86_64")
+    parts = build_parts(sdk, toolchain, QUIET)
+    (parts.folder / "complete").unlink()  # as after a kill in the middle
+    (parts.folder / "libcellreap_root.a").write_bytes(b"half")
+    rebuilt = build_parts(sdk, toolchain, QUIET)
+    assert not rebuilt.reused
+    assert rebuilt.library.read_bytes() != b"half"
+
+
+def test_a_program_that_was_not_built_is_told(sources: Path, sdk: Sdk, tmp_path: Path) -> None:
+    text = CONFIG.replace("server", "sever")
+    with pytest.raises(CellreapError, match='no program is named "sever"; expected one of server'):
+        build_image(parse_config(text, Path("f.toml")), text, sdk, tmp_path / "a.img", QUIET)
+    assert not (tmp_path / "a.img").exists()
+
+
+def test_missing_tools_are_named_with_their_package(
+    sources: Path, sdk: Sdk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    toolchain = find_toolchain("x86_64")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CellreapError, match="cmake is not installed: on Debian, apt install cmake"):
+        build_parts(sdk, toolchain, QUIET)
+    with pytest.raises(CellreapError, match=r"no compiler for aarch64 .* apt install gcc-aarch64-linux-gnu"):
+        find_toolchain("aarch64")
+
+
+@pytest.mark.behaviour("K-07", "K-08", "K-09")
+def test_two_at_once_build_once_and_the_second_waits(sources: Path, sdk: Sdk) -> None:
+    toolchain = find_toolchain("x86_64")
+    found: list[bool] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(build_parts(sdk, toolchain, QUIET).reused))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(found) == [False, True, True]
+
+
+@pytest.mark.behaviour("K-16")
+def test_a_lock_goes_with_the_process_that_held_it(tmp_path: Path) -> None:
+    lock = tmp_path / "locks" / "a.lock"
+    code = (
+        "import sys, time\nfrom pathlib import Path\n"
+        "from cellreap.system.build import file_lock\nfrom cellreap.progress import Progress\n"
+        "with file_lock(Path(sys.argv[1]), Progress(quiet=True)):\n"
+        "    print('held', flush=True)\n    time.sleep(60)\n"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE, env=env) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        said = io.StringIO()
+        taken: list[float] = []
+
+        def take() -> None:
+            with file_lock(lock, Progress(stream=said)):
+                taken.append(time.monotonic())
+
+        waiter = threading.Thread(target=take)
+        waiter.start()
+        time.sleep(0.2)
+        assert not taken
+        assert "waiting for another build" in said.getvalue()
+        holder.kill()
+        waiter.join(10)
+        assert taken

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""SDK directories: found in the order that is promised, refused by the option that is wrong, told apart."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cellreap.errors import InputError, UsageError
+from cellreap.headers import source_root
+from cellreap.run.qemu import MACHINES, check_bootable, cpu_for
+from cellreap.system.sdk import (
+    ARCHES,
+    CONFIG_FILE,
+    find_sdk,
+    load_sdk,
+    parse_options,
+    timer_missing,
+    timer_of,
+)
+from kit.sdk_kit import FEATURES, make_elf, make_sdk
+
+
+def test_the_given_directory_comes_first_then_the_variable_then_the_users(tmp_path: Path) -> None:
+    given, named = tmp_path / "given", tmp_path / "named"
+    home = tmp_path / "home" / ".local" / "share" / "cellreap" / "sdk" / "x86_64"
+    data = tmp_path / "data" / "cellreap" / "sdk" / "x86_64"
+    for folder in (given, named, home, data):
+        folder.mkdir(parents=True)
+    env = {"HOME": str(tmp_path / "home"), "CELLREAP_SDK_X86_64": str(named)}
+    assert find_sdk("x86_64", given, env) == given
+    assert find_sdk("x86_64", None, env) == named
+    del env["CELLREAP_SDK_X86_64"]
+    assert find_sdk("x86_64", None, env) == home
+    env["XDG_DATA_HOME"] = str(tmp_path / "data")
+    assert find_sdk("x86_64", None, env) == data
+
+
+def test_each_architecture_has_its_own_variable(tmp_path: Path) -> None:
+    env = {"HOME": str(tmp_path), "CELLREAP_SDK_X86_64": str(tmp_path)}
+    assert find_sdk("x86_64", None, env) == tmp_path
+    with pytest.raises(UsageError, match="CELLREAP_SDK_AARCH64 is not set"):
+        find_sdk("aarch64", None, env)
+
+
+def test_where_there_is_none_every_place_is_named_and_how_to_get_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        find_sdk("x86_64", None, {"HOME": str(tmp_path)})
+    message = str(caught.value)
+    users = f"{tmp_path}/.local/share/cellreap/sdk/x86_64"
+    for part in ("--sdk", "CELLREAP_SDK_X86_64", users, "docs.sel4.systems"):
+        assert part in message
+
+
+def test_what_is_named_and_not_there_is_an_error_even_if_another_place_has_one(tmp_path: Path) -> None:
+    (tmp_path / ".local/share/cellreap/sdk/x86_64").mkdir(parents=True)
+    env = {"HOME": str(tmp_path), "CELLREAP_SDK_X86_64": str(tmp_path / "gone")}
+    with pytest.raises(UsageError, match=f"CELLREAP_SDK_X86_64={tmp_path}/gone: no such directory"):
+        find_sdk("x86_64", None, env)
+    with pytest.raises(UsageError, match=f"--sdk {tmp_path}/none: no such directory"):
+        find_sdk("x86_64", tmp_path / "none", env)
+
+
+@pytest.mark.parametrize("release", FEATURES)
+def test_the_release_is_told_by_what_libsel4_has(tmp_path: Path, release: str) -> None:
+    sdk = load_sdk(make_sdk(tmp_path, release=release), "x86_64")
+    newest = list(FEATURES)[-1]
+    assert sdk.kernel.version == (f"{release}+" if release == newest else release)
+    assert (sdk.kernel.name, sdk.kernel.arch) == ("seL4", "x86_64")
+    assert " " not in sdk.kernel.version
+
+
+def test_some_features_of_a_release_are_a_version_on_the_way_there(tmp_path: Path) -> None:
+    root = make_sdk(tmp_path, release="15.0.0")
+    (root / "libsel4/include/sel4/syscalls.h").write_text("void seL4_DebugGetThreadAffinity(void);\n")
+    assert load_sdk(root, "x86_64").kernel.version == "15.0.0-dev"
+
+
+def test_features_without_those_before_them_are_no_release(tmp_path: Path) -> None:
+    root = make_sdk(tmp_path, release="16.0.0")
+    (root / "libsel4/include/sel4/constants.h").unlink()
+    assert load_sdk(root, "x86_64").kernel.version == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("KERNEL_MCS", True, r"KERNEL_MCS \(KernelIsMCS\): is on: expected off"),
+        ("DEBUG_BUILD", False, r"DEBUG_BUILD \(KernelDebugBuild\): is off: expected on"),
+        ("DEBUG_BUILD", None, r"DEBUG_BUILD \(KernelDebugBuild\): is missing: expected on"),
+        ("PRINTING", False, r"PRINTING \(KernelPrinting\): is off: expected on"),
+        ("PRINTING", "yes", r"PRINTING \(KernelPrinting\): is 'yes': expected on"),
+        ("ENABLE_SMP_SUPPORT", True, r"ENABLE_SMP_SUPPORT \(KernelMaxNumNodes\): is on: expected off"),
+        ("ROOT_CNODE_SIZE_BITS", "8", r"\(KernelRootCNodeSizeBits\): is 8: expected at least 12"),
+        ("ROOT_CNODE_SIZE_BITS", [], r"\(KernelRootCNodeSizeBits\): is \[\]: expected at least 12"),
+        ("SEL4_ARCH", "ia32", r"SEL4_ARCH \(KernelSel4Arch\): is ia32: expected x86_64"),
+        ("SEL4_ARCH", None, r"SEL4_ARCH \(KernelSel4Arch\): is None: expected x86_64"),
+    ],
+)
+def test_a_kernel_that_does_not_fit_is_refused_by_its_option(
+    tmp_path: Path, option: str, value: Any, said: str
+) -> None:
+    root = make_sdk(tmp_path, options={option: value})
+    with pytest.raises(InputError, match=f"{CONFIG_FILE}: .*{said}"):
+        load_sdk(root, "x86_64")
+
+
+@pytest.mark.parametrize("option", ["SUPPORT_PCID", "FSGSBASE_INST", "XSAVE"])
+def test_what_the_emulator_cannot_run_is_refused_before_a_boot(tmp_path: Path, option: str) -> None:
+    sdk = load_sdk(make_sdk(tmp_path, options={option: True}), "x86_64")
+    with pytest.raises(InputError, match=rf"{option} \(Kernel\w+\): is on: expected off; qemu-system-x86_64"):
+        check_bootable(sdk.options, MACHINES["x86_64"], "image")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("ARM_HYPERVISOR_SUPPORT", True, r"\(KernelArmHypervisorSupport\): is on: expected off; .* in EL1"),
+        ("PLAT_QEMU_ARM_VIRT", False, r"\(KernelPlatform\): is off: expected on; .*qemu-arm-virt"),
+        ("PLAT_QEMU_ARM_VIRT", None, r"\(KernelPlatform\): is missing: expected on"),
+        ("KERNEL_MCS", True, r"KERNEL_MCS \(KernelIsMCS\): is on: expected off"),
+    ],
+)
+def test_an_aarch64_kernel_that_does_not_fit_is_refused_by_its_option(
+    tmp_path: Path, option: str, value: Any, said: str
+) -> None:
+    root = make_sdk(tmp_path, arch="aarch64", options={option: value})
+    with pytest.raises(InputError, match=f"{CONFIG_FILE}: .*{said}"):
+        load_sdk(root, "aarch64")
+
+
+@pytest.mark.parametrize("missing", ["platform_gen.json", "kernel.dtb"])
+def test_what_the_boot_loader_needs_of_an_aarch64_sdk_is_named(tmp_path: Path, missing: str) -> None:
+    root = make_sdk(tmp_path, arch="aarch64")
+    (root / "support" / missing).unlink()
+    with pytest.raises(InputError, match=f"support/{missing}: no such file"):
+        load_sdk(root, "aarch64")
+
+
+def test_the_cpu_is_the_one_that_the_kernel_is_for(tmp_path: Path) -> None:
+    machine = MACHINES["aarch64"]
+    a53 = load_sdk(make_sdk(tmp_path / "a53", arch="aarch64"), "aarch64").options
+    a57 = {**a53, "ARM_CORTEX_A53": False, "ARM_CORTEX_A57": True}
+    assert (cpu_for(a53, machine, "x"), cpu_for(a57, machine, "x")) == ("cortex-a53", "cortex-a57")
+    check_bootable(a57, machine, "image")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"ARM_CORTEX_A53": False, "ARM_CORTEX_A35": True}, r"ARM_CORTEX_A35 \(ARM_CPU\): is on: "),
+        ({"ARM_CORTEX_A53": False}, r"ARM_CORTEX_\* \(ARM_CPU\): none is on: .* ARM_CORTEX_A53,"),
+        ({"ARM_GIC_V3_SUPPORT": True}, r"ARM_GIC_V3_SUPPORT \(KernelArmGicV3\): is on: expected off"),
+    ],
+)
+def test_an_aarch64_kernel_that_the_emulator_cannot_run_is_refused(
+    tmp_path: Path, changed: dict[str, Any], said: str
+) -> None:
+    options = {**load_sdk(make_sdk(tmp_path, arch="aarch64"), "aarch64").options, **changed}
+    with pytest.raises(InputError, match=f"image: {said}"):
+        check_bootable(options, MACHINES["aarch64"], "image")
+
+
+@pytest.mark.parametrize(
+    ("arch", "changed", "missing"),
+    [
+        ("x86_64", {}, None),
+        ("x86_64", {"IRQ_IOAPIC": False, "IRQ_PIC": True}, None),
+        ("x86_64", {"IRQ_IOAPIC": False}, "KernelIRQController"),
+        ("x86_64", {"IRQ_IOAPIC": None, "IRQ_PIC": None}, "KernelIRQController"),
+        ("aarch64", {}, None),
+        ("aarch64", {"EXPORT_PCNT_USER": False}, "KernelArmExportPCNTUser"),
+        ("aarch64", {"EXPORT_PTMR_USER": False}, "KernelArmExportPTMRUser"),
+        ("aarch64", {"EXPORT_PTMR_USER": None}, "KernelArmExportPTMRUser"),
+        ("aarch64", {"EXPORT_PCNT_USER": False, "EXPORT_PTMR_USER": False}, "KernelArmExportPCNTUser"),
+        ("aarch64", {"EXPORT_PCNT_USER": "true"}, "KernelArmExportPCNTUser"),
+    ],
+)
+def test_a_kernel_without_a_timer_for_users_is_known_by_its_option(
+    tmp_path: Path, arch: str, changed: dict[str, Any], missing: str | None
+) -> None:
+    sdk = load_sdk(make_sdk(tmp_path, arch=arch, options=changed), arch)
+    assert timer_missing(sdk.options, arch) == missing
+    assert timer_of(sdk) is (missing is None)
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+def test_refkernel_leaves_a_timer_to_users(arch: str) -> None:
+    path = source_root() / "refkernel" / "libsel4" / "arch" / arch / "kernel" / "gen_config.json"
+    assert timer_missing(parse_options(path.read_bytes(), str(path)), arch) is None
+
+
+def test_an_sdk_for_another_architecture_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is x86_64: expected aarch64"):
+        load_sdk(make_sdk(tmp_path), "aarch64")
+
+
+def test_a_kernel_whose_elf_is_of_another_architecture_is_refused(tmp_path: Path) -> None:
+    root = make_sdk(tmp_path, kernel=make_elf(arch="aarch64"))
+    with pytest.raises(InputError, match=r"kernel\.elf: e_machine: is EM_AARCH64: expected EM_X86_64"):
+        load_sdk(root, "x86_64")
+
+
+@pytest.mark.parametrize("missing", ["bin/kernel.elf", str(CONFIG_FILE), "libsel4/include/sel4/sel4.h"])
+def test_a_file_that_is_missing_is_named(tmp_path: Path, missing: str) -> None:
+    root = make_sdk(tmp_path)
+    (root / missing).unlink()
+    with pytest.raises(InputError, match=f"{missing}: no such file"):
+        load_sdk(root, "x86_64")
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"", "1: not valid JSON"),
+        (b'{\n"KERNEL_MCS": fal', "2: not valid JSON"),
+        (b"\x7fELF\xff\xfe", "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
+        (b"[]", "1: expected a JSON object"),
+        (b" " * (1 << 21), "larger than"),
+    ],
+)
+def test_a_configuration_file_that_is_none_is_refused(raw: bytes, said: str) -> None:
+    with pytest.raises(InputError, match=f"gen_config.json:? ?{said}") as caught:
+        parse_options(raw, "gen_config.json")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.behaviour("H-02")
+def test_the_digest_sees_every_file_that_a_build_reads_and_no_other(tmp_path: Path) -> None:
+    root = make_sdk(tmp_path)
+    before = load_sdk(root, "x86_64").digest
+    (root / "share").mkdir()
+    (root / "share" / "notes").write_text("of no use to a build")
+    assert load_sdk(root, "x86_64").digest == before
+    for file in ("libsel4/include/sel4/sel4.h", "libsel4/include/sel4/new.h", "support/platform_gen.json"):
+        path = root / file
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{path.read_text() if path.exists() else ''}\n")
+        after = load_sdk(root, "x86_64").digest
+        assert after != before
+        before = after
+
+
+def test_the_kernel_is_named_by_its_hash(tmp_path: Path) -> None:
+    one = load_sdk(make_sdk(tmp_path / "one"), "x86_64").kernel
+    other = load_sdk(make_sdk(tmp_path / "other", kernel=make_elf(entry=0x10_0004)), "x86_64").kernel
+    assert one.version == other.version
+    assert one.sha256 != other.sha256
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+def test_an_installed_sdk_is_accepted(arch: str) -> None:
+    try:
+        root = find_sdk(arch)
+    except UsageError as error:
+        pytest.skip(str(error))
+    sdk = load_sdk(root, arch)
+    assert sdk.kernel.version != "unknown"
+    assert json.loads((root / CONFIG_FILE).read_bytes()) == sdk.options
+
+
+@pytest.mark.behaviour("N-11")
+def test_the_option_without_which_a_kernel_leaves_no_timer_is_named() -> None:
+    assert timer_missing({"IRQ_IOAPIC": True}, "x86_64") is None
+    assert timer_missing({}, "x86_64") == "KernelIRQController"
+    both: dict[str, Any] = {"EXPORT_PCNT_USER": True, "EXPORT_PTMR_USER": True}
+    assert timer_missing(both, "aarch64") is None
+    assert timer_missing({**both, "EXPORT_PCNT_USER": False}, "aarch64") == "KernelArmExportPCNTUser"
+    assert timer_missing({**both, "EXPORT_PTMR_USER": False}, "aarch64") == "KernelArmExportPTMRUser"
+    assert timer_missing({"EXPORT_PCNT_USER": True}, "aarch64") == "KernelArmExportPTMRUser"

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every event of a passing trace deleted, doubled, altered and moved in turn: the check must notice.
+
+Raw: the lines are changed as they are, as a bad console would. Sealed: numbers, checksums and digest are made
+anew, as a root task with a bug would write it. What no checker can notice is listed here, and in
+docs/trace-format.md.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from cellreap import headers
+from cellreap.errors import InputError
+from cellreap.model import reference
+from cellreap.model.ids import ROOT
+from cellreap.trace.check import Replay, Report, check_stream
+from cellreap.trace.events import Event
+from cellreap.trace.reader import Reader
+from cellreap.trace.writer import seal
+from kit.paths import TRACES
+from kit.trace_mutations import (
+    Mutation,
+    across_dependencies,
+    alterations,
+    by_distance,
+    deletions,
+    depends,
+    doublings,
+    every,
+    moves,
+    passing,
+    stride,
+)
+from kit.trace_simulator import RUNS
+
+STORED = sorted(TRACES.glob("*.trace"))
+GENERATED = ["rich", "depths-0-2", "depths-1-0"]
+SECOND = ["notices", "sync"]  # runs of what only version 2 of the trace tells
+TRACES = [*GENERATED, *(path.name for path in STORED)]
+
+# What a checker cannot know, because nothing else in a trace depends on it: "EVENT.field" -> why.
+FREE_FIELDS = {
+    "TRACE.kernel": "which kernel runs is the root task's word",
+    "TRACE.system": "a name for people",
+    "TRACE.pd_depth": "the system's default; each CLEANUP says what was used",
+    "TRACE.rs_depth": "the system's default; each CLEANUP says what was used",
+    "SPACE.name": "a name for people that no state row has",
+    "SAY.pd": "nothing follows from what a PD says",
+    "SAY.text": "nothing follows from what a PD says",
+    "REFUSE.pd": "nothing follows from a refused request",
+    "REFUSE.op": "nothing follows from a refused request",
+    "REFUSE.status": "nothing follows from a refused request",
+    "UNREACHED.crash": "the configuration is not in the trace",
+    "UNREACHED.name": "the configuration is not in the trace",
+    "FAULT.kind": "all faults are cleaned up alike",
+    "FAULT.address": "all faults are cleaned up alike",
+    "FAULT.ip": "all faults are cleaned up alike",
+    "EXIT.code": "all exits are cleaned up alike",
+    "SETTLED.cycles": "a measurement",
+    "CALLS.kind": "only the sum of the calls is known from the steps",
+    "REFUSED.count": "nothing follows from a refused request",
+    "HOLD.slot": "to another free slot, that nothing else is told of",
+    "REQUEST.slot": "to another free slot, that nothing else is told of",
+}
+# The same where nothing later in the trace tells the true value.
+BOUND_FIELDS = {
+    "BODY.paddr": "of a PD that lives to the end, to other free memory",
+    "CLEANUP.pd_depth": "to a depth that dooms the same",
+    "CLEANUP.rs_depth": "to a depth that dooms the same",
+    "FINISH_WORK.result": "where nothing waits behind the notice and no ticket counts it later",
+    "DEADLINE.ms": "of a PD that is never late, or to what it missed as well",
+    "LATE.ms": "to another time beyond the deadline",
+    "MODE.mode": "to async, or where nobody terminated anybody",
+    "QUEUE.token": "of a notice that nobody fetched before its receiver was destroyed",
+    "TICKET.ticket": "to another ticket of its owner's that is exactly as far",
+    "DELETE.by": "to the root task, which may delete anything",
+    "TERMINATE.by": "to the root task or another holder of the capability to the victim's body",
+}
+FREE_EVENTS = {"SAY", "REFUSE", "REFUSED", "UNREACHED"}
+
+
+@functools.cache
+def lines_of(name: str) -> list[bytes]:
+    """The lines of a generated run's trace, or of a stored trace with all that is in the log around it."""
+    if name in RUNS:
+        return [line.encode() for line in seal(RUNS[name]())]
+    path = next(path for path in STORED if path.name == name)
+    return path.read_bytes().splitlines()
+
+
+@functools.cache
+def events_of(name: str) -> list[Event]:
+    reader = Reader(name)
+    events = [reader.feed(number, line) for number, line in enumerate(lines_of(name), 1)]
+    reader.finish()
+    assert not reader.problems
+    return [event for event in events if event is not None]
+
+
+@pytest.fixture(params=[*TRACES, *SECOND])
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.mark.behaviour("M-06", "H-10")
+def test_the_unchanged_trace_passes(name: str) -> None:
+    report = check_stream(io.BytesIO(b"\n".join(lines_of(name))), name)
+    assert report.violations == []
+    assert report.passed
+    assert report.cleanups
+
+
+# -- raw
+
+
+def _raw_mutations(lines: Sequence[bytes]) -> Iterator[tuple[str, int, list[bytes]]]:
+    """(what, lines kept from the beginning, the lines after them)."""
+    for i, line in enumerate(lines):
+        if b"~cr " not in line:
+            continue
+        rest = list(lines[i + 1 :])
+        yield f"deleted {i}", i, rest
+        yield f"doubled {i}", i + 1, [line, *rest]
+        for cut in range(line.index(b"~cr ") + 4, len(line), 7):
+            yield f"cut {i} at {cut}", i, [line[:cut], *rest]
+        for at in range(line.index(b"~cr ") + i % 3, len(line), 3):
+            yield f"altered {i} at {at}", i, [line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :], *rest]
+        yield (
+            f"kernel message in {i}",
+            i,
+            [line[: len(line) // 2] + b"Caught cap fault" + line[len(line) // 2 :], *rest],
+        )
+        following = next((j for j, other in enumerate(rest) if b"~cr " in other), None)
+        if following is not None:
+            swapped = [rest[following], *rest[:following], line, *rest[following + 1 :]]
+            yield f"moved {i}", i, swapped
+            yield f"joined {i}", i, [line + rest[following], *rest[:following], *rest[following + 1 :]]
+
+
+def _rejected(reader: Reader, start: int, lines: Sequence[bytes]) -> bool:
+    try:
+        for number, line in enumerate(lines, start + 1):
+            reader.feed(number, line)
+            if reader.problems or reader.broken_at is not None:
+                return True
+        reader.finish()
+    except InputError:
+        return True
+    return bool(reader.problems) or reader.broken_at is not None
+
+
+@pytest.mark.behaviour("H-09")
+def test_every_raw_mutation_is_rejected(name: str) -> None:
+    lines = lines_of(name)
+    reader, fed, saved = Reader(name), -1, b""
+    accepted, tried = [], 0
+    step = stride(len(lines))
+    for what, keep, tail in every(step, _raw_mutations(lines)):
+        if keep < fed:  # a doubling keeps one line more than what comes after it
+            reader, fed = Reader(name), -1
+        if keep != fed:
+            for number, line in enumerate(lines[max(0, fed) : keep], max(0, fed) + 1):
+                reader.feed(number, line)
+            fed, saved = keep, pickle.dumps(reader)
+        tried += 1
+        if not _rejected(pickle.loads(saved), keep, tail):
+            accepted.append(what)
+    assert accepted == []
+    assert tried > 15 * len(events_of(name)) / step
+
+
+def test_raw_mutations_fail_the_whole_check_too() -> None:
+    """The test above stops at the first damage; this one looks at reports, for some of the mutations."""
+    lines = lines_of("depths-1-0")
+    for index, (what, keep, tail) in enumerate(_raw_mutations(lines)):
+        if index % 97:
+            continue
+        stream = io.BytesIO(b"\n".join([*lines[:keep], *tail]) + b"\n")
+        try:
+            report = check_stream(stream, what)
+        except InputError:
+            assert "~cr 0 " in lines[0].decode(), what  # only without its TRACE is a trace none
+            assert keep == 0, what
+        else:
+            assert not report.passed, what
+
+
+# -- sealed
+
+
+def _gone_before_it_was_printed(events: Sequence[Event], at: int) -> bool:
+    """Is this about a space or resource that was deleted again before the state was next printed?"""
+    mine = set(events[at].values.values())
+    for event in events[at + 1 :]:
+        if event.name == "DELETE" and event["node"] in mine:
+            return True
+        if event.name == "SETTLED":
+            return False
+    return False
+
+
+def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
+    """Why nobody can notice this mutation; None if it must be noticed."""
+    event = events[mutation.at]
+    later = events[mutation.at + 1 :]
+    if event.name in FREE_EVENTS and (mutation.kind != "alter" or mutation.key in FREE_FIELDS):
+        return "nothing follows from it"
+    if _gone_before_it_was_printed(events, mutation.at):
+        return "about what was deleted before the state was printed"
+    if mutation.kind == "delete":
+        if event.name in ("FAULT", "EXIT", "TERMINATE"):
+            if any(e.name == "CLEANUP" and e["trigger"] == event["pd"] for e in later):
+                return None
+            return "a trigger whose PD was destroyed by the cleanup of another"
+        if event.name == "ACCOUNT":
+            following = next(e.name for e in later if e.name in ("ACCOUNT", "CLEANUP", "END"))
+            return "the next ACCOUNT tells the same" if following == "ACCOUNT" else None
+        if event.name == "FREEZE":
+            return "it need not have been frozen to do nothing"
+        if event.name == "DEADLINE":
+            late = any(e.name == "LATE" and e["pd"] == event["pd"] for e in later)
+            return None if late else "its PD is never late"
+        if event.name == "TICKET":
+            return None if _lets_go(events, mutation.at) else "its owner need not have asked"
+        if event.name in ("FINISH_WORK", "GET_WORK"):
+            if event.name == "GET_WORK":
+                about = [
+                    e for e in later if e.name in ("GET_WORK", "FINISH_WORK") and e["token"] == event["token"]
+                ]
+                if about and about[0].name == "FINISH_WORK":
+                    return None
+                if any(
+                    e.name == "FINISH_WORK" and e["pd"] == event["pd"] and e["result"] == "failed"
+                    for e in later
+                ):
+                    return "taken back, as one before it failed"
+            doomed = any(e.name == "DOOM_PD" and e["pd"] == event["pd"] for e in later)
+            return "its receiver was destroyed later" if doomed else None
+    if mutation.kind == "double" and event.name == "TICKET":
+        return "its owner may ask twice"
+    if mutation.kind == "alter":
+        return FREE_FIELDS.get(mutation.key) or _bound(events, mutation, later)
+    return None
+
+
+def _lets_go(events: Sequence[Event], at: int) -> bool:
+    """Does this TICKET answer a terminator that waits for it?"""
+    asked = next(i for i in range(at) if _same_ticket(events[i], "ACCEPT", events[at]))
+    first = not any(_same_ticket(event, "TICKET", events[at]) for event in events[asked:at])
+    return events[2]["mode"] == "sync" and first and events[asked]["what"] != "-"
+
+
+def _same_ticket(event: Event, name: str, told: Event) -> bool:
+    return event.name == name and event["ticket"] == told["ticket"]
+
+
+def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) -> str | None:
+    event, changed = events[mutation.at], mutation.changed
+    assert changed is not None
+    reason = BOUND_FIELDS.get(mutation.key)
+    if mutation.key == "BODY.paddr":
+        return None if any(e.name == "FREED" and e["pd"] == event["pd"] for e in later) else reason
+    if event.name == "FINISH_WORK":
+        return reason if events[0]["version"] == "1" or changed["result"] != "each" else None
+    if mutation.key == "LATE.ms":
+        deadline = next(e for e in events if e.name == "DEADLINE" and e["pd"] == event["pd"])
+        return reason if changed.number("ms") >= deadline.number("ms") else None
+    if mutation.key == "DEADLINE.ms":
+        waited = [e.number("ms") for e in later if e.name == "LATE" and e["pd"] == event["pd"]]
+        return reason if changed.number("ms") <= min(waited, default=1 << 64) else None
+    if mutation.key == "QUEUE.token":
+        fetched = any(e.name == "GET_WORK" and e["token"] == event["token"] for e in later)
+        return None if fetched else reason
+    if mutation.key == "TICKET.ticket":
+        return reason
+    if mutation.key == "MODE.mode":
+        asked = any(e.name == "ACCEPT" and e["what"] != "-" for e in later)
+        return reason if changed["mode"] == "async" or not asked else None
+    if mutation.key == "DELETE.by":
+        return reason if changed["by"] == ROOT else None
+    if event.name in ("CLEANUP", "TERMINATE"):
+        replay = Replay(Report("so far"))
+        for earlier in events[: mutation.at]:
+            replay.feed(earlier)
+        model = replay.model
+        if event.name == "TERMINATE":
+            by = changed["by"]
+            return reason if by == ROOT or (by, model.body_of(event["pd"])) in model.holds else None
+        plans = [
+            reference.plan(
+                model, event["trigger"], cleanup.depth("pd_depth"), cleanup.depth("rs_depth")
+            ).outcome()
+            for cleanup in (event, changed)
+        ]
+        for plan in plans:
+            del plan["pd_depth"], plan["rs_depth"]
+        return reason if plans[0] == plans[1] else None
+    return None
+
+
+MUTATIONS: dict[str, Callable[[Sequence[Event]], Iterator[tuple[Mutation, list[Event]]]]] = {
+    "delete": deletions,
+    "double": doublings,
+    "alter": alterations,
+}
+
+
+@functools.cache
+def _tried(name: str, kind: str) -> tuple[int, list[Mutation]]:
+    """How many mutations were tried, and those that pass."""
+    events = events_of(name)
+    results = list(passing(events, MUTATIONS[kind](events)))
+    return len(results), [mutation for mutation, passes in results if passes]
+
+
+@pytest.mark.behaviour("M-06", "H-10")
+@pytest.mark.parametrize("kind", MUTATIONS)
+@pytest.mark.parametrize("name", [*TRACES, *SECOND])
+def test_every_sealed_mutation_that_can_be_noticed_is(name: str, kind: str) -> None:
+    events = events_of(name)
+    tried, passed = _tried(name, kind)
+    assert [mutation.what for mutation in passed if _excuse(events, mutation) is None] == []
+    assert tried >= (len(events) - 1) // stride(len(events))  # END: sealing makes its own values
+
+
+def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
+    unnoticed: dict[str, set[str]] = {}
+    for name in ("rich", *SECOND):
+        for kind in MUTATIONS:
+            for mutation in _tried(name, kind)[1]:
+                if not _gone_before_it_was_printed(events_of(name), mutation.at):
+                    unnoticed.setdefault(kind, set()).add(mutation.key)
+    left_out = {"EXIT", "ACCOUNT", "FINISH_WORK", "GET_WORK", "FREEZE", "DEADLINE", "TICKET"}
+    assert unnoticed == {
+        "delete": {*FREE_EVENTS, *left_out},
+        "double": {*FREE_EVENTS, "TICKET"},
+        "alter": {*FREE_FIELDS, *BOUND_FIELDS} - {"TERMINATE.by"},  # of version 1, which has no tickets
+    }
+
+
+def test_the_runs_have_every_event() -> None:
+    names = {event.name for name in ("rich", *SECOND) for event in events_of(name)}
+    assert names == set(headers.event_table().fields)
+
+
+@pytest.mark.parametrize(
+    "how", ["next", "back 7", "on 3", "back 20", "over what it needs", "over what needs it"]
+)
+def test_every_sealed_move_across_a_dependency_is_noticed(name: str, how: str) -> None:
+    events = events_of(name)
+    places = {
+        "next": lambda: by_distance(events, 1),
+        "back 7": lambda: by_distance(events, 7),
+        "on 3": lambda: by_distance(events, -3),
+        "back 20": lambda: by_distance(events, 20),
+        "over what it needs": lambda: across_dependencies(events, earlier=True),
+        "over what needs it": lambda: across_dependencies(events, earlier=False),
+    }[how]()
+    unnoticed = []
+    tried = 0
+    for mutation, passes in passing(events, moves(events, places)):
+        i, to = mutation.at, places[mutation.at]
+        assert to is not None
+        crossed = range(to, i) if to < i else range(i + 1, to)
+        dependent = [j for j in crossed if depends(events, min(i, j), max(i, j), i)]
+        tried += bool(dependent)
+        if passes and dependent:
+            unnoticed.append(f"{mutation.what}, across {events[dependent[0]]}")
+    assert unnoticed == []
+    assert tried > 10
+
+
+@pytest.mark.parametrize("kind", MUTATIONS)
+def test_sealed_mutations_fail_as_text_too(kind: str) -> None:
+    """The tests above feed events; this one seals some of the mutated traces and reads them again."""
+    events = events_of("depths-0-1")
+    for index, (mutation, tail) in enumerate(MUTATIONS[kind](events)):
+        if index % 41 or _excuse(events, mutation) is not None:
+            continue
+        lines = seal([*events[: mutation.keep], *tail])
+        try:
+            report = check_stream(io.BytesIO("\n".join(lines).encode()), mutation.what)
+        except InputError:
+            assert mutation.keep == 0, mutation.what
+        else:
+            assert not report.passed, mutation.what

@@ -1,0 +1,472 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the check demands of notices, deadlines, tickets, extractions and cleanups that wait.
+
+A run that breaks one rule, and what is said about it.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cellreap.cli.check_cmd import summary
+from cellreap.cli.run_cmd import write_extractions
+from cellreap.model import reference
+from cellreap.model.csvstate import read_state
+from cellreap.trace.check import check, check_stream
+from cellreap.trace.events import Event
+from cellreap.trace.report import Report, report_json
+from cellreap.trace.writer import Draft, seal
+from kit.trace_simulator import RUNS, Target, notices_run, sync_run
+
+
+def checked(drafts: list[Draft]) -> Report:
+    return check_stream(io.BytesIO("\n".join(seal(drafts)).encode()), "trace")
+
+
+def said(drafts: list[Draft]) -> list[str]:
+    return [problem.text for problem in checked(drafts).violations]
+
+
+def edited(run: str, event: str, change: dict[str, object], skip: int = 0, **match: object) -> list[str]:
+    """What is said of a run with one event changed; without it if change is empty."""
+    drafts = RUNS[run]()
+    found = [
+        index
+        for index, (its, values) in enumerate(drafts)
+        if its == event and all(str(values[key]) == str(value) for key, value in match.items())
+    ]
+    at = found[skip]
+    drafts[at : at + 1] = [(event, {**drafts[at][1], **change})] if change else []
+    return said(drafts)
+
+
+CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
+    ("notices", "MODE", {}, {}, "PD: expected MODE once, right after BASE"),
+    (
+        "notices",
+        "DEADLINE",
+        {"pd": "PD_4"},
+        {"pd": "PD_5"},
+        "DEADLINE: pd=PD_4: expected it right after the BODY",
+    ),
+    (
+        "notices",
+        "DEADLINE",
+        {"ms": 0},
+        {"pd": "PD_5"},
+        "DEADLINE: ms=0: expected none where there is no deadline",
+    ),
+    ("notices", "DEADLINE", {"ms": 111}, {"pd": "PD_5"}, "LATE: ms=110: PD_5 has 111 ms to acknowledge"),
+    ("notices", "DEADLINE", {}, {"pd": "PD_5"}, "LATE: PD_5 has no deadline"),
+    ("notices", "LATE", {"token": 1}, {"pd": "PD_5"}, "LATE: token=1: no such notice waits for PD_5"),
+    (
+        "notices",
+        "LATE",
+        {},
+        {"pd": "PD_5"},
+        "CONTINUE: PD_5 has not acknowledged 15 (pre-destroy FILE_SPACE_2) yet",
+    ),
+    ("notices", "REFUSED", {"count": 1001}, {}, "REFUSED: count=1001: expected 1 to 1000"),
+    ("notices", "REFUSE", {}, {"pd": "PD_5"}, "REFUSED: pd=PD_5: only 63 refusals were told one by one"),
+    ("notices", "FREEZE", {"pd": "PD_3"}, {}, "GET_WORK: PD_3 is frozen and can do nothing any more"),
+    (
+        "notices",
+        "QUEUE",
+        {},
+        {"kind": "disconnect", "n": 0},
+        "REFUSE: expected QUEUE PD_2 disconnect FILE_SPACE_2",
+    ),
+    (
+        "notices",
+        "QUEUE",
+        {"kind": "free"},
+        {"kind": "disconnect", "n": 0},
+        "QUEUE PD_2 free FILE_SPACE_2 PD_4: no",
+    ),
+    (
+        "notices",
+        "UNREQUEST",
+        {},
+        {},
+        "QUEUE PD_2 disconnect FILE_SPACE_2 PD_4: no such notice is owed, or not",
+    ),
+    (
+        "notices",
+        "RESUME_WORK",
+        {"token": 1},
+        {},
+        "RESUME_WORK: token=1: no notice of PD_3's that has failed",
+    ),
+    ("notices", "RESUME_WORK", {}, {}, "GET_WORK: token=19: no such notice waits for PD_3"),
+    ("notices", "ACCEPT", {"ticket": 3}, {"ticket": 2}, "ACCEPT: ticket=3: expected 2"),
+    ("notices", "ACCEPT", {}, {"ticket": 2}, "SAY: expected ACCEPT PD_4 PD_6 before it"),
+    (
+        "notices",
+        "ACCEPT",
+        {"what": "PD_3"},
+        {"ticket": 2},
+        "ACCEPT: pd=PD_4 what=PD_3: expected it right after",
+    ),
+    (
+        "notices",
+        "TICKET",
+        {"state": 3},
+        {"ticket": 1, "state": 1},
+        "TICKET: ticket=1: state=3: expected 1 (running)",
+    ),
+    (
+        "notices",
+        "TICKET",
+        {"done": 5},
+        {"ticket": 1, "state": 1},
+        "TICKET: ticket=1: done=5: by the events before it 2",
+    ),
+    (
+        "notices",
+        "TICKET",
+        {"held": 1},
+        {"ticket": 1, "state": 1},
+        "TICKET: ticket=1: held=1: by the events before it 0",
+    ),
+    ("notices", "EXTRACT", {"x": 2}, {"x": 1}, "EXTRACT: x=2: expected 1"),
+    ("notices", "QUEUE", {}, {"kind": "extract", "to": "PD_2"}, "GET_WORK: expected QUEUE x=1 PD_2 extract"),
+    (
+        "notices",
+        "FINISH_WORK",
+        {"result": "ok"},
+        {"result": "each"},
+        "QUEUE PD_1 extract BLOCK_1_1 -: no such notice is owed",
+    ),
+    (
+        "notices",
+        "SUBGRAPH",
+        {"from": "FILE_2_1"},
+        {},
+        "SUBGRAPH: from=FILE_2_1: the notice is about TABLE_SPACE_3",
+    ),
+    (
+        "notices",
+        "SUBGRAPH",
+        {"to": "ROOM_SPACE_4"},
+        {},
+        "SUBGRAPH: to=ROOM_SPACE_4: PD_3 neither holds it nor may",
+    ),
+    (
+        "notices",
+        "SUBGRAPH",
+        {"to": "FILE_2_1"},
+        {},
+        "SUBGRAPH: from=TABLE_SPACE_3 to=FILE_2_1: expected two resources or",
+    ),
+    (
+        "notices",
+        "SUBGRAPH",
+        {"to": "TABLE_SPACE_3"},
+        {},
+        "SUBGRAPH: from=TABLE_SPACE_3 to=TABLE_SPACE_3: it closes a",
+    ),
+    (
+        "notices",
+        "SUBGRAPH",
+        {},
+        {},
+        "MODEL: the row ,,NONE,MAP,TABLE_SPACE_3,FILE_SPACE_2, is not in the state",
+    ),
+    ("notices", "MODEL", {}, {"x": 1}, "EXTRACTED: rows=61, but 60 MODEL events came before it"),
+    ("notices", "EXTRACTED", {"rows": 1}, {"x": 1}, "EXTRACTED: rows=1, but 61 MODEL events came before it"),
+    ("notices", "WAIT", {}, {}, "within cleanup 1: expected SETTLED n=1 first"),
+    (
+        "notices",
+        "STEP",
+        {"node": "FILE_SPACE_2"},
+        {"name": "tell", "pd": "PD_4"},
+        "STEP tell node=FILE_SPACE_2",
+    ),
+    ("notices", "STEP", {}, {"name": "await"}, "SETTLED: there was no STEP await node=- pd=-"),
+    ("sync", "TICKET", {}, {"ticket": 1}, "SAY: PD_1 waits for ticket 1 to be over"),
+]
+
+
+@pytest.mark.behaviour("N-14", "A-06")
+@pytest.mark.parametrize(("name", "event", "change", "match", "message"), CHANGES)
+def test_rules(
+    name: str, event: str, change: dict[str, object], match: dict[str, object], message: str
+) -> None:
+    found = edited(name, event, change, **match)
+    assert any(message in text for text in found), found
+
+
+def small() -> tuple[Target, str, str, str, list[str]]:
+    """A server with two spaces and a client of both, whose end makes several notices in each lane."""
+    target = Target(1, 0)
+    server, client, other = (target.pd(name, deadline=100) for name in ("server", "client", "other"))
+    spaces = [target.space(server, "BLOCK"), target.space(server, "FILE")]
+    for space in spaces:
+        target.request(client, space)
+        for _ in range(2):
+            target.hold(client, target.resource(space))
+    return target, server, client, other, spaces
+
+
+def owed() -> tuple[Target, str, list[list[int]]]:
+    """After the client's end: the server's tokens, by lane."""
+    target, server, client, _, _ = small()
+    target.quiet()
+    target.exit(client)
+    target.cleanup()
+    target.account()
+    lanes: dict[int, list[int]] = {}
+    for notice in target.queues[server]:
+        lanes.setdefault(notice.lane, []).append(notice.token)
+    return target, server, list(lanes.values())
+
+
+def act(target: Target, server: str, *steps: str | int) -> list[str]:
+    """fetch or ack or fail, and the token it is for."""
+    for what, token in zip(steps[::2], steps[1::2], strict=True):
+        if what == "fetch":
+            target.emit("GET_WORK", pd=server, token=token)
+        else:
+            target.emit("FINISH_WORK", pd=server, token=token, result=what)
+    return said(target.end())
+
+
+@pytest.mark.behaviour("N-14")
+def test_a_lane_is_fetched_and_finished_in_order() -> None:
+    target, server, ((first, second, _), _) = owed()
+    assert act(target, server, "fetch", second)[0] == (
+        f"GET_WORK: token={second}: {server} is to fetch {first} before it"
+    )
+    target, server, ((first, second, third), _) = owed()
+    found = act(target, server, "fetch", first, "fetch", second)
+    assert found[0].startswith(
+        f"GET_WORK: token={second}: {server} has not finished {first}, which it fetched"
+    )
+    target, server, ((first, second, third), _) = owed()
+    found = act(target, server, "fetch", first, "ok", first, "fetch", second, "fetch", third, "ok", third)
+    assert (
+        found[0]
+        == f"FINISH_WORK: token={third}: {server} is to finish {second}, about the same space, before it"
+    )
+
+
+@pytest.mark.behaviour("N-14")
+def test_lanes_do_not_wait_for_each_other() -> None:
+    target, server, (one, two) = owed()
+    steps: list[str | int] = ["fetch", two[0], "ok", two[0], "fetch", one[0], "failed", one[0]]
+    for token in two[1:]:
+        steps += ["fetch", token, "ok", token]
+    assert act(target, server, *steps) == []
+
+
+def test_what_failed_stops_its_lane_and_shows_in_the_report() -> None:
+    target, server, (one, two) = owed()
+    target.emit("GET_WORK", pd=server, token=one[0])
+    target.emit("FINISH_WORK", pd=server, token=one[0], result="failed")
+    found = act(target, server, "fetch", one[1])
+    failed = f"{server} failed to deal with {one[0]} before it, and has not resumed that"
+    assert found[0] == f"GET_WORK: token={one[1]}: {failed}"
+    target, server, (one, two) = owed()
+    target.serve(server, "failed")
+    report = checked(target.end())
+    assert report.passed
+    failures = report_json(report)["failures"]
+    assert [(f["pd"], f["token"], f["waiting"]) for f in failures] == [
+        (server, one[0], 2),
+        (server, two[0], 2),
+    ]
+    assert (
+        "PD_1 (server) failed to deal with notice 1 (disconnect BLOCK_SPACE_1): 2 notices behind it"
+        in summary(report)
+    )
+
+
+def test_version_1_has_one_queue_and_failures_without_effect() -> None:
+    target, server, (one, two) = owed()
+    del target.events[2]
+    target.events[0] = ("TRACE", {**target.events[0][1], "version": 1})
+    target.events = [draft for draft in target.events if draft[0] != "DEADLINE"]
+    tokens = sorted([*one, *two])
+    for token in tokens:
+        target.emit("GET_WORK", pd=server, token=token)
+    for token in reversed(tokens):
+        target.emit("FINISH_WORK", pd=server, token=token, result="failed")
+    events = [Event(name, {k: str(v) for k, v in values.items()}) for name, values in target.end()]
+    report = check(events)
+    assert [problem.text for problem in report.violations] == []
+
+
+def test_no_slot_is_given_while_too_many_wait() -> None:
+    target = Target(0, 0)
+    server, client, other = (target.pd(name) for name in ("server", "client", "other"))
+    space = target.space(server, "BLOCK")
+    for _ in range(32):
+        target.hold(client, target.resource(space))
+    more = target.space(other, "FILE")
+    target.quiet()
+    target.exit(server)
+    target.cleanup()
+    target.account()
+    target.request(client, more)
+    target.snapshot()
+    target.serve_all()
+    assert said(target.end()) == [
+        "REQUEST: slot=40: 32 slots wait for PD_2 to acknowledge losses, so it is given no more"
+    ]
+
+
+# -- cleanups that wait
+
+
+def waiting(meanwhile: Callable[[Target], None]) -> list[str]:
+    """client, PD_2, is doomed at depth 1 by the end of server, PD_1, and other, PD_3, is told of it."""
+    target, server, client, other, _ = small()
+    target.subscribe(other, client)
+    target.space(other, "ROOM")
+    target.quiet()
+    target.exit(server)
+    target.cleanup(meanwhile=meanwhile)
+    target.account()
+    target.serve_all()
+    while target.pending:
+        target.cleanup()
+        target.account()
+        target.serve_all()
+    return said(target.end())
+
+
+FORBIDDEN: list[tuple[str, Callable[[Target], None], str]] = [
+    ("nothing", lambda t: None, ""),
+    ("say", lambda t: t.say("PD_2", "flushing"), ""),
+    ("exit of an active PD", lambda t: t.exit("PD_3"), ""),
+    ("exit of a doomed PD", lambda t: t.exit("PD_2"), ""),
+    (
+        "hold",
+        lambda t: t.emit("HOLD", pd="PD_2", node="ROOM_SPACE_3", slot=30),
+        "HOLD: pd=PD_2: it is doomed by",
+    ),
+    (
+        "request",
+        lambda t: t.emit("REQUEST", pd="PD_3", space="FILE_SPACE_2", slot=8),
+        "REQUEST: space=FILE_SPACE_2",
+    ),
+    (
+        "subscribe",
+        lambda t: t.emit("SUBSCRIBE", pd="PD_3", node="PD_1"),
+        "SUBSCRIBE: node=PD_1: it is doomed by",
+    ),
+    (
+        "unhold",
+        lambda t: t.emit("UNHOLD", pd="PD_2", node="BLOCK_1_1", slot=9),
+        "UNHOLD: pd=PD_2: it is doomed",
+    ),
+    (
+        "delete",
+        lambda t: t.emit("DELETE", node="BLOCK_1_1", by="PD_0"),
+        "DELETE: node=BLOCK_1_1: it is doomed",
+    ),
+    ("terminate", lambda t: t.emit("TERMINATE", pd="PD_2", by="PD_0"), "TERMINATE: pd=PD_2: it is doomed by"),
+    ("suspended PD", lambda t: t.say("PD_1", "?"), "SAY: PD_1 has faulted or exited and can do nothing"),
+    (
+        "step",
+        lambda t: t.emit("STEP", n=1, name="mark", node="PD_1", pd="-", calls=0),
+        "STEP: n=1: the cleanup waits",
+    ),
+    ("snapshot", lambda t: t.snapshot(), "STATE n=0 within a cleanup"),
+]
+
+
+@pytest.mark.behaviour("C-26")
+@pytest.mark.parametrize(
+    ("meanwhile", "message"), [row[1:] for row in FORBIDDEN], ids=[row[0] for row in FORBIDDEN]
+)
+def test_what_happens_while_a_cleanup_waits(meanwhile: Callable[[Target], None], message: str) -> None:
+    found = waiting(meanwhile)
+    assert any(text.startswith(message) for text in found) if message else found == [], found
+
+
+@pytest.mark.behaviour("C-26")
+def test_a_trigger_while_a_cleanup_waits_is_cleaned_up_after_it() -> None:
+    drafts = notices_run()
+    report = checked(drafts)
+    causes = [(cleanup.trigger, cleanup.cause) for cleanup in report.cleanups]
+    assert causes[:3] == [("PD_1", "fault"), ("PD_6", "terminate"), ("PD_5", "late")]
+    index = [
+        i
+        for i, (name, _) in enumerate(drafts)
+        if name in ("CLEANUP", "SETTLED") and drafts[i][1]["n"] in (2, 3)
+    ]
+    swapped = [*drafts[: index[0]], ("END", {})]
+    assert any(text.startswith("END: the terminate of PD_6") for text in said(swapped))
+
+
+def test_the_end_of_a_terminator_that_waits_may_come_late() -> None:
+    report = checked(sync_run())
+    assert report.passed
+    assert [(ticket.number, ticket.state) for ticket in report.tickets] == [
+        (1, "over"),
+        (2, "over"),
+        (3, "over"),
+    ]
+
+
+@pytest.mark.behaviour("M-04")
+def test_who_answers_after_the_extraction_is_over_is_asked_no_more() -> None:
+    """A question that was held behind a failure is handed out when its lane goes on."""
+
+    def run(ask: bool) -> list[str]:
+        target = Target(0, 0, "late")
+        server, client = (target.pd(name) for name in ("server", "client"))
+        disk = target.space(server, "BLOCK", "disk")
+        target.resource(disk)
+        target.request(client, disk)
+        target.unrequest(client, disk)
+        x = target.extract()
+        target.serve(server, "failed")
+        target.extracted(x)
+        target.again(server, disk)
+        (lost,) = target.fetch(server)
+        target.ack(server, lost)
+        (question,) = target.fetch(server)
+        if ask:
+            target.extractions_over.clear()
+        target.ack(server, question, "each")
+        target.quiet()
+        return said(target.end())
+
+    assert run(ask=False) == []
+    assert run(ask=True)[0].startswith("QUEUE PD_1 extract BLOCK_1_1 -: no such notice is owed")
+
+
+# -- what comes out
+
+
+@pytest.mark.behaviour("M-04")
+def test_an_extraction_is_a_file_that_reads_back(tmp_path: Path) -> None:
+    report = checked(notices_run())
+    assert len(report.extractions) == 2
+    files = write_extractions(report, tmp_path / "notices.trace")
+    assert set(files) == {1, 2}
+    model, read = read_state(tmp_path / "notices.extract1.csv")
+    assert (read.left_out, read.duplicates) == ([], 0)
+    assert {("TABLE_SPACE_3", "FILE_SPACE_2"), ("TABLE_3_1", "FILE_2_1")} <= model.maps
+    assert reference.plan(model, "PD_2", 0, None).deleted_spaces == ["FILE_SPACE_2", "TABLE_SPACE_3"]
+    # While the cleanup after keeper waited: it, fs and their spaces are marked.
+    model, _ = read_state(tmp_path / "notices.extract2.csv")
+    marked = {node.id for node in model.nodes.values() if node.extra == "DOOMED"}
+    assert marked == {"PD_1", "PD_2", "BLOCK_SPACE_1", "FILE_SPACE_2"}
+
+
+def test_the_report_tells_what_an_operator_needs() -> None:
+    shown = report_json(checked(notices_run()))
+    assert [(late["pd"], late["deadline"], late["waited"]) for late in shown["late"]] == [
+        ("PD_5", 100, 110),
+        ("PD_7", 50, 60),
+    ]
+    assert [failure["resumed"] for failure in shown["failures"]] == [False, True, False]
+    assert shown["failures"][-1]["waiting"] == 1
+    assert [extraction["x"] for extraction in shown["extractions"]] == [1, 2]

@@ -1,0 +1,523 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the check demands, rule by rule: a run that breaks one rule, and what is said about it.
+
+The mutation tests show that changes are noticed; these show that they are noticed for the right reason.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import pytest
+
+from cellreap.model import reference
+from cellreap.trace.check import Report, check_stream, report_json
+from cellreap.trace.events import Event
+from cellreap.trace.writer import Draft, seal
+from kit.trace_simulator import Target, block_fs_db_app, reference_run
+
+
+def checked(drafts: list[Draft]) -> Report:
+    """The report on a trace that is sealed and read."""
+    return check_stream(io.BytesIO("\n".join(seal(drafts)).encode()), "trace")
+
+
+def said(drafts: list[Draft]) -> list[str]:
+    return [problem.text for problem in checked(drafts).violations]
+
+
+def scenario(pd_depth: int | None = 1, rs_depth: int | None = 0) -> tuple[Target, dict[str, str]]:
+    target = Target(pd_depth, rs_depth)
+    return target, block_fs_db_app(target)
+
+
+def crashed(pd_depth: int | None = 0, rs_depth: int | None = 0) -> Target:
+    """The scenario after block server 1 faulted; its notices are not fetched yet. fs is PD_3."""
+    target, pds = scenario(pd_depth, rs_depth)
+    target.quiet()
+    target.fault(pds["block_server_1"])
+    target.cleanup()
+    target.account()
+    return target
+
+
+# -- before a cleanup
+
+
+def body_overlaps(target: Target) -> None:
+    target.bodies.clear()
+    target.pd("squatter")
+
+
+def body_not_aligned(target: Target) -> None:
+    target.emit("PD", id="PD_9", name="x", pinned=0)
+    target.emit("BODY", pd="PD_9", paddr="0x200000800", bytes=4096, slots=1)
+
+
+def body_not_a_power_of_two(target: Target) -> None:
+    target.emit("PD", id="PD_9", name="x", pinned=0)
+    target.emit("BODY", pd="PD_9", paddr="0x200000000", bytes=5000, slots=1)
+
+
+def no_body(target: Target) -> None:
+    target.emit("PD", id="PD_9", name="x", pinned=0)
+    target.account()
+
+
+def id_used_again(target: Target) -> None:
+    target.delete("TABLE_SPACE_4")
+    target.emit("SPACE", id="TABLE_SPACE_4", type="TABLE", manager="PD_4", name="database")
+
+
+def type_not_that_of_the_id(target: Target) -> None:
+    target.emit("SPACE", id="TABLE_SPACE_9", type="BLOCK", manager="PD_4", name="x")
+
+
+def core_space_of_a_pd(target: Target) -> None:
+    target.emit("SPACE", id="PD_SPACE_9", type="PD", manager="PD_4", name="x")
+
+
+def server_space_of_the_root_task(target: Target) -> None:
+    target.emit("SPACE", id="TABLE_SPACE_9", type="TABLE", manager="PD_0", name="x")
+
+
+def resource_in_another_space(target: Target) -> None:
+    target.emit("RESOURCE", id="TABLE_9_1", space="TABLE_SPACE_4", slots=1)
+
+
+def no_such_pd(target: Target) -> None:
+    target.emit("REQUEST", pd="PD_77", space="TABLE_SPACE_4", slot=8)
+
+
+def dropped_without_being_held(target: Target) -> None:
+    target.emit("UNHOLD", pd="PD_1", node="TABLE_4_1", slot=8)
+
+
+def slot_of_another(target: Target) -> None:
+    target.emit("HOLD", pd="PD_5", node="FILE_3_1", slot=8)
+
+
+def slot_below_the_first(target: Target) -> None:
+    target.emit("HOLD", pd="PD_5", node="FILE_3_1", slot=4)
+
+
+def second_copy_elsewhere(target: Target) -> None:
+    target.emit("HOLD", pd="PD_5", node="TABLE_4_1", slot=40)
+
+
+def slot_for_a_manager(target: Target) -> None:
+    target.emit("HOLD", pd="PD_4", node="TABLE_4_1", slot=40)
+
+
+def given_back_from_elsewhere(target: Target) -> None:
+    target.emit("UNREQUEST", pd="PD_5", space="TABLE_SPACE_4", slot=9)
+
+
+def deleted_by_a_stranger(target: Target) -> None:
+    target.emit("DELETE", node="TABLE_4_1", by="PD_5")
+
+
+def full_space_deleted(target: Target) -> None:
+    target.emit("DELETE", node="TABLE_SPACE_4", by="PD_4")
+
+
+def handler_is_the_root_task(target: Target) -> None:
+    target.emit("HANDLER", pd="PD_5", handler="PD_0")
+
+
+def not_refused(target: Target) -> None:
+    target.emit("REFUSE", pd="PD_5", op=10, status=0)
+
+
+def root_task_faults(target: Target) -> None:
+    target.emit("FAULT", pd="PD_0", kind="vm-fault", address="0x0", ip="0x0")
+
+
+def faults_twice(target: Target) -> None:
+    target.fault("PD_5")
+    target.fault("PD_5")
+
+
+def speaks_after_its_fault(target: Target) -> None:
+    target.fault("PD_5")
+    target.say("PD_5", "hello?")
+
+
+def terminated_without_the_capability(target: Target) -> None:
+    target.terminate("PD_5", "PD_1")
+
+
+def cleanup_of_nothing(target: Target) -> None:
+    target.quiet()
+    target.pending.append(("PD_5", "fault"))
+    target.cleanup()
+
+
+def cleanups_in_the_wrong_order(target: Target) -> None:
+    target.quiet()
+    target.fault("PD_5")
+    target.fault("PD_4")
+    target.pending.rotate()
+    target.cleanup()
+
+
+def another_cause(target: Target) -> None:
+    target.quiet()
+    target.exit("PD_5")
+    target.pending[0] = ("PD_5", "fault")
+    target.cleanup()
+
+
+def wrong_account(target: Target) -> None:
+    target.emit("ACCOUNT", bytes=1, slots=2)
+
+
+def account_of_nothing_new(target: Target) -> None:
+    target.account()
+    target.account()
+
+
+def state_not_printed(target: Target) -> None:
+    target.account()
+    target.fault("PD_5")
+    target.cleanup()
+
+
+def memory_not_accounted(target: Target) -> None:
+    target.snapshot()
+    target.fault("PD_5")
+    target.cleanup()
+
+
+def unfetched_token(target: Target) -> None:
+    target.emit("GET_WORK", pd="PD_5", token=1)
+
+
+RULES: list[tuple[Callable[[Target], None], str]] = [
+    (body_overlaps, "BODY: the memory of PD_6 overlaps that of PD_1"),
+    (body_not_aligned, "BODY: paddr=0x200000800: expected a multiple of its 4096 bytes"),
+    (body_not_a_power_of_two, "BODY: bytes=5000: expected a power of two, at least 16"),
+    (no_body, "ACCOUNT before the BODY of PD_9"),
+    (id_used_again, "SPACE: TABLE_SPACE_4 was used before: ids of PDs and spaces are never given twice"),
+    (type_not_that_of_the_id, "SPACE: type=BLOCK: expected the type in its id, TABLE_SPACE_9"),
+    (core_space_of_a_pd, "SPACE: PD_SPACE_9 is of a core type: its manager is PD_0, not PD_4"),
+    (server_space_of_the_root_task, "SPACE: TABLE_SPACE_9 cannot be managed by PD_0"),
+    (resource_in_another_space, "RESOURCE: space=TABLE_SPACE_4: expected the space in its id, TABLE_9_1"),
+    (no_such_pd, "REQUEST: there is no PD_77"),
+    (dropped_without_being_held, "UNHOLD: HOLD edge from PD_1 to TABLE_4_1: 0 there, 1 to be dropped"),
+    (slot_of_another, "HOLD: slot=8: PD_5 has its capability to TABLE_SPACE_4 there"),
+    (slot_below_the_first, "HOLD: slot=4: the root task gives out slots from 8 on"),
+    (second_copy_elsewhere, "HOLD: slot=40: PD_5 has its capability to TABLE_4_1 in slot 9"),
+    (slot_for_a_manager, "HOLD: slot=40: expected slot=0, for PD_4 needs none for TABLE_4_1"),
+    (given_back_from_elsewhere, "UNREQUEST: slot=9: PD_5 has its capability to TABLE_SPACE_4 in slot 8"),
+    (deleted_by_a_stranger, "DELETE: by=PD_5: TABLE_4_1 is managed by PD_4"),
+    (full_space_deleted, "DELETE: TABLE_SPACE_4 still contains TABLE_4_1"),
+    (handler_is_the_root_task, "HANDLER: handler=PD_0: the root task handles faults unless told otherwise"),
+    (not_refused, "REFUSE: status=0: expected a cr_result other than CR_RESULT_OK"),
+    (root_task_faults, "FAULT: pd=PD_0: the root task never dies"),
+    (faults_twice, "FAULT: PD_5 is to be cleaned up already"),
+    (speaks_after_its_fault, "SAY: PD_5 has faulted or exited and can do nothing any more"),
+    (
+        terminated_without_the_capability,
+        "TERMINATE: by=PD_1: it does not hold the capability to the body of PD_5",
+    ),
+    (cleanup_of_nothing, "CLEANUP: trigger=PD_5: nothing has happened to PD_5 that asks for it"),
+    (
+        cleanups_in_the_wrong_order,
+        "CLEANUP: trigger=PD_4 cause=fault: expected that of PD_5, which is due to its",
+    ),
+    (another_cause, "CLEANUP: trigger=PD_5 cause=fault: expected that of PD_5, which is due to its exit"),
+    (wrong_account, "ACCOUNT: bytes=1, but what is in use by the events before it is 1376256"),
+    (account_of_nothing_new, "ACCOUNT again, though nothing was created, deleted or cleaned up since"),
+    (state_not_printed, "CLEANUP: the model was changed in line 45, after the state was printed last"),
+    (memory_not_accounted, "CLEANUP: memory was given or freed after the last ACCOUNT"),
+    (unfetched_token, "GET_WORK: token=1: no such notice waits for PD_5"),
+]
+
+
+@pytest.mark.parametrize(("breaks", "message"), RULES, ids=[rule.__name__ for rule, _ in RULES])
+def test_rules_outside_cleanups(breaks: Callable[[Target], None], message: str) -> None:
+    target, _ = scenario()
+    breaks(target)
+    first = said(target.end())[0]
+    assert first.startswith(message)
+
+
+def test_the_scenario_itself_breaks_no_rule() -> None:
+    target, _ = scenario()
+    target.quiet()
+    assert said(target.end()) == []
+
+
+# -- within a cleanup
+
+
+def edited(drafts: list[Draft], event: str, change: dict[str, object], **match: object) -> list[Draft]:
+    """The drafts with the first such event changed."""
+    for index, (name, values) in enumerate(drafts):
+        if name == event and all(str(values[key]) == str(value) for key, value in match.items()):
+            return [*drafts[:index], (name, {**values, **change}), *drafts[index + 1 :]]
+    raise AssertionError(f"no {event} {match}")
+
+
+def without(drafts: list[Draft], event: str, **match: object) -> list[Draft]:
+    for index, (name, values) in enumerate(drafts):
+        if name == event and all(str(values[key]) == str(value) for key, value in match.items()):
+            return [*drafts[:index], *drafts[index + 1 :]]
+    raise AssertionError(f"no {event} {match}")
+
+
+CHANGES: list[tuple[str, dict[str, object], dict[str, object], str]] = [
+    ("CLEANUP", {"n": 2}, {}, "CLEANUP: n=2: expected 1"),
+    ("CLEANUP", {"pd_depth": 2}, {}, "DOOM_PD PD_4 2 3: in the reference's plan, but not in the trace's"),
+    ("CLEANUP", {"rs_depth": "inf"}, {}, "DOOM_SPACE TABLE_SPACE_4 2: in the reference's plan, but not"),
+    ("DOOM_PD", {"depth": 0}, {"pd": "PD_3"}, "DOOM_PD PD_3 0 2: not in the reference's plan"),
+    ("DOOM_PD", {"group": 0}, {"pd": "PD_3"}, "DOOM_PD PD_3 1 0: not in the reference's plan"),
+    ("LOSE_REQUEST", {"pd": "PD_5"}, {}, "LOSE_REQUEST PD_5 FILE_SPACE_3: not in the reference's plan"),
+    ("OWE", {"kind": "lost"}, {"kind": "free"}, "OWE PD_2 lost BLOCK_2_1 PD_3: not in the reference's plan"),
+    ("SUSPEND", {"pd": "PD_5"}, {"pd": "PD_1"}, "SUSPEND: PD_5 is not doomed"),
+    ("STEP", {"name": "polish"}, {"name": "mark"}, "STEP: name=polish: expected one of suspend, mark,"),
+    ("STEP", {"pd": "PD_5"}, {"name": "cut-request"}, "STEP cut-request node=BLOCK_SPACE_1 pd=PD_5: there"),
+    ("STEP", {"calls": 100}, {"name": "mark"}, "SETTLED: CALLS add up to"),
+    ("DESTROY", {"node": "TABLE_4_1"}, {"node": "BLOCK_1_1"}, "DESTROY: TABLE_4_1 is not to be"),
+    ("FREED", {"paddr": "0x0"}, {"pd": "PD_3"}, "FREED: PD_3: paddr=0x0, but its BODY has 0x100020000"),
+    ("FREED", {"bytes": 4096}, {"pd": "PD_3"}, "FREED: PD_3: bytes=4096, but its BODY has 65536"),
+    ("QUEUE", {"token": 2}, {"token": 3}, "QUEUE: token=2: expected more than 2"),
+    ("QUEUE", {"kind": "destroy"}, {"token": 1}, "QUEUE PD_2 destroy BLOCK_SPACE_2 PD_3: no such notice"),
+    ("CALLS", {"count": 0}, {"kind": "signal"}, "CALLS: kind=signal count=0: expected only"),
+    ("CALLS", {"kind": "delete"}, {"kind": "signal"}, "CALLS: kind=delete is there twice"),
+    ("STATE", {"n": 2}, {"n": 1}, "STATE: n=2: cleanup 1 is under way"),
+    ("STATE", {"row": "PD,PD_4,dba,,,,"}, {"n": 1, "row": "PD,PD_4,db,,,,"}, "STATE: the row PD,PD_4,db,,,,"),
+    ("SETTLED", {"rows": 3}, {"n": 1}, "SETTLED: rows=3, but"),
+    ("SETTLED", {"bytes": 5}, {"n": 1}, "SETTLED: bytes=5, but what is in use by the events before it is"),
+    ("SETTLED", {"slots": 5}, {"n": 1}, "SETTLED: slots=5, but what is in use by the events before it is"),
+]  # fmt: skip
+
+
+@pytest.mark.behaviour("H-10")
+@pytest.mark.parametrize(("event", "change", "match", "message"), CHANGES)
+def test_rules_within_cleanups(
+    event: str, change: dict[str, object], match: dict[str, object], message: str
+) -> None:
+    found = said(edited(reference_run(1, 0), event, change, **match))
+    assert any(text.startswith(message) for text in found), found
+
+
+LOSSES: list[tuple[str, dict[str, object], str]] = [
+    ("DOOM_PD", {"pd": "PD_3"}, "DOOM_PD PD_3 1 2: in the reference's plan, but not in the trace's"),
+    ("SUSPEND", {"pd": "PD_3"}, "DESTROY: PD_3 was not suspended before"),
+    ("STEP", {"name": "mark"}, "SETTLED: there was no STEP mark node=BLOCK_SPACE_1 pd=-"),
+    (
+        "STEP",
+        {"name": "cut-request"},
+        "STEP destroy-space node=BLOCK_SPACE_1 pd=-: before PD_3 lost its REQUEST",
+    ),
+    ("STEP", {"name": "unblock"}, "SETTLED: there was no STEP unblock node=FILE_SPACE_3 pd=PD_4"),
+    ("DESTROY", {"node": "FILE_3_1"}, "DESTROY: FILE_SPACE_3: expected FILE_3_1 to be destroyed before it"),
+    ("FREED", {"pd": "PD_3"}, "SETTLED: the memory of PD_3 was never freed"),
+    ("QUEUE", {"token": 3}, "SETTLED: the notice PD_4 lost FILE_SPACE_3 - was never queued"),
+    ("SETTLED", {"n": 1}, "ACCOUNT within cleanup 1: expected SETTLED n=1 first"),
+    ("GET_WORK", {"token": 3}, "FINISH_WORK: token=3: PD_4 has fetched no such notice"),
+    ("FINISH_WORK", {"token": 3}, "END: notice 3 (lost FILE_SPACE_3) to PD_4 was never acknowledged"),
+    ("END", {}, "cut off: no END after event"),
+]
+
+
+@pytest.mark.parametrize(("event", "match", "message"), LOSSES)
+def test_nothing_may_be_missing(event: str, match: dict[str, object], message: str) -> None:
+    found = said(without(reference_run(1, 0), event, **match))
+    assert any(text.startswith(message) for text in found), found
+
+
+@pytest.mark.behaviour("D-03", "M-06", "H-10")
+def test_an_edge_to_something_that_is_gone_is_found() -> None:
+    """The root task leaves a MAP edge to a freed resource in its state."""
+    drafts = reference_run(0, 0)
+    last = max(index for index, (name, values) in enumerate(drafts) if name == "STATE" and values["n"] == 1)
+    drafts.insert(last, ("STATE", {"n": 1, "row": ",,NONE,MAP,FILE_3_1,BLOCK_1_1,"}))
+    assert said(drafts) == [
+        "SETTLED: rows=32, but 33 STATE events came before it",
+        "STATE: the row ,,NONE,MAP,FILE_3_1,BLOCK_1_1, is not in the state that the events make",
+    ]
+
+
+@pytest.mark.behaviour("M-06", "H-10")
+def test_an_illegal_state_is_found_even_if_both_sides_agree() -> None:
+    """A manager without a hold of its own resource: the events say so, and so do the printed rows."""
+    target, _ = scenario()
+    target.model.drop_hold("PD_4", "TABLE_4_1")
+    target.events = without(target.events, "HOLD", pd="PD_4", node="TABLE_4_1")
+    target.quiet()
+    what = "L2: PD_4 manages TABLE_SPACE_4 but does not hold TABLE_4_1"
+    found = said(target.end())
+    assert found == [f"the state is not legal {when}: {what}" for when in ("in this snapshot", "at the end")]
+
+
+# -- notices and slots
+
+
+def test_a_revoked_slot_is_not_given_again_before_the_loss_is_acknowledged() -> None:
+    def run(acknowledge: bool) -> list[str]:
+        target = crashed()  # fs, PD_3, lost its REQUEST in slot 8 and a block in slot 10
+        if acknowledge:
+            target.serve("PD_3")
+        else:
+            target.slots["PD_3"] = {
+                slot: what for slot, what in target.slots["PD_3"].items() if isinstance(what, tuple)
+            }
+        target.request("PD_3", "TABLE_SPACE_4")
+        target.snapshot()
+        if not acknowledge:
+            target.serve("PD_3")
+        return said(target.end())
+
+    assert run(acknowledge=True) == []
+    token = 1
+    assert (
+        run(acknowledge=False)[0] == f"REQUEST: slot=8: it was revoked, and PD_3 has not acknowledged {token}"
+    )
+
+
+def test_a_body_capability_that_was_revoked_leaves_its_slot_at_once() -> None:
+    target, pds = scenario(0, 0)
+    target.body_cap(pds["db"], pds["app"])
+    slot = next(slot for slot, what in target.slots[pds["db"]].items() if what[1].startswith("PD_"))
+    target.quiet()
+    target.fault(pds["app"])
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    target.request(pds["db"], "BLOCK_SPACE_1")
+    assert target.events[-1][1]["slot"] == slot
+    target.snapshot()
+    assert said(target.end()) == []
+
+
+def test_a_notice_of_another_pd_cannot_be_fetched_or_acknowledged() -> None:
+    target = crashed()
+    token = target.queues["PD_3"][0].token
+    target.emit("GET_WORK", pd="PD_4", token=token)
+    target.emit("GET_WORK", pd="PD_3", token=token)
+    target.emit("FINISH_WORK", pd="PD_4", token=token, result="ok")
+    target.emit("FINISH_WORK", pd="PD_3", token=token, result="ok")
+    assert said(target.end()) == [
+        f"GET_WORK: token={token}: no such notice waits for PD_4",
+        f"FINISH_WORK: token={token}: PD_4 has fetched no such notice, or acknowledged it before",
+    ]
+
+
+def test_a_notice_needs_no_acknowledgement_once_its_receiver_is_gone() -> None:
+    target = crashed()
+    target.fault("PD_3")
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    assert said(target.end()) == []
+
+
+# -- triggers
+
+
+def test_a_trigger_whose_pd_went_with_another_causes_no_cleanup() -> None:
+    target, pds = scenario(1, 0)
+    target.quiet()
+    target.fault(pds["block_server_1"])
+    target.fault(pds["fs"])
+    target.cleanup()
+    assert not target.pending
+    target.account()
+    target.serve_all()
+    report = checked(target.end())
+    assert report.passed
+    assert len(report.cleanups) == 1
+
+
+def test_a_trigger_that_waits_at_the_end_is_found() -> None:
+    target, pds = scenario()
+    target.quiet()
+    target.fault(pds["app"])
+    assert said(target.end())[0].startswith("END: the fault of PD_5 in line ")
+
+
+def test_memory_of_a_dead_pd_may_be_given_again() -> None:
+    target = crashed()
+    freed = next(values["paddr"] for name, values in target.events if name == "FREED")
+    target.serve_all()
+    target.pd("new")
+    assert target.events[-1][1]["paddr"] == freed
+    target.quiet()
+    assert said(target.end()) == []
+
+
+# -- what rows may look like
+
+
+def test_rows_may_come_in_any_order_with_link_ends_either_way_and_managers_named() -> None:
+    target, pds = scenario(0, 0)
+    target.link(pds["app"], pds["db"])
+    target.hold(pds["app"], "TABLE_SPACE_4")
+    target.quiet()
+    drafts = target.end()
+    rows = [index for index, (name, _) in enumerate(drafts) if name == "STATE"]
+    swapped = [drafts[index] for index in reversed(rows)]
+    for index, draft in zip(rows, swapped, strict=True):
+        drafts[index] = draft
+    drafts = edited(drafts, "STATE", {"row": ",,NONE,LINK,PD_5,PD_4,"}, row=",,NONE,LINK,PD_4,PD_5,")
+    space = "RESOURCE_SPACE,TABLE_SPACE_4,TABLE,,,,"
+    drafts = edited(drafts, "STATE", {"row": space + "MANAGER=PD_4"}, row=space)
+    assert said(drafts) == []
+    drafts = edited(drafts, "STATE", {"row": space + "MANAGER=PD_5"}, row=space + "MANAGER=PD_4")
+    assert said(drafts) == ["STATE: TABLE_SPACE_4 is managed by PD_4, not by PD_5"]
+
+
+# -- the report
+
+
+def test_the_report_has_what_run_prints() -> None:
+    target, pds = scenario(1, 0)
+    target.say(pds["app"], "hello")
+    target.quiet()
+    before = target.model.copy()
+    target.fault(pds["block_server_1"])
+    plan = target.cleanup()
+    target.account()
+    target.serve_all()
+    report = checked(target.end())
+    shown = report_json(report)
+    keys = ["kernel", "verdict", "violations", "names", "cleanups"]
+    assert list(shown) == [*keys, "failures", "late", "tickets", "extractions"]
+    assert shown["kernel"] == {"name": "seL4", "version": "16.0.0", "arch": "x86_64"}
+    assert (shown["verdict"], shown["violations"]) == ("pass", [])
+    assert shown["names"]["PD_1"] == "block_server_1"
+    assert shown["names"]["FILE_SPACE_3"] == "file_space"
+    (cleanup,) = shown["cleanups"]
+    expected = reference.plan(before, "PD_1", 1, 0).to_json()
+    assert plan.to_json() == expected
+    assert {key: cleanup[key] for key in expected} == expected
+    assert cleanup["cause"] == "fault"
+    assert cleanup["kernel_calls"] == {"suspend": 2, "revoke": 8, "delete": 4, "signal": 3}
+    assert report.says == [("PD_5", "hello")]
+    assert report.system == "test"
+
+
+def test_violations_name_file_and_line() -> None:
+    drafts = edited(reference_run(1, 0), "SETTLED", {"bytes": 5}, n=1)
+    line = next(i for i, (name, values) in enumerate(drafts, 1) if name == "SETTLED" and values["n"] == 1)
+    shown = report_json(checked(drafts))
+    assert shown["verdict"] == "fail"
+    assert shown["violations"] == [
+        f"trace:{line}: SETTLED: bytes=5, but what is in use by the events before it is 1245184"
+    ]
+
+
+def test_a_crash_that_never_came_about_is_reported() -> None:
+    target, _ = scenario()
+    target.emit("UNREACHED", crash=1, name="app")
+    target.quiet()
+    assert checked(target.end()).unreached == [(1, "app")]
+
+
+def test_events_show_as_they_are_written() -> None:
+    event = Event("SAY", {"pd": "PD_1", "text": "a b"})
+    assert str(event) == "SAY pd=PD_1 text=a%20b"

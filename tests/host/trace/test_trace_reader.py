@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reading traces out of console logs: what is found in any log, and what is said of damage."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tracemalloc
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cellreap import headers
+from cellreap.errors import InputError
+from cellreap.trace import events as trace_events
+from cellreap.trace import reader as trace
+from cellreap.trace import upgrade
+from cellreap.trace.check import check_file, check_stream
+from cellreap.trace.events import Event, decode, encode, field_kind
+from cellreap.trace.reader import Reader, read
+from cellreap.trace.writer import seal
+from kit.paths import DATA
+from kit.trace_simulator import Target, rich_run
+
+BAD = DATA / "bad_traces"
+
+
+def small_run() -> list[str]:
+    """The shortest trace with a PD in it."""
+    target = Target()
+    target.say(target.pd("server"), "hello")
+    target.quiet()
+    return seal(target.end())
+
+
+def events_in(log: bytes) -> tuple[list[Event], Reader]:
+    reader = Reader("log")
+    return list(read(reader, io.BytesIO(log))), reader
+
+
+# -- damage
+
+
+@pytest.mark.behaviour("H-09")
+@pytest.mark.parametrize("path", sorted(BAD.glob("*.trace")), ids=lambda path: path.stem)
+def test_every_kind_of_damage_is_named(path: Path) -> None:
+    """Beside each damaged trace stands what is said about it: the exit code, then a line each problem."""
+    code, *expected = path.with_suffix(".err").read_text().splitlines()
+    try:
+        report = check_file(path)
+    except InputError as error:
+        found, said = 2, [error.line()]
+    else:
+        found = 0 if report.passed else 1
+        said = [f"{path}:{problem.line}: {problem.text}" for problem in report.violations]
+    assert (f"exit {found}", [line.replace(str(path), path.name) for line in said]) == (code, expected)
+    assert found != 0
+
+
+def test_there_are_damaged_traces() -> None:
+    assert len(list(BAD.glob("*.trace"))) > 25
+    assert len(list(BAD.glob("*.trace"))) == len(list(BAD.glob("*.err")))
+
+
+def test_a_path_that_cannot_be_read_is_named() -> None:
+    for path in ("/nonexistent/x.trace", str(BAD), "a\0b"):
+        with pytest.raises(InputError, match="cannot be read"):
+            check_file(path)
+
+
+def test_an_overlong_line_is_told_and_costs_no_memory() -> None:
+    lines = small_run()
+    log = "\n".join(lines[:5]).encode() + b"\n" + lines[5].encode() + b"x" * 5_000_000 + b"\n"
+    log += "\n".join(lines[6:]).encode()
+    stream = io.BytesIO(log)
+    tracemalloc.start()
+    report = check_stream(stream, "log")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert [problem.text for problem in report.violations] == [
+        f"a trace line is longer than {trace.MAX_LINE} bytes"
+    ]
+    assert peak < 2_000_000
+
+
+def test_a_trace_line_behind_megabytes_of_noise_is_found() -> None:
+    lines = small_run()
+    log = b"\xff" * 1_000_000 + "\n".join(lines).encode()
+    events, reader = events_in(log)
+    assert len(events) == len(lines)
+    assert not reader.problems
+
+
+def test_problems_are_counted_beyond_those_kept() -> None:
+    lines = small_run()
+    log = "\n".join([*lines[:6], *[lines[5]] * (trace.MAX_PROBLEMS + 500), *lines[6:]])
+    report = check_stream(io.BytesIO(log.encode()), "log")
+    assert len(report.violations) == trace.MAX_PROBLEMS
+    assert report.more_violations == 500
+    assert not report.passed
+
+
+def test_damage_after_the_first_is_told_too() -> None:
+    lines = small_run()
+    del lines[8], lines[3]
+    _, reader = events_in("\n".join(lines).encode())
+    assert [problem.line for problem in reader.problems] == [4, 8]
+
+
+def test_no_event_is_given_after_damage() -> None:
+    lines = small_run()
+    events, reader = events_in("\n".join([*lines[:4], *lines[5:]]).encode())
+    assert [event.seq for event in events] == [0, 1, 2, 3]
+    assert reader.broken_at == 5
+
+
+# -- what a console adds
+
+
+@pytest.mark.behaviour("H-08", "H-09")
+def test_kernel_messages_and_line_ends_do_no_harm() -> None:
+    plain, _ = events_in("\n".join(seal(rich_run())).encode())
+    noisy = bytearray(b"\x00\xff\x1b[2J\r\nBooting all finished, dropped to user space\r\n")
+    for index, line in enumerate(seal(rich_run())):
+        noisy += (b"", b"Caught cap fault in send phase\r\n", b"\r", b"vm fault on data at 0x10: ")[index % 4]
+        noisy += line.encode() + (b"\n", b"\r\n", b"\r\r\n")[index % 3]
+        noisy += (b"", b"\n\n", b"<<seL4(CPU 0) [decodeInvocation/646]: ~c r ~cr>>\n")[index % 3]
+    events, reader = events_in(bytes(noisy))
+    assert not reader.problems
+    assert [(event.name, event.values) for event in events] == [(event.name, event.values) for event in plain]
+    report = check_stream(io.BytesIO(bytes(noisy)), "noisy")
+    assert report.passed
+    rows = [event["row"] for event in events if event.name == "STATE"]
+    assert "PD,PD_1,block_server_1,,,," in rows
+
+
+def test_the_last_line_needs_no_newline() -> None:
+    log = "\n".join(small_run())
+    assert not events_in(log.encode())[1].problems
+    assert not events_in(log.encode() + b"\n")[1].problems
+
+
+def test_values_come_back_as_they_were() -> None:
+    for value in ("", "a b", "100%", "~cr ", "ü€", "\x00\x7f\n", "a=b", "\udcff"):
+        target = Target()
+        target.say(target.pd("p"), value)
+        target.quiet()
+        events, reader = events_in("\n".join(seal(target.end())).encode())
+        assert not reader.problems
+        assert [event["text"] for event in events if event.name == "SAY"] == [value]
+        assert decode(encode(value).encode()) == value
+
+
+def test_a_mark_within_a_value_begins_no_line() -> None:
+    target = Target()
+    target.pd("~cr")  # a name before another field: the line has "~cr " in it twice
+    target.quiet()
+    lines = seal(target.end())
+    assert any(line.count("~cr ") == 2 for line in lines)
+    assert check_stream(io.BytesIO("\n".join(lines).encode()), "log").passed
+
+
+def test_checksums_are_zlibs_over_what_the_header_says() -> None:
+    digest = 0
+    lines = small_run()
+    for seq, line in enumerate(lines[:-1]):
+        mark, number, crc, text = line.split(" ", 3)
+        assert (mark, number) == ("~cr", str(seq))
+        assert int(crc, 16) == zlib.crc32(f"{seq} {text}".encode())
+        digest = zlib.crc32(f"{seq} {text}\n".encode(), digest)
+    assert lines[-1].split(" ")[3:] == ["END", f"count={len(lines)}", f"digest={digest:08x}"]
+
+
+# -- size
+
+
+class _Endless(io.RawIOBase):
+    """A long trace made while it is read."""
+
+    def __init__(self, repeat: int) -> None:
+        self._parts = self._make(repeat)
+        self._rest = b""
+
+    @staticmethod
+    def _make(repeat: int) -> Iterator[bytes]:
+        lines = small_run()
+        digest = 0
+        seq = 0
+
+        def line(text: str) -> bytes:
+            nonlocal digest, seq
+            whole = f"{seq} {text}".encode()
+            digest = zlib.crc32(whole + b"\n", digest)
+            seq += 1
+            return b"~cr %d %08x %s\n" % (seq - 1, zlib.crc32(whole), text.encode())
+
+        for old in lines[:-1]:
+            yield line(old.split(" ", 3)[3])
+        for at in range(2 * repeat):
+            yield line("REFUSE pd=PD_1 op=10 status=4" if at < 64 else "REFUSED pd=PD_1 count=1000")
+        yield line(f"END count={seq + 1} digest={digest:08x}")
+
+    def read(self, size: int = -1) -> bytes:
+        while len(self._rest) < size:
+            part = next(self._parts, None)
+            if part is None:
+                break
+            self._rest += part
+        out, self._rest = self._rest[:size], self._rest[size:]
+        return out
+
+
+def test_memory_does_not_grow_with_the_trace() -> None:
+    stream = _Endless(15_000)
+    seen = 0
+
+    def progress(count: int) -> None:
+        nonlocal seen
+        seen += count
+
+    check_stream(_Endless(10), "warm-up")  # type: ignore[arg-type]
+    tracemalloc.start()
+    report = check_stream(stream, "long", progress)  # type: ignore[arg-type]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert report.passed
+    assert report.events > 15_000
+    assert seen > 700_000
+    assert peak < 500_000
+
+
+# -- versions
+
+
+def sealed(*texts: str) -> bytes:
+    """A console log of these events, written as they stand: "TRACE version=0 ..."."""
+    numbered = [f"{seq} {text}" for seq, text in enumerate(texts)]
+    lines = (
+        f"~cr {seq} {zlib.crc32(text.encode()):08x} {text.partition(' ')[2]}"
+        for seq, text in enumerate(numbered)
+    )
+    return "\n".join(lines).encode()
+
+
+HEAD = "TRACE version={} arch=x86_64 kernel=seL4%2012.0.0 system=old pd_depth=0 rs_depth=0"
+
+
+@pytest.fixture
+def version_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Makes a version 0 known: SAY was called TALK, and its text words."""
+    old = (upgrade._OLD_TABLES / "v1.h").read_text()
+    for of_1, of_0 in (
+        ("CR_TRACE_VERSION = 1", "CR_TRACE_VERSION = 0"),
+        ('"SAY", "pd text"', '"TALK", "pd words"'),
+    ):
+        assert old.count(of_1) == 1
+        old = old.replace(of_1, of_0)
+    for table in upgrade._OLD_TABLES.glob("v*.h"):
+        shutil.copy(table, tmp_path)
+    (tmp_path / "v0.h").write_text(old)
+    monkeypatch.setattr(upgrade, "_OLD_TABLES", tmp_path)
+    change = upgrade.Change(events={"TALK": "SAY"}, fields={("TALK", "words"): "text"})
+    monkeypatch.setitem(upgrade.CHANGES, 0, change)
+    upgrade.table_of.cache_clear()
+    yield
+    upgrade.table_of.cache_clear()
+
+
+@pytest.mark.behaviour("G-46")
+def test_a_version_that_is_not_known_is_refused() -> None:
+    known = r"0 is no version that this cellreap reads \(1, 2, 3\)$"
+    with pytest.raises(InputError, match=rf"log:1: TRACE: version: {known}"):
+        events_in(sealed(HEAD.format(0), "TALK pd=PD_1 words=hello"))
+
+
+@pytest.mark.behaviour("G-46")
+@pytest.mark.usefixtures("version_0")
+def test_a_trace_of_an_older_version_is_read_by_its_own_table_and_upgraded() -> None:
+    events, reader = events_in(sealed(HEAD.format(0), "TALK pd=PD_1 words=hello", "FETCH pd=PD_1 token=1"))
+    assert [event.name for event in events] == ["TRACE", "SAY", "GET_WORK"]
+    assert (events[0]["version"], events[1].values) == ("0", {"pd": "PD_1", "text": "hello"})
+    assert [problem.text for problem in reader.problems] == ["cut off: no END after event 2"]
+
+
+@pytest.mark.usefixtures("version_0")
+@pytest.mark.parametrize(
+    ("version", "event", "expected"),
+    [
+        (0, "SAY pd=PD_1 text=hello", "unknown event SAY: trace version 0 has no such event"),
+        (0, "TALK pd=1 words=hello", "TALK: pd=1: expected a PD"),
+        (2, "GET_WORK pd=PD_1 token=1", "unknown event GET_WORK: trace version 2 has no such event"),
+        (2, "TOLD ticket=1", "TOLD: its fields are 'ticket': expected 'ticket state done failed "),
+        (2, "FETCH pd=PD_1 token=x", "FETCH: token=x: expected a decimal number"),
+        (
+            2,
+            "CLEANUP n=1 trigger=PD_1 cause=late pd_depth=0 rs_depth=0",
+            "CLEANUP: cause=late: expected one of fault, exit, terminate, deadline",
+        ),
+        (
+            3,
+            "CLEANUP n=1 trigger=PD_1 cause=deadline pd_depth=0 rs_depth=0",
+            "CLEANUP: cause=deadline: expected one of fault, exit, terminate, late",
+        ),
+        (3, "FETCH pd=PD_1 token=1", "unknown event FETCH: trace version 3 has no such event"),
+    ],
+)
+def test_what_is_wrong_in_a_line_is_said_in_the_words_of_its_version(
+    version: int, event: str, expected: str
+) -> None:
+    events, reader = events_in(sealed(HEAD.format(version), event))
+    assert [event.name for event in events] == ["TRACE"]
+    assert reader.problems[0].text.startswith(expected)
+
+
+VERSION_2 = {
+    "FETCH pd=PD_1 token=1": "GET_WORK pd=PD_1 token=1",
+    "ACK pd=PD_1 token=1 result=failed": "FINISH_WORK pd=PD_1 token=1 result=failed",
+    "AGAIN pd=PD_1 token=1": "RESUME_WORK pd=PD_1 token=1",
+    "TICKET ticket=1 pd=PD_1 what=PD_2": "ACCEPT ticket=1 pd=PD_1 what=PD_2",
+    "TOLD ticket=1 state=0 done=0 failed=0 dropped=0 waiting=0 held=0": (
+        "TICKET ticket=1 state=0 done=0 failed=0 dropped=0 waiting=0 held=0"
+    ),
+    "PIECE x=1 pd=PD_1 token=1 from=A_1_1 to=A_1_2": "SUBGRAPH x=1 pd=PD_1 token=1 from=A_1_1 to=A_1_2",
+    "WAIT n=1": "WAIT n=1",
+    "RESUME n=1": "CONTINUE n=1",
+    "CLEANUP n=1 trigger=PD_1 cause=deadline pd_depth=0 rs_depth=inf": (
+        "CLEANUP n=1 trigger=PD_1 cause=late pd_depth=0 rs_depth=inf"
+    ),
+}
+
+
+def test_the_events_of_version_2_come_out_under_their_names_of_today() -> None:
+    events, _ = events_in(sealed(HEAD.format(2), *VERSION_2))
+    assert [str(event) for event in events[1:]] == list(VERSION_2.values())
+    assert [line.encode() for line in seal(events)] == sealed(HEAD.format(2), *VERSION_2).split(b"\n")
+
+
+def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
+    """Upgraded, every event of an older table has the name and the fields that the current table has."""
+    current = headers.event_table()
+    assert upgrade.known_versions() == [1, 2, current.version]
+    assert sorted(upgrade.CHANGES) == list(range(1, current.version))
+    for version in range(1, current.version):
+        table = upgrade.table_of(version)
+        assert table is not None
+        assert table.version == version
+        names = []
+        for name, fields in table.fields.items():
+            words = {"cause": "fault"}
+            old = Event(name, {field: words.get(field, "0") for field in fields})
+            new = upgrade.upgrade(old, version)
+            assert tuple(new.values) == current.fields[new.name], (version, name)
+            names.append(new.name)
+        assert len(set(names)) == len(names)
+        assert set(names) == upgrade.events_of(version)
+        for change in list(upgrade.CHANGES.values())[version - 1 : version]:
+            assert set(change.events) <= set(table.fields)
+            for event, field in (*change.fields, *change.words):
+                assert field in table.fields[event]
+
+
+# -- the table
+
+
+def test_every_field_of_the_table_has_a_form() -> None:
+    table = headers.event_table()
+    assert table.version == 3
+    for event, fields in table.fields.items():
+        for name in fields:
+            assert field_kind(event, name) is not None, f"{event}.{name}"
+
+
+def test_no_form_is_left_over() -> None:
+    fields = {name for fields in headers.event_table().fields.values() for name in fields}
+    assert set(trace_events._FIELD_KINDS) <= fields
+    pairs = {(event, name) for event, fields in headers.event_table().fields.items() for name in fields}
+    assert set(trace_events._EVENT_FIELD_KINDS) <= pairs

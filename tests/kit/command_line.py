@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The command line in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from kit.paths import ROOT
+
+
+def command(*arguments: str) -> list[str]:
+    """The command that runs `cellreap` as these tests import it."""
+    return [sys.executable, "-m", "cellreap.cli.main", *arguments]
+
+
+def environment() -> dict[str, str]:
+    """The environment with the package in the path."""
+    return {**os.environ, "PYTHONPATH": str(ROOT / "pyhost")}
+
+
+def cellreap(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end."""
+    return subprocess.run(
+        command(*arguments), env=environment(), capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def cellreap_json(*arguments: str) -> tuple[int, dict[str, Any]]:
+    """The exit code and the object that a command with --json prints."""
+    done = cellreap(*arguments, "--json")
+    assert "Traceback" not in done.stderr
+    shown = json.loads(done.stdout)
+    assert isinstance(shown, dict)
+    return done.returncode, shown

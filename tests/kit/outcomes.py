@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the cleanups of a run did, by name, so that runs can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cellreap.system.config import Depth
+from kit.paths import CONFIGS
+from kit.target import Run
+
+ALL = sorted(path.stem for path in CONFIGS.glob("*.toml"))
+# Of thousands of events each: that they are the same is shown by the smaller ones.
+LONG = {"hung"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one cleanup did, by name. Lists in the order of the trace, but for what has no order."""
+
+    trigger: str
+    cause: str
+    doomed: dict[str, str]
+    destroyed: list[str]
+    revoked: list[tuple[str, str]]
+    lost_requests: list[tuple[str, str]]
+    notices: list[tuple[str, str, str, str]]
+    bodies: list[str]
+
+
+def outcomes(run: Run) -> list[Outcome]:
+    """What each cleanup of a run did."""
+    found = []
+    for cleanup in run.cleanups():
+        n = cleanup.number("n")
+        found.append(
+            Outcome(
+                run.name(cleanup["trigger"]),
+                cleanup["cause"],
+                run.doomed(n),
+                run.destroyed(n),
+                sorted((run.name(e["pd"]), run.name(e["resource"])) for e in run.of("REVOKE", n=n)),
+                sorted((run.name(e["pd"]), run.name(e["space"])) for e in run.of("LOSE_REQUEST", n=n)),
+                sorted(run.notices(n)),
+                [run.name(e["pd"]) for e in run.of("FREED", n=n)],
+            )
+        )
+    return found
+
+
+def faults(run: Run) -> list[tuple[str, str]]:
+    """Which PDs took a fault of which kind. Addresses are the programs'."""
+    return [(run.name(event["pd"]), event["kind"]) for event in run.of("FAULT")]
+
+
+def depth(said: str) -> Depth:
+    """A depth as the command line says it."""
+    return "inf" if said == "inf" else int(said)
+
+
+def compare(first: Run, other: Run) -> None:
+    """Both did the same, in the same order, and every PD said the same."""
+    assert outcomes(first)
+    assert outcomes(other) == outcomes(first)
+    assert faults(other) == faults(first)
+    assert other.alive() == first.alive()
+    for name in sorted(set(first.names.values())):
+        assert other.says(name) == first.says(name), name

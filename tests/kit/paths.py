@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where the tests find files. No other module of the suite works out a path from its own place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+"""The checkout."""
+CONFIGS: Final = ROOT / "configs"
+"""The configurations that users read."""
+TESTS: Final = ROOT / "tests"
+DATA: Final = TESTS / "data"
+BAD_CONFIGS: Final = TESTS / "configs" / "bad"
+"""One mistake each, with the message it must give beside it."""
+TIMED_CONFIGS: Final = TESTS / "configs" / "needs_timer"
+"""Configurations that a kernel without a timer for user level must refuse."""
+BOOT_CONFIGS: Final = TESTS / "boot" / "configs"
+"""Configurations that only boot tests use."""
+TRACES: Final = DATA / "traces"
+"""Consoles of real boots, as they were recorded."""
+CELLULOS: Final = ROOT.parent / "shared" / "data" / "cellulos"
+"""Model states that CellulOS wrote. They are not part of the repository."""

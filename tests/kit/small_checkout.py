@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A checkout whose root task is one function, and the command line on it with a script as the emulator."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cellreap import headers
+from kit.sdk_kit import make_sdk, make_sel4_sources
+
+CMAKE = """\
+cmake_minimum_required(VERSION 3.20)
+project(small C)
+add_compile_options(-O1 -g -ffreestanding -fno-pic -ffile-prefix-map=${CMAKE_BINARY_DIR}=.)
+add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
+add_library(cellreap_root STATIC main.c)
+add_executable(server.elf main.c)
+target_link_options(server.elf PRIVATE -static -nostdlib -no-pie -Wl,--build-id=none)
+set_target_properties(server.elf PROPERTIES RUNTIME_OUTPUT_DIRECTORY pds)
+"""
+MAIN = "void _start(void);\nvoid _start(void)\n{\n    for (;;) {\n    }\n}\n"
+LD = "ENTRY(_start)\nSECTIONS { . = 0x400000; .text : { *(.text*) } .image : { *(.image) } }\n"
+CONFIG = """
+[system]
+name = "small"
+[[pd]]
+name = "server"
+program = "server"
+[[pd.space]]
+name = "disk"
+type = "BLOCK"
+[[pd]]
+name = "client"
+program = "server"
+requests = ["disk"]
+[[crash]]
+pd = "server"
+how = "page-fault"
+"""
+
+NEEDS_TOOLCHAIN = pytest.mark.skipif(
+    not all(map(shutil.which, ("cmake", "ninja", "gcc"))) or os.uname().machine != "x86_64",
+    reason="needs cmake, ninja and an x86_64 gcc",
+)
+
+
+def make_checkout(root: Path) -> None:
+    """Writes the sources that a build of an image reads."""
+    shutil.copytree(headers.source_root() / "roottask" / "include", root / "roottask" / "include")
+    make_sel4_sources(root / "roottask")
+    (root / "roottask" / "CMakeLists.txt").write_text(CMAKE)
+    (root / "roottask" / "main.c").write_text(MAIN)
+    (root / "roottask" / "roottask.ld").write_text(LD)
+
+
+class Bench:
+    """A checkout, a configuration, an SDK and an emulator of our own, and the command line on them."""
+
+    def __init__(self, folder: Path, cache: Path) -> None:
+        self.folder = folder
+        self.config = folder / "small.toml"
+        self.config.write_text(CONFIG)
+        self.sdk = make_sdk(folder / "sdk")
+        checkout = folder / "checkout"
+        make_checkout(checkout)
+        (folder / "bin").mkdir()
+        self.env = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(folder),
+            "XDG_CACHE_HOME": str(cache),
+            "CELLREAP_HOME": str(checkout),
+            "CELLREAP_SDK_X86_64": str(self.sdk),
+        }
+        self.env.pop("XDG_DATA_HOME", None)
+
+    def emulator(self, console: str) -> None:
+        """An emulator that notes its arguments, prints this and goes on running."""
+        path = self.folder / "bin" / "qemu-system-x86_64"
+        (self.folder / "console").write_text(console)
+        path.write_text(
+            f'#!/bin/sh\nprintf "%s\\n" "$@" > {self.folder}/arguments\n'
+            f"cat {self.folder}/console\nexec sleep 60\n"
+        )
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def cellreap(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "cellreap.cli.main", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            env=self.env,
+            cwd=self.folder,
+            timeout=60,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr
+        return done
+
+
+def error_of(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line that an error is."""
+    assert done.returncode == 2
+    assert done.stdout == ""
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith("cellreap: error: ")
+    assert sum(text.startswith("cellreap: error") for text in done.stderr.splitlines()) == 1
+    return line

@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Changes to a trace, one at a time, and which of them a checker must notice.
+
+`conflicts` is the tests' own idea of which events depend on each other: the checker is not asked.
+"""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from cellreap.model.ids import ROOT, parse_id
+from cellreap.trace.check import Replay, Report
+from cellreap.trace.events import Event, field_kind
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """How a trace differs from the one it was made of.
+
+    kind: delete, double, alter or move. at: the event. tail: the events from `keep` on that replace the rest.
+    what: for the record. key: the event's name, and the field's where one is altered. changed: what it was
+    altered to.
+    """
+
+    kind: str
+    at: int
+    keep: int
+    what: str
+    key: str
+    changed: Event | None = None
+
+
+def deletions(events: Sequence[Event]) -> Iterator[tuple[Mutation, list[Event]]]:
+    for i, event in enumerate(events):
+        yield Mutation("delete", i, i, str(event), event.name), list(events[i + 1 :])
+
+
+def doublings(events: Sequence[Event]) -> Iterator[tuple[Mutation, list[Event]]]:
+    for i, event in enumerate(events):
+        yield Mutation("double", i, i + 1, str(event), event.name), [event, *events[i + 1 :]]
+
+
+def alterations(events: Sequence[Event]) -> Iterator[tuple[Mutation, list[Event]]]:
+    """Every field of every event, set to other values that it could have."""
+    nodes = _nodes(events)
+    for i, event in enumerate(events):
+        for name, value in event.values.items():
+            for other in _others(event, name, value, nodes):
+                changed = Event(event.name, {**event.values, name: other}, event.line, event.seq)
+                what = f"{event.name}.{name} {value} -> {other} in {event}"
+                yield (
+                    Mutation("alter", i, i, what, f"{event.name}.{name}", changed),
+                    [changed, *events[i + 1 :]],
+                )
+
+
+def moves(events: Sequence[Event], places: Sequence[int | None]) -> Iterator[tuple[Mutation, list[Event]]]:
+    """Event i moved in front of event places[i], None leaving it where it is; in the order of `keep`."""
+    order = sorted(
+        (min(i, to), i, to) for i, to in enumerate(places) if to is not None and to not in (i, i + 1)
+    )
+    for keep, i, to in order:
+        if to < i:
+            tail = [events[i], *events[to:i], *events[i + 1 :]]
+        else:
+            tail = [*events[i + 1 : to], events[i], *events[to:]]
+        crossed = events[to:i] if to < i else events[i + 1 : to]
+        if all(_same(other, events[i]) for other in crossed):
+            continue  # nothing changes
+        what = f"{events[i]} to before {events[to] if to < len(events) else 'nothing'}"
+        yield Mutation("move", i, keep, what, events[i].name), tail
+
+
+def by_distance(events: Sequence[Event], distance: int) -> list[int | None]:
+    """Places that many events earlier, or later if it is negative."""
+    places = (i - distance if distance > 0 else i - distance + 1 for i in range(len(events)))
+    return [to if 0 <= to <= len(events) else None for to in places]
+
+
+def across_dependencies(events: Sequence[Event], earlier: bool) -> list[int | None]:
+    """For each event the place in front of (behind) the nearest earlier (later) one that it depends on (that
+    depends on it)."""
+    places: list[int | None] = []
+    for i in range(len(events)):
+        others = range(i - 1, -1, -1) if earlier else range(i + 1, len(events))
+        found = next((j for j in others if depends(events, min(i, j), max(i, j), i)), None)
+        places.append(found if found is None or earlier else found + 1)
+    return places
+
+
+def _same(a: Event, b: Event) -> bool:
+    return a.name == b.name and a.values == b.values
+
+
+def stride(length: int) -> int:
+    """1 for traces of up to some hundred lines; the work to do grows with the square of the length."""
+    return max(1, (length // 800) ** 2)
+
+
+def every(step: int, items: Iterable[_Item]) -> Iterator[_Item]:
+    """The first item and each `step`-th after it."""
+    return itertools.islice(items, 0, None, step)
+
+
+def passing(
+    events: Sequence[Event], mutations: Iterable[tuple[Mutation, list[Event]]]
+) -> Iterator[tuple[Mutation, bool]]:
+    """Each mutation, and whether the trace that it makes passes the check.
+
+    Quick if `mutations` come with rising `keep`: their common beginning is replayed once. Of a long trace
+    only some are tried, evenly spread, so that a trace of any length takes a few seconds.
+    """
+    replay = Replay(Report("mutated"))
+    fed = -1
+    saved = b""
+    for mutation, tail in every(stride(len(events)), mutations):
+        if mutation.keep < fed:
+            replay, fed = Replay(Report("mutated")), -1
+        if mutation.keep != fed:
+            for event in events[max(0, fed) : mutation.keep]:
+                replay.feed(event)
+            fed = mutation.keep
+            saved = pickle.dumps(replay)  # several times as quick as copy.deepcopy
+        yield mutation, _passes(pickle.loads(saved), tail)
+
+
+def _passes(replay: Replay, tail: Iterable[Event]) -> bool:
+    for event in tail:
+        replay.feed(event)
+        if not replay.report.passed:
+            return False
+    replay.finish()
+    return replay.report.passed
+
+
+# -- values
+
+
+def _nodes(events: Sequence[Event]) -> dict[str, list[str]]:
+    """The ids in a trace by kind, in the order of their creation."""
+    nodes: dict[str, list[str]] = {"PD": [], "RESOURCE_SPACE": [], "RESOURCE": []}
+    for event in events:
+        if event.name in ("PD", "SPACE", "RESOURCE"):
+            parts = parse_id(event["id"])
+            assert parts is not None
+            if event["id"] not in nodes[parts.kind]:
+                nodes[parts.kind].append(event["id"])
+    return nodes
+
+
+_WORDS = (
+    ("vm-fault", "cap-fault", "user-exception", "unknown-syscall"),
+    ("free", "destroy", "disconnect", "lost", "pre-destroy", "extract"),
+    ("fault", "exit", "terminate", "late"),
+    ("ok", "failed", "each"),
+    ("async", "sync"),
+    ("0", "1"),
+)
+
+
+def _others(event: Event, name: str, value: str, nodes: dict[str, list[str]]) -> list[str]:
+    """Other values of the field that are of its form: two neighbours, say, of a number; some other ids."""
+    kind = field_kind(event.name, name)
+    assert kind is not None, f"{event.name}.{name}: a field that no form is known of"
+    if event.name == "END":
+        return []  # made anew when the trace is sealed
+    parts = parse_id(value)
+    if parts is not None and kind.accepts(value) and name not in ("name", "text", "row", "system"):
+        same = nodes[parts.kind]
+        at = same.index(value) if value in same else 0
+        candidates = [same[at - 1], same[(at + 1) % len(same)], f"{value}9", ROOT, "-"]
+    elif name in ("address", "ip", "paddr"):
+        number = int(value, 16)
+        candidates = [hex(number + 1), hex(number ^ 0x40000), hex(number + 0x100000000)]
+    elif value.isdecimal() and not kind.accepts("x"):
+        candidates = [
+            str(int(value) + 1),
+            str(max(0, int(value) - 1)),
+            str(int(value) * 2 + 64),
+            "inf",
+            "1",
+            "0",
+        ]
+    elif value == "inf":
+        candidates = ["0", "1", "7"]
+    elif name == "row":
+        candidates = [value + "x", value.replace("PD_1", "PD_2"), value.replace("_1", "_2")]
+    else:
+        candidates = [word for words in _WORDS if value in words for word in words]
+        candidates += [value + "x", value[:-1], "-", "PD_1", "mark", "copy"]
+    valid = dict.fromkeys(other for other in candidates if other != value and kind.accepts(other))
+    return list(valid)
+
+
+# -- which events depend on each other
+
+_FRAME = {"TRACE", "BASE", "CLEANUP", "SETTLED", "END"}
+_MODEL = {
+    "PD", "BODY", "SPACE", "RESOURCE", "DELETE", "HOLD", "UNHOLD", "REQUEST", "UNREQUEST", "MAP", "UNMAP",
+    "HANDLER", "LINK", "OWN", "SUBSCRIBE", "UNSUBSCRIBE",
+}  # fmt: skip
+_TRIGGERS = {"FAULT", "EXIT", "TERMINATE"}
+_ACTS = {
+    "SAY": "pd",
+    "REFUSE": "pd",
+    "GET_WORK": "pd",
+    "FINISH_WORK": "pd",
+    "FAULT": "pd",
+    "EXIT": "pd",
+    "TERMINATE": "by",
+}
+_PLAN = {
+    "DOOM_PD",
+    "DOOM_SPACE",
+    "LOSE_REQUEST",
+    "REVOKE",
+    "REVOKE_SPACE",
+    "REVOKE_BODY",
+    "FREE_CORE",
+    "OWE",
+    "PRE_DESTROY",
+}
+_PHASES = {
+    **dict.fromkeys(_PLAN, 0), "suspend": 1, "SUSPEND": 1, "mark": 2, "tell": 3,
+    "await": 3, "WAIT": 3, "CONTINUE": 3, "cut-request": 4, "destroy-resource": 4,
+    "destroy-space": 4, "destroy-pd": 4, "DESTROY": 4, "FREED": 4, "unblock": 5, "notify": 6, "QUEUE": 6,
+    "CALLS": 8, "STATE": 9,
+}  # fmt: skip
+
+
+def depends(events: Sequence[Event], first: int, second: int, moved: int) -> bool:
+    """Does moving `moved`, one of the two, across all between them and the other change what is told?"""
+    a, b = events[first], events[second]
+    if not conflicts(a, b):
+        return False
+    if a.name == b.name and a.name in ("GET_WORK", "FINISH_WORK"):
+        if events[0]["version"] == "1":
+            return a.name == "GET_WORK"
+        return _lane(events, a) == _lane(events, b)
+    crossed = events[first : second + 1] if moved == first else events[first:second]
+    if events[moved].name == "ACCOUNT" and not {a.name, b.name} & _FRAME:
+        return sum(map(_memory, crossed)) != 0
+    if (a.name, b.name) in (("HOLD", "UNHOLD"), ("SUBSCRIBE", "UNSUBSCRIBE")):
+        # Only where what is dropped is the only one.
+        edge = (b["pd"], b["node"])
+        made = [
+            event.name
+            for event in events[:second]
+            if (event.values.get("pd"), event.values.get("node")) == edge
+        ]
+        return made.count(a.name) - made.count(b.name) == 1
+    return (a.name, b.name) not in (("UNHOLD", "HOLD"), ("UNSUBSCRIBE", "SUBSCRIBE"))
+
+
+def _lane(events: Sequence[Event], event: Event) -> int:
+    """The number of the space that the notice fetched or acknowledged is about; 0 if it is about a PD."""
+    queued = next(e for e in events if e.name == "QUEUE" and e["token"] == event["token"])
+    parts = parse_id(queued["node"])
+    assert parts is not None
+    if parts.kind == "PD":
+        return 0
+    return parts.number if parts.space is None else parts.space
+
+
+def _memory(event: Event) -> int:
+    """Something that is not 0 if the event changes what is in use, other things for other changes."""
+    if event.name in ("BODY", "RESOURCE"):
+        return (
+            event.number("slots") + event.number("bytes") if event.name == "BODY" else event.number("slots")
+        )
+    parts = parse_id(event["node"]) if event.name == "DELETE" else None
+    return -1 if parts is not None and parts.kind == "RESOURCE" else 0
+
+
+def conflicts(first: Event, second: Event) -> bool:
+    """Does it matter which of the two comes first? Both are from one trace, in this order, not far apart."""
+    names = {first.name, second.name}
+    if names & {"TRACE", "BASE", "END"}:
+        return True
+    for one, other in ((first, second), (second, first)):
+        if one.name == "QUEUE" and one["n"] == "0":
+            # Of no cleanup: behind the disconnecting, before the fetching.
+            if other.name == "UNREQUEST":
+                return (one["node"], one["from"]) == (other["space"], other["pd"])
+            return other.values.get("token") == one["token"]
+    in_cleanup = [event.name in _PHASES or event.name == "STEP" for event in (first, second)]
+    if all(in_cleanup):
+        return _conflict_within(first, second)
+    if any(in_cleanup):
+        outside, inside = (second, first) if in_cleanup[0] else (first, second)
+        return inside["n"] != "0" or outside.name in _MODEL
+    if names & {"CLEANUP", "SETTLED"}:
+        other, frame = (second, first) if first.name in ("CLEANUP", "SETTLED") else (first, second)
+        if frame["n"] == "0":
+            return other.name in _MODEL
+        return other.name not in ("SAY", "REFUSE", "UNREACHED")
+    if "ACCOUNT" in names:
+        return _memory(first) != 0 or _memory(second) != 0
+    if first.name in _TRIGGERS and second.name in _TRIGGERS:
+        return True
+    if _acting(first, second) or _acting(second, first):
+        return True
+    if (
+        first.name in ("GET_WORK", "FINISH_WORK")
+        and second.name in ("GET_WORK", "FINISH_WORK")
+        and first["pd"] == second["pd"]
+    ):
+        return first.name == second.name or first["token"] == second["token"]
+    return _makes(first, second) or _unmakes(first, second)
+
+
+def _phase(event: Event) -> int:
+    if event.name == "QUEUE" and event["kind"] == "pre-destroy":
+        return _PHASES["tell"]
+    return _PHASES[event["name"] if event.name == "STEP" else event.name]
+
+
+def _conflict_within(first: Event, second: Event) -> bool:
+    if first["n"] != second["n"]:
+        return True
+    phases = [_phase(event) for event in (first, second)]
+    if phases[0] != phases[1]:
+        return 1 not in phases or 0 not in phases  # the first PDs may be suspended while the plan is told
+    if first.name == second.name == "QUEUE":
+        return True
+    if {first.name, second.name} == {"DESTROY", "FREED"}:
+        node, pd = (first["node"], second["pd"]) if first.name == "DESTROY" else (second["node"], first["pd"])
+        return node == pd
+    return False
+
+
+def _acting(trigger: Event, other: Event) -> bool:
+    """Is `other` something that the PD which `trigger` stops does itself, or its creation?"""
+    if trigger.name in ("FAULT", "EXIT"):
+        if other.name in _ACTS:
+            return other[_ACTS[other.name]] == trigger["pd"]
+        if other.name in ("SUBSCRIBE", "UNSUBSCRIBE"):
+            return other["pd"] == trigger["pd"]
+        if other.name == "RESOURCE":
+            return False  # depends on who manages its space, which the event does not say
+    return False
+
+
+def _ids(event: Event) -> set[str]:
+    return {value for value in event.values.values() if parse_id(value) is not None}
+
+
+def _makes(first: Event, second: Event) -> bool:
+    """Does the first make what the second names?"""
+    if first.name in ("PD", "SPACE", "RESOURCE"):
+        return first["id"] in _ids(second) or (second.name == "BODY" and second["pd"] == first["id"])
+    if first.name == "BODY":
+        return second.name == "PD" or (second.name in _TRIGGERS and second["pd"] == first["pd"])
+    return False
+
+
+_UNDO = {"UNHOLD": "HOLD", "UNREQUEST": "REQUEST", "UNMAP": "MAP", "UNSUBSCRIBE": "SUBSCRIBE"}
+
+
+def _unmakes(first: Event, second: Event) -> bool:
+    """Is the second about the very edge that the first made or dropped, or about what the first deleted?"""
+    for one, other in ((first, second), (second, first)):
+        if one.name == "DELETE" and one["node"] in _ids(other):
+            return True
+    if _UNDO.get(second.name) != first.name:
+        return False
+    return {k: v for k, v in first.values.items() if k != "slot"} == {
+        k: v for k, v in second.values.items() if k != "slot"
+    }

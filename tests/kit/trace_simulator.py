@@ -1,0 +1,914 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A root task that exists on the host only and writes the trace that the real one would, to test the checker.
+
+It keeps memory, slots, tokens and edges itself, and takes from the reference model only what a cleanup is to
+do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from cellreap.headers import event_table
+from cellreap.model import reference
+from cellreap.model.csvstate import state_rows
+from cellreap.model.graph import Model
+from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
+from cellreap.trace.writer import Draft
+
+FIRST_SLOT = 8
+BODY_SLOTS = 1
+RESOURCE_SLOTS = 1
+MEMORY = 0x1_0000_0000
+WORK_MAX = 16
+PRECEDENCE = ("pre-destroy", "destroy", "lost", "free", "disconnect", "extract")
+
+
+@dataclass
+class Notice:
+    """A notice that its receiver has not finished, or failed to deal with."""
+
+    token: int
+    kind: str
+    node: str
+    tag: tuple[str, int] | None
+    out: bool = False
+    failed: bool = False
+
+    @property
+    def lane(self) -> int:
+        parts = parse_id(self.node)
+        assert parts is not None
+        if parts.kind == "PD":
+            return 0
+        return parts.number if parts.space is None else parts.space
+
+
+@dataclass
+class Ticket:
+    owner: str
+    what: str
+    tag: tuple[str, int] | None = None
+    settled: bool = False
+
+
+class Target:
+    """The state of the run; `events` is its trace so far."""
+
+    def __init__(
+        self,
+        pd_depth: int | None = 0,
+        rs_depth: int | None = 0,
+        system: str = "test",
+        mode: str = "async",
+    ) -> None:
+        self.events: list[Draft] = []
+        self.model = Model()
+        self.depths = (pd_depth, rs_depth)
+        self.n_pds = 0
+        self.n_spaces = 0
+        self.objects: dict[str, int] = {}
+        self.bodies: dict[str, tuple[int, int]] = {}
+        self.slots: dict[str, dict[int, tuple[str, str] | str]] = {}  # "lost <space>" where revoked
+        self.base = (1 << 20, 40)
+        self.token = 0
+        self.queues: dict[str, list[Notice]] = {}
+        self.ends: Counter[tuple[tuple[str, int] | None, str, str]] = Counter()
+        self.silent: set[str] = set()
+        self.tickets: dict[int, Ticket] = {}
+        self.x = 0
+        self.pieces: dict[int, list[tuple[str, str]]] = {}
+        self.extractions_over: set[int] = set()
+        self.doomed: set[str] = set()
+        self.pending: deque[tuple[str, str]] = deque()
+        self.cleanups = 0
+        self.core_spaces: dict[str, str] = {}
+        depth = [reference.depth_text(depth) for depth in self.depths]
+        self.emit(
+            "TRACE",
+            version=event_table().version,
+            arch="x86_64",
+            kernel="seL4 16.0.0",
+            system=system,
+            pd_depth=depth[0],
+            rs_depth=depth[1],
+        )
+        self.emit("BASE", bytes=self.base[0], slots=self.base[1])
+        self.emit("MODE", mode=mode)
+        self.model.add_pd(ROOT, "ROOT_TASK", pinned=True)
+        self.emit("PD", id=ROOT, name="ROOT_TASK", pinned=1)
+
+    def emit(self, event: str, /, **values: object) -> None:
+        """Writes an event; a field named like a Python keyword has an underscore behind it."""
+        self.events.append((event, {key.rstrip("_"): value for key, value in values.items()}))
+
+    # -- creation
+
+    def pd(self, name: str, *, pinned: bool = False, size: int = 1 << 16, deadline: int = 0) -> str:
+        self.n_pds += 1
+        pd = pd_id(self.n_pds)
+        self.model.add_pd(pd, name, pinned=pinned)
+        self.bodies[pd] = (self._memory(size), size)
+        self.slots[pd] = {}
+        self.emit("PD", id=pd, name=name, pinned=int(pinned))
+        self.emit("BODY", pd=pd, paddr=hex(self.bodies[pd][0]), bytes=size, slots=BODY_SLOTS)
+        if deadline:
+            self.emit("DEADLINE", pd=pd, ms=deadline)
+        return pd
+
+    def _memory(self, size: int) -> int:
+        """The lowest aligned place that no body is in."""
+        at = MEMORY
+        for start, used in sorted(self.bodies.values()):
+            if start < at + size and at < start + used:
+                at = -(-(start + used) // size) * size
+        return at
+
+    def space(self, manager: str, type_: str, name: str = "-") -> str:
+        self.n_spaces += 1
+        space = space_id(type_, self.n_spaces)
+        self.model.add_space(space, manager)
+        self.objects[space] = 0
+        self.emit("SPACE", id=space, type=type_, manager=manager, name=name)
+        if manager != ROOT:
+            self.model.add_hold(manager, space)
+            self.emit("HOLD", pd=manager, node=space, slot=0)
+        return space
+
+    def core_space(self, type_: str) -> str:
+        if type_ not in self.core_spaces:
+            self.core_spaces[type_] = self.space(ROOT, type_)
+        return self.core_spaces[type_]
+
+    def resource(self, space: str, number: int | None = None) -> str:
+        self.objects[space] += 1
+        type_, _, space_number = space.rpartition("_SPACE_")
+        res = resource_id(type_, int(space_number, 16), self.objects[space] if number is None else number)
+        self.model.add_resource(res, space)
+        self.emit("RESOURCE", id=res, space=space, slots=RESOURCE_SLOTS)
+        manager = self.model.manager[space]
+        if manager != ROOT:
+            self.model.add_hold(manager, res)
+            self.emit("HOLD", pd=manager, node=res, slot=0)
+        return res
+
+    def body_cap(self, holder: str, pd: str) -> str:
+        """The holder gets the capability to a PD's body."""
+        body = self.model.body_of(pd)
+        if body is None:
+            body = self.resource(self.core_space("PD"), int(pd.removeprefix("PD_"), 16))
+        self.hold(holder, body)
+        return body
+
+    # -- edges
+
+    def _slot(self, pd: str, kind: str, node: str) -> int:
+        slots = self.slots[pd]
+        for slot, what in slots.items():
+            if what == (kind, node):
+                return slot
+        slot = FIRST_SLOT
+        while slot in slots:
+            slot += 1
+        slots[slot] = (kind, node)
+        return slot
+
+    def hold(self, pd: str, node: str) -> None:
+        self.model.add_hold(pd, node)
+        mine = self.model.manager[self.model.space_of.get(node, node)] == pd
+        self.emit("HOLD", pd=pd, node=node, slot=0 if mine else self._slot(pd, "HOLD", node))
+
+    def unhold(self, pd: str, node: str) -> None:
+        slot = self._slot(pd, "HOLD", node)
+        self.model.drop_hold(pd, node)
+        if (pd, node) not in self.model.holds:
+            del self.slots[pd][slot]
+        self.emit("UNHOLD", pd=pd, node=node, slot=slot)
+
+    def request(self, pd: str, space: str) -> None:
+        self.model.add_request(pd, space)
+        slot = 0 if self.model.is_core(space) else self._slot(pd, "REQUEST", space)
+        self.emit("REQUEST", pd=pd, space=space, slot=slot)
+
+    def unrequest(self, pd: str, space: str) -> None:
+        slot = 0
+        if not self.model.is_core(space):
+            slot = self._slot(pd, "REQUEST", space)
+            del self.slots[pd][slot]
+        self.model.drop_request(pd, space)
+        self.emit("UNREQUEST", pd=pd, space=space, slot=slot)
+        if self.model.manager[space] != ROOT:
+            self._put(0, self.model.manager[space], "disconnect", space, pd, None)
+
+    def map(self, upper: str, lower: str) -> None:
+        self.model.add_map(upper, lower)
+        self.emit("MAP", from_=upper, to=lower)
+
+    def unmap(self, upper: str, lower: str) -> None:
+        self.model.drop_map(upper, lower)
+        self.emit("UNMAP", from_=upper, to=lower)
+
+    def handler(self, pd: str, handler: str) -> None:
+        self.model.set_fault(pd, handler)
+        self.emit("HANDLER", pd=pd, handler=handler)
+
+    def link(self, a: str, b: str) -> None:
+        self.model.add_link(a, b)
+        self.emit("LINK", a=a, b=b)
+
+    def own(self, pd: str, created: str) -> None:
+        self.model.add_own(pd, created)
+        self.emit("OWN", pd=pd, created=created)
+
+    def subscribe(self, pd: str, node: str) -> None:
+        self.model.add_subscribe(pd, node)
+        self.emit("SUBSCRIBE", pd=pd, node=node)
+
+    def unsubscribe(self, pd: str, node: str) -> None:
+        self.model.drop_subscribe(pd, node)
+        self.emit("UNSUBSCRIBE", pd=pd, node=node)
+
+    def delete(self, node: str, by: str | None = None) -> None:
+        manager = self.model.manager[self.model.space_of.get(node, node)]
+        if node in self.model.manager:
+            for res in self.model.resources_in(node):
+                self.delete(res, by)
+            self.model.remove_space(node)
+        else:
+            self.model.remove_resource(node)
+        for slots in self.slots.values():
+            for slot in [slot for slot, what in slots.items() if what[1] == node]:
+                del slots[slot]
+        self.emit("DELETE", node=node, by=by or manager)
+
+    # -- what PDs do
+
+    def say(self, pd: str, text: str) -> None:
+        self.emit("SAY", pd=pd, text=text)
+
+    def refuse(self, pd: str, op: int, status: int) -> None:
+        self.emit("REFUSE", pd=pd, op=op, status=status)
+
+    def fault(self, pd: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123) -> None:
+        self.emit("FAULT", pd=pd, kind=kind, address=hex(address), ip=hex(ip))
+        self._stopped(pd, "fault")
+
+    def exit(self, pd: str, code: int = 3) -> None:
+        self.emit("EXIT", pd=pd, code=code)
+        self._stopped(pd, "exit")
+
+    def terminate(self, pd: str, by: str) -> None:
+        self.emit("TERMINATE", pd=pd, by=by)
+        self._stopped(pd, "terminate")
+        if by != ROOT:
+            self._ticket(by, pd)
+
+    def late(self, pd: str, notice: Notice, ms: int) -> None:
+        self.emit("LATE", pd=pd, token=notice.token, ms=ms)
+        self._stopped(pd, "late")
+
+    def freeze(self, pd: str) -> None:
+        self.emit("FREEZE", pd=pd)
+
+    def _stopped(self, pd: str, cause: str) -> None:
+        self.silent.add(pd)
+        if pd not in self.doomed:
+            self.pending.append((pd, cause))
+
+    # -- notices
+
+    def _put(
+        self, n: int, to: str, kind: str, node: str, dead: str | None, tag: tuple[str, int] | None
+    ) -> None:
+        self.token += 1
+        self.queues.setdefault(to, []).append(Notice(self.token, kind, node, tag))
+        self.emit("QUEUE", n=n, token=self.token, to=to, kind=kind, node=node, from_=dead or "-")
+
+    def held(self, pd: str, notice: Notice) -> bool:
+        lane = [other for other in self.queues[pd] if other.lane == notice.lane]
+        return lane[0].failed and lane[0] is not notice
+
+    def fetch(self, pd: str, most: int = WORK_MAX) -> list[Notice]:
+        """What the PD is handed out, all of one kind."""
+        lanes: dict[int, list[Notice]] = {}
+        for notice in self.queues.get(pd, []):
+            lanes.setdefault(notice.lane, []).append(notice)
+        ready = [lane for lane in lanes.values() if not lane[0].failed and not any(n.out for n in lane)]
+        if not ready:
+            return []
+        kind = min((lane[0].kind for lane in ready), key=PRECEDENCE.index)
+        handed: list[Notice] = []
+        for lane in ready:
+            for notice in lane:
+                if notice.kind != kind or len(handed) == most:
+                    break
+                handed.append(notice)
+        for notice in handed:
+            notice.out = True
+            self.emit("GET_WORK", pd=pd, token=notice.token)
+        return handed
+
+    def ack(self, pd: str, notice: Notice, result: str = "ok") -> None:
+        self.emit("FINISH_WORK", pd=pd, token=notice.token, result=result)
+        self.ends[notice.tag, pd, "failed" if result == "failed" else "done"] += 1
+        queue = self.queues[pd]
+        if result == "failed" and notice.kind not in ("extract", "pre-destroy"):
+            notice.failed = True
+            for other in queue:
+                if other.lane == notice.lane:
+                    other.out = False
+        else:
+            queue.remove(notice)
+        if notice.kind in ("lost", "destroy"):
+            slots = self.slots[pd]
+            for slot in [slot for slot, what in slots.items() if what == f"lost {notice.node}"]:
+                del slots[slot]
+        if result == "each":
+            assert notice.tag is not None
+            over = notice.tag[1] in self.extractions_over
+            for res in [] if over else self.model.resources_in(notice.node):
+                self._put(0, pd, "extract", res, None, notice.tag)
+
+    def again(self, pd: str, space: str) -> None:
+        parts = parse_id(space)
+        assert parts is not None
+        head = next(notice for notice in self.queues[pd] if notice.lane == parts.number)
+        head.failed, head.tag = False, None
+        self.emit("RESUME_WORK", pd=pd, token=head.token)
+
+    def serve(self, pd: str, result: str = "ok") -> None:
+        """The PD fetches and acknowledges all its notices, of each lane until one fails."""
+        while handed := self.fetch(pd):
+            for notice in handed:
+                if notice.out:
+                    self.ack(pd, notice, result)
+
+    def serve_all(self) -> None:
+        for pd in sorted(self.queues.keys() - self.silent):
+            self.serve(pd)
+
+    def _forget(self, pd: str) -> None:
+        for notice in self.queues.pop(pd, []):
+            if not notice.failed:
+                self.ends[notice.tag, pd, "dropped"] += 1
+
+    # -- tickets and extractions
+
+    def _ticket(self, owner: str, what: str) -> int:
+        number = len(self.tickets) + 1
+        self.tickets[number] = Ticket(owner, what)
+        self.emit("ACCEPT", ticket=number, pd=owner, what=what)
+        return number
+
+    def told(self, number: int) -> None:
+        """The owner of a ticket is told how far it is."""
+        ticket = self.tickets[number]
+        ends = Counter[str]()
+        waiting = held = 0
+        if ticket.tag is not None:
+            for (tag, receiver, how), count in self.ends.items():
+                if tag == ticket.tag and receiver != ticket.owner:
+                    ends[how] += count
+            for pd, queue in self.queues.items():
+                mine = [n for n in queue if n.tag == ticket.tag and pd != ticket.owner and not n.failed]
+                waiting += len(mine)
+                held += sum(self.held(pd, notice) for notice in mine)
+        state = 0
+        if ticket.tag is not None:
+            state = 1 if not ticket.settled else 3 if waiting == held else 2
+        elif ticket.what not in self.model.nodes:
+            state = 3
+        counts = {how: ends[how] for how in ("done", "failed", "dropped")}
+        self.emit("TICKET", ticket=number, state=state, **counts, waiting=waiting, held=held)
+
+    def extract(self, by: str = ROOT) -> int:
+        self.x += 1
+        self.pieces[self.x] = []
+        tag = ("extraction", self.x)
+        self.emit("EXTRACT", x=self.x, by=by)
+        if by != ROOT:
+            self.tickets[self._ticket(by, "-")].tag = tag
+        for space, manager in self.model.manager.items():
+            if manager != ROOT and not {space, manager} & self.doomed:
+                self._put(0, manager, "extract", space, None, tag)
+        return self.x
+
+    def piece(self, pd: str, notice: Notice, upper: str, lower: str) -> None:
+        assert notice.tag is not None
+        x = notice.tag[1]
+        self.pieces[x].append((upper, lower))
+        self.emit("SUBGRAPH", x=x, pd=pd, token=notice.token, from_=upper, to=lower)
+
+    def extracted(self, x: int) -> None:
+        """The state with all pieces, which are taken to fit."""
+        rows = []
+        for row in state_rows(self.model)[1:]:
+            doomed = row.startswith(("PD,", "RESOURCE_SPACE,")) and row.split(",")[1] in self.doomed
+            if doomed:
+                row += "DOOMED" if row.endswith(",") else " DOOMED"
+            rows.append(row)
+        for upper, lower in self.pieces[x]:
+            if upper in self.model.nodes and lower in self.model.nodes and not {upper, lower} & self.doomed:
+                rows.append(f",,NONE,MAP,{upper},{lower},")
+        for row in rows:
+            self.emit("MODEL", x=x, row=row)
+        self.emit("EXTRACTED", x=x, rows=len(rows))
+        self.extractions_over.add(x)
+        self._settle(("extraction", x))
+
+    def _settle(self, tag: tuple[str, int]) -> None:
+        for ticket in self.tickets.values():
+            ticket.settled |= ticket.tag == tag
+
+    # -- the root task
+
+    def used(self) -> dict[str, int]:
+        """Bytes and slots in use."""
+        return {
+            "bytes": self.base[0] + sum(size for _, size in self.bodies.values()),
+            "slots": self.base[1] + BODY_SLOTS * len(self.bodies) + RESOURCE_SLOTS * len(self.model.space_of),
+        }
+
+    def account(self) -> None:
+        self.emit("ACCOUNT", **self.used())
+
+    def state(self, n: int, cycles: int = 0) -> None:
+        rows = state_rows(self.model)[1:]
+        for row in rows:
+            self.emit("STATE", n=n, row=row)
+        self.emit("SETTLED", n=n, rows=len(rows), **self.used(), cycles=cycles)
+
+    def snapshot(self) -> None:
+        self.state(0)
+
+    def end(self) -> list[Draft]:
+        self.emit("END")
+        return self.events
+
+    def quiet(self) -> None:
+        """Everything that the root task writes when there is nothing to do."""
+        self.account()
+        self.snapshot()
+
+    def cleanup(
+        self,
+        depths: tuple[int | None, int | None] | None = None,
+        meanwhile: Callable[[Target], None] | None = None,
+    ) -> reference.Plan:
+        """Cleans up after the trigger that has waited longest, of a PD that is still there.
+
+        meanwhile: what PDs do whenever the cleanup waits for subscribers. Afterwards those are served.
+        """
+        while self.pending[0][0] not in self.model.nodes:
+            self.pending.popleft()
+        trigger, cause = self.pending.popleft()
+        plan = reference.plan(self.model, trigger, *(depths or self.depths))
+        n = self.cleanups = self.cleanups + 1
+        for ticket in self.tickets.values():
+            if ticket.what == trigger:
+                ticket.tag = ("cleanup", n)
+        self._tell(n, plan, cause)
+        plan = self._carry_out(n, plan, meanwhile)
+        self.model = reference.apply(self.model, plan)
+        self._settle(("cleanup", n))
+        self.doomed = set()
+        self.state(n, cycles=12345)
+        self.pending = deque(waiting for waiting in self.pending if waiting[0] in self.model.nodes)
+        return plan
+
+    def _tell(self, n: int, plan: reference.Plan, cause: str) -> None:
+        group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
+        depths = [reference.depth_text(depth) for depth in (plan.pd_depth, plan.rs_depth)]
+        self.emit("CLEANUP", n=n, trigger=plan.trigger, cause=cause, pd_depth=depths[0], rs_depth=depths[1])
+        for pd, depth in plan.destroyed_pds:
+            self.emit("DOOM_PD", n=n, pd=pd, depth=depth, group=group[pd])
+        for space in plan.deleted_spaces:
+            self.emit("DOOM_SPACE", n=n, space=space, group=group[space])
+        self._consequences(n, plan)
+        for pd, node in plan.pre_destroy:
+            self.emit("PRE_DESTROY", n=n, pd=pd, node=node)
+
+    def _consequences(self, n: int, plan: reference.Plan) -> None:
+        for pd, space in plan.removed_requests:
+            self.emit("LOSE_REQUEST", n=n, pd=pd, space=space)
+        for pd, res in plan.revoked:
+            self.emit("REVOKE", n=n, pd=pd, resource=res)
+        for pd, space in plan.revoked_spaces:
+            self.emit("REVOKE_SPACE", n=n, pd=pd, space=space)
+        for pd, res in plan.revoked_bodies:
+            self.emit("REVOKE_BODY", n=n, pd=pd, resource=res)
+        for res in plan.core_freed:
+            self.emit("FREE_CORE", n=n, resource=res)
+        for to, kind, node, dead in plan.notices:
+            self.emit("OWE", n=n, to=to, kind=kind, node=node, from_=dead or "-")
+
+    def _carry_out(
+        self, n: int, plan: reference.Plan, meanwhile: Callable[[Target], None] | None
+    ) -> reference.Plan:
+        calls = {"suspend": 0, "revoke": 0, "delete": 0, "signal": 0}
+
+        def step(name: str, node: str = "-", pd: str = "-", call: str = "", count: int = 0) -> None:
+            if call:
+                calls[call] += count
+            self.emit("STEP", n=n, name=name, node=node, pd=pd, calls=count)
+
+        def suspend(pds: list[str]) -> None:
+            for pd in pds:
+                self.silent.add(pd)
+                step("suspend", pd=pd, call="suspend", count=1)
+                self.emit("SUSPEND", n=n, pd=pd)
+
+        dead = dict(plan.destroyed_pds)
+        suspend([pd for pd in dead if dead[pd] == 0])
+        for group in plan.groups:
+            for node in group:
+                step("mark", node)
+        self.doomed = plan.doomed()
+        waited = False
+        for group in reversed(plan.groups):
+            told = [(pd, node) for pd, node in plan.pre_destroy if node in group]
+            for pd, node in told:
+                step("tell", node, pd, "signal", 1)
+                self._put(n, pd, "pre-destroy", node, None, ("cleanup", n))
+            if told and self._awaited(n):
+                waited = True
+                self.emit("WAIT", n=n)
+                if meanwhile is not None:
+                    meanwhile(self)
+                for pd in self._awaited(n):
+                    self.serve(pd)
+                self.emit("CONTINUE", n=n)
+            if told:
+                step("await")
+        before = self.model
+        if waited:
+            plan = reference.replan(before, plan)
+            self._consequences(n, plan)
+        suspend([pd for pd in dead if dead[pd] > 0])
+        gone: set[str] = set()
+        for group in plan.groups:
+            for node in group:
+                for asker, _ in sorted(pair for pair in before.requests if pair[1] == node):
+                    if asker not in gone:
+                        step("cut-request", node, asker, "revoke", 1)
+                for res in before.resources_in(node) if node in before.manager else []:
+                    step("destroy-resource", res, call="revoke", count=2)
+                    self.emit("DESTROY", n=n, node=res)
+                body = before.body_of(node) if node in dead else None
+                if body is not None:
+                    step("destroy-resource", body, call="revoke", count=2)
+                    self.emit("DESTROY", n=n, node=body)
+                if node in dead:
+                    paddr, size = self.bodies.pop(node)
+                    step("destroy-pd", node, node, "delete", 2)
+                    self.emit("DESTROY", n=n, node=node)
+                    self.emit("FREED", n=n, pd=node, paddr=hex(paddr), bytes=size, slots=BODY_SLOTS)
+                    del self.slots[node]
+                    self._forget(node)
+                else:
+                    step("destroy-space", node)
+                    self.emit("DESTROY", n=n, node=node)
+                gone.add(node)
+        for res in plan.core_freed:
+            step("destroy-resource", res, call="revoke", count=2)
+            self.emit("DESTROY", n=n, node=res)
+        self._empty_slots(plan, before)
+        for to, kind, node, _ in plan.notices:
+            if kind == "lost":
+                step("unblock", node, to)
+        for to, kind, node, killed in plan.notices:
+            step("notify", node, to, "signal", 1)
+            self._put(n, to, kind, node, killed, ("cleanup", n))
+        for kind, count in calls.items():
+            if count:
+                self.emit("CALLS", n=n, kind=kind, count=count)
+        return plan
+
+    def _awaited(self, n: int) -> list[str]:
+        """Who is still to answer that it was told."""
+        return sorted(
+            pd
+            for pd, queue in self.queues.items()
+            if pd not in self.silent
+            and any(each.tag == ("cleanup", n) and not self.held(pd, each) for each in queue)
+        )
+
+    def _empty_slots(self, plan: reference.Plan, before: Model) -> None:
+        taken: list[tuple[str, str, str]] = [(pd, "REQUEST", space) for pd, space in plan.removed_requests]
+        taken += [(pd, "HOLD", node) for pd, node in plan.revoked + plan.revoked_spaces]
+        for pd, kind, node in taken:
+            for slot, what in list(self.slots.get(pd, {}).items()):
+                if what == (kind, node):
+                    self.slots[pd][slot] = f"lost {before.space_of.get(node, node)}"
+        for pd, node in plan.revoked_bodies:
+            for slot, what in list(self.slots.get(pd, {}).items()):
+                if what == ("HOLD", node):
+                    del self.slots[pd][slot]
+
+
+def block_fs_db_app(target: Target) -> dict[str, str]:
+    """The reference scenario: name -> PD."""
+    pds = {name: target.pd(name) for name in ("block_server_1", "block_server_2", "fs", "db", "app")}
+    disks, blocks = [], []
+    for server, name in (("block_server_1", "disk_1"), ("block_server_2", "disk_2")):
+        disks.append(target.space(pds[server], "BLOCK", name))
+        blocks.append(target.resource(disks[-1]))
+    files_space = target.space(pds["fs"], "FILE", "file_space")
+    for disk in disks:
+        target.request(pds["fs"], disk)
+        target.map(files_space, disk)
+    files = []
+    for block in blocks:
+        target.hold(pds["fs"], block)
+        files.append(target.resource(files_space))
+        target.map(files[-1], block)
+    database = target.space(pds["db"], "TABLE", "database")
+    target.request(pds["db"], files_space)
+    target.map(database, files_space)
+    table = target.resource(database)
+    target.map(table, files[0])
+    target.request(pds["app"], database)
+    target.hold(pds["app"], table)
+    return pds
+
+
+def reference_run(pd_depth: int | None, rs_depth: int | None, crash: str = "block_server_1") -> list[Draft]:
+    """The trace of the reference scenario with one crash."""
+    target = Target(pd_depth, rs_depth, "block_fs_db_app")
+    pds = block_fs_db_app(target)
+    target.say(pds["app"], "ready")
+    target.quiet()
+    target.fault(pds[crash])
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    for pd in sorted(pds.values()):
+        if pd in target.model.nodes:
+            target.say(pd, "still here, 100% well")
+    return target.end()
+
+
+def rich_run() -> list[Draft]:
+    """A trace with every event: all causes, links, handlers, owners, subscribers, pins, deletions, slots used
+    again, memory used again, triggers that wait and one that is overtaken."""
+    target = Target(1, 0, "rich system")
+    pds = block_fs_db_app(target)
+    fs, db, app = pds["fs"], pds["db"], pds["app"]
+    init = target.pd("init", pinned=True, size=1 << 18)
+    watcher = target.pd("watcher", size=1 << 12)
+    thread = target.pd("thread")
+    target.link(thread, app)
+    target.handler(thread, watcher)
+    target.own(init, app)
+    for pd in (pds["block_server_1"], app, db, watcher):
+        target.body_cap(init, pd)
+    target.request(init, target.core_space("PD"))
+    target.request(init, "BLOCK_SPACE_1")
+    target.hold(init, "BLOCK_1_1")
+    target.hold(init, "BLOCK_1_1")
+    target.hold(init, "BLOCK_SPACE_1")
+    memory = target.resource(target.core_space("MO"))
+    target.hold(app, memory)
+    target.hold(thread, memory)
+    shared = target.resource(target.core_space("MO"))
+    target.hold(app, shared)
+    target.hold(init, shared)
+    target.subscribe(watcher, app)
+    target.subscribe(watcher, app)
+    target.subscribe(db, "BLOCK_SPACE_1")
+    target.subscribe(init, "BLOCK_SPACE_1")
+    target.unsubscribe(watcher, app)
+    for pd in (watcher, thread):
+        target.request(pd, "BLOCK_SPACE_2")
+    target.unrequest(thread, "BLOCK_SPACE_2")
+    extra = target.resource("BLOCK_SPACE_2")
+    target.hold(app, extra)
+    target.hold(app, extra)
+    target.unhold(app, extra)
+    target.hold(thread, extra)
+    target.unhold(thread, extra)
+    scratch = target.space(db, "TABLE", "scratch")
+    row = target.resource(scratch)
+    target.map(row, "FILE_3_2")
+    target.unmap(row, "FILE_3_2")
+    target.map(row, "FILE_3_1")
+    target.hold(watcher, row)
+    target.request(app, scratch)
+    target.delete(scratch)
+    target.delete(target.resource("BLOCK_SPACE_2"))
+    target.refuse(app, 10, 4)
+    target.refuse(app, 99, 2)
+    target.say(init, "all up: 100 %, ~cr")
+    target.emit("UNREACHED", crash=2, name="block_server_2")
+    target.quiet()
+    # The crash of block server 1 takes fs along (depth 1); init, which is pinned, loses what it had there.
+    target.fault(pds["block_server_1"], "cap-fault", 0x0, 0x401000)
+    target.exit(fs, 0)
+    target.cleanup()
+    target.account()
+    target.serve(init)
+    target.serve(db, "failed")
+    target.serve_all()
+    # Memory and slots are used again.
+    again = target.pd("block_server_1")
+    disk = target.space(again, "BLOCK", "disk_1")
+    target.resource(disk)
+    target.request(init, disk)
+    target.hold(init, f"BLOCK_{target.n_spaces:x}_1")
+    target.quiet()
+    target.terminate(app, init)
+    target.cleanup((0, 0))
+    target.account()
+    target.serve_all()
+    target.exit(db, 7)
+    target.fault(again, "unknown-syscall", 0x0, 0x400004)
+    target.say(init, "two at once")
+    target.cleanup((None, None))
+    target.account()
+    target.cleanup((0, None))
+    target.account()
+    target.serve_all()
+    target.unrequest(init, target.core_space("PD"))
+    target.delete(target.core_spaces["MO"])
+    target.quiet()
+    return target.end()
+
+
+def notices_run() -> list[Draft]:
+    """A trace with what rich_run has not: deadlines, failures and resuming, subscribers that are told and
+    what happens while the cleanup waits for them, tickets, extractions."""
+    target = Target(1, 0, "notices")
+    keeper, fs, app, watcher = (target.pd(name) for name in ("keeper", "fs", "app", "watcher"))
+    idler = target.pd("idler", deadline=100)
+    other = target.pd("other", deadline=1000)
+    disk = target.space(keeper, "BLOCK", "disk")
+    blocks = [target.resource(disk) for _ in range(3)]
+    files = target.space(fs, "FILE", "files")
+    file = target.resource(files)
+    spare = target.space(app, "TABLE", "spare")
+    rows = [target.resource(spare) for _ in range(2)]
+    inn = target.space(idler, "ROOM", "inn")
+    room = target.resource(inn)
+    target.request(fs, disk)
+    target.hold(fs, blocks[0])
+    target.map(files, disk)
+    for client in (app, watcher, idler):
+        target.request(client, files)
+    target.hold(app, file)
+    for pd in (watcher, other):
+        target.request(pd, spare)
+    for row in rows:
+        target.hold(other, row)
+    target.hold(other, room)
+    target.body_cap(watcher, other)
+    target.body_cap(watcher, app)
+    for pd, node in ((watcher, fs), (app, files), (idler, files), (fs, disk), (watcher, keeper)):
+        target.subscribe(pd, node)
+    target.quiet()
+    target.unrequest(watcher, files)
+    for _ in range(64):
+        target.refuse(idler, 10, 4)
+    target.emit("REFUSED", pd=idler, count=1000)
+    # An extraction that a PD asks for; keeper answers resource by resource, and fails one.
+    x = target.extract(watcher)
+    (asked,) = target.fetch(keeper)
+    target.ack(keeper, asked, "each")
+    about = target.fetch(keeper)
+    target.ack(keeper, about[0])
+    target.ack(keeper, about[1], "failed")
+    target.told(1)
+    target.ack(keeper, about[2])
+    target.serve(fs)
+    target.serve(idler)
+    (asked,) = target.fetch(app)
+    target.piece(app, asked, spare, files)
+    target.piece(app, asked, rows[0], file)
+    target.ack(app, asked)
+    target.extracted(x)
+    target.told(1)
+    target.snapshot()
+    waits = []
+
+    def meanwhile(target: Target) -> None:
+        waits.append(len(waits))
+        if len(waits) == 1:
+            late = target.pd("late riser", deadline=50)
+            target.own(watcher, late)
+            target.request(late, inn)
+            target.hold(late, room)
+            target.unhold(late, room)
+            target.unrequest(watcher, spare)
+            target.serve(app)
+            target.account()
+            target.say(fs, "flushing")
+            x = target.extract()
+            for pd in (app, idler):
+                target.serve(pd)
+            target.extracted(x)
+            target.terminate(other, watcher)
+            target.say(watcher, "not waiting")
+            target.told(2)
+        elif len(waits) == 2:
+            target.fetch(idler)
+            target.late(idler, target.queues[idler][0], 110)
+        elif waits[-1] == 2:
+            target.exit(fs, 9)
+
+    # fs is doomed at depth 1 and is told about its disk; app, watcher and idler live.
+    target.fault(keeper)
+    target.cleanup(meanwhile=meanwhile)
+    target.account()
+    target.told(2)
+    target.serve(watcher)
+    target.serve(app)
+    target.cleanup((0, 0))
+    target.account()
+    # app fails to deal with the first notice about its tables; those behind it wait until it tries again.
+    target.freeze("PD_7")
+    target.serve(app, "failed")
+    target.told(2)
+    target.again(app, spare)
+    target.serve(app)
+    target.cleanup((0, 0))
+    target.account()
+    target.told(2)
+    target.late("PD_7", target.queues["PD_7"][0], 60)
+    target.cleanup((0, 0))
+    target.account()
+    target.serve_all()
+    # A failure that nobody takes up.
+    guest = target.pd("guest")
+    for row in rows:
+        target.hold(guest, row)
+    target.quiet()
+    target.exit(guest, 0)
+    target.cleanup()
+    target.account()
+    target.serve(app, "failed")
+    return target.end()
+
+
+def sync_run() -> list[Draft]:
+    """Terminators that wait until all is over, and one that is itself waited for."""
+    target = Target(0, 0, "sync", mode="sync")
+    boss = target.pd("boss", deadline=500)
+    server = target.pd("server")
+    victims = [target.pd("victim") for _ in range(3)]
+    disk = target.space(server, "BLOCK", "disk")
+    own = target.space(boss, "FILE", "own")
+    for victim in victims:
+        target.body_cap(boss, victim)
+        target.request(victim, disk)
+    target.request(victims[1], own)
+    target.hold(victims[2], target.resource(disk))
+    target.quiet()
+    target.terminate(victims[0], boss)
+    target.cleanup()
+    target.account()
+    target.serve(server)
+    target.told(1)
+    target.say(boss, "gone")
+    # boss is owed a notice itself: it is told how things are, not that they are over.
+    target.terminate(victims[1], boss)
+    target.cleanup()
+    target.account()
+    target.told(2)
+    target.serve_all()
+    target.told(2)
+    target.terminate(victims[2], boss)
+    target.exit(server, 1)
+    target.cleanup()
+    target.account()
+    target.cleanup()
+    target.account()
+    target.told(3)
+    target.serve_all()
+    return target.end()
+
+
+RUNS: dict[str, Any] = {
+    "rich": rich_run,
+    "notices": notices_run,
+    "sync": sync_run,
+    **{
+        f"depths-{reference.depth_text(pd)}-{reference.depth_text(rs)}": lambda pd=pd, rs=rs: reference_run(
+            pd, rs
+        )
+        for pd, rs in (
+            (0, 0),
+            (0, 1),
+            (0, 2),
+            (1, 0),
+            (1, 1),
+            (1, 2),
+            (2, 0),
+            (2, None),
+            (3, 0),
+            (None, None),
+        )
+    },
+}
+"""Name of a generated run -> what makes its events."""
