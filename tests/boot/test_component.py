@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the root task is put together, read off the object files that were linked, and that it runs without a scenario."""
+"""How the root task is put together, by its object files; and that it runs without a scenario."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_object(path: Path, folder: str) -> Object:
 
 @pytest.fixture(scope="module")
 def objects(sdk: Sdk) -> list[Object]:
-    """The root task's objects. Where it is entered from assembler it needs what is above it: that is left out."""
+    """The root task's objects without start.S, which calls what is above it."""
     parts = build_parts(sdk, find_toolchain(sdk.kernel.arch), Progress(quiet=True))
     found = []
     for target in ("cellreap_component", "cellreap_root"):
@@ -83,7 +83,7 @@ def test_no_folder_uses_one_above_it(objects: list[Object]) -> None:
 
 
 def test_the_supervisors_parts_form_no_circle(objects: list[Object]) -> None:
-    """Parts are taken away that use none of those left. What cannot be taken away is in a circle, or above one."""
+    """Parts that use none of those left are taken away, until none is left."""
     left = {
         thing.name: {
             whom.name
@@ -120,7 +120,7 @@ def test_a_system_without_a_scenario_runs_and_is_cleaned_up(target: Target) -> N
         idle=90,
         finish=re.compile(rb"SETTLED n=2 "),
     )
-    assert boot.end is not End.COMPLETE
+    assert boot.end is End.COMPLETE
     raw = console.getvalue()
     events = list(read(Reader("bare"), io.BytesIO(raw)))
     gone = [(event["trigger"], event["cause"]) for event in events if event.name == "CLEANUP"]
