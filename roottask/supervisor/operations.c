@@ -9,11 +9,11 @@
 
 enum { MAX_RESULTS = 2 + CR_WORK_MAX * CR_WORK_WORDS };
 
-/* What a handler answers. `keeps`: the caller waits, and is answered another time, for that reason; `never`: it is not
+/* What a handler answers. `wait`: the caller waits, and is answered another time, for that reason; `never`: it is not
  * answered at all. `down`: a PD to be cleaned up after when that is done, `cause` why, `ticket` on whose account. */
 typedef struct answer {
     uint32_t count;
-    cr_keeps keeps;
+    cr_wait wait;
     int never;
     cr_pd *down;
     cr_cause cause;
@@ -101,8 +101,14 @@ static cr_result op_exit(cr_pd *from, const cr_operation_args *r, answer *a)
 
 static cr_result op_checkpoint(cr_pd *from, const cr_operation_args *r, answer *a)
 {
+    const cr_hooks *hooks = cr_sup.hooks;
+    uint64_t order = CR_ORDER_CONTINUE;
     uint32_t slot = 0;
-    a->results[0] = cr_director_checkpoint(from, r->round_boundary != 0, &slot, &a->keeps);
+    if (hooks != 0 && hooks->checkpoint != 0 &&
+        hooks->checkpoint(from, r->round_boundary != 0, &order, &slot) == CR_HOOK_KEEP) {
+        a->wait = CR_WAIT_CHECKPOINT;
+    }
+    a->results[0] = order;
     a->results[1] = slot;
     a->count = 2;
     return CR_RESULT_OK;
@@ -118,16 +124,6 @@ static uint32_t configured_space(const char *name)
         }
     }
     return CR_IMAGE_NONE;
-}
-
-static void wake_waiting_for(const char *name)
-{
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        cr_pd *pd = &cr_sys.pds[i];
-        if (pd->used && !pd->silent && pd->keeps == CR_KEEP_CONNECT && cr_text_same(pd->wanted, name)) {
-            cr_retry_connect(pd, 0);
-        }
-    }
 }
 
 static cr_result op_create_space(cr_pd *from, const cr_operation_args *r, answer *a)
@@ -174,7 +170,7 @@ static cr_result op_create_space(cr_pd *from, const cr_operation_args *r, answer
     a->results[0] = info.number;
     a->results[1] = slot;
     a->count = 2;
-    wake_waiting_for(r->name);
+    cr_connect_wake(r->name);
     return CR_RESULT_OK;
 }
 
@@ -234,7 +230,7 @@ static cr_result op_connect(cr_pd *from, const cr_operation_args *r, answer *a)
         return CR_RESULT_GONE; /* It does not want to wait. */
     }
     cr_text_copy(from->wanted, r->name, CR_NAME_BYTES);
-    a->keeps = CR_KEEP_CONNECT;
+    a->wait = CR_WAIT_CONNECT;
     return CR_RESULT_OK;
 }
 
@@ -485,7 +481,7 @@ static cr_result op_finish_work(cr_pd *from, const cr_operation_args *r, answer 
             cr_extract_split(from, &notice);
         }
         if (answers[i].failed) {
-            cr_lanes_changed();
+            cr_notices_changed();
         }
     }
     /* What waited behind these can be fetched now. */
@@ -501,14 +497,14 @@ static cr_result op_resume_work(cr_pd *from, const cr_operation_args *r, answer 
     int busy = cr_work_ready(cr_sys.work, cr_receiver(from));
     cr_work_notice failed;
     if (cr_work_failed(cr_sys.work, cr_receiver(from), r->space, &failed) != CR_OK ||
-        cr_work_resume(cr_sys.work, cr_receiver(from), r->space, cr_due_of(from)) != CR_OK) {
+        cr_work_resume(cr_sys.work, cr_receiver(from), r->space, cr_clock_deadline_of(from)) != CR_OK) {
         return CR_RESULT_NO_SUCH;
     }
     cr_trace_begin(&cr_sys.trace, CR_EV_RESUME_WORK);
     cr_trace_pd(from);
     cr_trace_number(&cr_sys.trace, failed.token);
     cr_trace_end(&cr_sys.trace);
-    cr_lanes_changed();
+    cr_notices_changed();
     if (!busy) {
         cr_signal(cr_body_cap(&from->body, CR_BODY_SIGNAL));
     }
@@ -562,7 +558,7 @@ static cr_result op_terminate(cr_pd *from, const cr_operation_args *r, answer *a
 {
     cr_pd *victim;
     cr_result result = named_pd(r, &victim);
-    if (result == CR_RESULT_OK && victim->silent) {
+    if (result == CR_RESULT_OK && !cr_pd_is_served(victim)) {
         result = CR_RESULT_GONE;
     }
     if (result == CR_RESULT_OK && !cr_ticket_room(from)) {
@@ -579,7 +575,7 @@ static cr_result op_terminate(cr_pd *from, const cr_operation_args *r, answer *a
     a->cause = CR_CAUSE_TERMINATE;
     a->ticket = cr_ticket_make(from, victim);
     from->ticket = a->ticket;
-    a->keeps = (cr_sys.image->flags & CR_IMAGE_SYNC) != 0 ? CR_KEEP_TERMINATE : CR_KEEP_NONE;
+    a->wait = (cr_sys.image->flags & CR_IMAGE_SYNC) != 0 ? CR_WAIT_TERMINATE : CR_WAIT_NOTHING;
     a->results[0] = a->ticket;
     for (uint32_t i = 1; i <= CR_TICKET_WORDS; i++) {
         a->results[i] = 0;
@@ -607,7 +603,7 @@ static cr_result op_report_fault(cr_pd *from, const cr_operation_args *r, answer
     if (cr_model_count(cr_sys.model, CR_EDGE_FAULT, pd->node, from->node) == 0) {
         return CR_RESULT_DENIED;
     }
-    if (pd->silent) {
+    if (!cr_pd_is_served(pd)) {
         return CR_RESULT_GONE;
     }
     cr_trace_fault(pd, r->fault_kind, r->address, r->ip);
@@ -715,7 +711,7 @@ static cr_result look_at_pd(uint32_t pd_number, uint64_t *state)
 {
     for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
-        if (pd->used && pd->number == pd_number) {
+        if (cr_pd_exists(pd) && pd->number == pd_number) {
             *state = cr_is_doomed(pd) ? CR_LOOK_DOOMED : CR_LOOK_ACTIVE;
             return CR_RESULT_OK;
         }
@@ -753,11 +749,8 @@ static cr_result op_ticket(cr_pd *from, const cr_operation_args *r, answer *a)
     int later = 0;
     cr_result result = cr_ticket_look(from, r->ticket, r->wait != 0, a->results, &a->count, &later);
     if (later) {
-        a->keeps = CR_KEEP_TICKET;
+        a->wait = CR_WAIT_TICKET;
         from->ticket = r->ticket;
-        /* It answers no question about its own spaces from here on, and no cleanup's. */
-        cr_extract_changed();
-        cr_cleaner_lanes_changed();
     }
     return result;
 }
@@ -836,7 +829,7 @@ void cr_serve(cr_pd *from, const cr_message *m)
 {
     static answer a;
     a.count = 0;
-    a.keeps = CR_KEEP_NONE;
+    a.wait = CR_WAIT_NOTHING;
     a.never = 0;
     a.down = 0;
     a.ticket = 0;
@@ -847,9 +840,9 @@ void cr_serve(cr_pd *from, const cr_message *m)
         reply(result, a.count, a.results);
         return;
     }
-    if (a.keeps != CR_KEEP_NONE) {
+    if (a.wait != CR_WAIT_NOTHING) {
         if (cr_keep_caller(from)) {
-            from->keeps = a.keeps;
+            cr_waits_begin(from, a.wait); /* It answers no question of a cleanup or extraction from here on. */
         } else if (a.ticket != 0) {
             cr_ticket_unwanted(a.ticket);
         }

@@ -257,7 +257,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     const cr_image_header *image = cr_sys.image;
     const cr_image_pd *config = config_index != CR_IMAGE_NONE ? &cr_image_pds(image)[config_index] : 0;
     uint32_t index = 1;
-    while (index < CR_MAX_PDS && cr_sys.pds[index].used) {
+    while (index < CR_MAX_PDS && cr_pd_exists(&cr_sys.pds[index])) {
         index++;
     }
     cr_status status = index == CR_MAX_PDS ? CR_ERR_FULL_NODES : room_for_pd();
@@ -266,7 +266,8 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     }
     cr_pd *pd = &cr_sys.pds[index];
     uint32_t generation = pd->generation + 1;
-    *pd = (cr_pd){.used = 1,
+    cr_pd_become(pd, CR_LIFE_MAKING);
+    *pd = (cr_pd){.life = pd->life,
                   .config = config_index,
                   .program = program,
                   .number = cr_sys.next_pd,
@@ -302,7 +303,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     uint32_t flags = (pd->flags & CR_IMAGE_PINNED) != 0 ? CR_FLAG_PINNED : 0;
     status = cr_model_add_pd(cr_sys.model, pd->number, flags, &pd->node);
     if (status != CR_OK) {
-        pd->used = 0;
+        cr_pd_become(pd, CR_LIFE_ABSENT);
         return status;
     }
     status = cr_body_make(&params, &pd->body);
@@ -312,7 +313,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
             cr_model_release(cr_sys.model, pd->node) != CR_OK) {
             cr_panic("a node just made cannot be taken back", pd->number);
         }
-        pd->used = 0;
+        cr_pd_become(pd, CR_LIFE_ABSENT);
         return status;
     }
     cr_sys.next_pd++;
@@ -337,6 +338,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     if (initial_edges(pd, creator, &startup) != CR_OK || cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("there was room for a PD, and then there was not", pd->number);
     }
+    cr_pd_become(pd, CR_LIFE_RUNS);
     *out = pd;
     return CR_OK;
 }

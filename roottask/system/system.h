@@ -10,6 +10,7 @@
 
 #include "body.h"
 #include <cellreap/image.h>
+#include <cellreap/machines.h>
 #include <cellreap/policy.h>
 #include <cellreap/protocol.h>
 #include <cellreap/steps.h>
@@ -37,6 +38,8 @@ enum {
     CR_REFUSALS_SUM = 1000,
     CR_MAX_SAYS = 4096, /* of a PD */
     CR_MAX_COUNT = 1024, /* HOLDs of one thing by one PD, and its subscriptions to one thing: each is a row of the state */
+    /* Milliseconds that a cleanup, an extraction or a PD awaits one that has no deadline. */
+    CR_AWAIT_MS = 1000,
     CR_ID_BYTES = 48
 };
 
@@ -49,22 +52,12 @@ enum {
     CR_SLOT_LOST = 0x80000000 /* + the number of the space: empty, until its PD acknowledged the loss */
 };
 
-/* A request of a PD that the root task has not answered yet. */
-typedef enum cr_keeps {
-    CR_KEEP_NONE = 0,
-    CR_KEEP_CHECKPOINT, /* at a round boundary */
-    CR_KEEP_CONNECT,
-    CR_KEEP_TICKET,
-    CR_KEEP_TERMINATE /* its ticket, with the number before it */
-} cr_keeps;
-
 typedef struct cr_pd {
-    int used;
-    cr_keeps keeps; /* which answer it waits for */
-    uint64_t ticket; /* keeps TICKET, TERMINATE: that one */
-    int silent;      /* it is to go, and asks for nothing any more */
-    int stopped;     /* its thread is suspended for good, and must not be set going */
-    uint32_t told;   /* notices that the cleanup under way gave it before its end, or another's */
+    cr_life life;       /* changed by cr_pd_become alone */
+    cr_wait wait;       /* which answer it waits for; changed by cr_pd_wait alone */
+    uint64_t wait_due;  /* when it is answered whatever has come of it; 0: never */
+    uint64_t ticket;    /* waits for TICKET, TERMINATE: that one */
+    uint32_t told;      /* notices that the cleanup under way gave it before its end, or another's */
     uint32_t deadline_ms; /* to acknowledge a notice; 0: none */
     uint64_t last_token;  /* of the notice queued last */
     uint64_t released;    /* the last one when it was let go so as to answer */
@@ -84,7 +77,7 @@ typedef struct cr_pd {
     cr_ref node;
     cr_body body;
     char name[CR_NAME_BYTES];
-    char wanted[CR_NAME_BYTES]; /* keeps CONNECT: the space's name */
+    char wanted[CR_NAME_BYTES]; /* waits for CONNECT: the space's name */
     uint32_t slots[1 << CR_IMAGE_CSPACE_BITS_MAX];
     /* Slots that were emptied while their server lived on: the server's number. A client may be waiting for that
      * server's answer to a call with a capability that it does not have any more. */
@@ -144,6 +137,34 @@ typedef struct cr_system {
 } cr_system;
 
 extern cr_system cr_sys;
+
+/* -- a PD's life, and what it waits for (machines.h) */
+
+/* Changes the state. An edge that the table does not have stops the system. A PD that goes down, or is stopped, waits
+ * for nothing any more. */
+void cr_pd_become(cr_pd *pd, cr_life to);
+void cr_pd_wait(cr_pd *pd, cr_wait to);
+
+/* The number that cr_work knows a PD by. */
+uint32_t cr_receiver(const cr_pd *pd);
+
+/* Whether the table's entry is a PD. */
+static inline int cr_pd_exists(const cr_pd *pd)
+{
+    return pd->life != CR_LIFE_ABSENT;
+}
+
+/* Whether its operations are served: it is there, and not a trigger, nor stopped. */
+static inline int cr_pd_is_served(const cr_pd *pd)
+{
+    return pd->life == CR_LIFE_RUNS || pd->life == CR_LIFE_FROZEN;
+}
+
+/* Whether its thread is suspended, and must not be resumed. */
+static inline int cr_pd_is_suspended(const cr_pd *pd)
+{
+    return pd->life == CR_LIFE_FROZEN || pd->life == CR_LIFE_STOPPED;
+}
 
 /* -- ids and trace */
 

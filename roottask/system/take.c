@@ -229,7 +229,7 @@ cr_status cr_unblock(cr_pd *client, uint32_t slot_state, uint32_t server)
     seL4_UserContext registers;
     seL4_CPtr invoked;
     seL4_CPtr tcb = cr_body_cap(&client->body, CR_BODY_TCB);
-    if (client->stopped) {
+    if (cr_pd_is_suspended(client)) {
         return CR_OK;
     }
     if (cr_read_registers(tcb, &registers)) {
@@ -250,7 +250,7 @@ static cr_status unblock_emptied(const cr_pd *server)
         cr_pd *client = &cr_sys.pds[i];
         cr_node_info info;
         int theirs = 0;
-        if (!client->used || client->emptied == 0 || cr_model_get(cr_sys.model, client->node, &info) != CR_OK ||
+        if (!cr_pd_exists(client) || client->emptied == 0 || cr_model_get(cr_sys.model, client->node, &info) != CR_OK ||
             info.state != CR_STATE_ACTIVE) {
             continue;
         }
@@ -277,7 +277,7 @@ cr_status cr_take_pd(cr_pd *pd)
         status = cr_model_destroy(cr_sys.model, pd->node);
     }
     if (status == CR_OK) {
-        pd->used = 0;
+        cr_pd_become(pd, CR_LIFE_ABSENT);
         status = unblock_emptied(pd);
     }
     return status;

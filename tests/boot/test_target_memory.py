@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from cellreap.trace.reader import Event
+from cellreap.trace.events import Event
 from kit.target import Run, Target, with_crashes
 
 ROUNDS = 10

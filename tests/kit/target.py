@@ -29,7 +29,8 @@ from cellreap.system.config import Config, Depth, Mode, override, parse_config, 
 from cellreap.system.image import read_image
 from cellreap.system.sdk import Sdk, timer_missing
 from cellreap.trace.check import Report, check_stream
-from cellreap.trace.reader import Event, Reader, read
+from cellreap.trace.events import Event
+from cellreap.trace.reader import Reader, read
 from kit.paths import BOOT_CONFIGS, CONFIGS
 
 # Seconds. No test is about them: more than a busy machine needs.

@@ -35,7 +35,8 @@ enum {
     CR_IMAGE_RESPAWN = 2, /* created anew after each cleanup that destroyed it */
     CR_IMAGE_MAY_SPAWN = 4,
     CR_IMAGE_LATE = 8, /* created only after the first cleanup */
-    CR_IMAGE_MAY_EXTRACT = 16
+    CR_IMAGE_MAY_EXTRACT = 16,
+    CR_IMAGE_BACKGROUND = 32 /* it never rests, and the scenario does not wait until it does */
 };
 
 /* How a PD is brought down. */
