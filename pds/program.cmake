@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
-# cellreap_add_program(SOURCE [LIBRARY ...]): a PD's program, pds/<name of the source>.elf in the build folder, linked
-# with the library for PDs and with further libraries. SOURCE defines cr_main (cellreap/client.h).
+# cellreap_add_program(SOURCE [LIBRARY ...]): a PD's program, pds/<name of the source>.elf in the
+# build folder, linked with the library for PDs and with further libraries. SOURCE defines cr_main
+# (cellreap/client.h).
 function(cellreap_add_program source)
   get_filename_component(program "${source}" NAME_WE)
   add_executable(${program} "${source}" "${CELLREAP_PD_START}")

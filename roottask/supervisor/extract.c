@@ -244,8 +244,8 @@ static int listed(const cr_pieces *pieces, cr_ref from, cr_ref to)
     return 0;
 }
 
-cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice, const cr_subgraph_item *items,
-                              uint32_t count, cr_pieces *out)
+cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
+                              const cr_subgraph_item *items, uint32_t count, cr_pieces *out)
 {
     const cr_extraction *e = of_tag(notice->tag);
     out->count = 0;
@@ -271,10 +271,12 @@ cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice, c
         if (is_built_on(target, source, e->x, out)) {
             return CR_RESULT_DENIED;
         }
-        if (cr_sup.extract.n_pieces + out->count >= CR_MAX_PIECES || his + out->count >= CR_PIECES_EACH) {
+        if (cr_sup.extract.n_pieces + out->count >= CR_MAX_PIECES ||
+            his + out->count >= CR_PIECES_EACH) {
             return CR_RESULT_FULL;
         }
-        out->at[out->count++] = (cr_piece){.x = e->x, .by = cr_receiver(from), .from = source, .to = target};
+        out->at[out->count++] =
+            (cr_piece){.x = e->x, .by = cr_receiver(from), .from = source, .to = target};
     }
     return CR_RESULT_OK;
 }

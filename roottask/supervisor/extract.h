@@ -61,10 +61,11 @@ uint32_t cr_extract_notices(void);
  * this one's are added up. CR_RESULT_FAILED, FULL. */
 cr_result cr_extract_may_split(const cr_work_notice *notice, uint32_t *more);
 void cr_extract_split(cr_pd *manager, const cr_work_notice *notice);
-/* Whether what a server reports in answer to a notice that it was handed can be taken, all of it; *out is what of it was not
- * known. Changes nothing. CR_RESULT_NO_SUCH: that was no question, or its extraction is over. GONE, DENIED, FAILED, FULL. */
-cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice, const cr_subgraph_item *items,
-                              uint32_t count, cr_pieces *out);
+/* Whether what a server reports in answer to a notice that it was handed can be taken, all of it.
+ * *out is the part that was not known. Changes nothing. CR_RESULT_NO_SUCH: that was no question, or
+ * its extraction is over. GONE, DENIED, FAILED, FULL. */
+cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
+                              const cr_subgraph_item *items, uint32_t count, cr_pieces *out);
 void cr_extract_take(const cr_pd *from, const cr_work_notice *notice, const cr_pieces *pieces);
 /* Prints the results of extractions that wait for nobody. */
 void cr_extract_follow_up(void);

@@ -3,8 +3,8 @@
 #include "supervisor.h"
 #include "system/text.h"
 
-_Static_assert(sizeof(((cr_operation_args *)0)->name) == CR_NAME_BYTES, "a name fits where names are kept");
-_Static_assert(sizeof(((cr_operation_args *)0)->type) == CR_TYPE_BYTES, "a type fits where types are kept");
+_Static_assert(sizeof(((cr_operation_args *)0)->name) == CR_NAME_BYTES, "as where names are kept");
+_Static_assert(sizeof(((cr_operation_args *)0)->type) == CR_TYPE_BYTES, "as where types are kept");
 
 cr_result cr_find_named_pd(const cr_asked *a, cr_pd **out)
 {
@@ -15,7 +15,10 @@ cr_result cr_find_named_pd(const cr_asked *a, cr_pd **out)
 cr_result cr_find_own_space(const cr_asked *a, cr_ref *out)
 {
     cr_result result = cr_find_space(a->args.space, out);
-    return result != CR_RESULT_OK ? result : cr_manager_of(*out) == a->from ? CR_RESULT_OK : CR_RESULT_DENIED;
+    if (result == CR_RESULT_OK && cr_manager_of(*out) != a->from) {
+        result = CR_RESULT_DENIED;
+    }
+    return result;
 }
 
 cr_result cr_find_own_resource(const cr_asked *a, cr_ref *out)
@@ -117,7 +120,8 @@ void cr_serve(cr_pd *from, const cr_message *m)
     }
     if (a->wait != CR_WAIT_NOTHING) {
         if (cr_keep_caller(from)) {
-            cr_waits_begin(from, a->wait); /* It answers no question of a cleanup or extraction from here on. */
+            /* It answers no question of a cleanup or extraction from here on. */
+            cr_waits_begin(from, a->wait);
         } else if (a->ticket != 0) {
             cr_ticket_unwanted(a->ticket);
         }

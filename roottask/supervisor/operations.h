@@ -2,13 +2,14 @@
  *
  * Operations of PDs. Each has two functions, in operations_<topic>.c:
  *
- * - cr_check_<word> decides. It changes nothing: not in the model, the kernel, the tables, or the trace. It
- *   refuses with one precise result, or notes in `found` what cr_do_<word> needs.
- * - cr_do_<word> does it, right afterwards. It cannot refuse. SPAWN alone may run out of kernel memory while
- *   the PD is being made: it then undoes what it made, and says so in `undone`.
+ * - cr_check_<word> decides. It changes nothing: not in the model, the kernel, the tables, or
+ *   the trace. It refuses with one precise result, or notes in `found` what cr_do_<word> needs.
+ * - cr_do_<word> does it, right afterwards. It cannot refuse. SPAWN alone may run out of kernel
+ *   memory while the PD is being made: it then undoes what it made, and says so in `undone`.
  *
- * CR_OPERATIONS in protocol.h lists them: an operation without either does not link. The badge that the kernel
- * delivered tells who asks. What a message claims beyond that is checked against the model. */
+ * CR_OPERATIONS in protocol.h lists them: an operation without either does not link. The badge
+ * that the kernel delivered tells who asks. What a message claims beyond that is checked
+ * against the model. */
 #ifndef CELLREAP_SUPERVISOR_OPERATIONS_H
 #define CELLREAP_SUPERVISOR_OPERATIONS_H
 
@@ -77,7 +78,8 @@ cr_result cr_find_named_pd(const cr_asked *a, cr_pd **out);
 /* A space, or a resource, that the caller manages. CR_RESULT_NO_SUCH, GONE, DENIED. */
 cr_result cr_find_own_space(const cr_asked *a, cr_ref *out);
 cr_result cr_find_own_resource(const cr_asked *a, cr_ref *out);
-/* The client whose request has that badge; it is to a space of the caller's. CR_RESULT_BAD_BADGE, DENIED, GONE. */
+/* The client whose request has that badge; it is to a space of the caller's.
+ * CR_RESULT_BAD_BADGE, DENIED, GONE. */
 cr_result cr_find_own_client(const cr_asked *a, cr_pd **out);
 /* The configured space of that name, or CR_IMAGE_NONE. */
 uint32_t cr_find_configured_space(const char *name);

@@ -28,7 +28,8 @@ cr_result cr_check_connect(cr_asked *a)
     }
     cr_result result = cr_can_make_request(a->from, a->found.node, &a->found.slot);
     a->found.there = result == CR_RESULT_EXISTS ? REQUEST_THERE : SPACE_THERE;
-    return result == CR_RESULT_EXISTS ? CR_RESULT_OK : result; /* It may ask again, and gets the same slot. */
+    /* It may ask again, and gets the same slot. */
+    return result == CR_RESULT_EXISTS ? CR_RESULT_OK : result;
 }
 
 void cr_do_connect(cr_asked *a)
@@ -55,21 +56,26 @@ cr_result cr_check_disconnect(cr_asked *a)
     if (cr_model_count(cr_sys.model, CR_EDGE_REQUEST, a->from->node, a->found.node) == 0) {
         return CR_RESULT_NO_SUCH;
     }
-    a->found.pd = cr_manager_of(a->found.node);
-    a->found.tells = a->found.pd != 0 && a->found.pd != &cr_sys.pds[0];
+    cr_pd *server = cr_manager_of(a->found.node);
+    a->found.pd = server;
+    a->found.tells = server != 0 && server != &cr_sys.pds[0];
     /* A server that is far behind must not be brought down by a client that comes and goes. */
-    if (a->found.tells && (cr_work_pending(cr_sys.work, cr_receiver(a->found.pd)) >= CR_DISCONNECT_BACKLOG ||
-                           cr_work_room(cr_sys.work) <= CR_CLEANUP_NOTICES)) {
-        return CR_RESULT_FULL;
+    if (!a->found.tells) {
+        return CR_RESULT_OK;
     }
-    return CR_RESULT_OK;
+    int room = cr_work_pending(cr_sys.work, cr_receiver(server)) < CR_DISCONNECT_BACKLOG &&
+               cr_work_room(cr_sys.work) > CR_CLEANUP_NOTICES;
+    return room ? CR_RESULT_OK : CR_RESULT_FULL;
 }
 
 void cr_do_disconnect(cr_asked *a)
 {
     cr_drop_request(a->from, a->found.node);
     if (a->found.tells) {
-        const cr_notice notice = {CR_NOTICE_DISCONNECT, a->found.pd->node, a->found.node, a->from->node};
+        const cr_notice notice = {.kind = CR_NOTICE_DISCONNECT,
+                                  .to = a->found.pd->node,
+                                  .node = a->found.node,
+                                  .from = a->from->node};
         if (cr_notice_put(&notice, 0, 0) != CR_OK) {
             cr_panic("no room for a notice", a->from->number);
         }
@@ -86,7 +92,8 @@ cr_result cr_check_share_request(cr_asked *a)
         return result;
     }
     cr_pd *manager = cr_manager_of(a->found.node);
-    int may = cr_model_count(cr_sys.model, CR_EDGE_REQUEST, a->from->node, a->found.node) > 0 || manager == a->from;
+    int may = manager == a->from ||
+              cr_model_count(cr_sys.model, CR_EDGE_REQUEST, a->from->node, a->found.node) > 0;
     /* The configuration alone gives requests to what the root task serves. */
     if (!may || manager == 0 || manager == cr_pd_of(cr_sys.root) || a->found.pd == manager ||
         a->found.pd == a->from) {
@@ -118,7 +125,10 @@ cr_result cr_check_give(cr_asked *a)
     if (result == CR_RESULT_OK && a->found.pd == a->from) {
         result = CR_RESULT_DENIED;
     }
-    return result != CR_RESULT_OK ? result : cr_can_make_hold(a->found.pd, a->found.node, &a->found.slot);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    return cr_can_make_hold(a->found.pd, a->found.node, &a->found.slot);
 }
 
 void cr_do_give(cr_asked *a)
@@ -137,8 +147,8 @@ cr_result cr_check_send(cr_asked *a)
     if (result != CR_RESULT_OK) {
         return result;
     }
-    if (cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node) == 0 || a->found.pd == a->from ||
-        cr_manager_of(a->found.node) == a->found.pd) {
+    if (cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node) == 0 ||
+        a->found.pd == a->from || cr_manager_of(a->found.node) == a->found.pd) {
         return CR_RESULT_DENIED;
     }
     return cr_can_make_hold(a->found.pd, a->found.node, &a->found.slot);
@@ -189,15 +199,16 @@ cr_result cr_check_holds(cr_asked *a)
 
 void cr_do_holds(cr_asked *a)
 {
+    cr_ref resource = a->found.node;
     uint64_t all = 0;
-    for (uint32_t edge = cr_model_first(cr_sys.model, a->found.node, CR_EDGE_HOLD, CR_IN); edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, a->found.node, CR_IN)) {
+    uint32_t edge = cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN);
+    for (; edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, resource, CR_IN)) {
         cr_edge_info info;
         if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
             all += info.count;
         }
     }
-    a->results[0] = cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node);
+    a->results[0] = cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, resource);
     a->results[1] = all;
     a->count = 2;
 }

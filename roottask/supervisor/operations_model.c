@@ -5,7 +5,8 @@
 
 cr_result cr_check_extract(cr_asked *a)
 {
-    return (a->from->flags & CR_IMAGE_MAY_EXTRACT) == 0 ? CR_RESULT_DENIED : cr_extract_check(a->from, 1);
+    int may = (a->from->flags & CR_IMAGE_MAY_EXTRACT) != 0;
+    return may ? cr_extract_check(a->from, 1) : CR_RESULT_DENIED;
 }
 
 void cr_do_extract(cr_asked *a)
@@ -16,10 +17,12 @@ void cr_do_extract(cr_asked *a)
 
 cr_result cr_check_subgraph(cr_asked *a)
 {
-    if (cr_work_look(cr_sys.work, cr_receiver(a->from), a->args.token, &a->found.notice) != CR_OK) {
+    cr_found *found = &a->found;
+    if (cr_work_look(cr_sys.work, cr_receiver(a->from), a->args.token, &found->notice) != CR_OK) {
         return CR_RESULT_NO_SUCH;
     }
-    return cr_extract_may_take(a->from, &a->found.notice, a->args.items, a->args.count, &a->found.pieces);
+    const cr_operation_args *args = &a->args;
+    return cr_extract_may_take(a->from, &found->notice, args->items, args->count, &found->pieces);
 }
 
 void cr_do_subgraph(cr_asked *a)

@@ -34,14 +34,18 @@ cr_result cr_check_spawn(cr_asked *a)
             a->found.program = spawn->program;
         }
     }
-    return a->found.program == CR_IMAGE_NONE ? CR_RESULT_NO_SUCH : cr_can_spawn(a->from, &a->found.slot);
+    if (a->found.program == CR_IMAGE_NONE) {
+        return CR_RESULT_NO_SUCH;
+    }
+    return cr_can_spawn(a->from, &a->found.slot);
 }
 
 void cr_do_spawn(cr_asked *a)
 {
     cr_pd *pd;
     cr_ref body;
-    a->undone = cr_result_of(cr_make_pd(CR_IMAGE_NONE, a->found.program, a->args.name, a->from, &pd));
+    uint32_t program = a->found.program;
+    a->undone = cr_result_of(cr_make_pd(CR_IMAGE_NONE, program, a->args.name, a->from, &pd));
     if (a->undone != CR_RESULT_OK) {
         return;
     }
@@ -135,15 +139,20 @@ void cr_do_report_fault(cr_asked *a)
 /* Whether the PD would lose something with that space. */
 static int depends_on(const cr_pd *pd, cr_ref space, cr_ref manager)
 {
-    int does = cr_same(manager, pd->node) || cr_model_count(cr_sys.model, CR_EDGE_REQUEST, pd->node, space) > 0;
-    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT); !does && edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
+    if (cr_same(manager, pd->node) ||
+        cr_model_count(cr_sys.model, CR_EDGE_REQUEST, pd->node, space) > 0) {
+        return 1;
+    }
+    uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
+    for (; edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
         cr_edge_info hold;
         cr_node_info held;
-        does = cr_model_edge(cr_sys.model, edge, &hold) == CR_OK &&
-               cr_model_get(cr_sys.model, hold.to, &held) == CR_OK && cr_same(held.space, space);
+        if (cr_model_edge(cr_sys.model, edge, &hold) == CR_OK &&
+            cr_model_get(cr_sys.model, hold.to, &held) == CR_OK && cr_same(held.space, space)) {
+            return 1;
+        }
     }
-    return does;
+    return 0;
 }
 
 /* The space that the message names, or the PD whose capability comes along, or the caller. */
@@ -160,6 +169,11 @@ static cr_result find_subject(const cr_asked *a, cr_ref *out)
     return result;
 }
 
+static uint32_t subscriptions(const cr_asked *a)
+{
+    return cr_model_count(cr_sys.model, CR_EDGE_SUBSCRIBE, a->from->node, a->found.node);
+}
+
 cr_result cr_check_subscribe(cr_asked *a)
 {
     cr_node_info info;
@@ -167,13 +181,14 @@ cr_result cr_check_subscribe(cr_asked *a)
     if (result != CR_RESULT_OK) {
         return result;
     }
-    if (a->args.space != 0 &&
-        (cr_model_get(cr_sys.model, a->found.node, &info) != CR_OK || (info.flags & CR_FLAG_CORE) != 0 ||
-         !depends_on(a->from, a->found.node, info.manager))) {
+    if (a->args.space != 0 && (cr_model_get(cr_sys.model, a->found.node, &info) != CR_OK ||
+                               (info.flags & CR_FLAG_CORE) != 0 ||
+                               !depends_on(a->from, a->found.node, info.manager))) {
         return CR_RESULT_DENIED;
     }
-    uint32_t count = cr_model_count(cr_sys.model, CR_EDGE_SUBSCRIBE, a->from->node, a->found.node);
-    return count >= CR_MAX_COUNT || (count == 0 && !cr_edges_left(1)) ? CR_RESULT_FULL : CR_RESULT_OK;
+    uint32_t count = subscriptions(a);
+    int room = count > 0 ? count < CR_MAX_COUNT : cr_edges_left(1);
+    return room ? CR_RESULT_OK : CR_RESULT_FULL;
 }
 
 void cr_do_subscribe(cr_asked *a)
@@ -191,13 +206,13 @@ cr_result cr_check_unsubscribe(cr_asked *a)
     if (result != CR_RESULT_OK) {
         return result;
     }
-    return cr_model_count(cr_sys.model, CR_EDGE_SUBSCRIBE, a->from->node, a->found.node) > 0 ? CR_RESULT_OK
-                                                                                             : CR_RESULT_NO_SUCH;
+    return subscriptions(a) > 0 ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
 }
 
 void cr_do_unsubscribe(cr_asked *a)
 {
-    if (cr_model_drop_edge(cr_sys.model, CR_EDGE_SUBSCRIBE, a->from->node, a->found.node) != CR_OK) {
+    cr_ref from = a->from->node;
+    if (cr_model_drop_edge(cr_sys.model, CR_EDGE_SUBSCRIBE, from, a->found.node) != CR_OK) {
         cr_panic("a subscription that was found is not there", a->from->number);
     }
     cr_trace_pair(CR_EV_UNSUBSCRIBE, a->from->node, a->found.node);
@@ -223,18 +238,25 @@ cr_result cr_check_look(cr_asked *a)
     cr_ref node;
     if (a->args.space == 0) {
         cr_pd *pd = a->from;
-        cr_result result = a->args.has_pd ? cr_find_badged(a->args.pd, CR_BADGE_BODY, &pd) : CR_RESULT_OK;
+        cr_result result = CR_RESULT_OK;
+        if (a->args.has_pd) {
+            result = cr_find_badged(a->args.pd, CR_BADGE_BODY, &pd);
+        }
         if (result != CR_RESULT_OK) {
             return result;
         }
-        return look_at_pd(!a->args.has_pd && a->args.object != 0 ? a->args.object : pd->number, &a->found.state);
+        /* With a capability the object is 0. */
+        return look_at_pd(a->args.object != 0 ? a->args.object : pd->number, &a->found.state);
     }
     cr_result result = cr_find_space(a->args.space, &node);
-    int doomed = result == CR_RESULT_GONE && cr_is_there(a->args.space);
+    if (result == CR_RESULT_GONE && cr_is_there(a->args.space)) {
+        a->found.state = CR_LOOK_DOOMED;
+        return CR_RESULT_OK;
+    }
     if (result == CR_RESULT_OK && a->args.object != 0) {
         result = cr_find_resource(a->args.space, a->args.object, &node);
     }
-    a->found.state = doomed ? CR_LOOK_DOOMED : result == CR_RESULT_OK ? CR_LOOK_ACTIVE : CR_LOOK_DESTROYED;
+    a->found.state = result == CR_RESULT_OK ? CR_LOOK_ACTIVE : CR_LOOK_DESTROYED;
     return result == CR_RESULT_GONE ? CR_RESULT_OK : result;
 }
 

@@ -81,8 +81,16 @@ void cr_do_delete_resource(cr_asked *a)
 
 static cr_result find_ends(cr_asked *a)
 {
-    const cr_map_ends ends = {a->args.space, a->args.object, a->args.target_space, a->args.target_object};
+    const cr_map_ends ends = {.space = a->args.space,
+                              .object = a->args.object,
+                              .target_space = a->args.target_space,
+                              .target_object = a->args.target_object};
     return cr_find_map_ends(a->from, &ends, &a->found.node, &a->found.target);
+}
+
+static int is_mapped(const cr_asked *a)
+{
+    return cr_model_count(cr_sys.model, CR_EDGE_MAP, a->found.node, a->found.target) > 0;
 }
 
 cr_result cr_check_map(cr_asked *a)
@@ -94,7 +102,7 @@ cr_result cr_check_map(cr_asked *a)
     if (cr_is_built_on(a->found.target, a->found.node, 0)) {
         return CR_RESULT_DENIED; /* It would close a circle. */
     }
-    if (cr_model_count(cr_sys.model, CR_EDGE_MAP, a->found.node, a->found.target) > 0) {
+    if (is_mapped(a)) {
         return CR_RESULT_EXISTS;
     }
     return cr_edges_left(1) ? CR_RESULT_OK : CR_RESULT_FULL;
@@ -114,8 +122,7 @@ cr_result cr_check_unmap(cr_asked *a)
     if (result != CR_RESULT_OK) {
         return result;
     }
-    return cr_model_count(cr_sys.model, CR_EDGE_MAP, a->found.node, a->found.target) > 0 ? CR_RESULT_OK
-                                                                                         : CR_RESULT_NO_SUCH;
+    return is_mapped(a) ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
 }
 
 void cr_do_unmap(cr_asked *a)

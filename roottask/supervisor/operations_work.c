@@ -49,11 +49,12 @@ cr_result cr_check_finish_work(cr_asked *a)
         return CR_RESULT_NO_SUCH;
     }
     for (uint32_t i = 0; i < a->args.count; i++) {
+        const cr_finish_answer *answer = &a->args.answers[i];
         cr_work_notice notice;
-        if (a->args.answers[i].result != CR_WORK_BY_RESOURCE) {
+        if (answer->result != CR_WORK_BY_RESOURCE) {
             continue;
         }
-        if (cr_work_look(cr_sys.work, cr_receiver(a->from), a->args.answers[i].token, &notice) != CR_OK) {
+        if (cr_work_look(cr_sys.work, cr_receiver(a->from), answer->token, &notice) != CR_OK) {
             return CR_RESULT_NO_SUCH;
         }
         cr_result result = cr_extract_may_split(&notice, &more);
@@ -102,7 +103,8 @@ void cr_do_finish_work(cr_asked *a)
 
 cr_result cr_check_resume_work(cr_asked *a)
 {
-    cr_status status = cr_work_failed(cr_sys.work, cr_receiver(a->from), a->args.space, &a->found.notice);
+    uint32_t me = cr_receiver(a->from);
+    cr_status status = cr_work_failed(cr_sys.work, me, a->args.space, &a->found.notice);
     return status == CR_OK ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
 }
 

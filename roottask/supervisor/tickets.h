@@ -34,7 +34,8 @@ void cr_ticket_settle(uint64_t ticket);
 void cr_ticket_credit(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end);
 /* Whether the PD may ask about that ticket. CR_RESULT_NO_SUCH, GONE, DENIED. */
 cr_result cr_ticket_check(const cr_pd *from, uint64_t ticket);
-/* What TICKET answers about one that is there: the words in `out`, or 0: with `wait`, when it is over. */
+/* What TICKET answers about one that is there: the number of words in `out`. 0: with `wait`, it is
+ * answered when the ticket is over. */
 uint32_t cr_ticket_look(uint64_t ticket, int wait, uint64_t *out);
 /* Whether the PD waits for the end of a cleanup that is not over. */
 int cr_ticket_keeps(const cr_pd *pd);

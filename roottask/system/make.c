@@ -49,7 +49,8 @@ static cr_status add_space(cr_ref manager, const char *type, const char *name, u
     if (type_number == CR_NONE || entry == CR_NONE) {
         return CR_ERR_FULL_NODES;
     }
-    cr_status status = cr_model_add_space(cr_sys.model, type_number, cr_sys.next_space, flags, manager, out);
+    cr_status status =
+        cr_model_add_space(cr_sys.model, type_number, cr_sys.next_space, flags, manager, out);
     if (status != CR_OK) {
         return status;
     }
@@ -110,8 +111,8 @@ static void use_slot(cr_pd *pd, uint32_t slot)
     pd->slots[slot] = CR_SLOT_USED;
 }
 
-/* What cr_can_... answer where a capability to be given needs a slot. A PD that lets its losses stand unacknowledged is
- * given nothing more to lose. */
+/* What cr_can_... answer where a capability to be given needs a slot. A PD that lets its losses
+ * stand unacknowledged is given nothing more to lose. */
 static cr_result can_take_slot(const cr_pd *pd, uint32_t *slot)
 {
     if (pd->lost >= CR_MAX_LOST_SLOTS) {
@@ -324,11 +325,14 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .fault_badge = cr_badge(CR_BADGE_FAULT, index, generation),
         .name = pd->name,
     };
-    /* Making the body may fail, and it may take the slots that the rest needs. Nothing refers to it yet: the model, the
-     * numbers and the trace know nothing of this PD. */
+    /* Making the body may fail, and it may take the slots that the rest needs. Nothing refers to it
+     * yet: the model, the numbers and the trace know nothing of this PD. */
     status = cr_body_make(&params, &pd->body);
-    if (status == CR_OK && (status = room_for_pd()) != CR_OK && cr_body_destroy(&pd->body) != CR_OK) {
-        cr_panic("a body just made cannot be destroyed", pd->number);
+    if (status == CR_OK) {
+        status = room_for_pd();
+        if (status != CR_OK && cr_body_destroy(&pd->body) != CR_OK) {
+            cr_panic("a body just made cannot be destroyed", pd->number);
+        }
     }
     if (status != CR_OK) {
         *pd = (cr_pd){.life = pd->life, .generation = generation - 1};
@@ -369,13 +373,17 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
 /* `edges`: made beside this one. */
 static cr_result can_add_request(const cr_pd *pd, uint32_t edges, uint32_t *slot)
 {
-    return cr_sys.free_request == CR_NONE || !cr_edges_left(edges + 1) ? CR_RESULT_FULL : can_take_slot(pd, slot);
+    if (cr_sys.free_request == CR_NONE || !cr_edges_left(edges + 1)) {
+        return CR_RESULT_FULL;
+    }
+    return can_take_slot(pd, slot);
 }
 
 cr_result cr_can_make_space(const char *type, const cr_pd *first, uint32_t *slot)
 {
     *slot = 0;
-    if (!cr_edges_left(2) || find_type(type) == CR_NONE || find_space_entry() == CR_NONE || nodes_left() == 0) {
+    if (!cr_edges_left(2) || find_type(type) == CR_NONE || find_space_entry() == CR_NONE ||
+        nodes_left() == 0) {
         return CR_RESULT_FULL;
     }
     return first != 0 ? can_add_request(first, 2, slot) : CR_RESULT_OK;
@@ -423,7 +431,8 @@ cr_result cr_can_make_resource(cr_ref space)
     if (cr_manager_of(space) == 0) {
         return CR_RESULT_GONE;
     }
-    return cr_edges_left(2) && nodes_left() > 0 && cr_pool_left() > 0 ? CR_RESULT_OK : CR_RESULT_FULL;
+    int room = cr_edges_left(2) && nodes_left() > 0 && cr_pool_left() > 0;
+    return room ? CR_RESULT_OK : CR_RESULT_FULL;
 }
 
 cr_ref cr_make_resource(cr_ref space)
@@ -431,8 +440,9 @@ cr_ref cr_make_resource(cr_ref space)
     cr_pd *manager = cr_manager_of(space);
     cr_space_entry *entry = cr_space_entry_of(space);
     cr_ref made;
-    if (manager == 0 || add_resource(space, entry->next_object, cr_body_cap(&manager->body, CR_BODY_ENDPOINT), 0,
-                                     &made) != CR_RESULT_OK) {
+    if (manager == 0 ||
+        add_resource(space, entry->next_object, cr_body_cap(&manager->body, CR_BODY_ENDPOINT), 0,
+                     &made) != CR_RESULT_OK) {
         cr_panic("there was room for a resource, and then there was not", entry->next_object);
     }
     entry->next_object++;
@@ -489,10 +499,14 @@ void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot)
     use_slot(pd, slot);
     cr_request_entry *entry = &cr_sys.requests[index];
     cr_sys.free_request = entry->next_free;
-    *entry = (cr_request_entry){
-        .used = 1, .generation = entry->generation + 1, .pd = (uint32_t)(pd - cr_sys.pds), .slot = slot, .space = space};
+    *entry = (cr_request_entry){.used = 1,
+                                .generation = entry->generation + 1,
+                                .pd = (uint32_t)(pd - cr_sys.pds),
+                                .slot = slot,
+                                .space = space};
     cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space)] = index;
-    if (cr_mint(cr_pd_parent(pd, slot), cr_slot_at(cr_body_cap(&manager->body, CR_BODY_ENDPOINT)), seL4_AllRights,
+    cr_slot endpoint = cr_slot_at(cr_body_cap(&manager->body, CR_BODY_ENDPOINT));
+    if (cr_mint(cr_pd_parent(pd, slot), endpoint, seL4_AllRights,
                 cr_badge(CR_BADGE_REQUEST, index, entry->generation)) ||
         cr_copy(cr_pd_slot(pd, slot), cr_pd_parent(pd, slot), CR_CLIENT_RIGHTS)) {
         cr_panic("a request capability cannot be put into a free slot", slot);
@@ -507,7 +521,9 @@ void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
     if (cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) != CR_OK) {
         cr_panic("there was room for a hold, and then there was not", pd->number);
     }
-    if (known == CR_NONE) {
+    if (known != CR_NONE) {
+        slot = cr_sys.edge_entry[known];
+    } else {
         cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource)] = slot;
         use_slot(pd, slot);
         if (cr_copy(cr_pd_slot(pd, slot), cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[resource.index])),
@@ -515,7 +531,7 @@ void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
             cr_panic("a resource's capability cannot be put into a free slot", slot);
         }
     }
-    cr_trace_slot(CR_EV_HOLD, pd->node, resource, known != CR_NONE ? cr_sys.edge_entry[known] : slot);
+    cr_trace_slot(CR_EV_HOLD, pd->node, resource, slot);
 }
 
 cr_result cr_can_make_hold(const cr_pd *pd, cr_ref resource, uint32_t *slot)
@@ -523,8 +539,8 @@ cr_result cr_can_make_hold(const cr_pd *pd, cr_ref resource, uint32_t *slot)
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     if (known != CR_NONE) {
         *slot = cr_sys.edge_entry[known];
-        return cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) < CR_MAX_COUNT ? CR_RESULT_OK
-                                                                                             : CR_RESULT_FULL;
+        uint32_t count = cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+        return count < CR_MAX_COUNT ? CR_RESULT_OK : CR_RESULT_FULL;
     }
     cr_result result = can_take_slot(pd, slot);
     return result == CR_RESULT_OK && !cr_edges_left(1) ? CR_RESULT_FULL : result;

@@ -36,7 +36,7 @@ def toolchain(request: pytest.FixtureRequest) -> Toolchain:
 
 @pytest.fixture
 def installed(toolchain: Toolchain, tmp_path: Path) -> Path:
-    """The prefix that the library is installed in; the checkout's own folders play no part after that."""
+    """The prefix that the library is installed in. The build that made it is gone."""
     sdk = build_refkernel(toolchain.arch, QUIET)
     prefix = tmp_path / "prefix"
     options = {
@@ -56,7 +56,12 @@ def _build(project: Path, prefix: Path, toolchain: Toolchain) -> bytes:
     (project / "CMakeLists.txt").write_text(PROJECT)
     shutil.copy(source_root() / "examples" / "counter.c", project)
     (project / "build").mkdir()
-    build_tree(project, project / "build", toolchain, {"cellreap_pd_DIR": str(prefix / "lib/cmake/cellreap_pd")})
+    build_tree(
+        project,
+        project / "build",
+        toolchain,
+        {"cellreap_pd_DIR": str(prefix / "lib/cmake/cellreap_pd")},
+    )
     return (project / "build" / "pds" / "counter.elf").read_bytes()
 
 
@@ -73,7 +78,9 @@ def test_a_server_is_built_against_the_installed_library(
         assert str(source_root()) not in path.read_text(), path
 
 
-def test_an_sdk_that_was_moved_away_is_named(installed: Path, toolchain: Toolchain, tmp_path: Path) -> None:
+def test_an_sdk_that_was_moved_away_is_named(
+    installed: Path, toolchain: Toolchain, tmp_path: Path
+) -> None:
     config = installed / "lib/cmake/cellreap_pd/cellreap_pd-config.cmake"
     text = config.read_text()
     sdk = text.split('set(CELLREAP_SDK "')[1].split('"')[0]
