@@ -202,9 +202,10 @@ cr_idle cr_director_idle(void)
     }
     if ((cr_sys.image->flags & CR_IMAGE_EXTRACT) != 0 && !director.extracted) {
         director.extracted = 1;
-        if (cr_extract_start(&cr_sys.pds[0], 0) != CR_RESULT_OK) {
+        if (cr_extract_check(&cr_sys.pds[0], 0) != CR_RESULT_OK) {
             cr_panic("the state cannot be extracted", cr_work_room(cr_sys.work));
         }
+        cr_extract_start(&cr_sys.pds[0], 0);
         return CR_IDLE_AGAIN;
     }
     return CR_IDLE_OVER;

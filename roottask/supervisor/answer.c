@@ -66,13 +66,10 @@ void cr_trace_refuse(cr_pd *pd, uint64_t op, cr_result result)
 }
 
 static const char *const fault_names[] = {
-    [CR_FAULT_VM] = "vm-fault",
-    [CR_FAULT_CAP] = "cap-fault",
-    [CR_FAULT_EXCEPTION] = "user-exception",
-    [CR_FAULT_SYSCALL] = "unknown-syscall",
+#define CR_FAULT_KIND(enumerator, number, name, ...) [enumerator] = name,
+    CR_FAULT_KINDS
+#undef CR_FAULT_KIND
 };
-
-_Static_assert(sizeof(fault_names) / sizeof(fault_names[0]) == CR_FAULT_KIND_COUNT, "one name a kind of fault");
 
 void cr_trace_fault(const cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t ip)
 {

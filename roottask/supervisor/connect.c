@@ -23,8 +23,10 @@ cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results)
 {
     uint32_t slot;
     cr_node_info info;
-    cr_result result = cr_make_request(pd, space, &slot);
-    if (result == CR_RESULT_EXISTS) {
+    cr_result result = cr_can_make_request(pd, space, &slot);
+    if (result == CR_RESULT_OK) {
+        cr_make_request(pd, space, slot);
+    } else if (result == CR_RESULT_EXISTS) {
         result = CR_RESULT_OK; /* It may ask again, and gets the same slot. */
     }
     if (result == CR_RESULT_OK && cr_model_get(cr_sys.model, space, &info) == CR_OK) {

@@ -36,17 +36,32 @@ static cr_status ask(cr_pd *manager, cr_ref node, uint32_t x)
     return cr_notice_put(&notice, 0, TAG | x);
 }
 
-cr_result cr_extract_start(cr_pd *by, uint64_t *ticket)
+/* A free place; 0 if there is none, or the PD has an extraction under way. */
+static cr_extraction *place(const cr_pd *by)
 {
-    cr_extraction *e = 0;
+    cr_extraction *unused = 0;
     for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
-        if (cr_sup.extract.at[i].used && cr_same(cr_sup.extract.at[i].by, by->node)) {
-            return CR_RESULT_BUSY;
+        cr_extraction *e = &cr_sup.extract.at[i];
+        if (e->used && cr_same(e->by, by->node)) {
+            return 0;
         }
-        e = e == 0 && !cr_sup.extract.at[i].used ? &cr_sup.extract.at[i] : e;
+        unused = unused == 0 && !e->used ? e : unused;
     }
-    if (e == 0 || cr_work_room(cr_sys.work) < CR_CLEANUP_NOTICES + CR_MAX_SPACES || (ticket != 0 && !cr_ticket_room(by))) {
-        return CR_RESULT_BUSY;
+    return unused;
+}
+
+cr_result cr_extract_check(const cr_pd *by, int with_ticket)
+{
+    int room = place(by) != 0 && cr_work_room(cr_sys.work) >= CR_CLEANUP_NOTICES + CR_MAX_SPACES &&
+               (!with_ticket || cr_ticket_room(by));
+    return room ? CR_RESULT_OK : CR_RESULT_BUSY;
+}
+
+void cr_extract_start(cr_pd *by, uint64_t *ticket)
+{
+    cr_extraction *e = place(by);
+    if (e == 0) {
+        cr_panic("there was room for an extraction, and then there was not", by->number);
     }
     *e = (cr_extraction){.used = 1, .x = ++cr_sup.extract.last_x, .by = by->node, .due = cr_clock_due(cr_sys.image->await_ms)};
     cr_notices_changed();
@@ -70,7 +85,6 @@ cr_result cr_extract_start(cr_pd *by, uint64_t *ticket)
             cr_panic("there was room for a notice, and then there was not", e->x);
         }
     }
-    return CR_RESULT_OK;
 }
 
 int cr_extract_running(void)
@@ -130,41 +144,56 @@ void cr_extract_split(cr_pd *manager, const cr_work_notice *notice)
 
 /* -- what a server reports */
 
-int cr_is_built_on(cr_ref node, cr_ref other, uint32_t x)
+static void reach(cr_ref node, uint32_t *n)
 {
-    uint32_t *queue = cr_sup.extract.queue;
-    uint32_t *seen = cr_sup.extract.reached;
+    cr_extractions *s = &cr_sup.extract;
+    if (s->reached[node.index] != s->stamp) {
+        s->reached[node.index] = s->stamp;
+        s->queue[(*n)++] = node.index;
+    }
+}
+
+/* `more`: pieces that are to be added. */
+static int is_built_on(cr_ref node, cr_ref other, uint32_t x, const cr_pieces *more)
+{
     uint32_t n = 0;
-    uint32_t stamp = ++cr_sup.extract.stamp;
-    queue[n++] = node.index;
-    seen[node.index] = stamp;
+    cr_sup.extract.stamp++;
+    reach(node, &n);
     for (uint32_t i = 0; i < n; i++) {
         cr_ref at;
         cr_edge_info info;
-        if (queue[i] == other.index) {
+        if (cr_sup.extract.queue[i] == other.index) {
             return 1;
         }
-        if (cr_model_at(cr_sys.model, queue[i], &at) != CR_OK) {
+        if (cr_model_at(cr_sys.model, cr_sup.extract.queue[i], &at) != CR_OK) {
             continue;
         }
         for (uint32_t edge = cr_model_first(cr_sys.model, at, CR_EDGE_MAP, CR_OUT); edge != CR_NONE;
              edge = cr_model_next(cr_sys.model, edge, at, CR_OUT)) {
-            if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK && seen[info.to.index] != stamp) {
-                seen[info.to.index] = stamp;
-                queue[n++] = info.to.index;
+            if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
+                reach(info.to, &n);
             }
         }
         uint32_t next = x != 0 ? cr_sup.extract.first_piece[at.index] : 0;
         for (uint32_t k = 0; next != 0 && k < cr_sup.extract.n_pieces; k++) {
             const cr_piece *p = &cr_sup.extract.pieces[next - 1];
             next = p->next;
-            if (p->x == x && cr_same(p->from, at) && node_lives(p->to) && seen[p->to.index] != stamp) {
-                seen[p->to.index] = stamp;
-                queue[n++] = p->to.index;
+            if (p->x == x && cr_same(p->from, at) && node_lives(p->to)) {
+                reach(p->to, &n);
+            }
+        }
+        for (uint32_t k = 0; more != 0 && k < more->count; k++) {
+            if (cr_same(more->at[k].from, at)) {
+                reach(more->at[k].to, &n);
             }
         }
     }
     return 0;
+}
+
+int cr_is_built_on(cr_ref node, cr_ref other, uint32_t x)
+{
+    return is_built_on(node, other, x, 0);
 }
 
 static void add_piece(const cr_piece *p)
@@ -205,48 +234,66 @@ static int known(uint32_t x, cr_ref from, cr_ref to)
     return cr_model_count(cr_sys.model, CR_EDGE_MAP, from, to) > 0;
 }
 
-cr_result cr_extract_take(cr_pd *from, const cr_work_notice *notice, const cr_subgraph_item *items, uint32_t count)
+static int listed(const cr_pieces *pieces, cr_ref from, cr_ref to)
+{
+    for (uint32_t i = 0; i < pieces->count; i++) {
+        if (cr_same(pieces->at[i].from, from) && cr_same(pieces->at[i].to, to)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
+                              const cr_subgraph_item *items, uint32_t count, cr_pieces *out)
 {
     const cr_extraction *e = of_tag(notice->tag);
-    uint32_t before = cr_sup.extract.n_pieces;
-    uint32_t his = e != 0 ? pieces_of(e->x, cr_receiver(from)) : 0;
-    cr_result result = e != 0 && notice->kind == CR_NOTICE_EXTRACT ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
-    for (uint32_t i = 0; result == CR_RESULT_OK && i < count; i++) {
+    out->count = 0;
+    if (e == 0 || notice->kind != CR_NOTICE_EXTRACT) {
+        return CR_RESULT_NO_SUCH;
+    }
+    uint32_t his = pieces_of(e->x, cr_receiver(from));
+    for (uint32_t i = 0; i < count; i++) {
         cr_ref source;
         cr_ref target;
         const cr_subgraph_item *item = &items[i];
         if (notice->object != 0 && item->object != notice->object) {
-            result = CR_RESULT_DENIED;
-            continue;
+            return CR_RESULT_DENIED;
         }
         const cr_map_ends ends = {notice->space, item->object, item->target_space, item->target_object};
-        result = cr_find_map_ends(from, &ends, &source, &target);
-        if (result != CR_RESULT_OK || known(e->x, source, target)) {
+        cr_result result = cr_find_map_ends(from, &ends, &source, &target);
+        if (result != CR_RESULT_OK) {
+            return result;
+        }
+        if (known(e->x, source, target) || listed(out, source, target)) {
             continue;
         }
-        if (cr_is_built_on(target, source, e->x)) {
-            result = CR_RESULT_DENIED;
-        } else if (cr_sup.extract.n_pieces == CR_MAX_PIECES || his + (cr_sup.extract.n_pieces - before) >= CR_PIECES_EACH) {
-            result = CR_RESULT_FULL;
-        } else {
-            const cr_piece p = {.x = e->x, .by = cr_receiver(from), .from = source, .to = target};
-            add_piece(&p);
+        if (is_built_on(target, source, e->x, out)) {
+            return CR_RESULT_DENIED;
         }
-    }
-    if (result != CR_RESULT_OK) {
-        drop_pieces(before); /* All of a message is taken, or nothing. */
-        return result;
-    }
-    for (uint32_t i = before; i < cr_sup.extract.n_pieces; i++) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_SUBGRAPH);
-        cr_trace_number(&cr_sys.trace, e->x);
-        cr_trace_pd(from);
-        cr_trace_number(&cr_sys.trace, notice->token);
-        cr_trace_node(cr_sup.extract.pieces[i].from);
-        cr_trace_node(cr_sup.extract.pieces[i].to);
-        cr_trace_end(&cr_sys.trace);
+        if (cr_sup.extract.n_pieces + out->count >= CR_MAX_PIECES ||
+            his + out->count >= CR_PIECES_EACH) {
+            return CR_RESULT_FULL;
+        }
+        out->at[out->count++] =
+            (cr_piece){.x = e->x, .by = cr_receiver(from), .from = source, .to = target};
     }
     return CR_RESULT_OK;
+}
+
+void cr_extract_take(const cr_pd *from, const cr_work_notice *notice, const cr_pieces *pieces)
+{
+    for (uint32_t i = 0; i < pieces->count; i++) {
+        const cr_piece *p = &pieces->at[i];
+        add_piece(p);
+        cr_trace_begin(&cr_sys.trace, CR_EV_SUBGRAPH);
+        cr_trace_number(&cr_sys.trace, p->x);
+        cr_trace_pd(from);
+        cr_trace_number(&cr_sys.trace, notice->token);
+        cr_trace_node(p->from);
+        cr_trace_node(p->to);
+        cr_trace_end(&cr_sys.trace);
+    }
 }
 
 /* -- the result */

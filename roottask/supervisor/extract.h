@@ -22,6 +22,12 @@ typedef struct cr_piece {
     cr_ref to;
 } cr_piece;
 
+/* What one SUBGRAPH reports. */
+typedef struct cr_pieces {
+    uint32_t count;
+    cr_piece at[CR_SUBGRAPH_MAX];
+} cr_pieces;
+
 typedef struct cr_extraction {
     int used;
     uint32_t x;
@@ -44,8 +50,10 @@ typedef struct cr_extractions {
     uint32_t stamp;
 } cr_extractions;
 
-/* Begins an extraction. `ticket`: where to put its number; 0: without one. CR_RESULT_BUSY. */
-cr_result cr_extract_start(cr_pd *by, uint64_t *ticket);
+/* Whether one can begin. CR_RESULT_BUSY. */
+cr_result cr_extract_check(const cr_pd *by, int with_ticket);
+/* Begins it. `ticket`: where to put its number; 0: without one. */
+void cr_extract_start(cr_pd *by, uint64_t *ticket);
 int cr_extract_running(void);
 /* How many notices wait on account of extractions that run. Costs the notices there are. */
 uint32_t cr_extract_notices(void);
@@ -53,9 +61,12 @@ uint32_t cr_extract_notices(void);
  * this one's are added up. CR_RESULT_FAILED, FULL. */
 cr_result cr_extract_may_split(const cr_work_notice *notice, uint32_t *more);
 void cr_extract_split(cr_pd *manager, const cr_work_notice *notice);
-/* What a server reports in answer to a notice that it was handed: all of it, or nothing. CR_RESULT_NO_SUCH: that was no
- * question, or its extraction is over. GONE, DENIED, FAILED, FULL. */
-cr_result cr_extract_take(cr_pd *from, const cr_work_notice *notice, const cr_subgraph_item *items, uint32_t count);
+/* Whether what a server reports in answer to a notice that it was handed can be taken, all of it.
+ * *out is the part that was not known. Changes nothing. CR_RESULT_NO_SUCH: that was no question, or
+ * its extraction is over. GONE, DENIED, FAILED, FULL. */
+cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
+                              const cr_subgraph_item *items, uint32_t count, cr_pieces *out);
+void cr_extract_take(const cr_pd *from, const cr_work_notice *notice, const cr_pieces *pieces);
 /* Prints the results of extractions that wait for nobody. */
 void cr_extract_follow_up(void);
 /* The same of those whose time is over at `now`; UINT64_MAX: of all. */

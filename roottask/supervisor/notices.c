@@ -4,9 +4,11 @@
 #include "clock.h"
 #include "tickets.h"
 
-static const char *const notice_names[] = {"free", "destroy", "disconnect", "lost", "pre-destroy", "extract"};
-
-_Static_assert(sizeof(notice_names) / sizeof(notice_names[0]) == CR_NOTICE_KIND_COUNT, "one name a kind of notice");
+static const char *const notice_names[] = {
+#define CR_NOTICE_KIND(enumerator, number, name, ...) [enumerator] = name,
+    CR_NOTICE_KINDS
+#undef CR_NOTICE_KIND
+};
 
 const char *cr_notice_name(cr_notice_kind kind)
 {

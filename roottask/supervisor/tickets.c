@@ -31,14 +31,21 @@ static void count(const cr_ticket *t, uint32_t *waiting, uint32_t *held)
 }
 
 /* Settled tickets are over when nothing is waited for but what cannot come. */
-static void refresh(cr_ticket *t)
+static cr_ticket_state state_of(const cr_ticket *t)
 {
     uint32_t waiting;
     uint32_t held;
-    if (t->state == CR_TICKET_SETTLED) {
-        count(t, &waiting, &held);
-        t->state = waiting == held ? CR_TICKET_OVER : CR_TICKET_SETTLED;
+    if (t->state != CR_TICKET_SETTLED) {
+        return t->state;
     }
+    count(t, &waiting, &held);
+    return waiting == held ? CR_TICKET_OVER : CR_TICKET_SETTLED;
+}
+
+/* Once over it stays over. */
+static void refresh(cr_ticket *t)
+{
+    t->state = state_of(t);
 }
 
 /* A free place, or that of the oldest ticket that is over; none for an owner of CR_TICKETS_EACH that are not. */
@@ -53,8 +60,7 @@ static cr_ticket *place(const cr_pd *owner)
             unused = t;
             continue;
         }
-        refresh(t);
-        if (t->state != CR_TICKET_OVER) {
+        if (state_of(t) != CR_TICKET_OVER) {
             his += t->owner == owner;
         } else if (best == 0 || t->number < best->number) {
             best = t;
@@ -131,22 +137,23 @@ static uint32_t tell(const cr_ticket *t, uint64_t *out)
     return CR_TICKET_WORDS;
 }
 
-cr_result cr_ticket_look(const cr_pd *from, uint64_t number, int wait, uint64_t *out, uint32_t *words, int *later)
+cr_result cr_ticket_check(const cr_pd *from, uint64_t number)
 {
-    cr_ticket *t = find(number);
+    const cr_ticket *t = find(number);
     if (t == 0) {
         return number != 0 && number <= cr_sup.tickets.last_number ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
     }
-    if (t->owner != from) {
-        return CR_RESULT_DENIED;
+    return t->owner == from ? CR_RESULT_OK : CR_RESULT_DENIED;
+}
+
+uint32_t cr_ticket_look(uint64_t number, int wait, uint64_t *out)
+{
+    cr_ticket *t = find(number);
+    if (t == 0) {
+        cr_panic("a ticket that was found is not there", number);
     }
     refresh(t);
-    if (wait && t->state != CR_TICKET_OVER) {
-        *later = 1;
-    } else {
-        *words = tell(t, out);
-    }
-    return CR_RESULT_OK;
+    return wait && t->state != CR_TICKET_OVER ? 0 : tell(t, out);
 }
 
 static int waits(const cr_pd *pd)

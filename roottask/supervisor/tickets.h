@@ -23,6 +23,7 @@ typedef struct cr_tickets {
     uint64_t last_number;
 } cr_tickets;
 
+/* Whether there is room for one more of that owner. */
 int cr_ticket_room(const cr_pd *owner);
 /* A ticket for `owner`. `what`: the PD to be terminated; 0: an extraction. There must be room. */
 uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what);
@@ -31,8 +32,11 @@ void cr_ticket_begin(uint64_t ticket, uint32_t tag);
 /* Its work is done but for what its notices' receivers do. */
 void cr_ticket_settle(uint64_t ticket);
 void cr_ticket_credit(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end);
-/* What TICKET answers: `words` of `out`, or *later. CR_RESULT_NO_SUCH, GONE, DENIED. */
-cr_result cr_ticket_look(const cr_pd *from, uint64_t ticket, int wait, uint64_t *out, uint32_t *words, int *later);
+/* Whether the PD may ask about that ticket. CR_RESULT_NO_SUCH, GONE, DENIED. */
+cr_result cr_ticket_check(const cr_pd *from, uint64_t ticket);
+/* What TICKET answers about one that is there: the number of words in `out`. 0: with `wait`, it is
+ * answered when the ticket is over. */
+uint32_t cr_ticket_look(uint64_t ticket, int wait, uint64_t *out);
 /* Whether the PD waits for the end of a cleanup that is not over. */
 int cr_ticket_keeps(const cr_pd *pd);
 /* Tells in the trace that nobody waits for it. */

@@ -218,28 +218,46 @@ cr_space_entry *cr_space_entry_of(cr_ref space);
 cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint);
 cr_status cr_core_space(const char *type, cr_ref *out);
 
-/* Creates a PD and lets it run. `creator`: 0 for the root task. CR_ERR_MEMORY, FULL_NODES, FULL_EDGES, ARG, with
- * nothing done. */
+/* Creates a PD and lets it run. `creator`: 0 for the root task. Making its body may fail for lack of
+ * kernel memory or slots; then everything is as it was before. CR_ERR_MEMORY, FULL_NODES,
+ * FULL_EDGES, ARG. */
 cr_status cr_make_pd(uint32_t config, uint32_t program, const char *name, cr_pd *creator, cr_pd **out);
 
-cr_result cr_make_space(cr_pd *manager, const char *type, const char *name, cr_ref *out);
-cr_result cr_make_resource(cr_ref space, cr_ref *out);
-cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t *slot);
-/* One more hold; the capability is copied with the first. */
-cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t *slot);
-/* Whether a capability could be given to the PD as far as its CSpace is concerned. */
-int cr_has_slot(cr_pd *pd);
+/* For what a PD asks for there are two functions each. cr_can_... changes nothing and says why it
+ * cannot be done. It may find the slot of the PD's CSpace that the capability goes into.
+ * cr_make_..., right after it, is given that slot and cannot fail. */
+
+/* Whether there is room for a PD, and for the capability to it that its creator gets.
+ * CR_RESULT_FULL, UNACKED. */
+cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot);
+/* `first`: the space's first client, or 0; *slot is for its request. CR_RESULT_FULL, UNACKED. */
+cr_result cr_can_make_space(const char *type, const cr_pd *first, uint32_t *slot);
+cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name);
+/* CR_RESULT_GONE, FULL. */
+cr_result cr_can_make_resource(cr_ref space);
+cr_ref cr_make_resource(cr_ref space);
+/* CR_RESULT_GONE, FULL, UNACKED; EXISTS, and *slot is the one it has: 0 for a core space. */
+cr_result cr_can_make_request(const cr_pd *pd, cr_ref space, uint32_t *slot);
+void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot);
+/* One more hold. The capability is copied with the first; *slot is the one it has or gets.
+ * CR_RESULT_FULL, UNACKED. */
+cr_result cr_can_make_hold(const cr_pd *pd, cr_ref resource, uint32_t *slot);
+void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot);
 /* Whether there is room for so many more edges, and for the notices that all edges and spaces could be owed for: every notice
  * of a cleanup is one less of either. So no cleanup, nor any number of them, is ever without room. */
 int cr_edges_left(uint32_t n);
 /* The core resource that stands for a PD's body, made when first wanted. */
 cr_result cr_body_resource(cr_pd *pd, cr_ref *out);
-/* `by`: the PD itself, or the resource's manager. */
-cr_result cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t *left);
-cr_result cr_drop_request(cr_pd *pd, cr_ref space);
-/* By its manager, which is told nothing of it. */
-cr_result cr_delete_resource(cr_pd *by, cr_ref resource);
-cr_result cr_delete_space(cr_pd *by, cr_ref space);
+/* Whether one of the PD's holds can be dropped. CR_RESULT_NO_SUCH; DENIED: it manages the
+ * resource. */
+cr_result cr_can_drop_hold(const cr_pd *pd, cr_ref resource);
+/* Drops one, and returns how many are left. `by`: the PD itself, or the resource's manager. */
+uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource);
+/* The PD has a request to that space. */
+void cr_drop_request(cr_pd *pd, cr_ref space);
+/* By their manager, which is told nothing of it. */
+void cr_delete_resource(cr_pd *by, cr_ref resource);
+void cr_delete_space(cr_pd *by, cr_ref space);
 
 /* -- what a cleanup takes apart: model and kernel, no trace. Each may be repeated. */
 
