@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cellreap.model.csvstate import HEADER
-from cellreap.model.graph import Model
+from cellreap.model.indexed import IndexedModel
 from cellreap.trace.reader import Problem
 
 
@@ -122,7 +122,7 @@ class Report:
     unreached: list[tuple[int, str]] = field(default_factory=list)
     """(place in the configuration, PD's name) of crashes that never came about"""
     events: int = 0
-    model: Model = field(default_factory=Model)
+    model: IndexedModel = field(default_factory=IndexedModel)
     """the state after the last event that was replayed"""
 
     @property
@@ -138,7 +138,7 @@ class Report:
 def report_json(report: Report) -> dict[str, Any]:
     """The report as `check --json` and `run --json` print it."""
     name, version = report.kernel_parts()
-    violations = [f"{report.path}:{problem.line}: {problem.text}" for problem in report.violations]
+    violations = [f"{report.path}:{problem}" for problem in report.violations]
     if report.more_violations:
         violations.append(f"{report.path}: {report.more_violations} more")
     return {
@@ -153,5 +153,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "failures": [failure.to_json() for failure in report.failures],
         "late": [late.to_json() for late in report.late],
         "tickets": [ticket.to_json() for ticket in report.tickets],
-        "extractions": [extraction.to_json() for extraction in report.extractions if extraction.done],
+        "extractions": [
+            extraction.to_json() for extraction in report.extractions if extraction.done
+        ],
     }
