@@ -56,7 +56,7 @@ RECORDED: Final = (
     Golden("block_fs_db_app", 1, 2),
     Golden("block_fs_db_app", "inf", "inf"),
     Golden("extract"),
-    Golden("hung"),
+    Golden("hang"),
     Golden("subscribed"),
 )
 
