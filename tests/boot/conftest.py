@@ -11,7 +11,10 @@ import pytest
 from cellreap.progress import Progress
 from cellreap.system.refkernel import build_refkernel, find_kernel
 from cellreap.system.sdk import Sdk, installed_sdk, load_sdk
-from kit.target import Target
+from cellreap.testing import Target
+from kit.paths import BOOT_CONFIGS, CONFIGS
+
+CONFIG_FOLDERS = (CONFIGS, BOOT_CONFIGS)
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +40,7 @@ def target_of(
         if arch not in made:
             folder = shared / f"target-{arch}"
             folder.mkdir(exist_ok=True)
-            made[arch] = Target(sdk_of(arch), folder)
+            made[arch] = Target(sdk_of(arch), folder, CONFIG_FOLDERS)
         return made[arch]
 
     return make
@@ -55,7 +58,7 @@ def on_refkernel(
             return target_of(arch)
         if arch not in made:
             sdk = load_sdk(build_refkernel(arch, Progress(quiet=True)), arch)
-            made[arch] = Target(sdk, tmp_path_factory.mktemp(f"refkernel-{arch}"))
+            made[arch] = Target(sdk, tmp_path_factory.mktemp(f"refkernel-{arch}"), CONFIG_FOLDERS)
         return made[arch]
 
     return make

@@ -22,9 +22,9 @@ from cellreap.system.build import build_image
 from cellreap.system.image import LOADER, read_image
 from cellreap.system.loader import FDT_FILE
 from cellreap.system.sdk import ARCHES, SUPPORT_FOLDER
+from cellreap.testing import Run, Target
 from demo import DEPTHS
 from kit.outcomes import ALL, LONG, compare, depth
-from kit.target import Run, Target, load
 
 FIRST, *OTHERS = ARCHES
 
@@ -62,7 +62,7 @@ def test_an_image_built_twice_is_the_same_also_in_another_cache(
     target_of: Callable[[str], Target], arch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = target_of(arch)
-    text, config = load("block_fs_db_app")
+    text, config = target.load("block_fs_db_app")
     first = target.image("block_fs_db_app")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     build_image(config, text, target.sdk, tmp_path / "b.img", Progress(quiet=True))

@@ -13,8 +13,8 @@ import pytest
 
 from cellreap.system.refkernel import has_refkernel
 from cellreap.system.sdk import ARCHES, installed_sdk
+from cellreap.testing import Run, Target
 from kit.outcomes import ALL, LONG, compare
-from kit.target import Run, Target
 
 BUILT = [arch for arch in ARCHES if has_refkernel(arch)]
 SHORT = [name for name in ALL if name not in LONG]

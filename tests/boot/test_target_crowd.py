@@ -15,8 +15,8 @@ import pytest
 
 from cellreap.system.config import Config
 from cellreap.system.sdk import ARCHES, installed_sdk
+from cellreap.testing import Change, Run, Target, together, with_crashes
 from cellreap.trace.reader import Event
-from kit.target import Change, Run, Target, load, together, with_crashes
 
 CLIENTS = 64
 COUNTED = ("-icount", "shift=0,sleep=off")
@@ -143,7 +143,7 @@ def test_different_seeds_are_different_instants(target: Target) -> None:
 @pytest.mark.behaviour("R-08")
 def test_servers_that_ask_in_the_midst_and_answer_twice_answer_the_right_client_once(target: Target) -> None:
     run = target.run("replies")
-    config = load("replies")[1]
+    config = target.load("replies")[1]
     assert [pd.args[0] for pd in config.pds if pd.name in ("server", "bystander")] == [3, 1]
     said = [text for i in range(4) for text in run.says(f"client_{i}")]
     assert len(said) == 4

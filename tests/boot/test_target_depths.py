@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from cellreap.system.config import Depth
+from cellreap.testing import Run, Target, dangling
 from kit.command_line import cellreap_json
 from kit.paths import CONFIGS
-from kit.target import Run, Target, dangling
 
 _OK = "ok"
 _IO = "input/output error"

@@ -8,7 +8,7 @@ import io
 
 import pytest
 
-from kit.target import Run, Target, together, with_pd, with_system
+from cellreap.testing import Run, Target, together, with_pd, with_system
 
 BY_SPACE, BY_RESOURCE, NOTHING, HALF, FAILS, NEVER, DIES, CROWDS = range(8)
 SUBGRAPH, FULL = 30, 8

@@ -11,7 +11,7 @@ from elftools.elf.elffile import ELFFile
 from cellreap.progress import Progress
 from cellreap.system.build import build_parts, find_toolchain
 from cellreap.system.config import Config
-from kit.target import Run, Target, dangling, with_crashes, with_pd, with_system
+from cellreap.testing import Run, Target, dangling, with_crashes, with_pd, with_system
 
 NOWHERE = 0xDEAD000  # pds/lib/crash.c: nothing is mapped there
 BEYOND = 1 << 40  # pds/lib/crash.c: a capability's address beyond any CSpace

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from cellreap.system.config import Config, Pd
-from kit.target import Change, Run, Target, together, with_crashes, with_pd
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
 
 
 def by(how: str, **more: object) -> Change:

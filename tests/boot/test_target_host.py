@@ -17,10 +17,10 @@ import pytest
 
 from cellreap.run.boot import End, boot_image
 from cellreap.system.image import LOADER, MANIFEST, read_image, write_image
+from cellreap.testing import Run, Target
 from cellreap.trace.reader import Event, seal
 from kit.command_line import cellreap, cellreap_json, command, environment
 from kit.paths import CONFIGS
-from kit.target import Run, Target
 
 
 def _children(pid: int) -> list[int]:

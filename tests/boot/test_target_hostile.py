@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap.system.config import Config
-from kit.target import Change, Run, Target, with_pd
+from cellreap.testing import Change, Run, Target, with_pd
 
 
 @pytest.fixture

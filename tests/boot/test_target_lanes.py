@@ -7,8 +7,8 @@ import itertools
 
 import pytest
 
+from cellreap.testing import Run, Target, together, with_pd
 from cellreap.trace.reader import Event
-from kit.target import Run, Target, together, with_pd
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
+from cellreap.testing import Run, Target, with_crashes
 from cellreap.trace.reader import Event
-from kit.target import Run, Target, with_crashes
 
 ROUNDS = 10
 PDS = ["block_server_1", "block_server_2", "fs", "db", "app"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from cellreap.testing import Target
 from demo import DEPTHS
 from kit.outcomes import ALL, LONG, depth, outcomes
-from kit.target import Target
 
 
 @pytest.mark.behaviour("A-03", "A-27")

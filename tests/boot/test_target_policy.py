@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from cellreap.system.config import Config
-from kit.target import Change, Run, Target, load, with_pd
+from cellreap.testing import Change, Run, Target, with_pd
 
 
 @pytest.fixture
@@ -217,7 +217,7 @@ def _reordered(order: tuple[int, ...]) -> Change:
 def test_the_order_of_creation_does_not_matter(target: Target, order: tuple[int, ...]) -> None:
     usual = target.run("block_fs_db_app", pd_depth=1, rs_depth=2)
     other = target.run("block_fs_db_app", pd_depth=1, rs_depth=2, change=_reordered(order))
-    names = [pd.name for pd in load("block_fs_db_app")[1].pds]
+    names = [pd.name for pd in target.load("block_fs_db_app")[1].pds]
     assert [event["name"] for event in other.of("PD")[1:]] == [names[i] for i in order]
     assert other.doomed() == usual.doomed()
     assert other.deleted_spaces() == usual.deleted_spaces()

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.target import Run, Target
+from cellreap.testing import Run, Target
 
 GIVE, UNACKED = 10, 12
 DEATHS, EACH, LIMIT = 4, 9, 32

@@ -9,7 +9,7 @@ import pytest
 
 from cellreap.model.csvstate import read_state
 from cellreap.system.config import Config, Pd
-from kit.target import Change, Run, Target, load, together, with_crashes, with_pd, with_system
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
 
 SPACE, BOTH, ITSELF, TWICE, ONCE_LESS = 1, 3, 4, 8, 16
 FAILS, NEVER, SLOWLY, EXITS, FAULTS, FLUSHES, EXTRACTS, TRIES = range(1, 9)
@@ -149,7 +149,7 @@ def test_who_goes_itself_may_want_to_know(target: Target) -> None:
 
 @pytest.mark.behaviour("X-02")
 def test_subscribers_are_told_from_the_last_group_to_the_first(target: Target) -> None:
-    config = load("block_fs_db_app")[1]
+    config = target.load("block_fs_db_app")[1]
     assert config.crashes[0].pd == "block_server_1"
     change = with_watcher(("disk1", "files", "database"), (SPACE | ITSELF,))
     run = target.run("block_fs_db_app", pd_depth="inf", rs_depth=0, change=change)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap.system.config import Config, Mode
-from kit.target import Change, Target, together, with_pd, with_system
+from cellreap.testing import Change, Target, together, with_pd, with_system
 
 MODES: tuple[Mode, ...] = ("async", "sync")
 QUEUED = "queued: done 0, failed 0, dropped 0, waiting 0, held 0"

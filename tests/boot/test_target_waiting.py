@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap.system.config import Config, Mode, Pd, Space
-from kit.target import Change, Run, Target, together, with_crashes, with_pd, with_system
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
 
 FULL, GONE = 8, 6
 NEVER, SLOWLY, FAULTS = 2, 3, 5
