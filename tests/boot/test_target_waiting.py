@@ -68,13 +68,8 @@ def test_a_late_pds_other_deadlines_do_not_put_off_that_a_cleanup_is_given_up(ta
 def test_who_goes_and_waits_to_be_connected_is_told_while_it_still_can_do_something(target: Target) -> None:
     """Also if what it waits for comes now: nothing is given any more to who goes."""
     maker = Pd(
-        name="maker",
-        program="waiter",
-        requests=("goods",),
-        pinned=True,
-        args=(MAKES,),
-        space=(Space(name="elsewhere", type="THING"),),
-    )
+        name="maker", program="waiter", requests=("goods",), pinned=True, args=(MAKES,)
+    ).model_copy(update={"spaces": (Space(name="elsewhere", type="THING"),)})
     busy = Pd(name="waiter", program="waiter", requests=("goods", "elsewhere"), args=(CONNECTS,))
     change = together(
         with_pds(maker, busy),
@@ -196,7 +191,9 @@ def test_with_one_edge_left_what_needs_two_is_refused_whole(target: Target) -> N
 @pytest.mark.behaviour("C-20")
 def test_a_deleted_space_is_taken_also_from_who_goes_anyway(target: Target) -> None:
     """A doomed client that still runs has a live server delete its space, and then asks it again."""
-    cutter = Pd(name="cutter", program="cutter", args=(2, 0), space=(Space(name="cut", type="THING"),))
+    cutter = Pd(name="cutter", program="cutter", args=(2, 0)).model_copy(
+        update={"spaces": (Space(name="cut", type="THING"),)}
+    )
     change = together(with_pds(cutter, waiter(ASKS, "cut")), with_system(deadline_ms=60_000))
     run = target.run("subscribed", pd_depth=1, change=change)
     assert run.doomed()["waiter"] == "1"

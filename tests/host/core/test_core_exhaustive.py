@@ -121,7 +121,7 @@ class Comparison:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.models = 0
         self.plans = 0
-        self._groups: dict[Any, Any] = {}
+        self._groups: dict[tuple[frozenset[str], frozenset[str]], list[list[str]]] = {}
         compute = reference._groups
 
         def remembered(model: Model, pds: set[str], spaces: set[str]) -> list[list[str]]:

@@ -21,7 +21,7 @@ from cellreap.model import reference
 from cellreap.model.ids import ROOT
 from cellreap.trace.check import Replay, Report, check_stream
 from cellreap.trace.reader import Event, Reader, seal
-from kit.paths import TRACES
+from kit.paths import STORED_TRACES
 from kit.trace_mutations import (
     Mutation,
     across_dependencies,
@@ -37,7 +37,7 @@ from kit.trace_mutations import (
 )
 from kit.trace_simulator import RUNS
 
-STORED = sorted(TRACES.glob("*.trace"))
+STORED = sorted(STORED_TRACES.glob("*.trace"))
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]
 SECOND = ["notices", "sync"]  # runs of what only version 2 of the trace tells
 TRACES = [*GENERATED, *(path.name for path in STORED)]
