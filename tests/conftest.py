@@ -28,6 +28,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="at how many instants a server with a crowd of clients is brought down (default: 3)",
     )
     parser.addoption(
+        "--rewrite",
+        action="store_true",
+        help="write what tests compare files of this checkout with into those files: tables in docs",
+    )
+    parser.addoption(
         "--boot-arch",
         choices=ARCHES,
         default=ARCHES[0],
@@ -46,3 +51,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def exhaustive_seconds(request: pytest.FixtureRequest) -> float:
     """Seconds for the comparison on all systems of 3 PDs and 3 spaces."""
     return float(request.config.getoption("--exhaustive-seconds"))
+
+
+@pytest.fixture
+def rewrite(request: pytest.FixtureRequest) -> bool:
+    """Whether files are to be rewritten instead of compared."""
+    return bool(request.config.getoption("--rewrite"))

@@ -13,7 +13,7 @@
 #include "system/text.h"
 #include "kernel/untyped.h"
 
-static const char *const cause_names[] = {"fault", "exit", "terminate", "deadline"};
+static const char *const cause_names[] = {"fault", "exit", "terminate", "late"};
 
 _Static_assert(sizeof(cause_names) / sizeof(cause_names[0]) == CR_CAUSE_COUNT, "one name a cause");
 

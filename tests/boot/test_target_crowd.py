@@ -16,7 +16,7 @@ import pytest
 from cellreap.system.config import Config
 from cellreap.system.sdk import ARCHES, installed_sdk
 from cellreap.testing import Change, Run, Target, together, with_crashes
-from cellreap.trace.reader import Event
+from cellreap.trace.events import Event
 
 CLIENTS = 64
 COUNTED = ("-icount", "shift=0,sleep=off")
@@ -92,7 +92,7 @@ def given_before_acknowledged(run: Run) -> list[tuple[Event, str]]:
     """Requests given to a client before it acknowledged the loss of another, and the slot of that one."""
     found = []
     for notice in run.of("QUEUE", kind="lost"):
-        acks = [run.at(event) for event in run.of("ACK", token=notice["token"])]
+        acks = [run.at(event) for event in run.of("FINISH_WORK", token=notice["token"])]
         requests = run.of("REQUEST", pd=notice["to"])
         (lost,) = (event["slot"] for event in requests if event["space"] == notice["node"])
         found += [(e, lost) for e in requests if run.at(notice) < run.at(e) < min(acks)]
@@ -121,7 +121,7 @@ def test_stopped_at_any_instant(boots: Target, crowd_seed: int) -> None:
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["server"]
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
         ("quitter", "exit"),
-        ("server", "deadline"),
+        ("server", "late"),
     ]
     check_crowd(run, deaths=1)
 

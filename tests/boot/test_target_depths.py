@@ -146,7 +146,7 @@ def test_it_was_the_sdks_kernel_that_ran(run: Run, target: Target) -> None:
 def test_who_is_told_what(run: Run, row: Row) -> None:
     assert run.notices() == row.notices
     tokens = [event["token"] for event in run.of("QUEUE")]
-    for handled in ("FETCH", "ACK"):
+    for handled in ("GET_WORK", "FINISH_WORK"):
         assert sorted(event["token"] for event in run.of(handled)) == sorted(tokens)
 
 
@@ -306,7 +306,7 @@ def test_a_server_in_the_middle_of_a_request_to_the_dead_one_is_told_too(target:
     asked = [event["pd"] for event in run.of("STEP", n=1, name="unblock") if event.number("calls") == 2]
     assert asked == [run.id("fs")]  # looked at, and found to wait: resumed
     (settled,) = run.of("SETTLED", n=1)
-    (fetch,) = run.of("FETCH")
+    (fetch,) = run.of("GET_WORK")
     assert run.at(fetch) > run.at(settled)
     assert run.says("app")[1] == f"round 4: table: {_IO}; database: {_OK}"
 
@@ -324,7 +324,7 @@ def test_a_client_that_does_not_wait_for_notices_yet_finds_them_when_it_looks(ta
     """At the crash the app waits for the database's answer, not for notices: it is told once it looks."""
     run = boot(target, (0, 2))
     (lost,) = [event for event in run.of("QUEUE") if event["to"] == run.id("app")]
-    (fetch,) = run.of("FETCH", token=lost["token"])
+    (fetch,) = run.of("GET_WORK", token=lost["token"])
     between = run.events[run.at(lost) : run.at(fetch)]
     assert any(event.name == "SAY" and event["pd"] == run.id("app") for event in between)
 

@@ -48,9 +48,13 @@ def test_part_of_an_answer_is_taken_and_so_is_none(target: Target, how: int, cou
 def test_the_ticket_is_over_when_the_last_piece_is_there(target: Target) -> None:
     run = target.run("extract")
     (extracted,) = run.of("EXTRACTED")
-    acks = [e for e in run.of("ACK") if e["token"] in {q["token"] for q in run.of("QUEUE", kind="extract")}]
+    acks = [
+        e
+        for e in run.of("FINISH_WORK")
+        if e["token"] in {q["token"] for q in run.of("QUEUE", kind="extract")}
+    ]
     assert len(acks) == 2
-    told = run.of("TOLD")[0]
+    told = run.of("TICKET")[0]
     assert max(run.at(ack) for ack in acks) < run.at(extracted) < run.at(told)
     assert extracted.number("rows") == len(run.of("MODEL", x=1))
     assert "once more: result 13" in run.says("boss")  # BUSY: the first one is not done
@@ -112,7 +116,7 @@ def test_a_server_that_dies_midway_leaves_nothing_of_what_it_said(target: Target
     run = target.run("extract", change=with_pd("mapper", args=(THINGS, DIES)))
     (died,) = run.of("FAULT")
     (extracted,) = run.of("EXTRACTED")
-    pieces = [run.at(event) for event in run.of("PIECE", pd=run.id("mapper"))]
+    pieces = [run.at(event) for event in run.of("SUBGRAPH", pd=run.id("mapper"))]
     assert len(pieces) == THINGS // 2
     assert max(pieces) < run.at(died) < run.at(extracted)
     assert maps(run) == set()
@@ -125,7 +129,7 @@ def test_one_server_reports_no_more_than_its_share(target: Target) -> None:
     """What comes beyond is refused, a message at a time; what was taken stays."""
     run = target.run("extract", change=with_pd("mapper", args=(24, CROWDS)))
     assert 24 * 24 > 512
-    assert len(run.of("PIECE")) == 512
+    assert len(run.of("SUBGRAPH")) == 512
     assert len(maps(run)) == 512
     (refused,) = run.of("REFUSE", op=SUBGRAPH)
     assert (run.name(refused["pd"]), refused["status"]) == ("mapper", str(FULL))
@@ -166,7 +170,7 @@ def test_a_lying_server_is_refused_each_time_and_changes_nothing(target: Target)
     }
     # What it said that was true is all that came of it.
     for x in (1, 2):
-        pieces = {(run.name(e["from"]), run.name(e["to"])) for e in run.of("PIECE", x=x)}
+        pieces = {(run.name(e["from"]), run.name(e["to"])) for e in run.of("SUBGRAPH", x=x)}
         assert pieces == maps(run, x) == {("lies:1", "disk:1"), ("lies:1", "lies:2")}
         # The same reported twice is one, and so is one row.
         rows = [event["row"] for event in run.of("MODEL", x=x)]

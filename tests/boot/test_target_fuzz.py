@@ -29,7 +29,7 @@ SAID = re.compile(r"sent (\d+): answered (\d+), refused (\d+)")
 
 # What it does besides in its own end, by its argument, and what it is cleaned up after for.
 EXIT, FAULTS, CAP_FAULTS, LOSE_WORK, CALL_FAULT, TERMINATES = 1, 2, 4, 8, 16, 32
-ENDS = {EXIT: "exit", FAULTS: "fault", CAP_FAULTS: "fault", LOSE_WORK | TERMINATES: "deadline"}
+ENDS = {EXIT: "exit", FAULTS: "fault", CAP_FAULTS: "fault", LOSE_WORK | TERMINATES: "late"}
 LAST_LIFE = 40  # the number of a PD; it comes again as often as that takes
 
 
@@ -134,10 +134,10 @@ def test_it_is_owed_all_kinds_of_notice_and_handles_faults(fuzzed: Run) -> None:
     fuzzer = fuzzed.id("fuzzer")
     owed = {event["kind"] for event in fuzzed.of("QUEUE", to=fuzzer)}
     assert owed >= {"pre-destroy", "lost", "free", "disconnect", "extract"}
-    results = {event["result"] for event in fuzzed.of("ACK", pd=fuzzer)}
+    results = {event["result"] for event in fuzzed.of("FINISH_WORK", pd=fuzzer)}
     assert results == {"ok", "failed", "each"}
-    assert fuzzed.of("AGAIN", pd=fuzzer)
-    assert fuzzed.of("PIECE", pd=fuzzer)
+    assert fuzzed.of("RESUME_WORK", pd=fuzzer)
+    assert fuzzed.of("SUBGRAPH", pd=fuzzer)
     assert "prey" in {fuzzed.names[event["pd"]] for event in fuzzed.of("FAULT")}
 
 
@@ -161,8 +161,8 @@ def test_in_sync_mode_it_is_no_different(target: Target) -> None:
     run = target.run("fuzz", mode=mode, change=change)
     assert "fuzzer" in run.alive()
     _assert_nobody_noticed(run, target.run("fuzz", change=_alone))
-    tickets = {e["ticket"] for e in run.of("TICKET", pd=run.id("fuzzer")) if e["what"] != "-"}
-    told = [(event["ticket"], event["state"]) for event in run.of("TOLD")]
+    tickets = {e["ticket"] for e in run.of("ACCEPT", pd=run.id("fuzzer")) if e["what"] != "-"}
+    told = [(event["ticket"], event["state"]) for event in run.of("TICKET")]
     first = [next(state for ticket, state in told if ticket == one) for one in tickets]
     assert {"0", "3"} <= set(first)
 

@@ -33,7 +33,7 @@ def run(target: Target, request: pytest.FixtureRequest) -> Run:
 @pytest.mark.behaviour("N-11", "X-14", "A-14")
 def test_it_is_found_by_its_deadline(run: Run) -> None:
     causes = [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()]
-    assert causes == [("quitter", "exit"), ("server", "deadline")]
+    assert causes == [("quitter", "exit"), ("server", "late")]
     (late,) = run.of("LATE")
     assert run.name(late["pd"]) == "server"
     assert late.number("ms") >= 100
@@ -77,15 +77,15 @@ def test_one_that_goes_by_its_deadline_may_take_the_next_one_along_and_that_ends
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["first", "second", "third"]
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
         ("quitter", "exit"),
-        ("first", "deadline"),
-        ("second", "deadline"),
-        ("third", "deadline"),
+        ("first", "late"),
+        ("second", "late"),
+        ("third", "late"),
     ]
     owed = [(run.name(e["from"]), run.name(e["to"])) for e in run.of("QUEUE")]
     chain = ["quitter", "first", "second", "third", "block_server"]
     assert owed == list(pairwise(chain))
     assert run.alive() == {"block_server"}
-    assert [run.name(event["pd"]) for event in run.of("ACK")] == ["block_server"]
+    assert [run.name(event["pd"]) for event in run.of("FINISH_WORK")] == ["block_server"]
 
 
 def with_third_party(config: Config) -> Config:
@@ -104,13 +104,13 @@ def test_who_waits_for_somebody_that_hangs_is_found_by_its_own_deadline(target: 
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["server", "backing"]
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
         ("quitter", "exit"),
-        ("server", "deadline"),
-        ("backing", "deadline"),
+        ("server", "late"),
+        ("backing", "late"),
     ]
     (said,) = run.says("client")
     assert ", lost 1; bystander: " in said
     assert said.endswith(", lost 0")
     # It goes on at once, with the other one: its loss is acknowledged before the third one is found.
     (lost,) = (event for event in run.of("QUEUE", kind="lost") if run.name(event["to"]) == "client")
-    assert run.at(run.of("ACK", token=lost["token"])[0]) < run.at(run.of("LATE")[1])
+    assert run.at(run.of("FINISH_WORK", token=lost["token"])[0]) < run.at(run.of("LATE")[1])
     assert run.alive() == {"bystander", "client"}

@@ -18,7 +18,8 @@ import pytest
 from cellreap.run.boot import End, boot_image
 from cellreap.system.image import LOADER, MANIFEST, read_image, write_image
 from cellreap.testing import Run, Target
-from cellreap.trace.reader import Event, seal
+from cellreap.trace.events import Event
+from cellreap.trace.writer import seal
 from kit.command_line import cellreap, cellreap_json, command, environment
 from kit.paths import CONFIGS
 

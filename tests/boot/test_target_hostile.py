@@ -119,7 +119,7 @@ def test_nobody_but_the_one_that_crashes_comes_to_harm(forged: Run) -> None:
 def test_a_notice_is_finished_by_the_one_acknowledgement_that_is_accepted(forged: Run) -> None:
     """Three are refused: it beside a made-up one, it twice in one message, it once more."""
     forger = forged.id("forger")
-    (ack,) = forged.of("ACK", pd=forger)
+    (ack,) = forged.of("FINISH_WORK", pd=forger)
     refused = [
         forged.at(event) for event in forged.of("REFUSE", pd=forger, op=18) if forged.cleanups()
         and forged.at(event) > forged.at(forged.cleanups()[0])
@@ -148,8 +148,8 @@ def test_a_crash_at_being_told_of_a_crash_is_cleaned_up_and_so_is_the_next(fragi
 @pytest.mark.behaviour("N-09", "N-14")
 def test_what_a_dead_receiver_was_owed_goes_to_nobody_else(fragile: Run) -> None:
     """Handed out and not finished, or not even handed out: neither is ever handed out again."""
-    fetched = [event["token"] for event in fragile.of("FETCH")]
-    finished = [event["token"] for event in fragile.of("ACK")]
+    fetched = [event["token"] for event in fragile.of("GET_WORK")]
+    finished = [event["token"] for event in fragile.of("FINISH_WORK")]
     assert len(set(fetched)) == len(fetched)
     owed = {event["token"]: fragile.names[event["to"]] for event in fragile.of("QUEUE")}
     assert {owed[token] for token in finished} == {"steady"}
@@ -214,7 +214,7 @@ def test_a_server_that_lets_its_notices_pile_up_goes_and_nobody_else(hung: Run) 
     (cleanup,) = [event for event in hung.cleanups() if hung.names[event["trigger"]] == "deaf"]
     assert hung.doomed(cleanup.number("n")) == {"deaf": "0"}
     assert hung.alive() == {"bystander_server", "bystander", "hoarder"}
-    assert hung.of("FETCH", pd=hung.id("deaf")) == []
+    assert hung.of("GET_WORK", pd=hung.id("deaf")) == []
     owed = [event for event in hung.of("QUEUE") if event["to"] == hung.id("deaf")]
     assert len(owed) > 1000  # the backlog that is allowed
 

@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from cellreap.testing import Run, Target, together, with_pd
-from cellreap.trace.reader import Event
+from cellreap.trace.events import Event
 
 
 @pytest.fixture
@@ -25,18 +25,18 @@ def lane(run: Run, space: str) -> list[str]:
 
 def again(run: Run) -> Event:
     """When the failure is taken up again."""
-    (event,) = run.of("AGAIN")
+    (event,) = run.of("RESUME_WORK")
     return event
 
 
 def fetched(run: Run, tokens: list[str]) -> list[Event]:
-    """Their FETCH events, in order."""
-    return [event for event in run.of("FETCH") if event["token"] in tokens]
+    """Their GET_WORK events, in order."""
+    return [event for event in run.of("GET_WORK") if event["token"] in tokens]
 
 
 def acknowledged(run: Run, tokens: list[str]) -> list[tuple[str, str]]:
-    """(token, result) of their ACK events, in order."""
-    return [(event["token"], event["result"]) for event in run.of("ACK") if event["token"] in tokens]
+    """(token, result) of their FINISH_WORK events, in order."""
+    return [(event["token"], event["result"]) for event in run.of("FINISH_WORK") if event["token"] in tokens]
 
 
 @pytest.mark.behaviour("A-07", "N-14")
@@ -52,16 +52,23 @@ def test_16_come_at_once_and_no_more(target: Target) -> None:
     """Of the 21 that one lane has: 20 things, and the client itself."""
     run = target.run("stubborn", change=with_pd("hoarder_right", args=(20, 1)))
     tokens = lane(run, "right")
-    mine = [event.name for event in run.of("FETCH", "ACK") if event["token"] in tokens]
+    mine = [event.name for event in run.of("GET_WORK", "FINISH_WORK") if event["token"] in tokens]
     runs = [(name, len(list(group))) for name, group in itertools.groupby(mine)]
-    assert runs == [("FETCH", 16), ("ACK", 16), ("FETCH", 4), ("ACK", 4), ("FETCH", 1), ("ACK", 1)]
+    assert runs == [
+        ("GET_WORK", 16),
+        ("FINISH_WORK", 16),
+        ("GET_WORK", 4),
+        ("FINISH_WORK", 4),
+        ("GET_WORK", 1),
+        ("FINISH_WORK", 1),
+    ]
 
 
 @pytest.mark.behaviour("A-11")
 def test_what_is_behind_a_failure_is_not_done_until_it_is_resumed(run: Run) -> None:
     tokens = lane(run, "left")
     assert len(tokens) == 6  # of two crashes: two things, and the client itself, each
-    done = [event for event in run.of("ACK") if event["token"] in tokens]
+    done = [event for event in run.of("FINISH_WORK") if event["token"] in tokens]
     assert (done[0]["token"], done[0]["result"]) == (tokens[0], "failed")
     assert all(run.at(event) > run.at(again(run)) for event in done[1:])
     first = [event["token"] for event in fetched(run, tokens) if run.at(event) > run.at(again(run))]
@@ -72,7 +79,7 @@ def test_what_is_behind_a_failure_is_not_done_until_it_is_resumed(run: Run) -> N
 def test_another_space_goes_on_behind_its_back(run: Run) -> None:
     tokens = lane(run, "right")
     assert len(tokens) == 3
-    acks = [event for event in run.of("ACK") if event["token"] in tokens]
+    acks = [event for event in run.of("FINISH_WORK") if event["token"] in tokens]
     assert [event["result"] for event in acks] == ["ok"] * 3
     assert all(run.at(event) < run.at(again(run)) for event in acks)
 
@@ -82,7 +89,7 @@ def test_what_is_owed_meanwhile_is_appended(run: Run) -> None:
     """The second crash comes while the first one's notices are held."""
     of_crash = {event["token"]: event["n"] for event in run.of("QUEUE")}
     assert [of_crash[token] for token in lane(run, "left")] == ["1", "1", "1", "2", "2", "2"]
-    failure = run.of("ACK", result="failed")[0]
+    failure = run.of("FINISH_WORK", result="failed")[0]
     second = run.cleanups()[1]
     assert run.at(failure) < run.at(second) < run.at(again(run))
 
@@ -94,7 +101,7 @@ def test_one_fetch_hands_out_a_run_of_one_kind(run: Run) -> None:
     handed = [kinds[event["token"]] for event in fetched(run, lane(run, "right"))]
     assert handed == ["free", "free", "disconnect"]
     first, second, third = fetched(run, lane(run, "right"))
-    acks = [event for event in run.of("ACK") if event["token"] in lane(run, "right")]
+    acks = [event for event in run.of("FINISH_WORK") if event["token"] in lane(run, "right")]
     assert run.at(first) < run.at(second) < run.at(acks[0]) < run.at(acks[1]) < run.at(third)
 
 
@@ -114,8 +121,8 @@ FIRST, IN_A_NOTICE, IN_A_RESOURCE = range(3)
 
 
 def late(target: Target, when: int) -> tuple[Run, list[Event], list[Event]]:
-    """A client leaves when its server makes its second space. The run, and the QUEUE and FETCH events of what
-    the server is told of it: all of that is done in the end."""
+    """A client leaves when its server makes its second space. The run, and the QUEUE and GET_WORK events
+    of what the server is told of it: all of that is done in the end."""
     early = with_pd("early", args=(0 if when == IN_A_NOTICE else 1,))
     run = target.run("gate", change=together(with_pd("server", args=(0, 0, when)), early))
     queued = [event for event in run.of("QUEUE") if run.name(event["from"]) == "late"]
@@ -131,7 +138,7 @@ def test_what_comes_while_the_server_does_another_notice_is_not_lost(target: Tar
     run, queued, _ = late(target, IN_A_NOTICE)
     (early,) = (event for event in run.of("QUEUE") if run.name(event["from"]) == "early")
     (first,) = fetched(run, [early["token"]])
-    (done,) = run.of("ACK", token=early["token"])
+    (done,) = run.of("FINISH_WORK", token=early["token"])
     for event in queued:
         assert run.at(first) < run.at(event) < run.at(done)
 
@@ -150,7 +157,7 @@ def test_a_signal_that_comes_while_the_server_serves_is_not_lost(target: Target)
 @pytest.mark.behaviour("N-05")
 def test_a_signal_that_comes_before_the_server_first_waits_is_not_lost(target: Target) -> None:
     run, queued, handed = late(target, FIRST)
-    assert not [event for event in run.of("FETCH", "RESOURCE") if run.at(event) < run.at(queued[-1])]
+    assert not [event for event in run.of("GET_WORK", "RESOURCE") if run.at(event) < run.at(queued[-1])]
     assert run.at(handed[0]) > run.at(queued[-1])
 
 
@@ -161,7 +168,7 @@ def test_twice_failed_is_twice_held(target: Target) -> None:
     )
     first = lane(run, "left")[0]
     assert [result for token, result in acknowledged(run, [first])] == ["failed", "failed", "ok"]
-    assert len(run.of("AGAIN")) == 2
+    assert len(run.of("RESUME_WORK")) == 2
 
 
 @pytest.mark.behaviour("C-24")

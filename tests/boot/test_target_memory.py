@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from cellreap.testing import Run, Target, with_crashes
-from cellreap.trace.reader import Event
+from cellreap.trace.events import Event
 
 ROUNDS = 10
 PDS = ["block_server_1", "block_server_2", "fs", "db", "app"]

@@ -8,7 +8,7 @@ import pytest
 from cellreap import headers
 from cellreap.model.csvstate import read_state
 from cellreap.testing import Run, Target
-from cellreap.trace.reader import Event
+from cellreap.trace.events import Event
 
 CHECKS = [
     "wrong magic is refused",
@@ -197,7 +197,7 @@ def test_each_server_is_told_of_its_own_block_and_no_other(recycle: Run) -> None
         ("delete", "free", "disk_delete:1"),
         ("keep", "free", "disk_keep:1"),
     }
-    assert {event["result"] for event in recycle.of("ACK")} == {"ok"}
+    assert {event["result"] for event in recycle.of("FINISH_WORK")} == {"ok"}
 
 
 def test_the_system_works_again_on_what_it_was_given(recycle: Run) -> None:
@@ -209,7 +209,7 @@ def test_a_slot_that_was_revoked_is_given_again_only_after_the_loss_was_acknowle
     run = target.run("recycle")
     db = run.id("db")
     (queued,) = [event for event in run.of("QUEUE") if event["to"] == db and event["kind"] == "lost"]
-    (ack,) = run.of("ACK", token=queued["token"])
+    (ack,) = run.of("FINISH_WORK", token=queued["token"])
     slots = {event["slot"] for event in run.of("REQUEST", pd=db) if run.at(event) < run.at(queued)} - {"0"}
     again = [
         event

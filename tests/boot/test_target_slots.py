@@ -20,7 +20,7 @@ def run(target: Target) -> Run:
 @pytest.mark.behaviour("C-20")
 def test_no_slot_is_given_again_before_its_loss_is_acknowledged(run: Run) -> None:
     leaker = run.id("leaker")
-    acks = run.of("ACK", pd=leaker)
+    acks = run.of("FINISH_WORK", pd=leaker)
     slots = [(run.at(e), e["slot"]) for e in run.of("REQUEST", "HOLD", pd=leaker)]
     before = [slot for at, slot in slots if at < run.at(acks[0])]
     assert len(set(before)) == len(before) == DEATHS * EACH + 1  # one is its request to the other server

@@ -29,7 +29,7 @@ def told(run: Run, who: str = "watcher") -> list[str]:
 
 def waited(run: Run, n: int = 1) -> tuple[int, int]:
     """Where a cleanup begins to wait, and where it goes on."""
-    (wait,), (resume,) = run.of("WAIT", n=n), run.of("RESUME", n=n)
+    (wait,), (resume,) = run.of("WAIT", n=n), run.of("CONTINUE", n=n)
     return run.at(wait), run.at(resume)
 
 
@@ -38,7 +38,7 @@ def test_nothing_is_destroyed_before_the_subscriber_has_answered(target: Target)
     run = target.run("subscribed")
     assert told(run) == ["goods"]
     (queued,) = run.of("QUEUE", kind="pre-destroy")
-    (ack,) = run.of("ACK", token=queued["token"])
+    (ack,) = run.of("FINISH_WORK", token=queued["token"])
     start, end = waited(run)
     assert start < run.at(ack) < end
     assert min(run.at(event) for event in run.of("DESTROY")) > end
@@ -75,7 +75,7 @@ def test_unsubscribed_is_not_told_and_not_waited_for(target: Target) -> None:
 def test_a_subscriber_that_fails_to_answer_well_has_answered(target: Target) -> None:
     run = target.run("subscribed", change=watcher(SPACE, FAILS))
     start, end = waited(run)
-    (ack,) = run.of("ACK", result="failed")
+    (ack,) = run.of("FINISH_WORK", result="failed")
     assert start < run.at(ack) < end
     assert run.destroyed_pds() == {"victim"}
     assert "watcher" in run.alive()
@@ -92,7 +92,7 @@ def test_a_subscriber_that_never_answers_is_waited_for_until_its_deadline_and_go
     start, end = waited(run)
     assert start < run.at(late) < end
     causes = [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()]
-    assert causes == [("victim", "fault"), ("watcher", "deadline")]
+    assert causes == [("victim", "fault"), ("watcher", "late")]
     assert run.alive() == {"other", "client"}
 
 
@@ -216,7 +216,7 @@ def test_a_trigger_meanwhile_ends_as_two_crashes_one_after_the_other(
     target: Target, does: int, how: str
 ) -> None:
     joined = target.run("subscribed", change=watcher(SPACE, does))
-    (wait,), (resume,) = joined.of("WAIT"), joined.of("RESUME")
+    (wait,), (resume,) = joined.of("WAIT"), joined.of("CONTINUE")
     (trigger,) = (e for e in joined.of("EXIT", "FAULT") if joined.name(e["pd"]) == "watcher")
     assert joined.at(wait) < joined.at(trigger) < joined.at(resume)
     crashes = with_crashes(
@@ -243,7 +243,7 @@ def test_who_goes_anyway_and_crashes_meanwhile_goes_once(target: Target, does: i
     assert [run.name(c["trigger"]) for c in run.cleanups()] == ["block_server_1"]
     assert "watcher" in run.destroyed_pds(1)
     # Nobody waits for its answer, and it gives none.
-    assert not run.of("ACK", pd=run.id("watcher"))
+    assert not run.of("FINISH_WORK", pd=run.id("watcher"))
 
 
 def tries(run: Run) -> dict[str, int]:

@@ -29,7 +29,7 @@ def waiter(does: int, *requests: str) -> Pd:
 
 def between(run: Run, text: str, n: int = 1) -> bool:
     """Whether the waiter said so while the n-th cleanup waited."""
-    (start,), (end,) = run.of("WAIT", n=n), run.of("RESUME", n=n)
+    (start,), (end,) = run.of("WAIT", n=n), run.of("CONTINUE", n=n)
     (said,) = [event for event in run.of("SAY") if event["text"] == text]
     return run.at(start) < run.at(said) < run.at(end)
 
@@ -50,7 +50,7 @@ def test_a_late_pds_other_deadlines_leave_its_subscriber_the_time_it_needs(targe
     run = target.run("subscribed", change=together(LATE_VICTIM, slow))
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["victim"]
     assert between(run, "took long", 2)
-    assert [c["cause"] for c in run.cleanups()] == ["exit", "deadline"]
+    assert [c["cause"] for c in run.cleanups()] == ["exit", "late"]
 
 
 def test_a_late_pds_other_deadlines_do_not_put_off_that_a_cleanup_is_given_up(target: Target) -> None:
@@ -58,7 +58,7 @@ def test_a_late_pds_other_deadlines_do_not_put_off_that_a_cleanup_is_given_up(ta
     never = with_pd("watcher", deadline_ms=0, args=(1, NEVER))
     run = target.run("subscribed", change=together(LATE_VICTIM, never), passes=False)
     assert any("has not acknowledged" in problem.text for problem in run.report.violations)
-    assert [c["cause"] for c in run.cleanups()] == ["exit", "deadline"]
+    assert [c["cause"] for c in run.cleanups()] == ["exit", "late"]
 
 
 # -- who waits for the root task
@@ -92,7 +92,7 @@ def test_who_asks_for_a_server_that_comes_back_after_the_cleanup_gets_it(target:
     )
     run = target.run("subscribed", change=change)
     assert run.says("waiter").count("the first again: 0") == 1
-    assert [c["cause"] for c in run.cleanups()] == ["fault", "deadline"]
+    assert [c["cause"] for c in run.cleanups()] == ["fault", "late"]
 
 
 @pytest.mark.behaviour("A-03", "X-05")
@@ -107,8 +107,8 @@ def test_a_terminator_that_wants_to_be_told_before_is_not_waited_for(target: Tar
     assert run.says("boss")[:2] == ["subscribed: 0", "waited: 0, state 3"]
     assert len(run.of("WAIT")) == (mode == "async")
     (told,) = run.of("QUEUE", kind="pre-destroy")
-    (ack,) = run.of("ACK", token=told["token"])
-    assert run.at(ack) > run.at(run.of("TOLD")[-1])
+    (ack,) = run.of("FINISH_WORK", token=told["token"])
+    assert run.at(ack) > run.at(run.of("TICKET")[-1])
 
 
 @pytest.mark.behaviour("C-22", "C-26")
@@ -129,7 +129,7 @@ def test_a_fault_that_a_doomed_fault_handler_reports_ends_the_waiting_for_it(tar
     # When the handler is not itself waiting for the server that goes.
     run = target.run("handler", pd_depth=1, change=together(change, with_crashes()))
     assert run.doomed().items() >= {"fs": "1", "app": "1"}.items()
-    (start,), (end,) = run.of("WAIT"), run.of("RESUME")
+    (start,), (end,) = run.of("WAIT"), run.of("CONTINUE")
     (fault,) = [event for event in run.of("FAULT") if run.name(event["pd"]) == "app"]
     assert run.at(start) < run.at(fault) < run.at(end)
     assert len(run.cleanups()) == 1
@@ -146,7 +146,7 @@ def test_what_an_acknowledgement_makes_ready_is_signalled(target: Target) -> Non
     run = target.run("hung", change=together(many, once))
     owed = [event["token"] for event in run.of("QUEUE") if run.name(event["to"]) == "deaf"]
     assert len(owed) == 21
-    assert [event["token"] for event in run.of("ACK") if run.name(event["pd"]) == "deaf"] == owed
+    assert [event["token"] for event in run.of("FINISH_WORK") if run.name(event["pd"]) == "deaf"] == owed
 
 
 # -- what is refused leaves nothing

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.check import Replay, Report
-from cellreap.trace.reader import Event, field_kind
+from cellreap.trace.events import Event, field_kind
 
 _Item = TypeVar("_Item")
 
@@ -157,7 +157,7 @@ def _nodes(events: Sequence[Event]) -> dict[str, list[str]]:
 _WORDS = (
     ("vm-fault", "cap-fault", "user-exception", "unknown-syscall"),
     ("free", "destroy", "disconnect", "lost", "pre-destroy", "extract"),
-    ("fault", "exit", "terminate", "deadline"),
+    ("fault", "exit", "terminate", "late"),
     ("ok", "failed", "each"),
     ("async", "sync"),
     ("0", "1"),
@@ -209,8 +209,8 @@ _TRIGGERS = {"FAULT", "EXIT", "TERMINATE"}
 _ACTS = {
     "SAY": "pd",
     "REFUSE": "pd",
-    "FETCH": "pd",
-    "ACK": "pd",
+    "GET_WORK": "pd",
+    "FINISH_WORK": "pd",
     "FAULT": "pd",
     "EXIT": "pd",
     "TERMINATE": "by",
@@ -228,7 +228,7 @@ _PLAN = {
 }
 _PHASES = {
     **dict.fromkeys(_PLAN, 0), "suspend": 1, "SUSPEND": 1, "mark": 2, "tell": 3,
-    "await": 3, "WAIT": 3, "RESUME": 3, "cut-request": 4, "destroy-resource": 4,
+    "await": 3, "WAIT": 3, "CONTINUE": 3, "cut-request": 4, "destroy-resource": 4,
     "destroy-space": 4, "destroy-pd": 4, "DESTROY": 4, "FREED": 4, "unblock": 5, "notify": 6, "QUEUE": 6,
     "CALLS": 8, "STATE": 9,
 }  # fmt: skip
@@ -239,9 +239,9 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
     a, b = events[first], events[second]
     if not conflicts(a, b):
         return False
-    if a.name == b.name and a.name in ("FETCH", "ACK"):
+    if a.name == b.name and a.name in ("GET_WORK", "FINISH_WORK"):
         if events[0]["version"] == "1":
-            return a.name == "FETCH"
+            return a.name == "GET_WORK"
         return _lane(events, a) == _lane(events, b)
     crossed = events[first : second + 1] if moved == first else events[first:second]
     if events[moved].name == "ACCOUNT" and not {a.name, b.name} & _FRAME:
@@ -306,7 +306,11 @@ def conflicts(first: Event, second: Event) -> bool:
         return True
     if _acting(first, second) or _acting(second, first):
         return True
-    if first.name in ("FETCH", "ACK") and second.name in ("FETCH", "ACK") and first["pd"] == second["pd"]:
+    if (
+        first.name in ("GET_WORK", "FINISH_WORK")
+        and second.name in ("GET_WORK", "FINISH_WORK")
+        and first["pd"] == second["pd"]
+    ):
         return first.name == second.name or first["token"] == second["token"]
     return _makes(first, second) or _unmakes(first, second)
 

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from cellreap.headers import event_table
 from cellreap.model import reference
 from cellreap.model.csvstate import state_rows
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
-from cellreap.trace.reader import Draft
+from cellreap.trace.writer import Draft
 
 FIRST_SLOT = 8
 BODY_SLOTS = 1
@@ -88,7 +89,7 @@ class Target:
         depth = [reference.depth_text(depth) for depth in self.depths]
         self.emit(
             "TRACE",
-            version=2,
+            version=event_table().version,
             arch="x86_64",
             kernel="seL4 16.0.0",
             system=system,
@@ -267,7 +268,7 @@ class Target:
 
     def late(self, pd: str, notice: Notice, ms: int) -> None:
         self.emit("LATE", pd=pd, token=notice.token, ms=ms)
-        self._stopped(pd, "deadline")
+        self._stopped(pd, "late")
 
     def freeze(self, pd: str) -> None:
         self.emit("FREEZE", pd=pd)
@@ -307,11 +308,11 @@ class Target:
                 handed.append(notice)
         for notice in handed:
             notice.out = True
-            self.emit("FETCH", pd=pd, token=notice.token)
+            self.emit("GET_WORK", pd=pd, token=notice.token)
         return handed
 
     def ack(self, pd: str, notice: Notice, result: str = "ok") -> None:
-        self.emit("ACK", pd=pd, token=notice.token, result=result)
+        self.emit("FINISH_WORK", pd=pd, token=notice.token, result=result)
         self.ends[notice.tag, pd, "failed" if result == "failed" else "done"] += 1
         queue = self.queues[pd]
         if result == "failed" and notice.kind not in ("extract", "pre-destroy"):
@@ -336,7 +337,7 @@ class Target:
         assert parts is not None
         head = next(notice for notice in self.queues[pd] if notice.lane == parts.number)
         head.failed, head.tag = False, None
-        self.emit("AGAIN", pd=pd, token=head.token)
+        self.emit("RESUME_WORK", pd=pd, token=head.token)
 
     def serve(self, pd: str, result: str = "ok") -> None:
         """The PD fetches and acknowledges all its notices, of each lane until one fails."""
@@ -359,7 +360,7 @@ class Target:
     def _ticket(self, owner: str, what: str) -> int:
         number = len(self.tickets) + 1
         self.tickets[number] = Ticket(owner, what)
-        self.emit("TICKET", ticket=number, pd=owner, what=what)
+        self.emit("ACCEPT", ticket=number, pd=owner, what=what)
         return number
 
     def told(self, number: int) -> None:
@@ -381,7 +382,7 @@ class Target:
         elif ticket.what not in self.model.nodes:
             state = 3
         counts = {how: ends[how] for how in ("done", "failed", "dropped")}
-        self.emit("TOLD", ticket=number, state=state, **counts, waiting=waiting, held=held)
+        self.emit("TICKET", ticket=number, state=state, **counts, waiting=waiting, held=held)
 
     def extract(self, by: str = ROOT) -> int:
         self.x += 1
@@ -399,7 +400,7 @@ class Target:
         assert notice.tag is not None
         x = notice.tag[1]
         self.pieces[x].append((upper, lower))
-        self.emit("PIECE", x=x, pd=pd, token=notice.token, from_=upper, to=lower)
+        self.emit("SUBGRAPH", x=x, pd=pd, token=notice.token, from_=upper, to=lower)
 
     def extracted(self, x: int) -> None:
         """The state with all pieces, which are taken to fit."""
@@ -539,7 +540,7 @@ class Target:
                     meanwhile(self)
                 for pd in self._awaited(n):
                     self.serve(pd)
-                self.emit("RESUME", n=n)
+                self.emit("CONTINUE", n=n)
             if told:
                 step("await")
         before = self.model

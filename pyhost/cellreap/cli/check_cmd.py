@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from cellreap.trace.check import check_file
-from cellreap.trace.reader import printable
+from cellreap.trace.events import printable
 from cellreap.trace.report import Cleanup, Failure, Report, report_json
 
 SHOW_PROGRESS_FROM = 16 << 20

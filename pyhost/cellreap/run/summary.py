@@ -11,7 +11,7 @@ from typing import Any
 
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.check_cleanup import PLAN_EVENTS, PLANNED_AGAIN
-from cellreap.trace.reader import Event, printable
+from cellreap.trace.events import Event, printable
 from cellreap.trace.report import Report
 
 _DETAILED = 4  # this many cleanups are told at length; of more, equal ones in a row once
@@ -106,12 +106,12 @@ class Story:
                 if event["n"] != "0":
                     told = self._asked if event["kind"] == "pre-destroy" else self._owed
                     told[event["token"]] = chapter
-            elif name == "ACK":
+            elif name == "FINISH_WORK":
                 if event["token"] in self._owed:
                     self._owed[event["token"]].acknowledged[event["result"]] += 1
                 elif event["token"] in self._asked:
                     self._asked[event["token"]].answered += 1
-            elif name == "RESUME":
+            elif name == "CONTINUE":
                 # What becomes of the rest is told anew.
                 chapter.events = [event for event in chapter.events if event.name not in PLANNED_AGAIN]
             elif name in _TOLD and event.number("n") == chapter.number:

@@ -14,7 +14,7 @@ from pathlib import Path
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.run.boot import Boot
 from cellreap.trace.check import Report
-from cellreap.trace.reader import Event
+from cellreap.trace.events import Event
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,10 @@ from cellreap.trace.check_cleanup import (
     normal_rows,
 )
 from cellreap.trace.check_work import Notice, Tag, Work, lane_of
-from cellreap.trace.reader import CAUSES, MAX_PROBLEMS, Event, Problem, Reader, printable, read, table_of
+from cellreap.trace.events import CAUSES, Event, printable
+from cellreap.trace.reader import MAX_PROBLEMS, Problem, Reader, read
 from cellreap.trace.report import Cleanup, Failure, Lateness, Report, report_json
+from cellreap.trace.upgrade import events_of
 
 __all__ = ["Cleanup", "Replay", "Report", "check", "check_file", "check_stream", "report_json"]
 
@@ -120,7 +122,7 @@ class _Slots:
     of: dict[tuple[str, str], int] = field(default_factory=dict)
     """the other way round"""
     reserved: dict[int, int] = field(default_factory=dict)
-    """slot whose capability was revoked -> token of the notice after whose ACK it may be given again"""
+    """slot whose capability was revoked -> the notice to be finished before the slot is given again"""
 
 
 # ----------------------------------------------------------------------------------------------------
@@ -151,7 +153,7 @@ class Replay:
         self.version = 0
         self.known: Collection[str] = ()  # the events of that version
         self.mode = "async"
-        self.blocked_since = 0  # number of the last TICKET whose owner waits for it
+        self.blocked_since = 0  # number of the last ACCEPT whose owner waits for it
         self.deadlines: dict[str, int] = {}  # milliseconds
         self.fresh_body: str | None = None  # the PD whose DEADLINE may come
         self.refused: Counter[str] = Counter()
@@ -209,9 +211,9 @@ class Replay:
         name = event.name
         if self.version >= 2 and (self.report.events == 3) != (name == "MODE"):
             self._bad(f"{name}: expected MODE once, right after BASE")
-        if name != "FETCH":
+        if name != "GET_WORK":
             self.work.interrupt()
-        if self.owed and name not in ("TICKET", "EXTRACT") and (name != "QUEUE" or event["n"] != "0"):
+        if self.owed and name not in ("ACCEPT", "EXTRACT") and (name != "QUEUE" or event["n"] != "0"):
             for owed in sorted(self.owed):
                 self._bad(f"{name}: expected {' '.join(owed)} before it")
             self.owed.clear()
@@ -253,7 +255,7 @@ class Replay:
             self._while_waiting(event, running)
         elif running is not None or self.skipping is not None:
             number = self.skipping if running is None else running.result.number
-            first = f"RESUME n={number}" if waits else f"SETTLED n={number}"
+            first = f"CONTINUE n={number}" if waits else f"SETTLED n={number}"
             self._bad(f"{event.name} within cleanup {number}: expected {first} first")
         if self.bodyless is not None and event.name in _NEED_BODIES:
             self._bad(f"{event.name} before the BODY of {self.bodyless}")
@@ -263,7 +265,7 @@ class Replay:
         _HANDLERS[event.name](self, event)
 
     def _while_waiting(self, event: Event, running: Running) -> None:
-        """Between WAIT and RESUME nothing is made, dropped or asked for about what is doomed."""
+        """Between WAIT and CONTINUE nothing is made, dropped or asked for about what is doomed."""
         for name in _NOT_DOOMED.get(event.name, ()):
             node = event[name]
             if running.dooms(node):
@@ -405,9 +407,8 @@ class Replay:
         self.report.system = event["system"]
         self.version = event.number("version")
         self.work.lanes_of_version_1 = self.version == 1
-        table = table_of(self.version)
-        self.known = () if table is None else tuple(table.fields)
-        if table is None:
+        self.known = events_of(self.version)
+        if not self.known:
             self._bad(f"TRACE: version={event['version']}: expected a known version")
         if event["arch"] not in ARCHES:
             self._bad(f"TRACE: arch={event['arch']}: expected one of {', '.join(ARCHES)}")
@@ -652,7 +653,7 @@ class Replay:
             if body is None or (by, body) not in self.model.holds:
                 self._bad(f"TERMINATE: by={by}: it does not hold the capability to the body of {pd}")
         if by != ROOT and self.version >= 2:
-            self.owed["TICKET", by, pd] += 1
+            self.owed["ACCEPT", by, pd] += 1
 
     # -- notices
 
@@ -677,7 +678,7 @@ class Replay:
         if self._actor(event, event["pd"]):
             wrong = self.work.fetch(event["pd"], event.number("token"))
             if wrong is not None:
-                self._bad(f"FETCH: {wrong}")
+                self._bad(f"GET_WORK: {wrong}")
 
     def _ack(self, event: Event) -> None:
         pd, token, result = event["pd"], event.number("token"), event["result"]
@@ -686,7 +687,7 @@ class Replay:
         notice = self.work.notices.get(token)
         wrong = self.work.finish(pd, token, result)
         if wrong is not None or notice is None:
-            self._bad(f"ACK: {wrong}")
+            self._bad(f"FINISH_WORK: {wrong}")
             return
         if result == "failed":
             self.report.failures.append(Failure(pd, lane_of(notice.node), token, notice.kind, notice.node))
@@ -705,7 +706,7 @@ class Replay:
         token = event.number("token")
         wrong = self.work.resume(event["pd"], token)
         if wrong is not None:
-            self._bad(f"AGAIN: {wrong}")
+            self._bad(f"RESUME_WORK: {wrong}")
             return
         for failure in self.report.failures:
             failure.resumed |= failure.token == token
@@ -717,11 +718,11 @@ class Replay:
         tag: Tag | None = None
         if what is None:
             tag = ("extraction", max(self.extractions.all, default=0))
-        if not self._settle_debt("TICKET", pd, what or "-"):
-            self._bad(f"TICKET: pd={pd} what={what or '-'}: expected it right after what {pd} asked for")
+        if not self._settle_debt("ACCEPT", pd, what or "-"):
+            self._bad(f"ACCEPT: pd={pd} what={what or '-'}: expected it right after what {pd} asked for")
         wrong = self.tickets.make(number, pd, what, tag)
         if wrong is not None:
-            self._bad(f"TICKET: {wrong}")
+            self._bad(f"ACCEPT: {wrong}")
         self.report.tickets.append(self.tickets.tickets[number].shown)
         if self.mode == "sync" and what is not None and pd not in self.silent:
             self.blocked[pd] = number
@@ -732,7 +733,7 @@ class Replay:
         counts = tuple(event.number(name) for name in ("done", "failed", "dropped", "waiting", "held"))
         asked, wrong = self.tickets.told(number, state, counts, self.work, self.model)
         for text in wrong:
-            self._bad(f"TOLD: {text}")
+            self._bad(f"TICKET: {text}")
         if asked is None:
             return
         owner = asked.shown.owner
@@ -742,14 +743,14 @@ class Replay:
             # It sent its request, and does not wait for the answer: the root task finds that out at once.
             sent = state == self.tickets.queued and self.report.events == self.blocked_since + 1
             if state != self.tickets.over and not late and not sent:
-                self._bad(f"TOLD: ticket={number}: state={state}: {owner} is to be told when it is over")
+                self._bad(f"TICKET: ticket={number}: state={state}: {owner} is to be told when it is over")
         self._actor(event, owner)
 
     def _extract(self, event: Event) -> None:
         x, by = event.number("x"), event["by"]
         if by != ROOT:
             self._actor(event, by)
-            self.owed["TICKET", by, "-"] += 1
+            self.owed["ACCEPT", by, "-"] += 1
         for text in self.extractions.start(x, by):
             self._bad(f"EXTRACT: {text}")
         self.report.extractions.append(self.extractions.all[x].shown)
@@ -763,7 +764,7 @@ class Replay:
         notice = self.work.notices.get(event.number("token"))
         ends = (event["from"], event["to"])
         for text in self.extractions.piece(event.number("x"), pd, notice, ends, self.model, self._doomed()):
-            self._bad(f"PIECE: {text}")
+            self._bad(f"SUBGRAPH: {text}")
 
     def _model_row(self, event: Event) -> None:
         x = event.number("x")
@@ -835,8 +836,8 @@ class Replay:
         if number != running.result.number:
             self._bad(f"{event.name}: n={number}: cleanup {running.result.number} is under way")
             return
-        if running.waiting and event.name != "RESUME":
-            self._bad(f"{event.name}: n={number}: the cleanup waits: expected RESUME n={number} first")
+        if running.waiting and event.name != "CONTINUE":
+            self._bad(f"{event.name}: n={number}: the cleanup waits: expected CONTINUE n={number} first")
             running.waiting = False
         if event.name in PLAN_EVENTS:
             self._planned(running, event)
@@ -972,13 +973,13 @@ class Replay:
 
     def _resume(self, running: Running, event: Event) -> None:
         if not running.waiting:
-            self._bad(f"RESUME: n={event['n']}: the cleanup does not wait")
+            self._bad(f"CONTINUE: n={event['n']}: the cleanup does not wait")
         running.waiting = False
         if self.bodyless is not None:
-            self._bad(f"RESUME before the BODY of {self.bodyless}")
+            self._bad(f"CONTINUE before the BODY of {self.bodyless}")
             self.bodyless = None
         for text in self._awaited(running):
-            self._bad(f"RESUME: {text}")
+            self._bad(f"CONTINUE: {text}")
 
     def _destroy(self, running: Running, event: Event) -> None:
         node = event["node"]
@@ -1164,14 +1165,14 @@ _HANDLERS: dict[str, Callable[[Replay, Event], None]] = {
     "TERMINATE": Replay._trigger,
     "LATE": Replay._trigger,
     "CLEANUP": Replay._cleanup,
-    "FETCH": Replay._fetch,
-    "ACK": Replay._ack,
+    "GET_WORK": Replay._fetch,
+    "FINISH_WORK": Replay._ack,
     "QUEUE": Replay._queue_0,
-    "AGAIN": Replay._again,
-    "TICKET": Replay._ticket,
-    "TOLD": Replay._told,
+    "RESUME_WORK": Replay._again,
+    "ACCEPT": Replay._ticket,
+    "TICKET": Replay._told,
     "EXTRACT": Replay._extract,
-    "PIECE": Replay._piece,
+    "SUBGRAPH": Replay._piece,
     "MODEL": Replay._model_row,
     "EXTRACTED": Replay._extracted,
 }
@@ -1183,7 +1184,7 @@ _CLEANUP_HANDLERS: dict[str, Callable[[Replay, Running, Event], None]] = {
     "FREED": Replay._freed,
     "QUEUE": Replay._queue,
     "WAIT": Replay._wait,
-    "RESUME": Replay._resume,
+    "CONTINUE": Replay._resume,
     "CALLS": Replay._calls,
     "STATE": Replay._state,
     "SETTLED": Replay._settled,
@@ -1236,6 +1237,6 @@ _NOT_DOOMED = {
     "UNSUBSCRIBE": ("pd", "node"),
     "TERMINATE": ("pd", "by"),
     "EXTRACT": ("by",),
-    "PIECE": ("pd",),
+    "SUBGRAPH": ("pd",),
 }
 """Event -> its fields that name nothing doomed while a cleanup waits."""

@@ -73,7 +73,7 @@ STEP_PHASES = {
 }
 EVENT_PHASES = {
     "WAIT": Phase.TELL,
-    "RESUME": Phase.TELL,
+    "CONTINUE": Phase.TELL,
     "DESTROY": Phase.DESTROY,
     "FREED": Phase.DESTROY,
     "QUEUE": Phase.NOTIFY,

@@ -16,7 +16,7 @@
 #ifndef CELLREAP_TRACE_EVENTS_H
 #define CELLREAP_TRACE_EVENTS_H
 
-enum { CR_TRACE_VERSION = 2 };
+enum { CR_TRACE_VERSION = 3 };
 
 /* CR_TRACE_EVENT(enumerator, event name, "fields") */
 #define CR_TRACE_EVENTS                                                                                        \
@@ -83,22 +83,22 @@ enum { CR_TRACE_VERSION = 2 };
     CR_TRACE_EVENT(CR_EV_QUEUE, "QUEUE", "n token to kind node from")                                          \
     /* between these two, anything but a cleanup may happen: subscribers are being told */                     \
     CR_TRACE_EVENT(CR_EV_WAIT, "WAIT", "n")                                                                    \
-    CR_TRACE_EVENT(CR_EV_CONTINUE, "RESUME", "n")                                                                \
+    CR_TRACE_EVENT(CR_EV_CONTINUE, "CONTINUE", "n")\
     CR_TRACE_EVENT(CR_EV_CALLS, "CALLS", "n kind count")                                                       \
     /* ... and what is left: one row of the model state a STATE event, in canonical order */                   \
     CR_TRACE_EVENT(CR_EV_STATE, "STATE", "n row")                                                              \
     CR_TRACE_EVENT(CR_EV_SETTLED, "SETTLED", "n rows bytes slots cycles")                                      \
     /* notices on their way */                                                                                 \
-    CR_TRACE_EVENT(CR_EV_GET_WORK, "FETCH", "pd token")                                                           \
-    CR_TRACE_EVENT(CR_EV_FINISH_WORK, "ACK", "pd token result")                                                        \
+    CR_TRACE_EVENT(CR_EV_GET_WORK, "GET_WORK", "pd token")                                                           \
+    CR_TRACE_EVENT(CR_EV_FINISH_WORK, "FINISH_WORK", "pd token result")                                                        \
     /* that notice, which failed, is to be handed out again, and those behind it after it */      \
-    CR_TRACE_EVENT(CR_EV_RESUME_WORK, "AGAIN", "pd token")                                                           \
+    CR_TRACE_EVENT(CR_EV_RESUME_WORK, "RESUME_WORK", "pd token")                                                           \
     /* what a PD asked for: its number, from 1; the PD to be terminated, or - for an extraction; what its owner was told */\
-    CR_TRACE_EVENT(CR_EV_ACCEPT, "TICKET", "ticket pd what")                                                   \
-    CR_TRACE_EVENT(CR_EV_TICKET, "TOLD", "ticket state done failed dropped waiting held")                        \
+    CR_TRACE_EVENT(CR_EV_ACCEPT, "ACCEPT", "ticket pd what")                                                   \
+    CR_TRACE_EVENT(CR_EV_TICKET, "TICKET", "ticket state done failed dropped waiting held")                        \
     /* an extraction: x, from 1; what a server reported; the state with it, row by row as in STATE */          \
     CR_TRACE_EVENT(CR_EV_EXTRACT, "EXTRACT", "x by")                                                           \
-    CR_TRACE_EVENT(CR_EV_SUBGRAPH, "PIECE", "x pd token from to")                                                 \
+    CR_TRACE_EVENT(CR_EV_SUBGRAPH, "SUBGRAPH", "x pd token from to")                                                 \
     CR_TRACE_EVENT(CR_EV_MODEL, "MODEL", "x row")                                                              \
     CR_TRACE_EVENT(CR_EV_EXTRACTED, "EXTRACTED", "x rows")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cellreap.trace.reader import seal
+from cellreap.trace.writer import seal
 from kit.paths import BAD_CONFIGS
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
 from kit.trace_simulator import Target

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cellreap.cli.main import main
-from cellreap.trace.reader import seal
+from cellreap.trace.writer import seal
 from kit.trace_simulator import reference_run, rich_run
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from cellreap.run.summary import Story, tell
 from cellreap.trace.check import check_stream
-from cellreap.trace.reader import Reader, read, seal
+from cellreap.trace.reader import Reader, read
+from cellreap.trace.writer import seal
 from kit.trace_simulator import Target, notices_run
 
 

@@ -20,7 +20,9 @@ from cellreap.errors import InputError
 from cellreap.model import reference
 from cellreap.model.ids import ROOT
 from cellreap.trace.check import Replay, Report, check_stream
-from cellreap.trace.reader import Event, Reader, seal
+from cellreap.trace.events import Event
+from cellreap.trace.reader import Reader
+from cellreap.trace.writer import seal
 from kit.paths import STORED_TRACES
 from kit.trace_mutations import (
     Mutation,
@@ -71,12 +73,12 @@ BOUND_FIELDS = {
     "BODY.paddr": "of a PD that lives to the end, to other free memory",
     "CLEANUP.pd_depth": "to a depth that dooms the same",
     "CLEANUP.rs_depth": "to a depth that dooms the same",
-    "ACK.result": "where nothing waits behind the notice and no ticket counts it later",
+    "FINISH_WORK.result": "where nothing waits behind the notice and no ticket counts it later",
     "DEADLINE.ms": "of a PD that is never late, or to what it missed as well",
     "LATE.ms": "to another time beyond the deadline",
     "MODE.mode": "to async, or where nobody terminated anybody",
     "QUEUE.token": "of a notice that nobody fetched before its receiver was destroyed",
-    "TOLD.ticket": "to another ticket of its owner's that is exactly as far",
+    "TICKET.ticket": "to another ticket of its owner's that is exactly as far",
     "DELETE.by": "to the root task, which may delete anything",
     "TERMINATE.by": "to the root task or another holder of the capability to the victim's body",
 }
@@ -224,18 +226,23 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
         if event.name == "DEADLINE":
             late = any(e.name == "LATE" and e["pd"] == event["pd"] for e in later)
             return None if late else "its PD is never late"
-        if event.name == "TOLD":
+        if event.name == "TICKET":
             return None if _lets_go(events, mutation.at) else "its owner need not have asked"
-        if event.name in ("ACK", "FETCH"):
-            if event.name == "FETCH":
-                about = [e for e in later if e.name in ("FETCH", "ACK") and e["token"] == event["token"]]
-                if about and about[0].name == "ACK":
+        if event.name in ("FINISH_WORK", "GET_WORK"):
+            if event.name == "GET_WORK":
+                about = [
+                    e for e in later if e.name in ("GET_WORK", "FINISH_WORK") and e["token"] == event["token"]
+                ]
+                if about and about[0].name == "FINISH_WORK":
                     return None
-                if any(e.name == "ACK" and e["pd"] == event["pd"] and e["result"] == "failed" for e in later):
+                if any(
+                    e.name == "FINISH_WORK" and e["pd"] == event["pd"] and e["result"] == "failed"
+                    for e in later
+                ):
                     return "taken back, as one before it failed"
             doomed = any(e.name == "DOOM_PD" and e["pd"] == event["pd"] for e in later)
             return "its receiver was destroyed later" if doomed else None
-    if mutation.kind == "double" and event.name == "TOLD":
+    if mutation.kind == "double" and event.name == "TICKET":
         return "its owner may ask twice"
     if mutation.kind == "alter":
         return FREE_FIELDS.get(mutation.key) or _bound(events, mutation, later)
@@ -243,9 +250,9 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
 
 
 def _lets_go(events: Sequence[Event], at: int) -> bool:
-    """Does this TOLD answer a terminator that waits for it?"""
-    asked = next(i for i in range(at) if _same_ticket(events[i], "TICKET", events[at]))
-    first = not any(_same_ticket(event, "TOLD", events[at]) for event in events[asked:at])
+    """Does this TICKET answer a terminator that waits for it?"""
+    asked = next(i for i in range(at) if _same_ticket(events[i], "ACCEPT", events[at]))
+    first = not any(_same_ticket(event, "TICKET", events[at]) for event in events[asked:at])
     return events[2]["mode"] == "sync" and first and events[asked]["what"] != "-"
 
 
@@ -259,7 +266,7 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     reason = BOUND_FIELDS.get(mutation.key)
     if mutation.key == "BODY.paddr":
         return None if any(e.name == "FREED" and e["pd"] == event["pd"] for e in later) else reason
-    if event.name == "ACK":
+    if event.name == "FINISH_WORK":
         return reason if events[0]["version"] == "1" or changed["result"] != "each" else None
     if mutation.key == "LATE.ms":
         deadline = next(e for e in events if e.name == "DEADLINE" and e["pd"] == event["pd"])
@@ -268,12 +275,12 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         waited = [e.number("ms") for e in later if e.name == "LATE" and e["pd"] == event["pd"]]
         return reason if changed.number("ms") <= min(waited, default=1 << 64) else None
     if mutation.key == "QUEUE.token":
-        fetched = any(e.name == "FETCH" and e["token"] == event["token"] for e in later)
+        fetched = any(e.name == "GET_WORK" and e["token"] == event["token"] for e in later)
         return None if fetched else reason
-    if mutation.key == "TOLD.ticket":
+    if mutation.key == "TICKET.ticket":
         return reason
     if mutation.key == "MODE.mode":
-        asked = any(e.name == "TICKET" and e["what"] != "-" for e in later)
+        asked = any(e.name == "ACCEPT" and e["what"] != "-" for e in later)
         return reason if changed["mode"] == "async" or not asked else None
     if mutation.key == "DELETE.by":
         return reason if changed["by"] == ROOT else None
@@ -329,10 +336,10 @@ def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
             for mutation in _tried(name, kind)[1]:
                 if not _gone_before_it_was_printed(events_of(name), mutation.at):
                     unnoticed.setdefault(kind, set()).add(mutation.key)
-    left_out = {"EXIT", "ACCOUNT", "ACK", "FETCH", "FREEZE", "DEADLINE", "TOLD"}
+    left_out = {"EXIT", "ACCOUNT", "FINISH_WORK", "GET_WORK", "FREEZE", "DEADLINE", "TICKET"}
     assert unnoticed == {
         "delete": {*FREE_EVENTS, *left_out},
-        "double": {*FREE_EVENTS, "TOLD"},
+        "double": {*FREE_EVENTS, "TICKET"},
         "alter": {*FREE_FIELDS, *BOUND_FIELDS} - {"TERMINATE.by"},  # of version 1, which has no tickets
     }
 

@@ -17,8 +17,9 @@ from cellreap.cli.run_cmd import write_extractions
 from cellreap.model import reference
 from cellreap.model.csvstate import read_state
 from cellreap.trace.check import check, check_stream
-from cellreap.trace.reader import Draft, Event, seal
+from cellreap.trace.events import Event
 from cellreap.trace.report import Report, report_json
+from cellreap.trace.writer import Draft, seal
 from kit.trace_simulator import RUNS, Target, notices_run, sync_run
 
 
@@ -67,11 +68,11 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         "LATE",
         {},
         {"pd": "PD_5"},
-        "RESUME: PD_5 has not acknowledged 15 (pre-destroy FILE_SPACE_2) yet",
+        "CONTINUE: PD_5 has not acknowledged 15 (pre-destroy FILE_SPACE_2) yet",
     ),
     ("notices", "REFUSED", {"count": 1001}, {}, "REFUSED: count=1001: expected 1 to 1000"),
     ("notices", "REFUSE", {}, {"pd": "PD_5"}, "REFUSED: pd=PD_5: only 63 refusals were told one by one"),
-    ("notices", "FREEZE", {"pd": "PD_3"}, {}, "FETCH: PD_3 is frozen and can do nothing any more"),
+    ("notices", "FREEZE", {"pd": "PD_3"}, {}, "GET_WORK: PD_3 is frozen and can do nothing any more"),
     (
         "notices",
         "QUEUE",
@@ -95,68 +96,86 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
     ),
     (
         "notices",
-        "AGAIN",
+        "RESUME_WORK",
         {"token": 1},
         {},
-        "AGAIN: token=1: no notice of PD_3's that has failed",
+        "RESUME_WORK: token=1: no notice of PD_3's that has failed",
     ),
-    ("notices", "AGAIN", {}, {}, "FETCH: token=19: no such notice waits for PD_3"),
-    ("notices", "TICKET", {"ticket": 3}, {"ticket": 2}, "TICKET: ticket=3: expected 2"),
-    ("notices", "TICKET", {}, {"ticket": 2}, "SAY: expected TICKET PD_4 PD_6 before it"),
+    ("notices", "RESUME_WORK", {}, {}, "GET_WORK: token=19: no such notice waits for PD_3"),
+    ("notices", "ACCEPT", {"ticket": 3}, {"ticket": 2}, "ACCEPT: ticket=3: expected 2"),
+    ("notices", "ACCEPT", {}, {"ticket": 2}, "SAY: expected ACCEPT PD_4 PD_6 before it"),
+    (
+        "notices",
+        "ACCEPT",
+        {"what": "PD_3"},
+        {"ticket": 2},
+        "ACCEPT: pd=PD_4 what=PD_3: expected it right after",
+    ),
     (
         "notices",
         "TICKET",
-        {"what": "PD_3"},
-        {"ticket": 2},
-        "TICKET: pd=PD_4 what=PD_3: expected it right after",
-    ),
-    (
-        "notices",
-        "TOLD",
         {"state": 3},
         {"ticket": 1, "state": 1},
-        "TOLD: ticket=1: state=3: expected 1 (running)",
+        "TICKET: ticket=1: state=3: expected 1 (running)",
     ),
     (
         "notices",
-        "TOLD",
+        "TICKET",
         {"done": 5},
         {"ticket": 1, "state": 1},
-        "TOLD: ticket=1: done=5: by the events before it 2",
+        "TICKET: ticket=1: done=5: by the events before it 2",
     ),
     (
         "notices",
-        "TOLD",
+        "TICKET",
         {"held": 1},
         {"ticket": 1, "state": 1},
-        "TOLD: ticket=1: held=1: by the events before it 0",
+        "TICKET: ticket=1: held=1: by the events before it 0",
     ),
     ("notices", "EXTRACT", {"x": 2}, {"x": 1}, "EXTRACT: x=2: expected 1"),
-    ("notices", "QUEUE", {}, {"kind": "extract", "to": "PD_2"}, "FETCH: expected QUEUE x=1 PD_2 extract"),
+    ("notices", "QUEUE", {}, {"kind": "extract", "to": "PD_2"}, "GET_WORK: expected QUEUE x=1 PD_2 extract"),
     (
         "notices",
-        "ACK",
+        "FINISH_WORK",
         {"result": "ok"},
         {"result": "each"},
         "QUEUE PD_1 extract BLOCK_1_1 -: no such notice is owed",
     ),
-    ("notices", "PIECE", {"from": "FILE_2_1"}, {}, "PIECE: from=FILE_2_1: the notice is about TABLE_SPACE_3"),
-    ("notices", "PIECE", {"to": "ROOM_SPACE_4"}, {}, "PIECE: to=ROOM_SPACE_4: PD_3 neither holds it nor may"),
     (
         "notices",
-        "PIECE",
+        "SUBGRAPH",
+        {"from": "FILE_2_1"},
+        {},
+        "SUBGRAPH: from=FILE_2_1: the notice is about TABLE_SPACE_3",
+    ),
+    (
+        "notices",
+        "SUBGRAPH",
+        {"to": "ROOM_SPACE_4"},
+        {},
+        "SUBGRAPH: to=ROOM_SPACE_4: PD_3 neither holds it nor may",
+    ),
+    (
+        "notices",
+        "SUBGRAPH",
         {"to": "FILE_2_1"},
         {},
-        "PIECE: from=TABLE_SPACE_3 to=FILE_2_1: expected two resources or",
+        "SUBGRAPH: from=TABLE_SPACE_3 to=FILE_2_1: expected two resources or",
     ),
     (
         "notices",
-        "PIECE",
+        "SUBGRAPH",
         {"to": "TABLE_SPACE_3"},
         {},
-        "PIECE: from=TABLE_SPACE_3 to=TABLE_SPACE_3: it closes a",
+        "SUBGRAPH: from=TABLE_SPACE_3 to=TABLE_SPACE_3: it closes a",
     ),
-    ("notices", "PIECE", {}, {}, "MODEL: the row ,,NONE,MAP,TABLE_SPACE_3,FILE_SPACE_2, is not in the state"),
+    (
+        "notices",
+        "SUBGRAPH",
+        {},
+        {},
+        "MODEL: the row ,,NONE,MAP,TABLE_SPACE_3,FILE_SPACE_2, is not in the state",
+    ),
     ("notices", "MODEL", {}, {"x": 1}, "EXTRACTED: rows=61, but 60 MODEL events came before it"),
     ("notices", "EXTRACTED", {"rows": 1}, {"x": 1}, "EXTRACTED: rows=1, but 61 MODEL events came before it"),
     ("notices", "WAIT", {}, {}, "within cleanup 1: expected SETTLED n=1 first"),
@@ -168,7 +187,7 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         "STEP tell node=FILE_SPACE_2",
     ),
     ("notices", "STEP", {}, {"name": "await"}, "SETTLED: there was no STEP await node=- pd=-"),
-    ("sync", "TOLD", {}, {"ticket": 1}, "SAY: PD_1 waits for ticket 1 to be over"),
+    ("sync", "TICKET", {}, {"ticket": 1}, "SAY: PD_1 waits for ticket 1 to be over"),
 ]
 
 
@@ -210,9 +229,9 @@ def act(target: Target, server: str, *steps: str | int) -> list[str]:
     """fetch or ack or fail, and the token it is for."""
     for what, token in zip(steps[::2], steps[1::2], strict=True):
         if what == "fetch":
-            target.emit("FETCH", pd=server, token=token)
+            target.emit("GET_WORK", pd=server, token=token)
         else:
-            target.emit("ACK", pd=server, token=token, result=what)
+            target.emit("FINISH_WORK", pd=server, token=token, result=what)
     return said(target.end())
 
 
@@ -220,14 +239,19 @@ def act(target: Target, server: str, *steps: str | int) -> list[str]:
 def test_a_lane_is_fetched_and_finished_in_order() -> None:
     target, server, ((first, second, _), _) = owed()
     assert act(target, server, "fetch", second)[0] == (
-        f"FETCH: token={second}: {server} is to fetch {first} before it"
+        f"GET_WORK: token={second}: {server} is to fetch {first} before it"
     )
     target, server, ((first, second, third), _) = owed()
     found = act(target, server, "fetch", first, "fetch", second)
-    assert found[0].startswith(f"FETCH: token={second}: {server} has not finished {first}, which it fetched")
+    assert found[0].startswith(
+        f"GET_WORK: token={second}: {server} has not finished {first}, which it fetched"
+    )
     target, server, ((first, second, third), _) = owed()
     found = act(target, server, "fetch", first, "ok", first, "fetch", second, "fetch", third, "ok", third)
-    assert found[0] == f"ACK: token={third}: {server} is to finish {second}, about the same space, before it"
+    assert (
+        found[0]
+        == f"FINISH_WORK: token={third}: {server} is to finish {second}, about the same space, before it"
+    )
 
 
 @pytest.mark.behaviour("N-14")
@@ -241,13 +265,11 @@ def test_lanes_do_not_wait_for_each_other() -> None:
 
 def test_what_failed_stops_its_lane_and_shows_in_the_report() -> None:
     target, server, (one, two) = owed()
-    target.emit("FETCH", pd=server, token=one[0])
-    target.emit("ACK", pd=server, token=one[0], result="failed")
+    target.emit("GET_WORK", pd=server, token=one[0])
+    target.emit("FINISH_WORK", pd=server, token=one[0], result="failed")
     found = act(target, server, "fetch", one[1])
-    assert (
-        found[0]
-        == f"FETCH: token={one[1]}: {server} failed to deal with {one[0]} before it, and has not resumed that"
-    )
+    failed = f"{server} failed to deal with {one[0]} before it, and has not resumed that"
+    assert found[0] == f"GET_WORK: token={one[1]}: {failed}"
     target, server, (one, two) = owed()
     target.serve(server, "failed")
     report = checked(target.end())
@@ -270,9 +292,9 @@ def test_version_1_has_one_queue_and_failures_without_effect() -> None:
     target.events = [draft for draft in target.events if draft[0] != "DEADLINE"]
     tokens = sorted([*one, *two])
     for token in tokens:
-        target.emit("FETCH", pd=server, token=token)
+        target.emit("GET_WORK", pd=server, token=token)
     for token in reversed(tokens):
-        target.emit("ACK", pd=server, token=token, result="failed")
+        target.emit("FINISH_WORK", pd=server, token=token, result="failed")
     events = [Event(name, {k: str(v) for k, v in values.items()}) for name, values in target.end()]
     report = check(events)
     assert [problem.text for problem in report.violations] == []
@@ -372,7 +394,7 @@ def test_a_trigger_while_a_cleanup_waits_is_cleaned_up_after_it() -> None:
     drafts = notices_run()
     report = checked(drafts)
     causes = [(cleanup.trigger, cleanup.cause) for cleanup in report.cleanups]
-    assert causes[:3] == [("PD_1", "fault"), ("PD_6", "terminate"), ("PD_5", "deadline")]
+    assert causes[:3] == [("PD_1", "fault"), ("PD_6", "terminate"), ("PD_5", "late")]
     index = [
         i
         for i, (name, _) in enumerate(drafts)

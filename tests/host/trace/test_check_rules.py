@@ -13,7 +13,8 @@ import pytest
 
 from cellreap.model import reference
 from cellreap.trace.check import Report, check_stream, report_json
-from cellreap.trace.reader import Draft, Event, seal
+from cellreap.trace.events import Event
+from cellreap.trace.writer import Draft, seal
 from kit.trace_simulator import Target, block_fs_db_app, reference_run
 
 
@@ -190,7 +191,7 @@ def memory_not_accounted(target: Target) -> None:
 
 
 def unfetched_token(target: Target) -> None:
-    target.emit("FETCH", pd="PD_5", token=1)
+    target.emit("GET_WORK", pd="PD_5", token=1)
 
 
 RULES: list[tuple[Callable[[Target], None], str]] = [
@@ -231,7 +232,7 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
     (account_of_nothing_new, "ACCOUNT again, though nothing was created, deleted or cleaned up since"),
     (state_not_printed, "CLEANUP: the model was changed in line 45, after the state was printed last"),
     (memory_not_accounted, "CLEANUP: memory was given or freed after the last ACCOUNT"),
-    (unfetched_token, "FETCH: token=1: no such notice waits for PD_5"),
+    (unfetched_token, "GET_WORK: token=1: no such notice waits for PD_5"),
 ]
 
 
@@ -317,8 +318,8 @@ LOSSES: list[tuple[str, dict[str, object], str]] = [
     ("FREED", {"pd": "PD_3"}, "SETTLED: the memory of PD_3 was never freed"),
     ("QUEUE", {"token": 3}, "SETTLED: the notice PD_4 lost FILE_SPACE_3 - was never queued"),
     ("SETTLED", {"n": 1}, "ACCOUNT within cleanup 1: expected SETTLED n=1 first"),
-    ("FETCH", {"token": 3}, "ACK: token=3: PD_4 has fetched no such notice"),
-    ("ACK", {"token": 3}, "END: notice 3 (lost FILE_SPACE_3) to PD_4 was never acknowledged"),
+    ("GET_WORK", {"token": 3}, "FINISH_WORK: token=3: PD_4 has fetched no such notice"),
+    ("FINISH_WORK", {"token": 3}, "END: notice 3 (lost FILE_SPACE_3) to PD_4 was never acknowledged"),
     ("END", {}, "cut off: no END after event"),
 ]
 
@@ -396,13 +397,13 @@ def test_a_body_capability_that_was_revoked_leaves_its_slot_at_once() -> None:
 def test_a_notice_of_another_pd_cannot_be_fetched_or_acknowledged() -> None:
     target = crashed()
     token = target.queues["PD_3"][0].token
-    target.emit("FETCH", pd="PD_4", token=token)
-    target.emit("FETCH", pd="PD_3", token=token)
-    target.emit("ACK", pd="PD_4", token=token, result="ok")
-    target.emit("ACK", pd="PD_3", token=token, result="ok")
+    target.emit("GET_WORK", pd="PD_4", token=token)
+    target.emit("GET_WORK", pd="PD_3", token=token)
+    target.emit("FINISH_WORK", pd="PD_4", token=token, result="ok")
+    target.emit("FINISH_WORK", pd="PD_3", token=token, result="ok")
     assert said(target.end()) == [
-        f"FETCH: token={token}: no such notice waits for PD_4",
-        f"ACK: token={token}: PD_4 has fetched no such notice, or acknowledged it before",
+        f"GET_WORK: token={token}: no such notice waits for PD_4",
+        f"FINISH_WORK: token={token}: PD_4 has fetched no such notice, or acknowledged it before",
     ]
 
 

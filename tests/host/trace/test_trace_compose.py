@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cellreap.headers import event_table, source_root
 from cellreap.model.core import library_path
-from cellreap.trace.reader import seal
+from cellreap.trace.writer import seal
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 SMALL = 2048

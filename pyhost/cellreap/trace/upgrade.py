@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Trace versions: the table of each, and how an event of an older version is said in the current one.
+
+This is the only place that knows the names of older versions. The reader verifies a line by the table of
+the version that wrote it and then upgrades the event. Checker, report, story and tests see current names.
+
+Upgrading renames. It adds nothing: what an older root task did not record cannot be derived.
+
+- Version 1 has no MODE, DEADLINE, LATE, FREEZE, REFUSED, WAIT, CONTINUE, RESUME_WORK, ACCEPT, TICKET,
+  EXTRACT, SUBGRAPH, MODEL and EXTRACTED, and no QUEUE with n=0. It had no such behaviour either. TRACE keeps
+  the version that was written, so that the checker can apply the rules of that time.
+- Version 2 has everything that version 3 has, under other names.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cellreap import headers
+from cellreap.headers import EventTable
+from cellreap.trace.events import Event
+
+_OLD_TABLES = Path(__file__).with_name("versions")
+
+
+class NotOfVersionError(Exception):
+    """A value that the trace's version does not have."""
+
+    def __init__(self, field_name: str, expected: str) -> None:
+        super().__init__(f"{field_name}: expected {expected}")
+        self.field = field_name
+        self.expected = expected
+
+
+@dataclass(frozen=True)
+class Change:
+    """What the next version renames. Everything else keeps its name."""
+
+    events: Mapping[str, str] = field(default_factory=dict)
+    """The old name of an event -> its new one."""
+    fields: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """(old name of the event, old name of the field) -> the field's new name."""
+    words: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    """(old name of the event, old name of the field) -> every old value -> its new one."""
+
+
+CHANGES: dict[int, Change] = {
+    1: Change(),
+    2: Change(
+        events={
+            "FETCH": "GET_WORK",
+            "ACK": "FINISH_WORK",
+            "AGAIN": "RESUME_WORK",
+            "PIECE": "SUBGRAPH",
+            "TICKET": "ACCEPT",
+            "TOLD": "TICKET",
+            "RESUME": "CONTINUE",
+        },
+        words={
+            ("CLEANUP", "cause"): {
+                "fault": "fault",
+                "exit": "exit",
+                "terminate": "terminate",
+                "deadline": "late",
+            }
+        },
+    ),
+}
+"""Version -> what changed from it to the next one. Every version before the current one is listed."""
+
+
+def upgrade(event: Event, version: int) -> Event:
+    """The event of a trace of that version, as the current version has it.
+
+    NotOfVersionError if a value is none that this version has.
+    """
+    while (change := CHANGES.get(version)) is not None:
+        event = _changed(event, change)
+        version += 1
+    return event
+
+
+def _changed(event: Event, change: Change) -> Event:
+    values: dict[str, str] = {}
+    for name, value in event.values.items():
+        words = change.words.get((event.name, name))
+        if words is not None and value not in words:
+            raise NotOfVersionError(name, "one of " + ", ".join(words))
+        values[change.fields.get((event.name, name), name)] = words[value] if words else value
+    return Event(change.events.get(event.name, event.name), values, event.line, event.seq)
+
+
+def written_in(event: Event, version: int) -> Event:
+    """The reverse of `upgrade`: the event as a trace of that version says it.
+
+    An event, a field or a value that the version does not have keeps its current name.
+    """
+    for older in range(headers.event_table().version - 1, version - 1, -1):
+        change = CHANGES.get(older)
+        if change is not None:
+            event = _undone(event, change)
+    return event
+
+
+def _undone(event: Event, change: Change) -> Event:
+    name = _key_of(change.events, event.name)
+    values: dict[str, str] = {}
+    for new_field, new_value in event.values.items():
+        olds = {old: new for (of, old), new in change.fields.items() if of == name}
+        old_field = _key_of(olds, new_field)
+        values[old_field] = _key_of(change.words.get((name, old_field), {}), new_value)
+    return Event(name, values, event.line, event.seq)
+
+
+def _key_of(renamed: Mapping[str, str], new: str) -> str:
+    return next((old for old, name in renamed.items() if name == new), new)
+
+
+@functools.cache
+def table_of(version: int) -> EventTable | None:
+    """The events of a trace version under the names of that version; None if it is not known.
+
+    The current version's table is the header of the C sources. When the version is raised, the header as
+    it was goes to versions/v<version>.h beside this module, and CHANGES says what the new version renames.
+    """
+    current = headers.event_table()
+    if version == current.version:
+        return current
+    old = _OLD_TABLES / f"v{version}.h"
+    if not old.is_file():
+        return None
+    return headers.parse_event_table(headers.strip(old.read_text(encoding="utf-8")), str(old))
+
+
+def known_versions() -> list[int]:
+    """The versions that table_of knows, ascending."""
+    kept = {int(path.stem[1:]) for path in _OLD_TABLES.glob("v*.h") if path.stem[1:].isdecimal()}
+    return sorted(kept | {headers.event_table().version})
+
+
+def events_of(version: int) -> frozenset[str]:
+    """The events that a trace of this version can hold, by their current names; empty if it is not known."""
+    table = table_of(version)
+    if table is None:
+        return frozenset()
+    return frozenset(_current_name(name, version) for name in table.fields)
+
+
+def _current_name(name: str, version: int) -> str:
+    while (change := CHANGES.get(version)) is not None:
+        name = change.events.get(name, name)
+        version += 1
+    return name

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Trace lines made of events, as the root task would print them. docs/trace-format.md has the format."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping
+
+from cellreap import headers
+from cellreap.trace.events import Event, encode
+from cellreap.trace.reader import MARK
+from cellreap.trace.upgrade import table_of, written_in
+
+Draft = tuple[str, Mapping[str, object]]
+"""An event to be written: its name and its values. END's count and digest are made when it is sealed."""
+
+
+def seal(events: Iterable[Draft | Event]) -> list[str]:
+    """Trace lines, without newlines, of these events: numbered, summed, END with its count and digest.
+
+    The events have their current names. The lines have those of the version that TRACE names, if it is known.
+    """
+    lines: list[str] = []
+    digest = 0
+    count = 0
+    version = headers.event_table().version
+    for seq, draft in enumerate(events):
+        event = draft if isinstance(draft, Event) else _event(*draft)
+        if event.name == "TRACE" and event.values.get("version", "").isdecimal():
+            version = event.number("version")
+        if event.name == "END":
+            event = Event("END", {"count": str(count + 1), "digest": f"{digest:08x}"})
+        text = f"{seq} {_text(event, version)}"
+        crc = zlib.crc32(text.encode("ascii"))
+        lines.append(f"{MARK.decode()}{seq} {crc:08x} {text.partition(' ')[2]}")
+        if event.name != "END":
+            digest = zlib.crc32(text.encode("ascii") + b"\n", digest)
+            count += 1
+    return lines
+
+
+def _event(name: str, values: Mapping[str, object]) -> Event:
+    return Event(name, {field: str(value) for field, value in values.items()})
+
+
+def _text(event: Event, version: int) -> str:
+    """The event as a line of that version: the fields of the table in its order, then any others."""
+    table = table_of(version) or headers.event_table()
+    event = written_in(event, table.version)
+    fields = table.fields.get(event.name, tuple(event.values))
+    ordered = [known for known in fields if known in event.values]
+    ordered += [surplus for surplus in event.values if surplus not in fields]
+    return " ".join([event.name, *(f"{known}={encode(event[known])}" for known in ordered)])
