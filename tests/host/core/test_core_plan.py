@@ -26,7 +26,7 @@ def dead(plan: dict[str, Any]) -> list[str]:
 # -- core against reference
 
 
-@settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1500, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False), st.sampled_from(DEPTHS), st.sampled_from(DEPTHS))
 @pytest.mark.behaviour("C-08", "D-01", "D-04", "G-06", "G-07", "G-14")
 def test_core_and_reference_agree(rng: random.Random, pd_depth: int | None, rs_depth: int | None) -> None:

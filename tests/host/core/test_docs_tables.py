@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs_tables import check_table, table_lines
+from kit.docs_tables import check_table, table_lines
 
 PAGE = """\
 before
