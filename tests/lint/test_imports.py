@@ -63,7 +63,9 @@ def test_no_module_imports_from_a_test_module(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(TESTS)))
 def test_no_test_module_works_out_a_path_from_its_own_place(path: Path) -> None:
     """Paths come from kit.paths, so that a module can be moved."""
-    names = {node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)}
+    names = {
+        node.id for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Name)
+    }
     assert "__file__" not in names
 
 
