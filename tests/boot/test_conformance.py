@@ -40,7 +40,7 @@ def results(root: Path, arch: str) -> Conformance:
     """What one kernel's run found. Each boots once in a process."""
     with tempfile.TemporaryFile() as console:
         sdk = load_sdk(root, arch)
-        return run_conformance(sdk, console, Progress(quiet=True), extra=(), timeout=60, idle=20)
+        return run_conformance(sdk, console, Progress(quiet=True), extra=(), timeout=600, idle=90)
 
 
 def names_in_sources(only: str | None = None) -> list[str]:

@@ -106,7 +106,7 @@ def test_run_fails_where_the_trace_is_wrong(bench: Bench) -> None:
 @pytest.mark.behaviour("H-13")
 def test_run_fails_where_the_trace_has_no_end(bench: Bench) -> None:
     bench.emulator("".join(trace().splitlines(keepends=True)[:-1]))
-    done = bench.cellreap("run", bench.config, "--idle", "0.5", "--json")
+    done = bench.cellreap("run", bench.config, "--idle", "2", "--json")
     assert done.returncode == 1
     shown = json.loads(done.stdout)
     assert shown["verdict"] == "fail"
@@ -150,7 +150,7 @@ def test_build_then_boot_records_the_console(bench: Bench) -> None:
 def test_boot_without_an_end_is_a_failure_and_keeps_the_console(bench: Bench) -> None:
     bench.emulator("hello\n")
     bench.cellreap("build", bench.config, "-o", "a.img")
-    done = bench.cellreap("boot", "a.img", "-o", "b.trace", "--idle", "0.3")
+    done = bench.cellreap("boot", "a.img", "-o", "b.trace", "--idle", "2")
     assert done.returncode == 1
     assert "the console went silent" in done.stdout
     assert (bench.folder / "b.trace").read_text() == "hello\n"

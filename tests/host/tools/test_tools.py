@@ -57,7 +57,7 @@ def run_suite(folder: Path, text: str, *arguments: str) -> subprocess.CompletedP
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 
@@ -127,7 +127,7 @@ def test_the_demo_without_the_sdk_that_is_named_says_first_and_last_that_nothing
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
