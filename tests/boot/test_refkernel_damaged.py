@@ -87,10 +87,12 @@ def failed(sdk: Sdk, timeout: float = 20, idle: float = 4) -> list[str]:
     return [check.name for check in result.checks if not check.ok] + list(result.complaints)
 
 
+@pytest.mark.slow
 def test_nothing_is_wrong_with_it_whole(whole: Sdk) -> None:
     assert failed(whole, timeout=600, idle=90) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 def test_damage_is_noticed(whole: Sdk, damage: Damage, tmp_path: Path) -> None:
     shutil.copytree(SOURCES, tmp_path / "refkernel")

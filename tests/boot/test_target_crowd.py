@@ -99,6 +99,7 @@ def given_before_acknowledged(run: Run) -> list[tuple[Event, str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-20", "C-21", "X-20")
 def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
     run = boots.run("crowd", change=together(crowd, down("kill", crowd_seed, 2)), qemu_args=COUNTED)
@@ -114,6 +115,7 @@ def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
     assert not [event for event, lost_slot in again if event["slot"] == lost_slot]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-21", "N-11")
 def test_stopped_at_any_instant(boots: Target, crowd_seed: int) -> None:
     run = boots.run("crowd", change=together(crowd, down("freeze", crowd_seed, 1)), qemu_args=COUNTED)
@@ -126,12 +128,14 @@ def test_stopped_at_any_instant(boots: Target, crowd_seed: int) -> None:
     check_crowd(run, deaths=1)
 
 
+@pytest.mark.slow
 def test_the_same_seed_is_the_same_run(target: Target) -> None:
     change = together(crowd, down("kill", 1, 2))
     first, second = (target.run("crowd", change=change, qemu_args=COUNTED, again=i) for i in (0, 1))
     assert first.of("END")[0]["digest"] == second.of("END")[0]["digest"]  # over every event before it
 
 
+@pytest.mark.slow
 def test_different_seeds_are_different_instants(target: Target) -> None:
     runs = [
         target.run("crowd", change=together(crowd, down("kill", seed, 2)), qemu_args=COUNTED)

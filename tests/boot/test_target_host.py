@@ -72,6 +72,7 @@ def _lines(run: Run) -> list[str]:
     return [_CYCLES.sub("", str(event)) for event in run.events if event.name != "END"]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-28", "D-04")
 @pytest.mark.parametrize("name", ["block_fs_db_app", "protocol"])
 def test_two_boots_of_one_image_have_the_same_trace(target: Target, name: str) -> None:
@@ -82,6 +83,7 @@ def test_two_boots_of_one_image_have_the_same_trace(target: Target, name: str) -
     assert [str(event) for event in first.events] == [str(event) for event in second.events]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-28")
 def test_by_the_hosts_clock_they_differ_in_the_cycles_alone(target: Target) -> None:
     first, second = (target.run("block_fs_db_app", again=again) for again in (0, 1))
@@ -113,6 +115,7 @@ def test_an_emulator_that_is_killed_is_told_as_such(target: Target, tmp_path: Pa
     assert any("cut off" in text or "cut line" in text for text in shown["violations"])
 
 
+@pytest.mark.slow
 def test_a_run_whose_emulator_is_killed_says_so_in_one_line(target: Target, tmp_path: Path) -> None:
     target.image("respawn")  # built before the clock starts
     arguments = command("run", str(CONFIGS / "respawn.toml"), "-o", str(tmp_path), "--json")
@@ -180,6 +183,7 @@ def test_an_image_that_is_damaged_is_not_booted(target: Target, tmp_path: Path) 
     assert not damaged.with_suffix(".trace").exists()
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_the_run_and_keeps_what_there_is(target: Target, tmp_path: Path) -> None:
     """A processor of 8 million instructions a second: no kernel is through with 50 crashes in that time."""
     trace = tmp_path / "short.trace"

@@ -163,6 +163,7 @@ def test_each_architecture_has_its_own_kernel(bench: Bench) -> None:
     assert "SEL4_ARCH (KernelSel4Arch): is x86_64: expected aarch64" in error_of(done)
 
 
+@pytest.mark.slow
 def test_mistakes_are_one_line_and_exit_2(bench: Bench) -> None:
     bad = BAD_CONFIGS / "unknown_key_pd.toml"
     assert f"{bad}:7: pd[0].color: unknown key" in error_of(bench.cellreap("run", bad))

@@ -674,6 +674,7 @@ def with_tombstone() -> CoreModel:
     return core
 
 
+@pytest.mark.slow
 def test_every_single_word_of_the_graph_matters() -> None:
     """Each word of an arena in use, replaced by another, is either noticed or only an attribute: what opens
     must still be sound throughout. Most must be noticed, else the check checks nothing."""

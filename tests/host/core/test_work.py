@@ -352,6 +352,7 @@ ACTION = st.one_of(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-05", "A-07", "A-10")
 @settings(max_examples=400)
 @given(st.lists(ACTION, max_size=80))

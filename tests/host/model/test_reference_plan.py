@@ -232,6 +232,7 @@ def test_bad_arguments() -> None:
 # -- laws
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.randoms(use_true_random=False), st.sampled_from(DEPTHS), st.sampled_from(DEPTHS))
 @pytest.mark.behaviour("C-28", "D-03", "M-05", "X-22")
