@@ -5,7 +5,7 @@
 
     target = Target(sdk, tmp_path, [Path("configs")])
     run = target.run("block_fs_db_app", rs_depth=1, change=with_pd("fs", priority=90))
-    assert run.destroyed() == ["disk1", "files", "block_server_1"]
+    assert run.deleted_spaces() == {"disk1", "files"}
     assert run.alive() == {"block_server_2", "fs", "db", "app"}
 
 A `Target` builds a configuration, boots it and checks the trace; a `Run` answers questions about
