@@ -114,6 +114,7 @@ def test_run_fails_where_the_trace_has_no_end(bench: Bench) -> None:
     assert "the run did not come to its end" in shown["violations"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("H-13")
 def test_run_fails_where_there_is_no_trace_at_all(bench: Bench) -> None:
     bench.emulator("seL4 failed assertion 'x' at a.c:1 in function f\n")
@@ -123,6 +124,7 @@ def test_run_fails_where_there_is_no_trace_at_all(bench: Bench) -> None:
     assert "seL4 failed assertion 'x'" in done.stdout
 
 
+@pytest.mark.slow
 def test_run_says_if_another_kernel_ran_than_was_meant(bench: Bench) -> None:
     bench.emulator(trace(kernel="refkernel 1"))
     done = bench.cellreap("run", bench.config)
@@ -156,6 +158,7 @@ def test_boot_without_an_end_is_a_failure_and_keeps_the_console(bench: Bench) ->
     assert (bench.folder / "b.trace").read_text() == "hello\n"
 
 
+@pytest.mark.slow
 def test_each_architecture_has_its_own_kernel(bench: Bench) -> None:
     done = bench.cellreap("run", bench.config, "--arch", "aarch64")
     assert "no seL4 SDK for aarch64" in error_of(done)

@@ -24,6 +24,7 @@ from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.reference import order
 from kit.core_support import agree
+from kit.marks import slow_but
 
 DEPTHS: tuple[int | None, ...] = (0, 1, 2, None)
 
@@ -224,7 +225,7 @@ def test_the_shards_have_all_systems_of_two_pds_and_two_spaces(
 @pytest.mark.behaviour(
     "C-04", "C-05", "C-06", "C-07", "C-08", "C-09", "C-14", "C-16", "C-22", "D-01", "D-02", "D-04"
 )
-@pytest.mark.parametrize("shard", [pytest.param(n, marks=pytest.mark.slow) for n in range(SHARDS)])
+@pytest.mark.parametrize("shard", slow_but(range(SHARDS)))
 def test_who_dies_in_every_system_of_two_pds_and_two_spaces(
     monkeypatch: pytest.MonkeyPatch, shard: int
 ) -> None:
@@ -249,7 +250,7 @@ def test_who_dies_in_some_systems_of_two_pds_and_two_spaces(monkeypatch: pytest.
 
 
 @pytest.mark.behaviour("G-02", "G-04", "G-06", "G-07", "G-12", "G-13", "G-14", "G-15")
-@pytest.mark.parametrize("shard", range(SHARDS))
+@pytest.mark.parametrize("shard", slow_but(range(SHARDS), 0))
 def test_the_order_in_every_system_of_two_pds_and_two_spaces(
     monkeypatch: pytest.MonkeyPatch, shard: int
 ) -> None:

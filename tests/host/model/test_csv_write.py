@@ -28,6 +28,7 @@ def read_back(rows: list[str]) -> Model:
     return parse_state(enumerate(rows, 1), "written", ours=True)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-01")
 @settings(max_examples=300)
 @given(seed=st.integers(0, 2**32), name=printable, extra=extra_text)
