@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a message of a PD asks for, to compare the root task's decoder with: written from docs/operations.md.
+"""What a message of a PD asks for, written from docs/operations.md: the decoder is compared with it.
 
-Which arguments an operation has is read from the table in protocol.h that the docs show; test_docs_tables.py
-holds the two together. What each form means is written here once more, from its description. Numbers,
-limits and results are the docs', and nothing of the core's code is used.
+Which arguments an operation has is read from the table in protocol.h that the docs show;
+test_docs_tables.py holds the two together. What each form means is written here once more, from its
+description. Numbers, limits and results are the docs', and nothing of the core's code is used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ Value = int | bytes | list[tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Message:
-    """A message as it arrives. caps: capabilities along; badge: the first one's, if to the root task."""
+    """A message as it arrives.
+
+    caps: how many capabilities come along. badge: the first one's, if it is to the root task.
+    """
 
     label: int
     words: tuple[int, ...]

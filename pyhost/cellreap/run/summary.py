@@ -132,7 +132,7 @@ def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -
         done = f"{ticket.done} done, {ticket.failed} failed, {ticket.dropped} dropped"
         done += f", {ticket.waiting} waiting"
         state = f"{ticket.state}, {done}" if ticket.state else "never told"
-        lines.append(f"Ticket {ticket.number} of {_name(ticket.owner, names)} for {what}: {state}")
+        lines.append(f"Ticket {ticket.ticket} of {_name(ticket.pd, names)} for {what}: {state}")
     for extraction in report.extractions:
         if extraction.done:
             where = f", {files[extraction.number]}" if extraction.number in files else ""

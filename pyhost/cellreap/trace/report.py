@@ -45,14 +45,14 @@ class Failure:
 
 @dataclass
 class Lateness:
-    """A PD that missed its deadline, in milliseconds, for a notice."""
+    """A PD that missed its deadline for a notice. deadline and ms, how long it took, in milliseconds."""
 
     pd: str
     token: int
     kind: str
     node: str
     deadline: int
-    waited: int
+    ms: int
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -60,14 +60,14 @@ class Lateness:
 
 @dataclass
 class Ticket:
-    """What a PD asked for.
+    """What a PD asked for, with the words of ACCEPT and TICKET.
 
     what: the PD to be terminated; None for an extraction. state: as its owner was told last, None if it was
     told nothing.
     """
 
-    number: int
-    owner: str
+    ticket: int
+    pd: str
     what: str | None
     state: str | None = None
     done: int = 0
@@ -86,13 +86,13 @@ class Extraction:
 
     number: int
     by: str
-    pieces: int = 0
-    """what servers reported, in MAP edges"""
+    subgraphs: int = 0
+    """SUBGRAPH events: MAP edges that servers reported"""
     rows: list[str] = field(default_factory=list)
     done: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        return {"x": self.number, "by": self.by, "pieces": self.pieces, "rows": list(self.rows)}
+        return {"x": self.number, "by": self.by, "subgraphs": self.subgraphs, "rows": list(self.rows)}
 
     def csv(self) -> str:
         """A model state as a file."""

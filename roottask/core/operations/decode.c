@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Takes messages apart by the forms in CR_OPERATIONS. Each form reads its registers through a cursor, which
- * refuses to go beyond the message's length. What an operation demands beyond its forms is in `rules`. */
+ * Takes messages apart by the forms in CR_OPERATIONS. Each form reads its registers through a
+ * cursor, which refuses to go beyond the message's length. What an operation demands beyond its
+ * forms is in `rules`. */
 #include <cellreap/decode.h>
 
 /* What is left of a message. */
@@ -10,7 +11,8 @@ typedef struct cursor {
     uint32_t left;
 } cursor;
 
-/* Reads one argument into a member of the type that the form is for. `out` is the whole of the arguments. */
+/* Reads one argument into a member of the type that the form is for. `out` is the whole of the
+ * arguments. */
 typedef cr_result (*reader)(cursor *c, cr_operation_args *out, void *member);
 
 typedef struct form {
@@ -125,8 +127,8 @@ static cr_result read_work_result(cursor *c, cr_operation_args *out, void *membe
 
 /* -- text */
 
-/* The text in `count` words, NUL-terminated in `out`, which has as many bytes. *good: it is printable, not empty,
- * and has a NUL. Returns whether there were so many words. */
+/* The text in `count` words, NUL-terminated in `out`, which has as many bytes. *good: it is
+ * printable, not empty, and has a NUL. Returns whether there were so many words. */
 static int read_text_words(cursor *c, uint32_t count, char *out, int *good)
 {
     const uint64_t *words;
@@ -232,8 +234,8 @@ static cr_result read_text(cursor *c, cr_operation_args *out, void *member)
 /* -- rows */
 
 /* `size`: bytes from one element of `rows` to the next. */
-static cr_result read_rows(cursor *c, cr_operation_args *out, void *rows, uint32_t size, uint32_t most,
-                           const form *forms)
+static cr_result read_rows(cursor *c, cr_operation_args *out, void *rows, uint32_t size,
+                           uint32_t most, const form *forms)
 {
     const uint64_t *count;
     if (!take(c, 1, &count) || *count == 0 || *count > most) {
@@ -269,7 +271,9 @@ static cr_result read_pd(cursor *c, cr_operation_args *out, void *member)
 
 /* -- the forms of protocol.h. A member of another type than the form's does not compile. */
 
-#define AT(type, member) (uint32_t)(offsetof(WHOLE, member) + 0 * sizeof(_Generic(&((WHOLE *)0)->member, type *: 0)))
+#define MEMBER(member) (((WHOLE *)0)->member)
+#define AT(type, member) \
+    (uint32_t)(offsetof(WHOLE, member) + 0 * sizeof(_Generic(&MEMBER(member), type *: 0)))
 #define FORM(read, type, member, words, caps) {read, AT(type, member), words, caps},
 #define NUMBER(member) FORM(read_number, uint32_t, member, 1, CAP_NONE)
 #define WORD(member) FORM(read_word, uint64_t, member, 1, CAP_NONE)
@@ -293,7 +297,8 @@ typedef char char_of_text[CR_SAY_MAX];
 
 /* One reader for each member that has rows. */
 #define CR_ROW_FORM(member, type, most, forms)                                                    \
-    _Static_assert(sizeof(((cr_operation_args *)0)->member) == (most) * sizeof(type), "the rows fit"); \
+    _Static_assert(sizeof(((cr_operation_args *)0)->member) == (most) * sizeof(type),             \
+                   "there is room for all rows");                                                 \
     static cr_result read_##member(cursor *c, cr_operation_args *out, void *rows)                 \
     {                                                                                             \
         typedef type WHOLE;                                                                       \
@@ -354,8 +359,8 @@ static cr_result no_token_twice(const cr_operation_args *r)
     return CR_RESULT_OK;
 }
 
-/* Space 0: the PD whose capability comes along, or the caller; LOOK: or the PD whose number is in the object's
- * place. One thing is named, not two. */
+/* Space 0: the PD whose capability comes along, or the caller; LOOK: or the PD whose number is
+ * in the object's place. One thing is named, not two. */
 static cr_result space_or_pd(const cr_operation_args *r)
 {
     return r->has_pd && (r->space != 0 || r->object != 0) ? CR_RESULT_BAD_LENGTH : CR_RESULT_OK;

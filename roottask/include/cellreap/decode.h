@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a PD's message asks for, checked as far as the message alone tells (docs/operations.md). A message is
- * whatever its sender put there: nothing in it is trusted, and nothing beyond its length is read. Whether
- * what it names exists, and whether its sender may use it, is checked by the supervisor.
+ * What a PD's message asks for, checked as far as the message alone tells (docs/operations.md).
+ * A message is whatever its sender put there: nothing in it is trusted, and nothing beyond its
+ * length is read. Whether what it names exists, and whether its sender may use it, is checked
+ * by the supervisor.
  *
  * Which arguments an operation has is written in one place: CR_OPERATIONS in protocol.h. */
 #ifndef CELLREAP_DECODE_H
@@ -16,7 +17,7 @@ typedef struct cr_raw_message {
     uint64_t label;
     uint32_t length; /* registers; `words` has as many */
     uint32_t extra;  /* capabilities that came along */
-    uint64_t unwrapped; /* badge of the first of them, if it was one to the root task's endpoint; else 0 */
+    uint64_t unwrapped; /* the first one's badge, if it was to the root task's endpoint; else 0 */
     const uint64_t *words;
 } cr_raw_message;
 
@@ -33,8 +34,9 @@ typedef struct cr_subgraph_item {
     uint32_t target_object;
 } cr_subgraph_item;
 
-/* The arguments of an operation. Members that the operation does not have are 0. Numbers out of ids that are
- * too large are CR_NONE, which is no number of anything. Object 0 is the space itself. */
+/* The arguments of an operation. Members that the operation does not have are 0. Numbers out of
+ * ids that are too large are CR_NONE, which is no number of anything. Object 0 is the space
+ * itself. */
 typedef struct cr_operation_args {
     cr_op op;
     uint32_t space;
@@ -63,8 +65,8 @@ typedef struct cr_operation_args {
     cr_subgraph_item items[CR_SUBGRAPH_MAX];
 } cr_operation_args;
 
-/* Takes a message apart. CR_RESULT_OK, or what it is refused with; *out is then of no meaning. Writes nothing else.
- * CR_RESULT_BAD_MAGIC, BAD_OP, BAD_LENGTH, NO_SUCH, BAD_BADGE, FAILED. */
+/* Takes a message apart. CR_RESULT_OK, or what it is refused with; *out is then of no meaning.
+ * Writes nothing else. CR_RESULT_BAD_MAGIC, BAD_OP, BAD_LENGTH, NO_SUCH, BAD_BADGE, FAILED. */
 cr_result cr_decode_operation(const cr_raw_message *message, cr_operation_args *out);
 
 #endif

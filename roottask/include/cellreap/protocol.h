@@ -3,10 +3,10 @@
  * What protection domains and the root task say to each other (docs/protocol.md and
  * docs/operations.md).
  *
- * A PD asks for an operation with a seL4_Call on CR_SLOT_ROOT: the label is a cr_op, message register
- * 0 is CR_PROTOCOL_MAGIC, the arguments follow. The answer's label is a cr_result; results start at
- * register 0.
- * The badge alone tells who asks: nothing in a message and nothing in a PD's memory says who it is.
+ * A PD asks for an operation with a seL4_Call on CR_SLOT_ROOT: the label is a cr_op, message
+ * register 0 is CR_PROTOCOL_MAGIC, the arguments follow. The answer's label is a cr_result;
+ * results start at register 0. The badge alone tells who asks: nothing in a message and nothing
+ * in a PD's memory says who it is.
  *
  * The host tooling parses this header. Enums are plain, or made by a table in this file. */
 #ifndef CELLREAP_PROTOCOL_H
@@ -39,8 +39,8 @@ enum {
 
 #define CR_PROTOCOL_MAGIC ((uint64_t)0x6372700000000000u | (uint64_t)CR_PROTOCOL_VERSION)
 
-/* A badge is (kind, generation, index): 4, 28 and 32 bits, the highest first. The index is one into a
- * table of the root task's; only the root task resolves it. */
+/* A badge is (kind, generation, index): 4, 28 and 32 bits, the highest first. The index is one
+ * into a table of the root task's; only the root task resolves it. */
 typedef enum cr_badge_kind {
     CR_BADGE_NONE = 0,
     CR_BADGE_PD = 1,       /* that PD asks the root task for an operation */
@@ -49,7 +49,8 @@ typedef enum cr_badge_kind {
     CR_BADGE_REQUEST = 4,  /* a client's request to a server: that REQUEST edge */
     CR_BADGE_RESOURCE = 5, /* somebody uses that resource */
     CR_BADGE_SIGNAL = 6,   /* the root task has work for the receiver */
-    /* These two arrive by one notification, which ORs badges: no kind below has all bits of either. */
+    /* These two arrive by one notification, which ORs badges: no kind below has all bits of
+     * either. */
     CR_BADGE_IDLE = 7,     /* nobody else had anything to run */
     CR_BADGE_TIMER = 8,    /* the timer's interrupt */
     CR_BADGE_KIND_COUNT = 9
@@ -90,15 +91,15 @@ typedef enum cr_asker {
     CR_FROM_ANY = 1   /* a doomed PD too: the operation makes and drops no edge */
 } cr_asker;
 
-/* Every operation. The decoder, the dispatch, the tables in docs/ and the tests come from this table,
- * or are compared with it.
+/* Every operation. The decoder, the dispatch, the tables in docs/ and the tests come from this
+ * table, or are compared with it.
  *
  *     CR_OPERATION(enumerator, number, word, topic, arguments, results, who may ask, what it does)
  *
- * word: names the functions that carry it out, cr_check_<word> and cr_do_<word>. topic: they are in
- * supervisor/operations_<topic>.c, and docs/operations.md has a section on it. arguments: forms, in
- * the order of the registers after the magic number; each names a member of cr_operation_args.
- * results: the registers of the answer.
+ * word: names the functions that carry it out, cr_check_<word> and cr_do_<word>. topic: they
+ * are in supervisor/operations_<topic>.c, and docs/operations.md has a section on it.
+ * arguments: forms, in the order of the registers after the magic number; each names a member
+ * of cr_operation_args. results: the registers of the answer.
  *
  *     NUMBER(m)       one register: a number out of an id; the number of nothing if it is too large
  *     WORD(m)         one register: any 64 bits
@@ -224,7 +225,8 @@ typedef enum cr_op {
     CR_OP_COUNT
 } cr_op;
 
-/* Every answer: CR_RESULT(enumerator, number, meaning). After one that is not OK nothing has changed. */
+/* Every answer: CR_RESULT(enumerator, number, meaning). After one that is not OK nothing has
+ * changed. */
 #define CR_RESULTS                                                                                 \
     CR_RESULT(CR_RESULT_OK, 0, "The operation was carried out.")                                   \
     CR_RESULT(CR_RESULT_BAD_MAGIC, 1, "Register 0 is not the magic number of this version.")       \
@@ -282,10 +284,10 @@ typedef enum cr_look_state {
     CR_LOOK_STATE_COUNT
 } cr_look_state;
 
-/* How far the work behind a ticket is: CR_TICKET_STATE(enumerator, number, name, meaning). TICKET's
- * other results count notices: acknowledged as done; as failed; forgotten, as their receiver is gone;
- * not acknowledged yet; and of these last, those that wait behind one that failed. The owner's own
- * notices are not counted: it cannot acknowledge while it waits. */
+/* How far the work behind a ticket is: CR_TICKET_STATE(enumerator, number, name, meaning).
+ * TICKET's other results count notices: acknowledged as done; as failed; forgotten, as their
+ * receiver is gone; not acknowledged yet; and of these last, those that wait behind one that
+ * failed. The owner's own notices are not counted: it cannot acknowledge while it waits. */
 #define CR_TICKET_STATES                                                                           \
     CR_TICKET_STATE(CR_TICKET_QUEUED, 0, "queued", "The operation was accepted.")                  \
     CR_TICKET_STATE(CR_TICKET_RUNNING, 1, "running",                                               \

@@ -28,8 +28,9 @@ def read_back(rows: list[str]) -> Model:
     return parse_state(enumerate(rows, 1), "written", ours=True)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-01")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(seed=st.integers(0, 2**32), name=printable, extra=extra_text)
 def test_round_trip(seed: int, name: str, extra: str) -> None:
     rng = random.Random(seed)
@@ -44,7 +45,7 @@ def test_round_trip(seed: int, name: str, extra: str) -> None:
     assert state_rows(read_back(rows)) == rows
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32))
 def test_equal_states_have_equal_rows_whatever_came_first(seed: int) -> None:
     rng = random.Random(seed)

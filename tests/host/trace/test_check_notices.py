@@ -31,7 +31,7 @@ def said(drafts: list[Draft]) -> list[str]:
     return [problem.text for problem in checked(drafts).violations]
 
 
-def edited(run: str, event: str, change: dict[str, object], skip: int = 0, **match: object) -> list[str]:
+def edited(run: str, event: str, change: dict[str, object], **match: object) -> list[str]:
     """What is said of a run with one event changed; without it if change is empty."""
     drafts = RUNS[run]()
     found = [
@@ -39,7 +39,7 @@ def edited(run: str, event: str, change: dict[str, object], skip: int = 0, **mat
         for index, (its, values) in enumerate(drafts)
         if its == event and all(str(values[key]) == str(value) for key, value in match.items())
     ]
-    at = found[skip]
+    at = found[0]
     drafts[at : at + 1] = [(event, {**drafts[at][1], **change})] if change else []
     return said(drafts)
 
@@ -407,7 +407,7 @@ def test_a_trigger_while_a_cleanup_waits_is_cleaned_up_after_it() -> None:
 def test_the_end_of_a_terminator_that_waits_may_come_late() -> None:
     report = checked(sync_run())
     assert report.passed
-    assert [(ticket.number, ticket.state) for ticket in report.tickets] == [
+    assert [(ticket.ticket, ticket.state) for ticket in report.tickets] == [
         (1, "over"),
         (2, "over"),
         (3, "over"),
@@ -463,7 +463,7 @@ def test_an_extraction_is_a_file_that_reads_back(tmp_path: Path) -> None:
 
 def test_the_report_tells_what_an_operator_needs() -> None:
     shown = report_json(checked(notices_run()))
-    assert [(late["pd"], late["deadline"], late["waited"]) for late in shown["late"]] == [
+    assert [(late["pd"], late["deadline"], late["ms"]) for late in shown["late"]] == [
         ("PD_5", 100, 110),
         ("PD_7", 50, 60),
     ]

@@ -126,7 +126,7 @@ class Extractions(Concern):
             self.context.bad("extractions.asked", f"SUBGRAPH: {text}")
             return
         ends = (event["from"], event["to"])
-        running.shown.pieces += 1
+        running.shown.subgraphs += 1
         wrong = [*self._not_asked(pd, notice, ends), *self._not_its_own(pd, ends)]
         wrong += self._no_new_edge(running, ends)
         for rule, text in wrong:

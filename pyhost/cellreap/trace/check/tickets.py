@@ -67,7 +67,7 @@ class Tickets(Concern):
     def _delays_no_more(self, asked: _Asked) -> None:
         if asked.delays:
             asked.delays = False
-            self._delayed[asked.shown.owner] -= 1
+            self._delayed[asked.shown.pd] -= 1
 
     def may_wait(self, pd: str) -> bool:
         """May the PD be waiting for the end of one that is still there, and so do nothing else?"""
@@ -79,7 +79,7 @@ class Tickets(Concern):
         for tag in tags:
             for asked in self._by_tag.get(tag, ()):
                 if asked.settled:
-                    *_, waiting, held = self.context.notices.counts(tag, asked.shown.owner)
+                    *_, waiting, held = self.context.notices.counts(tag, asked.shown.pd)
                     asked.was_over |= waiting == held
 
     # -- events
@@ -116,7 +116,7 @@ class Tickets(Concern):
             context.bad("tickets.number", f"TICKET: ticket={number}: there is no such ticket")
             return
         self._check_state(event, asked)
-        owner = asked.shown.owner
+        owner = asked.shown.pd
         if context.actors.waits_for(owner) == number:
             context.actors.go_on(owner)
             late = context.triggers.has_deadline(owner) and context.notices.has_work(owner)
@@ -134,17 +134,17 @@ class Tickets(Concern):
         state = event.number("state")
         expected: tuple[int, ...] = (0,) * len(COUNTS)
         if asked.tag is not None:
-            expected = self.context.notices.counts(asked.tag, shown.owner)
+            expected = self.context.notices.counts(asked.tag, shown.pd)
         states = self._states(asked, expected)
         if state not in states:
             names = " or ".join(f"{each} ({self._names[each]})" for each in sorted(states))
-            text = f"ticket={shown.number}: state={state}: expected {names}"
+            text = f"ticket={shown.ticket}: state={state}: expected {names}"
             bad("tickets.state", f"TICKET: {text}")
         for name, should in zip(COUNTS, expected, strict=True):
             has = event.number(name)
             setattr(shown, name, has)
             if has != should:
-                text = f"ticket={shown.number}: {name}={has}: by the events before it {should} are"
+                text = f"ticket={shown.ticket}: {name}={has}: by the events before it {should} are"
                 bad("tickets.counts", f"TICKET: {text}")
         shown.state = self._names.get(state, str(state))
 
