@@ -223,6 +223,19 @@ def names_of(header: str, tag: str, prefix: str) -> dict[str, int]:
     return {name.removeprefix(prefix).lower().replace("_", "-"): value for name, value in listed}
 
 
+def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
+    """The rows of one table of a public header. HeaderError: there is none."""
+    rows = parse_table(read_header(header), macro)
+    if not rows:
+        raise HeaderError(f"{header_path(header)}: no rows {macro}(...)")
+    return rows
+
+
+def printed_names(header: str, macro: str) -> dict[str, int]:
+    """The names that a table of (enumerator, number, name, ...) has printed: "each" -> 2."""
+    return {str(row[2]): int(row[1]) for row in table(header, macro)}
+
+
 @dataclass(frozen=True)
 class Operation:
     """A row of CR_OPERATIONS in protocol.h."""
@@ -246,7 +259,7 @@ class Operation:
 def operations() -> tuple[Operation, ...]:
     """What a PD can ask of the root task."""
     found = []
-    for row in parse_table(read_header("protocol.h"), "CR_OPERATION"):
+    for row in table("protocol.h", "CR_OPERATION"):
         if len(row) != 8 or [type(cell) for cell in row] != [str, int, *[str] * 6]:
             raise HeaderError(f"{header_path('protocol.h')}: CR_OPERATION{row}: not as the header says")
         enumerator, number, *texts = row
@@ -316,8 +329,3 @@ def parse_event_table(text: str, where: str) -> EventTable:
 def event_table() -> EventTable:
     """The events that this checkout's root task writes."""
     return parse_event_table(read_header("trace_events.h"), str(header_path("trace_events.h")))
-
-
-def printed_names(header: str, macro: str) -> dict[str, int]:
-    """The names that a table of (enumerator, number, name, ...) has printed: "each" -> 2."""
-    return {str(row[2]): int(row[1]) for row in parse_table(read_header(header), macro)}
