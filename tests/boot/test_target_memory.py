@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from cellreap.trace.events import Event
-from kit.target import Run, Target, with_crashes
+from kit.target import Run, Target, with_crashes, with_pd
 
 ROUNDS = 10
 PDS = ["block_server_1", "block_server_2", "fs", "db", "app"]
