@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors that are the user's to fix. What is wrong with the program itself is left to raise as it does."""
+"""Errors that are the user's to fix.
+
+What is wrong with the program itself is left to raise as it does.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,8 @@ class ModelError(CellreapError):
 class InputError(CellreapError):
     """A file that cannot be read as what it should be.
 
-    path: the file as the user named it. line: 1-based, None where the whole file is meant.
-    field: the column or key, None where the whole line is meant. expected: what should have been there.
+    path: the file as the user named it. line: 1-based, None where the whole file is meant. field:
+    the column or key, None where the whole line is meant. expected: what should have been there.
     """
 
     def __init__(self, path: str, line: int | None, field: str | None, expected: str) -> None:
@@ -36,4 +39,6 @@ class InputError(CellreapError):
         self.field = field
         self.expected = expected
         where = path if line is None else f"{path}:{line}"
-        super().__init__(f"{where}: {expected}" if field is None else f"{where}: {field}: {expected}")
+        super().__init__(
+            f"{where}: {expected}" if field is None else f"{where}: {field}: {expected}"
+        )

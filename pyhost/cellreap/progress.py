@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is going on, for whoever waits: a spinner on a terminal, plain lines in a log. Always on stderr."""
+"""What is going on, for whoever waits: a spinner on a terminal, plain lines in a log.
+
+Always on stderr.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,9 @@ class Progress:
                     status.update(f"{name}: {text}")
 
             yield update
-        console.print(f"[green]✓[/green] {name} [dim]{time.monotonic() - start:.1f} s[/dim]", highlight=False)
+        console.print(
+            f"[green]✓[/green] {name} [dim]{time.monotonic() - start:.1f} s[/dim]", highlight=False
+        )
 
     def _line(self, text: str) -> None:
         print(text, file=self._stream, flush=True)

@@ -282,7 +282,7 @@ static void await_answers(void)
 {
     enter(CR_PHASE_AWAITS);
     cr_sup.cleaner.waited = 1;
-    cr_sup.cleaner.due = cr_clock_due(CR_AWAIT_MS);
+    cr_sup.cleaner.due = cr_clock_due(cr_sys.image->await_ms);
     trace_wait(CR_EV_WAIT);
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];

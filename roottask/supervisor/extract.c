@@ -63,7 +63,7 @@ void cr_extract_start(cr_pd *by, uint64_t *ticket)
     if (e == 0) {
         cr_panic("there was room for an extraction, and then there was not", by->number);
     }
-    *e = (cr_extraction){.used = 1, .x = ++cr_sup.extract.last_x, .by = by->node, .due = cr_clock_due(CR_AWAIT_MS)};
+    *e = (cr_extraction){.used = 1, .x = ++cr_sup.extract.last_x, .by = by->node, .due = cr_clock_due(cr_sys.image->await_ms)};
     cr_notices_changed();
     cr_trace_begin(&cr_sys.trace, CR_EV_EXTRACT);
     cr_trace_number(&cr_sys.trace, e->x);
@@ -379,7 +379,7 @@ void cr_extract_expire(uint64_t now)
             continue;
         }
         if (now != UINT64_MAX && is_awaited(e, 1)) {
-            e->due = cr_clock_due(CR_AWAIT_MS);
+            e->due = cr_clock_due(cr_sys.image->await_ms);
         } else {
             finish(e);
         }

@@ -13,7 +13,7 @@ void cr_waits_begin(cr_pd *pd, cr_wait what)
 {
     cr_pd_wait(pd, what);
     if (what != CR_WAIT_CHECKPOINT) {
-        pd->wait_due = cr_clock_due(pd->deadline_ms != 0 ? pd->deadline_ms : CR_AWAIT_MS);
+        pd->wait_due = cr_clock_due(pd->deadline_ms != 0 ? pd->deadline_ms : cr_sys.image->await_ms);
     }
     cr_notices_changed();
 }
@@ -93,7 +93,7 @@ static void release_expired(uint64_t now)
             continue;
         }
         if (comes_by_itself(pd)) {
-            pd->wait_due = cr_clock_due(CR_AWAIT_MS);
+            pd->wait_due = cr_clock_due(cr_sys.image->await_ms);
         } else {
             cr_waits_release(pd);
         }

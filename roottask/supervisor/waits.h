@@ -6,7 +6,7 @@
 
 #include "system/system.h"
 
-/* The PD's operation is answered later, and in its time at the latest: its own deadline, or CR_AWAIT_MS if it has none.
+/* The PD's operation is answered later, and in its time at the latest: its own deadline, or the system's await_ms if it has none.
  * At a checkpoint it waits as long as the hooks like. */
 void cr_waits_begin(cr_pd *pd, cr_wait what);
 /* Answers a PD that waits, with what there is to say now. */

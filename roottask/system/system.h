@@ -38,8 +38,6 @@ enum {
     CR_REFUSALS_SUM = 1000,
     CR_MAX_SAYS = 4096, /* of a PD */
     CR_MAX_COUNT = 1024, /* HOLDs of one thing by one PD, and its subscriptions to one thing: each is a row of the state */
-    /* Milliseconds that a cleanup, an extraction or a PD awaits one that has no deadline. */
-    CR_AWAIT_MS = 1000,
     CR_ID_BYTES = 48
 };
 

@@ -14,9 +14,9 @@ import pytest
 from cellreap.cli.conformance_cmd import run_conformance
 from cellreap.headers import source_root
 from cellreap.progress import Progress
-from cellreap.system.build import build_tree, find_toolchain
 from cellreap.system.refkernel import build_refkernel
 from cellreap.system.sdk import Sdk, load_sdk
+from cellreap.system.toolchain import build_tree, find_toolchain
 
 ARCH = "x86_64"
 QUIET = Progress(quiet=True)

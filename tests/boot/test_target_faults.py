@@ -9,8 +9,9 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from cellreap.progress import Progress
-from cellreap.system.build import build_parts, find_toolchain
 from cellreap.system.config import Config
+from cellreap.system.parts import build_parts
+from cellreap.system.toolchain import find_toolchain
 from kit.target import Run, Target, dangling, with_crashes, with_pd, with_system
 
 NOWHERE = 0xDEAD000  # pds/lib/crash.c: nothing is mapped there

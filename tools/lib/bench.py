@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What `tools/bench` measures: what a cleanup costs, in counts rather than in seconds.
 
-Planning: the nodes and edges that the core looks at, by its own counters, when a PD crashes in systems of
-very different sizes. The cost should follow what is doomed, not what exists: the counts must not grow.
+Planning: the nodes and edges that the core looks at, by its own counters, when a PD crashes in
+systems of very different sizes. The cost should follow what is doomed, not what exists: the counts
+must not grow.
 
-Cleaning up: kernel calls by kind and by pair of depths, out of the traces of real boots, and the instructions
-that the cleanup took, with QEMU counting them (-icount). Both repeat exactly on any machine.
+Cleaning up: kernel calls by kind and by pair of depths, out of the traces of real boots, and the
+instructions that the cleanup took, with QEMU counting them (-icount). Both repeat exactly on any
+machine.
 """
 
 from __future__ import annotations
 
 import json
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -26,6 +27,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from cellreap.cli.exit_codes import ExitCode
+from cellreap.cli.main import run_and_exit
 from cellreap.errors import CellreapError
 from cellreap.model.core import CoreModel
 from cellreap.run.qemu import MACHINES
@@ -68,7 +71,8 @@ class Planned:
 
 
 def servers(pds: int) -> System:
-    """Servers with four clients each; every server asks the one before it and maps its space on that one's.
+    """Servers with four clients each; every server asks the one before it and maps its space on
+    that one's.
 
     The last client is a leaf. The last server has its clients above it and nobody else.
     """
@@ -76,7 +80,9 @@ def servers(pds: int) -> System:
 
 
 def star(pds: int) -> System:
-    """One server, everybody else its client: a leaf next to a PD with as many edges as there are PDs."""
+    """One server, everybody else its client: a leaf next to a PD with as many edges as there are
+    PDs.
+    """
     return _build(pds, pds)
 
 
@@ -84,8 +90,9 @@ SYSTEMS: Final[dict[str, Callable[[int], System]]] = {"servers": servers, "star"
 
 
 def _build(pds: int, clients: int) -> System:
-    """`pds` PDs beside the root task, in blocks of a server and `clients` clients. Each client requests its
-    server's space and holds a resource of its own in it."""
+    """`pds` PDs beside the root task, in blocks of a server and `clients` clients. Each client
+    requests its server's space and holds a resource of its own in it.
+    """
     core = CoreModel(max_nodes=3 * pds + 1, max_edges=8 * pds)
     core.add_pd("PD_0")
     space = server = ""
@@ -150,18 +157,23 @@ def _plan(name: str, what: str, pds: int, system: System, pd: str) -> Planned:
 
 
 def boot_costs(arch: str, jobs: int) -> list[dict[str, Any]]:
-    """Kernel calls and instructions of the reference scenario's cleanup at each pair of depths. CellreapError
-    if a boot does not pass."""
+    """Kernel calls and instructions of the reference scenario's cleanup at each pair of depths.
+    CellreapError if a boot does not pass.
+    """
 
     def boot(depths: tuple[str, str]) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="cellreap-bench-") as folder:
             # One instruction a nanosecond: the time stamp counter then counts instructions.
-            outcome = run_scenario(arch, depths, "--qemu-arg=-icount shift=0", "--timeout=300", "-o", folder)
+            outcome = run_scenario(
+                arch, depths, "--qemu-arg=-icount shift=0", "--timeout=300", "-o", folder
+            )
             if not outcome.passed or outcome.result is None or outcome.cleanup is None:
                 raise CellreapError(f"{arch}, depths {'/'.join(depths)}: {outcome.complaint}")
             trace = next(Path(folder).glob("*.trace"))
             with trace.open("rb") as stream:
-                settled = [event for event in read(Reader(trace.name), stream) if event.name == "SETTLED"]
+                settled = [
+                    event for event in read(Reader(trace.name), stream) if event.name == "SETTLED"
+                ]
         plan = outcome.cleanup
         calls = plan["kernel_calls"]
         kernel = outcome.result["kernel"]
@@ -174,7 +186,9 @@ def boot_costs(arch: str, jobs: int) -> list[dict[str, Any]]:
             "notices": len(plan["notices"]),
             "kernel_calls": sum(calls.values()),
             "by_kind": calls,
-            "instructions": next(event.number("cycles") for event in settled if event.number("n") == 1),
+            "instructions": next(
+                event.number("cycles") for event in settled if event.number("n") == 1
+            ),
         }
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -184,11 +198,15 @@ def boot_costs(arch: str, jobs: int) -> list[dict[str, Any]]:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), metavar="N", help="Emulators at a time.  [default: one a core]"
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Emulators at a time.  [default: one a core]",
 )
 @click.option("--no-boot", is_flag=True, help="Only what needs no kernel.")
 def bench(as_json: bool, jobs: int | None, no_boot: bool) -> int:
-    """Count what a cleanup costs: nodes and edges looked at in planning, kernel calls in carrying it out.
+    """Count what a cleanup costs: nodes and edges looked at in planning, kernel calls in carrying
+    it out.
 
     Exit code 1 if planning the same crash looks at more in a larger system.
     """
@@ -205,7 +223,7 @@ def bench(as_json: bool, jobs: int | None, no_boot: bool) -> int:
             "not_booted": {arch: where for arch, where in missing.items() if where is not None},
         }
         click.echo(json.dumps(shown, indent=2))
-        return 1 if growing else 0
+        return ExitCode.FAILED if growing else ExitCode.DONE
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = _WIDTH
@@ -215,11 +233,13 @@ def bench(as_json: bool, jobs: int | None, no_boot: bool) -> int:
     for where in missing.values():
         if where is not None and not no_boot:
             console.print(f"NOT BOOTED: {where}.", soft_wrap=True)
-    return 1 if growing else 0
+    return ExitCode.FAILED if growing else ExitCode.DONE
 
 
 def grown(planned: Sequence[Planned]) -> list[str]:
-    """The crashes that cost more than in the smallest system of their kind, where they doom no more."""
+    """The crashes that cost more than in the smallest system of their kind, where they doom no
+    more.
+    """
     least: dict[tuple[str, str], Planned] = {}
     found = []
     for cost in planned:
@@ -235,7 +255,10 @@ def grown(planned: Sequence[Planned]) -> list[str]:
 
 def _show_planned(console: Console, planned: Sequence[Planned], growing: Sequence[str]) -> None:
     table = Table(
-        box=SIMPLE_HEAD, pad_edge=False, title="Planning a crash, depths inf/inf", title_justify="left"
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        title="Planning a crash, depths inf/inf",
+        title_justify="left",
     )
     table.add_column("system", no_wrap=True)
     table.add_column("who crashes", no_wrap=True)
@@ -258,7 +281,9 @@ def _show_planned(console: Console, planned: Sequence[Planned], growing: Sequenc
         console.print(f"GROWS with the system: {'; '.join(growing)}", style="bold red")
     else:
         largest = max(cost.pds for cost in planned) // min(cost.pds for cost in planned)
-        console.print(f"In a system {largest:,} times as large the planner looks at exactly as much.")
+        console.print(
+            f"In a system {largest:,} times as large the planner looks at exactly as much."
+        )
 
 
 def _show_booted(console: Console, rows: Sequence[dict[str, Any]]) -> None:
@@ -266,7 +291,9 @@ def _show_booted(console: Console, rows: Sequence[dict[str, Any]]) -> None:
     title = f"Cleaning up after block server 1 on {rows[0]['kernel']}: kernel calls"
     table = Table(box=SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
     for name in ("depths", "PDs", "spaces", *kinds, "all", "instructions"):
-        table.add_column(name.removeprefix("read-").removeprefix("cancel-"), justify="right", no_wrap=True)
+        table.add_column(
+            name.removeprefix("read-").removeprefix("cancel-"), justify="right", no_wrap=True
+        )
     for row in rows:
         table.add_row(
             f"{row['pd_depth']}/{row['rs_depth']}",
@@ -282,19 +309,5 @@ def _show_booted(console: Console, rows: Sequence[dict[str, Any]]) -> None:
     console.print(f"{calls / nodes:.1f} kernel calls a doomed node, over all of them.")
 
 
-def main(args: Sequence[str] | None = None) -> None:
-    """Runs the benchmark and exits."""
-    try:
-        sys.exit(bench.main(args=args, prog_name="tools/bench", standalone_mode=False))
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except click.Abort:
-        sys.exit(130)
-    except CellreapError as error:
-        click.echo(f"bench: error: {error.line()}", err=True)
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run_and_exit(bench, "tools/bench")

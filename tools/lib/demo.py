@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What `tools/demo` shows: the reference scenario at all its depths, on every kernel that there is.
 
-Each boot is a `cellreap run` of its own, so what is shown is what anybody gets who types the command. Where
-there is no kernel, the plans for the same crash are shown and recorded traces are checked; that nothing was
-booted is then the first and the last thing said.
+Each boot is a `cellreap run` of its own, so what is shown is what anybody gets who types the
+command. Where there is no kernel, the plans for the same crash are shown and recorded traces are
+checked; that nothing was booted is then the first and the last thing said.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from cellreap.errors import CellreapError, UsageError
+from cellreap.arches import ARCHES
+from cellreap.cli.exit_codes import ExitCode
+from cellreap.cli.main import run_and_exit
+from cellreap.errors import UsageError
 from cellreap.headers import source_root
 from cellreap.model.core import CoreModel
 from cellreap.model.csvstate import read_state
 from cellreap.model.reference import check_why
 from cellreap.model.reference import plan as reference_plan
 from cellreap.system.refkernel import has_refkernel
-from cellreap.system.sdk import ARCHES, installed_sdk, no_sdk
+from cellreap.system.sdk import installed_sdk, no_sdk
 
 # (PD depth, space depth) as options: none, each alone, both, beyond the end, unlimited.
 DEPTHS: Final = (
@@ -87,21 +90,25 @@ def run_command(arch: str, depths: tuple[str, str], *more: str) -> list[str]:
 def run_scenario(arch: str, depths: tuple[str, str], *more: str) -> Outcome:
     """Builds, boots and checks the reference scenario in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "cellreap.cli.main", *run_command(arch, depths, *more), "--json"],
+        [sys.executable, "-m", "cellreap", *run_command(arch, depths, *more), "--json"],
         cwd=source_root(),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         check=False,
     )
-    if done.returncode not in (0, 1):
-        return Outcome(None, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1])
+    if done.returncode not in (ExitCode.DONE, ExitCode.FAILED):
+        return Outcome(
+            None, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        )
     result = json.loads(done.stdout)
     return Outcome(result, next(iter(result["violations"]), ""))
 
 
 def missing_sdk(arch: str) -> str | None:
-    """None if there is a kernel for the architecture, seL4 or refkernel; else where it was looked for."""
+    """None if there is a kernel for the architecture, seL4 or refkernel; else where it was looked
+    for.
+    """
     try:
         if installed_sdk(arch) is None and not has_refkernel(arch):
             return no_sdk(arch)
@@ -121,8 +128,8 @@ def missing_sdk(arch: str) -> str | None:
 def demo(jobs: int | None) -> int:
     """Crash a server of the reference scenario at every depth and show what becomes of the rest.
 
-    Exit code 0: all that could be run went as it should (also where there is no kernel to boot), 1: something
-    did not.
+    Exit code 0: all that could be run went as it should (also where there is no kernel to boot), 1:
+    something did not.
     """
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -135,8 +142,10 @@ def demo(jobs: int | None) -> int:
     if all(missing.values()):
         _say_not_booted(console, missing)
         failures += _without_kernel(console)
-        console.print("\nCOULD NOT BOOT: no seL4 SDK. Above is what can be shown without one.", style="bold")
-    return 1 if failures else 0
+        console.print(
+            "\nCOULD NOT BOOT: no seL4 SDK. Above is what can be shown without one.", style="bold"
+        )
+    return ExitCode.FAILED if failures else ExitCode.DONE
 
 
 def _boots(console: Console, arch: str, jobs: int) -> int:
@@ -144,9 +153,11 @@ def _boots(console: Console, arch: str, jobs: int) -> int:
     command = run_command(arch, _SHOWN_IN_FULL)
     console.print(f"$ cellreap {' '.join(command)}\n", style="bold", soft_wrap=True)
     code = _show(command)
-    if code not in (0, 1):
+    if code not in (ExitCode.DONE, ExitCode.FAILED):
         return 1
-    console.print(f"\nThe same crash at {len(DEPTHS)} pairs of depths, {jobs} at a time:", style="bold")
+    console.print(
+        f"\nThe same crash at {len(DEPTHS)} pairs of depths, {jobs} at a time:", style="bold"
+    )
     with ThreadPoolExecutor(jobs) as pool:
         outcomes = list(pool.map(lambda depths: run_scenario(arch, depths), DEPTHS))
     table = _table("calls", "notices", "verdict")
@@ -164,7 +175,9 @@ def _boots(console: Console, arch: str, jobs: int) -> int:
         )
     console.print(table)
     passed = sum(outcome.passed for outcome in outcomes)
-    kernel = next((outcome.result["kernel"] for outcome in outcomes if outcome.result is not None), None)
+    kernel = next(
+        (outcome.result["kernel"] for outcome in outcomes if outcome.result is not None), None
+    )
     on = f" on {kernel['name']} {kernel['version']} ({kernel['arch']})" if kernel else ""
     console.print(
         f"{passed} of {len(DEPTHS)} boots{on} passed.\n"
@@ -219,8 +232,10 @@ def _without_kernel(console: Console) -> int:
 def _show(arguments: Sequence[str]) -> int:
     """Runs `cellreap` for the reader to see. Returns its exit code."""
     sys.stdout.flush()
-    command = [sys.executable, "-m", "cellreap.cli.main", *arguments]
-    return subprocess.run(command, cwd=source_root(), stdin=subprocess.DEVNULL, check=False).returncode
+    command = [sys.executable, "-m", "cellreap", *arguments]
+    return subprocess.run(
+        command, cwd=source_root(), stdin=subprocess.DEVNULL, check=False
+    ).returncode
 
 
 def _table(*more: str) -> Table:
@@ -247,19 +262,5 @@ def _doomed(plan: Mapping[str, Any], names: Mapping[str, str]) -> tuple[str, str
     return ", ".join(pds) or "-", ", ".join(spaces) or "-"
 
 
-def main(args: Sequence[str] | None = None) -> None:
-    """Runs the demo and exits."""
-    try:
-        sys.exit(demo.main(args=args, prog_name="tools/demo", standalone_mode=False))
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except click.Abort:
-        sys.exit(130)
-    except CellreapError as error:
-        click.echo(f"demo: error: {error.line()}", err=True)
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run_and_exit(demo, "tools/demo")

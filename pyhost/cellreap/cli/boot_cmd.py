@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from cellreap.cli.exit_codes import ExitCode
+from cellreap.cli.params import json_option
 from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
 from cellreap.run.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End, boot_image
@@ -41,7 +43,8 @@ def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "qemu_args",
             multiple=True,
             metavar="ARG",
-            help="More for QEMU, several words in one or one at a time: --qemu-arg '-icount shift=0'.",
+            help="More arguments for QEMU, several words in one or one at a time: "
+            "--qemu-arg '-icount shift=0'.",
         ),
     ):
         command = option(command)
@@ -49,16 +52,25 @@ def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def record_image(
-    image: Image, trace: Path, qemu_args: tuple[str, ...], timeout: float, idle: float, progress: Progress
+    image: Image,
+    trace: Path,
+    qemu_args: tuple[str, ...],
+    timeout: float,
+    idle: float,
+    progress: Progress,
 ) -> Boot:
     """Boots an image, its console going to the file `trace`. CellreapError where that cannot be."""
     extra = split_arguments(qemu_args)
     kernel = image.manifest.kernel
-    with progress.step(f"booting {image.manifest.system} on {kernel.name} {kernel.version}") as update:
+    with progress.step(
+        f"booting {image.manifest.system} on {kernel.name} {kernel.version}"
+    ) as update:
         try:
             file = trace.open("wb")
         except OSError as error:
-            raise InputError(str(trace), None, None, f"cannot be written: {error.strerror}") from None
+            raise InputError(
+                str(trace), None, None, f"cannot be written: {error.strerror}"
+            ) from None
         with file:
             boot = boot_image(
                 image,
@@ -72,9 +84,13 @@ def record_image(
 
 
 def refuse_failed(boot: Boot) -> Boot:
-    """CellreapError if the run says nothing about the system: its emulator did not start, or was killed."""
+    """CellreapError if the run says nothing about the system: its emulator did not start, or was
+    killed.
+    """
     if boot.end is End.FAILED:
-        raise CellreapError(f"QEMU failed after {boot.seconds:.1f} s and {boot.events} events: {boot.detail}")
+        raise CellreapError(
+            f"QEMU failed after {boot.seconds:.1f} s and {boot.events} events: {boot.detail}"
+        )
     return boot
 
 
@@ -88,9 +104,14 @@ def refuse_failed(boot: Boot) -> Boot:
     metavar="TRACE",
     help="Where the console goes, byte by byte.  [default: the image's name with .trace]",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def boot(
-    image: Path, qemu_args: tuple[str, ...], timeout: float, idle: float, output: Path | None, as_json: bool
+    image: Path,
+    qemu_args: tuple[str, ...],
+    timeout: float,
+    idle: float,
+    output: Path | None,
+    as_json: bool,
 ) -> int:
     """Boot an image and record its trace, to its end or until something is wrong (exit code 1)."""
     read = read_image(image)
@@ -106,7 +127,7 @@ def boot(
         click.echo(json.dumps(shown, indent=2))
     else:
         click.echo(f"{trace}: {result} ({kernel.name} {kernel.version}, {kernel.arch})")
-    return 0 if result.end is End.COMPLETE else 1
+    return ExitCode.DONE if result.end is End.COMPLETE else ExitCode.FAILED
 
 
 def boot_json(result: Boot) -> dict[str, Any]:

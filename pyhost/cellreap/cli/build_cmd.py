@@ -9,24 +9,17 @@ from pathlib import Path
 
 import click
 
+from cellreap.cli.params import json_option, kernel_options
 from cellreap.progress import Progress
 from cellreap.system.build import build_image
 from cellreap.system.config import check_timer, parse_config, read_text
 from cellreap.system.refkernel import find_kernel
-from cellreap.system.sdk import ARCHES, load_sdk, timer_missing
+from cellreap.system.sdk import load_sdk, timer_missing
 
 
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path), metavar="CONFIG.toml")
-@click.option(
-    "--arch", type=click.Choice(ARCHES), default=ARCHES[0], show_default=True, help="What to build for."
-)
-@click.option(
-    "--sdk",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The seL4 SDK; else $CELLREAP_SDK_<ARCH>, else the one installed for the user, else refkernel.",
-)
+@kernel_options("What to build for.")
 @click.option(
     "-o",
     "--output",
@@ -35,7 +28,7 @@ from cellreap.system.sdk import ARCHES, load_sdk, timer_missing
     required=True,
     help="Where to write it.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def build(config: Path, arch: str, sdk: Path | None, output: Path, as_json: bool) -> None:
     """Build an image: kernel, root task, PDs and configuration in one file.
 
@@ -50,8 +43,17 @@ def build(config: Path, arch: str, sdk: Path | None, output: Path, as_json: bool
     build_image(parsed, text, found, output, progress)
     sha256 = hashlib.sha256(output.read_bytes()).hexdigest()
     if as_json:
-        kernel = {"name": found.kernel.name, "version": found.kernel.version, "arch": found.kernel.arch}
-        shown = {"image": str(output), "sha256": sha256, "system": parsed.system.name, "kernel": kernel}
+        kernel = {
+            "name": found.kernel.name,
+            "version": found.kernel.version,
+            "arch": found.kernel.arch,
+        }
+        shown = {
+            "image": str(output),
+            "sha256": sha256,
+            "system": parsed.system.name,
+            "kernel": kernel,
+        }
         click.echo(json.dumps(shown, indent=2))
     else:
         click.echo(f"{output}: {parsed.system.name} on {found.kernel}")

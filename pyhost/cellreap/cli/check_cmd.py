@@ -11,18 +11,19 @@ from pathlib import Path
 
 import click
 
+from cellreap.cli.exit_codes import ExitCode
+from cellreap.cli.params import json_option
 from cellreap.trace.check import check_file
 from cellreap.trace.events import printable
 from cellreap.trace.report import Cleanup, Failure, Report, report_json
 
 SHOW_PROGRESS_FROM = 16 << 20
 """Bytes of a file that takes long enough to read for somebody to wonder."""
-FAILED = 1
 
 
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path), metavar="TRACE")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def check(trace: Path, as_json: bool) -> int:
     """Replay a trace against the reference model.
 
@@ -35,7 +36,7 @@ def check(trace: Path, as_json: bool) -> int:
         click.echo(json.dumps(report_json(report), indent=2))
     else:
         click.echo("\n".join(summary(report)))
-    return 0 if report.passed else FAILED
+    return ExitCode.DONE if report.passed else ExitCode.FAILED
 
 
 @contextlib.contextmanager

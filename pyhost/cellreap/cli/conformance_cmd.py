@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`cellreap conformance`: boots the root task that checks the kernel, and reads what it found.
 
-The image prints one line a check and one at the end (roottask/conformance), which name no kernel and no
-address: two kernels that behave alike print the same. Whatever else is on the console is the kernel's.
+The image prints one line a check and one at the end (roottask/conformance), which name no kernel
+and no address: two kernels that behave alike print the same. Whatever else is on the console is the
+kernel's.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from typing import Any, BinaryIO
 import click
 
 from cellreap.cli.boot_cmd import boot_json, boot_options, refuse_failed
+from cellreap.cli.exit_codes import ExitCode
+from cellreap.cli.params import json_option, kernel_options
 from cellreap.errors import InputError
 from cellreap.progress import Progress
 from cellreap.run.boot import (
@@ -33,12 +36,14 @@ from cellreap.run.boot import (
     record,
 )
 from cellreap.run.qemu import check_bootable, machine_for, split_arguments
-from cellreap.system.build import Parts, Toolchain, build_parts, find_toolchain, link_loader
 from cellreap.system.elf import read_executable
 from cellreap.system.image import LOADER, members_of
+from cellreap.system.linking import link_loader
 from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
+from cellreap.system.parts import Parts, build_parts
 from cellreap.system.refkernel import find_kernel
-from cellreap.system.sdk import ARCHES, CONFIG_FILE, SUPPORT_FOLDER, Sdk, load_sdk, read_support
+from cellreap.system.sdk import CONFIG_FILE, SUPPORT_FOLDER, Sdk, load_sdk, read_support
+from cellreap.system.toolchain import Toolchain, find_toolchain
 
 _CHECK = re.compile(
     rb"^conformance: ([a-z0-9-]+): (ok|not on this kernel|FAILED \(([^\r\n]*)\))\r*$", re.MULTILINE
@@ -71,7 +76,9 @@ class Check:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the last line counts: checks that were made, those of them that failed, and those left out."""
+    """What the last line counts: checks that were made, those of them that failed, and those left
+    out.
+    """
 
     made: int
     failed: int
@@ -113,7 +120,11 @@ class Conformance:
                 f"{self.summary}, says the last line: {counted.made} are on the console, "
                 f"{counted.failed} failed, {counted.left_out} not on this kernel"
             )
-        twice = [name for name, count in Counter(check.name for check in self.checks).items() if count > 1]
+        twice = [
+            name
+            for name, count in Counter(check.name for check in self.checks).items()
+            if count > 1
+        ]
         found += [f"two checks have the name {name}" for name in twice]
         if made == 0:
             found.append("no check was made")
@@ -126,16 +137,26 @@ class Conformance:
 
 
 def run_conformance(
-    sdk: Sdk, console: BinaryIO, progress: Progress, *, extra: Sequence[str], timeout: float, idle: float
+    sdk: Sdk,
+    console: BinaryIO,
+    progress: Progress,
+    *,
+    extra: Sequence[str],
+    timeout: float,
+    idle: float,
 ) -> Conformance:
-    """Builds and boots the image; the console, byte by byte, goes to `console`, which must be readable too.
+    """Builds and boots the image; the console, byte by byte, goes to `console`, which must be
+    readable too.
 
-    extra: more arguments for QEMU. timeout, idle: seconds. CellreapError where it cannot be built or booted.
+    extra: more arguments for QEMU. timeout, idle: seconds. CellreapError where it cannot be built
+    or booted.
     """
     toolchain = find_toolchain(sdk.kernel.arch)
     parts = build_parts(sdk, toolchain, progress)
     with progress.step(f"checking {sdk.kernel}"):
-        return boot_conformance(sdk, toolchain, parts, console, extra=extra, timeout=timeout, idle=idle)
+        return boot_conformance(
+            sdk, toolchain, parts, console, extra=extra, timeout=timeout, idle=idle
+        )
 
 
 def boot_conformance(
@@ -148,7 +169,9 @@ def boot_conformance(
     timeout: float = DEFAULT_TIMEOUT,
     idle: float = DEFAULT_IDLE,
 ) -> Conformance:
-    """Boots the image of `parts`, which may be built for another kernel with the same libsel4, on `sdk`'s."""
+    """Boots the image of `parts`, which may be built for another kernel with the same libsel4, on
+    `sdk`'s.
+    """
     arch = sdk.kernel.arch
     roottask = parts.conformance.read_bytes()
     read_executable(roottask, str(parts.conformance), arch)
@@ -157,9 +180,13 @@ def boot_conformance(
     if LOADER in members_of(arch):
         loader = link_loader(sdk, toolchain, parts, roottask)
         described = str(sdk.root / SUPPORT_FOLDER / PLATFORM_FILE)
-        memory = memory_around(read_memory(read_support(sdk, PLATFORM_FILE), described), kernel, described)
+        memory = memory_around(
+            read_memory(read_support(sdk, PLATFORM_FILE), described), kernel, described
+        )
     options = Options(sdk.options, str(sdk.root / CONFIG_FILE), arch)
-    record_as = functools.partial(record, trace=console, timeout=timeout, idle=idle, finish=_SUMMARY)
+    record_as = functools.partial(
+        record, trace=console, timeout=timeout, idle=idle, finish=_SUMMARY
+    )
     boot = boot_files_with(options, files_of(kernel, roottask, loader), memory, extra, record_as)
     console.seek(0)
     return read_console(console.read(), boot)
@@ -182,15 +209,7 @@ def read_console(console: bytes, boot: Boot) -> Conformance:
 
 
 @click.command()
-@click.option(
-    "--arch", type=click.Choice(ARCHES), default=ARCHES[0], show_default=True, help="What to run on."
-)
-@click.option(
-    "--sdk",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The seL4 SDK; else $CELLREAP_SDK_<ARCH>, else the one installed for the user.",
-)
+@kernel_options("What to run on.")
 @boot_options
 @click.option(
     "-o",
@@ -199,7 +218,7 @@ def read_console(console: bytes, boot: Boot) -> Conformance:
     metavar="FILE",
     help="Keep the console there, as it came.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def conformance(
     arch: str,
     sdk: Path | None,
@@ -209,7 +228,10 @@ def conformance(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Check that a kernel does what the root task and its PDs rely on. Exit code 1 if it does not."""
+    """Check that a kernel does what the root task and its PDs rely on.
+
+    Exit code 1 if it does not.
+    """
     extra = split_arguments(qemu_args)
     progress = Progress()
     found = load_sdk(find_kernel(arch, sdk, progress), arch)
@@ -224,7 +246,7 @@ def conformance(
             click.echo(line)
         verdict = "pass" if result.passed else "fail"
         click.echo(f"{verdict}: {found.kernel}, {result.boot.seconds:.1f} s")
-    return 0 if result.passed else 1
+    return ExitCode.DONE if result.passed else ExitCode.FAILED
 
 
 def conformance_json(result: Conformance, sdk: Sdk) -> dict[str, Any]:
@@ -233,7 +255,9 @@ def conformance_json(result: Conformance, sdk: Sdk) -> dict[str, Any]:
     return {
         "kernel": {"name": sdk.kernel.name, "version": sdk.kernel.version, "arch": sdk.kernel.arch},
         "verdict": "pass" if result.passed else "fail",
-        "checks": [{"name": c.name, "made": c.made, "ok": c.ok, "detail": c.detail} for c in result.checks],
+        "checks": [
+            {"name": c.name, "made": c.made, "ok": c.ok, "detail": c.detail} for c in result.checks
+        ],
         "complaints": list(result.complaints),
         "boot": boot,
     }

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The command `cellreap`.
 
-Exit codes: 0 done, 1 the check that was asked for failed, 2 bad usage or input, 130 interrupted, 141 nobody
-reads the output any more. What is wrong goes to stderr as one line; stdout has results only.
+What is wrong goes to stderr as one line; stdout has results only. A new command is a module and a
+line in `_COMMANDS`.
 """
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -17,13 +16,18 @@ from typing import Any, Final, NoReturn
 import click
 
 from cellreap import __version__
+from cellreap.cli.exit_codes import ExitCode
 from cellreap.errors import CellreapError
 
-# Commands are imported when they are used, so that `cellreap plan` does not wait for what `cellreap boot`
-# needs.
+# Name -> module, attribute, help. Commands are imported when they are used, so that `cellreap plan`
+# does not wait for what `cellreap boot` needs.
 _COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     "plan": ("cellreap.cli.plan_cmd", "plan", "What a crash would doom, and in what order."),
-    "build": ("cellreap.cli.build_cmd", "build", "Build an image: root task, PDs and configuration."),
+    "build": (
+        "cellreap.cli.build_cmd",
+        "build",
+        "Build an image: root task, PDs and configuration.",
+    ),
     "boot": ("cellreap.cli.boot_cmd", "boot", "Boot an image and record its trace."),
     "check": ("cellreap.cli.check_cmd", "check", "Replay a trace against the reference model."),
     "conformance": (
@@ -43,10 +47,10 @@ class _LazyGroup(click.Group):
     """A group that knows its commands' names and help, and imports one when it is invoked."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name, (module, _, _) in _COMMANDS.items() if importlib.util.find_spec(module)]
+        return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
+        if cmd_name not in _COMMANDS:
             return None
         module, attribute, _ = _COMMANDS[cmd_name]
         command = getattr(importlib.import_module(module), attribute)
@@ -56,6 +60,10 @@ class _LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, _COMMANDS[name][2]) for name in self.list_commands(ctx)])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(int(code)), code.meaning) for code in ExitCode])
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -73,39 +81,51 @@ def cli() -> None:
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
-    """Runs the command line and exits. args: without the program's name; None takes the process's own."""
+    """Runs the command line and exits.
+
+    args: without the program's name; None: the process's own.
+    """
+    run_and_exit(cli, "cellreap", args)
+
+
+def run_and_exit(command: click.Command, name: str, args: Sequence[str] | None = None) -> NoReturn:
+    """Runs a command and exits with its exit code; errors become one line on stderr.
+
+    name: what messages call the program. args: as for `main`.
+    """
     try:
-        result = cli.main(
-            args=None if args is None else list(args), prog_name="cellreap", standalone_mode=False
+        result = command.main(
+            args=None if args is None else list(args), prog_name=name, standalone_mode=False
         )
         sys.stdout.flush()
     except (_OutputClosed, BrokenPipeError):
         # Python flushes stdout once more at its end, and would complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(141)
+        sys.exit(ExitCode.OUTPUT_CLOSED)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
-        sys.exit(2)
+        sys.exit(ExitCode.USAGE)
     except click.ClickException as error:
-        _complain(error.format_message(), error.ctx if isinstance(error, click.UsageError) else None)
+        ctx = error.ctx if isinstance(error, click.UsageError) else None
+        _complain(name, error.format_message(), ctx)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("cellreap: interrupted", err=True)
-        sys.exit(130)
+        click.echo(f"{name}: interrupted", err=True)
+        sys.exit(ExitCode.INTERRUPTED)
     except CellreapError as error:
-        _complain(error.line())
+        _complain(name, error.line())
     except OSError as error:
         what = error.strerror or str(error)
-        _complain(f"{error.filename}: {what}" if error.filename else what)
-    sys.exit(result if isinstance(result, int) else 0)
+        _complain(name, f"{error.filename}: {what}" if error.filename else what)
+    sys.exit(result if isinstance(result, int) else ExitCode.DONE)
 
 
-def _complain(message: str, ctx: click.Context | None = None) -> NoReturn:
+def _complain(name: str, message: str, ctx: click.Context | None = None) -> NoReturn:
     line = " ".join(message.split())
     # Bytes of a path that are no text come as surrogates, which no stream takes.
     line = line.encode(errors="backslashreplace").decode()
     see = f" (see {ctx.command_path} --help)" if ctx is not None else ""
-    click.echo(f"cellreap: error: {line}{see}", err=True)
-    sys.exit(2)
+    click.echo(f"{name}: error: {line}{see}", err=True)
+    sys.exit(ExitCode.USAGE)
 
 
 if __name__ == "__main__":

@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Option values that several commands share."""
+"""Options that several commands share: each is declared here, once."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 
-MAX_DEPTH: Final = 0xFFFFFFFD
-"""The largest depth that is not `inf`: of 32 bits, the last value is unlimited, the one before stands for
-"the system's"."""
+from cellreap.arches import ARCHES
+from cellreap.model.plan import MAX_DEPTH
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Depth(NamedTuple):
-    """A depth as an option gives it. limit: None is unlimited. (A tuple, so that "not given" can be None.)"""
+    """A depth as an option gives it. limit: None is unlimited.
+
+    It is a tuple, so that "not given" can be None.
+    """
 
     limit: int | None
 
 
 def to_depth(ctx: click.Context, param: click.Parameter, value: str | None) -> Depth | None:
-    """Callback of a depth option: 0, 1, 2, ... in decimal, or `inf`. None if the option is not given."""
+    """Callback of a depth option: 0, 1, 2, ... in decimal, or `inf`. None if it is not given."""
     if value is None:
         return None
     if value == "inf":
@@ -28,4 +34,60 @@ def to_depth(ctx: click.Context, param: click.Parameter, value: str | None) -> D
         return Depth(int(value))
     raise click.BadParameter(
         f"'{value}', expected inf or a number from 0 to {MAX_DEPTH}", ctx=ctx, param=param
+    )
+
+
+def _together(*options: Decorator) -> Decorator:
+    """Several options as one decorator; --help lists them in this order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
+json_option: Decorator = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object."
+)
+
+
+def kernel_options(purpose: str) -> Decorator:
+    """--arch and --sdk. purpose: the help of --arch, "What to run on." say."""
+    return _together(
+        click.option(
+            "--arch",
+            type=click.Choice(ARCHES),
+            default=ARCHES[0],
+            show_default=True,
+            help=purpose,
+        ),
+        click.option(
+            "--sdk",
+            type=click.Path(path_type=Path),
+            metavar="DIR",
+            help="The seL4 SDK; else $CELLREAP_SDK_<ARCH>, else the one installed for the user, "
+            "else refkernel.",
+        ),
+    )
+
+
+def depth_options(default: str | None = None, note: str = "") -> Decorator:
+    """--pd-depth and --rs-depth, as Depth. default: None makes them None where not given."""
+    shown = default is not None
+
+    def depth(name: str, meaning: str) -> Decorator:
+        return click.option(
+            name,
+            callback=to_depth,
+            metavar="N|inf",
+            default=default,
+            show_default=shown,
+            help=f"{meaning}{note}.",
+        )
+
+    return _together(
+        depth("--pd-depth", "How far clients die with their servers"),
+        depth("--rs-depth", "How far spaces go with the spaces they map to"),
     )

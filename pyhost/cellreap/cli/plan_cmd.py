@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap plan`: what a crash would doom, and in what order. Reads a model state; changes nothing."""
+"""`cellreap plan`: what a crash would doom, and in what order.
+
+Reads a model state; changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import Any
 
 import click
 
-from cellreap.cli.params import Depth, to_depth
+from cellreap.cli.params import Depth, depth_options, json_option
 from cellreap.errors import ModelError, UsageError
 from cellreap.model.csvstate import ReadReport, read_state
 from cellreap.model.graph import Model
@@ -25,28 +28,20 @@ Section = tuple[str, list[tuple[str, ...]]]
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path), metavar="MODEL.csv")
-@click.option("--crash", required=True, metavar="PD", help="The PD that crashes: its id or its name.")
 @click.option(
-    "--pd-depth",
-    callback=to_depth,
-    metavar="N|inf",
-    default="0",
-    show_default=True,
-    help="How far clients die with their servers.",
+    "--crash", required=True, metavar="PD", help="The PD that crashes: its id or its name."
+)
+@depth_options(default="0")
+@click.option(
+    "--explain",
+    "explained",
+    metavar="NODE",
+    help="Say which path dooms a node, or what keeps it alive.",
 )
 @click.option(
-    "--rs-depth",
-    callback=to_depth,
-    metavar="N|inf",
-    default="0",
-    show_default=True,
-    help="How far spaces go with the spaces they map to.",
-)
-@click.option(
-    "--explain", "explained", metavar="NODE", help="Say which path dooms a node, or what keeps it alive."
-)
-@click.option(
-    "--strict", is_flag=True, help="Take no state that is not legal or that needs anything left out."
+    "--strict",
+    is_flag=True,
+    help="Take no state that is not legal or that needs anything left out.",
 )
 @click.option(
     "--engine",
@@ -55,7 +50,7 @@ Section = tuple[str, list[tuple[str, ...]]]
     show_default=True,
     help="Who decides: the root task's own code, or the model in Python.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def plan(
     model: Path,
     crash: str,
@@ -74,7 +69,9 @@ def plan(
     violations = state.check_legal()
     if strict and violations:
         more = f" (the first of {len(violations)} findings)" if len(violations) > 1 else ""
-        raise UsageError(f"{model}: no legal state: {violations[0].rule}: {violations[0].text}{more}")
+        raise UsageError(
+            f"{model}: no legal state: {violations[0].rule}: {violations[0].text}{more}"
+        )
     trigger = _pd(state, crash, "--crash", model)
     if trigger == ROOT:
         raise UsageError(f"--crash: {ROOT} is the root task, expected another PD")
@@ -85,7 +82,10 @@ def plan(
     if as_json:
         shown: dict[str, Any] = decided.to_json()
         shown["engine"] = engine
-        shown["input"] = {**report.to_json(), "violations": [finding.text for finding in violations]}
+        shown["input"] = {
+            **report.to_json(),
+            "violations": [finding.text for finding in violations],
+        }
         if node is not None:
             shown["explain"] = {"node": node, "lines": lines}
         click.echo(json.dumps(shown, indent=2))
@@ -102,7 +102,9 @@ def plan(
     _show(heading, sections)
 
 
-def _decide(engine: str, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
+def _decide(
+    engine: str, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None
+) -> Plan:
     if engine == "reference":
         return reference_plan(model, crash, pd_depth, rs_depth)
     from cellreap.model.core import CoreModel  # needs the library, which the reference does without
@@ -139,7 +141,8 @@ def _notes(report: ReadReport, violations: list[str], path: Path) -> list[str]:
 
 
 def _sections(model: Model, plan: Plan) -> list[Section]:
-    """What the plan says, by title; what may be long is counted by space, the JSON has every item."""
+    """What the plan says, by title; what may be long is counted by space, the JSON has every item.
+    """
 
     def name(node: str) -> str:
         return label(model, node)
@@ -155,13 +158,21 @@ def _sections(model: Model, plan: Plan) -> list[Section]:
         ),
         (
             "Deleted spaces",
-            [(s, _count(members[s], "resource"), _reason(model, plan, s)) for s in plan.deleted_spaces],
+            [
+                (s, _count(members[s], "resource"), _reason(model, plan, s))
+                for s in plan.deleted_spaces
+            ],
         ),
     ]
-    losses: list[tuple[str, ...]] = [(name(pd), f"request to {space}") for pd, space in plan.removed_requests]
+    losses: list[tuple[str, ...]] = [
+        (name(pd), f"request to {space}") for pd, space in plan.removed_requests
+    ]
     losses += [(name(pd), f"hold of {space}") for pd, space in plan.revoked_spaces]
     holds = Counter((pd, space_of(res)) for pd, res in plan.revoked)
-    losses += [(name(pd), f"{_count(n, 'resource')} of {space}") for (pd, space), n in sorted(holds.items())]
+    losses += [
+        (name(pd), f"{_count(n, 'resource')} of {space}")
+        for (pd, space), n in sorted(holds.items())
+    ]
     losses += [(name(pd), f"{res}, the body of a destroyed PD") for pd, res in plan.revoked_bodies]
     sections.append(("Survivors lose", losses))
 
@@ -174,15 +185,28 @@ def _sections(model: Model, plan: Plan) -> list[Section]:
         else:
             told[to, f"{kind}: {node}"] += 1
     sections.append(
-        ("Notices", [(name(to), text.replace("{}", _count(n, "resource"))) for (to, text), n in told.items()])
+        (
+            "Notices",
+            [
+                (name(to), text.replace("{}", _count(n, "resource")))
+                for (to, text), n in told.items()
+            ],
+        )
     )
-    sections.append(("Told beforehand", [(name(pd), f"{name(node)} goes") for pd, node in plan.pre_destroy]))
+    sections.append(
+        ("Told beforehand", [(name(pd), f"{name(node)} goes") for pd, node in plan.pre_destroy])
+    )
     freed = Counter(model.nodes[res].type for res in plan.core_freed)
-    sections.append(("Freed by the root task", [(kind, str(count)) for kind, count in sorted(freed.items())]))
+    sections.append(
+        ("Freed by the root task", [(kind, str(count)) for kind, count in sorted(freed.items())])
+    )
     sections.append(
         (
             "Order of destruction",
-            [(f"{i}.", ", ".join(name(node) for node in group)) for i, group in enumerate(plan.groups, 1)],
+            [
+                (f"{i}.", ", ".join(name(node) for node in group))
+                for i, group in enumerate(plan.groups, 1)
+            ],
         )
     )
     return [(title, rows) for title, rows in sections if rows]
@@ -225,7 +249,9 @@ def _show(heading: str, sections: Iterable[Section]) -> None:
     for title, rows in sections:
         table = Table.grid(padding=(0, 2))
         for row in rows:
-            table.add_row("", *map(Text, row))  # Text, because a name may contain what rich takes for markup
+            table.add_row(
+                "", *map(Text, row)
+            )  # Text, because a name may contain what rich takes for markup
         console.print()
         console.print(Text(title, style="bold cyan"))
         console.print(table)

@@ -13,8 +13,9 @@ from typing import Any, get_args
 import click
 
 from cellreap.cli.boot_cmd import boot_json, boot_options, record_image
+from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import Depth as DepthOption
-from cellreap.cli.params import to_depth
+from cellreap.cli.params import depth_options, json_option, kernel_options
 from cellreap.errors import InputError, UsageError
 from cellreap.progress import Progress
 from cellreap.run.boot import Boot, End
@@ -24,35 +25,16 @@ from cellreap.system.build import build_image
 from cellreap.system.config import Depth, Mode, check_timer, override, parse_config, read_text
 from cellreap.system.image import Overrides, read_image, write_atomically
 from cellreap.system.refkernel import find_kernel
-from cellreap.system.sdk import ARCHES, CONFIG_FILE, Kernel, load_sdk, timer_missing
+from cellreap.system.sdk import CONFIG_FILE, Kernel, load_sdk, timer_missing
 from cellreap.trace.check import Report, check_stream, report_json
 from cellreap.trace.reader import Reader, read
 
 
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path), metavar="CONFIG.toml")
-@click.option(
-    "--arch", type=click.Choice(ARCHES), default=ARCHES[0], show_default=True, help="What to run on."
-)
-@click.option(
-    "--sdk",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The seL4 SDK; else $CELLREAP_SDK_<ARCH>, else the one installed for the user, else refkernel.",
-)
+@kernel_options("What to run on.")
 @click.option("--crash", metavar="NAME", help="Crash this PD instead of those that the file says.")
-@click.option(
-    "--pd-depth",
-    callback=to_depth,
-    metavar="N|inf",
-    help="How far clients die with their servers, whatever the file says.",
-)
-@click.option(
-    "--rs-depth",
-    callback=to_depth,
-    metavar="N|inf",
-    help="How far spaces go with the spaces they map to, whatever the file says.",
-)
+@depth_options(note=", whatever the file says")
 @click.option(
     "--mode",
     type=click.Choice(get_args(Mode)),
@@ -67,7 +49,7 @@ from cellreap.trace.reader import Reader, read
     metavar="DIR",
     help="Keep the image, the trace (the console as it came) and the report there.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def run(
     config: Path,
     arch: str,
@@ -113,7 +95,7 @@ def run(
             click.echo(line)
         if output is not None:
             click.echo(f"kept in {output}: {image_path.name}, {trace.name}, {trace.stem}.json")
-    return 0 if shown["verdict"] == "pass" else 1
+    return ExitCode.DONE if shown["verdict"] == "pass" else ExitCode.FAILED
 
 
 @contextlib.contextmanager

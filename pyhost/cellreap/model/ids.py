@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Ids of nodes as text: `PD_<n>`, `<TYPE>_SPACE_<n>`, `<TYPE>_<space>_<object>`.
 
-Numbers are hexadecimal, lower-case, without leading zeros and of at most 32 bits, so that a node has exactly
-one id.
+Numbers are hexadecimal, lower-case, without leading zeros and of at most 32 bits, so that a node
+has exactly one id.
 """
 
 from __future__ import annotations

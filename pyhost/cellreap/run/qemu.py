@@ -22,7 +22,8 @@ class Machine:
     package: str  # the Debian package that has it
     arguments: tuple[str, ...]  # the machine itself
     files: tuple[tuple[str, str], ...]  # what it boots: option, name of the file
-    # gen_config key, CMake option: what the kernel must not have, because the machine cannot run it.
+    # gen_config key, CMake option: what the kernel must not have, because the machine cannot run
+    # it.
     impossible: tuple[tuple[str, str], ...]
     # gen_config key -> -cpu: the CPU that the kernel is made for. Empty where `arguments` has one.
     cpus: Mapping[str, str] = field(default_factory=dict)
@@ -61,7 +62,11 @@ MACHINES: Mapping[str, Machine] = {
         arguments=("-machine", "virt", "-accel", "tcg"),
         files=(("-kernel", "loader.elf"),),
         impossible=(("ARM_GIC_V3_SUPPORT", "KernelArmGicV3"),),
-        cpus={"ARM_CORTEX_A53": "cortex-a53", "ARM_CORTEX_A57": "cortex-a57", "ARM_CORTEX_A72": "cortex-a72"},
+        cpus={
+            "ARM_CORTEX_A53": "cortex-a53",
+            "ARM_CORTEX_A57": "cortex-a57",
+            "ARM_CORTEX_A72": "cortex-a72",
+        },
     ),
 }
 
@@ -84,7 +89,9 @@ def cpu_for(options: Mapping[str, Any], machine: Machine, name: str) -> str:
     for key, cpu in machine.cpus.items():
         if options.get(key) is True:
             return cpu
-    others = [key for key, value in options.items() if key.startswith("ARM_CORTEX_") and value is True]
+    others = [
+        key for key, value in options.items() if key.startswith("ARM_CORTEX_") and value is True
+    ]
     said = f"{' and '.join(others)} (ARM_CPU)" if others else "ARM_CORTEX_* (ARM_CPU)"
     message = f"{'is on' if others else 'none is on'}: expected one of {', '.join(machine.cpus)}"
     raise InputError(name, None, said, message)
@@ -94,12 +101,17 @@ def find_emulator(machine: Machine) -> str:
     """The emulator's path. CellreapError names the package to install."""
     path = shutil.which(machine.emulator)
     if path is None:
-        raise CellreapError(f"{machine.emulator} is not installed: on Debian, apt install {machine.package}")
+        raise CellreapError(
+            f"{machine.emulator} is not installed: on Debian, apt install {machine.package}"
+        )
     return path
 
 
 def split_arguments(given: Sequence[str]) -> list[str]:
-    """--qemu-arg values as arguments: each may hold several words, quoted as in a shell. UsageError."""
+    """--qemu-arg values as arguments: each may hold several words, quoted as in a shell.
+
+    UsageError.
+    """
     words: list[str] = []
     for text in given:
         try:
@@ -119,7 +131,8 @@ def qemu_command(
 ) -> list[str]:
     """The command that boots the machine's files in `folder`; the console is its stdout.
 
-    cpu, memory (bytes): for machines that the kernel decides on, else None. extra: may override all of it.
+    cpu, memory (bytes): for machines that the kernel decides on, else None. extra: may override all
+    of it.
     """
     return [
         emulator,

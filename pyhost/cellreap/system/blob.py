@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The configuration as the root task reads it: the bytes that image.h describes.
 
-The layout is taken from the header itself by cffi; nothing of it is repeated here but the names of its
-fields. Same configuration and programs, same bytes.
+The layout is taken from the header itself by cffi; nothing of it is repeated here but the names of
+its fields. Same configuration and programs, same bytes.
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ def build_blob(
 ) -> bytes:
     """The blob of a configuration.
 
-    programs: the ELF file of every program that the configuration names. kernel: name and version. timer: the
-    kernel leaves one to user level. CellreapError if a program is missing, everything together is too large,
-    or the configuration needs a timer where there is none.
+    programs: the ELF file of every program that the configuration names. kernel: name and version.
+    timer: the kernel leaves one to user level. CellreapError if a program is missing, everything
+    together is too large, or the configuration needs a timer where there is none.
     """
     if not timer and any(timed(config)):
-        raise CellreapError(f"{config.system.name} needs a timer, and {kernel} ({arch}) has none for us")
+        raise CellreapError(
+            f"{config.system.name} needs a timer, and {kernel} ({arch}) has none for us"
+        )
     used = programs_of(config)
     missing = [name for name in used if name not in programs]
     if missing:
@@ -59,7 +61,9 @@ def build_blob(
         rows["programs"][number].update(offset=offset, bytes=len(programs[name]))
         offset += len(programs[name])
     if offset > MAX_BYTES:
-        raise CellreapError(f"the programs and tables take {offset} bytes; expected at most {MAX_BYTES}")
+        raise CellreapError(
+            f"the programs and tables take {offset} bytes; expected at most {MAX_BYTES}"
+        )
 
     body = bytearray(offset)
     for table, items in rows.items():
@@ -79,6 +83,7 @@ def build_blob(
         "crc": zlib.crc32(memoryview(body)[size:]),
         "pd_depth": _depth(config.policy.pd_depth),
         "rs_depth": _depth(config.policy.rs_depth),
+        "await_ms": config.system.await_ms,
         "flags": _flags(
             {
                 "CR_IMAGE_SNAPSHOT": config.system.snapshot,
@@ -135,11 +140,17 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
             for owner, space in spaces
         ],
         "requests": [
-            {"pd": pds[pd.name], "space": space_numbers[name]} for pd in config.pds for name in pd.requests
+            {"pd": pds[pd.name], "space": space_numbers[name]}
+            for pd in config.pds
+            for name in pd.requests
         ],
-        "holds": [{"pd": pds[pd.name], "target": pds[name]} for pd in config.pds for name in pd.holds_pds],
+        "holds": [
+            {"pd": pds[pd.name], "target": pds[name]} for pd in config.pds for name in pd.holds_pds
+        ],
         "spawns": [
-            {"pd": pds[pd.name], "program": used.index(name)} for pd in config.pds for name in pd.spawns
+            {"pd": pds[pd.name], "program": used.index(name)}
+            for pd in config.pds
+            for name in pd.spawns
         ],
         "links": [{"a": pds[link.between[0]], "b": pds[link.between[1]]} for link in config.links],
         "crashes": [
@@ -158,13 +169,16 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
     }
 
 
-def _pd_row(pd: Pd, used: list[str], numbers: Mapping[str, int], deadline_ms: int) -> dict[str, Any]:
+def _pd_row(
+    pd: Pd, used: list[str], numbers: Mapping[str, int], deadline_ms: int
+) -> dict[str, Any]:
     flags = {
         "CR_IMAGE_PINNED": pd.pinned,
         "CR_IMAGE_RESPAWN": pd.respawn,
         "CR_IMAGE_MAY_SPAWN": bool(pd.spawns),
         "CR_IMAGE_LATE": pd.start == "after-cleanup",
         "CR_IMAGE_MAY_EXTRACT": pd.may_extract,
+        "CR_IMAGE_BACKGROUND": pd.background,
     }
     handler = pd.fault_handler
     return {

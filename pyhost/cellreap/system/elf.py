@@ -25,9 +25,20 @@ MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
 """Our name of an architecture -> ELF's."""
 
 # What pyelftools lets out when the bytes make no sense.
-_JUNK = (ELFError, ConstructError, struct.error, ValueError, KeyError, TypeError, AttributeError, OSError)
+_JUNK = (
+    ELFError,
+    ConstructError,
+    struct.error,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    OSError,
+)
 _MULTIBOOT_MAGIC = struct.pack("<I", 0x1BADB002)
-_MULTIBOOT_SEARCH = 8192  # Multiboot 0.6.96, 3.1: the header is within the first 8192 bytes, 32-bit aligned
+_MULTIBOOT_SEARCH = (
+    8192  # Multiboot 0.6.96, 3.1: the header is within the first 8192 bytes, 32-bit aligned
+)
 _EM_386 = 3
 _LIMIT_32 = 1 << 32
 
@@ -57,7 +68,10 @@ class Executable:
 
 
 def read_executable(raw: bytes, name: str, arch: str) -> Executable:
-    """Checks that `raw` is a static ELF64 executable for `arch`. InputError says what else it is."""
+    """Checks that `raw` is a static ELF64 executable for `arch`.
+
+    InputError says what else it is.
+    """
 
     def refuse(field: str | None, message: str) -> InputError:
         return InputError(name, None, field, message)
@@ -82,7 +96,9 @@ def read_executable(raw: bytes, name: str, arch: str) -> Executable:
         if elf["e_type"] != "ET_EXEC":
             raise refuse("e_type", f"is {elf['e_type']}: expected ET_EXEC, a static executable")
         if elf["e_phnum"] > MAX_SEGMENTS or elf["e_phentsize"] != 56:
-            raise refuse("e_phnum", f"{elf['e_phnum']} program headers: expected 1 to {MAX_SEGMENTS}")
+            raise refuse(
+                "e_phnum", f"{elf['e_phnum']} program headers: expected 1 to {MAX_SEGMENTS}"
+            )
         if elf["e_phoff"] + 56 * elf["e_phnum"] > len(raw):
             raise refuse("e_phoff", "is cut: the program headers lie beyond the end of the file")
         headers = [segment.header for segment in elf.iter_segments()]
@@ -111,20 +127,31 @@ def read_executable(raw: bytes, name: str, arch: str) -> Executable:
     return Executable(name, arch, entry, segments, raw)
 
 
-def _segment_problem(segments: tuple[Segment, ...], length: int, entry: int) -> tuple[str, str] | None:
+def _segment_problem(
+    segments: tuple[Segment, ...], length: int, entry: int
+) -> tuple[str, str] | None:
     if not segments:
         return "p_type", "nothing to load: expected at least one PT_LOAD segment"
     for segment in segments:
         if segment.file_bytes > segment.memory_bytes:
-            return "p_filesz", f"is {segment.file_bytes:#x}, above p_memsz {segment.memory_bytes:#x}"
+            return (
+                "p_filesz",
+                f"is {segment.file_bytes:#x}, above p_memsz {segment.memory_bytes:#x}",
+            )
         end = segment.offset + segment.file_bytes
         if segment.file_bytes and end > length:  # one without contents may have any offset
             return "p_offset", f"is cut: a segment ends at {end:#x}, the file at {length:#x}"
-        if segment.vaddr + segment.memory_bytes > 1 << 64 or segment.paddr + segment.memory_bytes > 1 << 64:
+        if (
+            segment.vaddr + segment.memory_bytes > 1 << 64
+            or segment.paddr + segment.memory_bytes > 1 << 64
+        ):
             return "p_memsz", f"the segment at {segment.vaddr:#x} ends beyond the address space"
     total = sum(segment.memory_bytes for segment in segments)
     if total > MAX_MEMORY_BYTES:
-        return "p_memsz", f"the segments take {total} bytes of memory: expected at most {MAX_MEMORY_BYTES}"
+        return (
+            "p_memsz",
+            f"the segments take {total} bytes of memory: expected at most {MAX_MEMORY_BYTES}",
+        )
     ranges = [(segment.vaddr, segment.vaddr + segment.memory_bytes) for segment in segments]
     for (start, end), (following, _) in itertools.pairwise(sorted(ranges)):
         if following < end:
@@ -137,18 +164,22 @@ def _segment_problem(segments: tuple[Segment, ...], length: int, entry: int) -> 
 def multiboot_elf32(kernel: Executable) -> bytes:
     """An x86_64 kernel as the ELF32 file that a Multiboot 1 loader takes.
 
-    The segments keep their physical addresses; virtual ones lose their upper half, which no loader uses.
-    InputError where the kernel is none that can be loaded like this.
+    The segments keep their physical addresses; virtual ones lose their upper half, which no loader
+    uses. InputError where the kernel is none that can be loaded like this.
     """
 
     def refuse(field: str, message: str) -> InputError:
         return InputError(kernel.name, None, field, message)
 
     if kernel.entry >= _LIMIT_32:
-        raise refuse("e_entry", f"{kernel.entry:#x} is above 4 GiB: expected a physical entry for Multiboot")
+        raise refuse(
+            "e_entry", f"{kernel.entry:#x} is above 4 GiB: expected a physical entry for Multiboot"
+        )
     for segment in kernel.segments:
         if segment.paddr + segment.memory_bytes > _LIMIT_32:
-            raise refuse("p_paddr", f"{segment.paddr:#x}: expected a segment below 4 GiB for Multiboot")
+            raise refuse(
+                "p_paddr", f"{segment.paddr:#x}: expected a segment below 4 GiB for Multiboot"
+            )
     header_bytes, entry_bytes = 52, 32
     offset = _aligned(header_bytes + entry_bytes * len(kernel.segments))
     table = b""
@@ -189,7 +220,9 @@ def multiboot_elf32(kernel: Executable) -> bytes:
     made = header + table + bytes(start - header_bytes - len(table)) + contents
     places = range(0, min(len(made), _MULTIBOOT_SEARCH), 4)
     if not any(made[at : at + 4] == _MULTIBOOT_MAGIC for at in places):
-        raise refuse("MULTIBOOT1_HEADER", "no Multiboot 1 header: expected KernelMultiboot1Header on")
+        raise refuse(
+            "MULTIBOOT1_HEADER", "no Multiboot 1 header: expected KernelMultiboot1Header on"
+        )
     return made
 
 

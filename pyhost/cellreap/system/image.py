@@ -2,10 +2,10 @@
 """IMAGE files: everything that a boot needs, in one zip file.
 
 Members: manifest.json, which names the rest with their SHA-256; kernel.elf and its gen_config.json;
-roottask.elf, which has the PDs in it; system.cdl, which says in capDL what the PDs are made of; config.toml,
-as it was given. For aarch64 also the kernel's platform_gen.json and loader.elf, which is what boots: it has
-kernel and root task in it. Same members, same bytes: fixed timestamps, nothing compressed. Reading checks
-everything before anything is used.
+roottask.elf, which has the PDs in it; system.cdl, which says in capDL what the PDs are made of;
+config.toml, as it was given. For aarch64 also the kernel's platform_gen.json and loader.elf, which
+is what boots: it has kernel and root task in it. Same members, same bytes: fixed timestamps,
+nothing compressed. Reading checks everything before anything is used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,15 @@ _MORE_MEMBERS: Mapping[str, tuple[str, ...]] = {"x86_64": (), "aarch64": (PLATFO
 MAX_BYTES = 512 << 20
 _MAX_MANIFEST_BYTES = 1 << 20
 # What zipfile lets out when the bytes make no sense.
-_JUNK = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, ValueError, EOFError, OSError)
+_JUNK = (
+    zipfile.BadZipFile,
+    zlib.error,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    EOFError,
+    OSError,
+)
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest that zip knows
 
 
@@ -94,7 +102,9 @@ class Image:
     options: Mapping[str, Any]  # the kernel's gen_config.json
     config: Config  # the file's; the overrides are in the root task already
     loader: bytes = b""  # only where one is needed
-    memory: tuple[int, int] | None = None  # [start, end) that the kernel expects, where it expects any; bytes
+    memory: tuple[int, int] | None = (
+        None  # [start, end) that the kernel expects, where it expects any; bytes
+    )
 
 
 def members_of(arch: str) -> tuple[str, ...]:
@@ -103,7 +113,10 @@ def members_of(arch: str) -> tuple[str, ...]:
 
 
 def write_image(path: Path, manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> None:
-    """Writes an image so that there is the whole file or none. `manifest`: all but `format` and `sha256`."""
+    """Writes an image so that there is the whole file or none.
+
+    `manifest`: all but `format` and `sha256`.
+    """
     names = members_of(manifest["arch"])
     complete = Manifest.model_validate(
         {
@@ -115,7 +128,10 @@ def write_image(path: Path, manifest: Mapping[str, Any], members: Mapping[str, b
     text = json.dumps(complete.model_dump(), indent=2, sort_keys=True) + "\n"
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in ((MANIFEST, text.encode()), *((name, members[name]) for name in names)):
+        for name, content in (
+            (MANIFEST, text.encode()),
+            *((name, members[name]) for name in names),
+        ):
             info = zipfile.ZipInfo(name, _EPOCH)
             info.external_attr = 0o644 << 16
             archive.writestr(info, content)
@@ -202,7 +218,9 @@ def _members(archive: zipfile.ZipFile, refuse: Any) -> dict[str, bytes]:
     names = sorted(info.filename for info in infos)
     if names not in [sorted((MANIFEST, *members_of(arch))) for arch in _MORE_MEMBERS]:
         shown = ", ".join(names[:8]) or "nothing"
-        raise refuse(None, f"is a zip file with {shown}: expected {', '.join(sorted((MANIFEST, *MEMBERS)))}")
+        raise refuse(
+            None, f"is a zip file with {shown}: expected {', '.join(sorted((MANIFEST, *MEMBERS)))}"
+        )
     total = sum(info.file_size for info in infos)
     if total > MAX_BYTES:
         raise refuse(None, f"unpacks to {total} bytes: expected at most {MAX_BYTES}")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the boot loader of roottask/loader is linked with: where everything goes, and its contents.
 
-All that can be known before a boot is worked out and checked here, so that the loader itself stays small: it
-gets addresses and flat contents, under the names that loader.h declares.
+All that can be known before a boot is worked out and checked here, so that the loader itself stays
+small: it gets addresses and flat contents, under the names that loader.h declares.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def read_memory(raw: bytes, name: str) -> tuple[tuple[int, int], ...]:
         described = json.loads(raw)
         regions = [(region["start"], region["end"]) for region in described["memory"]]
     except (ValueError, KeyError, TypeError, RecursionError):
-        message = 'is no description of a platform: expected {"memory": [{"start": ..., "end": ...}]}'
+        message = (
+            'is no description of a platform: expected {"memory": [{"start": ..., "end": ...}]}'
+        )
         raise InputError(name, None, "memory", message) from None
     for start, end in regions:
         if type(start) is not int or type(end) is not int or not 0 <= start < end <= 1 << 48:
@@ -63,7 +65,9 @@ def read_memory(raw: bytes, name: str) -> tuple[tuple[int, int], ...]:
     return tuple(sorted(regions))
 
 
-def memory_around(regions: tuple[tuple[int, int], ...], kernel: Executable, name: str) -> tuple[int, int]:
+def memory_around(
+    regions: tuple[tuple[int, int], ...], kernel: Executable, name: str
+) -> tuple[int, int]:
     """The memory region that the kernel is made to lie in. InputError."""
     start = min(segment.paddr for segment in kernel.segments)
     end = max(segment.paddr + segment.memory_bytes for segment in kernel.segments)
@@ -76,14 +80,22 @@ def memory_around(regions: tuple[tuple[int, int], ...], kernel: Executable, name
 
 
 def plan_load(
-    kernel: Executable, user: Executable, memory: tuple[int, int], fdt: bytes, fdt_name: str, platform: str
+    kernel: Executable,
+    user: Executable,
+    memory: tuple[int, int],
+    fdt: bytes,
+    fdt_name: str,
+    platform: str,
 ) -> Load:
-    """Lays out memory: kernel, room for a device tree, root task, loader. InputError where that cannot be.
+    """Lays out memory: kernel, room for a device tree, root task, loader. InputError where that
+    cannot be.
 
-    memory: the region that the kernel lies in. fdt: the device tree for where the firmware gives none.
+    memory: the region that the kernel lies in. fdt: the device tree for where the firmware gives
+    none.
     """
     if fdt[:4] != _FDT_MAGIC or len(fdt) > _FDT_ROOM:
-        message = f"expected a device tree of at most {_FDT_ROOM} bytes that begins with {_FDT_MAGIC.hex()}"
+        begin = f"that begins with {_FDT_MAGIC.hex()}"
+        message = f"expected a device tree of at most {_FDT_ROOM} bytes {begin}"
         raise InputError(fdt_name, None, None, message)
     uart = _UARTS.get(platform)
     if uart is None:
@@ -95,7 +107,9 @@ def plan_load(
     if len(away) != 1 or min(away) % _GIB or start % _PAGE:
         shown = ", ".join(map(hex, sorted(away)))
         message = f"{shown} above the physical addresses, which begin at {start:#x}"
-        raise InputError(kernel.name, None, "p_vaddr", f"{message}: expected whole GiB and a whole page")
+        raise InputError(
+            kernel.name, None, "p_vaddr", f"{message}: expected whole GiB and a whole page"
+        )
     virt = start + away.pop()
     user_virt = min(segment.vaddr for segment in user.segments) & -_PAGE
     user_bytes = max(segment.vaddr + segment.memory_bytes for segment in user.segments) - user_virt
@@ -122,12 +136,18 @@ def plan_load(
 
 
 def check_loader(loader: Executable, load: Load) -> None:
-    """Refuses a linked loader that is not where it should be, or that memory is too small for. InputError."""
+    """Refuses a linked loader that is not where it should be, or that memory is too small for.
+
+    InputError.
+    """
     end = max(segment.vaddr + segment.memory_bytes for segment in loader.segments)
     if loader.entry != load.base:
-        raise InputError(loader.name, None, "e_entry", f"{loader.entry:#x}: expected {load.base:#x}")
+        raise InputError(
+            loader.name, None, "e_entry", f"{loader.entry:#x}: expected {load.base:#x}"
+        )
     if end > load.facts["ram_end"]:
-        message = f"kernel, root task and loader end at {end:#x}: expected at most {load.facts['ram_end']:#x}"
+        expected = f"expected at most {load.facts['ram_end']:#x}"
+        message = f"kernel, root task and loader end at {end:#x}: {expected}"
         raise InputError(loader.name, None, "p_memsz", f"{message}, where memory does")
 
 
@@ -153,9 +173,13 @@ def platform_of(options: Mapping[str, Any]) -> str:
 
 
 def _flat(executable: Executable, start: int) -> bytes:
-    """The contents from virtual address `start` on; zeros that only memory has are left out at the end."""
+    """The contents from virtual address `start` on; zeros that only memory has are left out at the
+    end.
+    """
     filled = [segment for segment in executable.segments if segment.file_bytes]
-    flat = bytearray(max((segment.vaddr + segment.file_bytes - start for segment in filled), default=0))
+    flat = bytearray(
+        max((segment.vaddr + segment.file_bytes - start for segment in filled), default=0)
+    )
     for segment in filled:
         at, offset, count = segment.vaddr - start, segment.offset, segment.file_bytes
         flat[at : at + count] = executable.raw[offset : offset + count]

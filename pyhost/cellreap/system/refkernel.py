@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """refkernel: the kernel of our own that runs where no seL4 is installed.
 
-It is built from refkernel/ in the checkout into the cache, in an SDK directory's layout, and from there on
-is an SDK directory like any other: nothing that uses one asks which it has, and everything that prints the
-name of a kernel says which it is.
+It is built from refkernel/ in the checkout into the cache, in an SDK directory's layout, and from
+there on is an SDK directory like any other: nothing that uses one asks which it has, and everything
+that prints the name of a kernel says which it is.
 """
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from cellreap.errors import UsageError
 from cellreap.progress import Progress
-from cellreap.system.build import Toolchain, build_tree, cache_folder, checkout, file_lock, find_toolchain
+from cellreap.system.cache import cache_folder, digest, file_lock
+from cellreap.system.parts import checkout
 from cellreap.system.sdk import installed_sdk, no_sdk
+from cellreap.system.toolchain import Toolchain, build_tree, find_toolchain
 
 _DONE = "complete"  # written last, beside the SDK directory
 _LAYOUT = "1"  # part of the key; raised when what is kept changes its meaning
@@ -25,7 +26,8 @@ _LAYOUT = "1"  # part of the key; raised when what is kept changes its meaning
 def find_kernel(
     arch: str, given: Path | None, progress: Progress, env: Mapping[str, str] | None = None
 ) -> Path:
-    """The SDK directory to use: the one named or installed, else that of refkernel, built if need be.
+    """The SDK directory to use: the one named or installed, else that of refkernel, built if need
+    be.
 
     UsageError: there is neither. CellreapError: refkernel does not build.
     """
@@ -61,11 +63,5 @@ def build_refkernel(arch: str, progress: Progress, env: Mapping[str, str] | None
 
 
 def _key(sources: Path, toolchain: Toolchain) -> str:
-    total = hashlib.sha256()
-    for part in (_LAYOUT, toolchain.arch, toolchain.compiler, toolchain.version):
-        total.update(f"{part}\0".encode())
-    for path in sorted(path for path in sources.rglob("*") if path.is_file()):
-        content = path.read_bytes()
-        total.update(f"{path.relative_to(sources)}\0{len(content)}\0".encode())
-        total.update(content)
-    return f"{toolchain.arch}-{total.hexdigest()[:24]}"
+    facts = (_LAYOUT, toolchain.arch, toolchain.compiler, toolchain.version)
+    return f"{toolchain.arch}-{digest(sources, [sources], facts)}"

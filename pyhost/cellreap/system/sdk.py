@@ -3,10 +3,11 @@
 
 Where they are looked for, what must be true of them, and which kernel it is that they hold.
 
-seL4 installs no version number, and its kernel prints none. What tells releases apart is what their libsel4
-offers, so a version is found by features (_RELEASES): all features of a release and none of the next one mean
-that release; some of the next one, a development version on the way there; all of the newest one that is
-known here, that one or a later one. The SHA-256 of the kernel says exactly which binary ran.
+seL4 installs no version number, and its kernel prints none. What tells releases apart is what their
+libsel4 offers, so a version is found by features (_RELEASES): all features of a release and none of
+the next one mean that release; some of the next one, a development version on the way there; all of
+the newest one that is known here, that one or a later one. The SHA-256 of the kernel says exactly
+which binary ran.
 """
 
 from __future__ import annotations
@@ -20,22 +21,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cellreap.arches import ARCHES as ARCHES  # the architectures of an SDK are these
 from cellreap.errors import InputError, UsageError
 from cellreap.system.elf import read_executable
 from cellreap.system.loader import FDT_FILE, PLATFORM_FILE
 
-ARCHES = ("x86_64", "aarch64")
 CONFIG_FILE = Path("libsel4/include/kernel/gen_config.json")
 KERNEL_FILE = Path("bin/kernel.elf")
 SUPPORT_FOLDER = Path("support")
 _HEADER_FILE = Path("libsel4/include/sel4/sel4.h")
 _MAX_CONFIG_BYTES = 1 << 20
 _HOW_TO_GET_ONE = (
-    "build one as https://docs.sel4.systems/projects/buildsystem/standalone.html says and `ninja install` it"
+    "build one as https://docs.sel4.systems/projects/buildsystem/standalone.html says "
+    "and `ninja install` it"
 )
 
-# Options that the root task relies on, whatever it runs on: key in gen_config.json, the option that sets it,
-# the value that it must have, and why.
+# Options that the root task relies on, whatever it runs on: key in gen_config.json, the option that
+# sets it, the value that it must have, and why.
 _REQUIRED: tuple[tuple[str, str, bool, str], ...] = (
     ("KERNEL_MCS", "KernelIsMCS", False, "the root task is written for the kernel without MCS"),
     ("DEBUG_BUILD", "KernelDebugBuild", True, "the trace goes out through seL4_DebugPutChar"),
@@ -46,13 +48,18 @@ _REQUIRED: tuple[tuple[str, str, bool, str], ...] = (
 _REQUIRED_BY_ARCH: Mapping[str, tuple[tuple[str, str, bool, str], ...]] = {
     "x86_64": (),
     "aarch64": (
-        ("ARM_HYPERVISOR_SUPPORT", "KernelArmHypervisorSupport", False, "the kernel is booted in EL1"),
+        (
+            "ARM_HYPERVISOR_SUPPORT",
+            "KernelArmHypervisorSupport",
+            False,
+            "the kernel is booted in EL1",
+        ),
         ("PLAT_QEMU_ARM_VIRT", "KernelPlatform", True, "the boot loader knows qemu-arm-virt alone"),
     ),
 }
 _MIN_ROOT_CNODE_BITS = 12
-# What leaves a timer to the root task, by keys in gen_config.json: of each row one at least is on. And the
-# option that sets it.
+# What leaves a timer to the root task, by keys in gen_config.json: of each row one at least is on.
+# And the option that sets it.
 _TIMER_BY_ARCH: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
     "x86_64": ((("IRQ_IOAPIC", "IRQ_PIC"), "KernelIRQController"),),
     "aarch64": (
@@ -66,7 +73,8 @@ _PLATFORM_FILES: Mapping[str, tuple[Path, ...]] = {
     "aarch64": (SUPPORT_FOLDER / PLATFORM_FILE, SUPPORT_FOLDER / FDT_FILE),
 }
 
-# Features by release, oldest first. The layout itself came with 13.0.0. (file below libsel4/, text in it)
+# Features by release, oldest first. The layout itself came with 13.0.0. (file below libsel4/, text
+# in it)
 _RELEASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("13.0.0", ()),
     ("14.0.0", (("include/sel4/constants.h", "seL4_TCBFlag_fpuDisabled"),)),
@@ -92,7 +100,9 @@ class Kernel:
     """Which kernel runs: what every summary prints."""
 
     name: str  # seL4 or refkernel
-    version: str  # 15.0.0, or as much as is known: 14.0.0-dev, 16.0.0+ for that or later. Never a space
+    version: (
+        str  # 15.0.0, or as much as is known: 14.0.0-dev, 16.0.0+ for that or later. Never a space
+    )
     arch: str
     sha256: str  # of bin/kernel.elf
 
@@ -123,10 +133,14 @@ def find_sdk(arch: str, given: Path | None = None, env: Mapping[str, str] | None
     return found
 
 
-def installed_sdk(arch: str, given: Path | None = None, env: Mapping[str, str] | None = None) -> Path | None:
-    """The SDK directory for `arch`: the given one, $CELLREAP_SDK_<ARCH>, or the one installed for the user.
+def installed_sdk(
+    arch: str, given: Path | None = None, env: Mapping[str, str] | None = None
+) -> Path | None:
+    """The SDK directory for `arch`: the given one, $CELLREAP_SDK_<ARCH>, or the one installed for
+    the user.
 
-    What is named must be there, else UsageError; only where nothing is named is the next place tried.
+    What is named must be there, else UsageError; only where nothing is named is the next place
+    tried.
     """
     env = os.environ if env is None else env
     if given is not None:
@@ -142,8 +156,8 @@ def no_sdk(arch: str, env: Mapping[str, str] | None = None) -> str:
     """What to say where there is none: the places, and how to get one there."""
     default = _users(arch, os.environ if env is None else env)
     return (
-        f"no seL4 SDK for {arch}: --sdk is not given, {_variable(arch)} is not set, {default} is not there; "
-        f"{_HOW_TO_GET_ONE} to one of these places"
+        f"no seL4 SDK for {arch}: --sdk is not given, {_variable(arch)} is not set, "
+        f"{default} is not there; {_HOW_TO_GET_ONE} to one of these places"
     )
 
 
@@ -163,7 +177,9 @@ def read_support(sdk: Sdk, file: str) -> bytes:
 
 def _named(path: Path, said: str) -> Path:
     if not path.is_dir():
-        raise UsageError(f"{said}: no such directory; expected an seL4 SDK ({KERNEL_FILE}, libsel4/)")
+        raise UsageError(
+            f"{said}: no such directory; expected an seL4 SDK ({KERNEL_FILE}, libsel4/)"
+        )
     return path.absolute()
 
 
@@ -189,27 +205,37 @@ def _require_files(root: Path, files: tuple[Path, ...]) -> None:
 def parse_options(raw: bytes, name: str) -> dict[str, Any]:
     """gen_config.json as a dict. InputError."""
     if len(raw) > _MAX_CONFIG_BYTES:
-        raise InputError(name, None, None, f"larger than {_MAX_CONFIG_BYTES} bytes: no kernel configuration")
+        raise InputError(
+            name, None, None, f"larger than {_MAX_CONFIG_BYTES} bytes: no kernel configuration"
+        )
     try:
         options = json.loads(raw)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
-        raise InputError(name, line, None, "not valid JSON: expected a kernel's gen_config.json") from None
+        raise InputError(
+            name, line, None, "not valid JSON: expected a kernel's gen_config.json"
+        ) from None
     if not isinstance(options, dict):
         raise InputError(name, 1, None, "expected a JSON object with the kernel's options")
     return options
 
 
 def check_options(options: Mapping[str, Any], arch: str, name: str) -> None:
-    """Refuses a kernel that the root task cannot run on, by the option that is in the way. InputError."""
+    """Refuses a kernel that the root task cannot run on, by the option that is in the way.
+
+    InputError.
+    """
     built_for = options.get("SEL4_ARCH")
     if built_for != arch:
-        raise InputError(name, None, "SEL4_ARCH (KernelSel4Arch)", f"is {built_for}: expected {arch}")
+        raise InputError(
+            name, None, "SEL4_ARCH (KernelSel4Arch)", f"is {built_for}: expected {arch}"
+        )
     for key, option, wanted, reason in (*_REQUIRED, *_REQUIRED_BY_ARCH[arch]):
         require_option(options, name, key, option, wanted, reason)
     bits = str(options.get("ROOT_CNODE_SIZE_BITS"))
     if not bits.isdecimal() or int(bits) < _MIN_ROOT_CNODE_BITS:
-        message = f"is {bits}: expected at least {_MIN_ROOT_CNODE_BITS}, for the root task's own capabilities"
+        expected = f"expected at least {_MIN_ROOT_CNODE_BITS}"
+        message = f"is {bits}: {expected}, for the root task's own capabilities"
         raise InputError(name, None, "ROOT_CNODE_SIZE_BITS (KernelRootCNodeSizeBits)", message)
 
 
@@ -225,10 +251,11 @@ def require_option(
 
 
 def timer_missing(options: Mapping[str, Any], arch: str) -> str | None:
-    """The first option that keeps a kernel from leaving a timer to the root task; None: it does leave one.
+    """The first option that keeps a kernel from leaving a timer to the root task; None: it does
+    leave one.
 
-    options: gen_config.json. The name is the one that the option is set by when the kernel is configured.
-    Says the same as cr_timer_exists of roottask/kernel/timer.h.
+    options: gen_config.json. The name is the one that the option is set by when the kernel is
+    configured. Says the same as cr_timer_exists of roottask/kernel/timer.h.
     """
     for keys, option in _TIMER_BY_ARCH[arch]:
         if not any(options.get(key) is True for key in keys):
@@ -258,7 +285,9 @@ def _version(libsel4: Path) -> str:
     for release, features in _RELEASES:
         present = [_has(libsel4 / file, text) for file, text in features]
         if missed and any(present):
-            return "unknown"  # a release's features without those of the one before it: none of seL4's
+            return (
+                "unknown"  # a release's features without those of the one before it: none of seL4's
+            )
         if not all(present):
             missed = True
             if any(present):
@@ -280,7 +309,9 @@ def _read(path: Path) -> bytes:
 
 
 def _digest(root: Path) -> str:
-    """Over names and contents of what a build can read: the kernel, libsel4, and the platform description."""
+    """Over names and contents of what a build can read: the kernel, libsel4, and the platform
+    description.
+    """
     files = [root / KERNEL_FILE]
     for folder in ("libsel4", "support"):
         files += sorted(path for path in (root / folder).rglob("*") if path.is_file())

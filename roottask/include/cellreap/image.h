@@ -11,7 +11,7 @@
 
 enum {
     CR_IMAGE_MAGIC = 0x49526c63,
-    CR_IMAGE_VERSION = 3,
+    CR_IMAGE_VERSION = 4,
     CR_NAME_BYTES = 32, /* names end with a NUL within this */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
@@ -67,6 +67,7 @@ typedef struct cr_image_header {
     uint32_t pd_depth;
     uint32_t rs_depth;
     uint32_t flags;
+    uint32_t await_ms; /* how long what has no deadline is awaited; 1 and more */
     cr_image_table programs; /* cr_image_program */
     cr_image_table pds;      /* cr_image_pd, in the order of creation */
     cr_image_table spaces;   /* cr_image_space */

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from cellreap.model import reference
 from cellreap.model.core import CoreModel
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
+from cellreap.model.reference import order
 from kit.core_support import agree
 
 DEPTHS: tuple[int | None, ...] = (0, 1, 2, None)
@@ -122,7 +122,7 @@ class Comparison:
         self.models = 0
         self.plans = 0
         self._groups: dict[Any, Any] = {}
-        compute = reference._groups
+        compute = order.groups
 
         def remembered(model: Model, pds: set[str], spaces: set[str]) -> list[list[str]]:
             key = (frozenset(pds), frozenset(spaces))
@@ -130,7 +130,7 @@ class Comparison:
                 self._groups[key] = compute(model, pds, spaces)
             return self._groups[key]
 
-        monkeypatch.setattr(reference, "_groups", remembered)
+        monkeypatch.setattr(order, "groups", remembered)
 
     def compare(self, small: Small, pds: int, depths: Iterable[tuple[int | None, int | None]]) -> None:
         """Both planners on one system."""

@@ -18,10 +18,13 @@ import pytest
 
 from cellreap.errors import CellreapError
 from cellreap.progress import Progress
-from cellreap.system.build import build_image, build_parts, cache_key, file_lock, find_toolchain
+from cellreap.system.build import build_image
+from cellreap.system.cache import file_lock
 from cellreap.system.config import Config, parse_config
 from cellreap.system.image import read_image
+from cellreap.system.parts import build_parts, cache_key
 from cellreap.system.sdk import Sdk, load_sdk
+from cellreap.system.toolchain import find_toolchain
 from kit.sdk_kit import make_sdk
 from kit.small_checkout import MAIN, NEEDS_TOOLCHAIN, make_checkout
 
@@ -36,7 +39,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small checkout, found by the code under test; and an empty cache."""
     root = tmp_path / "checkout"
     make_checkout(root)
-    monkeypatch.setattr("cellreap.system.build.source_root", lambda: root)
+    monkeypatch.setattr("cellreap.system.parts.source_root", lambda: root)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return root
 
@@ -172,7 +175,7 @@ def test_a_lock_goes_with_the_process_that_held_it(tmp_path: Path) -> None:
     lock = tmp_path / "locks" / "a.lock"
     code = (
         "import sys, time\nfrom pathlib import Path\n"
-        "from cellreap.system.build import file_lock\nfrom cellreap.progress import Progress\n"
+        "from cellreap.system.cache import file_lock\nfrom cellreap.progress import Progress\n"
         "with file_lock(Path(sys.argv[1]), Progress(quiet=True)):\n"
         "    print('held', flush=True)\n    time.sleep(60)\n"
     )

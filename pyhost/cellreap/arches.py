@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The architectures that the root task runs on, by seL4's names; the first is the default."""
+
+from __future__ import annotations
+
+from typing import Final
+
+ARCHES: Final = ("x86_64", "aarch64")

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The C core on the host: the root task's own model and planner, loaded through cffi.
+
+Layouts and numbers come from the C headers, which cffi parses; none of them is repeated here.
+"""
+
+from cellreap.model.core.library import (
+    HEADERS,
+    CoreError,
+    CoreMissing,
+    declarations,
+    library_path,
+    load_core,
+)
+from cellreap.model.core.planner import CoreModel
+
+__all__ = [
+    "HEADERS",
+    "CoreError",
+    "CoreMissing",
+    "CoreModel",
+    "declarations",
+    "library_path",
+    "load_core",
+]

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A model in a C arena, addressed by text ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from cellreap.errors import UsageError
+from cellreap.model.core.library import CoreError, allocator, load_core, names_of
+from cellreap.model.ids import CORE_TYPES, ROOT, parse_id
+
+
+class Arena:
+    """A cr_model in memory of its own. The core knows no text ids, so they are kept beside it."""
+
+    def __init__(self, max_nodes: int, max_edges: int) -> None:
+        self.ffi, self.lib = load_core()
+        size = self.lib.cr_model_bytes(max_nodes, max_edges)
+        self._memory = allocator()("uint64_t[]", (size + 7) // 8)
+        out = self.ffi.new("cr_model **")
+        status = self.lib.cr_model_init(self._memory, size, max_nodes, max_edges, out)
+        self._try(status, "making a model")
+        self.model = out[0]
+        self.arena = self.ffi.buffer(self._memory, size)
+        self.refs: dict[str, Any] = {}
+        self._pds: set[str] = set()
+        self._keep: list[Any] = []
+        self._ids: dict[tuple[int, int], str] = {}
+        self._types: dict[str, int] = {}
+
+    # -- building
+
+    def add_pd(self, id_: str, pinned: bool = False) -> None:
+        """A new PD; `PD_0` becomes the root task."""
+        parts = parse_id(id_)
+        if parts is None or parts.kind != "PD":
+            raise UsageError(f"'{id_}' is no id of a PD")
+        flags = (self.lib.CR_FLAG_ROOT if id_ == ROOT else 0) | (
+            self.lib.CR_FLAG_PINNED if pinned else 0
+        )
+        self._add(id_, lambda out: self.lib.cr_model_add_pd(self.model, parts.number, flags, out))
+        self._pds.add(id_)
+
+    def add_space(self, id_: str, manager: str) -> None:
+        """A new space. Its type is in its id and says whether it is core."""
+        parts = parse_id(id_)
+        if parts is None or parts.kind != "RESOURCE_SPACE":
+            raise UsageError(f"'{id_}' is no id of a space")
+        number = self._types.setdefault(parts.type, len(self._types))
+        flags = self.lib.CR_FLAG_CORE if parts.type in CORE_TYPES else 0
+        ref = self.ref(manager)
+        self._add(
+            id_,
+            lambda out: self.lib.cr_model_add_space(
+                self.model, number, parts.number, flags, ref, out
+            ),
+        )
+
+    def add_resource(self, id_: str, space: str) -> None:
+        """A new resource in a space."""
+        parts = parse_id(id_)
+        if parts is None or parts.kind != "RESOURCE":
+            raise UsageError(f"'{id_}' is no id of a resource")
+        ref = self.ref(space)
+        self._add(
+            id_, lambda out: self.lib.cr_model_add_resource(self.model, ref, parts.number, out)
+        )
+
+    def add_edge(self, kind: str, from_: str, to: str, count: int = 1) -> None:
+        """`count` times an edge of a kind as the page names it, `HOLD` say."""
+        number, a, b = self._kind(kind), self.ref(from_), self.ref(to)
+        for _ in range(count):
+            self._try(
+                self.lib.cr_model_add_edge(self.model, number, a, b),
+                f"adding {kind} from {from_} to {to}",
+            )
+
+    def drop_edge(self, kind: str, from_: str, to: str) -> None:
+        """Takes one from the count of an edge."""
+        status = self.lib.cr_model_drop_edge(
+            self.model, self._kind(kind), self.ref(from_), self.ref(to)
+        )
+        self._try(status, f"dropping {kind} from {from_} to {to}")
+
+    def cut_edge(self, kind: str, from_: str, to: str) -> None:
+        """Drops an edge whatever its count."""
+        status = self.lib.cr_model_cut_edge(
+            self.model, self._kind(kind), self.ref(from_), self.ref(to)
+        )
+        self._try(status, f"cutting {kind} from {from_} to {to}")
+
+    # -- looking
+
+    def ref(self, id_: str) -> Any:
+        """The cr_ref of a node."""
+        try:
+            return self.refs[id_]
+        except KeyError:
+            raise UsageError(f"there is no {id_}") from None
+
+    def id_of(self, ref: Any) -> str:
+        """The id that a cr_ref was made for."""
+        return self._ids[ref.index, ref.generation]
+
+    def get(self, id_: str) -> Any:
+        """The node's cr_node_info."""
+        out = self.ffi.new("cr_node_info *")
+        self._try(self.lib.cr_model_get(self.model, self.ref(id_), out), f"looking at {id_}")
+        return out
+
+    def count(self, kind: str, from_: str, to: str) -> int:
+        """How often an edge is there."""
+        return int(
+            self.lib.cr_model_count(self.model, self._kind(kind), self.ref(from_), self.ref(to))
+        )
+
+    def edges(self) -> dict[tuple[str, str, str], int]:
+        """Every edge with its count: (kind, from, to), a LINK with its ends sorted. Walks the lists
+        from both ends and raises CoreError if they disagree.
+        """
+        seen: list[dict[tuple[str, str, str], int]] = [{}, {}]
+        info = self.ffi.new("cr_edge_info *")
+        for kind, name in names_of("cr_edge_kind", "CR_EDGE_").items():
+            if kind == self.lib.CR_EDGE_KIND_COUNT:
+                continue
+            for ref in self.refs.values():
+                for direction in (self.lib.CR_OUT, self.lib.CR_IN):
+                    edge = self.lib.cr_model_first(self.model, ref, kind, direction)
+                    while edge != self.lib.CR_NONE:
+                        self._try(
+                            self.lib.cr_model_edge(self.model, edge, info),
+                            f"looking at edge {edge}",
+                        )
+                        # `from` is a word of Python's own
+                        ends = [self.id_of(getattr(info, "from")), self.id_of(info.to)]
+                        a, b = sorted(ends) if name == "link" else ends
+                        seen[direction][name.upper(), a, b] = info.count
+                        edge = self.lib.cr_model_next(self.model, edge, ref, direction)
+        if seen[0] != seen[1]:
+            raise CoreError("CR_ERR_CORRUPT", "walking the edges from both ends")
+        return seen[0]
+
+    def touched(self) -> tuple[int, int]:
+        """(nodes, edges) looked at since reset_touched."""
+        stats = self.lib.cr_model_get_stats(self.model)
+        return stats.touched_nodes, stats.touched_edges
+
+    def reset_touched(self) -> None:
+        """Sets the touched counters to 0."""
+        self.lib.cr_model_reset_touched(self.model)
+
+    def check(self) -> None:
+        """CoreError if an invariant of the arena does not hold."""
+        self._try(self.lib.cr_model_check(self.model), "checking the arena")
+
+    # -- helpers
+
+    def _kind(self, kind: str) -> int:
+        number = getattr(self.lib, f"CR_EDGE_{kind}", None)
+        if number is None:
+            raise UsageError(f"'{kind}' is no kind of edge")
+        return int(number)
+
+    def _add(self, id_: str, make: Callable[[Any], int]) -> None:
+        if id_ in self.refs:
+            raise UsageError(f"{id_} exists already")
+        out = self.ffi.new("cr_ref *")
+        self._try(make(out), f"adding {id_}")
+        self.refs[id_] = out[0]
+        self._ids[out.index, out.generation] = id_
+        self._keep.append(out)  # out[0] is a view of it
+
+    def _try(self, status: int, doing: str) -> None:
+        if status != self.lib.CR_OK:
+            raise CoreError(self.ffi.typeof("cr_status").elements[status], doing)

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The C core with a planner: a model of the host loaded into it, and its plans as the host's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cellreap.errors import UsageError
+from cellreap.model.core.arena import Arena
+from cellreap.model.core.library import allocator, names_of
+from cellreap.model.graph import Edge, Model
+from cellreap.model.ids import CORE_TYPES, parse_id
+from cellreap.model.plan import Plan
+
+
+class CoreModel(Arena):
+    """A model in a C arena with a planner.
+
+    Errors of the core are raised as CoreError, ids that are unknown, malformed or taken as
+    UsageError. The arena's limits apply: PDs, spaces and resources together are at most
+    `max_nodes`. A space takes one edge for its manager, a resource one for its space.
+    """
+
+    def __init__(self, max_nodes: int, max_edges: int, max_items: int | None = None) -> None:
+        """`max_items` bounds each list of a plan; by default no plan can exceed it."""
+        super().__init__(max_nodes, max_edges)
+        items = max_items if max_items is not None else max_nodes + max_edges
+        size = self.lib.cr_planner_bytes(max_nodes, items)
+        self._planner_memory = allocator()("uint64_t[]", (size + 7) // 8)
+        out = self.ffi.new("cr_planner **")
+        status = self.lib.cr_planner_init(self._planner_memory, size, max_nodes, items, out)
+        self._try(status, "making a planner")
+        self.planner = out[0]
+
+    @classmethod
+    def from_model(cls, model: Model) -> CoreModel:
+        """The same state in C, in an arena that it just fills."""
+        edges = sum(1 for _ in model.edges()) + len(model.manager) + len(model.space_of)
+        edges += len(_bodies(model))
+        core = cls(max(1, len(model.nodes)), max(1, edges))
+        core.load(model)
+        return core
+
+    def load(self, model: Model, order: Sequence[str] | None = None) -> None:
+        """Adds all of a model.
+
+        order: the ids of all its nodes, to make nodes and then edges in that order; what a node
+        needs first, a space its manager, is made before it. Plans do not depend on it, and a test
+        says so.
+        """
+        places = {id_: place for place, id_ in enumerate(model.nodes if order is None else order)}
+        for type_name in sorted({node.type for node in model.nodes.values()}):
+            self._types.setdefault(type_name, len(self._types))
+        for id_ in places:
+            self._make(model, id_)
+        self._make_edges(model, places)
+
+    # -- planning
+
+    def plan(self, crash: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
+        """What the crash of a PD dooms. Depths: None is unlimited. UsageError if the id is no PD's
+        that can crash.
+        """
+        return Plan.from_json(self.plan_json(crash, pd_depth, rs_depth))
+
+    def plan_raw(self, crash: str, pd_depth: int | None, rs_depth: int | None) -> Any:
+        """The cr_plan itself; its arrays hold until the next plan."""
+        out = self.ffi.new("cr_plan *")
+        status = self.lib.cr_plan_crash(
+            self.planner,
+            self.model,
+            self.ref(crash),
+            self._depth(pd_depth),
+            self._depth(rs_depth),
+            out,
+        )
+        self._try(status, f"planning the crash of {crash}")
+        return out
+
+    def replan(self, raw: Any) -> Plan:
+        """The plan made last, its consequences computed anew for the model as it is now; changes
+        `raw`. CoreError if it is another plan.
+        """
+        self._try(self.lib.cr_plan_again(self.planner, self.model, raw), "planning again")
+        return Plan.from_json(self._json(raw))
+
+    def plan_json(self, crash: str, pd_depth: int | None, rs_depth: int | None) -> dict[str, Any]:
+        """The plan as `plan --json` prints it."""
+        return self._json(self.plan_raw(crash, pd_depth, rs_depth))
+
+    def _json(self, raw: Any) -> dict[str, Any]:
+        pds: list[list[Any]] = []
+        spaces: list[str] = []
+        groups: list[list[str]] = [[] for _ in range(raw.groups)]
+        why: dict[str, list[str | None]] = {}
+        for i in range(raw.n_doomed):
+            doomed = raw.doomed[i]
+            id_ = self.id_of(doomed.node)
+            if id_ in self._pds:
+                pds.append([id_, doomed.pd_depth])
+            else:
+                spaces.append(id_)
+            groups[doomed.group].append(id_)
+            why[id_] = [names_of("cr_why", "CR_WHY_")[doomed.why], self._id_or_none(doomed.cause)]
+        kinds = names_of("cr_notice_kind", "CR_NOTICE_")
+        notices = [
+            [
+                self.id_of(notice.to),
+                kinds[notice.kind],
+                self.id_of(notice.node),
+                self._id_or_none(getattr(notice, "from")),
+            ]
+            for notice in raw.notices[0 : raw.n_notices]
+        ]
+        return {
+            "trigger": self.id_of(raw.trigger),
+            "pd_depth": self._depth_name(raw.pd_depth),
+            "rs_depth": self._depth_name(raw.rs_depth),
+            "destroyed_pds": sorted(pds),
+            "deleted_spaces": sorted(spaces),
+            "removed_requests": self._pairs(raw.removed_requests, raw.n_removed_requests),
+            "revoked": self._pairs(raw.revoked, raw.n_revoked),
+            "revoked_spaces": self._pairs(raw.revoked_spaces, raw.n_revoked_spaces),
+            "revoked_bodies": self._pairs(raw.revoked_bodies, raw.n_revoked_bodies),
+            "core_freed": sorted(self.id_of(ref) for ref in raw.core_freed[0 : raw.n_core_freed]),
+            "notices": sorted(notices),
+            "pre_destroy": self._pairs(raw.pre_destroy, raw.n_pre_destroy),
+            "groups": [sorted(group) for group in groups],
+            "doomed_why": dict(sorted(why.items())),
+        }
+
+    # -- helpers
+
+    def _pairs(self, pairs: Any, count: int) -> list[list[str]]:
+        return sorted([self.id_of(pair.pd), self.id_of(pair.node)] for pair in pairs[0:count])
+
+    def _id_or_none(self, ref: Any) -> str | None:
+        return None if ref.index == self.lib.CR_NONE else self.id_of(ref)
+
+    def _depth(self, depth: int | None) -> int:
+        if depth is None:
+            return int(self.lib.CR_DEPTH_INF)
+        if not 0 <= depth < self.lib.CR_DEPTH_INF:
+            raise UsageError(f"a depth of {depth}: expected 0, 1, 2, ... or inf")
+        return depth
+
+    def _depth_name(self, depth: int) -> int | str:
+        return "inf" if depth == self.lib.CR_DEPTH_INF else depth
+
+    def _make(self, model: Model, id_: str) -> None:
+        if id_ in self.refs:
+            return
+        node = model.nodes[id_]
+        if node.kind == "PD":
+            self.add_pd(id_, node.pinned)
+        elif node.kind == "RESOURCE_SPACE":
+            self._make(model, model.manager[id_])
+            self.add_space(id_, model.manager[id_])
+        else:
+            self._make(model, model.space_of[id_])
+            self.add_resource(id_, model.space_of[id_])
+
+    def _make_edges(self, model: Model, place: dict[str, int]) -> None:
+        edges = [*model.edges(), *(Edge("BODY", pd, body) for pd, body in _bodies(model))]
+        edges.sort(key=lambda edge: (place[edge.source], place[edge.target]))
+        for edge in edges:
+            self.add_edge(*edge)
+
+
+def _bodies(model: Model) -> list[tuple[str, str]]:
+    """(PD, the resource that stands for its body), for all PDs that have one."""
+    resources: dict[int, str] = {}
+    for res, space in model.space_of.items():
+        parts = parse_id(res)
+        if parts is not None and parts.type == "PD" and model.nodes[space].type in CORE_TYPES:
+            resources.setdefault(parts.number, res)
+    numbers = ((pd, parse_id(pd)) for pd in model.pds())
+    return [
+        (pd, resources[parts.number])
+        for pd, parts in numbers
+        if parts is not None and parts.number in resources
+    ]

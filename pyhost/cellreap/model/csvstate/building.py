@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Puts a model together from rows."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from cellreap.errors import InputError, ModelError
+from cellreap.model.csvstate.report import ReadReport
+from cellreap.model.csvstate.rows import EdgeRow, NodeRow, bad, is_pinned
+from cellreap.model.edges import EDGE_KINDS
+from cellreap.model.graph import Model
+from cellreap.model.ids import CORE_TYPES, ROOT
+from cellreap.model.nodes import MANAGER, PINNED
+
+
+class Builder:
+    """Puts a model together from rows. exact: nothing may be left out."""
+
+    def __init__(
+        self, path: str, report: ReadReport, nodes: dict[str, NodeRow], *, exact: bool
+    ) -> None:
+        self.path = path
+        self.report = report
+        self.nodes = nodes
+        self.exact = exact
+        self.model = Model()
+
+    def build(self, rows: list[EdgeRow]) -> Model:
+        """The model of the node rows and of these edge rows."""
+        edges = self._only_listed(rows)
+        for row in self.nodes.values():
+            if row.kind == "PD":
+                pinned = is_pinned(row.extra)
+                extra = row.extra[len(PINNED) + 1 :] if pinned else row.extra
+                with self._in(row):
+                    self.model.add_pd(row.id, row.data, pinned=pinned, extra=extra)
+        self._add_spaces(edges)
+        edges = self._add_resources(edges)
+        seen: set[tuple[str, ...]] = set()
+        for edge in edges:
+            ends = (edge.source, edge.target)
+            key = (
+                edge.type,
+                *(sorted(ends) if edge.type == "LINK" else ends),
+                edge.extra,
+                edge.data,
+            )
+            if not EDGE_KINDS[edge.type].counted and key in seen:
+                self.report.duplicates += 1
+                continue
+            seen.add(key)
+            if edge.type == "REQUEST":
+                self._request(edge)
+            elif edge.type != "SUBSET":
+                with self._in(edge):
+                    _ADD[edge.type](self.model, edge.source, edge.target)
+        return self.model
+
+    @contextlib.contextmanager
+    def _in(self, row: NodeRow | EdgeRow) -> Iterator[None]:
+        """What the model refuses in the meantime is wrong in this row."""
+        try:
+            yield
+        except ModelError as error:
+            raise InputError(self.path, row.line, None, f"{error}") from None
+
+    def _leave_out(self, line: int, column: str, what: str) -> None:
+        if self.exact:
+            raise InputError(self.path, line, column, what)
+        self.report.left_out.append((line, what))
+
+    def _only_listed(self, rows: Iterable[EdgeRow]) -> list[EdgeRow]:
+        listed = []
+        for row in rows:
+            for column, id_ in (
+                ("EDGE_FROM", row.source),
+                ("EDGE_TO", row.target),
+                ("EXTRA", row.extra),
+            ):
+                if id_ and id_ not in self.nodes:
+                    what = f"{row} names {id_}, which the file does not list"
+                    self._leave_out(row.line, column, what)
+                    break
+            else:
+                listed.append(row)
+        return listed
+
+    def _add_spaces(self, edges: list[EdgeRow]) -> None:
+        holders: dict[str, set[str]] = {}
+        requests: dict[tuple[str, str], set[str]] = {}
+        for edge in edges:
+            if edge.type == "HOLD":
+                holders.setdefault(edge.target, set()).add(edge.source)
+            elif edge.type == "REQUEST" and edge.source != edge.target:
+                requests.setdefault((edge.data, edge.extra), set()).add(edge.target)
+        for row in self.nodes.values():
+            if row.kind != "RESOURCE_SPACE":
+                continue
+            manager, extra = self._manager(row, holders.get(row.id, set()), requests)
+            with self._in(row):
+                self.model.add_space(row.id, manager, extra=extra)
+
+    def _manager(
+        self, row: NodeRow, holders: set[str], requests: dict[tuple[str, str], set[str]]
+    ) -> tuple[str, str]:
+        """The manager of a space, and the rest of its EXTRA."""
+        if row.extra.startswith(MANAGER):
+            named, _, extra = row.extra.removeprefix(MANAGER).partition(" ")
+            if named not in self.nodes or self.nodes[named].kind != "PD":
+                bad(
+                    self.path,
+                    row.line,
+                    "EXTRA",
+                    row.extra,
+                    f"{MANAGER} and a PD that the file lists",
+                )
+            return named, extra
+        if row.data in CORE_TYPES:
+            if ROOT not in self.nodes:
+                raise InputError(
+                    self.path,
+                    row.line,
+                    "NODE_ID",
+                    f"{row.id} is served by {ROOT}, expected a row for {ROOT}",
+                )
+            return ROOT, row.extra
+        named_in_requests = requests.get((row.data, ""), set()) | requests.get(
+            (row.data, row.id), set()
+        )
+        candidates = infer_managers(holders, named_in_requests)
+        if len(candidates) != 1:
+            said = f"{', '.join(sorted(candidates))} hold it" if candidates else "nobody holds it"
+            raise InputError(
+                self.path, row.line, "NODE_ID", f"{row.id}: {said}, expected one manager"
+            )
+        (manager,) = candidates
+        return manager, row.extra
+
+    def _add_resources(self, edges: list[EdgeRow]) -> list[EdgeRow]:
+        """Adds the resources and returns the edges that are left when those without a space are
+        left out.
+        """
+        space_of: dict[str, EdgeRow] = {}
+        for edge in edges:
+            if edge.type == "SUBSET":
+                before = space_of.setdefault(edge.source, edge)
+                if before.target != edge.target:
+                    expected = (
+                        f"{before.target} as in line {before.line}: a resource is in one space"
+                    )
+                    bad(self.path, edge.line, "EDGE_TO", edge.target, expected)
+        homeless = set()
+        for row in self.nodes.values():
+            if row.kind != "RESOURCE":
+                continue
+            if row.id in space_of:
+                space = space_of[row.id].target
+                with self._in(row):
+                    self.model.add_resource(row.id, space, extra=row.extra)
+            else:
+                what = f"{row.id} has no SUBSET row to a space that the file lists"
+                self._leave_out(row.line, "NODE_ID", what)
+                homeless.add(row.id)
+        if not homeless:
+            return edges
+        for id_ in homeless:
+            del self.nodes[id_]
+        return self._only_listed(edges)
+
+    def _request(self, edge: EdgeRow) -> None:
+        if edge.extra:
+            manager = self.model.manager[edge.extra]
+            if manager != edge.target:
+                bad(
+                    self.path,
+                    edge.line,
+                    "EDGE_TO",
+                    edge.target,
+                    f"{manager}, the manager of {edge.extra}",
+                )
+            spaces = [edge.extra]
+        else:
+            spaces = [
+                space
+                for space in self.model.spaces_of(edge.target)
+                if self.model.nodes[space].type == edge.data
+            ]
+            self.report.empty_requests += not spaces
+        # The same edge may also have come from a row that names the type only.
+        self.model.requests.update((edge.source, space) for space in spaces)
+
+
+_ADD: Final[dict[str, Callable[..., None]]] = {
+    "HOLD": Model.add_hold,
+    "MAP": Model.add_map,
+    "FAULT": Model.set_fault,
+    "LINK": Model.add_link,
+    "OWN": Model.add_own,
+    "SUBSCRIBE": Model.add_subscribe,
+}
+
+
+def infer_managers(holders: set[str], named_in_requests: set[str]) -> set[str]:
+    """Who may be the manager of a space that is not core: one PD if the edges tell.
+
+    holders: the PDs that hold the space. named_in_requests: the PDs to which others' REQUESTs for
+    it run.
+    """
+    return holders if len(holders) < 2 else (holders & named_in_requests or holders)

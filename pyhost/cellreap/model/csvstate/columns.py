@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The columns of a state as CSV, and one row of it. A new column is one more line in `Row`.
+
+roottask/include/cellreap/model_csv.h has the same table for the root task; a test compares the two.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import astuple, dataclass, fields
+from typing import Final
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row. A node row has `node_type`, an edge row `edge_type`; docs/semantics.md says the rest.
+
+    A column's name in the file is that of its field here in capitals.
+    """
+
+    node_type: str = ""
+    node_id: str = ""
+    data: str = ""
+    edge_type: str = ""
+    edge_from: str = ""
+    edge_to: str = ""
+    extra: str = ""
+
+    def text(self) -> str:
+        """The row as it stands in a file, without a line end."""
+        text = io.StringIO()
+        csv.writer(text, lineterminator="").writerow(astuple(self))
+        return text.getvalue()
+
+
+COLUMNS: Final = tuple(field.name.upper() for field in fields(Row))
+HEADER: Final = ",".join(COLUMNS)
+
+CELLULOS_COLUMNS: Final = 7
+"""How many of the columns CellulOS writes, from the first on. A file may leave out the others."""
+
+BASE_HEADER: Final = ",".join(COLUMNS[:CELLULOS_COLUMNS])
+
+
+def columns_of(line: str) -> int | None:
+    """How many columns a file has whose header this line is. None: the line is no header."""
+    names = tuple(line.split(","))
+    count = len(names)
+    return count if count >= CELLULOS_COLUMNS and names == COLUMNS[:count] else None
+
+
+def split(line: str) -> list[str]:
+    """The fields of a line. csv.Error for bad quoting."""
+    return next(csv.reader([line], strict=True))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads a state from a file."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from cellreap.errors import InputError
+from cellreap.model.csvstate.building import Builder
+from cellreap.model.csvstate.columns import BASE_HEADER, CELLULOS_COLUMNS
+from cellreap.model.csvstate.report import ReadReport
+from cellreap.model.csvstate.rows import EdgeRow, NodeRow, is_pinned, is_row, split_rows
+from cellreap.model.edges import EDGE_KINDS
+from cellreap.model.graph import Model
+from cellreap.model.nodes import MANAGER
+
+MAX_LINE: Final = 64 * 1024
+"""Bytes in a line, its end included; longer ones are refused, so that no file is read into memory
+as one line.
+"""
+
+MAX_LINES: Final = 8 * 1024 * 1024
+"""Lines in a file."""
+
+
+def read_state(
+    path: str | Path, *, strict: bool = False, ours: bool | None = None
+) -> tuple[Model, ReadReport]:
+    """Reads a state from a file.
+
+    strict: whatever would be left out is an error. ours: whether the file is known to be one of
+    ours; None finds out. Raises InputError, which names file, line and field.
+    """
+    name = str(path)
+    try:
+        with Path(path).open("rb") as file:
+            return parse_state(_lines(name, file), name, strict=strict, ours=ours)
+    except OSError as error:
+        raise InputError(name, None, None, f"cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a NUL in the path itself
+        raise InputError(name, None, None, f"cannot be read: {error}") from None
+
+
+def parse_state(
+    lines: Iterable[tuple[int, str]], path: str, *, strict: bool = False, ours: bool | None = None
+) -> tuple[Model, ReadReport]:
+    """Reads a state from (line number, text without line end) pairs; `path` is for messages only.
+
+    Raises InputError.
+    """
+    report = ReadReport(path)
+    node_rows, edge_rows = split_rows(lines, report)
+    if ours is None:
+        ours = _is_ours(node_rows.values(), edge_rows)
+    report.ours = ours
+    return Builder(path, report, node_rows, exact=strict or ours).build(edge_rows), report
+
+
+def _is_ours(nodes: Iterable[NodeRow], edges: Iterable[EdgeRow]) -> bool:
+    """Whether anything in the rows is what CellulOS does not write."""
+    return (
+        any(EDGE_KINDS[row.type].ours or (row.type == "REQUEST" and row.extra) for row in edges)
+        or any(row.kind == "PD" and is_pinned(row.extra) for row in nodes)
+        or any(row.kind == "RESOURCE_SPACE" and row.extra.startswith(MANAGER) for row in nodes)
+    )
+
+
+def _lines(path: str, file: io.BufferedReader) -> Iterator[tuple[int, str]]:
+    """The lines of a file as text, without their ends and without a byte order mark."""
+    number = 0
+    while raw := file.readline(MAX_LINE + 1):
+        number += 1
+        if len(raw) > MAX_LINE:
+            raise InputError(
+                path, number, None, f"line too long, expected at most {MAX_LINE} bytes"
+            )
+        if number > MAX_LINES:
+            raise InputError(path, number, None, f"too many lines, expected at most {MAX_LINES}")
+        if number == 1:
+            raw = raw.removeprefix(b"\xef\xbb\xbf")
+        if b"\0" in raw:
+            raise InputError(path, number, None, "NUL byte, expected text: is this a binary file?")
+        try:
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            bad = raw[error.start]
+            raise InputError(
+                path, number, None, f"byte 0x{bad:02x} at {error.start + 1}, expected UTF-8 text"
+            ) from None
+        if not text.endswith("\n") and is_row(text) and text.count(",") < CELLULOS_COLUMNS - 1:
+            raise InputError(path, number, None, "the file ends within this row: was it cut?")
+        yield number, text.rstrip("\r\n")
+    if number == 0:
+        raise InputError(path, None, None, f"empty file, expected the header {BASE_HEADER}")

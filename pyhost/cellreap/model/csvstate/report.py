@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What reading a state came upon beside the state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class ReadReport:
+    """What reading a state came upon beside the state."""
+
+    path: str
+    ours: bool = False
+    rows: int = 0
+    skipped: int = 0
+    """lines that are no rows; empty lines are not counted"""
+    duplicates: int = 0
+    """rows that were there before and say nothing new"""
+    left_out: list[tuple[int, str]] = field(default_factory=list)
+    """(line, what) of edges that name a node which is not listed, and of resources whose space is
+    not
+    """
+    empty_requests: int = 0
+    """REQUEST rows for a type of which the named PD manages no space"""
+
+    def notes(self) -> list[str]:
+        """The report for a person, a line each; empty if there is nothing to say."""
+        lines = []
+        if self.skipped:
+            lines.append(f"{self.path}: {many(self.skipped, 'line')} skipped that are no rows")
+        if self.left_out:
+            line, what = self.left_out[0]
+            more = f" (the first of {len(self.left_out)})" if len(self.left_out) > 1 else ""
+            lines.append(f"{self.path}:{line}: left out: {what}{more}")
+        if self.duplicates:
+            lines.append(f"{self.path}: {many(self.duplicates, 'row')} there more than once")
+        if self.empty_requests:
+            rows = many(self.empty_requests, "REQUEST row")
+            lines.append(
+                f"{self.path}: {rows} for a type of which the named PD has no space: no edge"
+            )
+        return lines
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as an object: counts, and each thing left out."""
+        return {
+            "ours": self.ours,
+            "rows": self.rows,
+            "skipped_lines": self.skipped,
+            "duplicate_rows": self.duplicates,
+            "empty_requests": self.empty_requests,
+            "left_out": [{"line": line, "what": what} for line, what in self.left_out],
+        }
+
+
+def many(count: int, what: str) -> str:
+    """A count with its noun."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

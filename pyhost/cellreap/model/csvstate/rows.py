@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rows of a state, each valid on its own."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from cellreap.errors import InputError
+from cellreap.model.csvstate.columns import BASE_HEADER, COLUMNS, Row, columns_of, split
+from cellreap.model.csvstate.report import ReadReport, many
+from cellreap.model.edges import EDGE_KINDS
+from cellreap.model.ids import NodeKind, parse_id
+from cellreap.model.nodes import PINNED
+
+_NODE_KINDS: Final[dict[str, NodeKind]] = {
+    "PD": "PD",
+    "RESOURCE_SPACE": "RESOURCE_SPACE",
+    "RESOURCE": "RESOURCE",
+}
+
+
+@dataclass(frozen=True)
+class NodeRow:
+    """A row of a node, with the line it stands in."""
+
+    line: int
+    kind: NodeKind
+    id: str
+    data: str
+    extra: str
+
+
+@dataclass(frozen=True)
+class EdgeRow:
+    """A row of an edge, with the line it stands in."""
+
+    line: int
+    type: str
+    source: str
+    target: str
+    data: str
+    extra: str
+
+    def __str__(self) -> str:
+        return f"{self.type} from {self.source} to {self.target}"
+
+
+def is_row(line: str) -> bool:
+    """Whether a line is a row of a state, and not part of a log around it."""
+    return line.startswith((",,", "PD,", "RESOURCE_SPACE,", "RESOURCE,"))
+
+
+def split_rows(
+    lines: Iterable[tuple[int, str]], report: ReadReport
+) -> tuple[dict[str, NodeRow], list[EdgeRow]]:
+    """Sorts the lines into node rows by id and edge rows, each valid on its own."""
+    path = report.path
+    nodes: dict[str, NodeRow] = {}
+    edges: list[EdgeRow] = []
+    header_at: int | None = None
+    columns = 0
+    number = 0
+    for number, line in lines:
+        if (count := columns_of(line.strip())) is not None:
+            if header_at is not None:
+                raise InputError(
+                    path,
+                    number,
+                    None,
+                    f"a second header (the first is in line {header_at}), expected one state",
+                )
+            header_at, columns = number, count
+            continue
+        if not is_row(line):
+            report.skipped += bool(line.strip())
+            continue
+        if header_at is None:
+            raise InputError(
+                path, number, None, f"a row before the header, expected {BASE_HEADER} first"
+            )
+        report.rows += 1
+        try:
+            fields = split(line)
+        except csv.Error as error:
+            raise InputError(path, number, None, f"bad quoting: {error}") from None
+        if len(fields) != columns:
+            names = ",".join(COLUMNS[:columns])
+            said = f"{len(fields)} columns, expected {columns} ({names})"
+            raise InputError(path, number, None, said)
+        row = Row(*fields)
+        if row.node_type:
+            node = _node_row(path, number, row)
+            before = nodes.setdefault(node.id, node)
+            if before is not node:
+                _same_node(path, before, node)
+                report.duplicates += 1
+        else:
+            edges.append(_edge_row(path, number, row))
+    if header_at is None:
+        raise InputError(
+            path,
+            None,
+            None,
+            f"no model state in {many(number, 'line')}, expected the header {BASE_HEADER}",
+        )
+    if not nodes:
+        raise InputError(
+            path, header_at, None, "no node rows after the header, expected at least one PD"
+        )
+    return nodes, edges
+
+
+def _node_row(path: str, line: int, row: Row) -> NodeRow:
+    kind = _NODE_KINDS[row.node_type]
+    parts = parse_id(row.node_id)
+    if parts is None or parts.kind != kind:
+        bad(path, line, "NODE_ID", row.node_id, f"the id of a {kind}, such as {_EXAMPLE[kind]}")
+    if kind != "PD" and row.data != parts.type:
+        bad(path, line, "DATA", row.data, f"the type in the id, {parts.type}")
+    for column in ("edge_type", "edge_from", "edge_to"):
+        if value := getattr(row, column):
+            bad(path, line, column.upper(), value, "nothing in a node row")
+    return NodeRow(line, kind, row.node_id, row.data, row.extra)
+
+
+_EXAMPLE: Final[dict[NodeKind, str]] = {
+    "PD": "PD_1a",
+    "RESOURCE_SPACE": "BLOCK_SPACE_2",
+    "RESOURCE": "BLOCK_2_1f",
+}
+
+
+def _same_node(path: str, before: NodeRow, again: NodeRow) -> None:
+    for column, old, new in (
+        ("DATA", before.data, again.data),
+        ("EXTRA", before.extra, again.extra),
+    ):
+        if old != new:
+            bad(
+                path,
+                again.line,
+                column,
+                new,
+                f"'{old}' as in line {before.line}, which describes {again.id} too",
+            )
+
+
+def _edge_row(path: str, line: int, row: Row) -> EdgeRow:
+    name = row.edge_type
+    if row.node_id:
+        bad(path, line, "NODE_ID", row.node_id, "nothing in an edge row")
+    if name not in EDGE_KINDS:
+        bad(path, line, "EDGE_TYPE", name, f"one of {', '.join(EDGE_KINDS)}")
+    # A REQUEST row runs to the manager of the space, not to the space.
+    targets: tuple[NodeKind, ...] = ("PD",) if name == "REQUEST" else EDGE_KINDS[name].targets
+    kinds = []
+    for column, id_, expected in (
+        ("EDGE_FROM", row.edge_from, EDGE_KINDS[name].sources),
+        ("EDGE_TO", row.edge_to, targets),
+    ):
+        parts = parse_id(id_)
+        if parts is None or parts.kind not in expected:
+            bad(path, line, column, id_, f"the id of a {' or '.join(expected)} for a {name} edge")
+        kinds.append(parts.kind)
+    if name == "MAP" and kinds[0] != kinds[1]:
+        bad(path, line, "EDGE_TO", row.edge_to, f"a {kinds[0]} like EDGE_FROM, {row.edge_from}")
+    if name == "REQUEST":
+        _check_request(path, line, row)
+    elif row.data not in ("NONE", ""):
+        bad(path, line, "DATA", row.data, f"NONE for a {name} edge")
+    elif row.extra:
+        bad(path, line, "EXTRA", row.extra, f"nothing for a {name} edge")
+    return EdgeRow(line, name, row.edge_from, row.edge_to, row.data, row.extra)
+
+
+def _check_request(path: str, line: int, row: Row) -> None:
+    """The type requested obeys the rules of a type within an id; EXTRA may name the exact space."""
+    if parse_id(f"{row.data}_SPACE_0") is None:
+        bad(path, line, "DATA", row.data, "the type requested")
+    if row.extra:
+        space = parse_id(row.extra)
+        if space is None or space.kind != "RESOURCE_SPACE" or space.type != row.data:
+            expected = f"nothing, or the id of a space of type {row.data}"
+            bad(path, line, "EXTRA", row.extra, expected)
+
+
+def is_pinned(extra: str) -> bool:
+    """Whether a PD with this EXTRA column is pinned."""
+    return extra.split(" ")[0] == PINNED
+
+
+def bad(path: str, line: int, column: str, value: str, expected: str) -> NoReturn:
+    """Raises the InputError for a field with a wrong value."""
+    shown = value if len(value) <= 60 else value[:57] + "..."
+    raise InputError(path, line, column, f"'{shown}', expected {expected}")

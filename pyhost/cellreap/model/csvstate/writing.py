@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Writes a state as rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from cellreap.errors import ModelError
+from cellreap.model.csvstate.building import infer_managers
+from cellreap.model.csvstate.columns import HEADER, Row
+from cellreap.model.edges import EDGE_KINDS
+from cellreap.model.graph import Edge, Model
+from cellreap.model.ids import CORE_TYPES, NodeKind, parse_id
+from cellreap.model.nodes import MANAGER, PINNED
+
+
+def state_rows(model: Model) -> list[str]:
+    """The rows of a state, the header first, without line ends.
+
+    They are sorted, so that equal states have equal rows, and read back to an equal model.
+    ModelError if a space that is requested has no manager.
+    """
+    return [HEADER, *(row.text() for row in (*_node_rows(model), *_edge_rows(model)))]
+
+
+def _node_rows(model: Model) -> list[Row]:
+    holders: dict[str, set[str]] = {}
+    for pd, held in model.holds:
+        holders.setdefault(held, set()).add(pd)
+    asked: dict[str, set[str]] = {}
+    for pd, space in model.requests:
+        if space not in model.manager:
+            raise ModelError(f"{space} is requested by {pd} but has no manager")
+        if model.manager[space] != pd:
+            asked.setdefault(space, set()).add(model.manager[space])
+    rows = []
+    for node in sorted(
+        model.nodes.values(), key=lambda each: (_ORDER[each.kind], _by_number(each.id))
+    ):
+        words = [node.extra] if node.extra else []
+        if node.kind == "PD" and node.pinned:
+            words.insert(0, PINNED)
+        elif node.kind == "RESOURCE_SPACE" and node.type not in CORE_TYPES:
+            manager = model.manager[node.id]
+            told = infer_managers(holders.get(node.id, set()), asked.get(node.id, set()))
+            if told != {manager}:
+                words.insert(0, f"{MANAGER}{manager}")
+        data = node.name if node.kind == "PD" else node.type
+        rows.append(Row(node_type=node.kind, node_id=node.id, data=data, extra=" ".join(words)))
+    return rows
+
+
+def _edge_rows(model: Model) -> list[Row]:
+    order = {name: place for place, name in enumerate(EDGE_KINDS)}
+    subsets = (Edge("SUBSET", res, space) for res, space in model.space_of.items())
+    rows = []
+    for edge in sorted(
+        (*subsets, *model.edges()),
+        key=lambda edge: (order[edge.kind], _by_number(edge.source), _by_number(edge.target)),
+    ):
+        kind, source, target, times = edge
+        row = Row(data="NONE", edge_type=kind, edge_from=source, edge_to=target)
+        if kind == "REQUEST":
+            type_name, manager = model.nodes[target].type, model.manager[target]
+            row = replace(row, data=type_name, edge_to=manager, extra=target)
+        rows += [row] * times
+    return rows
+
+
+def write_state(model: Model) -> str:
+    """A state as CSV text: `state_rows` with line ends."""
+    return "\n".join(state_rows(model)) + "\n"
+
+
+_ORDER: Final[dict[NodeKind, int]] = {"PD": 0, "RESOURCE_SPACE": 1, "RESOURCE": 2}
+
+
+def _by_number(id_: str) -> tuple[str, int, int]:
+    parts = parse_id(id_)
+    if parts is None:
+        raise ModelError(f"'{id_}' is no id")
+    return parts.type, -1 if parts.space is None else parts.space, parts.number

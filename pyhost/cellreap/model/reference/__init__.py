@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The reference model: what a crash dooms, what becomes of the rest and in which order.
+
+Written from docs/semantics.md alone, to be read beside it. It never calls the C core: the checker
+and the tests compare the two. It is clear rather than fast: every step looks at all edges.
+"""
+
+from cellreap.model.plan import WHYS, Plan, depth_text
+from cellreap.model.reference.causes import check_why
+from cellreap.model.reference.explaining import explain, label
+from cellreap.model.reference.planning import apply, plan, replan
+
+__all__ = [
+    "WHYS",
+    "Plan",
+    "apply",
+    "check_why",
+    "depth_text",
+    "explain",
+    "label",
+    "plan",
+    "replan",
+]

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A crash and what follows from it: the whole plan, the plan again, and the state afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cellreap.errors import UsageError
+from cellreap.model.graph import Model
+from cellreap.model.ids import ROOT
+from cellreap.model.plan import Plan
+from cellreap.model.reference import order
+from cellreap.model.reference.doom import Causes, doomed_pds, rs_depths
+from cellreap.model.reference.rest import core_freed, notices
+
+
+def plan(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
+    """What the crash of the PD `crash` dooms. Depths: 0, 1, 2, ... or None for unlimited.
+
+    UsageError if `crash` is no PD that can crash, or a depth is negative.
+    """
+    node = model.nodes.get(crash)
+    if node is None or node.kind != "PD":
+        raise UsageError(f"there is no PD {crash}")
+    if crash == ROOT:
+        raise UsageError(f"{ROOT} is the root task: it does not crash")
+    for name, depth in (("pd", pd_depth), ("rs", rs_depth)):
+        if depth is not None and depth < 0:
+            raise UsageError(f"a {name} depth of {depth}: expected 0, 1, 2, ... or inf")
+
+    why: Causes = {}
+    pds = doomed_pds(model, crash, pd_depth, why)
+    at_depth_0 = {pd for pd, depth in pds.items() if depth == 0}
+    by_rs = rs_depths(model, at_depth_0, rs_depth, why)
+    spaces = by_rs.keys() | {space for space, manager in model.manager.items() if manager in pds}
+    for space in spaces:
+        # Where the manager is doomed as well that is the better reason: no depth could have kept
+        # the space.
+        if model.manager[space] in pds:
+            why[space] = ("managed", model.manager[space])
+
+    survivors = set(model.pds()) - pds.keys() - {ROOT}
+    alone = Plan(
+        trigger=crash,
+        pd_depth=pd_depth,
+        rs_depth=rs_depth,
+        destroyed_pds=sorted(pds.items()),
+        deleted_spaces=sorted(spaces),
+        pre_destroy=sorted(
+            (subscriber, node)
+            for subscriber, node in model.subscribes
+            if node in pds.keys() | spaces
+            and (subscriber in survivors or pds.get(subscriber, 0) > 0)
+        ),
+        groups=order.groups(model, set(pds), set(spaces)),
+        doomed_why=why,
+    )
+    return replan(model, alone)
+
+
+def replan(model: Model, plan: Plan) -> Plan:
+    """What becomes of the rest, for the model as it is now: for a cleanup in which time passed
+    between the marking and the destroying, and survivors did something in it. Who is doomed and
+    why, in which groups, and who is told beforehand stay. UsageError if a doomed node is there no
+    more.
+    """
+    pds = {pd for pd, _ in plan.destroyed_pds}
+    spaces = set(plan.deleted_spaces)
+    for node in sorted(pds | spaces):
+        if node not in model.nodes:
+            raise UsageError(f"there is no {node}, which the plan dooms")
+
+    bodies = {body for pd in pds if (body := model.body_of(pd)) is not None}
+    survivors = set(model.pds()) - pds
+    told = survivors - {ROOT}
+    in_doomed_space = {res for res, space in model.space_of.items() if space in spaces}
+
+    removed_requests = {(pd, s) for pd, s in model.requests if pd in survivors and s in spaces}
+    revoked = {(pd, res) for pd, res in model.holds if pd in told and res in in_doomed_space}
+    revoked_spaces = {(pd, s) for pd, s in model.holds if pd in told and s in spaces}
+    revoked_bodies = {(pd, res) for pd, res in model.holds if pd in told and res in bodies}
+    return replace(
+        plan,
+        removed_requests=sorted(removed_requests),
+        revoked=sorted(revoked),
+        revoked_spaces=sorted(revoked_spaces),
+        revoked_bodies=sorted(revoked_bodies),
+        core_freed=sorted(core_freed(model, pds) - bodies),
+        notices=sorted(
+            notices(model, pds, spaces, removed_requests | revoked | revoked_spaces),
+            key=lambda notice: (*notice[:3], notice[3] or ""),
+        ),
+    )
+
+
+def apply(model: Model, plan: Plan) -> Model:
+    """The state after the cleanup. `model` is left as it is."""
+    after = model.copy()
+    doomed = plan.doomed()
+    bodies = {model.body_of(pd) for pd, _ in plan.destroyed_pds} - {None}
+    inside = {res for res, space in model.space_of.items() if space in doomed}
+    after.discard(
+        doomed | inside | set(plan.core_freed) | {body for body in bodies if body is not None}
+    )
+    return after

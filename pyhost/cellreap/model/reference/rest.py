@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What becomes of those who survive: core resources that are freed, and the notices owed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cellreap.model.graph import Model
+from cellreap.model.ids import ROOT
+
+
+def core_freed(model: Model, pds: set[str]) -> set[str]:
+    """Core resources that doomed PDs hold and, the root task aside, nobody else."""
+    holders: dict[str, set[str]] = {}
+    for pd, node in model.holds:
+        if node in model.space_of and model.is_core(model.space_of[node]):
+            holders.setdefault(node, set()).add(pd)
+    return {res for res, who in holders.items() if who & pds and who <= pds | {ROOT}}
+
+
+def notices(
+    model: Model, pds: set[str], spaces: set[str], losses: Iterable[tuple[str, str]]
+) -> set[tuple[str, str, str, str | None]]:
+    """The notices owed.
+
+    losses: (survivor, requested or held node) of all REQUESTs and HOLDs that go.
+    """
+    owed: set[tuple[str, str, str, str | None]] = set()
+    for space in spaces:
+        if model.manager[space] not in pds:
+            owed.add((model.manager[space], "destroy", space, None))
+    for pd, node in model.holds:
+        its_space = model.space_of.get(node)
+        if (
+            pd in pds
+            and its_space is not None
+            and its_space not in spaces
+            and not model.is_core(its_space)
+        ):
+            owed.add((model.manager[its_space], "free", node, pd))
+    for pd, space in model.requests:
+        if pd in pds and space not in spaces and not model.is_core(space):
+            owed.add((model.manager[space], "disconnect", space, pd))
+    for pd, node in losses:
+        lost = model.space_of.get(node, node)
+        if model.manager[lost] != pd:
+            owed.add((pd, "lost", lost, None))
+    return {notice for notice in owed if notice[0] != ROOT}

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A child process whose stdout is read against deadlines, and which is always ended and reaped."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import select
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import sh
+
+from cellreap.errors import CellreapError
+
+_PATIENCE = 2.0  # seconds between asking a process to end and ending it
+_ANY_CODE = tuple(range(-64, 256))  # how a child ends is a finding, never an exception of sh's
+
+
+class Process:
+    """A child in a session of its own, its stdout to be read from, gone when the `with` is left."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = list(command)
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> Process:
+        self._stack.enter_context(self._stderr)
+        self._stack.enter_context(_ending_signals_raise())
+        self._out, child_out = os.pipe()
+        self._stack.callback(os.close, self._out)
+        try:
+            with Path(os.devnull).open("rb") as nothing, os.fdopen(child_out, "wb", 0) as out:
+                self._running = sh.Command(self._command[0])(
+                    *self._command[1:],
+                    _in=nothing,
+                    _out=out,
+                    _err=self._stderr,
+                    _bg=True,
+                    _ok_code=_ANY_CODE,
+                    _new_session=True,  # Ctrl-C reaches us alone, and its children end with it
+                    _preexec_fn=_die_with_parent(),
+                )
+        except (sh.CommandNotFound, OSError) as error:
+            self._stack.close()
+            raise CellreapError(f"{self._command[0]} cannot be started: {error}") from None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._stack:
+            self._end()
+
+    def read(self, seconds: float) -> bytes | None:
+        """What came; None if nothing did in that time; empty when the child has closed its stdout."""
+        ready, _, _ = select.select([self._out], [], [], seconds)
+        return os.read(self._out, 1 << 16) if ready else None
+
+    def failure(self) -> str:
+        """How a child that has closed its stdout failed; empty if it did not, or does not end."""
+        try:
+            code = self._running.wait(timeout=_PATIENCE).exit_code
+        except sh.TimeoutException:
+            return ""
+        return f"signal {-code}" if code < 0 else f"exit code {code}" if code else ""
+
+    @property
+    def last_words(self) -> str:
+        """The last line that the child printed to stderr."""
+        self._stderr.seek(0)
+        lines = self._stderr.read(1 << 20).decode("utf-8", "replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+    def _end(self) -> None:
+        """Ends the whole session and reaps the child; returns only when it is gone."""
+        for sign, patience in ((signal.SIGTERM, _PATIENCE), (signal.SIGKILL, None)):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._running.pid, sign)
+            with contextlib.suppress(sh.TimeoutException):
+                self._running.wait(timeout=patience)
+            if not self._running.is_alive():
+                break
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._running.pid, signal.SIGKILL)  # what it left behind
+
+
+@contextlib.contextmanager
+def _ending_signals_raise() -> Iterator[None]:
+    """SIGTERM and SIGHUP end this process through an exception, so that the child is ended first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may set handlers, and gets the signals
+        return
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    before = {number: signal.signal(number, leave) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _die_with_parent() -> Callable[[], Any] | None:
+    """For the child, between fork and exec: the kernel ends it when we are killed and can do
+    nothing.
+    """
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    set_death_signal = 1
+    return lambda: prctl(set_death_signal, signal.SIGKILL)

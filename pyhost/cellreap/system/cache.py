@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is built once and kept: where, and under which lock."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from cellreap.errors import CellreapError
+from cellreap.progress import Progress
+
+
+def cache_folder(env: Mapping[str, str] | None = None) -> Path:
+    """Where builds are kept: $XDG_CACHE_HOME/cellreap."""
+    env = os.environ if env is None else env
+    base = Path(env.get("XDG_CACHE_HOME") or Path(env.get("HOME", "~")) / ".cache")
+    return base.expanduser() / "cellreap"
+
+
+def digest(root: Path, folders: Iterable[Path], facts: Iterable[str]) -> str:
+    """A name for the files in these folders, by their paths below `root`, and for some facts."""
+    total = hashlib.sha256()
+    for fact in facts:
+        total.update(f"{fact}\0".encode())
+    for folder in folders:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            content = path.read_bytes()
+            total.update(f"{path.relative_to(root)}\0{len(content)}\0".encode())
+            total.update(content)
+    return total.hexdigest()[:24]
+
+
+@contextlib.contextmanager
+def file_lock(path: Path, progress: Progress) -> Iterator[None]:
+    """One holder at a time, in this process and all others; gone with the holder, however it ends.
+
+    flock with a descriptor of its own for each holder: a POSIX record lock would not exclude
+    threads of one process, and would be lost when anything else closes the file.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise CellreapError(f"{path}: cannot be used as a cache: {error.strerror}") from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress.note(f"waiting for another build to finish ({path})")
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)  # and with it the lock

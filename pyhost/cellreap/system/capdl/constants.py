@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The root task's own sizes, slots and addresses, from its headers."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+from cellreap import headers
+
+_BADGE = re.compile(
+    r"\(\(uint64_t\)kind << (\d+)\) \| "
+    r"\(\(uint64_t\)\(generation & (0x[0-9a-f]+)u\) << (\d+)\) \| index;"
+)
+
+
+def protocol(name: str) -> int:
+    """An enumerator of protocol.h."""
+    return headers.constant("protocol.h", name)
+
+
+def body_slot(name: str) -> int:
+    """An enumerator of body.h."""
+    return roottask("system/body.h", name)
+
+
+@functools.cache
+def roottask(header: str, name: str) -> int:
+    """An enumerator of a header that is not public."""
+    for members in headers.parse_enums(_source(header)).values():
+        if name in members:
+            return members[name]
+    raise headers.HeaderError(f"roottask/{header}: no enumerator {name}")
+
+
+@functools.cache
+def body_limit(name: str) -> int:
+    """A limit in body.c, whose other enumerators are expressions."""
+    found = re.search(rf"\b{name} = (\d+)\b", _source("system/body.c"))
+    if found is None:
+        raise headers.HeaderError(f"roottask/system/body.c: no enumerator {name}")
+    return int(found[1])
+
+
+@functools.cache
+def _source(name: str) -> str:
+    path = headers.source_root() / "roottask" / name
+    try:
+        return headers.strip(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise headers.HeaderError(f"{path}: cannot be read: {error}") from error
+
+
+def badge(kind: str, index: int, generation: int = 1) -> str:
+    """cr_badge of protocol.h, as a parameter.
+
+    Whoever is the first in its place has generation 1.
+    """
+    found = _BADGE.search(headers.read_header("protocol.h"))
+    if found is None:
+        raise headers.HeaderError("protocol.h: cr_badge is not (kind, generation, index) as it was")
+    kind_shift, mask, generation_shift = (int(text, 0) for text in found.groups())
+    value = protocol(kind) << kind_shift | (generation & mask) << generation_shift | index
+    return f"badge: {value:#x}"

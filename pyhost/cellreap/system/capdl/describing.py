@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Describes a system: the PDs of boot time and what of the root task's they refer to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cellreap.errors import CellreapError
+from cellreap.system.capdl.checking import problems
+from cellreap.system.capdl.constants import body_slot, protocol, roottask
+from cellreap.system.capdl.objects import Body, Cap, Description, Object, SlotRef, guard, radix
+from cellreap.system.capdl.parts import Parts
+from cellreap.system.capdl.rendering import render
+from cellreap.system.capdl.target import Target
+from cellreap.system.config import Config, Pd
+from cellreap.system.elf import read_executable
+
+
+def capdl_text(config: Config, programs: Mapping[str, bytes], target: Target) -> str:
+    """The text of system.cdl.
+
+    CellreapError for a program that the root task would refuse to load.
+    """
+    return render(describe(config, programs, target))
+
+
+def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> Description:
+    """What the PDs of `config` that start at boot are made of; `programs`: their ELF files by name."""
+    pds = {pd.name: number for number, pd in enumerate(_boot_pds(config), 1)}
+    bodies: list[Body] = []
+    caps: dict[str, tuple[Cap, ...]] = {}
+    derived: dict[SlotRef, tuple[SlotRef, ...]] = {}
+    elfs = {
+        name: read_executable(programs[name], f"{name}.elf", target.arch)
+        for name in {pd.program for pd in _boot_pds(config)}
+    }
+    for pd in _boot_pds(config):
+        layout = Parts(pd, elfs[pd.program], target)
+        bodies.append(layout.body(pds[pd.name]))
+        caps.update(layout.caps(pds))
+        derived.update(layout.derived())
+        if pd.fault_handler is not None:
+            parent = (f"body_{pd.fault_handler}", body_slot("CR_BODY_ENDPOINT"))
+            derived[parent] += ((f"cspace_{pd.name}", protocol("CR_SLOT_FAULT")),)
+    l1_bits = roottask("kernel/kernel.h", "CR_L1_BITS")
+    shared = (
+        Object(
+            "root_cspace", "cnode", l1_bits + target.slot_bits, (f"{l1_bits} bits",), 1 << l1_bits
+        ),
+        Object("root_ep", "ep", target.endpoint_bits),
+    )
+    first = roottask("kernel/kernel.h", "CR_L1_BODIES")
+    subspace = roottask("kernel/kernel.h", "CR_SUBSPACE_BITS")
+    own = [body.objects[0] for body in bodies]
+    caps["root_cspace"] = tuple(
+        Cap(slot, cnode.name, guard(subspace - radix(cnode)))
+        for slot, cnode in enumerate(own, first + 1)
+    )
+    heading = _heading(config, [pd.name for pd in config.pds if pd.name not in pds])
+    made = Description(target.arch, heading, shared, tuple(bodies), caps, derived)
+    for problem in problems(made):
+        raise CellreapError(f"system.cdl: {problem}")
+    return made
+
+
+def _boot_pds(config: Config) -> list[Pd]:
+    return [pd for pd in config.pds if pd.start == "boot"]
+
+
+def _heading(config: Config, late: list[str]) -> tuple[str, ...]:
+    lines = [
+        f"{config.system.name}: the protection domains of boot time, each as it is when it starts.",
+        "",
+        "Not listed, because only a run decides it: physical addresses and address space ids; the",
+        "root task's own objects, except root_ep and the CNode that has the PDs' CNodes (its other",
+        "slots are not listed); the capabilities from which those without a parent here derive;",
+        "what PDs ask for through the protocol. Frames hold zeroes where nothing fills them; the",
+        "frame at startup holds what the root task tells the PD. File names are those of programs,",
+        "whose ELF files are in roottask.elf.",
+    ]
+    if late:
+        lines.append(f"Created after the first cleanup, so not listed: {', '.join(late)}.")
+    return tuple(lines)

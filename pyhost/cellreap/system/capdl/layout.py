@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where the pages and page tables of a PD lie, and what they are called: laid out as body.c does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cellreap.errors import CellreapError
+from cellreap.system.capdl.constants import body_limit, body_slot, protocol
+from cellreap.system.capdl.objects import ENTRY_BITS, SlotRef
+from cellreap.system.capdl.target import LEVELS, Target
+from cellreap.system.config import Pd
+from cellreap.system.elf import Executable
+
+_FLAG_EXECUTE, _FLAG_WRITE = 1, 2  # of an ELF segment
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Pages next to each other.
+
+    `start`: address of the first byte from the file, `count`: how many.
+    """
+
+    vaddr: int
+    pages: int
+    writable: bool = True
+    executable: bool = False
+    start: int = 0
+    count: int = 0
+    offset: int = 0
+
+
+class Layout:
+    """The objects and capabilities of one PD, laid out as body.c does."""
+
+    def __init__(self, pd: Pd, elf: Executable, target: Target) -> None:
+        self.pd, self.elf, self.target = pd, elf, target
+        self.page = 1 << target.page_bits
+        self.stretches = self._stretches()
+        self.frames = [
+            (stretch, vaddr)
+            for stretch in self.stretches
+            for vaddr in range(stretch.vaddr, stretch.vaddr + stretch.pages * self.page, self.page)
+        ]
+        self.tables = self._tables()
+        most = body_limit("FRAMES_MAX")
+        if len(self.frames) > most:
+            raise self._refuse(f"{len(self.frames)} pages in all: expected at most {most}")
+        most = body_slot("CR_BODY_FRAMES") - body_slot("CR_BODY_TABLES")
+        if sum(map(len, self.tables)) > most:
+            raise self._refuse(f"spread over too many page tables: expected at most {most}")
+
+    def _refuse(self, message: str) -> CellreapError:
+        return CellreapError(f'{self.elf.name}, which "{self.pd.name}" runs: {message}')
+
+    def _stretches(self) -> list[Stretch]:
+        startup = protocol("CR_VADDR_STARTUP")
+        if len(self.elf.segments) > body_limit("SEGMENTS_MAX"):
+            raise self._refuse(f"too many segments: expected at most {body_limit('SEGMENTS_MAX')}")
+        stretches = []
+        end_before = self.page
+        for segment in sorted(self.elf.segments, key=lambda one: one.vaddr):
+            base = segment.vaddr - segment.vaddr % self.page
+            end = segment.vaddr + segment.memory_bytes
+            if base < end_before or end > startup:
+                place = f"a segment from {segment.vaddr:#x} to {end:#x}"
+                room = f"between {self.page:#x} and {startup:#x}"
+                raise self._refuse(f"{place}: expected pages that no other one is on, {room}")
+            end_before = end + -end % self.page
+        for segment in self.elf.segments:
+            base = segment.vaddr - segment.vaddr % self.page
+            end = segment.vaddr + segment.memory_bytes
+            stretches.append(
+                Stretch(
+                    vaddr=base,
+                    pages=(end - base + self.page - 1) // self.page,
+                    writable=bool(segment.flags & _FLAG_WRITE),
+                    executable=bool(segment.flags & _FLAG_EXECUTE),
+                    start=segment.vaddr,
+                    count=segment.file_bytes,
+                    offset=segment.offset,
+                )
+            )
+        return [
+            *stretches,
+            Stretch(startup, 1, writable=False),
+            Stretch(protocol("CR_VADDR_IPC_BUFFER"), 1),
+            Stretch(protocol("CR_VADDR_STACK"), self.pd.stack_pages),
+        ]
+
+    def _tables(self) -> list[list[int]]:
+        """The addresses from which on tables of each level are needed, in the order of first need."""
+        levels: list[dict[int, None]] = [{} for _ in self.target.table_spans]
+        for stretch in self.stretches:
+            last = stretch.vaddr + stretch.pages * self.page - 1
+            for level, span in zip(levels, self.target.table_spans, strict=True):
+                for at in range(stretch.vaddr >> span, (last >> span) + 1):
+                    level[at << span] = None
+        return [list(level) for level in levels]
+
+    def name(self, kind: str, vaddr: int | None = None) -> str:
+        """The name of an object of this PD.
+
+        The kind is a fixed word, and no PD's name has a dot.
+        """
+        return f"{kind}_{self.pd.name}" + ("" if vaddr is None else f".{vaddr:#x}")
+
+    def table(self, level: int, vaddr: int) -> str:
+        """The name of the table of that level that covers an address; level -1: the root of all."""
+        if level < 0:
+            return self.name("vspace")
+        span = self.target.table_spans[level]
+        return self.name(LEVELS[self.target.arch][level + 1], vaddr >> span << span)
+
+    def entry(self, level: int, vaddr: int) -> SlotRef:
+        """The entry for an address in a table of that level."""
+        spans = (*self.target.table_spans, self.target.page_bits)
+        bits = (self.target.vspace_bits, *self.target.table_bits)[level + 1] - ENTRY_BITS
+        return self.table(level, vaddr), (vaddr >> spans[level + 1]) & ((1 << bits) - 1)
+
+    def frame(self, vaddr: int) -> str:
+        """The name of the frame at an address."""
+        return self.name("frame", vaddr)

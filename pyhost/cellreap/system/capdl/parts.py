@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The objects and capabilities of one PD, in the order in which body.c and system.c make them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cellreap.system.capdl.constants import badge, body_slot, protocol, roottask
+from cellreap.system.capdl.layout import Layout, Stretch
+from cellreap.system.capdl.objects import (
+    WORD_BITS,
+    Body,
+    Cap,
+    Object,
+    SlotRef,
+    bytes_taken,
+    cnode,
+    guard,
+    paging_table,
+    slot_number,
+)
+from cellreap.system.capdl.target import LEVELS
+
+
+class Parts(Layout):
+    """A PD laid out, as objects and capabilities."""
+
+    def body(self, number: int) -> Body:
+        """The untyped and what is retyped from it."""
+        target, pd = self.target, self.pd
+        parents_bits = max(
+            (body_slot("CR_BODY_FRAMES") + len(self.frames) - 1).bit_length(), pd.cspace_bits
+        )
+        body_bits = parents_bits + 1
+        kinds = LEVELS[target.arch]
+        objects = [
+            cnode(self.name("body"), body_bits, target.slot_bits),
+            cnode(self.name("cspace"), pd.cspace_bits, target.slot_bits),
+            paging_table(self.name("vspace"), kinds[0], target.vspace_bits),
+        ]
+        for level, (kind, bits) in enumerate(zip(kinds[1:], target.table_bits, strict=True)):
+            objects += [
+                paging_table(self.table(level, vaddr), kind, bits) for vaddr in self.tables[level]
+            ]
+        size = f"{self.page >> 10}k"
+        objects += [
+            Object(
+                self.frame(vaddr), "frame", target.page_bits, (size, *self._fill(stretch, vaddr))
+            )
+            for stretch, vaddr in self.frames
+        ]
+        objects += [
+            Object(self.name("tcb"), "tcb", target.tcb_bits, self._thread()),
+            Object(self.name("ntfn"), "notification", target.notification_bits),
+            Object(self.name("ep"), "ep", target.endpoint_bits),
+        ]
+        bits = max(
+            (bytes_taken(objects) - 1).bit_length(),
+            roottask("kernel/untyped.h", "CR_BLOCK_MIN_BITS"),
+        )
+        return Body(f"PD_{number:x} {pd.name}", self.name("ut"), bits, tuple(objects))
+
+    def _fill(self, stretch: Stretch, vaddr: int) -> tuple[str, ...]:
+        start = max(stretch.start, vaddr)
+        end = min(stretch.start + stretch.count, vaddr + self.page)
+        if start >= end:
+            return ()
+        offset = stretch.offset + start - stretch.start
+        what = f'{start - vaddr} {end - start} CDL_FrameFill_FileData "{self.elf.name}" {offset}'
+        return (f"fill: [{{{what}}}]",)
+
+    def _thread(self) -> tuple[str, ...]:
+        """All of these or none, says the tool's MakeModel.hs."""
+        stack_top = protocol("CR_VADDR_STACK") + self.pd.stack_pages * self.page
+        return (
+            f"addr: {protocol('CR_VADDR_IPC_BUFFER'):#x}",
+            f"ip: {self.elf.entry:#x}",
+            f"sp: {stack_top:#x}",
+            f"prio: {self.pd.priority}",
+            "max_prio: 0",
+            "affinity: 0",
+            f"fault_ep: {protocol('CR_SLOT_FAULT'):#x}",
+            "dom: 0",
+        )
+
+    def caps(self, pds: Mapping[str, int]) -> dict[str, tuple[Cap, ...]]:
+        """What each object of this PD holds.
+
+        `pds`: the root task's index of every PD of boot time.
+        """
+        made = {
+            self.name("cspace"): self._cspace(pds),
+            self.name("tcb"): (
+                Cap("cspace", self.name("cspace"), guard(WORD_BITS - self.pd.cspace_bits)),
+                Cap("vspace", self.name("vspace")),
+                Cap(
+                    "reply_slot", self.name("tcb"), ("master_reply",)
+                ),  # made by the kernel when it starts
+                Cap("ipc_buffer_slot", self.frame(protocol("CR_VADDR_IPC_BUFFER")), ("RW",)),
+                Cap("bound_notification", self.name("ntfn"), ("R",)),
+            ),
+            self.name("body"): self._own(),
+        }
+        entries: dict[str, list[Cap]] = {self.name("vspace"): []}
+        for level, addresses in enumerate(self.tables):
+            for vaddr in addresses:
+                entries[self.table(level, vaddr)] = []
+        for level, addresses in enumerate(self.tables):
+            for vaddr in addresses:
+                table, slot = self.entry(level - 1, vaddr)
+                entries[table].append(Cap(slot, self.table(level, vaddr)))
+        for stretch, vaddr in self.frames:
+            table, slot = self.entry(len(self.tables) - 1, vaddr)
+            entries[table].append(Cap(slot, self.frame(vaddr), (self._rights(stretch),)))
+        return made | {
+            name: tuple(sorted(listed, key=slot_number)) for name, listed in entries.items()
+        }
+
+    def _rights(self, stretch: Stretch) -> str:
+        # seL4 on x86_64 never sets execute-disable, so there every mapping can be executed.
+        executable = stretch.executable or self.target.arch == "x86_64"
+        return "R" + ("W" if stretch.writable else "") + ("X" if executable else "")
+
+    def _cspace(self, pds: Mapping[str, int]) -> tuple[Cap, ...]:
+        index = pds[self.pd.name]
+        handler = self.pd.fault_handler
+        fault = "root_ep" if handler is None else f"ep_{handler}"
+        caps = [
+            Cap(protocol("CR_SLOT_ROOT"), "root_ep", ("WGP", badge("CR_BADGE_PD", index))),
+            Cap(protocol("CR_SLOT_ENDPOINT"), self.name("ep"), ("R",)),
+            Cap(protocol("CR_SLOT_NOTIFICATION"), self.name("ntfn"), ("R",)),
+            Cap(protocol("CR_SLOT_FAULT"), fault, ("WP", badge("CR_BADGE_FAULT", index))),
+        ]
+        # Its place in the list decides the slot, whether or not the PD is there.
+        for slot, held in enumerate(self.pd.holds_pds, protocol("CR_SLOT_FIRST_FREE")):
+            if held in pds:
+                caps.append(Cap(slot, "root_ep", ("WP", badge("CR_BADGE_BODY", pds[held]))))
+        return tuple(caps)
+
+    def _own(self) -> tuple[Cap, ...]:
+        """The CNode with the root task's capabilities to the PD."""
+        caps = [
+            Cap(body_slot("CR_BODY_TCB"), self.name("tcb")),
+            Cap(body_slot("CR_BODY_CSPACE"), self.name("cspace"), guard(0)),
+            Cap(body_slot("CR_BODY_VSPACE"), self.name("vspace")),
+            Cap(body_slot("CR_BODY_ENDPOINT"), self.name("ep"), ("RWGP",)),
+            Cap(body_slot("CR_BODY_NOTIFICATION"), self.name("ntfn"), ("RW",)),
+            Cap(
+                body_slot("CR_BODY_SIGNAL"),
+                self.name("ntfn"),
+                ("W", badge("CR_BADGE_SIGNAL", 0, 0)),
+            ),
+        ]
+        tables = [
+            self.table(level, vaddr)
+            for level, addresses in enumerate(self.tables)
+            for vaddr in addresses
+        ]
+        caps += [Cap(slot, name) for slot, name in enumerate(tables, body_slot("CR_BODY_TABLES"))]
+        for slot, (_, vaddr) in enumerate(self.frames, body_slot("CR_BODY_FRAMES")):
+            caps.append(
+                Cap(slot, self.frame(vaddr), ("RW",), self.entry(len(self.tables) - 1, vaddr))
+            )
+        return tuple(sorted(caps, key=slot_number))
+
+    def derived(self) -> dict[SlotRef, tuple[SlotRef, ...]]:
+        """What is derived from the capabilities that retyping made."""
+        body, cspace, tcb = self.name("body"), self.name("cspace"), self.name("tcb")
+        buffer = [vaddr for _, vaddr in self.frames].index(protocol("CR_VADDR_IPC_BUFFER"))
+        return {
+            (body, body_slot("CR_BODY_CSPACE")): ((tcb, "cspace"),),
+            (body, body_slot("CR_BODY_VSPACE")): ((tcb, "vspace"),),
+            (body, body_slot("CR_BODY_ENDPOINT")): ((cspace, protocol("CR_SLOT_ENDPOINT")),),
+            (body, body_slot("CR_BODY_NOTIFICATION")): (
+                (cspace, protocol("CR_SLOT_NOTIFICATION")),
+                (body, body_slot("CR_BODY_SIGNAL")),
+            ),
+            (body, body_slot("CR_BODY_FRAMES") + buffer): ((tcb, "ipc_buffer_slot"),),
+        }

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A description as text, in the language of seL4's capDL tools."""
+
+from __future__ import annotations
+
+from cellreap.system.capdl.objects import Cap, Description, Object, shown
+
+
+def render(made: Description) -> str:
+    """A description in capDL."""
+    lines = [f"-- {line}".rstrip() for line in made.heading]
+    lines += ["", f"arch {made.arch}", "", "objects {", ""]
+    lines += [_declaration(thing) for thing in made.shared]
+    for body in made.bodies:
+        lines += ["", f"-- {body.title}", f"{body.untyped} = ut ({body.bits} bits) {{"]
+        lines += [f"  {_declaration(thing)}" for thing in body.objects]
+        lines.append("}")
+    lines += ["", "}", "", "caps {"]
+    for holder, caps in made.caps.items():
+        lines += ["", f"{holder} {{", *(f"  {_cap(cap)}" for cap in caps), "}"]
+    lines += ["", "}", "", "cdt {"]
+    for parent, children in made.derived.items():
+        lines += ["", f"{shown(parent)} {{", *(f"  {shown(child)}" for child in children), "}"]
+    return "\n".join([*lines, "", "}", ""])
+
+
+def _declaration(thing: Object) -> str:
+    params = f" ({', '.join(thing.params)})" if thing.params else ""
+    return f"{thing.name} = {thing.kind}{params}"
+
+
+def _cap(cap: Cap) -> str:
+    params = cap.params if cap.mapping is None else (*cap.params, f"mapping: {shown(cap.mapping)}")
+    slot = cap.slot if isinstance(cap.slot, str) else hex(cap.slot)
+    return f"{slot}: {cap.target}" + (f" ({', '.join(params)})" if params else "")

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A configuration with what the command line says instead."""
+
+from __future__ import annotations
+
+from cellreap.errors import UsageError
+from cellreap.system.config.rules import problems, unknown
+from cellreap.system.config.schema import Config, Crash, Depth, Mode
+
+
+def override(
+    config: Config,
+    *,
+    pd_depth: Depth | None = None,
+    rs_depth: Depth | None = None,
+    crash: str | None = None,
+    mode: Mode | None = None,
+) -> Config:
+    """The configuration with what the command line says instead.
+
+    A depth replaces the policy's and every PD's own. A mode replaces the system's. A crash replaces
+    the file's: the file's entries for that PD if it has any, else one page fault at the checkpoint
+    of the file's first crash. UsageError if that makes no sense.
+    """
+    policy = config.policy
+    system = config.system
+    pds = config.pds
+    if mode is not None:
+        system = system.model_copy(update={"mode": mode})
+    if pd_depth is not None:
+        policy = policy.model_copy(update={"pd_depth": pd_depth})
+        pds = tuple(pd.model_copy(update={"pd_depth": None}) for pd in pds)
+    if rs_depth is not None:
+        policy = policy.model_copy(update={"rs_depth": rs_depth})
+        pds = tuple(pd.model_copy(update={"rs_depth": None}) for pd in pds)
+    crashes = config.crashes
+    if crash is not None:
+        if config.pd(crash) is None:
+            raise UsageError(f"--crash: {unknown('PD', crash, [pd.name for pd in pds])}")
+        at = crashes[0].at if crashes else 1
+        own = tuple(entry for entry in crashes if entry.pd == crash)
+        crashes = own or (Crash(pd=crash, how="page-fault", at=at),)
+    changed = config.model_copy(
+        update={"system": system, "policy": policy, "pds": pds, "crashes": crashes}
+    )
+    for _, message in problems(changed):
+        raise UsageError(f"--crash {crash}: {message}")
+    return changed

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cross-checks: what a configuration of the right shape may still get wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from cellreap import headers
+from cellreap.model.ids import CORE_TYPES
+from cellreap.system.config.schema import BY_TIME, Config, Crash
+from cellreap.system.toml_lines import KeyPath
+
+Problem: TypeAlias = tuple[KeyPath, str]
+
+
+def problems(config: Config) -> Iterator[Problem]:
+    """Everything that is wrong, as (where, message). A caller may stop at the first."""
+    if not config.pds:
+        yield ("pd",), "expected at least one [[pd]]"
+    yield from _names(config)
+    yield from _references(config)
+    yield from _links(config)
+    yield from _cycles(config)
+    yield from _crashes(config)
+    yield from _background(config)
+    yield from _without_scenario(config)
+    yield from _limits(config)
+
+
+def unknown(what: str, name: str, known: list[str]) -> str:
+    """The message for a name that refers to nothing."""
+    shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+    expected = f"expected one of {shown}" if known else "there is none so far"
+    return f'no {what} is named "{name}"; {expected}'
+
+
+def _names(config: Config) -> Iterator[Problem]:
+    pds: set[str] = set()
+    spaces: set[str] = set()
+    for i, pd in enumerate(config.pds):
+        if pd.name in pds:
+            yield (
+                ("pd", i, "name"),
+                f'a PD named "{pd.name}" was there before; expected another name',
+            )
+        pds.add(pd.name)
+        for j, space in enumerate(pd.spaces):
+            at: KeyPath = ("pd", i, "space", j)
+            if space.name in spaces:
+                yield (
+                    (*at, "name"),
+                    f'a space named "{space.name}" was there before; expected another name',
+                )
+            spaces.add(space.name)
+            if space.type in CORE_TYPES:
+                yield (
+                    (*at, "type"),
+                    f"{space.type} is a core type, served by the root task; expected another",
+                )
+
+
+def _references(config: Config) -> Iterator[Problem]:
+    names = [pd.name for pd in config.pds]
+    late = {pd.name for pd in config.pds if pd.start == "after-cleanup"}
+    owner = {space.name: pd.name for pd in config.pds for space in pd.spaces}
+    for i, pd in enumerate(config.pds):
+        earlier = names[:i]
+        handlers = (
+            [(("pd", i, "fault_handler"), pd.fault_handler)] if pd.fault_handler is not None else []
+        )
+        at: KeyPath
+        for j, name in enumerate(pd.holds_pds):
+            at = ("pd", i, "holds_pds", j)
+            if name == pd.name:
+                yield at, "is the PD itself; expected another PD"
+            elif name not in names:
+                yield at, unknown("PD", name, names)
+        for at, name in handlers:
+            if name == pd.name:
+                yield at, "is the PD itself; expected an earlier PD"
+            elif name not in names:
+                yield at, unknown("PD", name, earlier)
+            elif name not in earlier:
+                yield at, f'"{name}" is created after "{pd.name}"; expected an earlier PD'
+            elif name in late and pd.name not in late:
+                yield at, f'"{name}" starts after-cleanup, "{pd.name}" at boot; expected the same'
+        yield from _repeated(("pd", i, "holds_pds"), pd.holds_pds)
+        for j, name in enumerate(pd.requests):
+            at = ("pd", i, "requests", j)
+            if name not in owner:
+                yield at, unknown("space", name, list(owner))
+            elif owner[name] == pd.name:
+                yield at, f'"{name}" is a space of this PD itself; expected another PD\'s'
+            elif owner[name] in late and pd.name not in late:
+                said = f'"{name}" is of "{owner[name]}", which starts after-cleanup'
+                yield at, f"{said}, and this PD at boot"
+        yield from _repeated(("pd", i, "requests"), pd.requests)
+        yield from _repeated(("pd", i, "spawns"), pd.spawns)
+
+
+def _background(config: Config) -> Iterator[Problem]:
+    """The thread that notices when nobody can run has a priority between background and the rest."""
+    highest = max((pd.priority for pd in config.pds if pd.background), default=None)
+    if highest is None:
+        return
+    for i, pd in enumerate(config.pds):
+        if not pd.background and pd.priority < highest + 2:
+            said = f"is {pd.priority}, and a background PD's is {highest}"
+            yield ("pd", i, "priority"), f"{said}; expected {highest + 2} or more"
+
+
+def _without_scenario(config: Config) -> Iterator[Problem]:
+    """What only the scenario does is an error where there is none."""
+    if config.system.scenario:
+        return
+    said = "needs the scenario, and scenario = false"
+    if config.crashes:
+        yield ("crash", 0), said
+    if config.system.extract:
+        yield ("system", "extract"), said
+    for i, pd in enumerate(config.pds):
+        if pd.start == "after-cleanup":
+            yield ("pd", i, "start"), said
+
+
+def _limits(config: Config) -> Iterator[Problem]:
+    """What a PD is told of itself fits one page, and the root task's tables have an end."""
+    for i, pd in enumerate(config.pds):
+        for key, names, constant in (
+            ("space", pd.spaces, "CR_STARTUP_SPACES"),
+            ("requests", pd.requests, "CR_STARTUP_REQUESTS"),
+            ("holds_pds", pd.holds_pds, "CR_STARTUP_PDS"),
+        ):
+            most = headers.constant("protocol.h", constant)
+            if len(names) > most:
+                yield ("pd", i, key), f"{len(names)} entries; expected at most {most}"
+    most = headers.constant("image.h", "CR_IMAGE_MAX_PDS")
+    if len(config.pds) > most:
+        yield ("pd", most), f"{len(config.pds)} PDs; expected at most {most}"
+
+
+def _repeated(at: KeyPath, names: tuple[str, ...]) -> Iterator[Problem]:
+    for j, name in enumerate(names):
+        if name in names[:j]:
+            yield (*at, j), f'"{name}" is in the list twice'
+
+
+def _links(config: Config) -> Iterator[Problem]:
+    names = [pd.name for pd in config.pds]
+    seen: set[frozenset[str]] = set()
+    for i, link in enumerate(config.links):
+        for j, name in enumerate(link.between):
+            if name not in names:
+                yield ("link", i, "between", j), unknown("PD", name, names)
+        pair = frozenset(link.between)
+        if len(pair) == 1:
+            yield (
+                ("link", i, "between"),
+                f'"{link.between[0]}" is linked with itself; expected two PDs',
+            )
+        if pair in seen:
+            yield ("link", i, "between"), "the two are linked already"
+        seen.add(pair)
+
+
+def _cycles(config: Config) -> Iterator[Problem]:
+    """A cycle of requests has no order in which everybody finds what it needs, so it must be asked
+    for.
+    """
+    if config.policy.allow_cycles:
+        return
+    index = {pd.name: i for i, pd in enumerate(config.pds)}
+    owner = {space.name: pd.name for pd in config.pds for space in pd.spaces}
+    wants = {pd.name: [owner[name] for name in pd.requests if name in owner] for pd in config.pds}
+    done: set[str] = set()
+    for start in wants:
+        path = [start]
+        branches = [iter(wants[start])]
+        while branches and start not in done:
+            following = next(branches[-1], None)
+            if following is None:
+                branches.pop()
+                done.add(path.pop())
+            elif following in path:
+                around = path[path.index(following) :]
+                text = " -> ".join([*around, following])
+                expected = "expected none, or allow_cycles = true in [policy]"
+                at: KeyPath = ("pd", index[following], "requests")
+                yield at, f"the requests form a cycle: {text}; {expected}"
+                return
+            elif following not in done:
+                path.append(following)
+                branches.append(iter(wants[following]))
+
+
+def _crashes(config: Config) -> Iterator[Problem]:
+    names = [pd.name for pd in config.pds]
+    times: Counter[str] = Counter()
+    for i, crash in enumerate(config.crashes):
+        pd = config.pd(crash.pd)
+        if pd is None:
+            yield ("crash", i, "pd"), unknown("PD", crash.pd, names)
+            continue
+        if not pd.respawn and crash.repeat > 1:
+            yield (
+                ("crash", i, "repeat"),
+                f'"{pd.name}" does not respawn, so it can crash once; expected 1',
+            )
+        if not pd.respawn and times[pd.name]:
+            yield (
+                ("crash", i, "pd"),
+                f'"{pd.name}" crashed before and does not respawn; expected another PD',
+            )
+        times[pd.name] += crash.repeat
+        if i == 0 and pd.start == "after-cleanup":
+            yield (
+                ("crash", i, "pd"),
+                f'"{pd.name}" starts after the first cleanup; expected one from boot',
+            )
+        if crash.how == "terminate":
+            yield from _terminator(config, i, crash)
+        elif crash.by is not None:
+            yield ("crash", i, "by"), f'only how = "terminate" has a "by"; this is "{crash.how}"'
+        for key in ("after_ns", "spread_ns", "seed"):
+            if getattr(crash, key) is not None and crash.how not in BY_TIME:
+                said = f'only how = "kill" and how = "freeze" take "{key}"; this is "{crash.how}"'
+                yield ("crash", i, key), said
+
+
+def _terminator(config: Config, i: int, crash: Crash) -> Iterator[Problem]:
+    if crash.by is None:
+        yield ("crash", i, "by"), 'missing: how = "terminate" needs the PD that does it'
+        return
+    by = config.pd(crash.by)
+    if by is None:
+        yield ("crash", i, "by"), unknown("PD", crash.by, [pd.name for pd in config.pds])
+    elif crash.pd not in by.holds_pds:
+        yield (
+            ("crash", i, "by"),
+            f'"{by.name}" does not hold "{crash.pd}"; expected it in its holds_pds',
+        )
+    elif i == 0 and by.start == "after-cleanup":
+        yield (
+            ("crash", i, "by"),
+            f'"{by.name}" starts after the first cleanup; expected one there at boot',
+        )

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Deadlines, and what needs a kernel that leaves a timer to user level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from cellreap.errors import InputError
+from cellreap.system.config.reading import dotted
+from cellreap.system.config.schema import BY_TIME, DEFAULT_DEADLINE_MS, Config, Pd
+from cellreap.system.toml_lines import KeyPath, key_lines, line_of
+
+
+def deadline_of(config: Config, pd: Pd, timer: bool) -> int:
+    """Milliseconds that a PD has to acknowledge a notice; 0: no end.
+
+    timer: the kernel leaves one to us.
+    """
+    for given in (pd.deadline_ms, config.system.deadline_ms):
+        if given is not None:
+            return given
+    return DEFAULT_DEADLINE_MS if timer else 0
+
+
+def timed(config: Config) -> Iterator[KeyPath]:
+    """Where a configuration asks for what only a kernel with a timer can do."""
+    if config.system.deadline_ms:
+        yield ("system", "deadline_ms")
+    for i, pd in enumerate(config.pds):
+        if pd.deadline_ms:
+            yield ("pd", i, "deadline_ms")
+    for i, crash in enumerate(config.crashes):
+        if crash.how in BY_TIME:
+            yield ("crash", i, "how")
+
+
+def check_timer(config: Config, text: str, path: Path, missing: str | None) -> None:
+    """InputError if a configuration needs a timer and the kernel has none.
+
+    config: as it is in the file, whose text this is. missing: the kernel's option without which
+    there is none (`sdk.timer_missing`).
+    """
+    if missing is None:
+        return
+    for at in timed(config):
+        value = (
+            config.crashes[at[1]].how
+            if at[0] == "crash" and isinstance(at[1], int)
+            else "a deadline"
+        )
+        message = f"{value} needs a timer: expected a kernel with {missing}, which this one has not"
+        raise InputError(str(path), line_of(key_lines(text), at), dotted(at), message)

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Links what CMake made with what differs from image to image."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from cellreap.system.blob import build_blob, programs_of
+from cellreap.system.config import Config
+from cellreap.system.elf import read_executable
+from cellreap.system.image import LOADER
+from cellreap.system.loader import (
+    FDT_FILE,
+    PLATFORM_FILE,
+    check_loader,
+    memory_around,
+    plan_load,
+    platform_of,
+    read_memory,
+    source,
+)
+from cellreap.system.parts import Parts, checkout
+from cellreap.system.sdk import SUPPORT_FOLDER, Sdk, read_support, timer_missing
+from cellreap.system.toolchain import Toolchain, run_tool
+
+_LINKER_SCRIPT = Path("roottask/roottask.ld")
+_LOADER_SCRIPT = Path("roottask/loader/loader.ld")
+
+_BLOB_SOURCE = """\
+.section .image, "a"
+.balign 4096
+.globl cr_image_start, cr_image_end
+cr_image_start:
+.incbin "blob.bin"
+cr_image_end:
+.section .note.GNU-stack, "", %progbits
+"""
+
+
+def link(config: Config, sdk: Sdk, toolchain: Toolchain, parts: Parts) -> bytes:
+    """The root task's ELF file with the configuration in it."""
+    programs = parts.programs()
+    for name in set(programs_of(config)) & programs.keys():
+        read_executable(programs[name], str(parts.folder / "pds" / f"{name}.elf"), sdk.kernel.arch)
+    kernel = f"{sdk.kernel.name} {sdk.kernel.version}"
+    timer = timer_missing(sdk.options, sdk.kernel.arch) is None
+    blob = build_blob(config, programs, kernel, sdk.kernel.arch, timer)
+    files = {"blob.bin": blob, "blob.S": _BLOB_SOURCE.encode()}
+    library = parts.library if config.system.scenario else parts.bare_library
+    raw = _link(toolchain, library, _LINKER_SCRIPT, files, "blob.S", ())
+    read_executable(raw, "roottask.elf", sdk.kernel.arch)
+    return raw
+
+
+def link_loader(sdk: Sdk, toolchain: Toolchain, parts: Parts, roottask: bytes) -> bytes:
+    """The boot loader's ELF file with kernel, root task and device tree in it."""
+    arch = sdk.kernel.arch
+    kernel = read_executable(sdk.kernel_elf.read_bytes(), str(sdk.kernel_elf), arch)
+    described = str(sdk.root / SUPPORT_FOLDER / PLATFORM_FILE)
+    memory = memory_around(
+        read_memory(read_support(sdk, PLATFORM_FILE), described), kernel, described
+    )
+    fdt, fdt_name = read_support(sdk, FDT_FILE), str(sdk.root / SUPPORT_FOLDER / FDT_FILE)
+    user = read_executable(roottask, "roottask.elf", arch)
+    load = plan_load(kernel, user, memory, fdt, fdt_name, platform_of(sdk.options))
+    files = {**load.blobs, "facts.S": source(load).encode()}
+    more = (f"-Wl,--defsym=cr_loader_base={load.base:#x}",)
+    raw = _link(toolchain, parts.loader, _LOADER_SCRIPT, files, "facts.S", more)
+    check_loader(read_executable(raw, LOADER, arch), load)
+    return raw
+
+
+def _link(
+    toolchain: Toolchain,
+    library: Path,
+    script: Path,
+    files: Mapping[str, bytes],
+    source_name: str,
+    more: Sequence[str],
+) -> bytes:
+    """All of a library with one more source, static and with no system below.
+
+    files: that source, by its name, and what it includes.
+    """
+    with tempfile.TemporaryDirectory(prefix="cellreap-link-") as name:
+        folder = Path(name)
+        for file, content in files.items():
+            (folder / file).write_bytes(content)
+        # An object file of this name, or the linker would note one that the compiler made up.
+        run_tool([toolchain.compiler, "-c", source_name, "-o", "source.o"], folder)
+        command = [
+            toolchain.compiler,
+            *("-static", "-nostdlib", "-nostartfiles", "-no-pie"),
+            *more,
+            f"-Wl,-T,{checkout() / script}",
+            *("-Wl,--build-id=none", "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack"),
+            "source.o",  # relative, and run there: the folder's name must not get into the file
+            *("-Wl,--whole-archive", str(library), "-Wl,--no-whole-archive"),
+            *("-o", "linked.elf"),
+        ]
+        run_tool(command, folder)
+        return (folder / "linked.elf").read_bytes()

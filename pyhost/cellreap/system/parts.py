@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What CMake makes of the sources: the root task's library, the programs, the boot loader.
+
+It depends on the sources, the SDK and the compiler alone. It is kept in a cache under a key of
+these three and used again for every configuration.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from cellreap.errors import CellreapError
+from cellreap.headers import HeaderError, source_root
+from cellreap.progress import Progress
+from cellreap.system.cache import cache_folder, digest, file_lock
+from cellreap.system.capdl import facts_source
+from cellreap.system.sdk import Sdk
+from cellreap.system.toolchain import LOG, Toolchain, build_tree, run_tool
+
+_LIBRARY = "libcellreap_root.a"
+_BARE_LIBRARY = "libcellreap_bare.a"
+_CONFORMANCE = "conformance.elf"
+_LOADER_LIBRARY = "libcellreap_loader.a"
+_SOURCES = ("roottask", "pds", "examples", "tests/pds")
+_FACTS = "capdl_facts.o"
+_DONE = "complete"  # written last: a build directory without it is half a build
+_CACHE_FORMAT = "2"  # part of the key; raised when what is kept changes its meaning
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What CMake made. Files in the cache: read, never written."""
+
+    folder: Path
+    reused: bool
+
+    @property
+    def library(self) -> Path:
+        """The root task without its configuration."""
+        return self.folder / _LIBRARY
+
+    @property
+    def bare_library(self) -> Path:
+        """The same without the scenario."""
+        return self.folder / _BARE_LIBRARY
+
+    @property
+    def facts(self) -> Path:
+        """An object file that says what the kernel and the architecture decide: for `read_target`."""
+        return self.folder / _FACTS
+
+    @property
+    def loader(self) -> Path:
+        """The boot loader without what it loads; only there for architectures that need one."""
+        return self.folder / _LOADER_LIBRARY
+
+    @property
+    def conformance(self) -> Path:
+        """The root task that checks the kernel."""
+        return self.folder / _CONFORMANCE
+
+    def programs(self) -> dict[str, bytes]:
+        """The ELF file of every program, by name."""
+        return {
+            path.stem: path.read_bytes() for path in sorted((self.folder / "pds").glob("*.elf"))
+        }
+
+
+def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
+    """The root task's library and all programs, from the cache where nothing has changed."""
+    root = checkout()
+    key = cache_key(root, sdk, toolchain)
+    folder = cache_folder() / "build" / key
+    with file_lock(folder.with_name(f"{key}.lock"), progress):
+        if (folder / _DONE).is_file():
+            return Parts(folder, reused=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        with progress.step(f"building the root task for {sdk.kernel}"):
+            options = {"CELLREAP_SDK": str(sdk.root), "CELLREAP_ARCH": sdk.kernel.arch}
+            build_tree(root / "roottask", folder, toolchain, options)
+            _compile_facts(root, folder, sdk, toolchain)
+        parts = Parts(folder, reused=False)
+        if not parts.library.is_file() or not parts.programs():
+            raise CellreapError(f"{folder}: the build made no {_LIBRARY}, or no pds/*.elf")
+        if cache_key(root, sdk, toolchain) == key:  # else sources changed under it
+            (folder / _DONE).write_text(f"{toolchain.version}\n{sdk.kernel}\n")
+        return parts
+
+
+def cache_key(root: Path, sdk: Sdk, toolchain: Toolchain) -> str:
+    """A name for everything that a build depends on."""
+    facts = (
+        _CACHE_FORMAT,
+        sdk.kernel.arch,
+        sdk.digest,
+        toolchain.compiler,
+        toolchain.version,
+    )
+    folders = [root / name for name in _SOURCES]
+    return f"{sdk.kernel.arch}-{digest(root, folders, facts)}"
+
+
+def checkout() -> Path:
+    """The checkout whose sources are built. CellreapError."""
+    try:
+        return source_root()
+    except HeaderError as error:
+        raise CellreapError(str(error)) from None
+
+
+def _compile_facts(root: Path, folder: Path, sdk: Sdk, toolchain: Toolchain) -> None:
+    source = folder / Path(_FACTS).with_suffix(".c")
+    source.write_text(facts_source(sdk.kernel.arch))
+    sources = root / "roottask"
+    command = [
+        toolchain.compiler,
+        *(
+            "-std=gnu11",
+            "-O2",
+            "-w",
+            "-ffreestanding",
+            "-fno-pic",
+            "-mgeneral-regs-only",
+            "-fno-common",
+        ),
+        *("-iquote", str(sources), "-I", str(sources / "include")),
+        *("-isystem", str(sdk.root / "libsel4" / "include")),
+        *("-c", str(source), "-o", str(folder / _FACTS)),
+    ]
+    run_tool(command, None, folder / LOG)
