@@ -47,14 +47,11 @@ static const cr_image_header *find_image(void)
     return image;
 }
 
-static void trace_depth(uint32_t depth)
-{
-    if (depth == CR_DEPTH_INF) {
-        cr_trace_string(&cr_sys.trace, "inf");
-    } else {
-        cr_trace_number(&cr_sys.trace, depth);
-    }
-}
+static const char *const mode_names[] = {
+#define CR_MODE(enumerator, number, word, meaning) [enumerator] = word,
+    CR_MODES
+#undef CR_MODE
+};
 
 static void trace_start(const cr_image_header *image)
 {
@@ -63,15 +60,16 @@ static void trace_start(const cr_image_header *image)
     cr_trace_string(&cr_sys.trace, image->arch);
     cr_trace_string(&cr_sys.trace, image->kernel);
     cr_trace_string(&cr_sys.trace, image->system);
-    trace_depth(image->pd_depth);
-    trace_depth(image->rs_depth);
+    cr_trace_depth(&cr_sys.trace, image->pd_depth);
+    cr_trace_depth(&cr_sys.trace, image->rs_depth);
     cr_trace_end(&cr_sys.trace);
     cr_trace_begin(&cr_sys.trace, CR_EV_BASE);
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
     cr_trace_number(&cr_sys.trace, cr_slots_used());
     cr_trace_end(&cr_sys.trace);
     cr_trace_begin(&cr_sys.trace, CR_EV_MODE);
-    cr_trace_string(&cr_sys.trace, (image->flags & CR_IMAGE_SYNC) != 0 ? "sync" : "async");
+    const cr_mode mode = (image->flags & CR_IMAGE_SYNC) != 0 ? CR_MODE_SYNC : CR_MODE_ASYNC;
+    cr_trace_string(&cr_sys.trace, mode_names[mode]);
     cr_trace_end(&cr_sys.trace);
     cr_trace_begin(&cr_sys.trace, CR_EV_PD);
     cr_trace_node(cr_sys.root);

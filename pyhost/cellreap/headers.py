@@ -270,10 +270,20 @@ def parse_forms(text: str) -> tuple[tuple[str, str], ...]:
 
 @dataclass(frozen=True)
 class EventTable:
-    """What can stand in a trace of one version: event name -> its fields in the order of printing."""
+    """What can stand in a trace of one version."""
 
     version: int
     fields: dict[str, tuple[str, ...]]
+    """Event -> its fields in the order of printing."""
+    types: dict[tuple[str, str], str]
+    """(event, field) -> the field's type; empty before version 3, whose tables have no types."""
+    meanings: dict[str, str]
+    """Event -> what it says, a sentence; empty before version 3."""
+    enumerators: dict[str, str]
+    """Event -> its name in C."""
+
+
+_FIELD = re.compile(r"FIELD\((\w+),\s*(\w+)\)")
 
 
 def parse_event_table(text: str, where: str) -> EventTable:
@@ -281,17 +291,25 @@ def parse_event_table(text: str, where: str) -> EventTable:
     version = parse_enums(text).get("", {}).get("CR_TRACE_VERSION")
     if version is None:
         raise HeaderError(f"{where}: no enumerator CR_TRACE_VERSION")
-    fields: dict[str, tuple[str, ...]] = {}
+    table = EventTable(version, {}, {}, {}, {})
     for row in parse_table(text, "CR_TRACE_EVENT"):
-        if len(row) != 3 or not all(isinstance(cell, str) for cell in row):
-            raise HeaderError(f"{where}: CR_TRACE_EVENT{row}: expected (enumerator, name, fields)")
-        _, name, listed = (str(cell) for cell in row)
-        if name in fields:
+        if len(row) not in (3, 4) or not all(isinstance(cell, str) for cell in row):
+            expected = "expected (enumerator, name, fields, meaning)"
+            raise HeaderError(f"{where}: CR_TRACE_EVENT{row}: {expected}")
+        enumerator, name, listed, *meaning = (str(cell) for cell in row)
+        if name in table.fields:
             raise HeaderError(f"{where}: event {name} is listed twice")
-        fields[name] = tuple(listed.split())
-    if "TRACE" not in fields or "END" not in fields:
+        table.enumerators[name] = enumerator
+        if meaning:
+            typed = _FIELD.findall(listed)
+            table.fields[name] = tuple(field for field, _ in typed)
+            table.types.update(((name, field), type_name) for field, type_name in typed)
+            table.meanings[name] = meaning[0]
+        else:
+            table.fields[name] = tuple(listed.split())
+    if "TRACE" not in table.fields or "END" not in table.fields:
         raise HeaderError(f"{where}: no TRACE or no END among the events")
-    return EventTable(version, fields)
+    return table
 
 
 @functools.cache

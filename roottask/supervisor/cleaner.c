@@ -15,7 +15,11 @@
 #include "system/state.h"
 #include "system/text.h"
 
-static const char *const cause_names[] = {"fault", "exit", "terminate", "late"};
+static const char *const cause_names[] = {
+#define CR_CAUSE(enumerator, number, word, event) [enumerator] = word,
+    CR_CAUSES
+#undef CR_CAUSE
+};
 
 _Static_assert(sizeof(cause_names) / sizeof(cause_names[0]) == CR_CAUSE_COUNT, "one name a cause");
 
@@ -25,15 +29,6 @@ static void enter(cr_phase to)
         cr_panic("a cleanup takes a turn that is not in the table", ((uint64_t)cr_sup.cleaner.phase << 8) | (uint64_t)to);
     }
     cr_sup.cleaner.phase = to;
-}
-
-static void depth_text(uint32_t depth, char *out)
-{
-    if (depth == CR_DEPTH_INF) {
-        cr_text_copy(out, "inf", 24);
-    } else {
-        cr_format_decimal(out, depth);
-    }
 }
 
 static void begin(cr_event event)
@@ -83,14 +78,11 @@ static void trace_consequences(const cr_plan *plan)
 
 static void trace_plan(const cr_plan *plan, cr_cause cause)
 {
-    char depth[24];
     begin(CR_EV_CLEANUP);
     cr_trace_node(plan->trigger);
     cr_trace_string(&cr_sys.trace, cause_names[cause]);
-    depth_text(plan->pd_depth, depth);
-    cr_trace_string(&cr_sys.trace, depth);
-    depth_text(plan->rs_depth, depth);
-    cr_trace_string(&cr_sys.trace, depth);
+    cr_trace_depth(&cr_sys.trace, plan->pd_depth);
+    cr_trace_depth(&cr_sys.trace, plan->rs_depth);
     end();
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
         const cr_doomed *d = &plan->doomed[i];

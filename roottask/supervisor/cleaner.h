@@ -7,9 +7,6 @@
 
 #include "system/system.h"
 
-/* Why a PD is cleaned up after. */
-typedef enum cr_cause { CR_CAUSE_FAULT = 0, CR_CAUSE_EXIT, CR_CAUSE_TERMINATE, CR_CAUSE_LATE, CR_CAUSE_COUNT } cr_cause;
-
 typedef struct cr_trigger_entry {
     cr_ref pd;
     cr_cause cause;

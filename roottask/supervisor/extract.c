@@ -271,8 +271,8 @@ cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
         if (is_built_on(target, source, e->x, out)) {
             return CR_RESULT_DENIED;
         }
-        if (cr_sup.extract.n_pieces + out->count >= CR_MAX_PIECES ||
-            his + out->count >= CR_PIECES_EACH) {
+        if (cr_sup.extract.n_pieces + out->count >= CR_MAX_MAPS ||
+            his + out->count >= CR_MAX_MAPS_EACH) {
             return CR_RESULT_FULL;
         }
         out->at[out->count++] =

@@ -10,9 +10,6 @@
 #include "system/system.h"
 #include <cellreap/decode.h>
 
-/* Of one manager's pieces there are at most CR_PIECES_EACH in an extraction: no one leaves the others without room. */
-enum { CR_MAX_EXTRACTIONS = 2, CR_MAX_PIECES = 4096, CR_PIECES_EACH = 512 };
-
 /* A MAP edge that a server reported. */
 typedef struct cr_piece {
     uint32_t x;    /* the extraction */
@@ -38,8 +35,8 @@ typedef struct cr_extraction {
 
 typedef struct cr_extractions {
     cr_extraction at[CR_MAX_EXTRACTIONS];
-    cr_piece pieces[CR_MAX_PIECES];
-    cr_piece all[CR_MAX_PIECES]; /* while one is finished */
+    cr_piece pieces[CR_MAX_MAPS];
+    cr_piece all[CR_MAX_MAPS]; /* while one is finished */
     uint32_t n_pieces;
     uint32_t first_piece[CR_MAX_NODES]; /* from that node, plus 1; 0: none */
     uint32_t last_x;

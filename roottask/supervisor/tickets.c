@@ -48,7 +48,7 @@ static void refresh(cr_ticket *t)
     t->state = state_of(t);
 }
 
-/* A free place, or that of the oldest ticket that is over; none for an owner of CR_TICKETS_EACH that are not. */
+/* A free place, or that of the oldest ticket that is over; none for an owner of CR_MAX_TICKETS_EACH that are not. */
 static cr_ticket *place(const cr_pd *owner)
 {
     cr_ticket *best = 0;
@@ -66,7 +66,7 @@ static cr_ticket *place(const cr_pd *owner)
             best = t;
         }
     }
-    return his >= CR_TICKETS_EACH ? 0 : unused != 0 ? unused : best;
+    return his >= CR_MAX_TICKETS_EACH ? 0 : unused != 0 ? unused : best;
 }
 
 int cr_ticket_room(const cr_pd *owner)

@@ -6,8 +6,6 @@
 
 #include "notices.h"
 
-enum { CR_MAX_TICKETS = 64, CR_TICKETS_EACH = 16 };
-
 typedef struct cr_ticket {
     int used;
     int extraction;

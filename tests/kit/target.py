@@ -28,9 +28,9 @@ from cellreap.system.build import build_image
 from cellreap.system.config import Config, Depth, Mode, override, parse_config, timed
 from cellreap.system.image import read_image
 from cellreap.system.sdk import Sdk, timer_missing
-from cellreap.trace.check import Report, check_stream
 from cellreap.trace.events import Event
-from cellreap.trace.reader import Reader, read
+from cellreap.trace.reading import read_trace
+from cellreap.trace.report import Report
 from kit.paths import BOOT_CONFIGS, CONFIGS
 
 # Seconds. No test is about them: more than a busy machine needs.
@@ -207,9 +207,8 @@ class Target:
         with trace.open("wb") as file:
             boot = boot_image(read_image(image), file, extra=qemu_args, timeout=TIMEOUT, idle=IDLE)
         raw = trace.read_bytes()
-        report = check_stream(io.BytesIO(raw), trace.name)
-        events = list(read(Reader(trace.name), io.BytesIO(raw)))
-        return Run(boot, report, events, trace, image)
+        reading = read_trace(io.BytesIO(raw), trace.name, keep_events=True)
+        return Run(boot, reading.report, reading.events, trace, image)
 
 
 def load(name: str) -> tuple[str, Config]:

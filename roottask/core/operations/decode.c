@@ -162,8 +162,11 @@ static int same(const char *a, const char *b)
 /* [A-Z][A-Z0-9_]*, and none of the types that the root task serves itself. */
 static int is_server_type(const char *type)
 {
-    static const char *const core[] = {"ADS", "VMR", "MO", "VCPU",  "PCPU",
-                                       "CPU", "EP",  "PD", "RESSPC"};
+    static const char *const core[] = {
+#define CR_CORE_TYPE(name, meaning) name,
+        CR_CORE_TYPES
+#undef CR_CORE_TYPE
+    };
     for (uint32_t i = 0; type[i] != '\0'; i++) {
         int letter = type[i] >= 'A' && type[i] <= 'Z';
         int other = type[i] == '_' || (type[i] >= '0' && type[i] <= '9');

@@ -15,9 +15,6 @@ enum {
     CR_NAME_BYTES = 32, /* names end with a NUL within this */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
-    CR_IMAGE_MAX_PDS = 127,
-    CR_IMAGE_CSPACE_BITS_MIN = 6,
-    CR_IMAGE_CSPACE_BITS_MAX = 10,
     CR_IMAGE_NONE = 0xffffffff,
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* a PD's depth: the system's. CR_DEPTH_INF is infinite */
 };
@@ -91,9 +88,9 @@ typedef struct cr_image_pd {
     char name[CR_NAME_BYTES];
     uint32_t program;
     uint32_t flags;
-    uint32_t priority;      /* 1 .. 200 */
-    uint32_t cspace_bits;   /* log2 of its slots, within the limits above */
-    uint32_t stack_pages;   /* 1 .. 64 */
+    uint32_t priority;      /* 1 .. CR_PRIORITY_MAX */
+    uint32_t cspace_bits;   /* log2 of its slots, CR_CSPACE_BITS_MIN .. CR_CSPACE_BITS_MAX */
+    uint32_t stack_pages;   /* 1 .. CR_STACK_PAGES_MAX */
     uint32_t fault_handler; /* a PD before it in the table, or CR_IMAGE_NONE: the root task */
     uint32_t pd_depth;
     uint32_t rs_depth;
