@@ -52,7 +52,7 @@ static uint32_t serve(cr_incoming *m)
     case RG_FIRST_CLIENT: {
         /* "SECOND" and "second", as words. */
         uint64_t names[CR_TYPE_WORDS + CR_NAME_WORDS] = {0x444e4f434553u, 0, 0x646e6f636573u};
-        m->reply[0] = cr_request_with_pd(CR_OP_CREATE_SPACE, cr_info()->pds[0].slot, names,
+        m->reply[0] = cr_call_root_with_pd(CR_OP_CREATE_SPACE, cr_info()->pds[0].slot, names,
                                          CR_TYPE_WORDS + CR_NAME_WORDS, results, 2);
         second = m->reply[0] == CR_RESULT_OK ? (uint32_t)results[0] : second;
         m->reply[1] = results[0];
@@ -79,7 +79,7 @@ static uint32_t serve(cr_incoming *m)
         return RG_OK;
     case RG_SHARE_CORE:
         arguments[0] = 1; /* the space of RESSPC resources, the first of all */
-        m->reply[0] = cr_request_with_pd(CR_OP_SHARE_REQUEST, cr_info()->pds[0].slot, arguments, 1, 0, 0);
+        m->reply[0] = cr_call_root_with_pd(CR_OP_SHARE_REQUEST, cr_info()->pds[0].slot, arguments, 1, 0, 0);
         return RG_OK;
     case RG_FAIL:
         cr_crash(CR_CRASH_PAGE_FAULT);

@@ -40,11 +40,11 @@ void cr_main(void)
         same_slot += slot == first_slot;
         /* It has the same priority: it runs until it faults, or waits. */
         seL4_Yield();
-        if (!faults && cr_request_with_pd(CR_OP_TERMINATE, slot, 0, 0, 0, 0) != CR_RESULT_OK) {
+        if (!faults && cr_call_root_with_pd(CR_OP_TERMINATE, slot, 0, 0, 0, 0) != CR_RESULT_OK) {
             cr_say_text("terminate failed");
         }
         /* The capability is gone: naming a PD by it names nobody. */
-        if (cr_request_with_pd(CR_OP_TERMINATE, slot, 0, 0, 0, 0) == CR_RESULT_OK) {
+        if (cr_call_root_with_pd(CR_OP_TERMINATE, slot, 0, 0, 0, 0) == CR_RESULT_OK) {
             cr_say_text("a dead PD was terminated again");
         }
         lost++;

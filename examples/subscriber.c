@@ -67,8 +67,8 @@ static void try_all(void)
     say_try("subscribe to the space", cr_subscribe(space, 0));
     say_try("subscribe to the PD", cr_subscribe(0, pd));
     say_try("unsubscribe from the space", cr_unsubscribe(space, 0));
-    say_try("share the first", cr_request_with_pd(CR_OP_SHARE_REQUEST, pd, &first, 1, 0, 0));
-    say_try("share the second", cr_request_with_pd(CR_OP_SHARE_REQUEST, pd, &second, 1, 0, 0));
+    say_try("share the first", cr_call_root_with_pd(CR_OP_SHARE_REQUEST, pd, &first, 1, 0, 0));
+    say_try("share the second", cr_call_root_with_pd(CR_OP_SHARE_REQUEST, pd, &second, 1, 0, 0));
 }
 
 static int told(void)

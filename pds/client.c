@@ -2,7 +2,7 @@
 #include <cellreap/client.h>
 #include "kernel/fault.h"
 
-/* Kernel errors are labels below this; cr_result is not mixed up with them, see cr_request. */
+/* Kernel errors are labels below this. */
 enum { KERNEL_ERRORS = 16 };
 
 seL4_IPCBuffer *__sel4_ipc_buffer;
@@ -29,9 +29,10 @@ void cr_pd_begin(void)
     cr_exit(0);
 }
 
-static cr_result request(cr_op op, uint32_t pd_slot, const uint64_t *arguments, uint32_t count, uint64_t *results,
-                         uint32_t max_results)
+cr_result cr_call_root_with_pd(cr_op op, uint32_t pd_slot, const uint64_t *arguments, uint32_t count,
+                               uint64_t *results, uint32_t max_results)
 {
+    seL4_MessageInfo_t tag = seL4_MessageInfo_new((seL4_Word)op, 0, pd_slot != 0, count + 1);
     seL4_SetMR(0, CR_PROTOCOL_MAGIC);
     for (uint32_t i = 0; i < count; i++) {
         seL4_SetMR((int)i + 1, arguments[i]);
@@ -39,7 +40,7 @@ static cr_result request(cr_op op, uint32_t pd_slot, const uint64_t *arguments, 
     if (pd_slot != 0) {
         seL4_SetCap(0, pd_slot);
     }
-    seL4_MessageInfo_t tag = seL4_Call(CR_SLOT_ROOT, seL4_MessageInfo_new((seL4_Word)op, 0, pd_slot != 0, count + 1));
+    tag = seL4_Call(CR_SLOT_ROOT, tag);
     uint32_t length = (uint32_t)seL4_MessageInfo_get_length(tag);
     for (uint32_t i = 0; i < max_results; i++) {
         results[i] = i < length ? seL4_GetMR((int)i) : 0;
@@ -48,15 +49,10 @@ static cr_result request(cr_op op, uint32_t pd_slot, const uint64_t *arguments, 
     return label < CR_RESULT_COUNT ? (cr_result)label : CR_RESULT_FAILED;
 }
 
-cr_result cr_call_root(cr_op op, const uint64_t *arguments, uint32_t count, uint64_t *results, uint32_t max_results)
+cr_result cr_call_root(cr_op op, const uint64_t *arguments, uint32_t count, uint64_t *results,
+                       uint32_t max_results)
 {
-    return request(op, 0, arguments, count, results, max_results);
-}
-
-cr_result cr_request_with_pd(cr_op op, uint32_t pd_slot, const uint64_t *arguments, uint32_t count, uint64_t *results,
-                             uint32_t max_results)
-{
-    return request(op, pd_slot, arguments, count, results, max_results);
+    return cr_call_root_with_pd(op, 0, arguments, count, results, max_results);
 }
 
 static void put_words(uint64_t *words, uint32_t count, const char *text)
@@ -82,7 +78,8 @@ cr_result cr_create_space(const char *type, const char *name, uint32_t *space)
     uint64_t results[2];
     put_words(arguments, CR_TYPE_WORDS, type);
     put_words(arguments + CR_TYPE_WORDS, CR_NAME_WORDS, name);
-    cr_result result = cr_call_root(CR_OP_CREATE_SPACE, arguments, CR_TYPE_WORDS + CR_NAME_WORDS, results, 2);
+    cr_result result =
+        cr_call_root(CR_OP_CREATE_SPACE, arguments, CR_TYPE_WORDS + CR_NAME_WORDS, results, 2);
     *space = (uint32_t)results[0];
     return result;
 }
@@ -91,7 +88,8 @@ uint32_t cr_own_space(void)
 {
     uint32_t space;
     const cr_startup *info = cr_info();
-    if (info->n_spaces != 1 || cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
+    if (info->n_spaces != 1 ||
+        cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
         cr_say_text("no space to serve");
         cr_exit(1);
     }
@@ -134,8 +132,8 @@ cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_
     return cr_call_root(CR_OP_MAP, arguments, 4, 0, 0);
 }
 
-uint32_t cr_call(uint32_t slot, uint32_t label, const uint64_t *words, uint32_t count, uint64_t *reply, uint32_t max,
-                 uint32_t *received)
+uint32_t cr_call(uint32_t slot, uint32_t label, const uint64_t *words, uint32_t count,
+                 uint64_t *reply, uint32_t max, uint32_t *received)
 {
     for (uint32_t i = 0; i < count; i++) {
         seL4_SetMR((int)i, words[i]);
@@ -154,11 +152,12 @@ uint32_t cr_call(uint32_t slot, uint32_t label, const uint64_t *words, uint32_t 
     return (uint32_t)answer;
 }
 
-/* A request about a space, or about a PD. */
-static cr_result about(cr_op op, uint32_t space, uint32_t object, uint32_t count, uint32_t pd_slot, uint64_t *state)
+/* An operation on a space, or on a PD. */
+static cr_result about(cr_op op, uint32_t space, uint32_t object, uint32_t count, uint32_t pd_slot,
+                       uint64_t *state)
 {
     uint64_t arguments[] = {space, object};
-    return request(op, space == 0 ? pd_slot : 0, arguments, count, state, state != 0);
+    return cr_call_root_with_pd(op, space == 0 ? pd_slot : 0, arguments, count, state, state != 0);
 }
 
 cr_result cr_subscribe(uint32_t space, uint32_t pd_slot)
@@ -185,7 +184,8 @@ cr_result cr_resume_work(uint32_t space)
     return cr_call_root(CR_OP_RESUME_WORK, &argument, 1, 0, 0);
 }
 
-static cr_result take_ticket(cr_result result, uint32_t ticket, const uint64_t words[CR_TICKET_WORDS], cr_ticket_info *info)
+static cr_result take_ticket(cr_result result, uint32_t ticket,
+                             const uint64_t words[CR_TICKET_WORDS], cr_ticket_info *info)
 {
     *info = (cr_ticket_info){0};
     if (result == CR_RESULT_OK) {
@@ -203,7 +203,7 @@ static cr_result take_ticket(cr_result result, uint32_t ticket, const uint64_t w
 cr_result cr_terminate(uint32_t pd_slot, cr_ticket_info *info)
 {
     uint64_t results[1 + CR_TICKET_WORDS];
-    cr_result result = request(CR_OP_TERMINATE, pd_slot, 0, 0, results, 1 + CR_TICKET_WORDS);
+    cr_result result = cr_call_root_with_pd(CR_OP_TERMINATE, pd_slot, 0, 0, results, 1 + CR_TICKET_WORDS);
     return take_ticket(result, (uint32_t)results[0], results + 1, info);
 }
 
@@ -250,7 +250,8 @@ static cr_result send_subgraph(const cr_work_entry *work)
     return result;
 }
 
-cr_result cr_report_map(const cr_work_entry *work, uint32_t object, uint32_t target_space, uint32_t target_object)
+cr_result cr_report_map(const cr_work_entry *work, uint32_t object, uint32_t target_space,
+                        uint32_t target_object)
 {
     subgraph.pieces[subgraph.count++] = (cr_piece){object, target_space, target_object};
     return subgraph.count == CR_SUBGRAPH_MAX ? send_subgraph(work) : CR_RESULT_OK;
@@ -270,7 +271,8 @@ static cr_work_result extract(int (*each)(const cr_work_entry *work), const cr_w
     return subgraph.worst == CR_RESULT_OK ? result : CR_WORK_FAILED;
 }
 
-static void do_work(int (*each)(const cr_work_entry *work), int (*extractor)(const cr_work_entry *work))
+static void do_work(int (*each)(const cr_work_entry *work),
+                    int (*extractor)(const cr_work_entry *work))
 {
     uint64_t results[2 + CR_WORK_MAX * CR_WORK_WORDS];
     uint64_t acknowledge[1 + 2 * CR_WORK_MAX];
@@ -290,7 +292,7 @@ static void do_work(int (*each)(const cr_work_entry *work), int (*extractor)(con
                 f++;
             }
             if (f < failures) {
-                continue; /* the root task takes it back with the acknowledgement of the one that failed */
+                continue; /* taken back with the acknowledgement of the one that failed */
             }
             cr_work_result result = CR_WORK_DONE;
             if (work.kind == CR_NOTICE_EXTRACT) {

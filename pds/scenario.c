@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a scenario asks of a PD: to say where it is, and to fail there, in real ways, one a kind of fault that the
- * kernel reports. */
+ * What a scenario asks of a PD: to say where it is, and to fail there, in real ways, one a kind
+ * of fault that the kernel reports. */
 #include <cellreap/client.h>
 #include <cellreap/image.h>
 
@@ -19,7 +19,8 @@ void cr_crash(uint32_t how)
         *NOWHERE = 1;
         break;
     case CR_CRASH_CAP_FAULT:
-        /* Receiving needs a capability that one can receive from; this slot is beyond the CSpace. */
+        /* Receiving needs a capability that one can receive from; this slot is beyond the
+         * CSpace. */
         (void)seL4_Recv((seL4_CPtr)1 << 40, &badge);
         break;
     case CR_CRASH_ILLEGAL_INSTRUCTION:
@@ -49,7 +50,7 @@ void cr_crash(uint32_t how)
 static void obey(uint64_t order, uint64_t slot)
 {
     if (order == CR_ORDER_TERMINATE) {
-        (void)cr_request_with_pd(CR_OP_TERMINATE, (uint32_t)slot, 0, 0, 0, 0);
+        (void)cr_call_root_with_pd(CR_OP_TERMINATE, (uint32_t)slot, 0, 0, 0, 0);
     } else if (order >= CR_ORDER_CRASH) {
         cr_crash((uint32_t)(order - CR_ORDER_CRASH));
     }

@@ -44,7 +44,7 @@ static cr_result give_back(void)
     uint64_t arguments[2] = {kind == SPACES ? last : space, last};
     uint64_t map[4] = {space, 1 + last / HALF, space, 1 + HALF + last % HALF};
     if (kind == PDS) {
-        return cr_request_with_pd(CR_OP_TERMINATE, (uint32_t)last, 0, 0, 0, 0);
+        return cr_call_root_with_pd(CR_OP_TERMINATE, (uint32_t)last, 0, 0, 0, 0);
     }
     if (kind == SUBSCRIPTIONS) {
         return cr_unsubscribe(0, 0);

@@ -284,7 +284,7 @@ static void give_back(void)
         (void)cr_call_root(CR_OP_DELETE_SPACE, &argument, 1, 0, 0);
     }
     for (uint32_t i = 0; i < bodies.count; i++) {
-        (void)cr_request_with_pd(CR_OP_TERMINATE, bodies.of[i].slot, 0, 0, 0, 0);
+        (void)cr_call_root_with_pd(CR_OP_TERMINATE, bodies.of[i].slot, 0, 0, 0, 0);
         do_work(); /* Perhaps it subscribed to that one, and the cleanup waits for it. */
     }
     for (uint32_t i = 0; i < blocks.count; i++) {

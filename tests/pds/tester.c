@@ -109,13 +109,13 @@ static void try_sharing(void)
     uint64_t mine[2] = {space, object};
     cr_say_check("sending needs the recipient's capability",
                  cr_call_root(CR_OP_SEND, mine, 2, &slot, 1), CR_RESULT_BAD_LENGTH);
-    cr_say_check("a request does not serve as one", cr_request_with_pd(CR_OP_SEND, registry, mine, 2, &slot, 1),
+    cr_say_check("a request does not serve as one", cr_call_root_with_pd(CR_OP_SEND, registry, mine, 2, &slot, 1),
                  CR_RESULT_BAD_LENGTH);
-    cr_say_check("a resource is sent", cr_request_with_pd(CR_OP_SEND, peer_pd, mine, 2, &slot, 1), CR_RESULT_OK);
+    cr_say_check("a resource is sent", cr_call_root_with_pd(CR_OP_SEND, peer_pd, mine, 2, &slot, 1), CR_RESULT_OK);
     cr_say_check("the recipient can use it", ask_peer(PE_USE, slot, 0, &word), RG_OK);
     cr_say_check("it is the same resource", word, object);
     cr_say_check("a request is shared",
-                 cr_request_with_pd(CR_OP_SHARE_REQUEST, peer_pd, mine, 1, &slot, 1), CR_RESULT_OK);
+                 cr_call_root_with_pd(CR_OP_SHARE_REQUEST, peer_pd, mine, 1, &slot, 1), CR_RESULT_OK);
     uint64_t theirs = 0;
     cr_say_check("the recipient can ask", ask_peer(PE_WHO, slot, 0, &theirs), RG_OK);
     cr_say_check("as a client", cr_badge_kind_of(theirs), CR_BADGE_REQUEST);

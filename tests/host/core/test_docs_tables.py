@@ -18,12 +18,11 @@ from cellreap.headers import (
     names_of,
     operations,
     parse_forms,
-    parse_table,
     printed_names,
-    read_header,
     source_root,
+    table,
 )
-from cellreap.model.core import LIBRARY_VARIABLE, library_path, load_core
+from cellreap.model.core.library import LIBRARY_VARIABLE, library_path, load_core
 from kit.docs_tables import check_table, table_lines
 
 # Tables of (enumerator, number, name, meaning): marker -> head, macro.
@@ -52,11 +51,6 @@ before
 <!-- end of table: one -->
 after
 """
-
-
-def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
-    """The rows of a table in a header."""
-    return parse_table(read_header(header), macro)
 
 
 @pytest.fixture
