@@ -30,8 +30,10 @@ from rich.table import Table
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.main import run_and_exit
 from cellreap.errors import CellreapError
+from cellreap.headers import source_root
 from cellreap.model.core import CoreModel
 from cellreap.run.qemu import MACHINES
+from cellreap.trace.check import check_file
 from cellreap.trace.reader import Reader, read
 from demo import DEPTHS, available_cores, missing_sdk, run_scenario
 
@@ -39,6 +41,7 @@ SIZES: Final = (10, 1_000, 100_000)
 _CLIENTS: Final = 4  # of each server in "servers"
 _TIMED: Final = 50  # plans that are timed; the median counts
 _WIDTH: Final = 116
+RECORDED: Final = Path("tests/data/traces/v1")
 
 
 @dataclass(frozen=True)
@@ -195,6 +198,20 @@ def boot_costs(arch: str, jobs: int) -> list[dict[str, Any]]:
         return list(pool.map(boot, DEPTHS))
 
 
+def checking_speed() -> dict[str, float]:
+    """Events in the recorded boots of the checkout, and how many of them the check replays in a
+    second. CellreapError if one does not pass.
+    """
+    events = 0
+    start = time.perf_counter()
+    for trace in sorted((source_root() / RECORDED).glob("*.trace")):
+        report = check_file(trace)
+        if not report.passed:
+            raise CellreapError(f"{trace.name} does not pass: {report.violations[0]}")
+        events += report.events
+    return {"events": events, "events_per_second": round(events / (time.perf_counter() - start))}
+
+
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option(
@@ -219,6 +236,7 @@ def bench(as_json: bool, jobs: int | None, no_boot: bool) -> int:
         shown = {
             "planning": [cost.to_json() for cost in planned],
             "planning_grows": growing,
+            "checking": checking_speed(),
             "cleanups": booted,
             "not_booted": {arch: where for arch, where in missing.items() if where is not None},
         }
@@ -228,6 +246,11 @@ def bench(as_json: bool, jobs: int | None, no_boot: bool) -> int:
     if not console.is_terminal:
         console.width = _WIDTH
     _show_planned(console, planned, growing)
+    speed = checking_speed()
+    console.print(
+        f"The check replays {speed['events_per_second']:,} events a second here "
+        f"({speed['events']:,} events of recorded boots)."
+    )
     for rows in booted.values():
         _show_booted(console, rows)
     for where in missing.values():

@@ -50,7 +50,7 @@ DEPTHS: Final = (
 )
 SCENARIO: Final = Path("configs/block_fs_db_app.toml")
 _STATE: Final = Path("tests/data/scenario.csv")
-_TRACES: Final = Path("tests/data/traces")
+_TRACES: Final = Path("tests/data/goldens")
 _TRIGGER: Final = "block_server_1"
 _WIDTH: Final = 100  # of the tables where there is no terminal to ask
 _SHOWN_IN_FULL: Final = ("1", "2")

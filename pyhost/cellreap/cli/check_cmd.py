@@ -68,15 +68,17 @@ def summary(report: Report) -> list[str]:
     for ticket in report.tickets:
         what = f"the end of {_label(ticket.what, report)}" if ticket.what else "an extraction"
         state = ticket.state or "it was told nothing of it"
-        lines.append(f"ticket {ticket.number} of {_label(ticket.owner, report)}, {what}: {state}")
+        lines.append(f"ticket {ticket.ticket} of {_label(ticket.pd, report)}, {what}: {state}")
     for extraction in report.extractions:
         rows = _count(len(extraction.rows), "row")
-        pieces = f"{_count(extraction.pieces, 'edge')} reported by servers"
-        lines.append(f"extraction {extraction.number} for {_label(extraction.by, report)}: {rows}, {pieces}")
+        pieces = f"{_count(extraction.subgraphs, 'edge')} reported by servers"
+        lines.append(
+            f"extraction {extraction.number} for {_label(extraction.by, report)}: {rows}, {pieces}"
+        )
     for crash, name in report.unreached:
         lines.append(f"crash {crash} of the configuration, of {printable(name)}, never came about")
     for problem in report.violations:
-        lines.append(f"{printable(report.path)}:{problem.line}: {problem.text}")
+        lines.append(f"{printable(report.path)}:{problem}")
     if report.more_violations:
         lines.append(f"{printable(report.path)}: {report.more_violations} more")
     found = len(report.violations) + report.more_violations

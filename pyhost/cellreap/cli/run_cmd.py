@@ -20,14 +20,14 @@ from cellreap.errors import InputError, UsageError
 from cellreap.progress import Progress
 from cellreap.run.boot import Boot, End
 from cellreap.run.qemu import check_bootable, machine_for
-from cellreap.run.summary import Story, tell
+from cellreap.run.summary import tell
 from cellreap.system.build import build_image
 from cellreap.system.config import Depth, Mode, check_timer, override, parse_config, read_text
 from cellreap.system.image import Overrides, read_image, write_atomically
 from cellreap.system.refkernel import find_kernel
 from cellreap.system.sdk import CONFIG_FILE, Kernel, load_sdk, timer_missing
-from cellreap.trace.check import Report, check_stream, report_json
-from cellreap.trace.reader import Reader, read
+from cellreap.trace.reading import Reading, read_trace
+from cellreap.trace.report import Report, report_json
 
 
 @click.command()
@@ -67,7 +67,9 @@ def run(
     """Build, boot and check a configuration. Exit code 1 if the check fails."""
     text = read_text(config)
     parsed = parse_config(text, config)
-    overrides = Overrides(pd_depth=_depth(pd_depth), rs_depth=_depth(rs_depth), crash=crash, mode=mode)
+    overrides = Overrides(
+        pd_depth=_depth(pd_depth), rs_depth=_depth(rs_depth), crash=crash, mode=mode
+    )
     given = parsed
     parsed = override(
         parsed, pd_depth=overrides.pd_depth, rs_depth=overrides.rs_depth, crash=crash, mode=mode
@@ -78,20 +80,25 @@ def run(
     check_timer(given, text, config, timer_missing(found.options, arch))
     check_bootable(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
     with _folder(output) as folder:
-        image_path, trace = folder / f"{parsed.system.name}.img", folder / f"{parsed.system.name}.trace"
+        image_path, trace = (
+            folder / f"{parsed.system.name}.img",
+            folder / f"{parsed.system.name}.trace",
+        )
         build_image(parsed, text, found, image_path, progress, overrides)
         boot = record_image(read_image(image_path), trace, qemu_args, timeout, idle, progress)
         with progress.step("checking the trace"):
-            report, story = _check(trace, boot)
-        shown = _json(report, boot, found.kernel)
+            reading = _check(trace, boot)
+        shown = _json(reading.report, boot, found.kernel)
         files: dict[int, str] = {}
         if output is not None:
-            write_atomically(trace.with_suffix(".json"), (json.dumps(shown, indent=2) + "\n").encode())
-            files = write_extractions(report, trace)
+            write_atomically(
+                trace.with_suffix(".json"), (json.dumps(shown, indent=2) + "\n").encode()
+            )
+            files = write_extractions(reading.report, trace)
     if as_json:
         click.echo(json.dumps(shown, indent=2))
     else:
-        for line in tell(story, report, str(found.kernel), shown["violations"], boot.seconds, files):
+        for line in tell(reading, str(found.kernel), shown["violations"], boot.seconds, files):
             click.echo(line)
         if output is not None:
             click.echo(f"kept in {output}: {image_path.name}, {trace.name}, {trace.stem}.json")
@@ -128,18 +135,14 @@ def _depth(given: DepthOption | None) -> Depth | None:
     return "inf" if given.limit is None else given.limit
 
 
-def _check(trace: Path, boot: Boot) -> tuple[Report, Story]:
-    story = Story()
+def _check(trace: Path, boot: Boot) -> Reading:
     try:
         with trace.open("rb") as stream:
-            report = check_stream(stream, trace.name)
-        with trace.open("rb") as stream:
-            story.take(read(Reader(trace.name), stream))
+            return read_trace(stream, trace.name)
     except InputError:
         if boot.end is End.COMPLETE:
             raise
-        return Report(trace.name), story  # not one event: what ended the boot is the finding
-    return report, story
+        return Reading(Report(trace.name))  # not one event: what ended the boot is the finding
 
 
 def _json(report: Report, boot: Boot, kernel: Kernel) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from cellreap.errors import ModelError
 from cellreap.model.ids import ROOT
@@ -52,9 +52,9 @@ class Model(Nodes):
     subscribes: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(PD, PD or space) -> how often; never 0"""
 
-    def copy(self) -> Model:
+    def copy(self) -> Self:
         """An independent copy."""
-        return Model(
+        return type(self)(
             nodes=dict(self.nodes),
             manager=dict(self.manager),
             space_of=dict(self.space_of),

@@ -82,10 +82,7 @@ class Nodes:
         """
         parts = parse_id(self._need(pd, "PD").id)
         assert parts is not None
-        for res, space in self.space_of.items():
-            if self._body_number(res, space) == parts.number:
-                return res
-        return None
+        return self._body_resource(parts.number)
 
     def find_pd(self, name_or_id: str) -> str:
         """The id of the PD with this id or name. ModelError if none or several have it."""
@@ -134,10 +131,9 @@ class Nodes:
         self._need(space, "RESOURCE_SPACE")
         _plain(extra, "extra text", res)
         # "At most one body" is what makes body_of a function.
-        if (body := self._body_number(res, space)) is not None:
-            for other, its_space in self.space_of.items():
-                if self._body_number(other, its_space) == body:
-                    raise ModelError(f"{res}: {other} stands for the body of {pd_id(body)} already")
+        body = self._body_number(res, space)
+        if body is not None and (other := self._body_resource(body)) is not None:
+            raise ModelError(f"{res}: {other} stands for the body of {pd_id(body)} already")
         self.nodes[res] = Node(res, "RESOURCE", type=type_name, extra=extra)
         self.space_of[res] = space
 
@@ -146,6 +142,13 @@ class Nodes:
         self.nodes[pd] = replace(self._need(pd, "PD"), pinned=pinned)
 
     # -- helpers
+
+    def _body_resource(self, number: int) -> str | None:
+        """The resource that stands for the body of the PD with this number."""
+        for res, space in self.space_of.items():
+            if self._body_number(res, space) == number:
+                return res
+        return None
 
     def _body_number(self, res: str, space: str) -> int | None:
         """The number of the PD whose body the resource stands for; None if it stands for no body."""

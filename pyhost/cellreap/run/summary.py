@@ -1,27 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A run told to a person: who crashed and how, what that took along, who was told, who lives and says so."""
+"""A run told to a person: the crashes, what each one destroyed, who was told, and who lives."""
 
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 from cellreap.model.ids import ROOT, parse_id
-from cellreap.trace.check_cleanup import PLAN_EVENTS, PLANNED_AGAIN
 from cellreap.trace.events import Event, printable
+from cellreap.trace.reading import Reading
 from cellreap.trace.report import Report
+from cellreap.trace.story import Chapter
 
 _DETAILED = 4  # this many cleanups are told at length; of more, equal ones in a row once
 _MAX_SAYS = 12  # lines of what PDs said after a cleanup
 _MAX_VIOLATIONS = 10
 _LABEL = 10  # width of the labels on the left
 
-# What the processor calls an instruction that it does not know: exception 6 on x86_64; on aarch64 the value
-# of ESR_EL1, with no bit but the one that tells that it had 32 bits.
-_ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
 _WHY = {
     "trigger": "it began here",
     "link": "linked with {}",
@@ -33,97 +29,8 @@ _WHY = {
 }
 
 
-@dataclass
-class _Chapter:
-    """One cleanup and what came after it, until the next."""
-
-    number: int
-    trigger: str
-    how: str
-    depths: tuple[str, str]
-    events: list[Event] = field(default_factory=list)
-    acknowledged: Counter[str] = field(default_factory=Counter)  # by result: ok, failed
-    answered: int = 0  # of those who were told before the end
-    says: list[tuple[str, str]] = field(default_factory=list)
-
-    def of(self, name: str) -> list[Event]:
-        return [event for event in self.events if event.name == name]
-
-
-class Story:
-    """Reads the events of a trace and keeps what is worth telling."""
-
-    def __init__(self) -> None:
-        self.chapters: list[_Chapter] = []
-        self._arch = ""
-        self._how: dict[str, str] = {}
-        self._deadlines: dict[str, str] = {}
-        self._alive: dict[str, None] = {}
-        self._owed: dict[str, _Chapter] = {}  # by token
-        self._asked: dict[str, _Chapter] = {}  # likewise: told before the end
-
-    def take(self, events: Iterable[Event]) -> None:
-        """Reads events, in order."""
-        for event in events:
-            self._take(event)
-
-    def alive(self) -> list[str]:
-        """The PDs at the end of the trace, in the order of creation."""
-        return list(self._alive)
-
-    def _deadline(self, pd: str) -> str:
-        return f" of {self._deadlines[pd]} ms" if pd in self._deadlines else ""
-
-    def _take(self, event: Event) -> None:
-        name = event.name
-        if name == "TRACE":
-            self._arch = event["arch"]
-        elif name == "PD":
-            self._alive[event["id"]] = None
-        elif name == "DESTROY":
-            self._alive.pop(event["node"], None)
-        elif name == "FAULT":
-            self._how[event["pd"]] = f"{_fault(event, self._arch)}, instruction at {event['ip']}"
-        elif name == "EXIT":
-            self._how[event["pd"]] = f"exit with code {event['code']}"
-        elif name == "TERMINATE":
-            self._how[event["pd"]] = f"terminated by {event['by']}"
-        elif name == "LATE":
-            about = f"notice {event['token']}, not acknowledged for {event['ms']} ms"
-            self._how[event["pd"]] = f"missed its deadline{self._deadline(event['pd'])} for {about}"
-        elif name == "DEADLINE":
-            self._deadlines[event["pd"]] = event["ms"]
-        if name == "CLEANUP":
-            how = self._how.get(event["trigger"], event["cause"])
-            depths = (event["pd_depth"], event["rs_depth"])
-            self.chapters.append(_Chapter(event.number("n"), event["trigger"], how, depths))
-        elif self.chapters:
-            chapter = self.chapters[-1]
-            if name == "SAY":
-                if len(chapter.says) <= _MAX_SAYS * 10:
-                    chapter.says.append((event["pd"], event["text"]))
-            elif name == "QUEUE":
-                if event["n"] != "0":
-                    told = self._asked if event["kind"] == "pre-destroy" else self._owed
-                    told[event["token"]] = chapter
-            elif name == "FINISH_WORK":
-                if event["token"] in self._owed:
-                    self._owed[event["token"]].acknowledged[event["result"]] += 1
-                elif event["token"] in self._asked:
-                    self._asked[event["token"]].answered += 1
-            elif name == "CONTINUE":
-                # What becomes of the rest is told anew.
-                chapter.events = [event for event in chapter.events if event.name not in PLANNED_AGAIN]
-            elif name in _TOLD and event.number("n") == chapter.number:
-                chapter.events.append(event)
-
-
-_TOLD = {*PLAN_EVENTS, "DESTROY", "FREED", "CALLS", "SETTLED"}
-
-
 def tell(
-    story: Story,
-    report: Report,
+    reading: Reading,
     kernel: str,
     complaints: list[str],
     seconds: float,
@@ -133,6 +40,7 @@ def tell(
 
     complaints: every violation, the report's among them. files: where each extraction was written.
     """
+    report, story = reading.report, reading.story
     names = report.names
     lines = [f"{printable(report.system) or 'the system'} on {kernel}", ""]
     if len(story.chapters) <= _DETAILED:
@@ -157,7 +65,7 @@ def tell(
     return lines
 
 
-def _long(chapter: _Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) -> list[str]:
+def _long(chapter: Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) -> list[str]:
     why = plan.get("doomed_why", {})
 
     def reason(node: str) -> str:
@@ -169,7 +77,8 @@ def _long(chapter: _Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) 
         for event in sorted(chapter.of("DOOM_PD"), key=lambda event: event.number("depth"))
     ]
     doomed += [
-        f"{_name(event['space'], names)}: {reason(event['space'])}" for event in chapter.of("DOOM_SPACE")
+        f"{_name(event['space'], names)}: {reason(event['space'])}"
+        for event in chapter.of("DOOM_SPACE")
     ]
     lost: dict[str, list[str]] = {}
     for event in chapter.of("LOSE_REQUEST"):
@@ -188,7 +97,7 @@ def _long(chapter: _Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) 
         before.append(f"{chapter.answered} of {len(before)} answered")
     told = [f"{_name(event['to'], names)}: {_notice(event, names)}" for event in chapter.of("OWE")]
     if told:
-        done, failed = chapter.acknowledged["ok"], chapter.acknowledged["failed"]
+        done, failed = chapter.finished["ok"], chapter.finished["failed"]
         told.append(
             f"{done} of {_count(len(told), 'notice')} acknowledged{f', {failed} failed' if failed else ''}"
         )
@@ -223,31 +132,39 @@ def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -
         done = f"{ticket.done} done, {ticket.failed} failed, {ticket.dropped} dropped"
         done += f", {ticket.waiting} waiting"
         state = f"{ticket.state}, {done}" if ticket.state else "never told"
-        lines.append(f"Ticket {ticket.number} of {_name(ticket.owner, names)} for {what}: {state}")
+        lines.append(f"Ticket {ticket.ticket} of {_name(ticket.pd, names)} for {what}: {state}")
     for extraction in report.extractions:
         if extraction.done:
             where = f", {files[extraction.number]}" if extraction.number in files else ""
-            lines.append(f"Model state for {_name(extraction.by, names)}: {len(extraction.rows)} rows{where}")
+            lines.append(
+                f"Model state for {_name(extraction.by, names)}: {len(extraction.rows)} rows{where}"
+            )
     return lines
 
 
-def _table(chapters: list[_Chapter], names: Mapping[str, str]) -> list[str]:
+def _table(chapters: list[Chapter], names: Mapping[str, str]) -> list[str]:
     """A few lines for each crash; for crashes in a row that went the same way, once for all of them."""
     lines: list[str] = []
     for text, group in itertools.groupby(chapters, lambda chapter: _short(chapter, names)):
         numbers = [chapter.number for chapter in group]
-        which = f"Crash {numbers[0]}" if len(numbers) == 1 else f"Crashes {numbers[0]} to {numbers[-1]}, each"
+        which = (
+            f"Crash {numbers[0]}"
+            if len(numbers) == 1
+            else f"Crashes {numbers[0]} to {numbers[-1]}, each"
+        )
         lines += [f"{which}: {text[0]}", *(f"  {line}" for line in text[1:])]
     return lines
 
 
-def _short(chapter: _Chapter, names: Mapping[str, str]) -> tuple[str, ...]:
+def _short(chapter: Chapter, names: Mapping[str, str]) -> tuple[str, ...]:
     """Without ids: they differ between crashes that are the same otherwise."""
 
     def name(node: str) -> str:
         return printable(names.get(node, node))
 
-    others = [name(event["pd"]) for event in chapter.of("DOOM_PD") if event["pd"] != chapter.trigger]
+    others = [
+        name(event["pd"]) for event in chapter.of("DOOM_PD") if event["pd"] != chapter.trigger
+    ]
     along = f"took along {_list(others)}" if others else "took nobody along"
     spaces, notices = len(chapter.of("DOOM_SPACE")), len(chapter.of("OWE"))
     said, by, who = chapter.how.rpartition(" by ")
@@ -256,25 +173,12 @@ def _short(chapter: _Chapter, names: Mapping[str, str]) -> tuple[str, ...]:
     return f"{name(chapter.trigger)}: {how}", along, counted, _freed(chapter)
 
 
-def _fault(event: Event, arch: str) -> str:
-    address = event.number("address")
-    if event["kind"] == "vm-fault":
-        return f"page fault at {address:#x}"
-    if event["kind"] == "cap-fault":
-        return f"capability fault at slot {address:#x}"
-    if event["kind"] == "unknown-syscall":
-        return f"unknown system call {address - (1 << 64) if address >= 1 << 63 else address}"
-    if address == _ILLEGAL_INSTRUCTION.get(arch):
-        return "illegal instruction"
-    return f"processor exception {address:#x}"
-
-
-def _how(chapter: _Chapter, names: Mapping[str, str]) -> str:
+def _how(chapter: Chapter, names: Mapping[str, str]) -> str:
     said, by, who = chapter.how.rpartition(" by ")
     return f"{said}{by}{_name(who, names)}" if by else chapter.how
 
 
-def _order(chapter: _Chapter, names: Mapping[str, str]) -> str:
+def _order(chapter: Chapter, names: Mapping[str, str]) -> str:
     """What was destroyed, first to last; resources go with their spaces."""
     doomed = {event["pd"] for event in chapter.of("DOOM_PD")}
     doomed |= {event["space"] for event in chapter.of("DOOM_SPACE")}
@@ -282,7 +186,7 @@ def _order(chapter: _Chapter, names: Mapping[str, str]) -> str:
     return ", then ".join(printable(names.get(node, node)) for node in gone)
 
 
-def _freed(chapter: _Chapter) -> str:
+def _freed(chapter: Chapter) -> str:
     freed = chapter.of("FREED")
     total = sum(event.number("bytes") for event in freed)
     slots = sum(event.number("slots") for event in freed)
@@ -290,7 +194,7 @@ def _freed(chapter: _Chapter) -> str:
     return f"{_bytes(total)} and {_count(slots, 'slot')} back, {_count(calls, 'kernel call')}"
 
 
-def _took(chapter: _Chapter) -> str:
+def _took(chapter: Chapter) -> str:
     """Empty where the machine lets nobody read a counter."""
     cycles = sum(event.number("cycles") for event in chapter.of("SETTLED"))
     return f" in {cycles / 1e6:.1f} million cycles" if cycles else ""
@@ -309,7 +213,10 @@ def _notice(event: Event, names: Mapping[str, str]) -> str:
 
 def _section(label: str, lines: list[str]) -> list[str]:
     """Lines with the label in front of the first; nothing where there is nothing to tell."""
-    return [f"  {'' if number else label:<{_LABEL}} {line}".rstrip() for number, line in enumerate(lines)]
+    return [
+        f"  {'' if number else label:<{_LABEL}} {line}".rstrip()
+        for number, line in enumerate(lines)
+    ]
 
 
 def _name(node: str, names: Mapping[str, str]) -> str:

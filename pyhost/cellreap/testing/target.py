@@ -21,8 +21,7 @@ from cellreap.system.image import read_image
 from cellreap.system.sdk import Sdk, timer_missing
 from cellreap.testing.changes import Change, validated
 from cellreap.testing.run import Run
-from cellreap.trace.check import check_stream
-from cellreap.trace.reader import Reader, read
+from cellreap.trace.reading import read_trace
 
 # Seconds. They only end a run that hangs, so they allow for a busy machine.
 TIMEOUT, IDLE = 600, 90
@@ -129,9 +128,8 @@ class Target:
         with trace.open("wb") as file:
             boot = boot_image(read_image(image), file, extra=qemu_args, timeout=TIMEOUT, idle=IDLE)
         raw = trace.read_bytes()
-        report = check_stream(io.BytesIO(raw), trace.name)
-        events = list(read(Reader(trace.name), io.BytesIO(raw)))
-        return Run(boot, report, events, trace, image)
+        reading = read_trace(io.BytesIO(raw), trace.name, keep_events=True)
+        return Run(boot, reading.report, reading.events, trace, image)
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from typing import BinaryIO
 from cellreap import headers
 from cellreap.errors import InputError
 from cellreap.headers import EventTable
-from cellreap.trace.events import Event, decode, encode, field_kind, printable
+from cellreap.trace.events import Event, decode, encode, field_type, printable
 from cellreap.trace.upgrade import NotOfVersionError, known_versions, table_of, upgrade
 
 MARK = b"~cr "
@@ -31,10 +31,14 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong in a trace. line: from 1, in the console log."""
+    """Something wrong in a trace. line: from 1, in the console log. rule: a key of `rules.RULES`."""
 
     line: int
     text: str
+    rule: str
+
+    def __str__(self) -> str:
+        return f"{self.line}: {self.rule}: {self.text}"
 
 
 @dataclass
@@ -130,7 +134,7 @@ class Reader:
         self.last_line = number
         if overlong:
             self._marked = True
-            self._damaged(number, b"", f"a trace line is longer than {MAX_LINE} bytes")
+            self._damaged(number, b"", f"a trace line is longer than {MAX_LINE} bytes", "line.long")
         at = line.find(MARK)
         if at < 0:
             return None
@@ -150,10 +154,12 @@ class Reader:
         while at >= 0:
             later = line[at + len(MARK) :]
             if self._sound(later):
-                self._damaged(number, line[len(MARK) : at], "cut line: the next one begins within it")
+                self._damaged(
+                    number, line[len(MARK) : at], "cut line: the next one begins within it", "line.cut"
+                )
                 return self._accept(number, later)
             at = line.find(MARK, at + 1)
-        self._damaged(number, text, self._diagnose(text))
+        self._damaged(number, text, *self._diagnose(text))
         return None
 
     @staticmethod
@@ -161,24 +167,25 @@ class Reader:
         found = _LINE.fullmatch(text)
         return found is not None and zlib.crc32(_summed(found)) == int(found.group(2), 16)
 
-    def _diagnose(self, text: bytes) -> str:
-        """What is wrong with a line that is not sound."""
+    def _diagnose(self, text: bytes) -> tuple[str, str]:
+        """What is wrong with a line that is not sound, and the rule that it breaks."""
         if _LINE_START.fullmatch(text):
-            return "cut line"
+            return "cut line", "line.cut"
         found = _LINE.fullmatch(text)
         if found is None:
             shown = printable(text.decode("latin-1"), 60)
-            return f"garbled line: {shown!r}: expected a number, a checksum and an event"
+            return f"garbled line: {shown!r}: expected a number, a checksum and an event", "line.form"
         name, *pairs = found.group(3).decode("latin-1").split(" ")
         table = self.table or headers.event_table()
         fields = table.fields.get(name)
         if fields is None and any(known.startswith(name) for known in table.fields) and not pairs:
-            return "cut line"
+            return "cut line", "line.cut"
         if fields is not None and _cut_short(pairs, fields):
-            return f"cut line: {name} with only {len(pairs)} of its {len(fields)} fields"
+            return f"cut line: {name} with only {len(pairs)} of its {len(fields)} fields", "line.cut"
         has = zlib.crc32(_summed(found))
         what = f"event {found.group(1).decode()}, {printable(name, 20)}"
-        return f"wrong checksum: {found.group(2).decode()}, but the line has {has:08x} ({what})"
+        text_sum = found.group(2).decode()
+        return f"wrong checksum: {text_sum}, but the line has {has:08x} ({what})", "line.checksum"
 
     # -- order
 
@@ -190,7 +197,9 @@ class Reader:
         name = found.group(3).split(b" ", 1)[0].decode("ascii")
         if self._ended is not None:
             again = "; did the machine start again?" if name == "TRACE" else ""
-            self._problem(number, f"event {seq} ({name}) after END in line {self._ended}{again}")
+            self._problem(
+                number, f"event {seq} ({name}) after END in line {self._ended}{again}", "line.after_end"
+            )
             return None
         if seq < self._next:
             self._late(number, seq, name)
@@ -220,10 +229,12 @@ class Reader:
                 if seq < gap.last:
                     self._gaps.append(_Gap(seq + 1, gap.last, gap.line))
                 self._break(number)
-                self._problem(number, f"reordered: event {seq} ({name}) comes after event {self._next - 1}")
+                what = f"reordered: event {seq} ({name}) comes after event {self._next - 1}"
+                self._problem(number, what, "line.reordered")
                 return
         again = "; did the machine start again?" if name == "TRACE" else ""
-        self._problem(number, f"doubled: event {seq} ({name}) was there already{again}")
+        what = f"doubled: event {seq} ({name}) was there already{again}"
+        self._problem(number, what, "line.doubled")
 
     def _missing(self, number: int, seq: int) -> None:
         """The numbers _next..seq-1 have not come: damaged lines account for some, the others are a gap."""
@@ -246,16 +257,16 @@ class Reader:
             else:
                 self.more_problems += 1
 
-    def _damaged(self, number: int, text: bytes, what: str) -> None:
+    def _damaged(self, number: int, text: bytes, what: str, rule: str) -> None:
         self._break(number)
-        problem = Problem(number, what)
+        problem = Problem(number, what, rule)
         self._first_damage = self._first_damage or problem
         found = re.match(rb"(0|[1-9][0-9]{0,18}) ", text)
         if found and self._next <= int(found.group(1)) < self._next + 1000 and len(self._claimed) < 1000:
             self._claimed.append(int(found.group(1)))
         else:
             self._unclaimed += 1
-        self._problem(number, what)
+        self._problem(number, what, rule)
 
     # -- meaning
 
@@ -268,15 +279,14 @@ class Reader:
             if name != "TRACE":
                 if seq == 0:
                     self._break(number)
-                    self._problem(number, f"the first event is {name}: expected TRACE")
+                    self._problem(number, f"the first event is {name}: expected TRACE", "order.trace")
                 return None
             self.table = self._version(number, body)
         fields = self.table.fields.get(name)
         if fields is None:
             self._break(number)
-            self._problem(
-                number, f"unknown event {name}: trace version {self.table.version} has no such event"
-            )
+            what = f"unknown event {name}: trace version {self.table.version} has no such event"
+            self._problem(number, what, "order.version")
             return None
         values: dict[str, str] = {}
         pairs = body.split(b" ")[1:]
@@ -284,7 +294,8 @@ class Reader:
         if written != list(fields) or not all(b"=" in pair for pair in pairs):
             self._break(number)
             has = printable(" ".join(written))
-            self._problem(number, f"{name}: its fields are {has!r}: expected {' '.join(fields)!r}")
+            what = f"{name}: its fields are {has!r}: expected {' '.join(fields)!r}"
+            self._problem(number, what, "line.fields")
             return None
         for field_name, pair in zip(fields, pairs, strict=True):
             raw = pair.partition(b"=")[2]
@@ -301,9 +312,9 @@ class Reader:
         try:
             event = upgrade(written, version)
             for old_name, (field_name, value) in zip(written.values, event.values.items(), strict=True):
-                kind = field_kind(event.name, field_name)
-                if kind is not None and not kind.accepts(value):
-                    raise NotOfVersionError(old_name, kind.expected)
+                form = field_type(event.name, field_name)
+                if not form.accepts(value):
+                    raise NotOfVersionError(old_name, form.expected)
         except NotOfVersionError as error:
             shown = printable(encode(written[error.field]), 60)
             what = f"{written.name}: {error.field}={shown}: expected {error.expected}"
@@ -313,7 +324,7 @@ class Reader:
 
     def _bad_value(self, number: int, what: str) -> None:
         self._break(number)
-        self._problem(number, what)
+        self._problem(number, what, "line.value")
 
     def _version(self, number: int, body: bytes) -> EventTable:
         found = _TRACE_VERSION.fullmatch(body)
@@ -330,9 +341,11 @@ class Reader:
 
     def _check_end(self, end: Event) -> None:
         if end.number("count") != self._count + 1:
-            self._problem(end.line, f"END: count={end['count']}, but it is event number {self._count + 1}")
+            what = f"END: count={end['count']}, but it is event number {self._count + 1}"
+            self._problem(end.line, what, "line.end")
         if int(end["digest"], 16) != self._digest:
-            self._problem(end.line, f"END: digest={end['digest']}, but the events have {self._digest:08x}")
+            what = f"END: digest={end['digest']}, but the events have {self._digest:08x}"
+            self._problem(end.line, what, "line.end")
 
     def finish(self) -> None:
         """There are no more lines. InputError if there was no trace in them."""
@@ -349,19 +362,20 @@ class Reader:
         for gap in self._gaps:
             one = gap.first == gap.last
             what = f"event {gap.first} is" if one else f"events {gap.first} to {gap.last} are"
-            self._problem(gap.line, f"lost: {what} missing before this line")
+            self._problem(gap.line, f"lost: {what} missing before this line", "line.lost")
         if self._ended is None:
             self._break(self.last_line)
-            self._problem(self.last_line, f"cut off: no END after event {self._next - 1}")
+            what = f"cut off: no END after event {self._next - 1}"
+            self._problem(self.last_line, what, "line.cut_off")
         self.problems.sort(key=lambda problem: problem.line)
 
     def _break(self, number: int) -> None:
         if self.broken_at is None:
             self.broken_at = number
 
-    def _problem(self, number: int, text: str) -> None:
+    def _problem(self, number: int, text: str, rule: str) -> None:
         if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(Problem(number, text))
+            self.problems.append(Problem(number, text, rule))
         else:
             self.more_problems += 1
 

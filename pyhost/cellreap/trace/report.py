@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cellreap.model.csvstate import HEADER
-from cellreap.model.graph import Model
+from cellreap.model.indexed import IndexedModel
 from cellreap.trace.reader import Problem
 
 
@@ -45,14 +45,14 @@ class Failure:
 
 @dataclass
 class Lateness:
-    """A PD that missed its deadline, in milliseconds, for a notice."""
+    """A PD that missed its deadline for a notice. deadline and ms, how long it took, in milliseconds."""
 
     pd: str
     token: int
     kind: str
     node: str
     deadline: int
-    waited: int
+    ms: int
 
     def to_json(self) -> dict[str, Any]:
         return dict(vars(self))
@@ -60,14 +60,14 @@ class Lateness:
 
 @dataclass
 class Ticket:
-    """What a PD asked for.
+    """What a PD asked for, with the words of ACCEPT and TICKET.
 
     what: the PD to be terminated; None for an extraction. state: as its owner was told last, None if it was
     told nothing.
     """
 
-    number: int
-    owner: str
+    ticket: int
+    pd: str
     what: str | None
     state: str | None = None
     done: int = 0
@@ -86,13 +86,13 @@ class Extraction:
 
     number: int
     by: str
-    pieces: int = 0
-    """what servers reported, in MAP edges"""
+    subgraphs: int = 0
+    """SUBGRAPH events: MAP edges that servers reported"""
     rows: list[str] = field(default_factory=list)
     done: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        return {"x": self.number, "by": self.by, "pieces": self.pieces, "rows": list(self.rows)}
+        return {"x": self.number, "by": self.by, "subgraphs": self.subgraphs, "rows": list(self.rows)}
 
     def csv(self) -> str:
         """A model state as a file."""
@@ -122,7 +122,7 @@ class Report:
     unreached: list[tuple[int, str]] = field(default_factory=list)
     """(place in the configuration, PD's name) of crashes that never came about"""
     events: int = 0
-    model: Model = field(default_factory=Model)
+    model: IndexedModel = field(default_factory=IndexedModel)
     """the state after the last event that was replayed"""
 
     @property
@@ -138,7 +138,7 @@ class Report:
 def report_json(report: Report) -> dict[str, Any]:
     """The report as `check --json` and `run --json` print it."""
     name, version = report.kernel_parts()
-    violations = [f"{report.path}:{problem.line}: {problem.text}" for problem in report.violations]
+    violations = [f"{report.path}:{problem}" for problem in report.violations]
     if report.more_violations:
         violations.append(f"{report.path}: {report.more_violations} more")
     return {
@@ -153,5 +153,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "failures": [failure.to_json() for failure in report.failures],
         "late": [late.to_json() for late in report.late],
         "tickets": [ticket.to_json() for ticket in report.tickets],
-        "extractions": [extraction.to_json() for extraction in report.extractions if extraction.done],
+        "extractions": [
+            extraction.to_json() for extraction in report.extractions if extraction.done
+        ],
     }

@@ -60,7 +60,7 @@ def test_a_trace_that_fails(failing: Path, capsys: pytest.CaptureFixture[str]) -
     code, out, err = run(str(failing), capsys=capsys)
     lines = out.splitlines()
     assert (code, err, lines[-1]) == (1, "", "fail: 1 violation")
-    assert lines[-2] == f"{failing}:21: lost: event 20 is missing before this line"
+    assert lines[-2] == f"{failing}:21: line.lost: lost: event 20 is missing before this line"
     code, out, _ = run("--json", str(failing), capsys=capsys)
     assert code == 1
     assert json.loads(out)["violations"] == [lines[-2]]

@@ -7,9 +7,8 @@ import io
 
 import pytest
 
-from cellreap.run.summary import Story, tell
-from cellreap.trace.check import check_stream
-from cellreap.trace.reader import Reader, read
+from cellreap.run.summary import tell
+from cellreap.trace.reading import read_trace
 from cellreap.trace.writer import seal
 from kit.trace_simulator import Target, notices_run
 
@@ -18,10 +17,7 @@ def told(target: Target, complaints: list[str] | None = None) -> list[str]:
     """The summary of what the target has done."""
     target.account()
     raw = "".join(f"{line}\n" for line in (text.rstrip("\n") for text in seal(target.end()))).encode()
-    report = check_stream(io.BytesIO(raw), "trace")
-    story = Story()
-    story.take(read(Reader("trace"), io.BytesIO(raw)))
-    return tell(story, report, "seL4 15.0.0 (x86_64)", complaints or [], 1.25)
+    return tell(read_trace(io.BytesIO(raw), "trace"), "seL4 15.0.0 (x86_64)", complaints or [], 1.25)
 
 
 def server_and_client() -> tuple[Target, str, str]:
@@ -153,10 +149,8 @@ def test_what_pds_say_cannot_reach_the_terminal() -> None:
 
 def test_lateness_failures_tickets_and_extractions_are_told() -> None:
     raw = "\n".join(seal(notices_run())).encode()
-    report = check_stream(io.BytesIO(raw), "trace")
-    story = Story()
-    story.take(read(Reader("trace"), io.BytesIO(raw)))
-    lines = tell(story, report, "seL4 16.0.0 (x86_64)", [], 1.0, {1: "out/notices.extract1.csv"})
+    reading = read_trace(io.BytesIO(raw), "trace")
+    lines = tell(reading, "seL4 16.0.0 (x86_64)", [], 1.0, {1: "out/notices.extract1.csv"})
     assert "Model state for watcher (PD_4): 61 rows, out/notices.extract1.csv" in lines
     assert any(
         "idler (PD_5) missed its deadline of 100 ms for notice 15 (pre-destroy FILE_SPACE_2)" in line

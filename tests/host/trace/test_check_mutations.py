@@ -73,6 +73,7 @@ FREE_FIELDS = {
 }
 # The same where nothing later in the trace tells the true value.
 BOUND_FIELDS = {
+    "TRACE.version": "to 2, which has everything that version 3 has",
     "BODY.paddr": "of a PD that lives to the end, to other free memory",
     "CLEANUP.pd_depth": "to a depth that dooms the same",
     "CLEANUP.rs_depth": "to a depth that dooms the same",
@@ -268,6 +269,8 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     event, changed = events[mutation.at], mutation.changed
     assert changed is not None
     reason = BOUND_FIELDS.get(mutation.key)
+    if mutation.key == "TRACE.version":
+        return reason if (event["version"], changed["version"]) == ("3", "2") else None
     if mutation.key == "BODY.paddr":
         return None if any(e.name == "FREED" and e["pd"] == event["pd"] for e in later) else reason
     if event.name == "FINISH_WORK":

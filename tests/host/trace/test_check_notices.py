@@ -407,7 +407,7 @@ def test_a_trigger_while_a_cleanup_waits_is_cleaned_up_after_it() -> None:
 def test_the_end_of_a_terminator_that_waits_may_come_late() -> None:
     report = checked(sync_run())
     assert report.passed
-    assert [(ticket.number, ticket.state) for ticket in report.tickets] == [
+    assert [(ticket.ticket, ticket.state) for ticket in report.tickets] == [
         (1, "over"),
         (2, "over"),
         (3, "over"),
@@ -463,7 +463,7 @@ def test_an_extraction_is_a_file_that_reads_back(tmp_path: Path) -> None:
 
 def test_the_report_tells_what_an_operator_needs() -> None:
     shown = report_json(checked(notices_run()))
-    assert [(late["pd"], late["deadline"], late["waited"]) for late in shown["late"]] == [
+    assert [(late["pd"], late["deadline"], late["ms"]) for late in shown["late"]] == [
         ("PD_5", 100, 110),
         ("PD_7", 50, 60),
     ]

@@ -507,7 +507,7 @@ def test_violations_name_file_and_line() -> None:
     shown = report_json(checked(drafts))
     assert shown["verdict"] == "fail"
     assert shown["violations"] == [
-        f"trace:{line}: SETTLED: bytes=5, but what is in use by the events before it is 1245184"
+        f"trace:{line}: memory.sums: SETTLED: bytes=5, but what is in use by the events before it is 1245184"
     ]
 
 

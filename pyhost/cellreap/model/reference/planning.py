@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 from cellreap.errors import UsageError
 from cellreap.model.graph import Model
@@ -12,6 +13,8 @@ from cellreap.model.plan import Plan
 from cellreap.model.reference import order
 from cellreap.model.reference.doom import Causes, doomed_pds, rs_depths
 from cellreap.model.reference.rest import core_freed, notices
+
+AnyModel = TypeVar("AnyModel", bound=Model)
 
 
 def plan(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
@@ -93,7 +96,7 @@ def replan(model: Model, plan: Plan) -> Plan:
     )
 
 
-def apply(model: Model, plan: Plan) -> Model:
+def apply(model: AnyModel, plan: Plan) -> AnyModel:
     """The state after the cleanup. `model` is left as it is."""
     after = model.copy()
     doomed = plan.doomed()

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which PDs can act now, and what they do that changes no model: speak, be refused, hang."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import ClassVar
+
+from cellreap import headers
+from cellreap.model.ids import ROOT
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import Event
+from cellreap.trace.reader import MAX_PROBLEMS
+
+MAX_SAYS = 100_000
+"""SAY events that a report keeps."""
+REFUSALS_SUM = 1000
+"""A REFUSED tells of at most so many refusals."""
+FROZEN = "is frozen"
+SUSPENDED = "was suspended"
+
+
+class Actors(Concern):
+    """SAY, REFUSE, REFUSED, FREEZE, UNREACHED."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._refusals = set(headers.names_of("protocol.h", "cr_result", "CR_RESULT_").values()) - {
+            0
+        }
+        self._refused: Counter[str] = Counter()
+        self._silent: dict[str, str] = {}
+        self._waiting: dict[str, int] = {}
+
+    # -- for other concerns
+
+    def may_act(self, event: Event, pd: str) -> bool:
+        """May this PD do something now? Else the event breaks a rule."""
+        bad = self.context.bad
+        if pd not in self.context.model.nodes:
+            bad("actors.there", f"{event.name}: {pd} is not there")
+            return False
+        if pd in self._silent:
+            text = f"{pd} {self._silent[pd]} and can do nothing any more"
+            bad("actors.silent", f"{event.name}: {text}")
+            return False
+        if pd in self._waiting:
+            text = f"{pd} waits for ticket {self._waiting[pd]} to be over"
+            bad("actors.waiting", f"{event.name}: {text}")
+            return False
+        return True
+
+    def silence(self, pd: str) -> str | None:
+        """Why the PD does nothing any more."""
+        return self._silent.get(pd)
+
+    def may_answer(self, pd: str) -> bool:
+        """Is the PD still owed the time to answer? A PD that hangs is, until its deadline."""
+        return self._silent.get(pd, FROZEN) == FROZEN
+
+    def stop(self, pd: str, why: str) -> None:
+        """The PD does nothing from here on."""
+        self._silent[pd] = why
+        self._waiting.pop(pd, None)
+
+    def suspend(self, pd: str) -> None:
+        """The root task suspends a doomed PD."""
+        self.stop(pd, SUSPENDED if self.may_answer(pd) else self._silent[pd])
+
+    def wait(self, pd: str, ticket: int) -> None:
+        """The PD does nothing before it is told what became of its ticket."""
+        self._waiting[pd] = ticket
+
+    def waits_for(self, pd: str) -> int | None:
+        """The ticket that the PD waits for."""
+        return self._waiting.get(pd)
+
+    def go_on(self, pd: str) -> None:
+        """The PD was told."""
+        self._waiting.pop(pd, None)
+
+    def forget(self, pd: str) -> None:
+        """The PD is destroyed."""
+        self._silent.pop(pd, None)
+        self._waiting.pop(pd, None)
+
+    def at_end(self) -> None:
+        """The trace ends."""
+        for pd, number in self._waiting.items():
+            text = f"END: {pd} was never told what became of ticket {number}"
+            self.context.bad("tickets.wait", text)
+
+    # -- events
+
+    def say(self, event: Event) -> None:
+        """A PD speaks."""
+        says = self.context.report.says
+        if self.may_act(event, event["pd"]) and len(says) < MAX_SAYS:
+            says.append((event["pd"], event["text"]))
+
+    def refuse(self, event: Event) -> None:
+        """An operation was refused and changed nothing."""
+        bad = self.context.bad
+        pd = event["pd"]
+        self.may_act(event, pd)
+        self._refused[pd] += 1
+        most = self.context.policy.max_refusals
+        if most is not None and self._refused[pd] > most:
+            bad(
+                "actors.refusals", f"REFUSE: pd={pd}: {most} were told one by one: expected REFUSED"
+            )
+        if event.number("status") not in self._refusals:
+            text = f"status={event['status']}: expected a cr_result other than CR_RESULT_OK"
+            bad("actors.status", f"REFUSE: {text}")
+
+    def refused(self, event: Event) -> None:
+        """More refusals, which are not told one by one."""
+        bad = self.context.bad
+        pd, count = event["pd"], event.number("count")
+        most = self.context.policy.max_refusals or 0
+        if pd not in self.context.model.nodes:
+            bad("actors.there", f"REFUSED: {pd} is not there")
+        elif self._refused[pd] < most:
+            text = f"pd={pd}: only {self._refused[pd]} refusals were told one by one"
+            bad("actors.refusals", f"REFUSED: {text}")
+        if not 1 <= count <= REFUSALS_SUM:
+            bad("actors.refusals", f"REFUSED: count={count}: expected 1 to {REFUSALS_SUM}")
+
+    def freeze(self, event: Event) -> None:
+        """The scenario stopped a PD's thread: the PD hangs."""
+        pd = event["pd"]
+        if pd == ROOT or pd not in self.context.model.nodes:
+            self.context.bad("actors.freeze", f"FREEZE: {pd} is not there, or never stops")
+        elif pd in self._silent:
+            self.context.bad("actors.freeze", f"FREEZE: {pd} {self._silent[pd]} already")
+        else:
+            self._silent[pd] = FROZEN
+
+    def unreached(self, event: Event) -> None:
+        """A crash of the configuration never came about."""
+        if event["crash"] == "0":
+            text = "UNREACHED: crash=0: expected its place in the configuration, from 1"
+            self.context.bad("actors.unreached", text)
+        reported = self.context.report.unreached
+        if len(reported) < MAX_PROBLEMS:
+            reported.append((event.number("crash"), event["name"]))
+
+    handlers: ClassVar[Handlers] = {
+        "SAY": say,
+        "REFUSE": refuse,
+        "REFUSED": refused,
+        "FREEZE": freeze,
+        "UNREACHED": unreached,
+    }

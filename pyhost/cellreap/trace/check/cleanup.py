@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The frame of a cleanup: its plan, its phases, what may happen while it waits, and its end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from typing import ClassVar
+
+from cellreap.model import reference
+from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
+from cellreap.trace.check.running import PHASE_NAMES, PLAN_EVENTS, Phase, Running
+from cellreap.trace.check.work import Notice
+from cellreap.trace.events import Event
+from cellreap.trace.report import Cleanup
+
+STEP_PHASES = {
+    "mark": Phase.MARK,
+    "tell": Phase.TELL,
+    "await": Phase.TELL,
+    "cut-request": Phase.DESTROY,
+    "destroy-resource": Phase.DESTROY,
+    "destroy-space": Phase.DESTROY,
+    "destroy-pd": Phase.DESTROY,
+    "unblock": Phase.UNBLOCK,
+    "notify": Phase.NOTIFY,
+}
+EVENT_PHASES = {
+    "WAIT": Phase.TELL,
+    "CONTINUE": Phase.TELL,
+    "DESTROY": Phase.DESTROY,
+    "FREED": Phase.DESTROY,
+    "QUEUE": Phase.NOTIFY,
+    "CALLS": Phase.CALLS,
+    "STATE": Phase.STATE,
+}
+NOT_DOOMED = {
+    "SPACE": ("manager",),
+    "RESOURCE": ("space",),
+    "DELETE": ("node", "by"),
+    "HOLD": ("pd", "node"),
+    "UNHOLD": ("pd", "node"),
+    "REQUEST": ("pd", "space"),
+    "UNREQUEST": ("pd", "space"),
+    "MAP": ("from", "to"),
+    "UNMAP": ("from", "to"),
+    "HANDLER": ("pd", "handler"),
+    "LINK": ("a", "b"),
+    "OWN": ("pd", "created"),
+    "SUBSCRIBE": ("pd", "node"),
+    "UNSUBSCRIBE": ("pd", "node"),
+    "TERMINATE": ("pd", "by"),
+    "EXTRACT": ("by",),
+    "SUBGRAPH": ("pd",),
+}
+"""Event -> its fields that name nothing doomed while a cleanup waits."""
+
+
+class Cleanups(Concern):
+    """CLEANUP, the plan, WAIT, CONTINUE, STATE, SETTLED."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.number: int | None = None
+        """of the cleanup under way"""
+        self._running: Running | None = None  # None while one is skipped that cannot be followed
+        self._count = 0
+
+    # -- for other concerns
+
+    def doomed(self) -> Collection[str]:
+        """The nodes that a cleanup under way has doomed."""
+        return self._running.group if self._running is not None else ()
+
+    def dooms_pd(self, pd: str) -> bool:
+        """Is the PD doomed by a cleanup under way?"""
+        return self._running is not None and pd in self._running.depth
+
+    def outstanding(self, running: Running) -> Iterator[Notice]:
+        """What PDs that can do something have not finished of a cleanup's notices."""
+        for notice in self.context.notices.unfinished_of(running.tag):
+            if self.context.actors.may_answer(notice.to):
+                yield notice
+
+    def awaited(self, running: Running) -> list[str]:
+        """Who has not answered yet, though it could."""
+        return [
+            f"{notice.to} has not acknowledged {notice.token} ({notice.kind} {notice.node}) yet"
+            for notice in self.outstanding(running)
+            if not self.context.tickets.may_wait(notice.to)
+        ]
+
+    def at_end(self) -> None:
+        """The trace ends."""
+        if self.number is not None:
+            self.context.bad("cleanup.within", "END within a cleanup: expected its SETTLED")
+
+    # -- outside and inside
+
+    def see_outside(self, event: Event) -> None:
+        """An event that is no part of a cleanup: may it come now?"""
+        running, number = self._running, self.number
+        waits = running is not None and running.waiting
+        if running is not None and waits and event.name != "CLEANUP":
+            for name in NOT_DOOMED.get(event.name, ()):
+                if running.dooms(event[name]):
+                    text = f"{name}={event[name]}: it is doomed by cleanup {number}, which waits"
+                    self.context.bad("cleanup.doomed", f"{event.name}: {text}")
+        elif number is not None:
+            first = f"CONTINUE n={number}" if waits else f"SETTLED n={number}"
+            text = f"{event.name} within cleanup {number}: expected {first} first"
+            self.context.bad("cleanup.within", text)
+
+    def enter(self, event: Event) -> Running | None:
+        """An event that is part of a cleanup. None if there is none that it can be part of."""
+        bad = self.context.bad
+        number, running = event.number("n"), self._running
+        if running is None:
+            if self.number != number:
+                bad("cleanup.number", f"{event.name}: n={number}: no such cleanup is under way")
+            elif event.name == "SETTLED":
+                self.number = None
+            return None
+        if number != self.number:
+            bad("cleanup.number", f"{event.name}: n={number}: cleanup {self.number} is under way")
+            return None
+        if running.waiting and event.name != "CONTINUE":
+            expected = f"expected CONTINUE n={number} first"
+            bad("cleanup.wait", f"{event.name}: n={number}: the cleanup waits: {expected}")
+            running.waiting = False
+        if event.name not in PLAN_EVENTS:
+            self._phase(running, event)
+        return running
+
+    def _phase(self, running: Running, event: Event) -> None:
+        """The phases follow each other."""
+        name = event.name
+        first_suspend = False
+        if name == "SUSPEND" or (name == "STEP" and event["name"] == "suspend"):
+            # Depth 0 may be stopped before the rest of the plan is told.
+            first_suspend = running.depth.get(event["pd"]) == 0
+            phase = Phase.SUSPEND_FIRST if first_suspend else Phase.SUSPEND_REST
+        elif name == "STEP":
+            phase = STEP_PHASES.get(event["name"], running.phase)
+        elif name == "QUEUE" and event["kind"] == "pre-destroy":
+            phase = Phase.TELL
+        else:
+            phase = EVENT_PHASES.get(name, Phase.STATE)
+        if running.plan_open and not first_suspend:
+            self._plan_told(running)
+        if phase < running.phase:
+            what = f"STEP {event['name']}" if name == "STEP" else name
+            text = f"{what} after {PHASE_NAMES[running.phase]}: expected it in {PHASE_NAMES[phase]}"
+            self.context.bad("cleanup.phases", text)
+        elif not first_suspend:
+            running.phase = phase
+
+    # -- the plan
+
+    def cleanup(self, event: Event) -> None:
+        """A cleanup begins."""
+        context = self.context
+        number, trigger, cause = event.number("n"), event["trigger"], event["cause"]
+        self._count += 1
+        if number != self._count:
+            context.bad("cleanup.number", f"CLEANUP: n={number}: expected {self._count}")
+            self._count = number
+        context.state.demand_printed("CLEANUP")
+        context.triggers.begin(trigger, cause)
+        self.number, self._running = number, None
+        depths = (event.depth("pd_depth"), event.depth("rs_depth"))
+        plan = reference.plan(context.model, trigger, *depths)
+        result = Cleanup(number, event.line, trigger, cause, plan.to_json())
+        context.report.cleanups.append(result)
+        tells = context.policy.tells_subscribers
+        self._running = Running(result, plan, context.model, tells)
+        context.tickets.begin(trigger, self._running.tag)
+
+    def planned(self, running: Running, event: Event) -> None:
+        """A part of the plan."""
+        row = tuple(value for name, value in event.values.items() if name != "n")
+        shown = f"{event.name} {' '.join(row)}"
+        if not running.plan_open:
+            text = f"{shown}: after the cleanup was begun: expected the whole plan before it"
+            self.context.bad("cleanup.phases", text)
+        elif running.told[event.name][row]:
+            self.context.bad("cleanup.plan", f"{shown}: told twice")
+        elif not running.plan[event.name][row]:
+            self.context.bad("cleanup.plan", f"{shown}: not in the reference's plan")
+        running.told[event.name][row] += 1
+
+    def _plan_told(self, running: Running) -> None:
+        running.plan_open = False
+        for name in PLAN_EVENTS:
+            for row in sorted(running.plan[name] - running.told[name]):
+                text = f"{name} {' '.join(row)}: in the reference's plan, but not in the trace's"
+                self.context.bad("cleanup.plan", text)
+
+    # -- waiting
+
+    def wait(self, running: Running, event: Event) -> None:
+        """The cleanup waits for subscribers that were told."""
+        if next(self.outstanding(running), None) is None:
+            text = f"WAIT: n={event['n']}: there is nobody to wait for"
+            self.context.bad("cleanup.wait", text)
+        running.waiting = running.waited = True
+
+    def go_on(self, running: Running, event: Event) -> None:
+        """CONTINUE: it goes on."""
+        if not running.waiting:
+            text = f"CONTINUE: n={event['n']}: the cleanup does not wait"
+            self.context.bad("cleanup.wait", text)
+        running.waiting = False
+        self.context.memory.demand_body("CONTINUE")
+        for text in self.awaited(running):
+            self.context.bad("cleanup.awaited", f"CONTINUE: {text}")
+
+    # -- the end
+
+    def row(self, running: Running, event: Event) -> None:
+        """STATE: a row of the state after the cleanup."""
+        running.rows[event["row"]] += 1
+
+    def settled(self, running: Running, event: Event) -> None:
+        """The cleanup is over."""
+        context = self.context
+        self._all_done(running)
+        running.result.cycles = event.number("cycles")
+        for pd in running.depth:
+            context.memory.free_body(pd)
+        for node in running.to_destroy:
+            context.memory.free_resource(node)
+        context.model = running.after
+        self._forget(running)
+        self.number = self._running = None
+        context.state.compare(event, running.rows)
+        context.legal(f"after cleanup {running.result.number}")
+
+    def _forget(self, running: Running) -> None:
+        """The destroyed nodes are gone, and what the replay knew of them."""
+        context = self.context
+        for pd in running.depth:
+            context.slots.forget(pd)
+        context.slots.vacate(running.to_destroy, running.reservation)
+        for pd in running.depth:
+            context.notices.forget(pd)
+            context.actors.forget(pd)
+            context.triggers.forget(pd)
+            context.tickets.forget(pd)
+        context.tickets.settle(running.tag)
+        context.tickets.note({running.tag, *context.notices.changed_accounts()})
+
+    def _all_done(self, running: Running) -> None:
+        """Was everything done that had to be done?"""
+        bad = self.context.bad
+        for pd in sorted(running.depth.keys() - running.suspended):
+            bad("cleanup.suspend", f"SETTLED: {pd} was never suspended")
+        for node in sorted(running.to_destroy - running.destroyed):
+            bad("cleanup.destroy", f"SETTLED: {node} was never destroyed")
+        for pd in sorted(running.depth.keys() - running.freed):
+            bad("cleanup.freed", f"SETTLED: the memory of {pd} was never freed")
+        told = Counter((pd, "pre-destroy", node, "-") for pd, node in running.tells)
+        for row in sorted(running.plan["OWE"] + told - running.queued):
+            bad("cleanup.notices", f"SETTLED: the notice {' '.join(row)} was never queued")
+        expected = running.expected_steps()
+        for name, node, pd in sorted(expected - running.steps):
+            bad("cleanup.steps", f"SETTLED: there was no STEP {name} node={node} pd={pd}")
+        for name, node, pd in sorted(running.steps - expected):
+            bad("cleanup.steps", f"SETTLED: a STEP {name} node={node} pd={pd} too many")
+        calls = sum(running.result.kernel_calls.values())
+        if calls != running.step_calls:
+            text = f"CALLS add up to {calls} kernel calls, the steps to {running.step_calls}"
+            bad("cleanup.calls", f"SETTLED: {text}")
+
+    handlers: ClassVar[Handlers] = {"CLEANUP": cleanup}
+    within: ClassVar[WithinHandlers] = {
+        **dict.fromkeys(PLAN_EVENTS, planned),
+        "WAIT": wait,
+        "CONTINUE": go_on,
+        "STATE": row,
+        "SETTLED": settled,
+    }

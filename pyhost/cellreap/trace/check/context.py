@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the concerns of a replay share: the report, the model, the current event, and each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from cellreap.model.indexed import IndexedModel
+from cellreap.trace.check.policy import CURRENT, Policy
+from cellreap.trace.events import Event, printable
+from cellreap.trace.reader import MAX_PROBLEMS, Problem
+from cellreap.trace.report import Report
+from cellreap.trace.rules import RULES
+
+if TYPE_CHECKING:
+    from cellreap.trace.check.actors import Actors
+    from cellreap.trace.check.cleanup import Cleanups
+    from cellreap.trace.check.extractions import Extractions
+    from cellreap.trace.check.memory import Memory
+    from cellreap.trace.check.notices import Notices
+    from cellreap.trace.check.running import Running
+    from cellreap.trace.check.slots import Slots
+    from cellreap.trace.check.state import State
+    from cellreap.trace.check.tickets import Tickets
+    from cellreap.trace.check.triggers import Triggers
+
+Handlers = Mapping[str, Callable[[Any, Event], None]]
+"""Event name -> the method of a concern that handles it."""
+WithinHandlers = Mapping[str, Callable[[Any, "Running", Event], None]]
+"""Likewise, for the events of a cleanup."""
+
+
+class Debts:
+    """Events that must come before any other: those that answer the event just seen."""
+
+    def __init__(self) -> None:
+        self._open: Counter[tuple[str, ...]] = Counter()
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def owe(self, *what: str) -> None:
+        """An event with these values must come."""
+        self._open[what] += 1
+
+    def settle(self, *what: str) -> bool:
+        """That event came. Was it owed?"""
+        if what not in self._open:
+            return False
+        self._open[what] -= 1
+        if not self._open[what]:
+            del self._open[what]
+        return True
+
+    def forgive(self) -> list[str]:
+        """Drops all debts. Returns them as text."""
+        texts = [" ".join(owed) for owed in sorted(self._open)]
+        self._open.clear()
+        return texts
+
+
+class Context:
+    """The state that concerns share. `Replay` makes it and sets the concerns."""
+
+    memory: Memory
+    slots: Slots
+    actors: Actors
+    triggers: Triggers
+    notices: Notices
+    tickets: Tickets
+    extractions: Extractions
+    cleanups: Cleanups
+    state: State
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.version = 0
+        self.policy: Policy = CURRENT
+        self.mode = "async"
+        self.line = 0
+        self.previous: Event | None = None
+        """the event before the current one"""
+        self.debts = Debts()
+        self.used_ids: set[str] = set()
+
+    @property
+    def model(self) -> IndexedModel:
+        """The model state that the events so far make."""
+        return self.report.model
+
+    @model.setter
+    def model(self, model: IndexedModel) -> None:
+        self.report.model = model
+
+    def bad(self, rule: str, text: str) -> None:
+        """The current event breaks a rule. KeyError if there is no such rule."""
+        if rule not in RULES:
+            raise KeyError(rule)
+        if len(self.report.violations) < MAX_PROBLEMS:
+            problem = Problem(self.line, printable(text, 400), rule)
+            self.report.violations.append(problem)
+        else:
+            self.report.more_violations += 1
+
+    def legal(self, when: str) -> None:
+        """The model must be legal now."""
+        for violation in self.model.check_legal():
+            text = f"the state is not legal {when}: {violation.rule}: {violation.text}"
+            self.bad("state.legal", text)
+
+    def first_use(self, event: Event, node: str) -> None:
+        """A PD or space is created: its id must be new."""
+        if node in self.used_ids:
+            text = f"{node} was used before: ids of PDs and spaces are never given twice"
+            self.bad("nodes.fresh", f"{event.name}: {text}")
+        self.used_ids.add(node)
+
+
+class Concern:
+    """The rules for some events. A subclass lists the events with their methods."""
+
+    handlers: ClassVar[Handlers] = {}
+    within: ClassVar[WithinHandlers] = {}
+    """Those of its events that are part of a cleanup."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Edges of the model that events make and drop."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cellreap.model.ids import ROOT
+from cellreap.trace.check.context import Concern, Handlers
+from cellreap.trace.events import Event
+
+
+class Edges(Concern):
+    """HOLD, REQUEST, MAP, HANDLER, LINK, OWN, SUBSCRIBE, and the events that drop such edges."""
+
+    def hold(self, event: Event) -> None:
+        """A PD gets a capability to a space or resource."""
+        pd, node = event["pd"], event["node"]
+        self.context.model.add_hold(pd, node)
+        self.context.slots.take(event, pd, node, "HOLD")
+
+    def unhold(self, event: Event) -> None:
+        """A PD gives one back."""
+        pd, node = event["pd"], event["node"]
+        model = self.context.model
+        model.drop_hold(pd, node)
+        self.context.slots.give_back(event, pd, node, "HOLD", (pd, node) not in model.holds)
+
+    def request(self, event: Event) -> None:
+        """A PD may ask the manager of a space for resources."""
+        pd, space = event["pd"], event["space"]
+        self.context.model.add_request(pd, space)
+        self.context.slots.take(event, pd, space, "REQUEST")
+
+    def unrequest(self, event: Event) -> None:
+        """It may no longer. The manager is owed a notice."""
+        pd, space = event["pd"], event["space"]
+        context = self.context
+        context.model.drop_request(pd, space)
+        context.slots.give_back(event, pd, space, "REQUEST", True)
+        manager = context.model.manager[space]
+        if context.policy.owes_disconnect and manager != ROOT:
+            context.debts.owe("QUEUE", manager, "disconnect", space, pd)
+
+    def map(self, event: Event) -> None:
+        """A space or resource is built on another."""
+        self.context.model.add_map(event["from"], event["to"])
+
+    def unmap(self, event: Event) -> None:
+        """It is no longer."""
+        self.context.model.drop_map(event["from"], event["to"])
+
+    def handler(self, event: Event) -> None:
+        """A PD handles another's faults."""
+        if event["handler"] == ROOT:
+            text = f"handler={ROOT}: the root task handles faults unless told otherwise"
+            self.context.bad("edges.handler", f"HANDLER: {text}")
+        self.context.model.set_fault(event["pd"], event["handler"])
+
+    def link(self, event: Event) -> None:
+        """Two PDs live and die together."""
+        self.context.model.add_link(event["a"], event["b"])
+
+    def own(self, event: Event) -> None:
+        """A PD created another."""
+        self.context.model.add_own(event["pd"], event["created"])
+
+    def subscribe(self, event: Event) -> None:
+        """A PD wants to be told before a node is destroyed."""
+        if self.context.actors.may_act(event, event["pd"]):
+            self.context.model.add_subscribe(event["pd"], event["node"])
+
+    def unsubscribe(self, event: Event) -> None:
+        """It takes one subscription back."""
+        if self.context.actors.may_act(event, event["pd"]):
+            self.context.model.drop_subscribe(event["pd"], event["node"])
+
+    handlers: ClassVar[Handlers] = {
+        "HOLD": hold,
+        "UNHOLD": unhold,
+        "REQUEST": request,
+        "UNREQUEST": unrequest,
+        "MAP": map,
+        "UNMAP": unmap,
+        "HANDLER": handler,
+        "LINK": link,
+        "OWN": own,
+        "SUBSCRIBE": subscribe,
+        "UNSUBSCRIBE": unsubscribe,
+    }

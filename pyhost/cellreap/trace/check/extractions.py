@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Extractions: what servers are asked, what they report, and the state that comes of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from cellreap.model.csvstate import state_rows
+from cellreap.model.graph import DOOMED
+from cellreap.model.ids import ROOT
+from cellreap.model.indexed import IndexedModel
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.rows import compare_rows
+from cellreap.trace.check.work import OUT, Notice, Tag, lane_of
+from cellreap.trace.events import Event
+from cellreap.trace.report import Extraction
+
+Ends = tuple[str, str]
+"""(from, to) of a MAP edge."""
+
+
+@dataclass
+class _Running:
+    """An extraction under way. pieces: what servers reported, in order."""
+
+    shown: Extraction
+    pieces: dict[Ends, None] = field(default_factory=dict)
+    below: dict[str, list[str]] = field(default_factory=dict)
+    """the same: from -> to"""
+    rows: Counter[str] = field(default_factory=Counter)
+
+
+class Extractions(Concern):
+    """EXTRACT, SUBGRAPH, MODEL, EXTRACTED."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.last = 0
+        """number of the last extraction"""
+        self.asking = 0
+        """the extraction whose questions are queued now, or were last"""
+        self.printing: int | None = None
+        """the extraction whose MODEL rows come now"""
+        self._running: dict[int, _Running] = {}
+        self._by_asker: dict[str, int] = {}
+
+    # -- for other concerns
+
+    def ask_for_each(self, x: int, pd: str, space: str) -> None:
+        """A manager wants to be asked about each resource of its space. It is asked nothing once the
+        extraction is over or the space is gone."""
+        model = self.context.model
+        if x in self._running and space in model.manager and self._lives(space):
+            self._ask(x, [(pd, resource) for resource in model.resources_in(space)])
+
+    def _ask(self, x: int, questions: list[tuple[str, str]]) -> None:
+        self.asking = x
+        for manager, node in questions:
+            self.context.debts.owe("QUEUE", f"x={x}", manager, "extract", node, "-")
+
+    def interrupt(self, name: str) -> None:
+        """An event comes that is none of a printed model's."""
+        if self.printing is not None:
+            number = self.printing
+            text = f"{name} within extraction {number}: expected EXTRACTED x={number} first"
+            self.context.bad("extractions.printed", text)
+            self.printing = None
+
+    def at_end(self) -> None:
+        """The trace ends."""
+        for x in self._running:
+            self.context.bad("extractions.end", f"END: extraction {x} was never told (EXTRACTED)")
+
+    def _lives(self, node: str) -> bool:
+        """Is the node there, and neither it nor its space doomed?"""
+        model, doomed = self.context.model, self.context.cleanups.doomed()
+        return node in model.nodes and node not in doomed and model.space_of.get(node) not in doomed
+
+    # -- events
+
+    def extract(self, event: Event) -> None:
+        """Somebody asks for the model with what servers know. Each server is asked about its spaces."""
+        context = self.context
+        x, by = event.number("x"), event["by"]
+        if by != ROOT:
+            context.actors.may_act(event, by)
+            context.debts.owe("ACCEPT", by, "-")
+        if x != self.last + 1:
+            context.bad("extractions.number", f"EXTRACT: x={x}: expected {self.last + 1}")
+        if by in self._by_asker:
+            text = f"x={x}: {by} has extraction {self._by_asker[by]} under way"
+            context.bad("extractions.one", f"EXTRACT: {text}")
+        self.last = x
+        self._by_asker[by] = x
+        self._running[x] = _Running(Extraction(x, by))
+        context.report.extractions.append(self._running[x].shown)
+        model, doomed = context.model, context.cleanups.doomed()
+        self._ask(
+            x,
+            [
+                (manager, space)
+                for space, manager in model.manager.items()
+                if manager != ROOT
+                and not model.is_core(space)
+                and space not in doomed
+                and manager not in doomed
+            ],
+        )
+
+    def subgraph(self, event: Event) -> None:
+        """A server reports a MAP edge that the root task does not know."""
+        pd, x = event["pd"], event.number("x")
+        if not self.context.actors.may_act(event, pd):
+            return
+        running = self._running.get(x)
+        if running is None:
+            text = f"SUBGRAPH: x={x}: no such extraction is under way"
+            self.context.bad("extractions.under_way", text)
+            return
+        notice = self.context.notices.waiting(pd, event.number("token"))
+        if notice is None or notice.tag != ("extraction", x) or notice.state != OUT:
+            text = f"{pd} has fetched no such notice of extraction {x}, or acknowledged it before"
+            self.context.bad("extractions.asked", f"SUBGRAPH: {text}")
+            return
+        ends = (event["from"], event["to"])
+        running.shown.subgraphs += 1
+        wrong = [*self._not_asked(pd, notice, ends), *self._not_its_own(pd, ends)]
+        wrong += self._no_new_edge(running, ends)
+        for rule, text in wrong:
+            self.context.bad(rule, f"SUBGRAPH: {text}")
+        if not wrong:
+            running.pieces[ends] = None
+            running.below.setdefault(ends[0], []).append(ends[1])
+
+    def _not_asked(self, pd: str, notice: Notice, ends: Ends) -> Iterator[tuple[str, str]]:
+        model = self.context.model
+        upper = ends[0]
+        if upper != notice.node and model.space_of.get(upper) != notice.node:
+            yield "extractions.asked", f"from={upper}: the notice is about {notice.node}"
+        lane = lane_of(notice.node)
+        if model.manager.get(lane) != pd:
+            yield "extractions.asked", f"pd={pd}: it does not manage {lane}"
+
+    def _not_its_own(self, pd: str, ends: Ends) -> Iterator[tuple[str, str]]:
+        model = self.context.model
+        for node in ends:
+            if not self._lives(node):
+                yield "extractions.ends", f"{node} is not there, or doomed"
+        upper, lower = ends
+        if (upper in model.space_of) != (lower in model.space_of):
+            text = f"from={upper} to={lower}: expected two resources or two spaces"
+            yield "extractions.ends", text
+        space = model.space_of.get(lower, lower)
+        if (pd, lower) not in model.holds and (pd, space) not in model.requests:
+            yield "extractions.ends", f"to={lower}: {pd} neither holds it nor may request it"
+
+    def _no_new_edge(self, running: _Running, ends: Ends) -> Iterator[tuple[str, str]]:
+        upper, lower = ends
+        if ends in self.context.model.maps or ends in running.pieces:
+            yield "extractions.new", f"from={upper} to={lower}: it is known already"
+        elif self._is_built_on(self.context.model, running.below, lower, upper):
+            yield "extractions.new", f"from={upper} to={lower}: it closes a circle"
+
+    def _is_built_on(
+        self, model: IndexedModel, pieces: dict[str, list[str]], node: str, other: str
+    ) -> bool:
+        """Is `node`, over any number of MAP edges and pieces, built on `other`, or is it that one?
+
+        pieces: those reported, from -> to. Only pieces with both ends alive count.
+        """
+        seen, pending = {node}, [node]
+        while pending:
+            here = pending.pop()
+            reported = pieces.get(here, ()) if pieces and self._lives(here) else ()
+            for lower in [*model.built_on(here), *(one for one in reported if self._lives(one))]:
+                if lower not in seen:
+                    seen.add(lower)
+                    pending.append(lower)
+        return other in seen
+
+    def model_row(self, event: Event) -> None:
+        """MODEL: a row of the extracted state. When it comes, all servers have answered."""
+        context = self.context
+        x = event.number("x")
+        running = self._running.get(x)
+        if running is None or self.printing not in (None, x):
+            text = f"MODEL: x={x}: expected an extraction that is under way, one at a time"
+            context.bad("extractions.under_way", text)
+            return
+        if self.printing is None:
+            self.printing = x
+            tag: Tag = ("extraction", x)
+            for notice in context.notices.unfinished_of(tag):
+                # The PD that asked cannot finish its own notices while it waits.
+                if notice.to != running.shown.by:
+                    text = f"MODEL: x={x}: {notice.to} has not answered {notice.token} yet"
+                    context.bad("extractions.answered", text)
+        running.rows[event["row"]] += 1
+
+    def extracted(self, event: Event) -> None:
+        """The extraction is over."""
+        context = self.context
+        x = event.number("x")
+        if self.printing != x:
+            text = f"EXTRACTED: x={x}: expected it after its MODEL rows"
+            context.bad("extractions.printed", text)
+            return
+        self.printing = None
+        running = self._running.pop(x)
+        if self._by_asker.get(running.shown.by) == x:
+            del self._by_asker[running.shown.by]
+        if event.number("rows") != running.rows.total():
+            count = f"{running.rows.total()} MODEL events came before it"
+            text = f"EXTRACTED: rows={event['rows']}, but {count}"
+            context.bad("state.count", text)
+        wanted = self._state(running, context.cleanups.doomed())
+        compare_rows(context, "MODEL", running.rows, wanted)
+        running.shown.rows, running.shown.done = wanted, True
+        tag: Tag = ("extraction", x)
+        context.tickets.settle(tag)
+        context.tickets.note((tag,))
+
+    def _state(self, running: _Running, doomed: Collection[str]) -> list[str]:
+        """The rows that the extraction is to have, without the header."""
+        marked = self.context.model.copy()
+        for node in doomed:
+            extra = marked.nodes[node].extra
+            extra = f"{extra} {DOOMED}" if extra else DOOMED
+            marked.nodes[node] = replace(marked.nodes[node], extra=extra)
+        for upper, lower in running.pieces:
+            alive = self._lives(upper) and self._lives(lower)
+            if (
+                alive
+                and (upper, lower) not in marked.maps
+                and not self._is_built_on(marked, {}, lower, upper)
+            ):
+                marked.add_map(upper, lower)
+        return state_rows(marked)[1:]
+
+    handlers: ClassVar[Handlers] = {
+        "EXTRACT": extract,
+        "SUBGRAPH": subgraph,
+        "MODEL": model_row,
+        "EXTRACTED": extracted,
+    }

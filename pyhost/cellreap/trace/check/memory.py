@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Kernel memory: what the root task keeps, the body of each PD, the slots of resources."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import Event
+
+SMALLEST_BODY = 16
+"""Bytes of the smallest untyped that seL4 has."""
+ADDRESS_BITS = 64
+
+
+@dataclass(frozen=True)
+class Body:
+    """The untyped that a PD is made of. paddr and bytes in bytes; slots in the root task's CSpace."""
+
+    paddr: int
+    bytes: int
+    slots: int
+
+
+class AddressMap:
+    """The bodies of live PDs by address. They are aligned powers of two.
+
+    Such blocks are the nodes of a binary tree: node 1 is the whole address space, nodes 2n and 2n+1
+    are the halves of node n. Two blocks overlap only if one is below the other, or they are the same.
+    So each operation visits at most ADDRESS_BITS nodes, however many bodies there are.
+    """
+
+    def __init__(self) -> None:
+        self._bodies: dict[int, str] = {}
+        self._inside: Counter[int] = Counter()  # tree node -> bodies at it and below it
+
+    @staticmethod
+    def _node(body: Body) -> int:
+        bits = body.bytes.bit_length() - 1
+        return (1 << (ADDRESS_BITS - bits)) | (body.paddr >> bits)
+
+    def overlapping(self, body: Body) -> str | None:
+        """A PD whose body overlaps this one."""
+        node = self._node(body)
+        if self._inside[node]:
+            while node not in self._bodies:
+                node = 2 * node if self._inside[2 * node] else 2 * node + 1
+            return self._bodies[node]
+        while node:
+            if node in self._bodies:
+                return self._bodies[node]
+            node >>= 1
+        return None
+
+    def add(self, body: Body, pd: str) -> None:
+        """A body that overlaps no other."""
+        node = self._node(body)
+        self._bodies[node] = pd
+        while node:
+            self._inside[node] += 1
+            node >>= 1
+
+    def remove(self, body: Body, pd: str) -> None:
+        """The PD's body is free again. Nothing happens if it was not added."""
+        node = self._node(body)
+        if self._bodies.get(node) != pd:
+            return
+        del self._bodies[node]
+        while node:
+            self._inside[node] -= 1
+            if not self._inside[node]:
+                del self._inside[node]
+            node >>= 1
+
+
+class Memory(Concern):
+    """What is in use, and whether ACCOUNT says so."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.changed = True
+        """since the last ACCOUNT"""
+        self.bodyless: str | None = None
+        """the PD whose BODY must come"""
+        self._based = False
+        self._bytes = 0
+        self._slots = 0
+        self._bodies: dict[str, Body] = {}
+        self._addresses = AddressMap()
+        self._resource_slots: dict[str, int] = {}
+
+    # -- for other concerns
+
+    def body(self, pd: str) -> Body | None:
+        """The body of a live PD."""
+        return self._bodies.get(pd)
+
+    def need_body(self, pd: str) -> None:
+        """The PD's BODY must come."""
+        self.bodyless = pd
+
+    def demand_body(self, what: str) -> None:
+        """An event before which the BODY of the last PD must have come."""
+        if self.bodyless is not None:
+            self.context.bad("memory.body", f"{what} before the BODY of {self.bodyless}")
+            self.bodyless = None
+
+    def give_resource(self, resource: str, slots: int) -> None:
+        """A resource takes slots in the root task's CSpace."""
+        self._resource_slots[resource] = slots
+        self._slots += slots
+        self.changed = True
+
+    def free_resource(self, resource: str) -> None:
+        """Its slots are free again."""
+        self._slots -= self._resource_slots.pop(resource, 0)
+        self.changed = True
+
+    def free_body(self, pd: str) -> None:
+        """The body of a destroyed PD is free again."""
+        body = self._bodies.pop(pd, None)
+        if body is not None:
+            if _is_block(body):
+                self._addresses.remove(body, pd)
+            self._bytes -= body.bytes
+            self._slots -= body.slots
+        self.changed = True
+
+    def check_sums(self, event: Event) -> None:
+        """Does the event have the bytes and slots that are in use?"""
+        for name, has in (("bytes", self._bytes), ("slots", self._slots)):
+            if event.number(name) != has:
+                text = f"{name}={event[name]}, but what is in use by the events before it is {has}"
+                self.context.bad("memory.sums", f"{event.name}: {text}")
+
+    # -- events
+
+    def base(self, event: Event) -> None:
+        """BASE: what the root task keeps for itself."""
+        if self._based:
+            self.context.bad("order.base", "a second BASE")
+            return
+        self._based = True
+        self._bytes, self._slots = event.number("bytes"), event.number("slots")
+
+    def account(self, event: Event) -> None:
+        """ACCOUNT: what is in use."""
+        self.check_sums(event)
+        if not self.changed:
+            text = "ACCOUNT again, though nothing was created, deleted or cleaned up since the last one"
+            self.context.bad("memory.account", text)
+        self.changed = False
+
+    def new_body(self, event: Event) -> None:
+        """BODY: the memory of a new PD."""
+        bad = self.context.bad
+        pd = event["pd"]
+        body = Body(event.number("paddr"), event.number("bytes"), event.number("slots"))
+        if pd != self.bodyless:
+            bad("memory.body", f"BODY: pd={pd}: expected it once for each PD, after its PD event")
+            return
+        self.bodyless = None
+        if body.bytes < SMALLEST_BODY or body.bytes & (body.bytes - 1):
+            expected = f"expected a power of two, at least {SMALLEST_BODY}"
+            bad("memory.block", f"BODY: bytes={body.bytes}: {expected}")
+        elif body.paddr % body.bytes:
+            expected = f"expected a multiple of its {body.bytes} bytes"
+            bad("memory.block", f"BODY: paddr={event['paddr']}: {expected}")
+        else:
+            other = self._addresses.overlapping(body)
+            if other is not None:
+                bad("memory.overlap", f"BODY: the memory of {pd} overlaps that of {other}")
+            else:
+                self._addresses.add(body, pd)
+        self._bodies[pd] = body
+        self._bytes += body.bytes
+        self._slots += body.slots
+        self.changed = True
+
+    handlers: ClassVar[Handlers] = {"BASE": base, "ACCOUNT": account, "BODY": new_body}
+
+
+def _is_block(body: Body) -> bool:
+    """Is it an aligned power of two?"""
+    size = body.bytes
+    return size >= SMALLEST_BODY and not size & (size - 1) and not body.paddr % size

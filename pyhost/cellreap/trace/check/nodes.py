@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The creation and deletion of PDs, spaces and resources."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cellreap.model.ids import ROOT, parse_id
+from cellreap.trace.check.context import Concern, Handlers
+from cellreap.trace.events import Event
+
+ROOT_NAME = "ROOT_TASK"
+
+
+class Nodes(Concern):
+    """PD, SPACE, RESOURCE, DELETE."""
+
+    def pd(self, event: Event) -> None:
+        """A new PD. Its BODY must come."""
+        context = self.context
+        pd, name, pinned = event["id"], event["name"], event["pinned"] == "1"
+        if ROOT not in context.model.nodes and (pd, name, pinned) != (ROOT, ROOT_NAME, True):
+            text = f"PD: expected the root task first: id={ROOT} name={ROOT_NAME} pinned=1"
+            context.bad("nodes.root", text)
+        context.first_use(event, pd)
+        context.model.add_pd(pd, name, pinned=pinned)
+        context.report.names[pd] = name
+        if pd != ROOT:
+            context.memory.need_body(pd)
+
+    def space(self, event: Event) -> None:
+        """A new space."""
+        context = self.context
+        space, manager = event["id"], event["manager"]
+        parts = parse_id(space)
+        if parts is None or parts.type != event["type"]:
+            text = f"SPACE: type={event['type']}: expected the type in its id, {space}"
+            context.bad("nodes.type", text)
+        if manager != ROOT and not context.actors.may_act(event, manager):
+            return
+        context.first_use(event, space)
+        context.model.add_space(space, manager)
+        if (manager == ROOT) != context.model.is_core(space):
+            text = (
+                f"{space} cannot be managed by {manager}: core types, and no others, are {ROOT}'s"
+            )
+            context.bad("nodes.manager", f"SPACE: {text}")
+        if event.optional("name") is not None:
+            context.report.names[space] = event["name"]
+
+    def resource(self, event: Event) -> None:
+        """A new resource in a space."""
+        context = self.context
+        resource, space = event["id"], event["space"]
+        mine, its = parse_id(resource), parse_id(space)
+        if mine is None or its is None or (mine.type, mine.space) != (its.type, its.number):
+            text = f"RESOURCE: space={space}: expected the space in its id, {resource}"
+            context.bad("nodes.type", text)
+        manager = context.model.manager.get(space)
+        if manager is not None and manager != ROOT:
+            context.actors.may_act(event, manager)
+        context.model.add_resource(resource, space)
+        context.memory.give_resource(resource, event.number("slots"))
+
+    def delete(self, event: Event) -> None:
+        """A manager deletes its resource or empty space, or the root task does."""
+        context = self.context
+        model = context.model
+        node, by = event["node"], event["by"]
+        manager = model.manager.get(model.space_of.get(node, node))
+        if by != ROOT and context.actors.may_act(event, by) and by != manager:
+            context.bad("nodes.delete", f"DELETE: by={by}: {node} is managed by {manager}")
+        if manager is not None and manager != ROOT and (manager, node) not in model.holds:
+            text = f"DELETE: {node}: {manager} manages it but does not hold it"
+            context.bad("nodes.delete", text)
+        if node in model.space_of:
+            model.remove_resource(node)
+            context.memory.free_resource(node)
+        else:
+            model.remove_space(node)
+        context.slots.vacate((node,), lambda pd, held: None)
+
+    handlers: ClassVar[Handlers] = {
+        "PD": pd,
+        "SPACE": space,
+        "RESOURCE": resource,
+        "DELETE": delete,
+    }

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Notices: who may fetch, finish and resume which, and which no cleanup owes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.work import FAILED, Notice, Tag, Work, Wrong, lane_of
+from cellreap.trace.events import Event
+from cellreap.trace.report import Failure
+
+
+class Notices(Concern):
+    """QUEUE (of no cleanup), GET_WORK, FINISH_WORK, RESUME_WORK."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._work = Work()
+        self._failures: dict[int, Failure] = {}  # by token: the last one, until it is resumed
+
+    # -- for other concerns
+
+    def use_policy(self) -> None:
+        """The version is known."""
+        self._work.in_lanes = self.context.policy.lanes
+
+    def put(self, event: Event, tag: Tag) -> None:
+        """A notice is queued on that account."""
+        token, to = event.number("token"), event["to"]
+        self._judge("QUEUE", self._work.queue(token, to, event["kind"], event["node"], tag))
+
+    def waiting(self, pd: str, token: int) -> Notice | None:
+        """The notice if it waits for that PD."""
+        notice = self._work.get(token)
+        if notice is None or notice.to != pd or notice.state == FAILED:
+            return None
+        return notice
+
+    def is_held(self, notice: Notice) -> bool:
+        """Does it wait behind one that failed?"""
+        return self._work.is_held(notice)
+
+    def has_work(self, pd: str) -> bool:
+        """Is there a notice that the PD still has to finish?"""
+        return self._work.has_work(pd)
+
+    def unfinished_of(self, tag: Tag) -> Iterator[Notice]:
+        """The notices of an account that somebody still has to finish, held ones not among them."""
+        return self._work.unfinished_of(tag)
+
+    def counts(self, tag: Tag, but: str) -> tuple[int, ...]:
+        """`work.COUNTS` of an account, but for the notices to one PD."""
+        return self._work.counts(tag, but)
+
+    def forget(self, pd: str) -> None:
+        """The PD is destroyed."""
+        self._work.forget(pd)
+
+    def changed_accounts(self) -> set[Tag]:
+        """The accounts whose counts changed since this was called last."""
+        return self._work.take_changed()
+
+    def at_end(self) -> None:
+        """The trace ends."""
+        for notice in self._work.unfinished():
+            what = "acknowledged" if notice.state == "out" else "fetched"
+            about = f"notice {notice.token} ({notice.kind} {notice.node})"
+            self.context.bad("notices.end", f"END: {about} to {notice.to} was never {what}")
+
+    def count_held(self) -> None:
+        """There are no more events: the report tells how many wait behind each failure."""
+        for failure in self._failures.values():
+            failure.waiting = self._work.behind(failure.token)
+
+    def _judge(self, name: str, wrong: Wrong | None) -> bool:
+        if wrong is not None:
+            rule, text = wrong
+            self.context.bad(rule, f"{name}: {text}")
+        return wrong is None
+
+    # -- events
+
+    def queue_of_no_cleanup(self, event: Event) -> None:
+        """QUEUE with n=0: an UNREQUEST or an extraction owes it."""
+        row = (event["to"], event["kind"], event["node"], event["from"])
+        key: tuple[str, ...] = ("QUEUE", *row)
+        tag: Tag = ("disconnect", 0)
+        if event["kind"] == "extract":
+            tag = ("extraction", self.context.extractions.asking)
+            key = ("QUEUE", f"x={tag[1]}", *row)
+        if not self.context.debts.settle(*key):
+            text = f"QUEUE {' '.join(row)}: no such notice is owed, or not here"
+            self.context.bad("notices.owed", text)
+        self.put(event, tag)
+
+    def get_work(self, event: Event) -> None:
+        """A PD is handed a notice."""
+        if self.context.actors.may_act(event, event["pd"]):
+            before = self.context.previous
+            goes_on = before is not None and before.name == "GET_WORK"
+            wrong = self._work.fetch(event["pd"], event.number("token"), goes_on)
+            self._judge("GET_WORK", wrong)
+
+    def finish_work(self, event: Event) -> None:
+        """A PD says how it dealt with a notice."""
+        context = self.context
+        pd, token, result = event["pd"], event.number("token"), event["result"]
+        if not context.actors.may_act(event, pd):
+            return
+        notice = self._work.get(token)
+        if not self._judge("FINISH_WORK", self._work.finish(pd, token, result)) or notice is None:
+            return
+        if result == "failed":
+            failure = Failure(pd, lane_of(notice.node), token, notice.kind, notice.node)
+            context.report.failures.append(failure)
+            self._failures[token] = failure
+        context.tickets.note(self.changed_accounts())
+        context.slots.finished(pd, token)
+        if result == "each" and notice.tag is not None:
+            context.extractions.ask_for_each(notice.tag[1], pd, notice.node)
+
+    def resume_work(self, event: Event) -> None:
+        """A notice that failed is to be handed out again."""
+        if not self.context.actors.may_act(event, event["pd"]):
+            return
+        token = event.number("token")
+        if self._judge("RESUME_WORK", self._work.resume(event["pd"], token)):
+            self._failures.pop(token).resumed = True
+
+    handlers: ClassVar[Handlers] = {
+        "QUEUE": queue_of_no_cleanup,
+        "GET_WORK": get_work,
+        "FINISH_WORK": finish_work,
+        "RESUME_WORK": resume_work,
+    }

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The frame of a replay: what must stand where, and which concern handles which event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, Final
+
+from cellreap.errors import CellreapError
+from cellreap.headers import HeaderError
+from cellreap.model.indexed import IndexedModel
+from cellreap.trace.check.actors import Actors
+from cellreap.trace.check.cleanup import Cleanups
+from cellreap.trace.check.context import Concern, Context
+from cellreap.trace.check.edges import Edges
+from cellreap.trace.check.extractions import Extractions
+from cellreap.trace.check.memory import Memory
+from cellreap.trace.check.nodes import Nodes
+from cellreap.trace.check.notices import Notices
+from cellreap.trace.check.policy import policy_of
+from cellreap.trace.check.slots import Slots
+from cellreap.trace.check.state import State
+from cellreap.trace.check.steps import Steps
+from cellreap.trace.check.tickets import Tickets
+from cellreap.trace.check.triggers import Triggers
+from cellreap.trace.events import Event
+from cellreap.trace.report import Report
+from cellreap.trace.upgrade import events_of
+
+ARCHES: Final = ("x86_64", "aarch64")
+NEED_BODIES: Final = frozenset({"PD", "ACCOUNT", "FAULT", "EXIT", "TERMINATE", "LATE", "CLEANUP"})
+"""Events before which the BODY of the last PD must have come."""
+ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT"})
+"""Events that may come while others are owed; and QUEUE with n=0."""
+CONCERNS: Final[tuple[type[Concern], ...]] = (
+    Memory,
+    Nodes,
+    Edges,
+    Slots,
+    Actors,
+    Triggers,
+    Notices,
+    Tickets,
+    Extractions,
+    Cleanups,
+    Steps,
+    State,
+)
+
+
+def _registered(table: str) -> dict[str, tuple[type[Concern], Callable[..., None]]]:
+    """Event -> the concern that handles it, and how. Each event has one."""
+    found: dict[str, tuple[type[Concern], Callable[..., None]]] = {}
+    for concern in CONCERNS:
+        for name, handler in getattr(concern, table).items():
+            if name in found:
+                raise TypeError(f"{name} is handled by {found[name][0]} and by {concern}")
+            found[name] = (concern, handler)
+    return found
+
+
+OUTSIDE: Final = _registered("handlers")
+"""Events outside cleanups; while a cleanup waits they may come as well."""
+WITHIN: Final = _registered("within")
+"""Events that are part of a cleanup."""
+
+
+class Replay:
+    """The state of a replay: feed it all events in order, then finish it."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self._context = context = Context(report)
+        self._concerns: dict[type[Concern], Any] = {kind: kind(context) for kind in CONCERNS}
+        context.memory = self._concerns[Memory]
+        context.slots = self._concerns[Slots]
+        context.actors = self._concerns[Actors]
+        context.triggers = self._concerns[Triggers]
+        context.notices = self._concerns[Notices]
+        context.tickets = self._concerns[Tickets]
+        context.extractions = self._concerns[Extractions]
+        context.cleanups = self._concerns[Cleanups]
+        context.state = self._concerns[State]
+        self._known: Collection[str] = ()  # the events of the trace's version
+        self._ended = False
+
+    @property
+    def model(self) -> IndexedModel:
+        """The model state that the events so far make."""
+        return self.report.model
+
+    def feed(self, event: Event) -> None:
+        """Takes the next event."""
+        self._context.line = event.line
+        self.report.events += 1
+        if self._in_place(event):
+            try:
+                self._handle(event)
+            except CellreapError as error:
+                self._context.bad("model.possible", f"{event.name}: {error.line()}")
+        self._context.previous = event
+
+    def finish(self) -> None:
+        """There are no more events."""
+        self._context.notices.count_held()
+        if not self._ended:
+            self._context.bad("order.end", "the trace ends without END")
+
+    # -- what must stand where
+
+    def _in_place(self, event: Event) -> bool:
+        """Can the event be handled at all?"""
+        bad, name = self._context.bad, event.name
+        first = self.report.events == 1
+        if first != (name == "TRACE"):
+            bad(
+                "order.trace",
+                "TRACE is the first event, and no other" if first else "a second TRACE",
+            )
+            return False
+        if self.report.events == 2 and name != "BASE":
+            bad("order.base", f"{name}: expected BASE right after TRACE")
+        if self._ended:
+            bad("order.end", f"{name} after END")
+            return False
+        if self._known and name not in self._known:
+            version = self._context.version
+            bad("order.version", f"{name}: trace version {version} has no such event")
+            return False
+        self._in_order(event)
+        return True
+
+    def _in_order(self, event: Event) -> None:
+        """What must stand directly behind something, or together."""
+        context, name = self._context, event.name
+        of_no_cleanup = name in ("QUEUE", "STATE", "SETTLED") and event["n"] == "0"
+        third = self.report.events == 3
+        if context.policy.says_mode and third != (name == "MODE"):
+            context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
+        if context.debts and name not in ANSWERS and not (name == "QUEUE" and of_no_cleanup):
+            for owed in context.debts.forgive():
+                context.bad("order.answer", f"{name}: expected {owed} before it")
+        if name not in ("MODEL", "EXTRACTED"):
+            context.extractions.interrupt(name)
+        if name == "QUEUE" or not of_no_cleanup:
+            context.state.interrupt(name)
+
+    # -- dispatch
+
+    def _handle(self, event: Event) -> None:
+        context, name = self._context, event.name
+        if name in ("STATE", "SETTLED") and event["n"] == "0":
+            context.state.snapshot(event)
+        elif name in WITHIN and (name != "QUEUE" or event["n"] != "0"):
+            running = context.cleanups.enter(event)
+            if running is not None:
+                concern, handler = WITHIN[name]
+                handler(self._concerns[concern], running, event)
+        elif name == "END":
+            self._end()
+        else:
+            self._outside(event)
+
+    def _outside(self, event: Event) -> None:
+        context, name = self._context, event.name
+        context.cleanups.see_outside(event)
+        if name in NEED_BODIES:
+            context.memory.demand_body(name)
+        context.state.note(event)
+        if name == "TRACE":
+            self._trace(event)
+        elif name == "MODE":
+            context.mode = event["mode"]
+        elif name in OUTSIDE:
+            concern, handler = OUTSIDE[name]
+            handler(self._concerns[concern], event)
+        else:
+            raise HeaderError("trace_events.h has this event, and no concern in trace/check handles it")
+
+    def _trace(self, event: Event) -> None:
+        context, report = self._context, self.report
+        report.kernel, report.arch, report.system = event["kernel"], event["arch"], event["system"]
+        context.version = event.number("version")
+        context.policy = policy_of(context.version)
+        context.notices.use_policy()
+        self._known = events_of(context.version)
+        if not self._known:
+            text = f"TRACE: version={event['version']}: expected a known version"
+            context.bad("order.version", text)
+        if report.arch not in ARCHES:
+            text = f"TRACE: arch={report.arch}: expected one of {', '.join(ARCHES)}"
+            context.bad("order.header", text)
+        if not all(report.kernel_parts()):
+            text = f"TRACE: kernel={report.kernel}: expected a name, a space and a version"
+            context.bad("order.header", text)
+
+    def _end(self) -> None:
+        context = self._context
+        self._ended = True
+        context.cleanups.at_end()
+        context.triggers.at_end()
+        context.notices.at_end()
+        context.extractions.at_end()
+        context.actors.at_end()
+        context.memory.demand_body("END")
+        context.state.demand_printed("END")
+        context.legal("at the end")

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The slots of PDs' CSpaces that the root task gives out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from cellreap import headers
+from cellreap.model.ids import ROOT
+from cellreap.trace.check.context import Concern, Context
+from cellreap.trace.events import Event
+
+Capability = tuple[str, str]
+"""(HOLD or REQUEST, node)."""
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """Why a slot that was emptied may not be given again: its PD has not finished that notice."""
+
+    token: int
+    lost: bool
+    """a LOST notice; else the DESTROY notice of a manager"""
+
+
+@dataclass
+class _CSpace:
+    """The slots of one PD."""
+
+    used: dict[int, Capability] = field(default_factory=dict)
+    of: dict[Capability, int] = field(default_factory=dict)
+    """the other way round"""
+    reserved: dict[int, Reservation] = field(default_factory=dict)
+    by_token: dict[int, list[int]] = field(default_factory=dict)
+    """token -> the slots reserved until it is finished"""
+    lost: int = 0
+    """slots reserved for LOST notices"""
+
+
+class Slots(Concern):
+    """Which capability is in which slot, and which slots may be given. Has no events of its own."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
+        self._cspaces: dict[str, _CSpace] = {}
+        self._holders: dict[str, dict[tuple[str, str], None]] = {}
+        """node -> (PD, HOLD or REQUEST) of the capabilities to it"""
+
+    def take(self, event: Event, pd: str, node: str, kind: str) -> None:
+        """A capability goes into a slot, or is there already."""
+        slot = event.number("slot")
+        if self._needs_none(pd, node, kind):
+            if slot != 0:
+                text = f"slot={slot}: expected slot=0, for {pd} needs none for {node}"
+                self.context.bad("slots.none", f"{event.name}: {text}")
+            return
+        cspace = self._cspaces.setdefault(pd, _CSpace())
+        has = cspace.of.get((kind, node))
+        if has is None:
+            found = self._unfit(pd, slot, cspace)
+            if found is None:
+                cspace.used[slot] = (kind, node)
+                cspace.of[kind, node] = slot
+                self._holders.setdefault(node, {})[pd, kind] = None
+            else:
+                rule, text = found
+                self.context.bad(rule, f"{event.name}: slot={slot}: {text}")
+        elif has != slot:
+            text = f"slot={slot}: {pd} has its capability to {node} in slot {has}"
+            self.context.bad("slots.one", f"{event.name}: {text}")
+
+    def _needs_none(self, pd: str, node: str, kind: str) -> bool:
+        """A manager needs no capability in its CSpace to what it manages. Every PD can ask the root
+        task."""
+        model = self.context.model
+        space = model.space_of.get(node, node)
+        if pd == ROOT or (kind == "REQUEST" and model.is_core(space)):
+            return True
+        return kind == "HOLD" and pd == model.manager.get(space)
+
+    def _unfit(self, pd: str, slot: int, cspace: _CSpace) -> tuple[str, str] | None:
+        """(rule, text) if the slot may not be given now."""
+        if slot < self._first:
+            return "slots.range", f"the root task gives out slots from {self._first} on"
+        if slot in cspace.used:
+            return "slots.used", f"{pd} has its capability to {cspace.used[slot][1]} there"
+        if slot in cspace.reserved:
+            token = cspace.reserved[slot].token
+            return "slots.reused", f"it was revoked, and {pd} has not acknowledged {token}"
+        most = self.context.policy.max_lost_slots
+        if most is not None and cspace.lost >= most:
+            lost = f"{cspace.lost} slots wait for {pd} to acknowledge losses"
+            return "slots.limit", f"{lost}, so it is given no more"
+        return None
+
+    def give_back(self, event: Event, pd: str, node: str, kind: str, gone: bool) -> None:
+        """A PD gave a capability back. gone: it was the last of its kind to that node."""
+        slot = event.number("slot")
+        cspace = self._cspaces.get(pd)
+        has = 0 if cspace is None else cspace.of.get((kind, node), 0)
+        if slot != has:
+            text = f"slot={slot}: {pd} has its capability to {node} in slot {has}"
+            self.context.bad("slots.given_back", f"{event.name}: {text}")
+        if gone and has and cspace is not None:
+            self._empty(pd, cspace, (kind, node))
+
+    def _empty(self, pd: str, cspace: _CSpace, capability: Capability) -> int:
+        kind, node = capability
+        slot = cspace.of.pop(capability)
+        del cspace.used[slot]
+        holders = self._holders[node]
+        del holders[pd, kind]
+        if not holders:
+            del self._holders[node]
+        return slot
+
+    def vacate(
+        self, nodes: Iterable[str], notice_of: Callable[[str, str], Reservation | None]
+    ) -> None:
+        """All capabilities to nodes that are no longer there leave their slots.
+
+        notice_of(PD, node): the notice that must be finished before the slot is given again. None:
+        the slot is free at once.
+        """
+        for node in nodes:
+            for pd, kind in list(self._holders.get(node, ())):
+                cspace = self._cspaces[pd]
+                slot = self._empty(pd, cspace, (kind, node))
+                notice = notice_of(pd, node)
+                if notice is not None:
+                    cspace.reserved[slot] = notice
+                    cspace.by_token.setdefault(notice.token, []).append(slot)
+                    cspace.lost += notice.lost
+
+    def finished(self, pd: str, token: int) -> None:
+        """The PD finished a notice: the slots that waited for that are free."""
+        cspace = self._cspaces.get(pd)
+        if cspace is None:
+            return
+        for slot in cspace.by_token.pop(token, ()):
+            cspace.lost -= cspace.reserved.pop(slot).lost
+
+    def forget(self, pd: str) -> None:
+        """The PD is destroyed."""
+        cspace = self._cspaces.get(pd)
+        if cspace is not None:
+            for capability in list(cspace.of):
+                self._empty(pd, cspace, capability)
+            del self._cspaces[pd]

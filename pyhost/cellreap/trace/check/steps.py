@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a cleanup does, step by step."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cellreap import headers
+from cellreap.trace.check.context import Concern, Context, WithinHandlers
+from cellreap.trace.check.running import DESTROYING, Running
+from cellreap.trace.check.slots import Reservation
+from cellreap.trace.events import Event
+
+
+class Steps(Concern):
+    """SUSPEND, STEP, DESTROY, FREED, QUEUE (of a cleanup), CALLS."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._names = headers.names_of("steps.h", "cr_step_kind", "CR_STEP_")
+
+    def suspend(self, running: Running, event: Event) -> None:
+        """A doomed PD is suspended."""
+        bad = self.context.bad
+        pd = event["pd"]
+        if pd not in running.depth:
+            bad("cleanup.suspend", f"SUSPEND: {pd} is not doomed")
+        elif pd in running.suspended:
+            bad("cleanup.suspend", f"SUSPEND: {pd} is suspended already")
+        running.suspended.add(pd)
+        self.context.actors.suspend(pd)
+        if not running.suspending.see("SUSPEND", pd):
+            text = f"SUSPEND: {pd}: expected the STEP suspend of each PD beside its SUSPEND"
+            bad("cleanup.beside", text)
+
+    def step(self, running: Running, event: Event) -> None:
+        """A step of the chain."""
+        name, node, pd = event["name"], event["node"], event["pd"]
+        shown = f"STEP {name} node={node} pd={pd}"
+        if name not in self._names:
+            text = f"STEP: name={name}: expected one of {', '.join(self._names)}"
+            self.context.bad("cleanup.steps", text)
+        running.step_calls += event.number("calls")
+        if name == "cut-request":
+            self._cut(running, shown, pd, node)
+            return
+        running.steps[name, node, pd] += 1
+        fits = True
+        if name == "suspend":
+            fits = running.suspending.see("STEP", pd)
+        elif name in ("notify", "tell"):
+            fits = running.notifying.see("STEP", (name, node, pd))
+            if name == "tell":
+                self._tell(running, shown, pd, node)
+        elif name == "await":
+            self._await(running, shown)
+        elif name in DESTROYING.values():
+            fits = running.destroying.see("STEP", node)
+            running.steps_destroyed.add(node)
+            for asker in sorted(running.askers.get(node, ())):
+                if asker not in running.destroyed and (asker, node) not in running.cut:
+                    text = f"before {asker} lost its REQUEST to it (STEP cut-request)"
+                    self.context.bad("cleanup.cut", f"{shown}: {text}")
+        if not fits:
+            text = "expected each step beside the event that tells what it did"
+            self.context.bad("cleanup.beside", f"{shown}: {text}")
+
+    def _cut(self, running: Running, shown: str, pd: str, node: str) -> None:
+        """A client loses its REQUEST to a doomed space."""
+        bad = self.context.bad
+        if pd not in running.askers.get(node, ()) or pd in running.destroyed:
+            bad("cleanup.cut", f"{shown}: there is no such REQUEST to a doomed space")
+        elif (pd, node) in running.cut:
+            bad("cleanup.cut", f"{shown}: done twice")
+        elif node in running.steps_destroyed:
+            bad("cleanup.cut", f"{shown}: the space is gone already")
+        running.cut.add((pd, node))
+
+    def _tell(self, running: Running, shown: str, pd: str, node: str) -> None:
+        """A subscriber is told: group by group, the last one first."""
+        group = running.group.get(node, -1)
+        untold = running.untold.get(group)
+        if untold is None or not untold[pd, node]:
+            text = f"{pd} is not to be told about {node}, or was told before"
+            self.context.bad("cleanup.tell", f"{shown}: {text}")
+            return
+        untold[pd, node] -= 1
+        if running.to_tell and group != running.to_tell[-1]:
+            text = f"{node} is of group {group}: expected group {running.to_tell[-1]} next"
+            self.context.bad("cleanup.tell", f"{shown}: {text}")
+
+    def _await(self, running: Running, shown: str) -> None:
+        """The subscribers that were told have answered."""
+        bad = self.context.bad
+        if not running.to_tell:
+            bad("cleanup.tell", f"{shown}: nobody was told since the last one")
+            return
+        group = running.to_tell.pop()
+        for (pd, node), count in sorted(running.untold[group].items()):
+            if count:
+                bad("cleanup.tell", f"{shown}: {pd} was not told about {node} yet")
+        for text in self.context.cleanups.awaited(running):
+            bad("cleanup.awaited", f"{shown}: {text}")
+        if not running.to_tell and running.waited:
+            running.plan_again(self.context.model)
+
+    def destroy(self, running: Running, event: Event) -> None:
+        """A node is destroyed."""
+        bad = self.context.bad
+        node = event["node"]
+        if node not in running.to_destroy:
+            bad("cleanup.destroy", f"DESTROY: {node} is not to be destroyed by this cleanup")
+        elif node in running.destroyed:
+            bad("cleanup.destroy", f"DESTROY: {node} is destroyed already")
+        running.destroyed.add(node)
+        group = running.group.get(node)
+        if group is not None:
+            reached = running.group_reached
+            if group < reached:
+                text = f"{node} is of group {group}, but group {reached} was begun"
+                bad("cleanup.groups", f"DESTROY: {text}")
+            running.group_reached = max(group, reached)
+        for other in sorted(running.must_go_before(node) - running.destroyed):
+            text = f"DESTROY: {node}: expected {other} to be destroyed before it"
+            bad("cleanup.parts", text)
+        if node in running.depth and node not in running.suspended:
+            bad("cleanup.suspend", f"DESTROY: {node} was not suspended before")
+        if not running.destroying.see("DESTROY", node):
+            text = f"DESTROY: {node}: expected each DESTROY beside the STEP that did it"
+            bad("cleanup.beside", text)
+
+    def freed(self, running: Running, event: Event) -> None:
+        """The memory of a destroyed PD is free again."""
+        bad = self.context.bad
+        pd = event["pd"]
+        if pd not in running.depth or pd in running.freed:
+            bad("cleanup.freed", f"FREED: {pd}: expected it once for each doomed PD")
+            return
+        if pd not in running.destroyed:
+            bad("cleanup.freed", f"FREED: {pd} is not destroyed yet")
+        running.freed.add(pd)
+        body = self.context.memory.body(pd)
+        if body is None:
+            return
+        for name, was in (("paddr", body.paddr), ("bytes", body.bytes), ("slots", body.slots)):
+            if event.number(name) != was:
+                shown = f"{was:#x}" if name == "paddr" else was
+                text = f"FREED: {pd}: {name}={event[name]}, but its BODY has {shown}"
+                bad("memory.freed", text)
+
+    def queue(self, running: Running, event: Event) -> None:
+        """A notice of the plan is queued."""
+        bad = self.context.bad
+        to, kind, node, dead = row = (event["to"], event["kind"], event["node"], event["from"])
+        running.queued[row] += 1
+        owed = running.plan["OWE"][row]
+        if kind == "pre-destroy" and dead == "-":
+            owed = running.plan["PRE_DESTROY"][to, node]
+        if running.queued[row] > owed:
+            text = f"QUEUE {' '.join(row)}: no such notice is owed, or it was queued before"
+            bad("cleanup.notices", text)
+        step = "tell" if kind == "pre-destroy" else "notify"
+        if not running.notifying.see("QUEUE", (step, node, to)):
+            text = f"QUEUE {' '.join(row)}: expected each QUEUE beside the STEP {step} that did it"
+            bad("cleanup.beside", text)
+        self.context.notices.put(event, running.tag)
+        if kind in ("lost", "destroy"):
+            reservation = Reservation(event.number("token"), kind == "lost")
+            running.reservations[to, node] = reservation
+
+    def calls(self, running: Running, event: Event) -> None:
+        """The kernel calls of one kind."""
+        bad = self.context.bad
+        kind, count = event["kind"], event.number("count")
+        calls = running.result.kernel_calls
+        if kind in calls:
+            bad("cleanup.calls", f"CALLS: kind={kind} is there twice")
+        if count == 0:
+            text = f"CALLS: kind={kind} count=0: expected only kinds that were called"
+            bad("cleanup.calls", text)
+        calls[kind] = calls.get(kind, 0) + count
+
+    within: ClassVar[WithinHandlers] = {
+        "SUSPEND": suspend,
+        "STEP": step,
+        "DESTROY": destroy,
+        "FREED": freed,
+        "QUEUE": queue,
+        "CALLS": calls,
+    }

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Checks whole traces: events, console logs, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+from cellreap.errors import InputError
+from cellreap.trace.check.replay import Replay
+from cellreap.trace.events import Event
+from cellreap.trace.reader import MAX_PROBLEMS, Reader, read
+from cellreap.trace.report import Report
+
+Consumer = Callable[[Event], None]
+"""Is given each event of a trace, in order."""
+
+
+def check(events: Iterable[Event], path: str = "trace") -> Report:
+    """Replays events, which are all there and in order; `path` is for messages only."""
+    replay = Replay(Report(path))
+    for event in events:
+        replay.feed(event)
+    replay.finish()
+    return replay.report
+
+
+def check_stream(
+    stream: BinaryIO,
+    path: str,
+    progress: Callable[[int], None] | None = None,
+    also: Iterable[Consumer] = (),
+) -> Report:
+    """Checks the trace in a console log. InputError if there is none in it.
+
+    progress: called with the number of bytes after each piece read. also: consumers that are given
+    each event after the replay. The replay ends where the trace is damaged: what comes after a lost
+    event means nothing. All damage is told, also after that.
+    """
+    reader = Reader(path)
+    replay = Replay(Report(path))
+    consumers = (replay.feed, *also)
+    for event in read(reader, stream, progress):
+        for consume in consumers:
+            consume(event)
+    report = replay.report
+    if reader.broken_at is None:
+        replay.finish()
+    violations = [*reader.problems, *report.violations]
+    report.violations = sorted(violations, key=lambda problem: problem.line)
+    report.more_violations += reader.more_problems + max(0, len(report.violations) - MAX_PROBLEMS)
+    del report.violations[MAX_PROBLEMS:]
+    return report
+
+
+def check_file(path: str | Path, progress: Callable[[int], None] | None = None) -> Report:
+    """Checks the trace in a file."""
+    name = str(path)
+    try:
+        with Path(path).open("rb") as stream:
+            return check_stream(stream, name, progress)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path itself
+        what = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise InputError(name, None, None, f"cannot be read: {what}") from None

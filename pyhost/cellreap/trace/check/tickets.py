@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tickets: what a PD asked for and did not get at once, and what it is told of that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cellreap import headers
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.work import COUNTS, Tag
+from cellreap.trace.events import Event
+from cellreap.trace.report import Ticket
+
+
+@dataclass
+class _Asked:
+    """A ticket.
+
+    tag: on whose account its notices are, once that has begun. delays: its owner may be waiting for
+    the end of a PD that is still there, and so does nothing else.
+    """
+
+    shown: Ticket
+    tag: Tag | None = None
+    settled: bool = False
+    was_over: bool = False
+    delays: bool = False
+
+
+class Tickets(Concern):
+    """ACCEPT, TICKET."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        states = headers.names_of("protocol.h", "cr_ticket_state", "CR_TICKET_")
+        self._names = {number: name for name, number in states.items()}
+        self._queued, self._running = states["queued"], states["running"]
+        self._settled, self._over = states["settled"], states["over"]
+        self._all: dict[int, _Asked] = {}
+        self._by_tag: dict[Tag, list[_Asked]] = {}
+        self._by_victim: dict[str, list[_Asked]] = {}
+        self._delayed: Counter[str] = Counter()
+
+    # -- for other concerns
+
+    def begin(self, victim: str, tag: Tag) -> None:
+        """The cleanup of a PD begins."""
+        for asked in self._by_victim.get(victim, ()):
+            if asked.tag is None:
+                asked.tag = tag
+                self._by_tag.setdefault(tag, []).append(asked)
+
+    def settle(self, tag: Tag) -> None:
+        """It is over but for its notices."""
+        for asked in self._by_tag.get(tag, ()):
+            asked.settled = True
+            self._delays_no_more(asked)
+
+    def forget(self, pd: str) -> None:
+        """The PD is destroyed."""
+        for asked in self._by_victim.pop(pd, ()):
+            self._delays_no_more(asked)
+
+    def _delays_no_more(self, asked: _Asked) -> None:
+        if asked.delays:
+            asked.delays = False
+            self._delayed[asked.shown.pd] -= 1
+
+    def may_wait(self, pd: str) -> bool:
+        """May the PD be waiting for the end of one that is still there, and so do nothing else?"""
+        return self._delayed[pd] > 0
+
+    def note(self, tags: Iterable[Tag]) -> None:
+        """The counts of these accounts changed. A ticket that is over stays over, even if notices
+        that were held are taken up again."""
+        for tag in tags:
+            for asked in self._by_tag.get(tag, ()):
+                if asked.settled:
+                    *_, waiting, held = self.context.notices.counts(tag, asked.shown.pd)
+                    asked.was_over |= waiting == held
+
+    # -- events
+
+    def accept(self, event: Event) -> None:
+        """The root task accepted a terminate or an extract under this number."""
+        context = self.context
+        number, pd, victim = event.number("ticket"), event["pd"], event.optional("what")
+        if not context.debts.settle("ACCEPT", pd, victim or "-"):
+            text = f"pd={pd} what={victim or '-'}: expected it right after what {pd} asked for"
+            context.bad("tickets.asked", f"ACCEPT: {text}")
+        if number != len(self._all) + 1:
+            text = f"ticket={number}: expected {len(self._all) + 1}"
+            context.bad("tickets.number", f"ACCEPT: {text}")
+        asked = self._all[number] = _Asked(Ticket(number, pd, victim))
+        context.report.tickets.append(asked.shown)
+        if victim is None:
+            asked.tag = ("extraction", context.extractions.last)
+            self._by_tag.setdefault(asked.tag, []).append(asked)
+        else:
+            self._by_victim.setdefault(victim, []).append(asked)
+            if victim in context.model.nodes:
+                asked.delays = True
+                self._delayed[pd] += 1
+            if context.mode == "sync" and context.actors.silence(pd) is None:
+                context.actors.wait(pd, number)
+
+    def ticket(self, event: Event) -> None:
+        """The owner of a ticket is told how far it is."""
+        context = self.context
+        number, state = event.number("ticket"), event.number("state")
+        asked = self._all.get(number)
+        if asked is None:
+            context.bad("tickets.number", f"TICKET: ticket={number}: there is no such ticket")
+            return
+        self._check_state(event, asked)
+        owner = asked.shown.pd
+        if context.actors.waits_for(owner) == number:
+            context.actors.go_on(owner)
+            late = context.triggers.has_deadline(owner) and context.notices.has_work(owner)
+            # A PD that asked with a plain send does not wait for the answer. The root task finds
+            # that out at once.
+            before = context.previous
+            sent = before is not None and before.name == "ACCEPT" and state == self._queued
+            if state != self._over and not late and not sent:
+                text = f"ticket={number}: state={state}: {owner} is to be told when it is over"
+                context.bad("tickets.wait", f"TICKET: {text}")
+        context.actors.may_act(event, owner)
+
+    def _check_state(self, event: Event, asked: _Asked) -> None:
+        bad, shown = self.context.bad, asked.shown
+        state = event.number("state")
+        expected: tuple[int, ...] = (0,) * len(COUNTS)
+        if asked.tag is not None:
+            expected = self.context.notices.counts(asked.tag, shown.pd)
+        states = self._states(asked, expected)
+        if state not in states:
+            names = " or ".join(f"{each} ({self._names[each]})" for each in sorted(states))
+            text = f"ticket={shown.ticket}: state={state}: expected {names}"
+            bad("tickets.state", f"TICKET: {text}")
+        for name, should in zip(COUNTS, expected, strict=True):
+            has = event.number(name)
+            setattr(shown, name, has)
+            if has != should:
+                text = f"ticket={shown.ticket}: {name}={has}: by the events before it {should} are"
+                bad("tickets.counts", f"TICKET: {text}")
+        shown.state = self._names.get(state, str(state))
+
+    def _states(self, asked: _Asked, counts: tuple[int, ...]) -> set[int]:
+        """The states that the owner may be told."""
+        if asked.tag is None:
+            # One whose PD went by another cleanup is looked at again when its own turn comes.
+            there = asked.shown.what in self.context.model.nodes
+            return {self._queued} if there else {self._queued, self._over}
+        if not asked.settled:
+            return {self._running}
+        *_, waiting, held = counts
+        if waiting == held:
+            return {self._over}
+        return {self._settled, self._over} if asked.was_over else {self._settled}
+
+    handlers: ClassVar[Handlers] = {"ACCEPT": accept, "TICKET": ticket}

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What brings a PD down: faults, exits, terminations and missed deadlines."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cellreap.model.ids import ROOT
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import Event, causes
+from cellreap.trace.report import Lateness
+
+WHY_SILENT = {
+    "FAULT": "has faulted or exited",
+    "EXIT": "has faulted or exited",
+    "TERMINATE": "was terminated",
+    "LATE": "missed its deadline",
+}
+"""Trigger -> why its PD does nothing any more."""
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """A trigger whose cleanup has not begun. line: where it stands in the trace."""
+
+    pd: str
+    cause: str
+    line: int
+
+
+class Triggers(Concern):
+    """FAULT, EXIT, TERMINATE, LATE, and DEADLINE."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._deadlines: dict[str, int] = {}  # milliseconds
+        self._pending: OrderedDict[str, Trigger] = OrderedDict()  # by PD, the first one first
+
+    # -- for other concerns
+
+    def has_deadline(self, pd: str) -> bool:
+        """Has the PD a deadline for its notices?"""
+        return pd in self._deadlines
+
+    def begin(self, pd: str, cause: str) -> None:
+        """A cleanup begins that says it is due to this."""
+        shown = f"CLEANUP: trigger={pd}"
+        if not self._pending:
+            text = f"{shown}: nothing has happened to {pd} that asks for it"
+            self.context.bad("triggers.cleanup", text)
+            return
+        due = next(iter(self._pending.values()))
+        if (due.pd, due.cause) != (pd, cause):
+            expected = f"that of {due.pd}, which is due to its {due.cause} in line {due.line}"
+            self.context.bad("triggers.order", f"{shown} cause={cause}: expected {expected}")
+        del self._pending[pd if pd in self._pending else due.pd]
+
+    def forget(self, pd: str) -> None:
+        """The PD is destroyed: it causes no cleanup any more."""
+        self._pending.pop(pd, None)
+
+    def at_end(self) -> None:
+        """The trace ends."""
+        for trigger in self._pending.values():
+            what = f"the {trigger.cause} of {trigger.pd} in line {trigger.line}"
+            self.context.bad("triggers.end", f"END: {what} was never cleaned up")
+
+    # -- events
+
+    def deadline(self, event: Event) -> None:
+        """How long a PD may take to finish a notice."""
+        pd, ms = event["pd"], event.number("ms")
+        before = self.context.previous
+        if before is None or before.name != "BODY" or before["pd"] != pd:
+            text = f"DEADLINE: pd={pd}: expected it right after the BODY of {pd}"
+            self.context.bad("triggers.deadline", text)
+        if ms == 0:
+            text = "DEADLINE: ms=0: expected none where there is no deadline"
+            self.context.bad("triggers.deadline", text)
+        self._deadlines[pd] = ms
+
+    def trigger(self, event: Event) -> None:
+        """A PD goes down."""
+        context = self.context
+        pd, name = event["pd"], event.name
+        if pd == ROOT:
+            context.bad("triggers.root", f"{name}: pd={ROOT}: the root task never dies")
+            return
+        if pd not in context.model.nodes:
+            context.bad("actors.there", f"{name}: {pd} is not there")
+            return
+        if pd in self._pending:
+            context.bad("triggers.once", f"{name}: {pd} is to be cleaned up already")
+            return
+        if name == "TERMINATE":
+            self._terminated(event, pd, event["by"])
+        elif name == "LATE":
+            self._late(event, pd)
+        elif context.policy.stops_at_trigger:
+            context.actors.may_act(event, pd)
+        if name != "TERMINATE" or context.policy.stops_at_trigger:
+            context.actors.stop(pd, WHY_SILENT[name])
+        if not context.cleanups.dooms_pd(pd):
+            self._pending[pd] = Trigger(pd, causes()[name], event.line)
+
+    def _terminated(self, event: Event, pd: str, by: str) -> None:
+        context = self.context
+        if by == ROOT:
+            return
+        if context.actors.may_act(event, by):
+            body = context.model.body_of(pd)
+            if body is None or (by, body) not in context.model.holds:
+                text = f"by={by}: it does not hold the capability to the body of {pd}"
+                context.bad("triggers.right", f"TERMINATE: {text}")
+        if context.policy.gives_tickets:
+            context.debts.owe("ACCEPT", by, pd)
+
+    def _late(self, event: Event, pd: str) -> None:
+        context = self.context
+        token, ms = event.number("token"), event.number("ms")
+        deadline = self._deadlines.get(pd)
+        if not context.actors.may_answer(pd):
+            text = f"LATE: {pd} {context.actors.silence(pd)}: nobody waits for it"
+            context.bad("triggers.late", text)
+        if deadline is None:
+            context.bad("triggers.late", f"LATE: {pd} has no deadline")
+        elif ms < deadline:
+            text = f"LATE: ms={ms}: {pd} has {deadline} ms to acknowledge a notice"
+            context.bad("triggers.late", text)
+        notice = context.notices.waiting(pd, token)
+        if notice is None:
+            context.bad("triggers.late", f"LATE: token={token}: no such notice waits for {pd}")
+            return
+        if context.notices.is_held(notice):
+            text = f"LATE: token={token}: it is held behind one that failed"
+            context.bad("triggers.late", text)
+        late = Lateness(pd, token, notice.kind, notice.node, deadline or 0, ms)
+        context.report.late.append(late)
+
+    handlers: ClassVar[Handlers] = {
+        "DEADLINE": deadline,
+        "FAULT": trigger,
+        "EXIT": trigger,
+        "TERMINATE": trigger,
+        "LATE": trigger,
+    }

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The notices on their way, by lane, receiver and account. docs/trace-format.md has the rules.
+
+Every operation costs what it touches: a notice, the notices handed out with it (16 at most), and
+where a failure stops a lane, the accounts that have notices in that lane.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from cellreap import headers
+from cellreap.model.ids import parse_id, space_id
+
+QUEUED, OUT, FAILED = "queued", "out", "failed"
+"""States of a notice that is not finished."""
+DONE, DROPPED, WAITING, HELD = "done", "dropped", "waiting", "held"
+COUNTS = (DONE, FAILED, DROPPED, WAITING, HELD)
+"""What a ticket tells of its notices, in this order. Those held are among those that wait."""
+NEVER_STOP = ("pre-destroy", "extract")
+"""Kinds whose failure stops no lane."""
+
+Tag = tuple[str, int]
+"""On whose account a notice is: ("cleanup", n), ("extraction", x), or ("disconnect", 0)."""
+Wrong = tuple[str, str]
+"""(rule, text) of what is wrong."""
+
+
+@dataclass
+class Notice:
+    """A notice that is not finished, or that failed and is still the first of its lane.
+
+    tag: None once it was resumed. batch: the GET_WORK that handed it out.
+    """
+
+    token: int
+    to: str
+    kind: str
+    node: str
+    tag: Tag | None
+    state: str = QUEUED
+    batch: int = 0
+
+
+def lane_of(node: str) -> str:
+    """The space whose lane a notice about a node is in; "-" for a PD."""
+    parts = parse_id(node)
+    if parts is None or parts.kind == "PD":
+        return "-"
+    return node if parts.space is None else space_id(parts.type, parts.space)
+
+
+class _Lane:
+    """The notices of one receiver about one space, in order."""
+
+    def __init__(self) -> None:
+        self.notices: OrderedDict[int, Notice] = OrderedDict()
+        self.waiting: Counter[Tag] = Counter()
+        """account -> its notices here, but for one that failed"""
+
+    def head(self) -> Notice:
+        return next(iter(self.notices.values()))
+
+    def stopped(self) -> bool:
+        """Did its first notice fail?"""
+        return bool(self.notices) and self.head().state == FAILED
+
+
+class _Account:
+    """Counts of the notices on one account, in all and by receiver."""
+
+    def __init__(self) -> None:
+        self._total: Counter[str] = Counter()
+        self._by_receiver: Counter[tuple[str, str]] = Counter()
+        self.open: dict[int, Notice] = {}
+        """by token: those that wait"""
+
+    def add(self, receiver: str, what: str, count: int = 1) -> None:
+        self._total[what] += count
+        self._by_receiver[receiver, what] += count
+
+    def without(self, receiver: str) -> tuple[int, ...]:
+        """COUNTS of the notices to everybody else."""
+        return tuple(self._total[what] - self._by_receiver[receiver, what] for what in COUNTS)
+
+
+@dataclass
+class _Receiver:
+    """A PD that was queued a notice."""
+
+    lanes: dict[str, _Lane] = field(default_factory=dict)
+    """by the space that they are about"""
+    unfetched: OrderedDict[int, None] = field(default_factory=OrderedDict)
+    """tokens in the order of QUEUE; only where there are no lanes"""
+    can_do: int = 0
+    """notices that it can fetch or finish: neither failed nor held"""
+
+
+class Work:
+    """All notices. An operation returns what is wrong with it, or None."""
+
+    def __init__(self) -> None:
+        self.in_lanes = True
+        """False: the rules of trace version 1"""
+        self._most = headers.constant("protocol.h", "CR_WORK_MAX")
+        self._notices: dict[int, Notice] = {}
+        self._receivers: dict[str, _Receiver] = {}
+        self._accounts: dict[Tag, _Account] = {}
+        self._changed: set[Tag] = set()
+        self._last_token = 0
+        self._batch = 0
+        self._fetching: tuple[str, str, int] | None = None
+        """(PD, kind, handed out so far) of the GET_WORK under way"""
+
+    # -- looking
+
+    def get(self, token: int) -> Notice | None:
+        """A notice that is not finished."""
+        return self._notices.get(token)
+
+    def _lane(self, notice: Notice) -> _Lane:
+        return self._receivers[notice.to].lanes[lane_of(notice.node)]
+
+    def is_held(self, notice: Notice) -> bool:
+        """Does it wait behind one that failed?"""
+        lane = self._lane(notice)
+        return notice.state != FAILED and lane.stopped()
+
+    def behind(self, token: int) -> int:
+        """How many wait behind a notice that failed."""
+        notice = self._notices.get(token)
+        if notice is None or notice.state != FAILED:
+            return 0
+        return len(self._lane(notice).notices) - 1
+
+    def unfinished(self) -> Iterator[Notice]:
+        """Notices that somebody still has to finish. Those held are not among them."""
+        for notice in self._notices.values():
+            if notice.state != FAILED and not self.is_held(notice):
+                yield notice
+
+    def unfinished_of(self, tag: Tag) -> Iterator[Notice]:
+        """Likewise, of one account."""
+        account = self._accounts.get(tag)
+        for notice in account.open.values() if account is not None else ():
+            if not self.is_held(notice):
+                yield notice
+
+    def has_work(self, pd: str) -> bool:
+        """Is there a notice that the PD still has to finish?"""
+        receiver = self._receivers.get(pd)
+        return receiver is not None and receiver.can_do > 0
+
+    def counts(self, tag: Tag, but: str) -> tuple[int, ...]:
+        """COUNTS of an account, but for the notices to one PD."""
+        account = self._accounts.get(tag)
+        return (0,) * len(COUNTS) if account is None else account.without(but)
+
+    def take_changed(self) -> set[Tag]:
+        """The accounts whose counts changed since this was called last."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    # -- what happens
+
+    def queue(self, token: int, to: str, kind: str, node: str, tag: Tag) -> Wrong | None:
+        """A notice is put at the end of its lane."""
+        wrong = None
+        if token <= self._last_token:
+            wrong = ("notices.token", f"token={token}: expected more than {self._last_token}")
+        self._last_token = max(token, self._last_token)
+        if token in self._notices:
+            return wrong
+        notice = self._notices[token] = Notice(token, to, kind, node, tag)
+        receiver = self._receivers.setdefault(to, _Receiver())
+        lane = receiver.lanes.setdefault(lane_of(node), _Lane())
+        stopped = lane.stopped()
+        lane.notices[token] = notice
+        lane.waiting[tag] += 1
+        account = self._accounts.setdefault(tag, _Account())
+        account.open[token] = notice
+        account.add(to, WAITING)
+        if stopped:
+            account.add(to, HELD)
+        else:
+            receiver.can_do += 1
+        if not self.in_lanes:
+            receiver.unfetched[token] = None
+        return wrong
+
+    def fetch(self, pd: str, token: int, goes_on: bool) -> Wrong | None:
+        """A PD is handed a notice. goes_on: the event before was a GET_WORK as well."""
+        notice = self._notices.get(token)
+        if notice is None or notice.to != pd or notice.state == FAILED:
+            return "notices.fetch", f"token={token}: no such notice waits for {pd}"
+        if notice.state == OUT:
+            return "notices.fetch", f"token={token}: {pd} has fetched it before"
+        if not goes_on:
+            self._fetching = None
+        wrong = self._out_of_order(notice) if self.in_lanes else self._not_next(notice)
+        if wrong is not None:
+            return "notices.order", f"token={token}: {pd} {wrong}"
+        notice.state = OUT
+        return None
+
+    def _not_next(self, notice: Notice) -> str | None:
+        """Where there are no lanes: is it not the next in its receiver's queue?"""
+        queue = self._receivers[notice.to].unfetched
+        first = next(iter(queue))
+        if first != notice.token:
+            return f"is to fetch {first} before it"
+        del queue[first]
+        return None
+
+    def _out_of_order(self, notice: Notice) -> str | None:
+        """Those before it in its lane must be handed out with it."""
+        fetching = self._fetching
+        same = fetching is not None and fetching[:2] == (notice.to, notice.kind)
+        if fetching is None or not same or fetching[2] >= self._most:
+            self._batch += 1
+            fetching = (notice.to, notice.kind, 0)
+        self._fetching = (notice.to, notice.kind, fetching[2] + 1)
+        for before in self._lane(notice).notices.values():
+            if before is notice:
+                break
+            if before.state == FAILED:
+                return f"failed to deal with {before.token} before it, and has not resumed that"
+            if before.state == QUEUED:
+                return f"is to fetch {before.token} before it"
+            if before.batch != self._batch:
+                fetched = f"{before.token}, which it fetched earlier, about the same space"
+                return f"has not finished {fetched}"
+        notice.batch = self._batch
+        return None
+
+    def finish(self, pd: str, token: int, result: str) -> Wrong | None:
+        """A PD says how it dealt with a notice."""
+        notice = self._notices.get(token)
+        if notice is None or notice.to != pd or notice.state != OUT:
+            text = f"{pd} has fetched no such notice, or acknowledged it before"
+            return "notices.finish", f"token={token}: {text}"
+        parts = parse_id(notice.node)
+        of_space = parts is not None and parts.kind == "RESOURCE_SPACE"
+        if result == "each" and (notice.kind != "extract" or not of_space):
+            text = "result=each: expected it only of an extract notice about a space"
+            return "notices.each", f"token={token}: {text}"
+        lane = self._lane(notice)
+        if self.in_lanes and lane.head() is not notice:
+            text = f"{pd} is to finish {lane.head().token}, about the same space, before it"
+            return "notices.order", f"token={token}: {text}"
+        failed = result == "failed"
+        if notice.tag is not None:
+            account = self._accounts[notice.tag]
+            account.add(pd, FAILED if failed else DONE)
+            self._no_longer_waits(notice, lane, account)
+        if failed and self.in_lanes and notice.kind not in NEVER_STOP:
+            self._stop(notice, lane)
+            return None
+        self._receivers[pd].can_do -= 1
+        del lane.notices[token]
+        del self._notices[token]
+        return None
+
+    def _no_longer_waits(self, notice: Notice, lane: _Lane, account: _Account) -> None:
+        assert notice.tag is not None
+        account.add(notice.to, WAITING, -1)
+        del account.open[notice.token]
+        lane.waiting[notice.tag] -= 1
+        if not lane.waiting[notice.tag]:
+            del lane.waiting[notice.tag]
+        self._changed.add(notice.tag)
+
+    def _stop(self, notice: Notice, lane: _Lane) -> None:
+        """The first notice of a lane failed: those behind it are held, and taken back."""
+        notice.state = FAILED
+        self._hold(notice.to, lane, 1)
+        for other in lane.notices.values():
+            if other.state == QUEUED:
+                break  # what is handed out stands in front of what is not
+            if other.state == OUT:
+                other.state = QUEUED
+
+    def _hold(self, pd: str, lane: _Lane, sign: int) -> None:
+        """A lane stops (sign 1) or goes on (sign -1)."""
+        for tag, count in lane.waiting.items():
+            self._accounts[tag].add(pd, HELD, sign * count)
+            self._changed.add(tag)
+        self._receivers[pd].can_do -= sign * len(lane.notices)
+
+    def resume(self, pd: str, token: int) -> Wrong | None:
+        """A notice that failed is to be handed out again."""
+        notice = self._notices.get(token)
+        if notice is None or notice.to != pd or notice.state != FAILED:
+            return "notices.resume", f"token={token}: no notice of {pd}'s that has failed"
+        notice.state, notice.tag = QUEUED, None
+        self._hold(pd, self._lane(notice), -1)
+        return None
+
+    def forget(self, pd: str) -> None:
+        """A receiver is destroyed."""
+        receiver = self._receivers.get(pd)
+        if receiver is None:
+            return
+        for lane in receiver.lanes.values():
+            if lane.stopped():
+                self._hold(pd, lane, -1)
+            for notice in lane.notices.values():
+                del self._notices[notice.token]
+                if notice.state != FAILED and notice.tag is not None:
+                    account = self._accounts[notice.tag]
+                    account.add(pd, DROPPED)
+                    self._no_longer_waits(notice, lane, account)
+        del self._receivers[pd]

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is worth telling of a run, by cleanup, collected from the events of a trace."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cellreap.trace.check.running import PLAN_EVENTS, PLANNED_AGAIN
+from cellreap.trace.events import Event
+
+MAX_SAYS = 120
+"""Lines of what PDs said after a cleanup that are kept."""
+PARTS = frozenset({*PLAN_EVENTS, "DESTROY", "FREED", "CALLS", "SETTLED"})
+"""The events of a cleanup that a chapter keeps."""
+# The processor's word for an unknown instruction: exception 6 on x86_64. On aarch64 the value of
+# ESR_EL1, with no bit but the one for an instruction of 32 bits.
+_ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
+
+
+@dataclass
+class Chapter:
+    """One cleanup and what came after it, until the next.
+
+    finished: notices by result, ok or failed. answered: those told before the end that answered.
+    says: (PD, text).
+    """
+
+    number: int
+    trigger: str
+    how: str
+    depths: tuple[str, str]
+    events: list[Event] = field(default_factory=list)
+    finished: Counter[str] = field(default_factory=Counter)
+    answered: int = 0
+    says: list[tuple[str, str]] = field(default_factory=list)
+
+    def of(self, name: str) -> list[Event]:
+        """The kept events of that name."""
+        return [event for event in self.events if event.name == name]
+
+
+class Story:
+    """Takes the events of a trace, in order, and keeps what is worth telling."""
+
+    def __init__(self) -> None:
+        self.chapters: list[Chapter] = []
+        self._arch = ""
+        self._how: dict[str, str] = {}
+        self._deadlines: dict[str, str] = {}
+        self._alive: dict[str, None] = {}
+        self._owed: dict[str, Chapter] = {}  # by token
+        self._told_before: dict[str, Chapter] = {}  # by token: pre-destroy notices
+
+    def alive(self) -> list[str]:
+        """The PDs at the end of the trace, in the order of creation."""
+        return list(self._alive)
+
+    def take(self, event: Event) -> None:
+        """Takes the next event."""
+        handler = _HANDLERS.get(event.name)
+        if handler is not None:
+            handler(self, event)
+        chapter = self.chapters[-1] if self.chapters else None
+        if chapter and event.name in PARTS and event.number("n") == chapter.number:
+            chapter.events.append(event)
+
+    # -- the run
+
+    def _trace(self, event: Event) -> None:
+        self._arch = event["arch"]
+
+    def _pd(self, event: Event) -> None:
+        self._alive[event["id"]] = None
+
+    def _deadline(self, event: Event) -> None:
+        self._deadlines[event["pd"]] = event["ms"]
+
+    def _destroy(self, event: Event) -> None:
+        self._alive.pop(event["node"], None)
+
+    def _say(self, event: Event) -> None:
+        if self.chapters and len(self.chapters[-1].says) <= MAX_SAYS:
+            self.chapters[-1].says.append((event["pd"], event["text"]))
+
+    # -- triggers
+
+    def _fault(self, event: Event) -> None:
+        what = describe_fault(event, self._arch)
+        self._how[event["pd"]] = f"{what}, instruction at {event['ip']}"
+
+    def _exit(self, event: Event) -> None:
+        self._how[event["pd"]] = f"exit with code {event['code']}"
+
+    def _terminate(self, event: Event) -> None:
+        self._how[event["pd"]] = f"terminated by {event['by']}"
+
+    def _late(self, event: Event) -> None:
+        deadline = self._deadlines.get(event["pd"])
+        of = f" of {deadline} ms" if deadline is not None else ""
+        about = f"notice {event['token']}, not acknowledged for {event['ms']} ms"
+        self._how[event["pd"]] = f"missed its deadline{of} for {about}"
+
+    # -- cleanups
+
+    def _cleanup(self, event: Event) -> None:
+        how = self._how.get(event["trigger"], event["cause"])
+        depths = (event["pd_depth"], event["rs_depth"])
+        self.chapters.append(Chapter(event.number("n"), event["trigger"], how, depths))
+
+    def _continue(self, event: Event) -> None:
+        """What becomes of the rest is told anew."""
+        if self.chapters:
+            kept = [part for part in self.chapters[-1].events if part.name not in PLANNED_AGAIN]
+            self.chapters[-1].events = kept
+
+    def _queue(self, event: Event) -> None:
+        if self.chapters and event["n"] != "0":
+            before = event["kind"] == "pre-destroy"
+            told = self._told_before if before else self._owed
+            told[event["token"]] = self.chapters[-1]
+
+    def _finish_work(self, event: Event) -> None:
+        token = event["token"]
+        if token in self._owed:
+            self._owed[token].finished[event["result"]] += 1
+        elif token in self._told_before:
+            self._told_before[token].answered += 1
+
+
+_HANDLERS: dict[str, Callable[[Story, Event], None]] = {
+    "TRACE": Story._trace,
+    "PD": Story._pd,
+    "DEADLINE": Story._deadline,
+    "DESTROY": Story._destroy,
+    "SAY": Story._say,
+    "FAULT": Story._fault,
+    "EXIT": Story._exit,
+    "TERMINATE": Story._terminate,
+    "LATE": Story._late,
+    "CLEANUP": Story._cleanup,
+    "CONTINUE": Story._continue,
+    "QUEUE": Story._queue,
+    "FINISH_WORK": Story._finish_work,
+}
+
+
+def describe_fault(event: Event, arch: str) -> str:
+    """A FAULT for a person."""
+    address = event.number("address")
+    if event["kind"] == "vm-fault":
+        return f"page fault at {address:#x}"
+    if event["kind"] == "cap-fault":
+        return f"capability fault at slot {address:#x}"
+    if event["kind"] == "unknown-syscall":
+        return f"unknown system call {address - (1 << 64) if address >= 1 << 63 else address}"
+    if address == _ILLEGAL_INSTRUCTION.get(arch):
+        return "illegal instruction"
+    return f"processor exception {address:#x}"

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the check does for an event grows neither with the system nor with what happened before.
+
+Counted in bytecodes, not in time: the count is the same on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from cellreap.trace.writer import Draft
+from kit.cost import cost_by_event, events_of, large_system, long_history
+
+SIZE = 12
+MOST = 1.3
+"""How much more an event may cost in a run of four times the size."""
+
+
+@pytest.mark.parametrize("run", [long_history, large_system])
+def test_an_event_costs_the_same_in_a_larger_run(run: Callable[[int], list[Draft]]) -> None:
+    small, large = (cost_by_event(events_of(run(size))) for size in (SIZE, 4 * SIZE))
+    assert small.keys() == large.keys()
+    assert len(small) > 25
+    grown = {name: (small[name], large[name]) for name in small if large[name] > MOST * small[name]}
+    assert grown == {}

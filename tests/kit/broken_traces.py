@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""For each rule of the check a trace that breaks it, and others perhaps with it."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Callable
+from typing import Final
+
+from cellreap.trace.check import Report, check, check_stream
+from cellreap.trace.events import Event
+from cellreap.trace.reader import MAX_LINE
+from cellreap.trace.writer import Draft, seal
+from kit.trace_simulator import RUNS, Target, block_fs_db_app
+
+Values = dict[str, object]
+
+
+def of_lines(lines: list[str]) -> Report:
+    """The report on a console log."""
+    return check_stream(io.BytesIO("\n".join(lines).encode()), "trace")
+
+
+def of_drafts(drafts: list[Draft]) -> Report:
+    """The report on a trace that is sealed and read."""
+    return of_lines(seal(drafts))
+
+
+def edited(run: str, event: str, change: Values | None, skip: int = 0, **match: object) -> Report:
+    """A generated run with one event changed, or without it if `change` is None.
+
+    match: values that tell which event. skip: so many of them are left alone.
+    """
+    drafts: list[Draft] = RUNS[run]()
+    found = [
+        index
+        for index, (name, values) in enumerate(drafts)
+        if name == event and all(str(values[key]) == str(value) for key, value in match.items())
+    ]
+    at = found[skip]
+    drafts[at : at + 1] = [] if change is None else [(event, {**drafts[at][1], **change})]
+    return of_drafts(drafts)
+
+
+def inserted(run: str, before: str, event: str, /, **values: object) -> Report:
+    """A generated run with one more event, in front of the first one of the name `before`."""
+    drafts: list[Draft] = RUNS[run]()
+    at = next(index for index, (name, _) in enumerate(drafts) if name == before)
+    draft: Draft = (event, {key.rstrip("_"): value for key, value in values.items()})
+    return of_drafts([*drafts[:at], draft, *drafts[at:]])
+
+
+def scenario(breaks: Callable[[Target], object]) -> Report:
+    """The scenario, at depths 1 and 0, with something done at its end."""
+    target = Target(1, 0)
+    block_fs_db_app(target)
+    breaks(target)
+    return of_drafts(target.end())
+
+
+def emitted(event: str, /, **values: object) -> Callable[[], Report]:
+    """The scenario with an event at its end."""
+    return lambda: scenario(lambda target: target.emit(event, **values))
+
+
+def crashed(then: Callable[[Target], object]) -> Report:
+    """The scenario after the end of block server 1. fs, PD_3, lost slots and has notices."""
+
+    def breaks(target: Target) -> None:
+        target.depths = (0, 0)
+        target.quiet()
+        target.fault("PD_1")
+        target.cleanup()
+        target.account()
+        then(target)
+
+    return scenario(breaks)
+
+
+def waiting(event: str, /, **values: object) -> Report:
+    """A cleanup of PD_1 that waits for PD_3, and an event meanwhile."""
+    target = Target(1, 0)
+    server, client, other = (
+        target.pd(name, deadline=100) for name in ("server", "client", "other")
+    )
+    target.request(client, target.space(server, "BLOCK"))
+    target.subscribe(other, client)
+    target.space(other, "ROOM")
+    target.quiet()
+    target.exit(server)
+    target.cleanup(meanwhile=lambda target: target.emit(event, **values))
+    target.account()
+    target.serve_all()
+    return of_drafts(target.end())
+
+
+# -- damage
+
+
+def _lines() -> list[str]:
+    return seal(RUNS["depths-0-0"]())
+
+
+def _line(seq: int, text: str) -> str:
+    body = f"{seq} {text}"
+    return f"~cr {seq} {zlib.crc32(body.encode()):08x} {text}"
+
+
+def _changed(change: Callable[[list[str]], list[str]]) -> Callable[[], Report]:
+    return lambda: of_lines(change(_lines()))
+
+
+def _long(lines: list[str]) -> list[str]:
+    return [*lines[:9], f"~cr {'x' * MAX_LINE}", *lines[9:]]
+
+
+# -- runs that break one rule
+
+
+def _squatter(target: Target) -> None:
+    target.bodies.clear()
+    target.pd("squatter")
+
+
+def _odd_body(target: Target) -> None:
+    target.emit("PD", id="PD_9", name="x", pinned=0)
+    target.emit("BODY", pd="PD_9", paddr="0x200000800", bytes=4096, slots=1)
+
+
+def _no_body(target: Target) -> None:
+    target.emit("PD", id="PD_9", name="x", pinned=0)
+    target.account()
+
+
+def _space_again(target: Target) -> None:
+    target.delete("TABLE_SPACE_4")
+    target.emit("SPACE", id="TABLE_SPACE_4", type="TABLE", manager="PD_4", name="database")
+
+
+def _slot_again(target: Target) -> None:
+    slots = target.slots["PD_3"]
+    target.slots["PD_3"] = {slot: what for slot, what in slots.items() if isinstance(what, tuple)}
+    target.request("PD_3", "TABLE_SPACE_4")
+
+
+def _many_lost() -> Report:
+    target = Target(0, 0)
+    server, client, other = (target.pd(name) for name in ("server", "client", "other"))
+    space = target.space(server, "BLOCK")
+    for _ in range(32):
+        target.hold(client, target.resource(space))
+    more = target.space(other, "FILE")
+    target.quiet()
+    target.exit(server)
+    target.cleanup()
+    target.account()
+    target.request(client, more)
+    return of_drafts(target.end())
+
+
+def _silent(target: Target) -> None:
+    target.fault("PD_5")
+    target.say("PD_5", "hello?")
+
+
+def _twice(target: Target) -> None:
+    target.fault("PD_5")
+    target.fault("PD_5")
+
+
+def _cleanup_of_nothing(target: Target) -> None:
+    target.pending.append(("PD_5", "fault"))
+    target.cleanup()
+
+
+def _wrong_order(target: Target) -> None:
+    target.fault("PD_5")
+    target.fault("PD_4")
+    target.pending.rotate()
+    target.cleanup()
+
+
+def _second_first(target: Target) -> None:
+    token = target.queues["PD_2"][0].token
+    target.emit("GET_WORK", pd="PD_2", token=token + 1)
+
+
+def _each(target: Target) -> None:
+    (notice,) = target.fetch("PD_3")
+    target.emit("FINISH_WORK", pd="PD_3", token=notice.token, result="each")
+
+
+def _two_extractions(target: Target) -> None:
+    target.extract("PD_5")
+    target.extract("PD_5")
+
+
+def _unprinted(target: Target) -> None:
+    target.account()
+    target.fault("PD_5")
+    target.cleanup()
+
+
+def _illegal(target: Target) -> None:
+    """The manager drops its hold of what it manages."""
+    target.model.drop_hold("PD_4", "TABLE_4_1")
+    target.emit("UNHOLD", pd="PD_4", node="TABLE_4_1", slot=0)
+    target.quiet()
+
+
+def _without_end() -> Report:
+    drafts = RUNS["depths-0-0"]()[:-1]
+    return check(Event(name, {k: str(v) for k, v in values.items()}) for name, values in drafts)
+
+
+BROKEN: Final[dict[str, Callable[[], Report]]] = {
+    "line.form": _changed(lambda lines: [*lines[:9], "~cr good morning", *lines[9:]]),
+    "line.checksum": _changed(lambda lines: [*lines[:9], f"{lines[9][:-1]}?", *lines[10:]]),
+    "line.cut": _changed(lambda lines: [*lines[:9], lines[9][:12], *lines[10:]]),
+    "line.long": _changed(_long),
+    "line.lost": _changed(lambda lines: [*lines[:9], *lines[10:]]),
+    "line.doubled": _changed(lambda lines: [*lines[:9], *lines[8:]]),
+    "line.reordered": _changed(lambda lines: [*lines[:8], lines[9], lines[8], *lines[10:]]),
+    "line.fields": emitted("SAY", pd="PD_5", text="x", loud="yes"),
+    "line.value": emitted("SAY", pd="nobody", text="x"),
+    "line.end": _changed(
+        lambda lines: [*lines[:-1], _line(len(lines) - 1, "END count=3 digest=00000000")]
+    ),
+    "line.cut_off": _changed(lambda lines: lines[:-1]),
+    "line.after_end": _changed(
+        lambda lines: [*lines, _line(len(lines), "ACCOUNT bytes=0 slots=0")]
+    ),
+    "order.trace": lambda: inserted(
+        "depths-0-0", "SAY", "TRACE", version=3, arch="x86_64", kernel="seL4 1", system="x",
+        pd_depth=0, rs_depth=0,
+    ),
+    "order.base": lambda: inserted("depths-0-0", "SAY", "BASE", bytes=0, slots=0),
+    "order.mode": lambda: edited("depths-0-0", "MODE", None),
+    "order.end": _without_end,
+    "order.version": emitted("DANCE", pd="PD_5"),
+    "order.header": lambda: edited("depths-0-0", "TRACE", {"arch": "mips"}),
+    "order.answer": lambda: edited("notices", "QUEUE", None, kind="disconnect", n=0),
+    "model.possible": emitted("REQUEST", pd="PD_77", space="TABLE_SPACE_4", slot=8),
+    "memory.body": lambda: scenario(_no_body),
+    "memory.block": lambda: scenario(_odd_body),
+    "memory.overlap": lambda: scenario(_squatter),
+    "memory.sums": emitted("ACCOUNT", bytes=1, slots=2),
+    "memory.account": lambda: edited("depths-0-0", "ACCOUNT", None),
+    "memory.freed": lambda: edited("depths-1-0", "FREED", {"bytes": 4096}, pd="PD_3"),
+    "nodes.root": lambda: edited("depths-0-0", "PD", {"name": "root"}, id="PD_0"),
+    "nodes.fresh": lambda: scenario(_space_again),
+    "nodes.type": emitted("SPACE", id="TABLE_SPACE_9", type="BLOCK", manager="PD_4", name="x"),
+    "nodes.manager": emitted("SPACE", id="TABLE_SPACE_9", type="TABLE", manager="PD_0", name="x"),
+    "nodes.delete": emitted("DELETE", node="TABLE_4_1", by="PD_5"),
+    "edges.handler": emitted("HANDLER", pd="PD_5", handler="PD_0"),
+    "slots.none": emitted("HOLD", pd="PD_4", node="TABLE_4_1", slot=40),
+    "slots.one": emitted("HOLD", pd="PD_5", node="TABLE_4_1", slot=40),
+    "slots.range": emitted("HOLD", pd="PD_5", node="FILE_3_1", slot=4),
+    "slots.used": emitted("HOLD", pd="PD_5", node="FILE_3_1", slot=8),
+    "slots.reused": lambda: crashed(_slot_again),
+    "slots.limit": _many_lost,
+    "slots.given_back": emitted("UNREQUEST", pd="PD_5", space="TABLE_SPACE_4", slot=9),
+    "actors.there": emitted("SAY", pd="PD_77", text="x"),
+    "actors.silent": lambda: scenario(_silent),
+    "actors.waiting": lambda: edited("sync", "TICKET", None, ticket=1),
+    "actors.freeze": emitted("FREEZE", pd="PD_0"),
+    "actors.refusals": lambda: edited("notices", "REFUSED", {"count": 1001}),
+    "actors.status": emitted("REFUSE", pd="PD_5", op=10, status=0),
+    "actors.unreached": emitted("UNREACHED", crash=0, name="app"),
+    "triggers.root": emitted("FAULT", pd="PD_0", kind="vm-fault", address="0x0", ip="0x0"),
+    "triggers.once": lambda: scenario(_twice),
+    "triggers.right": lambda: scenario(lambda target: target.terminate("PD_5", "PD_1")),
+    "triggers.deadline": lambda: edited("notices", "DEADLINE", {"ms": 0}, pd="PD_5"),
+    "triggers.late": lambda: edited("notices", "LATE", {"token": 1}, pd="PD_5"),
+    "triggers.cleanup": lambda: scenario(_cleanup_of_nothing),
+    "triggers.order": lambda: scenario(_wrong_order),
+    "triggers.end": lambda: scenario(lambda target: target.fault("PD_5")),
+    "notices.token": lambda: edited("depths-1-0", "QUEUE", {"token": 2}, token=3),
+    "notices.owed": lambda: edited("notices", "QUEUE", {"kind": "free"}, kind="disconnect", n=0),
+    "notices.fetch": emitted("GET_WORK", pd="PD_5", token=1),
+    "notices.order": lambda: edited("notices", "GET_WORK", None, pd="PD_1"),
+    "notices.finish": lambda: edited("depths-1-0", "GET_WORK", None, token=3),
+    "notices.each": lambda: crashed(_each),
+    "notices.resume": lambda: edited("notices", "RESUME_WORK", {"token": 1}),
+    "notices.end": lambda: edited("depths-1-0", "FINISH_WORK", None, token=3),
+    "tickets.asked": lambda: edited("notices", "ACCEPT", {"what": "PD_3"}, ticket=2),
+    "tickets.number": lambda: edited("notices", "ACCEPT", {"ticket": 3}, ticket=2),
+    "tickets.state": lambda: edited("notices", "TICKET", {"state": 3}, ticket=1, state=1),
+    "tickets.counts": lambda: edited("notices", "TICKET", {"done": 5}, ticket=1, state=1),
+    "tickets.wait": lambda: edited("sync", "TICKET", {"state": 2}, ticket=1),
+    "extractions.number": lambda: edited("notices", "EXTRACT", {"x": 2}, x=1),
+    "extractions.one": lambda: scenario(_two_extractions),
+    "extractions.under_way": emitted("MODEL", x=9, row="PD,PD_1,a,,,,"),
+    "extractions.asked": lambda: edited("notices", "SUBGRAPH", {"from": "FILE_2_1"}),
+    "extractions.ends": lambda: edited("notices", "SUBGRAPH", {"to": "ROOM_SPACE_4"}),
+    "extractions.new": lambda: edited("notices", "SUBGRAPH", {"to": "TABLE_SPACE_3"}),
+    "extractions.answered": lambda: edited("notices", "FINISH_WORK", None, pd="PD_3"),
+    "extractions.printed": lambda: edited("notices", "EXTRACTED", None, x=1),
+    "extractions.end": lambda: scenario(lambda target: target.extract()),
+    "state.printed": lambda: scenario(_unprinted),
+    "state.snapshot": lambda: inserted("depths-0-0", "SETTLED", "SAY", pd="PD_5", text="x"),
+    "state.count": lambda: edited("depths-1-0", "SETTLED", {"rows": 3}, n=1),
+    "state.rows": lambda: edited("depths-1-0", "STATE", None, n=1, row="PD,PD_4,db,,,,"),
+    "state.legal": lambda: scenario(_illegal),
+    "cleanup.number": lambda: edited("depths-1-0", "CLEANUP", {"n": 2}),
+    "cleanup.within": lambda: edited("depths-1-0", "SETTLED", None, n=1),
+    "cleanup.plan": lambda: edited("depths-1-0", "DOOM_PD", {"depth": 0}, pd="PD_3"),
+    "cleanup.phases": lambda: edited("depths-1-0", "STEP", {"name": "unblock"}, name="mark"),
+    "cleanup.doomed": lambda: waiting("HOLD", pd="PD_2", node="ROOM_SPACE_2", slot=30),
+    "cleanup.wait": lambda: waiting("STEP", n=1, name="mark", node="PD_1", pd="-", calls=0),
+    "cleanup.awaited": lambda: edited("notices", "LATE", None, pd="PD_5"),
+    "cleanup.tell": lambda: edited(
+        "notices", "STEP", {"node": "FILE_SPACE_2"}, name="tell", pd="PD_4"
+    ),
+    "cleanup.steps": lambda: edited("depths-1-0", "STEP", None, name="mark"),
+    "cleanup.beside": lambda: edited("depths-1-0", "STEP", None, name="notify"),
+    "cleanup.cut": lambda: edited("depths-1-0", "STEP", None, name="cut-request"),
+    "cleanup.suspend": lambda: edited("depths-1-0", "SUSPEND", None, pd="PD_3"),
+    "cleanup.destroy": lambda: edited("depths-1-0", "DESTROY", {"node": "TABLE_4_1"}, node="PD_3"),
+    "cleanup.groups": lambda: edited(
+        "depths-1-0", "DESTROY", {"node": "PD_3"}, node="BLOCK_SPACE_1"
+    ),
+    "cleanup.parts": lambda: edited("depths-1-0", "DESTROY", None, node="FILE_3_1"),
+    "cleanup.freed": lambda: edited("depths-1-0", "FREED", None, pd="PD_3"),
+    "cleanup.notices": lambda: edited("depths-1-0", "QUEUE", {"kind": "destroy"}, token=1),
+    "cleanup.calls": lambda: edited("depths-1-0", "CALLS", {"count": 0}, kind="signal"),
+}  # fmt: skip
+"""Rule -> the report on a trace that breaks it."""

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Counts what the check does for an event, in bytecodes, and runs of any size to count it for."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+from cellreap.trace.check import Replay, Report
+from cellreap.trace.events import Event
+from cellreap.trace.writer import Draft
+from kit.trace_simulator import Target
+
+SHARED = {
+    **dict.fromkeys(("CLEANUP", "SETTLED", "EXTRACT", "EXTRACTED", "END"), ("STATE", "MODEL")),
+    "STEP await": ("STATE", "MODEL"),
+    "WAIT": ("PRE_DESTROY",),
+    "CONTINUE": ("PRE_DESTROY",),
+    "RESUME_WORK": ("ACCEPT",),
+}
+"""Event that touches much -> the events among which its cost is shared out. The whole state is
+planned for or printed; a cleanup goes on when all who were told have answered; all cleanups that have
+notices in a lane count them anew when it goes on."""
+
+
+def events_of(drafts: Iterable[Draft]) -> list[Event]:
+    """The events of a generated run, not sealed."""
+    return [
+        Event(name, {key: str(value) for key, value in values.items()}, line)
+        for line, (name, values) in enumerate(drafts, 1)
+    ]
+
+
+def cost_by_event(events: list[Event]) -> dict[str, float]:
+    """Event -> bytecodes that the check executes for one, on average; for an event of SHARED, divided
+    by the number of events that share it. The trace passes the check.
+
+    Bytecodes of Python only: the work inside a call to C is not counted.
+    """
+    replay = Replay(Report("counted"))
+    spent, seen = Counter[str](), Counter[str]()
+    for event in events:
+        name = "STEP await" if event.name == "STEP" and event["name"] == "await" else event.name
+        spent[name] += _counted(replay, event)
+        seen[name] += 1
+    replay.finish()
+    assert replay.report.violations == []
+    return {
+        name: spent[name] / sum(seen[sharer] for sharer in SHARED.get(name, (name,)))
+        for name in spent
+    }
+
+
+def _counted(replay: Replay, event: Event) -> int:
+    count = 0
+
+    def trace(frame: FrameType, what: str, _: Any) -> Any:
+        nonlocal count
+        if what == "opcode":
+            count += 1
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        replay.feed(event)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def long_history(n: int) -> list[Draft]:
+    """A small system in which much happens: n PDs come and are terminated, each with a ticket; the
+    server that is owed notices of them fails the first one, and deals with all in the end."""
+    target = Target(0, 0, "history")
+    boss, server = target.pd("boss"), target.pd("server", deadline=100)
+    disk = target.space(server, "BLOCK", "disk")
+    for _ in range(n):
+        client = target.pd("client", size=1 << 12)
+        target.request(client, disk)
+        block = target.resource(disk)
+        target.hold(client, block)
+        target.subscribe(client, server)
+        target.body_cap(boss, client)
+        target.quiet()
+        target.terminate(client, boss)
+        target.told(len(target.tickets))
+        target.cleanup()
+        target.account()
+        target.delete(block)
+        target.quiet()
+        if len(target.tickets) == 1:
+            (first,) = target.fetch(server, 1)
+            target.ack(server, first, "failed")
+    for number in range(1, n + 1):
+        target.told(number)
+    target.again(server, disk)
+    target.serve_all()
+    for number in range(1, n + 1):
+        target.told(number)
+    return target.end()
+
+
+def large_system(n: int) -> list[Draft]:
+    """n clients of a server in one state, n edges that servers report, and the end of them all."""
+    target = Target(None, 0, "large")
+    boss, server, other = (target.pd(name) for name in ("boss", "server", "other"))
+    disk, files = target.space(server, "BLOCK", "disk"), target.space(other, "FILE", "files")
+    target.request(other, disk)
+    clients = []
+    for _ in range(n):
+        client = target.pd("client", size=1 << 12)
+        clients.append(client)
+        block = target.resource(disk)
+        file = target.resource(files)
+        target.hold(other, block)
+        target.request(client, disk)
+        target.request(client, files)
+        target.hold(client, file)
+        target.unrequest(client, files)
+        target.unhold(client, file)
+        target.subscribe(client, disk)
+        target.own(boss, client)
+        target.body_cap(boss, client)
+        target.delete(target.resource(disk))
+    blocks = target.model.resources_in(disk)
+    target.serve_all()
+    target.quiet()
+    x = target.extract(boss)
+    target.serve(server)
+    (asked,) = target.fetch(other)
+    for upper, lower in zip(target.model.resources_in(files), blocks, strict=True):
+        target.piece(other, asked, upper, lower)
+    target.ack(other, asked)
+    target.extracted(x)
+    # All triggers wait for the first, which takes their PDs along.
+    target.fault(server)
+    for client in clients[: n // 2]:
+        target.terminate(client, boss)
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    return target.end()

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Recorded boots of the current version, and what must be told of them.
+
+A golden is NAME.trace, the console of a boot on refkernel (x86_64), and NAME.txt, what is told of it:
+the summary of `run`, the plan events, and the JSON report. QEMU counts instructions instead of time
+(-icount), so a boot repeats exactly. What changes with every change of the C code is left out of the
+comparison with a fresh boot: see `normalised`.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from cellreap.run.summary import tell
+from cellreap.trace.check.running import PLAN_EVENTS
+from cellreap.trace.events import Event
+from cellreap.trace.reading import Reading, read_trace
+from cellreap.trace.report import report_json
+from kit.paths import GOLDENS
+
+QEMU_ARGS: Final = ("-icount", "shift=0")
+
+
+@dataclass(frozen=True)
+class Golden:
+    """A boot that is recorded. config: configs/CONFIG.toml. Depths: None as the file says."""
+
+    config: str
+    pd_depth: Any = None
+    rs_depth: Any = None
+
+    @property
+    def name(self) -> str:
+        """What its files are called."""
+        depths = "" if self.pd_depth is None else f"-{self.pd_depth}-{self.rs_depth}"
+        return f"{self.config}{depths}"
+
+    @property
+    def trace(self) -> Path:
+        """The console."""
+        return GOLDENS / f"{self.name}.trace"
+
+    @property
+    def text(self) -> Path:
+        """What is told of it."""
+        return GOLDENS / f"{self.name}.txt"
+
+
+RECORDED: Final = (
+    Golden("block_fs_db_app", 0, 0),
+    Golden("block_fs_db_app", 0, 2),
+    Golden("block_fs_db_app", 1, 2),
+    Golden("block_fs_db_app", "inf", "inf"),
+    Golden("extract"),
+    Golden("hang"),
+    Golden("subscribed"),
+)
+
+
+def read_golden(raw: bytes, golden: Golden) -> Reading:
+    """The reading of a recorded console, or of a fresh one."""
+    return read_trace(io.BytesIO(raw), golden.trace.name, keep_events=True)
+
+
+def told(reading: Reading) -> str:
+    """What is told of a trace: for a person, the plans, and as JSON."""
+    shown = report_json(reading.report)
+    lines = tell(reading, reading.report.kernel, shown["violations"], 0.0)
+    plans = [str(event) for event in reading.events if event.name in PLAN_EVENTS]
+    return "\n".join([*lines, "", *plans, "", json.dumps(shown, indent=2)]) + "\n"
+
+
+LEFT_OUT: Final = frozenset(
+    {
+        ("ACCOUNT", "bytes"),
+        ("ACCOUNT", "slots"),
+        ("BASE", "bytes"),
+        ("BASE", "slots"),
+        ("BODY", "bytes"),
+        ("BODY", "paddr"),
+        ("BODY", "slots"),
+        ("END", "count"),
+        ("END", "digest"),
+        ("FAULT", "address"),
+        ("FAULT", "ip"),
+        ("FREED", "bytes"),
+        ("FREED", "paddr"),
+        ("FREED", "slots"),
+        ("LATE", "ms"),
+        ("SETTLED", "bytes"),
+        ("SETTLED", "cycles"),
+        ("SETTLED", "slots"),
+        ("TRACE", "kernel"),
+    }
+)
+"""(event, field): addresses, sizes, cycles and times, which depend on how the C code was compiled."""
+OF_ONE_PD: Final = frozenset({"SAY", "REFUSE", "GET_WORK", "FINISH_WORK", "RESUME_WORK"})
+"""What a PD does by itself. Which of two PDs comes first depends on the time each of them takes."""
+
+
+def normalised(events: list[Event]) -> dict[str, list[str]]:
+    """What two boots of one system must have in common: PD -> what it did, in order; `all` -> all
+    other events, in order. Without LEFT_OUT, and without printed rows, which follow from the rest."""
+    found: dict[str, list[str]] = {"all": []}
+    for event in events:
+        if event.name in ("STATE", "MODEL"):
+            continue
+        values = {
+            name: "*" if (event.name, name) in LEFT_OUT else value
+            for name, value in event.values.items()
+        }
+        who = event["pd"] if event.name in OF_ONE_PD else "all"
+        found.setdefault(who, []).append(str(Event(event.name, values)))
+    return found
