@@ -318,6 +318,14 @@ def event_table() -> EventTable:
     return parse_event_table(read_header("trace_events.h"), str(header_path("trace_events.h")))
 
 
+def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
+    """The rows of one table of a public header. HeaderError: there is none."""
+    rows = parse_table(read_header(header), macro)
+    if not rows:
+        raise HeaderError(f"{header_path(header)}: no rows {macro}(...)")
+    return rows
+
+
 def printed_names(header: str, macro: str) -> dict[str, int]:
     """The names that a table of (enumerator, number, name, ...) has printed: "each" -> 2."""
     return {str(row[2]): int(row[1]) for row in parse_table(read_header(header), macro)}

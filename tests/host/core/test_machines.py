@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from docs_tables import check_table, table_lines
 
 from cellreap import headers
 from cellreap.model.core.library import library_path
+from kit.docs_tables import check_table, table_lines
 from kit.paths import ROOT
 
 HEADER = "machines.h"

@@ -11,10 +11,10 @@ import pytest
 from cellreap.errors import CellreapError
 from cellreap.headers import source_root
 from cellreap.progress import Progress
-from cellreap.system.build import Toolchain, build_tree, find_toolchain
 from cellreap.system.elf import read_executable
 from cellreap.system.refkernel import build_refkernel, has_refkernel
 from cellreap.system.sdk import ARCHES
+from cellreap.system.toolchain import Toolchain, build_tree, find_toolchain
 
 PROJECT = """\
 cmake_minimum_required(VERSION 3.20)
