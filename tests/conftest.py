@@ -23,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=float,
         default=20.0,
         metavar="N",
-        help="how long to compare core and reference on all systems of 3 PDs and 3 spaces (default: 20)",
+        help="processor time for comparing core and reference on larger systems (default: 20)",
     )
     parser.addoption(
         "--crowd-seeds",
@@ -41,7 +41,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--boot-arch",
         choices=ARCHES,
         default=ARCHES[0],
-        help=f"what the tests in tests/boot boot (default: {ARCHES[0]}); those of test_arches.py boot all",
+        help=f"what boot tests boot (default: {ARCHES[0]}); those of test_arches.py boot all",
     )
 
 

@@ -21,7 +21,7 @@ CONFIG_FOLDERS = (CONFIGS, BOOT_CONFIGS)
 
 @pytest.fixture(scope="session")
 def sdk_of() -> Callable[[str], Sdk]:
-    """The SDK that `cellreap run` takes for an architecture: an installed seL4's, else refkernel's."""
+    """The SDK that `cellreap run` takes for an architecture: seL4's if installed, or refkernel's."""
 
     def find(arch: str) -> Sdk:
         return load_sdk(find_kernel(arch, None, Progress(quiet=True)), arch)
@@ -31,7 +31,7 @@ def sdk_of() -> Callable[[str], Sdk]:
 
 @pytest.fixture(scope="session")
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Makes folders for the session. All workers of pytest-xdist share them and the runs in them."""
+    """Makes folders for the session. All workers of pytest-xdist share them, with their runs."""
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 

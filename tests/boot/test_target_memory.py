@@ -199,6 +199,7 @@ def test_destroying_a_pd_is_a_suspend_and_one_revoke_however_long_the_run(respaw
             assert run.step_calls(n, "destroy-pd") == [1] * doomed
 
 
+@pytest.mark.slow
 def test_destroying_a_pd_costs_the_same_whatever_it_held(target: Target) -> None:
     """55 blocks and a request: the same two calls, and one signal to the server that is told."""
     run = target.run("hoard")

@@ -8,7 +8,7 @@ checkout. A comment right before it says so:
     <!-- test: needs damaged-trace -->
 
 What a need stands for is in `PREPARATIONS`. Commands run in a folder that has the checkout's files
-and takes what the commands write. A page shows stdout; of a command that exits with 2 it shows stderr.
+and takes what the commands write. A page shows stdout; of a command that exits with 2, stderr.
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ VARYING: Final = (
     (re.compile(r"; \d+ events in \d+\.\d s$"), "; N events in N s"),
     (re.compile(r"\bnot acknowledged for \d+ ms"), "not acknowledged for N ms"),
 )
-"""What differs from one machine or build to the next. All else must be as the page says."""
+"""What differs from one machine or build to the next. So does the order of what PDs say.
+
+All else must be as the page says.
+"""
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,7 @@ def _commands(lines: list[str], first: int) -> tuple[Command, ...]:
 
 
 def same_everywhere(lines: tuple[str, ...] | list[str]) -> list[str]:
-    """The lines without what differs between machines and builds, and without empty ones at the end."""
+    """The lines without what differs between machines and builds, or is empty at the end."""
     result = []
     for line in lines:
         shown = line.rstrip()
@@ -120,11 +123,28 @@ def same_everywhere(lines: tuple[str, ...] | list[str]) -> list[str]:
         result.append(shown)
     while result and not result[-1]:
         result.pop()
-    return result
+    return _said_in_any_order(result)
+
+
+_SAID: Final = "  then said  "
+
+
+def _said_in_any_order(lines: list[str]) -> list[str]:
+    """The lines, those under "then said" sorted: which PD speaks first depends on the machine."""
+    result: list[str] = []
+    said: list[str] = []
+    for line in [*lines, ""]:
+        if line.startswith(_SAID) or (said and line.startswith(" " * len(_SAID))):
+            said.append(line[len(_SAID) :])
+            continue
+        result += [_SAID + text for text in sorted(said)]
+        said = []
+        result.append(line)
+    return result[:-1]
 
 
 def make_folder(folder: Path) -> None:
-    """Fills a folder with links to the checkout's files and to the environment that the tests run in.
+    """Fills a folder with links to the checkout's files and to the environment of the tests.
 
     Adds `.bin/` with the commands that pyproject.toml declares, as an installer writes them.
     """
@@ -185,9 +205,27 @@ PREPARATIONS: Final[Mapping[str, Callable[[Path], None]]] = {"damaged-trace": _d
 """What a block may need, and what makes it in the folder that the block's commands run in."""
 
 
-def check_block(block: Block, folder: Path) -> None:
-    """Asserts that each command of a block prints what the page says."""
+def check_block(block: Block, folder: Path, rewrite: Path | None = None) -> None:
+    """Asserts that each command of a block prints what the page says.
+
+    rewrite: the page, to be corrected instead. Then nothing is asserted.
+    """
     make_folder(folder)
     for command, printed in run_block(block, folder):
         want, got = same_everywhere(command.output), same_everywhere(printed)
-        assert got == want, f"line {command.line}: $ {command.text}"
+        if rewrite is None:
+            assert got == want, f"line {command.line}: $ {command.text}"
+        elif got != want:
+            correct(rewrite, command, printed)
+
+
+def correct(page: Path, command: Command, printed: list[str]) -> None:
+    """Writes what a command printed in place of what the page says.
+
+    Raises ValueError unless the page shows the command with its output once.
+    """
+    text = page.read_text(encoding="utf-8")
+    shown = "\n".join((f"$ {command.text}", *command.output)) + "\n"
+    if text.count(shown) != 1:
+        raise ValueError(f"{page}: expected '$ {command.text}' with its output once")
+    page.write_text(text.replace(shown, "\n".join((f"$ {command.text}", *printed)) + "\n"))

@@ -33,7 +33,14 @@ def members(**changed: bytes) -> dict[str, bytes]:
 def manifest(content: dict[str, bytes], **changed: Any) -> dict[str, Any]:
     digest = hashlib.sha256(content["kernel.elf"]).hexdigest()
     kernel = {"name": "seL4", "version": "15.0.0", "arch": "x86_64", "sha256": digest}
-    made = {"arch": "x86_64", "kernel": kernel, "system": "s", "pds": ["a"], "spaces": [], "overrides": {}}
+    made = {
+        "arch": "x86_64",
+        "kernel": kernel,
+        "system": "s",
+        "pds": ["a"],
+        "spaces": [],
+        "overrides": {},
+    }
     return {**made, **changed}
 
 

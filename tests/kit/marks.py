@@ -20,6 +20,8 @@ def slow_but(values: Iterable[Any], *quick: Any) -> list[Any]:
     return [
         value
         if value in quick
-        else pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow)
+        else pytest.param(
+            *(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow
+        )
         for value in listed
     ]

@@ -40,7 +40,9 @@ def outcomes(run: Run) -> list[Outcome]:
                 run.doomed(n),
                 run.destroyed(n),
                 sorted((run.name(e["pd"]), run.name(e["resource"])) for e in run.of("REVOKE", n=n)),
-                sorted((run.name(e["pd"]), run.name(e["space"])) for e in run.of("LOSE_REQUEST", n=n)),
+                sorted(
+                    (run.name(e["pd"]), run.name(e["space"])) for e in run.of("LOSE_REQUEST", n=n)
+                ),
                 sorted(run.notices(n)),
                 [run.name(e["pd"]) for e in run.of("FREED", n=n)],
             )

@@ -26,7 +26,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def of_tests(name: str) -> bool:
-    """Does a dotted name stand for a test module or a conftest, or for something relative to one?"""
+    """Does a dotted name stand for a test module, a conftest, or something relative to one?"""
     parts = name.split(".")
     return name.startswith(".") or any(
         part.startswith("test_") or part == "conftest" for part in parts

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The commands in README print what README says. Those that boot are in tests/boot/test_readme_boots.py."""
+"""The commands in README print what README says.
+
+Those that boot are in tests/boot/test_readme_boots.py.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,24 @@ from kit.console_blocks import (
 )
 from kit.paths import ROOT
 
-BLOCKS = read_blocks((ROOT / "README.md").read_text())
+README = ROOT / "README.md"
+BLOCKS = read_blocks(README.read_text())
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if not block.boots], ids=str)
-def test_a_block_that_boots_nothing_prints_what_the_page_says(block: Block, tmp_path: Path) -> None:
-    check_block(block, tmp_path)
+def test_a_block_that_boots_nothing_prints_what_the_page_says(
+    block: Block, tmp_path: Path, rewrite: bool
+) -> None:
+    check_block(block, tmp_path, README if rewrite else None)
+
+
+def test_a_page_can_be_corrected(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("```console\n$ echo a; echo b\na\n\n$ echo c\nc\n```\n")
+    (tmp_path / "work").mkdir()
+    (block,) = read_blocks(page.read_text())
+    check_block(block, tmp_path / "work", page)
+    assert page.read_text() == "```console\n$ echo a; echo b\na\nb\n$ echo c\nc\n```\n"
 
 
 def test_readme_shows_blocks_of_both_kinds() -> None:
@@ -93,6 +108,8 @@ def test_only_what_differs_between_machines_is_left_out() -> None:
         "page fault at 0xdead000, instruction at 0x400bd0",
         "15 kernel calls in 7.7 million cycles",
         "PASS: everything as the reference model has it; 193 events in 0.9 s",
+        "  then said  fs (PD_3): b",
+        "             app (PD_5): a",
         "x.trace: 73 events",
         "",
     ]
@@ -101,5 +118,7 @@ def test_only_what_differs_between_machines_is_left_out() -> None:
         "page fault at 0xdead000, instruction at ADDRESS",
         "15 kernel calls in N million cycles",
         "PASS: everything as the reference model has it; N events in N s",
+        "  then said  app (PD_5): a",
+        "  then said  fs (PD_3): b",
         "x.trace: 73 events",
     ]
