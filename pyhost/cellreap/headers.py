@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,10 @@ _ENUM = re.compile(r"\benum\b\s*(\w+)?\s*\{([^{}]*)\}", re.DOTALL)
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\Z")
+# A cell of a table that is a list of forms: NUMBER(space) FLAG(wait).
+_FORMS = re.compile(r"(?:[A-Za-z_]\w*\(\w+(?:,\s*\w+)*\)\s*)+\Z")
+# The body of an enum that a table makes: how a row is expanded, the table's name, and #undef.
+_MADE = re.compile(r"\s*#\s*define\s+(\w+)\(([^)]*)\)([^\n]*)\n\s*(\w+)\s*\n\s*#\s*undef\s+\1[ \t]*\n")
 
 
 class HeaderError(CellreapError):
@@ -69,8 +74,9 @@ def strip(text: str) -> str:
 def parse_table(text: str, macro: str) -> list[tuple[str | int, ...]]:
     """The rows of an X-macro table: each use `macro(a, "b", 3)` with its arguments, in order.
 
-    Strings come unquoted, integers as int, other identifiers as str. `#define macro(...)` lines, which say
-    how the rows are to be expanded, are no rows.
+    Strings come unquoted, integers as int, other identifiers as str, and so do lists of forms, written
+    NUMBER(space) FLAG(wait) or FIELD(pd, PD). `#define macro(...)` lines, which say how the rows are to be
+    expanded, are no rows.
     """
     rows: list[tuple[str | int, ...]] = []
     for line in strip(text).splitlines():
@@ -98,14 +104,15 @@ def _arguments(line: str, start: int, macro: str) -> tuple[str | int, ...]:
                 quoted = _STRING.match(line, at)
             values.append("".join(pieces))
         else:
-            end = at
-            while end < len(line) and line[end] not in ",)":
+            end, open_ = at, 0
+            while end < len(line) and (open_ or line[end] not in ",)"):
+                open_ += {"(": 1, ")": -1}.get(line[end], 0)
                 end += 1
             word = line[at:end].strip()
             number = _INTEGER.match(word)
             if number:
                 values.append(int(number.group(1), 0))
-            elif _IDENTIFIER.match(word):
+            elif _IDENTIFIER.match(word) or _FORMS.match(word):
                 values.append(word)
             else:
                 raise HeaderError(f"a row of {macro}: {word!r} is no string, number or identifier")
@@ -117,16 +124,52 @@ def _arguments(line: str, start: int, macro: str) -> tuple[str | int, ...]:
         at += 1
 
 
+def expand_enums(text: str) -> str:
+    """C text in which the enums that are made by an X-macro table are written out, without comments.
+
+        typedef enum cr_op {
+        #define CR_OPERATION(enumerator, number, ...) enumerator = number,
+            CR_OPERATIONS
+        #undef CR_OPERATION
+        } cr_op;
+
+    A parameter that is not used may be `...`. What has no table in the text is left as it is.
+    """
+    text = strip(text)
+
+    def written_out(enum: re.Match[str]) -> str:
+        made = _MADE.search(enum.group(2))
+        if made is None:
+            return enum.group(0)
+        macro, parameters, row_text, table = made.groups()
+        defined = re.search(rf"^\s*#\s*define\s+{table}\b([^\n]*)$", text, re.MULTILINE)
+        if defined is None:
+            return enum.group(0)
+        names = [name.strip() for name in parameters.split(",")]
+        lines = [
+            _with_cells(row_text, dict(zip(names, map(str, row), strict=False)))
+            for row in parse_table(defined.group(1), macro)
+        ]
+        rest = enum.group(2)[: made.start()] + "\n".join(lines) + "\n" + enum.group(2)[made.end() :]
+        return enum.group(0).replace(enum.group(2), rest)
+
+    return _ENUM.sub(written_out, text)
+
+
+def _with_cells(text: str, cells: Mapping[str, str]) -> str:
+    return re.sub(r"\w+", lambda word: cells.get(word[0], word[0]), text)
+
+
 def parse_enums(text: str) -> dict[str, dict[str, int]]:
     """Every enum in `text`: tag -> enumerators with their values, in order.
 
-    All enums without a tag share the key "". Enums whose list is made by an X-macro are left out: their
-    table is read with parse_table.
+    All enums without a tag share the key "". Enums that a table of the text makes are among them; one
+    whose table is elsewhere is left out.
     """
     enums: dict[str, dict[str, int]] = {}
     known: dict[str, int] = {}
-    plain = "\n".join(line for line in strip(text).splitlines() if not line.lstrip().startswith("#define"))
-    for found in _ENUM.finditer(plain):
+    plain = expand_enums(text).splitlines()
+    for found in _ENUM.finditer("\n".join(line for line in plain if not line.lstrip().startswith("#define"))):
         tag, body = found.group(1) or "", found.group(2)
         if "#" in body:
             continue
@@ -181,11 +224,66 @@ def names_of(header: str, tag: str, prefix: str) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
+class Operation:
+    """A row of CR_OPERATIONS in protocol.h."""
+
+    enumerator: str
+    number: int
+    word: str  # "give": names the functions that carry it out
+    topic: str
+    arguments: str  # "NUMBER(space) WORD(badge)"; "" for none
+    results: str
+    asker: str  # CR_FROM_ANY: a doomed PD may ask for it too
+    sentence: str
+
+    @property
+    def name(self) -> str:
+        """What docs and traces call it: "GIVE"."""
+        return self.enumerator.removeprefix("CR_OP_")
+
+
+@functools.cache
+def operations() -> tuple[Operation, ...]:
+    """What a PD can ask of the root task."""
+    found = []
+    for row in parse_table(read_header("protocol.h"), "CR_OPERATION"):
+        if len(row) != 8 or [type(cell) for cell in row] != [str, int, *[str] * 6]:
+            raise HeaderError(f"{header_path('protocol.h')}: CR_OPERATION{row}: not as the header says")
+        enumerator, number, *texts = row
+        word, topic, arguments, results, asker, sentence = map(str, texts)
+        arguments = "" if arguments == "NO_ARGUMENTS" else arguments
+        found.append(
+            Operation(str(enumerator), int(number), word, topic, arguments, results, asker, sentence)
+        )
+    return tuple(found)
+
+
+def operation_forms() -> dict[int, tuple[tuple[str, str], ...]]:
+    """Operation's number -> its arguments in their order: (form, member of cr_operation_args)."""
+    return {each.number: parse_forms(each.arguments) for each in operations()}
+
+
+def parse_forms(text: str) -> tuple[tuple[str, str], ...]:
+    """A list of forms: "NUMBER(space) FLAG(wait)" -> (("NUMBER", "space"), ("FLAG", "wait"))."""
+    return tuple((form, member) for form, member in re.findall(r"(\w+)\((\w+)\)", text))
+
+
+@dataclass(frozen=True)
 class EventTable:
-    """What can stand in a trace of one version: event name -> its fields in the order of printing."""
+    """What can stand in a trace of one version."""
 
     version: int
     fields: dict[str, tuple[str, ...]]
+    """Event -> its fields in the order of printing."""
+    types: dict[tuple[str, str], str]
+    """(event, field) -> the field's type; empty before version 3, whose tables have no types."""
+    meanings: dict[str, str]
+    """Event -> what it says, a sentence; empty before version 3."""
+    enumerators: dict[str, str]
+    """Event -> its name in C."""
+
+
+_FIELD = re.compile(r"FIELD\((\w+),\s*(\w+)\)")
 
 
 def parse_event_table(text: str, where: str) -> EventTable:
@@ -193,20 +291,33 @@ def parse_event_table(text: str, where: str) -> EventTable:
     version = parse_enums(text).get("", {}).get("CR_TRACE_VERSION")
     if version is None:
         raise HeaderError(f"{where}: no enumerator CR_TRACE_VERSION")
-    fields: dict[str, tuple[str, ...]] = {}
+    table = EventTable(version, {}, {}, {}, {})
     for row in parse_table(text, "CR_TRACE_EVENT"):
-        if len(row) != 3 or not all(isinstance(cell, str) for cell in row):
-            raise HeaderError(f"{where}: CR_TRACE_EVENT{row}: expected (enumerator, name, fields)")
-        _, name, listed = (str(cell) for cell in row)
-        if name in fields:
+        if len(row) not in (3, 4) or not all(isinstance(cell, str) for cell in row):
+            expected = "expected (enumerator, name, fields, meaning)"
+            raise HeaderError(f"{where}: CR_TRACE_EVENT{row}: {expected}")
+        enumerator, name, listed, *meaning = (str(cell) for cell in row)
+        if name in table.fields:
             raise HeaderError(f"{where}: event {name} is listed twice")
-        fields[name] = tuple(listed.split())
-    if "TRACE" not in fields or "END" not in fields:
+        table.enumerators[name] = enumerator
+        if meaning:
+            typed = _FIELD.findall(listed)
+            table.fields[name] = tuple(field for field, _ in typed)
+            table.types.update(((name, field), type_name) for field, type_name in typed)
+            table.meanings[name] = meaning[0]
+        else:
+            table.fields[name] = tuple(listed.split())
+    if "TRACE" not in table.fields or "END" not in table.fields:
         raise HeaderError(f"{where}: no TRACE or no END among the events")
-    return EventTable(version, fields)
+    return table
 
 
 @functools.cache
 def event_table() -> EventTable:
     """The events that this checkout's root task writes."""
     return parse_event_table(read_header("trace_events.h"), str(header_path("trace_events.h")))
+
+
+def printed_names(header: str, macro: str) -> dict[str, int]:
+    """The names that a table of (enumerator, number, name, ...) has printed: "each" -> 2."""
+    return {str(row[2]): int(row[1]) for row in parse_table(read_header(header), macro)}

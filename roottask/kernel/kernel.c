@@ -246,3 +246,26 @@ void __assert_fail(const char *expression, const char *file, int line, const cha
     cr_panic(expression, (uint64_t)line);
 }
 #endif
+
+void cr_must(seL4_Error error, const char *what)
+{
+    if (error) {
+        cr_panic(what, (uint64_t)error);
+    }
+}
+
+seL4_CPtr cr_pool_cap(void)
+{
+    uint32_t slot = cr_pool_take();
+    if (slot == 0) {
+        cr_panic("no slot is left", 0);
+    }
+    return cr_cptr(CR_L1_POOL, slot);
+}
+
+seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what)
+{
+    seL4_CPtr cap = cr_pool_cap();
+    cr_must(cr_retype(untyped, type, 0, CR_L1_POOL, (uint32_t)cap, 1), what);
+    return cap;
+}

@@ -91,6 +91,12 @@ void cr_pool_give(uint32_t slot);
 uint32_t cr_pool_used(void);
 uint32_t cr_pool_left(void);
 
+/* An empty slot of the pool, as an address; a new object in one. For setting up: stops the system where there is no room. */
+seL4_CPtr cr_pool_cap(void);
+seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what);
+/* Stops the system at an error. */
+void cr_must(seL4_Error error, const char *what);
+
 /* Something that cannot happen, happened: says what, on the console, and stops the system. */
 _Noreturn void cr_panic(const char *what, uint64_t value);
 void cr_console_put(char c);

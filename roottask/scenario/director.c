@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The director: drives the scenario that the configuration describes. It decides which PD is to bring itself
- * down and when, keeps clients' rounds in step, creates PDs anew, and knows when nothing is left to happen. It
- * uses the same means as any PD's request does, and takes no part in cleaning up.
+ * down and when, keeps clients' rounds in step, and knows when nothing is left to happen. It uses the same means as
+ * any PD's operation does, and takes no part in cleaning up.
  *
  * Rounds: a client asks at the end of each round whether to go on, and is answered only when nobody else
  * can run. So what one round started is over before the next one begins, and runs repeat themselves exactly. */
-#include "supervisor/supervisor.h"
+#include "scenario.h"
 #include "system/text.h"
 
 enum { ROUNDS_AFTER_CLEANUP = 2, ROUNDS_WITHOUT_PROGRESS = 1000 };
@@ -16,7 +16,6 @@ static struct {
     uint32_t fired;      /* how often it has happened */
     uint32_t count;      /* checkpoints of its PD since it became current */
     int armed;           /* the last one is cleaned up, and everything is quiet again */
-    int late_done;
     uint32_t followed_up; /* number of the last cleanup that was followed up */
     uint32_t rounds;     /* since the last cleanup, or since the start */
     uint32_t alarm_pd;   /* configured PD that the alarm is for */
@@ -48,7 +47,7 @@ static uint64_t mixed(uint64_t seed)
 static void set_alarm(const cr_image_crash *crash)
 {
     uint64_t random = mixed(((uint64_t)crash->seed << 32) | director.fired);
-    cr_alarm_set(crash->after_ns + (crash->spread_ns != 0 ? random % crash->spread_ns : 0) + 1);
+    cr_clock_alarm(crash->after_ns + (crash->spread_ns != 0 ? random % crash->spread_ns : 0) + 1);
     for (volatile uint32_t turn = (uint32_t)(random >> 32) % 1024; turn > 0; turn--) {
     }
 }
@@ -99,56 +98,20 @@ static uint64_t order_for(cr_pd *pd, uint32_t *slot)
     return terminate ? CR_ORDER_TERMINATE : CR_ORDER_CRASH + (uint64_t)crash->how;
 }
 
-void cr_director_start(void)
-{
-    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
-        const cr_image_pd *config = &cr_image_pds(cr_sys.image)[i];
-        cr_pd *pd = 0;
-        if ((config->flags & CR_IMAGE_LATE) != 0) {
-            continue;
-        }
-        cr_status status = cr_make_pd(i, config->program, config->name, 0, &pd);
-        if (status != CR_OK) {
-            cr_console_string(config->name);
-            cr_panic("a PD of the configuration cannot be created", (uint64_t)status);
-        }
-    }
-}
-
-uint64_t cr_director_checkpoint(cr_pd *pd, int round_boundary, uint32_t *slot, cr_keeps *keeps)
+cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *order, uint32_t *slot)
 {
     if (round_boundary) {
-        *keeps = CR_KEEP_CHECKPOINT;
-        return CR_ORDER_CONTINUE;
+        return CR_HOOK_KEEP;
     }
-    return order_for(pd, slot);
+    *order = order_for(pd, slot);
+    return CR_HOOK_ANSWER;
 }
 
-/* Brings back what the configuration wants back, in the configuration's order. */
-static void create_missing(uint32_t flag)
+void cr_director_handled(void)
 {
-    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
-        const cr_image_pd *config = &cr_image_pds(cr_sys.image)[i];
-        cr_pd *pd = 0;
-        if ((config->flags & flag) == 0 || cr_find_configured(i) != 0 ||
-            (flag == CR_IMAGE_RESPAWN && (config->flags & CR_IMAGE_LATE) != 0 && !director.late_done)) {
-            continue;
-        }
-        cr_status status = cr_make_pd(i, config->program, config->name, 0, &pd);
-        /* No room now: what is to come back is tried again after the next cleanup. */
-        if (status != CR_OK) {
-            cr_trace_refuse(&cr_sys.pds[0], CR_OP_SPAWN, cr_result_of(status));
-        }
-    }
-}
-
-void cr_director_follow_up(void)
-{
-    /* Not while a cleanup waits: a PD made then could be tied to a doomed one from its birth. */
     if (director.followed_up != cr_sys.settled && !cr_cleaner_waits()) {
         director.followed_up = cr_sys.settled;
         director.rounds = 0;
-        create_missing(CR_IMAGE_RESPAWN);
     }
 }
 
@@ -161,18 +124,6 @@ static void trace_unreached(void)
     director.crash = cr_sys.image->crashes.count;
 }
 
-/* Whether somebody waits for a space that will not come: they are told so. */
-static int fail_connects(void)
-{
-    int any = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (cr_sys.pds[i].used && !cr_sys.pds[i].silent && cr_sys.pds[i].keeps == CR_KEEP_CONNECT) {
-            any |= cr_retry_connect(&cr_sys.pds[i], 1);
-        }
-    }
-    return any;
-}
-
 /* Answers the clients that are at the end of a round. */
 static int next_round(void)
 {
@@ -181,14 +132,12 @@ static int next_round(void)
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         uint32_t slot = 0;
-        if (!pd->used || pd->silent || pd->keeps != CR_KEEP_CHECKPOINT) {
+        if (!cr_pd_is_served(pd) || pd->wait != CR_WAIT_CHECKPOINT) {
             continue;
         }
         uint64_t order = over ? CR_ORDER_STOP : order_for(pd, &slot);
-        uint64_t results[2] = {order, slot};
-        pd->keeps = CR_KEEP_NONE;
         any = 1;
-        cr_answer_later(pd, CR_RESULT_OK, 2, results);
+        cr_answer_checkpoint(pd, order, slot);
     }
     director.rounds += any ? 1u : 0u;
     return any;
@@ -196,15 +145,13 @@ static int next_round(void)
 
 void cr_director_release(cr_pd *pd)
 {
-    const uint64_t results[2] = {CR_ORDER_CONTINUE, 0};
-    pd->keeps = CR_KEEP_NONE;
-    cr_answer_later(pd, CR_RESULT_OK, 2, results);
+    cr_answer_checkpoint(pd, CR_ORDER_CONTINUE, 0);
 }
 
 void cr_director_alarm(void)
 {
     cr_pd *pd = cr_find_configured(director.alarm_pd);
-    if (pd == 0 || pd->silent) {
+    if (pd == 0 || !cr_pd_is_served(pd)) {
         return; /* Something else was quicker. */
     }
     if (director.alarm_how == CR_CRASH_KILL) {
@@ -216,89 +163,38 @@ void cr_director_alarm(void)
     if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("a thread cannot be suspended", pd->number);
     }
-    pd->stopped = 1;
+    cr_pd_become(pd, CR_LIFE_FROZEN);
     cr_trace_begin(&cr_sys.trace, CR_EV_FREEZE);
     cr_trace_pd(pd);
     cr_trace_end(&cr_sys.trace);
 }
 
-/* Those who can run no more wait for something that will not come. Returns whether somebody can go on now. */
-static int let_go(void)
-{
-    int any = 0;
-    if (cr_extract_running()) {
-        cr_extract_follow_up(1);
-        return 1;
-    }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        cr_pd *pd = &cr_sys.pds[i];
-        if (pd->used && !pd->silent && (pd->keeps == CR_KEEP_TICKET || pd->keeps == CR_KEEP_TERMINATE)) {
-            cr_ticket_answer(pd);
-            any = 1;
-        }
-    }
-    return any;
-}
-
-/* Those whom a cleanup awaits, and who wait for something else of the root task's, could not answer: each is let go once a
- * notice. Returns whether there was somebody. */
-static int release_told(void)
-{
-    int any = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        cr_pd *pd = &cr_sys.pds[i];
-        if (cr_cleaner_awaits(pd) && pd->released != pd->last_token &&
-            (pd->keeps == CR_KEEP_CONNECT || pd->keeps == CR_KEEP_CHECKPOINT)) {
-            pd->released = pd->last_token;
-            cr_release(pd);
-            any = 1;
-        }
-    }
-    return any;
-}
-
-/* A cleanup waits, and nobody can run: what else there is to happen comes after it. */
-static cr_idle idle_in_cleanup(void)
-{
-    if (release_told()) {
-        return CR_IDLE_AGAIN;
-    }
-    if (cr_alarm_pending() || cr_deadlines_pending()) {
-        return CR_IDLE_WAIT;
-    }
-    cr_cleaner_give_up();
-    return CR_IDLE_AGAIN;
-}
-
 cr_idle cr_director_idle(void)
 {
+    int waits = cr_clock_alarm_pending() || cr_waits_pending();
     if (cr_cleaner_waits()) {
-        return idle_in_cleanup();
+        /* What else is to happen comes after it. */
+        return waits || !cr_waits_without_timer() ? CR_IDLE_WAIT : CR_IDLE_AGAIN;
     }
-    if (cr_sys.settled > 0 && !director.late_done) {
-        director.late_done = 1;
-        create_missing(CR_IMAGE_LATE);
+    if (cr_sys.settled > 0 && cr_population_begin_late()) {
         return CR_IDLE_AGAIN;
     }
     cr_account();
-    /* Whoever has something to acknowledge and does not run is hung: its deadline tells. */
-    if (cr_deadlines_of_others()) {
+    /* Who has something to acknowledge and does not run is hung: its deadline tells. */
+    if (cr_waits_of_others()) {
         return CR_IDLE_WAIT;
     }
-    if (fail_connects()) {
-        return CR_IDLE_AGAIN;
-    }
-    director.armed = !cr_alarm_pending();
+    director.armed = !cr_clock_alarm_pending();
     if (crashes_left() && director.rounds > ROUNDS_WITHOUT_PROGRESS) {
         trace_unreached();
     }
     if (next_round()) {
         return CR_IDLE_AGAIN;
     }
-    if (cr_alarm_pending() || cr_deadlines_pending()) {
+    if (waits) {
         return CR_IDLE_WAIT;
     }
-    if (let_go()) {
+    if (cr_waits_without_timer()) {
         return CR_IDLE_AGAIN;
     }
     if (crashes_left()) {
@@ -306,9 +202,10 @@ cr_idle cr_director_idle(void)
     }
     if ((cr_sys.image->flags & CR_IMAGE_EXTRACT) != 0 && !director.extracted) {
         director.extracted = 1;
-        if (cr_extract_start(&cr_sys.pds[0], 0) != CR_RESULT_OK) {
+        if (cr_extract_check(&cr_sys.pds[0], 0) != CR_RESULT_OK) {
             cr_panic("the state cannot be extracted", cr_work_room(cr_sys.work));
         }
+        cr_extract_start(&cr_sys.pds[0], 0);
         return CR_IDLE_AGAIN;
     }
     return CR_IDLE_OVER;

@@ -1,54 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The cleaner: plans what goes with a PD that is down, carries the plan out step by step, and leaves a legal
- * state. What it decides and what it does both go into the trace, so that the host can check either.
- *
- * It calls nobody and never blocks. When subscribers are to be told before the end, it stops at the step that awaits
- * them and goes on from its journal when they have answered or cannot any more; the main loop runs meanwhile. Then
- * doomed nodes are marked, and nothing gets or loses an edge to them by request; so whoever goes stays the same, and
- * what the others lose is worked out anew before it is taken. Triggers that come in that time wait in a queue,
- * their PDs suspended: the outcome is that of the cleanups one after the other. */
+ * The cleaner calls nobody and never blocks. When subscribers are to be told before the end, it stops at the step that
+ * awaits them. It goes on from its journal when they have answered, or cannot, or have had their time. Meanwhile the main
+ * loop runs. Doomed nodes are marked by then, and no operation makes or drops an edge of theirs: so what goes
+ * stays the same, and what the others lose is worked out anew before it is taken. Triggers that come in that time
+ * wait in a queue, their PDs suspended: the outcome is that of the cleanups one after the other. */
+#include "cleaner.h"
+#include "answer.h"
+#include "arena.h"
+#include "connect.h"
 #include "kernel/arch/arch.h"
-#include "supervisor.h"
-#include "system/text.h"
 #include "kernel/untyped.h"
+#include "notices.h"
+#include "system/state.h"
+#include "system/text.h"
 
-static const char *const cause_names[] = {"fault", "exit", "terminate", "late"};
+static const char *const cause_names[] = {
+#define CR_CAUSE(enumerator, number, word, event) [enumerator] = word,
+    CR_CAUSES
+#undef CR_CAUSE
+};
 
 _Static_assert(sizeof(cause_names) / sizeof(cause_names[0]) == CR_CAUSE_COUNT, "one name a cause");
 
-/* The cleanup under way, if there is one. */
-static struct {
-    int active;
-    int waits;  /* it is at a step that awaits answers */
-    int waited; /* it has been, since it began */
-    int answered; /* since it was looked at last */
-    uint32_t tag;
-    uint64_t ticket;
-    cr_plan plan;
-    cr_journal journal;
-    uint64_t calls[CR_CALL_COUNT]; /* in its steps */
-    uint64_t cycles;
-} running;
-
-/* Triggers that were not cleaned up after yet, the oldest first. Each PD is in it once at the most. */
-static struct {
-    struct {
-        cr_ref pd;
-        cr_cause cause;
-        uint64_t ticket;
-    } at[CR_MAX_PDS];
-    uint32_t first;
-    uint32_t count;
-} queue;
-
-static void depth_text(uint32_t depth, char *out)
+static void enter(cr_phase to)
 {
-    if (depth == CR_DEPTH_INF) {
-        cr_text_copy(out, "inf", 24);
-    } else {
-        cr_format_decimal(out, depth);
+    if (!cr_phase_may(cr_sup.cleaner.phase, to)) {
+        cr_panic("a cleanup takes a turn that is not in the table", ((uint64_t)cr_sup.cleaner.phase << 8) | (uint64_t)to);
     }
+    cr_sup.cleaner.phase = to;
 }
 
 static void begin(cr_event event)
@@ -98,14 +78,11 @@ static void trace_consequences(const cr_plan *plan)
 
 static void trace_plan(const cr_plan *plan, cr_cause cause)
 {
-    char depth[24];
     begin(CR_EV_CLEANUP);
     cr_trace_node(plan->trigger);
     cr_trace_string(&cr_sys.trace, cause_names[cause]);
-    depth_text(plan->pd_depth, depth);
-    cr_trace_string(&cr_sys.trace, depth);
-    depth_text(plan->rs_depth, depth);
-    cr_trace_string(&cr_sys.trace, depth);
+    cr_trace_depth(&cr_sys.trace, plan->pd_depth);
+    cr_trace_depth(&cr_sys.trace, plan->rs_depth);
     end();
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
         const cr_doomed *d = &plan->doomed[i];
@@ -150,11 +127,12 @@ static cr_status do_mark(cr_ref node)
     return status == CR_OK ? cr_model_doom(cr_sys.model, node) : status;
 }
 
-/* From now on nothing that the PD asks is heard, and it is late with nothing. */
-static void silence(cr_pd *pd)
+/* The PD asks for nothing any more, and is late with nothing. */
+static void take_down(cr_pd *pd, cr_life how)
 {
-    pd->silent = 1;
-    cr_deadlines_forget(pd);
+    cr_pd_become(pd, how);
+    cr_clock_waive(pd);
+    cr_notices_changed(); /* It was awaited, perhaps. */
 }
 
 /* The PD runs no more. May be repeated. */
@@ -163,9 +141,9 @@ static void stop(cr_pd *pd)
     if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("a thread cannot be suspended", pd->number);
     }
-    pd->stopped = 1;
-    silence(pd);
-    running.answered = 1; /* It was waited for, perhaps. */
+    if (pd->life != CR_LIFE_STOPPED) {
+        take_down(pd, CR_LIFE_STOPPED);
+    }
 }
 
 static void trace_destroy(cr_ref node)
@@ -183,7 +161,7 @@ static cr_status do_destroy_pd(cr_pd *pd)
     cr_status status = cr_take_pd(pd);
     if (status == CR_OK) {
         cr_tickets_forget(pd);
-        cr_forget_owed(pd);
+        cr_notices_forget(pd);
         begin(CR_EV_FREED);
         cr_trace_pd(pd);
         cr_trace_address(&cr_sys.trace, paddr);
@@ -201,7 +179,7 @@ static cr_status do_tell(cr_ref node, cr_pd *subscriber)
     }
     const cr_notice notice = {
         .kind = CR_NOTICE_PRE_DESTROY, .to = subscriber->node, .node = node, .from = {CR_NONE, 0}};
-    cr_status status = cr_notice_put(&notice, cr_sys.cleanups, running.tag);
+    cr_status status = cr_notice_put(&notice, cr_sys.cleanups, cr_sup.cleaner.tag);
     subscriber->told += status == CR_OK;
     return status;
 }
@@ -235,7 +213,7 @@ static cr_status carry_out(const cr_step *step)
     case CR_STEP_UNBLOCK:
         return do_unblock(step->pd, step->node);
     case CR_STEP_NOTIFY:
-        return cr_notice_put(step->notice, cr_sys.cleanups, running.tag);
+        return cr_notice_put(step->notice, cr_sys.cleanups, cr_sup.cleaner.tag);
     case CR_STEP_TELL:
         return do_tell(step->node, pd);
     case CR_STEP_AWAIT:
@@ -267,10 +245,10 @@ int cr_cleaner_awaits(const cr_pd *pd)
     uint32_t waiting = 0;
     uint32_t held = 0;
     /* Who waits for a cleanup's end itself cannot answer: for this one's, or that of one that comes after it. */
-    if (!running.active || !pd->used || pd->told == 0 || pd->silent || cr_ticket_keeps(pd)) {
+    if (cr_sup.cleaner.phase == CR_PHASE_NONE || !cr_pd_is_served(pd) || pd->told == 0 || cr_ticket_keeps(pd)) {
         return 0;
     }
-    cr_work_count_of(cr_sys.work, cr_receiver(pd), running.tag, &waiting, &held);
+    cr_work_count_of(cr_sys.work, cr_receiver(pd), cr_sup.cleaner.tag, &waiting, &held);
     return waiting > held;
 }
 
@@ -290,31 +268,40 @@ static void trace_wait(cr_event event)
     end();
 }
 
-/* The cleanup waits. Whoever goes by it, still runs, and waits to be connected, has nothing to wait for, and may have to answer. */
-static void wait_for_answers(void)
+/* Doomed PDs that still run are given nothing any more, so those that wait to be connected are told: they may have to
+ * answer. */
+static void await_answers(void)
 {
+    enter(CR_PHASE_AWAITS);
+    cr_sup.cleaner.waited = 1;
+    cr_sup.cleaner.due = cr_clock_due(cr_sys.image->await_ms);
     trace_wait(CR_EV_WAIT);
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
-        if (pd->used && !pd->silent && pd->keeps == CR_KEEP_CONNECT && cr_is_doomed(pd)) {
-            (void)cr_retry_connect(pd, 1);
+        if (cr_pd_is_served(pd) && pd->wait == CR_WAIT_CONNECT && cr_is_doomed(pd)) {
+            cr_connect_give_up(pd);
         }
+    }
+}
+
+static void forget_told(void)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_sys.pds[i].told = 0;
     }
 }
 
 /* Everybody has been told who was to be told. Time has passed: the model may have changed around what is doomed. */
 static void plan_again(void)
 {
-    cr_status status = cr_plan_again(cr_sys.planner, cr_sys.model, &running.plan);
+    cr_status status = cr_plan_again(cr_sys.planner, cr_sys.model, &cr_sup.cleaner.plan);
     if (status != CR_OK) {
         cr_panic("no cleanup can be planned", (uint64_t)status);
     }
-    if (running.waited) {
-        trace_consequences(&running.plan);
+    if (cr_sup.cleaner.waited) {
+        trace_consequences(&cr_sup.cleaner.plan);
     }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        cr_sys.pds[i].told = 0;
-    }
+    forget_told();
 }
 
 static cr_status take_step(const cr_step *step)
@@ -339,16 +326,36 @@ static cr_status take_step(const cr_step *step)
     cr_trace_string(&cr_sys.trace, pd);
     cr_trace_number(&cr_sys.trace, cr_calls_total() - calls);
     end();
-    status = cr_step_done(&running.journal, step);
-    if (status == CR_OK && step->kind == CR_STEP_AWAIT && running.journal.awaited == running.plan.n_pre_destroy) {
+    status = cr_step_done(&cr_sup.cleaner.journal, step);
+    if (status == CR_OK && step->kind == CR_STEP_AWAIT && cr_sup.cleaner.journal.awaited == cr_sup.cleaner.plan.n_pre_destroy) {
         plan_again();
     }
     return status;
 }
 
-/* Carries the plan on from the journal. Returns 0 if it is at a step that awaits answers, 1 at its end. */
-static int carry_on(void)
+static void settle(void)
 {
+    enter(CR_PHASE_SETTLES);
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        if (cr_sup.cleaner.calls[i] != 0) {
+            begin(CR_EV_CALLS);
+            cr_trace_string(&cr_sys.trace, cr_call_name((cr_call)i));
+            cr_trace_number(&cr_sys.trace, cr_sup.cleaner.calls[i]);
+            end();
+        }
+    }
+    release_tombstones(&cr_sup.cleaner.plan);
+    cr_print_state(cr_sys.cleanups, cr_sup.cleaner.cycles);
+    enter(CR_PHASE_NONE);
+    cr_sys.settled = cr_sys.cleanups;
+    cr_ticket_settle(cr_sup.cleaner.ticket);
+    cr_notices_changed();
+}
+
+/* Carries the plan on from the journal, to its end or to a step that awaits answers. */
+static void carry_on(void)
+{
+    int awaits = 0;
     uint64_t before[CR_CALL_COUNT];
     uint64_t start = cr_arch_cycles();
     cr_step step;
@@ -356,12 +363,11 @@ static int carry_on(void)
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         before[i] = cr_calls[i];
     }
-    running.waits = 0;
-    while ((status = cr_step_next(&running.journal, &running.plan, cr_sys.model, &step)) == CR_OK &&
+    enter(CR_PHASE_STEPS);
+    while ((status = cr_step_next(&cr_sup.cleaner.journal, &cr_sup.cleaner.plan, cr_sys.model, &step)) == CR_OK &&
            step.kind != CR_STEP_SETTLE) {
         if (step.kind == CR_STEP_AWAIT && is_awaited()) {
-            running.waits = 1;
-            running.waited = 1;
+            awaits = 1;
             break;
         }
         if ((status = take_step(&step)) != CR_OK) {
@@ -372,28 +378,14 @@ static int carry_on(void)
         cr_panic("a step of a cleanup failed", ((uint64_t)step.kind << 32) | (uint64_t)status);
     }
     for (int i = 0; i < CR_CALL_COUNT; i++) {
-        running.calls[i] += cr_calls[i] - before[i];
+        cr_sup.cleaner.calls[i] += cr_calls[i] - before[i];
     }
-    running.cycles += cr_arch_cycles() - start;
-    return !running.waits;
-}
-
-static void settle(void)
-{
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        if (running.calls[i] != 0) {
-            begin(CR_EV_CALLS);
-            cr_trace_string(&cr_sys.trace, cr_call_name((cr_call)i));
-            cr_trace_number(&cr_sys.trace, running.calls[i]);
-            end();
-        }
+    cr_sup.cleaner.cycles += cr_arch_cycles() - start;
+    if (awaits) {
+        await_answers();
+    } else {
+        settle();
     }
-    release_tombstones(&running.plan);
-    cr_print_state(cr_sys.cleanups, running.cycles);
-    running.active = 0;
-    cr_sys.settled = cr_sys.cleanups;
-    cr_ticket_settle(running.ticket);
-    cr_extract_changed();
 }
 
 static void start(cr_pd *trigger, cr_cause cause, uint64_t ticket)
@@ -402,44 +394,39 @@ static void start(cr_pd *trigger, cr_cause cause, uint64_t ticket)
     cr_print_if_changed();
     cr_sys.cleanups++;
     for (int i = 0; i < CR_CALL_COUNT; i++) {
-        running.calls[i] = 0;
+        cr_sup.cleaner.calls[i] = 0;
     }
-    running.active = 1;
-    running.waited = 0;
-    running.answered = 0;
-    running.tag = cr_sys.cleanups;
-    running.ticket = ticket;
+    enter(CR_PHASE_PLANS);
+    cr_sup.cleaner.waited = 0;
+    cr_sup.cleaner.tag = cr_sys.cleanups;
+    cr_sup.cleaner.ticket = ticket;
     uint64_t cycles = cr_arch_cycles();
     cr_status status = cr_plan_crash(cr_sys.planner, cr_sys.model, trigger->node,
                                      depth_of(trigger->pd_depth, cr_sys.image->pd_depth),
-                                     depth_of(trigger->rs_depth, cr_sys.image->rs_depth), &running.plan);
+                                     depth_of(trigger->rs_depth, cr_sys.image->rs_depth), &cr_sup.cleaner.plan);
     if (status != CR_OK) {
         cr_panic("no cleanup can be planned", (uint64_t)status);
     }
-    cr_ticket_begin(ticket, running.tag);
-    trace_plan(&running.plan, cause);
-    cr_journal_start(&running.journal);
-    running.cycles = cr_arch_cycles() - cycles;
-    if (carry_on()) {
-        settle();
-    } else {
-        wait_for_answers();
-    }
+    cr_ticket_begin(ticket, cr_sup.cleaner.tag);
+    trace_plan(&cr_sup.cleaner.plan, cause);
+    cr_journal_start(&cr_sup.cleaner.journal);
+    cr_sup.cleaner.cycles = cr_arch_cycles() - cycles;
+    carry_on();
 }
 
 /* Begins the next cleanup that is due. Returns 0 if there is none. */
 static int start_next(void)
 {
-    while (queue.count > 0) {
-        uint32_t at = queue.first;
-        queue.first = (queue.first + 1) % CR_MAX_PDS;
-        queue.count--;
-        cr_pd *pd = cr_pd_of(queue.at[at].pd);
+    while (cr_sup.cleaner.count > 0) {
+        uint32_t at = cr_sup.cleaner.first;
+        cr_sup.cleaner.first = (cr_sup.cleaner.first + 1) % CR_MAX_PDS;
+        cr_sup.cleaner.count--;
+        cr_pd *pd = cr_pd_of(cr_sup.cleaner.queue[at].pd);
         if (pd == 0) {
-            cr_ticket_settle(queue.at[at].ticket); /* It went with another one. */
+            cr_ticket_settle(cr_sup.cleaner.queue[at].ticket); /* It went with another one. */
             continue;
         }
-        start(pd, queue.at[at].cause, queue.at[at].ticket);
+        start(pd, cr_sup.cleaner.queue[at].cause, cr_sup.cleaner.queue[at].ticket);
         return 1;
     }
     return 0;
@@ -493,64 +480,65 @@ void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket)
         stop(pd); /* It goes by the cleanup under way. */
         return;
     }
-    if (queue.count == CR_MAX_PDS) {
+    if (cr_sup.cleaner.count == CR_MAX_PDS) {
         cr_panic("a PD was brought down twice", pd->number);
     }
-    uint32_t at = (queue.first + queue.count++) % CR_MAX_PDS;
-    queue.at[at].pd = pd->node;
-    queue.at[at].cause = cause;
-    queue.at[at].ticket = ticket;
-    silence(pd);
-}
-
-void cr_cleaner_credit(const cr_work_notice *notice)
-{
-    running.answered |= notice->kind == CR_NOTICE_PRE_DESTROY;
+    uint32_t at = (cr_sup.cleaner.first + cr_sup.cleaner.count++) % CR_MAX_PDS;
+    cr_sup.cleaner.queue[at].pd = pd->node;
+    cr_sup.cleaner.queue[at].cause = cause;
+    cr_sup.cleaner.queue[at].ticket = ticket;
+    take_down(pd, CR_LIFE_DOWN);
 }
 
 int cr_cleaner_waits(void)
 {
-    return running.active;
+    return cr_sup.cleaner.phase == CR_PHASE_AWAITS;
 }
 
-void cr_cleaner_lanes_changed(void)
+uint64_t cr_cleaner_next_due(void)
 {
-    running.answered = 1;
+    return cr_cleaner_waits() ? cr_sup.cleaner.due : 0;
 }
 
-void cr_cleaner_give_up(void)
+void cr_cleaner_expire(uint64_t now)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        cr_sys.pds[i].told = 0;
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    if (!cr_cleaner_waits() || (now != UINT64_MAX && (cleaner->due == 0 || cleaner->due > now))) {
+        return;
     }
-    running.answered = 1;
+    cleaner->due = 0;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (now == UINT64_MAX || cr_sys.pds[i].deadline_ms == 0) {
+            cr_sys.pds[i].told = 0;
+        }
+    }
+    cr_notices_changed();
 }
 
 void cr_cleaner_follow_up(void)
 {
+    cr_cleaner *cleaner = &cr_sup.cleaner;
     /* Bounded: each turn ends a cleanup, and each cleanup destroys a PD, or finds nothing to do. */
     for (uint32_t i = 0; i < 2 * CR_MAX_PDS + 2; i++) {
-        if (running.active) {
-            if (!running.answered || is_awaited()) {
-                running.answered = 0;
+        if (cleaner->phase == CR_PHASE_AWAITS) {
+            if (cleaner->seen == cr_sup.changes) {
                 break;
             }
-            running.answered = 0;
+            cleaner->seen = cr_sup.changes;
+            if (is_awaited()) {
+                break;
+            }
             cr_trace_refused_rest();
             trace_wait(CR_EV_CONTINUE);
-            if (carry_on()) {
-                settle();
-            } else {
-                wait_for_answers();
-            }
+            carry_on();
         } else if (!start_next() && !make_room()) {
             break;
         }
     }
     /* Those whose turn has not come do nothing more until it does. */
-    for (uint32_t i = 0; i < queue.count; i++) {
-        cr_pd *pd = cr_pd_of(queue.at[(queue.first + i) % CR_MAX_PDS].pd);
-        if (pd != 0 && !pd->stopped) {
+    for (uint32_t i = 0; i < cleaner->count; i++) {
+        cr_pd *pd = cr_pd_of(cleaner->queue[(cleaner->first + i) % CR_MAX_PDS].pd);
+        if (pd != 0 && !cr_pd_is_suspended(pd)) {
             stop(pd);
         }
     }

@@ -1,41 +1,19 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- *
- * Extraction: the model state as the root task knows it, and with it what the servers know. Each live server is asked about
- * its spaces, by a notice like any other; what it reports is kept apart from the model and never acts on it. When
- * nobody is left who could still answer, the state is printed as it is at that moment, and of what was reported that
- * which still makes sense in it. So the result is legal whatever servers say, or do not. */
-#include "supervisor.h"
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "extract.h"
+#include "arena.h"
+#include "clock.h"
+#include "notices.h"
+#include "system/state.h"
+#include "tickets.h"
 
-/* Of one manager's pieces there are at most PIECES_EACH in an extraction: no one leaves the others without room. */
-enum { MAX_EXTRACTIONS = 2, MAX_PIECES = 4096, PIECES_EACH = 512, TAG = 0x80000000 };
+/* Tags of extractions, apart from those of cleanups. */
+enum { TAG = 0x80000000 };
 
-typedef struct piece {
-    uint32_t x;
-    uint32_t by;   /* the manager's receiver number */
-    uint32_t next; /* of those from the same node */
-    cr_ref from;
-    cr_ref to;
-} piece;
-
-typedef struct extraction {
-    int used;
-    uint32_t x;
-    cr_ref by; /* the root task, or who asked */
-    uint64_t ticket;
-} extraction;
-
-static extraction extractions[MAX_EXTRACTIONS];
-static piece pieces[MAX_PIECES];
-static uint32_t n_pieces;
-static uint32_t first_piece[CR_MAX_NODES]; /* from that node, plus 1; 0: none */
-static uint32_t last_x;
-static int changed; /* something was answered since the last look */
-
-static extraction *of_tag(uint32_t tag)
+static cr_extraction *of_tag(uint32_t tag)
 {
-    for (uint32_t i = 0; i < MAX_EXTRACTIONS; i++) {
-        if (extractions[i].used && (TAG | extractions[i].x) == tag) {
-            return &extractions[i];
+    for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
+        if (cr_sup.extract.at[i].used && (TAG | cr_sup.extract.at[i].x) == tag) {
+            return &cr_sup.extract.at[i];
         }
     }
     return 0;
@@ -58,20 +36,35 @@ static cr_status ask(cr_pd *manager, cr_ref node, uint32_t x)
     return cr_notice_put(&notice, 0, TAG | x);
 }
 
-cr_result cr_extract_start(cr_pd *by, uint64_t *ticket)
+/* A free place; 0 if there is none, or the PD has an extraction under way. */
+static cr_extraction *place(const cr_pd *by)
 {
-    extraction *e = 0;
-    for (uint32_t i = 0; i < MAX_EXTRACTIONS; i++) {
-        if (extractions[i].used && cr_same(extractions[i].by, by->node)) {
-            return CR_RESULT_BUSY;
+    cr_extraction *unused = 0;
+    for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
+        cr_extraction *e = &cr_sup.extract.at[i];
+        if (e->used && cr_same(e->by, by->node)) {
+            return 0;
         }
-        e = e == 0 && !extractions[i].used ? &extractions[i] : e;
+        unused = unused == 0 && !e->used ? e : unused;
     }
-    if (e == 0 || cr_work_room(cr_sys.work) < CR_CLEANUP_NOTICES + CR_MAX_SPACES || (ticket != 0 && !cr_ticket_room(by))) {
-        return CR_RESULT_BUSY;
+    return unused;
+}
+
+cr_result cr_extract_check(const cr_pd *by, int with_ticket)
+{
+    int room = place(by) != 0 && cr_work_room(cr_sys.work) >= CR_CLEANUP_NOTICES + CR_MAX_SPACES &&
+               (!with_ticket || cr_ticket_room(by));
+    return room ? CR_RESULT_OK : CR_RESULT_BUSY;
+}
+
+void cr_extract_start(cr_pd *by, uint64_t *ticket)
+{
+    cr_extraction *e = place(by);
+    if (e == 0) {
+        cr_panic("there was room for an extraction, and then there was not", by->number);
     }
-    *e = (extraction){.used = 1, .x = ++last_x, .by = by->node};
-    changed = 1;
+    *e = (cr_extraction){.used = 1, .x = ++cr_sup.extract.last_x, .by = by->node, .due = cr_clock_due(cr_sys.image->await_ms)};
+    cr_notices_changed();
     cr_trace_begin(&cr_sys.trace, CR_EV_EXTRACT);
     cr_trace_number(&cr_sys.trace, e->x);
     cr_trace_pd(by);
@@ -92,14 +85,13 @@ cr_result cr_extract_start(cr_pd *by, uint64_t *ticket)
             cr_panic("there was room for a notice, and then there was not", e->x);
         }
     }
-    return CR_RESULT_OK;
 }
 
 int cr_extract_running(void)
 {
     int any = 0;
-    for (uint32_t i = 0; i < MAX_EXTRACTIONS; i++) {
-        any |= extractions[i].used;
+    for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
+        any |= cr_sup.extract.at[i].used;
     }
     return any;
 }
@@ -107,11 +99,11 @@ int cr_extract_running(void)
 uint32_t cr_extract_notices(void)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < MAX_EXTRACTIONS; i++) {
+    for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
         uint32_t waiting = 0;
         uint32_t held;
-        if (extractions[i].used) {
-            cr_work_count(cr_sys.work, TAG | extractions[i].x, &waiting, &held);
+        if (cr_sup.extract.at[i].used) {
+            cr_work_count(cr_sys.work, TAG | cr_sup.extract.at[i].x, &waiting, &held);
         }
         n += waiting;
     }
@@ -136,7 +128,7 @@ cr_result cr_extract_may_split(const cr_work_notice *notice, uint32_t *more)
 
 void cr_extract_split(cr_pd *manager, const cr_work_notice *notice)
 {
-    const extraction *e = of_tag(notice->tag);
+    const cr_extraction *e = of_tag(notice->tag);
     cr_ref space;
     if (e == 0 || cr_find_space(notice->space, &space) != CR_RESULT_OK) {
         return;
@@ -152,74 +144,88 @@ void cr_extract_split(cr_pd *manager, const cr_work_notice *notice)
 
 /* -- what a server reports */
 
-int cr_is_built_on(cr_ref node, cr_ref other, uint32_t x)
+static void reach(cr_ref node, uint32_t *n)
 {
-    static uint32_t queue[CR_MAX_NODES];
-    static uint32_t seen[CR_MAX_NODES];
-    static uint32_t stamp;
+    cr_extractions *s = &cr_sup.extract;
+    if (s->reached[node.index] != s->stamp) {
+        s->reached[node.index] = s->stamp;
+        s->queue[(*n)++] = node.index;
+    }
+}
+
+/* `more`: pieces that are to be added. */
+static int is_built_on(cr_ref node, cr_ref other, uint32_t x, const cr_pieces *more)
+{
     uint32_t n = 0;
-    stamp++;
-    queue[n++] = node.index;
-    seen[node.index] = stamp;
+    cr_sup.extract.stamp++;
+    reach(node, &n);
     for (uint32_t i = 0; i < n; i++) {
         cr_ref at;
         cr_edge_info info;
-        if (queue[i] == other.index) {
+        if (cr_sup.extract.queue[i] == other.index) {
             return 1;
         }
-        if (cr_model_at(cr_sys.model, queue[i], &at) != CR_OK) {
+        if (cr_model_at(cr_sys.model, cr_sup.extract.queue[i], &at) != CR_OK) {
             continue;
         }
         for (uint32_t edge = cr_model_first(cr_sys.model, at, CR_EDGE_MAP, CR_OUT); edge != CR_NONE;
              edge = cr_model_next(cr_sys.model, edge, at, CR_OUT)) {
-            if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK && seen[info.to.index] != stamp) {
-                seen[info.to.index] = stamp;
-                queue[n++] = info.to.index;
+            if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
+                reach(info.to, &n);
             }
         }
-        uint32_t next = x != 0 ? first_piece[at.index] : 0;
-        for (uint32_t k = 0; next != 0 && k < n_pieces; k++) {
-            const piece *p = &pieces[next - 1];
+        uint32_t next = x != 0 ? cr_sup.extract.first_piece[at.index] : 0;
+        for (uint32_t k = 0; next != 0 && k < cr_sup.extract.n_pieces; k++) {
+            const cr_piece *p = &cr_sup.extract.pieces[next - 1];
             next = p->next;
-            if (p->x == x && cr_same(p->from, at) && node_lives(p->to) && seen[p->to.index] != stamp) {
-                seen[p->to.index] = stamp;
-                queue[n++] = p->to.index;
+            if (p->x == x && cr_same(p->from, at) && node_lives(p->to)) {
+                reach(p->to, &n);
+            }
+        }
+        for (uint32_t k = 0; more != 0 && k < more->count; k++) {
+            if (cr_same(more->at[k].from, at)) {
+                reach(more->at[k].to, &n);
             }
         }
     }
     return 0;
 }
 
-static void add_piece(const piece *p)
+int cr_is_built_on(cr_ref node, cr_ref other, uint32_t x)
 {
-    pieces[n_pieces] = *p;
-    pieces[n_pieces].next = first_piece[p->from.index];
-    first_piece[p->from.index] = ++n_pieces;
+    return is_built_on(node, other, x, 0);
+}
+
+static void add_piece(const cr_piece *p)
+{
+    cr_sup.extract.pieces[cr_sup.extract.n_pieces] = *p;
+    cr_sup.extract.pieces[cr_sup.extract.n_pieces].next = cr_sup.extract.first_piece[p->from.index];
+    cr_sup.extract.first_piece[p->from.index] = ++cr_sup.extract.n_pieces;
 }
 
 /* Forgets all pieces from that one on, which are the last in their lists. */
 static void drop_pieces(uint32_t from)
 {
-    while (n_pieces > from) {
-        const piece *p = &pieces[--n_pieces];
-        first_piece[p->from.index] = p->next;
+    while (cr_sup.extract.n_pieces > from) {
+        const cr_piece *p = &cr_sup.extract.pieces[--cr_sup.extract.n_pieces];
+        cr_sup.extract.first_piece[p->from.index] = p->next;
     }
 }
 
 static uint32_t pieces_of(uint32_t x, uint32_t by)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < n_pieces; i++) {
-        n += pieces[i].x == x && pieces[i].by == by;
+    for (uint32_t i = 0; i < cr_sup.extract.n_pieces; i++) {
+        n += cr_sup.extract.pieces[i].x == x && cr_sup.extract.pieces[i].by == by;
     }
     return n;
 }
 
 static int known(uint32_t x, cr_ref from, cr_ref to)
 {
-    uint32_t next = first_piece[from.index];
-    for (uint32_t i = 0; next != 0 && i < n_pieces; i++) {
-        const piece *p = &pieces[next - 1];
+    uint32_t next = cr_sup.extract.first_piece[from.index];
+    for (uint32_t i = 0; next != 0 && i < cr_sup.extract.n_pieces; i++) {
+        const cr_piece *p = &cr_sup.extract.pieces[next - 1];
         if (p->x == x && cr_same(p->from, from) && cr_same(p->to, to)) {
             return 1;
         }
@@ -228,77 +234,85 @@ static int known(uint32_t x, cr_ref from, cr_ref to)
     return cr_model_count(cr_sys.model, CR_EDGE_MAP, from, to) > 0;
 }
 
-cr_result cr_extract_take(cr_pd *from, const cr_work_notice *notice, const cr_subgraph_item *items, uint32_t count)
+static int listed(const cr_pieces *pieces, cr_ref from, cr_ref to)
 {
-    const extraction *e = of_tag(notice->tag);
-    uint32_t before = n_pieces;
-    uint32_t his = e != 0 ? pieces_of(e->x, cr_receiver(from)) : 0;
-    cr_result result = e != 0 && notice->kind == CR_NOTICE_EXTRACT ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
-    for (uint32_t i = 0; result == CR_RESULT_OK && i < count; i++) {
+    for (uint32_t i = 0; i < pieces->count; i++) {
+        if (cr_same(pieces->at[i].from, from) && cr_same(pieces->at[i].to, to)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
+                              const cr_subgraph_item *items, uint32_t count, cr_pieces *out)
+{
+    const cr_extraction *e = of_tag(notice->tag);
+    out->count = 0;
+    if (e == 0 || notice->kind != CR_NOTICE_EXTRACT) {
+        return CR_RESULT_NO_SUCH;
+    }
+    uint32_t his = pieces_of(e->x, cr_receiver(from));
+    for (uint32_t i = 0; i < count; i++) {
         cr_ref source;
         cr_ref target;
         const cr_subgraph_item *item = &items[i];
         if (notice->object != 0 && item->object != notice->object) {
-            result = CR_RESULT_DENIED;
-            continue;
+            return CR_RESULT_DENIED;
         }
         const cr_map_ends ends = {notice->space, item->object, item->target_space, item->target_object};
-        result = cr_find_map_ends(from, &ends, &source, &target);
-        if (result != CR_RESULT_OK || known(e->x, source, target)) {
+        cr_result result = cr_find_map_ends(from, &ends, &source, &target);
+        if (result != CR_RESULT_OK) {
+            return result;
+        }
+        if (known(e->x, source, target) || listed(out, source, target)) {
             continue;
         }
-        if (cr_is_built_on(target, source, e->x)) {
-            result = CR_RESULT_DENIED;
-        } else if (n_pieces == MAX_PIECES || his + (n_pieces - before) >= PIECES_EACH) {
-            result = CR_RESULT_FULL;
-        } else {
-            const piece p = {.x = e->x, .by = cr_receiver(from), .from = source, .to = target};
-            add_piece(&p);
+        if (is_built_on(target, source, e->x, out)) {
+            return CR_RESULT_DENIED;
         }
-    }
-    if (result != CR_RESULT_OK) {
-        drop_pieces(before); /* All of a message is taken, or nothing. */
-        return result;
-    }
-    for (uint32_t i = before; i < n_pieces; i++) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_SUBGRAPH);
-        cr_trace_number(&cr_sys.trace, e->x);
-        cr_trace_pd(from);
-        cr_trace_number(&cr_sys.trace, notice->token);
-        cr_trace_node(pieces[i].from);
-        cr_trace_node(pieces[i].to);
-        cr_trace_end(&cr_sys.trace);
+        if (cr_sup.extract.n_pieces + out->count >= CR_MAX_MAPS ||
+            his + out->count >= CR_MAX_MAPS_EACH) {
+            return CR_RESULT_FULL;
+        }
+        out->at[out->count++] =
+            (cr_piece){.x = e->x, .by = cr_receiver(from), .from = source, .to = target};
     }
     return CR_RESULT_OK;
 }
 
+void cr_extract_take(const cr_pd *from, const cr_work_notice *notice, const cr_pieces *pieces)
+{
+    for (uint32_t i = 0; i < pieces->count; i++) {
+        const cr_piece *p = &pieces->at[i];
+        add_piece(p);
+        cr_trace_begin(&cr_sys.trace, CR_EV_SUBGRAPH);
+        cr_trace_number(&cr_sys.trace, p->x);
+        cr_trace_pd(from);
+        cr_trace_number(&cr_sys.trace, notice->token);
+        cr_trace_node(p->from);
+        cr_trace_node(p->to);
+        cr_trace_end(&cr_sys.trace);
+    }
+}
+
 /* -- the result */
 
-void cr_extract_credit(const cr_work_notice *notice)
+static void finish(cr_extraction *e)
 {
-    changed |= notice->kind == CR_NOTICE_EXTRACT;
-}
-
-void cr_extract_changed(void)
-{
-    changed = 1;
-}
-
-static void finish(extraction *e)
-{
-    static piece all[MAX_PIECES];
-    uint32_t count = n_pieces;
+    cr_piece *all = cr_sup.extract.all;
+    uint32_t count = cr_sup.extract.n_pieces;
     uint32_t rows = cr_print_model(e->x);
     for (uint32_t i = 0; i < count; i++) {
-        all[i] = pieces[i];
+        all[i] = cr_sup.extract.pieces[i];
     }
     /* Taken up again one by one, so that a circle that came about meanwhile is cut where it closes. */
     drop_pieces(0);
     for (uint32_t i = 0; i < count; i++) {
-        const piece *p = &all[i];
+        const cr_piece *p = &all[i];
         if (p->x == e->x && node_lives(p->from) && node_lives(p->to) && !known(e->x, p->from, p->to) &&
             !cr_is_built_on(p->to, p->from, e->x)) {
-            cr_print_model_map(p->from, p->to);
+            cr_print_model_map(e->x, p->from, p->to);
             rows++;
             add_piece(p);
         }
@@ -320,30 +334,66 @@ static void finish(extraction *e)
 }
 
 /* Notices to who asked, if it waits for the result: it cannot answer them before. */
-static uint32_t own_part(const extraction *e)
+static int is_its_own(const cr_extraction *e, const cr_pd *pd)
 {
-    uint32_t waiting = 0;
-    uint32_t held = 0;
-    const cr_pd *by = cr_pd_of(e->by);
-    if (by != 0 && by->keeps == CR_KEEP_TICKET && by->ticket == e->ticket) {
-        cr_work_count_of(cr_sys.work, cr_receiver(by), TAG | e->x, &waiting, &held);
-    }
-    return waiting - held;
+    return cr_same(pd->node, e->by) && pd->wait == CR_WAIT_TICKET && pd->ticket == e->ticket;
 }
 
-void cr_extract_follow_up(int give_up)
+/* Whether somebody can still answer. `expired`: only those count that have a deadline. */
+static int is_awaited(const cr_extraction *e, int expired)
 {
-    for (uint32_t i = 0; (changed || give_up) && i < MAX_EXTRACTIONS; i++) {
-        uint32_t waiting;
-        uint32_t held;
-        extraction *e = &extractions[i];
-        if (!e->used) {
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        uint32_t waiting = 0;
+        uint32_t held = 0;
+        if (!cr_pd_exists(pd) || is_its_own(e, pd) || (expired && cr_pd_is_served(pd) && pd->deadline_ms == 0)) {
             continue;
         }
-        cr_work_count(cr_sys.work, TAG | e->x, &waiting, &held);
-        if (waiting - own_part(e) <= held || give_up) {
+        cr_work_count_of(cr_sys.work, i, TAG | e->x, &waiting, &held);
+        if (waiting > held) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void cr_extract_follow_up(void)
+{
+    if (cr_sup.extract.seen == cr_sup.changes) {
+        return;
+    }
+    cr_sup.extract.seen = cr_sup.changes;
+    for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
+        cr_extraction *e = &cr_sup.extract.at[i];
+        if (e->used && !is_awaited(e, 0)) {
             finish(e);
         }
     }
-    changed = 0;
+}
+
+void cr_extract_expire(uint64_t now)
+{
+    for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
+        cr_extraction *e = &cr_sup.extract.at[i];
+        if (!e->used || (e->due == 0 && now != UINT64_MAX) || e->due > now) {
+            continue;
+        }
+        if (now != UINT64_MAX && is_awaited(e, 1)) {
+            e->due = cr_clock_due(cr_sys.image->await_ms);
+        } else {
+            finish(e);
+        }
+    }
+}
+
+uint64_t cr_extract_next_due(void)
+{
+    uint64_t next = 0;
+    for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
+        const cr_extraction *e = &cr_sup.extract.at[i];
+        if (e->used && e->due != 0 && (next == 0 || e->due < next)) {
+            next = e->due;
+        }
+    }
+    return next;
 }

@@ -1,21 +1,18 @@
-/* SPDX-License-Identifier: BSD-2-Clause
- *
- * Notices from the moment they are owed until somebody answers for them: queued and signalled, and, when they are
- * over, put to the account of whoever waits for them. */
-#include "supervisor.h"
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "notices.h"
+#include "arena.h"
+#include "clock.h"
+#include "tickets.h"
 
-static const char *const notice_names[] = {"free", "destroy", "disconnect", "lost", "pre-destroy", "extract"};
-
-_Static_assert(sizeof(notice_names) / sizeof(notice_names[0]) == CR_NOTICE_KIND_COUNT, "one name a kind of notice");
+static const char *const notice_names[] = {
+#define CR_NOTICE_KIND(enumerator, number, name, ...) [enumerator] = name,
+    CR_NOTICE_KINDS
+#undef CR_NOTICE_KIND
+};
 
 const char *cr_notice_name(cr_notice_kind kind)
 {
     return notice_names[kind];
-}
-
-uint32_t cr_receiver(const cr_pd *pd)
-{
-    return (uint32_t)(pd - cr_sys.pds);
 }
 
 /* The numbers in a notice, which stay readable when what they name is gone. */
@@ -58,7 +55,7 @@ cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
     }
     int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
     work.tag = tag;
-    work.due = cr_due_of(to);
+    work.due = cr_clock_deadline_of(to);
     status = cr_work_put(cr_sys.work, cr_receiver(to), &work);
     if (status != CR_OK) {
         return status;
@@ -80,20 +77,20 @@ cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
     return CR_OK;
 }
 
+void cr_notices_changed(void)
+{
+    cr_sup.changes++;
+}
+
 void cr_notice_over(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end)
 {
-    cr_cleaner_credit(notice);
     cr_ticket_credit(receiver, notice, end);
-    cr_extract_credit(notice);
+    if (notice->kind == CR_NOTICE_PRE_DESTROY || notice->kind == CR_NOTICE_EXTRACT) {
+        cr_notices_changed();
+    }
 }
 
-void cr_lanes_changed(void)
-{
-    cr_cleaner_lanes_changed();
-    cr_extract_changed();
-}
-
-void cr_forget_owed(cr_pd *pd)
+void cr_notices_forget(const cr_pd *pd)
 {
     cr_work_notice notice;
     uint32_t failed;

@@ -1,35 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Tickets: how far a cleanup or an extraction is that somebody asked for. A ticket counts the notices with its tag, but
- * for those to its owner, which cannot acknowledge while it waits for the ticket. */
-#include "supervisor.h"
+ * A ticket counts the notices with its tag, but for those to its owner, which cannot acknowledge while it waits for the
+ * ticket. */
+#include "tickets.h"
+#include "answer.h"
+#include "arena.h"
 
-enum { MAX_TICKETS = 64, TICKETS_EACH = 16 };
-
-typedef struct ticket {
-    int used;
-    int extraction;
-    cr_pd *owner;
-    uint64_t number;
-    uint32_t tag; /* 0 until its work has begun */
-    cr_ticket_state state;
-    uint32_t ends[CR_NOTICE_END_COUNT];
-} ticket;
-
-static ticket tickets[MAX_TICKETS];
-static uint64_t next_number = 1;
-
-static ticket *find(uint64_t number)
+static cr_ticket *find(uint64_t number)
 {
-    for (uint32_t i = 0; i < MAX_TICKETS; i++) {
-        if (tickets[i].used && tickets[i].number == number) {
-            return &tickets[i];
+    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
+        if (cr_sup.tickets.at[i].used && cr_sup.tickets.at[i].number == number) {
+            return &cr_sup.tickets.at[i];
         }
     }
     return 0;
 }
 
-static void count(const ticket *t, uint32_t *waiting, uint32_t *held)
+static void count(const cr_ticket *t, uint32_t *waiting, uint32_t *held)
 {
     uint32_t mine = 0;
     uint32_t mine_held = 0;
@@ -44,36 +31,42 @@ static void count(const ticket *t, uint32_t *waiting, uint32_t *held)
 }
 
 /* Settled tickets are over when nothing is waited for but what cannot come. */
-static void refresh(ticket *t)
+static cr_ticket_state state_of(const cr_ticket *t)
 {
     uint32_t waiting;
     uint32_t held;
-    if (t->state == CR_TICKET_SETTLED) {
-        count(t, &waiting, &held);
-        t->state = waiting == held ? CR_TICKET_OVER : CR_TICKET_SETTLED;
+    if (t->state != CR_TICKET_SETTLED) {
+        return t->state;
     }
+    count(t, &waiting, &held);
+    return waiting == held ? CR_TICKET_OVER : CR_TICKET_SETTLED;
 }
 
-/* A free place, or that of the oldest ticket that is over; none for an owner that has TICKETS_EACH that are not. */
-static ticket *place(const cr_pd *owner)
+/* Once over it stays over. */
+static void refresh(cr_ticket *t)
 {
-    ticket *best = 0;
-    ticket *unused = 0;
+    t->state = state_of(t);
+}
+
+/* A free place, or that of the oldest ticket that is over; none for an owner of CR_MAX_TICKETS_EACH that are not. */
+static cr_ticket *place(const cr_pd *owner)
+{
+    cr_ticket *best = 0;
+    cr_ticket *unused = 0;
     uint32_t his = 0;
-    for (uint32_t i = 0; i < MAX_TICKETS; i++) {
-        ticket *t = &tickets[i];
+    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
+        cr_ticket *t = &cr_sup.tickets.at[i];
         if (!t->used) {
             unused = t;
             continue;
         }
-        refresh(t);
-        if (t->state != CR_TICKET_OVER) {
+        if (state_of(t) != CR_TICKET_OVER) {
             his += t->owner == owner;
         } else if (best == 0 || t->number < best->number) {
             best = t;
         }
     }
-    return his >= TICKETS_EACH ? 0 : unused != 0 ? unused : best;
+    return his >= CR_MAX_TICKETS_EACH ? 0 : unused != 0 ? unused : best;
 }
 
 int cr_ticket_room(const cr_pd *owner)
@@ -83,11 +76,11 @@ int cr_ticket_room(const cr_pd *owner)
 
 uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what)
 {
-    ticket *t = place(owner);
+    cr_ticket *t = place(owner);
     if (t == 0) {
-        cr_panic("there was room for a ticket, and then there was not", next_number);
+        cr_panic("there was room for a ticket, and then there was not", cr_sup.tickets.last_number);
     }
-    *t = (ticket){.used = 1, .extraction = what == 0, .owner = owner, .number = next_number++};
+    *t = (cr_ticket){.used = 1, .extraction = what == 0, .owner = owner, .number = ++cr_sup.tickets.last_number};
     cr_trace_begin(&cr_sys.trace, CR_EV_ACCEPT);
     cr_trace_number(&cr_sys.trace, t->number);
     cr_trace_pd(owner);
@@ -102,7 +95,7 @@ uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what)
 
 void cr_ticket_begin(uint64_t number, uint32_t tag)
 {
-    ticket *t = find(number);
+    cr_ticket *t = find(number);
     if (t != 0) {
         t->tag = tag;
         t->state = CR_TICKET_RUNNING;
@@ -111,7 +104,7 @@ void cr_ticket_begin(uint64_t number, uint32_t tag)
 
 void cr_ticket_settle(uint64_t number)
 {
-    ticket *t = find(number);
+    cr_ticket *t = find(number);
     if (t != 0) {
         t->state = CR_TICKET_SETTLED;
     }
@@ -119,15 +112,15 @@ void cr_ticket_settle(uint64_t number)
 
 void cr_ticket_credit(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end)
 {
-    for (uint32_t i = 0; notice->tag != 0 && i < MAX_TICKETS; i++) {
-        ticket *t = &tickets[i];
+    for (uint32_t i = 0; notice->tag != 0 && i < CR_MAX_TICKETS; i++) {
+        cr_ticket *t = &cr_sup.tickets.at[i];
         if (t->used && t->tag == notice->tag && t->owner != receiver) {
             t->ends[end]++;
         }
     }
 }
 
-static uint32_t tell(const ticket *t, uint64_t *out)
+static uint32_t tell(const cr_ticket *t, uint64_t *out)
 {
     uint32_t waiting;
     uint32_t held;
@@ -144,37 +137,67 @@ static uint32_t tell(const ticket *t, uint64_t *out)
     return CR_TICKET_WORDS;
 }
 
-cr_result cr_ticket_look(const cr_pd *from, uint64_t number, int wait, uint64_t *out, uint32_t *words, int *later)
+cr_result cr_ticket_check(const cr_pd *from, uint64_t number)
 {
-    ticket *t = find(number);
+    const cr_ticket *t = find(number);
     if (t == 0) {
-        return number != 0 && number < next_number ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
+        return number != 0 && number <= cr_sup.tickets.last_number ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
     }
-    if (t->owner != from) {
-        return CR_RESULT_DENIED;
+    return t->owner == from ? CR_RESULT_OK : CR_RESULT_DENIED;
+}
+
+uint32_t cr_ticket_look(uint64_t number, int wait, uint64_t *out)
+{
+    cr_ticket *t = find(number);
+    if (t == 0) {
+        cr_panic("a ticket that was found is not there", number);
     }
     refresh(t);
-    if (wait && t->state != CR_TICKET_OVER) {
-        *later = 1;
-    } else {
-        *words = tell(t, out);
+    return wait && t->state != CR_TICKET_OVER ? 0 : tell(t, out);
+}
+
+static int waits(const cr_pd *pd)
+{
+    return pd->wait == CR_WAIT_TICKET || pd->wait == CR_WAIT_TERMINATE;
+}
+
+int cr_ticket_is_bounded(const cr_pd *pd)
+{
+    const cr_ticket *t = find(pd->ticket);
+    if (t == 0 || t->state == CR_TICKET_OVER) {
+        return 0;
     }
-    return CR_RESULT_OK;
+    if (t->state != CR_TICKET_SETTLED) {
+        return 1;
+    }
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        const cr_pd *receiver = &cr_sys.pds[i];
+        uint32_t waiting = 0;
+        uint32_t held = 0;
+        if (receiver == t->owner || !cr_pd_exists(receiver) || receiver->deadline_ms == 0) {
+            continue;
+        }
+        cr_work_count_of(cr_sys.work, i, t->tag, &waiting, &held);
+        if (waiting > held) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 int cr_ticket_keeps(const cr_pd *pd)
 {
-    if (pd->keeps != CR_KEEP_TICKET && pd->keeps != CR_KEEP_TERMINATE) {
+    if (!waits(pd)) {
         return 0;
     }
-    const ticket *t = find(pd->ticket);
+    const cr_ticket *t = find(pd->ticket);
     return t != 0 && !t->extraction && (t->state == CR_TICKET_QUEUED || t->state == CR_TICKET_RUNNING);
 }
 
 void cr_ticket_unwanted(uint64_t number)
 {
     uint64_t words[CR_TICKET_WORDS];
-    const ticket *t = find(number);
+    const cr_ticket *t = find(number);
     if (t != 0) {
         (void)tell(t, words);
     }
@@ -183,15 +206,14 @@ void cr_ticket_unwanted(uint64_t number)
 void cr_ticket_answer(cr_pd *pd)
 {
     uint64_t results[1 + CR_TICKET_WORDS];
-    ticket *t = find(pd->ticket);
+    cr_ticket *t = find(pd->ticket);
     if (t == 0) {
         cr_panic("a PD waits for a ticket that is not there", pd->ticket);
     }
     refresh(t);
-    int terminates = pd->keeps == CR_KEEP_TERMINATE;
+    int terminates = pd->wait == CR_WAIT_TERMINATE;
     results[0] = t->number;
     uint32_t words = tell(t, results + terminates);
-    pd->keeps = CR_KEEP_NONE;
     cr_answer_later(pd, CR_RESULT_OK, words + (uint32_t)terminates, results);
 }
 
@@ -199,8 +221,8 @@ void cr_tickets_follow_up(void)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
-        if (pd->used && !pd->silent && (pd->keeps == CR_KEEP_TICKET || pd->keeps == CR_KEEP_TERMINATE)) {
-            ticket *t = find(pd->ticket);
+        if (cr_pd_is_served(pd) && waits(pd)) {
+            cr_ticket *t = find(pd->ticket);
             if (t != 0) {
                 refresh(t);
             }
@@ -213,9 +235,9 @@ void cr_tickets_follow_up(void)
 
 void cr_tickets_forget(const cr_pd *owner)
 {
-    for (uint32_t i = 0; i < MAX_TICKETS; i++) {
-        if (tickets[i].used && tickets[i].owner == owner) {
-            tickets[i].used = 0;
+    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
+        if (cr_sup.tickets.at[i].used && cr_sup.tickets.at[i].owner == owner) {
+            cr_sup.tickets.at[i].used = 0;
         }
     }
 }

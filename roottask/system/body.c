@@ -3,7 +3,7 @@
 #include "kernel/arch/arch.h"
 #include "kernel/untyped.h"
 
-enum { PAGE = 4096, PAGE_BITS = 12, TABLES_MAX = CR_BODY_FRAMES - CR_BODY_TABLES, FRAMES_MAX = 3072, SEGMENTS_MAX = 16 };
+enum { PAGE = 4096, PAGE_BITS = 12, TABLES_MAX = CR_BODY_FRAMES - CR_BODY_TABLES };
 
 /* The parts of an ELF64 file that loading needs. */
 typedef struct elf_header {
@@ -37,7 +37,7 @@ typedef struct stretch {
 } stretch;
 
 typedef struct layout {
-    stretch stretches[SEGMENTS_MAX + 3];
+    stretch stretches[CR_PROGRAM_SEGMENTS_MAX + 3];
     uint32_t n_stretches;
     uint32_t frames;
     uint32_t tables[CR_ARCH_TABLE_LEVELS];
@@ -91,7 +91,7 @@ static cr_status need_tables(uint64_t vaddr, uint32_t pages)
 
 static cr_status add_stretch(stretch s)
 {
-    if (plan.n_stretches == SEGMENTS_MAX + 3 || s.pages > FRAMES_MAX - plan.frames || s.pages == 0) {
+    if (plan.n_stretches == CR_PROGRAM_SEGMENTS_MAX + 3 || s.pages > CR_PROGRAM_PAGES_MAX - plan.frames || s.pages == 0) {
         return CR_ERR_ARG;
     }
     for (uint32_t i = 0; i < plan.n_stretches; i++) {

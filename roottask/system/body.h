@@ -8,6 +8,7 @@
 #define CELLREAP_SEL4_BODY_H
 
 #include "kernel/kernel.h"
+#include <cellreap/limits.h>
 #include <cellreap/protocol.h>
 
 /* Slots of a body's CNode. */

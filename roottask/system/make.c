@@ -11,44 +11,50 @@ enum { RESOURCE_SLOTS = 1 };
 /* What clients' and holders' capabilities allow: to send, and to be answered. */
 #define CR_CLIENT_RIGHTS seL4_CapRights_new(1, 0, 0, 1)
 
-/* The number of a type: the one it has, or a free one. */
-static cr_status find_type(const char *type, uint32_t *out)
+/* The number of a type: the one it has, or a free one. CR_NONE: none is free. */
+static uint32_t find_type(const char *type)
 {
     uint32_t unused = CR_NONE;
     for (uint32_t i = 0; i < CR_MAX_TYPES; i++) {
         if (cr_sys.type_spaces[i] == 0) {
             unused = unused == CR_NONE ? i : unused;
         } else if (cr_text_same(cr_sys.types[i], type)) {
-            *out = i;
-            return CR_OK;
+            return i;
         }
     }
-    if (unused == CR_NONE) {
-        return CR_ERR_FULL_NODES;
+    return unused;
+}
+
+/* A free entry in the table of spaces. CR_NONE: there is none. */
+static uint32_t find_space_entry(void)
+{
+    for (uint32_t i = 0; i < CR_MAX_SPACES; i++) {
+        if (!cr_sys.spaces[i].used) {
+            return i;
+        }
     }
-    *out = unused;
-    cr_text_copy(cr_sys.types[unused], type, CR_TYPE_BYTES);
-    return CR_OK;
+    return CR_NONE;
+}
+
+static uint32_t nodes_left(void)
+{
+    const cr_model_stats stats = cr_model_get_stats(cr_sys.model);
+    return stats.max_nodes - stats.nodes;
 }
 
 static cr_status add_space(cr_ref manager, const char *type, const char *name, uint32_t flags, cr_ref *out)
 {
-    uint32_t type_number;
-    uint32_t entry = 0;
-    cr_status status = find_type(type, &type_number);
-    if (status != CR_OK) {
-        return status;
-    }
-    while (entry < CR_MAX_SPACES && cr_sys.spaces[entry].used) {
-        entry++;
-    }
-    if (entry == CR_MAX_SPACES) {
+    uint32_t type_number = find_type(type);
+    uint32_t entry = find_space_entry();
+    if (type_number == CR_NONE || entry == CR_NONE) {
         return CR_ERR_FULL_NODES;
     }
-    status = cr_model_add_space(cr_sys.model, type_number, cr_sys.next_space, flags, manager, out);
+    cr_status status =
+        cr_model_add_space(cr_sys.model, type_number, cr_sys.next_space, flags, manager, out);
     if (status != CR_OK) {
         return status;
     }
+    cr_text_copy(cr_sys.types[type_number], type, CR_TYPE_BYTES);
     cr_sys.next_space++;
     cr_sys.type_spaces[type_number]++;
     cr_sys.spaces[entry] = (cr_space_entry){.used = 1, .next_object = 1};
@@ -70,7 +76,7 @@ cr_status cr_core_space(const char *type, cr_ref *out)
 
 /* A slot that a live server emptied may be used again as soon as its PD does not wait for that server's answer to
  * a call over it: then the PD's registers name another capability, or no call. */
-static uint32_t take_emptied_slot(cr_pd *pd)
+static uint32_t find_emptied_slot(const cr_pd *pd)
 {
     seL4_UserContext registers;
     seL4_CPtr invoked = 0;
@@ -80,36 +86,40 @@ static uint32_t take_emptied_slot(cr_pd *pd)
     int calls = cr_arch_is_call(&registers, &invoked);
     for (uint32_t i = CR_SLOT_FIRST_FREE; i < 1u << pd->body.cspace_bits; i++) {
         if (pd->slots[i] == CR_SLOT_EMPTIED && !(calls && invoked == i)) {
-            cr_free_slot(pd, i);
             return i;
         }
     }
     return 0;
 }
 
-/* A free slot, in use from now on; 0: there is none. */
-static uint32_t take_slot(cr_pd *pd)
+/* A slot that a capability can be put into; 0: there is none. */
+static uint32_t find_slot(const cr_pd *pd)
 {
-    uint32_t found = 0;
-    for (uint32_t i = CR_SLOT_FIRST_FREE; found == 0 && i < 1u << pd->body.cspace_bits; i++) {
-        found = pd->slots[i] == CR_SLOT_FREE ? i : 0;
+    for (uint32_t i = CR_SLOT_FIRST_FREE; i < 1u << pd->body.cspace_bits; i++) {
+        if (pd->slots[i] == CR_SLOT_FREE) {
+            return i;
+        }
     }
-    if (found == 0) {
-        found = take_emptied_slot(pd);
-    }
-    if (found != 0) {
-        pd->slots[found] = CR_SLOT_USED;
-    }
-    return found;
+    return find_emptied_slot(pd);
 }
 
-int cr_has_slot(cr_pd *pd)
+static void use_slot(cr_pd *pd, uint32_t slot)
 {
-    uint32_t slot = take_slot(pd);
-    if (slot != 0) {
-        pd->slots[slot] = CR_SLOT_FREE;
+    if (pd->slots[slot] == CR_SLOT_EMPTIED) {
+        cr_free_slot(pd, slot);
     }
-    return slot != 0;
+    pd->slots[slot] = CR_SLOT_USED;
+}
+
+/* What cr_can_... answer where a capability to be given needs a slot. A PD that lets its losses
+ * stand unacknowledged is given nothing more to lose. */
+static cr_result can_take_slot(const cr_pd *pd, uint32_t *slot)
+{
+    if (pd->lost >= CR_MAX_LOST_SLOTS) {
+        return CR_RESULT_UNACKED;
+    }
+    *slot = find_slot(pd);
+    return *slot != 0 ? CR_RESULT_OK : CR_RESULT_FULL;
 }
 
 /* A new edge that is the model's alone. */
@@ -173,8 +183,6 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
     pd->pd_slots = out->n_pds;
 }
 
-static cr_result make_hold_in(cr_pd *pd, cr_ref resource, uint32_t taken);
-
 /* Gives a PD the capabilities to the PDs that are there, and those that are to hold it their capability to it. */
 static cr_status grant_pds(cr_pd *pd)
 {
@@ -199,9 +207,10 @@ static cr_status grant_pds(cr_pd *pd)
         if (target == 0 || slot >= CR_SLOT_FIRST_FREE + holder->pd_slots) {
             continue;
         }
-        if (cr_body_resource(target, &body) != CR_RESULT_OK || make_hold_in(holder, body, slot) != CR_RESULT_OK) {
+        if (cr_body_resource(target, &body) != CR_RESULT_OK) {
             return CR_ERR_FULL_NODES;
         }
+        cr_make_hold(holder, body, slot);
     }
     return CR_OK;
 }
@@ -243,12 +252,31 @@ static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *star
  * PD capabilities, its own and others' to it, and their edges, a handful of other edges, and its links. */
 static cr_status room_for_pd(void)
 {
-    cr_model_stats stats = cr_model_get_stats(cr_sys.model);
     uint32_t caps = 2 * cr_sys.image->holds.count + 1;
-    if (stats.max_nodes - stats.nodes < caps + 1 || cr_pool_left() < caps + 2) {
+    if (nodes_left() < caps + 1 || cr_pool_left() < caps + 2) {
         return CR_ERR_FULL_NODES;
     }
     return cr_edges_left(3 * caps + cr_sys.image->links.count + 8) ? CR_OK : CR_ERR_FULL_EDGES;
+}
+
+/* A free entry in the table of PDs. CR_NONE: there is none. */
+static uint32_t find_pd_entry(void)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (!cr_pd_exists(&cr_sys.pds[i])) {
+            return i;
+        }
+    }
+    return CR_NONE;
+}
+
+cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot)
+{
+    cr_result result = can_take_slot(creator, slot);
+    if (result == CR_RESULT_OK && find_pd_entry() == CR_NONE) {
+        result = CR_RESULT_FULL;
+    }
+    return result == CR_RESULT_OK ? cr_result_of(room_for_pd()) : result;
 }
 
 cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, cr_pd *creator, cr_pd **out)
@@ -256,17 +284,15 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     static cr_startup startup;
     const cr_image_header *image = cr_sys.image;
     const cr_image_pd *config = config_index != CR_IMAGE_NONE ? &cr_image_pds(image)[config_index] : 0;
-    uint32_t index = 1;
-    while (index < CR_MAX_PDS && cr_sys.pds[index].used) {
-        index++;
-    }
-    cr_status status = index == CR_MAX_PDS ? CR_ERR_FULL_NODES : room_for_pd();
+    uint32_t index = find_pd_entry();
+    cr_status status = index == CR_NONE ? CR_ERR_FULL_NODES : room_for_pd();
     if (status != CR_OK) {
         return status;
     }
     cr_pd *pd = &cr_sys.pds[index];
     uint32_t generation = pd->generation + 1;
-    *pd = (cr_pd){.used = 1,
+    cr_pd_become(pd, CR_LIFE_MAKING);
+    *pd = (cr_pd){.life = pd->life,
                   .config = config_index,
                   .program = program,
                   .number = cr_sys.next_pd,
@@ -299,21 +325,23 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .fault_badge = cr_badge(CR_BADGE_FAULT, index, generation),
         .name = pd->name,
     };
-    uint32_t flags = (pd->flags & CR_IMAGE_PINNED) != 0 ? CR_FLAG_PINNED : 0;
-    status = cr_model_add_pd(cr_sys.model, pd->number, flags, &pd->node);
+    /* Making the body may fail, and it may take the slots that the rest needs. Nothing refers to it
+     * yet: the model, the numbers and the trace know nothing of this PD. */
+    status = cr_body_make(&params, &pd->body);
+    if (status == CR_OK) {
+        status = room_for_pd();
+        if (status != CR_OK && cr_body_destroy(&pd->body) != CR_OK) {
+            cr_panic("a body just made cannot be destroyed", pd->number);
+        }
+    }
     if (status != CR_OK) {
-        pd->used = 0;
+        *pd = (cr_pd){.life = pd->life, .generation = generation - 1};
+        cr_pd_become(pd, CR_LIFE_ABSENT);
         return status;
     }
-    status = cr_body_make(&params, &pd->body);
-    if (status != CR_OK) {
-        /* Nothing refers to the node yet: it goes without a trace. */
-        if (cr_model_doom(cr_sys.model, pd->node) != CR_OK || cr_model_destroy(cr_sys.model, pd->node) != CR_OK ||
-            cr_model_release(cr_sys.model, pd->node) != CR_OK) {
-            cr_panic("a node just made cannot be taken back", pd->number);
-        }
-        pd->used = 0;
-        return status;
+    uint32_t flags = (pd->flags & CR_IMAGE_PINNED) != 0 ? CR_FLAG_PINNED : 0;
+    if (cr_model_add_pd(cr_sys.model, pd->number, flags, &pd->node) != CR_OK) {
+        cr_panic("there was room for a node, and then there was not", pd->number);
     }
     cr_sys.next_pd++;
     cr_sys.node_entry[pd->node.index] = index;
@@ -337,25 +365,40 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     if (initial_edges(pd, creator, &startup) != CR_OK || cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("there was room for a PD, and then there was not", pd->number);
     }
+    cr_pd_become(pd, CR_LIFE_RUNS);
     *out = pd;
     return CR_OK;
 }
 
-cr_result cr_make_space(cr_pd *manager, const char *type, const char *name, cr_ref *out)
+/* `edges`: made beside this one. */
+static cr_result can_add_request(const cr_pd *pd, uint32_t edges, uint32_t *slot)
 {
-    if (!cr_edges_left(2)) {
+    if (cr_sys.free_request == CR_NONE || !cr_edges_left(edges + 1)) {
         return CR_RESULT_FULL;
     }
-    cr_status status = add_space(manager->node, type, name, 0, out);
-    if (status == CR_OK) {
-        status = cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, manager->node, *out);
+    return can_take_slot(pd, slot);
+}
+
+cr_result cr_can_make_space(const char *type, const cr_pd *first, uint32_t *slot)
+{
+    *slot = 0;
+    if (!cr_edges_left(2) || find_type(type) == CR_NONE || find_space_entry() == CR_NONE ||
+        nodes_left() == 0) {
+        return CR_RESULT_FULL;
     }
-    if (status != CR_OK) {
-        return cr_result_of(status);
+    return first != 0 ? can_add_request(first, 2, slot) : CR_RESULT_OK;
+}
+
+cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name)
+{
+    cr_ref space;
+    if (add_space(manager->node, type, name, 0, &space) != CR_OK ||
+        cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, manager->node, space) != CR_OK) {
+        cr_panic("there was room for a space, and then there was not", cr_sys.next_space);
     }
-    cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, manager->node, *out)] = 0;
-    cr_trace_slot(CR_EV_HOLD, manager->node, *out, 0);
-    return CR_RESULT_OK;
+    cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, manager->node, space)] = 0;
+    cr_trace_slot(CR_EV_HOLD, manager->node, space, 0);
+    return space;
 }
 
 /* A resource and its parent capability: minted from `endpoint`, kept in the pool, never given to anybody. */
@@ -383,27 +426,32 @@ static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint,
     return CR_RESULT_OK;
 }
 
-cr_result cr_make_resource(cr_ref space, cr_ref *out)
+cr_result cr_can_make_resource(cr_ref space)
+{
+    if (cr_manager_of(space) == 0) {
+        return CR_RESULT_GONE;
+    }
+    int room = cr_edges_left(2) && nodes_left() > 0 && cr_pool_left() > 0;
+    return room ? CR_RESULT_OK : CR_RESULT_FULL;
+}
+
+cr_ref cr_make_resource(cr_ref space)
 {
     cr_pd *manager = cr_manager_of(space);
     cr_space_entry *entry = cr_space_entry_of(space);
-    if (manager == 0) {
-        return CR_RESULT_GONE;
-    }
-    if (!cr_edges_left(2)) {
-        return CR_RESULT_FULL;
-    }
-    cr_result result = add_resource(space, entry->next_object, cr_body_cap(&manager->body, CR_BODY_ENDPOINT), 0, out);
-    if (result != CR_RESULT_OK) {
-        return result;
+    cr_ref made;
+    if (manager == 0 ||
+        add_resource(space, entry->next_object, cr_body_cap(&manager->body, CR_BODY_ENDPOINT), 0,
+                     &made) != CR_RESULT_OK) {
+        cr_panic("there was room for a resource, and then there was not", entry->next_object);
     }
     entry->next_object++;
-    if (cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, manager->node, *out) != CR_OK) {
-        cr_panic("no edge left where there was one", out->index);
+    if (cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, manager->node, made) != CR_OK) {
+        cr_panic("no edge left where there was one", made.index);
     }
-    cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, manager->node, *out)] = 0;
-    cr_trace_slot(CR_EV_HOLD, manager->node, *out, 0);
-    return CR_RESULT_OK;
+    cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, manager->node, made)] = 0;
+    cr_trace_slot(CR_EV_HOLD, manager->node, made, 0);
+    return made;
 }
 
 cr_result cr_body_resource(cr_pd *pd, cr_ref *out)
@@ -426,88 +474,74 @@ cr_result cr_body_resource(cr_pd *pd, cr_ref *out)
     return result;
 }
 
-cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t *slot)
+cr_result cr_can_make_request(const cr_pd *pd, cr_ref space, uint32_t *slot)
 {
-    cr_pd *manager = cr_manager_of(space);
-    uint32_t index = cr_sys.free_request;
-    if (manager == 0) {
+    if (cr_manager_of(space) == 0) {
         return CR_RESULT_GONE;
     }
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
     if (known != CR_NONE) {
-        uint32_t entry_index = cr_sys.edge_entry[known];
-        *slot = entry_index != CR_NONE ? cr_sys.requests[entry_index].slot : 0;
+        uint32_t index = cr_sys.edge_entry[known];
+        *slot = index != CR_NONE ? cr_sys.requests[index].slot : 0;
         return CR_RESULT_EXISTS;
     }
-    if (index == CR_NONE || !cr_edges_left(1)) {
-        return CR_RESULT_FULL;
+    return can_add_request(pd, 0, slot);
+}
+
+void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot)
+{
+    cr_pd *manager = cr_manager_of(space);
+    uint32_t index = cr_sys.free_request;
+    if (manager == 0 || index == CR_NONE ||
+        cr_model_add_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space) != CR_OK) {
+        cr_panic("there was room for a request, and then there was not", pd->number);
     }
-    if (pd->lost >= CR_MAX_LOST_SLOTS) {
-        return CR_RESULT_UNACKED;
-    }
-    uint32_t taken = take_slot(pd);
-    if (taken == 0) {
-        return CR_RESULT_FULL;
-    }
-    cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
-    if (status != CR_OK) {
-        pd->slots[taken] = CR_SLOT_FREE;
-        return cr_result_of(status);
-    }
+    use_slot(pd, slot);
     cr_request_entry *entry = &cr_sys.requests[index];
     cr_sys.free_request = entry->next_free;
-    *entry = (cr_request_entry){
-        .used = 1, .generation = entry->generation + 1, .pd = (uint32_t)(pd - cr_sys.pds), .slot = taken, .space = space};
+    *entry = (cr_request_entry){.used = 1,
+                                .generation = entry->generation + 1,
+                                .pd = (uint32_t)(pd - cr_sys.pds),
+                                .slot = slot,
+                                .space = space};
     cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space)] = index;
-    if (cr_mint(cr_pd_parent(pd, taken), cr_slot_at(cr_body_cap(&manager->body, CR_BODY_ENDPOINT)), seL4_AllRights,
+    cr_slot endpoint = cr_slot_at(cr_body_cap(&manager->body, CR_BODY_ENDPOINT));
+    if (cr_mint(cr_pd_parent(pd, slot), endpoint, seL4_AllRights,
                 cr_badge(CR_BADGE_REQUEST, index, entry->generation)) ||
-        cr_copy(cr_pd_slot(pd, taken), cr_pd_parent(pd, taken), CR_CLIENT_RIGHTS)) {
-        cr_panic("a request capability cannot be put into a free slot", taken);
+        cr_copy(cr_pd_slot(pd, slot), cr_pd_parent(pd, slot), CR_CLIENT_RIGHTS)) {
+        cr_panic("a request capability cannot be put into a free slot", slot);
     }
-    *slot = taken;
-    cr_trace_slot(CR_EV_REQUEST, pd->node, space, taken);
-    return CR_RESULT_OK;
+    cr_trace_slot(CR_EV_REQUEST, pd->node, space, slot);
 }
 
 /* One more hold, in the slot given if it is the first. */
-static cr_result make_hold_in(cr_pd *pd, cr_ref resource, uint32_t taken)
+void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
 {
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
-    uint32_t slot = known != CR_NONE ? cr_sys.edge_entry[known] : taken;
-    cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
-    if (status != CR_OK) {
-        return cr_result_of(status);
+    if (cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) != CR_OK) {
+        cr_panic("there was room for a hold, and then there was not", pd->number);
     }
-    if (known == CR_NONE) {
+    if (known != CR_NONE) {
+        slot = cr_sys.edge_entry[known];
+    } else {
         cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource)] = slot;
-        pd->slots[slot] = CR_SLOT_USED;
+        use_slot(pd, slot);
         if (cr_copy(cr_pd_slot(pd, slot), cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[resource.index])),
                     CR_CLIENT_RIGHTS)) {
             cr_panic("a resource's capability cannot be put into a free slot", slot);
         }
     }
     cr_trace_slot(CR_EV_HOLD, pd->node, resource, slot);
-    return CR_RESULT_OK;
 }
 
-cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t *slot)
+cr_result cr_can_make_hold(const cr_pd *pd, cr_ref resource, uint32_t *slot)
 {
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
-    /* A PD that lets its losses stand unacknowledged is given nothing more to lose. */
-    if (known == CR_NONE && pd->lost >= CR_MAX_LOST_SLOTS) {
-        return CR_RESULT_UNACKED;
+    if (known != CR_NONE) {
+        *slot = cr_sys.edge_entry[known];
+        uint32_t count = cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+        return count < CR_MAX_COUNT ? CR_RESULT_OK : CR_RESULT_FULL;
     }
-    if (known != CR_NONE ? cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) >= CR_MAX_COUNT : !cr_edges_left(1)) {
-        return CR_RESULT_FULL;
-    }
-    uint32_t taken = known != CR_NONE ? cr_sys.edge_entry[known] : take_slot(pd);
-    if (taken == 0 && known == CR_NONE) {
-        return CR_RESULT_FULL;
-    }
-    cr_result result = make_hold_in(pd, resource, taken);
-    if (result != CR_RESULT_OK && known == CR_NONE) {
-        pd->slots[taken] = CR_SLOT_FREE;
-    }
-    *slot = taken;
-    return result;
+    cr_result result = can_take_slot(pd, slot);
+    return result == CR_RESULT_OK && !cr_edges_left(1) ? CR_RESULT_FULL : result;
 }

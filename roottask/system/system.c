@@ -66,6 +66,11 @@ void cr_node_id(cr_ref node, char *out)
     put_text(out, 0, "?");
 }
 
+uint32_t cr_receiver(const cr_pd *pd)
+{
+    return (uint32_t)(pd - cr_sys.pds);
+}
+
 void cr_pd_id(const cr_pd *pd, char *out)
 {
     put_hex(out, put_text(out, 0, "PD_"), pd->number);
@@ -102,7 +107,7 @@ uint64_t cr_slots_used(void)
 {
     uint64_t pds = 0;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        pds += cr_sys.pds[i].used ? CR_BODY_ROOT_SLOTS : 0;
+        pds += cr_pd_exists(&cr_sys.pds[i]) ? CR_BODY_ROOT_SLOTS : 0;
     }
     return pds + cr_pool_used() - 2u * cr_untyped_pairs();
 }
@@ -179,7 +184,7 @@ cr_pd *cr_pd_of(cr_ref node)
         return 0;
     }
     cr_pd *pd = &cr_sys.pds[cr_sys.node_entry[node.index]];
-    return pd->used && cr_same(pd->node, node) ? pd : 0;
+    return cr_pd_exists(pd) && cr_same(pd->node, node) ? pd : 0;
 }
 
 int cr_is_doomed(const cr_pd *pd)
@@ -196,7 +201,7 @@ cr_space_entry *cr_space_entry_of(cr_ref space)
 cr_pd *cr_find_configured(uint32_t config)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (cr_sys.pds[i].used && cr_sys.pds[i].config == config) {
+        if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].config == config) {
             return &cr_sys.pds[i];
         }
     }
@@ -261,7 +266,7 @@ cr_result cr_find_badged(uint64_t badge, cr_badge_kind kind, cr_pd **out)
         return CR_RESULT_BAD_BADGE;
     }
     cr_pd *pd = &cr_sys.pds[index];
-    if (!pd->used || (pd->generation & 0xfffffffu) != cr_badge_generation(badge)) {
+    if (!cr_pd_exists(pd) || (pd->generation & 0xfffffffu) != cr_badge_generation(badge)) {
         return CR_RESULT_GONE;
     }
     *out = pd;
@@ -338,7 +343,8 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
         return status;
     }
     cr_pd *root = &cr_sys.pds[0];
-    root->used = 1;
+    cr_pd_become(root, CR_LIFE_MAKING);
+    cr_pd_become(root, CR_LIFE_RUNS);
     root->config = CR_IMAGE_NONE;
     root->node = cr_sys.root;
     root->body.block = CR_BLOCK_NONE;

@@ -10,6 +10,8 @@
 
 #include "body.h"
 #include <cellreap/image.h>
+#include <cellreap/limits.h>
+#include <cellreap/machines.h>
 #include <cellreap/policy.h>
 #include <cellreap/protocol.h>
 #include <cellreap/steps.h>
@@ -17,28 +19,14 @@
 #include <cellreap/work.h>
 
 enum {
-    CR_MAX_PDS = CR_IMAGE_MAX_PDS + 1, /* at a time, the root task included */
-    CR_MAX_NODES = 4096,
-    CR_MAX_EDGES = 16384,
     CR_MAX_PLAN = CR_MAX_NODES + CR_MAX_EDGES, /* enough for any plan over such a model */
-    CR_MAX_REQUESTS = 2048,
-    CR_MAX_SPACES = 512,
-    CR_MAX_TYPES = 64,
-    /* Notices that may wait when a cleanup begins; beyond that, who lets the oldest wait goes first. */
-    CR_NOTICE_BACKLOG = 1024,
     /* What one cleanup can owe: each notice, those before its end as well, has an edge of its own, or a space. */
     CR_CLEANUP_NOTICES = CR_MAX_EDGES + CR_MAX_SPACES,
     CR_MAX_NOTICES = CR_CLEANUP_NOTICES + CR_NOTICE_BACKLOG + CR_MAX_NODES, /* the last: an extraction */
-    /* Notices that a server may be behind with before its clients may not drop their requests. */
-    CR_DISCONNECT_BACKLOG = 64,
-    /* Slots that a PD has not acknowledged the loss of; from so many on it is given no capability. */
-    CR_MAX_LOST_SLOTS = 32,
-    CR_REFUSALS_TOLD = 64, /* of a PD, one by one; then a number each CR_REFUSALS_SUM */
-    CR_REFUSALS_SUM = 1000,
-    CR_MAX_SAYS = 4096, /* of a PD */
-    CR_MAX_COUNT = 1024, /* HOLDs of one thing by one PD, and its subscriptions to one thing: each is a row of the state */
     CR_ID_BYTES = 48
 };
+
+_Static_assert(CR_MAX_PDS == CR_IMAGE_MAX_PDS + 1, "the configuration's PDs and the root task");
 
 /* What a slot of a PD's CSpace is. */
 enum {
@@ -49,22 +37,12 @@ enum {
     CR_SLOT_LOST = 0x80000000 /* + the number of the space: empty, until its PD acknowledged the loss */
 };
 
-/* A request of a PD that the root task has not answered yet. */
-typedef enum cr_keeps {
-    CR_KEEP_NONE = 0,
-    CR_KEEP_CHECKPOINT, /* at a round boundary */
-    CR_KEEP_CONNECT,
-    CR_KEEP_TICKET,
-    CR_KEEP_TERMINATE /* its ticket, with the number before it */
-} cr_keeps;
-
 typedef struct cr_pd {
-    int used;
-    cr_keeps keeps; /* which answer it waits for */
-    uint64_t ticket; /* keeps TICKET, TERMINATE: that one */
-    int silent;      /* it is to go, and asks for nothing any more */
-    int stopped;     /* its thread is suspended for good, and must not be set going */
-    uint32_t told;   /* notices that the cleanup under way gave it before its end, or another's */
+    cr_life life;       /* changed by cr_pd_become alone */
+    cr_wait wait;       /* which answer it waits for; changed by cr_pd_wait alone */
+    uint64_t wait_due;  /* when it is answered whatever has come of it; 0: never */
+    uint64_t ticket;    /* waits for TICKET, TERMINATE: that one */
+    uint32_t told;      /* notices that the cleanup under way gave it before its end, or another's */
     uint32_t deadline_ms; /* to acknowledge a notice; 0: none */
     uint64_t last_token;  /* of the notice queued last */
     uint64_t released;    /* the last one when it was let go so as to answer */
@@ -84,11 +62,11 @@ typedef struct cr_pd {
     cr_ref node;
     cr_body body;
     char name[CR_NAME_BYTES];
-    char wanted[CR_NAME_BYTES]; /* keeps CONNECT: the space's name */
-    uint32_t slots[1 << CR_IMAGE_CSPACE_BITS_MAX];
+    char wanted[CR_NAME_BYTES]; /* waits for CONNECT: the space's name */
+    uint32_t slots[1 << CR_CSPACE_BITS_MAX];
     /* Slots that were emptied while their server lived on: the server's number. A client may be waiting for that
      * server's answer to a call with a capability that it does not have any more. */
-    uint32_t servers[1 << CR_IMAGE_CSPACE_BITS_MAX];
+    uint32_t servers[1 << CR_CSPACE_BITS_MAX];
     uint32_t emptied; /* how many of them there are */
 } cr_pd;
 
@@ -145,6 +123,34 @@ typedef struct cr_system {
 
 extern cr_system cr_sys;
 
+/* -- a PD's life, and what it waits for (machines.h) */
+
+/* Changes the state. An edge that the table does not have stops the system. A PD that goes down, or is stopped, waits
+ * for nothing any more. */
+void cr_pd_become(cr_pd *pd, cr_life to);
+void cr_pd_wait(cr_pd *pd, cr_wait to);
+
+/* The number that cr_work knows a PD by. */
+uint32_t cr_receiver(const cr_pd *pd);
+
+/* Whether the table's entry is a PD. */
+static inline int cr_pd_exists(const cr_pd *pd)
+{
+    return pd->life != CR_LIFE_ABSENT;
+}
+
+/* Whether its operations are served: it is there, and not a trigger, nor stopped. */
+static inline int cr_pd_is_served(const cr_pd *pd)
+{
+    return pd->life == CR_LIFE_RUNS || pd->life == CR_LIFE_FROZEN;
+}
+
+/* Whether its thread is suspended, and must not be resumed. */
+static inline int cr_pd_is_suspended(const cr_pd *pd)
+{
+    return pd->life == CR_LIFE_FROZEN || pd->life == CR_LIFE_STOPPED;
+}
+
 /* -- ids and trace */
 
 /* Writes a node's id; `out` has CR_ID_BYTES. */
@@ -199,28 +205,46 @@ cr_space_entry *cr_space_entry_of(cr_ref space);
 cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint);
 cr_status cr_core_space(const char *type, cr_ref *out);
 
-/* Creates a PD and lets it run. `creator`: 0 for the root task. CR_ERR_MEMORY, FULL_NODES, FULL_EDGES, ARG, with
- * nothing done. */
+/* Creates a PD and lets it run. `creator`: 0 for the root task. Making its body may fail for lack of
+ * kernel memory or slots; then everything is as it was before. CR_ERR_MEMORY, FULL_NODES,
+ * FULL_EDGES, ARG. */
 cr_status cr_make_pd(uint32_t config, uint32_t program, const char *name, cr_pd *creator, cr_pd **out);
 
-cr_result cr_make_space(cr_pd *manager, const char *type, const char *name, cr_ref *out);
-cr_result cr_make_resource(cr_ref space, cr_ref *out);
-cr_result cr_make_request(cr_pd *pd, cr_ref space, uint32_t *slot);
-/* One more hold; the capability is copied with the first. */
-cr_result cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t *slot);
-/* Whether a capability could be given to the PD as far as its CSpace is concerned. */
-int cr_has_slot(cr_pd *pd);
+/* For what a PD asks for there are two functions each. cr_can_... changes nothing and says why it
+ * cannot be done. It may find the slot of the PD's CSpace that the capability goes into.
+ * cr_make_..., right after it, is given that slot and cannot fail. */
+
+/* Whether there is room for a PD, and for the capability to it that its creator gets.
+ * CR_RESULT_FULL, UNACKED. */
+cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot);
+/* `first`: the space's first client, or 0; *slot is for its request. CR_RESULT_FULL, UNACKED. */
+cr_result cr_can_make_space(const char *type, const cr_pd *first, uint32_t *slot);
+cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name);
+/* CR_RESULT_GONE, FULL. */
+cr_result cr_can_make_resource(cr_ref space);
+cr_ref cr_make_resource(cr_ref space);
+/* CR_RESULT_GONE, FULL, UNACKED; EXISTS, and *slot is the one it has: 0 for a core space. */
+cr_result cr_can_make_request(const cr_pd *pd, cr_ref space, uint32_t *slot);
+void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot);
+/* One more hold. The capability is copied with the first; *slot is the one it has or gets.
+ * CR_RESULT_FULL, UNACKED. */
+cr_result cr_can_make_hold(const cr_pd *pd, cr_ref resource, uint32_t *slot);
+void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot);
 /* Whether there is room for so many more edges, and for the notices that all edges and spaces could be owed for: every notice
  * of a cleanup is one less of either. So no cleanup, nor any number of them, is ever without room. */
 int cr_edges_left(uint32_t n);
 /* The core resource that stands for a PD's body, made when first wanted. */
 cr_result cr_body_resource(cr_pd *pd, cr_ref *out);
-/* `by`: the PD itself, or the resource's manager. */
-cr_result cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t *left);
-cr_result cr_drop_request(cr_pd *pd, cr_ref space);
-/* By its manager, which is told nothing of it. */
-cr_result cr_delete_resource(cr_pd *by, cr_ref resource);
-cr_result cr_delete_space(cr_pd *by, cr_ref space);
+/* Whether one of the PD's holds can be dropped. CR_RESULT_NO_SUCH; DENIED: it manages the
+ * resource. */
+cr_result cr_can_drop_hold(const cr_pd *pd, cr_ref resource);
+/* Drops one, and returns how many are left. `by`: the PD itself, or the resource's manager. */
+uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource);
+/* The PD has a request to that space. */
+void cr_drop_request(cr_pd *pd, cr_ref space);
+/* By their manager, which is told nothing of it. */
+void cr_delete_resource(cr_pd *by, cr_ref resource);
+void cr_delete_space(cr_pd *by, cr_ref space);
 
 /* -- what a cleanup takes apart: model and kernel, no trace. Each may be repeated. */
 

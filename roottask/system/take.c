@@ -36,24 +36,27 @@ void cr_free_emptied_slots(cr_pd *pd)
 
 /* -- dropping, by a PD that lives on */
 
-cr_result cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t *left)
+cr_result cr_can_drop_hold(const cr_pd *pd, cr_ref resource)
 {
-    uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     cr_node_info info;
-    if (edge == CR_NONE || cr_model_get(cr_sys.model, resource, &info) != CR_OK) {
+    if (cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) == 0 ||
+        cr_model_get(cr_sys.model, resource, &info) != CR_OK) {
         return CR_RESULT_NO_SUCH;
     }
-    if (cr_same(info.manager, pd->node)) {
-        return CR_RESULT_DENIED; /* A manager holds what it serves until it deletes it. */
+    /* A manager holds what it serves until it deletes it. */
+    return cr_same(info.manager, pd->node) ? CR_RESULT_DENIED : CR_RESULT_OK;
+}
+
+uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
+{
+    uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    uint32_t slot = edge != CR_NONE ? cr_sys.edge_entry[edge] : 0;
+    if (cr_model_drop_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) != CR_OK) {
+        cr_panic("a hold that was found is not there", pd->number);
     }
-    uint32_t slot = cr_sys.edge_entry[edge];
-    cr_status status = cr_model_drop_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
-    if (status != CR_OK) {
-        return cr_result_of(status);
-    }
-    *left = cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    uint32_t left = cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     cr_trace_slot(CR_EV_UNHOLD, pd->node, resource, slot);
-    if (*left == 0) {
+    if (left == 0) {
         if (cr_delete(cr_pd_slot(pd, slot))) {
             cr_panic("a slot of a PD cannot be emptied", slot);
         }
@@ -63,7 +66,7 @@ cr_result cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t *left)
             empty_slot(pd, slot, by == pd ? CR_SLOT_FREE : CR_SLOT_EMPTIED, by == pd ? 0 : by);
         }
     }
-    return CR_RESULT_OK;
+    return left;
 }
 
 /* Takes the capability in a PD's slot and all messages sent with it that nobody has received yet. */
@@ -82,11 +85,11 @@ static void free_request_entry(uint32_t index)
     cr_sys.free_request = index;
 }
 
-cr_result cr_drop_request(cr_pd *pd, cr_ref space)
+void cr_drop_request(cr_pd *pd, cr_ref space)
 {
     uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
     if (edge == CR_NONE) {
-        return CR_RESULT_NO_SUCH;
+        cr_panic("a request that was found is not there", pd->number);
     }
     uint32_t index = cr_sys.edge_entry[edge];
     uint32_t slot = 0;
@@ -100,7 +103,6 @@ cr_result cr_drop_request(cr_pd *pd, cr_ref space)
         cr_panic("an edge that was found is not there", edge);
     }
     cr_trace_slot(CR_EV_UNREQUEST, pd->node, space, slot);
-    return CR_RESULT_OK;
 }
 
 /* -- taking apart */
@@ -229,7 +231,7 @@ cr_status cr_unblock(cr_pd *client, uint32_t slot_state, uint32_t server)
     seL4_UserContext registers;
     seL4_CPtr invoked;
     seL4_CPtr tcb = cr_body_cap(&client->body, CR_BODY_TCB);
-    if (client->stopped) {
+    if (cr_pd_is_suspended(client)) {
         return CR_OK;
     }
     if (cr_read_registers(tcb, &registers)) {
@@ -250,7 +252,7 @@ static cr_status unblock_emptied(const cr_pd *server)
         cr_pd *client = &cr_sys.pds[i];
         cr_node_info info;
         int theirs = 0;
-        if (!client->used || client->emptied == 0 || cr_model_get(cr_sys.model, client->node, &info) != CR_OK ||
+        if (!cr_pd_exists(client) || client->emptied == 0 || cr_model_get(cr_sys.model, client->node, &info) != CR_OK ||
             info.state != CR_STATE_ACTIVE) {
             continue;
         }
@@ -277,7 +279,7 @@ cr_status cr_take_pd(cr_pd *pd)
         status = cr_model_destroy(cr_sys.model, pd->node);
     }
     if (status == CR_OK) {
-        pd->used = 0;
+        cr_pd_become(pd, CR_LIFE_ABSENT);
         status = unblock_emptied(pd);
     }
     return status;
@@ -295,13 +297,15 @@ static void trace_delete(cr_ref node, cr_pd *by)
     cr_trace_end(&cr_sys.trace);
 }
 
-cr_result cr_delete_resource(cr_pd *by, cr_ref resource)
+void cr_delete_resource(cr_pd *by, cr_ref resource)
 {
     trace_delete(resource, by);
-    return cr_result_of(take_resource(resource, by));
+    if (take_resource(resource, by) != CR_OK) {
+        cr_panic("a resource cannot be deleted", resource.index);
+    }
 }
 
-cr_result cr_delete_space(cr_pd *by, cr_ref space)
+void cr_delete_space(cr_pd *by, cr_ref space)
 {
     cr_edge_info info;
     cr_status status = CR_OK;
@@ -335,7 +339,9 @@ cr_result cr_delete_space(cr_pd *by, cr_ref space)
     if (status == CR_OK) {
         status = cr_model_release(cr_sys.model, space);
     }
-    return cr_result_of(status);
+    if (status != CR_OK) {
+        cr_panic("a space cannot be deleted", space.index);
+    }
 }
 
 void cr_free_lost_slots(cr_pd *pd, uint32_t space)

@@ -24,9 +24,9 @@ static int pds_fit(const cr_image_header *image)
     for (uint32_t i = 0; i < image->pds.count; i++) {
         const cr_image_pd *pd = &cr_image_pds(image)[i];
         if (!ends(pd->name, CR_NAME_BYTES) || pd->program >= image->programs.count || pd->priority < 1 ||
-            pd->priority > 200 || pd->cspace_bits < CR_IMAGE_CSPACE_BITS_MIN ||
-            pd->cspace_bits > CR_IMAGE_CSPACE_BITS_MAX || pd->stack_pages < 1 ||
-            pd->stack_pages > 64 || (pd->fault_handler != CR_IMAGE_NONE && pd->fault_handler >= i)) {
+            pd->priority > CR_PRIORITY_MAX || pd->cspace_bits < CR_CSPACE_BITS_MIN ||
+            pd->cspace_bits > CR_CSPACE_BITS_MAX || pd->stack_pages < 1 ||
+            pd->stack_pages > CR_STACK_PAGES_MAX || (pd->fault_handler != CR_IMAGE_NONE && pd->fault_handler >= i)) {
             return 0;
         }
     }

@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from cellreap.trace.events import Event
-from kit.target import Run, Target, with_crashes
+from kit.target import Run, Target, with_crashes, with_pd
 
 ROUNDS = 10
 PDS = ["block_server_1", "block_server_2", "fs", "db", "app"]
@@ -200,3 +200,25 @@ def test_destroying_a_pd_costs_the_same_whatever_it_held(target: Target) -> None
     for n in (1, 2, 3):
         assert run.calls(n) == {"suspend": 1, "revoke": 1, "signal": 1}
         assert len(run.notices(n)) == 56
+
+
+MEMORY = "10"  # CR_RESULT_MEMORY
+SPAWN = "19"  # CR_OP_SPAWN
+
+
+def test_a_pd_that_memory_does_not_suffice_for_leaves_nothing_behind(target: Target) -> None:
+    """The machine has little memory. A refused SPAWN is one event and uses up no number and no byte."""
+    run = target.run("fill", change=with_pd("filler", args=(0, 1000)), qemu_args=("-m", "28"))
+    filler = run.ids("filler")[0]
+    refused = run.of("REFUSE", pd=filler, op=SPAWN)
+    assert {event["status"] for event in refused} == {MEMORY}
+    assert len(refused) == 2
+    made = len(run.of("OWN", pd=filler))
+    assert 20 < made < 100
+    assert run.says("filler")[0] == f"made: {made - 1}, then result {MEMORY}"
+    assert run.says("filler")[1] == f"one given back: 0, one made: 0, one more: {MEMORY}"
+    ids = [int(event["id"].removeprefix("PD_"), 16) for event in run.of("PD")]
+    assert ids == list(range(len(ids)))
+    full = [event for event in run.of("ACCOUNT") if run.at(event) > run.at(refused[0])][:1]
+    again = [event for event in run.of("ACCOUNT") if run.at(event) > run.at(refused[1])][:1]
+    assert [event["bytes"] for event in full] == [event["bytes"] for event in again]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a message of a PD asks for, written from docs/protocol.md, to compare the root task's decoder with.
+"""What a message of a PD asks for, written from docs/operations.md: the decoder is compared with it.
 
-It goes by what an operation's arguments are called, one word after the other, and by bytes for text. Nothing
-of the core's is used here: numbers, limits and results are written once more.
+Which arguments an operation has is read from the table in protocol.h that the docs show;
+test_docs_tables.py holds the two together. What each form means is written here once more, from its
+description. Numbers, limits and results are the docs', and nothing of the core's code is used.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import re
 import struct
 from dataclasses import dataclass
 from typing import Final
+
+from cellreap.headers import operation_forms
 
 MAGIC: Final = 0x6372700000000002
 NO_NUMBER: Final = 2**32 - 1
@@ -21,7 +24,10 @@ Value = int | bytes | list[tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Message:
-    """A message as it arrives. caps: capabilities along; badge: the first one's, if to the root task."""
+    """A message as it arrives.
+
+    caps: how many capabilities come along. badge: the first one's, if it is to the root task.
+    """
 
     label: int
     words: tuple[int, ...]
@@ -30,59 +36,30 @@ class Message:
 
 
 class Refused(Exception):
-    """A request that is answered with an error: its name in cr_result without the prefix."""
+    """An operation that is answered with an error: its name in cr_result without the prefix."""
 
 
-# Operation -> its arguments in their order. "pd!": a capability must come along, "pd?": it may.
-# A name that begins with # is a word of 64 bits, any other one a number out of an id.
-FORMS: Final[dict[int, str]] = {
-    1: "say",
-    2: "#code",
-    3: "round_boundary",
-    4: "TYPE NAME pd?",
-    5: "space",
-    6: "space",
-    7: "space object",
-    8: "name unless_nowait",
-    9: "space",
-    10: "space object #badge",
-    11: "space object pd!",
-    12: "space pd!",
-    13: "space object",
-    14: "space object #badge",
-    15: "space object target_space target_object both",
-    16: "space object target_space target_object both",
-    17: "",
-    18: "answers",
-    19: "name",
-    20: "pd!",
-    21: "pd_depth rs_depth",
-    22: "#badge fault_kind #address #ip",
-    23: "space object",
-    24: "space alone pd?",
-    25: "space alone pd?",
-    26: "space object alone whole pd?",
-    27: "space",
-    28: "#ticket wait",
-    29: "",
-    30: "#token edges",
+# Operation's number -> its arguments in their order: (form, member of cr_operation_args).
+FORMS: Final = operation_forms()
+
+# How many words an argument takes at least.
+WIDTH: Final = {"TYPE": 2, "NEW_NAME": 4, "NAME": 4, "FLAG_OR_NOT": 0, "PD": 0, "PD_OR_NOT": 0}
+
+# Rows: how many there may be, and the forms in each.
+ROWS: Final = {
+    "answers": (16, ("WORD", "WORK_RESULT")),
+    "items": (32, ("NUMBER", "NUMBER", "NUMBER")),
 }
 
-# How many words an argument takes at least; those that are no words of their own take none.
-WIDTH: Final = {"TYPE": 2, "NAME": 4, "name": 4, "unless_nowait": 0, "both": 0, "alone": 0, "whole": 0} | {
-    "pd?": 0,
-    "pd!": 0,
-}
+# What an operation's arguments must be to each other.
+BOTH_OR_NONE: Final = (15, 16)  # MAP, UNMAP
+ONE_OF_TWO: Final = (24, 25, 26)  # SUBSCRIBE, UNSUBSCRIBE, LOOK: a space, or a PD
 
 
 def _text(words: tuple[int, ...]) -> bytes | None:
     whole = struct.pack(f"<{len(words)}Q", *words)
     text, nul, _ = whole.partition(b"\0")
     return text if nul and re.fullmatch(rb"[!-~]+", text) else None
-
-
-def _number(word: int) -> int:
-    return min(word, NO_NUMBER)
 
 
 def decode(message: Message) -> dict[str, Value]:
@@ -92,75 +69,77 @@ def decode(message: Message) -> dict[str, Value]:
     """
     if not message.words or message.words[0] != MAGIC:
         raise Refused("BAD_MAGIC")
-    form = FORMS.get(message.label)
-    if form is None:
+    forms = FORMS.get(message.label)
+    if forms is None:
         raise Refused("BAD_OP")
-    names = form.split()
-    needed = 1 + sum(WIDTH.get(name, 1) for name in names)
-    allowed = {"pd!": (1,), "pd?": (0, 1)}.get(names[-1] if names else "", (0,))
+    names = {form for form, _ in forms}
+    allowed = (1,) if "PD" in names else (0, 1) if "PD_OR_NOT" in names else (0,)
+    needed = 1 + sum(WIDTH.get(form, 1) for form, _ in forms)
     if len(message.words) < needed or message.caps not in allowed:
         raise Refused("BAD_LENGTH")
     out: dict[str, Value] = {"op": message.label, "has_pd": message.caps}
-    out["pd_badge"] = message.badge if message.caps else 0
+    out["pd"] = message.badge if message.caps else 0
     rest = message.words[1:]
-    for name in names:
-        rest = _take(name, rest, out)
+    for form, member in forms:
+        rest = _take(form, member, rest, out)
+    if message.label in BOTH_OR_NONE and (out["object"] == 0) is not (out["target_object"] == 0):
+        raise Refused("FAILED")
+    if message.label in ONE_OF_TWO and out["has_pd"] and (out["space"] or out.get("object")):
+        raise Refused("BAD_LENGTH")
     return out
 
 
-def _take(name: str, rest: tuple[int, ...], out: dict[str, Value]) -> tuple[int, ...]:
+def _take(form: str, member: str, rest: tuple[int, ...], out: dict[str, Value]) -> tuple[int, ...]:
     """Takes one argument off the words and returns those behind it."""
-    if name == "say":
+    if form == "TEXT":
         size, *words = rest
         whole = struct.pack(f"<{len(words)}Q", *words)
         if size > 400 or size > len(whole):
             raise Refused("BAD_LENGTH")
-        out["count"], out["text"] = size, whole[:size]
-    elif name in ("TYPE", "NAME", "name"):
-        text = _text(rest[: WIDTH[name]])
-        if text is None:
-            raise Refused("NO_SUCH" if name == "name" else "FAILED")
-        out[name.lower()] = text
-        if name == "TYPE" and (text in CORE or not re.fullmatch(rb"[A-Z][A-Z0-9_]*", text)):
-            raise Refused("FAILED")
-    elif name == "unless_nowait":
-        out["wait"] = int(not rest or rest[0] == 0)
-    elif name in ("round_boundary", "wait"):
-        out[name] = int(rest[0] != 0)
-    elif name == "both":
-        if (out["object"] == 0) is not (out["target_object"] == 0):
-            raise Refused("FAILED")
-    elif name == "alone":
-        if out["space"] != 0 and out["has_pd"]:
-            raise Refused("BAD_LENGTH")
-    elif name == "whole":
-        if out["object"] != 0 and out["has_pd"]:  # a PD's number and a PD
-            raise Refused("BAD_LENGTH")
-    elif name == "answers":
-        answers = _rows(rest, most=16, width=2)
-        if any(result not in (0, 1, 2) for _, result in answers):
-            raise Refused("FAILED")
-        if len({token for token, _ in answers}) != len(answers):
+        out["count"], out[member] = size, whole[:size]
+        return rest[1 + (size + 7) // 8 :]
+    if form == "ROWS":
+        most, forms = ROWS[member]
+        rows = _rows(rest, most, len(forms))
+        out["count"] = len(rows)
+        out[member] = [tuple(map(_word, forms, row)) for row in rows]
+        if member == "answers" and len({row[0] for row in rows}) != len(rows):
             raise Refused("NO_SUCH")
-        out["count"], out["answers"] = len(answers), answers
-    elif name == "edges":
-        items = [tuple(map(_number, row)) for row in _rows(rest, most=32, width=3)]
-        if any((object_ == 0) is not (target == 0) for object_, _, target in items):
+        if member == "items" and any((row[0] == 0) is not (row[2] == 0) for row in rows):
             raise Refused("FAILED")
-        out["count"], out["items"] = len(items), items
-    elif name in ("pd_depth", "rs_depth"):
-        if rest[0] >= 2**32:
+        return rest[1 + len(forms) * len(rows) :]
+    if form in ("TYPE", "NEW_NAME", "NAME"):
+        text = _text(rest[: WIDTH[form]])
+        if text is None:
+            raise Refused("NO_SUCH" if form == "NAME" else "FAILED")
+        if form == "TYPE" and (text in CORE or not re.fullmatch(rb"[A-Z][A-Z0-9_]*", text)):
             raise Refused("FAILED")
-        out[name] = rest[0]
-    elif name == "fault_kind":
-        if rest[0] not in (0, 1, 2, 3):
+        out[member] = text
+    elif form == "FLAG_OR_NOT":
+        out[member] = int(bool(rest) and rest[0] != 0)
+    elif form not in ("PD", "PD_OR_NOT"):
+        out[member] = _word(form, rest[0])
+    return rest[WIDTH.get(form, 1) :]
+
+
+def _word(form: str, word: int) -> int:
+    """An argument of one register."""
+    match form:
+        case "NUMBER":
+            return min(word, NO_NUMBER)
+        case "WORD":
+            return word
+        case "FLAG":
+            return int(word != 0)
+        case "DEPTH" if word >= 2**32:
+            raise Refused("FAILED")
+        case "FAULT_KIND" if word not in (0, 1, 2, 3):
             raise Refused("BAD_BADGE")
-        out[name] = rest[0]
-    elif name.startswith("#"):
-        out[name[1:]] = rest[0]
-    elif name not in ("pd?", "pd!"):
-        out[name] = _number(rest[0])
-    return rest[WIDTH.get(name, 1) :]
+        case "WORK_RESULT" if word not in (0, 1, 2):
+            raise Refused("FAILED")
+        case "DEPTH" | "FAULT_KIND" | "WORK_RESULT":
+            return word
+    raise ValueError(f"no form {form}")
 
 
 def _rows(rest: tuple[int, ...], most: int, width: int) -> list[tuple[int, ...]]:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.check import Replay, Report
-from cellreap.trace.events import Event, field_kind
+from cellreap.trace.events import Event, field_type
 
 _Item = TypeVar("_Item")
 
@@ -154,20 +154,9 @@ def _nodes(events: Sequence[Event]) -> dict[str, list[str]]:
     return nodes
 
 
-_WORDS = (
-    ("vm-fault", "cap-fault", "user-exception", "unknown-syscall"),
-    ("free", "destroy", "disconnect", "lost", "pre-destroy", "extract"),
-    ("fault", "exit", "terminate", "late"),
-    ("ok", "failed", "each"),
-    ("async", "sync"),
-    ("0", "1"),
-)
-
-
 def _others(event: Event, name: str, value: str, nodes: dict[str, list[str]]) -> list[str]:
     """Other values of the field that are of its form: two neighbours, say, of a number; some other ids."""
-    kind = field_kind(event.name, name)
-    assert kind is not None, f"{event.name}.{name}: a field that no form is known of"
+    kind = field_type(event.name, name)
     if event.name == "END":
         return []  # made anew when the trace is sealed
     parts = parse_id(value)
@@ -192,7 +181,7 @@ def _others(event: Event, name: str, value: str, nodes: dict[str, list[str]]) ->
     elif name == "row":
         candidates = [value + "x", value.replace("PD_1", "PD_2"), value.replace("_1", "_2")]
     else:
-        candidates = [word for words in _WORDS if value in words for word in words]
+        candidates = list(kind.words)
         candidates += [value + "x", value[:-1], "-", "PD_1", "mark", "copy"]
     valid = dict.fromkeys(other for other in candidates if other != value and kind.accepts(other))
     return list(valid)

@@ -515,11 +515,34 @@ static void fill_words(uint32_t first, uint32_t end)
     }
 }
 
+/* Registers of an operation's usual message, by the forms of CR_OPERATIONS: rows have one row. */
+#define NUMBER(member) +1
+#define WORD(member) +1
+#define FLAG(member) +1
+#define FLAG_OR_NOT(member)
+#define DEPTH(member) +1
+#define FAULT_KIND(member) +1
+#define WORK_RESULT(member) +1
+#define TYPE(member) +CR_TYPE_WORDS
+#define NEW_NAME(member) +CR_NAME_WORDS
+#define NAME(member) +CR_NAME_WORDS
+#define TEXT(member) +1
+#define ROWS(member) +1 + (ROW_OF_##member)
+#define PD(member)
+#define PD_OR_NOT(member)
+#define NO_ARGUMENTS
+
+#define CR_ROW_FORM(member, type, most, forms) ROW_OF_##member = 0 forms,
+enum { CR_ROW_FORMS };
+#undef CR_ROW_FORM
+
+#define CR_OPERATION(enumerator, number, word, topic, arguments, ...) [enumerator] = 1 arguments,
+static const uint8_t usual[CR_OP_COUNT] = {1, CR_OPERATIONS};
+#undef CR_OPERATION
+
 /* Fills the registers with what an operation might want, or with anything. */
 static void fill(message *m)
 {
-    static const uint8_t usual[CR_OP_COUNT] = {1, 2, 2, 2, 7, 2, 2, 3, 5, 2, 4, 3, 2, 3, 4, 5,
-                                               5, 1, 4, 5, 1, 3, 5, 3, 2, 2, 3, 2, 3, 1, 6};
     fill_words(0, USUAL);
     if (below(16) != 0) {
         seL4_SetMR(0, CR_PROTOCOL_MAGIC);

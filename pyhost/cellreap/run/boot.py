@@ -68,14 +68,15 @@ def boot_image(
     timeout: float = DEFAULT_TIMEOUT,
     idle: float = DEFAULT_IDLE,
     on_events: Callable[[int], None] = lambda count: None,
+    finish: re.Pattern[bytes] | None = None,
 ) -> Boot:
     """Boots an image on its emulator and writes its console to `trace`.
 
-    CellreapError where it cannot.
+    finish: what ends the run beside END. CellreapError where it cannot boot.
     """
     options = Options(image.options, f"{image.path}: gen_config.json", image.manifest.arch)
     record_as = functools.partial(
-        record, trace=trace, timeout=timeout, idle=idle, on_events=on_events
+        record, trace=trace, timeout=timeout, idle=idle, on_events=on_events, finish=finish
     )
     return boot_files_with(options, boot_files(image), image.memory, extra, record_as)
 
@@ -144,8 +145,8 @@ def record(
 ) -> Boot:
     """Runs a command until its console says END, or something else ends it. Times in seconds.
 
-    `on_events` is told the number of events so far, each time some came in. finish: what is in the
-    last line of a console that has no trace.
+    `on_events` is told the number of events so far, each time some came in. finish: a line that
+    ends the run as END does.
     """
     start = time.monotonic()
     console = Console(finish)

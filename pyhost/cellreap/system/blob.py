@@ -83,6 +83,7 @@ def build_blob(
         "crc": zlib.crc32(memoryview(body)[size:]),
         "pd_depth": _depth(config.policy.pd_depth),
         "rs_depth": _depth(config.policy.rs_depth),
+        "await_ms": config.system.await_ms,
         "flags": _flags(
             {
                 "CR_IMAGE_SNAPSHOT": config.system.snapshot,
@@ -177,6 +178,7 @@ def _pd_row(
         "CR_IMAGE_MAY_SPAWN": bool(pd.spawns),
         "CR_IMAGE_LATE": pd.start == "after-cleanup",
         "CR_IMAGE_MAY_EXTRACT": pd.may_extract,
+        "CR_IMAGE_BACKGROUND": pd.background,
     }
     handler = pd.fault_handler
     return {

@@ -48,7 +48,8 @@ def link(config: Config, sdk: Sdk, toolchain: Toolchain, parts: Parts) -> bytes:
     timer = timer_missing(sdk.options, sdk.kernel.arch) is None
     blob = build_blob(config, programs, kernel, sdk.kernel.arch, timer)
     files = {"blob.bin": blob, "blob.S": _BLOB_SOURCE.encode()}
-    raw = _link(toolchain, parts.library, _LINKER_SCRIPT, files, "blob.S", ())
+    library = parts.library if config.system.scenario else parts.bare_library
+    raw = _link(toolchain, library, _LINKER_SCRIPT, files, "blob.S", ())
     read_executable(raw, "roottask.elf", sdk.kernel.arch)
     return raw
 

@@ -20,6 +20,7 @@ from cellreap.system.sdk import Sdk
 from cellreap.system.toolchain import LOG, Toolchain, build_tree, run_tool
 
 _LIBRARY = "libcellreap_root.a"
+_BARE_LIBRARY = "libcellreap_bare.a"
 _CONFORMANCE = "conformance.elf"
 _LOADER_LIBRARY = "libcellreap_loader.a"
 _SOURCES = ("roottask", "pds", "examples", "tests/pds")
@@ -39,6 +40,11 @@ class Parts:
     def library(self) -> Path:
         """The root task without its configuration."""
         return self.folder / _LIBRARY
+
+    @property
+    def bare_library(self) -> Path:
+        """The same without the scenario."""
+        return self.folder / _BARE_LIBRARY
 
     @property
     def facts(self) -> Path:

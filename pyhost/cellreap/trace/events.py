@@ -6,18 +6,19 @@ The events are listed in roottask/include/cellreap/trace_events.h. docs/trace-fo
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from cellreap import headers
+from cellreap.headers import HeaderError
 from cellreap.model.ids import NodeKind, parse_id
 
 MAX_NUMBER = 2**64 - 1
 
-FAULT_KINDS = ("vm-fault", "cap-fault", "user-exception", "unknown-syscall")
-CAUSES = {"FAULT": "fault", "EXIT": "exit", "TERMINATE": "terminate", "LATE": "late"}
-"""Trigger event -> the cause that its cleanup names."""
-RESULTS = ("ok", "failed", "each")
+OWED_KINDS = ("free", "destroy", "disconnect", "lost")
+"""Kinds of notices that plans owe."""
 
 
 @dataclass(frozen=True)
@@ -55,144 +56,102 @@ class Event:
 
 
 @dataclass(frozen=True)
-class FieldKind:
+class FieldType:
     """The form of a field's value: how to say it to a person, and a test for it."""
 
+    name: str
     expected: str
     accepts: Callable[[str], bool]
+    words: tuple[str, ...] = ()
+    """All values that it has, if they are words of a table."""
 
 
-def _like(expected: str, pattern: str) -> FieldKind:
+def _like(pattern: str) -> Callable[[str], bool]:
     compiled = re.compile(pattern, re.DOTALL | re.ASCII)
-    return FieldKind(expected, lambda value: compiled.fullmatch(value) is not None)
+    return lambda value: compiled.fullmatch(value) is not None
 
 
-def _integer(expected: str, pattern: str) -> FieldKind:
-    compiled = re.compile(pattern, re.ASCII)
-    return FieldKind(
-        expected, lambda value: compiled.fullmatch(value) is not None and abs(int(value, 0)) <= MAX_NUMBER
-    )
+def _integer(pattern: str) -> Callable[[str], bool]:
+    like = _like(pattern)
+    return lambda value: like(value) and int(value, 0) <= MAX_NUMBER
 
 
-def _one_of(*words: str) -> FieldKind:
-    return FieldKind("one of " + ", ".join(words), lambda value: value in words)
-
-
-def _node(expected: str, *kinds: NodeKind, none: bool = False) -> FieldKind:
+def _node(*kinds: NodeKind, none: bool = False) -> Callable[[str], bool]:
     def accepts(value: str) -> bool:
         parts = parse_id(value)
         return parts.kind in kinds if parts is not None else none and value == "-"
 
-    return FieldKind(expected, accepts)
+    return accepts
 
 
-_DECIMAL = r"(?:0|[1-9][0-9]{0,19})"
-
-_NUMBER_KIND = _integer("a decimal number below 2^64", _DECIMAL)
-_ADDRESS_KIND = _integer("an address, 0x and hex digits", r"0x[0-9a-f]{1,16}")
-_DEPTH_KIND = _like("a decimal number or inf", r"(?:0|[1-9][0-9]{0,8})|inf")
-_TEXT_KIND = FieldKind("a text", lambda value: True)
-_WORD_KIND = _like("a word of a-z, 0-9 and -", r"[a-z0-9][a-z0-9-]*")
-_PD_KIND = _node("a PD", "PD")
-_SPACE_KIND = _node("a space", "RESOURCE_SPACE")
-_RESOURCE_KIND = _node("a resource", "RESOURCE")
-_NODE_KIND = _node("a PD, space or resource", "PD", "RESOURCE_SPACE", "RESOURCE")
-_THING_KIND = _node("a space or resource", "RESOURCE_SPACE", "RESOURCE")
-_DOOMABLE_KIND = _node("a PD or space", "PD", "RESOURCE_SPACE")
-_PD_OR_NONE_KIND = _node("a PD or -", "PD", none=True)
-
-_FIELD_KINDS: dict[str, FieldKind] = {
-    "a": _PD_KIND,
-    "address": _ADDRESS_KIND,
-    "arch": _TEXT_KIND,
-    "b": _PD_KIND,
-    "by": _PD_KIND,
-    "bytes": _NUMBER_KIND,
-    "calls": _NUMBER_KIND,
-    "cause": _one_of(*CAUSES.values()),
-    "code": _integer("a decimal number", rf"-?{_DECIMAL}"),
-    "count": _NUMBER_KIND,
-    "crash": _NUMBER_KIND,
-    "created": _PD_KIND,
-    "depth": _NUMBER_KIND,
-    "done": _NUMBER_KIND,
-    "dropped": _NUMBER_KIND,
-    "failed": _NUMBER_KIND,
-    "held": _NUMBER_KIND,
-    "mode": _one_of("async", "sync"),
-    "ms": _NUMBER_KIND,
-    "state": _NUMBER_KIND,
-    "ticket": _NUMBER_KIND,
-    "waiting": _NUMBER_KIND,
-    "what": _PD_OR_NONE_KIND,
-    "x": _NUMBER_KIND,
-    "digest": _like("8 hex digits", r"[0-9a-f]{8}"),
-    "group": _NUMBER_KIND,
-    "handler": _PD_KIND,
-    "cycles": _NUMBER_KIND,
-    "ip": _ADDRESS_KIND,
-    "kernel": _TEXT_KIND,
-    "manager": _PD_KIND,
-    "n": _NUMBER_KIND,
-    "name": _TEXT_KIND,
-    "node": _NODE_KIND,
-    "op": _NUMBER_KIND,
-    "paddr": _ADDRESS_KIND,
-    "pd": _PD_KIND,
-    "pd_depth": _DEPTH_KIND,
-    "pinned": _one_of("0", "1"),
-    "resource": _RESOURCE_KIND,
-    "result": _one_of(*RESULTS),
-    "row": _TEXT_KIND,
-    "rows": _NUMBER_KIND,
-    "rs_depth": _DEPTH_KIND,
-    "slot": _NUMBER_KIND,
-    "slots": _NUMBER_KIND,
-    "space": _SPACE_KIND,
-    "status": _NUMBER_KIND,
-    "system": _TEXT_KIND,
-    "text": _TEXT_KIND,
-    "token": _NUMBER_KIND,
-    "trigger": _PD_KIND,
-    "type": _like("a type, of A-Z, 0-9 and _", r"[A-Z][A-Z0-9_]*"),
-    "version": _NUMBER_KIND,
+_FORMS: dict[str, Callable[[str], bool]] = {
+    "NUMBER": _integer(r"0|[1-9][0-9]{0,19}"),
+    "FLAG": _like("[01]"),
+    "ADDRESS": _integer(r"0x[0-9a-f]{1,16}"),
+    "DEPTH": _like(r"0|[1-9][0-9]{0,8}|inf"),
+    "DIGEST": _like(r"[0-9a-f]{8}"),
+    "TEXT": lambda value: True,
+    "SPACE_TYPE": _like(r"[A-Z][A-Z0-9_]*"),
+    "PD": _node("PD"),
+    "PD_OR_NONE": _node("PD", none=True),
+    "SPACE": _node("RESOURCE_SPACE"),
+    "RESOURCE": _node("RESOURCE"),
+    "THING": _node("RESOURCE_SPACE", "RESOURCE"),
+    "DOOMABLE": _node("PD", "RESOURCE_SPACE"),
+    "NODE": _node("PD", "RESOURCE_SPACE", "RESOURCE"),
+    "NODE_OR_NONE": _node("PD", "RESOURCE_SPACE", "RESOURCE", none=True),
+    "CALL": _like(r"[a-z0-9][a-z0-9-]*"),
 }
-
-_OWED_KINDS = ("free", "destroy", "disconnect", "lost")
-
-_EVENT_FIELD_KINDS: dict[tuple[str, str], FieldKind] = {
-    ("PD", "id"): _PD_KIND,
-    ("SPACE", "id"): _SPACE_KIND,
-    ("RESOURCE", "id"): _RESOURCE_KIND,
-    ("DELETE", "node"): _THING_KIND,
-    ("HOLD", "node"): _THING_KIND,
-    ("UNHOLD", "node"): _THING_KIND,
-    ("MAP", "from"): _THING_KIND,
-    ("MAP", "to"): _THING_KIND,
-    ("SUBGRAPH", "from"): _THING_KIND,
-    ("SUBGRAPH", "to"): _THING_KIND,
-    ("UNMAP", "from"): _THING_KIND,
-    ("UNMAP", "to"): _THING_KIND,
-    ("SUBSCRIBE", "node"): _DOOMABLE_KIND,
-    ("UNSUBSCRIBE", "node"): _DOOMABLE_KIND,
-    ("PRE_DESTROY", "node"): _DOOMABLE_KIND,
-    ("FAULT", "kind"): _one_of(*FAULT_KINDS),
-    ("OWE", "kind"): _one_of(*_OWED_KINDS),
-    ("OWE", "to"): _PD_KIND,
-    ("OWE", "from"): _PD_OR_NONE_KIND,
-    ("QUEUE", "kind"): _one_of(*_OWED_KINDS, "pre-destroy", "extract"),
-    ("QUEUE", "to"): _PD_KIND,
-    ("QUEUE", "from"): _PD_OR_NONE_KIND,
-    ("STEP", "name"): _WORD_KIND,
-    ("STEP", "node"): _node("a PD, space, resource or -", "PD", "RESOURCE_SPACE", "RESOURCE", none=True),
-    ("STEP", "pd"): _PD_OR_NONE_KIND,
-    ("CALLS", "kind"): _WORD_KIND,
-}
+"""Type of the table CR_TRACE_TYPES -> whether a value has its form."""
 
 
-def field_kind(event: str, field_name: str) -> FieldKind | None:
-    """What the values of a field look like; None for a field that nothing is known of."""
-    return _EVENT_FIELD_KINDS.get((event, field_name)) or _FIELD_KINDS.get(field_name)
+def _vocabularies() -> dict[str, tuple[str, ...]]:
+    """Type of the table CR_TRACE_TYPES -> the words that it allows, from the tables that C prints them of."""
+    tables = {
+        "MODE": ("trace_events.h", "CR_MODE"),
+        "CAUSE": ("trace_events.h", "CR_CAUSE"),
+        "FAULT_KIND": ("protocol.h", "CR_FAULT_KIND"),
+        "NOTICE_KIND": ("policy.h", "CR_NOTICE_KIND"),
+        "WORK_RESULT": ("protocol.h", "CR_WORK_RESULT"),
+        "STEP": ("steps.h", "CR_STEP"),
+    }
+    words = {name: tuple(headers.printed_names(*where)) for name, where in tables.items()}
+    return {**words, "OWED_KIND": OWED_KINDS}
+
+
+@functools.cache
+def field_types() -> dict[str, FieldType]:
+    """The types of fields: name -> type. HeaderError if C has one that this module does not know."""
+    types: dict[str, FieldType] = {}
+    vocabularies = _vocabularies()
+    for name, _, expected in headers.table("trace_events.h", "CR_TRACE_TYPE"):
+        known = vocabularies.get(str(name))
+        if known is not None:
+            one_of = "one of " + ", ".join(known)
+            types[str(name)] = FieldType(str(name), one_of, known.__contains__, known)
+        elif name in _FORMS:
+            types[str(name)] = FieldType(str(name), str(expected), _FORMS[str(name)])
+        else:
+            raise HeaderError(f"trace_events.h: CR_TRACE_TYPES has {name}, which {__name__} does not know")
+    return types
+
+
+@functools.cache
+def field_type(event: str, field_name: str) -> FieldType:
+    """What the values of a field look like. HeaderError if the table has no such event or field."""
+    name = headers.event_table().types.get((event, field_name))
+    if name is None:
+        raise HeaderError(f"trace_events.h: CR_TRACE_EVENTS has no field {event}.{field_name}")
+    found = field_types().get(name)
+    if found is None:
+        raise HeaderError(f"trace_events.h: {event}.{field_name}: CR_TRACE_TYPES has no type {name}")
+    return found
+
+
+@functools.cache
+def causes() -> dict[str, str]:
+    """Event that triggers a cleanup -> the cause that the cleanup names."""
+    return {str(event): str(word) for _, _, word, event in headers.table("trace_events.h", "CR_CAUSE")}
 
 
 def encode(value: str) -> str:

@@ -17,7 +17,7 @@ from typing import BinaryIO
 from cellreap import headers
 from cellreap.errors import InputError
 from cellreap.headers import EventTable
-from cellreap.trace.events import Event, decode, encode, field_kind, printable
+from cellreap.trace.events import Event, decode, encode, field_type, printable
 from cellreap.trace.upgrade import NotOfVersionError, known_versions, table_of, upgrade
 
 MARK = b"~cr "
@@ -312,9 +312,9 @@ class Reader:
         try:
             event = upgrade(written, version)
             for old_name, (field_name, value) in zip(written.values, event.values.items(), strict=True):
-                kind = field_kind(event.name, field_name)
-                if kind is not None and not kind.accepts(value):
-                    raise NotOfVersionError(old_name, kind.expected)
+                form = field_type(event.name, field_name)
+                if not form.accepts(value):
+                    raise NotOfVersionError(old_name, form.expected)
         except NotOfVersionError as error:
             shown = printable(encode(written[error.field]), 60)
             what = f"{written.name}: {error.field}={shown}: expected {error.expected}"

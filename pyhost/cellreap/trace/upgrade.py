@@ -48,7 +48,6 @@ class Change:
 
 
 CHANGES: dict[int, Change] = {
-    1: Change(),
     2: Change(
         events={
             "FETCH": "GET_WORK",
@@ -69,7 +68,7 @@ CHANGES: dict[int, Change] = {
         },
     ),
 }
-"""Version -> what changed from it to the next one. Every version before the current one is listed."""
+"""Version -> what the next one renames. A version that only got more events is not listed."""
 
 
 def upgrade(event: Event, version: int) -> Event:
@@ -77,9 +76,9 @@ def upgrade(event: Event, version: int) -> Event:
 
     NotOfVersionError if a value is none that this version has.
     """
-    while (change := CHANGES.get(version)) is not None:
-        event = _changed(event, change)
-        version += 1
+    for older in range(version, headers.event_table().version):
+        if older in CHANGES:
+            event = _changed(event, CHANGES[older])
     return event
 
 
@@ -99,9 +98,8 @@ def written_in(event: Event, version: int) -> Event:
     An event, a field or a value that the version does not have keeps its current name.
     """
     for older in range(headers.event_table().version - 1, version - 1, -1):
-        change = CHANGES.get(older)
-        if change is not None:
-            event = _undone(event, change)
+        if older in CHANGES:
+            event = _undone(event, CHANGES[older])
     return event
 
 
@@ -150,7 +148,7 @@ def events_of(version: int) -> frozenset[str]:
 
 
 def _current_name(name: str, version: int) -> str:
-    while (change := CHANGES.get(version)) is not None:
-        name = change.events.get(name, name)
-        version += 1
+    for older in range(version, headers.event_table().version):
+        if older in CHANGES:
+            name = CHANGES[older].events.get(name, name)
     return name

@@ -1,14 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A row of the table says how long a message of an operation is at least and whether a capability comes along; a
- * function takes the arguments apart. No function reads a word that its row, or a length it has compared itself, does
- * not cover. */
+ * Takes messages apart by the forms in CR_OPERATIONS. Each form reads its registers through a
+ * cursor, which refuses to go beyond the message's length. What an operation demands beyond its
+ * forms is in `rules`. */
 #include <cellreap/decode.h>
 
-/* Words as 32-bit numbers: CR_NONE, which is no number of anything, for those that are larger. */
-static uint32_t number(const cr_raw_message *m, uint32_t at)
+/* What is left of a message. */
+typedef struct cursor {
+    const uint64_t *words;
+    uint32_t left;
+} cursor;
+
+/* Reads one argument into a member of the type that the form is for. `out` is the whole of the
+ * arguments. */
+typedef cr_result (*reader)(cursor *c, cr_operation_args *out, void *member);
+
+typedef struct form {
+    reader read; /* 0: the list of forms ends here */
+    uint32_t at; /* offset of the member in cr_operation_args, or in a row */
+    uint32_t words; /* registers that it takes at least */
+    uint32_t caps;  /* CAP_ ... */
+} form;
+
+enum { CAP_NONE = 0, CAP_PERHAPS = 1, CAP_ONE = 2 };
+
+/* Whether there are as many words; *out is then where they are, and the cursor is behind them. */
+static int take(cursor *c, uint32_t count, const uint64_t **out)
 {
-    return m->words[at] < CR_NONE ? (uint32_t)m->words[at] : CR_NONE;
+    if (c->left < count) {
+        return 0;
+    }
+    *out = c->words;
+    c->words += count;
+    c->left -= count;
+    return 1;
+}
+
+static uint32_t as_number(uint64_t word)
+{
+    return word < CR_NONE ? (uint32_t)word : CR_NONE;
 }
 
 static char byte_at(const uint64_t *words, uint32_t at)
@@ -16,25 +46,108 @@ static char byte_at(const uint64_t *words, uint32_t at)
     return (char)(words[at / 8] >> (8 * (at % 8)));
 }
 
-/* The text in `count` words, NUL-terminated in `out`, which has as many bytes; 0 if it is empty, has no NUL or is not
- * printable. */
-static int read_text(const uint64_t *words, uint32_t count, char *out)
+/* -- forms of one register */
+
+static cr_result read_number(cursor *c, cr_operation_args *out, void *member)
 {
-    uint32_t n = 0;
-    for (; n < count * 8; n++) {
-        char c = byte_at(words, n);
-        if (c == '\0') {
-            break;
-        }
-        if (c < 0x21 || c > 0x7e) {
-            return 0;
-        }
-        out[n] = c;
+    const uint64_t *word;
+    (void)out;
+    if (!take(c, 1, &word)) {
+        return CR_RESULT_BAD_LENGTH;
     }
-    if (n == 0 || n == count * 8) {
+    *(uint32_t *)member = as_number(*word);
+    return CR_RESULT_OK;
+}
+
+static cr_result read_word(cursor *c, cr_operation_args *out, void *member)
+{
+    const uint64_t *word;
+    (void)out;
+    if (!take(c, 1, &word)) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    *(uint64_t *)member = *word;
+    return CR_RESULT_OK;
+}
+
+static cr_result read_flag(cursor *c, cr_operation_args *out, void *member)
+{
+    const uint64_t *word;
+    (void)out;
+    if (!take(c, 1, &word)) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    *(uint32_t *)member = *word != 0;
+    return CR_RESULT_OK;
+}
+
+static cr_result read_flag_or_not(cursor *c, cr_operation_args *out, void *member)
+{
+    return c->left > 0 ? read_flag(c, out, member) : CR_RESULT_OK;
+}
+
+static cr_result read_depth(cursor *c, cr_operation_args *out, void *member)
+{
+    const uint64_t *word;
+    (void)out;
+    if (!take(c, 1, &word)) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    *(uint32_t *)member = (uint32_t)*word;
+    return *word <= UINT32_MAX ? CR_RESULT_OK : CR_RESULT_FAILED;
+}
+
+static cr_result read_fault_kind(cursor *c, cr_operation_args *out, void *member)
+{
+    const uint64_t *word;
+    (void)out;
+    if (!take(c, 1, &word)) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    if (*word >= CR_FAULT_KIND_COUNT) {
+        return CR_RESULT_BAD_BADGE;
+    }
+    *(cr_fault_kind *)member = (cr_fault_kind)*word;
+    return CR_RESULT_OK;
+}
+
+static cr_result read_work_result(cursor *c, cr_operation_args *out, void *member)
+{
+    const uint64_t *word;
+    (void)out;
+    if (!take(c, 1, &word)) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    if (*word >= CR_WORK_RESULT_COUNT) {
+        return CR_RESULT_FAILED;
+    }
+    *(cr_work_result *)member = (cr_work_result)*word;
+    return CR_RESULT_OK;
+}
+
+/* -- text */
+
+/* The text in `count` words, NUL-terminated in `out`, which has as many bytes. *good: it is
+ * printable, not empty, and has a NUL. Returns whether there were so many words. */
+static int read_text_words(cursor *c, uint32_t count, char *out, int *good)
+{
+    const uint64_t *words;
+    uint32_t n = 0;
+    if (!take(c, count, &words)) {
         return 0;
     }
-    out[n] = '\0';
+    *good = 0;
+    for (; n < count * 8 && byte_at(words, n) != '\0'; n++) {
+        char letter = byte_at(words, n);
+        if (letter < 0x21 || letter > 0x7e) {
+            return 1;
+        }
+        out[n] = letter;
+    }
+    if (n > 0 && n < count * 8) {
+        out[n] = '\0';
+        *good = 1;
+    }
     return 1;
 }
 
@@ -49,7 +162,11 @@ static int same(const char *a, const char *b)
 /* [A-Z][A-Z0-9_]*, and none of the types that the root task serves itself. */
 static int is_server_type(const char *type)
 {
-    static const char *const core[] = {"ADS", "VMR", "MO", "VCPU", "PCPU", "CPU", "EP", "PD", "RESSPC"};
+    static const char *const core[] = {
+#define CR_CORE_TYPE(name, meaning) name,
+        CR_CORE_TYPES
+#undef CR_CORE_TYPE
+    };
     for (uint32_t i = 0; type[i] != '\0'; i++) {
         int letter = type[i] >= 'A' && type[i] <= 'Z';
         int other = type[i] == '_' || (type[i] >= '0' && type[i] <= '9');
@@ -65,214 +182,211 @@ static int is_server_type(const char *type)
     return 1;
 }
 
-/* -- the operations' arguments */
-
-static cr_result no_arguments(const cr_raw_message *m, cr_operation_args *out)
+static cr_result read_type(cursor *c, cr_operation_args *out, void *member)
 {
-    (void)m;
+    int good;
     (void)out;
-    return CR_RESULT_OK;
+    if (!read_text_words(c, CR_TYPE_WORDS, member, &good)) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    return good && is_server_type(member) ? CR_RESULT_OK : CR_RESULT_FAILED;
 }
 
-static cr_result space(const cr_raw_message *m, cr_operation_args *out)
+static cr_result read_name_or(cursor *c, char *name, cr_result otherwise)
 {
-    out->space = number(m, 1);
-    return CR_RESULT_OK;
+    int good;
+    if (!read_text_words(c, CR_NAME_WORDS, name, &good)) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    return good ? CR_RESULT_OK : otherwise;
 }
 
-static cr_result space_object(const cr_raw_message *m, cr_operation_args *out)
+static cr_result read_new_name(cursor *c, cr_operation_args *out, void *member)
 {
-    out->space = number(m, 1);
-    out->object = number(m, 2);
-    return CR_RESULT_OK;
+    (void)out;
+    return read_name_or(c, member, CR_RESULT_FAILED);
 }
 
-static cr_result space_object_badge(const cr_raw_message *m, cr_operation_args *out)
+static cr_result read_name(cursor *c, cr_operation_args *out, void *member)
 {
-    out->badge = m->words[3];
-    return space_object(m, out);
+    (void)out;
+    return read_name_or(c, member, CR_RESULT_NO_SUCH);
 }
 
-static cr_result say(const cr_raw_message *m, cr_operation_args *out)
+static cr_result read_text(cursor *c, cr_operation_args *out, void *member)
 {
-    uint32_t bytes = number(m, 1);
-    if (bytes > CR_SAY_MAX || m->length < 2 + (bytes + 7) / 8) {
+    const uint64_t *words;
+    char *text = member;
+    if (!take(c, 1, &words)) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    uint32_t bytes = as_number(words[0]);
+    if (bytes > CR_SAY_MAX || !take(c, (bytes + 7) / 8, &words)) {
         return CR_RESULT_BAD_LENGTH;
     }
     for (uint32_t i = 0; i < bytes; i++) {
-        out->text[i] = byte_at(m->words + 2, i);
+        text[i] = byte_at(words, i);
     }
     out->count = bytes;
     return CR_RESULT_OK;
 }
 
-static cr_result leave(const cr_raw_message *m, cr_operation_args *out)
-{
-    out->code = m->words[1];
-    return CR_RESULT_OK;
-}
+/* -- rows */
 
-static cr_result checkpoint(const cr_raw_message *m, cr_operation_args *out)
+/* `size`: bytes from one element of `rows` to the next. */
+static cr_result read_rows(cursor *c, cr_operation_args *out, void *rows, uint32_t size,
+                           uint32_t most, const form *forms)
 {
-    out->round_boundary = m->words[1] != 0;
-    return CR_RESULT_OK;
-}
-
-static cr_result create_space(const cr_raw_message *m, cr_operation_args *out)
-{
-    return read_text(m->words + 1, CR_TYPE_WORDS, out->type) &&
-                   read_text(m->words + 1 + CR_TYPE_WORDS, CR_NAME_WORDS, out->name) && is_server_type(out->type)
-               ? CR_RESULT_OK
-               : CR_RESULT_FAILED;
-}
-
-static cr_result connect(const cr_raw_message *m, cr_operation_args *out)
-{
-    out->wait = m->length <= 1 + CR_NAME_WORDS || m->words[1 + CR_NAME_WORDS] == 0;
-    return read_text(m->words + 1, CR_NAME_WORDS, out->name) ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
-}
-
-static cr_result spawn(const cr_raw_message *m, cr_operation_args *out)
-{
-    return read_text(m->words + 1, CR_NAME_WORDS, out->name) ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
-}
-
-static cr_result map(const cr_raw_message *m, cr_operation_args *out)
-{
-    out->target_space = number(m, 3);
-    out->target_object = number(m, 4);
-    (void)space_object(m, out);
-    return (out->object == 0) == (out->target_object == 0) ? CR_RESULT_OK : CR_RESULT_FAILED;
-}
-
-static cr_result finish_work(const cr_raw_message *m, cr_operation_args *out)
-{
-    uint32_t count = number(m, 1);
-    if (count == 0 || count > CR_WORK_MAX || m->length < 2 + 2 * count) {
+    const uint64_t *count;
+    if (!take(c, 1, &count) || *count == 0 || *count > most) {
         return CR_RESULT_BAD_LENGTH;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t result = m->words[3 + 2 * i];
-        if (result >= CR_WORK_RESULT_COUNT) {
+    out->count = (uint32_t)*count;
+    uint32_t words = 0;
+    for (const form *f = forms; f->read != 0; f++) {
+        words += f->words;
+    }
+    if (c->left < words * out->count) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    for (uint32_t i = 0; i < out->count; i++) {
+        for (const form *f = forms; f->read != 0; f++) {
+            cr_result result = f->read(c, out, (char *)rows + i * size + f->at);
+            if (result != CR_RESULT_OK) {
+                return result;
+            }
+        }
+    }
+    return CR_RESULT_OK;
+}
+
+/* A PD capability is no register: cr_decode_operation takes it from the message's head. */
+static cr_result read_pd(cursor *c, cr_operation_args *out, void *member)
+{
+    (void)c;
+    (void)out;
+    (void)member;
+    return CR_RESULT_OK;
+}
+
+/* -- the forms of protocol.h. A member of another type than the form's does not compile. */
+
+#define MEMBER(member) (((WHOLE *)0)->member)
+#define AT(type, member) \
+    (uint32_t)(offsetof(WHOLE, member) + 0 * sizeof(_Generic(&MEMBER(member), type *: 0)))
+#define FORM(read, type, member, words, caps) {read, AT(type, member), words, caps},
+#define NUMBER(member) FORM(read_number, uint32_t, member, 1, CAP_NONE)
+#define WORD(member) FORM(read_word, uint64_t, member, 1, CAP_NONE)
+#define FLAG(member) FORM(read_flag, uint32_t, member, 1, CAP_NONE)
+#define FLAG_OR_NOT(member) FORM(read_flag_or_not, uint32_t, member, 0, CAP_NONE)
+#define DEPTH(member) FORM(read_depth, uint32_t, member, 1, CAP_NONE)
+#define FAULT_KIND(member) FORM(read_fault_kind, cr_fault_kind, member, 1, CAP_NONE)
+#define WORK_RESULT(member) FORM(read_work_result, cr_work_result, member, 1, CAP_NONE)
+#define TYPE(member) FORM(read_type, char_of_type, member, CR_TYPE_WORDS, CAP_NONE)
+#define NEW_NAME(member) FORM(read_new_name, char_of_name, member, CR_NAME_WORDS, CAP_NONE)
+#define NAME(member) FORM(read_name, char_of_name, member, CR_NAME_WORDS, CAP_NONE)
+#define TEXT(member) FORM(read_text, char_of_text, member, 1, CAP_NONE)
+#define ROWS(member) {read_##member, (uint32_t)offsetof(WHOLE, member), 1, CAP_NONE},
+#define PD(member) FORM(read_pd, uint64_t, member, 0, CAP_ONE)
+#define PD_OR_NOT(member) FORM(read_pd, uint64_t, member, 0, CAP_PERHAPS)
+#define NO_ARGUMENTS
+
+typedef char char_of_type[CR_TYPE_WORDS * 8];
+typedef char char_of_name[CR_NAME_WORDS * 8];
+typedef char char_of_text[CR_SAY_MAX];
+
+/* One reader for each member that has rows. */
+#define CR_ROW_FORM(member, type, most, forms)                                                    \
+    _Static_assert(sizeof(((cr_operation_args *)0)->member) == (most) * sizeof(type),             \
+                   "there is room for all rows");                                                 \
+    static cr_result read_##member(cursor *c, cr_operation_args *out, void *rows)                 \
+    {                                                                                             \
+        typedef type WHOLE;                                                                       \
+        static const form row[] = {forms{0, 0, 0, 0}};                                            \
+        return read_rows(c, out, rows, (uint32_t)sizeof(type), most, row);                        \
+    }
+CR_ROW_FORMS
+#undef CR_ROW_FORM
+
+typedef cr_operation_args WHOLE;
+
+enum { MAX_FORMS = 6 };
+
+#define CR_OPERATION(enumerator, number, word, topic, arguments, ...) \
+    [enumerator] = {arguments{0, 0, 0, 0}},
+static const form operations[CR_OP_COUNT][MAX_FORMS] = {CR_OPERATIONS};
+#undef CR_OPERATION
+
+#define CR_OPERATION(enumerator, ...) case enumerator:
+static int is_operation(uint64_t label)
+{
+    switch (label) {
+    CR_OPERATIONS
+        return 1;
+    default:
+        return 0;
+    }
+}
+#undef CR_OPERATION
+
+/* -- what operations demand beyond their forms */
+
+/* A space can be built on a space, and a resource on a resource. */
+static cr_result both_or_none(const cr_operation_args *r)
+{
+    return (r->object == 0) == (r->target_object == 0) ? CR_RESULT_OK : CR_RESULT_FAILED;
+}
+
+static cr_result both_or_none_each(const cr_operation_args *r)
+{
+    for (uint32_t i = 0; i < r->count; i++) {
+        if ((r->items[i].object == 0) != (r->items[i].target_object == 0)) {
             return CR_RESULT_FAILED;
         }
-        out->answers[i] = (cr_finish_answer){.token = m->words[2 + 2 * i], .result = (cr_work_result)result};
     }
-    for (uint32_t i = 0; i < count; i++) {
+    return CR_RESULT_OK;
+}
+
+static cr_result no_token_twice(const cr_operation_args *r)
+{
+    for (uint32_t i = 0; i < r->count; i++) {
         for (uint32_t k = 0; k < i; k++) {
-            if (out->answers[k].token == out->answers[i].token) {
+            if (r->answers[k].token == r->answers[i].token) {
                 return CR_RESULT_NO_SUCH;
             }
         }
     }
-    out->count = count;
     return CR_RESULT_OK;
 }
 
-static cr_result set_depth(const cr_raw_message *m, cr_operation_args *out)
+/* Space 0: the PD whose capability comes along, or the caller; LOOK: or the PD whose number is
+ * in the object's place. One thing is named, not two. */
+static cr_result space_or_pd(const cr_operation_args *r)
 {
-    if (m->words[1] > UINT32_MAX || m->words[2] > UINT32_MAX) {
-        return CR_RESULT_FAILED;
-    }
-    out->pd_depth = (uint32_t)m->words[1];
-    out->rs_depth = (uint32_t)m->words[2];
-    return CR_RESULT_OK;
+    return r->has_pd && (r->space != 0 || r->object != 0) ? CR_RESULT_BAD_LENGTH : CR_RESULT_OK;
 }
 
-static cr_result report_fault(const cr_raw_message *m, cr_operation_args *out)
-{
-    if (m->words[2] >= CR_FAULT_KIND_COUNT) {
-        return CR_RESULT_BAD_BADGE;
-    }
-    out->badge = m->words[1];
-    out->fault_kind = (cr_fault_kind)m->words[2];
-    out->address = m->words[3];
-    out->ip = m->words[4];
-    return CR_RESULT_OK;
-}
-
-/* A space, or with 0 in its place a PD: the one whose capability comes along, or the caller. */
-static cr_result space_or_pd(const cr_raw_message *m, cr_operation_args *out)
-{
-    out->space = number(m, 1);
-    return out->space != 0 && m->extra != 0 ? CR_RESULT_BAD_LENGTH : CR_RESULT_OK;
-}
-
-/* The same, or, with a number in the object's place and no capability, the PD of that number. */
-static cr_result look(const cr_raw_message *m, cr_operation_args *out)
-{
-    out->object = number(m, 2);
-    cr_result result = space_or_pd(m, out);
-    return out->space == 0 && out->object != 0 && m->extra != 0 ? CR_RESULT_BAD_LENGTH : result;
-}
-
-static cr_result ticket(const cr_raw_message *m, cr_operation_args *out)
-{
-    out->ticket = m->words[1];
-    out->wait = m->words[2] != 0;
-    return CR_RESULT_OK;
-}
-
-static cr_result subgraph(const cr_raw_message *m, cr_operation_args *out)
-{
-    uint32_t count = number(m, 2);
-    if (count == 0 || count > CR_SUBGRAPH_MAX || m->length < 3 + CR_SUBGRAPH_WORDS * count) {
-        return CR_RESULT_BAD_LENGTH;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t at = 3 + CR_SUBGRAPH_WORDS * i;
-        cr_subgraph_item *item = &out->items[i];
-        *item = (cr_subgraph_item){number(m, at), number(m, at + 1), number(m, at + 2)};
-        if ((item->object == 0) != (item->target_object == 0)) {
-            return CR_RESULT_FAILED;
-        }
-    }
-    out->token = m->words[1];
-    out->count = count;
-    return CR_RESULT_OK;
-}
-
-enum { CAP_NONE = 0, CAP_ONE = 1, CAP_PERHAPS = 2 };
-
-/* `words`: registers that a message must have at least, the magic included. */
-static const struct {
-    cr_result (*take)(const cr_raw_message *m, cr_operation_args *out);
-    uint32_t words;
-    uint32_t cap;
-} operations[] = {
-    [CR_OP_SAY] = {say, 2, CAP_NONE},
-    [CR_OP_EXIT] = {leave, 2, CAP_NONE},
-    [CR_OP_CHECKPOINT] = {checkpoint, 2, CAP_NONE},
-    [CR_OP_CREATE_SPACE] = {create_space, 1 + CR_TYPE_WORDS + CR_NAME_WORDS, CAP_PERHAPS},
-    [CR_OP_DELETE_SPACE] = {space, 2, CAP_NONE},
-    [CR_OP_CREATE_RESOURCE] = {space, 2, CAP_NONE},
-    [CR_OP_DELETE_RESOURCE] = {space_object, 3, CAP_NONE},
-    [CR_OP_CONNECT] = {connect, 1 + CR_NAME_WORDS, CAP_NONE},
-    [CR_OP_DISCONNECT] = {space, 2, CAP_NONE},
-    [CR_OP_GIVE] = {space_object_badge, 4, CAP_NONE},
-    [CR_OP_SEND] = {space_object, 3, CAP_ONE},
-    [CR_OP_SHARE_REQUEST] = {space, 2, CAP_ONE},
-    [CR_OP_RELEASE] = {space_object, 3, CAP_NONE},
-    [CR_OP_TAKE_BACK] = {space_object_badge, 4, CAP_NONE},
-    [CR_OP_MAP] = {map, 5, CAP_NONE},
-    [CR_OP_UNMAP] = {map, 5, CAP_NONE},
-    [CR_OP_GET_WORK] = {no_arguments, 1, CAP_NONE},
-    [CR_OP_FINISH_WORK] = {finish_work, 2, CAP_NONE},
-    [CR_OP_SPAWN] = {spawn, 1 + CR_NAME_WORDS, CAP_NONE},
-    [CR_OP_TERMINATE] = {no_arguments, 1, CAP_ONE},
-    [CR_OP_SET_DEPTH] = {set_depth, 3, CAP_NONE},
-    [CR_OP_REPORT_FAULT] = {report_fault, 5, CAP_NONE},
-    [CR_OP_HOLDS] = {space_object, 3, CAP_NONE},
-    [CR_OP_SUBSCRIBE] = {space_or_pd, 2, CAP_PERHAPS},
-    [CR_OP_UNSUBSCRIBE] = {space_or_pd, 2, CAP_PERHAPS},
-    [CR_OP_LOOK] = {look, 3, CAP_PERHAPS},
-    [CR_OP_RESUME_WORK] = {space, 2, CAP_NONE},
-    [CR_OP_TICKET] = {ticket, 3, CAP_NONE},
-    [CR_OP_EXTRACT] = {no_arguments, 1, CAP_NONE},
-    [CR_OP_SUBGRAPH] = {subgraph, 3, CAP_NONE},
+static cr_result (*const rules[CR_OP_COUNT])(const cr_operation_args *r) = {
+    [CR_OP_MAP] = both_or_none,
+    [CR_OP_UNMAP] = both_or_none,
+    [CR_OP_FINISH_WORK] = no_token_twice,
+    [CR_OP_SUBSCRIBE] = space_or_pd,
+    [CR_OP_UNSUBSCRIBE] = space_or_pd,
+    [CR_OP_LOOK] = space_or_pd,
+    [CR_OP_SUBGRAPH] = both_or_none_each,
 };
 
-_Static_assert(sizeof(operations) / sizeof(operations[0]) == CR_OP_COUNT, "one row an operation");
+/* Whether the message has the registers and capabilities that its operation takes. */
+static int is_long_enough(const cr_raw_message *m, const form *forms)
+{
+    uint32_t words = 1;
+    uint32_t caps = CAP_NONE;
+    for (const form *f = forms; f->read != 0; f++) {
+        words += f->words;
+        caps = f->caps > caps ? f->caps : caps;
+    }
+    return m->length >= words && m->extra <= (caps != CAP_NONE) && m->extra >= (caps == CAP_ONE);
+}
 
 cr_result cr_decode_operation(const cr_raw_message *m, cr_operation_args *out)
 {
@@ -280,16 +394,22 @@ cr_result cr_decode_operation(const cr_raw_message *m, cr_operation_args *out)
     if (m->length < 1 || m->words[0] != CR_PROTOCOL_MAGIC) {
         return CR_RESULT_BAD_MAGIC;
     }
-    if (m->label >= CR_OP_COUNT || operations[m->label].take == 0) {
+    if (!is_operation(m->label)) {
         return CR_RESULT_BAD_OP;
     }
-    uint32_t cap = operations[m->label].cap;
-    if (m->length < operations[m->label].words || m->extra > 1 || (cap == CAP_NONE && m->extra != 0) ||
-        (cap == CAP_ONE && m->extra == 0)) {
+    const form *forms = operations[m->label];
+    if (!is_long_enough(m, forms)) {
         return CR_RESULT_BAD_LENGTH;
     }
     out->op = (cr_op)m->label;
     out->has_pd = m->extra;
-    out->pd_badge = m->extra != 0 ? m->unwrapped : 0;
-    return operations[m->label].take(m, out);
+    out->pd = m->extra != 0 ? m->unwrapped : 0;
+    cursor c = {m->words + 1, m->length - 1};
+    for (const form *f = forms; f->read != 0; f++) {
+        cr_result result = f->read(&c, out, (char *)out + f->at);
+        if (result != CR_RESULT_OK) {
+            return result;
+        }
+    }
+    return rules[out->op] != 0 ? rules[out->op](out) : CR_RESULT_OK;
 }

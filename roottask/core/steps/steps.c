@@ -14,32 +14,24 @@ typedef enum phase {
     PHASE_COUNT
 } phase;
 
-/* `sweeps`: the step ends the entry that the cursor is at; else the entry may need further steps, and the
- * model tells which. */
-static const struct {
-    const char *name;
-    int sweeps;
-} kinds[] = {
-    [CR_STEP_SUSPEND] = {"suspend", 1},
-    [CR_STEP_MARK] = {"mark", 1},
-    [CR_STEP_CUT_REQUEST] = {"cut-request", 0},
-    [CR_STEP_DESTROY_RESOURCE] = {"destroy-resource", 0},
-    [CR_STEP_DESTROY_SPACE] = {"destroy-space", 1},
-    [CR_STEP_DESTROY_PD] = {"destroy-pd", 1},
-    [CR_STEP_UNBLOCK] = {"unblock", 1},
-    [CR_STEP_NOTIFY] = {"notify", 1},
-    [CR_STEP_TELL] = {"tell", 1},
-    [CR_STEP_AWAIT] = {"await", 0},
-    [CR_STEP_SETTLE] = {"settle", 1},
+static const char *const names[] = {
+#define CR_STEP(enumerator, number, name, meaning) [enumerator] = name,
+    CR_STEPS
+#undef CR_STEP
 };
 
-_Static_assert(sizeof(kinds) / sizeof(kinds[0]) == CR_STEP_KIND_COUNT, "one row a kind of step");
+/* Whether the step ends the entry that the cursor is at. Else the entry may need further steps, and the model
+ * tells which. */
+static const int sweeps[CR_STEP_KIND_COUNT] = {
+    [CR_STEP_SUSPEND] = 1, [CR_STEP_MARK] = 1,   [CR_STEP_DESTROY_SPACE] = 1, [CR_STEP_DESTROY_PD] = 1,
+    [CR_STEP_UNBLOCK] = 1, [CR_STEP_NOTIFY] = 1, [CR_STEP_TELL] = 1,          [CR_STEP_SETTLE] = 1,
+};
 
 static const cr_ref nothing = {CR_NONE, 0};
 
 const char *cr_step_name(cr_step_kind kind)
 {
-    return kind < CR_STEP_KIND_COUNT ? kinds[kind].name : "?";
+    return kind < CR_STEP_KIND_COUNT ? names[kind] : "?";
 }
 
 void cr_journal_start(cr_journal *journal)
@@ -220,7 +212,7 @@ cr_status cr_step_done(cr_journal *journal, const cr_step *step)
     if (step->kind == CR_STEP_AWAIT) {
         journal->awaited = journal->index;
     }
-    if (kinds[step->kind].sweeps) {
+    if (sweeps[step->kind]) {
         journal->index++;
     }
     return CR_OK;

@@ -1,16 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <cellreap/policy.h>
 #include <cellreap/trace.h>
+
+typedef struct field {
+    const char *name; /* 0 ends the list */
+    cr_trace_type type;
+} field;
 
 static const struct {
     const char *name;
-    const char *fields;
+    const field *fields;
 } events[] = {
-#define CR_TRACE_EVENT(enumerator, name, fields) [enumerator] = {name, fields},
+#define FIELD(name, type) {#name, CR_TRACE_TYPE_##type},
+#define CR_TRACE_EVENT(enumerator, name, fields, meaning)                                         \
+    [enumerator] = {name, (const field[]){fields{0, CR_TRACE_TYPE_COUNT}}},
     CR_TRACE_EVENTS
 #undef CR_TRACE_EVENT
+#undef FIELD
 };
 
 _Static_assert(sizeof(events) / sizeof(events[0]) == CR_EVENT_COUNT, "one row an event");
+
+static const cr_print prints[] = {
+#define CR_TRACE_TYPE(type, print, expected) [CR_TRACE_TYPE_##type] = CR_PRINT_##print,
+    CR_TRACE_TYPES
+#undef CR_TRACE_TYPE
+};
+
+_Static_assert(sizeof(prints) / sizeof(prints[0]) == CR_TRACE_TYPE_COUNT, "one row a type");
 
 /* Room that is kept free in a line for " <event>", the checksum and the end of the line. */
 enum { LINE_RESERVE = 64, CRC_DIGITS = 8 };
@@ -66,6 +83,29 @@ void cr_trace_init(cr_trace *trace, char *buffer, size_t capacity, void (*put)(c
     trace->broken = capacity < CR_TRACE_LINE_MAX;
 }
 
+static void put_text(cr_trace *trace, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        trace->put(*text);
+    }
+}
+
+/* The caller does not print what the table says. Says so on the console, once, and breaks the trace. */
+static void misused(cr_trace *trace, const char *field, const char *what)
+{
+    if (!trace->broken) {
+        cr_trace_flush(trace);
+        put_text(trace, "cellreap: bug: event ");
+        put_text(trace, events[trace->event].name);
+        put_text(trace, field[0] != '\0' ? ", field " : "");
+        put_text(trace, field);
+        put_text(trace, ": ");
+        put_text(trace, what);
+        put_text(trace, "\n");
+    }
+    trace->broken = 1;
+}
+
 static void append(cr_trace *trace, const char *bytes, size_t count)
 {
     if (trace->line_used + count + LINE_RESERVE > CR_TRACE_LINE_MAX) {
@@ -91,7 +131,7 @@ void cr_trace_begin(cr_trace *trace, cr_event event)
     char number[24];
     trace->line_used = 0;
     trace->event = event;
-    trace->fields = events[event].fields;
+    trace->field = 0;
     append_string(trace, "~cr ");
     append(trace, number, cr_format_decimal(number, trace->sequence));
     append_string(trace, " ");
@@ -100,42 +140,53 @@ void cr_trace_begin(cr_trace *trace, cr_event event)
     append_string(trace, events[event].name);
 }
 
-/* Writes " <name>=" of the next field. */
-static void next_field(cr_trace *trace)
+/* Writes " <name>=" of the next field, which must be one that is printed so. */
+static void next_field(cr_trace *trace, cr_print print)
 {
-    const char *at = trace->fields;
-    size_t n = 0;
-    while (at[n] != '\0' && at[n] != ' ') {
-        n++;
+    const field *next = &events[trace->event].fields[trace->field];
+    if (next->name == 0) {
+        misused(trace, "", "more fields are printed than the table has");
+        return;
     }
-    if (n == 0) {
-        trace->broken = 1;
+    if (prints[next->type] != print) {
+        misused(trace, next->name, "printed as another type than the table has");
         return;
     }
     append(trace, " ", 1);
-    append(trace, at, n);
+    append_string(trace, next->name);
     append(trace, "=", 1);
-    trace->fields = at[n] == ' ' ? at + n + 1 : at + n;
+    trace->field++;
 }
 
 void cr_trace_number(cr_trace *trace, uint64_t value)
 {
     char text[24];
-    next_field(trace);
+    next_field(trace, CR_PRINT_NUMBER);
     append(trace, text, cr_format_decimal(text, value));
 }
 
 void cr_trace_address(cr_trace *trace, uint64_t value)
 {
     char text[24];
-    next_field(trace);
+    next_field(trace, CR_PRINT_ADDRESS);
     append_string(trace, "0x");
     append(trace, text, cr_format_hex(text, value));
 }
 
+void cr_trace_depth(cr_trace *trace, uint32_t depth)
+{
+    char text[24];
+    next_field(trace, CR_PRINT_DEPTH);
+    if (depth == CR_DEPTH_INF) {
+        append_string(trace, "inf");
+    } else {
+        append(trace, text, cr_format_decimal(text, depth));
+    }
+}
+
 void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count)
 {
-    next_field(trace);
+    next_field(trace, CR_PRINT_TEXT);
     for (size_t i = 0; i < count; i++) {
         unsigned char c = (unsigned char)bytes[i];
         if (c >= 0x21 && c <= 0x7e && c != '%') {
@@ -170,8 +221,9 @@ void cr_trace_end(cr_trace *trace)
 {
     char number[24];
     char crc_text[CRC_DIGITS + 1];
-    if (*trace->fields != '\0') {
-        trace->broken = 1;
+    const field *missing = &events[trace->event].fields[trace->field];
+    if (missing->name != 0) {
+        misused(trace, missing->name, "is not printed");
     }
     if (trace->broken) {
         return;

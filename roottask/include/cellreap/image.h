@@ -11,13 +11,10 @@
 
 enum {
     CR_IMAGE_MAGIC = 0x49526c63,
-    CR_IMAGE_VERSION = 3,
+    CR_IMAGE_VERSION = 4,
     CR_NAME_BYTES = 32, /* names end with a NUL within this */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
-    CR_IMAGE_MAX_PDS = 127,
-    CR_IMAGE_CSPACE_BITS_MIN = 6,
-    CR_IMAGE_CSPACE_BITS_MAX = 10,
     CR_IMAGE_NONE = 0xffffffff,
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* a PD's depth: the system's. CR_DEPTH_INF is infinite */
 };
@@ -35,7 +32,8 @@ enum {
     CR_IMAGE_RESPAWN = 2, /* created anew after each cleanup that destroyed it */
     CR_IMAGE_MAY_SPAWN = 4,
     CR_IMAGE_LATE = 8, /* created only after the first cleanup */
-    CR_IMAGE_MAY_EXTRACT = 16
+    CR_IMAGE_MAY_EXTRACT = 16,
+    CR_IMAGE_BACKGROUND = 32 /* it never rests, and the scenario does not wait until it does */
 };
 
 /* How a PD is brought down. */
@@ -66,6 +64,7 @@ typedef struct cr_image_header {
     uint32_t pd_depth;
     uint32_t rs_depth;
     uint32_t flags;
+    uint32_t await_ms; /* how long what has no deadline is awaited; 1 and more */
     cr_image_table programs; /* cr_image_program */
     cr_image_table pds;      /* cr_image_pd, in the order of creation */
     cr_image_table spaces;   /* cr_image_space */
@@ -89,9 +88,9 @@ typedef struct cr_image_pd {
     char name[CR_NAME_BYTES];
     uint32_t program;
     uint32_t flags;
-    uint32_t priority;      /* 1 .. 200 */
-    uint32_t cspace_bits;   /* log2 of its slots, within the limits above */
-    uint32_t stack_pages;   /* 1 .. 64 */
+    uint32_t priority;      /* 1 .. CR_PRIORITY_MAX */
+    uint32_t cspace_bits;   /* log2 of its slots, CR_CSPACE_BITS_MIN .. CR_CSPACE_BITS_MAX */
+    uint32_t stack_pages;   /* 1 .. CR_STACK_PAGES_MAX */
     uint32_t fault_handler; /* a PD before it in the table, or CR_IMAGE_NONE: the root task */
     uint32_t pd_depth;
     uint32_t rs_depth;

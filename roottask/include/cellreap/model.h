@@ -28,12 +28,19 @@ enum {
     CR_COUNT_MAX = 0xfffff          /* of one HOLD or SUBSCRIBE edge */
 };
 
+/* CR_NODE_KIND(enumerator, number, name in a model state, meaning) */
+#define CR_NODE_KINDS                                                                             \
+    CR_NODE_KIND(CR_NODE_FREE, 0, "", "an entry that is not in use")                              \
+    CR_NODE_KIND(CR_NODE_PD, 1, "PD", "a protection domain")                                      \
+    CR_NODE_KIND(CR_NODE_SPACE, 2, "RESOURCE_SPACE",                                              \
+        "a set of resources of one type, with a manager")                                         \
+    CR_NODE_KIND(CR_NODE_RESOURCE, 3, "RESOURCE", "an object in a space")
+
 typedef enum cr_node_kind {
-    CR_NODE_FREE = 0,
-    CR_NODE_PD = 1,
-    CR_NODE_SPACE = 2,
-    CR_NODE_RESOURCE = 3,
-    CR_NODE_KIND_COUNT = 4
+#define CR_NODE_KIND(enumerator, number, ...) enumerator = number,
+    CR_NODE_KINDS
+#undef CR_NODE_KIND
+    CR_NODE_KIND_COUNT
 } cr_node_kind;
 
 /* active -> doomed -> destroyed, and doomed -> active for what a collection spares. */
@@ -51,19 +58,44 @@ enum {
     CR_FLAG_CORE = 4    /* space: of a type that the root task itself serves */
 };
 
+/* CR_EDGE_KIND(enumerator, number, name in a model state, meaning). Without a name it is no row of a state. */
+#define CR_EDGE_KINDS                                                                             \
+    CR_EDGE_KIND(CR_EDGE_HOLD, 0, "HOLD", "PD -> resource or space, counted")                     \
+    CR_EDGE_KIND(CR_EDGE_REQUEST, 1, "REQUEST", "PD -> space")                                    \
+    CR_EDGE_KIND(CR_EDGE_MAP, 2, "MAP", "resource -> resource, space -> space")                   \
+    CR_EDGE_KIND(CR_EDGE_SUBSET, 3, "SUBSET",                                                     \
+        "resource -> space; made and dropped with the resource only")                             \
+    CR_EDGE_KIND(CR_EDGE_FAULT, 4, "FAULT",                                                       \
+        "PD -> PD that handles its faults; at most one out of a PD")                              \
+    CR_EDGE_KIND(CR_EDGE_LINK, 5, "LINK",                                                         \
+        "PD - PD, symmetric: stored once, found from both ends in either order")                  \
+    CR_EDGE_KIND(CR_EDGE_OWN, 6, "OWN", "PD -> PD it created")                                    \
+    CR_EDGE_KIND(CR_EDGE_SUBSCRIBE, 7, "SUBSCRIBE",                                               \
+        "PD -> PD or space, counted; a PD may subscribe to itself")                               \
+    CR_EDGE_KIND(CR_EDGE_MANAGE, 8, "", "PD -> space; made and dropped with the space only")      \
+    CR_EDGE_KIND(CR_EDGE_BODY, 9, "",                                                             \
+        "PD -> core resource that stands for the capability to its body; at most one")
+
 typedef enum cr_edge_kind {
-    CR_EDGE_HOLD = 0,      /* PD -> resource or space, counted */
-    CR_EDGE_REQUEST = 1,   /* PD -> space */
-    CR_EDGE_MAP = 2,       /* resource -> resource, space -> space */
-    CR_EDGE_SUBSET = 3,    /* resource -> space; made and dropped with the resource only */
-    CR_EDGE_FAULT = 4,     /* PD -> PD that handles its faults; at most one out of a PD */
-    CR_EDGE_LINK = 5,      /* PD - PD, symmetric: stored once, found from both ends in either order */
-    CR_EDGE_OWN = 6,       /* PD -> PD it created */
-    CR_EDGE_SUBSCRIBE = 7, /* PD -> PD or space, counted; a PD may subscribe to itself */
-    CR_EDGE_MANAGE = 8,    /* PD -> space; made and dropped with the space only */
-    CR_EDGE_BODY = 9,      /* PD -> core resource that stands for the capability to its body; at most one */
-    CR_EDGE_KIND_COUNT = 10
+#define CR_EDGE_KIND(enumerator, number, ...) enumerator = number,
+    CR_EDGE_KINDS
+#undef CR_EDGE_KIND
+    CR_EDGE_KIND_COUNT
 } cr_edge_kind;
+
+/* The types of the spaces that the root task itself serves, and that no server's space can have. Only PD and
+ * RESSPC exist in a running system; the others stand in model states of other systems.
+ * CR_CORE_TYPE(name, what a resource of the type is) */
+#define CR_CORE_TYPES                                                                             \
+    CR_CORE_TYPE("ADS", "an address space")                                                       \
+    CR_CORE_TYPE("VMR", "a mapped range of an address space")                                     \
+    CR_CORE_TYPE("MO", "a memory object")                                                         \
+    CR_CORE_TYPE("VCPU", "a virtual processor")                                                   \
+    CR_CORE_TYPE("PCPU", "a physical processor")                                                  \
+    CR_CORE_TYPE("CPU", "a thread's processor state")                                             \
+    CR_CORE_TYPE("EP", "an endpoint")                                                             \
+    CR_CORE_TYPE("PD", "the capability to a PD's body")                                           \
+    CR_CORE_TYPE("RESSPC", "the right to make spaces")
 
 typedef enum cr_direction { CR_OUT = 0, CR_IN = 1 } cr_direction;
 

@@ -24,14 +24,32 @@ typedef enum cr_why {
     CR_WHY_COUNT = 7
 } cr_why;
 
+/* CR_NOTICE_KIND(enumerator, number, name in traces, what it is about, what it says) */
+#define CR_NOTICE_KINDS                                                                            \
+    CR_NOTICE_KIND(CR_NOTICE_FREE, 0, "free",                                                      \
+        "a resource of the receiver's, a PD",                                                      \
+        "That PD is gone and held it. The receiver decides what becomes of it.")                   \
+    CR_NOTICE_KIND(CR_NOTICE_DESTROY, 1, "destroy",                                                \
+        "a space of the receiver's",                                                               \
+        "The space is gone, and its manager is not.")                                              \
+    CR_NOTICE_KIND(CR_NOTICE_DISCONNECT, 2, "disconnect",                                          \
+        "a space of the receiver's, a PD",                                                         \
+        "That client is gone, or has dropped its request.")                                        \
+    CR_NOTICE_KIND(CR_NOTICE_LOST, 3, "lost",                                                      \
+        "a space",                                                                                 \
+        "The receiver lost its request to it, or what it held in it. Done gives the slots back.")  \
+    CR_NOTICE_KIND(CR_NOTICE_PRE_DESTROY, 4, "pre-destroy",                                        \
+        "a space or PD that the receiver subscribed to",                                           \
+        "It is about to go, and the cleanup waits for the answer.")                                \
+    CR_NOTICE_KIND(CR_NOTICE_EXTRACT, 5, "extract",                                                \
+        "a space or resource of the receiver's",                                                   \
+        "What is it built on?")
+
 typedef enum cr_notice_kind {
-    CR_NOTICE_FREE = 0,        /* (resource, dead PD) to the resource's manager */
-    CR_NOTICE_DESTROY = 1,     /* (space) to its live manager */
-    CR_NOTICE_DISCONNECT = 2,  /* (space, dead PD) to the space's manager */
-    CR_NOTICE_LOST = 3,        /* (space) to a survivor that lost a REQUEST or a HOLD in it */
-    CR_NOTICE_PRE_DESTROY = 4, /* (node) to a subscriber */
-    CR_NOTICE_EXTRACT = 5,
-    CR_NOTICE_KIND_COUNT = 6
+#define CR_NOTICE_KIND(enumerator, number, ...) enumerator = number,
+    CR_NOTICE_KINDS
+#undef CR_NOTICE_KIND
+    CR_NOTICE_KIND_COUNT
 } cr_notice_kind;
 
 typedef struct cr_doomed {

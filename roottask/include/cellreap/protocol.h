@@ -1,43 +1,56 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What protection domains and the root task say to each other (docs/protocol.md).
+ * What protection domains and the root task say to each other (docs/protocol.md and
+ * docs/operations.md).
  *
- * A request is a seL4_Call on the PD's request capability: the label is a cr_op, message register 0 is
- * CR_PROTOCOL_MAGIC, the arguments follow. The reply's label is a cr_result; results start at register 0.
- * Who asks is told by the badge alone: nothing in a message and nothing in a PD's memory says who it is. */
+ * A PD asks for an operation with a seL4_Call on CR_SLOT_ROOT: the label is a cr_op, message
+ * register 0 is CR_PROTOCOL_MAGIC, the arguments follow. The answer's label is a cr_result;
+ * results start at register 0. The badge alone tells who asks: nothing in a message and nothing
+ * in a PD's memory says who it is.
+ *
+ * The host tooling parses this header. Enums are plain, or made by a table in this file. */
 #ifndef CELLREAP_PROTOCOL_H
 #define CELLREAP_PROTOCOL_H
 
 #include <stdint.h>
 
+/* CR_LIMIT(enumerator, number, what it limits) */
+#define CR_LIMITS                                                                                  \
+    CR_LIMIT(CR_PROTOCOL_VERSION, 2, "the version of the protocol, in the magic number")           \
+    CR_LIMIT(CR_NAME_WORDS, 4,                                                                     \
+        "registers of a name: text travels in words of 8 bytes, padded with NUL")                  \
+    CR_LIMIT(CR_TYPE_WORDS, 2, "registers of a type")                                              \
+    CR_LIMIT(CR_WORK_MAX, 16,                                                                      \
+        "notices that one GET_WORK hands out, and one FINISH_WORK acknowledges")                   \
+    CR_LIMIT(CR_WORK_WORDS, 4, "registers of a notice in the answer to GET_WORK")                  \
+    CR_LIMIT(CR_SUBGRAPH_MAX, 32, "MAP edges in one SUBGRAPH")                                     \
+    CR_LIMIT(CR_SUBGRAPH_WORDS, 3, "registers of a MAP edge in a SUBGRAPH")                        \
+    CR_LIMIT(CR_TICKET_WORDS, 6, "registers of the answer to TICKET")                              \
+    CR_LIMIT(CR_SAY_MAX, 400, "bytes of a SAY")                                                    \
+    CR_LIMIT(CR_STARTUP_SPACES, 16, "spaces that a PD is to make")                                 \
+    CR_LIMIT(CR_STARTUP_REQUESTS, 32, "spaces that a PD may ask for by name")                      \
+    CR_LIMIT(CR_STARTUP_PDS, 32, "PD capabilities that the configuration gives a PD")
+
 enum {
-    CR_PROTOCOL_VERSION = 2,
-    CR_NAME_WORDS = 4, /* names travel as NUL-padded words of 8 bytes */
-    CR_TYPE_WORDS = 2,
-    CR_WORK_MAX = 16, /* notices that one get_work hands out */
-    CR_WORK_WORDS = 4,
-    CR_SUBGRAPH_MAX = 32, /* MAP edges that one SUBGRAPH tells */
-    CR_SUBGRAPH_WORDS = 3,
-    CR_TICKET_WORDS = 6,  /* what TICKET answers */
-    CR_SAY_MAX = 400, /* bytes of a say */
-    CR_STARTUP_SPACES = 16,
-    CR_STARTUP_REQUESTS = 32,
-    CR_STARTUP_PDS = 32
+#define CR_LIMIT(enumerator, number, ...) enumerator = number,
+    CR_LIMITS
+#undef CR_LIMIT
 };
 
 #define CR_PROTOCOL_MAGIC ((uint64_t)0x6372700000000000u | (uint64_t)CR_PROTOCOL_VERSION)
 
-/* A badge is (kind, generation, index): 4, 28 and 32 bits, the highest first. The index is one into a table of
- * the root task's; only the root task resolves it. */
+/* A badge is (kind, generation, index): 4, 28 and 32 bits, the highest first. The index is one
+ * into a table of the root task's; only the root task resolves it. */
 typedef enum cr_badge_kind {
     CR_BADGE_NONE = 0,
-    CR_BADGE_PD = 1,       /* a request of that PD to the root task */
+    CR_BADGE_PD = 1,       /* that PD asks the root task for an operation */
     CR_BADGE_FAULT = 2,    /* a fault of that PD, to its fault handler */
     CR_BADGE_BODY = 3,     /* the capability to that PD, as others hold it */
     CR_BADGE_REQUEST = 4,  /* a client's request to a server: that REQUEST edge */
     CR_BADGE_RESOURCE = 5, /* somebody uses that resource */
     CR_BADGE_SIGNAL = 6,   /* the root task has work for the receiver */
-    /* These two arrive by one notification, which ORs badges: no kind below them has all bits of either. */
+    /* These two arrive by one notification, which ORs badges: no kind below has all bits of
+     * either. */
     CR_BADGE_IDLE = 7,     /* nobody else had anything to run */
     CR_BADGE_TIMER = 8,    /* the timer's interrupt */
     CR_BADGE_KIND_COUNT = 9
@@ -70,80 +83,224 @@ static inline uint32_t cr_badge_generation(uint64_t badge)
     return (uint32_t)(badge >> 32) & 0xfffffffu;
 }
 
-/* Arguments -> results, registers after the magic and of the reply. "space", "object": the numbers in the id.
- * "PD capability": the first extra capability of the message. */
+/* -- operations: what a PD asks of the root task */
+
+/* Who may ask for an operation. */
+typedef enum cr_asker {
+    CR_FROM_LIVE = 0, /* not a PD that the cleanup under way dooms */
+    CR_FROM_ANY = 1   /* a doomed PD too: the operation makes and drops no edge */
+} cr_asker;
+
+/* Every operation. The decoder, the dispatch, the tables in docs/ and the tests come from this
+ * table, or are compared with it.
+ *
+ *     CR_OPERATION(enumerator, number, word, topic, arguments, results, who may ask, what it does)
+ *
+ * word: names the functions that carry it out, cr_check_<word> and cr_do_<word>. topic: they
+ * are in supervisor/operations_<topic>.c, and docs/operations.md has a section on it.
+ * arguments: forms, in the order of the registers after the magic number; each names a member
+ * of cr_operation_args. results: the registers of the answer.
+ *
+ *     NUMBER(m)       one register: a number out of an id; the number of nothing if it is too large
+ *     WORD(m)         one register: any 64 bits
+ *     FLAG(m)         one register: 0, or anything else for 1
+ *     FLAG_OR_NOT(m)  the same, or 0 if the message ends before it
+ *     DEPTH(m)        one register: at most 32 bits, else FAILED
+ *     FAULT_KIND(m)   one register: a cr_fault_kind, else BAD_BADGE
+ *     WORK_RESULT(m)  one register: a cr_work_result, else FAILED
+ *     TYPE(m)         CR_TYPE_WORDS registers: a type of servers' spaces, else FAILED
+ *     NEW_NAME(m)     CR_NAME_WORDS registers: a name, else FAILED
+ *     NAME(m)         the same: the name of something that is there, else NO_SUCH
+ *     TEXT(m)         a count of bytes, at most CR_SAY_MAX, and the registers that hold them
+ *     ROWS(m)         a count of rows, and the rows: see CR_ROW_FORMS
+ *     PD(m)           no register: a PD capability comes along. PD_OR_NOT: one may */
+#define CR_OPERATIONS                                                                              \
+    CR_OPERATION(CR_OP_SAY, 1, say, "run",                                                         \
+        TEXT(text), "", CR_FROM_ANY,                                                               \
+        "Writes one line into the trace.")                                                         \
+    CR_OPERATION(CR_OP_EXIT, 2, exit, "pds",                                                       \
+        WORD(code), "", CR_FROM_ANY,                                                               \
+        "Ends the caller. It is not answered.")                                                    \
+    CR_OPERATION(CR_OP_CHECKPOINT, 3, checkpoint, "run",                                           \
+        FLAG(round_boundary), "order, slot", CR_FROM_ANY,                                          \
+        "Says where the caller is in its work, and gets the scenario's order.")                    \
+    CR_OPERATION(CR_OP_CREATE_SPACE, 4, create_space, "spaces",                                    \
+        TYPE(type) NEW_NAME(name) PD_OR_NOT(pd), "space, slot", CR_FROM_LIVE,                      \
+        "Makes a space that the caller manages.")                                                  \
+    CR_OPERATION(CR_OP_DELETE_SPACE, 5, delete_space, "spaces",                                    \
+        NUMBER(space), "", CR_FROM_LIVE,                                                           \
+        "Deletes the space, its resources and all requests to it.")                                \
+    CR_OPERATION(CR_OP_CREATE_RESOURCE, 6, create_resource, "spaces",                              \
+        NUMBER(space), "object", CR_FROM_LIVE,                                                     \
+        "Makes a resource in the space. The manager holds it.")                                    \
+    CR_OPERATION(CR_OP_DELETE_RESOURCE, 7, delete_resource, "spaces",                              \
+        NUMBER(space) NUMBER(object), "", CR_FROM_LIVE,                                            \
+        "Deletes the resource and takes it from all holders.")                                     \
+    CR_OPERATION(CR_OP_CONNECT, 8, connect, "holds",                                               \
+        NAME(name) FLAG_OR_NOT(no_wait), "slot, space", CR_FROM_LIVE,                              \
+        "Gives the caller a request to the space of that name. Waits until the space exists.")     \
+    CR_OPERATION(CR_OP_DISCONNECT, 9, disconnect, "holds",                                         \
+        NUMBER(space), "", CR_FROM_LIVE,                                                           \
+        "Drops the caller's own request to the space.")                                            \
+    CR_OPERATION(CR_OP_GIVE, 10, give, "holds",                                                    \
+        NUMBER(space) NUMBER(object) WORD(badge), "slot", CR_FROM_LIVE,                            \
+        "Gives a resource to the client whose request has the badge.")                             \
+    CR_OPERATION(CR_OP_SEND, 11, send, "holds",                                                    \
+        NUMBER(space) NUMBER(object) PD(pd), "slot", CR_FROM_LIVE,                                 \
+        "Gives a resource that the caller holds to another PD.")                                   \
+    CR_OPERATION(CR_OP_SHARE_REQUEST, 12, share_request, "holds",                                  \
+        NUMBER(space) PD(pd), "slot", CR_FROM_LIVE,                                                \
+        "Gives another PD a request to the space.")                                                \
+    CR_OPERATION(CR_OP_RELEASE, 13, release, "holds",                                              \
+        NUMBER(space) NUMBER(object), "holds left", CR_FROM_LIVE,                                  \
+        "Drops one of the caller's own holds of the resource.")                                    \
+    CR_OPERATION(CR_OP_TAKE_BACK, 14, take_back, "holds",                                          \
+        NUMBER(space) NUMBER(object) WORD(badge), "holds left", CR_FROM_LIVE,                      \
+        "Takes one hold of the resource from the client whose request has the badge.")             \
+    CR_OPERATION(CR_OP_MAP, 15, map, "spaces",                                                     \
+        NUMBER(space) NUMBER(object) NUMBER(target_space) NUMBER(target_object),                   \
+        "", CR_FROM_LIVE,                                                                          \
+        "Says that the first is built on the second. Objects 0: the spaces themselves.")           \
+    CR_OPERATION(CR_OP_UNMAP, 16, unmap, "spaces",                                                 \
+        NUMBER(space) NUMBER(object) NUMBER(target_space) NUMBER(target_object),                   \
+        "", CR_FROM_LIVE,                                                                          \
+        "Takes back what MAP said.")                                                               \
+    CR_OPERATION(CR_OP_GET_WORK, 17, get_work, "work",                                             \
+        NO_ARGUMENTS,                                                                              \
+        "kind, count, then token, space, object, PD number each", CR_FROM_ANY,                     \
+        "Hands out the caller's next notices, all of one kind.")                                   \
+    CR_OPERATION(CR_OP_FINISH_WORK, 18, finish_work, "work",                                       \
+        ROWS(answers), "", CR_FROM_ANY,                                                            \
+        "Acknowledges notices, each as done, failed or by resource.")                              \
+    CR_OPERATION(CR_OP_SPAWN, 19, spawn, "pds",                                                    \
+        NAME(name), "slot, PD number", CR_FROM_LIVE,                                               \
+        "Creates a PD that runs the program of that name.")                                        \
+    CR_OPERATION(CR_OP_TERMINATE, 20, terminate, "pds",                                            \
+        PD(pd), "ticket, then as TICKET", CR_FROM_LIVE,                                            \
+        "Has the PD cleaned up after as if it had crashed.")                                       \
+    CR_OPERATION(CR_OP_SET_DEPTH, 21, set_depth, "pds",                                            \
+        DEPTH(pd_depth) DEPTH(rs_depth), "", CR_FROM_LIVE,                                         \
+        "Sets the depths of the cleanup that the caller's own crash causes.")                      \
+    CR_OPERATION(CR_OP_REPORT_FAULT, 22, report_fault, "pds",                                      \
+        WORD(badge) FAULT_KIND(fault_kind) WORD(address) WORD(ip), "", CR_FROM_ANY,                \
+        "Passes on a fault of a PD whose fault handler the caller is.")                            \
+    CR_OPERATION(CR_OP_HOLDS, 23, holds, "holds",                                                  \
+        NUMBER(space) NUMBER(object), "own count, all counts", CR_FROM_ANY,                        \
+        "Counts the holds of the resource: the caller's, and all.")                                \
+    CR_OPERATION(CR_OP_SUBSCRIBE, 24, subscribe, "pds",                                            \
+        NUMBER(space) PD_OR_NOT(pd), "", CR_FROM_LIVE,                                             \
+        "Has the caller told before the space or PD goes. Space 0: the PD, or the caller.")        \
+    CR_OPERATION(CR_OP_UNSUBSCRIBE, 25, unsubscribe, "pds",                                        \
+        NUMBER(space) PD_OR_NOT(pd), "", CR_FROM_LIVE,                                             \
+        "Takes back one SUBSCRIBE.")                                                               \
+    CR_OPERATION(CR_OP_LOOK, 26, look, "pds",                                                      \
+        NUMBER(space) NUMBER(object) PD_OR_NOT(pd), "state", CR_FROM_ANY,                          \
+        "Tells the state of a space, resource or PD. Space 0: a PD, by number or capability.")     \
+    CR_OPERATION(CR_OP_RESUME_WORK, 27, resume_work, "work",                                       \
+        NUMBER(space), "", CR_FROM_ANY,                                                            \
+        "Has the failed notice of the space handed out again, and those behind it.")               \
+    CR_OPERATION(CR_OP_TICKET, 28, ticket, "pds",                                                  \
+        WORD(ticket) FLAG(wait), "state, done, failed, dropped, waiting, held", CR_FROM_ANY,       \
+        "Tells how far the work behind a ticket is. With wait: when it is over.")                  \
+    CR_OPERATION(CR_OP_EXTRACT, 29, extract, "model",                                              \
+        NO_ARGUMENTS,                                                                              \
+        "ticket", CR_FROM_LIVE,                                                                    \
+        "Has the model state extracted into the trace.")                                           \
+    CR_OPERATION(CR_OP_SUBGRAPH, 30, subgraph, "model",                                            \
+        WORD(token) ROWS(items), "", CR_FROM_LIVE,                                                 \
+        "Reports what the subject of an extract notice is built on.")
+
+/* What a row of ROWS(member) has; there is at least one row.
+ *
+ *     CR_ROW_FORM(member, type of its elements, most rows, forms) */
+#define CR_ROW_FORMS                                                                               \
+    CR_ROW_FORM(answers, cr_finish_answer, CR_WORK_MAX, WORD(token) WORK_RESULT(result))           \
+    CR_ROW_FORM(items, cr_subgraph_item, CR_SUBGRAPH_MAX,                                          \
+        NUMBER(object) NUMBER(target_space) NUMBER(target_object))
+
 typedef enum cr_op {
-    CR_OP_SAY = 1,             /* bytes, text... -> : one line of the trace */
-    CR_OP_EXIT = 2,            /* code; never answered */
-    CR_OP_CHECKPOINT = 3,      /* round boundary (0, 1) -> cr_order, slot */
-    CR_OP_CREATE_SPACE = 4,    /* type (2 words), name (4 words), [PD capability of the first client] -> space, slot there */
-    CR_OP_DELETE_SPACE = 5,    /* space -> */
-    CR_OP_CREATE_RESOURCE = 6, /* space -> object */
-    CR_OP_DELETE_RESOURCE = 7, /* space, object -> : from all holders */
-    CR_OP_CONNECT = 8,         /* name (4 words) -> slot, space; waits until the space exists */
-    CR_OP_DISCONNECT = 9,      /* space -> : drops the caller's own REQUEST */
-    CR_OP_GIVE = 10,           /* space, object, badge of a request -> slot in that client's CSpace */
-    CR_OP_SEND = 11,           /* space, object, PD capability -> slot in that PD's CSpace */
-    CR_OP_SHARE_REQUEST = 12,  /* space, PD capability -> slot in that PD's CSpace */
-    CR_OP_RELEASE = 13,        /* space, object -> holds left: drops one of the caller's own holds */
-    CR_OP_TAKE_BACK = 14,      /* space, object, badge of a request -> holds left: drops one hold of that client */
-    CR_OP_MAP = 15,            /* space, object, target space, target object (objects 0: the spaces) -> */
-    CR_OP_UNMAP = 16,          /* the same -> */
-    CR_OP_GET_WORK = 17,       /* -> kind, count, then token, space, object, PD number each */
-    CR_OP_FINISH_WORK = 18,    /* count, then token, cr_work_result, each -> */
-    CR_OP_SPAWN = 19,          /* program's name (4 words) -> slot of its PD capability, PD number */
-    CR_OP_TERMINATE = 20,      /* PD capability -> ticket, then as TICKET answers */
-    CR_OP_SET_DEPTH = 21,      /* pd depth, rs depth (2^32-1: inf; 2^32-2: the system's) -> : of the caller's own crash */
-    CR_OP_REPORT_FAULT = 22,   /* badge of a fault that the caller handles, kind, address, ip -> */
-    CR_OP_HOLDS = 23,          /* space, object -> the caller's count of holds, all PDs' holds together */
-    CR_OP_SUBSCRIBE = 24,      /* space -> ; 0: the PD whose capability comes along, or, if none does, the caller itself */
-    CR_OP_UNSUBSCRIBE = 25,    /* the same -> */
-    CR_OP_LOOK = 26,           /* space, object (0: the space); space 0: the PD of that number, or as for SUBSCRIBE -> cr_look_state */
-    CR_OP_RESUME_WORK = 27,    /* space -> : its notice that failed is handed out again, those behind it follow */
-    CR_OP_TICKET = 28,         /* ticket, wait (0, 1) -> cr_ticket_state, done, failed, dropped, waiting, held */
-    CR_OP_EXTRACT = 29,        /* -> ticket */
-    CR_OP_SUBGRAPH = 30,       /* token, count, then object, target space, target object each -> : maps, of an EXTRACT notice */
-    CR_OP_COUNT = 31
+#define CR_OPERATION(enumerator, number, ...) enumerator = number,
+    CR_OPERATIONS
+#undef CR_OPERATION
+    CR_OP_COUNT
 } cr_op;
 
+/* Every answer: CR_RESULT(enumerator, number, meaning). After one that is not OK nothing has
+ * changed. */
+#define CR_RESULTS                                                                                 \
+    CR_RESULT(CR_RESULT_OK, 0, "The operation was carried out.")                                   \
+    CR_RESULT(CR_RESULT_BAD_MAGIC, 1, "Register 0 is not the magic number of this version.")       \
+    CR_RESULT(CR_RESULT_BAD_OP, 2, "There is no such operation.")                                  \
+    CR_RESULT(CR_RESULT_BAD_LENGTH, 3,                                                             \
+        "Too few registers; a capability is missing, or one came that does not belong.")           \
+    CR_RESULT(CR_RESULT_DENIED, 4, "The caller may not do this.")                                  \
+    CR_RESULT(CR_RESULT_NO_SUCH, 5,                                                                \
+        "There never was such a space, object, name, program or token.")                           \
+    CR_RESULT(CR_RESULT_GONE, 6, "It was there, and is doomed or destroyed.")                      \
+    CR_RESULT(CR_RESULT_EXISTS, 7, "It is there already.")                                         \
+    CR_RESULT(CR_RESULT_FULL, 8,                                                                   \
+        "A limit is reached: nodes, edges, slots, requests or a count.")                           \
+    CR_RESULT(CR_RESULT_BAD_BADGE, 9,                                                              \
+        "The badge or capability is not of the kind wanted, or its request is over.")              \
+    CR_RESULT(CR_RESULT_MEMORY, 10, "No kernel memory is left.")                                   \
+    CR_RESULT(CR_RESULT_FAILED, 11, "The arguments make no sense.")                                \
+    CR_RESULT(CR_RESULT_UNACKED, 12,                                                               \
+        "Too many slots of the receiving PD wait for it to acknowledge a loss.")                   \
+    CR_RESULT(CR_RESULT_BUSY, 13,                                                                  \
+        "The same is under way already, or as many of its kind as there can be.")
+
 typedef enum cr_result {
-    CR_RESULT_OK = 0,
-    CR_RESULT_BAD_MAGIC = 1,  /* register 0 is not CR_PROTOCOL_MAGIC: nothing was changed */
-    CR_RESULT_BAD_OP = 2,     /* no such operation */
-    CR_RESULT_BAD_LENGTH = 3, /* too few registers, or a missing or unexpected capability */
-    CR_RESULT_DENIED = 4,     /* the caller may not */
-    CR_RESULT_NO_SUCH = 5,    /* no such space, resource, PD, name or token */
-    CR_RESULT_GONE = 6,       /* it was there, and is doomed or destroyed */
-    CR_RESULT_EXISTS = 7,     /* it is there already */
-    CR_RESULT_FULL = 8,       /* a limit is reached; nothing was changed */
-    CR_RESULT_BAD_BADGE = 9,  /* not a badge of a live request */
-    CR_RESULT_MEMORY = 10,    /* no kernel memory left; nothing was changed */
-    CR_RESULT_FAILED = 11,
-    CR_RESULT_UNACKED = 12,   /* too many slots of the PD that would be given one wait for its ACKs of losses */
-    CR_RESULT_BUSY = 13,      /* the same is under way already, or too many of its kind are */
-    CR_RESULT_COUNT = 14
+#define CR_RESULT(enumerator, number, ...) enumerator = number,
+    CR_RESULTS
+#undef CR_RESULT
+    CR_RESULT_COUNT
 } cr_result;
 
-/* How a notice was dealt with. */
+/* How a notice was dealt with: CR_WORK_RESULT(enumerator, number, name in traces, meaning). */
+#define CR_WORK_RESULTS                                                                            \
+    CR_WORK_RESULT(CR_WORK_DONE, 0, "ok", "It is dealt with.")                                     \
+    CR_WORK_RESULT(CR_WORK_FAILED, 1, "failed",                                                    \
+        "The notices behind it for its space wait until RESUME_WORK.")                             \
+    CR_WORK_RESULT(CR_WORK_BY_RESOURCE, 2, "each",                                                 \
+        "Of an extract notice about a space: ask about each of its resources instead.")
+
 typedef enum cr_work_result {
-    CR_WORK_DONE = 0,
-    CR_WORK_FAILED = 1,      /* those behind it for its space wait until RESUME_WORK */
-    CR_WORK_BY_RESOURCE = 2, /* EXTRACT of a space: ask for each of its resources instead */
-    CR_WORK_RESULT_COUNT = 3
+#define CR_WORK_RESULT(enumerator, number, ...) enumerator = number,
+    CR_WORK_RESULTS
+#undef CR_WORK_RESULT
+    CR_WORK_RESULT_COUNT
 } cr_work_result;
 
-/* What LOOK answers. */
-typedef enum cr_look_state { CR_LOOK_ACTIVE = 0, CR_LOOK_DOOMED = 1, CR_LOOK_DESTROYED = 2 } cr_look_state;
+/* What LOOK answers: CR_LOOK_STATE(enumerator, number, name, meaning). */
+#define CR_LOOK_STATES                                                                             \
+    CR_LOOK_STATE(CR_LOOK_ACTIVE, 0, "active", "It is there.")                                     \
+    CR_LOOK_STATE(CR_LOOK_DOOMED, 1, "doomed", "The cleanup under way destroys it.")               \
+    CR_LOOK_STATE(CR_LOOK_DESTROYED, 2, "destroyed", "It is gone.")
 
-/* How far what was asked for is. Its other numbers count notices: acknowledged as done; as failed; forgotten, their
- * receiver being gone; not acknowledged yet; and of these last, those that wait behind one that failed. The owner's own
- * notices are not among them: it could not acknowledge while it waits. */
+typedef enum cr_look_state {
+#define CR_LOOK_STATE(enumerator, number, ...) enumerator = number,
+    CR_LOOK_STATES
+#undef CR_LOOK_STATE
+    CR_LOOK_STATE_COUNT
+} cr_look_state;
+
+/* How far the work behind a ticket is: CR_TICKET_STATE(enumerator, number, name, meaning).
+ * TICKET's other results count notices: acknowledged as done; as failed; forgotten, as their
+ * receiver is gone; not acknowledged yet; and of these last, those that wait behind one that
+ * failed. The owner's own notices are not counted: it cannot acknowledge while it waits. */
+#define CR_TICKET_STATES                                                                           \
+    CR_TICKET_STATE(CR_TICKET_QUEUED, 0, "queued", "The operation was accepted.")                  \
+    CR_TICKET_STATE(CR_TICKET_RUNNING, 1, "running",                                               \
+        "Its work has begun; subscribers are being told.")                                         \
+    CR_TICKET_STATE(CR_TICKET_SETTLED, 2, "settled",                                               \
+        "Its work is done, and notices are on their way.")                                         \
+    CR_TICKET_STATE(CR_TICKET_OVER, 3, "over", "Nothing is waited for any more.")
+
 typedef enum cr_ticket_state {
-    CR_TICKET_QUEUED = 0,  /* accepted */
-    CR_TICKET_RUNNING = 1, /* begun; somebody is being told before it goes on */
-    CR_TICKET_SETTLED = 2, /* done, and notices are on their way */
-    CR_TICKET_OVER = 3,    /* nothing is waited for any more */
-    CR_TICKET_STATE_COUNT = 4
+#define CR_TICKET_STATE(enumerator, number, ...) enumerator = number,
+    CR_TICKET_STATES
+#undef CR_TICKET_STATE
+    CR_TICKET_STATE_COUNT
 } cr_ticket_state;
 
 /* What a checkpoint is answered: go on, or be brought down. */
@@ -154,18 +311,25 @@ typedef enum cr_order {
     CR_ORDER_CRASH = 16     /* + cr_crash_how */
 } cr_order;
 
-/* Fault kinds, as REPORT_FAULT and the trace name them. */
+/* What a fault was: CR_FAULT_KIND(enumerator, number, name in traces, meaning). */
+#define CR_FAULT_KINDS                                                                             \
+    CR_FAULT_KIND(CR_FAULT_VM, 0, "vm-fault",                                                      \
+        "Memory that is not mapped, or not for this access.")                                      \
+    CR_FAULT_KIND(CR_FAULT_CAP, 1, "cap-fault", "A capability that is not there.")                 \
+    CR_FAULT_KIND(CR_FAULT_EXCEPTION, 2, "user-exception", "An exception of the processor.")       \
+    CR_FAULT_KIND(CR_FAULT_SYSCALL, 3, "unknown-syscall",                                          \
+        "A system call that the kernel does not have.")
+
 typedef enum cr_fault_kind {
-    CR_FAULT_VM = 0,
-    CR_FAULT_CAP = 1,
-    CR_FAULT_EXCEPTION = 2,
-    CR_FAULT_SYSCALL = 3,
-    CR_FAULT_KIND_COUNT = 4
+#define CR_FAULT_KIND(enumerator, number, ...) enumerator = number,
+    CR_FAULT_KINDS
+#undef CR_FAULT_KIND
+    CR_FAULT_KIND_COUNT
 } cr_fault_kind;
 
 /* Slots of every PD's CSpace. From CR_SLOT_FIRST_FREE on the root task gives them out. */
 enum {
-    CR_SLOT_ROOT = 1,         /* requests to the root task */
+    CR_SLOT_ROOT = 1,         /* the root task: operations are asked for here */
     CR_SLOT_ENDPOINT = 2,     /* where its clients' requests arrive: receive only */
     CR_SLOT_NOTIFICATION = 3, /* bound to its TCB: receive only */
     CR_SLOT_FAULT = 4,        /* where the kernel sends its faults */
@@ -204,8 +368,8 @@ typedef struct cr_startup {
 
 _Static_assert(sizeof(cr_startup) <= 4096, "the startup information is one page");
 
-/* Replies of servers to their clients have labels from here on, so that a kernel's error (a label below 16)
- * is never taken for a server's answer. */
+/* Replies of servers to their clients have labels from here on, so that a kernel's error (a label
+ * below 16) is never taken for a server's answer. */
 enum { CR_REPLY_BASE = 0x100 };
 
 #endif

@@ -17,19 +17,26 @@
 
 #include <cellreap/policy.h>
 
+/* CR_STEP(enumerator, number, name in traces, what it does) */
+#define CR_STEPS                                                                                  \
+    CR_STEP(CR_STEP_SUSPEND, 0, "suspend", "pd: its TCB runs no more")                            \
+    CR_STEP(CR_STEP_MARK, 1, "mark", "node: doomed from here on")                                 \
+    CR_STEP(CR_STEP_CUT_REQUEST, 2, "cut-request", "pd loses its REQUEST to node, a space")       \
+    CR_STEP(CR_STEP_DESTROY_RESOURCE, 3, "destroy-resource", "node and every capability to it")   \
+    CR_STEP(CR_STEP_DESTROY_SPACE, 4, "destroy-space", "node, which has no resources any more")   \
+    CR_STEP(CR_STEP_DESTROY_PD, 5, "destroy-pd", "pd: its untyped is revoked and free again")     \
+    CR_STEP(CR_STEP_UNBLOCK, 6, "unblock",                                                        \
+        "pd: if it waits for an answer out of node, a dead server's space, it gets an error")     \
+    CR_STEP(CR_STEP_NOTIFY, 7, "notify", "notice: queued, its receiver signalled")                \
+    CR_STEP(CR_STEP_TELL, 8, "tell", "pd, a subscriber, is told that node is about to go")        \
+    CR_STEP(CR_STEP_AWAIT, 9, "await", "until everybody told so far has answered or cannot")      \
+    CR_STEP(CR_STEP_SETTLE, 10, "settle", "the last step: nothing is left to do")
+
 typedef enum cr_step_kind {
-    CR_STEP_SUSPEND = 0,          /* pd: its TCB runs no more */
-    CR_STEP_MARK = 1,             /* node: doomed from here on */
-    CR_STEP_CUT_REQUEST = 2,      /* pd loses its REQUEST to node, a space */
-    CR_STEP_DESTROY_RESOURCE = 3, /* node and every capability to it */
-    CR_STEP_DESTROY_SPACE = 4,    /* node, which has no resources any more */
-    CR_STEP_DESTROY_PD = 5,       /* pd: its untyped is revoked and free again */
-    CR_STEP_UNBLOCK = 6,          /* pd: if it waits for an answer out of node, a dead server's space, it gets an error */
-    CR_STEP_NOTIFY = 7,           /* notice: queued, its receiver signalled */
-    CR_STEP_TELL = 8,             /* pd, a subscriber, is told that node is about to go */
-    CR_STEP_AWAIT = 9,            /* until everybody told so far has answered or cannot */
-    CR_STEP_SETTLE = 10,          /* the last step: nothing is left to do */
-    CR_STEP_KIND_COUNT = 11
+#define CR_STEP(enumerator, number, ...) enumerator = number,
+    CR_STEPS
+#undef CR_STEP
+    CR_STEP_KIND_COUNT
 } cr_step_kind;
 
 typedef struct cr_step {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Composing trace lines (docs/trace-format.md). A line is begun, given its fields in the table's order, and
- * ended; it goes to a buffer that the caller gives, and from there to the console when the caller flushes.
- * If the buffer is full the lines in it are put out at once: nothing is ever lost.
+ * ended. It goes to a buffer that the caller gives, and from there to the console when the caller flushes.
+ * If the buffer is full, the lines in it are put out at once, so nothing is lost.
  *
- * Calling a field function for a field that the event does not have, or ending a line with fields missing,
- * is a bug of the caller; it sets `broken`, and the END line is then never written. */
+ * The fields that a caller prints, their number and which function prints them, are compared with the table in
+ * trace_events.h. A caller that differs is a bug: the console says which event and field it is, `broken` is
+ * set, and neither that line nor END is written. */
 #ifndef CELLREAP_TRACE_H
 #define CELLREAP_TRACE_H
 
+#include <cellreap/limits.h>
 #include <cellreap/trace_events.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum { CR_TRACE_LINE_MAX = 2048 };
 
 typedef struct cr_trace {
     char *buffer;
@@ -26,7 +26,7 @@ typedef struct cr_trace {
     /* the line being composed */
     size_t line_used;
     size_t text_start;
-    const char *fields; /* those still to come */
+    size_t field; /* the place of the next one in the event's row */
     cr_event event;
     char line[CR_TRACE_LINE_MAX];
 } cr_trace;
@@ -37,6 +37,8 @@ void cr_trace_init(cr_trace *trace, char *buffer, size_t capacity, void (*put)(c
 void cr_trace_begin(cr_trace *trace, cr_event event);
 void cr_trace_number(cr_trace *trace, uint64_t value);
 void cr_trace_address(cr_trace *trace, uint64_t value);
+/* CR_DEPTH_INF is printed as inf. */
+void cr_trace_depth(cr_trace *trace, uint32_t depth);
 void cr_trace_string(cr_trace *trace, const char *text);
 void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count);
 void cr_trace_end(cr_trace *trace);

@@ -1,109 +1,264 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Every event that a trace can hold: its name and its fields, in the order in which they are printed. The
- * only place where they are listed: the root task expands the table, the host tooling parses it.
- * docs/trace-format.md says what each one means and what the checker demands of it.
+ * Every event that a trace can hold: its name, its fields with their types in the order in which they are
+ * printed, and what it says. This is the only list of them. The root task expands it, the host tooling
+ * parses it, and the table in docs/trace-format.md is made of it. That page also has the format of a line
+ * and what the checker demands.
  *
- * A line is
- *
- *     ~cr <seq> <crc> <event> <field>=<value> ...
- *
- * seq: decimal, from 0, without gaps. crc: 8 hex digits, the CRC-32 (IEEE 802.3, as in zlib) of the text
- * "<seq> <event> <field>=<value> ..." . In values every byte outside 0x21..0x7e, and '%', is written %XX.
- * Numbers are decimal; addresses 0x hex; node ids as in a model state (PD_1, BLOCK_SPACE_4, BLOCK_4_1).
- * The first event is TRACE, the last END. END's digest is the CRC-32 over the concatenation of the texts (as
- * above, each followed by one newline) of all events before it. */
+ * When the table changes, raise CR_TRACE_VERSION. Keep the header as it was among the host tooling's older
+ * versions (pyhost/cellreap/trace/versions), and state the change in pyhost/cellreap/trace/upgrade.py. */
 #ifndef CELLREAP_TRACE_EVENTS_H
 #define CELLREAP_TRACE_EVENTS_H
 
 enum { CR_TRACE_VERSION = 3 };
 
-/* CR_TRACE_EVENT(enumerator, event name, "fields") */
-#define CR_TRACE_EVENTS                                                                                        \
-    /* the run */                                                                                              \
-    CR_TRACE_EVENT(CR_EV_TRACE, "TRACE", "version arch kernel system pd_depth rs_depth")                       \
-    CR_TRACE_EVENT(CR_EV_END, "END", "count digest")                                                           \
-    /* kernel memory in use, all of it the root task's to give: base is what it keeps for itself */            \
-    CR_TRACE_EVENT(CR_EV_BASE, "BASE", "bytes slots")                                                          \
-    CR_TRACE_EVENT(CR_EV_ACCOUNT, "ACCOUNT", "bytes slots")                                                    \
-    /* async or sync: whether a terminator is answered at once or when all is over */                          \
-    CR_TRACE_EVENT(CR_EV_MODE, "MODE", "mode")                                                                 \
-    /* model: creation. BODY and MEMORY say what kernel memory a node was given */                             \
-    CR_TRACE_EVENT(CR_EV_PD, "PD", "id name pinned")                                                           \
-    CR_TRACE_EVENT(CR_EV_BODY, "BODY", "pd paddr bytes slots")                                                 \
-    /* how long it may take to acknowledge a notice; without this event: as long as it likes */                \
-    CR_TRACE_EVENT(CR_EV_DEADLINE, "DEADLINE", "pd ms")                                                        \
-    CR_TRACE_EVENT(CR_EV_SPACE, "SPACE", "id type manager name")                                               \
-    CR_TRACE_EVENT(CR_EV_RESOURCE, "RESOURCE", "id space slots")                                               \
-    CR_TRACE_EVENT(CR_EV_DELETE, "DELETE", "node by")                                                          \
-    /* model: edges */                                                                                         \
-    CR_TRACE_EVENT(CR_EV_HOLD, "HOLD", "pd node slot")                                                         \
-    CR_TRACE_EVENT(CR_EV_UNHOLD, "UNHOLD", "pd node slot")                                                     \
-    CR_TRACE_EVENT(CR_EV_REQUEST, "REQUEST", "pd space slot")                                                  \
-    CR_TRACE_EVENT(CR_EV_UNREQUEST, "UNREQUEST", "pd space slot")                                              \
-    CR_TRACE_EVENT(CR_EV_MAP, "MAP", "from to")                                                                \
-    CR_TRACE_EVENT(CR_EV_UNMAP, "UNMAP", "from to")                                                            \
-    CR_TRACE_EVENT(CR_EV_HANDLER, "HANDLER", "pd handler")                                                     \
-    CR_TRACE_EVENT(CR_EV_LINK, "LINK", "a b")                                                                  \
-    CR_TRACE_EVENT(CR_EV_OWN, "OWN", "pd created")                                                             \
-    CR_TRACE_EVENT(CR_EV_SUBSCRIBE, "SUBSCRIBE", "pd node")                                                    \
-    CR_TRACE_EVENT(CR_EV_UNSUBSCRIBE, "UNSUBSCRIBE", "pd node")                                                \
-    /* what PDs say and do */                                                                                  \
-    CR_TRACE_EVENT(CR_EV_SAY, "SAY", "pd text")                                                                \
-    CR_TRACE_EVENT(CR_EV_REFUSE, "REFUSE", "pd op status")                                                     \
-    /* so many more refusals of that PD's requests, which are not told one by one */                           \
-    CR_TRACE_EVENT(CR_EV_REFUSED, "REFUSED", "pd count")                                                       \
-    /* the scenario stopped its thread, and nothing else: it hangs from here on */                             \
-    CR_TRACE_EVENT(CR_EV_FREEZE, "FREEZE", "pd")                                                               \
-    /* a crash that the configuration asks for and that could not come about: its place there, from 1, and its PD */ \
-    CR_TRACE_EVENT(CR_EV_UNREACHED, "UNREACHED", "crash name")                                                 \
-    /* triggers: each is the cause of exactly one cleanup, or of none if its PD is gone by then */             \
-    CR_TRACE_EVENT(CR_EV_FAULT, "FAULT", "pd kind address ip")                                                 \
-    CR_TRACE_EVENT(CR_EV_EXIT, "EXIT", "pd code")                                                              \
-    CR_TRACE_EVENT(CR_EV_TERMINATE, "TERMINATE", "pd by")                                                      \
-    /* a trigger if its PD is not doomed yet: it has not acknowledged that notice, queued ms milliseconds ago or more */\
-    CR_TRACE_EVENT(CR_EV_LATE, "LATE", "pd token ms")                                                          \
-    /* a cleanup: the plan, ... */                                                                             \
-    CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", "n trigger cause pd_depth rs_depth")                              \
-    CR_TRACE_EVENT(CR_EV_DOOM_PD, "DOOM_PD", "n pd depth group")                                               \
-    CR_TRACE_EVENT(CR_EV_DOOM_SPACE, "DOOM_SPACE", "n space group")                                            \
-    CR_TRACE_EVENT(CR_EV_LOSE_REQUEST, "LOSE_REQUEST", "n pd space")                                           \
-    CR_TRACE_EVENT(CR_EV_REVOKE, "REVOKE", "n pd resource")                                                    \
-    CR_TRACE_EVENT(CR_EV_REVOKE_SPACE, "REVOKE_SPACE", "n pd space")                                           \
-    CR_TRACE_EVENT(CR_EV_REVOKE_BODY, "REVOKE_BODY", "n pd resource")                                          \
-    CR_TRACE_EVENT(CR_EV_FREE_CORE, "FREE_CORE", "n resource")                                                 \
-    CR_TRACE_EVENT(CR_EV_OWE, "OWE", "n to kind node from")                                                    \
-    CR_TRACE_EVENT(CR_EV_PRE_DESTROY, "PRE_DESTROY", "n pd node")                                              \
-    /* ... what was done, in the order in which it was done, ... */                                            \
-    CR_TRACE_EVENT(CR_EV_SUSPEND, "SUSPEND", "n pd")                                                           \
-    CR_TRACE_EVENT(CR_EV_STEP, "STEP", "n name node pd calls")                                                 \
-    CR_TRACE_EVENT(CR_EV_DESTROY, "DESTROY", "n node")                                                         \
-    CR_TRACE_EVENT(CR_EV_FREED, "FREED", "n pd paddr bytes slots")                                             \
-    /* n=0: a notice that no cleanup owes */                                                                   \
-    CR_TRACE_EVENT(CR_EV_QUEUE, "QUEUE", "n token to kind node from")                                          \
-    /* between these two, anything but a cleanup may happen: subscribers are being told */                     \
-    CR_TRACE_EVENT(CR_EV_WAIT, "WAIT", "n")                                                                    \
-    CR_TRACE_EVENT(CR_EV_CONTINUE, "CONTINUE", "n")\
-    CR_TRACE_EVENT(CR_EV_CALLS, "CALLS", "n kind count")                                                       \
-    /* ... and what is left: one row of the model state a STATE event, in canonical order */                   \
-    CR_TRACE_EVENT(CR_EV_STATE, "STATE", "n row")                                                              \
-    CR_TRACE_EVENT(CR_EV_SETTLED, "SETTLED", "n rows bytes slots cycles")                                      \
-    /* notices on their way */                                                                                 \
-    CR_TRACE_EVENT(CR_EV_GET_WORK, "GET_WORK", "pd token")                                                           \
-    CR_TRACE_EVENT(CR_EV_FINISH_WORK, "FINISH_WORK", "pd token result")                                                        \
-    /* that notice, which failed, is to be handed out again, and those behind it after it */      \
-    CR_TRACE_EVENT(CR_EV_RESUME_WORK, "RESUME_WORK", "pd token")                                                           \
-    /* what a PD asked for: its number, from 1; the PD to be terminated, or - for an extraction; what its owner was told */\
-    CR_TRACE_EVENT(CR_EV_ACCEPT, "ACCEPT", "ticket pd what")                                                   \
-    CR_TRACE_EVENT(CR_EV_TICKET, "TICKET", "ticket state done failed dropped waiting held")                        \
-    /* an extraction: x, from 1; what a server reported; the state with it, row by row as in STATE */          \
-    CR_TRACE_EVENT(CR_EV_EXTRACT, "EXTRACT", "x by")                                                           \
-    CR_TRACE_EVENT(CR_EV_SUBGRAPH, "SUBGRAPH", "x pd token from to")                                                 \
-    CR_TRACE_EVENT(CR_EV_MODEL, "MODEL", "x row")                                                              \
-    CR_TRACE_EVENT(CR_EV_EXTRACTED, "EXTRACTED", "x rows")
+/* Which function of trace.h prints a value. */
+typedef enum cr_print {
+    CR_PRINT_NUMBER = 0,  /* cr_trace_number */
+    CR_PRINT_ADDRESS = 1, /* cr_trace_address */
+    CR_PRINT_DEPTH = 2,   /* cr_trace_depth */
+    CR_PRINT_TEXT = 3     /* cr_trace_string, cr_trace_bytes */
+} cr_print;
+
+/* When a terminator is answered: CR_MODE(enumerator, number, word, meaning) */
+#define CR_MODES                                                                                  \
+    CR_MODE(CR_MODE_ASYNC, 0, "async", "at once, with its ticket")                                \
+    CR_MODE(CR_MODE_SYNC, 1, "sync", "when its ticket is over")
+
+/* Why a cleanup begins: CR_CAUSE(enumerator, number, word, event that triggers it) */
+#define CR_CAUSES                                                                                 \
+    CR_CAUSE(CR_CAUSE_FAULT, 0, "fault", "FAULT")                                                 \
+    CR_CAUSE(CR_CAUSE_EXIT, 1, "exit", "EXIT")                                                    \
+    CR_CAUSE(CR_CAUSE_TERMINATE, 2, "terminate", "TERMINATE")                                     \
+    CR_CAUSE(CR_CAUSE_LATE, 3, "late", "LATE")
+
+/* What a field can hold: CR_TRACE_TYPE(type, how it is printed, what the reader expects) */
+#define CR_TRACE_TYPES                                                                            \
+    CR_TRACE_TYPE(NUMBER, NUMBER, "a decimal number below 2^64")                                  \
+    CR_TRACE_TYPE(FLAG, NUMBER, "0 or 1")                                                         \
+    CR_TRACE_TYPE(ADDRESS, ADDRESS, "an address, 0x and hex digits")                              \
+    CR_TRACE_TYPE(DEPTH, DEPTH, "a decimal number or inf")                                        \
+    CR_TRACE_TYPE(DIGEST, TEXT, "8 hex digits")                                                   \
+    CR_TRACE_TYPE(TEXT, TEXT, "a text")                                                           \
+    CR_TRACE_TYPE(SPACE_TYPE, TEXT, "a type, of A-Z, 0-9 and _")                                  \
+    CR_TRACE_TYPE(PD, TEXT, "a PD")                                                               \
+    CR_TRACE_TYPE(PD_OR_NONE, TEXT, "a PD or -")                                                  \
+    CR_TRACE_TYPE(SPACE, TEXT, "a space")                                                         \
+    CR_TRACE_TYPE(RESOURCE, TEXT, "a resource")                                                   \
+    CR_TRACE_TYPE(THING, TEXT, "a space or resource")                                             \
+    CR_TRACE_TYPE(DOOMABLE, TEXT, "a PD or space")                                                \
+    CR_TRACE_TYPE(NODE, TEXT, "a PD, space or resource")                                          \
+    CR_TRACE_TYPE(NODE_OR_NONE, TEXT, "a PD, space, resource or -")                               \
+    CR_TRACE_TYPE(MODE, TEXT, "a mode")                                                           \
+    CR_TRACE_TYPE(CAUSE, TEXT, "a cause")                                                         \
+    CR_TRACE_TYPE(FAULT_KIND, TEXT, "a kind of fault")                                            \
+    CR_TRACE_TYPE(OWED_KIND, TEXT, "a kind of notice that a plan owes")                           \
+    CR_TRACE_TYPE(NOTICE_KIND, TEXT, "a kind of notice")                                          \
+    CR_TRACE_TYPE(WORK_RESULT, TEXT, "a result of a notice")                                      \
+    CR_TRACE_TYPE(STEP, TEXT, "a kind of step")                                                     \
+    CR_TRACE_TYPE(CALL, TEXT, "a word of a-z, 0-9 and -, a kind of kernel call")
+
+/* CR_TRACE_EVENT(enumerator, name, FIELD(name, type) ..., meaning) */
+#define CR_TRACE_EVENTS                                                                           \
+    /* The run */                                                                                 \
+    CR_TRACE_EVENT(CR_EV_TRACE, "TRACE", FIELD(version, NUMBER) FIELD(arch, TEXT)                 \
+                   FIELD(kernel, TEXT) FIELD(system, TEXT) FIELD(pd_depth, DEPTH)                 \
+                   FIELD(rs_depth, DEPTH),                                                        \
+                   "The first event: the trace's version, the machine, the kernel's name and "    \
+                   "version, the system and its depths.")                                         \
+    CR_TRACE_EVENT(CR_EV_END, "END", FIELD(count, NUMBER) FIELD(digest, DIGEST),                  \
+                   "The last event: the number of events with this one, and the CRC-32 over "     \
+                   "all before it.")                                                              \
+    CR_TRACE_EVENT(CR_EV_BASE, "BASE", FIELD(bytes, NUMBER) FIELD(slots, NUMBER),                 \
+                   "The untyped memory and the slots that the root task keeps for itself.")       \
+    CR_TRACE_EVENT(CR_EV_ACCOUNT, "ACCOUNT", FIELD(bytes, NUMBER) FIELD(slots, NUMBER),           \
+                   "All untyped memory and all slots in use, BASE included.")                     \
+    CR_TRACE_EVENT(CR_EV_MODE, "MODE", FIELD(mode, MODE),                                         \
+                   "When a terminator is answered.")                                              \
+    /* The model: nodes */                                                                        \
+    CR_TRACE_EVENT(CR_EV_PD, "PD", FIELD(id, PD) FIELD(name, TEXT) FIELD(pinned, FLAG),           \
+                   "A PD was made.")                                                              \
+    CR_TRACE_EVENT(CR_EV_BODY, "BODY", FIELD(pd, PD) FIELD(paddr, ADDRESS) FIELD(bytes, NUMBER)   \
+                   FIELD(slots, NUMBER),                                                          \
+                   "The untyped that the PD is made of, and the slots that it takes in the "      \
+                   "root task's CSpace.")                                                         \
+    CR_TRACE_EVENT(CR_EV_DEADLINE, "DEADLINE", FIELD(pd, PD) FIELD(ms, NUMBER),                   \
+                   "The PD has this many milliseconds to finish a notice; without this event "    \
+                   "it has no limit.")                                                            \
+    CR_TRACE_EVENT(CR_EV_SPACE, "SPACE", FIELD(id, SPACE) FIELD(type, SPACE_TYPE)                 \
+                   FIELD(manager, PD) FIELD(name, TEXT),                                          \
+                   "A space was made.")                                                           \
+    CR_TRACE_EVENT(CR_EV_RESOURCE, "RESOURCE", FIELD(id, RESOURCE) FIELD(space, SPACE)            \
+                   FIELD(slots, NUMBER),                                                          \
+                   "A resource was made in the space; it takes these slots in the root "          \
+                   "task's CSpace.")                                                              \
+    CR_TRACE_EVENT(CR_EV_DELETE, "DELETE", FIELD(node, THING) FIELD(by, PD),                      \
+                   "A resource or an empty space was deleted, with all edges at it.")             \
+    /* The model: edges */                                                                        \
+    CR_TRACE_EVENT(CR_EV_HOLD, "HOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER),      \
+                   "The PD was given a HOLD, as the capability in this slot of its CSpace; "      \
+                   "0: without one.")                                                             \
+    CR_TRACE_EVENT(CR_EV_UNHOLD, "UNHOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER),  \
+                   "One HOLD of the PD was dropped.")                                             \
+    CR_TRACE_EVENT(CR_EV_REQUEST, "REQUEST", FIELD(pd, PD) FIELD(space, SPACE)                    \
+                   FIELD(slot, NUMBER),                                                           \
+                   "The PD may ask for what is in the space, by the capability in this slot; "    \
+                   "0: without one.")                                                             \
+    CR_TRACE_EVENT(CR_EV_UNREQUEST, "UNREQUEST", FIELD(pd, PD) FIELD(space, SPACE)                \
+                   FIELD(slot, NUMBER),                                                           \
+                   "The PD dropped its REQUEST.")                                                 \
+    CR_TRACE_EVENT(CR_EV_MAP, "MAP", FIELD(from, THING) FIELD(to, THING),                         \
+                   "A MAP edge was made.")                                                        \
+    CR_TRACE_EVENT(CR_EV_UNMAP, "UNMAP", FIELD(from, THING) FIELD(to, THING),                     \
+                   "A MAP edge was dropped.")                                                     \
+    CR_TRACE_EVENT(CR_EV_HANDLER, "HANDLER", FIELD(pd, PD) FIELD(handler, PD),                    \
+                   "Faults of the PD go to the handler; without this event, to the root "         \
+                   "task.")                                                                       \
+    CR_TRACE_EVENT(CR_EV_LINK, "LINK", FIELD(a, PD) FIELD(b, PD),                                 \
+                   "The two PDs were linked.")                                                    \
+    CR_TRACE_EVENT(CR_EV_OWN, "OWN", FIELD(pd, PD) FIELD(created, PD),                            \
+                   "The PD had the other one created.")                                           \
+    CR_TRACE_EVENT(CR_EV_SUBSCRIBE, "SUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE),             \
+                   "The PD is told before the node is destroyed.")                                \
+    CR_TRACE_EVENT(CR_EV_UNSUBSCRIBE, "UNSUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE),         \
+                   "One subscription was dropped.")                                               \
+    /* What PDs say and do */                                                                     \
+    CR_TRACE_EVENT(CR_EV_SAY, "SAY", FIELD(pd, PD) FIELD(text, TEXT),                             \
+                   "The PD printed a line.")                                                      \
+    CR_TRACE_EVENT(CR_EV_REFUSE, "REFUSE", FIELD(pd, PD) FIELD(op, NUMBER)                        \
+                   FIELD(status, NUMBER),                                                         \
+                   "An operation of the PD was refused and changed nothing: its cr_op and "       \
+                   "its cr_result.")                                                              \
+    CR_TRACE_EVENT(CR_EV_REFUSED, "REFUSED", FIELD(pd, PD) FIELD(count, NUMBER),                  \
+                   "This many more operations of the PD were refused.")                           \
+    CR_TRACE_EVENT(CR_EV_FREEZE, "FREEZE", FIELD(pd, PD),                                         \
+                   "The scenario stopped the PD's thread, so the PD hangs.")                      \
+    CR_TRACE_EVENT(CR_EV_UNREACHED, "UNREACHED", FIELD(crash, NUMBER) FIELD(name, TEXT),          \
+                   "A crash of the configuration did not come about: its place there, from "      \
+                   "1, and its PD.")                                                              \
+    /* Triggers: each causes one cleanup, or none if its PD is gone by then */                    \
+    CR_TRACE_EVENT(CR_EV_FAULT, "FAULT", FIELD(pd, PD) FIELD(kind, FAULT_KIND)                    \
+                   FIELD(address, ADDRESS) FIELD(ip, ADDRESS),                                    \
+                   "The PD faulted.")                                                             \
+    CR_TRACE_EVENT(CR_EV_EXIT, "EXIT", FIELD(pd, PD) FIELD(code, NUMBER),                         \
+                   "The PD exited.")                                                              \
+    CR_TRACE_EVENT(CR_EV_TERMINATE, "TERMINATE", FIELD(pd, PD) FIELD(by, PD),                     \
+                   "The PD was terminated.")                                                      \
+    CR_TRACE_EVENT(CR_EV_LATE, "LATE", FIELD(pd, PD) FIELD(token, NUMBER) FIELD(ms, NUMBER),      \
+                   "The PD missed its deadline: it had the notice for this many "                 \
+                   "milliseconds.")                                                               \
+    /* A cleanup: the plan */                                                                     \
+    CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD)                  \
+                   FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH),             \
+                   "Cleanup n begins.")                                                           \
+    CR_TRACE_EVENT(CR_EV_DOOM_PD, "DOOM_PD", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(depth, NUMBER)  \
+                   FIELD(group, NUMBER),                                                          \
+                   "The PD is doomed at this depth; groups are destroyed in ascending order.")    \
+    CR_TRACE_EVENT(CR_EV_DOOM_SPACE, "DOOM_SPACE", FIELD(n, NUMBER) FIELD(space, SPACE)           \
+                   FIELD(group, NUMBER),                                                          \
+                   "The space is doomed.")                                                        \
+    CR_TRACE_EVENT(CR_EV_LOSE_REQUEST, "LOSE_REQUEST", FIELD(n, NUMBER) FIELD(pd, PD)             \
+                   FIELD(space, SPACE),                                                           \
+                   "A survivor loses its REQUEST to a doomed space.")                             \
+    CR_TRACE_EVENT(CR_EV_REVOKE, "REVOKE", FIELD(n, NUMBER) FIELD(pd, PD)                         \
+                   FIELD(resource, RESOURCE),                                                     \
+                   "A survivor loses its HOLDs of a resource in a doomed space.")                 \
+    CR_TRACE_EVENT(CR_EV_REVOKE_SPACE, "REVOKE_SPACE", FIELD(n, NUMBER) FIELD(pd, PD)             \
+                   FIELD(space, SPACE),                                                           \
+                   "A survivor loses its HOLDs of a doomed space.")                               \
+    CR_TRACE_EVENT(CR_EV_REVOKE_BODY, "REVOKE_BODY", FIELD(n, NUMBER) FIELD(pd, PD)               \
+                   FIELD(resource, RESOURCE),                                                     \
+                   "A survivor loses its capability to a doomed PD.")                             \
+    CR_TRACE_EVENT(CR_EV_FREE_CORE, "FREE_CORE", FIELD(n, NUMBER) FIELD(resource, RESOURCE),      \
+                   "A core resource loses its last holder but the root task.")                    \
+    CR_TRACE_EVENT(CR_EV_OWE, "OWE", FIELD(n, NUMBER) FIELD(to, PD) FIELD(kind, OWED_KIND)        \
+                   FIELD(node, NODE) FIELD(from, PD_OR_NONE),                                     \
+                   "A survivor is owed a notice about the node; from: the dead PD that it is "    \
+                   "about.")                                                                      \
+    CR_TRACE_EVENT(CR_EV_PRE_DESTROY, "PRE_DESTROY", FIELD(n, NUMBER) FIELD(pd, PD)               \
+                   FIELD(node, DOOMABLE),                                                         \
+                   "A subscriber is told before the node is destroyed.")                          \
+    /* A cleanup: what was done, in this order */                                                 \
+    CR_TRACE_EVENT(CR_EV_SUSPEND, "SUSPEND", FIELD(n, NUMBER) FIELD(pd, PD),                      \
+                   "The PD's thread was stopped for good.")                                       \
+    CR_TRACE_EVENT(CR_EV_STEP, "STEP", FIELD(n, NUMBER) FIELD(name, STEP)                         \
+                   FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE) FIELD(calls, NUMBER),          \
+                   "A step was carried out with this many kernel calls.")                         \
+    CR_TRACE_EVENT(CR_EV_DESTROY, "DESTROY", FIELD(n, NUMBER) FIELD(node, NODE),                  \
+                   "The node and all edges at it are gone.")                                      \
+    CR_TRACE_EVENT(CR_EV_FREED, "FREED", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(paddr, ADDRESS)     \
+                   FIELD(bytes, NUMBER) FIELD(slots, NUMBER),                                     \
+                   "The PD's BODY is free again.")                                                \
+    CR_TRACE_EVENT(CR_EV_QUEUE, "QUEUE", FIELD(n, NUMBER) FIELD(token, NUMBER) FIELD(to, PD)      \
+                   FIELD(kind, NOTICE_KIND) FIELD(node, NODE) FIELD(from, PD_OR_NONE),            \
+                   "A notice was queued; n=0: no cleanup owes it.")                               \
+    CR_TRACE_EVENT(CR_EV_WAIT, "WAIT", FIELD(n, NUMBER),                                          \
+                   "The cleanup waits for subscribers; until CONTINUE, PDs act.")                 \
+    CR_TRACE_EVENT(CR_EV_CONTINUE, "CONTINUE", FIELD(n, NUMBER),                                  \
+                   "The cleanup goes on.")                                                        \
+    CR_TRACE_EVENT(CR_EV_CALLS, "CALLS", FIELD(n, NUMBER) FIELD(kind, CALL)                       \
+                   FIELD(count, NUMBER),                                                          \
+                   "The kernel calls of the cleanup of one kind.")                                \
+    /* A cleanup: what is left */                                                                 \
+    CR_TRACE_EVENT(CR_EV_STATE, "STATE", FIELD(n, NUMBER) FIELD(row, TEXT),                       \
+                   "One row of the model state, in canonical order; n=0: of a snapshot.")         \
+    CR_TRACE_EVENT(CR_EV_SETTLED, "SETTLED", FIELD(n, NUMBER) FIELD(rows, NUMBER)                 \
+                   FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(cycles, NUMBER),               \
+                   "The cleanup is over: the rows before, the memory in use, and the time "       \
+                   "that it took.")                                                               \
+    /* Notices on their way */                                                                    \
+    CR_TRACE_EVENT(CR_EV_GET_WORK, "GET_WORK", FIELD(pd, PD) FIELD(token, NUMBER),                \
+                   "The PD was handed the notice.")                                               \
+    CR_TRACE_EVENT(CR_EV_FINISH_WORK, "FINISH_WORK", FIELD(pd, PD) FIELD(token, NUMBER)           \
+                   FIELD(result, WORK_RESULT),                                                    \
+                   "The PD finished the notice.")                                                 \
+    CR_TRACE_EVENT(CR_EV_RESUME_WORK, "RESUME_WORK", FIELD(pd, PD) FIELD(token, NUMBER),          \
+                   "The notice, which failed, is handed out again, and those behind it after "    \
+                   "it.")                                                                         \
+    /* Tickets */                                                                                 \
+    CR_TRACE_EVENT(CR_EV_ACCEPT, "ACCEPT", FIELD(ticket, NUMBER) FIELD(pd, PD)                    \
+                   FIELD(what, PD_OR_NONE),                                                       \
+                   "The PD's TERMINATE of another PD, or its EXTRACT (-), was accepted under "    \
+                   "this number.")                                                                \
+    CR_TRACE_EVENT(CR_EV_TICKET, "TICKET", FIELD(ticket, NUMBER) FIELD(state, NUMBER)             \
+                   FIELD(done, NUMBER) FIELD(failed, NUMBER) FIELD(dropped, NUMBER)               \
+                   FIELD(waiting, NUMBER) FIELD(held, NUMBER),                                    \
+                   "What the owner of the ticket was answered: its cr_ticket_state, and its "     \
+                   "notices by how far they are.")                                                \
+    /* Extractions */                                                                             \
+    CR_TRACE_EVENT(CR_EV_EXTRACT, "EXTRACT", FIELD(x, NUMBER) FIELD(by, PD),                      \
+                   "Extraction x begins.")                                                        \
+    CR_TRACE_EVENT(CR_EV_SUBGRAPH, "SUBGRAPH", FIELD(x, NUMBER) FIELD(pd, PD)                     \
+                   FIELD(token, NUMBER) FIELD(from, THING) FIELD(to, THING),                      \
+                   "A server reported a map for the extraction.")                                 \
+    CR_TRACE_EVENT(CR_EV_MODEL, "MODEL", FIELD(x, NUMBER) FIELD(row, TEXT),                       \
+                   "One row of the extracted state, in canonical order.")                         \
+    CR_TRACE_EVENT(CR_EV_EXTRACTED, "EXTRACTED", FIELD(x, NUMBER) FIELD(rows, NUMBER),            \
+                   "The extraction is over: the rows before.")
+
+typedef enum cr_mode {
+#define CR_MODE(enumerator, number, ...) enumerator = number,
+    CR_MODES
+#undef CR_MODE
+    CR_MODE_COUNT
+} cr_mode;
+
+typedef enum cr_cause {
+#define CR_CAUSE(enumerator, number, ...) enumerator = number,
+    CR_CAUSES
+#undef CR_CAUSE
+    CR_CAUSE_COUNT
+} cr_cause;
+
+typedef enum cr_trace_type {
+#define CR_TRACE_TYPE(type, print, expected) CR_TRACE_TYPE_##type,
+    CR_TRACE_TYPES
+#undef CR_TRACE_TYPE
+    CR_TRACE_TYPE_COUNT
+} cr_trace_type;
 
 typedef enum cr_event {
-#define CR_TRACE_EVENT(enumerator, name, fields) enumerator,
+#define CR_TRACE_EVENT(enumerator, name, fields, meaning) enumerator,
     CR_TRACE_EVENTS
 #undef CR_TRACE_EVENT
     CR_EVENT_COUNT

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Notices owed to PDs (docs/protocol.md, "Work"). Each receiver has a lane for each space that it is owed notices
+ * Notices owed to PDs (docs/operations.md, "Work"). Each receiver has a lane for each space that it is owed notices
  * about. A lane is strictly in order: what is behind waits until what is before it is finished, and when one fails,
  * those behind it wait until the lane is resumed. Lanes do not wait for each other, nor do receivers.
  *

@@ -24,7 +24,7 @@ seL4_Error cr_arch_unmap_frame(seL4_CPtr frame);
 seL4_Error cr_arch_sync_code(seL4_CPtr frame);
 seL4_Error cr_arch_assign_asid(seL4_CPtr vspace);
 
-/* Where the root task's second thread begins, in start.S: runs cr_idle_main, which main.c has. */
+/* Where the root task's second thread begins, in start.S: runs cr_idle_main, if the root task has one. */
 void cr_idle_start(void);
 _Noreturn void cr_idle_main(void);
 

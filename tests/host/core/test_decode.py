@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The decoder of requests: the one in C against the reference, and under sanitizers against anything."""
+"""The decoder of operations: in C against the reference, and under sanitizers against anything."""
 
 from __future__ import annotations
 
@@ -17,15 +17,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cellreap.headers import enums, source_root
+from cellreap.headers import (
+    constant,
+    enums,
+    parse_forms,
+    parse_table,
+    read_header,
+    source_root,
+)
 from cellreap.model.core import declarations, library_path
-from kit.decode_reference import FORMS, MAGIC, WIDTH, Message, Refused, Value, decode
+from kit.decode_reference import FORMS, MAGIC, ROWS, Message, Refused, Value, decode
 from kit.paths import TESTS
 
 RESULTS = {
-    number: name.removeprefix("CR_RESULT_") for name, number in enums("protocol.h")["cr_result"].items()
+    number: name.removeprefix("CR_RESULT_")
+    for name, number in enums("protocol.h")["cr_result"].items()
 }
-OPERATIONS = {name: number for name, number in enums("protocol.h")["cr_op"].items() if name != "CR_OP_COUNT"}
+OPERATIONS = {
+    name: number for name, number in enums("protocol.h")["cr_op"].items() if name != "CR_OP_COUNT"
+}
 HARNESS = TESTS / "host" / "core" / "fuzz_decode.c"
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 ENUM = re.compile(r"(?:typedef\s+)?enum\s*\w*\s*\{[^{}]*\}\s*\w*\s*;")
@@ -33,7 +43,7 @@ ENUM = re.compile(r"(?:typedef\s+)?enum\s*\w*\s*\{[^{}]*\}\s*\w*\s*;")
 
 @cache
 def _core() -> tuple[Any, Any]:
-    """The core with the decoder declared. Of protocol.h only the enums: cffi reads no functions' bodies."""
+    """The core with the decoder declared. Of protocol.h only the enums: cffi reads no bodies."""
     ffi = cffi.FFI()
     for header in ("status.h", "model.h"):
         ffi.cdef(declarations(header))
@@ -144,33 +154,36 @@ def _good(rng: random.Random, label: int) -> tuple[list[int], int]:
     """Words and capabilities as an operation has them; some of them at their limits."""
     words: list[int] = [MAGIC]
     caps = 0
-    for name in FORMS.get(label, "").split():
+    for form, member in FORMS.get(label, ()):
         number = rng.choice((1, 2, rng.randrange(40), rng.choice(LIMITS)))
-        if name == "say":
+        if form == "TEXT":
             size = rng.choice((0, 1, 7, 8, 9, 399, 400, 401, 408, rng.randrange(420)))
             words += [size, *_words(rng.randbytes(size), (size + 7) // 8)]
-        elif name == "TYPE":
+        elif form == "TYPE":
             words += _words(rng.choice(TYPES), 2)
-        elif name in ("NAME", "name"):
+        elif form in ("NEW_NAME", "NAME"):
             words += _words(rng.choice((b"disk1", *NAMES)), 4)
-        elif name == "answers":
+        elif member == "answers":
             count = rng.choice((1, 2, 15, 16))
             words.append(count)
             for _ in range(count):
-                words += [rng.choice((rng.getrandbits(64), rng.randrange(300))), rng.choice((0, 0, 1, 2))]
-        elif name == "edges":
+                words += [
+                    rng.choice((rng.getrandbits(64), rng.randrange(300))),
+                    rng.choice((0, 0, 1, 2)),
+                ]
+        elif member == "items":
             count = rng.choice((1, 2, 31, 32))
             words += [count]
             for _ in range(count):
                 both = rng.randrange(2) * rng.choice((1, 7, 2**32))
                 words += [both, rng.choice((1, number)), both]
-        elif name == "fault_kind":
+        elif form == "FAULT_KIND":
             words.append(rng.choice((0, 1, 2, 3, 3, 4)))
-        elif name in ("pd?", "pd!"):
-            caps = int(name == "pd!" or rng.random() < 0.3)
-        elif name in ("unless_nowait",):
+        elif form in ("PD", "PD_OR_NOT"):
+            caps = int(form == "PD" or rng.random() < 0.3)
+        elif form == "FLAG_OR_NOT":
             words += rng.choice(([], [0], [1], [2**40]))
-        elif WIDTH.get(name, 1):
+        else:
             words.append(number if rng.random() < 0.6 else rng.randrange(2))
     return words, caps
 
@@ -207,8 +220,16 @@ def _random_message(rng: random.Random) -> Message:
 # -- C and Python
 
 
-def test_every_operation_is_in_the_reference() -> None:
-    assert set(FORMS) == set(OPERATIONS.values())
+def test_every_operation_and_form_is_in_the_reference() -> None:
+    """Numbers are given without gaps, and the reference has rows as the table has them."""
+    assert list(FORMS) == list(OPERATIONS.values()) == list(range(1, len(FORMS) + 1))
+    rows = {}
+    for member, _, most, forms in parse_table(read_header("protocol.h"), "CR_ROW_FORM"):
+        limit = constant("protocol.h", str(most))
+        rows[str(member)] = (limit, tuple(form for form, _ in parse_forms(str(forms))))
+    assert rows == ROWS
+    used = {member for forms in FORMS.values() for form, member in forms if form == "ROWS"}
+    assert used == set(ROWS)
 
 
 @pytest.mark.behaviour("R-05", "N-10")
@@ -241,7 +262,9 @@ def test_core_and_reference_agree_on_any_words(
 
 
 @pytest.mark.behaviour("R-05")
-@pytest.mark.parametrize("magic", [0, MAGIC - 1, MAGIC + 1, MAGIC ^ (1 << 63), MAGIC >> 32, 2**64 - 1])
+@pytest.mark.parametrize(
+    "magic", [0, MAGIC - 1, MAGIC + 1, MAGIC ^ (1 << 63), MAGIC >> 32, 2**64 - 1]
+)
 @pytest.mark.parametrize("label", sorted(OPERATIONS.values()))
 def test_a_wrong_magic_number_is_refused_before_all_else(label: int, magic: int) -> None:
     words, caps = _good(random.Random(label), label)
@@ -266,16 +289,26 @@ def test_a_wrong_magic_number_is_refused_before_all_else(label: int, magic: int)
         ((2**32 + 1, 7, 0), "BAD_LENGTH"),
     ],
 )
-def test_a_message_of_acknowledgements_is_taken_whole_or_refused(words: tuple[int, ...], result: str) -> None:
+def test_a_message_of_acknowledgements_is_taken_whole_or_refused(
+    words: tuple[int, ...], result: str
+) -> None:
     assert _compare(Message(OPERATIONS["CR_OP_FINISH_WORK"], (MAGIC, *words))) == result
 
 
 @pytest.mark.parametrize(
     ("count", "words", "result"),
-    [(1, 3, "OK"), (32, 96, "OK"), (32, 95, "BAD_LENGTH"), (33, 99, "BAD_LENGTH"), (0, 3, "BAD_LENGTH")],
+    [
+        (1, 3, "OK"),
+        (32, 96, "OK"),
+        (32, 95, "BAD_LENGTH"),
+        (33, 99, "BAD_LENGTH"),
+        (0, 3, "BAD_LENGTH"),
+    ],
 )
 def test_a_subgraph_has_as_many_edges_as_it_says(count: int, words: int, result: str) -> None:
-    assert _compare(Message(OPERATIONS["CR_OP_SUBGRAPH"], (MAGIC, 5, count, *([1] * words)))) == result
+    assert (
+        _compare(Message(OPERATIONS["CR_OP_SUBGRAPH"], (MAGIC, 5, count, *([1] * words)))) == result
+    )
 
 
 @pytest.mark.parametrize(
@@ -293,8 +326,13 @@ def test_a_subgraph_has_as_many_edges_as_it_says(count: int, words: int, result:
         ("LOOK", (0, 1), 1, "BAD_LENGTH"),
     ],
 )
-def test_a_space_or_a_pd_and_not_both(operation: str, words: tuple[int, ...], caps: int, result: str) -> None:
-    assert _compare(Message(OPERATIONS[f"CR_OP_{operation}"], (MAGIC, *words), caps, 1 << 60)) == result
+def test_a_space_or_a_pd_and_not_both(
+    operation: str, words: tuple[int, ...], caps: int, result: str
+) -> None:
+    assert (
+        _compare(Message(OPERATIONS[f"CR_OP_{operation}"], (MAGIC, *words), caps, 1 << 60))
+        == result
+    )
 
 
 # -- under sanitizers
@@ -302,7 +340,16 @@ def test_a_space_or_a_pd_and_not_both(operation: str, words: tuple[int, ...], ca
 
 def _compile(compiler: str, out: Path, *options: str) -> subprocess.CompletedProcess[str]:
     root = source_root() / "roottask"
-    command = [compiler, "-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-I{root / 'include'}"]
+    command = [
+        compiler,
+        "-std=c11",
+        "-O1",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        f"-I{root / 'include'}",
+    ]
     files = [str(HARNESS), str(root / "core" / "operations" / "decode.c"), "-o", str(out)]
     return subprocess.run([*command, *options, *files], capture_output=True, text=True, check=False)
 
@@ -319,7 +366,9 @@ def _can(compiler: str, folder: Path, *options: str) -> bool:
     )
     if shutil.which(compiler) is None:
         return False
-    done = subprocess.run([compiler, *options, str(source), "-o", str(out)], capture_output=True, check=False)
+    done = subprocess.run(
+        [compiler, *options, str(source), "-o", str(out)], capture_output=True, check=False
+    )
     if done.returncode != 0:
         return False
     arguments = ["-runs=1"] if fuzzer else []
@@ -329,7 +378,9 @@ def _can(compiler: str, folder: Path, *options: str) -> bool:
 @pytest.fixture
 def sanitizers(tmp_path: Path) -> None:
     if not _can("gcc", tmp_path, *SANITIZE):
-        pytest.skip("gcc has no AddressSanitizer and UndefinedBehaviorSanitizer here (libasan, libubsan)")
+        pytest.skip(
+            "gcc has no AddressSanitizer and UndefinedBehaviorSanitizer here (libasan, libubsan)"
+        )
 
 
 def _built(tmp_path: Path, *options: str) -> Path:
@@ -341,8 +392,10 @@ def _built(tmp_path: Path, *options: str) -> Path:
 
 @pytest.mark.usefixtures("sanitizers")
 def test_a_million_messages_and_no_word_is_read_beyond_their_length(tmp_path: Path) -> None:
-    """Its exit code also says that every operation was accepted, within the limits of its arguments."""
-    run = subprocess.run([_built(tmp_path), "1000000", "1"], capture_output=True, text=True, check=False)
+    """Its exit code also says that every operation was accepted, within its arguments' limits."""
+    run = subprocess.run(
+        [_built(tmp_path), "1000000", "1"], capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr
     counts = {
         int(words[1][:-1]): int(words[2])
@@ -359,7 +412,10 @@ def test_a_million_messages_and_no_word_is_read_beyond_their_length(tmp_path: Pa
 def test_reading_a_single_word_too_many_stops_the_harness(tmp_path: Path) -> None:
     """Blocks one word shorter than lengths say: the last word of a message is beyond the block."""
     run = subprocess.run(
-        [_built(tmp_path, "-DFUZZ_SHORT=1"), "1000000", "1"], capture_output=True, text=True, check=False
+        [_built(tmp_path, "-DFUZZ_SHORT=1"), "1000000", "1"],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode != 0
     assert "AddressSanitizer: heap-buffer-overflow" in run.stderr

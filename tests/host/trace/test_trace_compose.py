@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import cffi
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cellreap.headers import event_table, source_root
+from cellreap.headers import event_table, source_root, table
 from cellreap.model.core import library_path
 from cellreap.trace.writer import seal
 
@@ -33,6 +35,29 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
     return ffi, ffi.dlopen(str(library_path()))
 
 
+@dataclass(frozen=True)
+class Address:
+    """A number that is printed as an address."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return hex(self.number)
+
+
+@dataclass(frozen=True)
+class Depth:
+    """A depth as C has it: 2^32-1 is infinite."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return "inf" if self.number == 2**32 - 1 else str(self.number)
+
+
+Value = str | int | Address | Depth
+
+
 class Composer:
     """A trace in C whose console is a list."""
 
@@ -45,10 +70,18 @@ class Composer:
         self.lib.cr_trace_init(self.trace, self.buffer, capacity, self.put)
         self.numbers = {name: number for number, name in enumerate(event_table().fields)}
 
-    def line(self, name: str, values: list[bytes]) -> None:
+    def line(self, name: str, values: Sequence[Value]) -> None:
+        """One event; each value is printed by the function for its Python type."""
         self.lib.cr_trace_begin(self.trace, self.numbers[name])
         for value in values:
-            self.lib.cr_trace_bytes(self.trace, value, len(value))
+            if isinstance(value, Depth):
+                self.lib.cr_trace_depth(self.trace, value.number)
+            elif isinstance(value, Address):
+                self.lib.cr_trace_address(self.trace, value.number)
+            elif isinstance(value, int):
+                self.lib.cr_trace_number(self.trace, value)
+            else:
+                self.lib.cr_trace_bytes(self.trace, value.encode(), len(value.encode()))
         self.lib.cr_trace_end(self.trace)
 
     def lines(self) -> list[str]:
@@ -56,20 +89,36 @@ class Composer:
         return self.out.decode("ascii").splitlines()
 
 
+NUMBERS = st.integers(0, 2**64 - 1)
+VALUES: dict[str, st.SearchStrategy[Value]] = {
+    "NUMBER": NUMBERS,
+    "ADDRESS": NUMBERS.map(Address),
+    "DEPTH": st.one_of(st.just(2**32 - 1), st.integers(0, 2**32 - 1)).map(Depth),
+    "TEXT": TEXT,
+}
+PRINTS = {str(name): str(how) for name, how, _ in table("trace_events.h", "CR_TRACE_TYPE")}
+
+
+def values_of(name: str) -> st.SearchStrategy[tuple[Value, ...]]:
+    """Values of an event's fields, each as its type is printed; texts are any."""
+    table = event_table()
+    return st.tuples(*(VALUES[PRINTS[table.types[name, field]]] for field in table.fields[name]))
+
+
 EVENTS = st.sampled_from([name for name in event_table().fields if name != "END"]).flatmap(
-    lambda name: st.tuples(st.just(name), st.tuples(*(TEXT for _ in event_table().fields[name])))
+    lambda name: st.tuples(st.just(name), values_of(name))
 )
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(events=st.lists(EVENTS, max_size=12), capacity=st.sampled_from([SMALL, 1 << 16]))
 def test_lines_are_those_of_the_host(
-    core: tuple[Any, Any], events: list[tuple[str, tuple[str, ...]]], capacity: int
+    core: tuple[Any, Any], events: list[tuple[str, tuple[Value, ...]]], capacity: int
 ) -> None:
     composer = Composer(core, capacity)
     drafts: list[tuple[str, dict[str, Any]]] = []
     for name, values in events:
-        composer.line(name, [value.encode() for value in values])
+        composer.line(name, values)
         drafts.append((name, dict(zip(event_table().fields[name], values, strict=True))))
     wanted = seal([*drafts, ("END", {})])
     assert composer.lines() == wanted
@@ -89,17 +138,32 @@ def test_numbers_and_addresses(core: tuple[Any, Any]) -> None:
     )
 
 
-@pytest.mark.parametrize("count", [0, 1, 3])
-def test_a_line_with_too_few_or_too_many_fields_ends_the_trace(core: tuple[Any, Any], count: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("EXIT", [], "event EXIT, field pd: is not printed"),
+        ("EXIT", ["PD_1"], "event EXIT, field code: is not printed"),
+        ("EXIT", ["PD_1", 2, 3], "event EXIT: more fields are printed than the table has"),
+        ("EXIT", ["PD_1", "2"], "event EXIT, field code: printed as another type than the table has"),
+        ("EXIT", [1, 2], "event EXIT, field pd: printed as another type than the table has"),
+        ("BODY", ["PD_1", 4096], "event BODY, field paddr: printed as another type than the table has"),
+        ("CLEANUP", [1, "PD_1", "exit", 0], "event CLEANUP, field pd_depth: printed as another type "),
+    ],
+)
+def test_a_line_that_is_not_as_the_table_says_ends_the_trace_and_the_console_says_why(
+    core: tuple[Any, Any], name: str, values: list[Value], said: str
+) -> None:
     composer = Composer(core, SMALL)
-    composer.line("EXIT", [b"PD_1"] * 2)
-    composer.line("EXIT", [b"PD_1"] * count)
-    composer.line("EXIT", [b"PD_1"] * 2)
-    assert [line.split()[3] for line in composer.lines()] == ["EXIT"]
+    composer.line("EXIT", ["PD_1", 2])
+    composer.line(name, values)
+    composer.line("EXIT", ["PD_1", 2])
+    first, bug = composer.lines()
+    assert first.split()[3] == "EXIT"
+    assert bug.startswith(f"cellreap: bug: {said}")
     assert composer.trace.broken
 
 
 def test_a_line_that_is_too_long_ends_the_trace(core: tuple[Any, Any]) -> None:
     composer = Composer(core, 1 << 16)
-    composer.line("SAY", [b"PD_1", b" " * 700])
+    composer.line("SAY", ["PD_1", " " * 700])
     assert composer.lines() == []

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import tracemalloc
 import zlib
@@ -14,11 +15,12 @@ import pytest
 
 from cellreap import headers
 from cellreap.errors import InputError
+from cellreap.headers import HeaderError
 from cellreap.trace import events as trace_events
 from cellreap.trace import reader as trace
-from cellreap.trace import upgrade
-from cellreap.trace.check import check_file, check_stream
-from cellreap.trace.events import Event, decode, encode, field_kind
+from cellreap.trace import story, upgrade
+from cellreap.trace.check import check_file, check_stream, replay
+from cellreap.trace.events import Event, causes, decode, encode, field_type, field_types
 from cellreap.trace.reader import Reader, read
 from cellreap.trace.writer import seal
 from kit.paths import DATA
@@ -341,7 +343,7 @@ def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
     """Upgraded, every event of an older table has the name and the fields that the current table has."""
     current = headers.event_table()
     assert upgrade.known_versions() == [1, 2, current.version]
-    assert sorted(upgrade.CHANGES) == list(range(1, current.version))
+    assert set(upgrade.CHANGES) <= set(range(1, current.version))
     for version in range(1, current.version):
         table = upgrade.table_of(version)
         assert table is not None
@@ -355,25 +357,87 @@ def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
             names.append(new.name)
         assert len(set(names)) == len(names)
         assert set(names) == upgrade.events_of(version)
-        for change in list(upgrade.CHANGES.values())[version - 1 : version]:
-            assert set(change.events) <= set(table.fields)
-            for event, field in (*change.fields, *change.words):
-                assert field in table.fields[event]
+        change = upgrade.CHANGES.get(version, upgrade.Change())
+        assert set(change.events) <= set(table.fields)
+        for event, field in (*change.fields, *change.words):
+            assert field in table.fields[event]
 
 
 # -- the table
 
 
-def test_every_field_of_the_table_has_a_form() -> None:
+def test_every_field_of_the_table_has_a_type_that_the_reader_knows() -> None:
     table = headers.event_table()
     assert table.version == 3
     for event, fields in table.fields.items():
         for name in fields:
-            assert field_kind(event, name) is not None, f"{event}.{name}"
+            assert field_type(event, name).expected, f"{event}.{name}"
 
 
-def test_no_form_is_left_over() -> None:
-    fields = {name for fields in headers.event_table().fields.values() for name in fields}
-    assert set(trace_events._FIELD_KINDS) <= fields
-    pairs = {(event, name) for event, fields in headers.event_table().fields.items() for name in fields}
-    assert set(trace_events._EVENT_FIELD_KINDS) <= pairs
+def test_every_type_of_the_table_has_a_form_and_is_used_and_no_form_is_left_over() -> None:
+    known = {*trace_events._FORMS, *trace_events._vocabularies()}
+    assert set(field_types()) == known
+    assert not set(trace_events._FORMS) & set(trace_events._vocabularies())
+    assert set(headers.event_table().types.values()) == known
+
+
+def test_every_event_says_what_it_means_in_a_sentence() -> None:
+    for event, meaning in headers.event_table().meanings.items():
+        assert re.fullmatch(r"[A-Z][^|]*\.", meaning), f"{event}: {meaning}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({("SAY", "text"): "PROSE"}, "SAY.text: CR_TRACE_TYPES has no type PROSE"),
+        ({("SAY", "text"): None}, "CR_TRACE_EVENTS has no field SAY.text"),
+    ],
+)
+def test_a_field_without_a_type_is_named_with_the_table(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[tuple[str, str], str | None], message: str
+) -> None:
+    table = headers.event_table()
+    for key, type_name in changes.items():
+        if type_name is None:
+            monkeypatch.delitem(table.types, key)
+        else:
+            monkeypatch.setitem(table.types, key, type_name)
+    with pytest.raises(HeaderError, match=re.escape(f"trace_events.h: {message}")):
+        trace_events.field_type.__wrapped__("SAY", "text")
+
+
+def test_every_event_is_written_somewhere_in_the_root_task() -> None:
+    sources = (headers.source_root() / "roottask").rglob("*.c")
+    written = set(re.findall(r"\bCR_EV_\w+", "\n".join(path.read_text() for path in sources)))
+    listed = headers.event_table().enumerators
+    assert [name for name, enumerator in listed.items() if enumerator not in written] == []
+    assert written <= set(listed.values())
+
+
+def test_every_trigger_has_a_cause() -> None:
+    assert causes() == {"FAULT": "fault", "EXIT": "exit", "TERMINATE": "terminate", "LATE": "late"}
+    assert set(causes().values()) == set(field_types()["CAUSE"].words)
+    assert set(causes()) <= set(headers.event_table().fields)
+
+
+# -- who handles what the table lists
+
+
+def test_the_check_has_a_handler_for_every_event() -> None:
+    """And none for what is no event. The frame itself takes three."""
+    handled = {*replay.OUTSIDE, *replay.WITHIN, "TRACE", "MODE", "END"}
+    listed = set(headers.event_table().fields)
+    assert (sorted(listed - handled), sorted(handled - listed)) == ([], [])
+
+
+def test_an_event_that_the_check_cannot_handle_is_a_clear_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(replay.OUTSIDE, "SAY")
+    report = check_stream(io.BytesIO("\n".join(small_run()).encode()), "log")
+    assert [problem.text for problem in report.violations] == [
+        "SAY: trace_events.h has this event, and no concern in trace/check handles it"
+    ]
+
+
+def test_the_story_tells_of_events_of_the_table() -> None:
+    """It selects: an event that it does not take is one that it tells nothing of."""
+    assert {*story._HANDLERS, *story.PARTS} <= set(headers.event_table().fields)

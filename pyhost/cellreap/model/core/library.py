@@ -11,7 +11,7 @@ from typing import Any, Final
 import cffi
 
 from cellreap.errors import CellreapError
-from cellreap.headers import read_header, source_root
+from cellreap.headers import expand_enums, read_header, source_root
 
 LIBRARY_VARIABLE: Final = "CELLREAP_CORE_LIB"
 HEADERS: Final = ("status.h", "model.h", "policy.h")
@@ -44,9 +44,8 @@ def library_path() -> Path:
 
 def declarations(header: str) -> str:
     """A public header as cffi wants it: without comments and preprocessor lines."""
-    return "\n".join(
-        line for line in read_header(header).splitlines() if not line.lstrip().startswith("#")
-    )
+    lines = expand_enums(read_header(header)).splitlines()
+    return "\n".join(line for line in lines if not line.lstrip().startswith("#"))
 
 
 @functools.cache

@@ -33,13 +33,9 @@ def roottask(header: str, name: str) -> int:
     raise headers.HeaderError(f"roottask/{header}: no enumerator {name}")
 
 
-@functools.cache
-def body_limit(name: str) -> int:
-    """A limit in body.c, whose other enumerators are expressions."""
-    found = re.search(rf"\b{name} = (\d+)\b", _source("system/body.c"))
-    if found is None:
-        raise headers.HeaderError(f"roottask/system/body.c: no enumerator {name}")
-    return int(found[1])
+def limit(name: str) -> int:
+    """An enumerator of limits.h."""
+    return headers.constant("limits.h", name)
 
 
 @functools.cache

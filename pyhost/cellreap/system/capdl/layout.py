@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cellreap.errors import CellreapError
-from cellreap.system.capdl.constants import body_limit, body_slot, protocol
+from cellreap.system.capdl.constants import body_slot, limit, protocol
 from cellreap.system.capdl.objects import ENTRY_BITS, SlotRef
 from cellreap.system.capdl.target import LEVELS, Target
 from cellreap.system.config import Pd
@@ -44,7 +44,7 @@ class Layout:
             for vaddr in range(stretch.vaddr, stretch.vaddr + stretch.pages * self.page, self.page)
         ]
         self.tables = self._tables()
-        most = body_limit("FRAMES_MAX")
+        most = limit("CR_PROGRAM_PAGES_MAX")
         if len(self.frames) > most:
             raise self._refuse(f"{len(self.frames)} pages in all: expected at most {most}")
         most = body_slot("CR_BODY_FRAMES") - body_slot("CR_BODY_TABLES")
@@ -56,8 +56,8 @@ class Layout:
 
     def _stretches(self) -> list[Stretch]:
         startup = protocol("CR_VADDR_STARTUP")
-        if len(self.elf.segments) > body_limit("SEGMENTS_MAX"):
-            raise self._refuse(f"too many segments: expected at most {body_limit('SEGMENTS_MAX')}")
+        if len(self.elf.segments) > limit("CR_PROGRAM_SEGMENTS_MAX"):
+            raise self._refuse(f"too many segments: expected at most {limit('CR_PROGRAM_SEGMENTS_MAX')}")
         stretches = []
         end_before = self.page
         for segment in sorted(self.elf.segments, key=lambda one: one.vaddr):

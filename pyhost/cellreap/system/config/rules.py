@@ -24,6 +24,8 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _links(config)
     yield from _cycles(config)
     yield from _crashes(config)
+    yield from _background(config)
+    yield from _without_scenario(config)
     yield from _limits(config)
 
 
@@ -98,6 +100,31 @@ def _references(config: Config) -> Iterator[Problem]:
         yield from _repeated(("pd", i, "spawns"), pd.spawns)
 
 
+def _background(config: Config) -> Iterator[Problem]:
+    """The thread that notices when nobody can run has a priority between background and the rest."""
+    highest = max((pd.priority for pd in config.pds if pd.background), default=None)
+    if highest is None:
+        return
+    for i, pd in enumerate(config.pds):
+        if not pd.background and pd.priority < highest + 2:
+            said = f"is {pd.priority}, and a background PD's is {highest}"
+            yield ("pd", i, "priority"), f"{said}; expected {highest + 2} or more"
+
+
+def _without_scenario(config: Config) -> Iterator[Problem]:
+    """What only the scenario does is an error where there is none."""
+    if config.system.scenario:
+        return
+    said = "needs the scenario, and scenario = false"
+    if config.crashes:
+        yield ("crash", 0), said
+    if config.system.extract:
+        yield ("system", "extract"), said
+    for i, pd in enumerate(config.pds):
+        if pd.start == "after-cleanup":
+            yield ("pd", i, "start"), said
+
+
 def _limits(config: Config) -> Iterator[Problem]:
     """What a PD is told of itself fits one page, and the root task's tables have an end."""
     for i, pd in enumerate(config.pds):
@@ -109,7 +136,7 @@ def _limits(config: Config) -> Iterator[Problem]:
             most = headers.constant("protocol.h", constant)
             if len(names) > most:
                 yield ("pd", i, key), f"{len(names)} entries; expected at most {most}"
-    most = headers.constant("image.h", "CR_IMAGE_MAX_PDS")
+    most = headers.constant("limits.h", "CR_IMAGE_MAX_PDS")
     if len(config.pds) > most:
         yield ("pd", most), f"{len(config.pds)} PDs; expected at most {most}"
 

@@ -22,6 +22,7 @@ from cellreap import headers
 from cellreap.model.plan import MAX_DEPTH
 
 DEFAULT_DEADLINE_MS = 1000
+DEFAULT_AWAIT_MS = 1000
 MAX_DEADLINE_MS = 3_600_000
 
 Depth: TypeAlias = int | Literal["inf"]
@@ -74,6 +75,11 @@ _Deadline = Annotated[
     int,
     Field(ge=0, le=MAX_DEADLINE_MS),
     _expect(f"milliseconds from 0 to {MAX_DEADLINE_MS}, 0 for no deadline"),
+]
+_Await = Annotated[
+    int,
+    Field(ge=1, le=MAX_DEADLINE_MS),
+    _expect(f"milliseconds from 1 to {MAX_DEADLINE_MS}"),
 ]
 _Mode = Annotated[Literal["async", "sync"], _expect('"async" or "sync"')]
 _Start = Annotated[Literal["boot", "after-cleanup"], _expect('"boot" or "after-cleanup"')]
@@ -132,6 +138,14 @@ class System(Table):
     """How long a PD may take to acknowledge a notice; 0: as long as it likes. Unless given: 1000,
     or 0 where a kernel leaves no timer to user level.
     """
+    await_ms: _Await = DEFAULT_AWAIT_MS
+    """How long a cleanup, an extraction or a PD waits for a PD that has no deadline. A kernel that
+    leaves no timer to user level does not end such a wait.
+    """
+    scenario: _Bool = True
+    """The root task stages the crashes of this file, keeps rounds in step and ends the run. Without it
+    the system just runs.
+    """
     extract: _Bool = False
     """At the end of the run the root task asks all managers for their part of the model state."""
 
@@ -173,6 +187,10 @@ class Pd(Table):
     """Created at boot, or only after the first cleanup."""
     priority: _Priority = 100
     """seL4 priority; the root task runs above all."""
+    background: _Bool = False
+    """It never rests. Rounds and the end of the run do not wait for it; its priority is below all
+    others by 2 at least.
+    """
     cspace_bits: _CspaceBits = 8
     """log2 of the capability slots it gets."""
     stack_pages: _StackPages = 4

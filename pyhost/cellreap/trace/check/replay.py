@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from cellreap.errors import CellreapError
+from cellreap.headers import HeaderError
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.cleanup import Cleanups
@@ -170,9 +171,11 @@ class Replay:
             self._trace(event)
         elif name == "MODE":
             context.mode = event["mode"]
-        else:
+        elif name in OUTSIDE:
             concern, handler = OUTSIDE[name]
             handler(self._concerns[concern], event)
+        else:
+            raise HeaderError("trace_events.h has this event, and no concern in trace/check handles it")
 
     def _trace(self, event: Event) -> None:
         context, report = self._context, self.report

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.events import CAUSES, Event
+from cellreap.trace.events import Event, causes
 from cellreap.trace.report import Lateness
 
 WHY_SILENT = {
@@ -103,7 +103,7 @@ class Triggers(Concern):
         if name != "TERMINATE" or context.policy.stops_at_trigger:
             context.actors.stop(pd, WHY_SILENT[name])
         if not context.cleanups.dooms_pd(pd):
-            self._pending[pd] = Trigger(pd, CAUSES[name], event.line)
+            self._pending[pd] = Trigger(pd, causes()[name], event.line)
 
     def _terminated(self, event: Event, pd: str, by: str) -> None:
         context = self.context

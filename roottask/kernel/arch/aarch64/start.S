@@ -12,6 +12,7 @@ _start:
     bl cr_root_main
 1:  b 1b
 
+    .weak cr_idle_main
     .globl cr_idle_start
     .type cr_idle_start, %function
 cr_idle_start:

@@ -10,6 +10,7 @@ _start:
     call cr_root_main
 1:  jmp 1b
 
+    .weak cr_idle_main
     .globl cr_idle_start
     .type cr_idle_start, @function
 cr_idle_start:

@@ -6,7 +6,8 @@
     ...
     <!-- end of table: results -->
 
-The lines between the markers belong to the test that names the marker: `pytest --rewrite` writes them.
+The lines between the markers belong to the test that names the marker: `pytest --rewrite` writes
+them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 def check_table(path: Path, marker: str, lines: Sequence[str], rewrite: bool) -> None:
     """Demands that exactly `lines` stand between a marker's two lines; with `rewrite`, writes them.
 
-    AssertionError: the lines differ (the message shows how), or the marker is not there exactly once.
+    AssertionError: the lines differ (the message shows how), or the marker is not there once.
     """
     text = path.read_text(encoding="utf-8").splitlines()
     first = _only(path, text, f"<!-- table: {marker} -->")
@@ -44,5 +45,7 @@ def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]
 
 def _only(path: Path, text: list[str], line: str) -> int:
     places = [number for number, found in enumerate(text) if found.strip() == line]
-    assert len(places) == 1, f"{path.name}: expected the line {line} once, found it {len(places)} times"
+    assert len(places) == 1, (
+        f"{path.name}: expected the line {line} once, found it {len(places)} times"
+    )
     return places[0]

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * When nobody can run. A thread of its own is lower in priority than every PD but background computations: whenever it
+ * runs, everybody else waits for something. */
+#include "scenario.h"
+#include "kernel/arch/arch.h"
+#include "kernel/untyped.h"
+#include "system/text.h"
+
+enum { IDLE_STACK = 4096 };
+
+static _Alignas(16) char idle_stack[IDLE_STACK];
+
+static struct {
+    seL4_CPtr signal; /* the thread's, to the root task's bound notification */
+    seL4_CPtr again;  /* the root task's, to let the thread look again */
+    int rests;        /* the thread waits for that */
+    int over;
+} quiet;
+
+/* Uses no IPC buffer, which is the root task's. */
+_Noreturn void cr_idle_main(void)
+{
+    seL4_Word badge;
+    for (;;) {
+        seL4_Signal(quiet.signal);
+        (void)seL4_RecvWithMRs(quiet.again, &badge, 0, 0, 0, 0);
+    }
+}
+
+/* Just above background computations, of which nobody waits for the end. The configuration's check has made sure that
+ * all others are higher. */
+static seL4_Word priority(void)
+{
+    seL4_Word above = 0;
+    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
+        const cr_image_pd *pd = &cr_image_pds(cr_sys.image)[i];
+        if ((pd->flags & CR_IMAGE_BACKGROUND) != 0 && pd->priority >= above) {
+            above = pd->priority + 1u;
+        }
+    }
+    return above;
+}
+
+void cr_quiet_begin(seL4_CPtr untyped, seL4_CPtr bound)
+{
+    /* The small one first: what is left of the untyped then is as large as a TCB, and aligned like one. */
+    quiet.again = cr_pool_make(untyped, seL4_NotificationObject, "no notification");
+    seL4_CPtr tcb = cr_pool_make(untyped, seL4_TCBObject, "no TCB for the idle thread");
+    quiet.signal = cr_pool_cap();
+    cr_must(cr_mint(cr_slot_at(quiet.signal), cr_slot_at(bound), seL4_CanWrite, cr_badge(CR_BADGE_IDLE, 0, 0)),
+            "the idle signal cannot be minted");
+    seL4_UserContext registers;
+    cr_arch_start_registers(&registers, (seL4_Word)cr_idle_start, (seL4_Word)(idle_stack + IDLE_STACK));
+    cr_must(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0),
+            "the idle thread has no space");
+    cr_must(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, priority()), "the idle thread has no priority");
+    cr_must(cr_write_registers(tcb, 1, &registers), "the idle thread does not start");
+#ifdef CONFIG_DEBUG_BUILD
+    /* The kernel's snapshots leave threads of this name out. In the root task's CSpace, which this thread has too, they
+     * get stuck. */
+    seL4_DebugNameThread(tcb, "rootserver");
+#endif
+}
+
+void cr_quiet_signal(uint64_t badge)
+{
+    int idle = (badge & cr_badge(CR_BADGE_IDLE, 0, 0)) == cr_badge(CR_BADGE_IDLE, 0, 0);
+    if ((badge & cr_badge(CR_BADGE_TIMER, 0, 0)) != 0) {
+        if (!idle && !quiet.rests) {
+            return;
+        }
+        /* Somebody may be able to run again by that: the thread has to look once more. */
+    } else {
+        cr_idle what = cr_director_idle();
+        if (what != CR_IDLE_AGAIN) {
+            quiet.rests = 1;
+            quiet.over = what == CR_IDLE_OVER;
+            return;
+        }
+    }
+    quiet.rests = 0;
+    cr_signal(quiet.again);
+}
+
+int cr_quiet_is_over(void)
+{
+    return quiet.over;
+}

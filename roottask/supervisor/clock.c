@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "clock.h"
+#include "arena.h"
+#include "kernel/timer.h"
+
+/* The longest that an interrupt is away. What is due is reckoned from the end of the interval that runs when it is
+ * queued: asking the device takes kernel calls, and a cleanup must not make more of them because of deadlines. */
+enum { NS_PER_MS = 1000000, INTERVAL_NS = 10 * NS_PER_MS };
+
+_Static_assert((int)INTERVAL_NS <= (int)CR_TIMER_MAX_NS, "an interval is no longer than the timer can be set for");
+
+void cr_clock_init(seL4_CPtr notification)
+{
+    cr_status status = cr_timer_init(notification, cr_badge(CR_BADGE_TIMER, 0, 0));
+    if (status != CR_OK && status != CR_ERR_ABSENT) {
+        cr_panic("the timer cannot be set up", (uint64_t)status);
+    }
+    cr_sup.clock.there = status == CR_OK;
+    cr_sup.clock.base = 1; /* 0 is never */
+}
+
+int cr_clock_exists(void)
+{
+    return cr_sup.clock.there;
+}
+
+uint64_t cr_clock_now(void)
+{
+    return cr_sup.clock.base + (cr_sup.clock.set != 0 ? cr_timer_elapsed() : 0);
+}
+
+uint64_t cr_clock_due(uint64_t ms)
+{
+    cr_clock *clock = &cr_sup.clock;
+    if (!clock->there) {
+        return 0;
+    }
+    uint64_t due = clock->base + clock->set + ms * NS_PER_MS;
+    if (clock->next == 0 || due < clock->next) {
+        clock->next = due;
+    }
+    return due;
+}
+
+void cr_clock_alarm(uint64_t ns)
+{
+    if (!cr_sup.clock.there) {
+        cr_panic("the scenario wants a timer, and this kernel leaves none to user level", ns);
+    }
+    cr_sup.clock.alarm = cr_clock_now() + ns;
+    cr_clock_arm();
+}
+
+void cr_clock_alarm_off(void)
+{
+    cr_sup.clock.alarm = 0;
+}
+
+int cr_clock_alarm_pending(void)
+{
+    return cr_sup.clock.alarm != 0;
+}
+
+void cr_clock_arm(void)
+{
+    cr_clock *clock = &cr_sup.clock;
+    uint64_t due = clock->next;
+    if (clock->alarm != 0 && (due == 0 || clock->alarm < due)) {
+        due = clock->alarm;
+    }
+    if (due == 0) {
+        return; /* If it is set, one interrupt comes for nothing. */
+    }
+    if (clock->set != 0 && clock->base + clock->set <= due) {
+        return;
+    }
+    uint64_t at = cr_clock_now();
+    uint64_t left = due > at ? due - at : 1;
+    clock->base = at;
+    clock->set = cr_timer_start(left < INTERVAL_NS ? left : INTERVAL_NS);
+}
+
+int cr_clock_tick(int *alarm)
+{
+    cr_clock *clock = &cr_sup.clock;
+    cr_timer_ack();
+    *alarm = 0;
+    if (clock->set == 0 || cr_timer_elapsed() < clock->set) {
+        return 0; /* That of a setting that was replaced since. */
+    }
+    clock->base += clock->set;
+    clock->set = 0;
+    if (clock->alarm != 0 && clock->alarm <= clock->base) {
+        clock->alarm = 0;
+        *alarm = 1;
+    }
+    return 1;
+}
+
+void cr_clock_next(uint64_t due)
+{
+    cr_sup.clock.next = due;
+}
+
+uint64_t cr_clock_deadline_of(const cr_pd *pd)
+{
+    return pd->deadline_ms == 0 || !cr_pd_is_served(pd) ? 0 : cr_clock_due(pd->deadline_ms);
+}
+
+void cr_clock_waive(const cr_pd *pd)
+{
+    if (cr_work_defer(cr_sys.work, cr_receiver(pd), 0) != CR_OK) {
+        cr_panic("no such receiver", pd->number);
+    }
+}
+
+/* While it waited it could not acknowledge, and its time may be all but over when it is answered. Each notice is put off
+ * once only: nobody can hide behind operations that are answered late. */
+void cr_clock_excuse(cr_pd *pd)
+{
+    cr_work_notice oldest;
+    if (cr_work_late(cr_sys.work, cr_receiver(pd), UINT64_MAX, &oldest) == CR_OK && oldest.token > pd->grace) {
+        pd->grace = pd->last_token;
+        if (cr_work_defer(cr_sys.work, cr_receiver(pd), cr_clock_deadline_of(pd)) != CR_OK) {
+            cr_panic("no such receiver", pd->number);
+        }
+    }
+}

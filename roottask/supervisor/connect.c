@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "connect.h"
+#include "answer.h"
+#include "arena.h"
+#include "system/text.h"
+
+cr_result cr_find_named_space(const char *name, cr_ref *out)
+{
+    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
+        cr_ref node;
+        cr_node_info info;
+        if (cr_model_at(cr_sys.model, i, &node) == CR_OK && cr_model_get(cr_sys.model, node, &info) == CR_OK &&
+            info.kind == CR_NODE_SPACE && info.state == CR_STATE_ACTIVE && (info.flags & CR_FLAG_CORE) == 0 &&
+            cr_text_same(cr_space_entry_of(node)->name, name)) {
+            *out = node;
+            return CR_RESULT_OK;
+        }
+    }
+    return CR_RESULT_NO_SUCH;
+}
+
+cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results)
+{
+    uint32_t slot;
+    cr_node_info info;
+    cr_result result = cr_can_make_request(pd, space, &slot);
+    if (result == CR_RESULT_OK) {
+        cr_make_request(pd, space, slot);
+    } else if (result == CR_RESULT_EXISTS) {
+        result = CR_RESULT_OK; /* It may ask again, and gets the same slot. */
+    }
+    if (result == CR_RESULT_OK && cr_model_get(cr_sys.model, space, &info) == CR_OK) {
+        results[0] = slot;
+        results[1] = info.number;
+    }
+    return result;
+}
+
+/* The configured PD that is to make the space of that name, or CR_IMAGE_NONE. */
+static uint32_t maker_of(const char *name)
+{
+    for (uint32_t i = 0; i < cr_sys.image->spaces.count; i++) {
+        const cr_image_space *row = &cr_image_spaces(cr_sys.image)[i];
+        if (cr_text_same(row->name, name)) {
+            return row->pd;
+        }
+    }
+    return CR_IMAGE_NONE;
+}
+
+/* Whether a configured PD that is not there, or goes, will be made (again). */
+static int will_be_made(uint32_t config)
+{
+    uint32_t flags = cr_image_pds(cr_sys.image)[config].flags;
+    return (flags & CR_IMAGE_RESPAWN) != 0 || ((flags & CR_IMAGE_LATE) != 0 && !cr_sup.population.late_begun);
+}
+
+int cr_connect_may_come(const char *name)
+{
+    /* Each PD waits for one space at most, so this follows a chain. One longer than there are PDs is a circle. */
+    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+        uint32_t config = maker_of(name);
+        if (config == CR_IMAGE_NONE) {
+            return 0;
+        }
+        const cr_pd *maker = cr_find_configured(config);
+        if (maker == 0 || !cr_pd_is_served(maker) || cr_is_doomed(maker)) {
+            return will_be_made(config);
+        }
+        if (maker->wait != CR_WAIT_CONNECT) {
+            return 1;
+        }
+        name = maker->wanted;
+    }
+    return 0;
+}
+
+int cr_connect_is_on_its_way(const cr_pd *pd)
+{
+    uint32_t config = maker_of(pd->wanted);
+    const cr_pd *maker = config != CR_IMAGE_NONE ? cr_find_configured(config) : 0;
+    int gone = maker == 0 || !cr_pd_is_served(maker) || cr_is_doomed(maker);
+    return config != CR_IMAGE_NONE && gone && will_be_made(config);
+}
+
+static void answer(cr_pd *pd, int give_up)
+{
+    uint64_t results[2];
+    cr_ref space;
+    cr_result result = cr_is_doomed(pd) ? CR_RESULT_GONE : cr_find_named_space(pd->wanted, &space);
+    if (result == CR_RESULT_OK) {
+        result = cr_connect_now(pd, space, results);
+    } else if (give_up) {
+        result = CR_RESULT_GONE;
+    } else if (result != CR_RESULT_GONE) {
+        return;
+    }
+    if (result != CR_RESULT_OK) {
+        cr_trace_refuse(pd, CR_OP_CONNECT, result);
+    }
+    cr_answer_later(pd, result, result == CR_RESULT_OK ? 2 : 0, results);
+}
+
+static int waits(const cr_pd *pd)
+{
+    return cr_pd_is_served(pd) && pd->wait == CR_WAIT_CONNECT;
+}
+
+void cr_connect_wake(const char *name)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        if (waits(pd) && cr_text_same(pd->wanted, name)) {
+            answer(pd, 0);
+        }
+    }
+}
+
+void cr_connect_give_up(cr_pd *pd)
+{
+    answer(pd, 1);
+}
+
+void cr_connect_follow_up(void)
+{
+    int again = 1;
+    /* Who is answered waits no more, which others may have waited for: until nothing changes. Each turn answers one. */
+    for (uint32_t turn = 0; again && turn < CR_MAX_PDS; turn++) {
+        again = 0;
+        for (uint32_t i = 1; !again && i < CR_MAX_PDS; i++) {
+            cr_pd *pd = &cr_sys.pds[i];
+            if (waits(pd) && !cr_connect_may_come(pd->wanted)) {
+                answer(pd, 1);
+                again = 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What several checks of operations ask. */
+#include "operations.h"
+#include "system/text.h"
+
+cr_result cr_find_named_pd(const cr_asked *a, cr_pd **out)
+{
+    cr_result result = cr_find_badged(a->args.pd, CR_BADGE_BODY, out);
+    return result == CR_RESULT_OK && cr_is_doomed(*out) ? CR_RESULT_GONE : result;
+}
+
+cr_result cr_find_own_space(const cr_asked *a, cr_ref *out)
+{
+    cr_result result = cr_find_space(a->args.space, out);
+    if (result == CR_RESULT_OK && cr_manager_of(*out) != a->from) {
+        result = CR_RESULT_DENIED;
+    }
+    return result;
+}
+
+cr_result cr_find_own_resource(const cr_asked *a, cr_ref *out)
+{
+    cr_ref space;
+    cr_result result = cr_find_own_space(a, &space);
+    return result != CR_RESULT_OK ? result : cr_find_resource(a->args.space, a->args.object, out);
+}
+
+cr_result cr_find_own_client(const cr_asked *a, cr_pd **out)
+{
+    cr_request_entry *entry;
+    cr_result result = cr_find_request(a->args.badge, &entry);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (cr_manager_of(entry->space) != a->from) {
+        return CR_RESULT_DENIED;
+    }
+    *out = &cr_sys.pds[entry->pd];
+    return cr_is_doomed(*out) ? CR_RESULT_GONE : CR_RESULT_OK;
+}
+
+uint32_t cr_find_configured_space(const char *name)
+{
+    const cr_image_header *image = cr_sys.image;
+    for (uint32_t i = 0; i < image->spaces.count; i++) {
+        if (cr_text_same(cr_image_spaces(image)[i].name, name)) {
+            return i;
+        }
+    }
+    return CR_IMAGE_NONE;
+}
+
+uint32_t cr_number_of(cr_ref node)
+{
+    cr_node_info info;
+    if (cr_model_get(cr_sys.model, node, &info) != CR_OK) {
+        cr_panic("a node that was found is not there", node.index);
+    }
+    return info.number;
+}

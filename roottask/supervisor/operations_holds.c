@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Asking for a space, giving and taking resources, letting go. */
+#include "supervisor.h"
+#include "system/text.h"
+
+/* -- requests */
+
+enum { NOT_THERE = 0, SPACE_THERE = 1, REQUEST_THERE = 2 };
+
+cr_result cr_check_connect(cr_asked *a)
+{
+    uint32_t configured = cr_find_configured_space(a->args.name);
+    int allowed = 0;
+    if (configured == CR_IMAGE_NONE) {
+        return CR_RESULT_NO_SUCH;
+    }
+    for (uint32_t i = 0; i < cr_sys.image->requests.count; i++) {
+        const cr_image_request *row = &cr_image_requests(cr_sys.image)[i];
+        allowed |= row->pd == a->from->config && row->space == configured;
+    }
+    if (!allowed) {
+        return CR_RESULT_DENIED;
+    }
+    if (cr_find_named_space(a->args.name, &a->found.node) != CR_RESULT_OK) {
+        a->found.there = NOT_THERE;
+        return a->args.no_wait ? CR_RESULT_GONE : CR_RESULT_OK;
+    }
+    cr_result result = cr_can_make_request(a->from, a->found.node, &a->found.slot);
+    a->found.there = result == CR_RESULT_EXISTS ? REQUEST_THERE : SPACE_THERE;
+    /* It may ask again, and gets the same slot. */
+    return result == CR_RESULT_EXISTS ? CR_RESULT_OK : result;
+}
+
+void cr_do_connect(cr_asked *a)
+{
+    if (a->found.there == NOT_THERE) {
+        cr_text_copy(a->from->wanted, a->args.name, CR_NAME_BYTES);
+        a->wait = CR_WAIT_CONNECT;
+        return;
+    }
+    if (a->found.there == SPACE_THERE) {
+        cr_make_request(a->from, a->found.node, a->found.slot);
+    }
+    a->results[0] = a->found.slot;
+    a->results[1] = cr_number_of(a->found.node);
+    a->count = 2;
+}
+
+cr_result cr_check_disconnect(cr_asked *a)
+{
+    cr_result result = cr_find_space(a->args.space, &a->found.node);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (cr_model_count(cr_sys.model, CR_EDGE_REQUEST, a->from->node, a->found.node) == 0) {
+        return CR_RESULT_NO_SUCH;
+    }
+    cr_pd *server = cr_manager_of(a->found.node);
+    a->found.pd = server;
+    a->found.tells = server != 0 && server != &cr_sys.pds[0];
+    /* A server that is far behind must not be brought down by a client that comes and goes. */
+    if (!a->found.tells) {
+        return CR_RESULT_OK;
+    }
+    int room = cr_work_pending(cr_sys.work, cr_receiver(server)) < CR_DISCONNECT_BACKLOG &&
+               cr_work_room(cr_sys.work) > CR_CLEANUP_NOTICES;
+    return room ? CR_RESULT_OK : CR_RESULT_FULL;
+}
+
+void cr_do_disconnect(cr_asked *a)
+{
+    cr_drop_request(a->from, a->found.node);
+    if (a->found.tells) {
+        const cr_notice notice = {.kind = CR_NOTICE_DISCONNECT,
+                                  .to = a->found.pd->node,
+                                  .node = a->found.node,
+                                  .from = a->from->node};
+        if (cr_notice_put(&notice, 0, 0) != CR_OK) {
+            cr_panic("no room for a notice", a->from->number);
+        }
+    }
+}
+
+cr_result cr_check_share_request(cr_asked *a)
+{
+    cr_result result = cr_find_named_pd(a, &a->found.pd);
+    if (result == CR_RESULT_OK) {
+        result = cr_find_space(a->args.space, &a->found.node);
+    }
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    cr_pd *manager = cr_manager_of(a->found.node);
+    int may = manager == a->from ||
+              cr_model_count(cr_sys.model, CR_EDGE_REQUEST, a->from->node, a->found.node) > 0;
+    /* The configuration alone gives requests to what the root task serves. */
+    if (!may || manager == 0 || manager == cr_pd_of(cr_sys.root) || a->found.pd == manager ||
+        a->found.pd == a->from) {
+        return CR_RESULT_DENIED;
+    }
+    result = cr_can_make_request(a->found.pd, a->found.node, &a->found.slot);
+    if (result == CR_RESULT_EXISTS) {
+        a->results[0] = a->found.slot;
+        a->count = 1;
+    }
+    return result;
+}
+
+void cr_do_share_request(cr_asked *a)
+{
+    cr_make_request(a->found.pd, a->found.node, a->found.slot);
+    a->results[0] = a->found.slot;
+    a->count = 1;
+}
+
+/* -- holds */
+
+cr_result cr_check_give(cr_asked *a)
+{
+    cr_result result = cr_find_own_resource(a, &a->found.node);
+    if (result == CR_RESULT_OK) {
+        result = cr_find_own_client(a, &a->found.pd);
+    }
+    if (result == CR_RESULT_OK && a->found.pd == a->from) {
+        result = CR_RESULT_DENIED;
+    }
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    return cr_can_make_hold(a->found.pd, a->found.node, &a->found.slot);
+}
+
+void cr_do_give(cr_asked *a)
+{
+    cr_make_hold(a->found.pd, a->found.node, a->found.slot);
+    a->results[0] = a->found.slot;
+    a->count = 1;
+}
+
+cr_result cr_check_send(cr_asked *a)
+{
+    cr_result result = cr_find_named_pd(a, &a->found.pd);
+    if (result == CR_RESULT_OK) {
+        result = cr_find_resource(a->args.space, a->args.object, &a->found.node);
+    }
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node) == 0 ||
+        a->found.pd == a->from || cr_manager_of(a->found.node) == a->found.pd) {
+        return CR_RESULT_DENIED;
+    }
+    return cr_can_make_hold(a->found.pd, a->found.node, &a->found.slot);
+}
+
+void cr_do_send(cr_asked *a)
+{
+    cr_do_give(a);
+}
+
+cr_result cr_check_release(cr_asked *a)
+{
+    cr_result result = cr_find_resource(a->args.space, a->args.object, &a->found.node);
+    return result != CR_RESULT_OK ? result : cr_can_drop_hold(a->from, a->found.node);
+}
+
+void cr_do_release(cr_asked *a)
+{
+    a->results[0] = cr_drop_hold(a->from, a->from, a->found.node);
+    a->count = 1;
+}
+
+cr_result cr_check_take_back(cr_asked *a)
+{
+    cr_result result = cr_find_own_resource(a, &a->found.node);
+    if (result == CR_RESULT_OK) {
+        result = cr_find_own_client(a, &a->found.pd);
+    }
+    return result != CR_RESULT_OK ? result : cr_can_drop_hold(a->found.pd, a->found.node);
+}
+
+void cr_do_take_back(cr_asked *a)
+{
+    a->results[0] = cr_drop_hold(a->from, a->found.pd, a->found.node);
+    a->count = 1;
+}
+
+cr_result cr_check_holds(cr_asked *a)
+{
+    cr_result result = cr_find_resource(a->args.space, a->args.object, &a->found.node);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    int may = cr_manager_of(a->found.node) == a->from ||
+              cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, a->found.node) > 0;
+    return may ? CR_RESULT_OK : CR_RESULT_DENIED;
+}
+
+void cr_do_holds(cr_asked *a)
+{
+    cr_ref resource = a->found.node;
+    uint64_t all = 0;
+    uint32_t edge = cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN);
+    for (; edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, resource, CR_IN)) {
+        cr_edge_info info;
+        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
+            all += info.count;
+        }
+    }
+    a->results[0] = cr_model_count(cr_sys.model, CR_EDGE_HOLD, a->from->node, resource);
+    a->results[1] = all;
+    a->count = 2;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * PDs: making them, ending them, being told before they end, and what is asked about them. */
+#include "supervisor.h"
+#include "system/text.h"
+
+cr_result cr_check_exit(cr_asked *a)
+{
+    (void)a;
+    return CR_RESULT_OK;
+}
+
+void cr_do_exit(cr_asked *a)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_EXIT);
+    cr_trace_pd(a->from);
+    cr_trace_number(&cr_sys.trace, a->args.code);
+    cr_trace_end(&cr_sys.trace);
+    a->never = 1;
+    a->down = a->from;
+    a->cause = CR_CAUSE_EXIT;
+}
+
+cr_result cr_check_spawn(cr_asked *a)
+{
+    a->found.program = CR_IMAGE_NONE;
+    if (cr_model_count(cr_sys.model, CR_EDGE_REQUEST, a->from->node, cr_sys.pd_space) == 0) {
+        return CR_RESULT_DENIED;
+    }
+    for (uint32_t i = 0; i < cr_sys.image->spawns.count; i++) {
+        const cr_image_spawn *spawn = &cr_image_spawns(cr_sys.image)[i];
+        if (spawn->pd == a->from->config &&
+            cr_text_same(cr_image_programs(cr_sys.image)[spawn->program].name, a->args.name)) {
+            a->found.program = spawn->program;
+        }
+    }
+    if (a->found.program == CR_IMAGE_NONE) {
+        return CR_RESULT_NO_SUCH;
+    }
+    return cr_can_spawn(a->from, &a->found.slot);
+}
+
+void cr_do_spawn(cr_asked *a)
+{
+    cr_pd *pd;
+    cr_ref body;
+    uint32_t program = a->found.program;
+    a->undone = cr_result_of(cr_make_pd(CR_IMAGE_NONE, program, a->args.name, a->from, &pd));
+    if (a->undone != CR_RESULT_OK) {
+        return;
+    }
+    if (cr_body_resource(pd, &body) != CR_RESULT_OK) {
+        cr_panic("there was room for a PD's capability, and then there was not", pd->number);
+    }
+    cr_make_hold(a->from, body, a->found.slot);
+    a->results[0] = a->found.slot;
+    a->results[1] = pd->number;
+    a->count = 2;
+}
+
+cr_result cr_check_terminate(cr_asked *a)
+{
+    cr_result result = cr_find_named_pd(a, &a->found.pd);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (!cr_pd_is_served(a->found.pd)) {
+        return CR_RESULT_GONE;
+    }
+    return cr_ticket_room(a->from) ? CR_RESULT_OK : CR_RESULT_BUSY;
+}
+
+void cr_do_terminate(cr_asked *a)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_TERMINATE);
+    cr_trace_pd(a->found.pd);
+    cr_trace_pd(a->from);
+    cr_trace_end(&cr_sys.trace);
+    a->down = a->found.pd;
+    a->cause = CR_CAUSE_TERMINATE;
+    a->ticket = cr_ticket_make(a->from, a->found.pd);
+    a->from->ticket = a->ticket;
+    a->wait = (cr_sys.image->flags & CR_IMAGE_SYNC) != 0 ? CR_WAIT_TERMINATE : CR_WAIT_NOTHING;
+    a->results[0] = a->ticket;
+    for (uint32_t i = 1; i <= CR_TICKET_WORDS; i++) {
+        a->results[i] = 0;
+    }
+    _Static_assert(CR_TICKET_QUEUED == 0, "as the line above has it");
+    a->count = 1 + CR_TICKET_WORDS;
+}
+
+cr_result cr_check_ticket(cr_asked *a)
+{
+    return cr_ticket_check(a->from, a->args.ticket);
+}
+
+void cr_do_ticket(cr_asked *a)
+{
+    a->count = cr_ticket_look(a->args.ticket, a->args.wait != 0, a->results);
+    if (a->count == 0) {
+        a->wait = CR_WAIT_TICKET;
+        a->from->ticket = a->args.ticket;
+    }
+}
+
+cr_result cr_check_set_depth(cr_asked *a)
+{
+    (void)a;
+    return CR_RESULT_OK;
+}
+
+void cr_do_set_depth(cr_asked *a)
+{
+    a->from->pd_depth = a->args.pd_depth;
+    a->from->rs_depth = a->args.rs_depth;
+}
+
+cr_result cr_check_report_fault(cr_asked *a)
+{
+    cr_result result = cr_find_badged(a->args.badge, CR_BADGE_FAULT, &a->found.pd);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (cr_model_count(cr_sys.model, CR_EDGE_FAULT, a->found.pd->node, a->from->node) == 0) {
+        return CR_RESULT_DENIED;
+    }
+    return cr_pd_is_served(a->found.pd) ? CR_RESULT_OK : CR_RESULT_GONE;
+}
+
+void cr_do_report_fault(cr_asked *a)
+{
+    cr_trace_fault(a->found.pd, a->args.fault_kind, a->args.address, a->args.ip);
+    a->down = a->found.pd;
+    a->cause = CR_CAUSE_FAULT;
+}
+
+/* -- being told before */
+
+/* Whether the PD would lose something with that space. */
+static int depends_on(const cr_pd *pd, cr_ref space, cr_ref manager)
+{
+    if (cr_same(manager, pd->node) ||
+        cr_model_count(cr_sys.model, CR_EDGE_REQUEST, pd->node, space) > 0) {
+        return 1;
+    }
+    uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_HOLD, CR_OUT);
+    for (; edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
+        cr_edge_info hold;
+        cr_node_info held;
+        if (cr_model_edge(cr_sys.model, edge, &hold) == CR_OK &&
+            cr_model_get(cr_sys.model, hold.to, &held) == CR_OK && cr_same(held.space, space)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The space that the message names, or the PD whose capability comes along, or the caller. */
+static cr_result find_subject(const cr_asked *a, cr_ref *out)
+{
+    cr_pd *pd = a->from;
+    if (a->args.space != 0) {
+        return cr_find_space(a->args.space, out);
+    }
+    cr_result result = a->args.has_pd ? cr_find_named_pd(a, &pd) : CR_RESULT_OK;
+    if (result == CR_RESULT_OK) {
+        *out = pd->node;
+    }
+    return result;
+}
+
+static uint32_t subscriptions(const cr_asked *a)
+{
+    return cr_model_count(cr_sys.model, CR_EDGE_SUBSCRIBE, a->from->node, a->found.node);
+}
+
+cr_result cr_check_subscribe(cr_asked *a)
+{
+    cr_node_info info;
+    cr_result result = find_subject(a, &a->found.node);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (a->args.space != 0 && (cr_model_get(cr_sys.model, a->found.node, &info) != CR_OK ||
+                               (info.flags & CR_FLAG_CORE) != 0 ||
+                               !depends_on(a->from, a->found.node, info.manager))) {
+        return CR_RESULT_DENIED;
+    }
+    uint32_t count = subscriptions(a);
+    int room = count > 0 ? count < CR_MAX_COUNT : cr_edges_left(1);
+    return room ? CR_RESULT_OK : CR_RESULT_FULL;
+}
+
+void cr_do_subscribe(cr_asked *a)
+{
+    if (cr_model_add_edge(cr_sys.model, CR_EDGE_SUBSCRIBE, a->from->node, a->found.node) != CR_OK) {
+        cr_panic("there was room for a subscription, and then there was not", a->from->number);
+    }
+    cr_trace_pair(CR_EV_SUBSCRIBE, a->from->node, a->found.node);
+}
+
+/* A PD may take back its subscription whatever else it has lost since. */
+cr_result cr_check_unsubscribe(cr_asked *a)
+{
+    cr_result result = find_subject(a, &a->found.node);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    return subscriptions(a) > 0 ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
+}
+
+void cr_do_unsubscribe(cr_asked *a)
+{
+    cr_ref from = a->from->node;
+    if (cr_model_drop_edge(cr_sys.model, CR_EDGE_SUBSCRIBE, from, a->found.node) != CR_OK) {
+        cr_panic("a subscription that was found is not there", a->from->number);
+    }
+    cr_trace_pair(CR_EV_UNSUBSCRIBE, a->from->node, a->found.node);
+}
+
+/* -- looking */
+
+static cr_result look_at_pd(uint32_t pd_number, uint32_t *state)
+{
+    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        if (cr_pd_exists(pd) && pd->number == pd_number) {
+            *state = cr_is_doomed(pd) ? CR_LOOK_DOOMED : CR_LOOK_ACTIVE;
+            return CR_RESULT_OK;
+        }
+    }
+    *state = CR_LOOK_DESTROYED;
+    return pd_number < cr_sys.next_pd ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
+}
+
+cr_result cr_check_look(cr_asked *a)
+{
+    cr_ref node;
+    if (a->args.space == 0) {
+        cr_pd *pd = a->from;
+        cr_result result = CR_RESULT_OK;
+        if (a->args.has_pd) {
+            result = cr_find_badged(a->args.pd, CR_BADGE_BODY, &pd);
+        }
+        if (result != CR_RESULT_OK) {
+            return result;
+        }
+        /* With a capability the object is 0. */
+        return look_at_pd(a->args.object != 0 ? a->args.object : pd->number, &a->found.state);
+    }
+    cr_result result = cr_find_space(a->args.space, &node);
+    if (result == CR_RESULT_GONE && cr_is_there(a->args.space)) {
+        a->found.state = CR_LOOK_DOOMED;
+        return CR_RESULT_OK;
+    }
+    if (result == CR_RESULT_OK && a->args.object != 0) {
+        result = cr_find_resource(a->args.space, a->args.object, &node);
+    }
+    a->found.state = result == CR_RESULT_OK ? CR_LOOK_ACTIVE : CR_LOOK_DESTROYED;
+    return result == CR_RESULT_GONE ? CR_RESULT_OK : result;
+}
+
+void cr_do_look(cr_asked *a)
+{
+    a->results[0] = a->found.state;
+    a->count = 1;
+}

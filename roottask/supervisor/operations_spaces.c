@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Spaces, their resources, and what is built on what. */
+#include "supervisor.h"
+#include "system/text.h"
+
+cr_result cr_check_create_space(cr_asked *a)
+{
+    cr_pd *first = 0;
+    cr_ref known;
+    if (a->args.has_pd) {
+        cr_result result = cr_find_named_pd(a, &first);
+        if (result == CR_RESULT_OK && first == a->from) {
+            result = CR_RESULT_DENIED; /* Nobody is a client of its own. */
+        }
+        if (result != CR_RESULT_OK) {
+            return result;
+        }
+    }
+    if (cr_model_count(cr_sys.model, CR_EDGE_REQUEST, a->from->node, cr_sys.resspc_space) == 0) {
+        return CR_RESULT_DENIED;
+    }
+    /* A name of the configuration belongs to the PD that the configuration gives it to. */
+    uint32_t configured = cr_find_configured_space(a->args.name);
+    if (configured != CR_IMAGE_NONE) {
+        const cr_image_space *row = &cr_image_spaces(cr_sys.image)[configured];
+        if (row->pd != a->from->config || !cr_text_same(row->type, a->args.type)) {
+            return CR_RESULT_DENIED;
+        }
+    }
+    if (cr_find_named_space(a->args.name, &known) == CR_RESULT_OK) {
+        return CR_RESULT_EXISTS;
+    }
+    a->found.pd = first;
+    return cr_can_make_space(a->args.type, first, &a->found.slot);
+}
+
+void cr_do_create_space(cr_asked *a)
+{
+    cr_ref space = cr_make_space(a->from, a->args.type, a->args.name);
+    if (a->found.pd != 0) {
+        cr_make_request(a->found.pd, space, a->found.slot);
+    }
+    a->results[0] = cr_number_of(space);
+    a->results[1] = a->found.slot;
+    a->count = 2;
+    cr_connect_wake(a->args.name);
+}
+
+cr_result cr_check_delete_space(cr_asked *a)
+{
+    return cr_find_own_space(a, &a->found.node);
+}
+
+void cr_do_delete_space(cr_asked *a)
+{
+    cr_delete_space(a->from, a->found.node);
+}
+
+cr_result cr_check_create_resource(cr_asked *a)
+{
+    cr_result result = cr_find_own_space(a, &a->found.node);
+    return result != CR_RESULT_OK ? result : cr_can_make_resource(a->found.node);
+}
+
+void cr_do_create_resource(cr_asked *a)
+{
+    a->results[0] = cr_number_of(cr_make_resource(a->found.node));
+    a->count = 1;
+}
+
+cr_result cr_check_delete_resource(cr_asked *a)
+{
+    return cr_find_own_resource(a, &a->found.node);
+}
+
+void cr_do_delete_resource(cr_asked *a)
+{
+    cr_delete_resource(a->from, a->found.node);
+}
+
+static cr_result find_ends(cr_asked *a)
+{
+    const cr_map_ends ends = {.space = a->args.space,
+                              .object = a->args.object,
+                              .target_space = a->args.target_space,
+                              .target_object = a->args.target_object};
+    return cr_find_map_ends(a->from, &ends, &a->found.node, &a->found.target);
+}
+
+static int is_mapped(const cr_asked *a)
+{
+    return cr_model_count(cr_sys.model, CR_EDGE_MAP, a->found.node, a->found.target) > 0;
+}
+
+cr_result cr_check_map(cr_asked *a)
+{
+    cr_result result = find_ends(a);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (cr_is_built_on(a->found.target, a->found.node, 0)) {
+        return CR_RESULT_DENIED; /* It would close a circle. */
+    }
+    if (is_mapped(a)) {
+        return CR_RESULT_EXISTS;
+    }
+    return cr_edges_left(1) ? CR_RESULT_OK : CR_RESULT_FULL;
+}
+
+void cr_do_map(cr_asked *a)
+{
+    if (cr_model_add_edge(cr_sys.model, CR_EDGE_MAP, a->found.node, a->found.target) != CR_OK) {
+        cr_panic("there was room for a map, and then there was not", a->found.node.index);
+    }
+    cr_trace_pair(CR_EV_MAP, a->found.node, a->found.target);
+}
+
+cr_result cr_check_unmap(cr_asked *a)
+{
+    cr_result result = find_ends(a);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    return is_mapped(a) ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
+}
+
+void cr_do_unmap(cr_asked *a)
+{
+    if (cr_model_drop_edge(cr_sys.model, CR_EDGE_MAP, a->found.node, a->found.target) != CR_OK) {
+        cr_panic("a map that was found is not there", a->found.node.index);
+    }
+    cr_trace_pair(CR_EV_UNMAP, a->found.node, a->found.target);
+}

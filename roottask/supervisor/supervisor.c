@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The main loop: receives a message, has it handled to its end, does what follows from it, and receives the next. It
+ * calls no PD and blocks on nothing but the endpoint. */
+#include "supervisor.h"
+#include "kernel/fault.h"
+#include "system/state.h"
+
+cr_supervisor cr_sup;
+
+void cr_supervisor_init(const cr_hooks *hooks, seL4_CPtr notification)
+{
+    cr_sup.hooks = hooks;
+    cr_clock_init(notification);
+}
+
+static void take_message(seL4_MessageInfo_t tag, cr_message *out)
+{
+    uint32_t length = (uint32_t)seL4_MessageInfo_get_length(tag);
+    if (length > seL4_MsgMaxLength) {
+        cr_panic("the kernel delivered more registers than there are", length);
+    }
+    out->raw = (cr_raw_message){
+        .label = seL4_MessageInfo_get_label(tag),
+        .length = length,
+        .extra = (uint32_t)seL4_MessageInfo_get_extraCaps(tag),
+        .unwrapped = (seL4_MessageInfo_get_capsUnwrapped(tag) & 1u) != 0 ? seL4_GetIPCBuffer()->caps_or_badges[0] : 0,
+        .words = out->words,
+    };
+    for (uint32_t i = 0; i < length; i++) {
+        out->words[i] = seL4_GetMR((int)i);
+    }
+}
+
+static void handle_fault(seL4_MessageInfo_t tag, uint64_t badge)
+{
+    cr_fault_kind kind;
+    uint64_t address;
+    uint64_t ip;
+    cr_pd *pd;
+    /* A PD can send messages of its own with its fault capability. One that is no fault is dropped: if it
+     * called, it waits for ever, which is its own doing. */
+    if (cr_find_badged(badge, CR_BADGE_FAULT, &pd) == CR_RESULT_OK && cr_pd_is_served(pd) &&
+        cr_decode_fault(tag, &kind, &address, &ip)) {
+        cr_trace_fault(pd, kind, address, ip);
+        cr_trigger(pd, CR_CAUSE_FAULT, 0);
+    }
+}
+
+static void handle_message(seL4_MessageInfo_t tag, uint64_t badge)
+{
+    cr_message *message = &cr_sup.operations.message;
+    cr_pd *pd;
+    switch (cr_badge_kind_of(badge)) {
+    case CR_BADGE_FAULT:
+        handle_fault(tag, badge);
+        return;
+    case CR_BADGE_PD:
+        take_message(tag, message);
+        if (cr_find_badged(badge, CR_BADGE_PD, &pd) == CR_RESULT_OK && cr_pd_is_served(pd)) {
+            cr_serve(pd, message);
+        }
+        return;
+    case CR_BADGE_BODY:
+        /* A PD capability names a PD in an operation; called itself it does nothing. */
+        seL4_Reply(seL4_MessageInfo_new(CR_RESULT_DENIED, 0, 0, 0));
+        return;
+    default:
+        cr_panic("a message with a badge that was never minted", badge);
+    }
+}
+
+/* The bound notification: what came since it was received last, or-ed. */
+static void handle_signals(uint64_t badge)
+{
+    const cr_hooks *hooks = cr_sup.hooks;
+    int alarm = 0;
+    if ((badge & cr_badge(CR_BADGE_TIMER, 0, 0)) != 0) {
+        if (cr_clock_tick(&alarm)) {
+            if (alarm && hooks != 0 && hooks->alarm != 0) {
+                hooks->alarm();
+            }
+            cr_waits_expire();
+        }
+    }
+    if (hooks != 0 && hooks->signal != 0) {
+        hooks->signal(badge);
+    }
+}
+
+/* What follows from a message, in an order in which nothing is left over for the next. */
+static void follow_up(void)
+{
+    cr_cleaner_follow_up();
+    cr_waits_follow_up();
+    cr_extract_follow_up();
+    cr_tickets_follow_up();
+    cr_population_follow_up();
+    cr_connect_follow_up();
+}
+
+void cr_supervisor_run(seL4_CPtr endpoint)
+{
+    const cr_hooks *hooks = cr_sup.hooks;
+    seL4_Word badge;
+    int running = 1;
+    while (running) {
+        cr_trace_flush(&cr_sys.trace);
+        cr_clock_arm();
+        seL4_MessageInfo_t tag = seL4_Recv(endpoint, &badge);
+        if (cr_badge_is_signal(badge)) {
+            handle_signals(badge);
+        } else {
+            handle_message(tag, badge);
+        }
+        follow_up();
+        running = hooks == 0 || hooks->handled == 0 || hooks->handled();
+    }
+    cr_trace_refused_rest();
+    cr_print_if_changed();
+    cr_trace_finish(&cr_sys.trace);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The only place that changes a PD's life and what it waits for. */
+#include "system.h"
+
+void cr_pd_wait(cr_pd *pd, cr_wait to)
+{
+    if (!cr_wait_may(pd->wait, to)) {
+        cr_panic("a PD waits for two things at once", pd->number);
+    }
+    pd->wait = to;
+    pd->wait_due = 0;
+}
+
+void cr_pd_become(cr_pd *pd, cr_life to)
+{
+    if (!cr_life_may(pd->life, to)) {
+        cr_panic("a PD's life takes a turn that is not in the table",
+                 ((uint64_t)pd->number << 16) | ((uint64_t)pd->life << 8) | (uint64_t)to);
+    }
+    pd->life = to;
+    if ((to == CR_LIFE_DOWN || to == CR_LIFE_STOPPED) && pd->wait != CR_WAIT_NOTHING) {
+        cr_pd_wait(pd, CR_WAIT_NOTHING);
+    }
+}

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How the root task is put together, by its object files; and that it runs without a scenario."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cellreap.progress import Progress
+from cellreap.run.boot import End, boot_image
+from cellreap.system.image import read_image
+from cellreap.system.parts import build_parts
+from cellreap.system.sdk import Sdk
+from cellreap.system.toolchain import find_toolchain
+from cellreap.trace.check import check_stream
+from cellreap.trace.reader import Reader, read
+from kit.target import Target
+
+LAYERS = ("core", "kernel", "system", "supervisor", "scenario")
+"""The folders of the root task. Each uses those before it, and none after it."""
+
+
+@dataclass(frozen=True)
+class Object:
+    """An object file: what it defines, needs, and keeps that can change."""
+
+    folder: str
+    name: str
+    defines: frozenset[str]
+    needs: frozenset[str]
+    variables: frozenset[str]
+
+
+def read_object(path: Path, folder: str) -> Object:
+    """What `nm` says of an object file."""
+    listed = subprocess.run(["nm", "-P", str(path)], capture_output=True, text=True, check=True)
+    rows = [line.split()[:2] for line in listed.stdout.splitlines()]
+    return Object(
+        folder,
+        path.name.split(".")[0],
+        frozenset(name for name, kind in rows if kind in "TDBRVWC"),
+        frozenset(name for name, kind in rows if kind == "U"),
+        frozenset(name for name, kind in rows if kind in "bdBDC"),
+    )
+
+
+@pytest.fixture(scope="module")
+def objects(sdk: Sdk) -> list[Object]:
+    """The root task's objects without start.S, which calls what is above it."""
+    parts = build_parts(sdk, find_toolchain(sdk.kernel.arch), Progress(quiet=True))
+    found = []
+    for target in ("cellreap_component", "cellreap_root"):
+        top = parts.folder / "CMakeFiles" / f"{target}.dir"
+        for path in sorted(top.rglob("*.c.obj")):
+            folder = path.relative_to(top).parts[0]
+            if folder in LAYERS:
+                found.append(read_object(path, folder))
+    assert {thing.folder for thing in found} == set(LAYERS)
+    return found
+
+
+def uses(objects: list[Object]) -> Iterator[tuple[Object, Object, str]]:
+    """(who, whom, by which symbol)"""
+    definer = {symbol: thing for thing in objects for symbol in thing.defines}
+    for thing in objects:
+        for symbol in sorted(thing.needs & definer.keys()):
+            yield thing, definer[symbol], symbol
+
+
+def test_no_folder_uses_one_above_it(objects: list[Object]) -> None:
+    wrong = [
+        f"{who.folder}/{who.name} uses {symbol} of {whom.folder}/{whom.name}"
+        for who, whom, symbol in uses(objects)
+        if LAYERS.index(whom.folder) > LAYERS.index(who.folder)
+    ]
+    assert wrong == []
+
+
+def test_the_supervisors_parts_form_no_circle(objects: list[Object]) -> None:
+    """Parts that use none of those left are taken away, until none is left."""
+    left = {
+        thing.name: {
+            whom.name
+            for who, whom, symbol in uses(objects)
+            if who is thing and whom.folder == "supervisor" and symbol != "cr_sup"
+        }
+        for thing in objects
+        if thing.folder == "supervisor"
+    }
+    assert len(left) > 8
+    while free := [name for name, used in left.items() if not used & left.keys()]:
+        for name in free:
+            del left[name]
+    assert left == {}
+
+
+def test_the_supervisors_state_is_in_one_arena(objects: list[Object]) -> None:
+    kept = {
+        f"{thing.name}: {symbol}"
+        for thing in objects
+        if thing.folder == "supervisor"
+        for symbol in thing.variables
+    }
+    assert kept == {"supervisor: cr_sup"}
+
+
+def test_a_system_without_a_scenario_runs_and_is_cleaned_up(target: Target) -> None:
+    """It never ends by itself, so its trace has no END; all before that passes the check."""
+    console = io.BytesIO()
+    boot = boot_image(
+        read_image(target.image("bare")),
+        console,
+        timeout=600,
+        idle=90,
+        finish=re.compile(rb"SETTLED n=2 "),
+    )
+    assert boot.end is End.COMPLETE
+    raw = console.getvalue()
+    events = list(read(Reader("bare"), io.BytesIO(raw)))
+    gone = [(event["trigger"], event["cause"]) for event in events if event.name == "CLEANUP"]
+    names = {event["id"]: event["name"] for event in events if event.name == "PD"}
+    assert {(names[pd], cause) for pd, cause in gone} == {("quitter", "exit"), ("crasher", "fault")}
+    report = check_stream(io.BytesIO(raw), "bare")
+    assert [v.text for v in report.violations if "END" not in v.text] == []
