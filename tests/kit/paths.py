@@ -18,10 +18,11 @@ TIMED_CONFIGS: Final = TESTS / "configs" / "needs_timer"
 """Configurations that a kernel without a timer for user level must refuse."""
 BOOT_CONFIGS: Final = TESTS / "boot" / "configs"
 """Configurations that only boot tests use."""
-TRACES: Final = DATA / "traces" / "v1"
-"""Consoles of boots from the time of version 1 of the trace. They stay as they were recorded."""
+STORED_TRACES: Final = DATA / "traces" / "v1"
+"""Consoles of real boots from the time of version 1 of the trace, as they were recorded."""
 GOLDENS: Final = DATA / "goldens"
-"""Consoles of boots of the current version, and what is told of each. `pytest --rewrite` makes
-both anew."""
+"""Consoles of boots of the current version, and what is told of them. `pytest --rewrite` makes
+both anew.
+"""
 CELLULOS: Final = ROOT.parent / "shared" / "data" / "cellulos"
 """Model states that CellulOS wrote. They are not part of the repository."""

@@ -12,7 +12,7 @@ import pytest
 
 from cellreap import headers
 from cellreap.model.core.library import library_path
-from docs_tables import check_table, table_lines
+from kit.docs_tables import check_table, table_lines
 from kit.paths import ROOT
 
 HEADER = "machines.h"
