@@ -195,6 +195,14 @@ def _value(written: str, known: dict[str, int], name: str) -> int:
     raise HeaderError(f"enumerator {name} = {written}: expected a number or an enumerator before it")
 
 
+def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
+    """The rows of one table of a public header. HeaderError: there is none."""
+    rows = parse_table(read_header(header), macro)
+    if not rows:
+        raise HeaderError(f"{header_path(header)}: no rows {macro}(...)")
+    return rows
+
+
 @functools.cache
 def enums(header: str) -> dict[str, dict[str, int]]:
     """parse_enums of a public header."""

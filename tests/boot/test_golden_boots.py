@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A fresh boot does what the recorded one of the same system did.
 
-`pytest --rewrite tests/boot/test_golden_boots.py` records all of them anew, with what is told of them.
+`pytest --rewrite tests/boot/test_golden_boots.py` records all of them anew, with what is told of
+them.
 """
 
 from __future__ import annotations

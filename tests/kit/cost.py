@@ -22,8 +22,8 @@ SHARED = {
     "RESUME_WORK": ("ACCEPT",),
 }
 """Event that touches much -> the events among which its cost is shared out. The whole state is
-planned for or printed; a cleanup goes on when all who were told have answered; all cleanups that have
-notices in a lane count them anew when it goes on."""
+planned for or printed; a cleanup goes on when all who were told have answered; all cleanups that
+have notices in a lane count them anew when it goes on."""
 
 
 def events_of(drafts: Iterable[Draft]) -> list[Event]:
@@ -35,8 +35,8 @@ def events_of(drafts: Iterable[Draft]) -> list[Event]:
 
 
 def cost_by_event(events: list[Event]) -> dict[str, float]:
-    """Event -> bytecodes that the check executes for one, on average; for an event of SHARED, divided
-    by the number of events that share it. The trace passes the check.
+    """Event -> bytecodes that the check executes for one, on average; for an event of SHARED,
+    divided by the number of events that share it. The trace passes the check.
 
     Bytecodes of Python only: the work inside a call to C is not counted.
     """

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Recorded boots of the current version, and what must be told of them.
 
-A golden is NAME.trace, the console of a boot on refkernel (x86_64), and NAME.txt, what is told of it:
-the summary of `run`, the plan events, and the JSON report. QEMU counts instructions instead of time
-(-icount), so a boot repeats exactly. What changes with every change of the C code is left out of the
-comparison with a fresh boot: see `normalised`.
+A golden is NAME.trace, the console of a boot on refkernel (x86_64), and NAME.txt, what is told of
+it: the summary of `run`, the plan events, and the JSON report. QEMU counts instructions instead of
+time (-icount), so a boot repeats exactly. What changes with every change of the C code is left out
+of the comparison with a fresh boot: see `normalised`.
 """
 
 from __future__ import annotations
@@ -97,14 +97,15 @@ LEFT_OUT: Final = frozenset(
         ("TRACE", "kernel"),
     }
 )
-"""(event, field): addresses, sizes, cycles and times, which depend on how the C code was compiled."""
+"""(event, field): addresses, sizes, cycles and times, which change with the compiled C code."""
 OF_ONE_PD: Final = frozenset({"SAY", "REFUSE", "GET_WORK", "FINISH_WORK", "RESUME_WORK"})
 """What a PD does by itself. Which of two PDs comes first depends on the time each of them takes."""
 
 
 def normalised(events: list[Event]) -> dict[str, list[str]]:
     """What two boots of one system must have in common: PD -> what it did, in order; `all` -> all
-    other events, in order. Without LEFT_OUT, and without printed rows, which follow from the rest."""
+    other events, in order. Without LEFT_OUT, and without printed rows, which follow from the rest.
+    """
     found: dict[str, list[str]] = {"all": []}
     for event in events:
         if event.name in ("STATE", "MODEL"):

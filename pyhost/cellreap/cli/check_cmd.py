@@ -27,8 +27,8 @@ SHOW_PROGRESS_FROM = 16 << 20
 def check(trace: Path, as_json: bool) -> int:
     """Replay a trace against the reference model.
 
-    TRACE is the console log of a run, as `cellreap boot` records it. Exits with 0 if the trace passes, with 1
-    if it does not, and with 2 if there is no trace in it that can be read.
+    TRACE is the console log of a run, as `cellreap boot` records it. Exits with 0 if the trace
+    passes, with 1 if it does not, and with 2 if there is no trace in it that can be read.
     """
     with _progress(trace) as progress:
         report = check_file(trace, progress)
@@ -95,7 +95,8 @@ def _cleanup_lines(cleanup: Cleanup, report: Report) -> list[str]:
     depths = f"pd_depth {plan['pd_depth']}, rs_depth {plan['rs_depth']}"
     calls = _count(sum(cleanup.kernel_calls.values()), "kernel call")
     return [
-        f"cleanup {cleanup.number}: {cleanup.cause} of {_label(cleanup.trigger, report)}, {depths}: {calls}",
+        f"cleanup {cleanup.number}: {cleanup.cause} of {_label(cleanup.trigger, report)}, "
+        f"{depths}: {calls}",
         f"  destroyed PDs: {named([pd for pd, _ in plan['destroyed_pds']])}",
         f"  deleted spaces: {named(plan['deleted_spaces'])}",
         f"  {_count(len(plan['revoked']), 'capability', 'capabilities')} and "

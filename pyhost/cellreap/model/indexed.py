@@ -20,7 +20,7 @@ _Edge = tuple[str, str, str]
 
 @dataclass(eq=False)
 class IndexedModel(Model):
-    """A `Model` that is changed by its methods only. Whoever changes a dictionary breaks an index."""
+    """A `Model` that only its methods change. Changing a dictionary directly breaks an index."""
 
     _members: dict[str, set[str]] = field(default_factory=dict)
     """space -> its resources"""

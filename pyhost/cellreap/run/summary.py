@@ -99,7 +99,8 @@ def _long(chapter: Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) -
     if told:
         done, failed = chapter.finished["ok"], chapter.finished["failed"]
         told.append(
-            f"{done} of {_count(len(told), 'notice')} acknowledged{f', {failed} failed' if failed else ''}"
+            f"{done} of {_count(len(told), 'notice')} acknowledged"
+            f"{f', {failed} failed' if failed else ''}"
         )
     pd_depth, rs_depth = chapter.depths
     heading = f"Crash {chapter.number}: {_name(chapter.trigger, names)}: {_how(chapter, names)}"
@@ -143,7 +144,8 @@ def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -
 
 
 def _table(chapters: list[Chapter], names: Mapping[str, str]) -> list[str]:
-    """A few lines for each crash; for crashes in a row that went the same way, once for all of them."""
+    """A few lines for each crash; for crashes in a row that went the same way, once for all of
+    them."""
     lines: list[str] = []
     for text, group in itertools.groupby(chapters, lambda chapter: _short(chapter, names)):
         numbers = [chapter.number for chapter in group]
@@ -220,7 +222,8 @@ def _section(label: str, lines: list[str]) -> list[str]:
 
 
 def _name(node: str, names: Mapping[str, str]) -> str:
-    """What the configuration calls it, with its id: several PDs may bear one name, one after the other."""
+    """What the configuration calls it, with its id: several PDs may bear one name, one after the
+    other."""
     if node == ROOT:
         return "the root task"
     parts = parse_id(node)

@@ -28,7 +28,8 @@ class Cleanup:
 class Failure:
     """A notice that its receiver said it failed to deal with.
 
-    space: what its lane is about, or `-` for notices about PDs. waiting: how many wait behind it at the end.
+    space: what its lane is about, or `-` for notices about PDs. waiting: how many wait behind it at
+    the end.
     """
 
     pd: str
@@ -45,7 +46,8 @@ class Failure:
 
 @dataclass
 class Lateness:
-    """A PD that missed its deadline for a notice. deadline and ms, how long it took, in milliseconds."""
+    """A PD that missed its deadline for a notice. deadline and ms, how long it took, in
+    milliseconds."""
 
     pd: str
     token: int
@@ -62,8 +64,8 @@ class Lateness:
 class Ticket:
     """What a PD asked for, with the words of ACCEPT and TICKET.
 
-    what: the PD to be terminated; None for an extraction. state: as its owner was told last, None if it was
-    told nothing.
+    what: the PD to be terminated; None for an extraction. state: as its owner was told last, None
+    if it was told nothing.
     """
 
     ticket: int
@@ -92,7 +94,12 @@ class Extraction:
     done: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        return {"x": self.number, "by": self.by, "subgraphs": self.subgraphs, "rows": list(self.rows)}
+        return {
+            "x": self.number,
+            "by": self.by,
+            "subgraphs": self.subgraphs,
+            "rows": list(self.rows),
+        }
 
     def csv(self) -> str:
         """A model state as a file."""

@@ -12,7 +12,7 @@ RULES: Final[dict[str, str]] = {
     # reading a console log
     "line.form": "A trace line is a number, a checksum and an event.",
     "line.checksum": "The checksum is that of the text.",
-    "line.cut": "A trace line is whole: no other line begins in it, and none of its fields is missing.",
+    "line.cut": "A trace line is whole: no other begins in it, and no field is missing.",
     "line.long": "A trace line is at most 64 KiB long.",
     "line.lost": "No event is missing.",
     "line.doubled": "No event comes twice.",
@@ -32,7 +32,8 @@ RULES: Final[dict[str, str]] = {
     "order.answer": "The QUEUE and ACCEPT events that an event owes come right behind it.",
     "model.possible": "The model allows what the event does: its nodes and edges exist or are new.",
     # memory
-    "memory.body": "Each PD has one BODY, before the next PD, ACCOUNT, trigger, cleanup or snapshot.",
+    "memory.body": "Each PD has one BODY, before the next PD, ACCOUNT, trigger, cleanup or "
+    "snapshot.",
     "memory.block": "A body is an aligned power of two of at least 16 bytes.",
     "memory.overlap": "The bodies of live PDs do not overlap.",
     "memory.sums": "ACCOUNT and SETTLED tell the bytes and slots that are in use.",
@@ -50,9 +51,10 @@ RULES: Final[dict[str, str]] = {
     "slots.one": "All holds of one node by one PD are one capability in one slot.",
     "slots.range": "The root task gives out slots from CR_SLOT_FIRST_FREE on.",
     "slots.used": "A slot is given only while it is empty.",
-    "slots.reused": "A slot that was emptied by a cleanup is given again only after its PD finished the "
-    "notice of that.",
-    "slots.limit": "A PD is given no slot while 32 of its slots wait for it to finish LOST notices.",
+    "slots.reused": "A slot that a cleanup emptied is given again only after its PD finished "
+    "the notice of that.",
+    "slots.limit": "A PD is given no slot while 32 of its slots wait for it to finish LOST "
+    "notices.",
     "slots.given_back": "A capability is given back from the slot that it is in.",
     # what PDs do
     "actors.there": "A PD that does something, or that something happens to, is there.",
@@ -91,11 +93,12 @@ RULES: Final[dict[str, str]] = {
     "extractions.one": "A PD has one extraction under way at a time.",
     "extractions.under_way": "Subgraphs and rows belong to an extraction that is under way.",
     "extractions.asked": "A manager reports on what it was asked about, while it is.",
-    "extractions.ends": "A reported edge joins two live resources or two live spaces; its manager holds "
+    "extractions.ends": "A reported edge joins two live resources or spaces; its manager holds "
     "or may request the lower one.",
     "extractions.new": "A reported edge is not known yet and closes no circle.",
     "extractions.answered": "The rows come when all servers that can answer have answered.",
-    "extractions.printed": "The MODEL rows of an extraction stand together, and EXTRACTED follows them.",
+    "extractions.printed": "The MODEL rows of an extraction stand together, and EXTRACTED follows "
+    "them.",
     "extractions.end": "At END every extraction is over.",
     # printed states
     "state.printed": "Changes of the model are printed before the next cleanup and before END.",
@@ -104,13 +107,15 @@ RULES: Final[dict[str, str]] = {
     "state.rows": "The printed rows are those of the model that the events make.",
     "state.legal": "The state is legal after each cleanup, in snapshots and at END.",
     # cleanups
-    "cleanup.number": "Cleanups are numbered from 1, and their events have the number of the one under way.",
+    "cleanup.number": "Cleanups are numbered from 1, and their events have the number of the one "
+    "under way.",
     "cleanup.within": "No other events come within a cleanup that does not wait.",
     "cleanup.plan": "The plan is the reference's, each part once.",
     "cleanup.phases": "The phases of a cleanup follow each other.",
     "cleanup.doomed": "While a cleanup waits, what is doomed is left alone.",
     "cleanup.wait": "A cleanup waits only for somebody, and goes on from WAIT with CONTINUE.",
-    "cleanup.awaited": "A cleanup goes on when the subscribers that were told and can answer have answered.",
+    "cleanup.awaited": "A cleanup goes on when the subscribers that were told and can answer have "
+    "answered.",
     "cleanup.tell": "Each subscriber is told once about each node, the last group first.",
     "cleanup.steps": "The steps are those that follow from the plan.",
     "cleanup.beside": "A step stands beside the event that says what it did.",

@@ -50,8 +50,8 @@ class Extractions(Concern):
     # -- for other concerns
 
     def ask_for_each(self, x: int, pd: str, space: str) -> None:
-        """A manager wants to be asked about each resource of its space. It is asked nothing once the
-        extraction is over or the space is gone."""
+        """A manager wants to be asked about each resource of its space. It is asked nothing once
+        the extraction is over or the space is gone."""
         model = self.context.model
         if x in self._running and space in model.manager and self._lives(space):
             self._ask(x, [(pd, resource) for resource in model.resources_in(space)])
@@ -82,7 +82,8 @@ class Extractions(Concern):
     # -- events
 
     def extract(self, event: Event) -> None:
-        """Somebody asks for the model with what servers know. Each server is asked about its spaces."""
+        """Somebody asks for the model with what servers know. Each server is asked about its
+        spaces."""
         context = self.context
         x, by = event.number("x"), event["by"]
         if by != ROOT:

@@ -17,7 +17,7 @@ ADDRESS_BITS = 64
 
 @dataclass(frozen=True)
 class Body:
-    """The untyped that a PD is made of. paddr and bytes in bytes; slots in the root task's CSpace."""
+    """The untyped that a PD is made of, and its slots in the root task's CSpace."""
 
     paddr: int
     bytes: int
@@ -28,8 +28,8 @@ class AddressMap:
     """The bodies of live PDs by address. They are aligned powers of two.
 
     Such blocks are the nodes of a binary tree: node 1 is the whole address space, nodes 2n and 2n+1
-    are the halves of node n. Two blocks overlap only if one is below the other, or they are the same.
-    So each operation visits at most ADDRESS_BITS nodes, however many bodies there are.
+    are the halves of node n. Two blocks overlap only if one is below the other, or they are the
+    same. So each operation visits at most ADDRESS_BITS nodes, however many bodies there are.
     """
 
     def __init__(self) -> None:
@@ -149,8 +149,8 @@ class Memory(Concern):
         """ACCOUNT: what is in use."""
         self.check_sums(event)
         if not self.changed:
-            text = "ACCOUNT again, though nothing was created, deleted or cleaned up since the last one"
-            self.context.bad("memory.account", text)
+            why = "though nothing was created, deleted or cleaned up since the last one"
+            self.context.bad("memory.account", f"ACCOUNT again, {why}")
         self.changed = False
 
     def new_body(self, event: Event) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Where the rules of trace versions differ: one policy for each version.
 
-The names of older versions are not here: `trace.upgrade` gives every event its current name. What an
-older root task did differently cannot be renamed, so the checker asks the policy.
+The names of older versions are not here: `trace.upgrade` gives every event its current name. What
+an older root task did differently cannot be renamed, so the checker asks the policy.
 """
 
 from __future__ import annotations

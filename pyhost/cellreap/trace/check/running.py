@@ -67,7 +67,7 @@ PHASE_NAMES = (
 
 
 class Paired:
-    """Two kinds of events that tell of the same things: the two events of each thing side by side."""
+    """Two kinds of events that tell of the same things, the two of each thing side by side."""
 
     def __init__(self) -> None:
         self._open: tuple[str, object] | None = None
@@ -117,7 +117,8 @@ class Running:
         for subscriber, node in self.tells:
             self.untold.setdefault(self.group[node], Counter())[subscriber, node] += 1
         self.to_tell = sorted(self.untold)
-        """the groups with somebody to be told about them that are not awaited yet, the next one last"""
+        """the groups with somebody to be told about them that are not awaited yet, the next one
+        last"""
         self.awaits = len(self.to_tell)
         self.plan_open = True
         self.phase = Phase.PLAN
@@ -162,7 +163,7 @@ class Running:
         self.to_destroy.update(*self.members.values())
 
     def plan_again(self, model: IndexedModel) -> None:
-        """Time passed since the marking: what becomes of the rest is to be told anew, as it is now."""
+        """Time passed since the marking: what becomes of the rest is told anew, as it is now."""
         self.set_plan(reference.replan(model, self.reference), model)
         for name in PLANNED_AGAIN:
             self.told[name].clear()

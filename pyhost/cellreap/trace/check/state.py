@@ -55,7 +55,8 @@ class State(Concern):
             text = "memory was given or freed after the last ACCOUNT: expected one before it"
             self.context.bad("memory.account", f"{event}: {text}")
         if self._changed_in is not None:
-            text = f"the model was changed in line {self._changed_in}, after the state was printed last"
+            line = self._changed_in
+            text = f"the model was changed in line {line}, after the state was printed last"
             expected = "expected a snapshot (STATE n=0 ..., SETTLED n=0) before it"
             self.context.bad("state.printed", f"{event}: {text}: {expected}")
 
