@@ -3,12 +3,17 @@
 
 from __future__ import annotations
 
+import hypothesis
 import pytest
 
 from cellreap.system.sdk import ARCHES
 
 pytest_plugins = ["kit.behaviours"]
 pytest.register_assert_rewrite("kit")
+
+# No example fails because the machine is busy.
+hypothesis.settings.register_profile("cellreap", deadline=None)
+hypothesis.settings.load_profile("cellreap")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -2,6 +2,8 @@
 #include "state.h"
 #include "kernel/untyped.h"
 
+#include <cellreap/model_csv.h>
+
 /* What is printed: rows of STATE or MODEL events, so many so far, and the row that is put together. */
 typedef struct printer {
     cr_event event;
@@ -18,8 +20,17 @@ static void put(printer *p, const char *text)
     }
 }
 
-static void end_row(printer *p)
+/* A row of the fields that are given; a column without one is empty. */
+static void print_row(printer *p, const char *const fields[CR_CSV_COLUMN_COUNT])
 {
+    for (int column = 0; column < CR_CSV_COLUMN_COUNT; column++) {
+        if (column > 0) {
+            put(p, ",");
+        }
+        if (fields[column] != 0) {
+            put(p, fields[column]);
+        }
+    }
     cr_trace_begin(&cr_sys.trace, p->event);
     cr_trace_number(&cr_sys.trace, p->number);
     cr_trace_bytes(&cr_sys.trace, p->row, p->used);
@@ -28,22 +39,18 @@ static void end_row(printer *p)
     p->rows++;
 }
 
-static void edge_row(printer *p, const char *data, const char *type, cr_ref from, cr_ref to, const char *extra)
+static void edge_row(printer *p, const char *data, const char *type, cr_ref from, cr_ref to,
+                     const char *extra)
 {
-    char id[CR_ID_BYTES];
-    put(p, ",,");
-    put(p, data);
-    put(p, ",");
-    put(p, type);
-    put(p, ",");
-    cr_node_id(from, id);
-    put(p, id);
-    put(p, ",");
-    cr_node_id(to, id);
-    put(p, id);
-    put(p, ",");
-    put(p, extra);
-    end_row(p);
+    char from_id[CR_ID_BYTES];
+    char to_id[CR_ID_BYTES];
+    cr_node_id(from, from_id);
+    cr_node_id(to, to_id);
+    const char *const fields[CR_CSV_COLUMN_COUNT] = {
+        [CR_CSV_DATA] = data,       [CR_CSV_EDGE_TYPE] = type, [CR_CSV_EDGE_FROM] = from_id,
+        [CR_CSV_EDGE_TO] = to_id,   [CR_CSV_EXTRA] = extra,
+    };
+    print_row(p, fields);
 }
 
 static void node_row(printer *p, cr_ref node, const cr_node_info *info)
@@ -56,16 +63,16 @@ static void node_row(printer *p, cr_ref node, const cr_node_info *info)
     char id[CR_ID_BYTES];
     cr_node_id(node, id);
     cr_pd *pd = cr_pd_of(node);
-    put(p, kinds[info->kind]);
-    put(p, ",");
-    put(p, id);
-    put(p, ",");
-    put(p, pd != 0 ? pd->name : cr_type_name(info->type));
-    put(p, ",,,,");
     int pinned = (info->flags & (CR_FLAG_PINNED | CR_FLAG_ROOT)) != 0 && info->kind == CR_NODE_PD;
     int doomed = info->state == CR_STATE_DOOMED;
-    put(p, pinned ? (doomed ? "PINNED DOOMED" : "PINNED") : (doomed ? "DOOMED" : ""));
-    end_row(p);
+    const char *const fields[CR_CSV_COLUMN_COUNT] = {
+        [CR_CSV_NODE_TYPE] = kinds[info->kind],
+        [CR_CSV_NODE_ID] = id,
+        [CR_CSV_DATA] = pd != 0 ? pd->name : cr_type_name(info->type),
+        [CR_CSV_EXTRA] =
+            pinned ? (doomed ? "PINNED DOOMED" : "PINNED") : (doomed ? "DOOMED" : ""),
+    };
+    print_row(p, fields);
 }
 
 static void edge_rows(printer *p, cr_ref node)

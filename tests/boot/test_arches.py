@@ -22,16 +22,17 @@ from cellreap.system.build import build_image
 from cellreap.system.image import LOADER, read_image
 from cellreap.system.loader import FDT_FILE
 from cellreap.system.sdk import ARCHES, SUPPORT_FOLDER
+from cellreap.testing import Run, Target
 from demo import DEPTHS
+from kit.marks import slow_but
 from kit.outcomes import ALL, LONG, compare, depth
-from kit.target import Run, Target, load
 
 FIRST, *OTHERS = ARCHES
 
 
 @pytest.mark.behaviour("C-28")
 @pytest.mark.parametrize("arch", OTHERS)
-@pytest.mark.parametrize(("pd_depth", "rs_depth"), DEPTHS)
+@pytest.mark.parametrize(("pd_depth", "rs_depth"), slow_but(DEPTHS, DEPTHS[0]))
 def test_every_depth_does_the_same(
     target_of: Callable[[str], Target], arch: str, pd_depth: str, rs_depth: str
 ) -> None:
@@ -43,7 +44,7 @@ def test_every_depth_does_the_same(
 
 @pytest.mark.behaviour("C-02", "C-03", "C-28")
 @pytest.mark.parametrize("arch", OTHERS)
-@pytest.mark.parametrize("name", [name for name in ALL if name not in LONG])
+@pytest.mark.parametrize("name", slow_but(name for name in ALL if name not in LONG))
 def test_every_configuration_does_the_same(target_of: Callable[[str], Target], arch: str, name: str) -> None:
     compare(target_of(FIRST).run(name), target_of(arch).run(name))
 
@@ -56,13 +57,14 @@ def test_the_trace_names_the_architecture(target_of: Callable[[str], Target], ar
     assert (trace["arch"], trace["kernel"]) == (arch, f"{kernel.name} {kernel.version}")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("H-02")
 @pytest.mark.parametrize("arch", ARCHES)
 def test_an_image_built_twice_is_the_same_also_in_another_cache(
     target_of: Callable[[str], Target], arch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = target_of(arch)
-    text, config = load("block_fs_db_app")
+    text, config = target.load("block_fs_db_app")
     first = target.image("block_fs_db_app")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     build_image(config, text, target.sdk, tmp_path / "b.img", Progress(quiet=True))
@@ -85,7 +87,7 @@ ENTRIES: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize("arch", loaders())
-@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("entry", slow_but(ENTRIES, "usual"))
 def test_the_loader_takes_what_it_finds(target_of: Callable[[str], Target], arch: str, entry: str) -> None:
     qemu_args, level = ENTRIES[entry]
     target = target_of(arch)
@@ -96,6 +98,7 @@ def test_the_loader_takes_what_it_finds(target_of: Callable[[str], Target], arch
     compare(target.run("block_fs_db_app", pd_depth=0, rs_depth=0), run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", loaders())
 def test_without_a_device_tree_the_kernels_own_is_used(
     target_of: Callable[[str], Target], arch: str, tmp_path: Path

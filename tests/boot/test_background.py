@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap.system.config import Config, Pd
-from kit.target import Change, Run, Target, together, with_pd, with_system
+from cellreap.testing import Change, Run, Target, together, with_pd, with_system
 
 
 def background(program: str) -> Change:

@@ -18,9 +18,9 @@ from cellreap.system.image import read_image
 from cellreap.system.parts import build_parts
 from cellreap.system.sdk import Sdk
 from cellreap.system.toolchain import find_toolchain
+from cellreap.testing import Target
 from cellreap.trace.check import check_stream
 from cellreap.trace.reader import Reader, read
-from kit.target import Target
 
 LAYERS = ("core", "kernel", "system", "supervisor", "scenario")
 """The folders of the root task. Each uses those before it, and none after it."""

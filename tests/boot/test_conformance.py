@@ -22,6 +22,7 @@ from cellreap.cli.conformance_cmd import Conformance, run_conformance
 from cellreap.progress import Progress
 from cellreap.system.refkernel import build_refkernel
 from cellreap.system.sdk import ARCHES, Sdk, load_sdk, timer_of
+from kit.marks import slow_but
 from kit.paths import ROOT
 
 MORE = [
@@ -40,7 +41,7 @@ def results(root: Path, arch: str) -> Conformance:
     """What one kernel's run found. Each boots once in a process."""
     with tempfile.TemporaryFile() as console:
         sdk = load_sdk(root, arch)
-        return run_conformance(sdk, console, Progress(quiet=True), extra=(), timeout=60, idle=20)
+        return run_conformance(sdk, console, Progress(quiet=True), extra=(), timeout=600, idle=90)
 
 
 def names_in_sources(only: str | None = None) -> list[str]:
@@ -69,24 +70,27 @@ def verify(result: Conformance, sdk: Sdk) -> None:
     assert left_out == ([] if timer_of(sdk) else names_in_sources("cf_timer_checks"))
 
 
-@pytest.mark.parametrize("of", ARCHES)
+@pytest.mark.parametrize("of", slow_but(ARCHES, ARCHES[0]))
 def test_the_kernel_does_what_is_relied_on(of: str, sdk_of: Callable[[str], Sdk]) -> None:
     sdk = sdk_of(of)
     verify(results(sdk.root, of), sdk)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ARCHES)
 def test_refkernel_does_too(of: str) -> None:
     root = build_refkernel(of, Progress(quiet=True))
     verify(results(root, of), load_sdk(root, of))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not MORE, reason="CELLREAP_SDKS names no more SDKs")
 @pytest.mark.parametrize(("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE])
 def test_other_kernels_do_too(of: str, root: Path) -> None:
     verify(results(root, of), load_sdk(root, of))
 
 
+@pytest.mark.slow
 def test_all_architectures_and_kernels_print_the_same(sdk_of: Callable[[str], Sdk]) -> None:
     lines = {of: results(sdk_of(of).root, of).lines for of in ARCHES if timer_of(sdk_of(of))}
     own = {of: build_refkernel(of, Progress(quiet=True)) for of in ARCHES}
@@ -98,6 +102,7 @@ def test_all_architectures_and_kernels_print_the_same(sdk_of: Callable[[str], Sd
         assert found == first, name
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not MORE, reason="CELLREAP_SDKS names no more SDKs")
 @pytest.mark.parametrize(("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE])
 def test_a_kernel_without_a_timer_prints_the_same_of_what_it_has(of: str, root: Path) -> None:
@@ -108,6 +113,7 @@ def test_a_kernel_without_a_timer_prints_the_same_of_what_it_has(of: str, root: 
     assert made == list(all_lines[: len(made)])
 
 
+@pytest.mark.slow
 def test_the_command(sdk: Sdk, arch: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "cellreap.cli.main", "conformance", "--arch", arch, "--sdk", str(sdk.root)],

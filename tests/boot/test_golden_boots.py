@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
+from cellreap.testing import Target
 from kit.goldens import QEMU_ARGS, RECORDED, Golden, normalised, read_golden, told
-from kit.target import Target
 
 
 @pytest.mark.parametrize("golden", RECORDED, ids=lambda golden: golden.name)

@@ -13,15 +13,16 @@ import pytest
 
 from cellreap.system.refkernel import has_refkernel
 from cellreap.system.sdk import ARCHES, installed_sdk
+from cellreap.testing import Run, Target
+from kit.marks import slow_but
 from kit.outcomes import ALL, LONG, compare
-from kit.target import Run, Target
 
 BUILT = [arch for arch in ARCHES if has_refkernel(arch)]
 SHORT = [name for name in ALL if name not in LONG]
 
 
-@pytest.mark.parametrize("arch", BUILT)
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("arch", slow_but(BUILT, BUILT[0]))
+@pytest.mark.parametrize("name", slow_but(SHORT, "block_fs_db_app"))
 def test_every_configuration_does_the_same_on_both_kernels(
     on_refkernel: Callable[[str], Target], target_of: Callable[[str], Target], arch: str, name: str
 ) -> None:
@@ -39,7 +40,7 @@ def kernel_calls(run: Run) -> Iterator[dict[str, int]]:
         yield run.calls(cleanup.number("n"))
 
 
-@pytest.mark.parametrize("arch", BUILT)
+@pytest.mark.parametrize("arch", slow_but(BUILT, BUILT[0]))
 def test_its_first_line_says_that_it_is_not_sel4(on_refkernel: Callable[[str], Target], arch: str) -> None:
     target = on_refkernel(arch)
     run = target.run("block_fs_db_app", pd_depth=0, rs_depth=0)

@@ -80,17 +80,19 @@ def whole() -> Sdk:
     return load_sdk(build_refkernel(ARCH, QUIET), ARCH)
 
 
-def failed(sdk: Sdk) -> list[str]:
-    """What the conformance image complains about on a kernel."""
+def failed(sdk: Sdk, timeout: float = 20, idle: float = 4) -> list[str]:
+    """What the conformance image complains about on a kernel. Seconds: a damaged one may hang."""
     with tempfile.TemporaryFile() as console:
-        result = run_conformance(sdk, console, QUIET, extra=(), timeout=20, idle=4)
+        result = run_conformance(sdk, console, QUIET, extra=(), timeout=timeout, idle=idle)
     return [check.name for check in result.checks if not check.ok] + list(result.complaints)
 
 
+@pytest.mark.slow
 def test_nothing_is_wrong_with_it_whole(whole: Sdk) -> None:
-    assert failed(whole) == []
+    assert failed(whole, timeout=600, idle=90) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 def test_damage_is_noticed(whole: Sdk, damage: Damage, tmp_path: Path) -> None:
     shutil.copytree(SOURCES, tmp_path / "refkernel")

@@ -15,8 +15,8 @@ import pytest
 
 from cellreap.system.config import Config
 from cellreap.system.sdk import ARCHES, installed_sdk
+from cellreap.testing import Change, Run, Target, together, with_crashes
 from cellreap.trace.events import Event
-from kit.target import Change, Run, Target, load, together, with_crashes
 
 CLIENTS = 64
 COUNTED = ("-icount", "shift=0,sleep=off")
@@ -99,6 +99,7 @@ def given_before_acknowledged(run: Run) -> list[tuple[Event, str]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-20", "C-21", "X-20")
 def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
     run = boots.run("crowd", change=together(crowd, down("kill", crowd_seed, 2)), qemu_args=COUNTED)
@@ -114,6 +115,7 @@ def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
     assert not [event for event, lost_slot in again if event["slot"] == lost_slot]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-21", "N-11")
 def test_stopped_at_any_instant(boots: Target, crowd_seed: int) -> None:
     run = boots.run("crowd", change=together(crowd, down("freeze", crowd_seed, 1)), qemu_args=COUNTED)
@@ -126,12 +128,14 @@ def test_stopped_at_any_instant(boots: Target, crowd_seed: int) -> None:
     check_crowd(run, deaths=1)
 
 
+@pytest.mark.slow
 def test_the_same_seed_is_the_same_run(target: Target) -> None:
     change = together(crowd, down("kill", 1, 2))
     first, second = (target.run("crowd", change=change, qemu_args=COUNTED, again=i) for i in (0, 1))
     assert first.of("END")[0]["digest"] == second.of("END")[0]["digest"]  # over every event before it
 
 
+@pytest.mark.slow
 def test_different_seeds_are_different_instants(target: Target) -> None:
     runs = [
         target.run("crowd", change=together(crowd, down("kill", seed, 2)), qemu_args=COUNTED)
@@ -143,7 +147,7 @@ def test_different_seeds_are_different_instants(target: Target) -> None:
 @pytest.mark.behaviour("R-08")
 def test_servers_that_ask_in_the_midst_and_answer_twice_answer_the_right_client_once(target: Target) -> None:
     run = target.run("replies")
-    config = load("replies")[1]
+    config = target.load("replies")[1]
     assert [pd.args[0] for pd in config.pds if pd.name in ("server", "bystander")] == [3, 1]
     said = [text for i in range(4) for text in run.says(f"client_{i}")]
     assert len(said) == 4

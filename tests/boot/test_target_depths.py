@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from cellreap.system.config import Depth
+from cellreap.testing import Run, Target, dangling
 from kit.command_line import cellreap_json
+from kit.marks import slow_but
 from kit.paths import CONFIGS
-from kit.target import Run, Target, dangling
 
 _OK = "ok"
 _IO = "input/output error"
@@ -114,7 +115,7 @@ def boot(target: Target, depths: tuple[Depth, Depth]) -> Run:
     return target.run("block_fs_db_app", pd_depth=depths[0], rs_depth=depths[1])
 
 
-@pytest.fixture(params=ROWS, ids=lambda row: str(row.id))
+@pytest.fixture(params=slow_but(ROWS, ROWS[0], ROWS[5], ROWS[-1]), ids=lambda row: str(row.id))
 def row(request: pytest.FixtureRequest) -> Row:
     assert isinstance(request.param, Row)
     return request.param
@@ -237,6 +238,7 @@ def test_one_signal_for_each_who_is_told(run: Run, row: Row) -> None:
     assert set(run.calls()) <= waiting_for_nobody
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("D-01")
 @pytest.mark.parametrize(
     ("less", "more"),
@@ -270,6 +272,7 @@ def test_a_space_lost_by_depth_of_spaces_dooms_neither_client_nor_manager(target
     assert boot(target, (0, 1)).alive() >= {"fs"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-17")
 @pytest.mark.parametrize("crashed", ["block_server_1", "block_server_2"])
 def test_a_space_on_two_disks_goes_whole_with_either(target: Target, crashed: str) -> None:
@@ -338,6 +341,7 @@ def test_groups_are_destroyed_one_after_the_other(run: Run) -> None:
     assert len(order) == len(group)
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-06", "H-10", "H-03")
 @pytest.mark.parametrize("row", ROWS[::3], ids=lambda row: str(row.id))
 def test_the_command_line_says_the_same(target: Target, row: Row) -> None:

@@ -8,7 +8,7 @@ import io
 
 import pytest
 
-from kit.target import Run, Target, together, with_pd, with_system
+from cellreap.testing import Run, Target, together, with_pd, with_system
 
 BY_SPACE, BY_RESOURCE, NOTHING, HALF, FAILS, NEVER, DIES, CROWDS = range(8)
 SUBGRAPH, FULL = 30, 8
@@ -36,6 +36,7 @@ def test_a_server_answers_for_its_space_or_for_each_resource(target: Target, how
     assert sorted(asked) == sorted(["things", *each])
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-02")
 @pytest.mark.parametrize(("how", "count"), [(NOTHING, 0), (HALF, 1 + THINGS // 2)])
 def test_part_of_an_answer_is_taken_and_so_is_none(target: Target, how: int, count: int) -> None:
@@ -89,12 +90,14 @@ def test_the_columns_are_those_that_the_scripts_of_cellulos_read(target: Target)
     assert len(set(told)) == len(told)
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-03")
 def test_more_pieces_than_fit_a_message(target: Target) -> None:
     run = target.run("extract", change=with_pd("mapper", args=(48, BY_SPACE)))
     assert len(maps(run)) == 49
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-03")
 def test_a_server_that_fails_is_not_waited_for(target: Target) -> None:
     run = target.run("extract", change=with_pd("mapper", args=(THINGS, FAILS)))
@@ -111,6 +114,7 @@ def test_a_server_that_never_answers_is_waited_for_until_its_deadline(target: Ta
     assert "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says("boss")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-03", "M-10")
 def test_a_server_that_dies_midway_leaves_nothing_of_what_it_said(target: Target) -> None:
     run = target.run("extract", change=with_pd("mapper", args=(THINGS, DIES)))
@@ -124,6 +128,7 @@ def test_a_server_that_dies_midway_leaves_nothing_of_what_it_said(target: Target
     assert "mapper" not in run.alive()
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 def test_one_server_reports_no_more_than_its_share(target: Target) -> None:
     """What comes beyond is refused, a message at a time; what was taken stays."""

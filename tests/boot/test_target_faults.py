@@ -12,7 +12,8 @@ from cellreap.progress import Progress
 from cellreap.system.config import Config
 from cellreap.system.parts import build_parts
 from cellreap.system.toolchain import find_toolchain
-from kit.target import Run, Target, dangling, with_crashes, with_pd, with_system
+from cellreap.testing import Run, Target, dangling, with_crashes, with_pd, with_system
+from kit.marks import slow_but
 
 NOWHERE = 0xDEAD000  # pds/lib/crash.c: nothing is mapped there
 BEYOND = 1 << 40  # pds/lib/crash.c: a capability's address beyond any CSpace
@@ -118,6 +119,7 @@ def test_the_terminators_capability_is_gone_with_its_pd(target: Target) -> None:
     assert [row for row in run.state(1) if victim in row or body in row] == []
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-01")
 def test_a_terminator_may_go_with_its_victim(target: Target) -> None:
     """At depth 1 the app depends on the database that it terminates: nobody is left to answer."""
@@ -133,7 +135,7 @@ def test_a_terminator_may_go_with_its_victim(target: Target) -> None:
 
 
 @pytest.mark.behaviour("C-22")
-@pytest.mark.parametrize("how", FAULTS)
+@pytest.mark.parametrize("how", slow_but(FAULTS, "page-fault"))
 def test_a_handler_that_is_a_pd_reports_each_kind_of_fault(
     target: Target, text_of: dict[str, range], how: str
 ) -> None:
@@ -163,6 +165,7 @@ def test_a_pd_dies_with_its_fault_handler_and_not_the_other_way_round(target: Ta
     assert (second["pd_depth"], run.alive()) == ("0", {"block_server_1", "block_server_2", "db"})
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("D-07")
 def test_the_model_can_be_extracted_after_a_fault(target: Target) -> None:
     run = target.run("faults_page_fault", change=with_system(extract=True))

@@ -15,7 +15,7 @@ import pytest
 from cellreap.headers import enums
 from cellreap.system.config import Config, Mode, Pd
 from cellreap.system.sdk import ARCHES
-from kit.target import Run, Target, together, with_crashes, with_pd
+from cellreap.testing import Run, Target, together, with_crashes, with_pd
 
 BYSTANDERS = ("block_server_1", "block_server_2", "fs", "db", "app")
 CRASHING = "block_server_1"
@@ -87,6 +87,7 @@ def fuzzed(fuzzed_target: Target) -> Run:
     return fuzzed_target.run("fuzz")
 
 
+@pytest.mark.slow
 def test_it_sends_all_its_messages_and_lives(fuzzed: Run) -> None:
     (said,) = [match for match in map(SAID.fullmatch, fuzzed.says("fuzzer")) if match]
     sent, answered, refused = map(int, said.groups())
@@ -96,10 +97,12 @@ def test_it_sends_all_its_messages_and_lives(fuzzed: Run) -> None:
     assert "fuzzer" in fuzzed.alive()
 
 
+@pytest.mark.slow
 def test_others_work_beside_it_as_they_do_without(fuzzed_target: Target, fuzzed: Run) -> None:
     _assert_nobody_noticed(fuzzed, fuzzed_target.run("fuzz", change=_alone))
 
 
+@pytest.mark.slow
 def test_nobody_but_the_crash_and_the_fuzzer_brings_anybody_down(fuzzed: Run) -> None:
     """It may terminate what it has a capability to, and leave its prey in a fault for as long as it likes."""
     down = {fuzzed.names[event["trigger"]] for event in fuzzed.cleanups()}
@@ -108,6 +111,7 @@ def test_nobody_but_the_crash_and_the_fuzzer_brings_anybody_down(fuzzed: Run) ->
     assert fuzzed.of("EXIT") == []
 
 
+@pytest.mark.slow
 def test_each_operation_succeeds_beside_all_that_fail(fuzzed: Run) -> None:
     """Else nothing much would have been tried. Only EXIT would be its end."""
     accepted = _counts(fuzzed, "accepted")
@@ -118,6 +122,7 @@ def test_each_operation_succeeds_beside_all_that_fail(fuzzed: Run) -> None:
     assert reached >= {f"CR_RESULT_{name}" for name in wanted.split()}
 
 
+@pytest.mark.slow
 def test_all_ways_of_sending_and_all_kinds_of_capability_are_tried(fuzzed: Run) -> None:
     assert min(_counts(fuzzed, "to root")[way] for way in WAYS) > 1000
     to_fault = _counts(fuzzed, "to fault")
@@ -130,6 +135,7 @@ def test_all_ways_of_sending_and_all_kinds_of_capability_are_tried(fuzzed: Run) 
     assert min(_counts(fuzzed, "replies").values()) > 0
 
 
+@pytest.mark.slow
 def test_it_is_owed_all_kinds_of_notice_and_handles_faults(fuzzed: Run) -> None:
     fuzzer = fuzzed.id("fuzzer")
     owed = {event["kind"] for event in fuzzed.of("QUEUE", to=fuzzer)}
@@ -141,6 +147,7 @@ def test_it_is_owed_all_kinds_of_notice_and_handles_faults(fuzzed: Run) -> None:
     assert "prey" in {fuzzed.names[event["pd"]] for event in fuzzed.of("FAULT")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ENDS)
 def test_what_is_its_own_end_is_nobody_elses(target: Target, end: int) -> None:
     """It comes again after each end, with other messages."""
@@ -154,6 +161,7 @@ def test_what_is_its_own_end_is_nobody_elses(target: Target, end: int) -> None:
     _assert_nobody_noticed(run, target.run("fuzz", change=_alone))
 
 
+@pytest.mark.slow
 def test_in_sync_mode_it_is_no_different(target: Target) -> None:
     """A terminator is answered when its ticket is over; one that takes no answer is waited for by nobody."""
     mode: Mode = "sync"
@@ -167,6 +175,7 @@ def test_in_sync_mode_it_is_no_different(target: Target) -> None:
     assert {"0", "3"} <= set(first)
 
 
+@pytest.mark.slow
 def test_who_calls_its_fault_handler_waits_until_its_deadline(target: Target) -> None:
     """The root task answers no message that is no fault: such a call never returns. Nobody else waits."""
 

@@ -8,7 +8,8 @@ from itertools import pairwise
 import pytest
 
 from cellreap.system.config import Config, Pd
-from kit.target import Change, Run, Target, together, with_crashes, with_pd
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
+from kit.marks import slow_but
 
 
 def by(how: str, **more: object) -> Change:
@@ -24,7 +25,7 @@ HOWS = {
 }
 
 
-@pytest.fixture(params=HOWS)
+@pytest.fixture(params=slow_but(HOWS, "block"))
 def run(target: Target, request: pytest.FixtureRequest) -> Run:
     """The server stops; a client of it exits."""
     return target.run("hang", change=HOWS[request.param])
@@ -49,6 +50,7 @@ def test_its_client_is_answered_and_goes_on_with_its_successor(run: Run) -> None
     assert len(run.ids("server")) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-11")
 def test_without_a_deadline_it_is_never_found(target: Target) -> None:
     change = together(HOWS["block"], with_pd("server", deadline_ms=0))
@@ -59,11 +61,13 @@ def test_without_a_deadline_it_is_never_found(target: Target) -> None:
     assert not run.of("LATE")
 
 
+@pytest.mark.slow
 def test_a_frozen_pd_is_said_to_be(target: Target) -> None:
     run = target.run("hang", change=HOWS["freeze"])
     assert [run.name(event["pd"]) for event in run.of("FREEZE")] == ["server"]
 
 
+@pytest.mark.slow
 def test_a_kill_is_a_termination_by_the_root_task(target: Target) -> None:
     run = target.run("hang", change=by("kill", after_ns=1000))
     terminated = run.of("TERMINATE")
@@ -71,6 +75,7 @@ def test_a_kill_is_a_termination_by_the_root_task(target: Target) -> None:
     assert "server" in {run.name(c["trigger"]) for c in run.cleanups()}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-11", "D-10")
 def test_one_that_goes_by_its_deadline_may_take_the_next_one_along_and_that_ends(target: Target) -> None:
     run = target.run("cascade")
@@ -97,6 +102,7 @@ def with_third_party(config: Config) -> Config:
     return stops(with_pd("server", args=(2,), requests=("stock",), respawn=False)(changed))
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-11", "C-21", "D-10")
 def test_who_waits_for_somebody_that_hangs_is_found_by_its_own_deadline(target: Target) -> None:
     """It does not hang itself, but who could tell? Its clients are answered, and wait for nobody else."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap.system.config import Config
-from kit.target import Change, Run, Target, with_pd
+from cellreap.testing import Change, Run, Target, with_pd
 
 
 @pytest.fixture
@@ -170,6 +170,7 @@ def _cut(take: int, caller: int, *, calls: int = 1, fails: bool = True) -> Chang
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-21")
 @pytest.mark.parametrize(
     ("take", "caller"),
@@ -193,6 +194,7 @@ def test_a_caller_is_answered_whatever_its_server_took_away_before_it_died(
     assert run.says("caller")[:1] == ["calls: 1; the last: server died"]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-19", "R-06", "R-07")
 @pytest.mark.parametrize("take", [0, 1], ids=["taken back", "deleted"])
 def test_a_slot_can_be_used_again_once_what_was_in_it_is_taken_away(target: Target, take: int) -> None:
@@ -209,6 +211,7 @@ def hung(target: Target) -> Run:
     return target.run("hung")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-09", "M-11")
 def test_a_server_that_lets_its_notices_pile_up_goes_and_nobody_else(hung: Run) -> None:
     (cleanup,) = [event for event in hung.cleanups() if hung.names[event["trigger"]] == "deaf"]
@@ -219,6 +222,7 @@ def test_a_server_that_lets_its_notices_pile_up_goes_and_nobody_else(hung: Run) 
     assert len(owed) > 1000  # the backlog that is allowed
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-09")
 def test_its_clients_are_told_and_go_on_without_it(hung: Run) -> None:
     assert "nobody to ask" in hung.says("hoarder")
@@ -230,6 +234,7 @@ def test_its_clients_are_told_and_go_on_without_it(hung: Run) -> None:
 FULL = 8  # CR_RESULT_FULL
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 @pytest.mark.parametrize(("kind", "least"), [(0, 120), (1, 500)], ids=["PDs", "spaces"])
 def test_who_uses_up_what_there_is_gets_an_error_and_can_go_on(target: Target, kind: int, least: int) -> None:
@@ -241,6 +246,7 @@ def test_who_uses_up_what_there_is_gets_an_error_and_can_go_on(target: Target, k
     assert said[1] == f"one given back: 0, one made: 0, one more: {FULL}"
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-11", "D-05")
 def test_who_used_up_all_spaces_leaves_nothing_behind(target: Target) -> None:
     """It crashes with all it has, comes back, and can make as many as the first time."""
@@ -253,6 +259,7 @@ def test_who_used_up_all_spaces_leaves_nothing_behind(target: Target) -> None:
     assert run.calls() == {"suspend": 1, "revoke": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 def test_a_client_without_a_free_slot_gets_an_error_and_its_server_keeps_the_block(target: Target) -> None:
     """6 bits of CSpace: 64 slots, 8 of them the PD's own, one for its request."""

@@ -7,8 +7,8 @@ import itertools
 
 import pytest
 
+from cellreap.testing import Run, Target, together, with_pd
 from cellreap.trace.events import Event
-from kit.target import Run, Target, together, with_pd
 
 
 @pytest.fixture
@@ -47,6 +47,7 @@ def test_a_spaces_notices_are_acknowledged_in_the_order_in_which_they_were_owed(
         assert tokens == sorted(tokens, key=int)
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-06")
 def test_16_come_at_once_and_no_more(target: Target) -> None:
     """Of the 21 that one lane has: 20 things, and the client itself."""
@@ -132,6 +133,7 @@ def late(target: Target, when: int) -> tuple[Run, list[Event], list[Event]]:
     return run, queued, fetched(run, tokens)
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-05")
 def test_what_comes_while_the_server_does_another_notice_is_not_lost(target: Target) -> None:
     """In the same lane, and in another one."""
@@ -154,6 +156,7 @@ def test_a_signal_that_comes_while_the_server_serves_is_not_lost(target: Target)
     assert run.at(given) < min(run.at(event) for event in handed)
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-05")
 def test_a_signal_that_comes_before_the_server_first_waits_is_not_lost(target: Target) -> None:
     run, queued, handed = late(target, FIRST)
@@ -161,6 +164,7 @@ def test_a_signal_that_comes_before_the_server_first_waits_is_not_lost(target: T
     assert run.at(handed[0]) > run.at(queued[-1])
 
 
+@pytest.mark.slow
 def test_twice_failed_is_twice_held(target: Target) -> None:
     run = target.run(
         "stubborn",

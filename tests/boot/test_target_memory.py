@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
+from cellreap.testing import Run, Target, with_crashes, with_pd
 from cellreap.trace.events import Event
-from kit.target import Run, Target, with_crashes, with_pd
 
 ROUNDS = 10
 PDS = ["block_server_1", "block_server_2", "fs", "db", "app"]
@@ -40,6 +40,7 @@ def respawn(target: Target) -> Run:
     return target.run("respawn")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("D-05", "D-06", "M-05")
 def test_ten_crashes_of_each_leave_bytes_and_slots_exactly_as_before(respawn: Run) -> None:
     crashed = Counter(respawn.names[event["trigger"]] for event in respawn.cleanups())
@@ -54,6 +55,7 @@ def test_ten_crashes_of_each_leave_bytes_and_slots_exactly_as_before(respawn: Ru
     assert set(settled) == {_used(first)}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("D-05")
 def test_every_cleanup_frees_the_bodies_that_it_destroys(respawn: Run) -> None:
     bodies = {event["pd"]: event["paddr"] for event in respawn.of("BODY")}
@@ -62,6 +64,7 @@ def test_every_cleanup_frees_the_bodies_that_it_destroys(respawn: Run) -> None:
         assert event["paddr"] == bodies[event["pd"]]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("D-06")
 def test_memory_that_was_freed_is_given_to_who_comes_next(respawn: Run) -> None:
     """In 50 crashes no PD ever gets memory beyond that of the first five."""
@@ -71,6 +74,7 @@ def test_memory_that_was_freed_is_given_to_who_comes_next(respawn: Run) -> None:
     assert set(later) <= first
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("X-06")
 def test_no_number_is_ever_given_twice(respawn: Run) -> None:
     for kind in ("PD", "SPACE"):
@@ -80,6 +84,7 @@ def test_no_number_is_ever_given_twice(respawn: Run) -> None:
     assert len(respawn.ids("app")) == 1 + 5 * ROUNDS  # it goes with each of them
 
 
+@pytest.mark.slow
 def test_the_respawned_system_works_after_each_crash(respawn: Run) -> None:
     good = [text for text in respawn.says("app") if text.endswith("table: ok; database: ok")]
     assert len(good) >= 1 + 5 * ROUNDS
@@ -106,6 +111,7 @@ def test_a_second_unrelated_crash_is_cleaned_up_too(target: Target) -> None:
     assert run.says("app")[-1] == "at the end: table: server died; database: server died"
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-02", "D-04")
 @pytest.mark.parametrize("rs_depth", [0, 1])
 @pytest.mark.parametrize(
@@ -183,6 +189,7 @@ def test_a_dead_childs_capability_names_nobody(spawn: Run) -> None:
     assert {(event["op"], event["status"]) for event in refused} == {("20", "3")}
 
 
+@pytest.mark.slow
 def test_destroying_a_pd_is_a_suspend_and_one_revoke_however_long_the_run(respawn: Run, spawn: Run) -> None:
     for run in (respawn, spawn):
         for event in run.cleanups():

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import pytest
 
+from cellreap.testing import Target
 from demo import DEPTHS
+from kit.marks import slow_but
 from kit.outcomes import ALL, LONG, depth, outcomes
-from kit.target import Target
 
 
 @pytest.mark.behaviour("A-03", "A-27")
-@pytest.mark.parametrize(("pd_depth", "rs_depth"), DEPTHS)
+@pytest.mark.parametrize(("pd_depth", "rs_depth"), slow_but(DEPTHS, DEPTHS[0]))
 def test_every_depth_is_the_same_in_both_modes(target: Target, pd_depth: str, rs_depth: str) -> None:
     runs = [
         target.run("block_fs_db_app", pd_depth=depth(pd_depth), rs_depth=depth(rs_depth), mode=mode)
@@ -26,7 +27,9 @@ ASKING = ["flush", "lie", "nosy", "tickets"]
 
 
 @pytest.mark.behaviour("A-03", "A-27")
-@pytest.mark.parametrize("name", [*(name for name in ALL if name not in LONG), *ASKING])
+@pytest.mark.parametrize(
+    "name", slow_but([*(name for name in ALL if name not in LONG), *ASKING], "terminate")
+)
 def test_every_configuration_is_the_same_in_both_modes(target: Target, name: str) -> None:
     first, second = target.run(name), target.run(name, mode="sync")
     assert outcomes(first)

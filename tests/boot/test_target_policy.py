@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from cellreap.system.config import Config
-from kit.target import Change, Run, Target, load, with_pd
+from cellreap.testing import Change, Run, Target, with_pd
 
 
 @pytest.fixture
@@ -71,6 +71,7 @@ def _own(name: str, **depths: object) -> Change:
     return with_pd(name, **depths)
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-08")
 @pytest.mark.parametrize("crashed", _BOTH_SERVERS)
 def test_a_pds_own_depths_are_those_of_its_own_crash(target: Target, crashed: str) -> None:
@@ -99,6 +100,7 @@ def test_a_pds_own_depth_may_be_less_than_the_systems(target: Target) -> None:
     assert run.deleted_spaces() == {"disk1"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-08")
 def test_one_of_the_two_depths_may_be_a_pds_own(target: Target) -> None:
     run = target.run("block_fs_db_app", change=_own("block_server_1", rs_depth="inf"))
@@ -108,6 +110,7 @@ def test_one_of_the_two_depths_may_be_a_pds_own(target: Target) -> None:
     assert run.doomed() == {"block_server_1": "0"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-08")
 @pytest.mark.parametrize(
     ("args", "said", "doomed"),
@@ -143,12 +146,14 @@ def test_a_pin_ends_the_blast(target: Target) -> None:
     assert run.says("app")[-1] == "at the end: table: input/output error; database: input/output error"
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-14")
 def test_the_pin_is_what_saved_it(target: Target) -> None:
     run = target.run("pinned", change=with_pd("db", pinned=False))
     assert run.doomed() == {"block_server_1": "0", "fs": "1", "db": "2", "app": "3"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-14")
 def test_a_pinned_pd_that_crashes_itself_goes(target: Target) -> None:
     run = target.run("pinned", crash="db")
@@ -175,12 +180,14 @@ def test_linked_pds_die_together_at_depth_0_and_a_pin_does_not_help(target: Targ
     }
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-16")
 def test_a_link_holds_in_both_directions(target: Target) -> None:
     run = target.run("linked", crash="app")
     assert run.doomed() == {"block_server_1": "0", "app": "0"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-16")
 def test_links_of_links_have_the_depth_of_who_took_them_along(target: Target) -> None:
     run = target.run("chain_of_links")
@@ -188,6 +195,7 @@ def test_links_of_links_have_the_depth_of_who_took_them_along(target: Target) ->
     assert run.alive() == {"db", "app", "four"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-16")
 def test_links_are_followed_at_the_last_depth_too(target: Target) -> None:
     run = target.run("chain_of_links", pd_depth="inf")
@@ -212,12 +220,13 @@ def _reordered(order: tuple[int, ...]) -> Change:
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-28", "D-04")
 @pytest.mark.parametrize("order", _orders(), ids=lambda order: "".join(map(str, order)))
 def test_the_order_of_creation_does_not_matter(target: Target, order: tuple[int, ...]) -> None:
     usual = target.run("block_fs_db_app", pd_depth=1, rs_depth=2)
     other = target.run("block_fs_db_app", pd_depth=1, rs_depth=2, change=_reordered(order))
-    names = [pd.name for pd in load("block_fs_db_app")[1].pds]
+    names = [pd.name for pd in target.load("block_fs_db_app")[1].pds]
     assert [event["name"] for event in other.of("PD")[1:]] == [names[i] for i in order]
     assert other.doomed() == usual.doomed()
     assert other.deleted_spaces() == usual.deleted_spaces()
@@ -226,6 +235,7 @@ def test_the_order_of_creation_does_not_matter(target: Target, order: tuple[int,
     assert other.calls() == usual.calls()
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-28")
 @pytest.mark.parametrize(
     "priorities", [(10, 20, 30, 40, 50), (50, 40, 30, 20, 10), (7, 200, 1, 99, 42)], ids=str

@@ -7,8 +7,8 @@ import pytest
 
 from cellreap import headers
 from cellreap.model.csvstate import read_state
+from cellreap.testing import Run, Target
 from cellreap.trace.events import Event
-from kit.target import Run, Target
 
 CHECKS = [
     "wrong magic is refused",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from kit.target import Run, Target
+from cellreap.testing import Run, Target
 
 GIVE, UNACKED = 10, 12
 DEATHS, EACH, LIMIT = 4, 9, 32
@@ -17,6 +17,7 @@ def run(target: Target) -> Run:
     return target.run("leak")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-20")
 def test_no_slot_is_given_again_before_its_loss_is_acknowledged(run: Run) -> None:
     leaker = run.id("leaker")
@@ -29,6 +30,7 @@ def test_no_slot_is_given_again_before_its_loss_is_acknowledged(run: Run) -> Non
     assert after & set(before)
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-20", "M-11")
 def test_who_has_too_many_to_acknowledge_is_given_nothing_and_is_told(run: Run) -> None:
     says = run.says("leaker")
@@ -42,6 +44,7 @@ def test_who_has_too_many_to_acknowledge_is_given_nothing_and_is_told(run: Run) 
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-20")
 def test_so_is_who_would_give_it_something(run: Run) -> None:
     (refused,) = run.of("REFUSE", op=GIVE)

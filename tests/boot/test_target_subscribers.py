@@ -9,7 +9,7 @@ import pytest
 
 from cellreap.model.csvstate import read_state
 from cellreap.system.config import Config, Pd
-from kit.target import Change, Run, Target, load, together, with_crashes, with_pd, with_system
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
 
 SPACE, BOTH, ITSELF, TWICE, ONCE_LESS = 1, 3, 4, 8, 16
 FAILS, NEVER, SLOWLY, EXITS, FAULTS, FLUSHES, EXTRACTS, TRIES = range(1, 9)
@@ -44,6 +44,7 @@ def test_nothing_is_destroyed_before_the_subscriber_has_answered(target: Target)
     assert min(run.at(event) for event in run.of("DESTROY")) > end
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("X-02", "A-13")
 def test_a_deletion_in_progress_is_visible_and_so_is_that_it_is_over(target: Target) -> None:
     run = target.run("subscribed", change=watcher(BOTH))
@@ -60,10 +61,12 @@ def test_told_once_for_each_however_often_subscribed(target: Target) -> None:
     assert sorted(told(run)) == ["goods", "victim"]
 
 
+@pytest.mark.slow
 def test_one_unsubscription_of_two_leaves_one(target: Target) -> None:
     assert told(target.run("subscribed", change=watcher(SPACE | TWICE | ONCE_LESS))) == ["goods"]
 
 
+@pytest.mark.slow
 def test_unsubscribed_is_not_told_and_not_waited_for(target: Target) -> None:
     run = target.run("subscribed", change=watcher(SPACE | ONCE_LESS))
     assert "unsubscribed: space, 0" in run.says("watcher")
@@ -71,6 +74,7 @@ def test_unsubscribed_is_not_told_and_not_waited_for(target: Target) -> None:
     assert not run.of("WAIT")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("X-05")
 def test_a_subscriber_that_fails_to_answer_well_has_answered(target: Target) -> None:
     run = target.run("subscribed", change=watcher(SPACE, FAILS))
@@ -96,6 +100,7 @@ def test_a_subscriber_that_never_answers_is_waited_for_until_its_deadline_and_go
     assert run.alive() == {"other", "client"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-26")
 @pytest.mark.parametrize(("does", "cause"), [(EXITS, "exit"), (FAULTS, "fault")])
 def test_who_goes_while_it_is_waited_for_is_cleaned_up_next(target: Target, does: int, cause: str) -> None:
@@ -110,6 +115,7 @@ def test_who_goes_while_it_is_waited_for_is_cleaned_up_next(target: Target, does
     assert run.destroyed_pds(2) == {"watcher"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("X-05", "X-14")
 def test_a_slow_subscriber_is_waited_for(target: Target) -> None:
     run = target.run(
@@ -139,6 +145,7 @@ def test_a_doomed_server_that_did_not_crash_still_answers_before_it_goes(target:
     assert "flushed: bad request" in run.says("watcher")  # an answer: it knows no such request
 
 
+@pytest.mark.slow
 def test_who_goes_itself_may_want_to_know(target: Target) -> None:
     change = with_watcher(("disk1",), (ITSELF,))
     run = target.run("block_fs_db_app", pd_depth=1, rs_depth=0, change=change)
@@ -147,9 +154,10 @@ def test_who_goes_itself_may_want_to_know(target: Target) -> None:
     assert "watcher" in run.destroyed_pds()
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("X-02")
 def test_subscribers_are_told_from_the_last_group_to_the_first(target: Target) -> None:
-    config = load("block_fs_db_app")[1]
+    config = target.load("block_fs_db_app")[1]
     assert config.crashes[0].pd == "block_server_1"
     change = with_watcher(("disk1", "files", "database"), (SPACE | ITSELF,))
     run = target.run("block_fs_db_app", pd_depth="inf", rs_depth=0, change=change)
@@ -160,6 +168,7 @@ def test_subscribers_are_told_from_the_last_group_to_the_first(target: Target) -
     assert order[0] > order[1]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-10", "X-02", "A-13")
 def test_an_extraction_while_a_cleanup_waits_shows_what_is_doomed(target: Target, tmp_path: Path) -> None:
     change = together(watcher(SPACE, EXTRACTS), with_pd("watcher", may_extract=True))
@@ -178,6 +187,7 @@ def test_an_extraction_while_a_cleanup_waits_shows_what_is_doomed(target: Target
     assert run.id("client") not in doomed
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-26")
 def test_what_is_terminated_while_a_cleanup_waits_goes_next(target: Target) -> None:
     """Two things come while the subscriber takes its time: an exit, and then a server's fault."""
@@ -210,6 +220,7 @@ def test_who_depended_on_it_lives_on_without_it(target: Target) -> None:
     assert not [row for row in run.state(1) if gone in row]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-26")
 @pytest.mark.parametrize(("does", "how"), [(EXITS, "exit"), (FAULTS, "page-fault")])
 def test_a_trigger_meanwhile_ends_as_two_crashes_one_after_the_other(
@@ -231,6 +242,7 @@ def test_a_trigger_meanwhile_ends_as_two_crashes_one_after_the_other(
     assert joined.alive() == serial.alive() == {"other", "client"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-26")
 @pytest.mark.parametrize("does", [EXITS, FAULTS])
 def test_who_goes_anyway_and_crashes_meanwhile_goes_once(target: Target, does: int) -> None:
@@ -255,6 +267,7 @@ def tries(run: Run) -> dict[str, int]:
 CHANGES = ("TERMINATE", "REQUEST", "UNREQUEST", "HOLD", "UNHOLD", "SUBSCRIBE", "UNSUBSCRIBE")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-26")
 @pytest.mark.parametrize("doomed", [False, True])
 def test_what_concerns_the_doomed_is_gone_while_a_cleanup_waits(target: Target, doomed: bool) -> None:

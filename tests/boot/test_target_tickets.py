@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap.system.config import Config, Mode
-from kit.target import Change, Target, together, with_pd, with_system
+from cellreap.testing import Change, Target, together, with_pd, with_system
 
 MODES: tuple[Mode, ...] = ("async", "sync")
 QUEUED = "queued: done 0, failed 0, dropped 0, waiting 0, held 0"
@@ -64,6 +64,7 @@ def test_a_ticket_is_waited_for_or_asked_about(target: Target) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("A-12", "A-14", "N-08")
 @pytest.mark.parametrize("mode", MODES)
 def test_a_failure_is_on_the_ticket_and_what_waits_behind_it(target: Target, mode: Mode) -> None:
@@ -73,6 +74,7 @@ def test_a_failure_is_on_the_ticket_and_what_waits_behind_it(target: Target, mod
     assert f"waited: ticket 1 {held}" in run.says("boss")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("D-10", "N-09", "N-11", "A-06", "A-14")
 @pytest.mark.parametrize("mode", MODES)
 def test_a_manager_that_never_answers_holds_nobody_up_beyond_its_deadline(target: Target, mode: Mode) -> None:
@@ -92,6 +94,7 @@ def test_a_manager_that_never_answers_holds_nobody_up_beyond_its_deadline(target
     assert run.alive() >= {"boss", "bystander"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-11")
 def test_without_a_deadline_nobody_is_late(target: Target) -> None:
     deaf = together(with_pd("server", program="deaf", args=(8,)), with_system(deadline_ms=0))
@@ -104,6 +107,7 @@ def test_without_a_deadline_nobody_is_late(target: Target) -> None:
     assert "server" in run.alive()
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("A-05")
 @pytest.mark.parametrize("mode", MODES)
 def test_what_makes_no_sense_is_refused_at_once_and_changes_nothing(target: Target, mode: Mode) -> None:
@@ -157,6 +161,7 @@ RING_OPEN = "settled: done 0, failed 0, dropped 0, waiting 1, held 0"
 RING_OVER = "over: done 1, failed 0, dropped 0, waiting 0, held 0"
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-08")
 def test_what_the_owner_itself_has_to_acknowledge_does_not_count(target: Target) -> None:
     """It could not while it waits: it would wait for itself."""
@@ -175,6 +180,7 @@ def test_what_the_owner_itself_has_to_acknowledge_does_not_count(target: Target)
     assert not run.of("LATE")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("D-10")
 def test_a_ring_of_tickets_comes_apart(target: Target) -> None:
     """Each waits for the other's acknowledgement. The first has a deadline: it is answered as things stand,
@@ -194,6 +200,7 @@ def test_a_ring_of_tickets_comes_apart(target: Target) -> None:
     assert run.alive() == {"first", "second", "third_victim"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("D-10")
 def test_a_ring_where_both_have_the_same_time_comes_apart_too(target: Target) -> None:
     run = target.run("ring", change=with_pd("second", deadline_ms=60))
@@ -204,6 +211,7 @@ def test_a_ring_where_both_have_the_same_time_comes_apart_too(target: Target) ->
     assert run.alive() == {"first", "second", "third_victim"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("D-10")
 def test_who_is_answered_when_its_time_is_all_but_over_has_it_anew(target: Target) -> None:
     """The second one's is over ten milliseconds after the first one's. What it does before it acknowledges
@@ -217,6 +225,7 @@ def test_who_is_answered_when_its_time_is_all_but_over_has_it_anew(target: Targe
     assert not run.of("LATE")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("D-10", "N-11")
 def test_who_then_waits_again_instead_of_acknowledging_is_late(target: Target) -> None:
     run = target.run("ring", change=with_pd("first", holds_pds=("first_victim", "third_victim")))
@@ -235,6 +244,7 @@ def test_who_then_waits_again_instead_of_acknowledging_is_late(target: Target) -
     assert run.alive() == {"second"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("A-04", "X-03")
 def test_a_slow_server_holds_up_only_who_wants_to_wait(target: Target) -> None:
     slow = together(with_pd("server", args=(0, 3000)), with_system(deadline_ms=60_000))
@@ -270,6 +280,7 @@ def many(*shares: int) -> Change:
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 def test_one_pd_has_no_more_than_so_many_tickets_that_are_not_over(target: Target) -> None:
     run = target.run("many", change=many(EACH + 1))
@@ -281,6 +292,7 @@ def test_one_pd_has_no_more_than_so_many_tickets_that_are_not_over(target: Targe
     assert run.alive() == {f"client_{EACH}", "boss_0"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 def test_all_together_have_no_more_than_so_many_tickets_that_are_not_over(target: Target) -> None:
     run = target.run("many", change=many(*[EACH] * (IN_ALL // EACH), 1))
@@ -289,6 +301,7 @@ def test_all_together_have_no_more_than_so_many_tickets_that_are_not_over(target
     assert f"client_{IN_ALL}" in run.alive()
 
 
+@pytest.mark.slow
 def test_a_ticket_that_is_over_is_forgotten_when_its_place_is_needed(target: Target) -> None:
     """The oldest one. Without a server nothing is owed, and tickets are over at once."""
     bare = together(
@@ -307,6 +320,7 @@ def test_a_ticket_that_is_over_is_forgotten_when_its_place_is_needed(target: Tar
     assert all(text.endswith(over) for text in asked)
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-24", "M-11")
 def test_a_client_that_comes_and_goes_is_stopped_when_its_server_is_far_behind(target: Target) -> None:
     change = together(without("boss"), with_pd("client", program="comer", args=(100,)))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap.system.config import Config, Mode, Pd, Space
-from kit.target import Change, Run, Target, together, with_crashes, with_pd, with_system
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
 
 FULL, GONE = 8, 6
 NEVER, SLOWLY, FAULTS = 2, 3, 5
@@ -43,6 +43,7 @@ LATE_VICTIM = together(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-11", "X-05")
 def test_a_late_pds_other_deadlines_leave_its_subscriber_the_time_it_needs(target: Target) -> None:
     """They are over while it is still there: an interrupt for each would be due at once, again and again."""
@@ -53,6 +54,7 @@ def test_a_late_pds_other_deadlines_leave_its_subscriber_the_time_it_needs(targe
     assert [c["cause"] for c in run.cleanups()] == ["exit", "late"]
 
 
+@pytest.mark.slow
 def test_a_late_pds_other_deadlines_do_not_put_off_that_a_cleanup_is_given_up(target: Target) -> None:
     """Nobody runs any more, and the subscriber has no deadline: the run ends, and the check says so."""
     never = with_pd("watcher", deadline_ms=0, args=(1, NEVER))
@@ -68,13 +70,8 @@ def test_a_late_pds_other_deadlines_do_not_put_off_that_a_cleanup_is_given_up(ta
 def test_who_goes_and_waits_to_be_connected_is_told_while_it_still_can_do_something(target: Target) -> None:
     """Also if what it waits for comes now: nothing is given any more to who goes."""
     maker = Pd(
-        name="maker",
-        program="waiter",
-        requests=("goods",),
-        pinned=True,
-        args=(MAKES,),
-        space=(Space(name="elsewhere", type="THING"),),
-    )
+        name="maker", program="waiter", requests=("goods",), pinned=True, args=(MAKES,)
+    ).model_copy(update={"spaces": (Space(name="elsewhere", type="THING"),)})
     busy = Pd(name="waiter", program="waiter", requests=("goods", "elsewhere"), args=(CONNECTS,))
     change = together(
         with_pds(maker, busy),
@@ -87,6 +84,7 @@ def test_who_goes_and_waits_to_be_connected_is_told_while_it_still_can_do_someth
     assert between(run, "made: 0")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-11")
 def test_who_asks_for_a_server_that_comes_back_after_the_cleanup_gets_it(target: Target) -> None:
     """It asks while the cleanup waits for another one, and until then nobody can run."""
@@ -100,6 +98,7 @@ def test_who_asks_for_a_server_that_comes_back_after_the_cleanup_gets_it(target:
     assert [c["cause"] for c in run.cleanups()] == ["fault", "late"]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("A-03", "X-05")
 @pytest.mark.parametrize("mode", ["async", "sync"])
 def test_a_terminator_that_wants_to_be_told_before_is_not_waited_for(target: Target, mode: Mode) -> None:
@@ -116,6 +115,7 @@ def test_a_terminator_that_wants_to_be_told_before_is_not_waited_for(target: Tar
     assert run.at(ack) > run.at(run.of("TICKET")[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-22", "C-26")
 def test_a_fault_that_a_doomed_fault_handler_reports_ends_the_waiting_for_it(target: Target) -> None:
     def change(config: Config) -> Config:
@@ -143,6 +143,7 @@ def test_a_fault_that_a_doomed_fault_handler_reports_ends_the_waiting_for_it(tar
 # -- what can be fetched is signalled
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-05", "N-06")
 def test_what_an_acknowledgement_makes_ready_is_signalled(target: Target) -> None:
     """21 notices in a lane: the server takes 16, finds no more, acknowledges, and waits for a signal."""
@@ -157,6 +158,7 @@ def test_what_an_acknowledgement_makes_ready_is_signalled(target: Target) -> Non
 # -- what is refused leaves nothing
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 def test_a_pd_without_a_free_slot_is_refused_a_new_one_before_that_is_made(target: Target) -> None:
     run = target.run("fill", change=with_pd("filler", args=(0, 1000), cspace_bits=6, respawn=False))
@@ -168,6 +170,7 @@ def test_a_pd_without_a_free_slot_is_refused_a_new_one_before_that_is_made(targe
     assert {run.name(event["by"]) for event in run.of("TERMINATE")} == {"filler"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 def test_subscriptions_are_counted_up_to_a_limit(target: Target) -> None:
     run = target.run("fill", change=with_pd("filler", args=(3, 20000), respawn=False))
@@ -177,6 +180,7 @@ def test_subscriptions_are_counted_up_to_a_limit(target: Target) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 def test_with_one_edge_left_what_needs_two_is_refused_whole(target: Target) -> None:
     """A space needs one for its manager's holding it: the state, checked at the end, is legal."""
@@ -196,7 +200,9 @@ def test_with_one_edge_left_what_needs_two_is_refused_whole(target: Target) -> N
 @pytest.mark.behaviour("C-20")
 def test_a_deleted_space_is_taken_also_from_who_goes_anyway(target: Target) -> None:
     """A doomed client that still runs has a live server delete its space, and then asks it again."""
-    cutter = Pd(name="cutter", program="cutter", args=(2, 0), space=(Space(name="cut", type="THING"),))
+    cutter = Pd(name="cutter", program="cutter", args=(2, 0)).model_copy(
+        update={"spaces": (Space(name="cut", type="THING"),)}
+    )
     change = together(with_pds(cutter, waiter(ASKS, "cut")), with_system(deadline_ms=60_000))
     run = target.run("subscribed", pd_depth=1, change=change)
     assert run.doomed()["waiter"] == "1"

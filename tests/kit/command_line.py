@@ -25,7 +25,7 @@ def environment() -> dict[str, str]:
 def cellreap(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end."""
     return subprocess.run(
-        command(*arguments), env=environment(), capture_output=True, text=True, timeout=120, check=False
+        command(*arguments), env=environment(), capture_output=True, text=True, timeout=600, check=False
     )
 
 

@@ -58,7 +58,7 @@ def system(text: str) -> Model:
         elif verb == "pinned":
             model.set_pinned(subject, True)
         else:
-            adders = {
+            adders: dict[str, Callable[[str, str], None]] = {
                 "holds": model.add_hold,
                 "requests": model.add_request,
                 "maps": model.add_map,

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cellreap.system.config import Depth
+from cellreap.testing import Run
 from kit.paths import CONFIGS
-from kit.target import Run
 
 ALL = sorted(path.stem for path in CONFIGS.glob("*.toml"))
 # Of thousands of events each: that they are the same is shown by the smaller ones.

@@ -88,7 +88,7 @@ class Bench:
         (self.folder / "console").write_text(console)
         path.write_text(
             f'#!/bin/sh\nprintf "%s\\n" "$@" > {self.folder}/arguments\n'
-            f"cat {self.folder}/console\nexec sleep 60\n"
+            f"cat {self.folder}/console\nexec sleep 600\n"
         )
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
@@ -99,7 +99,7 @@ class Bench:
             text=True,
             env=self.env,
             cwd=self.folder,
-            timeout=60,
+            timeout=300,
             check=False,
         )
         assert "Traceback" not in done.stderr

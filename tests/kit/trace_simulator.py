@@ -790,7 +790,7 @@ def notices_run() -> list[Draft]:
     target.extracted(x)
     target.told(1)
     target.snapshot()
-    waits = []
+    waits: list[int] = []
 
     def meanwhile(target: Target) -> None:
         waits.append(len(waits))

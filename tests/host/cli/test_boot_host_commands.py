@@ -106,7 +106,7 @@ def test_run_fails_where_the_trace_is_wrong(bench: Bench) -> None:
 @pytest.mark.behaviour("H-13")
 def test_run_fails_where_the_trace_has_no_end(bench: Bench) -> None:
     bench.emulator("".join(trace().splitlines(keepends=True)[:-1]))
-    done = bench.cellreap("run", bench.config, "--idle", "0.5", "--json")
+    done = bench.cellreap("run", bench.config, "--idle", "2", "--json")
     assert done.returncode == 1
     shown = json.loads(done.stdout)
     assert shown["verdict"] == "fail"
@@ -114,6 +114,7 @@ def test_run_fails_where_the_trace_has_no_end(bench: Bench) -> None:
     assert "the run did not come to its end" in shown["violations"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("H-13")
 def test_run_fails_where_there_is_no_trace_at_all(bench: Bench) -> None:
     bench.emulator("seL4 failed assertion 'x' at a.c:1 in function f\n")
@@ -123,6 +124,7 @@ def test_run_fails_where_there_is_no_trace_at_all(bench: Bench) -> None:
     assert "seL4 failed assertion 'x'" in done.stdout
 
 
+@pytest.mark.slow
 def test_run_says_if_another_kernel_ran_than_was_meant(bench: Bench) -> None:
     bench.emulator(trace(kernel="refkernel 1"))
     done = bench.cellreap("run", bench.config)
@@ -150,12 +152,13 @@ def test_build_then_boot_records_the_console(bench: Bench) -> None:
 def test_boot_without_an_end_is_a_failure_and_keeps_the_console(bench: Bench) -> None:
     bench.emulator("hello\n")
     bench.cellreap("build", bench.config, "-o", "a.img")
-    done = bench.cellreap("boot", "a.img", "-o", "b.trace", "--idle", "0.3")
+    done = bench.cellreap("boot", "a.img", "-o", "b.trace", "--idle", "2")
     assert done.returncode == 1
     assert "the console went silent" in done.stdout
     assert (bench.folder / "b.trace").read_text() == "hello\n"
 
 
+@pytest.mark.slow
 def test_each_architecture_has_its_own_kernel(bench: Bench) -> None:
     done = bench.cellreap("run", bench.config, "--arch", "aarch64")
     assert "no seL4 SDK for aarch64" in error_of(done)
@@ -163,6 +166,7 @@ def test_each_architecture_has_its_own_kernel(bench: Bench) -> None:
     assert "SEL4_ARCH (KernelSel4Arch): is x86_64: expected aarch64" in error_of(done)
 
 
+@pytest.mark.slow
 def test_mistakes_are_one_line_and_exit_2(bench: Bench) -> None:
     bad = BAD_CONFIGS / "unknown_key_pd.toml"
     assert f"{bad}:7: pd[0].color: unknown key" in error_of(bench.cellreap("run", bad))

@@ -163,6 +163,7 @@ def test_the_root_tasks_own_fault_ends_the_run(bench: Bench) -> None:
     assert "the checks did not come to their end, after one: " in done.stdout
 
 
+@pytest.mark.slow
 def test_a_bad_sdk_or_file_is_one_line(bench: Bench) -> None:
     bench.emulator(CONSOLE)
     assert "no such directory" in error_of(bench.cellreap("conformance", "--sdk", "nowhere"))

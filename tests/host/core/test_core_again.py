@@ -14,6 +14,7 @@ from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.reference import Plan, apply
 from kit.core_support import DEPTHS, SCENARIO, Survivors, describe, random_model, system
+from kit.marks import slow_but
 
 
 class Cleanup(Survivors):
@@ -59,7 +60,7 @@ class Cleanup(Survivors):
         assert core.edges() == CoreModel.from_model(after).edges()
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", slow_but(range(10), 0))
 def test_what_survivors_did_meanwhile_is_in_the_second_plan(block: int) -> None:
     changed = 0
     for seed in range(block * 200, block * 200 + 200):

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Core against reference on every small system: all of 2 PDs and 2 spaces, then, up to renaming and from
-the fewest edges up, those of 3 and 3 for as long as `--exhaustive-seconds` says.
+"""Core against reference on every small system: all of 2 PDs and 2 spaces; those of 3 and 3 with one
+edge; and, with more edges, as many of those as `--exhaustive-seconds` has time for.
 
-PD_1 is always the one that crashes, so renaming may permute the other PDs and all spaces. Each space has
-one resource.
+Systems that differ in names only are compared once. PD_1 is always the one that crashes, so renaming
+may permute the other PDs and all spaces. Each space has one resource.
+
+The systems are dealt out to shards, each a test of its own, so that processes can share them.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +24,7 @@ from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.reference import order
 from kit.core_support import agree
+from kit.marks import slow_but
 
 DEPTHS: tuple[int | None, ...] = (0, 1, 2, None)
 
@@ -121,7 +124,7 @@ class Comparison:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.models = 0
         self.plans = 0
-        self._groups: dict[Any, Any] = {}
+        self._groups: dict[tuple[frozenset[str], frozenset[str]], list[list[str]]] = {}
         compute = order.groups
 
         def remembered(model: Model, pds: set[str], spaces: set[str]) -> list[list[str]]:
@@ -163,20 +166,16 @@ def each_or_not(edges: Iterable[Edge]) -> list[tuple[Edge, None]]:
 TWO = (1, 2)
 PAIRS = tuple(itertools.product(TWO, TWO))
 ACROSS = ((1, 2), (2, 1))
+SHARDS = 16
+"""Among how many tests the systems of 2 and 2 are dealt out."""
+WHO_DIES = 37_632
+"""How many systems there are to compare who dies in, up to renaming."""
+ORDER = 8_448
+"""How many systems there are to compare the order in, up to renaming."""
 
 
-@pytest.mark.behaviour(
-    "C-04", "C-05", "C-06", "C-07", "C-08", "C-09", "C-14", "C-16", "C-22", "D-01", "D-02", "D-04"
-)
-def test_who_dies_in_every_system_of_two_pds_and_two_spaces(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """All managers, REQUESTs, HOLDs, MAPs of spaces and of resources, LINK, FAULT edges and pins, at all
-    depths."""
-    comparison = Comparison(monkeypatch)
-    depths = list(itertools.product(DEPTHS, DEPTHS))
-    ways = renamings(2, 2)
-    started = time.monotonic()
+def who_dies() -> Iterator[Small]:
+    """All managers, REQUESTs, HOLDs, MAPs of spaces and of resources, LINK, FAULT edges and pins."""
     for managers in itertools.product(TWO, TWO):
         for edges in choices(
             *each_or_not(("request", pd, space) for pd, space in PAIRS),
@@ -186,25 +185,11 @@ def test_who_dies_in_every_system_of_two_pds_and_two_spaces(
             *each_or_not(("fault", a, b) for a, b in ACROSS),
             *each_or_not(("pin", pd, pd) for pd in TWO),
         ):
-            small = Small(managers, edges)
-            if smallest_name(small, ways) == small:
-                comparison.compare(small, 2, depths)
-    seconds = time.monotonic() - started
-    report(
-        capsys, f"2 x 2, who dies: all {comparison.models} systems, {comparison.plans} plans, {seconds:.0f} s"
-    )
-    assert comparison.models > 30_000
+            yield Small(managers, edges)
 
 
-@pytest.mark.behaviour("G-02", "G-04", "G-06", "G-07", "G-12", "G-13", "G-14", "G-15")
-def test_the_order_in_every_system_of_two_pds_and_two_spaces(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """All managers, REQUESTs, OWNs, subscriptions and MAPs, with the two PDs linked so that everything
-    goes."""
-    comparison = Comparison(monkeypatch)
-    ways = renamings(2, 2)
-    started = time.monotonic()
+def in_which_order() -> Iterator[Small]:
+    """All managers, REQUESTs, OWNs, subscriptions and MAPs, with the two PDs linked so that both go."""
     for managers in itertools.product(TWO, TWO):
         for edges in choices(
             [("link", 1, 2)],
@@ -214,12 +199,65 @@ def test_the_order_in_every_system_of_two_pds_and_two_spaces(
             *each_or_not(("subscribe-pd", a, b) for a, b in ACROSS),
             *each_or_not(("subscribe-space", pd, space) for pd, space in PAIRS),
         ):
-            small = Small(managers, edges)
-            if smallest_name(small, ways) == small:
-                comparison.compare(small, 2, [(0, 0)])
-    seconds = time.monotonic() - started
-    report(capsys, f"2 x 2, order: all {comparison.models} systems, {seconds:.0f} s")
-    assert comparison.models > 4_000
+            yield Small(managers, edges)
+
+
+def of_shard(systems: Iterable[Small], shard: int) -> Iterator[Small]:
+    """Those of a shard, one of all that differ in names only."""
+    ways = renamings(2, 2)
+    for small in itertools.islice(systems, shard, None, SHARDS):
+        if smallest_name(small, ways) == small:
+            yield small
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("systems", "count"), [(who_dies, WHO_DIES), (in_which_order, ORDER)])
+def test_the_shards_have_all_systems_of_two_pds_and_two_spaces(
+    systems: Callable[[], Iterator[Small]], count: int
+) -> None:
+    """Every system is, up to renaming, in one shard, and in no other."""
+    dealt = [small for shard in range(SHARDS) for small in of_shard(systems(), shard)]
+    ways = renamings(2, 2)
+    assert len(dealt) == len(set(dealt)) == count
+    assert set(dealt) == {smallest_name(small, ways) for small in systems()}
+
+
+@pytest.mark.behaviour(
+    "C-04", "C-05", "C-06", "C-07", "C-08", "C-09", "C-14", "C-16", "C-22", "D-01", "D-02", "D-04"
+)
+@pytest.mark.parametrize("shard", slow_but(range(SHARDS)))
+def test_who_dies_in_every_system_of_two_pds_and_two_spaces(
+    monkeypatch: pytest.MonkeyPatch, shard: int
+) -> None:
+    """At all depths."""
+    comparison = Comparison(monkeypatch)
+    depths = list(itertools.product(DEPTHS, DEPTHS))
+    for small in of_shard(who_dies(), shard):
+        comparison.compare(small, 2, depths)
+    assert comparison.models > WHO_DIES // SHARDS // 2
+
+
+@pytest.mark.behaviour(
+    "C-04", "C-05", "C-06", "C-07", "C-08", "C-09", "C-14", "C-16", "C-22", "D-01", "D-02", "D-04"
+)
+def test_who_dies_in_some_systems_of_two_pds_and_two_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every 293rd, for those who run without the slow tests."""
+    comparison = Comparison(monkeypatch)
+    depths = list(itertools.product(DEPTHS, DEPTHS))
+    for small in itertools.islice(who_dies(), 0, None, 293):
+        comparison.compare(small, 2, depths)
+    assert comparison.models == 252
+
+
+@pytest.mark.behaviour("G-02", "G-04", "G-06", "G-07", "G-12", "G-13", "G-14", "G-15")
+@pytest.mark.parametrize("shard", slow_but(range(SHARDS), 0))
+def test_the_order_in_every_system_of_two_pds_and_two_spaces(
+    monkeypatch: pytest.MonkeyPatch, shard: int
+) -> None:
+    comparison = Comparison(monkeypatch)
+    for small in of_shard(in_which_order(), shard):
+        comparison.compare(small, 2, [(0, 0)])
+    assert comparison.models > ORDER // SHARDS // 2
 
 
 def possible_edges(small: Small, pds: int, spaces: int) -> Iterator[Edge]:
@@ -245,53 +283,83 @@ def possible_edges(small: Small, pds: int, spaces: int) -> Iterator[Edge]:
         yield "map-resource", a, b
 
 
-def with_one_more_edge(
-    level: list[Small], ways: list[tuple[tuple[int, ...], tuple[int, ...]]], deadline: float
-) -> set[Small]:
-    """All systems with one edge more, up to renaming; what there was time for, if the deadline passes."""
-    following: set[Small] = set()
-    for small in level:
-        if time.monotonic() > deadline:
-            break
-        for edge in possible_edges(small, 3, 3):
-            if edge not in small.edges:
-                following.add(smallest_name(Small(small.managers, small.edges | {edge}), ways))
-    return following
+def with_one_more_edge(level: Iterable[Small]) -> set[Small]:
+    """All systems of 3 PDs and 3 spaces with one edge more than these, up to renaming."""
+    ways = renamings(3, 3)
+    return {
+        smallest_name(Small(small.managers, small.edges | {edge}), ways)
+        for small in level
+        for edge in possible_edges(small, 3, 3)
+        if edge not in small.edges
+    }
+
+
+def of_three() -> list[Small]:
+    """The systems of 3 PDs and 3 spaces that have no edges, up to renaming."""
+    ways = renamings(3, 3)
+    managers = itertools.product((1, 2, 3), repeat=3)
+    return in_order({smallest_name(Small(each, frozenset()), ways) for each in managers})
+
+
+def in_order(systems: Iterable[Small]) -> list[Small]:
+    """Always the same order."""
+    return sorted(systems, key=lambda small: (small.managers, sorted(small.edges)))
+
+
+SHARDS_OF_THREE = 4
+"""Among how many tests the systems of 3 and 3 are dealt out."""
 
 
 @pytest.mark.behaviour("C-08", "C-10", "C-11", "C-12", "C-13", "D-01", "D-02", "D-04", "G-06")
-def test_systems_of_three_pds_and_three_spaces(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], exhaustive_seconds: float
+def test_all_systems_of_three_pds_and_three_spaces_with_at_most_one_edge(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Up to renaming, all systems with no edge, then with one, then with two, ... until the time is over.
-    Within a number of edges the order is shuffled, always the same way, so that a part of them is a fair
-    sample."""
+    comparison = Comparison(monkeypatch)
+    none = of_three()
+    for small in [*none, *in_order(with_one_more_edge(none))]:
+        comparison.compare(small, 3, list(itertools.product(DEPTHS, DEPTHS)))
+    assert comparison.models == 264
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("C-08", "C-10", "C-11", "C-12", "C-13", "D-01", "D-02", "D-04", "G-06")
+@pytest.mark.parametrize("shard", range(SHARDS_OF_THREE))
+def test_systems_of_three_pds_and_three_spaces_with_more_edges(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    exhaustive_seconds: float,
+    shard: int,
+) -> None:
+    """A shard starts from its part of the systems with one edge and adds edges, one at a time.
+
+    They come in random order, always the same, so that the first of them are not all of one kind. A
+    system that two shards reach is compared in both. Each shard gets its part of
+    --exhaustive-seconds, in processor time; a few systems are compared however short that is.
+    """
     comparison = Comparison(monkeypatch)
     depths = list(itertools.product(DEPTHS, DEPTHS))
+    deadline = time.process_time() + exhaustive_seconds / SHARDS_OF_THREE
+    level = in_order(with_one_more_edge(of_three()))[shard::SHARDS_OF_THREE]
     ways = renamings(3, 3)
-    deadline = time.monotonic() + exhaustive_seconds
-    level = {
-        smallest_name(Small(managers, frozenset()), ways)
-        for managers in itertools.product((1, 2, 3), repeat=3)
-    }
-    finished, rest = -1, ""
-    while time.monotonic() < deadline:
-        ordered = sorted(level, key=lambda small: (small.managers, sorted(small.edges)))
-        random.Random(finished).shuffle(ordered)
-        done = 0
-        for small in ordered:
-            if time.monotonic() > deadline:
-                break
-            comparison.compare(small, 3, depths)
-            done += 1
-        if done < len(ordered):
-            rest = f", {done} of {len(ordered)} with {finished + 1}"
-            break
-        finished += 1
-        level = with_one_more_edge(ordered, ways, deadline)
-    report(
-        capsys,
-        f"3 x 3: all systems of up to {finished} edges{rest}; "
-        f"{comparison.models} systems, {comparison.plans} plans, {exhaustive_seconds:.0f} s",
-    )
-    assert finished >= 1
+    seen: set[Small] = set()
+    at_least = 50
+    for edges in itertools.count(2):
+        rng = random.Random(edges)
+        rng.shuffle(level)
+        following: list[Small] = []
+        for small in level:
+            for edge in possible_edges(small, 3, 3):
+                more = smallest_name(Small(small.managers, small.edges | {edge}), ways)
+                if edge in small.edges or more in seen:
+                    continue
+                seen.add(more)
+                following.append(more)
+                comparison.compare(more, 3, depths)
+                if comparison.models >= at_least and time.process_time() > deadline:
+                    report(
+                        capsys,
+                        f"3 x 3, shard {shard}: up to {edges} edges, {comparison.models} systems, "
+                        f"{comparison.plans} plans, {exhaustive_seconds / SHARDS_OF_THREE:g} s",
+                    )
+                    return
+        level = following

@@ -117,7 +117,7 @@ def test_everything_on_that_disk_goes_bottom_up(by: str) -> None:
         ("PD_2", "disconnect", "BLOCK_SPACE_2", "PD_3"),
         ("PD_2", "free", "BLOCK_2_1", "PD_3"),
     ]
-    causes = {
+    causes: dict[str, set[tuple[str, str | None]]] = {
         "PD_1": {("trigger", None)},
         "BLOCK_SPACE_1": {("managed", "PD_1")},
         "PD_3": {("request", "BLOCK_SPACE_1"), ("hold", "BLOCK_1_1")},

@@ -447,7 +447,7 @@ OPERATIONS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(OPERATIONS)
 def test_edges_behave_like_a_dictionary(operations: list[tuple[str, str, int, int]]) -> None:
     core = CoreModel(16, 30)
@@ -632,7 +632,7 @@ def use_everything(core: CoreModel, model: Any) -> None:
     assert_sound(core, model)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 30),
     st.lists(
@@ -656,7 +656,7 @@ def test_an_altered_arena_is_refused_or_sound(seed: int, changes: list[tuple[int
         use_everything(core, model)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=600))
 def test_bytes_that_are_no_arena_are_refused(data: bytes) -> None:
     core = CoreModel(2, 2)
@@ -674,6 +674,7 @@ def with_tombstone() -> CoreModel:
     return core
 
 
+@pytest.mark.slow
 def test_every_single_word_of_the_graph_matters() -> None:
     """Each word of an arena in use, replaced by another, is either noticed or only an attribute: what opens
     must still be sound throughout. Most must be noticed, else the check checks nothing."""

@@ -16,6 +16,7 @@ from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, parse_id, resource_id
 from cellreap.model.reference import apply
 from kit.core_support import DEPTHS, SCENARIO, agree, both, describe, random_model, system
+from kit.marks import slow_but
 
 
 def dead(plan: dict[str, Any]) -> list[str]:
@@ -26,7 +27,8 @@ def dead(plan: dict[str, Any]) -> list[str]:
 # -- core against reference
 
 
-@settings(max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck))
+@pytest.mark.slow
+@settings(max_examples=1500, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False), st.sampled_from(DEPTHS), st.sampled_from(DEPTHS))
 @pytest.mark.behaviour("C-08", "D-01", "D-04", "G-06", "G-07", "G-14")
 def test_core_and_reference_agree(rng: random.Random, pd_depth: int | None, rs_depth: int | None) -> None:
@@ -38,7 +40,7 @@ def test_core_and_reference_agree(rng: random.Random, pd_depth: int | None, rs_d
 
 
 @pytest.mark.behaviour("C-08", "D-01", "D-04", "G-06", "G-07")
-@pytest.mark.parametrize("block", range(8))
+@pytest.mark.parametrize("block", slow_but(range(8), 0))
 def test_core_and_reference_agree_on_larger_systems(block: int) -> None:
     for seed in range(block * 400, block * 400 + 400):
         rng = random.Random(seed)
@@ -738,6 +740,7 @@ def crowd(clients: int, *, shared: bool) -> CoreModel:
     return core
 
 
+@pytest.mark.slow
 def test_carrying_out_a_leaf_s_end_costs_the_same_too() -> None:
     """Within a little: the chains of the hash differ."""
     costs = []
@@ -752,6 +755,7 @@ def test_carrying_out_a_leaf_s_end_costs_the_same_too() -> None:
         assert 5 <= edges < 40, "five edges, their neighbours on the lists, and a few on the chains"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_leaf_s_crash_costs_the_same_among_10_pds_and_among_100000(shared: bool) -> None:
     costs = []

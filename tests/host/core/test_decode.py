@@ -390,6 +390,7 @@ def _built(tmp_path: Path, *options: str) -> Path:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sanitizers")
 def test_a_million_messages_and_no_word_is_read_beyond_their_length(tmp_path: Path) -> None:
     """Its exit code also says that every operation was accepted, within its arguments' limits."""

@@ -222,14 +222,11 @@ class InPython:
             "count": [queues.count(tag) for tag in tags],
             "count of": [[self.count_of(to, tag) for to in everyone] for tag in tags],
             "failed": [
-                [
-                    self.one(to, lambda n, space=space: (n.space, n.state) == (space, "failed"))
-                    for to in everyone
-                ]
+                [self.one(to, _of_space(space)) for to in everyone]
                 for space in spaces
             ],
             "handed out": [
-                [self.one(to, lambda n, token=token: (n.token, n.state) == (token, "out")) for to in everyone]
+                [self.one(to, _of_token(token)) for to in everyone]
                 for token in tokens
             ],
             "late": [
@@ -249,6 +246,16 @@ class InPython:
     def got(self, notice: Any) -> Got:
         object_, pd = notice.about
         return Got(notice.token, notice.kind, notice.space, object_, pd, notice.tag, notice.due)
+
+
+def _of_space(space: int) -> Callable[[Any], bool]:
+    """Is a notice about this space, and did its answer say that it failed?"""
+    return lambda notice: (notice.space, notice.state) == (space, "failed")
+
+
+def _of_token(token: int) -> Callable[[Any], bool]:
+    """Is a notice the one with this token, and handed out?"""
+    return lambda notice: (notice.token, notice.state) == (token, "out")
 
 
 def new(kind: str, space: int = 1, object_: int = 0, pd: int = 0, tag: int = 0, due: int = 0) -> Got:
@@ -345,6 +352,7 @@ ACTION = st.one_of(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-05", "A-07", "A-10")
 @settings(max_examples=400)
 @given(st.lists(ACTION, max_size=80))

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from cellreap.errors import InputError
-from cellreap.model.csvstate import HEADER, MAX_LINE, ReadReport, parse_state, read_state
+from cellreap.model.csvstate import MAX_LINE, ReadReport, parse_state, read_state
+from cellreap.model.csvstate.columns import BASE_HEADER
 from cellreap.model.graph import Model
 from kit.paths import CELLULOS, DATA
 
@@ -39,7 +40,7 @@ FOREIGN = [
 
 def parse(*rows: str, strict: bool = False, ours: bool | None = None) -> tuple[Model, ReadReport]:
     """The state of these rows below a header, which is line 1."""
-    return parse_state(enumerate([HEADER, *rows], 1), "state.csv", strict=strict, ours=ours)
+    return parse_state(enumerate([BASE_HEADER, *rows], 1), "state.csv", strict=strict, ours=ours)
 
 
 @pytest.mark.behaviour("M-01")
@@ -216,7 +217,7 @@ def test_every_bad_file_has_its_message() -> None:
 
 def test_too_long_a_line(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
-    path.write_text(f"{HEADER}\n{'x' * MAX_LINE}\n")
+    path.write_text(f"{BASE_HEADER}\n{'x' * MAX_LINE}\n")
     with pytest.raises(InputError, match=rf"long\.csv:2: line too long, expected at most {MAX_LINE} bytes"):
         read_state(path)
     path.write_text(f"{SCENARIO.read_text()}{'x' * (MAX_LINE - 1)}\n")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from cellreap.errors import ModelError
 from cellreap.model.csvstate import COLUMNS, HEADER, parse_state, read_state, state_rows, write_state
+from cellreap.model.csvstate.columns import CELLULOS_COLUMNS
 from cellreap.model.graph import Model
 from kit.core_support import random_model, system
 from kit.paths import DATA
@@ -28,8 +29,14 @@ def read_back(rows: list[str]) -> Model:
     return parse_state(enumerate(rows, 1), "written", ours=True)[0]
 
 
+def cellulos_fields(rows: list[str]) -> list[str]:
+    """The rows with the columns that CellulOS has, which come first."""
+    return [",".join(next(csv.reader([row]))[:CELLULOS_COLUMNS]) for row in rows]
+
+
+@pytest.mark.slow
 @pytest.mark.behaviour("M-01")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(seed=st.integers(0, 2**32), name=printable, extra=extra_text)
 def test_round_trip(seed: int, name: str, extra: str) -> None:
     rng = random.Random(seed)
@@ -44,7 +51,7 @@ def test_round_trip(seed: int, name: str, extra: str) -> None:
     assert state_rows(read_back(rows)) == rows
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32))
 def test_equal_states_have_equal_rows_whatever_came_first(seed: int) -> None:
     rng = random.Random(seed)
@@ -60,7 +67,8 @@ def test_rows_have_the_columns_that_cellulos_reads() -> None:
     model.set_pinned("PD_4", True)
     model.add_hold("PD_5", "TABLE_4_1", 2)
     text = write_state(model)
-    assert text.splitlines()[0] == "NODE_TYPE,NODE_ID,DATA,EDGE_TYPE,EDGE_FROM,EDGE_TO,EXTRA"
+    shown = cellulos_fields(text.splitlines())
+    assert shown[0] == "NODE_TYPE,NODE_ID,DATA,EDGE_TYPE,EDGE_FROM,EDGE_TO,EXTRA"
     rows = list(csv.DictReader(text.splitlines()))
     ids = {row["NODE_ID"] for row in rows if row["NODE_TYPE"]}
     for row in rows:
@@ -70,24 +78,24 @@ def test_rows_have_the_columns_that_cellulos_reads() -> None:
         else:
             assert not row["NODE_ID"]
             assert {row["EDGE_FROM"], row["EDGE_TO"]} <= ids
-    assert "PD,PD_4,db,,,,PINNED" in text.splitlines()
-    assert ",,TABLE,REQUEST,PD_5,PD_4,TABLE_SPACE_4" in text.splitlines()
-    assert text.splitlines().count(",,NONE,HOLD,PD_5,TABLE_4_1,") == 3
+    assert "PD,PD_4,db,,,,PINNED" in shown
+    assert ",,TABLE,REQUEST,PD_5,PD_4,TABLE_SPACE_4" in shown
+    assert shown.count(",,NONE,HOLD,PD_5,TABLE_4_1,") == 3
 
 
 def test_numbers_are_sorted_as_numbers() -> None:
     model = Model()
     for n in (0x10, 2, 0):
         model.add_pd(f"PD_{n:x}")
-    assert state_rows(model)[1:] == ["PD,PD_0,,,,,", "PD,PD_2,,,,,", "PD,PD_10,,,,,"]
+    assert cellulos_fields(state_rows(model))[1:] == ["PD,PD_0,,,,,", "PD,PD_2,,,,,", "PD,PD_10,,,,,"]
 
 
 def test_manager_is_written_only_where_the_edges_do_not_tell() -> None:
     model = system("PD_1 manages DISK_SPACE_1 with DISK_1_1\nPD_2 holds DISK_SPACE_1")
-    assert "RESOURCE_SPACE,DISK_SPACE_1,DISK,,,,MANAGER=PD_1" in state_rows(model)
+    assert "RESOURCE_SPACE,DISK_SPACE_1,DISK,,,,MANAGER=PD_1" in cellulos_fields(state_rows(model))
     assert read_back(state_rows(model)) == model
     model.add_request("PD_2", "DISK_SPACE_1")
-    assert "RESOURCE_SPACE,DISK_SPACE_1,DISK,,,," in state_rows(model)
+    assert "RESOURCE_SPACE,DISK_SPACE_1,DISK,,,," in cellulos_fields(state_rows(model))
     assert read_back(state_rows(model)) == model
     # Held by somebody else alone: the edges would name the wrong one.
     careless = system("PD_1 manages DISK_SPACE_1 with DISK_1_1\nPD_2 holds DISK_SPACE_1")

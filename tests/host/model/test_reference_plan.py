@@ -232,7 +232,8 @@ def test_bad_arguments() -> None:
 # -- laws
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=150)
 @given(st.randoms(use_true_random=False), st.sampled_from(DEPTHS), st.sampled_from(DEPTHS))
 @pytest.mark.behaviour("C-28", "D-03", "M-05", "X-22")
 def test_laws_of_any_plan(rng: random.Random, pd_depth: int | None, rs_depth: int | None) -> None:
@@ -414,7 +415,7 @@ def test_explanation(pd_depth: int, rs_depth: int, node: str, lines: list[str]) 
     assert explain(model, plan(model, "PD_1", pd_depth, rs_depth), node) == lines
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.randoms(use_true_random=False), st.sampled_from(DEPTHS), st.sampled_from(DEPTHS))
 def test_every_node_can_be_explained(rng: random.Random, pd_depth: int | None, rs_depth: int | None) -> None:
     model = random_model(rng)

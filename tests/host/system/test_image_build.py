@@ -177,7 +177,7 @@ def test_a_lock_goes_with_the_process_that_held_it(tmp_path: Path) -> None:
         "import sys, time\nfrom pathlib import Path\n"
         "from cellreap.system.cache import file_lock\nfrom cellreap.progress import Progress\n"
         "with file_lock(Path(sys.argv[1]), Progress(quiet=True)):\n"
-        "    print('held', flush=True)\n    time.sleep(60)\n"
+        "    print('held', flush=True)\n    time.sleep(600)\n"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen([sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE, env=env) as holder:
@@ -192,9 +192,12 @@ def test_a_lock_goes_with_the_process_that_held_it(tmp_path: Path) -> None:
 
         waiter = threading.Thread(target=take)
         waiter.start()
-        time.sleep(0.2)
-        assert not taken
+        until = time.monotonic() + 120
+        while "waiting for another build" not in said.getvalue() and time.monotonic() < until:
+            time.sleep(0.02)
         assert "waiting for another build" in said.getvalue()
+        time.sleep(0.1)
+        assert not taken
         holder.kill()
-        waiter.join(10)
+        waiter.join(120)
         assert taken

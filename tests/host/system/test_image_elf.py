@@ -88,6 +88,7 @@ def test_a_file_that_is_too_large_is_refused_unread() -> None:
     assert "expected at most" in refused(b"\x7fELF" + bytes(256 << 20))
 
 
+@pytest.mark.slow
 def test_a_file_cut_anywhere_or_with_any_header_byte_changed_is_loaded_or_refused_in_a_line() -> None:
     raw = make_elf([(0x1000, 0x1000, b"code", 4), (0x2000, 0x2000, b"data", 100)], entry=0x1000)
     chance = random.Random(3)

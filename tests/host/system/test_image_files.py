@@ -83,6 +83,7 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
     assert "expected an image of at most" in refused(path)
 
 
+@pytest.mark.slow
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(tmp_path: Path) -> None:
     path = make(tmp_path / "a.img")
     packed = io.BytesIO()

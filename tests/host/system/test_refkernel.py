@@ -66,6 +66,7 @@ def test_it_is_built_once(arch: str, cache: dict[str, str]) -> None:
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
+@pytest.mark.slow
 def test_half_a_build_is_begun_anew(arch: str, cache: dict[str, str]) -> None:
     root = find_kernel(arch, None, QUIET, cache)
     whole = (root / "bin/kernel.elf").read_bytes()
@@ -75,6 +76,7 @@ def test_half_a_build_is_begun_anew(arch: str, cache: dict[str, str]) -> None:
     assert (root / "bin/kernel.elf").read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_two_builds_are_bit_identical(arch: str, cache: dict[str, str], tmp_path: Path) -> None:
     first = find_kernel(arch, None, QUIET, cache)
     second = build_refkernel(arch, QUIET, {"HOME": str(tmp_path)})

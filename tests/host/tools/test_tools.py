@@ -57,11 +57,13 @@ def run_suite(folder: Path, text: str, *arguments: str) -> subprocess.CompletedP
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 
-@pytest.mark.parametrize("more", [(), ("-n", "2")], ids=["one", "xdist"])
+@pytest.mark.parametrize(
+    "more", [pytest.param((), id="one"), pytest.param(("-n", "2"), id="xdist", marks=pytest.mark.slow)]
+)
 def test_the_matrix_has_one_line_an_id_with_its_verdict(tmp_path: Path, more: tuple[str, ...]) -> None:
     """Whichever process ran a test, each id of the list gets one line; the closing line stays the last."""
     done = run_suite(tmp_path, SUITE, "--matrix", *more)
@@ -87,6 +89,7 @@ def test_behaviours_select_tests(tmp_path: Path) -> None:
     assert "2 passed, 1 skipped, 3 deselected" in done.stdout.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_unknown_behaviours_are_errors(tmp_path: Path) -> None:
     """A misspelt id selects nothing and proves nothing, so it must not pass unseen."""
     done = run_suite(tmp_path, SUITE, "--behaviours", "C-4")
@@ -109,6 +112,7 @@ def test_the_list_of_behaviours_is_well_formed() -> None:
     assert matrix([])[-1] == f"0 pass, 0 fail, 0 skip, {len(rows) - 1} none"
 
 
+@pytest.mark.slow
 def test_the_demo_without_the_sdk_that_is_named_says_first_and_last_that_nothing_was_booted(
     tmp_path: Path,
 ) -> None:
@@ -127,7 +131,7 @@ def test_the_demo_without_the_sdk_that_is_named_says_first_and_last_that_nothing
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
     lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]

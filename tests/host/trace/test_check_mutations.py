@@ -23,7 +23,8 @@ from cellreap.trace.check import Replay, Report, check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.reader import Reader
 from cellreap.trace.writer import seal
-from kit.paths import TRACES
+from kit.marks import slow_but
+from kit.paths import STORED_TRACES
 from kit.trace_mutations import (
     Mutation,
     across_dependencies,
@@ -39,8 +40,10 @@ from kit.trace_mutations import (
 )
 from kit.trace_simulator import RUNS
 
-STORED = sorted(TRACES.glob("*.trace"))
+STORED = sorted(STORED_TRACES.glob("*.trace"))
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]
+# Where a run of the slow tests is left out, this one stands for all.
+QUICK = "depths-1-0"
 SECOND = ["notices", "sync"]  # runs of what only version 2 of the trace tells
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 
@@ -157,6 +160,7 @@ def _rejected(reader: Reader, start: int, lines: Sequence[bytes]) -> bool:
 
 
 @pytest.mark.behaviour("H-09")
+@pytest.mark.parametrize("name", slow_but([*TRACES, *SECOND], QUICK))
 def test_every_raw_mutation_is_rejected(name: str) -> None:
     lines = lines_of(name)
     reader, fed, saved = Reader(name), -1, b""
@@ -324,7 +328,7 @@ def _tried(name: str, kind: str) -> tuple[int, list[Mutation]]:
 
 @pytest.mark.behaviour("M-06", "H-10")
 @pytest.mark.parametrize("kind", MUTATIONS)
-@pytest.mark.parametrize("name", [*TRACES, *SECOND])
+@pytest.mark.parametrize("name", slow_but([*TRACES, *SECOND], QUICK))
 def test_every_sealed_mutation_that_can_be_noticed_is(name: str, kind: str) -> None:
     events = events_of(name)
     tried, passed = _tried(name, kind)
@@ -332,6 +336,7 @@ def test_every_sealed_mutation_that_can_be_noticed_is(name: str, kind: str) -> N
     assert tried >= (len(events) - 1) // stride(len(events))  # END: sealing makes its own values
 
 
+@pytest.mark.slow
 def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
     unnoticed: dict[str, set[str]] = {}
     for name in ("rich", *SECOND):
@@ -355,6 +360,7 @@ def test_the_runs_have_every_event() -> None:
 @pytest.mark.parametrize(
     "how", ["next", "back 7", "on 3", "back 20", "over what it needs", "over what needs it"]
 )
+@pytest.mark.parametrize("name", slow_but([*TRACES, *SECOND], QUICK))
 def test_every_sealed_move_across_a_dependency_is_noticed(name: str, how: str) -> None:
     events = events_of(name)
     places = {

@@ -31,7 +31,7 @@ def said(drafts: list[Draft]) -> list[str]:
     return [problem.text for problem in checked(drafts).violations]
 
 
-def edited(run: str, event: str, change: dict[str, object], skip: int = 0, **match: object) -> list[str]:
+def edited(run: str, event: str, change: dict[str, object], **match: object) -> list[str]:
     """What is said of a run with one event changed; without it if change is empty."""
     drafts = RUNS[run]()
     found = [
@@ -39,7 +39,7 @@ def edited(run: str, event: str, change: dict[str, object], skip: int = 0, **mat
         for index, (its, values) in enumerate(drafts)
         if its == event and all(str(values[key]) == str(value) for key, value in match.items())
     ]
-    at = found[skip]
+    at = found[0]
     drafts[at : at + 1] = [(event, {**drafts[at][1], **change})] if change else []
     return said(drafts)
 

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import pytest
-from docs_tables import check_table, table_lines
 
 from cellreap.trace.report import report_json
 from cellreap.trace.rules import RULES
 from kit.broken_traces import BROKEN
+from kit.docs_tables import check_table, table_lines
 from kit.paths import ROOT
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from cellreap.trace.check import check_stream, report_json
-from kit.paths import TRACES
+from kit.paths import STORED_TRACES
 
-RECORDED = sorted(TRACES.glob("block_fs_db_app-*.trace"))
+RECORDED = sorted(STORED_TRACES.glob("block_fs_db_app-*.trace"))
 
 # (PDs that die with block server 1, spaces that go): the scenario's table.
 EXPECTED = {

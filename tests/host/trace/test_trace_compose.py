@@ -110,7 +110,7 @@ EVENTS = st.sampled_from([name for name in event_table().fields if name != "END"
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=st.lists(EVENTS, max_size=12), capacity=st.sampled_from([SMALL, 1 << 16]))
 def test_lines_are_those_of_the_host(
     core: tuple[Any, Any], events: list[tuple[str, tuple[Value, ...]]], capacity: int

@@ -214,6 +214,7 @@ class _Endless(io.RawIOBase):
         return out
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_trace() -> None:
     stream = _Endless(15_000)
     seen = 0

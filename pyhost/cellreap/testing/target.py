@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds systems, boots them under QEMU and checks their traces."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import io
+import os
+import pickle
+import unittest
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from cellreap.progress import Progress
+from cellreap.run.boot import End, boot_image
+from cellreap.system.build import build_image
+from cellreap.system.config import Config, Depth, Mode, override, parse_config, timed
+from cellreap.system.image import read_image
+from cellreap.system.sdk import Sdk, timer_missing
+from cellreap.testing.changes import Change, validated
+from cellreap.testing.run import Run
+from cellreap.trace.reading import read_trace
+
+# Seconds. They only end a run that hangs, so they allow for a busy machine.
+TIMEOUT, IDLE = 600, 90
+
+
+class NoTimer(unittest.SkipTest):
+    """The system needs real time, and the kernel leaves no timer to user level.
+
+    Test frameworks count a test that raises this as skipped.
+    """
+
+
+class Target:
+    """Boots systems on one kernel. Equal systems are booted once.
+
+    sdk: the kernel. folder: where images, traces and runs are kept; processes that are given the
+    same folder share them. configs: the folders in which names of configurations are looked up, in
+    this order.
+    """
+
+    def __init__(self, sdk: Sdk, folder: Path, configs: Sequence[Path]) -> None:
+        self.sdk = sdk
+        self.folder = folder
+        self.configs = tuple(configs)
+        self._runs: dict[str, Run] = {}
+
+    def load(self, name: str) -> tuple[str, Config]:
+        """Returns the text of configuration NAME.toml, and the configuration.
+
+        Raises FileNotFoundError if no folder has it, InputError if it is wrong.
+        """
+        for folder in self.configs:
+            path = folder / f"{name}.toml"
+            if path.exists():
+                text = path.read_text(encoding="utf-8")
+                return text, parse_config(text, path)
+        raise FileNotFoundError(f"{name}.toml is in none of {', '.join(map(str, self.configs))}")
+
+    def run(
+        self,
+        name: str,
+        *,
+        pd_depth: Depth | None = None,
+        rs_depth: Depth | None = None,
+        crash: str | None = None,
+        mode: Mode | None = None,
+        change: Change | None = None,
+        qemu_args: tuple[str, ...] = (),
+        again: int = 0,
+        passes: bool = True,
+    ) -> Run:
+        """Returns the run of configuration NAME.toml.
+
+        The trace must be complete and pass the check; otherwise raises AssertionError. Raises
+        NoTimer if the system needs real time and the kernel leaves no timer.
+
+        pd_depth, rs_depth, crash, mode: as the options of `cellreap run`.
+        change: applied to the configuration before it is built.
+        qemu_args: further arguments for QEMU.
+        again: another number asks for another boot of the same system.
+        passes: False if the check may find violations, which the test then looks at in the report.
+        """
+        text, config = self.load(name)
+        config = override(config, pd_depth=pd_depth, rs_depth=rs_depth, crash=crash, mode=mode)
+        if change is not None:
+            config = validated(change(config))
+        missing = timer_missing(self.sdk.options, self.sdk.kernel.arch)
+        if missing is not None and any(timed(config)):
+            raise NoTimer(f"{self.sdk.kernel} leaves no timer to user level: it has no {missing}")
+        told = repr((config.model_dump_json(by_alias=True), qemu_args, again))
+        key = f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+        if key not in self._runs:
+            self._runs[key] = self._shared(key, config, text, qemu_args)
+        run = self._runs[key]
+        if run.boot.end is not End.COMPLETE:
+            raise AssertionError(f"{run.trace}: {run.boot}")
+        if passes and not run.report.passed:
+            raise AssertionError(f"{run.trace}: {run.report.violations[:5]}")
+        return run
+
+    def image(self, name: str) -> Path:
+        """Returns the image of configuration NAME.toml, which is built and not booted."""
+        text, config = self.load(name)
+        path = self.folder / f"{name}.only.img"
+        with _locked(path.with_suffix(".lock")):
+            if not path.exists():
+                build_image(config, text, self.sdk, path, Progress(quiet=True))
+        return path
+
+    def _shared(self, key: str, config: Config, text: str, qemu_args: tuple[str, ...]) -> Run:
+        kept = self.folder / f"{key}.pickle"
+        with _locked(kept.with_suffix(".lock")):
+            if kept.exists():
+                loaded = pickle.loads(kept.read_bytes())
+                assert isinstance(loaded, Run)
+                return loaded
+            run = self._boot(key, config, text, qemu_args)
+            kept.write_bytes(pickle.dumps(run))
+            return run
+
+    def _boot(self, key: str, config: Config, text: str, qemu_args: tuple[str, ...]) -> Run:
+        image, trace = self.folder / f"{key}.img", self.folder / f"{key}.trace"
+        build_image(config, text, self.sdk, image, Progress(quiet=True))
+        with trace.open("wb") as file:
+            boot = boot_image(read_image(image), file, extra=qemu_args, timeout=TIMEOUT, idle=IDLE)
+        raw = trace.read_bytes()
+        reading = read_trace(io.BytesIO(raw), trace.name, keep_events=True)
+        return Run(boot, reading.report, reading.events, trace, image)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The commands in README print what README says. Those that boot are in tests/boot/test_readme_boots.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kit.console_blocks import (
+    PREPARATIONS,
+    Block,
+    Command,
+    check_block,
+    read_blocks,
+    same_everywhere,
+)
+from kit.paths import ROOT
+
+BLOCKS = read_blocks((ROOT / "README.md").read_text())
+
+
+@pytest.mark.parametrize("block", [block for block in BLOCKS if not block.boots], ids=str)
+def test_a_block_that_boots_nothing_prints_what_the_page_says(block: Block, tmp_path: Path) -> None:
+    check_block(block, tmp_path)
+
+
+def test_readme_shows_blocks_of_both_kinds() -> None:
+    """Else the tests of one kind would pass by not being there."""
+    assert {block.boots for block in BLOCKS} == {True, False}
+    assert any(block.needs for block in BLOCKS)
+
+
+def test_what_blocks_need_is_known() -> None:
+    assert {need for block in BLOCKS for need in block.needs} <= PREPARATIONS.keys()
+
+
+PAGE = """\
+text
+<!-- test: needs damaged-trace -->
+```console
+$ true
+$ echo a; echo b
+a
+b
+```
+```
+$ not a session
+```
+"""
+
+
+def test_blocks_are_found_with_their_commands_and_needs() -> None:
+    commands = (Command(4, "true", ()), Command(5, "echo a; echo b", ("a", "b")))
+    assert read_blocks(PAGE) == [Block(3, ("damaged-trace",), commands)]
+    assert not read_blocks(PAGE)[0].boots
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("$ true\n$ echo a; echo b\n", "", "line 4: output before the first command"),
+        ("$ true\n$ echo a; echo b\na\nb\n", "", "line 4: a console block without a command"),
+        ("```\n```\n$ not a session\n```\n", "", "line 3: the block does not end"),
+        ("needs damaged-trace", "need damaged-trace", "line 2: expected '<!-- test: needs NAME"),
+        ("-->\n", "-->\nmore text\n", "line 3: expected a console block"),
+    ],
+)
+def test_a_page_that_cannot_be_meant_is_an_error(old: str, new: str, message: str) -> None:
+    assert old in PAGE
+    page = PAGE.replace(old, new, 1)
+    with pytest.raises(ValueError, match=message):
+        read_blocks(page)
+
+
+@pytest.mark.parametrize(
+    ("said", "passes"), [("a\nb\n", True), ("a\n", False), ("a\nb\nc\n", False), ("b\na\n", False)]
+)
+def test_a_block_passes_only_if_all_lines_are_right(
+    tmp_path: Path, said: str, passes: bool
+) -> None:
+    (block,) = read_blocks(f"```console\n$ echo a; echo b\n{said}```\n")
+    if passes:
+        check_block(block, tmp_path)
+    else:
+        with pytest.raises(AssertionError, match="line 2: \\$ echo a"):
+            check_block(block, tmp_path)
+
+
+def test_only_what_differs_between_machines_is_left_out() -> None:
+    shown = [
+        "x on seL4 16.0.0+ (x86_64)",
+        "page fault at 0xdead000, instruction at 0x400bd0",
+        "15 kernel calls in 7.7 million cycles",
+        "PASS: everything as the reference model has it; 193 events in 0.9 s",
+        "x.trace: 73 events",
+        "",
+    ]
+    assert same_everywhere(shown) == [
+        "x on KERNEL (x86_64)",
+        "page fault at 0xdead000, instruction at ADDRESS",
+        "15 kernel calls in N million cycles",
+        "PASS: everything as the reference model has it; N events in N s",
+        "x.trace: 73 events",
+    ]

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs the commands that a page shows, and compares what they print with what the page says.
+
+A block of a page that begins with ```console is a shell session: lines that begin with "$ " are
+commands, the lines after each are its output. A block may need something that is not in the
+checkout. A comment right before it says so:
+
+    <!-- test: needs damaged-trace -->
+
+What a need stands for is in `PREPARATIONS`. Commands run in a folder that has the checkout's files
+and takes what the commands write. A page shows stdout; of a command that exits with 2 it shows stderr.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from kit.paths import ROOT, STORED_TRACES
+
+BOOTING: Final = re.compile(r"^(cellreap (run|boot|conformance)|tools/)\b")
+"""Commands that need QEMU."""
+
+VARYING: Final = (
+    (re.compile(r"\b(seL4|refkernel) \d+\.\d+\.\d+\+?"), "KERNEL"),
+    (re.compile(r"\binstruction at 0x[0-9a-f]+"), "instruction at ADDRESS"),
+    (re.compile(r"\bin \d+\.\d million cycles"), "in N million cycles"),
+    (re.compile(r"; \d+ events in \d+\.\d s$"), "; N events in N s"),
+    (re.compile(r"\bnot acknowledged for \d+ ms"), "not acknowledged for N ms"),
+)
+"""What differs from one machine or build to the next. All else must be as the page says."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, the page's line that shows it, and the lines that it is said to print."""
+
+    line: int
+    text: str
+    output: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A shell session of a page."""
+
+    line: int
+    needs: tuple[str, ...]
+    commands: tuple[Command, ...]
+
+    @property
+    def boots(self) -> bool:
+        """Does any of its commands need QEMU?"""
+        return any(BOOTING.match(command.text) for command in self.commands)
+
+    def __str__(self) -> str:
+        return f"line {self.line}"
+
+
+_NEEDS: Final = re.compile(r"<!-- test: needs ([a-z][a-z-]*(?:, [a-z][a-z-]*)*) -->")
+
+
+def read_blocks(text: str) -> list[Block]:
+    """The console blocks of a page in Markdown, in order.
+
+    Raises ValueError for a block that does not end, has text before its first command, or has no
+    command, and for a test comment that is not before a block.
+    """
+    blocks: list[Block] = []
+    lines = text.splitlines()
+    needs: tuple[str, ...] | None = None
+    at = 0
+    while at < len(lines):
+        if comment := _NEEDS.fullmatch(lines[at]):
+            needs = tuple(comment[1].split(", "))
+        elif "<!-- test:" in lines[at]:
+            raise ValueError(f"line {at + 1}: expected '<!-- test: needs NAME -->'")
+        elif lines[at] == "```console":
+            end = next((n for n in range(at + 1, len(lines)) if lines[n] == "```"), None)
+            if end is None:
+                raise ValueError(f"line {at + 1}: the block does not end")
+            blocks.append(Block(at + 1, needs or (), _commands(lines[at + 1 : end], at + 2)))
+            needs, at = None, end
+        elif needs is not None and lines[at].strip():
+            raise ValueError(f"line {at + 1}: expected a console block after 'test: needs'")
+        at += 1
+    if needs is not None:
+        raise ValueError("expected a console block after 'test: needs'")
+    return blocks
+
+
+def _commands(lines: list[str], first: int) -> tuple[Command, ...]:
+    found: list[tuple[int, str, list[str]]] = []
+    for number, line in enumerate(lines, first):
+        if line.startswith("$ "):
+            found.append((number, line[2:], []))
+        elif not found:
+            raise ValueError(f"line {number}: output before the first command")
+        else:
+            found[-1][2].append(line)
+    if not found:
+        raise ValueError(f"line {first}: a console block without a command")
+    return tuple(Command(number, text, tuple(output)) for number, text, output in found)
+
+
+def same_everywhere(lines: tuple[str, ...] | list[str]) -> list[str]:
+    """The lines without what differs between machines and builds, and without empty ones at the end."""
+    result = []
+    for line in lines:
+        shown = line.rstrip()
+        for pattern, word in VARYING:
+            shown = pattern.sub(word, shown)
+        result.append(shown)
+    while result and not result[-1]:
+        result.pop()
+    return result
+
+
+def make_folder(folder: Path) -> None:
+    """Fills a folder with links to the checkout's files and to the environment that the tests run in.
+
+    Adds `.bin/` with the commands that pyproject.toml declares, as an installer writes them.
+    """
+    for path in ROOT.iterdir():
+        if path.name not in (".venv", "out", ".git"):
+            (folder / path.name).symlink_to(path)
+    (folder / ".venv").symlink_to(sys.prefix)
+    (folder / ".bin").mkdir()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for name, entry in project["scripts"].items():
+        module, function = entry.split(":")
+        script = folder / ".bin" / name
+        script.write_text(
+            f"#!{sys.executable}\nimport sys\nfrom {module} import {function}\n"
+            f"sys.exit({function}())\n"
+        )
+        script.chmod(0o755)
+
+
+def run_block(block: Block, folder: Path) -> list[tuple[Command, list[str]]]:
+    """Runs each of a block's commands in a shell; returns them with the lines that they printed."""
+    for need in block.needs:
+        PREPARATIONS[need](folder)
+    return [(command, _run(command.text, folder)) for command in block.commands]
+
+
+def _run(text: str, folder: Path) -> list[str]:
+    done = subprocess.run(
+        ["bash", "-c", text],
+        cwd=folder,
+        env=environment(os.environ, folder),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode in (0, 1, 2), f"{text}: exit code {done.returncode}\n{done.stderr}"
+    return (done.stderr if done.returncode == 2 else done.stdout).splitlines()
+
+
+def environment(base: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """An environment in which `cellreap` is the command of this checkout."""
+    path = os.pathsep.join((str(folder / ".bin"), base.get("PATH", os.defpath)))
+    return {**base, "PATH": path, "PYTHONPATH": str(ROOT / "pyhost"), "COLUMNS": "100"}
+
+
+def _damaged_trace(folder: Path) -> None:
+    """out/block_fs_db_app.trace: a recorded run, without the line of its event 73."""
+    lines = (STORED_TRACES / "block_fs_db_app-0-0.trace").read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith(b"~cr 73 ")]
+    assert len(kept) == len(lines) - 1
+    (folder / "out").mkdir()
+    (folder / "out" / "block_fs_db_app.trace").write_bytes(b"".join(kept))
+
+
+PREPARATIONS: Final[Mapping[str, Callable[[Path], None]]] = {"damaged-trace": _damaged_trace}
+"""What a block may need, and what makes it in the folder that the block's commands run in."""
+
+
+def check_block(block: Block, folder: Path) -> None:
+    """Asserts that each command of a block prints what the page says."""
+    make_folder(folder)
+    for command, printed in run_block(block, folder):
+        want, got = same_everywhere(command.output), same_everywhere(printed)
+        assert got == want, f"line {command.line}: $ {command.text}"
