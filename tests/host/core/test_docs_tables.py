@@ -23,7 +23,7 @@ from cellreap.headers import (
     read_header,
     source_root,
 )
-from cellreap.model.core import LIBRARY_VARIABLE, library_path, load_core
+from cellreap.model.core.library import LIBRARY_VARIABLE, library_path, load_core
 from kit.docs_tables import check_table, table_lines
 
 # Tables of (enumerator, number, name, meaning): marker -> head, macro.
