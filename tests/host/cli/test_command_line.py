@@ -12,12 +12,12 @@ from pathlib import Path
 
 import click
 import pytest
-from docs_tables import check_table, table_lines
 
 from cellreap import __version__
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.main import cli
 from cellreap.headers import source_root
+from kit.docs_tables import check_table, table_lines
 
 PAGE = source_root() / "docs" / "command-line.md"
 COMMANDS = source_root() / "pyhost" / "cellreap" / "cli"
