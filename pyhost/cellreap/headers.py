@@ -231,14 +231,6 @@ def names_of(header: str, tag: str, prefix: str) -> dict[str, int]:
     return {name.removeprefix(prefix).lower().replace("_", "-"): value for name, value in listed}
 
 
-def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
-    """The rows of one table of a public header. HeaderError: there is none."""
-    rows = parse_table(read_header(header), macro)
-    if not rows:
-        raise HeaderError(f"{header_path(header)}: no rows {macro}(...)")
-    return rows
-
-
 def printed_names(header: str, macro: str) -> dict[str, int]:
     """The names that a table of (enumerator, number, name, ...) has printed: "each" -> 2."""
     return {str(row[2]): int(row[1]) for row in table(header, macro)}

@@ -82,7 +82,7 @@ def test_a_failed_check_has_its_own_code(tmp_path: Path) -> None:
 def declared_options(path: Path) -> list[str]:
     """The long names in all calls of click.option in a module."""
     return [
-        argument.value
+        str(argument.value)
         for call in ast.walk(ast.parse(path.read_text()))
         if isinstance(call, ast.Call) and ast.unparse(call.func) == "click.option"
         for argument in call.args
