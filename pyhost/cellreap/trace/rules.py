@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every rule that a trace must keep, by its id: what it demands, in one sentence.
+"""The rules that a trace must keep: id and demand.
 
 Each violation names its rule. docs/trace-rules.md has the same table.
 """
@@ -10,122 +10,128 @@ from typing import Final
 
 RULES: Final[dict[str, str]] = {
     # reading a console log
-    "line.form": "A trace line is a number, a checksum and an event.",
-    "line.checksum": "The checksum is that of the text.",
-    "line.cut": "A trace line is whole: no other begins in it, and no field is missing.",
+    "line.form": "A trace line consists of a number, a checksum and an event.",
+    "line.checksum": "The checksum is the checksum of the line's text.",
+    "line.cut": "A trace line is complete: no field is missing, and no other line begins inside "
+    "it.",
     "line.long": "A trace line is at most 64 KiB long.",
     "line.lost": "No event is missing.",
-    "line.doubled": "No event comes twice.",
+    "line.doubled": "No event occurs twice.",
     "line.reordered": "Events come in the order of their numbers.",
     "line.fields": "An event has the fields of its version, in order.",
-    "line.value": "Each value has the form that its field demands.",
+    "line.value": "Each value has the form of its field's type.",
     "line.end": "END has the count and the digest of the events.",
-    "line.cut_off": "The log goes on to END.",
+    "line.cut_off": "The log continues up to END.",
     "line.after_end": "No event comes after END.",
-    # the frame
-    "order.trace": "TRACE is the first event and comes once.",
-    "order.base": "BASE comes right after TRACE, and once.",
-    "order.mode": "MODE comes right after BASE, and once.",
+    # the first events, the last event, and their order
+    "order.trace": "TRACE is the first event and occurs once.",
+    "order.base": "BASE follows TRACE directly and occurs once.",
+    "order.mode": "MODE follows BASE directly and occurs once.",
     "order.end": "END is the last event.",
-    "order.version": "The version is known, and it has every event of the trace.",
+    "order.version": "The version is known and has every event of the trace.",
     "order.header": "TRACE names an architecture and a kernel with its version.",
-    "order.answer": "The QUEUE and ACCEPT events that an event owes come right behind it.",
-    "model.possible": "The model allows what the event does: its nodes and edges exist or are new.",
+    "order.answer": "The QUEUE and ACCEPT events that an event requires follow it directly.",
+    "model.possible": "The model allows the change: nodes and edges that it uses exist, and new "
+    "ones are new.",
     # memory
-    "memory.body": "Each PD has one BODY, before the next PD, ACCOUNT, trigger, cleanup or "
+    "memory.body": "Each PD has one BODY before the next PD, ACCOUNT, trigger, cleanup or "
     "snapshot.",
-    "memory.block": "A body is an aligned power of two of at least 16 bytes.",
+    "memory.block": "The size of a body is a power of two, at least 16 bytes, and the body is "
+    "aligned to it.",
     "memory.overlap": "The bodies of live PDs do not overlap.",
-    "memory.sums": "ACCOUNT and SETTLED tell the bytes and slots that are in use.",
-    "memory.account": "ACCOUNT comes exactly when memory changed since the last one.",
+    "memory.sums": "ACCOUNT and SETTLED have the bytes and slots that are in use.",
+    "memory.account": "ACCOUNT occurs if and only if memory changed since the last one.",
     "memory.freed": "FREED repeats the BODY of its PD.",
     # nodes and edges
     "nodes.root": "The root task is the first PD.",
-    "nodes.fresh": "The id of a PD or space is never given twice.",
-    "nodes.type": "The type of a space and the space of a resource are those in the id.",
-    "nodes.manager": "The root task manages the spaces of core types, and no others.",
-    "nodes.delete": "Only the manager that holds a node deletes it, or the root task.",
+    "nodes.fresh": "The id of a PD or space is never used again.",
+    "nodes.type": "The type of a space, and the space of a resource, match the id.",
+    "nodes.manager": "The root task manages the spaces of core types and no other spaces.",
+    "nodes.delete": "Only the manager that holds a node, or the root task, deletes the node.",
     "edges.handler": "HANDLER never names the root task.",
     # slots
-    "slots.none": "The slot is 0 for a capability that needs none.",
+    "slots.none": "The slot is 0 if the edge needs no capability.",
     "slots.one": "All holds of one node by one PD are one capability in one slot.",
-    "slots.range": "The root task gives out slots from CR_SLOT_FIRST_FREE on.",
-    "slots.used": "A slot is given only while it is empty.",
-    "slots.reused": "A slot that a cleanup emptied is given again only after its PD finished "
-    "the notice of that.",
-    "slots.limit": "A PD is given no slot while 32 of its slots wait for it to finish LOST "
+    "slots.range": "The root task assigns slots from CR_SLOT_FIRST_FREE on.",
+    "slots.used": "A slot is assigned only while it is empty.",
+    "slots.reused": "A slot that a cleanup emptied is assigned again only after its PD finished "
+    "the notice of the loss.",
+    "slots.limit": "A PD is assigned no slot while 32 of its slots wait for it to finish LOST "
     "notices.",
-    "slots.given_back": "A capability is given back from the slot that it is in.",
+    "slots.given_back": "A capability is removed from the slot that it is in.",
     # what PDs do
-    "actors.there": "A PD that does something, or that something happens to, is there.",
-    "actors.silent": "A PD that was stopped does nothing any more.",
+    "actors.there": "A PD that acts, or that is acted on, exists.",
+    "actors.silent": "A stopped PD does nothing more.",
     "actors.waiting": "A PD that waits for its ticket does nothing else.",
     "actors.freeze": "A PD freezes at most once, and the root task never.",
-    "actors.refusals": "64 refusals of a PD are told one by one, the others in sums of 1 to 1,000.",
+    "actors.refusals": "64 refusals of a PD are traced one by one, and the others in sums of 1 to "
+    "1,000.",
     "actors.status": "A refused operation has a cr_result other than CR_RESULT_OK.",
-    "actors.unreached": "Crashes of the configuration are counted from 1.",
+    "actors.unreached": "Crashes of the configuration are numbered from 1.",
     # triggers
-    "triggers.root": "The root task never dies.",
-    "triggers.once": "A PD that is to be cleaned up has no second trigger.",
-    "triggers.right": "A PD terminates only what it holds the capability to the body of.",
-    "triggers.deadline": "A deadline comes right after the BODY of its PD and is not 0.",
+    "triggers.root": "The root task is never a trigger.",
+    "triggers.once": "A PD that waits for its cleanup has no second trigger.",
+    "triggers.right": "A PD terminates only a PD whose capability it holds.",
+    "triggers.deadline": "DEADLINE follows the BODY of its PD directly and is not 0.",
     "triggers.late": "LATE names a notice that its PD could have finished within its deadline.",
     "triggers.cleanup": "A cleanup has a trigger.",
-    "triggers.order": "Triggers are cleaned up in their order, with their cause.",
+    "triggers.order": "Triggers are cleaned up in their order and with their cause.",
     "triggers.end": "At END no trigger waits for its cleanup.",
     # notices
-    "notices.token": "Tokens rise.",
-    "notices.owed": "A notice of no cleanup is owed by an UNREQUEST or an extraction.",
-    "notices.fetch": "A PD fetches only its own notices, each once.",
+    "notices.token": "Tokens are ascending.",
+    "notices.owed": "A notice that belongs to no cleanup is owed by an UNREQUEST or an extraction.",
+    "notices.fetch": "A PD fetches only its own notices, and each once.",
     "notices.order": "The notices of a lane are fetched and finished in order.",
-    "notices.finish": "A PD finishes what it fetched, once.",
+    "notices.finish": "A PD finishes only notices that it fetched, and each once.",
     "notices.each": "Only an extract notice about a space is finished with `each`.",
     "notices.resume": "A PD resumes only a notice of its own that failed.",
-    "notices.end": "At END every notice is finished, held, or its receiver is gone.",
+    "notices.end": "At END every notice is finished or held, or its receiver is destroyed.",
     # tickets
-    "tickets.asked": "ACCEPT comes right after what its PD asked for.",
-    "tickets.number": "Tickets are numbered from 1, and only these are told of.",
-    "tickets.state": "TICKET tells the state that follows from the events before it.",
-    "tickets.counts": "TICKET tells the counts that follow from the events before it.",
-    "tickets.wait": "In mode sync a terminator is told when all is over, and it is told.",
+    "tickets.asked": "ACCEPT follows the operation of its PD directly.",
+    "tickets.number": "Tickets are numbered from 1, and TICKET names only these.",
+    "tickets.state": "TICKET has the state that follows from the events before it.",
+    "tickets.counts": "TICKET has the counts that follow from the events before it.",
+    "tickets.wait": "In mode sync a terminator is answered exactly once, when its ticket is over.",
     # extractions
     "extractions.number": "Extractions are numbered from 1.",
     "extractions.one": "A PD has one extraction under way at a time.",
-    "extractions.under_way": "Subgraphs and rows belong to an extraction that is under way.",
-    "extractions.asked": "A manager reports on what it was asked about, while it is.",
-    "extractions.ends": "A reported edge joins two live resources or spaces; its manager holds "
-    "or may request the lower one.",
+    "extractions.under_way": "Every SUBGRAPH and MODEL belongs to an extraction that is under way.",
+    "extractions.asked": "A manager reports only on the notice that it has fetched and not "
+    "finished.",
+    "extractions.ends": "A reported edge joins two live resources or two live spaces. Its manager "
+    "holds the target or may request its space.",
     "extractions.new": "A reported edge is not known yet and closes no circle.",
-    "extractions.answered": "The rows come when all servers that can answer have answered.",
-    "extractions.printed": "The MODEL rows of an extraction stand together, and EXTRACTED follows "
+    "extractions.answered": "The rows follow when all servers that can answer have answered.",
+    "extractions.printed": "The MODEL rows of an extraction are contiguous, and EXTRACTED follows "
     "them.",
     "extractions.end": "At END every extraction is over.",
     # printed states
     "state.printed": "Changes of the model are printed before the next cleanup and before END.",
-    "state.snapshot": "A snapshot stands together and outside cleanups.",
-    "state.count": "SETTLED and EXTRACTED count the rows before them.",
-    "state.rows": "The printed rows are those of the model that the events make.",
+    "state.snapshot": "A snapshot is contiguous and outside cleanups.",
+    "state.count": "SETTLED and EXTRACTED have the number of rows before them.",
+    "state.rows": "The printed rows are the rows of the model that the events make.",
     "state.legal": "The state is legal after each cleanup, in snapshots and at END.",
     # cleanups
-    "cleanup.number": "Cleanups are numbered from 1, and their events have the number of the one "
-    "under way.",
-    "cleanup.within": "No other events come within a cleanup that does not wait.",
-    "cleanup.plan": "The plan is the reference's, each part once.",
-    "cleanup.phases": "The phases of a cleanup follow each other.",
-    "cleanup.doomed": "While a cleanup waits, what is doomed is left alone.",
-    "cleanup.wait": "A cleanup waits only for somebody, and goes on from WAIT with CONTINUE.",
-    "cleanup.awaited": "A cleanup goes on when the subscribers that were told and can answer have "
-    "answered.",
-    "cleanup.tell": "Each subscriber is told once about each node, the last group first.",
-    "cleanup.steps": "The steps are those that follow from the plan.",
-    "cleanup.beside": "A step stands beside the event that says what it did.",
+    "cleanup.number": "Cleanups are numbered from 1, and their events have the number of the "
+    "cleanup under way.",
+    "cleanup.within": "During a cleanup that does not wait, only its own events occur.",
+    "cleanup.plan": "The plan is the plan of the reference model, each part once.",
+    "cleanup.phases": "The phases of a cleanup follow each other in order.",
+    "cleanup.doomed": "While a cleanup waits, doomed nodes do not change.",
+    "cleanup.wait": "A cleanup waits only if a subscriber can still answer, and CONTINUE ends "
+    "each WAIT.",
+    "cleanup.awaited": "A cleanup continues when the subscribers that were told and can answer "
+    "have answered.",
+    "cleanup.tell": "Each subscriber is told once about each node, beginning with the last group.",
+    "cleanup.steps": "The steps are the steps that follow from the plan.",
+    "cleanup.beside": "A STEP is next to the event of its effect.",
     "cleanup.cut": "Each REQUEST to a doomed space is cut once, before the space is destroyed.",
     "cleanup.suspend": "Each doomed PD is suspended once, before it is destroyed.",
-    "cleanup.destroy": "Each node that goes is destroyed once.",
+    "cleanup.destroy": "Each node that the plan destroys is destroyed once.",
     "cleanup.groups": "Doomed nodes are destroyed in the order of their groups.",
-    "cleanup.parts": "What a node is made of, and who holds it, is destroyed before it.",
+    "cleanup.parts": "The parts of a node and its holders are destroyed before the node.",
     "cleanup.freed": "The memory of each doomed PD is freed once, after it is destroyed.",
     "cleanup.notices": "The notices of the plan are queued, each once.",
-    "cleanup.calls": "CALLS counts each kind once; the sum is that of the steps.",
+    "cleanup.calls": "CALLS counts each kind once, and the sum is the sum of the steps.",
 }
-"""Id -> what is demanded."""
+"""Id -> demand."""

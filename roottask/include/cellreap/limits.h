@@ -1,49 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The limits of the root task. At a limit an operation is refused and changes nothing. This is the only list
- * of them: C takes the numbers from it, the host tooling parses it, and the table in docs/architecture.md is
- * made of it. The core by itself has no such limits, its callers give it memory. The limits of messages are in
- * protocol.h. */
+ * The limits of the root task. An operation that would exceed a limit is refused and changes
+ * nothing. This is the only list: C takes the numbers from it, the host tooling parses it, and the
+ * table in docs/architecture.md is generated from it. The core has no such limits, because its
+ * callers give it memory. The limits of messages are in protocol.h. */
 #ifndef CELLREAP_LIMITS_H
 #define CELLREAP_LIMITS_H
 
 /* CR_SYSTEM_LIMIT(enumerator, number, what it limits) */
-#define CR_SYSTEM_LIMITS                                                                          \
-    CR_SYSTEM_LIMIT(CR_IMAGE_MAX_PDS, 127, "PDs in a configuration")                              \
-    CR_SYSTEM_LIMIT(CR_MAX_PDS, 128, "PDs at a time, the root task among them")                   \
-    CR_SYSTEM_LIMIT(CR_PRIORITY_MAX, 200, "the highest priority of a PD; the lowest is 1")        \
-    CR_SYSTEM_LIMIT(CR_CSPACE_BITS_MIN, 6, "the smallest CSpace of a PD: log2 of its slots")      \
-    CR_SYSTEM_LIMIT(CR_CSPACE_BITS_MAX, 10, "the largest CSpace of a PD: log2 of its slots")      \
-    CR_SYSTEM_LIMIT(CR_STACK_PAGES_MAX, 64, "pages of a PD's stack")                              \
-    CR_SYSTEM_LIMIT(CR_PROGRAM_PAGES_MAX, 3072, "pages of a PD's program, stack and buffers")     \
-    CR_SYSTEM_LIMIT(CR_PROGRAM_SEGMENTS_MAX, 16, "segments of a program that are loaded")         \
-    CR_SYSTEM_LIMIT(CR_MAX_NODES, 4096, "PDs, spaces and resources at a time")                    \
-    CR_SYSTEM_LIMIT(CR_MAX_EDGES, 16384, "edges at a time")                                       \
-    CR_SYSTEM_LIMIT(CR_MAX_SPACES, 512, "spaces at a time")                                       \
-    CR_SYSTEM_LIMIT(CR_MAX_TYPES, 64, "types of spaces at a time")                                \
-    CR_SYSTEM_LIMIT(CR_MAX_REQUESTS, 2048, "REQUEST edges with a capability at a time")           \
-    CR_SYSTEM_LIMIT(CR_MAX_COUNT, 1024,                                                           \
-        "HOLDs of one thing by one PD, and subscriptions of one PD to one node")                  \
-    CR_SYSTEM_LIMIT(CR_MAX_LOST_SLOTS, 32,                                                        \
-        "slots of a PD that wait for it to acknowledge their loss; from there on it is given "    \
-        "no capability")                                                                          \
-    CR_SYSTEM_LIMIT(CR_NOTICE_BACKLOG, 1024,                                                      \
-        "notices that wait when a cleanup begins, those of extractions aside; beyond that, "      \
-        "the PD that lets the oldest one wait is cleaned up")                                     \
-    CR_SYSTEM_LIMIT(CR_DISCONNECT_BACKLOG, 64,                                                    \
-        "notices that a server is behind with; from there on its clients cannot drop their "      \
-        "requests")                                                                               \
-    CR_SYSTEM_LIMIT(CR_MAX_TICKETS, 64, "tickets that are not over")                              \
-    CR_SYSTEM_LIMIT(CR_MAX_TICKETS_EACH, 16, "tickets of one PD that are not over")               \
-    CR_SYSTEM_LIMIT(CR_MAX_EXTRACTIONS, 2, "extractions at a time")                               \
-    CR_SYSTEM_LIMIT(CR_MAX_MAPS, 4096,                                                            \
-        "maps that servers report, in all extractions under way")                                 \
-    CR_SYSTEM_LIMIT(CR_MAX_MAPS_EACH, 512, "maps that one server reports in one extraction")      \
-    CR_SYSTEM_LIMIT(CR_REFUSALS_TOLD, 64,                                                         \
-        "refused operations of a PD that are traced one by one")                                  \
-    CR_SYSTEM_LIMIT(CR_REFUSALS_SUM, 1000,                                                        \
-        "refused operations of a PD that one REFUSED counts")                                     \
-    CR_SYSTEM_LIMIT(CR_MAX_SAYS, 4096, "lines that a PD prints")                                  \
+#define CR_SYSTEM_LIMITS                                                                           \
+    CR_SYSTEM_LIMIT(CR_IMAGE_MAX_PDS, 127, "PDs in a configuration")                               \
+    CR_SYSTEM_LIMIT(CR_MAX_PDS, 128, "PDs at a time, with the root task")                          \
+    CR_SYSTEM_LIMIT(CR_PRIORITY_MAX, 200, "the highest priority of a PD; the lowest is 1")         \
+    CR_SYSTEM_LIMIT(CR_CSPACE_BITS_MIN, 6, "the smallest CSpace of a PD: log2 of its slots")       \
+    CR_SYSTEM_LIMIT(CR_CSPACE_BITS_MAX, 10, "the largest CSpace of a PD: log2 of its slots")       \
+    CR_SYSTEM_LIMIT(CR_STACK_PAGES_MAX, 64, "pages of a PD's stack")                               \
+    CR_SYSTEM_LIMIT(CR_PROGRAM_PAGES_MAX, 3072, "pages of a PD's program, stack and buffers")      \
+    CR_SYSTEM_LIMIT(CR_PROGRAM_SEGMENTS_MAX, 16, "segments of a program that are loaded")          \
+    CR_SYSTEM_LIMIT(CR_MAX_NODES, 4096, "PDs, spaces and resources at a time")                     \
+    CR_SYSTEM_LIMIT(CR_MAX_EDGES, 16384, "edges at a time")                                        \
+    CR_SYSTEM_LIMIT(CR_MAX_SPACES, 512, "spaces at a time")                                        \
+    CR_SYSTEM_LIMIT(CR_MAX_TYPES, 64, "types of spaces at a time")                                 \
+    CR_SYSTEM_LIMIT(CR_MAX_REQUESTS, 2048, "REQUEST edges with a capability at a time")            \
+    CR_SYSTEM_LIMIT(CR_MAX_COUNT, 1024,                                                            \
+        "HOLDs of one node by one PD, and subscriptions of one PD to one node")                    \
+    CR_SYSTEM_LIMIT(CR_MAX_LOST_SLOTS, 32,                                                         \
+        "slots of a PD that wait for it to acknowledge their loss; a PD at the limit is given "    \
+        "no capability")                                                                           \
+    CR_SYSTEM_LIMIT(CR_NOTICE_BACKLOG, 1024,                                                       \
+        "waiting notices when a cleanup begins, without those of extractions; beyond the limit, "  \
+        "the PD with the oldest waiting notice is terminated")                                     \
+    CR_SYSTEM_LIMIT(CR_DISCONNECT_BACKLOG, 64,                                                     \
+        "waiting notices of a server; at the limit, its clients cannot drop their requests")       \
+    CR_SYSTEM_LIMIT(CR_MAX_TICKETS, 64, "tickets that are not over")                               \
+    CR_SYSTEM_LIMIT(CR_MAX_TICKETS_EACH, 16, "tickets of one PD that are not over")                \
+    CR_SYSTEM_LIMIT(CR_MAX_EXTRACTIONS, 2, "extractions at a time")                                \
+    CR_SYSTEM_LIMIT(CR_MAX_MAPS, 4096, "maps that servers report, in all extractions under way")   \
+    CR_SYSTEM_LIMIT(CR_MAX_MAPS_EACH, 512, "maps that one server reports in one extraction")       \
+    CR_SYSTEM_LIMIT(CR_REFUSALS_TOLD, 64, "refused operations of a PD that are traced one by one") \
+    CR_SYSTEM_LIMIT(CR_REFUSALS_SUM, 1000, "refused operations of a PD in one REFUSED event")      \
+    CR_SYSTEM_LIMIT(CR_MAX_SAYS, 4096, "lines that a PD prints")                                   \
     CR_SYSTEM_LIMIT(CR_TRACE_LINE_MAX, 2048, "bytes of a trace line")
 
 enum {

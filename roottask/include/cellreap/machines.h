@@ -1,69 +1,74 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The state machines of the root task: the life of a PD, what a PD waits for, the phase of the cleanup under way.
+ * The state machines of the root task: the life of a PD, what a PD waits for, and the phase of the
+ * cleanup under way.
  *
- * Each machine is two tables: its states, and its edges with the reason for each. A state is changed by one function
- * only (cr_pd_become, cr_pd_wait, the cleaner's `enter`), which asks the functions below and stops the system
- * at a change that no edge allows. A new state or edge is one more row here; docs/architecture.md shows the same rows. */
+ * Each machine is two tables: its states, and its edges with a reason for each edge. Only one
+ * function changes each state (cr_pd_become, cr_pd_wait, and `enter` of the cleaner). It asks the
+ * functions below and stops the system at a change that no edge allows. A new state or edge is one
+ * more row here. docs/architecture.md has the same tables. */
 #ifndef CELLREAP_MACHINES_H
 #define CELLREAP_MACHINES_H
 
 /* CR_LIFE(enumerator, name, meaning) */
-#define CR_LIVES                                                                                       \
-    CR_LIFE(CR_LIFE_ABSENT, "absent", "the table's entry is free")                                     \
-    CR_LIFE(CR_LIFE_MAKING, "making", "its node and body are being made")                              \
-    CR_LIFE(CR_LIFE_RUNS, "runs", "it runs, or waits for something")                                   \
-    CR_LIFE(CR_LIFE_FROZEN, "frozen", "the scenario suspended its thread; nobody knows that it hangs") \
-    CR_LIFE(CR_LIFE_DOWN, "down", "it is a trigger; no operation of its is served any more")           \
-    CR_LIFE(CR_LIFE_STOPPED, "stopped", "its thread is suspended until its body is destroyed")
+#define CR_LIVES                                                                                   \
+    CR_LIFE(CR_LIFE_ABSENT, "absent", "the entry in the table of PDs is free")                     \
+    CR_LIFE(CR_LIFE_MAKING, "making", "its node and body are being created")                       \
+    CR_LIFE(CR_LIFE_RUNS, "runs", "it runs or waits")                                              \
+    CR_LIFE(CR_LIFE_FROZEN, "frozen", "the scenario suspended its thread, so the PD hangs")        \
+    CR_LIFE(CR_LIFE_DOWN, "down",                                                                  \
+        "it is a trigger; the root task no longer serves its operations")                          \
+    CR_LIFE(CR_LIFE_STOPPED, "stopped", "its thread stays suspended until its body is destroyed")
 
 /* CR_LIFE_EDGE(from, to, reason) */
-#define CR_LIFE_EDGES                                                                                  \
-    CR_LIFE_EDGE(CR_LIFE_ABSENT, CR_LIFE_MAKING, "somebody creates a PD")                              \
-    CR_LIFE_EDGE(CR_LIFE_MAKING, CR_LIFE_ABSENT, "it cannot be made; everything is undone")            \
-    CR_LIFE_EDGE(CR_LIFE_MAKING, CR_LIFE_RUNS, "its thread is resumed for the first time")             \
-    CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_FROZEN, "the scenario freezes it")                              \
-    CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_DOWN, "it faults, exits, is terminated or is late")             \
-    CR_LIFE_EDGE(CR_LIFE_FROZEN, CR_LIFE_DOWN, "it is terminated or late")                             \
-    CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_STOPPED, "a cleanup that dooms it suspends it")                 \
-    CR_LIFE_EDGE(CR_LIFE_FROZEN, CR_LIFE_STOPPED, "a cleanup that dooms it suspends it")               \
-    CR_LIFE_EDGE(CR_LIFE_DOWN, CR_LIFE_STOPPED, "its cleanup begins, or waits behind another one")     \
+#define CR_LIFE_EDGES                                                                              \
+    CR_LIFE_EDGE(CR_LIFE_ABSENT, CR_LIFE_MAKING, "the configuration or a PD creates it")           \
+    CR_LIFE_EDGE(CR_LIFE_MAKING, CR_LIFE_ABSENT, "its creation fails and is undone")               \
+    CR_LIFE_EDGE(CR_LIFE_MAKING, CR_LIFE_RUNS, "its thread is resumed for the first time")         \
+    CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_FROZEN, "the scenario freezes it")                          \
+    CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_DOWN, "it faults, exits, is terminated or is late")         \
+    CR_LIFE_EDGE(CR_LIFE_FROZEN, CR_LIFE_DOWN, "it is terminated or late")                         \
+    CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_STOPPED, "a cleanup that dooms it suspends it")             \
+    CR_LIFE_EDGE(CR_LIFE_FROZEN, CR_LIFE_STOPPED, "a cleanup that dooms it suspends it")           \
+    CR_LIFE_EDGE(CR_LIFE_DOWN, CR_LIFE_STOPPED,                                                    \
+        "its cleanup begins, or waits for another cleanup")                                        \
     CR_LIFE_EDGE(CR_LIFE_STOPPED, CR_LIFE_ABSENT, "its body is destroyed")
 
 /* CR_WAIT(enumerator, name, meaning) */
-#define CR_WAITS                                                                                       \
-    CR_WAIT(CR_WAIT_NOTHING, "nothing", "every operation of its is answered")                          \
-    CR_WAIT(CR_WAIT_CHECKPOINT, "checkpoint", "the scenario answers it, at the end of the round")      \
-    CR_WAIT(CR_WAIT_CONNECT, "connect", "for the space that it wants to be made")                      \
-    CR_WAIT(CR_WAIT_TICKET, "ticket", "for its ticket to be over")                                     \
-    CR_WAIT(CR_WAIT_TERMINATE, "terminate", "for its ticket to be over, in mode sync")
+#define CR_WAITS                                                                                   \
+    CR_WAIT(CR_WAIT_NOTHING, "nothing", "the root task has answered its last operation")           \
+    CR_WAIT(CR_WAIT_CHECKPOINT, "checkpoint", "it waits for the scenario, between two rounds")     \
+    CR_WAIT(CR_WAIT_CONNECT, "connect", "it waits for a space to be created")                      \
+    CR_WAIT(CR_WAIT_TICKET, "ticket", "it waits for its ticket to be over")                        \
+    CR_WAIT(CR_WAIT_TERMINATE, "terminate", "it waits for its ticket to be over, in mode sync")
 
 /* CR_WAIT_EDGE(from, to, reason) */
-#define CR_WAIT_EDGES                                                                                  \
-    CR_WAIT_EDGE(CR_WAIT_NOTHING, CR_WAIT_CHECKPOINT, "it reaches the end of a round")                 \
-    CR_WAIT_EDGE(CR_WAIT_NOTHING, CR_WAIT_CONNECT, "it connects to a space that is not there")         \
-    CR_WAIT_EDGE(CR_WAIT_NOTHING, CR_WAIT_TICKET, "it waits for a ticket that is not over")            \
-    CR_WAIT_EDGE(CR_WAIT_NOTHING, CR_WAIT_TERMINATE, "it terminates a PD in mode sync")                \
-    CR_WAIT_EDGE(CR_WAIT_CHECKPOINT, CR_WAIT_NOTHING, "it is answered, or goes down")                  \
-    CR_WAIT_EDGE(CR_WAIT_CONNECT, CR_WAIT_NOTHING, "it is answered, or goes down")                     \
-    CR_WAIT_EDGE(CR_WAIT_TICKET, CR_WAIT_NOTHING, "it is answered, or goes down")                      \
-    CR_WAIT_EDGE(CR_WAIT_TERMINATE, CR_WAIT_NOTHING, "it is answered, or goes down")
+#define CR_WAIT_EDGES                                                                              \
+    CR_WAIT_EDGE(CR_WAIT_NOTHING, CR_WAIT_CHECKPOINT, "it reaches the end of a round")             \
+    CR_WAIT_EDGE(CR_WAIT_NOTHING, CR_WAIT_CONNECT, "it connects to a space that does not exist")   \
+    CR_WAIT_EDGE(CR_WAIT_NOTHING, CR_WAIT_TICKET, "it waits for a ticket that is not over")        \
+    CR_WAIT_EDGE(CR_WAIT_NOTHING, CR_WAIT_TERMINATE, "it terminates a PD in mode sync")            \
+    CR_WAIT_EDGE(CR_WAIT_CHECKPOINT, CR_WAIT_NOTHING, "it is answered, or is down")                \
+    CR_WAIT_EDGE(CR_WAIT_CONNECT, CR_WAIT_NOTHING, "it is answered, or is down")                   \
+    CR_WAIT_EDGE(CR_WAIT_TICKET, CR_WAIT_NOTHING, "it is answered, or is down")                    \
+    CR_WAIT_EDGE(CR_WAIT_TERMINATE, CR_WAIT_NOTHING, "it is answered, or is down")
 
 /* CR_PHASE(enumerator, name, meaning) */
-#define CR_PHASES                                                                                      \
-    CR_PHASE(CR_PHASE_NONE, "none", "no cleanup is under way")                                         \
-    CR_PHASE(CR_PHASE_PLANS, "plans", "what goes is worked out and written into the trace")            \
-    CR_PHASE(CR_PHASE_STEPS, "steps", "the steps are carried out from the journal's cursor on")        \
-    CR_PHASE(CR_PHASE_AWAITS, "awaits", "subscribers were told; their answers are awaited")            \
-    CR_PHASE(CR_PHASE_SETTLES, "settles", "all steps are done; the state is printed")
+#define CR_PHASES                                                                                  \
+    CR_PHASE(CR_PHASE_NONE, "none", "no cleanup is under way")                                     \
+    CR_PHASE(CR_PHASE_PLANS, "plans", "the plan is made and written into the trace")               \
+    CR_PHASE(CR_PHASE_STEPS, "steps", "the steps are carried out, from the journal's cursor on")   \
+    CR_PHASE(CR_PHASE_AWAITS, "awaits", "the cleanup waits for the answers of subscribers")        \
+    CR_PHASE(CR_PHASE_SETTLES, "settles", "all steps are done, and the state is printed")
 
 /* CR_PHASE_EDGE(from, to, reason) */
-#define CR_PHASE_EDGES                                                                                 \
-    CR_PHASE_EDGE(CR_PHASE_NONE, CR_PHASE_PLANS, "the oldest trigger is taken from the queue")         \
-    CR_PHASE_EDGE(CR_PHASE_PLANS, CR_PHASE_STEPS, "the plan is in the trace")                          \
-    CR_PHASE_EDGE(CR_PHASE_STEPS, CR_PHASE_AWAITS, "the next step awaits answers that are not there")  \
-    CR_PHASE_EDGE(CR_PHASE_AWAITS, CR_PHASE_STEPS, "nobody is awaited any more")                       \
-    CR_PHASE_EDGE(CR_PHASE_STEPS, CR_PHASE_SETTLES, "no step is left")                                 \
+#define CR_PHASE_EDGES                                                                             \
+    CR_PHASE_EDGE(CR_PHASE_NONE, CR_PHASE_PLANS, "the oldest trigger is taken from the queue")     \
+    CR_PHASE_EDGE(CR_PHASE_PLANS, CR_PHASE_STEPS, "the plan is in the trace")                      \
+    CR_PHASE_EDGE(CR_PHASE_STEPS, CR_PHASE_AWAITS,                                                 \
+        "the next step awaits answers that are missing")                                           \
+    CR_PHASE_EDGE(CR_PHASE_AWAITS, CR_PHASE_STEPS, "no answer is awaited any more")                \
+    CR_PHASE_EDGE(CR_PHASE_STEPS, CR_PHASE_SETTLES, "no step is left")                             \
     CR_PHASE_EDGE(CR_PHASE_SETTLES, CR_PHASE_NONE, "the cleanup is over")
 
 typedef enum cr_life {
@@ -87,7 +92,7 @@ typedef enum cr_phase {
     CR_PHASE_COUNT
 } cr_phase;
 
-/* Whether the tables have this edge. Any values. */
+/* Whether the machine has this edge. Any values are valid. */
 int cr_life_may(cr_life from, cr_life to);
 int cr_wait_may(cr_wait from, cr_wait to);
 int cr_phase_may(cr_phase from, cr_phase to);

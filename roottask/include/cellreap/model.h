@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The model: who exists, who holds what, who depends on whom (docs/semantics.md, "The model").
+ * The model: which nodes exist, which PD holds what, and which PD depends on which
+ * (docs/semantics.md, "The model").
  *
- * The whole model lives in one arena that the caller gives. Nodes and edges are addressed by 32-bit
- * indices, never by pointers, so an arena can be copied, saved, compared and loaded at another address.
- * A node reference carries the generation of its slot: a reference to something that is gone is
- * CR_ERR_STALE for ever, never somebody else's object.
+ * The whole model is in one arena that the caller gives. Nodes and edges are addressed by 32-bit
+ * indices, never by pointers, so an arena can be copied, saved, compared and loaded at another
+ * address. A reference to a node carries the generation of the node's entry. A reference to a node
+ * that no longer exists is CR_ERR_STALE forever, and never names another node.
  *
- * Every node has one list a kind of edge in each direction, and every edge is found by hashing
- * (kind, from, to): no function here looks at more than the nodes and edges it is about, but for
- * cr_model_init and cr_model_check. `touched_nodes` and `touched_edges` count what was looked at.
+ * Every node has one list for each kind of edge in each direction, and every edge is found by
+ * hashing (kind, from, to). So a function looks only at the nodes and edges that it is about,
+ * except cr_model_init and cr_model_check. `touched_nodes` and `touched_edges` count what functions
+ * looked at.
  *
- * Freestanding, no allocation, no recursion. Not thread-safe: one owner at a time.
- * Parsed by the host tooling: plain declarations, enums for constants, no attributes. */
+ * Freestanding, no allocation, no recursion. Not thread-safe: one owner at a time. Parsed by the
+ * host tooling: plain declarations, enums for constants, no attributes. */
 #ifndef CELLREAP_MODEL_H
 #define CELLREAP_MODEL_H
 
@@ -24,16 +26,16 @@ enum {
     CR_NONE = 0xffffffff, /* no index */
     CR_MODEL_MAGIC = 0x4d6c6c63,
     CR_MODEL_VERSION = 1,
-    CR_GENERATION_MAX = 0x0fffffff, /* fits a 64-bit badge beside a 32-bit index and a 4-bit kind */
-    CR_COUNT_MAX = 0xfffff          /* of one HOLD or SUBSCRIBE edge */
+    CR_GENERATION_MAX = 0x0fffffff, /* fits a 64-bit badge with a 32-bit index and a 4-bit kind */
+    CR_COUNT_MAX = 0xfffff          /* the largest count of a HOLD or SUBSCRIBE edge */
 };
 
 /* CR_NODE_KIND(enumerator, number, name in a model state, meaning) */
-#define CR_NODE_KINDS                                                                             \
-    CR_NODE_KIND(CR_NODE_FREE, 0, "", "an entry that is not in use")                              \
-    CR_NODE_KIND(CR_NODE_PD, 1, "PD", "a protection domain")                                      \
-    CR_NODE_KIND(CR_NODE_SPACE, 2, "RESOURCE_SPACE",                                              \
-        "a set of resources of one type, with a manager")                                         \
+#define CR_NODE_KINDS                                                                              \
+    CR_NODE_KIND(CR_NODE_FREE, 0, "", "an entry that is not in use")                               \
+    CR_NODE_KIND(CR_NODE_PD, 1, "PD", "a protection domain")                                       \
+    CR_NODE_KIND(CR_NODE_SPACE, 2, "RESOURCE_SPACE",                                               \
+        "a set of resources of one type, with a manager")                                          \
     CR_NODE_KIND(CR_NODE_RESOURCE, 3, "RESOURCE", "an object in a space")
 
 typedef enum cr_node_kind {
@@ -43,7 +45,7 @@ typedef enum cr_node_kind {
     CR_NODE_KIND_COUNT
 } cr_node_kind;
 
-/* active -> doomed -> destroyed, and doomed -> active for what a collection spares. */
+/* active -> doomed -> destroyed, and doomed -> active (cr_model_spare). */
 typedef enum cr_node_state {
     CR_STATE_ACTIVE = 0,
     CR_STATE_DOOMED = 1,
@@ -54,27 +56,27 @@ typedef enum cr_node_state {
 /* Flags of a node, or-ed. */
 enum {
     CR_FLAG_ROOT = 1,   /* PD: the root task; at most one in a model */
-    CR_FLAG_PINNED = 2, /* PD: policy does not doom it; LINK and FAULT still do */
+    CR_FLAG_PINNED = 2, /* PD: REQUEST and HOLD do not doom it; LINK and FAULT do */
     CR_FLAG_CORE = 4    /* space: of a type that the root task itself serves */
 };
 
-/* CR_EDGE_KIND(enumerator, number, name in a model state, meaning). Without a name it is no row of a state. */
-#define CR_EDGE_KINDS                                                                             \
-    CR_EDGE_KIND(CR_EDGE_HOLD, 0, "HOLD", "PD -> resource or space, counted")                     \
-    CR_EDGE_KIND(CR_EDGE_REQUEST, 1, "REQUEST", "PD -> space")                                    \
-    CR_EDGE_KIND(CR_EDGE_MAP, 2, "MAP", "resource -> resource, space -> space")                   \
-    CR_EDGE_KIND(CR_EDGE_SUBSET, 3, "SUBSET",                                                     \
-        "resource -> space; made and dropped with the resource only")                             \
-    CR_EDGE_KIND(CR_EDGE_FAULT, 4, "FAULT",                                                       \
-        "PD -> PD that handles its faults; at most one out of a PD")                              \
-    CR_EDGE_KIND(CR_EDGE_LINK, 5, "LINK",                                                         \
-        "PD - PD, symmetric: stored once, found from both ends in either order")                  \
-    CR_EDGE_KIND(CR_EDGE_OWN, 6, "OWN", "PD -> PD it created")                                    \
-    CR_EDGE_KIND(CR_EDGE_SUBSCRIBE, 7, "SUBSCRIBE",                                               \
-        "PD -> PD or space, counted; a PD may subscribe to itself")                               \
-    CR_EDGE_KIND(CR_EDGE_MANAGE, 8, "", "PD -> space; made and dropped with the space only")      \
-    CR_EDGE_KIND(CR_EDGE_BODY, 9, "",                                                             \
-        "PD -> core resource that stands for the capability to its body; at most one")
+/* CR_EDGE_KIND(enumerator, number, name in a model state, meaning). A kind without a name has no
+ * rows in a state. */
+#define CR_EDGE_KINDS                                                                              \
+    CR_EDGE_KIND(CR_EDGE_HOLD, 0, "HOLD", "PD -> resource or space, counted")                      \
+    CR_EDGE_KIND(CR_EDGE_REQUEST, 1, "REQUEST", "PD -> space")                                     \
+    CR_EDGE_KIND(CR_EDGE_MAP, 2, "MAP", "resource -> resource, space -> space")                    \
+    CR_EDGE_KIND(CR_EDGE_SUBSET, 3, "SUBSET", "resource -> space; exists as long as the resource") \
+    CR_EDGE_KIND(CR_EDGE_FAULT, 4, "FAULT",                                                        \
+        "PD -> PD that handles its faults; at most one from a PD")                                 \
+    CR_EDGE_KIND(CR_EDGE_LINK, 5, "LINK",                                                          \
+        "PD - PD, symmetric: stored once, found from both ends in either order")                   \
+    CR_EDGE_KIND(CR_EDGE_OWN, 6, "OWN", "PD -> PD that it created")                                \
+    CR_EDGE_KIND(CR_EDGE_SUBSCRIBE, 7, "SUBSCRIBE",                                                \
+        "PD -> PD or space, counted; a PD may subscribe to itself")                                \
+    CR_EDGE_KIND(CR_EDGE_MANAGE, 8, "", "PD -> space; exists as long as the space")                \
+    CR_EDGE_KIND(CR_EDGE_BODY, 9, "",                                                              \
+        "PD -> core resource that is the capability to its body; at most one")
 
 typedef enum cr_edge_kind {
 #define CR_EDGE_KIND(enumerator, number, ...) enumerator = number,
@@ -83,19 +85,19 @@ typedef enum cr_edge_kind {
     CR_EDGE_KIND_COUNT
 } cr_edge_kind;
 
-/* The types of the spaces that the root task itself serves, and that no server's space can have. Only PD and
- * RESSPC exist in a running system; the others stand in model states of other systems.
+/* The types of the spaces that the root task itself serves. No server's space can have them. Only
+ * PD and RESSPC exist in a running system; the others occur in model states of other systems.
  * CR_CORE_TYPE(name, what a resource of the type is) */
-#define CR_CORE_TYPES                                                                             \
-    CR_CORE_TYPE("ADS", "an address space")                                                       \
-    CR_CORE_TYPE("VMR", "a mapped range of an address space")                                     \
-    CR_CORE_TYPE("MO", "a memory object")                                                         \
-    CR_CORE_TYPE("VCPU", "a virtual processor")                                                   \
-    CR_CORE_TYPE("PCPU", "a physical processor")                                                  \
-    CR_CORE_TYPE("CPU", "a thread's processor state")                                             \
-    CR_CORE_TYPE("EP", "an endpoint")                                                             \
-    CR_CORE_TYPE("PD", "the capability to a PD's body")                                           \
-    CR_CORE_TYPE("RESSPC", "the right to make spaces")
+#define CR_CORE_TYPES                                                                              \
+    CR_CORE_TYPE("ADS", "an address space")                                                        \
+    CR_CORE_TYPE("VMR", "a mapped range of an address space")                                      \
+    CR_CORE_TYPE("MO", "a memory object")                                                          \
+    CR_CORE_TYPE("VCPU", "a virtual processor")                                                    \
+    CR_CORE_TYPE("PCPU", "a physical processor")                                                   \
+    CR_CORE_TYPE("CPU", "a thread's processor state")                                              \
+    CR_CORE_TYPE("EP", "an endpoint")                                                              \
+    CR_CORE_TYPE("PD", "the capability to a PD's body")                                            \
+    CR_CORE_TYPE("RESSPC", "the right to create spaces")
 
 typedef enum cr_direction { CR_OUT = 0, CR_IN = 1 } cr_direction;
 
@@ -104,22 +106,22 @@ typedef struct cr_ref {
     uint32_t generation;
 } cr_ref;
 
-/* What cr_model_get tells about a node. */
+/* The answer of cr_model_get. */
 typedef struct cr_node_info {
     cr_node_kind kind;
     cr_node_state state;
     uint32_t flags;
     uint32_t type;    /* space, resource: the caller's number of the type; PD: 0 */
-    uint32_t number;  /* PD, space: the number in its id; resource: the object's number in its space */
-    uint32_t holders; /* resource, space: PDs with a HOLD of it, however often each holds it */
+    uint32_t number;  /* PD, space: the number in its id; resource: its object number */
+    uint32_t holders; /* resource, space: PDs with a HOLD of it, each counted once */
+    /* A tombstone's space and manager may be destroyed: these two references may be stale. */
     cr_ref space;     /* resource: its space; else index CR_NONE */
-    cr_ref manager;   /* space: its manager; resource: its space's manager; else index CR_NONE.
-                       * A tombstone's space and manager may be gone: these references may be stale */
+    cr_ref manager;   /* space: its manager; resource: its space's manager; else index CR_NONE */
 } cr_node_info;
 
 typedef struct cr_edge_info {
     cr_edge_kind kind;
-    uint32_t count; /* HOLD, SUBSCRIBE: how often; else 1 */
+    uint32_t count; /* of a HOLD or SUBSCRIBE; else 1 */
     cr_ref from;
     cr_ref to;
 } cr_edge_info;
@@ -135,82 +137,91 @@ typedef struct cr_model_stats {
 
 typedef struct cr_model cr_model;
 
-/* Bytes of memory that a model of these limits needs. 0 if a limit is 0 or >= 2^31. */
+/* The bytes that a model of these limits needs. 0 if a limit is 0 or >= 2^31. */
 size_t cr_model_bytes(uint32_t max_nodes, uint32_t max_edges);
 
 /* Makes an empty model in `memory` (aligned to 8 bytes). CR_ERR_ARG, CR_ERR_MEMORY. */
-cr_status cr_model_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t max_edges, cr_model **out);
+cr_status cr_model_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t max_edges,
+                        cr_model **out);
 
-/* Takes an arena that was saved and loaded again; checks its header and every index in it, so that bytes
- * from anywhere cannot make a later call go astray. CR_ERR_MEMORY, CR_ERR_CORRUPT. */
+/* Opens an arena that was saved and loaded again. Checks its header and every index in it, so that
+ * an arena with arbitrary bytes is safe in later calls. CR_ERR_MEMORY, CR_ERR_CORRUPT. */
 cr_status cr_model_open(void *memory, size_t bytes, cr_model **out);
 
-/* New nodes are active. `flags`: only those that fit the kind, else CR_ERR_ARG; a second root is
- * CR_ERR_EXISTS. Numbers are the caller's: the model does not need them to be unique.
- * add_space makes the MANAGE edge, add_resource the SUBSET edge; HOLD edges are made by add_edge alone.
- * A core space's manager must be the root task (CR_ERR_ARG).
- * CR_ERR_STALE / KIND / STATE for the manager or space, CR_ERR_FULL_NODES / FULL_EDGES. */
+/* New nodes are active. `flags` may only be flags of that kind of node, else CR_ERR_ARG; a second
+ * root is CR_ERR_EXISTS. Numbers are the caller's and need not be unique for the model. add_space
+ * makes the MANAGE edge, and add_resource the SUBSET edge; only add_edge makes HOLD edges. A core
+ * space's manager must be the root task (CR_ERR_ARG). CR_ERR_STALE / KIND / STATE for the manager
+ * or space, CR_ERR_FULL_NODES / FULL_EDGES. */
 cr_status cr_model_add_pd(cr_model *model, uint32_t number, uint32_t flags, cr_ref *out);
-cr_status cr_model_add_space(cr_model *model, uint32_t type, uint32_t number, uint32_t flags, cr_ref manager,
-                             cr_ref *out);
+cr_status cr_model_add_space(cr_model *model, uint32_t type, uint32_t number, uint32_t flags,
+                             cr_ref manager, cr_ref *out);
 cr_status cr_model_add_resource(cr_model *model, cr_ref space, uint32_t number, cr_ref *out);
 
 cr_status cr_model_set_pinned(cr_model *model, cr_ref pd, int pinned);
 
-/* CR_ERR_STALE if the node is gone; a tombstone answers with state CR_STATE_DESTROYED. */
+/* CR_ERR_STALE if the node was released. A tombstone has the state CR_STATE_DESTROYED. */
 cr_status cr_model_get(const cr_model *model, cr_ref node, cr_node_info *out);
 
-/* The node at an index, so that tables kept beside the model can be walked. Free slots and tombstones:
- * CR_ERR_ABSENT. */
+/* The node at an index, for walking tables kept beside the model. CR_ERR_ABSENT for free entries
+ * and tombstones. */
 cr_status cr_model_at(const cr_model *model, uint32_t index, cr_ref *out);
 
-/* Adds an edge, or one to the count of a counted one. Both ends must be active, or doomed: nothing is
- * added to what is destroyed (CR_ERR_STATE). Wrong kinds of ends: CR_ERR_KIND. An uncounted edge that is
- * there already, a second FAULT edge out of a PD, a second BODY of a PD or a second PD for a BODY:
- * CR_ERR_EXISTS. MANAGE and SUBSET: CR_ERR_ARG. A LINK, FAULT, OWN or MAP edge of a node to itself: CR_ERR_ARG.
- * The root task is linked with nobody, made by nobody, subscribes to nothing, and has no fault handler:
- * CR_ERR_ROOT. No edge left, or a count at CR_COUNT_MAX: CR_ERR_FULL_EDGES. A BODY in a space that is not core:
- * CR_ERR_KIND. */
+/* Adds an edge, or adds one to the count of a counted edge. Errors:
+ *   CR_ERR_STATE: an end is destroyed; it must be active or doomed
+ *   CR_ERR_KIND: an end is of the wrong kind, or a BODY is in a space that is not core
+ *   CR_ERR_EXISTS: the edge exists and is not counted; a second FAULT edge from a PD, a second
+ *     BODY of a PD, or a second PD for a BODY
+ *   CR_ERR_ARG: MANAGE or SUBSET; a LINK, FAULT, OWN or MAP edge of a node to itself
+ *   CR_ERR_ROOT: the root task cannot be linked, be created by a PD, subscribe, or have a fault
+ *     handler
+ *   CR_ERR_FULL_EDGES: no edge is left, or the count is CR_COUNT_MAX */
 cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
-/* Takes one from the count; the edge goes at zero. CR_ERR_ABSENT, CR_ERR_STALE; MANAGE and SUBSET: CR_ERR_ARG. */
+/* Takes one from the count and removes the edge at zero. CR_ERR_ABSENT, CR_ERR_STALE; MANAGE and
+ * SUBSET: CR_ERR_ARG. */
 cr_status cr_model_drop_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
-/* Drops the edge whatever its count. Errors as for cr_model_drop_edge. */
+/* Removes the edge, whatever its count. Errors as for cr_model_drop_edge. */
 cr_status cr_model_cut_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
-/* The count of an edge; 0 if there is none (also for stale ends). */
+/* The count of an edge. 0 if the edge does not exist or an end is stale. */
 uint32_t cr_model_count(const cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
-/* The index of an edge, for tables kept beside the model; CR_NONE if there is none. It holds until the edge goes. */
+/* The index of an edge, for tables kept beside the model; CR_NONE if the edge does not exist. The
+ * index is valid until the edge is removed. */
 uint32_t cr_model_find(const cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
-/* Walks the edges of one kind at a node: first, then next with the same direction, CR_NONE at the end.
- * For LINK use CR_OUT: it gives all links, and `to` of cr_model_edge is then not always the other end.
- * The edge just returned may be dropped only after its successor was taken. */
-uint32_t cr_model_first(const cr_model *model, cr_ref node, cr_edge_kind kind, cr_direction direction);
+/* Walks the edges of one kind at a node: call first, then next with the same direction, until
+ * CR_NONE. For LINK use CR_OUT, which gives all links; the other end may then be `from` or `to` of
+ * cr_model_edge. The edge just returned may be dropped only after the next one was taken. */
+uint32_t cr_model_first(const cr_model *model, cr_ref node, cr_edge_kind kind,
+                        cr_direction direction);
 uint32_t cr_model_next(const cr_model *model, uint32_t edge, cr_ref node, cr_direction direction);
 cr_status cr_model_edge(const cr_model *model, uint32_t edge, cr_edge_info *out);
 
-/* State transitions. doom: active -> doomed; spare: doomed -> active; CR_ERR_STATE else, CR_ERR_ROOT.
- * destroy: doomed -> destroyed: drops every edge that the node has (a space's resources must be gone
- * first, and a PD may manage no space: CR_ERR_BUSY) and leaves a tombstone that only cr_model_get
- * and cr_model_release take. Resources are destroyed directly from active or doomed. */
+/* State transitions. CR_ERR_STATE for a node in another state, CR_ERR_ROOT.
+ *   doom: active -> doomed
+ *   spare: doomed -> active
+ *   destroy: doomed -> destroyed; for resources also active -> destroyed. Removes every edge of the
+ *     node. A space must have no resources, and a PD must manage no space (CR_ERR_BUSY). Leaves a
+ *     tombstone, which only cr_model_get and cr_model_release accept. */
 cr_status cr_model_doom(cr_model *model, cr_ref node);
 cr_status cr_model_spare(cr_model *model, cr_ref node);
 cr_status cr_model_destroy(cr_model *model, cr_ref node);
 
-/* Gives a tombstone's slot back; the generation moves on. CR_ERR_STATE if it is not destroyed. A slot that
- * was used CR_GENERATION_MAX times is not used again: a reference never comes to name a second object. */
+/* Frees a tombstone's entry and raises its generation. CR_ERR_STATE if the node is not destroyed.
+ * An entry that was used CR_GENERATION_MAX times is not used again, so a reference never names a
+ * second node. */
 cr_status cr_model_release(cr_model *model, cr_ref node);
 
 cr_model_stats cr_model_get_stats(const cr_model *model);
-/* Adds to the touched counters: for planners, which read through the const functions above. */
+/* Adds to the touched counters, for planners, which read by the const functions above. */
 void cr_model_touch(cr_model *model, uint32_t nodes, uint32_t edges);
 void cr_model_reset_touched(cr_model *model);
 
-/* Walks everything: lists, hash chains, counts and free lists agree. CR_ERR_CORRUPT. For tests and for
- * arenas that come from outside; costs the size of the arena. */
+/* Checks that all lists, hash chains, counts and free lists agree. CR_ERR_CORRUPT. For tests and
+ * for arenas from outside. The cost is the size of the arena. */
 cr_status cr_model_check(const cr_model *model);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What protection domains and the root task say to each other (docs/protocol.md and
+ * The messages between protection domains (PDs) and the root task (docs/protocol.md and
  * docs/operations.md).
  *
- * A PD asks for an operation with a seL4_Call on CR_SLOT_ROOT: the label is a cr_op, message
- * register 0 is CR_PROTOCOL_MAGIC, the arguments follow. The answer's label is a cr_result;
- * results start at register 0. The badge alone tells who asks: nothing in a message and nothing
- * in a PD's memory says who it is.
+ * A PD asks for an operation with a seL4_Call on CR_SLOT_ROOT. The message's label is a cr_op.
+ * Message register 0 is CR_PROTOCOL_MAGIC, and the arguments follow. The answer's label is a
+ * cr_result, and the results start at register 0. The root task identifies the caller by the
+ * badge alone, never by the contents of a message or of a PD's memory.
  *
- * The host tooling parses this header. Enums are plain, or made by a table in this file. */
+ * The host tooling parses this header. Enums are plain, or expanded from a table in this file. */
 #ifndef CELLREAP_PROTOCOL_H
 #define CELLREAP_PROTOCOL_H
 
@@ -18,17 +18,16 @@
 #define CR_LIMITS                                                                                  \
     CR_LIMIT(CR_PROTOCOL_VERSION, 2, "the version of the protocol, in the magic number")           \
     CR_LIMIT(CR_NAME_WORDS, 4,                                                                     \
-        "registers of a name: text travels in words of 8 bytes, padded with NUL")                  \
+        "registers of a name, which is packed into 8-byte words and padded with NUL")              \
     CR_LIMIT(CR_TYPE_WORDS, 2, "registers of a type")                                              \
-    CR_LIMIT(CR_WORK_MAX, 16,                                                                      \
-        "notices that one GET_WORK hands out, and one FINISH_WORK acknowledges")                   \
+    CR_LIMIT(CR_WORK_MAX, 16, "notices in one GET_WORK, and in one FINISH_WORK")                   \
     CR_LIMIT(CR_WORK_WORDS, 4, "registers of a notice in the answer to GET_WORK")                  \
     CR_LIMIT(CR_SUBGRAPH_MAX, 32, "MAP edges in one SUBGRAPH")                                     \
     CR_LIMIT(CR_SUBGRAPH_WORDS, 3, "registers of a MAP edge in a SUBGRAPH")                        \
     CR_LIMIT(CR_TICKET_WORDS, 6, "registers of the answer to TICKET")                              \
     CR_LIMIT(CR_SAY_MAX, 400, "bytes of a SAY")                                                    \
-    CR_LIMIT(CR_STARTUP_SPACES, 16, "spaces that a PD is to make")                                 \
-    CR_LIMIT(CR_STARTUP_REQUESTS, 32, "spaces that a PD may ask for by name")                      \
+    CR_LIMIT(CR_STARTUP_SPACES, 16, "spaces that the configuration has one PD create")             \
+    CR_LIMIT(CR_STARTUP_REQUESTS, 32, "spaces that a PD may connect to by name")                   \
     CR_LIMIT(CR_STARTUP_PDS, 32, "PD capabilities that the configuration gives a PD")
 
 enum {
@@ -39,19 +38,19 @@ enum {
 
 #define CR_PROTOCOL_MAGIC ((uint64_t)0x6372700000000000u | (uint64_t)CR_PROTOCOL_VERSION)
 
-/* A badge is (kind, generation, index): 4, 28 and 32 bits, the highest first. The index is one
- * into a table of the root task's; only the root task resolves it. */
+/* A badge is (kind, generation, index): 4, 28 and 32 bits, highest first. The index selects an
+ * entry in a table of the root task. Only the root task resolves it. */
 typedef enum cr_badge_kind {
     CR_BADGE_NONE = 0,
-    CR_BADGE_PD = 1,       /* that PD asks the root task for an operation */
-    CR_BADGE_FAULT = 2,    /* a fault of that PD, to its fault handler */
-    CR_BADGE_BODY = 3,     /* the capability to that PD, as others hold it */
-    CR_BADGE_REQUEST = 4,  /* a client's request to a server: that REQUEST edge */
-    CR_BADGE_RESOURCE = 5, /* somebody uses that resource */
-    CR_BADGE_SIGNAL = 6,   /* the root task has work for the receiver */
-    /* These two arrive by one notification, which ORs badges: no kind below has all bits of
-     * either. */
-    CR_BADGE_IDLE = 7,     /* nobody else had anything to run */
+    CR_BADGE_PD = 1,       /* an operation that this PD asks the root task for */
+    CR_BADGE_FAULT = 2,    /* a fault of this PD, sent to its fault handler */
+    CR_BADGE_BODY = 3,     /* the capability to this PD that other PDs hold */
+    CR_BADGE_REQUEST = 4,  /* a client's call to a server, through this REQUEST edge */
+    CR_BADGE_RESOURCE = 5, /* a client's call on this resource */
+    CR_BADGE_SIGNAL = 6,   /* the root task has notices for the receiver */
+    /* These two arrive by one notification, which ORs badges. So no smaller kind may have all
+     * bits of either. */
+    CR_BADGE_IDLE = 7,     /* the scenario's: no other thread can run */
     CR_BADGE_TIMER = 8,    /* the timer's interrupt */
     CR_BADGE_KIND_COUNT = 9
 } cr_badge_kind;
@@ -83,37 +82,40 @@ static inline uint32_t cr_badge_generation(uint64_t badge)
     return (uint32_t)(badge >> 32) & 0xfffffffu;
 }
 
-/* -- operations: what a PD asks of the root task */
+/* -- operations: messages of a PD to the root task */
 
 /* Who may ask for an operation. */
 typedef enum cr_asker {
-    CR_FROM_LIVE = 0, /* not a PD that the cleanup under way dooms */
-    CR_FROM_ANY = 1   /* a doomed PD too: the operation makes and drops no edge */
+    CR_FROM_LIVE = 0, /* only a PD that is not doomed */
+    CR_FROM_ANY = 1   /* also a doomed PD: the operation makes and drops no edge */
 } cr_asker;
 
-/* Every operation. The decoder, the dispatch, the tables in docs/ and the tests come from this
- * table, or are compared with it.
+/* Every operation. The decoder, the dispatch, the tables in docs/ and the tests are generated from
+ * this table or compared with it.
  *
  *     CR_OPERATION(enumerator, number, word, topic, arguments, results, who may ask, what it does)
  *
- * word: names the functions that carry it out, cr_check_<word> and cr_do_<word>. topic: they
- * are in supervisor/operations_<topic>.c, and docs/operations.md has a section on it.
- * arguments: forms, in the order of the registers after the magic number; each names a member
- * of cr_operation_args. results: the registers of the answer.
+ * word: the functions that carry out the operation are cr_check_<word> and cr_do_<word>.
+ * topic: these functions are in supervisor/operations_<topic>.c, and docs/operations.md has a
+ * section with that topic's operations.
+ * arguments: forms, in the order of the registers after the magic number. Each form names a
+ * member of cr_operation_args.
+ * results: the registers of the answer.
  *
- *     NUMBER(m)       one register: a number out of an id; the number of nothing if it is too large
+ *     NUMBER(m)       one register: the number in an id; a number beyond 32 bits names nothing
  *     WORD(m)         one register: any 64 bits
- *     FLAG(m)         one register: 0, or anything else for 1
- *     FLAG_OR_NOT(m)  the same, or 0 if the message ends before it
+ *     FLAG(m)         one register: 0 is 0, any other value is 1
+ *     FLAG_OR_NOT(m)  the same; 0 if the message ends before it
  *     DEPTH(m)        one register: at most 32 bits, else FAILED
  *     FAULT_KIND(m)   one register: a cr_fault_kind, else BAD_BADGE
  *     WORK_RESULT(m)  one register: a cr_work_result, else FAILED
- *     TYPE(m)         CR_TYPE_WORDS registers: a type of servers' spaces, else FAILED
+ *     TYPE(m)         CR_TYPE_WORDS registers: a type of a server's space, else FAILED
  *     NEW_NAME(m)     CR_NAME_WORDS registers: a name, else FAILED
- *     NAME(m)         the same: the name of something that is there, else NO_SUCH
- *     TEXT(m)         a count of bytes, at most CR_SAY_MAX, and the registers that hold them
- *     ROWS(m)         a count of rows, and the rows: see CR_ROW_FORMS
- *     PD(m)           no register: a PD capability comes along. PD_OR_NOT: one may */
+ *     NAME(m)         the same: the name of something that exists, else NO_SUCH
+ *     TEXT(m)         a count of bytes, at most CR_SAY_MAX, then the registers with the bytes
+ *     ROWS(m)         a count of rows, then the rows (CR_ROW_FORMS)
+ *     PD(m)           no register: the message carries a PD capability
+ *     PD_OR_NOT(m)    no register: the message may carry a PD capability */
 #define CR_OPERATIONS                                                                              \
     CR_OPERATION(CR_OP_SAY, 1, say, "run",                                                         \
         TEXT(text), "", CR_FROM_ANY,                                                               \
@@ -123,22 +125,22 @@ typedef enum cr_asker {
         "Ends the caller. It is not answered.")                                                    \
     CR_OPERATION(CR_OP_CHECKPOINT, 3, checkpoint, "run",                                           \
         FLAG(round_boundary), "order, slot", CR_FROM_ANY,                                          \
-        "Says where the caller is in its work, and gets the scenario's order.")                    \
+        "Reports a point in the caller's work, and returns the scenario's order.")                 \
     CR_OPERATION(CR_OP_CREATE_SPACE, 4, create_space, "spaces",                                    \
         TYPE(type) NEW_NAME(name) PD_OR_NOT(pd), "space, slot", CR_FROM_LIVE,                      \
-        "Makes a space that the caller manages.")                                                  \
+        "Creates a space that the caller manages.")                                                \
     CR_OPERATION(CR_OP_DELETE_SPACE, 5, delete_space, "spaces",                                    \
         NUMBER(space), "", CR_FROM_LIVE,                                                           \
         "Deletes the space, its resources and all requests to it.")                                \
     CR_OPERATION(CR_OP_CREATE_RESOURCE, 6, create_resource, "spaces",                              \
         NUMBER(space), "object", CR_FROM_LIVE,                                                     \
-        "Makes a resource in the space. The manager holds it.")                                    \
+        "Creates a resource in the space. The manager holds it.")                                  \
     CR_OPERATION(CR_OP_DELETE_RESOURCE, 7, delete_resource, "spaces",                              \
         NUMBER(space) NUMBER(object), "", CR_FROM_LIVE,                                            \
-        "Deletes the resource and takes it from all holders.")                                     \
+        "Deletes the resource and all holds of it.")                                               \
     CR_OPERATION(CR_OP_CONNECT, 8, connect, "holds",                                               \
         NAME(name) FLAG_OR_NOT(no_wait), "slot, space", CR_FROM_LIVE,                              \
-        "Gives the caller a request to the space of that name. Waits until the space exists.")     \
+        "Gives the caller a request to the named space. Waits until the space exists.")            \
     CR_OPERATION(CR_OP_DISCONNECT, 9, disconnect, "holds",                                         \
         NUMBER(space), "", CR_FROM_LIVE,                                                           \
         "Drops the caller's own request to the space.")                                            \
@@ -160,57 +162,54 @@ typedef enum cr_asker {
     CR_OPERATION(CR_OP_MAP, 15, map, "spaces",                                                     \
         NUMBER(space) NUMBER(object) NUMBER(target_space) NUMBER(target_object),                   \
         "", CR_FROM_LIVE,                                                                          \
-        "Says that the first is built on the second. Objects 0: the spaces themselves.")           \
+        "Makes a MAP edge from the object to the target object. Object 0 is the space itself.")    \
     CR_OPERATION(CR_OP_UNMAP, 16, unmap, "spaces",                                                 \
         NUMBER(space) NUMBER(object) NUMBER(target_space) NUMBER(target_object),                   \
-        "", CR_FROM_LIVE,                                                                          \
-        "Takes back what MAP said.")                                                               \
+        "", CR_FROM_LIVE, "Drops a MAP edge.")                                                     \
     CR_OPERATION(CR_OP_GET_WORK, 17, get_work, "work",                                             \
         NO_ARGUMENTS,                                                                              \
         "kind, count, then token, space, object, PD number each", CR_FROM_ANY,                     \
         "Hands out the caller's next notices, all of one kind.")                                   \
     CR_OPERATION(CR_OP_FINISH_WORK, 18, finish_work, "work",                                       \
-        ROWS(answers), "", CR_FROM_ANY,                                                            \
-        "Acknowledges notices, each as done, failed or by resource.")                              \
+        ROWS(answers), "", CR_FROM_ANY, "Acknowledges notices, each with its own result.")         \
     CR_OPERATION(CR_OP_SPAWN, 19, spawn, "pds",                                                    \
         NAME(name), "slot, PD number", CR_FROM_LIVE,                                               \
         "Creates a PD that runs the program of that name.")                                        \
     CR_OPERATION(CR_OP_TERMINATE, 20, terminate, "pds",                                            \
         PD(pd), "ticket, then as TICKET", CR_FROM_LIVE,                                            \
-        "Has the PD cleaned up after as if it had crashed.")                                       \
+        "Terminates the PD. The root task cleans up as after a crash of the PD.")                  \
     CR_OPERATION(CR_OP_SET_DEPTH, 21, set_depth, "pds",                                            \
         DEPTH(pd_depth) DEPTH(rs_depth), "", CR_FROM_LIVE,                                         \
-        "Sets the depths of the cleanup that the caller's own crash causes.")                      \
+        "Sets the depths of the cleanup that the caller's own crash triggers.")                    \
     CR_OPERATION(CR_OP_REPORT_FAULT, 22, report_fault, "pds",                                      \
         WORD(badge) FAULT_KIND(fault_kind) WORD(address) WORD(ip), "", CR_FROM_ANY,                \
-        "Passes on a fault of a PD whose fault handler the caller is.")                            \
+        "Reports a fault of a PD whose fault handler is the caller.")                              \
     CR_OPERATION(CR_OP_HOLDS, 23, holds, "holds",                                                  \
         NUMBER(space) NUMBER(object), "own count, all counts", CR_FROM_ANY,                        \
-        "Counts the holds of the resource: the caller's, and all.")                                \
+        "Returns the number of holds of the resource: the caller's, and all.")                     \
     CR_OPERATION(CR_OP_SUBSCRIBE, 24, subscribe, "pds",                                            \
         NUMBER(space) PD_OR_NOT(pd), "", CR_FROM_LIVE,                                             \
-        "Has the caller told before the space or PD goes. Space 0: the PD, or the caller.")        \
+        "Subscribes the caller to the space or PD, so that it gets a notice before the "           \
+        "destruction. Space 0: the PD, or the caller itself.")                                     \
     CR_OPERATION(CR_OP_UNSUBSCRIBE, 25, unsubscribe, "pds",                                        \
-        NUMBER(space) PD_OR_NOT(pd), "", CR_FROM_LIVE,                                             \
-        "Takes back one SUBSCRIBE.")                                                               \
+        NUMBER(space) PD_OR_NOT(pd), "", CR_FROM_LIVE, "Drops one subscription.")                  \
     CR_OPERATION(CR_OP_LOOK, 26, look, "pds",                                                      \
         NUMBER(space) NUMBER(object) PD_OR_NOT(pd), "state", CR_FROM_ANY,                          \
-        "Tells the state of a space, resource or PD. Space 0: a PD, by number or capability.")     \
+        "Returns the state of a space, resource or PD. Space 0: a PD, by number or capability.")   \
     CR_OPERATION(CR_OP_RESUME_WORK, 27, resume_work, "work",                                       \
         NUMBER(space), "", CR_FROM_ANY,                                                            \
-        "Has the failed notice of the space handed out again, and those behind it.")               \
+        "Continues the lane of the space. Its failed notice is handed out again.")                 \
     CR_OPERATION(CR_OP_TICKET, 28, ticket, "pds",                                                  \
         WORD(ticket) FLAG(wait), "state, done, failed, dropped, waiting, held", CR_FROM_ANY,       \
-        "Tells how far the work behind a ticket is. With wait: when it is over.")                  \
+        "Returns the progress of a ticket. With wait 1, answers when the ticket is over.")         \
     CR_OPERATION(CR_OP_EXTRACT, 29, extract, "model",                                              \
         NO_ARGUMENTS,                                                                              \
-        "ticket", CR_FROM_LIVE,                                                                    \
-        "Has the model state extracted into the trace.")                                           \
+        "ticket", CR_FROM_LIVE, "Starts the extraction of the model state into the trace.")        \
     CR_OPERATION(CR_OP_SUBGRAPH, 30, subgraph, "model",                                            \
         WORD(token) ROWS(items), "", CR_FROM_LIVE,                                                 \
         "Reports what the subject of an extract notice is built on.")
 
-/* What a row of ROWS(member) has; there is at least one row.
+/* The contents of a row of ROWS(member). There is at least one row.
  *
  *     CR_ROW_FORM(member, type of its elements, most rows, forms) */
 #define CR_ROW_FORMS                                                                               \
@@ -225,29 +224,27 @@ typedef enum cr_op {
     CR_OP_COUNT
 } cr_op;
 
-/* Every answer: CR_RESULT(enumerator, number, meaning). After one that is not OK nothing has
- * changed. */
+/* Every answer: CR_RESULT(enumerator, number, meaning). An operation that is not answered with OK
+ * has changed nothing. */
 #define CR_RESULTS                                                                                 \
     CR_RESULT(CR_RESULT_OK, 0, "The operation was carried out.")                                   \
     CR_RESULT(CR_RESULT_BAD_MAGIC, 1, "Register 0 is not the magic number of this version.")       \
     CR_RESULT(CR_RESULT_BAD_OP, 2, "There is no such operation.")                                  \
     CR_RESULT(CR_RESULT_BAD_LENGTH, 3,                                                             \
-        "Too few registers; a capability is missing, or one came that does not belong.")           \
+        "There are too few registers, a capability is missing, or a capability was not expected.") \
     CR_RESULT(CR_RESULT_DENIED, 4, "The caller may not do this.")                                  \
-    CR_RESULT(CR_RESULT_NO_SUCH, 5,                                                                \
-        "There never was such a space, object, name, program or token.")                           \
-    CR_RESULT(CR_RESULT_GONE, 6, "It was there, and is doomed or destroyed.")                      \
-    CR_RESULT(CR_RESULT_EXISTS, 7, "It is there already.")                                         \
+    CR_RESULT(CR_RESULT_NO_SUCH, 5, "The space, object, name, program or token never existed.")    \
+    CR_RESULT(CR_RESULT_GONE, 6, "What the operation names is doomed or destroyed.")               \
+    CR_RESULT(CR_RESULT_EXISTS, 7, "What the operation would make exists already.")                \
     CR_RESULT(CR_RESULT_FULL, 8,                                                                   \
         "A limit is reached: nodes, edges, slots, requests or a count.")                           \
     CR_RESULT(CR_RESULT_BAD_BADGE, 9,                                                              \
-        "The badge or capability is not of the kind wanted, or its request is over.")              \
+        "The badge or capability is of the wrong kind, or its request no longer exists.")          \
     CR_RESULT(CR_RESULT_MEMORY, 10, "No kernel memory is left.")                                   \
-    CR_RESULT(CR_RESULT_FAILED, 11, "The arguments make no sense.")                                \
+    CR_RESULT(CR_RESULT_FAILED, 11, "An argument is invalid.")                                     \
     CR_RESULT(CR_RESULT_UNACKED, 12,                                                               \
         "Too many slots of the receiving PD wait for it to acknowledge a loss.")                   \
-    CR_RESULT(CR_RESULT_BUSY, 13,                                                                  \
-        "The same is under way already, or as many of its kind as there can be.")
+    CR_RESULT(CR_RESULT_BUSY, 13, "Work of the same kind is under way, and its limit is reached.")
 
 typedef enum cr_result {
 #define CR_RESULT(enumerator, number, ...) enumerator = number,
@@ -256,13 +253,14 @@ typedef enum cr_result {
     CR_RESULT_COUNT
 } cr_result;
 
-/* How a notice was dealt with: CR_WORK_RESULT(enumerator, number, name in traces, meaning). */
+/* The result of a notice: CR_WORK_RESULT(enumerator, number, name in traces, meaning). */
 #define CR_WORK_RESULTS                                                                            \
-    CR_WORK_RESULT(CR_WORK_DONE, 0, "ok", "It is dealt with.")                                     \
+    CR_WORK_RESULT(CR_WORK_DONE, 0, "ok", "The notice is dealt with.")                             \
     CR_WORK_RESULT(CR_WORK_FAILED, 1, "failed",                                                    \
-        "The notices behind it for its space wait until RESUME_WORK.")                             \
+        "The receiver could not deal with the notice. Its lane waits for RESUME_WORK.")            \
     CR_WORK_RESULT(CR_WORK_BY_RESOURCE, 2, "each",                                                 \
-        "Of an extract notice about a space: ask about each of its resources instead.")
+        "Only for an extract notice about a space: the root task asks about each resource "        \
+        "instead.")
 
 typedef enum cr_work_result {
 #define CR_WORK_RESULT(enumerator, number, ...) enumerator = number,
@@ -271,11 +269,11 @@ typedef enum cr_work_result {
     CR_WORK_RESULT_COUNT
 } cr_work_result;
 
-/* What LOOK answers: CR_LOOK_STATE(enumerator, number, name, meaning). */
+/* The states that LOOK returns: CR_LOOK_STATE(enumerator, number, name, meaning). */
 #define CR_LOOK_STATES                                                                             \
-    CR_LOOK_STATE(CR_LOOK_ACTIVE, 0, "active", "It is there.")                                     \
-    CR_LOOK_STATE(CR_LOOK_DOOMED, 1, "doomed", "The cleanup under way destroys it.")               \
-    CR_LOOK_STATE(CR_LOOK_DESTROYED, 2, "destroyed", "It is gone.")
+    CR_LOOK_STATE(CR_LOOK_ACTIVE, 0, "active", "It exists.")                                       \
+    CR_LOOK_STATE(CR_LOOK_DOOMED, 1, "doomed", "The cleanup under way will destroy it.")           \
+    CR_LOOK_STATE(CR_LOOK_DESTROYED, 2, "destroyed", "It no longer exists.")
 
 typedef enum cr_look_state {
 #define CR_LOOK_STATE(enumerator, number, ...) enumerator = number,
@@ -284,17 +282,18 @@ typedef enum cr_look_state {
     CR_LOOK_STATE_COUNT
 } cr_look_state;
 
-/* How far the work behind a ticket is: CR_TICKET_STATE(enumerator, number, name, meaning).
- * TICKET's other results count notices: acknowledged as done; as failed; forgotten, as their
- * receiver is gone; not acknowledged yet; and of these last, those that wait behind one that
- * failed. The owner's own notices are not counted: it cannot acknowledge while it waits. */
+/* The states of a ticket: CR_TICKET_STATE(enumerator, number, name, meaning).
+ * TICKET's other results count notices: acknowledged as done; acknowledged as failed; dropped
+ * because their receiver was destroyed; not acknowledged yet; and of the last, those held behind
+ * a failed notice. Notices to the owner are not counted, because the owner cannot acknowledge
+ * while it waits. */
 #define CR_TICKET_STATES                                                                           \
     CR_TICKET_STATE(CR_TICKET_QUEUED, 0, "queued", "The operation was accepted.")                  \
-    CR_TICKET_STATE(CR_TICKET_RUNNING, 1, "running",                                               \
-        "Its work has begun; subscribers are being told.")                                         \
+    CR_TICKET_STATE(CR_TICKET_RUNNING, 1, "running", "Its work has begun.")                        \
     CR_TICKET_STATE(CR_TICKET_SETTLED, 2, "settled",                                               \
-        "Its work is done, and notices are on their way.")                                         \
-    CR_TICKET_STATE(CR_TICKET_OVER, 3, "over", "Nothing is waited for any more.")
+        "Its work is done. Some of its notices are not acknowledged yet.")                         \
+    CR_TICKET_STATE(CR_TICKET_OVER, 3, "over",                                                     \
+        "Its work is done, and no notice is awaited any more.")
 
 typedef enum cr_ticket_state {
 #define CR_TICKET_STATE(enumerator, number, ...) enumerator = number,
@@ -303,22 +302,22 @@ typedef enum cr_ticket_state {
     CR_TICKET_STATE_COUNT
 } cr_ticket_state;
 
-/* What a checkpoint is answered: go on, or be brought down. */
+/* The orders that CHECKPOINT returns. */
 typedef enum cr_order {
     CR_ORDER_CONTINUE = 0,
-    CR_ORDER_STOP = 1,      /* no more rounds: wait for work */
+    CR_ORDER_STOP = 1,      /* begin no more rounds; wait for work */
     CR_ORDER_TERMINATE = 2, /* terminate the PD whose capability is in the slot given */
     CR_ORDER_CRASH = 16     /* + cr_crash_how */
 } cr_order;
 
-/* What a fault was: CR_FAULT_KIND(enumerator, number, name in traces, meaning). */
+/* The kinds of fault: CR_FAULT_KIND(enumerator, number, name in traces, meaning). */
 #define CR_FAULT_KINDS                                                                             \
     CR_FAULT_KIND(CR_FAULT_VM, 0, "vm-fault",                                                      \
-        "Memory that is not mapped, or not for this access.")                                      \
-    CR_FAULT_KIND(CR_FAULT_CAP, 1, "cap-fault", "A capability that is not there.")                 \
-    CR_FAULT_KIND(CR_FAULT_EXCEPTION, 2, "user-exception", "An exception of the processor.")       \
+        "An access to memory that is not mapped or does not allow it.")                            \
+    CR_FAULT_KIND(CR_FAULT_CAP, 1, "cap-fault", "The use of an invalid capability.")               \
+    CR_FAULT_KIND(CR_FAULT_EXCEPTION, 2, "user-exception", "A processor exception.")               \
     CR_FAULT_KIND(CR_FAULT_SYSCALL, 3, "unknown-syscall",                                          \
-        "A system call that the kernel does not have.")
+        "A system call that the kernel does not define.")
 
 typedef enum cr_fault_kind {
 #define CR_FAULT_KIND(enumerator, number, ...) enumerator = number,
@@ -327,26 +326,26 @@ typedef enum cr_fault_kind {
     CR_FAULT_KIND_COUNT
 } cr_fault_kind;
 
-/* Slots of every PD's CSpace. From CR_SLOT_FIRST_FREE on the root task gives them out. */
+/* Slots of every PD's CSpace. The root task assigns the slots from CR_SLOT_FIRST_FREE on. */
 enum {
-    CR_SLOT_ROOT = 1,         /* the root task: operations are asked for here */
-    CR_SLOT_ENDPOINT = 2,     /* where its clients' requests arrive: receive only */
+    CR_SLOT_ROOT = 1,         /* calls to the root task: operations */
+    CR_SLOT_ENDPOINT = 2,     /* calls of its clients arrive here: receive only */
     CR_SLOT_NOTIFICATION = 3, /* bound to its TCB: receive only */
-    CR_SLOT_FAULT = 4,        /* where the kernel sends its faults */
+    CR_SLOT_FAULT = 4,        /* the kernel sends its faults here */
     CR_SLOT_FIRST_FREE = 8
 };
 
-/* Where things are in every PD's address space. */
+/* Addresses in every PD's address space. */
 enum {
     CR_VADDR_STARTUP = 0x10000000,    /* one read-only page: cr_startup */
     CR_VADDR_IPC_BUFFER = 0x10001000, /* one page */
-    CR_VADDR_STACK = 0x10010000       /* from here upwards; the page below is not mapped */
+    CR_VADDR_STACK = 0x10010000       /* upwards from here; the page below is not mapped */
 };
 
-/* What a PD finds at CR_VADDR_STARTUP. */
+/* The contents of the page at CR_VADDR_STARTUP. */
 typedef struct cr_startup {
     uint64_t magic; /* CR_PROTOCOL_MAGIC */
-    uint32_t pd;    /* number in its id */
+    uint32_t pd;    /* the number in its id */
     uint32_t cspace_bits;
     uint32_t args[4];
     uint32_t n_spaces;
@@ -357,19 +356,19 @@ typedef struct cr_startup {
     struct {
         char name[32];
         char type[16];
-    } spaces[CR_STARTUP_SPACES];                /* that it is to make */
+    } spaces[CR_STARTUP_SPACES];                /* that it must create */
     char requests[CR_STARTUP_REQUESTS][32];     /* names of spaces that it may connect to */
     struct {
         char name[32];
         uint32_t slot;
         uint32_t number;
-    } pds[CR_STARTUP_PDS]; /* PD capabilities it holds */
+    } pds[CR_STARTUP_PDS]; /* the PD capabilities that it holds */
 } cr_startup;
 
 _Static_assert(sizeof(cr_startup) <= 4096, "the startup information is one page");
 
-/* Replies of servers to their clients have labels from here on, so that a kernel's error (a label
- * below 16) is never taken for a server's answer. */
+/* The first label of servers' answers to their clients. Errors of the kernel have labels below 16,
+ * so a client can tell them from answers. */
 enum { CR_REPLY_BASE = 0x100 };
 
 #endif

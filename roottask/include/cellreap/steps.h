@@ -1,35 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A plan as a chain of small steps. Each step may be repeated safely: what comes next is read off the plan,
- * the model and the journal's cursor, and a step that was done but not yet counted is done again to no
- * effect. So whoever finds a journal with a cursor in it can go on from there.
+ * A plan as a chain of small steps. Each step may be repeated safely: the next step follows from
+ * the plan, the model and the journal's cursor, and carrying out a step again has no effect. So a
+ * cleanup can be continued from a saved journal.
  *
- * Order (docs/semantics.md, "Order"): PDs at depth 0 are suspended first; then everything doomed is marked;
- * subscribers are told, group by group, and waited for after each group; the other doomed PDs are suspended;
- * the doomed nodes are destroyed group by group, a space after the requests to it and the resources in it, a
- * PD after the capability to its body; core resources that nobody holds any more are freed; clients that wait
- * for an answer from a PD that is gone are set going again; the notices owed are queued.
+ * The order is (docs/semantics.md, "Order"):
  *
- * Only what is told and how it is grouped must be the same plan up to the last AWAIT: the consequences may be
- * made anew then (cr_plan_again), since no step before it reads them. */
+ *   1. PDs at depth 0 are suspended.
+ *   2. All doomed nodes are marked.
+ *   3. Subscribers are told, group by group, and are waited for after each group.
+ *   4. The other doomed PDs are suspended.
+ *   5. The doomed nodes are destroyed group by group: a space after the requests to it and the
+ *      resources in it, a PD after the capability to its body.
+ *   6. Core resources that no PD holds any more are freed.
+ *   7. Clients that wait for an answer from a destroyed PD are unblocked.
+ *   8. The owed notices are queued.
+ *
+ * cr_plan_again may replace the consequences of the plan until the last AWAIT is done, because no
+ * earlier step reads them. The doomed nodes, the groups and the subscribers must stay the same. */
 #ifndef CELLREAP_STEPS_H
 #define CELLREAP_STEPS_H
 
 #include <cellreap/policy.h>
 
 /* CR_STEP(enumerator, number, name in traces, what it does) */
-#define CR_STEPS                                                                                  \
-    CR_STEP(CR_STEP_SUSPEND, 0, "suspend", "pd: its TCB runs no more")                            \
-    CR_STEP(CR_STEP_MARK, 1, "mark", "node: doomed from here on")                                 \
-    CR_STEP(CR_STEP_CUT_REQUEST, 2, "cut-request", "pd loses its REQUEST to node, a space")       \
-    CR_STEP(CR_STEP_DESTROY_RESOURCE, 3, "destroy-resource", "node and every capability to it")   \
-    CR_STEP(CR_STEP_DESTROY_SPACE, 4, "destroy-space", "node, which has no resources any more")   \
-    CR_STEP(CR_STEP_DESTROY_PD, 5, "destroy-pd", "pd: its untyped is revoked and free again")     \
-    CR_STEP(CR_STEP_UNBLOCK, 6, "unblock",                                                        \
-        "pd: if it waits for an answer out of node, a dead server's space, it gets an error")     \
-    CR_STEP(CR_STEP_NOTIFY, 7, "notify", "notice: queued, its receiver signalled")                \
-    CR_STEP(CR_STEP_TELL, 8, "tell", "pd, a subscriber, is told that node is about to go")        \
-    CR_STEP(CR_STEP_AWAIT, 9, "await", "until everybody told so far has answered or cannot")      \
+#define CR_STEPS                                                                                   \
+    CR_STEP(CR_STEP_SUSPEND, 0, "suspend", "suspends pd's thread for good")                        \
+    CR_STEP(CR_STEP_MARK, 1, "mark", "marks node as doomed")                                       \
+    CR_STEP(CR_STEP_CUT_REQUEST, 2, "cut-request", "removes pd's REQUEST to node, a space")        \
+    CR_STEP(CR_STEP_DESTROY_RESOURCE, 3, "destroy-resource",                                       \
+        "destroys node and every capability to it")                                                \
+    CR_STEP(CR_STEP_DESTROY_SPACE, 4, "destroy-space",                                             \
+        "destroys node, which has no resources any more")                                          \
+    CR_STEP(CR_STEP_DESTROY_PD, 5, "destroy-pd",                                                   \
+        "destroys pd: its untyped is revoked and free again")                                      \
+    CR_STEP(CR_STEP_UNBLOCK, 6, "unblock",                                                         \
+        "answers pd with an error if it waits for an answer from node, a destroyed server's "      \
+        "space")                                                                                   \
+    CR_STEP(CR_STEP_NOTIFY, 7, "notify", "queues notice and signals its receiver")                 \
+    CR_STEP(CR_STEP_TELL, 8, "tell", "queues a pre-destroy notice about node to pd, a subscriber") \
+    CR_STEP(CR_STEP_AWAIT, 9, "await",                                                             \
+        "waits until every subscriber told so far has answered or cannot answer")                  \
     CR_STEP(CR_STEP_SETTLE, 10, "settle", "the last step: nothing is left to do")
 
 typedef enum cr_step_kind {
@@ -42,7 +53,7 @@ typedef enum cr_step_kind {
 typedef struct cr_step {
     cr_step_kind kind;
     cr_ref node;            /* index CR_NONE where there is none */
-    cr_ref pd;              /* likewise */
+    cr_ref pd;              /* index CR_NONE where there is none */
     const cr_notice *notice; /* NOTIFY */
 } cr_step;
 
@@ -52,17 +63,19 @@ typedef struct cr_journal {
     uint32_t magic;
     uint32_t phase;
     uint32_t index;
-    uint32_t done;    /* steps counted as done */
-    uint32_t awaited; /* entries of pre_destroy that AWAIT is over for */
+    uint32_t done;    /* number of finished steps */
+    uint32_t awaited; /* entries of pre_destroy that were awaited */
 } cr_journal;
 
 void cr_journal_start(cr_journal *journal);
 
-/* The step at the cursor; moves the cursor over entries that need nothing. The chain is over when the step is
- * SETTLE. CR_ERR_CORRUPT if the journal is none, or the model contradicts the plan. */
-cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model *model, cr_step *out);
+/* Returns the step at the cursor, and moves the cursor over entries that need no step. The chain is
+ * over when the step is SETTLE. CR_ERR_CORRUPT if the journal is invalid or the model contradicts
+ * the plan. */
+cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model *model,
+                       cr_step *out);
 
-/* The step was carried out. CR_ERR_CORRUPT. */
+/* Records that the step was carried out. CR_ERR_CORRUPT. */
 cr_status cr_step_done(cr_journal *journal, const cr_step *step);
 
 const char *cr_step_name(cr_step_kind kind);
