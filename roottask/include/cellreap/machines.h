@@ -6,7 +6,7 @@
  * Each machine is two tables: its states, and its edges with a reason for each edge. Only one
  * function changes each state (cr_pd_become, cr_pd_wait, and `enter` of the cleaner). It asks the
  * functions below and stops the system at a change that no edge allows. A new state or edge is one
- * more row here. docs/architecture.md has the same tables. */
+ * more row here. docs/states.md has the same tables. */
 #ifndef CELLREAP_MACHINES_H
 #define CELLREAP_MACHINES_H
 
