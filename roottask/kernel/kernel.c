@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Kernel calls, the root task's CSpace and the console. See kernel.h. A wrapper must not handle an
+ * error: it returns the error to its caller. */
 #include "kernel.h"
 #include <cellreap/trace.h>
 
@@ -18,7 +21,7 @@ static const char *const call_names[] = {
 
 _Static_assert(sizeof(call_names) / sizeof(call_names[0]) == CR_CALL_COUNT, "one name a kind of call");
 
-/* The root task's CSpace; its slots in the CNode of boot time. */
+/* The root task's CSpace. Both are slots in the CNode that the kernel gave at boot. */
 static seL4_CPtr l1_cnode;
 static seL4_CPtr pool_cnode;
 
@@ -191,7 +194,8 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
     }
     seL4_CPtr l1 = info->empty.start;
     seL4_CPtr pool = info->empty.start + 1;
-    /* Until the new CSpace is in place, addresses are those of boot time: one CNode of full depth. */
+    /* Until the thread uses the new CSpace, addresses are those of boot time: one CNode that
+     * resolves all bits. */
     if (seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_L1_BITS, seL4_CapInitThreadCNode, 0, 0, l1, 1) ||
         seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_POOL_BITS, seL4_CapInitThreadCNode, 0, 0, pool, 1) ||
         seL4_CNode_Mint(l1, CR_L1_BOOT, CR_L1_BITS, seL4_CapInitThreadCNode, seL4_CapInitThreadCNode, seL4_WordBits,
@@ -238,7 +242,7 @@ uint32_t cr_pool_left(void)
 }
 
 #ifdef CONFIG_DEBUG_BUILD
-/* libsel4's own assertions end here. */
+/* The assertions of libsel4 call this function when they fail. */
 void __assert_fail(const char *expression, const char *file, int line, const char *function)
 {
     (void)file;

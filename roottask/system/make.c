@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Making things: PDs, spaces, resources, and capabilities to them in PDs' CSpaces. */
+ * Makes PDs, spaces, resources, and capabilities to them in the CSpaces of PDs.
+ *
+ * Every cr_make_... function changes the model, the kernel and the trace together. It must run
+ * directly after its cr_can_... function, which checks that there is room and changes nothing. For
+ * this reason an operation is either done completely or refused without any effect. */
 #include "kernel/arch/arch.h"
 #include "system.h"
 #include "text.h"
@@ -8,10 +12,10 @@
 
 enum { RESOURCE_SLOTS = 1 };
 
-/* What clients' and holders' capabilities allow: to send, and to be answered. */
+/* The rights of clients' and holders' capabilities: to send, and to receive a reply. */
 #define CR_CLIENT_RIGHTS seL4_CapRights_new(1, 0, 0, 1)
 
-/* The number of a type: the one it has, or a free one. CR_NONE: none is free. */
+/* The number of a type: its present number, or else a free number. CR_NONE: no number is free. */
 static uint32_t find_type(const char *type)
 {
     uint32_t unused = CR_NONE;
@@ -25,7 +29,7 @@ static uint32_t find_type(const char *type)
     return unused;
 }
 
-/* A free entry in the table of spaces. CR_NONE: there is none. */
+/* A free entry in the table of spaces, or CR_NONE. */
 static uint32_t find_space_entry(void)
 {
     for (uint32_t i = 0; i < CR_MAX_SPACES; i++) {
@@ -74,8 +78,9 @@ cr_status cr_core_space(const char *type, cr_ref *out)
     return add_space(cr_sys.root, type, "-", CR_FLAG_CORE, out);
 }
 
-/* A slot that a live server emptied may be used again as soon as its PD does not wait for that server's answer to
- * a call over it: then the PD's registers name another capability, or no call. */
+/* Finds an emptied slot that can be used again. A slot emptied by a live server is usable again
+ * when its PD no longer waits for that server's reply to a call over the slot. The PD's registers
+ * then name another capability, or no call. */
 static uint32_t find_emptied_slot(const cr_pd *pd)
 {
     seL4_UserContext registers;
@@ -92,7 +97,7 @@ static uint32_t find_emptied_slot(const cr_pd *pd)
     return 0;
 }
 
-/* A slot that a capability can be put into; 0: there is none. */
+/* A slot that can receive a capability. 0: there is none. */
 static uint32_t find_slot(const cr_pd *pd)
 {
     for (uint32_t i = CR_SLOT_FIRST_FREE; i < 1u << pd->body.cspace_bits; i++) {
@@ -111,8 +116,8 @@ static void use_slot(cr_pd *pd, uint32_t slot)
     pd->slots[slot] = CR_SLOT_USED;
 }
 
-/* What cr_can_... answer where a capability to be given needs a slot. A PD that lets its losses
- * stand unacknowledged is given nothing more to lose. */
+/* Checks whether a PD can receive a capability and finds the slot for it. A PD with too many
+ * unacknowledged losses receives no more capabilities. */
 static cr_result can_take_slot(const cr_pd *pd, uint32_t *slot)
 {
     if (pd->lost >= CR_MAX_LOST_SLOTS) {
@@ -122,7 +127,7 @@ static cr_result can_take_slot(const cr_pd *pd, uint32_t *slot)
     return *slot != 0 ? CR_RESULT_OK : CR_RESULT_FULL;
 }
 
-/* A new edge that is the model's alone. */
+/* Adds an edge that has no capability: it exists in the model only. */
 static cr_status add_edge(cr_edge_kind kind, cr_event event, cr_ref from, cr_ref to)
 {
     cr_status status = cr_model_add_edge(cr_sys.model, kind, from, to);
@@ -132,7 +137,8 @@ static cr_status add_edge(cr_edge_kind kind, cr_event event, cr_ref from, cr_ref
     return status;
 }
 
-/* REQUESTs to core spaces are served by the root task at the PD's own request capability: no slot. */
+/* REQUEST edges to core spaces need no slot. The root task serves them over the PD's own capability
+ * for operations. */
 static cr_status core_request(cr_pd *pd, cr_ref space)
 {
     cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
@@ -167,8 +173,8 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
             cr_text_copy(out->requests[out->n_requests++], spaces[requests[i].space].name, CR_NAME_BYTES);
         }
     }
-    /* A PD capability's slot is fixed by its place in the configuration: whenever its PD is there, created
-     * later or anew, the capability is in that slot. */
+    /* The slot of a PD capability is fixed by its place in the configuration. The capability is in
+     * this slot whenever its PD exists, also if the PD is created later or respawned. */
     for (uint32_t i = 0; i < image->holds.count && out->n_pds < CR_STARTUP_PDS; i++) {
         const cr_image_pd_hold *hold = &cr_image_holds(image)[i];
         cr_pd *target = cr_find_configured(hold->target);
@@ -183,7 +189,8 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
     pd->pd_slots = out->n_pds;
 }
 
-/* Gives a PD the capabilities to the PDs that are there, and those that are to hold it their capability to it. */
+/* Gives the PD its configured capabilities to existing PDs, and gives existing PDs their configured
+ * capabilities to the PD. */
 static cr_status grant_pds(cr_pd *pd)
 {
     const cr_image_header *image = cr_sys.image;
@@ -215,7 +222,7 @@ static cr_status grant_pds(cr_pd *pd)
     return CR_OK;
 }
 
-/* The edges that a PD is born with. */
+/* Makes the edges that a new PD has from the start. */
 static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *startup)
 {
     const cr_image_header *image = cr_sys.image;
@@ -248,8 +255,9 @@ static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *star
     return status == CR_OK ? grant_pds(pd) : status;
 }
 
-/* Whether there is room in the model and the pool for a PD and all that it may be born with: nodes and slots for
- * PD capabilities, its own and others' to it, and their edges, a handful of other edges, and its links. */
+/* Whether the model and the pool have room for a PD and everything that it can have from the start.
+ * This is: nodes, slots and edges for PD capabilities (its own to other PDs and those of other PDs
+ * to it), its links, and a few other edges. */
 static cr_status room_for_pd(void)
 {
     uint32_t caps = 2 * cr_sys.image->holds.count + 1;
@@ -259,7 +267,7 @@ static cr_status room_for_pd(void)
     return cr_edges_left(3 * caps + cr_sys.image->links.count + 8) ? CR_OK : CR_ERR_FULL_EDGES;
 }
 
-/* A free entry in the table of PDs. CR_NONE: there is none. */
+/* A free entry in the table of PDs, or CR_NONE. */
 static uint32_t find_pd_entry(void)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
@@ -325,8 +333,8 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .fault_badge = cr_badge(CR_BADGE_FAULT, index, generation),
         .name = pd->name,
     };
-    /* Making the body may fail, and it may take the slots that the rest needs. Nothing refers to it
-     * yet: the model, the numbers and the trace know nothing of this PD. */
+    /* Making the body can fail, and it can use up the slots that the rest needs. Nothing refers to
+     * the PD yet: it has no node, no number and no event in the trace. */
     status = cr_body_make(&params, &pd->body);
     if (status == CR_OK) {
         status = room_for_pd();
@@ -370,7 +378,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     return CR_OK;
 }
 
-/* `edges`: made beside this one. */
+/* `edges`: the number of other edges that are made together with this one. */
 static cr_result can_add_request(const cr_pd *pd, uint32_t edges, uint32_t *slot)
 {
     if (cr_sys.free_request == CR_NONE || !cr_edges_left(edges + 1)) {
@@ -401,7 +409,8 @@ cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name)
     return space;
 }
 
-/* A resource and its parent capability: minted from `endpoint`, kept in the pool, never given to anybody. */
+/* Makes a resource and its parent capability. The parent is minted from `endpoint` and kept in the
+ * pool. It must never be given to a PD, because revoking it takes the resource from all holders. */
 static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint, seL4_Word badge_of_body, cr_ref *out)
 {
     uint32_t slot = cr_pool_take();
@@ -514,7 +523,7 @@ void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot)
     cr_trace_slot(CR_EV_REQUEST, pd->node, space, slot);
 }
 
-/* One more hold, in the slot given if it is the first. */
+/* Adds one hold. `slot` is used if it is the first. */
 void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
 {
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);

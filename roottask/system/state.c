@@ -1,13 +1,15 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Prints the model state. See state.h. This file must not change the model. */
 #include "state.h"
 #include "kernel/untyped.h"
 
 #include <cellreap/model_csv.h>
 
-/* What is printed: rows of STATE or MODEL events, so many so far, and the row that is put together. */
+/* The rows of STATE or MODEL events: how many were printed, and the row that is being composed. */
 typedef struct printer {
     cr_event event;
-    uint32_t number; /* of the cleanup, 0: none; of the extraction */
+    uint32_t number; /* of the cleanup (0: none) or of the extraction */
     uint64_t rows;
     size_t used;
     char row[256];
@@ -20,7 +22,7 @@ static void put(printer *p, const char *text)
     }
 }
 
-/* A row of the fields that are given; a column without one is empty. */
+/* Prints a row of these fields. A column without a field is empty. */
 static void print_row(printer *p, const char *const fields[CR_CSV_COLUMN_COUNT])
 {
     for (int column = 0; column < CR_CSV_COLUMN_COUNT; column++) {
@@ -94,7 +96,7 @@ static void edge_rows(printer *p, cr_ref node)
             if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK ||
                 cr_model_get(cr_sys.model, info.to, &to) != CR_OK ||
                 (kind == CR_EDGE_LINK && !cr_same(info.from, node))) {
-                continue; /* A link is found from both ends, and is one row. */
+                continue; /* A link is found from both ends but is one row. */
             }
             if (kind == CR_EDGE_REQUEST) {
                 cr_node_id(info.to, space);

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The tables of the system, ids, the trace and look-up. See system.h. The functions here that look
+ * up nodes and badges must not trust their arguments: numbers and badges come from PDs. */
 #include "system.h"
 #include "text.h"
 #include "kernel/untyped.h"
@@ -7,8 +10,9 @@ cr_system cr_sys;
 
 enum { TRACE_BUFFER = 1 << 19 };
 
-/* What the limits in system.h take; starting fails if it is too little. All of the root task's pages are slots of the
- * CNode that the kernel makes, which has 4096. */
+/* Memory for the limits in system.h. If it is too small, the root task fails to start. It must not
+ * be much larger than needed: each page of the root task occupies a slot of the CNode that the
+ * kernel makes, which has 4096 slots. */
 static _Alignas(8) uint8_t model_memory[5 << 18];
 static _Alignas(8) uint8_t planner_memory[11 << 19];
 static char trace_buffer[TRACE_BUFFER];
@@ -101,8 +105,9 @@ void cr_trace_pd(const cr_pd *pd)
     cr_trace_string(&cr_sys.trace, id);
 }
 
-/* Slots that PDs and resources use, and those that the root task keeps; the allocator's own, which hold the
- * halves of split blocks and go when blocks are joined, are not among them. */
+/* The number of slots that PDs, resources and the root task itself use. Slots that the allocator
+ * keeps for halves of split blocks do not count, because they depend on the history of the
+ * allocator. */
 uint64_t cr_slots_used(void)
 {
     uint64_t pds = 0;
@@ -147,7 +152,7 @@ int cr_edges_left(uint32_t n)
     return n <= stats.max_edges - stats.edges && cr_work_room(cr_sys.work) >= stats.edges + n + CR_MAX_SPACES;
 }
 
-/* -- looking up */
+/* -- look-up */
 
 cr_result cr_result_of(cr_status status)
 {
@@ -208,8 +213,8 @@ cr_pd *cr_find_configured(uint32_t config)
     return 0;
 }
 
-/* Spaces and resources are looked up by walking the spaces: there are few, and a request names one. Returns whether there is a
- * node, in whatever state. */
+/* Finds a space by its number and returns whether the node exists, in any state. The search visits
+ * all nodes: an operation names at most a few spaces. */
 static int find_space_node(uint32_t number, cr_ref *node, cr_node_info *info)
 {
     for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
@@ -323,7 +328,7 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
     return may ? CR_RESULT_OK : CR_RESULT_DENIED;
 }
 
-/* -- starting */
+/* -- start */
 
 cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
 {

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Checks the configuration in the image. See text.h. The rest of the root task uses the tables
+ * without any check. cr_image_valid must therefore check every offset, count and index, even though
+ * the checksum is correct. */
 #include "text.h"
 #include <cellreap/policy.h>
 #include <cellreap/trace.h>

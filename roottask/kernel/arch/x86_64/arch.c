@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Paging, registers and system calls of x86_64, as arch.h declares them. Code of x86_64 belongs
+ * here and not in the files above this folder. */
 #include "kernel/arch/arch.h"
 
 const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {seL4_X86_PDPTObject, seL4_X86_PageDirectoryObject,
@@ -28,7 +31,7 @@ seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, 
 
 seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable, int executable)
 {
-    (void)executable; /* seL4's x86_64 has no execute-never attribute. */
+    (void)executable; /* seL4 has no execute-never attribute on x86_64. */
     cr_calls[CR_CALL_MAP]++;
     return seL4_X86_Page_Map(frame, vspace, vaddr, writable ? seL4_ReadWrite : seL4_CanRead,
                              seL4_X86_Default_VMAttributes);
@@ -57,7 +60,7 @@ void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word s
     *out = (seL4_UserContext){0};
     out->rip = entry;
     out->rsp = stack_top;
-    out->rflags = 0x202; /* the bit that is always set, and interrupts on */
+    out->rflags = 0x202; /* the bit that is always set, and the bit that enables interrupts */
 }
 
 int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked)
