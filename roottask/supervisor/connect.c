@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * CONNECT. See connect.h. No PD may wait for a space that cannot be created any more. */
 #include "connect.h"
 #include "answer.h"
 #include "arena.h"
@@ -27,7 +29,7 @@ cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results)
     if (result == CR_RESULT_OK) {
         cr_make_request(pd, space, slot);
     } else if (result == CR_RESULT_EXISTS) {
-        result = CR_RESULT_OK; /* It may ask again, and gets the same slot. */
+        result = CR_RESULT_OK; /* The PD may ask again and receives the same slot. */
     }
     if (result == CR_RESULT_OK && cr_model_get(cr_sys.model, space, &info) == CR_OK) {
         results[0] = slot;
@@ -36,7 +38,7 @@ cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results)
     return result;
 }
 
-/* The configured PD that is to make the space of that name, or CR_IMAGE_NONE. */
+/* The configured PD that creates the space of this name, or CR_IMAGE_NONE. */
 static uint32_t maker_of(const char *name)
 {
     for (uint32_t i = 0; i < cr_sys.image->spaces.count; i++) {
@@ -48,7 +50,7 @@ static uint32_t maker_of(const char *name)
     return CR_IMAGE_NONE;
 }
 
-/* Whether a configured PD that is not there, or goes, will be made (again). */
+/* Whether a configured PD that does not exist or is going down will be created (again). */
 static int will_be_made(uint32_t config)
 {
     uint32_t flags = cr_image_pds(cr_sys.image)[config].flags;
@@ -57,7 +59,8 @@ static int will_be_made(uint32_t config)
 
 int cr_connect_may_come(const char *name)
 {
-    /* Each PD waits for one space at most, so this follows a chain. One longer than there are PDs is a circle. */
+    /* Each PD waits for at most one space, so this follows a chain. A chain that is longer than the
+     * number of PDs is a circle. */
     for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
         uint32_t config = maker_of(name);
         if (config == CR_IMAGE_NONE) {
@@ -124,7 +127,8 @@ void cr_connect_give_up(cr_pd *pd)
 void cr_connect_follow_up(void)
 {
     int again = 1;
-    /* Who is answered waits no more, which others may have waited for: until nothing changes. Each turn answers one. */
+    /* A PD that was answered no longer waits, and other PDs may wait for it in turn. The loop runs
+     * until nothing changes, and each turn answers one PD. */
     for (uint32_t turn = 0; again && turn < CR_MAX_PDS; turn++) {
         again = 0;
         for (uint32_t i = 1; !again && i < CR_MAX_PDS; i++) {

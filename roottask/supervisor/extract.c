@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Extraction. See extract.h. What servers report must never change the model, and an extraction
+ * must end even if servers do not answer. */
 #include "extract.h"
 #include "arena.h"
 #include "clock.h"
@@ -6,7 +9,7 @@
 #include "system/state.h"
 #include "tickets.h"
 
-/* Tags of extractions, apart from those of cleanups. */
+/* Added to the tags of extractions, to distinguish them from those of cleanups. */
 enum { TAG = 0x80000000 };
 
 static cr_extraction *of_tag(uint32_t tag)
@@ -36,7 +39,7 @@ static cr_status ask(cr_pd *manager, cr_ref node, uint32_t x)
     return cr_notice_put(&notice, 0, TAG | x);
 }
 
-/* A free place; 0 if there is none, or the PD has an extraction under way. */
+/* A free entry. 0: none is free, or the PD has an extraction under way. */
 static cr_extraction *place(const cr_pd *by)
 {
     cr_extraction *unused = 0;
@@ -117,7 +120,7 @@ cr_result cr_extract_may_split(const cr_work_notice *notice, uint32_t *more)
         return CR_RESULT_FAILED;
     }
     if (cr_find_space(notice->space, &space) != CR_RESULT_OK) {
-        return CR_RESULT_OK; /* Nothing is left to be asked about. */
+        return CR_RESULT_OK; /* Nothing is left to ask about. */
     }
     for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN); edge != CR_NONE;
          edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
@@ -142,7 +145,7 @@ void cr_extract_split(cr_pd *manager, const cr_work_notice *notice)
     }
 }
 
-/* -- what a server reports */
+/* -- reports of servers */
 
 static void reach(cr_ref node, uint32_t *n)
 {
@@ -153,7 +156,7 @@ static void reach(cr_ref node, uint32_t *n)
     }
 }
 
-/* `more`: pieces that are to be added. */
+/* `more`: pieces that are about to be added. */
 static int is_built_on(cr_ref node, cr_ref other, uint32_t x, const cr_pieces *more)
 {
     uint32_t n = 0;
@@ -203,7 +206,7 @@ static void add_piece(const cr_piece *p)
     cr_sup.extract.first_piece[p->from.index] = ++cr_sup.extract.n_pieces;
 }
 
-/* Forgets all pieces from that one on, which are the last in their lists. */
+/* Removes all pieces from this index on. They are the newest in their lists. */
 static void drop_pieces(uint32_t from)
 {
     while (cr_sup.extract.n_pieces > from) {
@@ -306,7 +309,8 @@ static void finish(cr_extraction *e)
     for (uint32_t i = 0; i < count; i++) {
         all[i] = cr_sup.extract.pieces[i];
     }
-    /* Taken up again one by one, so that a circle that came about meanwhile is cut where it closes. */
+    /* The pieces are added again one by one. Since they were reported, a circle may have formed.
+     * The piece that would close the circle is left out. */
     drop_pieces(0);
     for (uint32_t i = 0; i < count; i++) {
         const cr_piece *p = &all[i];
@@ -333,13 +337,14 @@ static void finish(cr_extraction *e)
     }
 }
 
-/* Notices to who asked, if it waits for the result: it cannot answer them before. */
+/* Whether the PD asked for this extraction and waits for the result. It cannot acknowledge before
+ * it has the result. */
 static int is_its_own(const cr_extraction *e, const cr_pd *pd)
 {
     return cr_same(pd->node, e->by) && pd->wait == CR_WAIT_TICKET && pd->ticket == e->ticket;
 }
 
-/* Whether somebody can still answer. `expired`: only those count that have a deadline. */
+/* Whether a PD can still answer. `expired`: running PDs without a deadline do not count. */
 static int is_awaited(const cr_extraction *e, int expired)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {

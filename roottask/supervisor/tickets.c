@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A ticket counts the notices with its tag, but for those to its owner, which cannot acknowledge while it waits for the
- * ticket. */
+ * Tickets. See tickets.h. A ticket counts the notices with its tag, except those to its owner. The
+ * owner cannot acknowledge while it waits for the ticket, so counting its notices could make it
+ * wait for itself. */
 #include "tickets.h"
 #include "answer.h"
 #include "arena.h"
@@ -30,7 +31,7 @@ static void count(const cr_ticket *t, uint32_t *waiting, uint32_t *held)
     }
 }
 
-/* Settled tickets are over when nothing is waited for but what cannot come. */
+/* A settled ticket is over when all notices that still wait are held. */
 static cr_ticket_state state_of(const cr_ticket *t)
 {
     uint32_t waiting;
@@ -42,13 +43,14 @@ static cr_ticket_state state_of(const cr_ticket *t)
     return waiting == held ? CR_TICKET_OVER : CR_TICKET_SETTLED;
 }
 
-/* Once over it stays over. */
+/* A ticket that is over remains over. */
 static void refresh(cr_ticket *t)
 {
     t->state = state_of(t);
 }
 
-/* A free place, or that of the oldest ticket that is over; none for an owner of CR_MAX_TICKETS_EACH that are not. */
+/* A free entry, or that of the oldest ticket that is over. 0: there is none, or the owner has
+ * CR_MAX_TICKETS_EACH tickets that are not over. */
 static cr_ticket *place(const cr_pd *owner)
 {
     cr_ticket *best = 0;

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Late PDs and expired waits. See waits.h. */
 #include "waits.h"
 #include "answer.h"
 #include "arena.h"
@@ -58,8 +60,8 @@ static void trace_late(const cr_pd *pd, const cr_work_notice *notice)
     cr_trace_end(&cr_sys.trace);
 }
 
-/* A PD that is late is a trigger. One that waits for the root task is answered first, and has its time once more. So
- * PDs that wait for each other's tickets come apart. */
+/* Makes late PDs triggers. A PD that waits for the root task is answered first, and its deadlines
+ * are extended once. This also separates PDs that wait for each other's tickets. */
 static void find_late(void)
 {
     cr_work_notice notice;
@@ -79,7 +81,7 @@ static void find_late(void)
     }
 }
 
-/* Whether what the PD waits for will still come, or be over, without this wait's end. */
+/* Whether the wait of the PD will end without a limit on this wait. */
 static int comes_by_itself(const cr_pd *pd)
 {
     return pd->wait == CR_WAIT_CONNECT ? cr_connect_is_on_its_way(pd) : cr_ticket_is_bounded(pd);

@@ -3,9 +3,10 @@
  * The system as the root task knows it: the model and, by the model's indices, the kernel objects
  * and capabilities of each node and edge.
  *
- * All changes to the model, the kernel and the trace are made here and nowhere else. A function
- * changes all three or changes nothing and returns the reason. This keeps them consistent after
- * every operation.
+ * All changes to the model and to the kernel objects of PDs are made here and nowhere else. A
+ * function changes model, kernel and trace together, or changes nothing and returns the reason.
+ * This keeps the three consistent after every operation. Only for the parts of a cleanup
+ * (cr_take_...) does the cleaner write the trace.
  *
  * Only one thread uses this code, and nothing here may wait for a PD. */
 #ifndef CELLREAP_SEL4_SYSTEM_H
