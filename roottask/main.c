@@ -38,7 +38,8 @@ static void make_own_objects(const cr_image_header *image)
     seL4_CPtr untyped = cr_untyped_cap(block);
     seL4_CPtr bound = cr_pool_make(untyped, seL4_NotificationObject, "no notification");
     seL4_CPtr endpoint = cr_pool_make(untyped, seL4_EndpointObject, "no endpoint");
-    cr_must(seL4_TCB_BindNotification(seL4_CapInitThreadTCB, bound), "the notification cannot be bound");
+    cr_must(seL4_TCB_BindNotification(seL4_CapInitThreadTCB, bound),
+            "the notification cannot be bound");
     cr_supervisor_init(cr_root_hooks(), bound);
     if (cr_system_init(image, endpoint) != CR_OK) {
         cr_panic("the model does not fit its memory", 0);
@@ -89,14 +90,16 @@ static void trace_start(const cr_image_header *image)
 static void set_up(const seL4_BootInfo *info)
 {
     seL4_SetIPCBuffer(info->ipcBuffer);
-    if (cr_cspace_init(info, cr_untyped_largest_at_boot(info)) != CR_OK || cr_untyped_init(info) != CR_OK ||
-        cr_body_init(info) != CR_OK) {
-        cr_panic("the kernel gave too little to start with", info->untyped.end - info->untyped.start);
+    if (cr_cspace_init(info, cr_untyped_largest_at_boot(info)) != CR_OK ||
+        cr_untyped_init(info) != CR_OK || cr_body_init(info) != CR_OK) {
+        cr_panic("the kernel gave too little to start with",
+                 info->untyped.end - info->untyped.start);
     }
     const cr_image_header *image = find_image();
     make_own_objects(image);
     trace_start(image);
-    if (cr_core_space("RESSPC", &cr_sys.resspc_space) != CR_OK || cr_core_space("PD", &cr_sys.pd_space) != CR_OK) {
+    if (cr_core_space("RESSPC", &cr_sys.resspc_space) != CR_OK ||
+        cr_core_space("PD", &cr_sys.pd_space) != CR_OK) {
         cr_panic("the core spaces cannot be made", 0);
     }
 }

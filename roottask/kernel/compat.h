@@ -29,7 +29,8 @@
 #error "the kernel must be built with printing (KernelPrinting)"
 #endif
 #if CONFIG_MAX_NUM_NODES != 1
-#error "SMP kernels are not supported: quiescence is found by priority on one core (KernelMaxNumNodes)"
+#error \
+    "SMP kernels are not supported: quiescence is found by priority on one core (KernelMaxNumNodes)"
 #endif
 
 #endif

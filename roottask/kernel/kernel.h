@@ -70,7 +70,8 @@ seL4_Word cr_l1_data(void);
 
 /* Each function makes one kernel call. cr_retype creates `count` objects in consecutive slots of
  * the CNode in L1 slot `l1`. */
-seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot, uint32_t count);
+seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot,
+                     uint32_t count);
 seL4_Error cr_copy(cr_slot to, cr_slot from, seL4_CapRights_t rights);
 seL4_Error cr_mint(cr_slot to, cr_slot from, seL4_CapRights_t rights, seL4_Word badge);
 seL4_Error cr_mutate(cr_slot to, cr_slot from, seL4_Word badge);

@@ -55,8 +55,10 @@ static cr_status probe_with(uint32_t block)
     if (slot != 0 && minted != 0) {
         seL4_CPtr notification = cr_cptr(CR_L1_POOL, slot);
         seL4_CPtr probe = cr_cptr(CR_L1_POOL, minted);
-        if (cr_retype(cr_untyped_cap(block), seL4_NotificationObject, 0, CR_L1_POOL, slot, 1) == seL4_NoError &&
-            cr_mint(cr_slot_at(probe), cr_slot_at(notification), seL4_CanWrite, PROBE_BADGE) == seL4_NoError) {
+        if (cr_retype(cr_untyped_cap(block), seL4_NotificationObject, 0, CR_L1_POOL, slot, 1) ==
+                seL4_NoError &&
+            cr_mint(cr_slot_at(probe), cr_slot_at(notification), seL4_CanWrite, PROBE_BADGE) ==
+                seL4_NoError) {
             status = first_interrupt(notification, probe);
         }
     }
@@ -99,14 +101,16 @@ cr_status cr_timer_init(seL4_CPtr notification, seL4_Word badge)
     }
     handler = cr_cptr(CR_L1_POOL, slot);
     seL4_CPtr minted = cr_cptr(CR_L1_POOL, signal);
-    if (cr_device_open(cr_slot_at(handler), cr_slot_at(cr_cptr(CR_L1_POOL, ports))) != seL4_NoError) {
+    if (cr_device_open(cr_slot_at(handler), cr_slot_at(cr_cptr(CR_L1_POOL, ports))) !=
+        seL4_NoError) {
         return CR_ERR_ABSENT;
     }
     cr_status status = probe_device();
     if (status != CR_OK) {
         return status;
     }
-    if (cr_mint(cr_slot_at(minted), cr_slot_at(notification), seL4_CanWrite, badge) != seL4_NoError ||
+    if (cr_mint(cr_slot_at(minted), cr_slot_at(notification), seL4_CanWrite, badge) !=
+            seL4_NoError ||
         seL4_IRQHandler_SetNotification(handler, minted) != seL4_NoError) {
         return CR_ERR_ABSENT;
     }

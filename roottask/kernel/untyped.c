@@ -43,7 +43,8 @@ cr_status cr_untyped_init(const seL4_BootInfo *info)
     seL4_CPtr taken = cr_untyped_largest_at_boot(info);
     for (seL4_SlotPos i = 0; i < info->untyped.end - info->untyped.start; i++) {
         const seL4_UntypedDesc *desc = &info->untypedList[i];
-        if (desc->isDevice || desc->sizeBits < CR_BLOCK_MIN_BITS || info->untyped.start + i == taken) {
+        if (desc->isDevice || desc->sizeBits < CR_BLOCK_MIN_BITS ||
+            info->untyped.start + i == taken) {
             continue;
         }
         blocks[n_blocks++] = (block){info->untyped.start + i, desc->paddr,   desc->sizeBits,
@@ -96,7 +97,8 @@ static cr_status split(uint32_t parent)
         half->given_back = 0;
         /* The kernel allocates from the start of the untyped, so the first retype gives the lower
          * half. */
-        if (cr_retype(blocks[parent].cap, seL4_UntypedObject, half->bits, CR_L1_POOL, (uint32_t)half->cap, 1)) {
+        if (cr_retype(blocks[parent].cap, seL4_UntypedObject, half->bits, CR_L1_POOL,
+                      (uint32_t)half->cap, 1)) {
             cr_panic("an untyped block does not split", blocks[parent].paddr);
         }
     }
@@ -113,7 +115,8 @@ static uint32_t join(void)
     uint32_t joined = 0;
     for (uint32_t i = 0; i < n_blocks; i++) {
         uint32_t pair = blocks[i].half;
-        if (blocks[i].state != BLOCK_SPLIT || blocks[pair].state != BLOCK_FREE || blocks[pair + 1].state != BLOCK_FREE) {
+        if (blocks[i].state != BLOCK_SPLIT || blocks[pair].state != BLOCK_FREE ||
+            blocks[pair + 1].state != BLOCK_FREE) {
             continue;
         }
         if (cr_revoke(cr_slot_at(blocks[i].cap))) {

@@ -9,11 +9,27 @@
 #define GIB ((uint64_t)1 << 30)
 #define PAGE ((uint64_t)4096)
 
-enum { ENTRIES = 512, FDT_MAGIC = 0xd00dfeedu, FDT_HEADER = 40, FDT_VERSION = 17, FDT_MAX = 2 << 20 };
+enum {
+    ENTRIES = 512,
+    FDT_MAGIC = 0xd00dfeedu,
+    FDT_HEADER = 40,
+    FDT_VERSION = 17,
+    FDT_MAX = 2 << 20
+};
 
 /* Words of the header of a device tree, big-endian (Devicetree Specification 0.4, 5.2). */
-enum { FDT_WORD_MAGIC, FDT_WORD_TOTAL, FDT_WORD_STRUCT, FDT_WORD_STRINGS, FDT_WORD_RESERVED, FDT_WORD_VERSION,
-       FDT_WORD_OLDEST, FDT_WORD_CPU, FDT_WORD_STRINGS_BYTES, FDT_WORD_STRUCT_BYTES };
+enum {
+    FDT_WORD_MAGIC,
+    FDT_WORD_TOTAL,
+    FDT_WORD_STRUCT,
+    FDT_WORD_STRINGS,
+    FDT_WORD_RESERVED,
+    FDT_WORD_VERSION,
+    FDT_WORD_OLDEST,
+    FDT_WORD_CPU,
+    FDT_WORD_STRINGS_BYTES,
+    FDT_WORD_STRUCT_BYTES
+};
 
 /* Descriptors (Arm Architecture Reference Manual, D8.3). The attribute index is that of the MAIR in
  * start.S, which the kernel continues to use. */
@@ -105,14 +121,16 @@ _Noreturn void cr_loader_fault(uint64_t syndrome, uint64_t ip, uint64_t address)
 void cr_loader_map(void)
 {
     cr_tables_low[0] = (uint64_t)low_gibs | TABLE;
-    low_gibs[cr_fact_uart / GIB] = (cr_fact_uart & ~(GIB - 1)) | BLOCK | DEVICE | ACCESSED | NEVER_EXECUTE;
+    low_gibs[cr_fact_uart / GIB] = (cr_fact_uart & ~(GIB - 1)) | BLOCK | DEVICE | ACCESSED |
+                                   NEVER_EXECUTE;
     for (uint64_t at = cr_fact_ram_start & ~(GIB - 1); at < cr_fact_ram_end; at += GIB) {
         low_gibs[at / GIB] = at | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
     }
     /* The kernel replaces this with its own map before it uses more than its image. */
     uint64_t away = cr_fact_kernel_virt - cr_fact_kernel;
     cr_tables_high[(cr_fact_kernel_virt / GIB / ENTRIES) % ENTRIES] = (uint64_t)high_gibs | TABLE;
-    for (uint64_t at = cr_fact_kernel & ~(GIB - 1); at < cr_fact_kernel + cr_fact_kernel_bytes; at += GIB) {
+    for (uint64_t at = cr_fact_kernel & ~(GIB - 1); at < cr_fact_kernel + cr_fact_kernel_bytes;
+         at += GIB) {
         high_gibs[((at + away) / GIB) % ENTRIES] = at | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
     }
 }
@@ -132,7 +150,8 @@ static uint64_t fdt_word(uint64_t fdt, uint32_t word)
 static uint64_t fdt_bytes(uint64_t fdt)
 {
     if (fdt % 8 != 0 || fdt < cr_fact_ram_start || fdt > cr_fact_ram_end - FDT_HEADER ||
-        fdt_word(fdt, FDT_WORD_MAGIC) != FDT_MAGIC || fdt_word(fdt, FDT_WORD_VERSION) < FDT_VERSION ||
+        fdt_word(fdt, FDT_WORD_MAGIC) != FDT_MAGIC ||
+        fdt_word(fdt, FDT_WORD_VERSION) < FDT_VERSION ||
         fdt_word(fdt, FDT_WORD_OLDEST) > FDT_VERSION) {
         return 0;
     }
@@ -140,7 +159,9 @@ static uint64_t fdt_bytes(uint64_t fdt)
     uint64_t structs = fdt_word(fdt, FDT_WORD_STRUCT) + fdt_word(fdt, FDT_WORD_STRUCT_BYTES);
     uint64_t strings = fdt_word(fdt, FDT_WORD_STRINGS) + fdt_word(fdt, FDT_WORD_STRINGS_BYTES);
     uint64_t used = structs > strings ? structs : strings;
-    return used <= total && used >= FDT_HEADER && total <= FDT_MAX && total <= cr_fact_ram_end - fdt ? used : 0;
+    return used <= total && used >= FDT_HEADER && total <= FDT_MAX && total <= cr_fact_ram_end - fdt
+               ? used
+               : 0;
 }
 
 /* For all three: `to` is aligned to 4 KiB and `from` to 8. Both may be read or written up to the
@@ -195,7 +216,8 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
         bytes = fdt_bytes(source);
     }
     if (bytes == 0) {
-        fail("no device tree anywhere; the image's begins with ", fdt_word(source, FDT_WORD_MAGIC), FDT_MAGIC);
+        fail("no device tree anywhere; the image's begins with ", fdt_word(source, FDT_WORD_MAGIC),
+             FDT_MAGIC);
     }
     uint64_t kernel_end = cr_fact_kernel + page_up(cr_fact_kernel_bytes);
     uint64_t fdt = kernel_end;
@@ -223,5 +245,6 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
     say(from);
     say_range(", root task ", user, user_end);
     say(level == 2 ? ", entered in EL2\r\n" : ", entered in EL1\r\n");
-    cr_loader_enter(user, user_end, user - cr_fact_user_virt, cr_fact_user_entry, fdt, bytes, cr_fact_kernel_entry);
+    cr_loader_enter(user, user_end, user - cr_fact_user_virt, cr_fact_user_entry, fdt, bytes,
+                    cr_fact_kernel_entry);
 }

@@ -59,7 +59,8 @@ _Noreturn void cr_loader_fault(uint64_t syndrome, uint64_t ip, uint64_t address)
  * coherency. */
 void cr_loader_clean(uint64_t start, uint64_t end);
 /* Enters the kernel. The first six arguments are the kernel's x0 to x5. */
-_Noreturn void cr_loader_enter(uint64_t user_start, uint64_t user_end, uint64_t offset, uint64_t entry, uint64_t fdt,
-                               uint64_t fdt_bytes, uint64_t kernel_entry);
+_Noreturn void cr_loader_enter(uint64_t user_start, uint64_t user_end, uint64_t offset,
+                               uint64_t entry, uint64_t fdt, uint64_t fdt_bytes,
+                               uint64_t kernel_entry);
 
 #endif

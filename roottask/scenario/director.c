@@ -100,7 +100,8 @@ static uint64_t order_for(cr_pd *pd, uint32_t *slot)
     return terminate ? CR_ORDER_TERMINATE : CR_ORDER_CRASH + (uint64_t)crash->how;
 }
 
-cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *order, uint32_t *slot)
+cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *order,
+                                      uint32_t *slot)
 {
     if (round_boundary) {
         return CR_HOOK_KEEP;

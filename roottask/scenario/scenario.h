@@ -17,7 +17,8 @@ typedef enum cr_idle {
 
 /* -- director.c */
 
-cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *order, uint32_t *slot);
+cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *order,
+                                      uint32_t *slot);
 void cr_director_release(cr_pd *pd);
 void cr_director_alarm(void);
 void cr_director_handled(void);

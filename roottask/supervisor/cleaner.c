@@ -31,7 +31,8 @@ _Static_assert(sizeof(cause_names) / sizeof(cause_names[0]) == CR_CAUSE_COUNT, "
 static void enter(cr_phase to)
 {
     if (!cr_phase_may(cr_sup.cleaner.phase, to)) {
-        cr_panic("a cleanup takes a turn that is not in the table", ((uint64_t)cr_sup.cleaner.phase << 8) | (uint64_t)to);
+        cr_panic("a cleanup takes a turn that is not in the table",
+                 ((uint64_t)cr_sup.cleaner.phase << 8) | (uint64_t)to);
     }
     cr_sup.cleaner.phase = to;
 }
@@ -112,7 +113,8 @@ static cr_status do_unblock(cr_ref client, cr_ref space)
     if (status != CR_OK || pd == 0) {
         return pd == 0 ? CR_ERR_CORRUPT : status;
     }
-    return cr_space_entry_of(space)->manager_dead ? cr_unblock(pd, CR_SLOT_LOST | info.number, 0) : CR_OK;
+    return cr_space_entry_of(space)->manager_dead ? cr_unblock(pd, CR_SLOT_LOST | info.number, 0)
+                                                  : CR_OK;
 }
 
 static cr_status do_mark(cr_ref node)
@@ -120,8 +122,8 @@ static cr_status do_mark(cr_ref node)
     cr_node_info info;
     cr_status status = cr_model_get(cr_sys.model, node, &info);
     if (status == CR_OK && info.kind == CR_NODE_PD) {
-        for (uint32_t edge = cr_model_first(cr_sys.model, node, CR_EDGE_MANAGE, CR_OUT); edge != CR_NONE;
-             edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
+        for (uint32_t edge = cr_model_first(cr_sys.model, node, CR_EDGE_MANAGE, CR_OUT);
+             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
             cr_edge_info manage;
             if ((status = cr_model_edge(cr_sys.model, edge, &manage)) != CR_OK) {
                 return status;
@@ -251,7 +253,8 @@ int cr_cleaner_awaits(const cr_pd *pd)
     uint32_t held = 0;
     /* A PD that waits for the end of a cleanup cannot acknowledge: it waits for the end of this
      * cleanup or of a later one. */
-    if (cr_sup.cleaner.phase == CR_PHASE_NONE || !cr_pd_is_served(pd) || pd->told == 0 || cr_ticket_keeps(pd)) {
+    if (cr_sup.cleaner.phase == CR_PHASE_NONE || !cr_pd_is_served(pd) || pd->told == 0 ||
+        cr_ticket_keeps(pd)) {
         return 0;
     }
     cr_work_count_of(cr_sys.work, cr_receiver(pd), cr_sup.cleaner.tag, &waiting, &held);
@@ -334,7 +337,8 @@ static cr_status take_step(const cr_step *step)
     cr_trace_number(&cr_sys.trace, cr_calls_total() - calls);
     end();
     status = cr_step_done(&cr_sup.cleaner.journal, step);
-    if (status == CR_OK && step->kind == CR_STEP_AWAIT && cr_sup.cleaner.journal.awaited == cr_sup.cleaner.plan.n_pre_destroy) {
+    if (status == CR_OK && step->kind == CR_STEP_AWAIT &&
+        cr_sup.cleaner.journal.awaited == cr_sup.cleaner.plan.n_pre_destroy) {
         plan_again();
     }
     return status;
@@ -371,7 +375,8 @@ static void carry_on(void)
         before[i] = cr_calls[i];
     }
     enter(CR_PHASE_STEPS);
-    while ((status = cr_step_next(&cr_sup.cleaner.journal, &cr_sup.cleaner.plan, cr_sys.model, &step)) == CR_OK &&
+    while ((status = cr_step_next(&cr_sup.cleaner.journal, &cr_sup.cleaner.plan, cr_sys.model,
+                                  &step)) == CR_OK &&
            step.kind != CR_STEP_SETTLE) {
         if (step.kind == CR_STEP_AWAIT && is_awaited()) {
             awaits = 1;
@@ -410,7 +415,8 @@ static void start(cr_pd *trigger, cr_cause cause, uint64_t ticket)
     uint64_t cycles = cr_arch_cycles();
     cr_status status = cr_plan_crash(cr_sys.planner, cr_sys.model, trigger->node,
                                      depth_of(trigger->pd_depth, cr_sys.image->pd_depth),
-                                     depth_of(trigger->rs_depth, cr_sys.image->rs_depth), &cr_sup.cleaner.plan);
+                                     depth_of(trigger->rs_depth, cr_sys.image->rs_depth),
+                                     &cr_sup.cleaner.plan);
     if (status != CR_OK) {
         cr_panic("no cleanup can be planned", (uint64_t)status);
     }
@@ -459,8 +465,9 @@ void cr_terminate(cr_pd *pd)
 static int is_crowded(void)
 {
     const uint32_t room = cr_work_room(cr_sys.work);
-    return room < CR_CLEANUP_NOTICES || (room < CR_MAX_NOTICES - CR_NOTICE_BACKLOG &&
-                                         room + cr_extract_notices() < CR_MAX_NOTICES - CR_NOTICE_BACKLOG);
+    return room < CR_CLEANUP_NOTICES ||
+           (room < CR_MAX_NOTICES - CR_NOTICE_BACKLOG &&
+            room + cr_extract_notices() < CR_MAX_NOTICES - CR_NOTICE_BACKLOG);
 }
 
 /* Keeps room for notices: a cleanup must never fail for lack of it. If there is too little room,

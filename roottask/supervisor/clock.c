@@ -10,7 +10,8 @@
  * of deadlines. */
 enum { NS_PER_MS = 1000000, INTERVAL_NS = 10 * NS_PER_MS };
 
-_Static_assert((int)INTERVAL_NS <= (int)CR_TIMER_MAX_NS, "an interval is no longer than the timer can be set for");
+_Static_assert((int)INTERVAL_NS <= (int)CR_TIMER_MAX_NS,
+               "an interval is no longer than the timer can be set for");
 
 void cr_clock_init(seL4_CPtr notification)
 {
@@ -123,7 +124,8 @@ void cr_clock_waive(const cr_pd *pd)
 void cr_clock_excuse(cr_pd *pd)
 {
     cr_work_notice oldest;
-    if (cr_work_late(cr_sys.work, cr_receiver(pd), UINT64_MAX, &oldest) == CR_OK && oldest.token > pd->grace) {
+    if (cr_work_late(cr_sys.work, cr_receiver(pd), UINT64_MAX, &oldest) == CR_OK &&
+        oldest.token > pd->grace) {
         pd->grace = pd->last_token;
         if (cr_work_defer(cr_sys.work, cr_receiver(pd), cr_clock_deadline_of(pd)) != CR_OK) {
             cr_panic("no such receiver", pd->number);

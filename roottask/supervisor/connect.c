@@ -11,8 +11,9 @@ cr_result cr_find_named_space(const char *name, cr_ref *out)
     for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
         cr_ref node;
         cr_node_info info;
-        if (cr_model_at(cr_sys.model, i, &node) == CR_OK && cr_model_get(cr_sys.model, node, &info) == CR_OK &&
-            info.kind == CR_NODE_SPACE && info.state == CR_STATE_ACTIVE && (info.flags & CR_FLAG_CORE) == 0 &&
+        if (cr_model_at(cr_sys.model, i, &node) == CR_OK &&
+            cr_model_get(cr_sys.model, node, &info) == CR_OK && info.kind == CR_NODE_SPACE &&
+            info.state == CR_STATE_ACTIVE && (info.flags & CR_FLAG_CORE) == 0 &&
             cr_text_same(cr_space_entry_of(node)->name, name)) {
             *out = node;
             return CR_RESULT_OK;
@@ -54,7 +55,8 @@ static uint32_t maker_of(const char *name)
 static int will_be_made(uint32_t config)
 {
     uint32_t flags = cr_image_pds(cr_sys.image)[config].flags;
-    return (flags & CR_IMAGE_RESPAWN) != 0 || ((flags & CR_IMAGE_LATE) != 0 && !cr_sup.population.late_begun);
+    return (flags & CR_IMAGE_RESPAWN) != 0 ||
+           ((flags & CR_IMAGE_LATE) != 0 && !cr_sup.population.late_begun);
 }
 
 int cr_connect_may_come(const char *name)

@@ -25,7 +25,9 @@ static void take_message(seL4_MessageInfo_t tag, cr_message *out)
         .label = seL4_MessageInfo_get_label(tag),
         .length = length,
         .extra = (uint32_t)seL4_MessageInfo_get_extraCaps(tag),
-        .unwrapped = (seL4_MessageInfo_get_capsUnwrapped(tag) & 1u) != 0 ? seL4_GetIPCBuffer()->caps_or_badges[0] : 0,
+        .unwrapped = (seL4_MessageInfo_get_capsUnwrapped(tag) & 1u) != 0
+                         ? seL4_GetIPCBuffer()->caps_or_badges[0]
+                         : 0,
         .words = out->words,
     };
     for (uint32_t i = 0; i < length; i++) {

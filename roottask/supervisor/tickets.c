@@ -82,7 +82,8 @@ uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what)
     if (t == 0) {
         cr_panic("there was room for a ticket, and then there was not", cr_sup.tickets.last_number);
     }
-    *t = (cr_ticket){.used = 1, .extraction = what == 0, .owner = owner, .number = ++cr_sup.tickets.last_number};
+    *t = (cr_ticket){
+        .used = 1, .extraction = what == 0, .owner = owner, .number = ++cr_sup.tickets.last_number};
     cr_trace_begin(&cr_sys.trace, CR_EV_ACCEPT);
     cr_trace_number(&cr_sys.trace, t->number);
     cr_trace_pd(owner);
@@ -127,8 +128,12 @@ static uint32_t tell(const cr_ticket *t, uint64_t *out)
     uint32_t waiting;
     uint32_t held;
     count(t, &waiting, &held);
-    const uint64_t words[CR_TICKET_WORDS] = {(uint64_t)t->state, t->ends[CR_NOTICE_DONE], t->ends[CR_NOTICE_FAILED],
-                                             t->ends[CR_NOTICE_DROPPED], waiting, held};
+    const uint64_t words[CR_TICKET_WORDS] = {(uint64_t)t->state,
+                                             t->ends[CR_NOTICE_DONE],
+                                             t->ends[CR_NOTICE_FAILED],
+                                             t->ends[CR_NOTICE_DROPPED],
+                                             waiting,
+                                             held};
     cr_trace_begin(&cr_sys.trace, CR_EV_TICKET);
     cr_trace_number(&cr_sys.trace, t->number);
     for (uint32_t i = 0; i < CR_TICKET_WORDS; i++) {
@@ -143,7 +148,8 @@ cr_result cr_ticket_check(const cr_pd *from, uint64_t number)
 {
     const cr_ticket *t = find(number);
     if (t == 0) {
-        return number != 0 && number <= cr_sup.tickets.last_number ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
+        return number != 0 && number <= cr_sup.tickets.last_number ? CR_RESULT_GONE
+                                                                   : CR_RESULT_NO_SUCH;
     }
     return t->owner == from ? CR_RESULT_OK : CR_RESULT_DENIED;
 }
@@ -193,7 +199,8 @@ int cr_ticket_keeps(const cr_pd *pd)
         return 0;
     }
     const cr_ticket *t = find(pd->ticket);
-    return t != 0 && !t->extraction && (t->state == CR_TICKET_QUEUED || t->state == CR_TICKET_RUNNING);
+    return t != 0 && !t->extraction &&
+           (t->state == CR_TICKET_QUEUED || t->state == CR_TICKET_RUNNING);
 }
 
 void cr_ticket_unwanted(uint64_t number)

@@ -27,7 +27,8 @@ typedef struct elf_segment {
     uint64_t offset, vaddr, paddr, filesz, memsz, align;
 } elf_segment;
 
-_Static_assert(sizeof(elf_header) == 64 && sizeof(elf_segment) == 56, "as the ELF64 format has them");
+_Static_assert(sizeof(elf_header) == 64 && sizeof(elf_segment) == 56,
+               "as the ELF64 format has them");
 
 enum { ELF_EXEC = 2, ELF_LOAD = 1, ELF_X = 1, ELF_W = 2 };
 
@@ -66,7 +67,8 @@ static layout plan;
 cr_status cr_body_init(const seL4_BootInfo *info)
 {
     extern char cr_image_base[];
-    seL4_CPtr frame = info->userImageFrames.start + ((uintptr_t)window - (uintptr_t)cr_image_base) / PAGE;
+    seL4_CPtr frame = info->userImageFrames.start +
+                      ((uintptr_t)window - (uintptr_t)cr_image_base) / PAGE;
     if (frame >= info->userImageFrames.end || cr_arch_unmap_frame(frame)) {
         return CR_ERR_MEMORY;
     }
@@ -99,7 +101,8 @@ static cr_status need_tables(uint64_t vaddr, uint32_t pages)
 
 static cr_status add_stretch(stretch s)
 {
-    if (plan.n_stretches == CR_PROGRAM_SEGMENTS_MAX + 3 || s.pages > CR_PROGRAM_PAGES_MAX - plan.frames || s.pages == 0) {
+    if (plan.n_stretches == CR_PROGRAM_SEGMENTS_MAX + 3 ||
+        s.pages > CR_PROGRAM_PAGES_MAX - plan.frames || s.pages == 0) {
         return CR_ERR_ARG;
     }
     for (uint32_t i = 0; i < plan.n_stretches; i++) {
@@ -118,8 +121,9 @@ static cr_status add_stretch(stretch s)
 static cr_status read_elf(const uint8_t *elf, uint64_t bytes)
 {
     const elf_header *header = (const elf_header *)(const void *)elf;
-    if (bytes < sizeof(*header) || header->ident[0] != 0x7f || header->ident[1] != 'E' || header->ident[2] != 'L' ||
-        header->ident[3] != 'F' || header->ident[4] != 2 || header->ident[5] != 1 || header->type != ELF_EXEC ||
+    if (bytes < sizeof(*header) || header->ident[0] != 0x7f || header->ident[1] != 'E' ||
+        header->ident[2] != 'L' || header->ident[3] != 'F' || header->ident[4] != 2 ||
+        header->ident[5] != 1 || header->type != ELF_EXEC ||
         header->machine != cr_arch_elf_machine() || header->phentsize != sizeof(elf_segment) ||
         header->phoff % 8 != 0 || header->phoff > bytes ||
         (bytes - header->phoff) / sizeof(elf_segment) < header->phnum) {
@@ -131,8 +135,9 @@ static cr_status read_elf(const uint8_t *elf, uint64_t bytes)
         if (s->type != ELF_LOAD || s->memsz == 0) {
             continue;
         }
-        if (s->offset > bytes || s->filesz > bytes - s->offset || s->filesz > s->memsz || s->vaddr < PAGE ||
-            s->vaddr >= CR_VADDR_STARTUP || s->memsz > CR_VADDR_STARTUP - s->vaddr) {
+        if (s->offset > bytes || s->filesz > bytes - s->offset || s->filesz > s->memsz ||
+            s->vaddr < PAGE || s->vaddr >= CR_VADDR_STARTUP ||
+            s->memsz > CR_VADDR_STARTUP - s->vaddr) {
             return CR_ERR_ARG;
         }
         uint64_t base = s->vaddr & ~(uint64_t)(PAGE - 1);
@@ -174,8 +179,12 @@ static cr_status lay_out(const cr_body_params *params)
                        .bytes = (const uint8_t *)params->startup,
                        .start = CR_VADDR_STARTUP,
                        .count = sizeof(*params->startup)};
-    stretch buffer = {.vaddr = CR_VADDR_IPC_BUFFER, .pages = 1, .writable = 1, .start = CR_VADDR_IPC_BUFFER};
-    stretch stack = {.vaddr = CR_VADDR_STACK, .pages = params->stack_pages, .writable = 1, .start = CR_VADDR_STACK};
+    stretch buffer = {
+        .vaddr = CR_VADDR_IPC_BUFFER, .pages = 1, .writable = 1, .start = CR_VADDR_IPC_BUFFER};
+    stretch stack = {.vaddr = CR_VADDR_STACK,
+                     .pages = params->stack_pages,
+                     .writable = 1,
+                     .start = CR_VADDR_STACK};
     if ((status = add_stretch(startup)) != CR_OK || (status = add_stretch(buffer)) != CR_OK ||
         (status = add_stretch(stack)) != CR_OK) {
         return status;
@@ -188,7 +197,8 @@ static cr_status lay_out(const cr_body_params *params)
     plan.body_bits = parents_bits + 1;
     /* The order is the order in which the objects are made. Object sizes decrease wherever
      * alignment matters, so no memory is lost to alignment. */
-    uint64_t bytes = (1ull << (plan.body_bits + seL4_SlotBits)) + (1ull << (params->cspace_bits + seL4_SlotBits));
+    uint64_t bytes = (1ull << (plan.body_bits + seL4_SlotBits)) +
+                     (1ull << (params->cspace_bits + seL4_SlotBits));
     bytes += (uint64_t)(bytes & (PAGE - 1)) ? PAGE - (bytes & (PAGE - 1)) : 0;
     bytes += 1ull << cr_arch_vspace_bits;
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
@@ -218,13 +228,16 @@ static seL4_Error make_objects(const cr_body_params *params, seL4_CPtr untyped, 
     }
     cr_pool_give(temporary);
     if (error ||
-        (error = cr_retype(untyped, seL4_CapTableObject, params->cspace_bits, l1, CR_BODY_CSPACE, 1)) ||
-        (error = cr_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, l1, CR_BODY_VSPACE, 1))) {
+        (error = cr_retype(untyped, seL4_CapTableObject, params->cspace_bits, l1, CR_BODY_CSPACE,
+                           1)) ||
+        (error = cr_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, l1, CR_BODY_VSPACE,
+                           1))) {
         return error;
     }
     uint32_t table = CR_BODY_TABLES;
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
-        error = cr_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], l1, table, plan.tables[level]);
+        error = cr_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], l1, table,
+                          plan.tables[level]);
         if (error) {
             return error;
         }
@@ -242,8 +255,10 @@ static seL4_Error make_objects(const cr_body_params *params, seL4_CPtr untyped, 
         made += count;
     }
     if ((error = cr_retype(untyped, seL4_TCBObject, seL4_TCBBits, l1, CR_BODY_TCB, 1)) ||
-        (error = cr_retype(untyped, seL4_NotificationObject, seL4_NotificationBits, l1, CR_BODY_NOTIFICATION, 1)) ||
-        (error = cr_retype(untyped, seL4_EndpointObject, seL4_EndpointBits, l1, CR_BODY_ENDPOINT, 1))) {
+        (error = cr_retype(untyped, seL4_NotificationObject, seL4_NotificationBits, l1,
+                           CR_BODY_NOTIFICATION, 1)) ||
+        (error = cr_retype(untyped, seL4_EndpointObject, seL4_EndpointBits, l1, CR_BODY_ENDPOINT,
+                           1))) {
         return error;
     }
     return seL4_NoError;
@@ -275,7 +290,8 @@ static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page
             return error;
         }
     }
-    return cr_arch_map_frame(frame, cr_body_cap(body, CR_BODY_VSPACE), vaddr, s->writable, s->executable);
+    return cr_arch_map_frame(frame, cr_body_cap(body, CR_BODY_VSPACE), vaddr, s->writable,
+                             s->executable);
 }
 
 static seL4_Error load(const cr_body *body)
@@ -285,7 +301,8 @@ static seL4_Error load(const cr_body *body)
     uint32_t table = CR_BODY_TABLES;
     for (uint32_t level = 0; !error && level < CR_ARCH_TABLE_LEVELS; level++) {
         for (uint32_t i = 0; !error && i < plan.tables[level]; i++) {
-            error = cr_arch_map_table(level, cr_body_cap(body, table++), vspace, plan.table_vaddr[level][i]);
+            error = cr_arch_map_table(level, cr_body_cap(body, table++), vspace,
+                                      plan.table_vaddr[level][i]);
         }
     }
     for (uint32_t i = 0; !error && i < plan.n_stretches; i++) {
@@ -310,10 +327,10 @@ static seL4_Error give_initial_caps(const cr_body_params *params, const cr_body 
                          seL4_CapRights_new(1, 1, 0, 1), params->request_badge)) ||
         (error = cr_mint(slot_of(body, CR_SLOT_FAULT), cr_slot_at(params->fault_endpoint),
                          seL4_CapRights_new(1, 0, 0, 1), params->fault_badge)) ||
-        (error = cr_copy(slot_of(body, CR_SLOT_ENDPOINT), cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT)),
-                         seL4_CanRead)) ||
-        (error = cr_copy(slot_of(body, CR_SLOT_NOTIFICATION), cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION)),
-                         seL4_CanRead)) ||
+        (error = cr_copy(slot_of(body, CR_SLOT_ENDPOINT),
+                         cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT)), seL4_CanRead)) ||
+        (error = cr_copy(slot_of(body, CR_SLOT_NOTIFICATION),
+                         cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION)), seL4_CanRead)) ||
         (error = cr_mint(cr_slot_at(cr_body_cap(body, CR_BODY_SIGNAL)),
                          cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION)), seL4_CanWrite,
                          cr_badge(CR_BADGE_SIGNAL, 0, 0)))) {
@@ -334,7 +351,8 @@ static seL4_Error configure_thread(const cr_body_params *params, const cr_body *
     cr_calls[CR_CALL_CONFIGURE] += 3;
     seL4_Error error = seL4_TCB_Configure(tcb, CR_SLOT_FAULT, cr_body_cap(body, CR_BODY_CSPACE),
                                           cr_cnode_data(seL4_WordBits - params->cspace_bits),
-                                          cr_body_cap(body, CR_BODY_VSPACE), 0, CR_VADDR_IPC_BUFFER, buffer);
+                                          cr_body_cap(body, CR_BODY_VSPACE), 0, CR_VADDR_IPC_BUFFER,
+                                          buffer);
     if (!error) {
         error = seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, params->priority);
     }
@@ -348,7 +366,8 @@ static seL4_Error configure_thread(const cr_body_params *params, const cr_body *
 #endif
     if (!error) {
         seL4_UserContext registers;
-        cr_arch_start_registers(&registers, plan.entry, CR_VADDR_STACK + (seL4_Word)params->stack_pages * PAGE);
+        cr_arch_start_registers(&registers, plan.entry,
+                                CR_VADDR_STACK + (seL4_Word)params->stack_pages * PAGE);
         error = cr_write_registers(tcb, 0, &registers);
     }
     return error;

@@ -46,7 +46,8 @@ static uint32_t nodes_left(void)
     return stats.max_nodes - stats.nodes;
 }
 
-static cr_status add_space(cr_ref manager, const char *type, const char *name, uint32_t flags, cr_ref *out)
+static cr_status add_space(cr_ref manager, const char *type, const char *name, uint32_t flags,
+                           cr_ref *out)
 {
     uint32_t type_number = find_type(type);
     uint32_t entry = find_space_entry();
@@ -154,7 +155,8 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
     const cr_image_header *image = cr_sys.image;
     const cr_image_space *spaces = cr_image_spaces(image);
     const cr_image_request *requests = cr_image_requests(image);
-    *out = (cr_startup){.magic = CR_PROTOCOL_MAGIC, .pd = pd->number, .cspace_bits = pd->body.cspace_bits};
+    *out = (cr_startup){
+        .magic = CR_PROTOCOL_MAGIC, .pd = pd->number, .cspace_bits = pd->body.cspace_bits};
     cr_text_copy(out->name, pd->name, CR_NAME_BYTES);
     if (pd->config == CR_IMAGE_NONE) {
         return;
@@ -170,7 +172,8 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
     }
     for (uint32_t i = 0; i < image->requests.count && out->n_requests < CR_STARTUP_REQUESTS; i++) {
         if (requests[i].pd == pd->config) {
-            cr_text_copy(out->requests[out->n_requests++], spaces[requests[i].space].name, CR_NAME_BYTES);
+            cr_text_copy(out->requests[out->n_requests++], spaces[requests[i].space].name,
+                         CR_NAME_BYTES);
         }
     }
     /* The slot of a PD capability is fixed by its place in the configuration. The capability is in
@@ -181,7 +184,8 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
         if (hold->pd != pd->config) {
             continue;
         }
-        cr_text_copy(out->pds[out->n_pds].name, cr_image_pds(image)[hold->target].name, CR_NAME_BYTES);
+        cr_text_copy(out->pds[out->n_pds].name, cr_image_pds(image)[hold->target].name,
+                     CR_NAME_BYTES);
         out->pds[out->n_pds].number = target != 0 ? target->number : 0;
         out->pds[out->n_pds].slot = CR_SLOT_FIRST_FREE + out->n_pds;
         pd->slots[CR_SLOT_FIRST_FREE + out->n_pds++] = CR_SLOT_RESERVED;
@@ -240,14 +244,17 @@ static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *star
     if (status == CR_OK && (pd->flags & CR_IMAGE_MAY_SPAWN) != 0) {
         status = core_request(pd, cr_sys.pd_space);
     }
-    cr_pd *handler = config->fault_handler != CR_IMAGE_NONE ? cr_find_configured(config->fault_handler) : 0;
+    cr_pd *handler = config->fault_handler != CR_IMAGE_NONE
+                         ? cr_find_configured(config->fault_handler)
+                         : 0;
     if (status == CR_OK && handler != 0) {
         status = add_edge(CR_EDGE_FAULT, CR_EV_HANDLER, pd->node, handler->node);
     }
     for (uint32_t i = 0; status == CR_OK && i < image->links.count; i++) {
         const cr_image_link *link = &cr_image_links(image)[i];
         uint32_t other = link->a == pd->config ? link->b : link->a;
-        cr_pd *peer = link->a == pd->config || link->b == pd->config ? cr_find_configured(other) : 0;
+        cr_pd *peer = link->a == pd->config || link->b == pd->config ? cr_find_configured(other)
+                                                                     : 0;
         if (peer != 0 && peer != pd) {
             status = add_edge(CR_EDGE_LINK, CR_EV_LINK, pd->node, peer->node);
         }
@@ -287,11 +294,13 @@ cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot)
     return result == CR_RESULT_OK ? cr_result_of(room_for_pd()) : result;
 }
 
-cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, cr_pd *creator, cr_pd **out)
+cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, cr_pd *creator,
+                     cr_pd **out)
 {
     static cr_startup startup;
     const cr_image_header *image = cr_sys.image;
-    const cr_image_pd *config = config_index != CR_IMAGE_NONE ? &cr_image_pds(image)[config_index] : 0;
+    const cr_image_pd *config = config_index != CR_IMAGE_NONE ? &cr_image_pds(image)[config_index]
+                                                              : 0;
     uint32_t index = find_pd_entry();
     cr_status status = index == CR_NONE ? CR_ERR_FULL_NODES : room_for_pd();
     if (status != CR_OK) {
@@ -308,7 +317,9 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
                   .flags = config != 0 ? config->flags : 0,
                   .pd_depth = config != 0 ? config->pd_depth : CR_IMAGE_DEPTH_DEFAULT,
                   .rs_depth = config != 0 ? config->rs_depth : CR_IMAGE_DEPTH_DEFAULT,
-                  .deadline_ms = config != 0 ? config->deadline_ms : creator != 0 ? creator->deadline_ms : 0};
+                  .deadline_ms = config != 0    ? config->deadline_ms
+                                 : creator != 0 ? creator->deadline_ms
+                                                : 0};
     cr_text_copy(pd->name, name, CR_NAME_BYTES);
     pd->body.cspace_bits = config != 0 ? config->cspace_bits : 8;
     pd->body.block = CR_BLOCK_NONE;
@@ -318,7 +329,9 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     fill_startup(pd, &startup);
 
     const cr_image_program *elf = &cr_image_programs(image)[program];
-    cr_pd *handler = config != 0 && config->fault_handler != CR_IMAGE_NONE ? cr_find_configured(config->fault_handler) : 0;
+    cr_pd *handler = config != 0 && config->fault_handler != CR_IMAGE_NONE
+                         ? cr_find_configured(config->fault_handler)
+                         : 0;
     cr_body_params params = {
         .elf = (const uint8_t *)image + elf->offset,
         .elf_bytes = elf->bytes,
@@ -329,7 +342,8 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .startup = &startup,
         .root_endpoint = cr_sys.endpoint,
         .request_badge = cr_badge(CR_BADGE_PD, index, generation),
-        .fault_endpoint = handler != 0 ? cr_body_cap(&handler->body, CR_BODY_ENDPOINT) : cr_sys.endpoint,
+        .fault_endpoint = handler != 0 ? cr_body_cap(&handler->body, CR_BODY_ENDPOINT)
+                                       : cr_sys.endpoint,
         .fault_badge = cr_badge(CR_BADGE_FAULT, index, generation),
         .name = pd->name,
     };
@@ -370,7 +384,8 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         cr_trace_number(&cr_sys.trace, pd->deadline_ms);
         cr_trace_end(&cr_sys.trace);
     }
-    if (initial_edges(pd, creator, &startup) != CR_OK || cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
+    if (initial_edges(pd, creator, &startup) != CR_OK ||
+        cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("there was room for a PD, and then there was not", pd->number);
     }
     cr_pd_become(pd, CR_LIFE_RUNS);
@@ -411,7 +426,8 @@ cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name)
 
 /* Makes a resource and its parent capability. The parent is minted from `endpoint` and kept in the
  * pool. It must never be given to a PD, because revoking it takes the resource from all holders. */
-static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint, seL4_Word badge_of_body, cr_ref *out)
+static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint,
+                              seL4_Word badge_of_body, cr_ref *out)
 {
     uint32_t slot = cr_pool_take();
     if (slot == 0) {
@@ -422,8 +438,10 @@ static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint,
         cr_pool_give(slot);
         return cr_result_of(status);
     }
-    seL4_Word badge = badge_of_body != 0 ? badge_of_body : cr_badge(CR_BADGE_RESOURCE, number, out->generation);
-    if (cr_mint(cr_slot_at(cr_cptr(CR_L1_POOL, slot)), cr_slot_at(endpoint), seL4_AllRights, badge)) {
+    seL4_Word badge = badge_of_body != 0 ? badge_of_body
+                                         : cr_badge(CR_BADGE_RESOURCE, number, out->generation);
+    if (cr_mint(cr_slot_at(cr_cptr(CR_L1_POOL, slot)), cr_slot_at(endpoint), seL4_AllRights,
+                badge)) {
         cr_panic("no capability can be minted from an endpoint of ours", number);
     }
     cr_sys.node_entry[out->index] = slot;
@@ -477,7 +495,8 @@ cr_result cr_body_resource(cr_pd *pd, cr_ref *out)
     uint32_t index = (uint32_t)(pd - cr_sys.pds);
     cr_result result = add_resource(cr_sys.pd_space, pd->number, cr_sys.endpoint,
                                     cr_badge(CR_BADGE_BODY, index, pd->generation), out);
-    if (result == CR_RESULT_OK && cr_model_add_edge(cr_sys.model, CR_EDGE_BODY, pd->node, *out) != CR_OK) {
+    if (result == CR_RESULT_OK &&
+        cr_model_add_edge(cr_sys.model, CR_EDGE_BODY, pd->node, *out) != CR_OK) {
         cr_panic("no edge left where there was one", out->index);
     }
     return result;
@@ -535,7 +554,8 @@ void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
     } else {
         cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource)] = slot;
         use_slot(pd, slot);
-        if (cr_copy(cr_pd_slot(pd, slot), cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[resource.index])),
+        if (cr_copy(cr_pd_slot(pd, slot),
+                    cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[resource.index])),
                     CR_CLIENT_RIGHTS)) {
             cr_panic("a resource's capability cannot be put into a free slot", slot);
         }

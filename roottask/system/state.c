@@ -88,8 +88,8 @@ static void edge_rows(printer *p, cr_ref node)
         if (names[kind][0] == '\0') {
             continue;
         }
-        for (uint32_t edge = cr_model_first(cr_sys.model, node, (cr_edge_kind)kind, CR_OUT); edge != CR_NONE;
-             edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
+        for (uint32_t edge = cr_model_first(cr_sys.model, node, (cr_edge_kind)kind, CR_OUT);
+             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
             cr_edge_info info;
             cr_node_info to;
             char space[CR_ID_BYTES];
@@ -115,8 +115,8 @@ static void all_rows(printer *p)
     for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
         cr_ref node;
         cr_node_info info;
-        if (cr_model_at(cr_sys.model, i, &node) == CR_OK && cr_model_get(cr_sys.model, node, &info) == CR_OK &&
-            info.state != CR_STATE_DESTROYED) {
+        if (cr_model_at(cr_sys.model, i, &node) == CR_OK &&
+            cr_model_get(cr_sys.model, node, &info) == CR_OK && info.state != CR_STATE_DESTROYED) {
             node_row(p, node, &info);
             edge_rows(p, node);
         }

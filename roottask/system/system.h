@@ -211,7 +211,8 @@ int cr_same(cr_ref a, cr_ref b);
 cr_pd *cr_manager_of(cr_ref node);
 /* Both ends of a MAP edge. The PD must manage the first. For the second the PD must have a hold of
  * it or a request to its space. */
-cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *source, cr_ref *target);
+cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *source,
+                           cr_ref *target);
 const char *cr_type_name(uint32_t type);
 cr_space_entry *cr_space_entry_of(cr_ref space);
 
@@ -223,7 +224,8 @@ cr_status cr_core_space(const char *type, cr_ref *out);
 /* Creates a PD and starts it. `creator` is 0 for the root task. Making the body can fail if kernel
  * memory or slots are exhausted. Then nothing has changed. CR_ERR_MEMORY, FULL_NODES, FULL_EDGES,
  * ARG. */
-cr_status cr_make_pd(uint32_t config, uint32_t program, const char *name, cr_pd *creator, cr_pd **out);
+cr_status cr_make_pd(uint32_t config, uint32_t program, const char *name, cr_pd *creator,
+                     cr_pd **out);
 
 /* What a PD can ask for has two functions. cr_can_... changes nothing and returns the reason if it
  * cannot be done. It may also find the slot of the PD's CSpace for the new capability. cr_make_...

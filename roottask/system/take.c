@@ -165,13 +165,14 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     int core = (space.flags & CR_FLAG_CORE) != 0;
     uint32_t pool_slot = cr_sys.node_entry[resource.index];
     cr_slot parent = cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot));
-    cr_pd *server = core || cr_space_entry_of(info.space)->manager_dead ? 0 : cr_pd_of(info.manager);
+    cr_pd *server = core || cr_space_entry_of(info.space)->manager_dead ? 0
+                                                                        : cr_pd_of(info.manager);
     if (!cr_space_entry_of(info.space)->manager_dead &&
         (cr_cancel_sends(parent) || cr_revoke(parent) || cr_delete(parent))) {
         return CR_ERR_CORRUPT;
     }
-    for (uint32_t edge = cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN); edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, resource, CR_IN)) {
+    for (uint32_t edge = cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, resource, CR_IN)) {
         cr_edge_info hold;
         cr_pd *holder = cr_model_edge(cr_sys.model, edge, &hold) == CR_OK ? cr_pd_of(hold.from) : 0;
         uint32_t slot = cr_sys.edge_entry[edge];
@@ -180,7 +181,8 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
                 holder->slots[slot] = CR_SLOT_RESERVED;
             } else {
                 /* The loss of a core resource has no notice and no server. */
-                empty_slot(holder, slot, core ? CR_SLOT_FREE : taken_state(space.number, deleted_by), server);
+                empty_slot(holder, slot,
+                           core ? CR_SLOT_FREE : taken_state(space.number, deleted_by), server);
             }
         }
     }
@@ -255,7 +257,8 @@ cr_status cr_unblock(cr_pd *client, uint32_t slot_state, uint32_t server)
     if (!cr_arch_is_call(&registers, &invoked) || invoked >= 1u << client->body.cspace_bits) {
         return CR_OK;
     }
-    int ours = server != 0 ? client->servers[invoked] == server : client->slots[invoked] == slot_state;
+    int ours = server != 0 ? client->servers[invoked] == server
+                           : client->slots[invoked] == slot_state;
     return ours && cr_resume(tcb) ? CR_ERR_CORRUPT : CR_OK;
 }
 
@@ -268,7 +271,8 @@ static cr_status unblock_emptied(const cr_pd *server)
         cr_pd *client = &cr_sys.pds[i];
         cr_node_info info;
         int theirs = 0;
-        if (!cr_pd_exists(client) || client->emptied == 0 || cr_model_get(cr_sys.model, client->node, &info) != CR_OK ||
+        if (!cr_pd_exists(client) || client->emptied == 0 ||
+            cr_model_get(cr_sys.model, client->node, &info) != CR_OK ||
             info.state != CR_STATE_ACTIVE) {
             continue;
         }
@@ -284,8 +288,8 @@ static cr_status unblock_emptied(const cr_pd *server)
 
 cr_status cr_take_pd(cr_pd *pd)
 {
-    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_REQUEST, CR_OUT); edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
+    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_REQUEST, CR_OUT);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
         if (cr_sys.edge_entry[edge] != CR_NONE) {
             free_request_entry(cr_sys.edge_entry[edge]);
         }
@@ -306,7 +310,8 @@ cr_status cr_take_pd(cr_pd *pd)
 static void trace_delete(cr_ref node, cr_pd *by)
 {
     cr_node_info info;
-    cr_sys.memory_changed |= cr_model_get(cr_sys.model, node, &info) == CR_OK && info.kind == CR_NODE_RESOURCE;
+    cr_sys.memory_changed |= cr_model_get(cr_sys.model, node, &info) == CR_OK &&
+                             info.kind == CR_NODE_RESOURCE;
     cr_trace_change(CR_EV_DELETE);
     cr_trace_node(node);
     cr_trace_pd(by);

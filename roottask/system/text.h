@@ -28,10 +28,10 @@ static inline int cr_text_same(const char *a, const char *b)
     return a[i] == b[i];
 }
 
-#define CR_IMAGE_TABLE(function, row, table)                                                                   \
-    static inline const row *function(const cr_image_header *image)                                            \
-    {                                                                                                          \
-        return (const row *)(const void *)((const uint8_t *)image + image->table.offset);                      \
+#define CR_IMAGE_TABLE(function, row, table)                                              \
+    static inline const row *function(const cr_image_header *image)                       \
+    {                                                                                     \
+        return (const row *)(const void *)((const uint8_t *)image + image->table.offset); \
     }
 
 CR_IMAGE_TABLE(cr_image_programs, cr_image_program, programs)

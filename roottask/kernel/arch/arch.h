@@ -21,7 +21,8 @@ extern const seL4_Word cr_arch_frame_type; /* a page of 4 KiB */
 
 /* `level` is an index into the tables above. */
 seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, seL4_Word vaddr);
-seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable, int executable);
+seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable,
+                             int executable);
 seL4_Error cr_arch_unmap_frame(seL4_CPtr frame);
 /* Makes code that was written through another mapping visible to instruction fetches. */
 seL4_Error cr_arch_sync_code(seL4_CPtr frame);

@@ -6,12 +6,14 @@
 
 /* The kernel runs in EL1. User addresses have 48 bits and four levels of translation. The VSpace is
  * the first level. */
-_Static_assert(seL4_VSpaceIndexBits == 9 && seL4_PageTableIndexBits == 9, "as the spans below have it");
+_Static_assert(seL4_VSpaceIndexBits == 9 && seL4_PageTableIndexBits == 9,
+               "as the spans below have it");
 
-const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {seL4_ARM_PageTableObject, seL4_ARM_PageTableObject,
-                                                            seL4_ARM_PageTableObject};
+const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {
+    seL4_ARM_PageTableObject, seL4_ARM_PageTableObject, seL4_ARM_PageTableObject};
 const uint32_t cr_arch_table_span[CR_ARCH_TABLE_LEVELS] = {39, 30, 21};
-const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PageTableBits, seL4_PageTableBits, seL4_PageTableBits};
+const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PageTableBits, seL4_PageTableBits,
+                                                           seL4_PageTableBits};
 const seL4_Word cr_arch_vspace_type = seL4_ARM_VSpaceObject;
 const uint32_t cr_arch_vspace_bits = seL4_VSpaceBits;
 const seL4_Word cr_arch_frame_type = seL4_ARM_SmallPageObject;
@@ -25,7 +27,8 @@ seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, 
     return seL4_ARM_PageTable_Map(table, vspace, vaddr, seL4_ARM_Default_VMAttributes);
 }
 
-seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable, int executable)
+seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable,
+                             int executable)
 {
     seL4_Word attributes = (seL4_Word)seL4_ARM_Default_VMAttributes;
     if (!executable) {

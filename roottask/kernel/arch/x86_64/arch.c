@@ -4,10 +4,11 @@
  * here and not in the files above this folder. */
 #include "kernel/arch/arch.h"
 
-const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {seL4_X86_PDPTObject, seL4_X86_PageDirectoryObject,
-                                                            seL4_X86_PageTableObject};
+const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {
+    seL4_X86_PDPTObject, seL4_X86_PageDirectoryObject, seL4_X86_PageTableObject};
 const uint32_t cr_arch_table_span[CR_ARCH_TABLE_LEVELS] = {39, 30, 21};
-const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PDPTBits, seL4_PageDirBits, seL4_PageTableBits};
+const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PDPTBits, seL4_PageDirBits,
+                                                           seL4_PageTableBits};
 const seL4_Word cr_arch_vspace_type = seL4_X64_PML4Object;
 const uint32_t cr_arch_vspace_bits = seL4_PML4Bits;
 const seL4_Word cr_arch_frame_type = seL4_X86_4K;
@@ -29,7 +30,8 @@ seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, 
     }
 }
 
-seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable, int executable)
+seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable,
+                             int executable)
 {
     (void)executable; /* seL4 has no execute-never attribute on x86_64. */
     cr_calls[CR_CALL_MAP]++;

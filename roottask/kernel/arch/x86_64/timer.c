@@ -21,7 +21,8 @@ enum {
 #define NS_PER_S 1000000000ull
 #define COUNT_MAX 0xffffull
 
-_Static_assert((CR_TIMER_MAX_NS * PIT_HZ + NS_PER_S - 1) / NS_PER_S <= COUNT_MAX, "a count has 16 bits");
+_Static_assert((CR_TIMER_MAX_NS * PIT_HZ + NS_PER_S - 1) / NS_PER_S <= COUNT_MAX,
+               "a count has 16 bits");
 
 static seL4_CPtr io; /* the capability to the ports */
 static uint64_t set; /* ticks */
@@ -67,8 +68,8 @@ static seL4_Error open_interrupt(cr_slot handler)
 #if defined(CONFIG_IRQ_IOAPIC)
     /* on PCs the PIT is at pin 2, not 0 */
     enum { IOAPIC = 0, PIN = 2, EDGE = 0, ACTIVE_HIGH = 0, VECTOR = 0 };
-    return seL4_IRQControl_GetIOAPIC(seL4_CapIRQControl, handler.root, handler.index, handler.depth, IOAPIC, PIN, EDGE,
-                                     ACTIVE_HIGH, VECTOR);
+    return seL4_IRQControl_GetIOAPIC(seL4_CapIRQControl, handler.root, handler.index, handler.depth,
+                                     IOAPIC, PIN, EDGE, ACTIVE_HIGH, VECTOR);
 #elif defined(CONFIG_IRQ_PIC)
     return seL4_IRQControl_Get(seL4_CapIRQControl, 0, handler.root, handler.index, handler.depth);
 #else
@@ -79,8 +80,8 @@ static seL4_Error open_interrupt(cr_slot handler)
 
 seL4_Error cr_device_open(cr_slot handler, cr_slot ports)
 {
-    seL4_Error error = seL4_X86_IOPortControl_Issue(seL4_CapIOPortControl, PORT_COUNT, PORT_COMMAND, ports.root,
-                                                    ports.index, ports.depth);
+    seL4_Error error = seL4_X86_IOPortControl_Issue(seL4_CapIOPortControl, PORT_COUNT, PORT_COMMAND,
+                                                    ports.root, ports.index, ports.depth);
     if (error != seL4_NoError) {
         return error;
     }
