@@ -13,7 +13,8 @@
 #define MAIR 0x0000aaff440c0400
 /* TCR_EL1: 48-bit addresses and pages of 4 KiB in both halves; table walks through write-back
  * inner-shareable memory. The kernel does not change it. */
-#define TCR_HALF(shift) ((16 << (shift)) | (1 << (8 + (shift))) | (1 << (10 + (shift))) | (3 << (12 + (shift))))
+#define TCR_HALF(shift) \
+    ((16 << (shift)) | (1 << (8 + (shift))) | (1 << (10 + (shift))) | (3 << (12 + (shift))))
 #define TCR_LOW TCR_HALF(0)
 #define TCR_HIGH (TCR_HALF(16) | (2 << 30))
 #define TCR_ASID_16_BITS_SHIFT 36

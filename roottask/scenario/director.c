@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The director drives the scenario that the configuration describes. It decides which PD crashes
- * and when, keeps the rounds of clients in step, and detects when nothing is left to happen. It may
- * use only what an operation of a PD could also do. It must take no part in cleanups, because the
+ * and when, keeps the rounds of clients in step, and detects when nothing is left to happen. It
+ * uses the same functions as the operations of PDs. It must take no part in cleanups, because the
  * cleanups must be the same without a scenario.
  *
  * Rounds: at the end of each round a client asks whether to continue. It is answered only when no

@@ -4,8 +4,8 @@
  * and leaves a legal state. It writes both the plan and the steps into the trace, so that the host
  * can check each of them.
  *
- * The cleaner must never wait for a PD without a bound, and must never leave a cleanup half done.
- * If a step fails, it stops the system. */
+ * The cleaner must never leave a cleanup half done: if a step fails, it stops the system. With a
+ * timer, it never waits for a PD without a limit. */
 #ifndef CELLREAP_SUPERVISOR_CLEANER_H
 #define CELLREAP_SUPERVISOR_CLEANER_H
 
@@ -35,9 +35,9 @@ typedef struct cr_cleaner {
     uint32_t count;
 } cr_cleaner;
 
-/* Makes a PD a trigger. The event that caused it must already be in the trace. If the PD is doomed,
- * it is only stopped. Otherwise cr_cleaner_follow_up cleans up after it in its turn. Until this
- * call the PD's operations must be served. */
+/* Makes a PD a trigger. The event that caused it must already be in the trace, and the PD must
+ * still be served (cr_pd_is_served). If the PD is doomed, it is only stopped. Otherwise
+ * cr_cleaner_follow_up cleans up after it in its turn. */
 void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket);
 /* Terminates a PD on behalf of the root task. */
 void cr_terminate(cr_pd *pd);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Operations on requests and holds: connecting to a space, giving and taking back resources,
- * dropping. See operations.h for the rules of checks. A PD must obtain capabilities only from a
- * manager, from a holder or by the configuration. */
+ * dropping. See operations.h for the rules of checks. A PD must obtain a capability only by the
+ * configuration, or from a PD that manages the space or has the capability itself. */
 #include "supervisor.h"
 #include "system/text.h"
 

@@ -42,7 +42,7 @@ static void handle_fault(seL4_MessageInfo_t tag, uint64_t badge)
     uint64_t ip;
     cr_pd *pd;
     /* A PD can send its own messages with its fault capability. A message that is not a fault is
-     * dropped. If the PD called, it waits for ever, which is its own fault. */
+     * dropped. A PD that called with such a message waits for ever, and no other PD is affected. */
     if (cr_find_badged(badge, CR_BADGE_FAULT, &pd) == CR_RESULT_OK && cr_pd_is_served(pd) &&
         cr_decode_fault(tag, &kind, &address, &ip)) {
         cr_trace_fault(pd, kind, address, ip);

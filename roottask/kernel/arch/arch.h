@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The interface between the root task and an architecture: paging, registers and system calls. One
- * folder per architecture implements it. No other file of the root task may depend on an
- * architecture, except through timer_device.h and start.S. */
+ * folder per architecture implements it. Code that depends on an architecture must not be placed
+ * outside these folders, so that a new architecture is a new folder. */
 #ifndef CELLREAP_SEL4_ARCH_H
 #define CELLREAP_SEL4_ARCH_H
 

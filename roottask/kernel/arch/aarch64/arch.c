@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Paging, registers and system calls of aarch64, as arch.h declares them. Code of aarch64 belongs
- * here and not in the files above this folder. */
+ * Paging, registers and system calls of aarch64, as arch.h declares them. Code that depends on
+ * aarch64 must not be placed outside this folder. */
 #include "kernel/arch/arch.h"
 
 /* The kernel runs in EL1. User addresses have 48 bits and four levels of translation. The VSpace is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Paging, registers and system calls of x86_64, as arch.h declares them. Code of x86_64 belongs
- * here and not in the files above this folder. */
+ * Paging, registers and system calls of x86_64, as arch.h declares them. Code that depends on
+ * x86_64 must not be placed outside this folder. */
 #include "kernel/arch/arch.h"
 
 const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {
