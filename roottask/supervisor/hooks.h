@@ -16,7 +16,7 @@ typedef enum cr_hook_answer {
 } cr_hook_answer;
 
 /* The supervisor calls the hooks on its own thread between two messages. A hook must not block.
- * Each member may be 0. */
+ * Each member may be 0, but `checkpoint` needs `release`. */
 typedef struct cr_hooks {
     /* A PD is at a checkpoint. `round_boundary`: the checkpoint is between two rounds of work.
      * *order and *slot are the answer. Without this hook every checkpoint is answered with

@@ -11,6 +11,9 @@ cr_supervisor cr_sup;
 
 void cr_supervisor_init(const cr_hooks *hooks, seL4_CPtr notification)
 {
+    if (hooks != 0 && hooks->checkpoint != 0 && hooks->release == 0) {
+        cr_panic("hooks that let PDs wait at checkpoints must be able to release them", 0);
+    }
     cr_sup.hooks = hooks;
     cr_clock_init(notification);
 }
