@@ -221,8 +221,7 @@ class Model(Nodes):
     # -- the whole state
 
     def edges(self) -> Iterator[Edge]:
-        """All edges except SUBSET and the manager of a space. Those are `space_of` and `manager`.
-        """
+        """All edges except SUBSET (`space_of`) and the manager of a space (`manager`)."""
         yield from (Edge("HOLD", pd, node, count) for (pd, node), count in self.holds.items())
         yield from (Edge("REQUEST", pd, space) for pd, space in self.requests)
         yield from (Edge("MAP", upper, lower) for upper, lower in self.maps)

@@ -61,6 +61,5 @@ def space_id(type_name: str, number: int) -> str:
 
 
 def resource_id(type_name: str, space: int, number: int) -> str:
-    """The id of a resource, from the number of its space and the number of the object in the space.
-    """
+    """The id of a resource, from the number of its space and its own number in the space."""
     return f"{type_name}_{space:x}_{number:x}"

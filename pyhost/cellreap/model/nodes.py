@@ -145,8 +145,7 @@ class Nodes:
     # -- helpers
 
     def _body_resource(self, number: int) -> str | None:
-        """The resource that stands for the body of the PD with this number; None if there is none.
-        """
+        """The resource that stands for the body of the PD with this number; None if none does."""
         for res, space in self.space_of.items():
             if self._body_number(res, space) == number:
                 return res

@@ -71,9 +71,7 @@ class Arena:
         )
 
     def add_edge(self, kind: str, from_: str, to: str, count: int = 1) -> None:
-        """Adds `count` edges of a kind. `kind` is the name in docs/semantics.md, for example
-        `HOLD`.
-        """
+        """Adds `count` edges of a kind, named as in docs/semantics.md, for example `HOLD`."""
         number, a, b = self._kind(kind), self.ref(from_), self.ref(to)
         for _ in range(count):
             self._try(

@@ -31,8 +31,7 @@ class CoreError(CellreapError):
 
 
 def library_path() -> Path:
-    """The path of the core's library: $CELLREAP_CORE_LIB, else the one in build/host of the
-    checkout.
+    """The path of the core's library: $CELLREAP_CORE_LIB, else build/host in the checkout.
 
     Raises CoreMissing if the file does not exist.
     """
@@ -64,8 +63,7 @@ def load_core(headers: tuple[str, ...] = HEADERS) -> tuple[Any, Any]:
 
 @functools.cache
 def names_of(enum: str, prefix: str) -> dict[int, str]:
-    """Number -> name in JSON, for an enum of the headers: CR_NOTICE_PRE_DESTROY -> "pre_destroy".
-    """
+    """Number -> name in JSON, for an enum: CR_NOTICE_PRE_DESTROY -> "pre_destroy"."""
     ffi, _ = load_core()
     elements: dict[int, str] = ffi.typeof(enum).elements
     return {number: name.removeprefix(prefix).lower() for number, name in elements.items()}

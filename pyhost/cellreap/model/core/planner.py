@@ -23,8 +23,7 @@ class CoreModel(Arena):
     """
 
     def __init__(self, max_nodes: int, max_edges: int, max_items: int | None = None) -> None:
-        """`max_items` limits the length of each list of a plan. By default no plan can exceed it.
-        """
+        """`max_items` limits the length of a plan's lists. By default no plan can exceed it."""
         super().__init__(max_nodes, max_edges)
         items = max_items if max_items is not None else max_nodes + max_edges
         size = self.lib.cr_planner_bytes(max_nodes, items)

@@ -38,8 +38,7 @@ COLUMNS: Final = tuple(field.name.upper() for field in fields(Row))
 HEADER: Final = ",".join(COLUMNS)
 
 CELLULOS_COLUMNS: Final = 7
-"""Number of columns that CellulOS writes, counted from the first. A file may leave out the others.
-"""
+"""CellulOS writes this number of columns, the first ones. A file may leave out the others."""
 
 BASE_HEADER: Final = ",".join(COLUMNS[:CELLULOS_COLUMNS])
 

@@ -54,8 +54,7 @@ def _close(model: Model, depths: dict[str, int], depth: int, why: Causes) -> Non
 
 
 def maps_to(model: Model) -> set[tuple[str, str]]:
-    """(t, s) for two different spaces where t, or a resource in t, maps to s or to a resource in s.
-    """
+    """(t, s) for two different spaces where t or a resource in t maps to s or a resource in s."""
     pairs = {
         (model.space_of.get(upper, upper), model.space_of.get(lower, lower))
         for upper, lower in model.maps
@@ -69,8 +68,7 @@ def rs_depths(
     rs_depth: int | None,
     why: Causes,
 ) -> dict[str, int]:
-    """The spaces within the rs depth, with their depths. Adds the causes of mapped spaces to `why`.
-    """
+    """The spaces within the rs depth and their depths. Adds causes of mapped spaces to `why`."""
     first = set(at_depth_0)
     depths = {space: 0 for space, manager in model.manager.items() if manager in first}
     mapped = maps_to(model)
