@@ -186,7 +186,7 @@ class Running:
         return others if body is None else {*others, body}
 
     def expected_steps(self) -> Counter[Row]:
-        """The steps (name, node, pd) of this cleanup. Without cut-request: it depends on the order."""
+        """The steps (name, node, pd), except cut-request, which depends on the order."""
         steps: Counter[Row] = Counter()
         steps.update(("suspend", "-", pd) for pd in self.depth)
         steps.update(("mark", node, "-") for node in self.group)
