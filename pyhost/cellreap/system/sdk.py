@@ -134,7 +134,7 @@ def find_sdk(arch: str, given: Path | None = None, env: Mapping[str, str] | None
 def installed_sdk(
     arch: str, given: Path | None = None, env: Mapping[str, str] | None = None
 ) -> Path | None:
-    """The SDK directory for `arch`: `given`, else $CELLREAP_SDK_<ARCH>, else the user's.
+    """The SDK directory for `arch`: `given`, else $CELLREAP_SDK_<ARCH>, else the installed one.
 
     None if there is none. A directory that is named must exist: UsageError if it does not, even if
     another place has an SDK.

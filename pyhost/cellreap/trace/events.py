@@ -183,7 +183,7 @@ def decode(value: bytes) -> str | None:
 
 
 def printable(text: str, limit: int = 120) -> str:
-    """Text of a target made safe for terminals: no control characters, `limit` at most."""
+    """Text of a target, safe for terminals: at most `limit` characters, no control characters."""
     shown = "".join(
         char if char.isprintable() and not 0xD800 <= ord(char) < 0xE000 else "?" for char in text
     )

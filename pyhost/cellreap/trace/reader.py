@@ -25,7 +25,7 @@ MARK = b"~cr "
 MAX_LINE = 65536
 """Bytes in a line, without its newline. A SAY of the longest text takes less than 2 KiB."""
 MAX_PROBLEMS = 1000
-"""Problems that are kept. Any more are only counted."""
+"""Number of problems that are kept. Further ones are only counted."""
 
 _CHUNK = 1 << 16
 

@@ -13,7 +13,7 @@ from cellreap.trace.report import Failure
 
 
 class Notices(Concern):
-    """QUEUE (outside cleanups), GET_WORK, FINISH_WORK, RESUME_WORK."""
+    """QUEUE (of no cleanup), GET_WORK, FINISH_WORK, RESUME_WORK."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
