@@ -19,7 +19,7 @@ from cellreap.system.sdk import load_sdk, timer_missing
 
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path), metavar="CONFIG.toml")
-@kernel_options("What to build for.")
+@kernel_options("Architecture to build for.")
 @click.option(
     "-o",
     "--output",

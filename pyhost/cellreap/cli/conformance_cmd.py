@@ -208,7 +208,7 @@ def read_console(console: bytes, boot: Boot) -> Conformance:
 
 
 @click.command()
-@kernel_options("What to run on.")
+@kernel_options("Architecture to run on.")
 @boot_options
 @click.option(
     "-o",

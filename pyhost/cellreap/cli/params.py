@@ -54,7 +54,7 @@ json_option: Decorator = click.option(
 
 
 def kernel_options(purpose: str) -> Decorator:
-    """--arch and --sdk. purpose: the help of --arch, for example "What to run on." """
+    """--arch and --sdk. purpose: the help of --arch, for example "Architecture to run on." """
     return _together(
         click.option(
             "--arch",

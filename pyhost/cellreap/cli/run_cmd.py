@@ -32,7 +32,7 @@ from cellreap.trace.report import Report, report_json
 
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path), metavar="CONFIG.toml")
-@kernel_options("What to run on.")
+@kernel_options("Architecture to run on.")
 @click.option("--crash", metavar="NAME", help="Crash this PD instead of those in the file.")
 @depth_options(note=". Overrides the file")
 @click.option(
