@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""cellreap: what a crash takes with it on seL4, decided, done, traced and checked."""
+"""cellreap: cleans up after crashed seL4 protection domains, and checks the result."""
 
 __version__ = "0.1.0"

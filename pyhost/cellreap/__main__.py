@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`python -m cellreap` is the command line."""
+"""Runs the command line for `python -m cellreap`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The architectures that the root task runs on, by seL4's names; the first is the default."""
+"""The architectures that the root task supports, by seL4's names. The first is the default."""
 
 from __future__ import annotations
 

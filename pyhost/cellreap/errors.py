@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors that are the user's to fix.
+"""Errors that the user can fix.
 
-What is wrong with the program itself is left to raise as it does.
+Errors of the program itself are raised as other exceptions.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ from __future__ import annotations
 class CellreapError(Exception):
     """Something outside the program is wrong: an input, an option, a missing tool.
 
-    The command line prints it as one line and exits with 2.
+    The command line prints the error as one line and exits with 2.
     """
 
     def line(self) -> str:
-        """The message as a single line, whatever was put into it."""
+        """The message as a single line, whatever characters it contains."""
         return " ".join(str(self).split())
 
 
 class UsageError(CellreapError):
-    """An argument that names nothing, or does not fit the input it is used with."""
+    """An argument names nothing, or does not fit the input."""
 
 
 class ModelError(CellreapError):
-    """A change that the model cannot take: an unknown id, a duplicate, ends of the wrong kind."""
+    """A change is invalid for the model: an unknown id, a duplicate, ends of the wrong kind."""
 
 
 class InputError(CellreapError):
-    """A file that cannot be read as what it should be.
+    """A file cannot be read as the expected kind of file.
 
-    path: the file as the user named it. line: 1-based, None where the whole file is meant. field:
-    the column or key, None where the whole line is meant. expected: what should have been there.
+    path: the file as the user named it. line: from 1; None for the whole file. field: the column or
+    key; None for the whole line. expected: what the file should contain there.
     """
 
     def __init__(self, path: str, line: int | None, field: str | None, expected: str) -> None:

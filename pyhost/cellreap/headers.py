@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Constants and tables of the C headers, read from the headers themselves.
 
-What both sides must agree on is written once, in C; this module finds the headers and parses the enums and
-the X-macro tables in them, so that no number is typed twice. It knows the plain C that these headers keep to,
-not the language: an enumerator that it cannot evaluate is an error, never a guess.
+Facts that C and Python share are written once, in C. This module finds the headers and parses their
+enums and X-macro tables. It understands only the plain C of these headers, not the whole language:
+an enumerator that it cannot evaluate is an error and is never guessed.
 """
 
 from __future__ import annotations
@@ -27,38 +27,46 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\Z")
 # A cell of a table that is a list of forms: NUMBER(space) FLAG(wait).
 _FORMS = re.compile(r"(?:[A-Za-z_]\w*\(\w+(?:,\s*\w+)*\)\s*)+\Z")
-# The body of an enum that a table makes: how a row is expanded, the table's name, and #undef.
-_MADE = re.compile(r"\s*#\s*define\s+(\w+)\(([^)]*)\)([^\n]*)\n\s*(\w+)\s*\n\s*#\s*undef\s+\1[ \t]*\n")
+# The body of an enum that a table generates: the macro of a row, the table's name, and #undef.
+_MADE = re.compile(
+    r"\s*#\s*define\s+(\w+)\(([^)]*)\)([^\n]*)\n\s*(\w+)\s*\n\s*#\s*undef\s+\1[ \t]*\n"
+)
 
 
 class HeaderError(CellreapError):
-    """The headers are not where they should be, or hold something this parser does not understand."""
+    """The headers are missing, or contain something that this parser does not understand."""
 
 
 @functools.cache
 def source_root() -> Path:
-    """The checkout that holds the C sources: $CELLREAP_HOME, else the one this package lies in."""
+    """The checkout with the C sources: $CELLREAP_HOME, else the one that contains this package.
+
+    HeaderError if there is none.
+    """
     named = os.environ.get(HOME_VARIABLE)
     if named is not None:
         root = Path(named)
         if not (root / _MARK).is_file():
-            raise HeaderError(f"{HOME_VARIABLE}={named}: no {_MARK} there; expected a checkout of cellreap")
+            raise HeaderError(
+                f"{HOME_VARIABLE}={named}: no {_MARK} there; expected a checkout of cellreap"
+            )
         return root.resolve()
     for parent in Path(__file__).resolve().parents:
         if (parent / _MARK).is_file():
             return parent
     raise HeaderError(
-        f"no checkout of cellreap around {Path(__file__).resolve().parent}; set {HOME_VARIABLE} to one"
+        f"no checkout of cellreap around {Path(__file__).resolve().parent}; "
+        f"set {HOME_VARIABLE} to one"
     )
 
 
 def header_path(name: str) -> Path:
-    """The path of one of the project's public headers, "model.h" say."""
+    """The path of one of the project's public headers, for example "model.h"."""
     return source_root() / "roottask" / "include" / "cellreap" / name
 
 
 def read_header(name: str) -> str:
-    """The text of a public header, comments and line continuations taken out."""
+    """The text of a public header without comments and with continued lines joined."""
     path = header_path(name)
     try:
         return strip(path.read_text(encoding="utf-8"))
@@ -72,11 +80,11 @@ def strip(text: str) -> str:
 
 
 def parse_table(text: str, macro: str) -> list[tuple[str | int, ...]]:
-    """The rows of an X-macro table: each use `macro(a, "b", 3)` with its arguments, in order.
+    """The rows of an X-macro table: the arguments of each use `macro(a, "b", 3)`, in order.
 
-    Strings come unquoted, integers as int, other identifiers as str, and so do lists of forms, written
-    NUMBER(space) FLAG(wait) or FIELD(pd, PD). `#define macro(...)` lines, which say how the rows are to be
-    expanded, are no rows.
+    Strings are unquoted, integers are int, and other identifiers are str. Lists of forms, such as
+    NUMBER(space) FLAG(wait) or FIELD(pd, PD), are str too. `#define macro(...)` lines define the
+    expansion of rows and are not rows.
     """
     rows: list[tuple[str | int, ...]] = []
     for line in strip(text).splitlines():
@@ -125,7 +133,7 @@ def _arguments(line: str, start: int, macro: str) -> tuple[str | int, ...]:
 
 
 def expand_enums(text: str) -> str:
-    """C text in which the enums that are made by an X-macro table are written out, without comments.
+    """C text without comments in which the enums that X-macro tables generate are written out.
 
         typedef enum cr_op {
         #define CR_OPERATION(enumerator, number, ...) enumerator = number,
@@ -133,7 +141,7 @@ def expand_enums(text: str) -> str:
         #undef CR_OPERATION
         } cr_op;
 
-    A parameter that is not used may be `...`. What has no table in the text is left as it is.
+    An unused parameter may be `...`. An enum whose table is not in the text stays as it is.
     """
     text = strip(text)
 
@@ -163,13 +171,15 @@ def _with_cells(text: str, cells: Mapping[str, str]) -> str:
 def parse_enums(text: str) -> dict[str, dict[str, int]]:
     """Every enum in `text`: tag -> enumerators with their values, in order.
 
-    All enums without a tag share the key "". Enums that a table of the text makes are among them; one
-    whose table is elsewhere is left out.
+    All enums without a tag share the key "". Enums that a table in the text generates are included.
+    An enum whose table is elsewhere is left out.
     """
     enums: dict[str, dict[str, int]] = {}
     known: dict[str, int] = {}
     plain = expand_enums(text).splitlines()
-    for found in _ENUM.finditer("\n".join(line for line in plain if not line.lstrip().startswith("#define"))):
+    for found in _ENUM.finditer(
+        "\n".join(line for line in plain if not line.lstrip().startswith("#define"))
+    ):
         tag, body = found.group(1) or "", found.group(2)
         if "#" in body:
             continue
@@ -192,11 +202,13 @@ def _value(written: str, known: dict[str, int], name: str) -> int:
         return int(number.group(1), 0)
     if written in known:
         return known[written]
-    raise HeaderError(f"enumerator {name} = {written}: expected a number or an enumerator before it")
+    raise HeaderError(
+        f"enumerator {name} = {written}: expected a number or an enumerator before it"
+    )
 
 
 def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
-    """The rows of one table of a public header. HeaderError: there is none."""
+    """The rows of one table of a public header. HeaderError if there is no such table."""
     rows = parse_table(read_header(header), macro)
     if not rows:
         raise HeaderError(f"{header_path(header)}: no rows {macro}(...)")
@@ -205,12 +217,12 @@ def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
 
 @functools.cache
 def enums(header: str) -> dict[str, dict[str, int]]:
-    """parse_enums of a public header."""
+    """The enums of a public header, as from parse_enums."""
     return parse_enums(read_header(header))
 
 
 def constant(header: str, name: str) -> int:
-    """The value of one enumerator of a public header."""
+    """The value of one enumerator of a public header. HeaderError if there is none."""
     for members in enums(header).values():
         if name in members:
             return members[name]
@@ -218,9 +230,9 @@ def constant(header: str, name: str) -> int:
 
 
 def names_of(header: str, tag: str, prefix: str) -> dict[str, int]:
-    """The enumerators of one enum as they are written in traces: CR_OP_GET_WORK -> "get-work".
+    """The enumerators of an enum by their names in traces: CR_OP_GET_WORK -> "get-work".
 
-    The ..._COUNT that closes an enum is no name and is left out.
+    The ..._COUNT that ends an enum is left out.
     """
     members = enums(header).get(tag)
     if members is None:
@@ -232,7 +244,7 @@ def names_of(header: str, tag: str, prefix: str) -> dict[str, int]:
 
 
 def printed_names(header: str, macro: str) -> dict[str, int]:
-    """The names that a table of (enumerator, number, name, ...) has printed: "each" -> 2."""
+    """The printed names of a table of (enumerator, number, name, ...): "each" -> 2."""
     return {str(row[2]): int(row[1]) for row in table(header, macro)}
 
 
@@ -242,37 +254,41 @@ class Operation:
 
     enumerator: str
     number: int
-    word: str  # "give": names the functions that carry it out
+    word: str  # "give"; part of the names of the functions that implement it
     topic: str
     arguments: str  # "NUMBER(space) WORD(badge)"; "" for none
     results: str
-    asker: str  # CR_FROM_ANY: a doomed PD may ask for it too
+    asker: str  # CR_FROM_ANY: doomed PDs may use the operation too
     sentence: str
 
     @property
     def name(self) -> str:
-        """What docs and traces call it: "GIVE"."""
+        """The name in docs and traces: "GIVE"."""
         return self.enumerator.removeprefix("CR_OP_")
 
 
 @functools.cache
 def operations() -> tuple[Operation, ...]:
-    """What a PD can ask of the root task."""
+    """The operations that a PD can ask of the root task."""
     found = []
     for row in table("protocol.h", "CR_OPERATION"):
         if len(row) != 8 or [type(cell) for cell in row] != [str, int, *[str] * 6]:
-            raise HeaderError(f"{header_path('protocol.h')}: CR_OPERATION{row}: not as the header says")
+            raise HeaderError(
+                f"{header_path('protocol.h')}: CR_OPERATION{row}: not as the header says"
+            )
         enumerator, number, *texts = row
         word, topic, arguments, results, asker, sentence = map(str, texts)
         arguments = "" if arguments == "NO_ARGUMENTS" else arguments
         found.append(
-            Operation(str(enumerator), int(number), word, topic, arguments, results, asker, sentence)
+            Operation(
+                str(enumerator), int(number), word, topic, arguments, results, asker, sentence
+            )
         )
     return tuple(found)
 
 
 def operation_forms() -> dict[int, tuple[tuple[str, str], ...]]:
-    """Operation's number -> its arguments in their order: (form, member of cr_operation_args)."""
+    """Number of the operation -> its arguments in order: (form, member of cr_operation_args)."""
     return {each.number: parse_forms(each.arguments) for each in operations()}
 
 
@@ -283,15 +299,15 @@ def parse_forms(text: str) -> tuple[tuple[str, str], ...]:
 
 @dataclass(frozen=True)
 class EventTable:
-    """What can stand in a trace of one version."""
+    """The events that a trace of one version can contain."""
 
     version: int
     fields: dict[str, tuple[str, ...]]
-    """Event -> its fields in the order of printing."""
+    """Event -> its fields in the order in which they are printed."""
     types: dict[tuple[str, str], str]
-    """(event, field) -> the field's type; empty before version 3, whose tables have no types."""
+    """(event, field) -> the field's type. Empty before version 3, whose tables have no types."""
     meanings: dict[str, str]
-    """Event -> what it says, a sentence; empty before version 3."""
+    """Event -> its meaning, one sentence. Empty before version 3."""
     enumerators: dict[str, str]
     """Event -> its name in C."""
 
@@ -300,7 +316,7 @@ _FIELD = re.compile(r"FIELD\((\w+),\s*(\w+)\)")
 
 
 def parse_event_table(text: str, where: str) -> EventTable:
-    """The version and the events of a trace_events.h."""
+    """The version and the events in the text of a trace_events.h. where: for messages."""
     version = parse_enums(text).get("", {}).get("CR_TRACE_VERSION")
     if version is None:
         raise HeaderError(f"{where}: no enumerator CR_TRACE_VERSION")
@@ -327,5 +343,5 @@ def parse_event_table(text: str, where: str) -> EventTable:
 
 @functools.cache
 def event_table() -> EventTable:
-    """The events that this checkout's root task writes."""
+    """The events that the root task of this checkout writes."""
     return parse_event_table(read_header("trace_events.h"), str(header_path("trace_events.h")))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is going on, for whoever waits: a spinner on a terminal, plain lines in a log.
+"""Progress of a command: a spinner on a terminal, plain lines in a log.
 
-Always on stderr.
+All output goes to stderr.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from typing import TextIO
 
 Update = Callable[[str], None]
-"""Shows a short text behind the step's name; cheap enough to be called for every event."""
+"""Shows a short text after the step's name. It is cheap enough to call for every event."""
 
 _MIN_UPDATE_SECONDS = 0.1
 
 
 class Progress:
-    """Steps one after the other. `quiet` shows nothing at all."""
+    """Shows steps one after the other. If `quiet`, it shows nothing."""
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
         self._quiet = quiet
@@ -27,7 +27,7 @@ class Progress:
 
     @contextmanager
     def step(self, name: str) -> Iterator[Update]:
-        """Announces a step, and how long it took when it ends well."""
+        """Announces a step. If the step succeeds, prints how long it took."""
         if self._quiet:
             yield lambda text: None
         elif self._stream.isatty():
@@ -39,12 +39,12 @@ class Progress:
             self._line(f"{name}: done after {time.monotonic() - start:.1f} s")
 
     def note(self, text: str) -> None:
-        """One line that stays."""
+        """Prints a line that stays."""
         if not self._quiet:
             self._line(text)
 
     def _spin(self, name: str) -> Iterator[Update]:
-        from rich.console import Console  # 80 ms that nobody needs who is not looking
+        from rich.console import Console  # takes 80 ms, so it is imported only when needed
 
         start = time.monotonic()
         shown = 0.0

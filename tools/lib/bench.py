@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `tools/bench` measures: what a cleanup costs, in counts rather than in seconds.
+"""Implementation of `tools/bench`: measures the cost of a cleanup in counts, not in seconds.
 
-Planning: the nodes and edges that the core looks at, by its own counters, when a PD crashes in
-systems of very different sizes. The cost should follow what is doomed, not what exists: the counts
-must not grow.
+Planning: the numbers of nodes and edges that the core looks at when a PD crashes, by the core's own
+counters, in systems of very different sizes. The cost must depend on what is doomed and not on what
+exists, so the counts must not grow with the system.
 
-Cleaning up: kernel calls by kind and by pair of depths, out of the traces of real boots, and the
-instructions that the cleanup took, with QEMU counting them (-icount). Both repeat exactly on any
-machine.
+Cleaning up: kernel calls by kind and by pair of depths, from the traces of real boots, and the
+instructions that the cleanup took, counted by QEMU (-icount). Both are the same on every machine.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from demo import DEPTHS, available_cores, missing_sdk, run_scenario
 
 SIZES: Final = (10, 1_000, 100_000)
 _CLIENTS: Final = 4  # of each server in "servers"
-_TIMED: Final = 50  # plans that are timed; the median counts
+_TIMED: Final = 50  # number of timed plans; the median is reported
 _WIDTH: Final = 116
 RECORDED: Final = Path("tests/data/traces/v1")
 
@@ -51,12 +50,12 @@ class System:
     core: CoreModel
     nodes: int
     edges: int
-    crashes: tuple[tuple[str, str], ...]  # (what it is, PD)
+    crashes: tuple[tuple[str, str], ...]  # (description, PD)
 
 
 @dataclass(frozen=True)
 class Planned:
-    """What planning one crash at unlimited depths looked at."""
+    """The cost of planning one crash at unlimited depths."""
 
     system: str
     crash: str
@@ -69,22 +68,23 @@ class Planned:
     microseconds: float
 
     def to_json(self) -> dict[str, Any]:
-        """For --json."""
+        """The object for --json."""
         return dict(vars(self))
 
 
 def servers(pds: int) -> System:
-    """Servers with four clients each; every server asks the one before it and maps its space on
-    that one's.
+    """A chain of servers with four clients each.
 
-    The last client is a leaf. The last server has its clients above it and nobody else.
+    Every server requests the space of the one before it and maps its own space to that space. The
+    last client is a leaf. Only the clients of the last server depend on it.
     """
     return _build(pds, _CLIENTS)
 
 
 def star(pds: int) -> System:
-    """One server, everybody else its client: a leaf next to a PD with as many edges as there are
-    PDs.
+    """A single server, with all other PDs as its clients.
+
+    A client is a leaf next to a PD that has as many edges as there are PDs.
     """
     return _build(pds, pds)
 
@@ -93,8 +93,9 @@ SYSTEMS: Final[dict[str, Callable[[int], System]]] = {"servers": servers, "star"
 
 
 def _build(pds: int, clients: int) -> System:
-    """`pds` PDs beside the root task, in blocks of a server and `clients` clients. Each client
-    requests its server's space and holds a resource of its own in it.
+    """`pds` PDs besides the root task, in blocks of a server and `clients` clients.
+
+    Each client requests its server's space and holds a resource of its own in it.
     """
     core = CoreModel(max_nodes=3 * pds + 1, max_edges=8 * pds)
     core.add_pd("PD_0")
@@ -126,7 +127,7 @@ def _build(pds: int, clients: int) -> System:
 
 
 def plan_costs(sizes: Sequence[int]) -> list[Planned]:
-    """Plans the crashes in systems of these numbers of PDs, each a multiple of ten."""
+    """Plans the crashes in systems with these numbers of PDs. Each must be a multiple of ten."""
     costs = []
     for name, build in SYSTEMS.items():
         for pds in sizes:
@@ -161,12 +162,13 @@ def _plan(name: str, what: str, pds: int, system: System, pd: str) -> Planned:
 
 def boot_costs(arch: str, jobs: int) -> list[dict[str, Any]]:
     """Kernel calls and instructions of the reference scenario's cleanup at each pair of depths.
-    CellreapError if a boot does not pass.
+
+    CellreapError if a boot does not pass the check.
     """
 
     def boot(depths: tuple[str, str]) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="cellreap-bench-") as folder:
-            # One instruction a nanosecond: the time stamp counter then counts instructions.
+            # One instruction takes one nanosecond, so the time stamp counter counts instructions.
             outcome = run_scenario(
                 arch, depths, "--qemu-arg=-icount shift=0", "--timeout=300", "-o", folder
             )
@@ -199,8 +201,10 @@ def boot_costs(arch: str, jobs: int) -> list[dict[str, Any]]:
 
 
 def checking_speed() -> dict[str, float]:
-    """Events in the recorded boots of the checkout, and how many of them the check replays in a
-    second. CellreapError if one does not pass.
+    """The number of events in the recorded boots of the checkout, and how many are checked a
+    second.
+
+    CellreapError if a recorded boot does not pass the check.
     """
     events = 0
     start = time.perf_counter()
@@ -218,14 +222,13 @@ def checking_speed() -> dict[str, float]:
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Emulators at a time.  [default: one a core]",
+    help="Number of emulators at a time.  [default: one for each core]",
 )
-@click.option("--no-boot", is_flag=True, help="Only what needs no kernel.")
+@click.option("--no-boot", is_flag=True, help="Measure only what needs no kernel.")
 def bench(as_json: bool, jobs: int | None, no_boot: bool) -> int:
-    """Count what a cleanup costs: nodes and edges looked at in planning, kernel calls in carrying
-    it out.
+    """Count what a cleanup costs: nodes and edges looked at in planning, and kernel calls.
 
-    Exit code 1 if planning the same crash looks at more in a larger system.
+    The exit code is 1 if planning the same crash looks at more nodes and edges in a larger system.
     """
     planned = plan_costs(SIZES)
     growing = grown(planned)
@@ -260,9 +263,7 @@ def bench(as_json: bool, jobs: int | None, no_boot: bool) -> int:
 
 
 def grown(planned: Sequence[Planned]) -> list[str]:
-    """The crashes that cost more than in the smallest system of their kind, where they doom no
-    more.
-    """
+    """The crashes that cost more than in the smallest system of their kind but doom no more."""
     least: dict[tuple[str, str], Planned] = {}
     found = []
     for cost in planned:

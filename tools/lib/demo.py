@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `tools/demo` shows: the reference scenario at all its depths, on every kernel that there is.
+"""Implementation of `tools/demo`: the reference scenario at all depths, on every installed kernel.
 
-Each boot is a `cellreap run` of its own, so what is shown is what anybody gets who types the
-command. Where there is no kernel, the plans for the same crash are shown and recorded traces are
-checked; that nothing was booted is then the first and the last thing said.
+Each boot is a `cellreap run` in a process of its own, so its output is that of the command. If no
+kernel is found, the tool shows the plans for the same crash and checks recorded traces. In that
+case the first and the last line say that nothing was booted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from cellreap.model.reference import plan as reference_plan
 from cellreap.system.refkernel import has_refkernel
 from cellreap.system.sdk import installed_sdk, no_sdk
 
-# (PD depth, space depth) as options: none, each alone, both, beyond the end, unlimited.
+# (PD depth, space depth) as options: none, each alone, both, more than the scenario needs,
+# unlimited.
 DEPTHS: Final = (
     ("0", "0"),
     ("0", "1"),
@@ -52,36 +53,36 @@ SCENARIO: Final = Path("configs/block_fs_db_app.toml")
 _STATE: Final = Path("tests/data/scenario.csv")
 _TRACES: Final = Path("tests/data/goldens")
 _TRIGGER: Final = "block_server_1"
-_WIDTH: Final = 100  # of the tables where there is no terminal to ask
+_WIDTH: Final = 100  # width of the tables if the output is not a terminal
 _SHOWN_IN_FULL: Final = ("1", "2")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one `cellreap run`."""
+    """The result of one `cellreap run`."""
 
-    result: Mapping[str, Any] | None  # what --json printed; None if it came to nothing
-    complaint: str  # why not, or the first violation; else empty
+    result: Mapping[str, Any] | None  # the object of --json; None if there is none
+    complaint: str  # why there is no result, or the first violation; else empty
 
     @property
     def passed(self) -> bool:
-        """Whether it ran and the check found nothing."""
+        """Whether the run succeeded and the check found nothing."""
         return self.result is not None and self.result["verdict"] == "pass"
 
     @property
     def cleanup(self) -> Mapping[str, Any] | None:
-        """The first cleanup, if there was one."""
+        """The first cleanup; None if there was none."""
         cleanups = self.result["cleanups"] if self.result is not None else []
         return cleanups[0] if cleanups else None
 
 
 def available_cores() -> int:
-    """Cores that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def run_command(arch: str, depths: tuple[str, str], *more: str) -> list[str]:
-    """The arguments of `cellreap` that run the reference scenario."""
+    """The arguments with which `cellreap` runs the reference scenario."""
     pd_depth, rs_depth = depths
     on = [] if arch == ARCHES[0] else ["--arch", arch]
     return ["run", str(SCENARIO), *on, "--pd-depth", pd_depth, "--rs-depth", rs_depth, *more]
@@ -106,8 +107,9 @@ def run_scenario(arch: str, depths: tuple[str, str], *more: str) -> Outcome:
 
 
 def missing_sdk(arch: str) -> str | None:
-    """None if there is a kernel for the architecture, seL4 or refkernel; else where it was looked
-    for.
+    """None if there is a kernel for the architecture, seL4 or refkernel.
+
+    Else the message that names the places that were searched.
     """
     try:
         if installed_sdk(arch) is None and not has_refkernel(arch):
@@ -123,13 +125,13 @@ def missing_sdk(arch: str) -> str | None:
     type=click.IntRange(min=1),
     default=None,
     metavar="N",
-    help="How many emulators at a time.  [default: as many as there are cores]",
+    help="Number of emulators at a time.  [default: one for each core]",
 )
 def demo(jobs: int | None) -> int:
-    """Crash a server of the reference scenario at every depth and show what becomes of the rest.
+    """Crash a server of the reference scenario at every depth and show the result for all PDs.
 
-    Exit code 0: all that could be run went as it should (also where there is no kernel to boot), 1:
-    something did not.
+    The exit code is 0 if everything that could run succeeded, even if there was no kernel to boot.
+    It is 1 otherwise.
     """
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -149,7 +151,7 @@ def demo(jobs: int | None) -> int:
 
 
 def _boots(console: Console, arch: str, jobs: int) -> int:
-    """One run in full, then all depths as a table. Returns how many failed."""
+    """Shows one run in full, then all depths as a table. Returns the number of failures."""
     command = run_command(arch, _SHOWN_IN_FULL)
     console.print(f"$ cellreap {' '.join(command)}\n", style="bold", soft_wrap=True)
     code = _show(command)
@@ -201,7 +203,7 @@ def _say_not_booted(console: Console, missing: Mapping[str, str | None]) -> None
 
 
 def _without_kernel(console: Console) -> int:
-    """Plans and recorded traces. Returns how many went wrong."""
+    """Shows plans and checks recorded traces. Returns the number of failures."""
     root = source_root()
     failures = 0
     state, _ = read_state(root / _STATE)
@@ -215,7 +217,7 @@ def _without_kernel(console: Console) -> int:
     for depths in DEPTHS:
         pd_depth, rs_depth = _limit(depths[0]), _limit(depths[1])
         plan = core.plan(trigger, pd_depth, rs_depth)
-        # Causes may differ where a node is doomed in two ways at once; each must hold.
+        # Causes may differ if a node is doomed for two reasons. Each cause must hold.
         expected = reference_plan(state, trigger, pd_depth, rs_depth)
         same = plan.outcome() == expected.outcome() and not check_why(state, plan)
         failures += not same
@@ -230,7 +232,7 @@ def _without_kernel(console: Console) -> int:
 
 
 def _show(arguments: Sequence[str]) -> int:
-    """Runs `cellreap` for the reader to see. Returns its exit code."""
+    """Prints and runs a `cellreap` command. Returns its exit code."""
     sys.stdout.flush()
     command = [sys.executable, "-m", "cellreap", *arguments]
     return subprocess.run(
@@ -256,7 +258,7 @@ def _limit(depth: str) -> int | None:
 
 
 def _doomed(plan: Mapping[str, Any], names: Mapping[str, str]) -> tuple[str, str]:
-    """The PDs but the trigger and the spaces of a plan, by name where they have one."""
+    """The doomed PDs without the trigger, and the doomed spaces, by name where they have one."""
     pds = [names.get(pd, pd) for pd, _ in plan["destroyed_pds"] if pd != plan["trigger"]]
     spaces = [names.get(space, space) for space in plan["deleted_spaces"]]
     return ", ".join(pds) or "-", ", ".join(spaces) or "-"

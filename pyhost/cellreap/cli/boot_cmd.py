@@ -20,7 +20,7 @@ from cellreap.system.image import Image, read_image
 
 
 def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of everything that boots: --qemu-arg, --timeout, --idle."""
+    """Adds the options of every command that boots: --qemu-arg, --timeout, --idle."""
     for option in (
         click.option(
             "--idle",
@@ -28,7 +28,7 @@ def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
             default=DEFAULT_IDLE,
             show_default=True,
             metavar="SECONDS",
-            help="Give up when nothing was printed for this long.",
+            help="End the run if nothing is printed for this time.",
         ),
         click.option(
             "--timeout",
@@ -36,14 +36,14 @@ def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
             default=DEFAULT_TIMEOUT,
             show_default=True,
             metavar="SECONDS",
-            help="Give up after this long.",
+            help="End the run after this time.",
         ),
         click.option(
             "--qemu-arg",
             "qemu_args",
             multiple=True,
             metavar="ARG",
-            help="More arguments for QEMU, several words in one or one at a time: "
+            help="Further arguments for QEMU. One option may hold several words: "
             "--qemu-arg '-icount shift=0'.",
         ),
     ):
@@ -59,7 +59,10 @@ def record_image(
     idle: float,
     progress: Progress,
 ) -> Boot:
-    """Boots an image, its console going to the file `trace`. CellreapError where that cannot be."""
+    """Boots an image and writes its console to the file `trace`. CellreapError if that fails.
+
+    timeout, idle: seconds.
+    """
     extra = split_arguments(qemu_args)
     kernel = image.manifest.kernel
     with progress.step(
@@ -84,8 +87,9 @@ def record_image(
 
 
 def refuse_failed(boot: Boot) -> Boot:
-    """CellreapError if the run says nothing about the system: its emulator did not start, or was
-    killed.
+    """CellreapError if the run says nothing about the system.
+
+    That is the case if its emulator did not start or was killed. Otherwise returns `boot`.
     """
     if boot.end is End.FAILED:
         raise CellreapError(
@@ -102,7 +106,7 @@ def refuse_failed(boot: Boot) -> Boot:
     "--output",
     type=click.Path(path_type=Path),
     metavar="TRACE",
-    help="Where the console goes, byte by byte.  [default: the image's name with .trace]",
+    help="Where to write the raw console.  [default: the image's name with .trace]",
 )
 @json_option
 def boot(
@@ -113,7 +117,10 @@ def boot(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Boot an image and record its trace, to its end or until something is wrong (exit code 1)."""
+    """Boot an image and record its trace.
+
+    The run lasts until the trace ends or an error occurs (exit code 1).
+    """
     read = read_image(image)
     trace = output if output is not None else image.with_suffix(".trace")
     result = record_image(read, trace, qemu_args, timeout, idle, Progress())
@@ -131,7 +138,7 @@ def boot(
 
 
 def boot_json(result: Boot) -> dict[str, Any]:
-    """What became of a run, for --json."""
+    """The result of a run, for --json."""
     return {
         "end": result.end.name.lower(),
         "detail": result.detail,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap build`: an image from a configuration."""
+"""`cellreap build`: builds an image from a configuration."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from cellreap.system.sdk import load_sdk, timer_missing
 
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path), metavar="CONFIG.toml")
-@kernel_options("What to build for.")
+@kernel_options("Architecture to build for.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="IMAGE",
     required=True,
-    help="Where to write it.",
+    help="Where to write the image.",
 )
 @json_option
 def build(config: Path, arch: str, sdk: Path | None, output: Path, as_json: bool) -> None:
     """Build an image: kernel, root task, PDs and configuration in one file.
 
-    Same input, same bytes. What does not depend on the configuration is built once and kept in
-    $XDG_CACHE_HOME/cellreap.
+    The same input yields the same bytes. Parts that do not depend on the configuration are built
+    once and kept in $XDG_CACHE_HOME/cellreap.
     """
     text = read_text(config)
     parsed = parse_config(text, config)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap check`: replays a trace against the reference model and says what does not fit."""
+"""`cellreap check`: replays a trace against the reference model and reports violations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cellreap.trace.events import printable
 from cellreap.trace.report import Cleanup, Failure, Report, report_json
 
 SHOW_PROGRESS_FROM = 16 << 20
-"""Bytes of a file that takes long enough to read for somebody to wonder."""
+"""Size in bytes from which reading a file takes noticeable time."""
 
 
 @click.command()
@@ -27,8 +27,8 @@ SHOW_PROGRESS_FROM = 16 << 20
 def check(trace: Path, as_json: bool) -> int:
     """Replay a trace against the reference model.
 
-    TRACE is the console log of a run, as `cellreap boot` records it. Exits with 0 if the trace
-    passes, with 1 if it does not, and with 2 if there is no trace in it that can be read.
+    TRACE is the console log of a run, as `cellreap boot` records it. The exit code is 0 if the
+    trace passes, 1 if it does not, and 2 if the file contains no readable trace.
     """
     with _progress(trace) as progress:
         report = check_file(trace, progress)
@@ -41,11 +41,11 @@ def check(trace: Path, as_json: bool) -> int:
 
 @contextlib.contextmanager
 def _progress(path: Path) -> Iterator[Callable[[int], None] | None]:
-    """A bar on stderr where the file is large and a person is looking."""
+    """A progress bar on stderr, if the file is large and stderr is a terminal."""
     try:
         size = path.stat().st_size if path.is_file() else 0
     except (OSError, ValueError):
-        size = 0  # reading it will say what is wrong
+        size = 0  # reading it will report the error
     if size < SHOW_PROGRESS_FROM or not sys.stderr.isatty():
         yield None
         return
@@ -54,7 +54,7 @@ def _progress(path: Path) -> Iterator[Callable[[int], None] | None]:
 
 
 def summary(report: Report) -> list[str]:
-    """The report for a person, a line each."""
+    """The report as text, one string a line."""
     kernel = printable(report.kernel) or "an unknown kernel"
     heading = f"{printable(report.path)}: {kernel}, {printable(report.arch)}"
     system = f", system {printable(report.system)}" if report.system else ""
@@ -106,7 +106,7 @@ def _cleanup_lines(cleanup: Cleanup, report: Report) -> list[str]:
 
 
 def failure_line(failure: Failure, report: Report) -> str:
-    """What an operator is to know of a notice that somebody failed to deal with."""
+    """The line that tells an operator about a notice that failed."""
     what = f"failed to deal with notice {failure.token} ({failure.kind} {failure.node})"
     after = "resumed later" if failure.resumed else f"{_count(failure.waiting, 'notice')} behind it"
     return f"{_label(failure.pd, report)} {what}: {after}"

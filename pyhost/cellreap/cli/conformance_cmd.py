@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap conformance`: boots the root task that checks the kernel, and reads what it found.
+"""`cellreap conformance`: boots the root task that checks the kernel, and reads its results.
 
-The image prints one line a check and one at the end (roottask/conformance), which name no kernel
-and no address: two kernels that behave alike print the same. Whatever else is on the console is the
-kernel's.
+The image (roottask/conformance) prints one line for each check and one at the end. The lines name
+no kernel and no address, so two kernels that behave alike print the same lines. All other console
+output comes from the kernel.
 """
 
 from __future__ import annotations
@@ -55,20 +55,21 @@ _SUMMARY = re.compile(
 
 @dataclass(frozen=True)
 class Check:
-    """What one check found."""
+    """The result of one check."""
 
     name: str
     ok: bool
-    detail: str  # what was got and what was expected; empty if it is ok
-    made: bool = True  # False: the kernel has not what is checked. It is neither ok nor failed
+    detail: str  # the actual and the expected result; empty if it is ok
+    # False: the kernel lacks the feature. The check is neither ok nor failed.
+    made: bool = True
 
     @property
     def failed(self) -> bool:
-        """Whether it was made and did not find what it should."""
+        """Whether the check was made and did not find the expected result."""
         return self.made and not self.ok
 
     def line(self) -> str:
-        """As the image printed it."""
+        """The line as the image printed it."""
         if not self.made:
             return f"conformance: {self.name}: not on this kernel"
         return f"conformance: {self.name}: " + ("ok" if self.ok else f"FAILED ({self.detail})")
@@ -76,9 +77,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the last line counts: checks that were made, those of them that failed, and those left
-    out.
-    """
+    """The counts in the last line: checks that were made, that failed, and that were left out."""
 
     made: int
     failed: int
@@ -91,15 +90,15 @@ class Summary:
 
 @dataclass(frozen=True)
 class Conformance:
-    """What a run of the image found."""
+    """The result of a run of the image."""
 
     checks: tuple[Check, ...]
-    summary: Summary | None  # by the last line; None: there is none
+    summary: Summary | None  # of the last line; None: there is none
     boot: Boot
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What the image printed, with nothing of the kernel's between."""
+        """The lines that the image printed, without the output of the kernel."""
         lines = [check.line() for check in self.checks]
         if self.summary is not None:
             lines.append(f"conformance: {self.summary}")
@@ -107,7 +106,7 @@ class Conformance:
 
     @property
     def complaints(self) -> tuple[str, ...]:
-        """What keeps it from passing, beside the checks that failed."""
+        """The reasons, besides failed checks, why the run does not pass."""
         found = []
         if self.boot.end is not End.COMPLETE:
             after = f", after {self.checks[-1].name}" if self.checks else ""
@@ -132,7 +131,7 @@ class Conformance:
 
     @property
     def passed(self) -> bool:
-        """Whether every check was made and found what it should."""
+        """Whether every check was made and found the expected result."""
         return not self.complaints and not any(check.failed for check in self.checks)
 
 
@@ -145,11 +144,10 @@ def run_conformance(
     timeout: float,
     idle: float,
 ) -> Conformance:
-    """Builds and boots the image; the console, byte by byte, goes to `console`, which must be
-    readable too.
+    """Builds and boots the image and writes the console, byte by byte, to `console`.
 
-    extra: more arguments for QEMU. timeout, idle: seconds. CellreapError where it cannot be built
-    or booted.
+    console: must also be readable. extra: further arguments for QEMU. timeout, idle: seconds.
+    CellreapError if the image cannot be built or booted.
     """
     toolchain = find_toolchain(sdk.kernel.arch)
     parts = build_parts(sdk, toolchain, progress)
@@ -169,8 +167,9 @@ def boot_conformance(
     timeout: float = DEFAULT_TIMEOUT,
     idle: float = DEFAULT_IDLE,
 ) -> Conformance:
-    """Boots the image of `parts`, which may be built for another kernel with the same libsel4, on
-    `sdk`'s.
+    """Boots the image of `parts` on the kernel of `sdk`.
+
+    The image may be built for another kernel with the same libsel4. timeout, idle: seconds.
     """
     arch = sdk.kernel.arch
     roottask = parts.conformance.read_bytes()
@@ -193,7 +192,7 @@ def boot_conformance(
 
 
 def read_console(console: bytes, boot: Boot) -> Conformance:
-    """What the image printed, whatever the kernel printed between."""
+    """The lines that the image printed, separated from the output of the kernel."""
     checks = tuple(
         Check(
             found[1].decode(),
@@ -209,14 +208,14 @@ def read_console(console: bytes, boot: Boot) -> Conformance:
 
 
 @click.command()
-@kernel_options("What to run on.")
+@kernel_options("Architecture to run on.")
 @boot_options
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Keep the console there, as it came.",
+    help="Write the raw console to this file.",
 )
 @json_option
 def conformance(
@@ -228,9 +227,9 @@ def conformance(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Check that a kernel does what the root task and its PDs rely on.
+    """Check that a kernel behaves as the root task and its PDs require.
 
-    Exit code 1 if it does not.
+    The exit code is 1 if it does not.
     """
     extra = split_arguments(qemu_args)
     progress = Progress()
@@ -250,7 +249,7 @@ def conformance(
 
 
 def conformance_json(result: Conformance, sdk: Sdk) -> dict[str, Any]:
-    """`conformance --json`."""
+    """The object that `conformance --json` prints."""
     boot = {key: value for key, value in boot_json(result.boot).items() if key != "events"}
     return {
         "kernel": {"name": sdk.kernel.name, "version": sdk.kernel.version, "arch": sdk.kernel.arch},

@@ -7,7 +7,7 @@ import enum
 
 
 class ExitCode(enum.IntEnum):
-    """What a command's exit code means; `meaning` is the text that --help prints."""
+    """The meaning of a command's exit code. `meaning` is the text that --help prints."""
 
     meaning: str
 

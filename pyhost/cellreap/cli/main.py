@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The command `cellreap`.
 
-What is wrong goes to stderr as one line; stdout has results only. A new command is a module and a
+An error is one line on stderr. stdout contains results only. To add a command, add a module and a
 line in `_COMMANDS`.
 """
 
@@ -19,10 +19,10 @@ from cellreap import __version__
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.errors import CellreapError
 
-# Name -> module, attribute, help. Commands are imported when they are used, so that `cellreap plan`
-# does not wait for what `cellreap boot` needs.
+# Name -> module, attribute, help. A command is imported when it is used, so that `cellreap plan`
+# does not load what only `cellreap boot` needs.
 _COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
-    "plan": ("cellreap.cli.plan_cmd", "plan", "What a crash would doom, and in what order."),
+    "plan": ("cellreap.cli.plan_cmd", "plan", "Show what a crash would doom, and in which order."),
     "build": (
         "cellreap.cli.build_cmd",
         "build",
@@ -33,18 +33,18 @@ _COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     "conformance": (
         "cellreap.cli.conformance_cmd",
         "conformance",
-        "Check that a kernel does what is relied on.",
+        "Check that a kernel behaves as required.",
     ),
     "run": ("cellreap.cli.run_cmd", "run", "Build, boot and check a configuration."),
 }
 
 
 class _OutputClosed(Exception):
-    """Who read our output is gone. No OSError, which click would turn into exit code 1."""
+    """The reader of stdout closed it. No OSError, because click exits with 1 for an OSError."""
 
 
 class _LazyGroup(click.Group):
-    """A group that knows its commands' names and help, and imports one when it is invoked."""
+    """A group that knows the names and help of its commands, and imports a command when it runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -77,21 +77,21 @@ class _LazyGroup(click.Group):
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="cellreap")
 def cli() -> None:
-    """Cleans up after crashed seL4 protection domains, and checks that it did."""
+    """Cleans up after crashed seL4 protection domains and checks the result."""
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Runs the command line and exits.
 
-    args: without the program's name; None: the process's own.
+    args: without the program's name. None: the arguments of this process.
     """
     run_and_exit(cli, "cellreap", args)
 
 
 def run_and_exit(command: click.Command, name: str, args: Sequence[str] | None = None) -> NoReturn:
-    """Runs a command and exits with its exit code; errors become one line on stderr.
+    """Runs a command and exits with its exit code. An error becomes one line on stderr.
 
-    name: what messages call the program. args: as for `main`.
+    name: the program's name in messages. args: as for `main`.
     """
     try:
         result = command.main(
@@ -99,7 +99,7 @@ def run_and_exit(command: click.Command, name: str, args: Sequence[str] | None =
         )
         sys.stdout.flush()
     except (_OutputClosed, BrokenPipeError):
-        # Python flushes stdout once more at its end, and would complain again.
+        # Python flushes stdout again when it exits and would report the error again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(ExitCode.OUTPUT_CLOSED)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -121,7 +121,7 @@ def run_and_exit(command: click.Command, name: str, args: Sequence[str] | None =
 
 def _complain(name: str, message: str, ctx: click.Context | None = None) -> NoReturn:
     line = " ".join(message.split())
-    # Bytes of a path that are no text come as surrogates, which no stream takes.
+    # Bytes of a path that are not UTF-8 appear as surrogates, which a stream cannot encode.
     line = line.encode(errors="backslashreplace").decode()
     see = f" (see {ctx.command_path} --help)" if ctx is not None else ""
     click.echo(f"{name}: error: {line}{see}", err=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options that several commands share: each is declared here, once."""
+"""Options that several commands share. Each is declared here, once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Depth(NamedTuple):
-    """A depth as an option gives it. limit: None is unlimited.
+    """A depth given as an option. limit: None: unlimited.
 
-    It is a tuple, so that "not given" can be None.
+    It is a tuple, so that None can mean "not given".
     """
 
     limit: int | None
@@ -38,7 +38,7 @@ def to_depth(ctx: click.Context, param: click.Parameter, value: str | None) -> D
 
 
 def _together(*options: Decorator) -> Decorator:
-    """Several options as one decorator; --help lists them in this order."""
+    """Several options as one decorator. --help lists them in this order."""
 
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in reversed(options):
@@ -54,7 +54,7 @@ json_option: Decorator = click.option(
 
 
 def kernel_options(purpose: str) -> Decorator:
-    """--arch and --sdk. purpose: the help of --arch, "What to run on." say."""
+    """--arch and --sdk. purpose: the help of --arch, for example "Architecture to run on." """
     return _together(
         click.option(
             "--arch",
@@ -67,14 +67,14 @@ def kernel_options(purpose: str) -> Decorator:
             "--sdk",
             type=click.Path(path_type=Path),
             metavar="DIR",
-            help="The seL4 SDK; else $CELLREAP_SDK_<ARCH>, else the one installed for the user, "
-            "else refkernel.",
+            help="The seL4 SDK. If not given: $CELLREAP_SDK_<ARCH>, else the SDK installed for the "
+            "user, else refkernel.",
         ),
     )
 
 
 def depth_options(default: str | None = None, note: str = "") -> Decorator:
-    """--pd-depth and --rs-depth, as Depth. default: None makes them None where not given."""
+    """--pd-depth and --rs-depth, as Depth. default: if None, they are None if not given."""
     shown = default is not None
 
     def depth(name: str, meaning: str) -> Decorator:
@@ -88,6 +88,6 @@ def depth_options(default: str | None = None, note: str = "") -> Decorator:
         )
 
     return _together(
-        depth("--pd-depth", "How far clients die with their servers"),
-        depth("--rs-depth", "How far spaces go with the spaces they map to"),
+        depth("--pd-depth", "How many hops of clients are destroyed"),
+        depth("--rs-depth", "How many hops of mapped spaces are destroyed"),
     )

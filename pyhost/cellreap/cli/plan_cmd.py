@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap plan`: what a crash would doom, and in what order.
+"""`cellreap plan`: shows what a crash would doom, and in which order.
 
-Reads a model state; changes nothing.
+Reads a model state and changes nothing.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ Section = tuple[str, list[tuple[str, ...]]]
     "--explain",
     "explained",
     metavar="NODE",
-    help="Say which path dooms a node, or what keeps it alive.",
+    help="Show which path dooms a node, or why it survives.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Take no state that is not legal or that needs anything left out.",
+    help="Refuse a state that is illegal or from which something must be left out.",
 )
 @click.option(
     "--engine",
     type=click.Choice(["core", "reference"]),
     default="core",
     show_default=True,
-    help="Who decides: the root task's own code, or the model in Python.",
+    help="What computes the plan: the root task's own code, or the model in Python.",
 )
 @json_option
 def plan(
@@ -61,9 +61,9 @@ def plan(
     engine: str,
     as_json: bool,
 ) -> None:
-    """What the crash of a PD would doom in a model state, and in what order.
+    """Show what the crash of a PD would doom in a model state, and in which order.
 
-    MODEL.csv may be a state that CellulOS wrote, or a console log with one in it.
+    MODEL.csv may be a state that CellulOS wrote, or a console log that contains one.
     """
     state, report = read_state(model, strict=strict)
     violations = state.check_legal()
@@ -107,7 +107,7 @@ def _decide(
 ) -> Plan:
     if engine == "reference":
         return reference_plan(model, crash, pd_depth, rs_depth)
-    from cellreap.model.core import CoreModel  # needs the library, which the reference does without
+    from cellreap.model.core import CoreModel  # needs the library; the reference does not
 
     return CoreModel.from_model(model).plan(crash, pd_depth, rs_depth)
 
@@ -120,7 +120,7 @@ def _pd(model: Model, name_or_id: str, option: str, path: Path) -> str:
 
 
 def _node(model: Model, name_or_id: str, path: Path) -> str:
-    """A node by its id, or a PD by its name."""
+    """The node with this id, or the PD with this name."""
     if name_or_id in model.nodes:
         return name_or_id
     try:
@@ -141,7 +141,9 @@ def _notes(report: ReadReport, violations: list[str], path: Path) -> list[str]:
 
 
 def _sections(model: Model, plan: Plan) -> list[Section]:
-    """What the plan says, by title; what may be long is counted by space, the JSON has every item.
+    """The plan's content, by title.
+
+    Lists that may be long are shown as counts for each space. The JSON has every item.
     """
 
     def name(node: str) -> str:
@@ -249,9 +251,8 @@ def _show(heading: str, sections: Iterable[Section]) -> None:
     for title, rows in sections:
         table = Table.grid(padding=(0, 2))
         for row in rows:
-            table.add_row(
-                "", *map(Text, row)
-            )  # Text, because a name may contain what rich takes for markup
+            # Text, because rich would read markup in names.
+            table.add_row("", *map(Text, row))
         console.print()
         console.print(Text(title, style="bold cyan"))
         console.print(table)

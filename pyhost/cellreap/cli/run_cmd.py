@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap run`: builds, boots and checks a configuration, and tells what happened."""
+"""`cellreap run`: builds, boots and checks a configuration, and prints a summary."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from cellreap.trace.report import Report, report_json
 
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path), metavar="CONFIG.toml")
-@kernel_options("What to run on.")
-@click.option("--crash", metavar="NAME", help="Crash this PD instead of those that the file says.")
-@depth_options(note=", whatever the file says")
+@kernel_options("Architecture to run on.")
+@click.option("--crash", metavar="NAME", help="Crash this PD instead of those in the file.")
+@depth_options(note=". Overrides the file")
 @click.option(
     "--mode",
     type=click.Choice(get_args(Mode)),
-    help="Who terminates a PD is answered at once, or when all notices are acknowledged, whatever the file "
-    "says.",
+    help="When to answer a PD that terminates another: at once, or when all notices are "
+    "acknowledged. Overrides the file.",
 )
 @boot_options
 @click.option(
@@ -47,7 +47,7 @@ from cellreap.trace.report import Report, report_json
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Keep the image, the trace (the console as it came) and the report there.",
+    help="Keep the image, the trace (the raw console) and the report in this directory.",
 )
 @json_option
 def run(
@@ -64,7 +64,7 @@ def run(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Build, boot and check a configuration. Exit code 1 if the check fails."""
+    """Build, boot and check a configuration. The exit code is 1 if the check fails."""
     text = read_text(config)
     parsed = parse_config(text, config)
     overrides = Overrides(
@@ -76,7 +76,7 @@ def run(
     )
     progress = Progress()
     found = load_sdk(find_kernel(arch, sdk, progress), arch)
-    # Before anything is built in vain.
+    # Before the build, which would be in vain.
     check_timer(given, text, config, timer_missing(found.options, arch))
     check_bootable(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
     with _folder(output) as folder:
@@ -119,7 +119,7 @@ def _folder(kept: Path | None) -> Iterator[Path]:
 
 
 def write_extractions(report: Report, trace: Path) -> dict[int, str]:
-    """Writes each extraction beside the trace, as a model state; returns where, by number."""
+    """Writes each extraction beside the trace, as a model state. Returns the paths by number."""
     files = {}
     for extraction in report.extractions:
         if extraction.done:
@@ -142,11 +142,13 @@ def _check(trace: Path, boot: Boot) -> Reading:
     except InputError:
         if boot.end is End.COMPLETE:
             raise
-        return Reading(Report(trace.name))  # not one event: what ended the boot is the finding
+        return Reading(Report(trace.name))  # there is no event; the finding is how the boot ended
 
 
 def _json(report: Report, boot: Boot, kernel: Kernel) -> dict[str, Any]:
-    """`run --json`: the report's keys, the kernel as the SDK names it, and how the boot went."""
+    """`run --json`: the keys of the report, the kernel as the SDK names it, and the result of the
+    boot.
+    """
     shown = report_json(report)
     complaints = list(shown["violations"])
     complaints += [

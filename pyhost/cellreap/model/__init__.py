@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Model states, what a crash dooms in them, and the C core."""
+"""Model states, what a crash dooms in them, and the binding of the C core."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The kinds of edge: one table for the model's checks and for reading and writing states."""
+"""The kinds of edge, in one table that the model and the reader and writer of states use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cellreap.model.ids import NodeKind
 
 @dataclass(frozen=True)
 class EdgeKind:
-    """A kind of edge, by the kinds of node that may be at its ends."""
+    """A kind of edge, defined by the kinds of node that may be at its ends."""
 
     sources: tuple[NodeKind, ...]
     targets: tuple[NodeKind, ...]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The model state on the host: which PDs, spaces and resources live, and the edges between them.
+"""The model state on the host: the live PDs, spaces and resources, and the edges between them.
 
-A `Model` holds live nodes only; a node that a cleanup destroyed is not in it. Anyone may read the
-dictionaries. Changes go through the methods, which refuse a change that makes no sense.
-`check_legal` lists what is wrong with a state as a whole.
+A `Model` holds live nodes only. A node that a cleanup destroyed is not in it. Other code may read
+the dictionaries but must change them through the methods, which refuse invalid changes.
+`check_legal` lists everything that makes the state as a whole illegal.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["DOOMED", "MANAGER", "PINNED", "Edge", "Model", "Node", "Violation"]
 class Edge(NamedTuple):
     """An edge of a model.
 
-    kind: its name in `edges.EDGE_KINDS`. times: 1 unless the kind is counted.
+    kind: its name in `edges.EDGE_KINDS`. times: its count; 1 unless the kind is counted.
     """
 
     kind: str
@@ -38,19 +38,19 @@ class Model(Nodes):
     """The state. Keys and values of all mappings are node ids."""
 
     holds: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """(PD, resource or space) -> how often; never 0"""
+    """(PD, resource or space) -> count; never 0"""
     requests: set[tuple[str, str]] = field(default_factory=set)
     """(PD, space)"""
     maps: set[tuple[str, str]] = field(default_factory=set)
-    """(built, built on), both resources or both spaces"""
+    """(built, built on): both resources or both spaces"""
     faults: dict[str, str] = field(default_factory=dict)
-    """PD -> its fault handler; absent where the root task handles its faults"""
+    """PD -> its fault handler; no entry if the root task handles its faults"""
     links: set[tuple[str, str]] = field(default_factory=set)
-    """pairs of PDs, sorted, each pair once"""
+    """pairs of PDs, each pair sorted and only once"""
     owns: set[tuple[str, str]] = field(default_factory=set)
     """(creator, created)"""
     subscribes: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """(PD, PD or space) -> how often; never 0"""
+    """(PD, PD or space) -> count; never 0"""
 
     def copy(self) -> Self:
         """An independent copy."""
@@ -70,7 +70,7 @@ class Model(Nodes):
     def remove_pd(self, pd: str) -> None:
         """Removes a PD with its edges.
 
-        It must not manage a space, and must not be the root task.
+        The PD must not manage a space and must not be the root task.
         """
         self._need(pd, "PD")
         if pd == ROOT:
@@ -87,15 +87,16 @@ class Model(Nodes):
         self.discard({space})
 
     def remove_resource(self, res: str) -> None:
-        """Removes a resource with its edges, whoever holds it."""
+        """Removes a resource with its edges, even if PDs hold it."""
         self._need(res, "RESOURCE")
         self.discard({res})
 
     def discard(self, gone: Iterable[str]) -> None:
-        """Removes nodes and every edge with an end among them, in one pass. Unknown ids are
+        """Removes nodes and every edge that ends at one of them, in one pass. Unknown ids are
         ignored.
 
-        What must go together is the caller's to know: a space's resources are not removed with it.
+        The caller must name all nodes to be removed: the resources of a space are not removed with
+        it.
         """
         dead = set(gone)
 
@@ -118,32 +119,32 @@ class Model(Nodes):
     # -- edges
 
     def add_hold(self, pd: str, node: str, count: int = 1) -> None:
-        """The PD gets `count` more capabilities to a resource or space."""
+        """Adds `count` capabilities of the PD to a resource or space."""
         self._need(pd, "PD")
         self._need(node, "RESOURCE", "RESOURCE_SPACE")
         _positive(count)
         self.holds[pd, node] += count
 
     def drop_hold(self, pd: str, node: str, count: int = 1) -> None:
-        """The PD gives `count` capabilities back. ModelError if it has fewer."""
+        """Takes `count` capabilities to the node from the PD. ModelError if it has fewer."""
         _take(self.holds, (pd, node), count, "HOLD")
 
     def cut_hold(self, pd: str, node: str) -> None:
-        """The PD loses all its capabilities to the node. ModelError if it has none."""
+        """Removes all capabilities of the PD to the node. ModelError if it has none."""
         _take(self.holds, (pd, node), max(1, self.holds.get((pd, node), 0)), "HOLD")
 
     def add_request(self, pd: str, space: str) -> None:
-        """The PD may ask the space's manager for resources."""
+        """Allows the PD to ask the space's manager for resources."""
         self._need(pd, "PD")
         self._need(space, "RESOURCE_SPACE")
         _put(self.requests, (pd, space), "REQUEST")
 
     def drop_request(self, pd: str, space: str) -> None:
-        """Takes the REQUEST edge away."""
+        """Removes the REQUEST edge. ModelError if there is none."""
         _remove(self.requests, (pd, space), "REQUEST")
 
     def add_map(self, upper: str, lower: str) -> None:
-        """`upper` is built on `lower`: two resources or two spaces."""
+        """Records that `upper` is built on `lower`. Both are resources or both are spaces."""
         kind = self._need(upper, "RESOURCE", "RESOURCE_SPACE").kind
         self._need(lower, kind)
         if upper == lower:
@@ -151,13 +152,13 @@ class Model(Nodes):
         _put(self.maps, (upper, lower), "MAP")
 
     def drop_map(self, upper: str, lower: str) -> None:
-        """Takes the MAP edge away."""
+        """Removes the MAP edge. ModelError if there is none."""
         _remove(self.maps, (upper, lower), "MAP")
 
     def set_fault(self, pd: str, handler: str) -> None:
         """Makes `handler` the fault handler of a PD that has none.
 
-        The root task as handler is no edge.
+        If `handler` is the root task, no edge is added.
         """
         self._need(pd, "PD")
         self._need(handler, "PD")
@@ -171,13 +172,13 @@ class Model(Nodes):
             self.faults[pd] = handler
 
     def drop_fault(self, pd: str) -> None:
-        """The root task handles the PD's faults again."""
+        """Makes the root task the fault handler of the PD again."""
         if pd not in self.faults:
             raise ModelError(f"there is no FAULT edge from {pd}")
         del self.faults[pd]
 
     def add_link(self, a: str, b: str) -> None:
-        """The two PDs live and die together."""
+        """Links two PDs: a cleanup that dooms one dooms the other."""
         self._need(a, "PD")
         self._need(b, "PD")
         if ROOT in (a, b):
@@ -187,11 +188,11 @@ class Model(Nodes):
         _put(self.links, (min(a, b), max(a, b)), "LINK")
 
     def drop_link(self, a: str, b: str) -> None:
-        """Takes the LINK edge away; the order of the ends does not matter."""
+        """Removes the LINK edge. The order of the ends does not matter."""
         _remove(self.links, (min(a, b), max(a, b)), "LINK")
 
     def add_own(self, creator: str, created: str) -> None:
-        """`creator` made `created`."""
+        """Records that `creator` created `created`."""
         self._need(creator, "PD")
         self._need(created, "PD")
         if created == ROOT:
@@ -201,11 +202,11 @@ class Model(Nodes):
         _put(self.owns, (creator, created), "OWN")
 
     def drop_own(self, creator: str, created: str) -> None:
-        """Takes the OWN edge away."""
+        """Removes the OWN edge. ModelError if there is none."""
         _remove(self.owns, (creator, created), "OWN")
 
     def add_subscribe(self, pd: str, node: str, count: int = 1) -> None:
-        """The PD wants to know before a PD or space goes; `count` subscriptions more."""
+        """Adds `count` subscriptions: the PD is notified before the PD or space is destroyed."""
         self._need(pd, "PD")
         self._need(node, "PD", "RESOURCE_SPACE")
         if pd == ROOT:
@@ -214,13 +215,13 @@ class Model(Nodes):
         self.subscribes[pd, node] += count
 
     def drop_subscribe(self, pd: str, node: str, count: int = 1) -> None:
-        """Takes subscriptions back. ModelError if there are fewer."""
+        """Removes subscriptions. ModelError if there are fewer."""
         _take(self.subscribes, (pd, node), count, "SUBSCRIBE")
 
-    # -- the whole
+    # -- the whole state
 
     def edges(self) -> Iterator[Edge]:
-        """All edges but SUBSET and the manager of a space, which are `space_of` and `manager`."""
+        """All edges except SUBSET (`space_of`) and the manager of a space (`manager`)."""
         yield from (Edge("HOLD", pd, node, count) for (pd, node), count in self.holds.items())
         yield from (Edge("REQUEST", pd, space) for pd, space in self.requests)
         yield from (Edge("MAP", upper, lower) for upper, lower in self.maps)

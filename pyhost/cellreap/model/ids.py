@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Ids of nodes as text: `PD_<n>`, `<TYPE>_SPACE_<n>`, `<TYPE>_<space>_<object>`.
 
-Numbers are hexadecimal, lower-case, without leading zeros and of at most 32 bits, so that a node
-has exactly one id.
+Numbers are hexadecimal, lower-case, without leading zeros and at most 32 bits wide, so that each
+node has exactly one id.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Final, Literal, NamedTuple
 NodeKind = Literal["PD", "RESOURCE_SPACE", "RESOURCE"]
 
 ROOT: Final = "PD_0"
-"""The root task. It never dies."""
+"""The root task. It is never destroyed."""
 
 CORE_TYPES: Final = frozenset({"ADS", "VMR", "MO", "VCPU", "PCPU", "CPU", "EP", "PD", "RESSPC"})
-"""Types that the root task serves itself."""
+"""Types of resources that the root task itself serves."""
 
 MAX_ID_LENGTH: Final = 96
 
@@ -29,7 +29,7 @@ _RESOURCE = re.compile(rf"{_TYPE}_{_NUMBER}_{_NUMBER}\Z")
 
 
 class NodeId(NamedTuple):
-    """The parts of an id. `space` is None but for a resource; `type` is empty for a PD."""
+    """The parts of an id. `space` is None except for a resource. `type` is empty for a PD."""
 
     kind: NodeKind
     type: str
@@ -38,7 +38,7 @@ class NodeId(NamedTuple):
 
 
 def parse_id(text: str) -> NodeId | None:
-    """The parts of an id, or None if the text is not one."""
+    """The parts of an id. None if the text is not an id."""
     if len(text) > MAX_ID_LENGTH:
         return None
     if match := _PD.match(text):
@@ -61,5 +61,5 @@ def space_id(type_name: str, number: int) -> str:
 
 
 def resource_id(type_name: str, space: int, number: int) -> str:
-    """The id of a resource, from the numbers of its space and of the object in it."""
+    """The id of a resource, from the number of its space and its own number in the space."""
     return f"{type_name}_{space:x}_{number:x}"

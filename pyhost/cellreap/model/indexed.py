@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model state with indexes: an operation on a node costs what is at that node.
+"""A model state with indexes: the cost of an operation depends on the edges of its node only.
 
-`Model` finds the edges of a node, the resources of a space and the body of a PD by looking through
-all there are. That is clear, and fine for one plan. The checker replays long histories.
+`Model` finds the edges of a node, the resources of a space and the body of a PD by a search through
+all of them. That is simple and fast enough for one plan. The checker replays long histories and
+needs the indexes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ _Edge = tuple[str, str, str]
 
 @dataclass(eq=False)
 class IndexedModel(Model):
-    """A `Model` that only its methods change. Changing a dictionary directly breaks an index."""
+    """A `Model` that changes through its methods only. A direct change of a dictionary breaks an
+    index.
+    """
 
     _members: dict[str, set[str]] = field(default_factory=dict)
     """space -> its resources"""
@@ -39,13 +42,13 @@ class IndexedModel(Model):
         copied._below = {node: dict(lowers) for node, lowers in self._below.items()}
         return copied
 
-    # -- looking
+    # -- queries
 
     def resources_in(self, space: str) -> list[str]:
         return sorted(self._members.get(space, ()))
 
     def built_on(self, node: str) -> Collection[str]:
-        """The nodes that a node maps to."""
+        """The nodes to which a node maps."""
         return self._below.get(node, {})
 
     def _body_resource(self, number: int) -> str | None:
@@ -75,7 +78,7 @@ class IndexedModel(Model):
             self._members.pop(node, None)
 
     def _cut(self, kind: str, source: str, target: str) -> None:
-        """Takes an edge away, however often it is there."""
+        """Removes an edge whatever its count."""
         if kind == "HOLD":
             del self.holds[source, target]
         elif kind == "SUBSCRIBE":

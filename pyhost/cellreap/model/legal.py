@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whether a state as a whole is legal."""
+"""Checks whether a state as a whole is legal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, order=True)
 class Violation:
-    """One thing that makes a state illegal.
+    """A fact that makes a state illegal.
 
     rule: `L1` to `L4`, or `M-05` for the map graph. nodes: the ids concerned.
     """
@@ -31,8 +31,8 @@ def violations(model: Model) -> list[Violation]:
 
     L1: each resource is in exactly one live space, and each space has a live manager. L2: a manager
     holds its spaces and every resource in them; the root task needs no edges to hold core spaces.
-    L3: no edge has an end that does not exist or is of the wrong kind. L4: fault handlers are
-    alive. M-05: the map graph has no cycle.
+    L3: every edge ends at nodes that exist and are of the right kind. L4: fault handlers are alive.
+    M-05: the map graph has no cycle.
     """
     found = [*_spaces(model), *_resources(model), *_edges(model)]
     for id_ in _on_map_cycles(model.maps):
@@ -96,9 +96,10 @@ def _edges(model: Model) -> Iterator[Violation]:
 
 
 def _on_map_cycles(maps: set[tuple[str, str]]) -> list[str]:
-    """The nodes on cycles or on a path between two cycles.
+    """The nodes on cycles of the map graph, or on a path between two cycles.
 
-    Nodes without an edge in or without an edge out are taken away until none is left.
+    Removes nodes without an incoming or without an outgoing edge until every remaining node has
+    both.
     """
     out: dict[str, set[str]] = {}
     into: dict[str, set[str]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The nodes of a model state: PDs, spaces and resources, and how they contain each other."""
+"""The nodes of a model state: PDs, spaces and resources, and which node contains which."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from cellreap.errors import ModelError
 from cellreap.model.ids import CORE_TYPES, ROOT, NodeKind, parse_id, pd_id
 
 PINNED: Final = "PINNED"
-"""First word of a PD's EXTRA column if it is pinned."""
+"""First word of a pinned PD's EXTRA column."""
 
 MANAGER: Final = "MANAGER="
-"""Begins a space's EXTRA column where the edges alone do not tell who manages it."""
+"""Prefix of a space's EXTRA column, where the edges alone do not determine the manager."""
 
 DOOMED: Final = "DOOMED"
 """Last word of the EXTRA column of a PD or space that a cleanup in progress has doomed."""
@@ -27,9 +27,9 @@ MAX_TEXT: Final = 256
 class Node:
     """A live node.
 
-    name: a PD's name, else empty. type: of a space or resource, else empty. pinned: PDs only,
-    policy does not doom it. extra: text of the node's EXTRA column (page counts of an MO, say),
-    without the pin.
+    name: a PD's name; empty for others. type: the type of a space or resource; empty for PDs.
+    pinned: for PDs only; policy does not doom a pinned PD. extra: text of the node's EXTRA column,
+    for example the page counts of an MO, without the pin.
     """
 
     id: str
@@ -73,19 +73,20 @@ class Nodes:
         return sorted(res for res, its_space in self.space_of.items() if its_space == space)
 
     def is_core(self, space: str) -> bool:
-        """Is the space of a type that the root task serves itself?"""
+        """Whether the root task itself serves the space's type."""
         return self._need(space, "RESOURCE_SPACE").type in CORE_TYPES
 
     def body_of(self, pd: str) -> str | None:
-        """The core resource that stands for the capability to the PD's body: of type PD, with its
-        number.
+        """The core resource that stands for the capability to the PD's body.
+
+        It has type PD and the number of the PD. None if there is no such resource.
         """
         parts = parse_id(self._need(pd, "PD").id)
         assert parts is not None
         return self._body_resource(parts.number)
 
     def find_pd(self, name_or_id: str) -> str:
-        """The id of the PD with this id or name. ModelError if none or several have it."""
+        """The id of the PD with this id or name. ModelError if no PD or several PDs have it."""
         node = self.nodes.get(name_or_id)
         if node is not None and node.kind == "PD":
             return node.id
@@ -112,7 +113,7 @@ class Nodes:
         self.nodes[pd] = Node(pd, "PD", name=name, pinned=pinned, extra=extra)
 
     def add_space(self, space: str, manager: str, *, extra: str = "") -> None:
-        """Adds a space with its manager. Does not add the manager's HOLD."""
+        """Adds a space with its manager. Does not add the HOLD of the manager."""
         type_name = self._fresh(space, "RESOURCE_SPACE")
         self._need(manager, "PD")
         _plain(extra, "extra text", space)
@@ -126,11 +127,11 @@ class Nodes:
         self.manager[space] = manager
 
     def add_resource(self, res: str, space: str, *, extra: str = "") -> None:
-        """Adds a resource to a space. Does not add the manager's HOLD."""
+        """Adds a resource to a space. Does not add the HOLD of the manager."""
         type_name = self._fresh(res, "RESOURCE")
         self._need(space, "RESOURCE_SPACE")
         _plain(extra, "extra text", res)
-        # "At most one body" is what makes body_of a function.
+        # body_of is a function only if a PD has at most one body.
         body = self._body_number(res, space)
         if body is not None and (other := self._body_resource(body)) is not None:
             raise ModelError(f"{res}: {other} stands for the body of {pd_id(body)} already")
@@ -144,14 +145,14 @@ class Nodes:
     # -- helpers
 
     def _body_resource(self, number: int) -> str | None:
-        """The resource that stands for the body of the PD with this number."""
+        """The resource that stands for the body of the PD with this number; None if none does."""
         for res, space in self.space_of.items():
             if self._body_number(res, space) == number:
                 return res
         return None
 
     def _body_number(self, res: str, space: str) -> int | None:
-        """The number of the PD whose body the resource stands for; None if it stands for no body."""
+        """The number of the PD whose body the resource stands for; None if it is not a body."""
         if not res.startswith("PD_") or self.nodes[space].type not in CORE_TYPES:
             return None
         parts = parse_id(res)
@@ -175,7 +176,8 @@ class Nodes:
 
 
 def _plain(text: str, what: str, id_: str) -> None:
-    # Names reach consoles, CSV rows and error lines: a line break in one would forge the next line.
+    # Names are printed on consoles, in CSV rows and in error lines. A line break in a name would
+    # forge a line of its own.
     if not text.isprintable():
         raise ModelError(f"{id_}: the {what} has a character that cannot be printed")
     if len(text) > MAX_TEXT:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A plan: what a cleanup will do, as the C core and the Python reference both decide it."""
+"""A plan: what a cleanup will do. The C core and the Python reference both compute it."""
 
 from __future__ import annotations
 
@@ -7,57 +7,61 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 WHYS: Final = ("trigger", "link", "fault", "request", "hold", "managed", "map")
-"""Why a node is doomed. The cause that goes with it: nothing; the linked PD; the fault handler; the
-space requested; the resource held; the manager; the space mapped to.
+"""Why a node is doomed. Each word has its cause, in this order: none; the linked PD; the fault
+handler; the requested space; the held resource; the manager; the space mapped to.
 """
 
 MAX_DEPTH: Final = 0xFFFF_FFFD
-"""The largest depth that is not `inf`. Of 32 bits, the last value is `inf`; the last but one stands
-in an image for "the system's depth"."""
+"""The largest depth other than `inf`.
+
+Of the 32-bit values, the last one is `inf`. The last but one means "the system's depth" in an
+image.
+"""
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a cleanup will do.
 
-    Lists are sorted; `groups` has the group that is destroyed first in front.
+    Lists are sorted. `groups` begins with the group that is destroyed first.
     """
 
     trigger: str
     pd_depth: int | None
-    """None is unlimited"""
+    """None: unlimited"""
     rs_depth: int | None
-    """None is unlimited"""
+    """None: unlimited"""
     destroyed_pds: list[tuple[str, int]] = field(default_factory=list)
-    """(PD, pd depth), the trigger included"""
+    """(PD, PD depth), with the trigger"""
     deleted_spaces: list[str] = field(default_factory=list)
     removed_requests: list[tuple[str, str]] = field(default_factory=list)
     """(survivor, space)"""
     revoked: list[tuple[str, str]] = field(default_factory=list)
-    """(survivor other than the root task, resource in a deleted space)"""
+    """(survivor other than the root task, resource in a destroyed space)"""
     revoked_spaces: list[tuple[str, str]] = field(default_factory=list)
-    """(survivor other than the root task, deleted space that it held)"""
+    """(survivor other than the root task, destroyed space that it held)"""
     revoked_bodies: list[tuple[str, str]] = field(default_factory=list)
-    """(survivor other than the root task, capability to a doomed PD's body)"""
+    """(survivor other than the root task, capability to the body of a doomed PD)"""
     core_freed: list[str] = field(default_factory=list)
-    """core resources that nobody but the root task would hold any more"""
+    """core resources that no PD except the root task holds after the cleanup"""
     notices: list[tuple[str, str, str, str | None]] = field(default_factory=list)
-    """(to, kind, node, dead PD): kind is free, destroy, disconnect or lost; the dead PD for free
-    and disconnect
+    """(to, kind, node, dead PD). kind is free, destroy, disconnect or lost. The dead PD is given
+    for free and disconnect.
     """
     pre_destroy: list[tuple[str, str]] = field(default_factory=list)
     """(subscriber, doomed node)"""
     groups: list[list[str]] = field(default_factory=list)
     doomed_why: dict[str, tuple[str, str | None]] = field(default_factory=dict)
-    """doomed PD or space -> (one of WHYS, cause). Where several causes hold, any one of them"""
+    """doomed PD or space -> (one of WHYS, cause). If several causes hold, it names any of them."""
 
     def doomed(self) -> set[str]:
         """The doomed PDs and spaces."""
         return {pd for pd, _ in self.destroyed_pds} | set(self.deleted_spaces)
 
     def outcome(self) -> dict[str, Any]:
-        """All but `doomed_why`, as an object: equal for two plans that decide the same, whatever
-        cause they name.
+        """All fields except `doomed_why`, as an object.
+
+        Two plans with the same decisions have equal outcomes, even if they name different causes.
         """
         shown = self.to_json()
         del shown["doomed_why"]
@@ -84,9 +88,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, shown: dict[str, Any]) -> Plan:
-        """The inverse of `to_json`. Keys that a plan does not have are ignored; a missing one
-        raises KeyError.
-        """
+        """The inverse of `to_json`. Ignores unknown keys. KeyError if a key is missing."""
         return cls(
             trigger=shown["trigger"],
             pd_depth=None if shown["pd_depth"] == "inf" else shown["pd_depth"],
@@ -106,5 +108,5 @@ class Plan:
 
 
 def depth_text(depth: int | None) -> int | str:
-    """A depth as JSON and options have it: a number, or `inf`."""
+    """A depth as in JSON and options: a number, or `inf`."""
     return "inf" if depth is None else depth

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Booting images, and telling what happened."""
+"""Boots images and summarises their runs."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs an emulator and records its console until the run is over.
 
-Whatever command it is, it is started with its console on stdout, watched against monotonic
-deadlines, and always ended and reaped: at the end of the trace, on a fatal kernel message, on a
-deadline, on Ctrl-C and on SIGTERM. The console goes to the file byte by byte as it came, so that an
-aborted run keeps what there was.
+The command runs with its console on stdout and is watched against monotonic deadlines. It is always
+ended and reaped: at the end of the trace, on a fatal kernel message, on a deadline, on Ctrl-C and
+on SIGTERM. The console is written to the file byte by byte as it arrives, so that an aborted run
+keeps its output.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from cellreap.system.image import LOADER, Image
 DEFAULT_TIMEOUT = 60.0  # seconds
 DEFAULT_IDLE = 20.0  # seconds without a byte
 MAX_CONSOLE_BYTES = 1 << 30
-_GRACE = 0.3  # seconds for what the kernel still prints after a fatal message
+_GRACE = 0.3  # seconds in which the kernel prints more after a fatal message
 
 
 class End(enum.Enum):
-    """Why a run was over."""
+    """The reason why a run ended."""
 
     COMPLETE = "the trace is complete"
     FATAL = "the kernel or the root task stopped"
@@ -45,15 +45,13 @@ class End(enum.Enum):
 
 @dataclass(frozen=True)
 class Boot:
-    """What became of a run."""
+    """The result of a run."""
 
     end: End
     seconds: float
     bytes: int
-    events: int  # trace lines with a good checksum
-    detail: (
-        str  # more about the end: the fatal message, the emulator's last words, a limit. Or empty
-    )
+    events: int  # trace lines with a correct checksum
+    detail: str  # the fatal message, the last line on stderr, or the limit; else empty
 
     def __str__(self) -> str:
         said = f": {self.detail}" if self.detail else ""
@@ -72,7 +70,8 @@ def boot_image(
 ) -> Boot:
     """Boots an image on its emulator and writes its console to `trace`.
 
-    finish: what ends the run beside END. CellreapError where it cannot boot.
+    timeout, idle: seconds. finish: a pattern that ends the run, as END does. CellreapError if the
+    image cannot boot.
     """
     options = Options(image.options, f"{image.path}: gen_config.json", image.manifest.arch)
     record_as = functools.partial(
@@ -83,7 +82,7 @@ def boot_image(
 
 @dataclass(frozen=True)
 class Options:
-    """A kernel's gen_config.json, what to call it in messages, and the architecture."""
+    """A kernel's gen_config.json, its name in messages, and the architecture."""
 
     values: Mapping[str, Any]
     name: str
@@ -97,11 +96,10 @@ def boot_files_with(
     extra: Sequence[str],
     record_as: Callable[[Sequence[str]], Boot],
 ) -> Boot:
-    """Starts the emulator on the machine's files, by the names in its table. CellreapError where it
-    cannot.
+    """Starts the emulator with the machine's files. CellreapError if it cannot start.
 
-    memory: [start, end) that the kernel expects, where it expects any. extra: more for the
-    emulator.
+    files: by the names in the machine's table. memory: [start, end) in bytes that the kernel
+    expects; None if it expects none. extra: further arguments for the emulator.
     """
     machine = machine_for(kernel.arch)
     check_bootable(kernel.values, machine, kernel.name)
@@ -116,18 +114,19 @@ def boot_files_with(
 
 
 def boot_files(image: Image) -> dict[str, bytes]:
-    """What the image's machine loads, by the names in its table.
+    """The files that the image's machine loads, by the names in its table.
 
-    InputError for a kernel it cannot load.
+    InputError if the machine cannot load the kernel.
     """
     kernel = read_executable(image.kernel, f"{image.path}: kernel.elf", image.manifest.arch)
     return files_of(kernel, image.roottask, image.loader)
 
 
 def files_of(kernel: Executable, roottask: bytes, loader: bytes) -> dict[str, bytes]:
-    """What a machine loads.
+    """The files that a machine loads, by name.
 
-    loader: with both in it, where the architecture needs one; else empty.
+    loader: the boot loader with kernel and root task in it, if the architecture needs one; else
+    empty.
     """
     if loader:
         return {LOADER: loader}
@@ -143,10 +142,10 @@ def record(
     on_events: Callable[[int], None] = lambda count: None,
     finish: re.Pattern[bytes] | None = None,
 ) -> Boot:
-    """Runs a command until its console says END, or something else ends it. Times in seconds.
+    """Runs a command until its console prints END or another event ends the run.
 
-    `on_events` is told the number of events so far, each time some came in. finish: a line that
-    ends the run as END does.
+    timeout, idle: seconds. on_events: called with the number of events so far whenever it grew.
+    finish: a line that ends the run, as END does.
     """
     start = time.monotonic()
     console = Console(finish)
@@ -175,7 +174,7 @@ def _follow(
     idle: float,
     on_events: Callable[[int], None],
 ) -> End:
-    """Copies the process's console to `trace` until the run is over, and says why it is."""
+    """Copies the process's console to `trace` until the run is over. Returns why it ended."""
     quiet_until = time.monotonic() + idle
     fatal_until: float | None = None
     while True:

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a console says: trace events, the end of the trace, fatal messages."""
+"""Scans console output for trace events, the end of the trace, and fatal messages."""
 
 from __future__ import annotations
 
 import re
 import zlib
 
-_MAX_LINE = 1 << 16  # a longer line is no event's and is looked at in pieces
+_MAX_LINE = 1 << 16  # longer lines are not events and are read in pieces
 
 _EVENT = re.compile(rb"~cr (\d+) ([0-9a-f]{8}) ([A-Z_]+)((?: [^\r\n]*)?)\r?\n")
-# The last one: the fault of a thread whose faults nobody handles, as the root task's own.
+# The last pattern: the fault of a thread without a fault handler, for example the root task.
 _FATAL = re.compile(
     rb"cellreap: panic: [^\r\n]*|cellreap loader: error: [^\r\n]*"
     rb"|seL4 called fail at [^\r\n]*|seL4 failed assertion [^\r\n]*"
@@ -29,7 +29,7 @@ class Console:
         self._line = b""
 
     def take(self, data: bytes) -> None:
-        """Looks at the bytes that came next."""
+        """Scans the next bytes."""
         self.bytes += len(data)
         self._line += data
         whole, newline, rest = self._line.rpartition(b"\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A child process whose stdout is read against deadlines, and which is always ended and reaped."""
+"""A child process whose stdout is read against deadlines. It is always ended and reaped."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ import sh
 
 from cellreap.errors import CellreapError
 
-_PATIENCE = 2.0  # seconds between asking a process to end and ending it
-_ANY_CODE = tuple(range(-64, 256))  # how a child ends is a finding, never an exception of sh's
+_PATIENCE = 2.0  # seconds between SIGTERM and SIGKILL
+_ANY_CODE = tuple(range(-64, 256))  # every exit code is a result, never an exception of sh
 
 
 class Process:
-    """A child in a session of its own, its stdout to be read from, gone when the `with` is left."""
+    """A child in a session of its own, with its stdout as a pipe. `with` ends it on exit."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = list(command)
@@ -46,7 +46,7 @@ class Process:
                     _err=self._stderr,
                     _bg=True,
                     _ok_code=_ANY_CODE,
-                    _new_session=True,  # Ctrl-C reaches us alone, and its children end with it
+                    _new_session=True,  # Ctrl-C reaches only this process; its children end too
                     _preexec_fn=_die_with_parent(),
                 )
         except (sh.CommandNotFound, OSError) as error:
@@ -59,12 +59,12 @@ class Process:
             self._end()
 
     def read(self, seconds: float) -> bytes | None:
-        """What came; None if nothing did in that time; empty when the child has closed its stdout."""
+        """The next bytes. None: none within `seconds`. Empty: the child closed its stdout."""
         ready, _, _ = select.select([self._out], [], [], seconds)
         return os.read(self._out, 1 << 16) if ready else None
 
     def failure(self) -> str:
-        """How a child that has closed its stdout failed; empty if it did not, or does not end."""
+        """How a child that closed its stdout failed. Empty if it did not fail, or does not end."""
         try:
             code = self._running.wait(timeout=_PATIENCE).exit_code
         except sh.TimeoutException:
@@ -79,7 +79,7 @@ class Process:
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def _end(self) -> None:
-        """Ends the whole session and reaps the child; returns only when it is gone."""
+        """Ends the whole session and reaps the child. Returns when the child no longer exists."""
         for sign, patience in ((signal.SIGTERM, _PATIENCE), (signal.SIGKILL, None)):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._running.pid, sign)
@@ -88,14 +88,16 @@ class Process:
             if not self._running.is_alive():
                 break
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._running.pid, signal.SIGKILL)  # what it left behind
+            os.killpg(self._running.pid, signal.SIGKILL)  # processes that the child left behind
 
 
 @contextlib.contextmanager
 def _ending_signals_raise() -> Iterator[None]:
-    """SIGTERM and SIGHUP end this process through an exception, so that the child is ended first."""
+    """Makes SIGTERM and SIGHUP raise an exception in this process, so that the child is ended
+    first.
+    """
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set handlers, and gets the signals
+        yield  # only the main thread may set handlers, and only it gets signals
         return
 
     def leave(number: int, frame: FrameType | None) -> None:
@@ -110,8 +112,9 @@ def _ending_signals_raise() -> Iterator[None]:
 
 
 def _die_with_parent() -> Callable[[], Any] | None:
-    """For the child, between fork and exec: the kernel ends it when we are killed and can do
-    nothing.
+    """For the child, between fork and exec: if this process is killed, the kernel kills the child.
+
+    None where the kernel cannot do that.
     """
     if not sys.platform.startswith("linux"):
         return None

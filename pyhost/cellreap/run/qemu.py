@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How each architecture is emulated: the command line, as a pure function of what is to run."""
+"""The emulator's command line for each architecture, as a pure function of what is to run."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class Machine:
     emulator: str  # the program
     package: str  # the Debian package that has it
     arguments: tuple[str, ...]  # the machine itself
-    files: tuple[tuple[str, str], ...]  # what it boots: option, name of the file
-    # gen_config key, CMake option: what the kernel must not have, because the machine cannot run
-    # it.
+    files: tuple[tuple[str, str], ...]  # the files that it boots: option, file name
+    # gen_config key, CMake option: options that the kernel must not have, because the machine
+    # cannot run it then.
     impossible: tuple[tuple[str, str], ...]
-    # gen_config key -> -cpu: the CPU that the kernel is made for. Empty where `arguments` has one.
+    # gen_config key -> value of -cpu for the CPU of the kernel. Empty if `arguments` has it.
     cpus: Mapping[str, str] = field(default_factory=dict)
 
 
 _COMMON = (
     "-nodefaults",
     "-no-user-config",
-    "-no-reboot",  # a triple fault ends the run instead of starting another one
+    "-no-reboot",  # a triple fault ends the run instead of rebooting
     "-display",
     "none",
     "-monitor",
@@ -47,9 +47,9 @@ MACHINES: Mapping[str, Machine] = {
     "x86_64": Machine(
         emulator="qemu-system-x86_64",
         package="qemu-system-x86",
-        # The oldest CPU that an x86_64 seL4 takes, and the huge pages that it wants.
+        # The oldest CPU that seL4 supports on x86_64, with the huge pages that it needs.
         arguments=("-machine", "pc", "-accel", "tcg", "-cpu", "Nehalem,+pdpe1gb", "-m", "512"),
-        files=(("-kernel", "kernel.elf"), ("-initrd", "roottask.elf")),  # the former as ELF32
+        files=(("-kernel", "kernel.elf"), ("-initrd", "roottask.elf")),  # kernel.elf as ELF32
         impossible=(
             ("SUPPORT_PCID", "KernelSupportPCID"),
             ("FSGSBASE_INST", "KernelFSGSBase"),
@@ -72,12 +72,12 @@ MACHINES: Mapping[str, Machine] = {
 
 
 def machine_for(arch: str) -> Machine:
-    """The machine that images of `arch` boot on."""
+    """The machine on which images for `arch` boot."""
     return MACHINES[arch]
 
 
 def check_bootable(options: Mapping[str, Any], machine: Machine, name: str) -> None:
-    """Refuses a kernel that the machine cannot run, by the option. InputError; `name` is in it."""
+    """InputError if the machine cannot run the kernel. It names `name` and the option."""
     for key, option in machine.impossible:
         require_option(options, name, key, option, False, f"{machine.emulator} does not emulate it")
     if machine.cpus:
@@ -85,7 +85,7 @@ def check_bootable(options: Mapping[str, Any], machine: Machine, name: str) -> N
 
 
 def cpu_for(options: Mapping[str, Any], machine: Machine, name: str) -> str:
-    """The emulator's name of the CPU that the kernel is made for. InputError; `name` is in it."""
+    """The emulator's name of the kernel's CPU. InputError, which names `name`, if there is none."""
     for key, cpu in machine.cpus.items():
         if options.get(key) is True:
             return cpu
@@ -98,7 +98,7 @@ def cpu_for(options: Mapping[str, Any], machine: Machine, name: str) -> str:
 
 
 def find_emulator(machine: Machine) -> str:
-    """The emulator's path. CellreapError names the package to install."""
+    """The emulator's path. CellreapError, which names the package to install, if it is missing."""
     path = shutil.which(machine.emulator)
     if path is None:
         raise CellreapError(
@@ -108,9 +108,9 @@ def find_emulator(machine: Machine) -> str:
 
 
 def split_arguments(given: Sequence[str]) -> list[str]:
-    """--qemu-arg values as arguments: each may hold several words, quoted as in a shell.
+    """--qemu-arg values as arguments. Each may hold several words, quoted as in a shell.
 
-    UsageError.
+    UsageError for wrong quotes.
     """
     words: list[str] = []
     for text in given:
@@ -129,10 +129,10 @@ def qemu_command(
     memory: int | None = None,
     extra: Sequence[str] = (),
 ) -> list[str]:
-    """The command that boots the machine's files in `folder`; the console is its stdout.
+    """The command that boots the machine's files in `folder`. The console is its stdout.
 
-    cpu, memory (bytes): for machines that the kernel decides on, else None. extra: may override all
-    of it.
+    cpu, memory (bytes): for machines on which the kernel determines them, else None. extra:
+    arguments that may override all others.
     """
     return [
         emulator,

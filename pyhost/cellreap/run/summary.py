@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A run told to a person: the crashes, what each one destroyed, who was told, and who lives."""
+"""The summary of a run: the crashes, what each destroyed, the notices, and the surviving PDs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from cellreap.trace.reading import Reading
 from cellreap.trace.report import Report
 from cellreap.trace.story import Chapter
 
-_DETAILED = 4  # this many cleanups are told at length; of more, equal ones in a row once
-_MAX_SAYS = 12  # lines of what PDs said after a cleanup
+# This number of cleanups is shown in detail. Of more, equal ones in a row are shown once.
+_DETAILED = 4
+_MAX_SAYS = 12  # SAY lines that are shown after a cleanup
 _MAX_VIOLATIONS = 10
 _LABEL = 10  # width of the labels on the left
 
@@ -38,7 +39,8 @@ def tell(
 ) -> list[str]:
     """The lines of the summary.
 
-    complaints: every violation, the report's among them. files: where each extraction was written.
+    complaints: all violations, with those of the report. seconds: the duration of the run. files:
+    the file of each extraction, by number.
     """
     report, story = reading.report, reading.story
     names = report.names
@@ -118,7 +120,7 @@ def _long(chapter: Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) -
 
 
 def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -> list[str]:
-    """Who was late or failed, what became of tickets, and what was extracted."""
+    """Missed deadlines, failed notices, the results of tickets, and extractions."""
     lines = []
     for late in report.late:
         what = f"missed its deadline of {late.deadline} ms for notice {late.token}"
@@ -144,8 +146,7 @@ def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -
 
 
 def _table(chapters: list[Chapter], names: Mapping[str, str]) -> list[str]:
-    """A few lines for each crash; for crashes in a row that went the same way, once for all of
-    them."""
+    """A few lines for each crash. Crashes in a row with the same result are shown once."""
     lines: list[str] = []
     for text, group in itertools.groupby(chapters, lambda chapter: _short(chapter, names)):
         numbers = [chapter.number for chapter in group]
@@ -159,7 +160,7 @@ def _table(chapters: list[Chapter], names: Mapping[str, str]) -> list[str]:
 
 
 def _short(chapter: Chapter, names: Mapping[str, str]) -> tuple[str, ...]:
-    """Without ids: they differ between crashes that are the same otherwise."""
+    """Text without ids, which differ between crashes that are otherwise the same."""
 
     def name(node: str) -> str:
         return printable(names.get(node, node))
@@ -181,7 +182,7 @@ def _how(chapter: Chapter, names: Mapping[str, str]) -> str:
 
 
 def _order(chapter: Chapter, names: Mapping[str, str]) -> str:
-    """What was destroyed, first to last; resources go with their spaces."""
+    """The destroyed nodes in order. Resources are not listed apart from their spaces."""
     doomed = {event["pd"] for event in chapter.of("DOOM_PD")}
     doomed |= {event["space"] for event in chapter.of("DOOM_SPACE")}
     gone = [event["node"] for event in chapter.of("DESTROY") if event["node"] in doomed]
@@ -197,7 +198,7 @@ def _freed(chapter: Chapter) -> str:
 
 
 def _took(chapter: Chapter) -> str:
-    """Empty where the machine lets nobody read a counter."""
+    """The duration of a cleanup. Empty if the machine has no counter that can be read."""
     cycles = sum(event.number("cycles") for event in chapter.of("SETTLED"))
     return f" in {cycles / 1e6:.1f} million cycles" if cycles else ""
 
@@ -214,7 +215,7 @@ def _notice(event: Event, names: Mapping[str, str]) -> str:
 
 
 def _section(label: str, lines: list[str]) -> list[str]:
-    """Lines with the label in front of the first; nothing where there is nothing to tell."""
+    """Lines with the label in front of the first. Empty if there are no lines."""
     return [
         f"  {'' if number else label:<{_LABEL}} {line}".rstrip()
         for number, line in enumerate(lines)
@@ -222,8 +223,10 @@ def _section(label: str, lines: list[str]) -> list[str]:
 
 
 def _name(node: str, names: Mapping[str, str]) -> str:
-    """What the configuration calls it, with its id: several PDs may bear one name, one after the
-    other."""
+    """The node's name in the configuration with its id.
+
+    Several PDs may have had the same name, one after the other.
+    """
     if node == ROOT:
         return "the root task"
     parts = parse_id(node)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The configuration as the root task reads it: the bytes that image.h describes.
+"""The configuration in the form that the root task reads: the bytes that image.h describes.
 
-The layout is taken from the header itself by cffi; nothing of it is repeated here but the names of
-its fields. Same configuration and programs, same bytes.
+cffi takes the layout from the header. This module repeats only the names of fields. The same
+configuration and programs yield the same bytes.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from cellreap import headers
 from cellreap.errors import CellreapError
 from cellreap.system.config import Config, Depth, Pd, deadline_of, timed
 
-MAX_BYTES = 256 << 20  # far above any system that a PC of the supported kind holds
+MAX_BYTES = 256 << 20  # far larger than any supported system
 _PROGRAM_ALIGN = 16  # image.h: an ELF file is "aligned to 16"
 
 
 @functools.cache
 def layout() -> Any:
-    """A cffi FFI that knows image.h."""
+    """A cffi FFI that knows the declarations of image.h."""
     text = headers.read_header("image.h")
     ffi = FFI()
     ffi.cdef("\n".join(line for line in text.splitlines() if not re.match(r"\s*#", line)))
@@ -38,8 +38,8 @@ def build_blob(
     """The blob of a configuration.
 
     programs: the ELF file of every program that the configuration names. kernel: name and version.
-    timer: the kernel leaves one to user level. CellreapError if a program is missing, everything
-    together is too large, or the configuration needs a timer where there is none.
+    timer: whether the kernel leaves a timer to user level. CellreapError if a program is missing,
+    if the blob is too large, or if the configuration needs a timer and there is none.
     """
     if not timer and any(timed(config)):
         raise CellreapError(
@@ -101,7 +101,7 @@ def build_blob(
 
 
 def programs_of(config: Config) -> list[str]:
-    """The programs that a configuration needs, each once: first those that PDs run."""
+    """The programs that a configuration needs, each once. Those that PDs run come first."""
     spawned = (name for pd in config.pds for name in pd.spawns)
     return list(dict.fromkeys([*(pd.program for pd in config.pds), *spawned]))
 
@@ -123,7 +123,7 @@ def _flags(given: Mapping[str, bool]) -> int:
 
 
 def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[str, Any]]]:
-    """The rows of each table, in the order in which the tables lie in the blob."""
+    """The rows of each table, in the order of the tables in the blob."""
     pds = {pd.name: number for number, pd in enumerate(config.pds)}
     spaces = [(number, space) for number, pd in enumerate(config.pds) for space in pd.spaces]
     space_numbers = {space.name: number for number, (_, space) in enumerate(spaces)}
@@ -209,7 +209,7 @@ def _depth(depth: Depth | None) -> int:
 
 def _text(text: str, bytes_constant: str) -> bytes:
     raw = text.encode("ascii")
-    limit = _constant(bytes_constant) - 1  # a NUL ends it
+    limit = _constant(bytes_constant) - 1  # without the NUL at the end
     if len(raw) > limit:
         raise CellreapError(f'"{text}" is too long: expected at most {limit} characters')
     return raw

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From a configuration to an image: the parts that CMake makes, one link, and one file of it all.
+"""Builds an image from a configuration: the parts that CMake builds, one link, and one file.
 
-Configurations differ in the blob that is linked in last; everything else comes from a cache.
+Only the blob, which is linked in last, depends on the configuration. All other parts come from a
+cache.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ def build_image(
 ) -> None:
     """Builds the image of `config` and writes it to `output`.
 
-    text: the configuration's file, to be kept in the image. overrides: what in `config` is not from
-    it. CellreapError for a tool that is missing, a program that is not there, or sources that do
-    not build.
+    text: the text of the configuration's file, which the image keeps. overrides: the values in
+    `config` that are not from the file. CellreapError if a tool or a program is missing, or if the
+    sources do not build.
     """
     toolchain = find_toolchain(sdk.kernel.arch)
     parts = build_parts(sdk, toolchain, progress)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is built once and kept: where, and under which lock."""
+"""The cache of builds: its place, its keys, and its locks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from cellreap.progress import Progress
 
 
 def cache_folder(env: Mapping[str, str] | None = None) -> Path:
-    """Where builds are kept: $XDG_CACHE_HOME/cellreap."""
+    """The folder of builds: $XDG_CACHE_HOME/cellreap."""
     env = os.environ if env is None else env
     base = Path(env.get("XDG_CACHE_HOME") or Path(env.get("HOME", "~")) / ".cache")
     return base.expanduser() / "cellreap"
 
 
 def digest(root: Path, folders: Iterable[Path], facts: Iterable[str]) -> str:
-    """A name for the files in these folders, by their paths below `root`, and for some facts."""
+    """A name for the files in these folders, by their paths below `root`, and for these facts."""
     total = hashlib.sha256()
     for fact in facts:
         total.update(f"{fact}\0".encode())
@@ -36,10 +36,11 @@ def digest(root: Path, folders: Iterable[Path], facts: Iterable[str]) -> str:
 
 @contextlib.contextmanager
 def file_lock(path: Path, progress: Progress) -> Iterator[None]:
-    """One holder at a time, in this process and all others; gone with the holder, however it ends.
+    """A lock with one holder at a time, in this process and all others.
 
-    flock with a descriptor of its own for each holder: a POSIX record lock would not exclude
-    threads of one process, and would be lost when anything else closes the file.
+    The lock ends with its holder, however the holder ends. flock uses a descriptor for each holder.
+    A POSIX record lock would not exclude threads of one process, and would be lost if other code
+    closed the file.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,4 +55,4 @@ def file_lock(path: Path, progress: Progress) -> Iterator[None]:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
-        os.close(descriptor)  # and with it the lock
+        os.close(descriptor)  # also releases the lock

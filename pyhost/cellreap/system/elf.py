@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ELF executables: what an image is made of, checked before anything relies on it.
+"""ELF executables, checked before any other code uses them.
 
-pyelftools reads; the 32-bit file that QEMU's multiboot loader wants is written with struct.
+pyelftools reads them. The 32-bit file for QEMU's multiboot loader is written with struct.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from elftools.elf.elffile import ELFFile
 from cellreap.errors import InputError
 
 MAX_FILE_BYTES = 256 << 20
-MAX_MEMORY_BYTES = 1 << 30  # above what any machine that we boot on gives to one program
+MAX_MEMORY_BYTES = 1 << 30  # more memory than any supported machine gives to one program
 MAX_SEGMENTS = 64
 
 MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
-"""Our name of an architecture -> ELF's."""
+"""cellreap's name of an architecture -> ELF's name."""
 
-# What pyelftools lets out when the bytes make no sense.
+# What pyelftools raises for malformed files.
 _JUNK = (
     ELFError,
     ConstructError,
@@ -36,9 +36,8 @@ _JUNK = (
     OSError,
 )
 _MULTIBOOT_MAGIC = struct.pack("<I", 0x1BADB002)
-_MULTIBOOT_SEARCH = (
-    8192  # Multiboot 0.6.96, 3.1: the header is within the first 8192 bytes, 32-bit aligned
-)
+# Multiboot 0.6.96, 3.1: the header is within the first 8192 bytes, 32-bit aligned.
+_MULTIBOOT_SEARCH = 8192
 _EM_386 = 3
 _LIMIT_32 = 1 << 32
 
@@ -58,9 +57,9 @@ class Segment:
 
 @dataclass(frozen=True)
 class Executable:
-    """A static executable that can be loaded as it stands."""
+    """A static executable that can be loaded without relocation."""
 
-    name: str  # what messages call it
+    name: str  # for messages
     arch: str
     entry: int
     segments: tuple[Segment, ...]  # PT_LOAD, in the order of the file
@@ -68,9 +67,9 @@ class Executable:
 
 
 def read_executable(raw: bytes, name: str, arch: str) -> Executable:
-    """Checks that `raw` is a static ELF64 executable for `arch`.
+    """The ELF64 executable in `raw`, checked to be static and for `arch`.
 
-    InputError says what else it is.
+    InputError if it is anything else.
     """
 
     def refuse(field: str | None, message: str) -> InputError:
@@ -139,7 +138,7 @@ def _segment_problem(
                 f"is {segment.file_bytes:#x}, above p_memsz {segment.memory_bytes:#x}",
             )
         end = segment.offset + segment.file_bytes
-        if segment.file_bytes and end > length:  # one without contents may have any offset
+        if segment.file_bytes and end > length:  # without contents, any offset is allowed
             return "p_offset", f"is cut: a segment ends at {end:#x}, the file at {length:#x}"
         if (
             segment.vaddr + segment.memory_bytes > 1 << 64
@@ -162,10 +161,10 @@ def _segment_problem(
 
 
 def multiboot_elf32(kernel: Executable) -> bytes:
-    """An x86_64 kernel as the ELF32 file that a Multiboot 1 loader takes.
+    """An x86_64 kernel as an ELF32 file for a Multiboot 1 loader.
 
-    The segments keep their physical addresses; virtual ones lose their upper half, which no loader
-    uses. InputError where the kernel is none that can be loaded like this.
+    The segments keep their physical addresses. Virtual addresses lose their upper half, which no
+    loader uses. InputError if the kernel cannot be loaded in this way.
     """
 
     def refuse(field: str, message: str) -> InputError:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """IMAGE files: everything that a boot needs, in one zip file.
 
-Members: manifest.json, which names the rest with their SHA-256; kernel.elf and its gen_config.json;
-roottask.elf, which has the PDs in it; system.cdl, which says in capDL what the PDs are made of;
-config.toml, as it was given. For aarch64 also the kernel's platform_gen.json and loader.elf, which
-is what boots: it has kernel and root task in it. Same members, same bytes: fixed timestamps,
-nothing compressed. Reading checks everything before anything is used.
+The members are manifest.json, which lists the others with their SHA-256; kernel.elf and its
+gen_config.json; roottask.elf, which contains the PDs; system.cdl, which describes in capDL the
+objects of the PDs; and config.toml, unchanged. Images for aarch64 also contain the kernel's
+platform_gen.json and loader.elf, which contains kernel and root task and is what boots. The same
+members yield the same bytes: timestamps are fixed, and nothing is compressed. The reader checks
+everything before any part is used.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ from cellreap.system.sdk import check_options, parse_options
 FORMAT = 1
 MANIFEST = "manifest.json"
 MEMBERS = ("kernel.elf", "gen_config.json", "roottask.elf", "system.cdl", "config.toml")
-"""In every image."""
+"""Members of every image."""
 LOADER = "loader.elf"
 _MORE_MEMBERS: Mapping[str, tuple[str, ...]] = {"x86_64": (), "aarch64": (PLATFORM_FILE, LOADER)}
 MAX_BYTES = 512 << 20
 _MAX_MANIFEST_BYTES = 1 << 20
-# What zipfile lets out when the bytes make no sense.
+# What zipfile raises for malformed files.
 _JUNK = (
     zipfile.BadZipFile,
     zlib.error,
@@ -47,7 +48,7 @@ _JUNK = (
     EOFError,
     OSError,
 )
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest that zip knows
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that zip can store
 
 
 class _Table(BaseModel):
@@ -55,7 +56,7 @@ class _Table(BaseModel):
 
 
 class KernelEntry(_Table):
-    """Which kernel is in the image."""
+    """The kernel in an image."""
 
     name: str
     version: str
@@ -64,7 +65,7 @@ class KernelEntry(_Table):
 
 
 class Overrides(_Table):
-    """What the command line said instead of config.toml when the image was built."""
+    """The command line's values that replaced those of config.toml when the image was built."""
 
     pd_depth: Depth | None = None
     rs_depth: Depth | None = None
@@ -76,9 +77,9 @@ class Manifest(_Table):
     """manifest.json."""
 
     format: Literal[1]
-    """Raised when an older reader would misread the file."""
+    """To be raised when an older reader would misread the file."""
     arch: Literal["x86_64", "aarch64"]
-    """What the image runs on."""
+    """The architecture for which the image is built."""
     kernel: KernelEntry
     system: str
     """[system] name."""
@@ -88,7 +89,7 @@ class Manifest(_Table):
     """Names of the spaces."""
     overrides: Overrides
     sha256: dict[str, str] = Field(min_length=len(MEMBERS))
-    """Of every other member."""
+    """SHA-256 of every other member."""
 
 
 @dataclass(frozen=True)
@@ -100,22 +101,21 @@ class Image:
     kernel: bytes
     roottask: bytes
     options: Mapping[str, Any]  # the kernel's gen_config.json
-    config: Config  # the file's; the overrides are in the root task already
-    loader: bytes = b""  # only where one is needed
-    memory: tuple[int, int] | None = (
-        None  # [start, end) that the kernel expects, where it expects any; bytes
-    )
+    config: Config  # of the file; the root task already contains the overrides
+    loader: bytes = b""  # empty for architectures that need none
+    # [start, end) in bytes that the kernel expects; None if it expects none.
+    memory: tuple[int, int] | None = None
 
 
 def members_of(arch: str) -> tuple[str, ...]:
-    """The members of an image for `arch` beside the manifest."""
+    """The members of an image for `arch`, without the manifest."""
     return (*MEMBERS, *_MORE_MEMBERS[arch])
 
 
 def write_image(path: Path, manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> None:
-    """Writes an image so that there is the whole file or none.
+    """Writes an image. Either the whole file exists afterwards or none.
 
-    `manifest`: all but `format` and `sha256`.
+    manifest: all but `format` and `sha256`.
     """
     names = members_of(manifest["arch"])
     complete = Manifest.model_validate(
@@ -139,7 +139,7 @@ def write_image(path: Path, manifest: Mapping[str, Any], members: Mapping[str, b
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Writes a file through a temporary one beside it. InputError where that cannot be."""
+    """Writes a file by way of a temporary file beside it. InputError if that fails."""
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         try:
@@ -154,7 +154,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def read_image(path: Path) -> Image:
-    """Reads and checks an image. InputError says what is wrong with it."""
+    """Reads and checks an image. InputError if it is wrong."""
 
     def refuse(field: str | None, message: str) -> InputError:
         return InputError(str(path), None, field, message)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Links what CMake made with what differs from image to image."""
+"""Links the output of CMake with the parts that differ from image to image."""
 
 from __future__ import annotations
 
@@ -80,15 +80,16 @@ def _link(
     source_name: str,
     more: Sequence[str],
 ) -> bytes:
-    """All of a library with one more source, static and with no system below.
+    """Links a library with one more source file, statically and without an operating system.
 
-    files: that source, by its name, and what it includes.
+    files: that source file and the files that it includes, by name.
     """
     with tempfile.TemporaryDirectory(prefix="cellreap-link-") as name:
         folder = Path(name)
         for file, content in files.items():
             (folder / file).write_bytes(content)
-        # An object file of this name, or the linker would note one that the compiler made up.
+        # Compile to a named object file. Otherwise the compiler would choose a random name, which
+        # the linker would record.
         run_tool([toolchain.compiler, "-c", source_name, "-o", "source.o"], folder)
         command = [
             toolchain.compiler,
@@ -96,7 +97,7 @@ def _link(
             *more,
             f"-Wl,-T,{checkout() / script}",
             *("-Wl,--build-id=none", "-Wl,-z,max-page-size=4096", "-Wl,-z,noexecstack"),
-            "source.o",  # relative, and run there: the folder's name must not get into the file
+            "source.o",  # relative, so that the file does not contain the name of the folder
             *("-Wl,--whole-archive", str(library), "-Wl,--no-whole-archive"),
             *("-o", "linked.elf"),
         ]

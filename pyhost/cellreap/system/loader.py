@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the boot loader of roottask/loader is linked with: where everything goes, and its contents.
+"""The data with which the boot loader of roottask/loader is linked: addresses and contents.
 
-All that can be known before a boot is worked out and checked here, so that the loader itself stays
-small: it gets addresses and flat contents, under the names that loader.h declares.
+Everything that is known before a boot is computed and checked here, so that the loader stays small.
+It gets addresses and flat contents under the names that loader.h declares.
 """
 
 from __future__ import annotations
@@ -16,38 +16,43 @@ from cellreap.errors import InputError
 from cellreap.system.elf import Executable
 
 PLATFORM_FILE = "platform_gen.json"
-"""In an SDK's support folder: which physical addresses are memory."""
+"""File in an SDK's support folder that lists the physical addresses of memory."""
 FDT_FILE = "kernel.dtb"
-"""In the same folder: the device tree that the kernel was built for."""
+"""File in the same folder: the device tree for which the kernel was built."""
 KERNEL_BLOB, USER_BLOB, FDT_BLOB = "kernel.bin", "user.bin", "fdt.bin"
-"""The files that source() wants beside it."""
+"""The files that the output of source() includes."""
 
-# A PL011 each: what seL4's description of a platform leaves out.
+# PL011 UARTs, which seL4's description of a platform leaves out.
 _UARTS: Mapping[str, int] = {"qemu-arm-virt": 0x0900_0000}
 
 _PAGE = 1 << 12
 _GIB = 1 << 30
 _LOADER_ALIGN = 2 << 20
-_FDT_ROOM = 2 << 20  # the largest device tree that the loader takes
+_FDT_ROOM = 2 << 20  # size of the largest device tree that the loader accepts
 _FDT_MAGIC = b"\xd0\x0d\xfe\xed"
 _MAX_PLATFORM_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Load:
-    """Where everything goes: cr_fact_ names of loader.h, and the flat contents of the files."""
+    """Where everything is loaded: the cr_fact_ names of loader.h, and the flat contents of the
+    files.
+    """
 
     facts: Mapping[str, int]
     blobs: Mapping[str, bytes]
 
     @property
     def base(self) -> int:
-        """The address that the loader is to be linked for."""
+        """The address for which the loader must be linked."""
         return self.facts["loader"]
 
 
 def read_memory(raw: bytes, name: str) -> tuple[tuple[int, int], ...]:
-    """The memory regions [start, end) of a platform_gen.json, in bytes. InputError."""
+    """The memory regions [start, end) of a platform_gen.json, in bytes.
+
+    InputError if the file is wrong.
+    """
     try:
         if len(raw) > _MAX_PLATFORM_BYTES:
             raise ValueError
@@ -68,7 +73,7 @@ def read_memory(raw: bytes, name: str) -> tuple[tuple[int, int], ...]:
 def memory_around(
     regions: tuple[tuple[int, int], ...], kernel: Executable, name: str
 ) -> tuple[int, int]:
-    """The memory region that the kernel is made to lie in. InputError."""
+    """The memory region that contains the kernel. InputError if there is none."""
     start = min(segment.paddr for segment in kernel.segments)
     end = max(segment.paddr + segment.memory_bytes for segment in kernel.segments)
     for region in regions:
@@ -87,11 +92,10 @@ def plan_load(
     fdt_name: str,
     platform: str,
 ) -> Load:
-    """Lays out memory: kernel, room for a device tree, root task, loader. InputError where that
-    cannot be.
+    """Lays out memory: kernel, room for a device tree, root task, loader.
 
-    memory: the region that the kernel lies in. fdt: the device tree for where the firmware gives
-    none.
+    memory: the region that contains the kernel. fdt: the device tree for firmware that provides
+    none. InputError if they do not fit.
     """
     if fdt[:4] != _FDT_MAGIC or len(fdt) > _FDT_ROOM:
         begin = f"that begins with {_FDT_MAGIC.hex()}"
@@ -136,10 +140,7 @@ def plan_load(
 
 
 def check_loader(loader: Executable, load: Load) -> None:
-    """Refuses a linked loader that is not where it should be, or that memory is too small for.
-
-    InputError.
-    """
+    """InputError if a linked loader is at the wrong address or does not fit in memory."""
     end = max(segment.vaddr + segment.memory_bytes for segment in loader.segments)
     if loader.entry != load.base:
         raise InputError(
@@ -152,7 +153,7 @@ def check_loader(loader: Executable, load: Load) -> None:
 
 
 def source(load: Load) -> str:
-    """Assembler text that defines everything that loader.h declares and the loader does not."""
+    """Assembler text that defines what loader.h declares and the loader does not define."""
     lines = ['.section .rodata.facts, "a", %progbits', ".balign 8"]
     for name, value in load.facts.items():
         lines += [f".globl cr_fact_{name}", f"cr_fact_{name}: .quad {value:#x}"]
@@ -168,13 +169,13 @@ def source(load: Load) -> str:
 
 
 def platform_of(options: Mapping[str, Any]) -> str:
-    """The platform that a kernel is made for, by its gen_config.json."""
+    """The platform of a kernel, from its gen_config.json."""
     return str(options.get("ARM_PLAT"))
 
 
 def _flat(executable: Executable, start: int) -> bytes:
-    """The contents from virtual address `start` on; zeros that only memory has are left out at the
-    end.
+    """The contents from virtual address `start` on, without the zeros after the last byte in the
+    file.
     """
     filled = [segment for segment in executable.segments if segment.file_bytes]
     flat = bytearray(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What CMake makes of the sources: the root task's library, the programs, the boot loader.
+"""The output of CMake: the root task's library, the programs, and the boot loader.
 
-It depends on the sources, the SDK and the compiler alone. It is kept in a cache under a key of
-these three and used again for every configuration.
+It depends only on the sources, the SDK and the compiler. It is kept in a cache under a key of these
+three and used again for every configuration.
 """
 
 from __future__ import annotations
@@ -25,35 +25,35 @@ _CONFORMANCE = "conformance.elf"
 _LOADER_LIBRARY = "libcellreap_loader.a"
 _SOURCES = ("roottask", "pds", "examples", "tests/pds")
 _FACTS = "capdl_facts.o"
-_DONE = "complete"  # written last: a build directory without it is half a build
-_CACHE_FORMAT = "2"  # part of the key; raised when what is kept changes its meaning
+_DONE = "complete"  # written last: a build directory without it is incomplete
+_CACHE_FORMAT = "2"  # part of the key; raise it when the cache changes its format
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What CMake made. Files in the cache: read, never written."""
+    """The output of CMake. The files are in the cache and must not be written."""
 
     folder: Path
     reused: bool
 
     @property
     def library(self) -> Path:
-        """The root task without its configuration."""
+        """The library of the root task, without its configuration."""
         return self.folder / _LIBRARY
 
     @property
     def bare_library(self) -> Path:
-        """The same without the scenario."""
+        """The library of the root task without the scenario."""
         return self.folder / _BARE_LIBRARY
 
     @property
     def facts(self) -> Path:
-        """An object file that says what the kernel and the architecture decide: for `read_target`."""
+        """The object file with the values of kernel and architecture, for `read_target`."""
         return self.folder / _FACTS
 
     @property
     def loader(self) -> Path:
-        """The boot loader without what it loads; only there for architectures that need one."""
+        """The boot loader without its contents. It exists only for architectures that need one."""
         return self.folder / _LOADER_LIBRARY
 
     @property
@@ -69,7 +69,7 @@ class Parts:
 
 
 def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
-    """The root task's library and all programs, from the cache where nothing has changed."""
+    """The root task's library and all programs, from the cache if nothing changed."""
     root = checkout()
     key = cache_key(root, sdk, toolchain)
     folder = cache_folder() / "build" / key
@@ -85,13 +85,13 @@ def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
         parts = Parts(folder, reused=False)
         if not parts.library.is_file() or not parts.programs():
             raise CellreapError(f"{folder}: the build made no {_LIBRARY}, or no pds/*.elf")
-        if cache_key(root, sdk, toolchain) == key:  # else sources changed under it
+        if cache_key(root, sdk, toolchain) == key:  # else the sources changed during the build
             (folder / _DONE).write_text(f"{toolchain.version}\n{sdk.kernel}\n")
         return parts
 
 
 def cache_key(root: Path, sdk: Sdk, toolchain: Toolchain) -> str:
-    """A name for everything that a build depends on."""
+    """A name for everything on which a build depends."""
     facts = (
         _CACHE_FORMAT,
         sdk.kernel.arch,
@@ -104,7 +104,7 @@ def cache_key(root: Path, sdk: Sdk, toolchain: Toolchain) -> str:
 
 
 def checkout() -> Path:
-    """The checkout whose sources are built. CellreapError."""
+    """The checkout whose sources are built. CellreapError if there is none."""
     try:
         return source_root()
     except HeaderError as error:

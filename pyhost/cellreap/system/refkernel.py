@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""refkernel: the kernel of our own that runs where no seL4 is installed.
+"""refkernel: cellreap's own kernel, for machines without an installed seL4.
 
-It is built from refkernel/ in the checkout into the cache, in an SDK directory's layout, and from
-there on is an SDK directory like any other: nothing that uses one asks which it has, and everything
-that prints the name of a kernel says which it is.
+It is built from refkernel/ in the checkout into the cache, in the layout of an SDK directory. From
+there on it is used like any other SDK directory. Everything that prints the name of a kernel prints
+which one it is.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from cellreap.system.sdk import installed_sdk, no_sdk
 from cellreap.system.toolchain import Toolchain, build_tree, find_toolchain
 
 _DONE = "complete"  # written last, beside the SDK directory
-_LAYOUT = "1"  # part of the key; raised when what is kept changes its meaning
+_LAYOUT = "1"  # part of the key; raise it when the cache changes its format
 
 
 def find_kernel(
     arch: str, given: Path | None, progress: Progress, env: Mapping[str, str] | None = None
 ) -> Path:
-    """The SDK directory to use: the one named or installed, else that of refkernel, built if need
-    be.
+    """The SDK directory to use: the one named or installed, else that of refkernel.
 
-    UsageError: there is neither. CellreapError: refkernel does not build.
+    refkernel is built if necessary. UsageError if there is neither. CellreapError if refkernel does
+    not build.
     """
     found = installed_sdk(arch, given, env)
     if found is not None:
@@ -45,7 +45,10 @@ def has_refkernel(arch: str) -> bool:
 
 
 def build_refkernel(arch: str, progress: Progress, env: Mapping[str, str] | None = None) -> Path:
-    """refkernel's SDK directory in the cache, built where it is not there yet. CellreapError."""
+    """refkernel's SDK directory in the cache, built if necessary.
+
+    CellreapError if the build fails.
+    """
     sources = checkout() / "refkernel"
     toolchain = find_toolchain(arch)
     folder = cache_folder(env) / "refkernel" / _key(sources, toolchain)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDK directories: a kernel and its libsel4, in the layout that seL4's own `ninja install` makes.
+"""SDK directories: a kernel and its libsel4, in the layout of seL4's own `ninja install`.
 
-Where they are looked for, what must be true of them, and which kernel it is that they hold.
+This module searches for SDK directories, checks them, and identifies the kernel in them.
 
-seL4 installs no version number, and its kernel prints none. What tells releases apart is what their
-libsel4 offers, so a version is found by features (_RELEASES): all features of a release and none of
-the next one mean that release; some of the next one, a development version on the way there; all of
-the newest one that is known here, that one or a later one. The SHA-256 of the kernel says exactly
-which binary ran.
+seL4 installs no version number, and its kernel prints none. A version is identified by features of
+libsel4 (_RELEASES). All features of a release and none of the next one mean that release. Some
+features of the next one mean a development version between the two. All features of the newest
+known release mean that release or a later one. The SHA-256 of the kernel identifies the binary.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cellreap.arches import ARCHES as ARCHES  # the architectures of an SDK are these
+from cellreap.arches import ARCHES as ARCHES  # an SDK is for one of these
 from cellreap.errors import InputError, UsageError
 from cellreap.system.elf import read_executable
 from cellreap.system.loader import FDT_FILE, PLATFORM_FILE
@@ -36,8 +35,8 @@ _HOW_TO_GET_ONE = (
     "and `ninja install` it"
 )
 
-# Options that the root task relies on, whatever it runs on: key in gen_config.json, the option that
-# sets it, the value that it must have, and why.
+# Options that the root task needs on every architecture: key in gen_config.json, CMake option,
+# required value, reason.
 _REQUIRED: tuple[tuple[str, str, bool, str], ...] = (
     ("KERNEL_MCS", "KernelIsMCS", False, "the root task is written for the kernel without MCS"),
     ("DEBUG_BUILD", "KernelDebugBuild", True, "the trace goes out through seL4_DebugPutChar"),
@@ -58,8 +57,8 @@ _REQUIRED_BY_ARCH: Mapping[str, tuple[tuple[str, str, bool, str], ...]] = {
     ),
 }
 _MIN_ROOT_CNODE_BITS = 12
-# What leaves a timer to the root task, by keys in gen_config.json: of each row one at least is on.
-# And the option that sets it.
+# Options that leave a timer to the root task: of the gen_config.json keys in each row, at least one
+# must be on. The second value is the CMake option that sets them.
 _TIMER_BY_ARCH: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
     "x86_64": ((("IRQ_IOAPIC", "IRQ_PIC"), "KernelIRQController"),),
     "aarch64": (
@@ -67,14 +66,14 @@ _TIMER_BY_ARCH: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = {
         (("EXPORT_PTMR_USER",), "KernelArmExportPTMRUser"),
     ),
 }
-# What a boot needs beside the kernel: where memory is, and a device tree.
+# Files that a boot needs besides the kernel: where memory is, and a device tree.
 _PLATFORM_FILES: Mapping[str, tuple[Path, ...]] = {
     "x86_64": (),
     "aarch64": (SUPPORT_FOLDER / PLATFORM_FILE, SUPPORT_FOLDER / FDT_FILE),
 }
 
-# Features by release, oldest first. The layout itself came with 13.0.0. (file below libsel4/, text
-# in it)
+# Features by release, oldest first: (file below libsel4/, text in it). 13.0.0 introduced the layout
+# itself.
 _RELEASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     ("13.0.0", ()),
     ("14.0.0", (("include/sel4/constants.h", "seL4_TCBFlag_fpuDisabled"),)),
@@ -97,12 +96,11 @@ _RELEASES: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
 
 @dataclass(frozen=True)
 class Kernel:
-    """Which kernel runs: what every summary prints."""
+    """The identity of a kernel, which every summary prints."""
 
     name: str  # seL4 or refkernel
-    version: (
-        str  # 15.0.0, or as much as is known: 14.0.0-dev, 16.0.0+ for that or later. Never a space
-    )
+    # 15.0.0, or what is known of it: 14.0.0-dev, or 16.0.0+ for that or later. Without spaces.
+    version: str
     arch: str
     sha256: str  # of bin/kernel.elf
 
@@ -121,12 +119,12 @@ class Sdk:
 
     @property
     def kernel_elf(self) -> Path:
-        """The kernel."""
+        """The path of the kernel."""
         return self.root / KERNEL_FILE
 
 
 def find_sdk(arch: str, given: Path | None = None, env: Mapping[str, str] | None = None) -> Path:
-    """The seL4 SDK directory for `arch`, as installed_sdk. UsageError where there is none."""
+    """The seL4 SDK directory for `arch`, as from installed_sdk. UsageError if there is none."""
     found = installed_sdk(arch, given, env)
     if found is None:
         raise UsageError(no_sdk(arch, env))
@@ -136,11 +134,10 @@ def find_sdk(arch: str, given: Path | None = None, env: Mapping[str, str] | None
 def installed_sdk(
     arch: str, given: Path | None = None, env: Mapping[str, str] | None = None
 ) -> Path | None:
-    """The SDK directory for `arch`: the given one, $CELLREAP_SDK_<ARCH>, or the one installed for
-    the user.
+    """The SDK directory for `arch`: `given`, else $CELLREAP_SDK_<ARCH>, else the installed one.
 
-    What is named must be there, else UsageError; only where nothing is named is the next place
-    tried.
+    None if there is none. A directory that is named must exist: UsageError if it does not, even if
+    another place has an SDK.
     """
     env = os.environ if env is None else env
     if given is not None:
@@ -153,7 +150,7 @@ def installed_sdk(
 
 
 def no_sdk(arch: str, env: Mapping[str, str] | None = None) -> str:
-    """What to say where there is none: the places, and how to get one there."""
+    """The message for a missing SDK: the places searched, and how to install one."""
     default = _users(arch, os.environ if env is None else env)
     return (
         f"no seL4 SDK for {arch}: --sdk is not given, {_variable(arch)} is not set, "
@@ -171,7 +168,7 @@ def _users(arch: str, env: Mapping[str, str]) -> Path:
 
 
 def read_support(sdk: Sdk, file: str) -> bytes:
-    """A file of the SDK's support folder. InputError."""
+    """A file of the SDK's support folder. InputError if it cannot be read."""
     return _read(sdk.root / SUPPORT_FOLDER / file)
 
 
@@ -184,7 +181,7 @@ def _named(path: Path, said: str) -> Path:
 
 
 def load_sdk(root: Path, arch: str) -> Sdk:
-    """Checks an SDK directory and tells which kernel is in it. InputError names what is wrong."""
+    """Checks an SDK directory and identifies its kernel. InputError if something is wrong."""
     _require_files(root, (KERNEL_FILE, CONFIG_FILE, _HEADER_FILE))
     options = parse_options(_read(root / CONFIG_FILE), str(root / CONFIG_FILE))
     check_options(options, arch, str(root / CONFIG_FILE))
@@ -203,7 +200,7 @@ def _require_files(root: Path, files: tuple[Path, ...]) -> None:
 
 
 def parse_options(raw: bytes, name: str) -> dict[str, Any]:
-    """gen_config.json as a dict. InputError."""
+    """gen_config.json as a dict. InputError if it is malformed."""
     if len(raw) > _MAX_CONFIG_BYTES:
         raise InputError(
             name, None, None, f"larger than {_MAX_CONFIG_BYTES} bytes: no kernel configuration"
@@ -221,10 +218,7 @@ def parse_options(raw: bytes, name: str) -> dict[str, Any]:
 
 
 def check_options(options: Mapping[str, Any], arch: str, name: str) -> None:
-    """Refuses a kernel that the root task cannot run on, by the option that is in the way.
-
-    InputError.
-    """
+    """InputError, which names the option, if the root task cannot run on the kernel."""
     built_for = options.get("SEL4_ARCH")
     if built_for != arch:
         raise InputError(
@@ -242,7 +236,7 @@ def check_options(options: Mapping[str, Any], arch: str, name: str) -> None:
 def require_option(
     options: Mapping[str, Any], name: str, key: str, option: str, wanted: bool, reason: str
 ) -> None:
-    """Refuses a kernel that has the option the other way, or does not say. InputError."""
+    """InputError if the kernel has the option with the other value, or not at all."""
     value = options.get(key)
     if value is not wanted:
         told = {True: "on", False: "off", None: "missing"}.get(value, repr(value))
@@ -251,11 +245,11 @@ def require_option(
 
 
 def timer_missing(options: Mapping[str, Any], arch: str) -> str | None:
-    """The first option that keeps a kernel from leaving a timer to the root task; None: it does
-    leave one.
+    """The first option because of which a kernel leaves no timer to the root task. None: it leaves
+    one.
 
-    options: gen_config.json. The name is the one that the option is set by when the kernel is
-    configured. Says the same as cr_timer_exists of roottask/kernel/timer.h.
+    options: gen_config.json. The name is that of the CMake option. The result must agree with
+    cr_timer_exists of roottask/kernel/timer.h.
     """
     for keys, option in _TIMER_BY_ARCH[arch]:
         if not any(options.get(key) is True for key in keys):
@@ -264,12 +258,12 @@ def timer_missing(options: Mapping[str, Any], arch: str) -> str | None:
 
 
 def timer_of(sdk: Sdk) -> bool:
-    """Whether PDs can have deadlines on this kernel: it leaves a timer to the root task."""
+    """Whether the kernel leaves a timer to the root task, so that PDs can have deadlines."""
     return timer_missing(sdk.options, sdk.kernel.arch) is None
 
 
 def _identity(options: Mapping[str, Any], root: Path) -> tuple[str, str]:
-    """Name and version. refkernel says itself what it is; seL4 does not."""
+    """Name and version. refkernel states them itself. For seL4 they are derived from libsel4."""
     if options.get("REFKERNEL") is not True:
         return "seL4", _version(root / "libsel4")
     version = options.get("REFKERNEL_VERSION")
@@ -285,9 +279,8 @@ def _version(libsel4: Path) -> str:
     for release, features in _RELEASES:
         present = [_has(libsel4 / file, text) for file, text in features]
         if missed and any(present):
-            return (
-                "unknown"  # a release's features without those of the one before it: none of seL4's
-            )
+            # A later release's features without those of an earlier one: not a version of seL4.
+            return "unknown"
         if not all(present):
             missed = True
             if any(present):
@@ -309,8 +302,9 @@ def _read(path: Path) -> bytes:
 
 
 def _digest(root: Path) -> str:
-    """Over names and contents of what a build can read: the kernel, libsel4, and the platform
-    description.
+    """A digest over names and contents of the files that a build can read.
+
+    These are the kernel, libsel4, and the platform description.
     """
     files = [root / KERNEL_FILE]
     for folder in ("libsel4", "support"):

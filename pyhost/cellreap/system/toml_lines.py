@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where in a TOML file each key stands.
+"""The line of each key in a TOML file.
 
-tomllib gives values without positions, so error messages take their line numbers from here. The
-file is known to be valid TOML when this runs: tomllib has read it.
+tomllib gives values without positions, so error messages take their line numbers from this module.
+The file must be valid TOML: tomllib has read it before.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 def line_of(lines: dict[KeyPath, int], path: KeyPath) -> int:
-    """The line of `path`, or of the innermost thing around it that the file has; 1 if there is
-    none.
-    """
+    """The line of `path`, or of the innermost item around it in the file; 1 if there is none."""
     while path:
         if path in lines:
             return lines[path]
@@ -54,9 +52,7 @@ def _line(node: tree_sitter.Node) -> int:
 
 
 def _resolve(parts: KeyPath, next_item: dict[KeyPath, int], last_is_list: bool = False) -> KeyPath:
-    """A header's key with the index of the latest element put in after each list of tables on its
-    way.
-    """
+    """A header's key as a path, with the index of the latest element after each list of tables."""
     path: KeyPath = ()
     for position, part in enumerate(parts):
         path = (*path, part)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compilers, CMake, and running such tools."""
+"""Finds compilers, and runs CMake and other tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cellreap.errors import CellreapError
 
 LOG = "build.log"
 
-# Names to try for each architecture's compiler, the native one last.
+# The names to try for each architecture's compiler, the native one last.
 _COMPILERS: Mapping[str, tuple[str, ...]] = {
     "x86_64": ("x86_64-linux-gnu-gcc",),
     "aarch64": ("aarch64-linux-gnu-gcc",),
@@ -25,7 +25,7 @@ _PACKAGES = {"cmake": "cmake", "ninja": "ninja-build", "gcc": "gcc"}
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A compiler and what identifies it."""
+    """A compiler and its identity."""
 
     arch: str
     compiler: str
@@ -33,7 +33,10 @@ class Toolchain:
 
 
 def find_toolchain(arch: str) -> Toolchain:
-    """The compiler for `arch`. CellreapError names what to install."""
+    """The compiler for `arch`.
+
+    CellreapError, which names the package to install, if there is none.
+    """
     names = list(_COMPILERS[arch])
     if platform.machine() in (arch, {"x86_64": "AMD64", "aarch64": "arm64"}[arch]):
         names.append("gcc")
@@ -57,14 +60,14 @@ def build_tree(
 ) -> None:
     """Configures and builds a CMake project for a machine without an operating system.
 
-    CellreapError.
+    CellreapError if that fails.
     """
     configure = [
         *("cmake", "-G", "Ninja", "-S", str(source), "-B", str(folder)),
         *(f"-D{name}={value}" for name, value in options.items()),
         f"-DCMAKE_C_COMPILER={toolchain.compiler}",
         f"-DCMAKE_ASM_COMPILER={toolchain.compiler}",
-        # No operating system below: CMake must not assume one of its own.
+        # There is no operating system: CMake must not assume that of the host.
         "-DCMAKE_SYSTEM_NAME=Generic",
         f"-DCMAKE_SYSTEM_PROCESSOR={toolchain.arch}",
         "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY",
@@ -80,7 +83,10 @@ def build_tree(
 
 
 def run_tool(command: Sequence[str], folder: Path | None, log: Path | None = None) -> str:
-    """A tool's output. CellreapError with the first line of it that looks like the cause."""
+    """Runs a tool and returns its output. CellreapError if it fails.
+
+    The error contains the first line of output that looks like the cause.
+    """
     try:
         done = subprocess.run(
             list(command),
@@ -104,7 +110,7 @@ def run_tool(command: Sequence[str], folder: Path | None, log: Path | None = Non
         ]
         cause = (telling or lines or ["it said nothing"])[0]
         if cause.startswith("CMake Error") and cause != lines[-1]:
-            cause = f"{cause} {lines[lines.index(cause) + 1]}"  # the message stands below
+            cause = f"{cause} {lines[lines.index(cause) + 1]}"  # the message is in the next line
         more = f" (all of it in {log})" if log is not None else ""
         raise CellreapError(f"{Path(command[0]).name} failed: {cause}{more}")
     return done.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boots systems from tests and asks what happened, in the names of the configuration.
+"""Boots systems from tests and answers questions about them, in the names of the configuration.
 
 ::
 
@@ -8,8 +8,8 @@
     assert run.deleted_spaces() == {"disk1", "files"}
     assert run.alive() == {"block_server_2", "fs", "db", "app"}
 
-A `Target` builds a configuration, boots it and checks the trace; a `Run` answers questions about
-it. The package needs no test framework.
+A `Target` builds a configuration, boots it and checks the trace. A `Run` answers questions about
+the result. The package needs no test framework.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Changes to a configuration: a test takes a system from a file and says what is different in it.
+"""Changes to a configuration, for tests that use a system from a file with modifications.
 
-A change takes a configuration and returns another. It need not check the result: `Target.run` does.
+A change takes a configuration and returns another. It need not check the result, because
+`Target.run` does.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ Change = Callable[[Config], Config]
 
 
 def validated(config: Config) -> Config:
-    """The configuration after every rule for configurations was applied to it.
+    """The configuration, checked against every rule for configurations.
 
-    Raises pydantic.ValidationError or CellreapError if it breaks one.
+    Raises pydantic.ValidationError or CellreapError if it breaks a rule.
     """
     checked = Config.model_validate(config.model_dump(by_alias=True))
     return override(checked)
 
 
 def with_pd(name: str, **values: object) -> Change:
-    """Gives one PD other values. Raises KeyError if the configuration has no PD of that name."""
+    """Gives one PD other values. The change raises KeyError if there is no PD of that name."""
 
     def change(config: Config) -> Config:
         if config.pd(name) is None:
@@ -44,7 +45,7 @@ def with_system(**values: object) -> Change:
 
 
 def with_crashes(*entries: dict[str, object]) -> Change:
-    """Replaces all crashes by these, each written as a [[crash]] table."""
+    """Replaces all crashes by these, each given as a [[crash]] table."""
 
     def change(config: Config) -> Config:
         values = config.model_dump(by_alias=True)
@@ -55,7 +56,7 @@ def with_crashes(*entries: dict[str, object]) -> Change:
 
 
 def together(*changes: Change) -> Change:
-    """Makes one change after the other."""
+    """Applies the changes one after the other."""
 
     def change(config: Config) -> Config:
         for one in changes:

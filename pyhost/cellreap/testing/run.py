@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One boot, and answers to questions about what happened in it.
+"""One boot, and answers to questions about it.
 
-Questions and answers use the names of the configuration ("fs", "disk1"), never ids, which the
-root task gives out. The answers come from the events of the trace.
+Questions and answers use the names of the configuration ("fs", "disk1"). Ids are not used, because
+the root task assigns them. The answers come from the events of the trace.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from cellreap.trace.events import Event
 
 @dataclass(frozen=True)
 class Run:
-    """One boot. `n` counts cleanups from 1, as the trace does."""
+    """One boot. `n` is the number of a cleanup, from 1 as in the trace."""
 
     boot: Boot
     """How the run ended."""
     report: Report
-    """What the check found."""
+    """The result of the check."""
     events: list[Event]
     """All events of the trace, in order."""
     trace: Path
-    """The console as it was recorded."""
+    """The file with the recorded console."""
     image: Path
     """The image that was booted."""
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """id -> name in the configuration, of all PDs and spaces that ever existed."""
+        """id -> name in the configuration, for all PDs and spaces that ever existed."""
         names = {event["id"]: event["name"] for event in self.of("PD")}
         names |= {e["id"]: e["name"] if e["name"] != "-" else e["id"] for e in self.of("SPACE")}
         return names
 
     def name(self, id_: str) -> str:
-        """A node's name; of a resource, that of its space and the object's number: "disk1:1"."""
+        """A node's name. For a resource, the name of its space and its object number: "disk1:1"."""
         if id_ in self.names or id_ == "-":
             return self.names.get(id_, id_)
         parsed = parse_id(id_)
@@ -64,7 +64,7 @@ class Run:
         return found[0]
 
     def of(self, *names: str, **fields: object) -> list[Event]:
-        """The events of these names, with these values in their fields."""
+        """The events with these names whose fields have these values."""
         return [
             event
             for event in self.events
@@ -73,7 +73,7 @@ class Run:
         ]
 
     def says(self, name: str) -> list[str]:
-        """What all PDs of that name said, in order."""
+        """What all PDs of that name printed, in order."""
         return [event["text"] for event in self.of("SAY") if self.names[event["pd"]] == name]
 
     def cleanups(self) -> list[Event]:
@@ -81,11 +81,11 @@ class Run:
         return self.of("CLEANUP")
 
     def doomed(self, n: int = 1) -> dict[str, str]:
-        """The PDs that the n-th cleanup doomed, and at which depth."""
+        """The PDs that the n-th cleanup doomed, with their depths."""
         return {self.names[event["pd"]]: event["depth"] for event in self.of("DOOM_PD", n=n)}
 
     def destroyed(self, n: int = 1) -> list[str]:
-        """What the n-th cleanup destroyed, in order."""
+        """The nodes that the n-th cleanup destroyed, in order."""
         return [self.name(event["node"]) for event in self.of("DESTROY", n=n)]
 
     def destroyed_pds(self, n: int = 1) -> set[str]:
@@ -98,14 +98,14 @@ class Run:
         return {self.names[e["node"]] for e in self.of("DESTROY", n=n) if "_SPACE_" in e["node"]}
 
     def alive(self) -> set[str]:
-        """The names of the PDs at the end, the root task left out."""
+        """The names of the PDs at the end, without the root task."""
         gone = {event["node"] for event in self.of("DESTROY")}
         return {e["name"] for e in self.of("PD") if e["id"] not in gone and e["id"] != ROOT}
 
     def notices(self, n: int = 1) -> set[tuple[str, str, str, str]]:
         """(to, kind, node, from) of every notice that the n-th cleanup queued.
 
-        Raises AssertionError if it queued one twice.
+        Raises AssertionError if a notice was queued twice.
         """
         found = [
             (self.name(e["to"]), e["kind"], self.name(e["node"]), self.name(e["from"]))
@@ -120,7 +120,7 @@ class Run:
         return {event["kind"]: event.number("count") for event in self.of("CALLS", n=n)}
 
     def step_calls(self, n: int, step: str) -> list[int]:
-        """Kernel calls of each of the n-th cleanup's steps of that name."""
+        """The number of kernel calls of each of the n-th cleanup's steps with that name."""
         return [event.number("calls") for event in self.of("STEP", n=n, name=step)]
 
     def state(self, n: int) -> list[list[str]]:
@@ -128,12 +128,12 @@ class Run:
         return [event["row"].split(",") for event in self.of("STATE", n=n)]
 
     def at(self, event: Event) -> int:
-        """Where in the run an event is."""
+        """The index of an event in the run."""
         return self.events.index(event)
 
 
 def dangling(rows: list[list[str]]) -> list[str]:
-    """The ends of edges in a printed state that no row of it lists as a node."""
+    """Nodes at which edges in a printed state end and which no row lists as a node."""
     nodes = {row[1] for row in rows if row[0]}
     named = [end for row in rows if not row[0] for end in (row[4], row[5], row[6]) if end]
     return sorted({end for end in named if end not in nodes})

@@ -23,12 +23,12 @@ from cellreap.testing.changes import Change, validated
 from cellreap.testing.run import Run
 from cellreap.trace.reading import read_trace
 
-# Seconds. They only end a run that hangs, so they allow for a busy machine.
+# Seconds. They only end runs that hang, so they are long enough for a busy machine.
 TIMEOUT, IDLE = 600, 90
 
 
 class NoTimer(unittest.SkipTest):
-    """The system needs real time, and the kernel leaves no timer to user level.
+    """The system needs a timer, and the kernel leaves none to user level.
 
     Test frameworks count a test that raises this as skipped.
     """
@@ -37,9 +37,8 @@ class NoTimer(unittest.SkipTest):
 class Target:
     """Boots systems on one kernel. Equal systems are booted once.
 
-    sdk: the kernel. folder: where images, traces and runs are kept; processes that are given the
-    same folder share them. configs: the folders in which names of configurations are looked up, in
-    this order.
+    sdk: the kernel. folder: where images, traces and runs are kept; processes with the same folder
+    share them. configs: the folders that are searched for configurations, in this order.
     """
 
     def __init__(self, sdk: Sdk, folder: Path, configs: Sequence[Path]) -> None:
@@ -49,9 +48,10 @@ class Target:
         self._runs: dict[str, Run] = {}
 
     def load(self, name: str) -> tuple[str, Config]:
-        """Returns the text of configuration NAME.toml, and the configuration.
+        """Returns the text of configuration NAME.toml and the configuration.
 
-        Raises FileNotFoundError if no folder has it, InputError if it is wrong.
+        Raises FileNotFoundError if no folder has the file, and InputError if the configuration is
+        wrong.
         """
         for folder in self.configs:
             path = folder / f"{name}.toml"
@@ -75,14 +75,18 @@ class Target:
     ) -> Run:
         """Returns the run of configuration NAME.toml.
 
-        The trace must be complete and pass the check; otherwise raises AssertionError. Raises
-        NoTimer if the system needs real time and the kernel leaves no timer.
+        The trace must be complete and pass the check. Otherwise raises AssertionError. Raises
+        NoTimer if the system needs a timer and the kernel leaves none.
 
         pd_depth, rs_depth, crash, mode: as the options of `cellreap run`.
-        change: applied to the configuration before it is built.
+
+        change: applied to the configuration before the build.
+
         qemu_args: further arguments for QEMU.
-        again: another number asks for another boot of the same system.
-        passes: False if the check may find violations, which the test then looks at in the report.
+
+        again: different numbers cause different boots of the same system.
+
+        passes: False if the check may find violations. The test then reads them in the report.
         """
         text, config = self.load(name)
         config = override(config, pd_depth=pd_depth, rs_depth=rs_depth, crash=crash, mode=mode)
@@ -103,7 +107,7 @@ class Target:
         return run
 
     def image(self, name: str) -> Path:
-        """Returns the image of configuration NAME.toml, which is built and not booted."""
+        """Returns the image of configuration NAME.toml. Builds it but does not boot it."""
         text, config = self.load(name)
         path = self.folder / f"{name}.only.img"
         with _locked(path.with_suffix(".lock")):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading traces and checking them."""
+"""Reads, checks and writes traces."""

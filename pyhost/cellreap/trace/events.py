@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The events of a trace, the values that their fields hold, and how values stand in a line.
+"""The events of a trace, the values of their fields, and the text form of values.
 
-The events are listed in roottask/include/cellreap/trace_events.h. docs/trace-format.md says what they mean.
+roottask/include/cellreap/trace_events.h lists the events. docs/trace-format.md explains them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OWED_KINDS = ("free", "destroy", "disconnect", "lost")
 
 @dataclass(frozen=True)
 class Event:
-    """One event, its values percent-decoded and of the form that their fields demand."""
+    """An event. Its values are percent-decoded and have the form of their fields."""
 
     name: str
     values: Mapping[str, str]
@@ -34,36 +34,38 @@ class Event:
         return self.values[field_name]
 
     def number(self, field_name: str) -> int:
-        """A decimal field, or an address."""
+        """The value of a decimal field or of an address."""
         return int(self.values[field_name], 0)
 
     def depth(self, field_name: str) -> int | None:
-        """A depth; None is "inf"."""
+        """The value of a depth field. None: "inf"."""
         value = self.values[field_name]
         return None if value == "inf" else int(value)
 
     def optional(self, field_name: str) -> str | None:
-        """A field in which "-" stands for nothing."""
+        """The value of a field in which "-" means none; None for "-"."""
         value = self.values[field_name]
         return None if value == "-" else value
 
     def __str__(self) -> str:
-        return " ".join([self.name, *(f"{name}={encode(value)}" for name, value in self.values.items())])
+        return " ".join(
+            [self.name, *(f"{name}={encode(value)}" for name, value in self.values.items())]
+        )
 
 
-# ----------------------------------------------------------------------------------------------------
-# What the fields hold
+# ------------------------------------------------------------------------------------------------
+# The values of fields
 
 
 @dataclass(frozen=True)
 class FieldType:
-    """The form of a field's value: how to say it to a person, and a test for it."""
+    """The form of a field's value: its description for people, and a test for it."""
 
     name: str
     expected: str
     accepts: Callable[[str], bool]
     words: tuple[str, ...] = ()
-    """All values that it has, if they are words of a table."""
+    """All allowed values, if a table of words lists them."""
 
 
 def _like(pattern: str) -> Callable[[str], bool]:
@@ -102,11 +104,11 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "NODE_OR_NONE": _node("PD", "RESOURCE_SPACE", "RESOURCE", none=True),
     "CALL": _like(r"[a-z0-9][a-z0-9-]*"),
 }
-"""Type of the table CR_TRACE_TYPES -> whether a value has its form."""
+"""Type in the table CR_TRACE_TYPES -> whether a value has the form of the type."""
 
 
 def _vocabularies() -> dict[str, tuple[str, ...]]:
-    """Type of the table CR_TRACE_TYPES -> the words that it allows, from the tables that C prints them of."""
+    """Type in the table CR_TRACE_TYPES -> the words that it allows, from the tables in C."""
     tables = {
         "MODE": ("trace_events.h", "CR_MODE"),
         "CAUSE": ("trace_events.h", "CR_CAUSE"),
@@ -121,7 +123,7 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def field_types() -> dict[str, FieldType]:
-    """The types of fields: name -> type. HeaderError if C has one that this module does not know."""
+    """The types of fields, by name. HeaderError if C has a type that this module does not know."""
     types: dict[str, FieldType] = {}
     vocabularies = _vocabularies()
     for name, _, expected in headers.table("trace_events.h", "CR_TRACE_TYPE"):
@@ -132,39 +134,47 @@ def field_types() -> dict[str, FieldType]:
         elif name in _FORMS:
             types[str(name)] = FieldType(str(name), str(expected), _FORMS[str(name)])
         else:
-            raise HeaderError(f"trace_events.h: CR_TRACE_TYPES has {name}, which {__name__} does not know")
+            raise HeaderError(
+                f"trace_events.h: CR_TRACE_TYPES has {name}, which {__name__} does not know"
+            )
     return types
 
 
 @functools.cache
 def field_type(event: str, field_name: str) -> FieldType:
-    """What the values of a field look like. HeaderError if the table has no such event or field."""
+    """The type of a field. HeaderError if the table has no such event or field."""
     name = headers.event_table().types.get((event, field_name))
     if name is None:
         raise HeaderError(f"trace_events.h: CR_TRACE_EVENTS has no field {event}.{field_name}")
     found = field_types().get(name)
     if found is None:
-        raise HeaderError(f"trace_events.h: {event}.{field_name}: CR_TRACE_TYPES has no type {name}")
+        raise HeaderError(
+            f"trace_events.h: {event}.{field_name}: CR_TRACE_TYPES has no type {name}"
+        )
     return found
 
 
 @functools.cache
 def causes() -> dict[str, str]:
-    """Event that triggers a cleanup -> the cause that the cleanup names."""
-    return {str(event): str(word) for _, _, word, event in headers.table("trace_events.h", "CR_CAUSE")}
+    """Trigger event -> the cause that its cleanup names."""
+    return {
+        str(event): str(word) for _, _, word, event in headers.table("trace_events.h", "CR_CAUSE")
+    }
 
 
 def encode(value: str) -> str:
-    """A value as it stands in a line: bytes outside 0x21..0x7e, and '%', as %XX."""
+    """A value as it stands in a trace line: bytes outside 0x21..0x7e, and '%', become %XX."""
     raw = value.encode("utf-8", "surrogateescape")
-    return "".join(chr(byte) if 0x21 <= byte <= 0x7E and byte != 0x25 else f"%{byte:02X}" for byte in raw)
+    return "".join(
+        chr(byte) if 0x21 <= byte <= 0x7E and byte != 0x25 else f"%{byte:02X}" for byte in raw
+    )
 
 
 _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})|%")
 
 
 def decode(value: bytes) -> str | None:
-    """The value that `encode` made this of; None if an escape in it is broken."""
+    """The value that `encode` encoded. None if an escape in the bytes is malformed."""
     if b"%" in value:
         if any(found.group(1) is None for found in _ESCAPE.finditer(value)):
             return None
@@ -173,6 +183,8 @@ def decode(value: bytes) -> str | None:
 
 
 def printable(text: str, limit: int = 120) -> str:
-    """Text that came from a target, safe on a terminal: no control characters, not longer than limit."""
-    shown = "".join(char if char.isprintable() and not 0xD800 <= ord(char) < 0xE000 else "?" for char in text)
+    """Text of a target, safe for terminals: at most `limit` characters, no control characters."""
+    shown = "".join(
+        char if char.isprintable() and not 0xD800 <= ord(char) < 0xE000 else "?" for char in text
+    )
     return shown if len(shown) <= limit else shown[: limit - 3] + "..."

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading a trace out of a raw console log.
+"""Reads the trace in a raw console log.
 
-docs/trace-format.md has the format. A console log holds other things too: kernel messages before, between and
-in front of trace lines, carriage returns, noise. The reader skips what is no trace line, and says of each
-damaged one what happened to it. The events of older versions come out as events of the current one.
+docs/trace-format.md describes the format. A console log also contains other output: kernel messages
+before, between and inside lines, carriage returns, and noise. The reader skips lines that are not
+trace lines and reports each damaged trace line. It returns the events of older versions as events
+of the current version.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ from cellreap.trace.upgrade import NotOfVersionError, known_versions, table_of, 
 
 MARK = b"~cr "
 MAX_LINE = 65536
-"""Bytes of a line, its newline not counted. A SAY of the longest text is below 2 KiB."""
+"""Bytes in a line, without its newline. A SAY of the longest text takes less than 2 KiB."""
 MAX_PROBLEMS = 1000
-"""Problems that are kept to be shown; more are only counted."""
+"""Number of problems that are kept. Further ones are only counted."""
 
 _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong in a trace. line: from 1, in the console log. rule: a key of `rules.RULES`."""
+    """A fault in a trace. line: in the console log, from 1. rule: a key of `rules.RULES`."""
 
     line: int
     text: str
@@ -43,7 +44,7 @@ class Problem:
 
 @dataclass
 class _Gap:
-    """Sequence numbers first..last that have not come; `line` is where that was noticed."""
+    """Missing sequence numbers first..last. `line` is the line at which the gap was noticed."""
 
     first: int
     last: int
@@ -58,10 +59,11 @@ _TRACE_VERSION = re.compile(rb"TRACE version=([0-9]+)(?: .*)?", re.DOTALL)
 def split_lines(
     stream: BinaryIO, progress: Callable[[int], None] | None = None
 ) -> Iterator[tuple[int, bytes, bool]]:
-    """The lines of a console log: (line number, line, was a trace line too long dropped in front of it).
+    """The lines of a console log, as (line number, line, dropped).
 
-    Of a line longer than MAX_LINE only the end is given, from its last mark on if that fits.
-    progress: called with the number of bytes after each piece read.
+    dropped: whether a trace line that was too long was dropped before this line. Of a line longer
+    than MAX_LINE, only the end is returned, beginning at its last mark if that fits. progress:
+    called with the number of bytes after each piece that was read.
     """
     rest = bytearray()
     number = 1
@@ -89,11 +91,13 @@ def split_lines(
         yield number, bytes(rest), overlong
 
 
-def read(reader: Reader, stream: BinaryIO, progress: Callable[[int], None] | None = None) -> Iterator[Event]:
-    """The events in a console log, up to the first place from which on something is missing or out of place:
-    what comes after that means nothing. The rest is still read for damage, which `reader` then tells.
+def read(
+    reader: Reader, stream: BinaryIO, progress: Callable[[int], None] | None = None
+) -> Iterator[Event]:
+    """The events in a console log, up to the first that is missing or out of place.
 
-    InputError if there is no trace in it.
+    Later events cannot be interpreted. The rest of the log is still read for damage, which `reader`
+    reports. InputError if there is no trace in the log.
     """
     for number, line, overlong in split_lines(stream, progress):
         event = reader.feed(number, line, overlong)
@@ -104,33 +108,34 @@ def read(reader: Reader, stream: BinaryIO, progress: Callable[[int], None] | Non
 
 @dataclass
 class Reader:
-    """Finds the trace in the lines of a console log: feed it all lines, finish it and look at `problems`.
+    """Finds the trace in the lines of a console log.
 
-    Keeps nothing of the lines, so its memory does not grow with the trace.
+    Feed it all lines, call finish, then read `problems`. It keeps no lines, so its memory use does
+    not grow with the trace.
     """
 
     path: str
     problems: list[Problem] = field(default_factory=list)
     more_problems: int = 0
-    """Problems beyond MAX_PROBLEMS."""
+    """Number of problems beyond MAX_PROBLEMS."""
     broken_at: int | None = None
-    """The line of the first damage that ended the replay."""
+    """The line of the first damage. The replay ends there."""
     last_line: int = 0
     table: EventTable | None = None
-    """The events of the trace's version, once TRACE was read."""
+    """The events of the trace's version; None before the TRACE event."""
 
     _next: int = 0
     _count: int = 0
     _digest: int = 0
     _gaps: list[_Gap] = field(default_factory=list)
-    _claimed: list[int] = field(default_factory=list)  # sequence numbers that damaged lines bear
-    _unclaimed: int = 0  # damaged lines that do not tell their number
+    _claimed: list[int] = field(default_factory=list)  # sequence numbers of damaged lines
+    _unclaimed: int = 0  # damaged lines whose sequence number is unknown
     _first_damage: Problem | None = None
     _ended: int | None = None
     _marked: bool = False
 
     def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
-        """The event in a line, or None: there is none, or it is damaged, or something before it is."""
+        """The event in a line. None if it has none, or if it or an earlier line is damaged."""
         self.last_line = number
         if overlong:
             self._marked = True
@@ -145,17 +150,21 @@ class Reader:
     # -- lines
 
     def _line(self, number: int, line: bytes) -> Event | None:
-        """What a line that begins with the mark holds; damage is noted."""
+        """The event in a line that begins with the mark. Records damage."""
         text = line[len(MARK) :]
         if self._sound(text):
             return self._accept(number, text)
-        # A cut line and the next one run together: the later mark begins a line of its own.
+        # The beginning of a cut line may stand directly before the next line. The later mark begins
+        # a line of its own.
         at = line.find(MARK, 1)
         while at >= 0:
             later = line[at + len(MARK) :]
             if self._sound(later):
                 self._damaged(
-                    number, line[len(MARK) : at], "cut line: the next one begins within it", "line.cut"
+                    number,
+                    line[len(MARK) : at],
+                    "cut line: the next one begins within it",
+                    "line.cut",
                 )
                 return self._accept(number, later)
             at = line.find(MARK, at + 1)
@@ -168,20 +177,26 @@ class Reader:
         return found is not None and zlib.crc32(_summed(found)) == int(found.group(2), 16)
 
     def _diagnose(self, text: bytes) -> tuple[str, str]:
-        """What is wrong with a line that is not sound, and the rule that it breaks."""
+        """(what is wrong with a damaged line, the rule that it breaks)."""
         if _LINE_START.fullmatch(text):
             return "cut line", "line.cut"
         found = _LINE.fullmatch(text)
         if found is None:
             shown = printable(text.decode("latin-1"), 60)
-            return f"garbled line: {shown!r}: expected a number, a checksum and an event", "line.form"
+            return (
+                f"garbled line: {shown!r}: expected a number, a checksum and an event",
+                "line.form",
+            )
         name, *pairs = found.group(3).decode("latin-1").split(" ")
         table = self.table or headers.event_table()
         fields = table.fields.get(name)
         if fields is None and any(known.startswith(name) for known in table.fields) and not pairs:
             return "cut line", "line.cut"
         if fields is not None and _cut_short(pairs, fields):
-            return f"cut line: {name} with only {len(pairs)} of its {len(fields)} fields", "line.cut"
+            return (
+                f"cut line: {name} with only {len(pairs)} of its {len(fields)} fields",
+                "line.cut",
+            )
         has = zlib.crc32(_summed(found))
         what = f"event {found.group(1).decode()}, {printable(name, 20)}"
         text_sum = found.group(2).decode()
@@ -190,7 +205,7 @@ class Reader:
     # -- order
 
     def _accept(self, number: int, text: bytes) -> Event | None:
-        """A sound line: its place in the sequence, then its meaning."""
+        """Takes an undamaged line: checks its place in the sequence, then parses it."""
         found = _LINE.fullmatch(text)
         assert found is not None
         seq = int(found.group(1))
@@ -198,12 +213,16 @@ class Reader:
         if self._ended is not None:
             again = "; did the machine start again?" if name == "TRACE" else ""
             self._problem(
-                number, f"event {seq} ({name}) after END in line {self._ended}{again}", "line.after_end"
+                number,
+                f"event {seq} ({name}) after END in line {self._ended}{again}",
+                "line.after_end",
             )
             return None
         if seq < self._next:
             self._late(number, seq, name)
-            return self._parse(number, seq, text) if name == "TRACE" and self.table is None else None
+            return (
+                self._parse(number, seq, text) if name == "TRACE" and self.table is None else None
+            )
         if seq > self._next:
             self._missing(number, seq)
         self._claimed.clear()
@@ -237,7 +256,9 @@ class Reader:
         self._problem(number, what, "line.doubled")
 
     def _missing(self, number: int, seq: int) -> None:
-        """The numbers _next..seq-1 have not come: damaged lines account for some, the others are a gap."""
+        """Handles the missing numbers _next..seq-1. Damaged lines explain some, the others are a
+        gap.
+        """
         self._break(number)
         pieces: list[tuple[int, int]] = []
         first = self._next
@@ -262,7 +283,11 @@ class Reader:
         problem = Problem(number, what, rule)
         self._first_damage = self._first_damage or problem
         found = re.match(rb"(0|[1-9][0-9]{0,18}) ", text)
-        if found and self._next <= int(found.group(1)) < self._next + 1000 and len(self._claimed) < 1000:
+        if (
+            found
+            and self._next <= int(found.group(1)) < self._next + 1000
+            and len(self._claimed) < 1000
+        ):
             self._claimed.append(int(found.group(1)))
         else:
             self._unclaimed += 1
@@ -279,7 +304,9 @@ class Reader:
             if name != "TRACE":
                 if seq == 0:
                     self._break(number)
-                    self._problem(number, f"the first event is {name}: expected TRACE", "order.trace")
+                    self._problem(
+                        number, f"the first event is {name}: expected TRACE", "order.trace"
+                    )
                 return None
             self.table = self._version(number, body)
         fields = self.table.fields.get(name)
@@ -302,16 +329,20 @@ class Reader:
             value = decode(raw)
             if value is None:
                 shown = printable(raw.decode("latin-1"), 60)
-                self._bad_value(number, f"{name}: {field_name}={shown}: expected %XX after every '%'")
+                self._bad_value(
+                    number, f"{name}: {field_name}={shown}: expected %XX after every '%'"
+                )
                 return None
             values[field_name] = value
         return self._current(Event(name, values, number, seq), self.table.version)
 
     def _current(self, written: Event, version: int) -> Event | None:
-        """The event in the names of the current version, its values of the form that their fields demand."""
+        """The event under its current names, if its values have the form of their fields."""
         try:
             event = upgrade(written, version)
-            for old_name, (field_name, value) in zip(written.values, event.values.items(), strict=True):
+            for old_name, (field_name, value) in zip(
+                written.values, event.values.items(), strict=True
+            ):
                 form = field_type(event.name, field_name)
                 if not form.accepts(value):
                     raise NotOfVersionError(old_name, form.expected)
@@ -348,7 +379,7 @@ class Reader:
             self._problem(end.line, what, "line.end")
 
     def finish(self) -> None:
-        """There are no more lines. InputError if there was no trace in them."""
+        """Ends the input. InputError if there was no trace in the lines."""
         if self.table is None:
             if self.last_line == 0:
                 raise InputError(self.path, None, None, "empty: expected a trace")
@@ -358,7 +389,9 @@ class Reader:
             damage = self._first_damage
             if damage is not None:
                 raise InputError(self.path, damage.line, "no sound TRACE line", damage.text)
-            raise InputError(self.path, None, None, "no TRACE line: expected one before all other events")
+            raise InputError(
+                self.path, None, None, "no TRACE line: expected one before all other events"
+            )
         for gap in self._gaps:
             one = gap.first == gap.last
             what = f"event {gap.first} is" if one else f"events {gap.first} to {gap.last} are"
@@ -381,12 +414,12 @@ class Reader:
 
 
 def _summed(found: re.Match[bytes]) -> bytes:
-    """What a line's checksum is over."""
+    """The bytes that a line's checksum covers."""
     return found.group(1) + b" " + found.group(3)
 
 
 def _cut_short(pairs: list[str], fields: tuple[str, ...]) -> bool:
-    """Are these the first of the fields, the last one perhaps not whole?"""
+    """Whether these are the first of the fields. The last one may be incomplete."""
     if len(pairs) >= len(fields):
         return False
     for index, pair in enumerate(pairs):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One reading of a trace, for everybody: the check's report, the story, the events."""
+"""Reads a trace once for all users: the report of the check, the story and the events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cellreap.trace.story import Story
 
 @dataclass
 class Reading:
-    """What one pass over a trace yields. events: all of them, if they were to be kept."""
+    """The results of one pass over a trace. events: all events, if they were to be kept."""
 
     report: Report
     story: Story = field(default_factory=Story)
@@ -29,10 +29,10 @@ def read_trace(
     keep_events: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Reading:
-    """Reads and checks the trace in a console log. InputError if there is none in it.
+    """Reads and checks the trace in a console log. InputError if there is no trace in it.
 
-    keep_events: for those who look at single events; they take memory. progress: called with the
-    number of bytes after each piece read.
+    keep_events: keep all events, which takes memory. progress: called with the number of bytes
+    after each piece that was read.
     """
     story = Story()
     events: list[Event] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the check of a trace comes to: what the trace says, and what is wrong with it."""
+"""The result of checking a trace: what the trace records, and which rules it violates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cellreap.trace.reader import Problem
 
 @dataclass
 class Cleanup:
-    """One cleanup: `plan` has the keys of `plan --json`; kernel_calls is by kind."""
+    """A cleanup. `plan` has the keys of `plan --json`. `kernel_calls` has the calls by kind."""
 
     number: int
     line: int
@@ -26,10 +26,10 @@ class Cleanup:
 
 @dataclass
 class Failure:
-    """A notice that its receiver said it failed to deal with.
+    """A notice that its receiver could not deal with.
 
-    space: what its lane is about, or `-` for notices about PDs. waiting: how many wait behind it at
-    the end.
+    space: the space of the notice's lane, or `-` for notices about PDs. waiting: the number of
+    notices held behind it at the end of the trace.
     """
 
     pd: str
@@ -46,8 +46,10 @@ class Failure:
 
 @dataclass
 class Lateness:
-    """A PD that missed its deadline for a notice. deadline and ms, how long it took, in
-    milliseconds."""
+    """A PD that missed its deadline for a notice.
+
+    deadline: in milliseconds. ms: the time that the PD took, in milliseconds.
+    """
 
     pd: str
     token: int
@@ -62,10 +64,10 @@ class Lateness:
 
 @dataclass
 class Ticket:
-    """What a PD asked for, with the words of ACCEPT and TICKET.
+    """An accepted request for a termination or an extraction, with the words of ACCEPT and TICKET.
 
-    what: the PD to be terminated; None for an extraction. state: as its owner was told last, None
-    if it was told nothing.
+    what: the PD to be terminated; None for an extraction. state: the last state that the owner was
+    told; None if it was told nothing.
     """
 
     ticket: int
@@ -84,12 +86,12 @@ class Ticket:
 
 @dataclass
 class Extraction:
-    """The model state with what servers reported. rows: CSV rows without the header."""
+    """The model state with the edges that managers reported. rows: CSV rows without the header."""
 
     number: int
     by: str
     subgraphs: int = 0
-    """SUBGRAPH events: MAP edges that servers reported"""
+    """number of SUBGRAPH events: MAP edges that managers reported"""
     rows: list[str] = field(default_factory=list)
     done: bool = False
 
@@ -102,13 +104,13 @@ class Extraction:
         }
 
     def csv(self) -> str:
-        """A model state as a file."""
+        """The model state as the text of a file."""
         return "\n".join([HEADER, *self.rows]) + "\n"
 
 
 @dataclass
 class Report:
-    """What a trace says, and what is wrong with it."""
+    """What a trace records, and which rules it violates."""
 
     path: str
     kernel: str = ""
@@ -116,21 +118,21 @@ class Report:
     system: str = ""
     violations: list[Problem] = field(default_factory=list)
     more_violations: int = 0
-    """violations beyond those kept"""
+    """violations that are counted but not kept"""
     cleanups: list[Cleanup] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     late: list[Lateness] = field(default_factory=list)
     tickets: list[Ticket] = field(default_factory=list)
     extractions: list[Extraction] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
-    """id -> name in the configuration, PDs and spaces, also of those that are gone"""
+    """id -> name in the configuration, for PDs and spaces, including destroyed ones"""
     says: list[tuple[str, str]] = field(default_factory=list)
     """(PD, text), in order"""
     unreached: list[tuple[int, str]] = field(default_factory=list)
-    """(place in the configuration, PD's name) of crashes that never came about"""
+    """(index in the configuration, PD's name) of crashes that never happened"""
     events: int = 0
     model: IndexedModel = field(default_factory=IndexedModel)
-    """the state after the last event that was replayed"""
+    """the state after the last replayed event"""
 
     @property
     def passed(self) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is worth telling of a run, by cleanup, collected from the events of a trace."""
+"""The content of a run's summary, by cleanup, collected from the events of a trace."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from cellreap.trace.check.running import PLAN_EVENTS, PLANNED_AGAIN
 from cellreap.trace.events import Event
 
 MAX_SAYS = 120
-"""Lines of what PDs said after a cleanup that are kept."""
+"""Maximum number of SAY lines that are kept after each cleanup."""
 PARTS = frozenset({*PLAN_EVENTS, "DESTROY", "FREED", "CALLS", "SETTLED"})
 """The events of a cleanup that a chapter keeps."""
-# The processor's word for an unknown instruction: exception 6 on x86_64. On aarch64 the value of
-# ESR_EL1, with no bit but the one for an instruction of 32 bits.
+# The processor's code for an unknown instruction. On x86_64, exception 6. On aarch64, the value of
+# ESR_EL1 with only the bit for a 32-bit instruction set.
 _ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
 
 
 @dataclass
 class Chapter:
-    """One cleanup and what came after it, until the next.
+    """A cleanup and the events after it, up to the next cleanup.
 
-    finished: notices by result, ok or failed. answered: those told before the end that answered.
-    says: (PD, text).
+    finished: notices by result, ok or failed. answered: subscribers that acknowledged their
+    pre-destroy notice. says: (PD, text).
     """
 
     number: int
@@ -42,7 +42,7 @@ class Chapter:
 
 
 class Story:
-    """Takes the events of a trace, in order, and keeps what is worth telling."""
+    """Collects the content of a summary from the events of a trace. Takes the events in order."""
 
     def __init__(self) -> None:
         self.chapters: list[Chapter] = []
@@ -51,7 +51,7 @@ class Story:
         self._deadlines: dict[str, str] = {}
         self._alive: dict[str, None] = {}
         self._owed: dict[str, Chapter] = {}  # by token
-        self._told_before: dict[str, Chapter] = {}  # by token: pre-destroy notices
+        self._told_before: dict[str, Chapter] = {}  # by token of the pre-destroy notice
 
     def alive(self) -> list[str]:
         """The PDs at the end of the trace, in the order of creation."""
@@ -110,7 +110,7 @@ class Story:
         self.chapters.append(Chapter(event.number("n"), event["trigger"], how, depths))
 
     def _continue(self, event: Event) -> None:
-        """What becomes of the rest is told anew."""
+        """CONTINUE: the consequences of the cleanup are planned again."""
         if self.chapters:
             kept = [part for part in self.chapters[-1].events if part.name not in PLANNED_AGAIN]
             self.chapters[-1].events = kept
@@ -147,7 +147,7 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
 
 
 def describe_fault(event: Event, arch: str) -> str:
-    """A FAULT for a person."""
+    """A FAULT event as text for people."""
     address = event.number("address")
     if event["kind"] == "vm-fault":
         return f"page fault at {address:#x}"

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Trace versions: the table of each, and how an event of an older version is said in the current one.
+"""Trace versions: the table of each, and the conversion of older events to the current version.
 
-This is the only place that knows the names of older versions. The reader verifies a line by the table of
-the version that wrote it and then upgrades the event. Checker, report, story and tests see current names.
+Only this module knows the names of older versions. The reader verifies a line by the table of the
+version that wrote it and then upgrades the event. Checker, report, story and tests use current
+names.
 
-Upgrading renames. It adds nothing: what an older root task did not record cannot be derived.
+Upgrading renames events, fields and words. It adds nothing, because what an older root task did not
+record cannot be derived.
 
-- Version 1 has no MODE, DEADLINE, LATE, FREEZE, REFUSED, WAIT, CONTINUE, RESUME_WORK, ACCEPT, TICKET,
-  EXTRACT, SUBGRAPH, MODEL and EXTRACTED, and no QUEUE with n=0. It had no such behaviour either. TRACE keeps
-  the version that was written, so that the checker can apply the rules of that time.
+- Version 1 has no MODE, DEADLINE, LATE, FREEZE, REFUSED, WAIT, CONTINUE, RESUME_WORK, ACCEPT,
+  TICKET, EXTRACT, SUBGRAPH, MODEL and EXTRACTED, and no QUEUE with n=0. Its root task had no such
+  behaviour. TRACE keeps the version that was written, so that the checker can apply the rules of
+  that version.
 - Version 2 has everything that version 3 has, under other names.
 """
 
@@ -27,7 +30,7 @@ _OLD_TABLES = Path(__file__).with_name("versions")
 
 
 class NotOfVersionError(Exception):
-    """A value that the trace's version does not have."""
+    """A value does not exist in the trace's version."""
 
     def __init__(self, field_name: str, expected: str) -> None:
         super().__init__(f"{field_name}: expected {expected}")
@@ -37,14 +40,14 @@ class NotOfVersionError(Exception):
 
 @dataclass(frozen=True)
 class Change:
-    """What the next version renames. Everything else keeps its name."""
+    """What the next version renames. All other names stay the same."""
 
     events: Mapping[str, str] = field(default_factory=dict)
     """The old name of an event -> its new one."""
     fields: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """(old name of the event, old name of the field) -> the field's new name."""
     words: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
-    """(old name of the event, old name of the field) -> every old value -> its new one."""
+    """(old name of the event, old name of the field) -> each old value -> its new value."""
 
 
 CHANGES: dict[int, Change] = {
@@ -68,13 +71,13 @@ CHANGES: dict[int, Change] = {
         },
     ),
 }
-"""Version -> what the next one renames. A version that only got more events is not listed."""
+"""Version -> what the next version renames. A version that was only extended is not listed."""
 
 
 def upgrade(event: Event, version: int) -> Event:
-    """The event of a trace of that version, as the current version has it.
+    """The event of a trace of that version, in the form of the current version.
 
-    NotOfVersionError if a value is none that this version has.
+    NotOfVersionError if a value does not exist in that version.
     """
     for older in range(version, headers.event_table().version):
         if older in CHANGES:
@@ -93,7 +96,7 @@ def _changed(event: Event, change: Change) -> Event:
 
 
 def written_in(event: Event, version: int) -> Event:
-    """The reverse of `upgrade`: the event as a trace of that version says it.
+    """The inverse of `upgrade`: the event in the form of a trace of that version.
 
     An event, a field or a value that the version does not have keeps its current name.
     """
@@ -119,10 +122,11 @@ def _key_of(renamed: Mapping[str, str], new: str) -> str:
 
 @functools.cache
 def table_of(version: int) -> EventTable | None:
-    """The events of a trace version under the names of that version; None if it is not known.
+    """The events of a trace version, under the names of that version. None for an unknown version.
 
-    The current version's table is the header of the C sources. When the version is raised, the header as
-    it was goes to versions/v<version>.h beside this module, and CHANGES says what the new version renames.
+    The table of the current version is the header of the C sources. When the version is raised, the
+    previous header must be copied to versions/v<version>.h beside this module, and CHANGES must
+    list what the new version renames.
     """
     current = headers.event_table()
     if version == current.version:
@@ -134,13 +138,13 @@ def table_of(version: int) -> EventTable | None:
 
 
 def known_versions() -> list[int]:
-    """The versions that table_of knows, ascending."""
+    """The versions that table_of knows, in ascending order."""
     kept = {int(path.stem[1:]) for path in _OLD_TABLES.glob("v*.h") if path.stem[1:].isdecimal()}
     return sorted(kept | {headers.event_table().version})
 
 
 def events_of(version: int) -> frozenset[str]:
-    """The events that a trace of this version can hold, by their current names; empty if it is not known."""
+    """The events that this version has, by their current names; empty for an unknown version."""
     table = table_of(version)
     if table is None:
         return frozenset()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Trace lines made of events, as the root task would print them. docs/trace-format.md has the format."""
+"""Writes events as trace lines, as the root task prints them. See docs/trace-format.md."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from cellreap.trace.reader import MARK
 from cellreap.trace.upgrade import table_of, written_in
 
 Draft = tuple[str, Mapping[str, object]]
-"""An event to be written: its name and its values. END's count and digest are made when it is sealed."""
+"""An event to be written: its name and its values. `seal` computes END's count and digest."""
 
 
 def seal(events: Iterable[Draft | Event]) -> list[str]:
-    """Trace lines, without newlines, of these events: numbered, summed, END with its count and digest.
+    """The trace lines of these events, without newlines.
 
-    The events have their current names. The lines have those of the version that TRACE names, if it is known.
+    The lines have sequence numbers and checksums, and END has its count and digest. The events have
+    their current names. The lines have the names of the version in TRACE, if that version is known.
     """
     lines: list[str] = []
     digest = 0
@@ -44,7 +45,7 @@ def _event(name: str, values: Mapping[str, object]) -> Event:
 
 
 def _text(event: Event, version: int) -> str:
-    """The event as a line of that version: the fields of the table in its order, then any others."""
+    """The event as a line of that version: the table's fields in their order, then all others."""
     table = table_of(version) or headers.event_table()
     event = written_in(event, table.version)
     fields = table.fields.get(event.name, tuple(event.values))

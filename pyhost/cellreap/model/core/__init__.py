@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The C core on the host: the root task's own model and planner, loaded through cffi.
 
-Layouts and numbers come from the C headers, which cffi parses; none of them is repeated here.
+cffi parses the C headers for layouts and numbers. This package repeats none of them.
 """
 
 from cellreap.model.core.library import (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model in a C arena, addressed by text ids."""
+"""A model in a C arena, addressed by ids as text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from cellreap.model.ids import CORE_TYPES, ROOT, parse_id
 
 
 class Arena:
-    """A cr_model in memory of its own. The core knows no text ids, so they are kept beside it."""
+    """A cr_model in memory of its own.
+
+    The core does not know ids as text, so this class keeps the id of each cr_ref.
+    """
 
     def __init__(self, max_nodes: int, max_edges: int) -> None:
         self.ffi, self.lib = load_core()
@@ -32,7 +35,7 @@ class Arena:
     # -- building
 
     def add_pd(self, id_: str, pinned: bool = False) -> None:
-        """A new PD; `PD_0` becomes the root task."""
+        """Adds a PD. `PD_0` becomes the root task."""
         parts = parse_id(id_)
         if parts is None or parts.kind != "PD":
             raise UsageError(f"'{id_}' is no id of a PD")
@@ -43,7 +46,7 @@ class Arena:
         self._pds.add(id_)
 
     def add_space(self, id_: str, manager: str) -> None:
-        """A new space. Its type is in its id and says whether it is core."""
+        """Adds a space. The type in its id decides whether it is a core space."""
         parts = parse_id(id_)
         if parts is None or parts.kind != "RESOURCE_SPACE":
             raise UsageError(f"'{id_}' is no id of a space")
@@ -58,7 +61,7 @@ class Arena:
         )
 
     def add_resource(self, id_: str, space: str) -> None:
-        """A new resource in a space."""
+        """Adds a resource to a space."""
         parts = parse_id(id_)
         if parts is None or parts.kind != "RESOURCE":
             raise UsageError(f"'{id_}' is no id of a resource")
@@ -68,7 +71,7 @@ class Arena:
         )
 
     def add_edge(self, kind: str, from_: str, to: str, count: int = 1) -> None:
-        """`count` times an edge of a kind as the page names it, `HOLD` say."""
+        """Adds `count` edges of a kind, named as in docs/semantics.md, for example `HOLD`."""
         number, a, b = self._kind(kind), self.ref(from_), self.ref(to)
         for _ in range(count):
             self._try(
@@ -77,20 +80,20 @@ class Arena:
             )
 
     def drop_edge(self, kind: str, from_: str, to: str) -> None:
-        """Takes one from the count of an edge."""
+        """Subtracts one from the count of an edge."""
         status = self.lib.cr_model_drop_edge(
             self.model, self._kind(kind), self.ref(from_), self.ref(to)
         )
         self._try(status, f"dropping {kind} from {from_} to {to}")
 
     def cut_edge(self, kind: str, from_: str, to: str) -> None:
-        """Drops an edge whatever its count."""
+        """Removes an edge whatever its count."""
         status = self.lib.cr_model_cut_edge(
             self.model, self._kind(kind), self.ref(from_), self.ref(to)
         )
         self._try(status, f"cutting {kind} from {from_} to {to}")
 
-    # -- looking
+    # -- queries
 
     def ref(self, id_: str) -> Any:
         """The cr_ref of a node."""
@@ -100,7 +103,7 @@ class Arena:
             raise UsageError(f"there is no {id_}") from None
 
     def id_of(self, ref: Any) -> str:
-        """The id that a cr_ref was made for."""
+        """The id for which a cr_ref was made."""
         return self._ids[ref.index, ref.generation]
 
     def get(self, id_: str) -> Any:
@@ -110,14 +113,15 @@ class Arena:
         return out
 
     def count(self, kind: str, from_: str, to: str) -> int:
-        """How often an edge is there."""
+        """The count of an edge; 0 if there is none."""
         return int(
             self.lib.cr_model_count(self.model, self._kind(kind), self.ref(from_), self.ref(to))
         )
 
     def edges(self) -> dict[tuple[str, str, str], int]:
-        """Every edge with its count: (kind, from, to), a LINK with its ends sorted. Walks the lists
-        from both ends and raises CoreError if they disagree.
+        """Every edge with its count, by (kind, from, to). The ends of a LINK are sorted.
+
+        Walks the edge lists from both ends. CoreError if the two directions disagree.
         """
         seen: list[dict[tuple[str, str, str], int]] = [{}, {}]
         info = self.ffi.new("cr_edge_info *")
@@ -132,7 +136,7 @@ class Arena:
                             self.lib.cr_model_edge(self.model, edge, info),
                             f"looking at edge {edge}",
                         )
-                        # `from` is a word of Python's own
+                        # `from` is a keyword of Python.
                         ends = [self.id_of(getattr(info, "from")), self.id_of(info.to)]
                         a, b = sorted(ends) if name == "link" else ends
                         seen[direction][name.upper(), a, b] = info.count
@@ -142,7 +146,7 @@ class Arena:
         return seen[0]
 
     def touched(self) -> tuple[int, int]:
-        """(nodes, edges) looked at since reset_touched."""
+        """(nodes, edges) that the core has looked at since reset_touched."""
         stats = self.lib.cr_model_get_stats(self.model)
         return stats.touched_nodes, stats.touched_edges
 
@@ -151,7 +155,7 @@ class Arena:
         self.lib.cr_model_reset_touched(self.model)
 
     def check(self) -> None:
-        """CoreError if an invariant of the arena does not hold."""
+        """Raises CoreError if an invariant of the arena does not hold."""
         self._try(self.lib.cr_model_check(self.model), "checking the arena")
 
     # -- helpers
@@ -169,7 +173,7 @@ class Arena:
         self._try(make(out), f"adding {id_}")
         self.refs[id_] = out[0]
         self._ids[out.index, out.generation] = id_
-        self._keep.append(out)  # out[0] is a view of it
+        self._keep.append(out)  # keeps the memory that out[0] refers to
 
     def _try(self, status: int, doing: str) -> None:
         if status != self.lib.CR_OK:

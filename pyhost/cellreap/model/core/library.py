@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The core's shared library, loaded through cffi with what the C headers declare."""
+"""The core's shared library, loaded through cffi with the declarations of the C headers."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _BUILT: Final = Path("build/host/libcellreap_core.so")
 
 
 class CoreMissing(CellreapError):
-    """The core has not been built, or the library named is none."""
+    """The core has not been built, or the named file is not its library."""
 
 
 class CoreError(CellreapError):
-    """The core refused. `status` is the enumerator's name, `CR_ERR_STALE` say."""
+    """The core refused. `status` is the enumerator's name, for example `CR_ERR_STALE`."""
 
     def __init__(self, status: str, doing: str) -> None:
         self.status = status
@@ -31,8 +31,9 @@ class CoreError(CellreapError):
 
 
 def library_path() -> Path:
-    """The core's library: $CELLREAP_CORE_LIB, else build/host of the checkout. CoreMissing if it is
-    not there.
+    """The path of the core's library: $CELLREAP_CORE_LIB, else build/host in the checkout.
+
+    Raises CoreMissing if the file does not exist.
     """
     named = os.environ.get(LIBRARY_VARIABLE)
     path = Path(named) if named else source_root() / _BUILT
@@ -43,14 +44,14 @@ def library_path() -> Path:
 
 
 def declarations(header: str) -> str:
-    """A public header as cffi wants it: without comments and preprocessor lines."""
+    """A public header in the form that cffi takes: without comments and preprocessor lines."""
     lines = expand_enums(read_header(header)).splitlines()
     return "\n".join(line for line in lines if not line.lstrip().startswith("#"))
 
 
 @functools.cache
 def load_core(headers: tuple[str, ...] = HEADERS) -> tuple[Any, Any]:
-    """cffi's (ffi, lib) for the core, with what these headers declare."""
+    """cffi's (ffi, lib) for the core, with the declarations of these headers."""
     ffi = cffi.FFI()
     ffi.cdef("\n".join(declarations(header) for header in headers))
     path = library_path()
@@ -62,7 +63,7 @@ def load_core(headers: tuple[str, ...] = HEADERS) -> tuple[Any, Any]:
 
 @functools.cache
 def names_of(enum: str, prefix: str) -> dict[int, str]:
-    """number -> name in JSON, of an enum of the headers: CR_NOTICE_PRE_DESTROY -> "pre_destroy"."""
+    """Number -> name in JSON, for an enum: CR_NOTICE_PRE_DESTROY -> "pre_destroy"."""
     ffi, _ = load_core()
     elements: dict[int, str] = ffi.typeof(enum).elements
     return {number: name.removeprefix(prefix).lower() for number, name in elements.items()}
@@ -70,8 +71,10 @@ def names_of(enum: str, prefix: str) -> dict[int, str]:
 
 @functools.cache
 def allocator() -> Any:
-    """ffi.new without the zeroing: the core initialises what it uses, and large limits should cost
-    no memory.
+    """ffi.new without zeroing.
+
+    The core initialises the memory that it uses. Large limits must not cost memory that stays
+    unused.
     """
     ffi, _ = load_core()
     return ffi.new_allocator(should_clear_after_alloc=False)

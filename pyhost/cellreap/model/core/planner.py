@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The C core with a planner: a model of the host loaded into it, and its plans as the host's."""
+"""The C core with a planner: loads a model of the host into it and returns its plans as `Plan`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from cellreap.model.plan import Plan
 class CoreModel(Arena):
     """A model in a C arena with a planner.
 
-    Errors of the core are raised as CoreError, ids that are unknown, malformed or taken as
-    UsageError. The arena's limits apply: PDs, spaces and resources together are at most
-    `max_nodes`. A space takes one edge for its manager, a resource one for its space.
+    Raises CoreError for errors of the core, and UsageError for ids that are unknown, malformed or
+    already in use. PDs, spaces and resources together are at most `max_nodes`. Besides the edges of
+    the model, a space takes one edge for its manager and a resource one edge for its space.
     """
 
     def __init__(self, max_nodes: int, max_edges: int, max_items: int | None = None) -> None:
-        """`max_items` bounds each list of a plan; by default no plan can exceed it."""
+        """`max_items` limits the length of a plan's lists. By default no plan can exceed it."""
         super().__init__(max_nodes, max_edges)
         items = max_items if max_items is not None else max_nodes + max_edges
         size = self.lib.cr_planner_bytes(max_nodes, items)
@@ -35,7 +35,7 @@ class CoreModel(Arena):
 
     @classmethod
     def from_model(cls, model: Model) -> CoreModel:
-        """The same state in C, in an arena that it just fills."""
+        """A CoreModel with the same state. Its arena has no room for more."""
         edges = sum(1 for _ in model.edges()) + len(model.manager) + len(model.space_of)
         edges += len(_bodies(model))
         core = cls(max(1, len(model.nodes)), max(1, edges))
@@ -43,11 +43,11 @@ class CoreModel(Arena):
         return core
 
     def load(self, model: Model, order: Sequence[str] | None = None) -> None:
-        """Adds all of a model.
+        """Adds all nodes and edges of a model.
 
-        order: the ids of all its nodes, to make nodes and then edges in that order; what a node
-        needs first, a space its manager, is made before it. Plans do not depend on it, and a test
-        says so.
+        order: the ids of all nodes. Nodes, then edges, are made in that order, except that a node
+        comes after the nodes that it needs: a space after its manager, a resource after its space.
+        The order does not change plans, and a test asserts that.
         """
         places = {id_: place for place, id_ in enumerate(model.nodes if order is None else order)}
         for type_name in sorted({node.type for node in model.nodes.values()}):
@@ -59,13 +59,15 @@ class CoreModel(Arena):
     # -- planning
 
     def plan(self, crash: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
-        """What the crash of a PD dooms. Depths: None is unlimited. UsageError if the id is no PD's
-        that can crash.
+        """The plan for the crash of a PD.
+
+        Depths: 0, 1, 2, ... or None for unlimited. UsageError if the id is not that of a PD that
+        can crash.
         """
         return Plan.from_json(self.plan_json(crash, pd_depth, rs_depth))
 
     def plan_raw(self, crash: str, pd_depth: int | None, rs_depth: int | None) -> Any:
-        """The cr_plan itself; its arrays hold until the next plan."""
+        """The cr_plan itself. Its arrays are valid until the next plan."""
         out = self.ffi.new("cr_plan *")
         status = self.lib.cr_plan_crash(
             self.planner,
@@ -79,8 +81,9 @@ class CoreModel(Arena):
         return out
 
     def replan(self, raw: Any) -> Plan:
-        """The plan made last, its consequences computed anew for the model as it is now; changes
-        `raw`. CoreError if it is another plan.
+        """The last plan, with its consequences computed anew for the current model.
+
+        Changes `raw`. CoreError if `raw` is not the last plan.
         """
         self._try(self.lib.cr_plan_again(self.planner, self.model, raw), "planning again")
         return Plan.from_json(self._json(raw))
@@ -169,7 +172,7 @@ class CoreModel(Arena):
 
 
 def _bodies(model: Model) -> list[tuple[str, str]]:
-    """(PD, the resource that stands for its body), for all PDs that have one."""
+    """(PD, the resource that stands for its body), for every PD that has such a resource."""
     resources: dict[int, str] = {}
     for res, space in model.space_of.items():
         parts = parse_id(res)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Model state as CSV rows: reads what CellulOS wrote and what we write, writes ours.
+"""Model state as CSV rows: reads states written by CellulOS and by cellreap, writes cellreap's.
 
-Nothing that is read is guessed at. A line is a row if its first field says so: a node type, or two
-empty fields for an edge. A damaged row is an error, because the state would be another one without
-it. Every other line is skipped and counted: a console log may surround the CSV.
+The reader does not guess. A line is a row if it begins with a node type, or with two empty fields
+(an edge). A damaged row is an error, because leaving it out would change the state. All other lines
+are skipped and counted, because the CSV may stand inside a console log.
 
-A file is *ours* if it has anything that CellulOS does not write: a FAULT, LINK, OWN or SUBSCRIBE
-row, a REQUEST row with a space in EXTRA, `PINNED` in a PD's EXTRA or `MANAGER=` in a space's. In a
-state of ours every edge must end at nodes that are listed.
+A file is *ours* if it contains something that CellulOS does not write: a FAULT, LINK, OWN or
+SUBSCRIBE row, a REQUEST row with a space in EXTRA, `PINNED` in a PD's EXTRA or `MANAGER=` in a
+space's EXTRA. In a state of ours, every edge must end at nodes that are listed.
 """
 
 from cellreap.model.csvstate.columns import COLUMNS, HEADER, Row

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Puts a model together from rows."""
+"""Builds a model from rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cellreap.model.nodes import MANAGER, PINNED
 
 
 class Builder:
-    """Puts a model together from rows. exact: nothing may be left out."""
+    """Builds a model from rows. exact: leaving anything out is an error."""
 
     def __init__(
         self, path: str, report: ReadReport, nodes: dict[str, NodeRow], *, exact: bool
@@ -61,7 +61,7 @@ class Builder:
 
     @contextlib.contextmanager
     def _in(self, row: NodeRow | EdgeRow) -> Iterator[None]:
-        """What the model refuses in the meantime is wrong in this row."""
+        """A ModelError that is raised within this context becomes an error in this row."""
         try:
             yield
         except ModelError as error:
@@ -106,7 +106,7 @@ class Builder:
     def _manager(
         self, row: NodeRow, holders: set[str], requests: dict[tuple[str, str], set[str]]
     ) -> tuple[str, str]:
-        """The manager of a space, and the rest of its EXTRA."""
+        """The manager of a space, and the rest of the row's EXTRA."""
         if row.extra.startswith(MANAGER):
             named, _, extra = row.extra.removeprefix(MANAGER).partition(" ")
             if named not in self.nodes or self.nodes[named].kind != "PD":
@@ -140,8 +140,9 @@ class Builder:
         return manager, row.extra
 
     def _add_resources(self, edges: list[EdgeRow]) -> list[EdgeRow]:
-        """Adds the resources and returns the edges that are left when those without a space are
-        left out.
+        """Adds the resources. Resources whose space is not listed are left out.
+
+        Returns the edges that do not end at a resource that was left out.
         """
         space_of: dict[str, EdgeRow] = {}
         for edge in edges:
@@ -189,7 +190,7 @@ class Builder:
                 if self.model.nodes[space].type == edge.data
             ]
             self.report.empty_requests += not spaces
-        # The same edge may also have come from a row that names the type only.
+        # The same edge may also come from a row that names only the type.
         self.model.requests.update((edge.source, space) for space in spaces)
 
 
@@ -204,9 +205,9 @@ _ADD: Final[dict[str, Callable[..., None]]] = {
 
 
 def infer_managers(holders: set[str], named_in_requests: set[str]) -> set[str]:
-    """Who may be the manager of a space that is not core: one PD if the edges tell.
+    """The PDs that may manage a space that is not core; one PD if the edges determine the manager.
 
-    holders: the PDs that hold the space. named_in_requests: the PDs to which others' REQUESTs for
-    it run.
+    holders: the PDs that hold the space. named_in_requests: the PDs at which REQUEST rows of other
+    PDs for the space end.
     """
     return holders if len(holders) < 2 else (holders & named_in_requests or holders)

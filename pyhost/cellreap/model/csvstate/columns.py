@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The columns of a state as CSV, and one row of it. A new column is one more line in `Row`.
+"""The columns of a state as CSV, and one row. To add a column, add a line to `Row`.
 
-roottask/include/cellreap/model_csv.h has the same table for the root task; a test compares the two.
+roottask/include/cellreap/model_csv.h has the same table for the root task. A test compares the two.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Row:
-    """A row. A node row has `node_type`, an edge row `edge_type`; docs/semantics.md says the rest.
+    """A row. A node row has `node_type`, an edge row has `edge_type`. See docs/semantics.md.
 
-    A column's name in the file is that of its field here in capitals.
+    The name of a column in the file is the name of its field here, in capitals.
     """
 
     node_type: str = ""
@@ -38,13 +38,13 @@ COLUMNS: Final = tuple(field.name.upper() for field in fields(Row))
 HEADER: Final = ",".join(COLUMNS)
 
 CELLULOS_COLUMNS: Final = 7
-"""How many of the columns CellulOS writes, from the first on. A file may leave out the others."""
+"""CellulOS writes this number of columns, the first ones. A file may leave out the others."""
 
 BASE_HEADER: Final = ",".join(COLUMNS[:CELLULOS_COLUMNS])
 
 
 def columns_of(line: str) -> int | None:
-    """How many columns a file has whose header this line is. None: the line is no header."""
+    """The number of columns of a file with this header line. None if the line is not a header."""
     names = tuple(line.split(","))
     count = len(names)
     return count if count >= CELLULOS_COLUMNS and names == COLUMNS[:count] else None

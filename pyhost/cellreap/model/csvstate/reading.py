@@ -18,12 +18,10 @@ from cellreap.model.graph import Model
 from cellreap.model.nodes import MANAGER
 
 MAX_LINE: Final = 64 * 1024
-"""Bytes in a line, its end included; longer ones are refused, so that no file is read into memory
-as one line.
-"""
+"""Bytes in a line, its end included. Longer lines are refused, so that memory use is bounded."""
 
 MAX_LINES: Final = 8 * 1024 * 1024
-"""Lines in a file."""
+"""Lines in a file. Longer files are refused."""
 
 
 def read_state(
@@ -31,8 +29,8 @@ def read_state(
 ) -> tuple[Model, ReadReport]:
     """Reads a state from a file.
 
-    strict: whatever would be left out is an error. ours: whether the file is known to be one of
-    ours; None finds out. Raises InputError, which names file, line and field.
+    strict: leaving anything out is an error. ours: whether the file is one of ours; None: decide
+    from its content. Raises InputError, which names file, line and field.
     """
     name = str(path)
     try:
@@ -40,7 +38,7 @@ def read_state(
             return parse_state(_lines(name, file), name, strict=strict, ours=ours)
     except OSError as error:
         raise InputError(name, None, None, f"cannot be read: {error.strerror or error}") from None
-    except ValueError as error:  # a NUL in the path itself
+    except ValueError as error:  # a NUL in the path
         raise InputError(name, None, None, f"cannot be read: {error}") from None
 
 
@@ -60,7 +58,7 @@ def parse_state(
 
 
 def _is_ours(nodes: Iterable[NodeRow], edges: Iterable[EdgeRow]) -> bool:
-    """Whether anything in the rows is what CellulOS does not write."""
+    """Whether the rows contain something that CellulOS does not write."""
     return (
         any(EDGE_KINDS[row.type].ours or (row.type == "REQUEST" and row.extra) for row in edges)
         or any(row.kind == "PD" and is_pinned(row.extra) for row in nodes)
@@ -69,7 +67,7 @@ def _is_ours(nodes: Iterable[NodeRow], edges: Iterable[EdgeRow]) -> bool:
 
 
 def _lines(path: str, file: io.BufferedReader) -> Iterator[tuple[int, str]]:
-    """The lines of a file as text, without their ends and without a byte order mark."""
+    """The lines of a file as text, without line ends and without a byte order mark."""
     number = 0
     while raw := file.readline(MAX_LINE + 1):
         number += 1

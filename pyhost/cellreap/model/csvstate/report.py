@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What reading a state came upon beside the state."""
+"""What the reader of a state noticed besides the state itself."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 
 @dataclass
 class ReadReport:
-    """What reading a state came upon beside the state."""
+    """What the reader of a state noticed besides the state itself."""
 
     path: str
     ours: bool = False
     rows: int = 0
     skipped: int = 0
-    """lines that are no rows; empty lines are not counted"""
+    """lines that are not rows; empty lines are not counted"""
     duplicates: int = 0
-    """rows that were there before and say nothing new"""
+    """rows that repeat an earlier row"""
     left_out: list[tuple[int, str]] = field(default_factory=list)
-    """(line, what) of edges that name a node which is not listed, and of resources whose space is
-    not
+    """(line, what) of edges that name a node that is not listed, and of resources whose space is
+    not listed
     """
     empty_requests: int = 0
     """REQUEST rows for a type of which the named PD manages no space"""
 
     def notes(self) -> list[str]:
-        """The report for a person, a line each; empty if there is nothing to say."""
+        """The report as text, one string a line; empty if there is nothing to report."""
         lines = []
         if self.skipped:
             lines.append(f"{self.path}: {many(self.skipped, 'line')} skipped that are no rows")
@@ -44,7 +44,7 @@ class ReadReport:
         return lines
 
     def to_json(self) -> dict[str, Any]:
-        """The report as an object: counts, and each thing left out."""
+        """The report as an object: counts, and each item that was left out."""
         return {
             "ours": self.ours,
             "rows": self.rows,

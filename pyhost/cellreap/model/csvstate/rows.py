@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows of a state, each valid on its own."""
+"""Rows of a state, each checked on its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NODE_KINDS: Final[dict[str, NodeKind]] = {
 
 @dataclass(frozen=True)
 class NodeRow:
-    """A row of a node, with the line it stands in."""
+    """A row of a node, with its line number."""
 
     line: int
     kind: NodeKind
@@ -35,7 +35,7 @@ class NodeRow:
 
 @dataclass(frozen=True)
 class EdgeRow:
-    """A row of an edge, with the line it stands in."""
+    """A row of an edge, with its line number."""
 
     line: int
     type: str
@@ -49,14 +49,14 @@ class EdgeRow:
 
 
 def is_row(line: str) -> bool:
-    """Whether a line is a row of a state, and not part of a log around it."""
+    """Whether a line is a row of a state. Other lines belong to a log around it."""
     return line.startswith((",,", "PD,", "RESOURCE_SPACE,", "RESOURCE,"))
 
 
 def split_rows(
     lines: Iterable[tuple[int, str]], report: ReadReport
 ) -> tuple[dict[str, NodeRow], list[EdgeRow]]:
-    """Sorts the lines into node rows by id and edge rows, each valid on its own."""
+    """Sorts the lines into node rows by id and edge rows. Each row is valid on its own."""
     path = report.path
     nodes: dict[str, NodeRow] = {}
     edges: list[EdgeRow] = []
@@ -154,7 +154,7 @@ def _edge_row(path: str, line: int, row: Row) -> EdgeRow:
         bad(path, line, "NODE_ID", row.node_id, "nothing in an edge row")
     if name not in EDGE_KINDS:
         bad(path, line, "EDGE_TYPE", name, f"one of {', '.join(EDGE_KINDS)}")
-    # A REQUEST row runs to the manager of the space, not to the space.
+    # A REQUEST row ends at the manager of the space, not at the space.
     targets: tuple[NodeKind, ...] = ("PD",) if name == "REQUEST" else EDGE_KINDS[name].targets
     kinds = []
     for column, id_, expected in (
@@ -177,7 +177,7 @@ def _edge_row(path: str, line: int, row: Row) -> EdgeRow:
 
 
 def _check_request(path: str, line: int, row: Row) -> None:
-    """The type requested obeys the rules of a type within an id; EXTRA may name the exact space."""
+    """Checks a REQUEST row: the type obeys the rules for types in ids. EXTRA may name one space."""
     if parse_id(f"{row.data}_SPACE_0") is None:
         bad(path, line, "DATA", row.data, "the type requested")
     if row.extra:

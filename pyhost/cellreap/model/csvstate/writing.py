@@ -18,7 +18,7 @@ from cellreap.model.nodes import MANAGER, PINNED
 def state_rows(model: Model) -> list[str]:
     """The rows of a state, the header first, without line ends.
 
-    They are sorted, so that equal states have equal rows, and read back to an equal model.
+    The rows are sorted, so that equal states have equal rows. Reading them yields an equal model.
     ModelError if a space that is requested has no manager.
     """
     return [HEADER, *(row.text() for row in (*_node_rows(model), *_edge_rows(model)))]

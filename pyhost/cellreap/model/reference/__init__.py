@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The reference model: what a crash dooms, what becomes of the rest and in which order.
+"""The reference model: what a crash dooms, what happens to the other nodes, and in which order.
 
-Written from docs/semantics.md alone, to be read beside it. It never calls the C core: the checker
-and the tests compare the two. It is clear rather than fast: every step looks at all edges.
+It is written from docs/semantics.md alone and follows its text. It never calls the C core: the
+checker and the tests compare the two. It prefers clarity to speed: every step looks at all edges.
 """
 
 from cellreap.model.plan import WHYS, Plan, depth_text

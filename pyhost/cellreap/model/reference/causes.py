@@ -9,8 +9,10 @@ from cellreap.model.reference.doom import maps_to, rs_depths
 
 
 def check_why(model: Model, plan: Plan) -> list[str]:
-    """What is wrong with `doomed_why`; empty if every doomed node has a cause that holds and is not
-    deeper."""
+    """What is wrong with `doomed_why`.
+
+    Empty if every doomed node has a cause that holds and is not deeper than the node.
+    """
     depth = dict(plan.destroyed_pds)
     first = {pd for pd, its_depth in depth.items() if its_depth == 0}
     rs = rs_depths(model, first, plan.rs_depth, {})

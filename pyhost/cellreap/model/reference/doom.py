@@ -10,11 +10,11 @@ from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 
 Causes: TypeAlias = dict[str, tuple[str, str | None]]
-"""Doomed node -> (one of `plan.WHYS`, cause), as `Plan.doomed_why` has it."""
+"""Doomed node -> (one of `plan.WHYS`, cause), as in `Plan.doomed_why`."""
 
 
 def doomed_pds(model: Model, crash: str, pd_depth: int | None, why: Causes) -> dict[str, int]:
-    """The doomed PDs with their depths. Fills in why."""
+    """The doomed PDs with their depths. Adds their causes to `why`."""
     depths = {crash: 0}
     why[crash] = ("trigger", None)
     _close(model, depths, 0, why)
@@ -38,7 +38,7 @@ def doomed_pds(model: Model, crash: str, pd_depth: int | None, why: Causes) -> d
 
 
 def _close(model: Model, depths: dict[str, int], depth: int, why: Causes) -> None:
-    """Adds, at the same depth, all that are linked with a PD at this depth or have it as fault
+    """Adds PDs at the same depth: those linked with a PD at this depth or having it as fault
     handler.
     """
     pending = sorted(pd for pd, its_depth in depths.items() if its_depth == depth)
@@ -54,7 +54,7 @@ def _close(model: Model, depths: dict[str, int], depth: int, why: Causes) -> Non
 
 
 def maps_to(model: Model) -> set[tuple[str, str]]:
-    """(t, s) of two different spaces where t maps to s, itself or by a resource."""
+    """(t, s) for two different spaces where t or a resource in t maps to s or a resource in s."""
     pairs = {
         (model.space_of.get(upper, upper), model.space_of.get(lower, lower))
         for upper, lower in model.maps
@@ -68,7 +68,7 @@ def rs_depths(
     rs_depth: int | None,
     why: Causes,
 ) -> dict[str, int]:
-    """The spaces that rs depth reaches, with the depth. Fills in why for those that are mapped."""
+    """The spaces within the rs depth and their depths. Adds causes of mapped spaces to `why`."""
     first = set(at_depth_0)
     depths = {space: 0 for space, manager in model.manager.items() if manager in first}
     mapped = maps_to(model)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Explains to a person why a node is doomed, or why it lives."""
+"""Explains why a node is doomed, or why it survives."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from cellreap.model.reference.doom import Causes, maps_to, rs_depths
 
 
 def explain(model: Model, plan: Plan, node: str) -> list[str]:
-    """Lines that say which path doomed a node, or what keeps it alive. UsageError if the model has
-    no such node.
+    """Lines that name the path which doomed a node, or the reason why it survives.
+
+    UsageError if the model has no such node.
     """
     found = model.nodes.get(node)
     if found is None:
@@ -30,16 +31,16 @@ def explain(model: Model, plan: Plan, node: str) -> list[str]:
 
 
 def label(model: Model, node: str) -> str:
-    """A node for a person: a PD with its name."""
+    """A node as text for people: a PD with its name."""
     name = model.nodes[node].name if node in model.nodes else ""
     return f"{node} ({name})" if name else node
 
 
 def _explain_doomed(model: Model, plan: Plan, node: str) -> list[str]:
-    """The path from the trigger to a doomed node, a line a step."""
+    """The path from the trigger to a doomed node, one line for each step."""
     depth = dict(plan.destroyed_pds)
-    # A path over MAP edges stays on them down to the spaces of the crash, even where a space on it
-    # has a doomed manager as well: only rs depth reaches on from there.
+    # A path over MAP edges follows MAP edges down to the spaces of the crash, even if a space on
+    # the path also has a doomed manager: only the rs depth extends such a path.
     mapped: Causes = {}
     rs_depths(model, {pd for pd in depth if depth[pd] == 0}, plan.rs_depth, mapped)
     lines: list[str] = []

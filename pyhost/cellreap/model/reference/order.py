@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""In which order doomed nodes are destroyed."""
+"""The order in which doomed nodes are destroyed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def groups(model: Model, pds: set[str], spaces: set[str]) -> list[list[str]]:
         return {(u, v) for u, v in pairs if u in doomed and v in doomed and u != v}
 
     explicit = among_doomed((node, subscriber) for subscriber, node in model.subscribes)
-    # Opposed explicit edges cancel: they neither order the two nor weaken any other reason to.
+    # Opposed explicit edges cancel each other. They do not order the two nodes and do not weaken
+    # any other reason for an order.
     explicit = {(u, v) for u, v in explicit if (v, u) not in explicit}
 
     ownership = among_doomed((space, manager) for space, manager in model.manager.items())
@@ -54,10 +55,10 @@ def groups(model: Model, pds: set[str], spaces: set[str]) -> list[list[str]]:
 
 
 def _components(predecessors: Mapping[str, set[str]]) -> list[list[str]]:
-    """The strongly connected components; each comes after those that have an edge to it (Tarjan).
+    """The strongly connected components (Tarjan). Each follows the components with an edge to it.
 
-    predecessors: node -> the nodes with an edge to it. A search along these edges, backwards, is
-    finished with a component only after all that come before it.
+    predecessors: node -> the nodes with an edge to it. The search follows these edges backwards, so
+    it completes a component only after all components that come before it.
     """
     components: list[list[str]] = []
     found_at: dict[str, int] = {}

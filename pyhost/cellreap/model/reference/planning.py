@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A crash and what follows from it: the whole plan, the plan again, and the state afterwards."""
+"""The whole plan for a crash, the recomputed plan, and the state after the cleanup."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ AnyModel = TypeVar("AnyModel", bound=Model)
 
 
 def plan(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
-    """What the crash of the PD `crash` dooms. Depths: 0, 1, 2, ... or None for unlimited.
+    """The plan for the crash of the PD `crash`. Depths: 0, 1, 2, ... or None for unlimited.
 
-    UsageError if `crash` is no PD that can crash, or a depth is negative.
+    UsageError if `crash` is not a PD that can crash, or if a depth is negative.
     """
     node = model.nodes.get(crash)
     if node is None or node.kind != "PD":
@@ -37,8 +37,8 @@ def plan(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -
     by_rs = rs_depths(model, at_depth_0, rs_depth, why)
     spaces = by_rs.keys() | {space for space, manager in model.manager.items() if manager in pds}
     for space in spaces:
-        # Where the manager is doomed as well that is the better reason: no depth could have kept
-        # the space.
+        # If the manager is doomed too, it is the better reason: the space would be doomed at any
+        # depth.
         if model.manager[space] in pds:
             why[space] = ("managed", model.manager[space])
 
@@ -62,10 +62,11 @@ def plan(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -
 
 
 def replan(model: Model, plan: Plan) -> Plan:
-    """What becomes of the rest, for the model as it is now: for a cleanup in which time passed
-    between the marking and the destroying, and survivors did something in it. Who is doomed and
-    why, in which groups, and who is told beforehand stay. UsageError if a doomed node is there no
-    more.
+    """The plan with its consequences computed anew for the current model.
+
+    A cleanup uses it if survivors acted between the marking and the destroying. The doomed nodes,
+    their causes, their groups and the pre-destroy notices stay the same. UsageError if a doomed
+    node no longer exists.
     """
     pds = {pd for pd, _ in plan.destroyed_pds}
     spaces = set(plan.deleted_spaces)
@@ -97,7 +98,7 @@ def replan(model: Model, plan: Plan) -> Plan:
 
 
 def apply(model: AnyModel, plan: Plan) -> AnyModel:
-    """The state after the cleanup. `model` is left as it is."""
+    """The state after the cleanup. Does not change `model`."""
     after = model.copy()
     doomed = plan.doomed()
     bodies = {model.body_of(pd) for pd, _ in plan.destroyed_pds} - {None}

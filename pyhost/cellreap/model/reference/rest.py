@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What becomes of those who survive: core resources that are freed, and the notices owed."""
+"""What happens to survivors: the core resources that are freed, and the notices that are owed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cellreap.model.ids import ROOT
 
 
 def core_freed(model: Model, pds: set[str]) -> set[str]:
-    """Core resources that doomed PDs hold and, the root task aside, nobody else."""
+    """Core resources that doomed PDs hold and that no survivor except the root task holds."""
     holders: dict[str, set[str]] = {}
     for pd, node in model.holds:
         if node in model.space_of and model.is_core(model.space_of[node]):
@@ -21,9 +21,9 @@ def core_freed(model: Model, pds: set[str]) -> set[str]:
 def notices(
     model: Model, pds: set[str], spaces: set[str], losses: Iterable[tuple[str, str]]
 ) -> set[tuple[str, str, str, str | None]]:
-    """The notices owed.
+    """The notices that are owed.
 
-    losses: (survivor, requested or held node) of all REQUESTs and HOLDs that go.
+    losses: (survivor, requested or held node) of all REQUEST and HOLD edges that are removed.
     """
     owed: set[tuple[str, str, str, str | None]] = set()
     for space in spaces:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the capDL tools do not check: slots, sizes and derivations that no kernel could have."""
+"""Checks that the capDL tools omit: slots, sizes and derivations that no kernel could have."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from cellreap.system.capdl.objects import (
     shown,
 )
 
-# Names of capDL for the slots of a TCB.
+# capDL's names for the slots of a TCB.
 _TCB_SLOTS: Final = ("cspace", "vspace", "reply_slot", "ipc_buffer_slot", "bound_notification")
 
 
 def problems(made: Description) -> Iterator[str]:
-    """What in a description no kernel could hold, or refers to nothing."""
+    """Everything in a description that no kernel could hold, or that refers to nothing."""
     objects = [*made.shared, *(thing for body in made.bodies for thing in body.objects)]
     names = Counter([*(thing.name for thing in objects), *(body.untyped for body in made.bodies)])
     yield from (f"{name} is declared {times} times" for name, times in names.items() if times > 1)

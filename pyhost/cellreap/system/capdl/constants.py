@@ -15,18 +15,18 @@ _BADGE = re.compile(
 
 
 def protocol(name: str) -> int:
-    """An enumerator of protocol.h."""
+    """The value of an enumerator of protocol.h."""
     return headers.constant("protocol.h", name)
 
 
 def body_slot(name: str) -> int:
-    """An enumerator of body.h."""
+    """The value of an enumerator of body.h."""
     return roottask("system/body.h", name)
 
 
 @functools.cache
 def roottask(header: str, name: str) -> int:
-    """An enumerator of a header that is not public."""
+    """The value of an enumerator of a header that is not public."""
     for members in headers.parse_enums(_source(header)).values():
         if name in members:
             return members[name]
@@ -34,7 +34,7 @@ def roottask(header: str, name: str) -> int:
 
 
 def limit(name: str) -> int:
-    """An enumerator of limits.h."""
+    """The value of an enumerator of limits.h."""
     return headers.constant("limits.h", name)
 
 
@@ -48,9 +48,9 @@ def _source(name: str) -> str:
 
 
 def badge(kind: str, index: int, generation: int = 1) -> str:
-    """cr_badge of protocol.h, as a parameter.
+    """A badge as cr_badge of protocol.h computes it, as a capDL parameter.
 
-    Whoever is the first in its place has generation 1.
+    The first user of an index has generation 1.
     """
     found = _BADGE.search(headers.read_header("protocol.h"))
     if found is None:

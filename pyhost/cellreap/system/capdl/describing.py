@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Describes a system: the PDs of boot time and what of the root task's they refer to."""
+"""Describes a system: the PDs of boot time, and the root task's objects to which they refer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def capdl_text(config: Config, programs: Mapping[str, bytes], target: Target) ->
 
 
 def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> Description:
-    """What the PDs of `config` that start at boot are made of; `programs`: their ELF files by name."""
+    """The objects and capabilities of the PDs of `config` that start at boot.
+
+    programs: the ELF files of the PDs, by name.
+    """
     pds = {pd.name: number for number, pd in enumerate(_boot_pds(config), 1)}
     bodies: list[Body] = []
     caps: dict[str, tuple[Cap, ...]] = {}

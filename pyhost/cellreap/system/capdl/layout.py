@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the pages and page tables of a PD lie, and what they are called: laid out as body.c does."""
+"""The addresses and names of a PD's pages and page tables, in the layout of body.c."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _FLAG_EXECUTE, _FLAG_WRITE = 1, 2  # of an ELF segment
 
 @dataclass(frozen=True)
 class Stretch:
-    """Pages next to each other.
+    """Adjacent pages. `vaddr` is the first address.
 
-    `start`: address of the first byte from the file, `count`: how many.
+    start: address of the first byte that comes from the file. count: number of such bytes. offset:
+    their offset in the file.
     """
 
     vaddr: int
@@ -32,7 +33,7 @@ class Stretch:
 
 
 class Layout:
-    """The objects and capabilities of one PD, laid out as body.c does."""
+    """The pages and page tables of one PD, laid out as body.c does."""
 
     def __init__(self, pd: Pd, elf: Executable, target: Target) -> None:
         self.pd, self.elf, self.target = pd, elf, target
@@ -57,7 +58,9 @@ class Layout:
     def _stretches(self) -> list[Stretch]:
         startup = protocol("CR_VADDR_STARTUP")
         if len(self.elf.segments) > limit("CR_PROGRAM_SEGMENTS_MAX"):
-            raise self._refuse(f"too many segments: expected at most {limit('CR_PROGRAM_SEGMENTS_MAX')}")
+            raise self._refuse(
+                f"too many segments: expected at most {limit('CR_PROGRAM_SEGMENTS_MAX')}"
+            )
         stretches = []
         end_before = self.page
         for segment in sorted(self.elf.segments, key=lambda one: one.vaddr):
@@ -90,7 +93,9 @@ class Layout:
         ]
 
     def _tables(self) -> list[list[int]]:
-        """The addresses from which on tables of each level are needed, in the order of first need."""
+        """The first addresses of the tables of each level, in the order in which they are first
+        needed.
+        """
         levels: list[dict[int, None]] = [{} for _ in self.target.table_spans]
         for stretch in self.stretches:
             last = stretch.vaddr + stretch.pages * self.page - 1
@@ -102,19 +107,19 @@ class Layout:
     def name(self, kind: str, vaddr: int | None = None) -> str:
         """The name of an object of this PD.
 
-        The kind is a fixed word, and no PD's name has a dot.
+        `kind` is a fixed word, and no PD's name contains a dot, so names are unique.
         """
         return f"{kind}_{self.pd.name}" + ("" if vaddr is None else f".{vaddr:#x}")
 
     def table(self, level: int, vaddr: int) -> str:
-        """The name of the table of that level that covers an address; level -1: the root of all."""
+        """The name of the table of a level that covers an address. Level -1 is the root table."""
         if level < 0:
             return self.name("vspace")
         span = self.target.table_spans[level]
         return self.name(LEVELS[self.target.arch][level + 1], vaddr >> span << span)
 
     def entry(self, level: int, vaddr: int) -> SlotRef:
-        """The entry for an address in a table of that level."""
+        """The entry for an address in the table of a level."""
         spans = (*self.target.table_spans, self.target.page_bits)
         bits = (self.target.vspace_bits, *self.target.table_bits)[level + 1] - ENTRY_BITS
         return self.table(level, vaddr), (vaddr >> spans[level + 1]) & ((1 << bits) - 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a description consists of: kernel objects, capabilities, and which derives from which."""
+"""The parts of a description: kernel objects, capabilities, and their derivations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-ENTRY_BITS: Final = 3  # an entry of a paging structure is 8 bytes on both architectures
+ENTRY_BITS: Final = 3  # log2 of the 8 bytes of a paging structure's entry, on both architectures
 WORD_BITS: Final = 64
 
 Slot: TypeAlias = int | str
@@ -16,7 +16,7 @@ SlotRef: TypeAlias = tuple[str, Slot]
 
 @dataclass(frozen=True)
 class Object:
-    """A kernel object. bits: log2 of its bytes; slots: how many capabilities or entries it has."""
+    """A kernel object. bits: log2 of its bytes. slots: number of its capabilities or entries."""
 
     name: str
     kind: str
@@ -27,7 +27,7 @@ class Object:
 
 @dataclass(frozen=True)
 class Body:
-    """A PD: its untyped and what is retyped from it, in that order."""
+    """A PD: its untyped and the objects that are retyped from it, in that order."""
 
     title: str
     untyped: str
@@ -42,28 +42,28 @@ class Cap:
     slot: Slot
     target: str
     params: tuple[str, ...] = ()
-    mapping: SlotRef | None = None  # a frame's: the entry that was made with this capability
+    mapping: SlotRef | None = None  # for a frame: the entry that was made with this capability
 
 
 @dataclass(frozen=True)
 class Description:
-    """A system as system.cdl tells it."""
+    """The content of system.cdl."""
 
     arch: str
     heading: tuple[str, ...]
-    shared: tuple[Object, ...]  # the root task's, which PDs' capabilities or places refer to
+    shared: tuple[Object, ...]  # objects of the root task to which PDs' capabilities refer
     bodies: tuple[Body, ...]
     caps: Mapping[str, tuple[Cap, ...]]  # by the object that holds them
     derived: Mapping[SlotRef, tuple[SlotRef, ...]]  # capability -> those derived from it
 
 
 def slot_number(cap: Cap) -> int:
-    """A key to sort the capabilities of a holder by slot."""
+    """A key that sorts the capabilities of a holder by slot."""
     return cap.slot if isinstance(cap.slot, int) else 0
 
 
 def cnode(name: str, bits: int, slot_bits: int) -> Object:
-    """A CNode. bits: log2 of its slots. slot_bits: log2 of a slot's bytes."""
+    """A CNode. bits: log2 of its number of slots. slot_bits: log2 of a slot's bytes."""
     return Object(name, "cnode", bits + slot_bits, (f"{bits} bits",), 1 << bits)
 
 
@@ -73,17 +73,17 @@ def paging_table(name: str, kind: str, bits: int) -> Object:
 
 
 def radix(cnode: Object) -> int:
-    """log2 of the slots of a CNode."""
+    """log2 of the number of slots of a CNode."""
     return (cnode.slots - 1).bit_length()
 
 
 def guard(bits: int) -> tuple[str, ...]:
-    """The parameters of a capability to a CNode: a guard of zeroes."""
+    """The parameters of a capability to a CNode: a guard of this many zero bits."""
     return ("guard: 0", f"guard_size: {bits}")
 
 
 def bytes_taken(objects: list[Object] | tuple[Object, ...]) -> int:
-    """Bytes of an untyped that retyping these in this order takes: each is aligned to its size."""
+    """Bytes of an untyped that these objects take in this order. Each is aligned to its size."""
     end = 0
     for thing in objects:
         size = 1 << thing.bits
@@ -92,6 +92,6 @@ def bytes_taken(objects: list[Object] | tuple[Object, ...]) -> int:
 
 
 def shown(place: SlotRef) -> str:
-    """A slot as capDL writes it."""
+    """A slot in capDL's notation."""
     holder, slot = place
     return f"({holder}, {slot if isinstance(slot, str) else hex(slot)})"

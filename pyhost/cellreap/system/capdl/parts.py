@@ -23,10 +23,10 @@ from cellreap.system.capdl.target import LEVELS
 
 
 class Parts(Layout):
-    """A PD laid out, as objects and capabilities."""
+    """The objects and capabilities of one PD."""
 
     def body(self, number: int) -> Body:
-        """The untyped and what is retyped from it."""
+        """The PD's untyped and the objects that are retyped from it."""
         target, pd = self.target, self.pd
         parents_bits = max(
             (body_slot("CR_BODY_FRAMES") + len(self.frames) - 1).bit_length(), pd.cspace_bits
@@ -70,7 +70,7 @@ class Parts(Layout):
         return (f"fill: [{{{what}}}]",)
 
     def _thread(self) -> tuple[str, ...]:
-        """All of these or none, says the tool's MakeModel.hs."""
+        """MakeModel.hs of the capDL tools requires all of these parameters or none."""
         stack_top = protocol("CR_VADDR_STACK") + self.pd.stack_pages * self.page
         return (
             f"addr: {protocol('CR_VADDR_IPC_BUFFER'):#x}",
@@ -84,18 +84,17 @@ class Parts(Layout):
         )
 
     def caps(self, pds: Mapping[str, int]) -> dict[str, tuple[Cap, ...]]:
-        """What each object of this PD holds.
+        """The capabilities that each object of this PD holds.
 
-        `pds`: the root task's index of every PD of boot time.
+        pds: the root task's index of every PD of boot time.
         """
         made = {
             self.name("cspace"): self._cspace(pds),
             self.name("tcb"): (
                 Cap("cspace", self.name("cspace"), guard(WORD_BITS - self.pd.cspace_bits)),
                 Cap("vspace", self.name("vspace")),
-                Cap(
-                    "reply_slot", self.name("tcb"), ("master_reply",)
-                ),  # made by the kernel when it starts
+                # The kernel makes this one when the thread starts.
+                Cap("reply_slot", self.name("tcb"), ("master_reply",)),
                 Cap("ipc_buffer_slot", self.frame(protocol("CR_VADDR_IPC_BUFFER")), ("RW",)),
                 Cap("bound_notification", self.name("ntfn"), ("R",)),
             ),
@@ -117,7 +116,7 @@ class Parts(Layout):
         }
 
     def _rights(self, stretch: Stretch) -> str:
-        # seL4 on x86_64 never sets execute-disable, so there every mapping can be executed.
+        # seL4 on x86_64 never sets execute-disable, so every mapping is executable there.
         executable = stretch.executable or self.target.arch == "x86_64"
         return "R" + ("W" if stretch.writable else "") + ("X" if executable else "")
 
@@ -131,14 +130,14 @@ class Parts(Layout):
             Cap(protocol("CR_SLOT_NOTIFICATION"), self.name("ntfn"), ("R",)),
             Cap(protocol("CR_SLOT_FAULT"), fault, ("WP", badge("CR_BADGE_FAULT", index))),
         ]
-        # Its place in the list decides the slot, whether or not the PD is there.
+        # The index in the list determines the slot, even if some of the PDs do not exist.
         for slot, held in enumerate(self.pd.holds_pds, protocol("CR_SLOT_FIRST_FREE")):
             if held in pds:
                 caps.append(Cap(slot, "root_ep", ("WP", badge("CR_BADGE_BODY", pds[held]))))
         return tuple(caps)
 
     def _own(self) -> tuple[Cap, ...]:
-        """The CNode with the root task's capabilities to the PD."""
+        """The capabilities in the CNode that holds the root task's capabilities to the PD."""
         caps = [
             Cap(body_slot("CR_BODY_TCB"), self.name("tcb")),
             Cap(body_slot("CR_BODY_CSPACE"), self.name("cspace"), guard(0)),
@@ -164,7 +163,7 @@ class Parts(Layout):
         return tuple(sorted(caps, key=slot_number))
 
     def derived(self) -> dict[SlotRef, tuple[SlotRef, ...]]:
-        """What is derived from the capabilities that retyping made."""
+        """The capabilities that are derived from those that retyping made."""
         body, cspace, tcb = self.name("body"), self.name("cspace"), self.name("tcb")
         buffer = [vaddr for _, vaddr in self.frames].index(protocol("CR_VADDR_IPC_BUFFER"))
         return {

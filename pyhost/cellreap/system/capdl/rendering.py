@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A description as text, in the language of seL4's capDL tools."""
+"""Renders a description as text in the language of seL4's capDL tools."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from cellreap.system.capdl.objects import Cap, Description, Object, shown
 
 
 def render(made: Description) -> str:
-    """A description in capDL."""
+    """The text of a description in capDL."""
     lines = [f"-- {line}".rstrip() for line in made.heading]
     lines += ["", f"arch {made.arch}", "", "objects {", ""]
     lines += [_declaration(thing) for thing in made.shared]

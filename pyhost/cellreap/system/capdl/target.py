@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a kernel and an architecture decide, as the compiler says."""
+"""Values that depend on the kernel and the architecture, as the compiler reports them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ LEVELS: Final = {"x86_64": ("pml4", "pdpt", "pd", "pt"), "aarch64": ("pgd", "pud
 
 @dataclass(frozen=True)
 class Target:
-    """What a kernel and an architecture decide: log2 of bytes for sizes, log2 of bytes spanned for
-    spans.
+    """Values that depend on the kernel and the architecture.
+
+    Sizes are log2 of bytes. Spans are log2 of the bytes that are spanned.
     """
 
     arch: str
@@ -30,18 +31,18 @@ class Target:
     endpoint_bits: int
     page_bits: int
     vspace_bits: int
-    table_bits: tuple[int, ...]  # by level, the widest first
+    table_bits: tuple[int, ...]  # by level, the level with the widest span first
     table_spans: tuple[int, ...]
 
 
 def facts_source(arch: str) -> str:
-    """C to be compiled against roottask/ and an SDK; `read_target` reads the object file."""
+    """C source to be compiled against roottask/ and an SDK. `read_target` reads the object file."""
     sizes = ", ".join(f"seL4_{name}" for name in _SIZES)
     return f'#include "kernel/arch/{arch}/arch.c"\nconst uint32_t cr_capdl_sizes[] = {{{sizes}}};\n'
 
 
 def read_target(arch: str, raw: bytes) -> Target:
-    """What the compiled `facts_source` says. CellreapError if a fact is not in it."""
+    """The values in the compiled `facts_source`. CellreapError if one is missing."""
     elf = ELFFile(io.BytesIO(raw))
     table = elf.get_section_by_name(".symtab")
 

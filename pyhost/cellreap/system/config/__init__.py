@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A system as a TOML file: what it says, and that it makes sense.
+"""A system as a TOML file: its content and its checks.
 
-`schema` has the tables and keys, `rules` the names and contradictions. The first problem becomes
-one InputError with file, line, key and what was expected. A `Config` is frozen and complete: every
-later stage may rely on every rule that is written here.
+`schema` has the tables and keys. `rules` checks names and contradictions. The first problem becomes
+one InputError with file, line, key and the expected value. A `Config` is frozen and complete, and
+satisfies every rule of this package.
 """
 
 from cellreap.system.config.overriding import override

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A configuration with what the command line says instead."""
+"""Applies the command line's values to a configuration."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def override(
     crash: str | None = None,
     mode: Mode | None = None,
 ) -> Config:
-    """The configuration with what the command line says instead.
+    """The configuration with the command line's values.
 
     A depth replaces the policy's and every PD's own. A mode replaces the system's. A crash replaces
-    the file's: the file's entries for that PD if it has any, else one page fault at the checkpoint
-    of the file's first crash. UsageError if that makes no sense.
+    the file's crashes: by the file's entries for that PD if there are any, else by one page fault
+    at the checkpoint of the file's first crash. UsageError if the values are impossible.
     """
     policy = config.policy
     system = config.system

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads a configuration; the first thing that is wrong with it becomes one InputError."""
+"""Reads a configuration. The first problem in it becomes one InputError."""
 
 from __future__ import annotations
 
@@ -15,25 +15,23 @@ from cellreap.system.config.rules import problems
 from cellreap.system.config.schema import Config, Crash, Link, Pd, Policy, Space, System, Table
 from cellreap.system.toml_lines import KeyPath, key_lines, line_of
 
-MAX_FILE_BYTES = 1 << 20  # a configuration of thousands of PDs is far smaller
+MAX_FILE_BYTES = 1 << 20  # much more than a configuration of thousands of PDs needs
 
 
 def load_config(path: Path) -> Config:
-    """Reads and checks a configuration. InputError for the first thing that is wrong with it."""
+    """Reads and checks a configuration. InputError for the first problem."""
     return parse_config(read_text(path), path)
 
 
 def parse_config(text: str, path: Path) -> Config:
-    """Checks a configuration's text; `path` is what messages call it. InputError."""
+    """Checks a configuration's text. `path` is for messages. InputError for the first problem."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line, message = _toml_position(str(error), text)
         raise InputError(str(path), line, None, f"not valid TOML: {message}") from None
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # numbers of thousands of digits, brackets nested too deep
+    except (ValueError, RecursionError) as error:
+        # A number with thousands of digits, or brackets that are nested too deep.
         reason = "nested too deep" if isinstance(error, RecursionError) else "a number is too long"
         raise InputError(str(path), None, None, f"not valid TOML: {reason}") from None
     if not values:
@@ -55,7 +53,7 @@ def parse_config(text: str, path: Path) -> Config:
 
 
 def read_text(path: Path) -> str:
-    """The text of a configuration, unchecked. InputError if it is none at all."""
+    """The text of a configuration, unchecked. InputError if the file cannot be read as text."""
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_FILE_BYTES + 1)
@@ -73,7 +71,10 @@ def read_text(path: Path) -> str:
 
 
 def _toml_position(message: str, text: str) -> tuple[int, str]:
-    """tomllib of Python 3.11 tells the position in the text of its message only."""
+    """(line, message without the position) of an error of tomllib.
+
+    In Python 3.11, tomllib gives the position only in the text of its message.
+    """
     said, _, position = message.rpartition(" (at ")
     if position.startswith("line "):
         return int(position.removeprefix("line ").split(",")[0]), said
@@ -125,7 +126,7 @@ def _shown(value: Any) -> str:
 
 
 def dotted(at: KeyPath) -> str:
-    """("pd", 0, "space", 1, "name") as pd[0].space[1].name; indices count from 0."""
+    """The path ("pd", 0, "space", 1, "name") as pd[0].space[1].name. Indices count from 0."""
     text = ""
     for part in at:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cross-checks: what a configuration of the right shape may still get wrong."""
+"""Checks across tables: errors that a configuration of the right shape may still have."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Problem: TypeAlias = tuple[KeyPath, str]
 
 
 def problems(config: Config) -> Iterator[Problem]:
-    """Everything that is wrong, as (where, message). A caller may stop at the first."""
+    """All problems, as (where, message). A caller may stop at the first."""
     if not config.pds:
         yield ("pd",), "expected at least one [[pd]]"
     yield from _names(config)
@@ -101,7 +101,10 @@ def _references(config: Config) -> Iterator[Problem]:
 
 
 def _background(config: Config) -> Iterator[Problem]:
-    """The thread that notices when nobody can run has a priority between background and the rest."""
+    """Priorities of other PDs must exceed those of background PDs by at least 2.
+
+    The thread that detects that all other PDs rest runs at a priority in between.
+    """
     highest = max((pd.priority for pd in config.pds if pd.background), default=None)
     if highest is None:
         return
@@ -112,7 +115,7 @@ def _background(config: Config) -> Iterator[Problem]:
 
 
 def _without_scenario(config: Config) -> Iterator[Problem]:
-    """What only the scenario does is an error where there is none."""
+    """Keys that only the scenario uses are errors if there is no scenario."""
     if config.system.scenario:
         return
     said = "needs the scenario, and scenario = false"
@@ -126,7 +129,7 @@ def _without_scenario(config: Config) -> Iterator[Problem]:
 
 
 def _limits(config: Config) -> Iterator[Problem]:
-    """What a PD is told of itself fits one page, and the root task's tables have an end."""
+    """Limits: a PD's startup information fits one page, and the root task's tables are bounded."""
     for i, pd in enumerate(config.pds):
         for key, names, constant in (
             ("space", pd.spaces, "CR_STARTUP_SPACES"),
@@ -166,8 +169,9 @@ def _links(config: Config) -> Iterator[Problem]:
 
 
 def _cycles(config: Config) -> Iterator[Problem]:
-    """A cycle of requests has no order in which everybody finds what it needs, so it must be asked
-    for.
+    """Requests must not form a cycle unless the policy allows it.
+
+    In a cycle there is no order in which every PD finds the spaces that it requests.
     """
     if config.policy.allow_cycles:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The shape of a configuration: its tables, their keys, and what each value may be."""
+"""The shape of a configuration: its tables, their keys, and the allowed values."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ Depth: TypeAlias = int | Literal["inf"]
 Mode: TypeAlias = Literal["async", "sync"]
 
 BY_TIME = ("kill", "freeze")
-"""The ways to bring a PD down that need a timer."""
+"""Ways to crash a PD that need a timer."""
 
 
 def _expect(expected: str | Callable[[], str]) -> WrapValidator:
-    """For any error in this value, the message is what was expected instead."""
+    """For any error in this value, the message names the expected value."""
 
     def check(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
         try:
@@ -86,7 +86,7 @@ _Start = Annotated[Literal["boot", "after-cleanup"], _expect('"boot" or "after-c
 
 
 def crash_kinds() -> tuple[str, ...]:
-    """The ways in which a PD can be brought down, as `how` names them: those of image.h."""
+    """The ways to crash a PD, as `how` names them. They are those of image.h."""
     return tuple(headers.names_of("image.h", "cr_crash_how", "CR_CRASH_"))
 
 
@@ -108,149 +108,151 @@ _How = Annotated[
 ]
 _Names = Annotated[
     tuple[_Name, ...], Field(strict=False)
-]  # TOML has lists, a frozen model wants tuples
+]  # TOML has lists, and a frozen model needs tuples
 
 
 class Table(BaseModel):
     """A table of the file.
 
-    Unknown keys are errors, values are not converted, a table is immutable.
+    Unknown keys are errors, values are not converted, and tables are immutable.
     """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class System(Table):
-    """[system]: what the whole is called."""
+    """[system]: the system as a whole."""
 
     name: _SystemName
     """Printed in the trace and in summaries."""
     description: _Text = ""
-    """For people; goes nowhere."""
+    """For readers of the file. It has no effect."""
     snapshot: _Bool = False
-    """A debug kernel prints all objects and capabilities before the first PD runs:
-    seL4_DebugSnapshot.
+    """Whether a debug kernel prints all objects and capabilities before the first PD runs
+    (seL4_DebugSnapshot).
     """
     mode: _Mode = "async"
-    """When a PD that terminates another is answered: at once, or when all notices are acknowledged.
+    """When a PD that terminates another is answered: at once (async), or when all notices are
+    acknowledged (sync).
     """
     deadline_ms: _Deadline | None = None
-    """How long a PD may take to acknowledge a notice; 0: as long as it likes. Unless given: 1000,
-    or 0 where a kernel leaves no timer to user level.
+    """Milliseconds that a PD may take to acknowledge a notice; 0: no limit. The default is 1000, or
+    0 where the kernel leaves no timer to user level.
     """
     await_ms: _Await = DEFAULT_AWAIT_MS
-    """How long a cleanup, an extraction or a PD waits for a PD that has no deadline. A kernel that
-    leaves no timer to user level does not end such a wait.
+    """Milliseconds that a cleanup, an extraction or a PD waits for a PD that has no deadline. If
+    the kernel leaves no timer to user level, such a wait does not end.
     """
     scenario: _Bool = True
-    """The root task stages the crashes of this file, keeps rounds in step and ends the run. Without it
-    the system just runs.
+    """The root task makes the crashes of this file happen, keeps rounds in step and ends the run.
+    If false, the system runs without these.
     """
     extract: _Bool = False
     """At the end of the run the root task asks all managers for their part of the model state."""
 
 
 class Policy(Table):
-    """[policy]: how far a crash reaches, unless its PD says otherwise."""
+    """[policy]: the depths of cleanups, unless the PD has its own."""
 
     pd_depth: _Depth = 0
-    """How many hops of dependent PDs die with a PD."""
+    """How many hops of dependent PDs are doomed with a PD."""
     rs_depth: _Depth = 0
-    """How many hops of mapped spaces go with a PD's spaces."""
+    """How many hops of mapped spaces are doomed with a PD's spaces."""
     allow_cycles: _Bool = False
-    """PDs may ask for each other's spaces in a circle."""
+    """PDs may request each other's spaces in a cycle."""
 
 
 class Space(Table):
-    """[[pd.space]]: a resource space that the PD makes and manages."""
+    """[[pd.space]]: a space that the PD creates and manages."""
 
     name: _Name
-    """Unique in the system: `requests` refer to it."""
+    """Unique in the system. `requests` refers to it."""
     type: _SpaceType
-    """Type of its resources, as in model states: BLOCK gives BLOCK_SPACE_1 and BLOCK_1_1."""
+    """Type of its resources, as in model states: BLOCK yields BLOCK_SPACE_1 and BLOCK_1_1."""
 
 
 class Pd(Table):
-    """[[pd]]: a protection domain. They are created in the order of the file."""
+    """[[pd]]: a protection domain. PDs are created in the order of the file."""
 
     name: _Name
     """Unique in the system."""
     program: _Name
-    """The ELF file that it runs, by its name among the built programs."""
+    """The name of the ELF file that it runs, among the built programs."""
     pinned: _Bool = False
-    """Policy does not doom it; losing a linked PD or its fault handler still does."""
+    """Policy does not doom it. Losing a linked PD or its fault handler still does."""
     respawn: _Bool = False
     """It is created anew after each cleanup that destroyed it."""
     spawns: _Names = ()
-    """Programs of which it may have the root task create PDs."""
+    """Programs of which it may ask the root task to create PDs."""
     start: _Start = "boot"
-    """Created at boot, or only after the first cleanup."""
+    """Whether it is created at boot, or only after the first cleanup."""
     priority: _Priority = 100
-    """seL4 priority; the root task runs above all."""
+    """seL4 priority. The root task runs above all PDs."""
     background: _Bool = False
-    """It never rests. Rounds and the end of the run do not wait for it; its priority is below all
-    others by 2 at least.
+    """It never rests. Rounds and the end of the run do not wait for it. Its priority is at least 2
+    below that of all other PDs.
     """
     cspace_bits: _CspaceBits = 8
-    """log2 of the capability slots it gets."""
+    """log2 of the number of slots in its CSpace."""
     stack_pages: _StackPages = 4
     """Stack, in pages of 4 KiB."""
     fault_handler: _Name | None = None
-    """An earlier PD that handles its faults, and without which it cannot live; else the root task
-    does.
+    """An earlier PD that handles its faults. A PD cannot live without its fault handler. The
+    default is the root task.
     """
     pd_depth: _Depth | None = None
-    """This PD's own depth, where it differs from the policy's."""
+    """Its own depth, if it differs from the policy's."""
     rs_depth: _Depth | None = None
-    """Likewise."""
+    """Its own depth, if it differs from the policy's."""
     deadline_ms: _Deadline | None = None
-    """This PD's own deadline, where it differs from the system's."""
+    """Its own deadline in milliseconds, if it differs from the system's."""
     may_extract: _Bool = False
-    """It may have the model state extracted."""
+    """It may request an extraction of the model state."""
     args: Annotated[
         tuple[_Word, ...],
         Field(strict=False, max_length=4),
         _expect("a list of at most 4 integers from 0 to 4294967295"),
     ] = ()
-    """Numbers that its program is started with."""
+    """Numbers that its program gets when it starts."""
     requests: _Names = ()
-    """Spaces of other PDs whose resources it may ask for."""
+    """Spaces of other PDs from which it may request resources."""
     holds_pds: _Names = ()
-    """Other PDs whose PD capability it is given, whenever they are there."""
+    """Other PDs whose PD capability it gets whenever they exist."""
     spaces: Annotated[tuple[Space, ...], Field(strict=False, alias="space")] = ()
-    """Spaces that it makes."""
+    """Spaces that it creates."""
 
 
 class Link(Table):
-    """[[link]]: two PDs that are threads of one process; they live and die together."""
+    """[[link]]: two linked PDs, for example threads of one process. If one is doomed, so is the
+    other.
+    """
 
     between: Annotated[tuple[_Name, _Name], Field(strict=False), _expect("a list of two PD names")]
-    """The two, in either order."""
+    """The two PDs, in either order."""
 
 
 class Crash(Table):
-    """[[crash]]: a PD is brought down. The entries are worked off in order."""
+    """[[crash]]: a PD crashes. The entries take effect one after the other, in order."""
 
     pd: _Name
-    """Who."""
+    """The PD that crashes."""
     at: _Count = 1
-    """At which of its checkpoints, counted from when this entry became current."""
+    """The checkpoint of the PD at which it crashes, counted from when this entry became current."""
     how: _How
-    """By what. The first four are real faults; kill and freeze come from the root task, at some
-    instruction; after hang and block it runs on or waits for ever, and only a deadline finds it.
+    """The cause. The first four are real faults. The root task causes kill and freeze, at an
+    arbitrary instruction. After hang and block the PD runs on or waits for ever, and only a
+    deadline detects it.
     """
     by: _Name | None = None
-    """For terminate: the PD that does it, which must hold the victim's PD capability."""
+    """For terminate: the PD that terminates it. It must hold the PD capability of the victim."""
     repeat: _Count = 1
-    """How many times in all; more than once only for a PD that respawns."""
+    """How many times in all. More than once is possible only for a PD that respawns."""
     after_ns: _Word | None = None
-    """For kill and freeze: how long after that checkpoint at least, in nanoseconds."""
+    """For kill and freeze: nanoseconds from that checkpoint to the crash, at least."""
     spread_ns: _Word | None = None
-    """For kill and freeze: and a pseudo-random number below this more."""
+    """For kill and freeze: limit of a pseudo-random number of nanoseconds added to after_ns."""
     seed: _Word | None = None
-    """For kill and freeze: what that number is made from, together with the number of the
-    repetition.
-    """
+    """For kill and freeze: the seed of that number, together with the number of the repetition."""
 
 
 class Config(Table):
@@ -268,5 +270,5 @@ class Config(Table):
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON schema of the file, for editors."""
+    """The JSON schema of the file, for editors."""
     return Config.model_json_schema(by_alias=True)

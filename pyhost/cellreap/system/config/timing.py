@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Deadlines, and what needs a kernel that leaves a timer to user level."""
+"""Deadlines, and settings that need a kernel that leaves a timer to user level."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from cellreap.system.toml_lines import KeyPath, key_lines, line_of
 
 
 def deadline_of(config: Config, pd: Pd, timer: bool) -> int:
-    """Milliseconds that a PD has to acknowledge a notice; 0: no end.
+    """Milliseconds that a PD has to acknowledge a notice. 0: no limit.
 
-    timer: the kernel leaves one to us.
+    timer: whether the kernel leaves a timer to user level.
     """
     for given in (pd.deadline_ms, config.system.deadline_ms):
         if given is not None:
@@ -24,7 +24,7 @@ def deadline_of(config: Config, pd: Pd, timer: bool) -> int:
 
 
 def timed(config: Config) -> Iterator[KeyPath]:
-    """Where a configuration asks for what only a kernel with a timer can do."""
+    """The keys of a configuration whose values need a timer."""
     if config.system.deadline_ms:
         yield ("system", "deadline_ms")
     for i, pd in enumerate(config.pds):
@@ -36,10 +36,10 @@ def timed(config: Config) -> Iterator[KeyPath]:
 
 
 def check_timer(config: Config, text: str, path: Path, missing: str | None) -> None:
-    """InputError if a configuration needs a timer and the kernel has none.
+    """InputError if a configuration needs a timer and the kernel leaves none.
 
-    config: as it is in the file, whose text this is. missing: the kernel's option without which
-    there is none (`sdk.timer_missing`).
+    config: as in the file. text: the text of that file. missing: the kernel's option without which
+    there is no timer (`sdk.timer_missing`); None if there is a timer.
     """
     if missing is None:
         return

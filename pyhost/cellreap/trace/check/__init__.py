@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Replays a trace against the reference model. docs/trace-rules.md lists what is demanded.
+"""Replays a trace against the reference model. docs/trace-rules.md lists the rules.
 
-The checker believes nothing that it can work out itself. It rebuilds the model from the events. The
-plan of each cleanup is the reference's on that model. What the root task says it did, queued, freed
-and has left must follow from these. The report lists every contradiction with its line and rule.
+The checker derives everything that it can from the events and does not rely on what the root task
+claims. It rebuilds the model from the events. The plan of each cleanup must be the reference's plan
+for that model. The steps, notices, freed memory and remaining state that the root task prints must
+follow from the two. The report lists each contradiction with its line and rule.
 
-`Replay` is the frame. Each other class has one concern, and handles the events of its concern.
+`Replay` is the frame. Every other class has one concern and handles the events of that concern.
 """
 
 from cellreap.trace.check.replay import Replay

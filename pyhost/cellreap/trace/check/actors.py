@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which PDs can act now, and what they do that changes no model: speak, be refused, hang."""
+"""Which PDs can act, and their actions that do not change the model: SAY, refusals, hanging."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from cellreap.trace.events import Event
 from cellreap.trace.reader import MAX_PROBLEMS
 
 MAX_SAYS = 100_000
-"""SAY events that a report keeps."""
+"""Maximum number of SAY events that a report keeps."""
 REFUSALS_SUM = 1000
-"""A REFUSED tells of at most so many refusals."""
+"""Maximum number of refusals in one REFUSED event."""
 FROZEN = "is frozen"
 SUSPENDED = "was suspended"
 
@@ -35,7 +35,7 @@ class Actors(Concern):
     # -- for other concerns
 
     def may_act(self, event: Event, pd: str) -> bool:
-        """May this PD do something now? Else the event breaks a rule."""
+        """Whether this PD may act now. If not, the event breaks a rule."""
         bad = self.context.bad
         if pd not in self.context.model.nodes:
             bad("actors.there", f"{event.name}: {pd} is not there")
@@ -51,15 +51,15 @@ class Actors(Concern):
         return True
 
     def silence(self, pd: str) -> str | None:
-        """Why the PD does nothing any more."""
+        """Why the PD can no longer act; None if it can."""
         return self._silent.get(pd)
 
     def may_answer(self, pd: str) -> bool:
-        """Is the PD still owed the time to answer? A PD that hangs is, until its deadline."""
+        """Whether the PD can still answer. A PD that hangs counts until its deadline."""
         return self._silent.get(pd, FROZEN) == FROZEN
 
     def stop(self, pd: str, why: str) -> None:
-        """The PD does nothing from here on."""
+        """The PD can no longer act."""
         self._silent[pd] = why
         self._waiting.pop(pd, None)
 
@@ -68,15 +68,15 @@ class Actors(Concern):
         self.stop(pd, SUSPENDED if self.may_answer(pd) else self._silent[pd])
 
     def wait(self, pd: str, ticket: int) -> None:
-        """The PD does nothing before it is told what became of its ticket."""
+        """The PD does nothing until it is told the result of its ticket."""
         self._waiting[pd] = ticket
 
     def waits_for(self, pd: str) -> int | None:
-        """The ticket that the PD waits for."""
+        """The ticket for which the PD waits; None if it does not wait."""
         return self._waiting.get(pd)
 
     def go_on(self, pd: str) -> None:
-        """The PD was told."""
+        """The PD was told the result of its ticket."""
         self._waiting.pop(pd, None)
 
     def forget(self, pd: str) -> None:
@@ -114,7 +114,7 @@ class Actors(Concern):
             bad("actors.status", f"REFUSE: {text}")
 
     def refused(self, event: Event) -> None:
-        """More refusals, which are not told one by one."""
+        """REFUSED: the sum of further refusals, which are not printed one by one."""
         bad = self.context.bad
         pd, count = event["pd"], event.number("count")
         most = self.context.policy.max_refusals or 0
@@ -127,7 +127,7 @@ class Actors(Concern):
             bad("actors.refusals", f"REFUSED: count={count}: expected 1 to {REFUSALS_SUM}")
 
     def freeze(self, event: Event) -> None:
-        """The scenario stopped a PD's thread: the PD hangs."""
+        """FREEZE: the scenario stopped a PD's thread, so the PD hangs."""
         pd = event["pd"]
         if pd == ROOT or pd not in self.context.model.nodes:
             self.context.bad("actors.freeze", f"FREEZE: {pd} is not there, or never stops")
@@ -137,7 +137,7 @@ class Actors(Concern):
             self._silent[pd] = FROZEN
 
     def unreached(self, event: Event) -> None:
-        """A crash of the configuration never came about."""
+        """UNREACHED: a crash of the configuration did not happen."""
         if event["crash"] == "0":
             text = "UNREACHED: crash=0: expected its place in the configuration, from 1"
             self.context.bad("actors.unreached", text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The frame of a cleanup: its plan, its phases, what may happen while it waits, and its end."""
+"""The frame of a cleanup: its plan, its phases, the events while it waits, and its end."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NOT_DOOMED = {
     "EXTRACT": ("by",),
     "SUBGRAPH": ("pd",),
 }
-"""Event -> its fields that name nothing doomed while a cleanup waits."""
+"""Event -> its fields that must not name a doomed node while a cleanup waits."""
 
 
 class Cleanups(Concern):
@@ -62,28 +62,28 @@ class Cleanups(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.number: int | None = None
-        """of the cleanup under way"""
-        self._running: Running | None = None  # None while one is skipped that cannot be followed
+        """number of the current cleanup"""
+        self._running: Running | None = None  # None while skipping one
         self._count = 0
 
     # -- for other concerns
 
     def doomed(self) -> Collection[str]:
-        """The nodes that a cleanup under way has doomed."""
+        """The nodes that the current cleanup has doomed."""
         return self._running.group if self._running is not None else ()
 
     def dooms_pd(self, pd: str) -> bool:
-        """Is the PD doomed by a cleanup under way?"""
+        """Whether the current cleanup dooms the PD."""
         return self._running is not None and pd in self._running.depth
 
     def outstanding(self, running: Running) -> Iterator[Notice]:
-        """What PDs that can do something have not finished of a cleanup's notices."""
+        """The unfinished notices of a cleanup whose receivers can act."""
         for notice in self.context.notices.unfinished_of(running.tag):
             if self.context.actors.may_answer(notice.to):
                 yield notice
 
     def awaited(self, running: Running) -> list[str]:
-        """Who has not answered yet, though it could."""
+        """The subscribers that have not answered yet and can answer."""
         return [
             f"{notice.to} has not acknowledged {notice.token} ({notice.kind} {notice.node}) yet"
             for notice in self.outstanding(running)
@@ -95,10 +95,10 @@ class Cleanups(Concern):
         if self.number is not None:
             self.context.bad("cleanup.within", "END within a cleanup: expected its SETTLED")
 
-    # -- outside and inside
+    # -- outside and inside cleanups
 
     def see_outside(self, event: Event) -> None:
-        """An event that is no part of a cleanup: may it come now?"""
+        """Checks whether an event that is not part of a cleanup may come now."""
         running, number = self._running, self.number
         waits = running is not None and running.waiting
         if running is not None and waits and event.name != "CLEANUP":
@@ -112,7 +112,7 @@ class Cleanups(Concern):
             self.context.bad("cleanup.within", text)
 
     def enter(self, event: Event) -> Running | None:
-        """An event that is part of a cleanup. None if there is none that it can be part of."""
+        """The cleanup of an event that is part of one. None if there is no such cleanup."""
         bad = self.context.bad
         number, running = event.number("n"), self._running
         if running is None:
@@ -133,11 +133,11 @@ class Cleanups(Concern):
         return running
 
     def _phase(self, running: Running, event: Event) -> None:
-        """The phases follow each other."""
+        """Checks that the phases follow each other."""
         name = event.name
         first_suspend = False
         if name == "SUSPEND" or (name == "STEP" and event["name"] == "suspend"):
-            # Depth 0 may be stopped before the rest of the plan is told.
+            # PDs of depth 0 may be suspended before the rest of the plan is printed.
             first_suspend = running.depth.get(event["pd"]) == 0
             phase = Phase.SUSPEND_FIRST if first_suspend else Phase.SUSPEND_REST
         elif name == "STEP":
@@ -158,7 +158,7 @@ class Cleanups(Concern):
     # -- the plan
 
     def cleanup(self, event: Event) -> None:
-        """A cleanup begins."""
+        """CLEANUP: a cleanup begins."""
         context = self.context
         number, trigger, cause = event.number("n"), event["trigger"], event["cause"]
         self._count += 1
@@ -177,7 +177,7 @@ class Cleanups(Concern):
         context.tickets.begin(trigger, self._running.tag)
 
     def planned(self, running: Running, event: Event) -> None:
-        """A part of the plan."""
+        """Checks an event that states a part of the plan."""
         row = tuple(value for name, value in event.values.items() if name != "n")
         shown = f"{event.name} {' '.join(row)}"
         if not running.plan_open:
@@ -199,14 +199,14 @@ class Cleanups(Concern):
     # -- waiting
 
     def wait(self, running: Running, event: Event) -> None:
-        """The cleanup waits for subscribers that were told."""
+        """WAIT: the cleanup waits for subscribers that were notified."""
         if next(self.outstanding(running), None) is None:
             text = f"WAIT: n={event['n']}: there is nobody to wait for"
             self.context.bad("cleanup.wait", text)
         running.waiting = running.waited = True
 
     def go_on(self, running: Running, event: Event) -> None:
-        """CONTINUE: it goes on."""
+        """CONTINUE: the cleanup continues."""
         if not running.waiting:
             text = f"CONTINUE: n={event['n']}: the cleanup does not wait"
             self.context.bad("cleanup.wait", text)
@@ -222,7 +222,7 @@ class Cleanups(Concern):
         running.rows[event["row"]] += 1
 
     def settled(self, running: Running, event: Event) -> None:
-        """The cleanup is over."""
+        """SETTLED: the cleanup ends."""
         context = self.context
         self._all_done(running)
         running.result.cycles = event.number("cycles")
@@ -237,7 +237,7 @@ class Cleanups(Concern):
         context.legal(f"after cleanup {running.result.number}")
 
     def _forget(self, running: Running) -> None:
-        """The destroyed nodes are gone, and what the replay knew of them."""
+        """Removes the destroyed nodes from the replay."""
         context = self.context
         for pd in running.depth:
             context.slots.forget(pd)
@@ -251,7 +251,7 @@ class Cleanups(Concern):
         context.tickets.note({running.tag, *context.notices.changed_accounts()})
 
     def _all_done(self, running: Running) -> None:
-        """Was everything done that had to be done?"""
+        """Checks that the cleanup did everything that it had to do."""
         bad = self.context.bad
         for pd in sorted(running.depth.keys() - running.suspended):
             bad("cleanup.suspend", f"SETTLED: {pd} was never suspended")

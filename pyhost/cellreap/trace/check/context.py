@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the concerns of a replay share: the report, the model, the current event, and each other."""
+"""State that the concerns of a replay share: report, model, current event, and the concerns."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 Handlers = Mapping[str, Callable[[Any, Event], None]]
 """Event name -> the method of a concern that handles it."""
 WithinHandlers = Mapping[str, Callable[[Any, "Running", Event], None]]
-"""Likewise, for the events of a cleanup."""
+"""Event name -> the method of a concern that handles it as part of a cleanup."""
 
 
 class Debts:
-    """Events that must come before any other: those that answer the event just seen."""
+    """Events that must come before any others, because the last event requires them."""
 
     def __init__(self) -> None:
         self._open: Counter[tuple[str, ...]] = Counter()
@@ -42,11 +42,11 @@ class Debts:
         return bool(self._open)
 
     def owe(self, *what: str) -> None:
-        """An event with these values must come."""
+        """Requires an event with these values."""
         self._open[what] += 1
 
     def settle(self, *what: str) -> bool:
-        """That event came. Was it owed?"""
+        """Records that an event came. Returns whether it was required."""
         if what not in self._open:
             return False
         self._open[what] -= 1
@@ -62,7 +62,7 @@ class Debts:
 
 
 class Context:
-    """The state that concerns share. `Replay` makes it and sets the concerns."""
+    """The state that the concerns share. `Replay` creates it and sets the concerns."""
 
     memory: Memory
     slots: Slots
@@ -95,7 +95,7 @@ class Context:
         self.report.model = model
 
     def bad(self, rule: str, text: str) -> None:
-        """The current event breaks a rule. KeyError if there is no such rule."""
+        """Reports that the current event breaks a rule. KeyError if there is no such rule."""
         if rule not in RULES:
             raise KeyError(rule)
         if len(self.report.violations) < MAX_PROBLEMS:
@@ -105,13 +105,13 @@ class Context:
             self.report.more_violations += 1
 
     def legal(self, when: str) -> None:
-        """The model must be legal now."""
+        """Checks that the model is legal. when: for the message."""
         for violation in self.model.check_legal():
             text = f"the state is not legal {when}: {violation.rule}: {violation.text}"
             self.bad("state.legal", text)
 
     def first_use(self, event: Event, node: str) -> None:
-        """A PD or space is created: its id must be new."""
+        """Checks that the id of a PD or space that is created is new."""
         if node in self.used_ids:
             text = f"{node} was used before: ids of PDs and spaces are never given twice"
             self.bad("nodes.fresh", f"{event.name}: {text}")
@@ -119,11 +119,11 @@ class Context:
 
 
 class Concern:
-    """The rules for some events. A subclass lists the events with their methods."""
+    """The rules for some events. A subclass lists these events with their methods."""
 
     handlers: ClassVar[Handlers] = {}
     within: ClassVar[WithinHandlers] = {}
-    """Those of its events that are part of a cleanup."""
+    """The events of the concern that are part of a cleanup."""
 
     def __init__(self, context: Context) -> None:
         self.context = context

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Edges of the model that events make and drop."""
+"""Events that add and remove edges of the model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cellreap.trace.events import Event
 
 
 class Edges(Concern):
-    """HOLD, REQUEST, MAP, HANDLER, LINK, OWN, SUBSCRIBE, and the events that drop such edges."""
+    """HOLD, REQUEST, MAP, HANDLER, LINK, OWN, SUBSCRIBE, and the events that remove such edges."""
 
     def hold(self, event: Event) -> None:
         """A PD gets a capability to a space or resource."""
@@ -20,7 +20,7 @@ class Edges(Concern):
         self.context.slots.take(event, pd, node, "HOLD")
 
     def unhold(self, event: Event) -> None:
-        """A PD gives one back."""
+        """A PD gives back a capability to a space or resource."""
         pd, node = event["pd"], event["node"]
         model = self.context.model
         model.drop_hold(pd, node)
@@ -33,7 +33,7 @@ class Edges(Concern):
         self.context.slots.take(event, pd, space, "REQUEST")
 
     def unrequest(self, event: Event) -> None:
-        """It may no longer. The manager is owed a notice."""
+        """A PD loses its REQUEST edge. The manager is owed a notice."""
         pd, space = event["pd"], event["space"]
         context = self.context
         context.model.drop_request(pd, space)
@@ -47,18 +47,18 @@ class Edges(Concern):
         self.context.model.add_map(event["from"], event["to"])
 
     def unmap(self, event: Event) -> None:
-        """It is no longer."""
+        """A space or resource is no longer built on another."""
         self.context.model.drop_map(event["from"], event["to"])
 
     def handler(self, event: Event) -> None:
-        """A PD handles another's faults."""
+        """A PD becomes the fault handler of another."""
         if event["handler"] == ROOT:
             text = f"handler={ROOT}: the root task handles faults unless told otherwise"
             self.context.bad("edges.handler", f"HANDLER: {text}")
         self.context.model.set_fault(event["pd"], event["handler"])
 
     def link(self, event: Event) -> None:
-        """Two PDs live and die together."""
+        """Two PDs are linked."""
         self.context.model.add_link(event["a"], event["b"])
 
     def own(self, event: Event) -> None:
@@ -66,12 +66,12 @@ class Edges(Concern):
         self.context.model.add_own(event["pd"], event["created"])
 
     def subscribe(self, event: Event) -> None:
-        """A PD wants to be told before a node is destroyed."""
+        """A PD subscribes to a node and is notified before it is destroyed."""
         if self.context.actors.may_act(event, event["pd"]):
             self.context.model.add_subscribe(event["pd"], event["node"])
 
     def unsubscribe(self, event: Event) -> None:
-        """It takes one subscription back."""
+        """A PD drops one of its subscriptions to a node."""
         if self.context.actors.may_act(event, event["pd"]):
             self.context.model.drop_subscribe(event["pd"], event["node"])
 

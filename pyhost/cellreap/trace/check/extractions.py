@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Extractions: what servers are asked, what they report, and the state that comes of it."""
+"""Extractions: the notices to managers, the edges that they report, and the extracted state."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Ends = tuple[str, str]
 
 @dataclass
 class _Running:
-    """An extraction under way. pieces: what servers reported, in order."""
+    """An extraction that is not over. pieces: the edges that managers reported, in order."""
 
     shown: Extraction
     pieces: dict[Ends, None] = field(default_factory=dict)
     below: dict[str, list[str]] = field(default_factory=dict)
-    """the same: from -> to"""
+    """the same edges: from -> to"""
     rows: Counter[str] = field(default_factory=Counter)
 
 
@@ -41,17 +41,19 @@ class Extractions(Concern):
         self.last = 0
         """number of the last extraction"""
         self.asking = 0
-        """the extraction whose questions are queued now, or were last"""
+        """the extraction whose notices are being queued, or were queued last"""
         self.printing: int | None = None
-        """the extraction whose MODEL rows come now"""
+        """the extraction whose MODEL rows are being printed"""
         self._running: dict[int, _Running] = {}
         self._by_asker: dict[str, int] = {}
 
     # -- for other concerns
 
     def ask_for_each(self, x: int, pd: str, space: str) -> None:
-        """A manager wants to be asked about each resource of its space. It is asked nothing once
-        the extraction is over or the space is gone."""
+        """A manager asks for one notice for each resource of its space.
+
+        It gets none if the extraction is over or the space is destroyed.
+        """
         model = self.context.model
         if x in self._running and space in model.manager and self._lives(space):
             self._ask(x, [(pd, resource) for resource in model.resources_in(space)])
@@ -62,7 +64,7 @@ class Extractions(Concern):
             self.context.debts.owe("QUEUE", f"x={x}", manager, "extract", node, "-")
 
     def interrupt(self, name: str) -> None:
-        """An event comes that is none of a printed model's."""
+        """Handles an event that cannot stand between the rows of a printed model."""
         if self.printing is not None:
             number = self.printing
             text = f"{name} within extraction {number}: expected EXTRACTED x={number} first"
@@ -75,15 +77,14 @@ class Extractions(Concern):
             self.context.bad("extractions.end", f"END: extraction {x} was never told (EXTRACTED)")
 
     def _lives(self, node: str) -> bool:
-        """Is the node there, and neither it nor its space doomed?"""
+        """Whether the node exists, and neither the node nor its space is doomed."""
         model, doomed = self.context.model, self.context.cleanups.doomed()
         return node in model.nodes and node not in doomed and model.space_of.get(node) not in doomed
 
     # -- events
 
     def extract(self, event: Event) -> None:
-        """Somebody asks for the model with what servers know. Each server is asked about its
-        spaces."""
+        """EXTRACT: a PD asks for the extracted state. Managers are asked about their spaces."""
         context = self.context
         x, by = event.number("x"), event["by"]
         if by != ROOT:
@@ -112,7 +113,7 @@ class Extractions(Concern):
         )
 
     def subgraph(self, event: Event) -> None:
-        """A server reports a MAP edge that the root task does not know."""
+        """SUBGRAPH: a manager reports a MAP edge that the root task does not know."""
         pd, x = event["pd"], event.number("x")
         if not self.context.actors.may_act(event, pd):
             return
@@ -168,9 +169,9 @@ class Extractions(Concern):
     def _is_built_on(
         self, model: IndexedModel, pieces: dict[str, list[str]], node: str, other: str
     ) -> bool:
-        """Is `node`, over any number of MAP edges and pieces, built on `other`, or is it that one?
+        """Whether `node` is `other` or is built on it over MAP edges and reported edges.
 
-        pieces: those reported, from -> to. Only pieces with both ends alive count.
+        pieces: the reported edges, from -> to. Only those with both ends alive count.
         """
         seen, pending = {node}, [node]
         while pending:
@@ -183,7 +184,7 @@ class Extractions(Concern):
         return other in seen
 
     def model_row(self, event: Event) -> None:
-        """MODEL: a row of the extracted state. When it comes, all servers have answered."""
+        """MODEL: a row of the extracted state. All managers must have answered before it."""
         context = self.context
         x = event.number("x")
         running = self._running.get(x)
@@ -225,7 +226,7 @@ class Extractions(Concern):
         context.tickets.note((tag,))
 
     def _state(self, running: _Running, doomed: Collection[str]) -> list[str]:
-        """The rows that the extraction is to have, without the header."""
+        """The expected rows of the extraction, without the header."""
         marked = self.context.model.copy()
         for node in doomed:
             extra = marked.nodes[node].extra

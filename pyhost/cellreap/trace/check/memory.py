@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernel memory: what the root task keeps, the body of each PD, the slots of resources."""
+"""Kernel memory: what the root task keeps, the bodies of PDs, and the slots of resources."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 
 SMALLEST_BODY = 16
-"""Bytes of the smallest untyped that seL4 has."""
+"""Bytes of the smallest seL4 untyped."""
 ADDRESS_BITS = 64
 
 
 @dataclass(frozen=True)
 class Body:
-    """The untyped that a PD is made of, and its slots in the root task's CSpace."""
+    """The untyped from which a PD is made, and the PD's slots in the root task's CSpace."""
 
     paddr: int
     bytes: int
@@ -25,16 +25,16 @@ class Body:
 
 
 class AddressMap:
-    """The bodies of live PDs by address. They are aligned powers of two.
+    """The bodies of live PDs by address. Bodies are aligned powers of two.
 
     Such blocks are the nodes of a binary tree: node 1 is the whole address space, nodes 2n and 2n+1
-    are the halves of node n. Two blocks overlap only if one is below the other, or they are the
-    same. So each operation visits at most ADDRESS_BITS nodes, however many bodies there are.
+    are the halves of node n. Two blocks overlap only if they are equal or one is below the other.
+    Each operation therefore visits at most ADDRESS_BITS nodes, however many bodies there are.
     """
 
     def __init__(self) -> None:
         self._bodies: dict[int, str] = {}
-        self._inside: Counter[int] = Counter()  # tree node -> bodies at it and below it
+        self._inside: Counter[int] = Counter()  # tree node -> number of bodies at it and below it
 
     @staticmethod
     def _node(body: Body) -> int:
@@ -42,7 +42,7 @@ class AddressMap:
         return (1 << (ADDRESS_BITS - bits)) | (body.paddr >> bits)
 
     def overlapping(self, body: Body) -> str | None:
-        """A PD whose body overlaps this one."""
+        """A PD whose body overlaps this one; None if there is none."""
         node = self._node(body)
         if self._inside[node]:
             while node not in self._bodies:
@@ -55,7 +55,7 @@ class AddressMap:
         return None
 
     def add(self, body: Body, pd: str) -> None:
-        """A body that overlaps no other."""
+        """Adds a body. It must not overlap any other."""
         node = self._node(body)
         self._bodies[node] = pd
         while node:
@@ -63,7 +63,7 @@ class AddressMap:
             node >>= 1
 
     def remove(self, body: Body, pd: str) -> None:
-        """The PD's body is free again. Nothing happens if it was not added."""
+        """Removes the body of a PD. Does nothing if it was not added."""
         node = self._node(body)
         if self._bodies.get(node) != pd:
             return
@@ -76,14 +76,14 @@ class AddressMap:
 
 
 class Memory(Concern):
-    """What is in use, and whether ACCOUNT says so."""
+    """Tracks the memory in use and checks ACCOUNT against it."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.changed = True
-        """since the last ACCOUNT"""
+        """whether memory changed since the last ACCOUNT"""
         self.bodyless: str | None = None
-        """the PD whose BODY must come"""
+        """the PD whose BODY event must come next"""
         self._based = False
         self._bytes = 0
         self._slots = 0
@@ -98,11 +98,11 @@ class Memory(Concern):
         return self._bodies.get(pd)
 
     def need_body(self, pd: str) -> None:
-        """The PD's BODY must come."""
+        """Requires the BODY event of the PD."""
         self.bodyless = pd
 
     def demand_body(self, what: str) -> None:
-        """An event before which the BODY of the last PD must have come."""
+        """Checks that the BODY of the last PD came before this event."""
         if self.bodyless is not None:
             self.context.bad("memory.body", f"{what} before the BODY of {self.bodyless}")
             self.bodyless = None
@@ -114,12 +114,12 @@ class Memory(Concern):
         self.changed = True
 
     def free_resource(self, resource: str) -> None:
-        """Its slots are free again."""
+        """Frees the slots of a resource."""
         self._slots -= self._resource_slots.pop(resource, 0)
         self.changed = True
 
     def free_body(self, pd: str) -> None:
-        """The body of a destroyed PD is free again."""
+        """Frees the body of a destroyed PD."""
         body = self._bodies.pop(pd, None)
         if body is not None:
             if _is_block(body):
@@ -129,7 +129,7 @@ class Memory(Concern):
         self.changed = True
 
     def check_sums(self, event: Event) -> None:
-        """Does the event have the bytes and slots that are in use?"""
+        """Checks that the event has the bytes and slots in use."""
         for name, has in (("bytes", self._bytes), ("slots", self._slots)):
             if event.number(name) != has:
                 text = f"{name}={event[name]}, but what is in use by the events before it is {has}"
@@ -138,7 +138,7 @@ class Memory(Concern):
     # -- events
 
     def base(self, event: Event) -> None:
-        """BASE: what the root task keeps for itself."""
+        """BASE: the memory that the root task keeps for itself."""
         if self._based:
             self.context.bad("order.base", "a second BASE")
             return
@@ -146,7 +146,7 @@ class Memory(Concern):
         self._bytes, self._slots = event.number("bytes"), event.number("slots")
 
     def account(self, event: Event) -> None:
-        """ACCOUNT: what is in use."""
+        """ACCOUNT: the memory in use."""
         self.check_sums(event)
         if not self.changed:
             why = "though nothing was created, deleted or cleaned up since the last one"
@@ -183,6 +183,6 @@ class Memory(Concern):
 
 
 def _is_block(body: Body) -> bool:
-    """Is it an aligned power of two?"""
+    """Whether the body is an aligned power of two of at least SMALLEST_BODY bytes."""
     size = body.bytes
     return size >= SMALLEST_BODY and not size & (size - 1) and not body.paddr % size

@@ -16,7 +16,7 @@ class Nodes(Concern):
     """PD, SPACE, RESOURCE, DELETE."""
 
     def pd(self, event: Event) -> None:
-        """A new PD. Its BODY must come."""
+        """A PD is created. Its BODY must follow."""
         context = self.context
         pd, name, pinned = event["id"], event["name"], event["pinned"] == "1"
         if ROOT not in context.model.nodes and (pd, name, pinned) != (ROOT, ROOT_NAME, True):
@@ -29,7 +29,7 @@ class Nodes(Concern):
             context.memory.need_body(pd)
 
     def space(self, event: Event) -> None:
-        """A new space."""
+        """A space is created."""
         context = self.context
         space, manager = event["id"], event["manager"]
         parts = parse_id(space)
@@ -49,7 +49,7 @@ class Nodes(Concern):
             context.report.names[space] = event["name"]
 
     def resource(self, event: Event) -> None:
-        """A new resource in a space."""
+        """A resource is created in a space."""
         context = self.context
         resource, space = event["id"], event["space"]
         mine, its = parse_id(resource), parse_id(space)
@@ -63,7 +63,7 @@ class Nodes(Concern):
         context.memory.give_resource(resource, event.number("slots"))
 
     def delete(self, event: Event) -> None:
-        """A manager deletes its resource or empty space, or the root task does."""
+        """A manager, or the root task, deletes a resource or an empty space."""
         context = self.context
         model = context.model
         node, by = event["node"], event["by"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Notices: who may fetch, finish and resume which, and which no cleanup owes."""
+"""Notices: which PD may fetch, finish and resume which, and the notices that no cleanup owes."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ class Notices(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._work = Work()
-        self._failures: dict[int, Failure] = {}  # by token: the last one, until it is resumed
+        self._failures: dict[int, Failure] = {}  # by token, until resumed
 
     # -- for other concerns
 
     def use_policy(self) -> None:
-        """The version is known."""
+        """Applies the policy once the trace version is known."""
         self._work.in_lanes = self.context.policy.lanes
 
     def put(self, event: Event, tag: Tag) -> None:
-        """A notice is queued on that account."""
+        """Queues a notice on an account."""
         token, to = event.number("token"), event["to"]
         self._judge("QUEUE", self._work.queue(token, to, event["kind"], event["node"], tag))
 
     def waiting(self, pd: str, token: int) -> Notice | None:
-        """The notice if it waits for that PD."""
+        """The unfinished notice with this token, if it is for this PD."""
         notice = self._work.get(token)
         if notice is None or notice.to != pd or notice.state == FAILED:
             return None
         return notice
 
     def is_held(self, notice: Notice) -> bool:
-        """Does it wait behind one that failed?"""
+        """Whether the notice waits behind one that failed."""
         return self._work.is_held(notice)
 
     def has_work(self, pd: str) -> bool:
-        """Is there a notice that the PD still has to finish?"""
+        """Whether the PD has a notice that it can still finish."""
         return self._work.has_work(pd)
 
     def unfinished_of(self, tag: Tag) -> Iterator[Notice]:
-        """The notices of an account that somebody still has to finish, held ones not among them."""
+        """The notices of an account that are still to be finished, without held ones."""
         return self._work.unfinished_of(tag)
 
     def counts(self, tag: Tag, but: str) -> tuple[int, ...]:
-        """`work.COUNTS` of an account, but for the notices to one PD."""
+        """`work.COUNTS` of an account, without the notices to the PD `but`."""
         return self._work.counts(tag, but)
 
     def forget(self, pd: str) -> None:
@@ -59,7 +59,7 @@ class Notices(Concern):
         self._work.forget(pd)
 
     def changed_accounts(self) -> set[Tag]:
-        """The accounts whose counts changed since this was called last."""
+        """The accounts whose counts changed since the last call."""
         return self._work.take_changed()
 
     def at_end(self) -> None:
@@ -70,7 +70,7 @@ class Notices(Concern):
             self.context.bad("notices.end", f"END: {about} to {notice.to} was never {what}")
 
     def count_held(self) -> None:
-        """There are no more events: the report tells how many wait behind each failure."""
+        """Ends the replay: the report gets the number of notices held behind each failure."""
         for failure in self._failures.values():
             failure.waiting = self._work.behind(failure.token)
 
@@ -83,7 +83,7 @@ class Notices(Concern):
     # -- events
 
     def queue_of_no_cleanup(self, event: Event) -> None:
-        """QUEUE with n=0: an UNREQUEST or an extraction owes it."""
+        """QUEUE with n=0: an UNREQUEST or an extraction owes the notice."""
         row = (event["to"], event["kind"], event["node"], event["from"])
         key: tuple[str, ...] = ("QUEUE", *row)
         tag: Tag = ("disconnect", 0)
@@ -96,7 +96,7 @@ class Notices(Concern):
         self.put(event, tag)
 
     def get_work(self, event: Event) -> None:
-        """A PD is handed a notice."""
+        """GET_WORK: a PD fetches a notice."""
         if self.context.actors.may_act(event, event["pd"]):
             before = self.context.previous
             goes_on = before is not None and before.name == "GET_WORK"
@@ -104,7 +104,7 @@ class Notices(Concern):
             self._judge("GET_WORK", wrong)
 
     def finish_work(self, event: Event) -> None:
-        """A PD says how it dealt with a notice."""
+        """FINISH_WORK: a PD acknowledges a notice."""
         context = self.context
         pd, token, result = event["pd"], event.number("token"), event["result"]
         if not context.actors.may_act(event, pd):
@@ -122,7 +122,7 @@ class Notices(Concern):
             context.extractions.ask_for_each(notice.tag[1], pd, notice.node)
 
     def resume_work(self, event: Event) -> None:
-        """A notice that failed is to be handed out again."""
+        """RESUME_WORK: a notice that failed is to be delivered again."""
         if not self.context.actors.may_act(event, event["pd"]):
             return
         token = event.number("token")

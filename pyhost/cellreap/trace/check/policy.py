@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the rules of trace versions differ: one policy for each version.
+"""The differences between the rules of trace versions: one policy for each version.
 
-The names of older versions are not here: `trace.upgrade` gives every event its current name. What
-an older root task did differently cannot be renamed, so the checker asks the policy.
+This module does not contain the names of older versions: `trace.upgrade` gives every event its
+current name. Where an older root task behaved differently, the checker asks the policy.
 """
 
 from __future__ import annotations
@@ -13,26 +13,30 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Policy:
-    """What a version demands where versions differ. The defaults are the current version's."""
+    """The rules that differ between versions. The defaults are those of the current version."""
 
     says_mode: bool = True
-    """MODE stands right after BASE."""
+    """MODE stands directly after BASE."""
     lanes: bool = True
-    """Each receiver has a strictly ordered lane for each space. Else it has one queue, finishes in
-    any order, and a failure stops nothing."""
+    """Each receiver has a strictly ordered lane for each space. If False, each receiver has one
+    queue, finishes its notices in any order, and a failure stops nothing.
+    """
     tells_subscribers: bool = True
-    """The subscribers of doomed nodes are told before these are destroyed."""
+    """The subscribers of doomed nodes are notified before the nodes are destroyed."""
     owes_disconnect: bool = True
     """A client's UNREQUEST owes the server a notice."""
     gives_tickets: bool = True
     """A PD that terminates another gets a ticket."""
     stops_at_trigger: bool = True
-    """A PD that cannot act cannot fault or exit, and a terminated PD stops at its TERMINATE. Else
-    it stops at its cleanup."""
+    """A PD that cannot act cannot fault or exit, and a terminated PD stops at its TERMINATE. If
+    False, it stops at its cleanup.
+    """
     max_refusals: int | None = 64
-    """So many refusals of a PD are told one by one."""
+    """Maximum number of a PD's refusals that are printed one by one. None: no limit."""
     max_lost_slots: int | None = 32
-    """A PD with so many slots that wait for its answer to LOST notices is given no more."""
+    """A PD gets no more slots while this number of its slots wait for it to finish LOST notices.
+    None: no limit.
+    """
 
 
 CURRENT: Final = Policy()

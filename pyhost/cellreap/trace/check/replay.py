@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The frame of a replay: what must stand where, and which concern handles which event."""
+"""The frame of a replay: the order of events, and the concern that handles each event."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ARCHES: Final = ("x86_64", "aarch64")
 NEED_BODIES: Final = frozenset({"PD", "ACCOUNT", "FAULT", "EXIT", "TERMINATE", "LATE", "CLEANUP"})
 """Events before which the BODY of the last PD must have come."""
 ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT"})
-"""Events that may come while others are owed; and QUEUE with n=0."""
+"""Events that may come while other events are required, as may QUEUE with n=0."""
 CONCERNS: Final[tuple[type[Concern], ...]] = (
     Memory,
     Nodes,
@@ -49,7 +49,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
 
 
 def _registered(table: str) -> dict[str, tuple[type[Concern], Callable[..., None]]]:
-    """Event -> the concern that handles it, and how. Each event has one."""
+    """Event -> (the concern that handles it, the method). Each event has exactly one concern."""
     found: dict[str, tuple[type[Concern], Callable[..., None]]] = {}
     for concern in CONCERNS:
         for name, handler in getattr(concern, table).items():
@@ -60,13 +60,13 @@ def _registered(table: str) -> dict[str, tuple[type[Concern], Callable[..., None
 
 
 OUTSIDE: Final = _registered("handlers")
-"""Events outside cleanups; while a cleanup waits they may come as well."""
+"""Events outside cleanups. They may also come while a cleanup waits."""
 WITHIN: Final = _registered("within")
 """Events that are part of a cleanup."""
 
 
 class Replay:
-    """The state of a replay: feed it all events in order, then finish it."""
+    """The state of a replay. Feed it all events in order, then call finish."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -101,15 +101,15 @@ class Replay:
         self._context.previous = event
 
     def finish(self) -> None:
-        """There are no more events."""
+        """Ends the replay."""
         self._context.notices.count_held()
         if not self._ended:
             self._context.bad("order.end", "the trace ends without END")
 
-    # -- what must stand where
+    # -- the order of events
 
     def _in_place(self, event: Event) -> bool:
-        """Can the event be handled at all?"""
+        """Whether the event can be handled at all."""
         bad, name = self._context.bad, event.name
         first = self.report.events == 1
         if first != (name == "TRACE"):
@@ -131,7 +131,7 @@ class Replay:
         return True
 
     def _in_order(self, event: Event) -> None:
-        """What must stand directly behind something, or together."""
+        """Checks events that must follow another directly, or must stand together."""
         context, name = self._context, event.name
         of_no_cleanup = name in ("QUEUE", "STATE", "SETTLED") and event["n"] == "0"
         third = self.report.events == 3
@@ -175,7 +175,9 @@ class Replay:
             concern, handler = OUTSIDE[name]
             handler(self._concerns[concern], event)
         else:
-            raise HeaderError("trace_events.h has this event, and no concern in trace/check handles it")
+            raise HeaderError(
+                "trace_events.h has this event, and no concern in trace/check handles it"
+            )
 
     def _trace(self, event: Event) -> None:
         context, report = self._context, self.report

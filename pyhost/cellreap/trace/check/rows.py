@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Printed rows of a model state, compared with those of the replay's model."""
+"""Compares the printed rows of a model state with those of the replay's model."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from cellreap.trace.check.nodes import ROOT_NAME
 
 
 def normal_rows(rows: Iterable[str]) -> Iterator[str]:
-    """State rows in a form in which equal states have equal rows whoever wrote them.
+    """State rows in a normal form: equal states have equal rows, whichever program wrote them.
 
-    A space's MANAGER= is left out: it is derived from the holds, and the replay knows the manager.
-    The root task need not say that it is pinned. The ends of a LINK have no order.
+    MANAGER= of a space is left out: it is derived from the holds, and the replay knows the manager.
+    The pin of the root task is left out because it is optional. The ends of a LINK are sorted.
     """
     for row in rows:
         if row.startswith("RESOURCE_SPACE,") and MANAGER in row:
@@ -33,7 +33,7 @@ def normal_rows(rows: Iterable[str]) -> Iterator[str]:
 
 
 def claimed_managers(rows: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """(space, PD) of the rows that name a space's manager."""
+    """(space, PD) of the rows that name the manager of a space."""
     for row in rows:
         if row.startswith("RESOURCE_SPACE,") and MANAGER in row:
             fields = next(csv.reader([row]))
@@ -42,7 +42,7 @@ def claimed_managers(rows: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def compare_rows(context: Context, event: str, rows: Counter[str], expected: list[str]) -> None:
-    """The rows that these events printed must be the expected ones, in any order."""
+    """Checks that the rows printed by these events are the expected ones, in any order."""
     wanted = Counter(normal_rows(expected))
     has = Counter[str]()
     for row, count in rows.items():

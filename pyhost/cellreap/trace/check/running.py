@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one cleanup must do by the reference's plan, and what a trace showed of it so far."""
+"""What a cleanup must do according to the reference's plan, and the events seen of it so far."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLAN_EVENTS = (
     "PRE_DESTROY",
 )
 PLANNED_AGAIN = ("LOSE_REQUEST", "REVOKE", "REVOKE_SPACE", "REVOKE_BODY", "FREE_CORE", "OWE")
-"""Plan events that are told anew when time passed between the marking and the destroying."""
+"""Plan events that are printed again if time passed between the marking and the destroying."""
 DESTROYING = {
     "PD": "destroy-pd",
     "RESOURCE_SPACE": "destroy-space",
@@ -67,13 +67,13 @@ PHASE_NAMES = (
 
 
 class Paired:
-    """Two kinds of events that tell of the same things, the two of each thing side by side."""
+    """Two kinds of events that come in pairs: both describe the same things."""
 
     def __init__(self) -> None:
         self._open: tuple[str, object] | None = None
 
     def see(self, side: str, thing: object) -> bool:
-        """Does this event fit?"""
+        """Records an event of one side. Returns whether it fits the other side."""
         if self._open is None:
             self._open = (side, thing)
             return True
@@ -83,7 +83,7 @@ class Paired:
 
 
 def plan_events(plan: dict[str, Any]) -> dict[str, Counter[Row]]:
-    """The plan as the events that must tell it: event -> the values of its fields but n."""
+    """The plan as the expected events: event -> the values of its fields except n."""
     group = {node: index for index, nodes in enumerate(plan["groups"]) for node in nodes}
     return {
         "DOOM_PD": Counter((pd, str(depth), str(group[pd])) for pd, depth in plan["destroyed_pds"]),
@@ -99,12 +99,12 @@ def plan_events(plan: dict[str, Any]) -> dict[str, Counter[Row]]:
 
 
 class Running:
-    """A cleanup between CLEANUP and SETTLED: what it must do, and what was seen of it."""
+    """A cleanup between CLEANUP and SETTLED: what it must do, and the events seen so far."""
 
     def __init__(
         self, result: Cleanup, plan: reference.Plan, before: IndexedModel, tells: bool
     ) -> None:
-        """tells: subscribers are told beforehand."""
+        """tells: whether subscribers are notified before the destruction."""
         self.result = result
         self.tag: Tag = ("cleanup", result.number)
         self.depth = dict(plan.destroyed_pds)
@@ -113,12 +113,11 @@ class Running:
         self.set_plan(plan, before)
         self.tells = tuple(plan.pre_destroy) if tells else ()
         self.untold: dict[int, Counter[tuple[str, str]]] = {}
-        """group -> (subscriber, node) that are not told yet"""
+        """group -> (subscriber, node) pairs that are not notified yet"""
         for subscriber, node in self.tells:
             self.untold.setdefault(self.group[node], Counter())[subscriber, node] += 1
         self.to_tell = sorted(self.untold)
-        """the groups with somebody to be told about them that are not awaited yet, the next one
-        last"""
+        """the groups with subscribers that are not awaited yet, the next group last"""
         self.awaits = len(self.to_tell)
         self.plan_open = True
         self.phase = Phase.PLAN
@@ -141,7 +140,7 @@ class Running:
         self.notifying = Paired()
 
     def set_plan(self, plan: reference.Plan, before: IndexedModel) -> None:
-        """The plan, for the state as it is now."""
+        """Sets the plan for the current state."""
         self.reference = plan
         self.result.plan = plan.to_json()
         self.before = before
@@ -163,30 +162,31 @@ class Running:
         self.to_destroy.update(*self.members.values())
 
     def plan_again(self, model: IndexedModel) -> None:
-        """Time passed since the marking: what becomes of the rest is told anew, as it is now."""
+        """Recomputes the consequences of the plan for the current model, which may have changed."""
         self.set_plan(reference.replan(model, self.reference), model)
         for name in PLANNED_AGAIN:
             self.told[name].clear()
         self.plan_open = True
 
     def dooms(self, node: str) -> bool:
-        """Is this node doomed, itself or with its space?"""
+        """Whether the cleanup dooms this node or its space."""
         return node in self.group or self.before.space_of.get(node) in self.group
 
     def reservation(self, pd: str, node: str) -> Reservation | None:
-        """The notice that a survivor must finish before the slot of its capability to that node is
-        given again."""
+        """The notice that reserves the slot of a survivor's capability to that node.
+
+        The slot may be given again only after the survivor finished that notice.
+        """
         return self.reservations.get((pd, self.before.space_of.get(node, node)))
 
     def must_go_before(self, node: str) -> set[str]:
-        """What must be destroyed before this node."""
+        """The nodes that must be destroyed before this node."""
         others = {*self.members.get(node, ()), *self.core_freed.get(node, ())}
         body = self.bodies.get(node)
         return others if body is None else {*others, body}
 
     def expected_steps(self) -> Counter[Row]:
-        """The steps (name, node, pd) of this cleanup, but for cut-request, which depends on the
-        order."""
+        """The steps (name, node, pd), except cut-request, which depends on the order."""
         steps: Counter[Row] = Counter()
         steps.update(("suspend", "-", pd) for pd in self.depth)
         steps.update(("mark", node, "-") for node in self.group)
@@ -205,7 +205,7 @@ class Running:
 
 
 def kind_of(node: str) -> NodeKind:
-    """The kind of a node, by its id."""
+    """The kind of a node, from its id."""
     parts = parse_id(node)
-    assert parts is not None  # the reader lets nothing else through
+    assert parts is not None  # the reader lets no malformed id through
     return parts.kind

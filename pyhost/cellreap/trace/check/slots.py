@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The slots of PDs' CSpaces that the root task gives out."""
+"""The slots in the CSpaces of PDs that the root task assigns."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Capability = tuple[str, str]
 
 @dataclass(frozen=True)
 class Reservation:
-    """Why a slot that was emptied may not be given again: its PD has not finished that notice."""
+    """The unfinished notice that keeps an emptied slot from being given again."""
 
     token: int
     lost: bool
-    """a LOST notice; else the DESTROY notice of a manager"""
+    """True for a LOST notice; False for the DESTROY notice of a manager"""
 
 
 @dataclass
@@ -30,12 +30,12 @@ class _CSpace:
 
     used: dict[int, Capability] = field(default_factory=dict)
     of: dict[Capability, int] = field(default_factory=dict)
-    """the other way round"""
+    """capability -> its slot"""
     reserved: dict[int, Reservation] = field(default_factory=dict)
     by_token: dict[int, list[int]] = field(default_factory=dict)
-    """token -> the slots reserved until it is finished"""
+    """token -> the slots that are reserved until the notice is finished"""
     lost: int = 0
-    """slots reserved for LOST notices"""
+    """number of slots reserved for LOST notices"""
 
 
 class Slots(Concern):
@@ -46,10 +46,10 @@ class Slots(Concern):
         self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
         self._cspaces: dict[str, _CSpace] = {}
         self._holders: dict[str, dict[tuple[str, str], None]] = {}
-        """node -> (PD, HOLD or REQUEST) of the capabilities to it"""
+        """node -> (PD, HOLD or REQUEST) of the capabilities to the node"""
 
     def take(self, event: Event, pd: str, node: str, kind: str) -> None:
-        """A capability goes into a slot, or is there already."""
+        """A PD gets a capability. It goes into a slot, or is already in one."""
         slot = event.number("slot")
         if self._needs_none(pd, node, kind):
             if slot != 0:
@@ -72,8 +72,10 @@ class Slots(Concern):
             self.context.bad("slots.one", f"{event.name}: {text}")
 
     def _needs_none(self, pd: str, node: str, kind: str) -> bool:
-        """A manager needs no capability in its CSpace to what it manages. Every PD can ask the root
-        task."""
+        """Whether the PD needs no capability in its CSpace.
+
+        A manager needs none to the nodes that it manages. No PD needs one to ask the root task.
+        """
         model = self.context.model
         space = model.space_of.get(node, node)
         if pd == ROOT or (kind == "REQUEST" and model.is_core(space)):
@@ -81,7 +83,7 @@ class Slots(Concern):
         return kind == "HOLD" and pd == model.manager.get(space)
 
     def _unfit(self, pd: str, slot: int, cspace: _CSpace) -> tuple[str, str] | None:
-        """(rule, text) if the slot may not be given now."""
+        """(rule, text) if the slot may not be given now; None if it may."""
         if slot < self._first:
             return "slots.range", f"the root task gives out slots from {self._first} on"
         if slot in cspace.used:
@@ -96,7 +98,7 @@ class Slots(Concern):
         return None
 
     def give_back(self, event: Event, pd: str, node: str, kind: str, gone: bool) -> None:
-        """A PD gave a capability back. gone: it was the last of its kind to that node."""
+        """A PD gives a capability back. gone: whether it was the last of its kind to that node."""
         slot = event.number("slot")
         cspace = self._cspaces.get(pd)
         has = 0 if cspace is None else cspace.of.get((kind, node), 0)
@@ -119,7 +121,7 @@ class Slots(Concern):
     def vacate(
         self, nodes: Iterable[str], notice_of: Callable[[str, str], Reservation | None]
     ) -> None:
-        """All capabilities to nodes that are no longer there leave their slots.
+        """Removes all capabilities to nodes that no longer exist from their slots.
 
         notice_of(PD, node): the notice that must be finished before the slot is given again. None:
         the slot is free at once.
@@ -135,7 +137,7 @@ class Slots(Concern):
                     cspace.lost += notice.lost
 
     def finished(self, pd: str, token: int) -> None:
-        """The PD finished a notice: the slots that waited for that are free."""
+        """Frees the slots that were reserved until the PD finished this notice."""
         cspace = self._cspaces.get(pd)
         if cspace is None:
             return

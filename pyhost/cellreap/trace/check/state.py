@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Printed states: snapshots between cleanups, and what must be printed when."""
+"""Printed states: snapshots outside cleanups, and when a state must be printed."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class State(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._rows: Counter[str] | None = None  # of the snapshot that is printed now
-        self._changed_in: int | None = None  # line of the first change that no state shows
+        self._rows: Counter[str] | None = None  # of the snapshot that is being printed
+        self._changed_in: int | None = None  # line of the first change that no printed state shows
 
     # -- for other concerns
 
@@ -50,7 +50,11 @@ class State(Concern):
             self._changed_in = event.line
 
     def demand_printed(self, event: str) -> None:
-        """What no printed state and no ACCOUNT shows could be left out of a trace unseen."""
+        """Checks that all changes were printed.
+
+        A change that neither a printed state nor an ACCOUNT shows could be missing from a trace
+        unnoticed.
+        """
         if self.context.memory.changed:
             text = "memory was given or freed after the last ACCOUNT: expected one before it"
             self.context.bad("memory.account", f"{event}: {text}")
@@ -61,7 +65,7 @@ class State(Concern):
             self.context.bad("state.printed", f"{event}: {text}: {expected}")
 
     def compare(self, event: Event, rows: Counter[str]) -> None:
-        """The rows and sums that the root task printed must be those of the replay."""
+        """Compares the rows and sums that the root task printed with those of the replay."""
         self._changed_in = None
         if event.number("rows") != rows.total():
             text = f"rows={event['rows']}, but {rows.total()} STATE events came before it"
@@ -70,7 +74,7 @@ class State(Concern):
         compare_rows(self.context, "STATE", rows, state_rows(self.context.model)[1:])
 
     def interrupt(self, name: str) -> None:
-        """An event comes that is none of a snapshot's."""
+        """Handles an event that cannot stand between the rows of a snapshot."""
         if self._rows is not None:
             text = f"{name} within a snapshot of the state: expected SETTLED n=0 first"
             self.context.bad("state.snapshot", text)

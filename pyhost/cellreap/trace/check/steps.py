@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a cleanup does, step by step."""
+"""The steps of a cleanup."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Steps(Concern):
             bad("cleanup.beside", text)
 
     def step(self, running: Running, event: Event) -> None:
-        """A step of the chain."""
+        """Checks a STEP event."""
         name, node, pd = event["name"], event["node"], event["pd"]
         shown = f"STEP {name} node={node} pd={pd}"
         if name not in self._names:
@@ -77,7 +77,7 @@ class Steps(Concern):
         running.cut.add((pd, node))
 
     def _tell(self, running: Running, shown: str, pd: str, node: str) -> None:
-        """A subscriber is told: group by group, the last one first."""
+        """A subscriber is notified. The groups come one by one, the last one first."""
         group = running.group.get(node, -1)
         untold = running.untold.get(group)
         if untold is None or not untold[pd, node]:
@@ -90,7 +90,7 @@ class Steps(Concern):
             self.context.bad("cleanup.tell", f"{shown}: {text}")
 
     def _await(self, running: Running, shown: str) -> None:
-        """The subscribers that were told have answered."""
+        """The subscribers that were notified have answered."""
         bad = self.context.bad
         if not running.to_tell:
             bad("cleanup.tell", f"{shown}: nobody was told since the last one")
@@ -130,7 +130,7 @@ class Steps(Concern):
             bad("cleanup.beside", text)
 
     def freed(self, running: Running, event: Event) -> None:
-        """The memory of a destroyed PD is free again."""
+        """The memory of a destroyed PD is freed."""
         bad = self.context.bad
         pd = event["pd"]
         if pd not in running.depth or pd in running.freed:
@@ -169,7 +169,7 @@ class Steps(Concern):
             running.reservations[to, node] = reservation
 
     def calls(self, running: Running, event: Event) -> None:
-        """The kernel calls of one kind."""
+        """CALLS: the number of kernel calls of one kind."""
         bad = self.context.bad
         kind, count = event["kind"], event.number("count")
         calls = running.result.kernel_calls

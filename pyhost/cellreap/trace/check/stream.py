@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks whole traces: events, console logs, files."""
+"""Checks whole traces, given as events, console logs or files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from cellreap.trace.reader import MAX_PROBLEMS, Reader, read
 from cellreap.trace.report import Report
 
 Consumer = Callable[[Event], None]
-"""Is given each event of a trace, in order."""
+"""A function that takes each event of a trace, in order."""
 
 
 def check(events: Iterable[Event], path: str = "trace") -> Report:
-    """Replays events, which are all there and in order; `path` is for messages only."""
+    """Replays the events of a complete trace, in order. `path` is for messages only."""
     replay = Replay(Report(path))
     for event in events:
         replay.feed(event)
@@ -32,11 +32,11 @@ def check_stream(
     progress: Callable[[int], None] | None = None,
     also: Iterable[Consumer] = (),
 ) -> Report:
-    """Checks the trace in a console log. InputError if there is none in it.
+    """Checks the trace in a console log. InputError if there is no trace in it.
 
-    progress: called with the number of bytes after each piece read. also: consumers that are given
-    each event after the replay. The replay ends where the trace is damaged: what comes after a lost
-    event means nothing. All damage is told, also after that.
+    progress: called with the number of bytes after each piece that was read. also: consumers that
+    get each event after the replay. The replay ends where the trace is damaged, because events
+    after a lost one cannot be interpreted. Damage after that place is still reported.
     """
     reader = Reader(path)
     replay = Replay(Report(path))
@@ -55,11 +55,11 @@ def check_stream(
 
 
 def check_file(path: str | Path, progress: Callable[[int], None] | None = None) -> Report:
-    """Checks the trace in a file."""
+    """Checks the trace in a file. InputError if there is no trace in it or it cannot be read."""
     name = str(path)
     try:
         with Path(path).open("rb") as stream:
             return check_stream(stream, name, progress)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path itself
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         what = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise InputError(name, None, None, f"cannot be read: {what}") from None

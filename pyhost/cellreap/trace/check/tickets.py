@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tickets: what a PD asked for and did not get at once, and what it is told of that."""
+"""Tickets: accepted terminations and extractions, and what their owners are told of them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from cellreap.trace.report import Ticket
 class _Asked:
     """A ticket.
 
-    tag: on whose account its notices are, once that has begun. delays: its owner may be waiting for
-    the end of a PD that is still there, and so does nothing else.
+    tag: the account of its notices; None before its cleanup or extraction begins. delays: its owner
+    may be waiting for the destruction of a PD that still exists, and so does nothing else.
     """
 
     shown: Ticket
@@ -54,7 +54,7 @@ class Tickets(Concern):
                 self._by_tag.setdefault(tag, []).append(asked)
 
     def settle(self, tag: Tag) -> None:
-        """It is over but for its notices."""
+        """The work of an account is done except for its notices."""
         for asked in self._by_tag.get(tag, ()):
             asked.settled = True
             self._delays_no_more(asked)
@@ -70,12 +70,14 @@ class Tickets(Concern):
             self._delayed[asked.shown.pd] -= 1
 
     def may_wait(self, pd: str) -> bool:
-        """May the PD be waiting for the end of one that is still there, and so do nothing else?"""
+        """Whether the PD may be waiting for the destruction of a PD that still exists."""
         return self._delayed[pd] > 0
 
     def note(self, tags: Iterable[Tag]) -> None:
-        """The counts of these accounts changed. A ticket that is over stays over, even if notices
-        that were held are taken up again."""
+        """The counts of these accounts changed.
+
+        A ticket that is over stays over, even if held notices are resumed.
+        """
         for tag in tags:
             for asked in self._by_tag.get(tag, ()):
                 if asked.settled:
@@ -85,7 +87,7 @@ class Tickets(Concern):
     # -- events
 
     def accept(self, event: Event) -> None:
-        """The root task accepted a terminate or an extract under this number."""
+        """ACCEPT: the root task accepted a terminate or extract operation as this ticket."""
         context = self.context
         number, pd, victim = event.number("ticket"), event["pd"], event.optional("what")
         if not context.debts.settle("ACCEPT", pd, victim or "-"):
@@ -108,7 +110,7 @@ class Tickets(Concern):
                 context.actors.wait(pd, number)
 
     def ticket(self, event: Event) -> None:
-        """The owner of a ticket is told how far it is."""
+        """TICKET: the owner of a ticket is told its state."""
         context = self.context
         number, state = event.number("ticket"), event.number("state")
         asked = self._all.get(number)
@@ -120,8 +122,8 @@ class Tickets(Concern):
         if context.actors.waits_for(owner) == number:
             context.actors.go_on(owner)
             late = context.triggers.has_deadline(owner) and context.notices.has_work(owner)
-            # A PD that asked with a plain send does not wait for the answer. The root task finds
-            # that out at once.
+            # A PD that used a plain send does not wait for the answer. The root task notices that
+            # at once.
             before = context.previous
             sent = before is not None and before.name == "ACCEPT" and state == self._queued
             if state != self._over and not late and not sent:
@@ -149,9 +151,9 @@ class Tickets(Concern):
         shown.state = self._names.get(state, str(state))
 
     def _states(self, asked: _Asked, counts: tuple[int, ...]) -> set[int]:
-        """The states that the owner may be told."""
+        """The states that the owner may be told now."""
         if asked.tag is None:
-            # One whose PD went by another cleanup is looked at again when its own turn comes.
+            # If another cleanup destroyed the PD, the ticket is updated when its own turn comes.
             there = asked.shown.what in self.context.model.nodes
             return {self._queued} if there else {self._queued, self._over}
         if not asked.settled:

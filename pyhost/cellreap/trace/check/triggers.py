@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What brings a PD down: faults, exits, terminations and missed deadlines."""
+"""Triggers: faults, exits, terminations and missed deadlines."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ WHY_SILENT = {
     "TERMINATE": "was terminated",
     "LATE": "missed its deadline",
 }
-"""Trigger -> why its PD does nothing any more."""
+"""Trigger -> why its PD can no longer act."""
 
 
 @dataclass(frozen=True)
 class Trigger:
-    """A trigger whose cleanup has not begun. line: where it stands in the trace."""
+    """A trigger whose cleanup has not begun. line: in the trace."""
 
     pd: str
     cause: str
@@ -36,16 +36,16 @@ class Triggers(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._deadlines: dict[str, int] = {}  # milliseconds
-        self._pending: OrderedDict[str, Trigger] = OrderedDict()  # by PD, the first one first
+        self._pending: OrderedDict[str, Trigger] = OrderedDict()  # by PD, oldest first
 
     # -- for other concerns
 
     def has_deadline(self, pd: str) -> bool:
-        """Has the PD a deadline for its notices?"""
+        """Whether the PD has a deadline for its notices."""
         return pd in self._deadlines
 
     def begin(self, pd: str, cause: str) -> None:
-        """A cleanup begins that says it is due to this."""
+        """A cleanup begins and names this PD and cause."""
         shown = f"CLEANUP: trigger={pd}"
         if not self._pending:
             text = f"{shown}: nothing has happened to {pd} that asks for it"
@@ -58,7 +58,7 @@ class Triggers(Concern):
         del self._pending[pd if pd in self._pending else due.pd]
 
     def forget(self, pd: str) -> None:
-        """The PD is destroyed: it causes no cleanup any more."""
+        """The PD is destroyed. It is no longer a trigger."""
         self._pending.pop(pd, None)
 
     def at_end(self) -> None:
@@ -70,7 +70,7 @@ class Triggers(Concern):
     # -- events
 
     def deadline(self, event: Event) -> None:
-        """How long a PD may take to finish a notice."""
+        """DEADLINE: the time that a PD has to finish a notice."""
         pd, ms = event["pd"], event.number("ms")
         before = self.context.previous
         if before is None or before.name != "BODY" or before["pd"] != pd:
@@ -82,7 +82,7 @@ class Triggers(Concern):
         self._deadlines[pd] = ms
 
     def trigger(self, event: Event) -> None:
-        """A PD goes down."""
+        """FAULT, EXIT, TERMINATE or LATE: a PD becomes a trigger."""
         context = self.context
         pd, name = event["pd"], event.name
         if pd == ROOT:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The notices on their way, by lane, receiver and account. docs/trace-format.md has the rules.
+"""Unfinished notices by lane, receiver and account. docs/trace-format.md has the rules.
 
-Every operation costs what it touches: a notice, the notices handed out with it (16 at most), and
-where a failure stops a lane, the accounts that have notices in that lane.
+The cost of an operation depends on what it touches: one notice, the notices fetched with it (at
+most 16), and, where a failure stops a lane, the accounts with notices in that lane.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from cellreap import headers
 from cellreap.model.ids import parse_id, space_id
 
 QUEUED, OUT, FAILED = "queued", "out", "failed"
-"""States of a notice that is not finished."""
+"""States of an unfinished notice."""
 DONE, DROPPED, WAITING, HELD = "done", "dropped", "waiting", "held"
 COUNTS = (DONE, FAILED, DROPPED, WAITING, HELD)
-"""What a ticket tells of its notices, in this order. Those held are among those that wait."""
+"""The counts in a TICKET event, in this order. Held notices are also counted as waiting."""
 NEVER_STOP = ("pre-destroy", "extract")
-"""Kinds whose failure stops no lane."""
+"""Kinds of notices whose failure does not stop a lane."""
 
 Tag = tuple[str, int]
-"""On whose account a notice is: ("cleanup", n), ("extraction", x), or ("disconnect", 0)."""
+"""The account of a notice: ("cleanup", n), ("extraction", x), or ("disconnect", 0)."""
 Wrong = tuple[str, str]
-"""(rule, text) of what is wrong."""
+"""(rule, text) of a violation."""
 
 
 @dataclass
 class Notice:
     """A notice that is not finished, or that failed and is still the first of its lane.
 
-    tag: None once it was resumed. batch: the GET_WORK that handed it out.
+    tag: None once it was resumed. batch: the number of the batch in which it was fetched.
     """
 
     token: int
@@ -45,7 +45,7 @@ class Notice:
 
 
 def lane_of(node: str) -> str:
-    """The space whose lane a notice about a node is in; "-" for a PD."""
+    """The space of the lane for notices about a node; "-" for a PD."""
     parts = parse_id(node)
     if parts is None or parts.kind == "PD":
         return "-"
@@ -58,48 +58,48 @@ class _Lane:
     def __init__(self) -> None:
         self.notices: OrderedDict[int, Notice] = OrderedDict()
         self.waiting: Counter[Tag] = Counter()
-        """account -> its notices here, but for one that failed"""
+        """account -> the number of its notices here, without one that failed"""
 
     def head(self) -> Notice:
         return next(iter(self.notices.values()))
 
     def stopped(self) -> bool:
-        """Did its first notice fail?"""
+        """Whether the first notice of the lane failed."""
         return bool(self.notices) and self.head().state == FAILED
 
 
 class _Account:
-    """Counts of the notices on one account, in all and by receiver."""
+    """Counts of the notices of one account, in total and by receiver."""
 
     def __init__(self) -> None:
         self._total: Counter[str] = Counter()
         self._by_receiver: Counter[tuple[str, str]] = Counter()
         self.open: dict[int, Notice] = {}
-        """by token: those that wait"""
+        """by token: unfinished notices"""
 
     def add(self, receiver: str, what: str, count: int = 1) -> None:
         self._total[what] += count
         self._by_receiver[receiver, what] += count
 
     def without(self, receiver: str) -> tuple[int, ...]:
-        """COUNTS of the notices to everybody else."""
+        """COUNTS of the notices to all receivers but this one."""
         return tuple(self._total[what] - self._by_receiver[receiver, what] for what in COUNTS)
 
 
 @dataclass
 class _Receiver:
-    """A PD that was queued a notice."""
+    """A PD to which a notice was queued."""
 
     lanes: dict[str, _Lane] = field(default_factory=dict)
-    """by the space that they are about"""
+    """by space"""
     unfetched: OrderedDict[int, None] = field(default_factory=OrderedDict)
-    """tokens in the order of QUEUE; only where there are no lanes"""
+    """tokens in the order of QUEUE; used only where there are no lanes"""
     can_do: int = 0
-    """notices that it can fetch or finish: neither failed nor held"""
+    """number of notices that it can fetch or finish: neither failed nor held"""
 
 
 class Work:
-    """All notices. An operation returns what is wrong with it, or None."""
+    """All notices. An operation returns the rule that it breaks with a text, or None."""
 
     def __init__(self) -> None:
         self.in_lanes = True
@@ -112,61 +112,61 @@ class Work:
         self._last_token = 0
         self._batch = 0
         self._fetching: tuple[str, str, int] | None = None
-        """(PD, kind, handed out so far) of the GET_WORK under way"""
+        """(PD, kind, number of notices so far) of the current GET_WORK"""
 
-    # -- looking
+    # -- queries
 
     def get(self, token: int) -> Notice | None:
-        """A notice that is not finished."""
+        """A notice that is not finished; None if there is none with this token."""
         return self._notices.get(token)
 
     def _lane(self, notice: Notice) -> _Lane:
         return self._receivers[notice.to].lanes[lane_of(notice.node)]
 
     def is_held(self, notice: Notice) -> bool:
-        """Does it wait behind one that failed?"""
+        """Whether the notice waits behind one that failed."""
         lane = self._lane(notice)
         return notice.state != FAILED and lane.stopped()
 
     def behind(self, token: int) -> int:
-        """How many wait behind a notice that failed."""
+        """The number of notices held behind one that failed."""
         notice = self._notices.get(token)
         if notice is None or notice.state != FAILED:
             return 0
         return len(self._lane(notice).notices) - 1
 
     def unfinished(self) -> Iterator[Notice]:
-        """Notices that somebody still has to finish. Those held are not among them."""
+        """All notices that are still to be finished, without held ones."""
         for notice in self._notices.values():
             if notice.state != FAILED and not self.is_held(notice):
                 yield notice
 
     def unfinished_of(self, tag: Tag) -> Iterator[Notice]:
-        """Likewise, of one account."""
+        """The notices of one account that are still to be finished, without held ones."""
         account = self._accounts.get(tag)
         for notice in account.open.values() if account is not None else ():
             if not self.is_held(notice):
                 yield notice
 
     def has_work(self, pd: str) -> bool:
-        """Is there a notice that the PD still has to finish?"""
+        """Whether the PD has a notice that it can still finish."""
         receiver = self._receivers.get(pd)
         return receiver is not None and receiver.can_do > 0
 
     def counts(self, tag: Tag, but: str) -> tuple[int, ...]:
-        """COUNTS of an account, but for the notices to one PD."""
+        """COUNTS of an account, without the notices to the PD `but`."""
         account = self._accounts.get(tag)
         return (0,) * len(COUNTS) if account is None else account.without(but)
 
     def take_changed(self) -> set[Tag]:
-        """The accounts whose counts changed since this was called last."""
+        """The accounts whose counts changed since the last call."""
         changed, self._changed = self._changed, set()
         return changed
 
-    # -- what happens
+    # -- operations
 
     def queue(self, token: int, to: str, kind: str, node: str, tag: Tag) -> Wrong | None:
-        """A notice is put at the end of its lane."""
+        """Queues a notice at the end of its lane."""
         wrong = None
         if token <= self._last_token:
             wrong = ("notices.token", f"token={token}: expected more than {self._last_token}")
@@ -191,7 +191,7 @@ class Work:
         return wrong
 
     def fetch(self, pd: str, token: int, goes_on: bool) -> Wrong | None:
-        """A PD is handed a notice. goes_on: the event before was a GET_WORK as well."""
+        """A PD fetches a notice. goes_on: whether the event before was also a GET_WORK."""
         notice = self._notices.get(token)
         if notice is None or notice.to != pd or notice.state == FAILED:
             return "notices.fetch", f"token={token}: no such notice waits for {pd}"
@@ -206,7 +206,7 @@ class Work:
         return None
 
     def _not_next(self, notice: Notice) -> str | None:
-        """Where there are no lanes: is it not the next in its receiver's queue?"""
+        """Without lanes: what is wrong if the notice is not the next in its receiver's queue."""
         queue = self._receivers[notice.to].unfetched
         first = next(iter(queue))
         if first != notice.token:
@@ -215,7 +215,7 @@ class Work:
         return None
 
     def _out_of_order(self, notice: Notice) -> str | None:
-        """Those before it in its lane must be handed out with it."""
+        """What is wrong if an earlier notice of the lane was not fetched in the same batch."""
         fetching = self._fetching
         same = fetching is not None and fetching[:2] == (notice.to, notice.kind)
         if fetching is None or not same or fetching[2] >= self._most:
@@ -236,7 +236,7 @@ class Work:
         return None
 
     def finish(self, pd: str, token: int, result: str) -> Wrong | None:
-        """A PD says how it dealt with a notice."""
+        """A PD acknowledges a notice."""
         notice = self._notices.get(token)
         if notice is None or notice.to != pd or notice.state != OUT:
             text = f"{pd} has fetched no such notice, or acknowledged it before"
@@ -273,24 +273,24 @@ class Work:
         self._changed.add(notice.tag)
 
     def _stop(self, notice: Notice, lane: _Lane) -> None:
-        """The first notice of a lane failed: those behind it are held, and taken back."""
+        """The first notice of a lane failed. Those behind it are held and no longer fetched."""
         notice.state = FAILED
         self._hold(notice.to, lane, 1)
         for other in lane.notices.values():
             if other.state == QUEUED:
-                break  # what is handed out stands in front of what is not
+                break  # fetched notices stand before all others
             if other.state == OUT:
                 other.state = QUEUED
 
     def _hold(self, pd: str, lane: _Lane, sign: int) -> None:
-        """A lane stops (sign 1) or goes on (sign -1)."""
+        """A lane stops (sign 1) or continues (sign -1)."""
         for tag, count in lane.waiting.items():
             self._accounts[tag].add(pd, HELD, sign * count)
             self._changed.add(tag)
         self._receivers[pd].can_do -= sign * len(lane.notices)
 
     def resume(self, pd: str, token: int) -> Wrong | None:
-        """A notice that failed is to be handed out again."""
+        """A failed notice is to be delivered again."""
         notice = self._notices.get(token)
         if notice is None or notice.to != pd or notice.state != FAILED:
             return "notices.resume", f"token={token}: no notice of {pd}'s that has failed"
