@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A server of counters. A client opens a counter and keeps it as long as it holds it. */
+ * A server of counters: each counter is a resource, deleted when no client holds it any more. */
 #include <cellreap/client.h>
 
 enum { OPEN = 0x200, NEXT = 0x201, COUNTERS = 16 };
