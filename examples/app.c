@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client: in each round it reads its table and asks the database how its other file is; it says what came
- * of it whenever that changes, and at the end. */
+ * A client. At its start it opens a table of the database. In each round it reads the table, and
+ * asks the database for the state of the database's second file. It prints both outcomes in
+ * every round in which one of them changed, and again at the end.
+ *
+ * The program shows how a client notices that its server was destroyed, and how it connects
+ * again: it opens the table anew in the next round after a loss. */
 #include "storage.h"
 
 static uint32_t request;
@@ -43,8 +47,10 @@ static void do_round(void)
 {
     uint64_t value;
     uint32_t received;
-    uint32_t read = table != 0 ? cr_call(table, ST_READ, 0, 0, &value, 1, &received) : (uint32_t)CR_CALL_LOST;
-    uint32_t status = request != 0 ? cr_call(request, ST_STATUS, 0, 0, &value, 1, &received) : (uint32_t)CR_CALL_LOST;
+    uint32_t read = table != 0 ? cr_call(table, ST_READ, 0, 0, &value, 1, &received)
+                               : (uint32_t)CR_CALL_LOST;
+    uint32_t status = request != 0 ? cr_call(request, ST_STATUS, 0, 0, &value, 1, &received)
+                                   : (uint32_t)CR_CALL_LOST;
     if (read != last_read || status != last_status) {
         cr_line line = {0};
         cr_put_number(cr_put(&line, "round "), rounds);

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A block server: one space, a block for whoever asks. Argument 0: what becomes of a block whose holder died:
- * 0 it is pooled and given to the next who asks, 1 it is deleted, 2 it is kept as it is. */
+ * A block server: it manages one space and gives one block to each client that asks.
+ *
+ * Argument 0: what the server does with a block when its holder is destroyed:
+ *   0  puts the block into a pool and gives it to the next client that asks
+ *   1  deletes the block
+ *   2  keeps the block as it is */
 #include "storage.h"
 
 enum { MAX_BLOCKS = 64, POOL = 0, DELETE = 1 };

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that gets a resource and calls it, over and over. Argument 0: how many times. Argument 1: 1 it drops
- * its request before it calls, 2 it calls by its request instead. It says how often it got one, and what the
- * last call came to. */
+ * A client that gets a resource and calls it, again and again. At the end it prints how many
+ * resources it got, and the outcome of the last call.
+ *
+ * Argument 0: the number of resources to get.
+ * Argument 1: what each call uses:
+ *   0  the resource
+ *   1  the resource, after the client dropped its request
+ *   2  the request */
 #include "storage.h"
 
 enum { DROPPED = 1, BY_REQUEST = 2 };
@@ -25,10 +30,12 @@ void cr_main(void)
         if (args[1] == DROPPED) {
             (void)cr_call_root(CR_OP_DISCONNECT, (uint64_t[]){space}, 1, 0, 0);
         }
-        last = cr_call(args[1] == BY_REQUEST ? request : (uint32_t)reply[2], ST_READ, 0, 0, &value, 1, &received);
+        last = cr_call(args[1] == BY_REQUEST ? request : (uint32_t)reply[2], ST_READ, 0, 0, &value,
+                       1, &received);
         calls++;
     }
-    cr_say(cr_put(cr_put(cr_put_number(cr_put(&line, "calls: "), calls), "; the last: "), st_name(last)));
+    cr_say(cr_put(cr_put(cr_put_number(cr_put(&line, "calls: "), calls), "; the last: "),
+                  st_name(last)));
     while (cr_next_round()) {
         cr_poll_work(st_note);
     }

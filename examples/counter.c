@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A server: counters, each a resource that its client is given, for as long as somebody holds it. */
+ * A server of counters: each counter is a resource, deleted when no client holds it any more. */
 #include <cellreap/client.h>
 
 enum { OPEN = 0x200, NEXT = 0x201, COUNTERS = 16 };
@@ -9,7 +9,7 @@ enum { OK = CR_REPLY_BASE, BAD = CR_REPLY_BASE + 1, FULL = CR_REPLY_BASE + 2 };
 static uint32_t space;
 static struct { uint32_t object; uint64_t value; } counters[COUNTERS]; /* object 0: not in use */
 
-/* Called for each message; returns the label of the answer. Who asks, and for what, is told by the badge alone. */
+/* Called for each message; returns the label of the answer. Only the badge tells who sent it. */
 static uint32_t serve(cr_incoming *m)
 {
     int open = cr_badge_kind_of(m->badge) == CR_BADGE_REQUEST && m->label == OPEN;
@@ -20,10 +20,11 @@ static uint32_t serve(cr_incoming *m)
             m->reply[m->reply_count++] = ++counters[i].value;
             return OK;
         }
-        if (open && counters[i].object == 0 && cr_create_resource(space, &counters[i].object) == CR_RESULT_OK) {
+        if (open && counters[i].object == 0 &&
+            cr_create_resource(space, &counters[i].object) == CR_RESULT_OK) {
             counters[i].value = 0;
             m->reply[m->reply_count++] = counters[i].object;
-            /* If the client is gone by now, the counter goes with the next notice. */
+            /* If the client was destroyed meanwhile, the next notice deletes the counter. */
             cr_result given = cr_give(space, counters[i].object, m->badge, &slot);
             m->reply[m->reply_count++] = slot;
             return given == CR_RESULT_OK ? OK : FULL;
@@ -32,13 +33,14 @@ static uint32_t serve(cr_incoming *m)
     return open ? FULL : BAD;
 }
 
-/* Called for each notice: a client is gone (free), or its request is (disconnect). Returns 0 when that is done. */
+/* Called for each notice: a holder was destroyed, or a client lost its request. Returns 0: done. */
 static int work(const cr_work_entry *w)
 {
     for (uint32_t i = 0; w->kind != CR_NOTICE_LOST && i < COUNTERS; i++) {
         uint64_t it[] = {space, counters[i].object};
-        uint64_t holds[2]; /* ours, and everybody's */
-        if (it[1] != 0 && cr_call_root(CR_OP_HOLDS, it, 2, holds, 2) == CR_RESULT_OK && holds[0] == holds[1] &&
+        uint64_t holds[2]; /* ours; those of all PDs */
+        if (it[1] != 0 && cr_call_root(CR_OP_HOLDS, it, 2, holds, 2) == CR_RESULT_OK &&
+            holds[0] == holds[1] &&
             cr_call_root(CR_OP_DELETE_RESOURCE, it, 2, 0, 0) == CR_RESULT_OK) {
             counters[i].object = 0;
         }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client of the counter: it opens a counter and asks it once a round. Argument 0: in that round, from 1, it lets
- * the counter and its request go, and connects again in the next. It says every number that it did not expect, and at the
- * end the last one. */
+ * A client of the counter server (counter.c). It opens a counter and calls it once a round. It
+ * prints every number that is not the expected one, and at the end the last number.
+ *
+ * Argument 0: in this round (the first is 1) the client releases the counter and drops its
+ * request. It connects again in the next round. */
 #include "storage.h"
 
 enum { OPEN = 0x200, NEXT = 0x201 };
 
 static uint32_t request;
 static uint32_t space;
-static uint64_t opened[2]; /* its object and slot; slot 0: none */
+static uint64_t opened[2]; /* the counter's object and slot; slot 0: none */
 
 static int work(const cr_work_entry *w)
 {
@@ -20,7 +22,8 @@ static int work(const cr_work_entry *w)
 
 static void let_go(void)
 {
-    int released = cr_call_root(CR_OP_RELEASE, (uint64_t[]){space, opened[0]}, 2, 0, 0) == CR_RESULT_OK;
+    int released =
+        cr_call_root(CR_OP_RELEASE, (uint64_t[]){space, opened[0]}, 2, 0, 0) == CR_RESULT_OK;
     int left = cr_call_root(CR_OP_DISCONNECT, (uint64_t[]){space}, 1, 0, 0) == CR_RESULT_OK;
     cr_say_text(released && left ? "let go" : "cannot let go");
     opened[1] = 0;
@@ -45,7 +48,8 @@ void cr_main(void)
         uint32_t label = cr_call((uint32_t)opened[1], NEXT, 0, 0, &value, 1, &received);
         expected++;
         if (label == ST_OK && value != expected) {
-            cr_say(cr_put_number(cr_put(cr_put_number(cr_put(&line, "WRONG: "), value), ", expected "), expected));
+            cr_say(cr_put_number(
+                cr_put(cr_put_number(cr_put(&line, "WRONG: "), value), ", expected "), expected));
         }
         if (round == cr_info()->args[0]) {
             let_go();

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * One of a crowd: in each round it asks its server and a bystander so many numbered requests in turn. After a loss it
- * connects again and goes on with the next number. It says how many were answered and how many lost, and any answer
- * that belongs to another request. Argument 0: requests a round; argument 1: its number, below CW_CLIENTS; argument 2: 1 it
- * acknowledges a loss only when the next round begins, and connects again before. */
+ * One of many clients. In each round it sends numbered requests to a server and to a bystander,
+ * in turn. After a loss it connects again and continues with the next number. It prints every
+ * answer that belongs to another request, and at the end how many requests were answered and how
+ * many were lost.
+ *
+ * Argument 0: the number of requests in a round.
+ * Argument 1: the number of this client, below CW_CLIENTS.
+ * Argument 2: when it acknowledges a loss:
+ *   0  at once, before it connects again
+ *   1  at the start of the next round, after it has connected again */
 #include "crowd.h"
 #include "storage.h"
 
@@ -32,7 +38,8 @@ static void ask(uint32_t i)
     cr_line line = {0};
     uint32_t received;
     if (servers[i].slot == 0 &&
-        cr_connect(cr_info()->requests[i], 1, &servers[i].slot, &servers[i].space) != CR_RESULT_OK) {
+        cr_connect(cr_info()->requests[i], 1, &servers[i].slot, &servers[i].space) !=
+            CR_RESULT_OK) {
         servers[i].slot = 0;
         return;
     }
@@ -49,7 +56,8 @@ static void ask(uint32_t i)
         servers[i].answered++;
     } else {
         cr_put_number(cr_put(&line, "WRONG answer to request "), words[1]);
-        cr_say(cr_put_hex(cr_put_hex(cr_put(cr_put_hex(cr_put(&line, ": "), label), " "), echo[0]), echo[1]));
+        cr_say(cr_put_hex(cr_put_hex(cr_put(cr_put_hex(cr_put(&line, ": "), label), " "), echo[0]),
+                          echo[1]));
     }
 }
 

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A server that is asked numbered requests by many, and makes sure of each client's that they come in order and once.
- * It is at a checkpoint in the midst of each. Argument 0: 1 it answers a second time, which must reach nobody; 2 it
- * asks the server of its first request before it answers. */
+ * A server that receives numbered requests from many clients. It checks that the requests of
+ * each client arrive in order, and each only once. In the middle of each request it makes a
+ * checkpoint, where a scenario can crash it.
+ *
+ * Argument 0, bits:
+ *   1  it answers each request a second time; the second answer must reach nobody
+ *   2  it sends each request on to the server of its first request before it answers */
 #include "crowd.h"
 #include "storage.h"
 
 enum { REPLIES_TWICE = 1, RELAYS = 2 };
 
 static uint32_t space;
-static uint32_t behind; /* slot */
+static uint32_t behind; /* slot of the request to the server behind; 0: not connected */
 static uint64_t last[CW_CLIENTS];
 
 static uint32_t relay(const cr_incoming *m)
@@ -17,7 +21,8 @@ static uint32_t relay(const cr_incoming *m)
     uint64_t echo[2];
     uint32_t received;
     uint32_t behind_space;
-    if (behind == 0 && cr_connect(cr_info()->requests[0], 1, &behind, &behind_space) != CR_RESULT_OK) {
+    if (behind == 0 &&
+        cr_connect(cr_info()->requests[0], 1, &behind, &behind_space) != CR_RESULT_OK) {
         return CW_BAD;
     }
     uint32_t label = cr_call(behind, CW_ASK, m->words, 2, echo, 2, &received);
@@ -34,7 +39,8 @@ static uint32_t serve(cr_incoming *m)
     uint64_t *before = &last[m->words[0]];
     if (m->words[1] <= *before) {
         cr_put(&line, m->words[1] == *before ? "TWICE: " : "OUT OF ORDER: ");
-        cr_put_number(cr_put(cr_put_number(cr_put(&line, "client "), m->words[0]), ", request "), m->words[1]);
+        cr_put_number(cr_put(cr_put_number(cr_put(&line, "client "), m->words[0]), ", request "),
+                      m->words[1]);
         cr_say(&line);
     }
     *before = m->words[1];

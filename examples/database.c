@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A database: one space with one table, on the first file of the file server that it may ask. */
+ * A database: it manages one space with one table. The table is stored on the first file of the
+ * file server that the database is a client of.
+ *
+ * The program shows a PD that is a server and a client at once, and that declares with MAP edges
+ * what its resources are built on. */
 #include "storage.h"
 
 static uint32_t space;
@@ -10,7 +14,8 @@ static uint32_t files_space;
 static uint32_t files[2];
 static int space_gone;
 
-/* Connects to the files and puts the table on the first of them. */
+/* Connects to the file server and maps the table to its first file. Creates the space and the
+ * table the first time. */
 static int attach(int wait)
 {
     uint64_t reply[1 + 8];
@@ -19,7 +24,8 @@ static int attach(int wait)
         files_request = 0;
         return 0;
     }
-    if (space == 0 && (cr_create_space(cr_info()->spaces[0].type, cr_info()->spaces[0].name, &space) != CR_RESULT_OK ||
+    if (space == 0 && (cr_create_space(cr_info()->spaces[0].type, cr_info()->spaces[0].name,
+                                       &space) != CR_RESULT_OK ||
                        cr_create_resource(space, &table) != CR_RESULT_OK)) {
         cr_say_text("no space of my own");
         cr_exit(1);
@@ -29,12 +35,13 @@ static int attach(int wait)
     }
     files[0] = (uint32_t)reply[1];
     files[1] = received > 2 ? (uint32_t)reply[2] : files[0];
-    return cr_map(space, 0, files_space, 0) == CR_RESULT_OK && cr_map(space, table, files_space, files[0]) == CR_RESULT_OK;
+    return cr_map(space, 0, files_space, 0) == CR_RESULT_OK &&
+           cr_map(space, table, files_space, files[0]) == CR_RESULT_OK;
 }
 
 static uint32_t read_file(unsigned which, cr_incoming *m)
 {
-    /* Lost files may have come back. */
+    /* A file server that was lost may have been respawned. */
     if (files_request == 0 && !attach(0)) {
         return ST_IO_ERROR;
     }
@@ -59,7 +66,8 @@ static uint32_t open_table(cr_incoming *m)
 static uint32_t serve(cr_incoming *m)
 {
     cr_checkpoint();
-    if (cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE && m->label == ST_READ && cr_badge_index(m->badge) == table) {
+    if (cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE && m->label == ST_READ &&
+        cr_badge_index(m->badge) == table) {
         return read_file(0, m);
     }
     if (cr_badge_kind_of(m->badge) != CR_BADGE_REQUEST || space_gone) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A file server: one space, one file a disk that it may ask, each file on one block of that disk. A disk that
- * goes takes its file's contents with it; the others go on. A disk that comes back is used again. */
+ * A file server: it manages one space with one file for each disk that it is a client of. Each
+ * file is stored on one block of its disk. When a disk is destroyed, its file is lost and the
+ * other files stay usable. The file server uses a respawned disk again. */
 #include "storage.h"
 
 enum { MAX_DISKS = 8 };
@@ -9,19 +10,22 @@ enum { MAX_DISKS = 8 };
 static uint32_t space;
 static int space_gone;
 static struct {
-    uint32_t file; /* object in our space */
-    uint32_t disk; /* space */
+    uint32_t file; /* object in the file server's space */
+    uint32_t disk; /* the disk's space; 0: none */
     uint32_t request;
-    uint32_t block; /* slot, 0: none */
+    uint32_t block; /* slot of the block; 0: none */
 } disks[MAX_DISKS];
 
-/* Connects to the disk, gets a block on it and builds the file on that. */
+/* Connects to disk i, gets a block of it and maps the file to that block. Returns whether it
+ * did. */
 static int attach(uint32_t i, int wait)
 {
     uint64_t reply[3];
     uint32_t received;
-    if (cr_connect(cr_info()->requests[i], wait, &disks[i].request, &disks[i].disk) != CR_RESULT_OK ||
-        cr_call(disks[i].request, ST_ALLOCATE, 0, 0, reply, 3, &received) != ST_OK || received != 3) {
+    if (cr_connect(cr_info()->requests[i], wait, &disks[i].request, &disks[i].disk) !=
+            CR_RESULT_OK ||
+        cr_call(disks[i].request, ST_ALLOCATE, 0, 0, reply, 3, &received) != ST_OK ||
+        received != 3) {
         return 0;
     }
     if (disks[i].file == 0 && cr_create_resource(space, &disks[i].file) != CR_RESULT_OK) {
@@ -98,7 +102,7 @@ void cr_main(void)
         cr_say_text("no space to serve");
         cr_exit(1);
     }
-    /* The disks first: whoever finds our space finds its files. */
+    /* Connect to the disks first: a client that can find this space must also find its files. */
     for (uint32_t i = 0; i < info->n_requests && i < MAX_DISKS; i++) {
         (void)cr_connect(info->requests[i], 1, &disks[i].request, &disks[i].disk);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Does nothing but what notices ask of it. */
+ * A PD that does nothing but fetch and acknowledge its notices. */
 #include "storage.h"
 
 void cr_main(void)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Wants to be told before the PD goes whose capability is its first one, terminates that itself in its first round, and waits
- * for the ticket: so it cannot answer before. */
+ * A PD that subscribes to the PD of its first PD capability. In its first round it terminates
+ * that PD itself and waits for the ticket. While it waits, it cannot acknowledge the pre-destroy
+ * notice that the cleanup waits for. */
 #include "storage.h"
 
 void cr_main(void)

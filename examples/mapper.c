@@ -1,15 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A server whose resources are built on others', which it tells only when it is asked (extract notices). It makes as many
- * resources as argument 0 says, each on a block of the disk that is its first request.
- * Argument 1: how it answers: 0 for the space at once, 1 resource by resource, 2 with nothing, 3 with half of them, 4 with
- * half of them, and then it has failed, 5 never, 6 with half of them, and then it takes a page fault, 7 each resource on every
- * block, and it says what it was told if that was refused. */
+ * A server that reports what its resources are built on only when the root task asks for it, in
+ * an extract notice. Each of its resources is built on one block of the disk of its first
+ * request.
+ *
+ * Argument 0: the number of resources.
+ * Argument 1: how it answers an extract notice:
+ *   0  it reports all resources in the answer for the space
+ *   1  it asks to be asked for each resource separately
+ *   2  it reports nothing
+ *   3  it reports half of the resources
+ *   4  it reports half of the resources, then acknowledges the notice as failed
+ *   5  it never answers
+ *   6  it reports half of the resources, then takes a page fault
+ *   7  it reports every resource on every block; if this is refused, it prints the result */
 #include "storage.h"
 #include <cellreap/image.h>
 
 enum { MAX_THINGS = 64 };
-enum { BY_SPACE = 0, BY_RESOURCE = 1, NOTHING = 2, HALF = 3, FAILS = 4, NEVER = 5, DIES = 6, CROWDS = 7 };
+enum {
+    BY_SPACE = 0,
+    BY_RESOURCE = 1,
+    NOTHING = 2,
+    HALF = 3,
+    FAILS = 4,
+    NEVER = 5,
+    DIES = 6,
+    CROWDS = 7
+};
 
 static uint32_t space;
 static uint32_t disk;
@@ -87,12 +105,14 @@ void cr_main(void)
     uint32_t slot;
     uint32_t received;
     const cr_startup *info = cr_info();
-    if (info->n_spaces != 1 || info->n_requests != 1 || cr_connect(info->requests[0], 1, &slot, &disk) != CR_RESULT_OK ||
+    if (info->n_spaces != 1 || info->n_requests != 1 ||
+        cr_connect(info->requests[0], 1, &slot, &disk) != CR_RESULT_OK ||
         cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
         cr_say_text("no space to serve, or no disk");
         cr_exit(1);
     }
-    while (made < info->args[0] && made < MAX_THINGS && cr_call(slot, ST_ALLOCATE, 0, 0, reply, 3, &received) == ST_OK &&
+    while (made < info->args[0] && made < MAX_THINGS &&
+           cr_call(slot, ST_ALLOCATE, 0, 0, reply, 3, &received) == ST_OK &&
            cr_create_resource(space, &things[made].object) == CR_RESULT_OK) {
         things[made++].block = (uint32_t)reply[1];
     }

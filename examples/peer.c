@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A server whose clients can have it use capabilities that it was sent. */
+ * A server that calls a capability at the order of a client: a resource that was sent to it, or
+ * a request that was shared with it. The labels PE_... of shared/registry.h are its orders. */
 #include "registry.h"
 #include "storage.h"
 

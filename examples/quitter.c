@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that asks its servers for nothing and leaves. Argument 0: after how many rounds; argument 1: and how many requests
- * to the root task. */
+ * A client that connects to its servers, sends them nothing and then exits.
+ *
+ * Argument 0: the number of rounds after which it exits.
+ * Argument 1: the number of operations that it performs before it exits. */
 #include "storage.h"
 
 void cr_main(void)

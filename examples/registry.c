@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A server that does with its space whatever it is asked to, so that what the root task allows can be tried. */
+ * A server that performs on its space any operation that a client orders. With it, a test can
+ * try what the root task allows and refuses. The labels RG_... of shared/registry.h are its
+ * orders. */
 #include "registry.h"
 #include "storage.h"
 #include <cellreap/image.h>
@@ -50,7 +52,7 @@ static uint32_t serve(cr_incoming *m)
         m->reply[1] = results[1];
         return RG_OK;
     case RG_FIRST_CLIENT: {
-        /* "SECOND" and "second", as words. */
+        /* The type "SECOND" and the name "second", as words. */
         uint64_t names[CR_TYPE_WORDS + CR_NAME_WORDS] = {0x444e4f434553u, 0, 0x646e6f636573u};
         m->reply[0] = cr_call_root_with_pd(CR_OP_CREATE_SPACE, cr_info()->pds[0].slot, names,
                                          CR_TYPE_WORDS + CR_NAME_WORDS, results, 2);
@@ -78,8 +80,9 @@ static uint32_t serve(cr_incoming *m)
         m->reply[1] = destroyed;
         return RG_OK;
     case RG_SHARE_CORE:
-        arguments[0] = 1; /* the space of RESSPC resources, the first of all */
-        m->reply[0] = cr_call_root_with_pd(CR_OP_SHARE_REQUEST, cr_info()->pds[0].slot, arguments, 1, 0, 0);
+        arguments[0] = 1; /* the core space of type RESSPC has number 1 */
+        m->reply[0] = cr_call_root_with_pd(CR_OP_SHARE_REQUEST, cr_info()->pds[0].slot, arguments,
+                                           1, 0, 0);
         return RG_OK;
     case RG_FAIL:
         cr_crash(CR_CRASH_PAGE_FAULT);
@@ -100,7 +103,8 @@ void cr_main(void)
 {
     static const cr_server server = {serve, work, 0};
     const cr_startup *info = cr_info();
-    if (info->n_spaces < 1 || cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
+    if (info->n_spaces < 1 ||
+        cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
         cr_say_text("no space to serve");
         cr_exit(1);
     }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Creates PDs and loses them, one after the other: by turns one that faults at once, and one that it terminates
- * itself. Argument 0: how many. It keeps each one's capability until the root task takes it away. */
+ * A PD that creates PDs and loses them, one after the other. Every second PD faults at once; the
+ * others are terminated by the spawner. The spawner keeps the capability to each PD until the
+ * root task deletes it. It prints how many PDs it lost, and how often the new capability came
+ * into the same slot.
+ *
+ * Argument 0: the number of PDs. */
 #include <cellreap/client.h>
 
 static cr_result spawn(const char *program, uint32_t *slot)
@@ -38,12 +42,12 @@ void cr_main(void)
         }
         first_slot = lost == 0 ? slot : first_slot;
         same_slot += slot == first_slot;
-        /* It has the same priority: it runs until it faults, or waits. */
+        /* The new PD has the same priority as this one: it runs until it faults or waits. */
         seL4_Yield();
         if (!faults && cr_call_root_with_pd(CR_OP_TERMINATE, slot, 0, 0, 0, 0) != CR_RESULT_OK) {
             cr_say_text("terminate failed");
         }
-        /* The capability is gone: naming a PD by it names nobody. */
+        /* The root task has deleted the capability, so the slot names no PD any more. */
         if (cr_call_root_with_pd(CR_OP_TERMINATE, slot, 0, 0, 0, 0) == CR_RESULT_OK) {
             cr_say_text("a dead PD was terminated again");
         }

@@ -1,22 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Wants to know before others go. Argument 0, bits: to what it subscribes: 1 its first request's space, 2 the PD
- * whose capability is its first one, 4 itself; 8 twice to each; 16 and then unsubscribes once from each.
- * Argument 1: what it does when it is told: 0 it acknowledges, 1 it fails, 2 it never answers, 3 it takes as many requests
- * to the root task as argument 2 says, 4 it exits, 5 it faults, 6 it asks the server of its first request once more,
- * 7 it has the model state extracted first, and waits for that, 8 it tries what it may with its requests' spaces and the
- * PD whose capability is its first one. It says what it was told, and how what it subscribed to looks, then and at the
- * end. */
+ * A PD that subscribes to a space or a PD and so gets a notice before that is destroyed
+ * (pre-destroy notice). It prints each notice. After each notice, and at the end, it prints the
+ * state of what it subscribed to.
+ *
+ * Argument 0, bits:
+ *   1   it subscribes to the space of its first request
+ *   2   it subscribes to the PD of its first PD capability
+ *   4   it subscribes to itself
+ *   8   it subscribes twice to each
+ *   16  afterwards it unsubscribes once from each
+ * Argument 1: what it does when the notice arrives:
+ *   0  it acknowledges the notice
+ *   1  it acknowledges the notice as failed
+ *   2  it never answers
+ *   3  it performs as many operations as argument 2 says, then acknowledges
+ *   4  it exits
+ *   5  it faults
+ *   6  it sends one more request to the server of its first request
+ *   7  it has the model state extracted and waits for that, then acknowledges
+ *   8  it tries operations on the spaces of its requests and on the PD of its first PD
+ *      capability */
 #include "crowd.h"
 #include "storage.h"
 #include <cellreap/image.h>
 
 enum { TO_SPACE = 1, TO_PD = 2, TO_ITSELF = 4, TWICE = 8, ONCE_LESS = 16 };
-enum { ACKNOWLEDGES = 0, FAILS = 1, NEVER = 2, SLOWLY = 3, EXITS = 4, FAULTS = 5, FLUSHES = 6, EXTRACTS = 7, TRIES = 8 };
+enum {
+    ACKNOWLEDGES = 0,
+    FAILS = 1,
+    NEVER = 2,
+    SLOWLY = 3,
+    EXITS = 4,
+    FAULTS = 5,
+    FLUSHES = 6,
+    EXTRACTS = 7,
+    TRIES = 8
+};
 
 static uint32_t request;
 static uint32_t space;
-static uint32_t second_space; /* of its second request, if it tries */
+static uint32_t second_space; /* of the second request, for TRIES */
 
 static void say_look(const char *what, uint32_t of_space, uint32_t pd)
 {
@@ -39,7 +63,8 @@ static void look(void)
         say_look("space", space, 0);
     }
     if ((cr_info()->args[0] & TO_PD) != 0) {
-        say_look("PD", 0, cr_info()->pds[0].number); /* the capability goes with it */
+        /* by number: the capability is deleted with the PD */
+        say_look("PD", 0, cr_info()->pds[0].number);
     }
     if ((cr_info()->args[0] & TO_ITSELF) != 0) {
         say_look("itself", 0, 0);
@@ -52,7 +77,7 @@ static void say_try(const char *what, cr_result result)
     cr_say(cr_put_number(cr_put(cr_put(cr_put(&line, "try: "), what), ": "), result));
 }
 
-/* Each would do something outside a cleanup. */
+/* Operations that act outside the running cleanup. */
 static void try_all(void)
 {
     cr_ticket_info info;
@@ -143,7 +168,8 @@ static void subscribe(const char *what, uint32_t of_space, uint32_t pd_slot)
 void cr_main(void)
 {
     uint32_t wanted = cr_info()->args[0];
-    if (cr_info()->n_requests > 0 && cr_connect(cr_info()->requests[0], 1, &request, &space) != CR_RESULT_OK) {
+    if (cr_info()->n_requests > 0 &&
+        cr_connect(cr_info()->requests[0], 1, &request, &space) != CR_RESULT_OK) {
         cr_say_text("nobody to ask");
     }
     if (cr_info()->args[1] == TRIES && cr_info()->n_requests > 1) {

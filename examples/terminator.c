@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Terminates PDs and asks how it goes. Argument 0, bits: 1 it claims what is not so first, and says what it got; 2 it waits for
- * each ticket; 4 it terminates the PDs whose capabilities it has, in turn; 8 it has the model state extracted, twice
- * without waiting; 16 it lives on no rounds after that but exits; 32 it acknowledges nothing in the round in which it does all
- * that, nor before. It makes its spaces first, and serves nobody. Argument 1: in which round, from 1; argument 2: a round later
- * than that in which it asks about all its tickets again; argument 3: how many requests to the root task it makes after each
- * that it terminated. */
+ * A PD that terminates other PDs and asks for the tickets. It creates its spaces at the start,
+ * but serves no client.
+ *
+ * Argument 0, bits:
+ *   1   first it makes requests that must be refused, and prints the results
+ *   2   it waits for each ticket
+ *   4   it terminates the PDs of all its PD capabilities, in turn
+ *   8   it has the model state extracted, and asks for this a second time at once
+ *   16  it exits after that
+ *   32  it acknowledges no notice before the end of the round in which it does all this
+ * Argument 1: the round in which it does all this; the first round is 1.
+ * Argument 2: a later round in which it asks for all its tickets again.
+ * Argument 3: the number of operations that it performs after each termination. */
 #include "storage.h"
 
 enum { LIES = 1, WAITS = 2, TERMINATES = 4, EXTRACTS = 8, EXITS = 16, DEAF = 32, MAX_TICKETS = 16 };
@@ -15,7 +22,8 @@ static uint32_t n_tickets;
 
 static cr_line *put_result(cr_line *line, cr_result result, const cr_ticket_info *info)
 {
-    static const char *const states[CR_TICKET_STATE_COUNT] = {"queued", "running", "settled", "over"};
+    static const char *const states[CR_TICKET_STATE_COUNT] = {"queued", "running", "settled",
+                                                              "over"};
     if (result != CR_RESULT_OK) {
         return cr_put_number(cr_put(line, "refused, "), result);
     }
@@ -83,7 +91,8 @@ static void lie(void)
     uint64_t work_there[2] = {9, 9};
     uint32_t slot = 0;
     uint32_t space;
-    if (cr_info()->n_requests > 0 && cr_connect(cr_info()->requests[0], 1, &slot, &space) == CR_RESULT_OK) {
+    if (cr_info()->n_requests > 0 &&
+        cr_connect(cr_info()->requests[0], 1, &slot, &space) == CR_RESULT_OK) {
         terminate("a request", slot);
     }
     terminate("nothing", 0);
@@ -113,7 +122,8 @@ void cr_main(void)
         if (round == info->args[1] && (info->args[0] & LIES) != 0) {
             lie();
         }
-        for (uint32_t i = 0; round == info->args[1] && (info->args[0] & TERMINATES) != 0 && i < info->n_pds; i++) {
+        for (uint32_t i = 0;
+             round == info->args[1] && (info->args[0] & TERMINATES) != 0 && i < info->n_pds; i++) {
             terminate(info->pds[i].name, info->pds[i].slot);
         }
         if (round == info->args[1] && (info->args[0] & EXTRACTS) != 0) {

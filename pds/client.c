@@ -2,7 +2,7 @@
 #include <cellreap/client.h>
 #include "kernel/fault.h"
 
-/* Kernel errors are labels below this. */
+/* The kernel answers with an error as the label, which is below this. */
 enum { KERNEL_ERRORS = 16 };
 
 seL4_IPCBuffer *__sel4_ipc_buffer;
@@ -11,7 +11,7 @@ void cr_pd_begin(void);
 void cr_illegal_instruction(void);
 
 #ifdef CONFIG_DEBUG_BUILD
-/* libsel4's own assertions end here: as a fault of this PD. */
+/* Called when an assertion inside libsel4 fails: it becomes a fault of this PD. */
 void __assert_fail(const char *expression, const char *file, int line, const char *function)
 {
     (void)expression;
@@ -29,8 +29,8 @@ void cr_pd_begin(void)
     cr_exit(0);
 }
 
-cr_result cr_call_root_with_pd(cr_op op, uint32_t pd_slot, const uint64_t *arguments, uint32_t count,
-                               uint64_t *results, uint32_t max_results)
+cr_result cr_call_root_with_pd(cr_op op, uint32_t pd_slot, const uint64_t *arguments,
+                               uint32_t count, uint64_t *results, uint32_t max_results)
 {
     seL4_MessageInfo_t tag = seL4_MessageInfo_new((seL4_Word)op, 0, pd_slot != 0, count + 1);
     seL4_SetMR(0, CR_PROTOCOL_MAGIC);
@@ -152,7 +152,7 @@ uint32_t cr_call(uint32_t slot, uint32_t label, const uint64_t *words, uint32_t 
     return (uint32_t)answer;
 }
 
-/* An operation on a space, or on a PD. */
+/* Performs an operation on a space, or on a PD if `space` is 0. */
 static cr_result about(cr_op op, uint32_t space, uint32_t object, uint32_t count, uint32_t pd_slot,
                        uint64_t *state)
 {
@@ -203,7 +203,8 @@ static cr_result take_ticket(cr_result result, uint32_t ticket,
 cr_result cr_terminate(uint32_t pd_slot, cr_ticket_info *info)
 {
     uint64_t results[1 + CR_TICKET_WORDS];
-    cr_result result = cr_call_root_with_pd(CR_OP_TERMINATE, pd_slot, 0, 0, results, 1 + CR_TICKET_WORDS);
+    cr_result result = cr_call_root_with_pd(CR_OP_TERMINATE, pd_slot, 0, 0, results,
+                                            1 + CR_TICKET_WORDS);
     return take_ticket(result, (uint32_t)results[0], results + 1, info);
 }
 
@@ -238,7 +239,7 @@ cr_result cr_subgraph(uint64_t token, uint32_t count, const cr_piece *pieces)
 
 static struct {
     uint32_t count;
-    cr_result worst; /* of the sendings for one notice */
+    cr_result worst; /* CR_RESULT_OK, or the last error of sending edges for one notice */
     cr_piece pieces[CR_SUBGRAPH_MAX];
 } subgraph;
 
@@ -277,7 +278,8 @@ static void do_work(int (*each)(const cr_work_entry *work),
     uint64_t results[2 + CR_WORK_MAX * CR_WORK_WORDS];
     uint64_t acknowledge[1 + 2 * CR_WORK_MAX];
     for (;;) {
-        if (cr_call_root(CR_OP_GET_WORK, 0, 0, results, 2 + CR_WORK_MAX * CR_WORK_WORDS) != CR_RESULT_OK ||
+        if (cr_call_root(CR_OP_GET_WORK, 0, 0, results, 2 + CR_WORK_MAX * CR_WORK_WORDS) !=
+                CR_RESULT_OK ||
             results[1] == 0 || results[1] > CR_WORK_MAX) {
             return;
         }
@@ -286,13 +288,14 @@ static void do_work(int (*each)(const cr_work_entry *work),
         uint32_t finished = 0;
         for (uint32_t i = 0; i < results[1]; i++) {
             const uint64_t *at = &results[2 + i * CR_WORK_WORDS];
-            cr_work_entry work = {(cr_notice_kind)results[0], at[0], (uint32_t)at[1], (uint32_t)at[2], (uint32_t)at[3]};
+            cr_work_entry work = {(cr_notice_kind)results[0], at[0], (uint32_t)at[1],
+                                  (uint32_t)at[2], (uint32_t)at[3]};
             uint32_t f = 0;
             while (f < failures && failed[f] != work.space) {
                 f++;
             }
             if (f < failures) {
-                continue; /* taken back with the acknowledgement of the one that failed */
+                continue; /* the root task takes it back together with the failed one */
             }
             cr_work_result result = CR_WORK_DONE;
             if (work.kind == CR_NOTICE_EXTRACT) {
@@ -300,7 +303,8 @@ static void do_work(int (*each)(const cr_work_entry *work),
             } else if (each(&work) != 0) {
                 result = CR_WORK_FAILED;
             }
-            if (result == CR_WORK_FAILED && work.kind != CR_NOTICE_EXTRACT && work.kind != CR_NOTICE_PRE_DESTROY) {
+            if (result == CR_WORK_FAILED && work.kind != CR_NOTICE_EXTRACT &&
+                work.kind != CR_NOTICE_PRE_DESTROY) {
                 failed[failures++] = work.space;
             }
             acknowledge[1 + 2 * finished] = work.token;
@@ -310,7 +314,8 @@ static void do_work(int (*each)(const cr_work_entry *work),
         acknowledge[0] = finished;
         cr_result taken = cr_call_root(CR_OP_FINISH_WORK, acknowledge, 1 + 2 * finished, 0, 0);
         if (taken == CR_RESULT_FULL) {
-            /* No room to be asked resource by resource: then it cannot tell. */
+            /* The root task has no room to ask resource by resource, so the server cannot
+             * report: the notice counts as failed. */
             for (uint32_t i = 0; i < finished; i++) {
                 uint64_t *result = &acknowledge[2 + 2 * i];
                 *result = *result == CR_WORK_BY_RESOURCE ? (uint64_t)CR_WORK_FAILED : *result;
@@ -346,7 +351,7 @@ _Noreturn void cr_wait_for_work(int (*each)(const cr_work_entry *work))
     }
 }
 
-/* A fault of a PD whose fault handler this one is: passed on to the root task, which cleans up. */
+/* Passes the fault of a PD whose fault handler this PD is to the root task, which cleans up. */
 static void report_fault(uint64_t badge, seL4_MessageInfo_t tag)
 {
     cr_fault_kind kind;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a scenario asks of a PD: to say where it is, and to fail there, in real ways, one a kind
- * of fault that the kernel reports. */
+ * What a scenario asks of a PD: to tell how far its work is, and to crash at that point. Each
+ * way to crash causes a real fault of a different kind, or another real failure. */
 #include <cellreap/client.h>
 #include <cellreap/image.h>
 
 void cr_illegal_instruction(void);
 void cr_unknown_syscall(void);
 
-/* Nothing is mapped there. */
+/* No page is mapped at this address. */
 #define NOWHERE ((volatile uint64_t *)0xdead000)
 
 void cr_crash(uint32_t how)
@@ -19,7 +19,7 @@ void cr_crash(uint32_t how)
         *NOWHERE = 1;
         break;
     case CR_CRASH_CAP_FAULT:
-        /* Receiving needs a capability that one can receive from; this slot is beyond the
+        /* Receiving needs a capability with the right to receive. This slot is beyond the
          * CSpace. */
         (void)seL4_Recv((seL4_CPtr)1 << 40, &badge);
         break;
@@ -35,7 +35,7 @@ void cr_crash(uint32_t how)
         for (;;) {
         }
     case CR_CRASH_BLOCK:
-        /* Signals do come, and are thrown away; calls of clients do not arrive here. */
+        /* The PD throws signals away. Calls of clients do not arrive at this notification. */
         for (;;) {
             (void)seL4_Wait(CR_SLOT_NOTIFICATION, &badge);
         }

@@ -12,13 +12,15 @@ void st_say_notice(const cr_work_entry *work)
     cr_line line = {0};
     switch (work->kind) {
     case CR_NOTICE_FREE:
-        cr_put_hex(cr_put(put_thing(cr_put(&line, "told: "), work), " is no longer held by PD_"), work->pd);
+        cr_put_hex(cr_put(put_thing(cr_put(&line, "told: "), work), " is no longer held by PD_"),
+                   work->pd);
         break;
     case CR_NOTICE_DESTROY:
         cr_put(put_thing(cr_put(&line, "told: my "), work), " is destroyed");
         break;
     case CR_NOTICE_DISCONNECT:
-        cr_put_hex(cr_put(put_thing(cr_put(&line, "told: my "), work), " has lost its client PD_"), work->pd);
+        cr_put_hex(cr_put(put_thing(cr_put(&line, "told: my "), work), " has lost its client PD_"),
+                   work->pd);
         break;
     case CR_NOTICE_LOST:
         put_thing(cr_put(&line, "told: I have lost "), work);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the storage servers of the reference scenario and their clients say to each other. */
+ * Messages between the storage servers of the reference scenario and their clients. */
 #ifndef CELLREAP_PDS_STORAGE_H
 #define CELLREAP_PDS_STORAGE_H
 
 #include <cellreap/client.h>
 
-/* Labels of requests. Those with a REQUEST badge go to a space, READ of a block or table to the resource. */
+/* Labels of messages. A message with a REQUEST badge addresses a space. ST_READ of a block or a
+ * table has a RESOURCE badge and addresses the resource. */
 enum {
     ST_ALLOCATE = 0x200, /* block server, REQUEST -> space, object, slot of the new block */
     ST_READ = 0x201,     /* RESOURCE -> value; file server, REQUEST: object -> value */
     ST_LIST = 0x202,     /* file server, REQUEST -> number of files, then their objects */
     ST_OPEN = 0x203,     /* database, REQUEST -> slot of the table */
-    ST_STATUS = 0x204    /* database, REQUEST -> label of reading its second file, value */
+    ST_STATUS = 0x204    /* database, REQUEST -> result of reading its second file, value */
 };
 
 /* Labels of answers. */
@@ -20,7 +21,7 @@ enum {
     ST_OK = CR_REPLY_BASE,
     ST_BAD_REQUEST = CR_REPLY_BASE + 1,
     ST_NO_SUCH = CR_REPLY_BASE + 2,
-    ST_IO_ERROR = CR_REPLY_BASE + 3, /* what it is built on is gone */
+    ST_IO_ERROR = CR_REPLY_BASE + 3, /* the server's own storage is lost */
     ST_FULL = CR_REPLY_BASE + 4
 };
 
@@ -44,9 +45,9 @@ static inline const char *st_name(uint32_t label)
     }
 }
 
-/* Says that a notice came, in words. */
+/* Prints a notice in words. */
 void st_say_notice(const cr_work_entry *work);
-/* The work of one that does no more about it than that. */
+/* The `work` function of a PD that only prints its notices: each is done. */
 int st_note(const cr_work_entry *work);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What an architecture provides, besides ARCH_NAME, ARCH_WINDOW and struct context (arch.h of its folder).
- * Included by kernel.h where struct slot is known. */
+ * What an architecture provides, besides ARCH_NAME, ARCH_WINDOW and struct context, which arch.h
+ * of its folder defines. kernel.h includes this file where struct slot is known. */
 #ifndef REFKERNEL_ARCH_API_H
 #define REFKERNEL_ARCH_API_H
 
@@ -9,21 +9,21 @@ struct invocation;
 
 /* -- registers */
 
-/* Takes privileges out of what a user wrote into the registers. */
+/* Removes privileges from the register values that a user wrote. */
 void arch_sanitise(struct context *context);
-/* Behind the instruction of a system call. */
+/* Moves the program counter past the system call instruction. */
 void arch_advance(struct context *context);
 word *arch_instruction(struct context *context);
 word *arch_cap_register(struct context *context);
 word *arch_info_register(struct context *context);
 word *arch_message_register(struct context *context, word i);
-/* The register that a word of a fault's answer goes to; null: none. */
+/* The register that a word of the answer to a fault is written to; null: none. */
 word *arch_fault_register(struct context *context, word label, word i);
 word arch_unknown_syscall(struct context *context, word *words);
-/* For a thread about to begin. */
+/* Sets the registers of a thread that is about to start. */
 void arch_start(struct context *context, word entry, word argument);
 
-/* -- objects that only this architecture has */
+/* -- object types that only this architecture has */
 
 word arch_object_bits(word type); /* 0: no such type */
 void arch_make_object(word type, struct slot *cap);
@@ -31,7 +31,7 @@ void arch_clear(void *start, word bytes);
 
 /* -- paging: see vspace.c */
 
-enum { ARCH_TABLE_LEVELS = 3, TABLE_ANY = 0xff /* level of a table that fits any */ };
+enum { ARCH_TABLE_LEVELS = 3, TABLE_ANY = 0xff /* the level of a table that can have any level */ };
 
 typedef enum paging_call {
     PAGING_NONE = 0,
@@ -51,28 +51,31 @@ paging_call arch_paging_call(const struct slot *slot, word label);
 word arch_table_entry(word physical);
 word arch_page_entry(word physical, word rights, word attributes);
 void arch_set_entry(word *entry, word value);
-/* Mappings of an address space have changed; or it goes away. */
+/* Call this when mappings of an address space have changed, and when it is destroyed. */
 void arch_flush(word vspace);
 void arch_leave(word vspace);
-/* Makes code that was written visible to instruction fetches. */
+/* Makes newly written code visible to instruction fetches. */
 void arch_sync_code(word start, word bytes);
 
-/* -- interrupts and ports of users. Numbers are below ARCH_INTERRUPTS, which is 1 << ARCH_INTERRUPT_BITS. */
+/* -- interrupts and ports of users. Numbers are below ARCH_INTERRUPTS, which is
+ * 1 << ARCH_INTERRUPT_BITS. */
 
 enum { ARCH_INTERRUPTS = 1 << ARCH_INTERRUPT_BITS };
 
 struct interrupt_request {
     word number;
-    word index, depth; /* where the handler is to go */
-    word pin, level, low; /* how it comes, if the architecture asks for that */
+    word index, depth; /* where the capability to the handler is put */
+    /* input pin, level-triggered, active low: only if the architecture uses them */
+    word pin, level, low;
 };
 
-/* Checks what an invocation of the interrupt control asks for, all but the slot; the kernel's own are refused. */
+/* Checks all arguments of an interrupt control invocation except the slot. Interrupts of the
+ * kernel itself are refused. */
 seL4_Error arch_interrupt_request(struct invocation *call, struct interrupt_request *out);
 void arch_interrupt_set_up(const struct interrupt_request *request);
 void arch_interrupt_mask(word number, bool masked);
 seL4_Error arch_ports_invoke(struct invocation *call);
-/* The last capability to these is gone. */
+/* The last capability to these ports was deleted. */
 void arch_ports_released(const struct slot *cap);
 
 /* -- the machine */

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The initial thread, in the environment that seL4's manual describes: a CNode with the capabilities of boot
- * time, an address space with the image, and behind it the IPC buffer and the boot information. */
+ * Creates the initial thread in the environment that seL4's manual describes: a CNode with the
+ * initial capabilities, and an address space with the image, followed by the IPC buffer and the
+ * boot information. */
 #include "kernel.h"
 
 enum { PAGE = 1 << seL4_PageBits, CNODE_BITS = CONFIG_ROOT_CNODE_SIZE_BITS };
 
-/* What is being made. */
+/* The objects that are being created. */
 static struct region *memory;
 static word n_memory;
 static struct slot *cnode;
 static word next_slot;
 static seL4_BootInfo *info;
 
-/* Zeroed memory, aligned to its size. */
+/* Returns zeroed memory, aligned to its size. */
 static word take_memory(word bits)
 {
     for (word i = 0; i < n_memory; i++) {
         word start = (memory[i].start + MASK(bits)) & ~MASK(bits);
         if (start < memory[i].end && memory[i].end - start >= BIT(bits)) {
-            /* What alignment skips is little, and lost. */
+            /* Memory skipped by alignment is lost; it is little. */
             memory[i].start = start + BIT(bits);
             arch_clear((void *)start, BIT(bits));
             return start;
@@ -45,7 +46,7 @@ static struct slot *put_object(word number, word type)
     return put(number, cap);
 }
 
-/* A new page at an address of the initial address space. Returns the kernel's address of it. */
+/* Maps a new page at an address of the initial address space. Returns its kernel address. */
 static word put_page(word number, uint16_t asid, word vaddr)
 {
     word left;
@@ -70,14 +71,15 @@ static void put_tables(uint16_t asid, word start, word end)
     }
 }
 
-/* The pages that the image takes. */
+/* Finds the pages that the image needs. */
 static void find_bounds(const struct image *image, word *start, word *end)
 {
     *start = seL4_UserVSpaceTop;
     *end = 0;
     for (word i = 0; i < image->count; i++) {
         const struct image_segment *s = &image->segments[i];
-        if (s->vaddr < PAGE || s->vaddr > seL4_UserVSpaceTop / 2 || s->bytes > seL4_UserVSpaceTop / 4) {
+        if (s->vaddr < PAGE || s->vaddr > seL4_UserVSpaceTop / 2 ||
+            s->bytes > seL4_UserVSpaceTop / 4) {
             panic("a segment of the root task lies where it cannot be:", s->vaddr);
         }
         *start = s->vaddr < *start ? s->vaddr : *start;
@@ -90,7 +92,7 @@ static void find_bounds(const struct image *image, word *start, word *end)
     *end = (*end + PAGE - 1) & ~(word)(PAGE - 1);
 }
 
-/* Fills the page at `vaddr`. */
+/* Fills the page at `vaddr` from the image. */
 static void fill_page(const struct image *image, word vaddr, uint8_t *page)
 {
     for (word i = 0; i < image->count; i++) {
@@ -104,13 +106,14 @@ static void fill_page(const struct image *image, word vaddr, uint8_t *page)
     }
 }
 
-/* All memory that is left, in the largest aligned blocks there are. */
+/* Makes untypeds of all remaining memory, in the largest aligned blocks possible. */
 static void put_untypeds(void)
 {
     info->untyped.start = next_slot;
     for (word i = 0; i < n_memory; i++) {
         word at = memory[i].start;
-        while (memory[i].end - at >= PAGE && next_slot - info->untyped.start < CONFIG_MAX_NUM_BOOTINFO_UNTYPED_CAPS) {
+        while (memory[i].end - at >= PAGE &&
+               next_slot - info->untyped.start < CONFIG_MAX_NUM_BOOTINFO_UNTYPED_CAPS) {
             word bits = (word)__builtin_ctzl(at - ARCH_WINDOW);
             for (; BIT(bits) > memory[i].end - at; bits--) {
             }
@@ -131,10 +134,13 @@ static void start_thread(struct tcb *tcb, word entry, word buffer, word boot_inf
     for (size_t i = 0; i < sizeof(name); i++) {
         tcb->name[i] = name[i];
     }
-    slot_insert(&tcb->slots[TCB_CSPACE], &cnode[seL4_CapInitThreadCNode], cnode[seL4_CapInitThreadCNode]);
-    slot_insert(&tcb->slots[TCB_VSPACE], &cnode[seL4_CapInitThreadVSpace], cnode[seL4_CapInitThreadVSpace]);
-    slot_insert(&tcb->slots[TCB_BUFFER], &cnode[seL4_CapInitThreadIPCBuffer], cnode[seL4_CapInitThreadIPCBuffer]);
-    /* The TCB's copy is mapped nowhere. */
+    slot_insert(&tcb->slots[TCB_CSPACE], &cnode[seL4_CapInitThreadCNode],
+                cnode[seL4_CapInitThreadCNode]);
+    slot_insert(&tcb->slots[TCB_VSPACE], &cnode[seL4_CapInitThreadVSpace],
+                cnode[seL4_CapInitThreadVSpace]);
+    slot_insert(&tcb->slots[TCB_BUFFER], &cnode[seL4_CapInitThreadIPCBuffer],
+                cnode[seL4_CapInitThreadIPCBuffer]);
+    /* The TCB's copy of the capability is not mapped. */
     tcb->slots[TCB_BUFFER].asid = 0;
     tcb->buffer = buffer;
     tcb->mcp = seL4_MaxPrio;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * CNode invocations. Words: destination index, depth, source index, depth, then rights or badge. */
+ * CNode invocations. Message words: destination index, depth, source index, depth, then rights
+ * or badge. */
 #include "kernel.h"
 
 static bool bad_depth(word depth)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * ELF64 files, for loaders that hand over a file. */
+ * Reads ELF64 files, for boot loaders that hand over such a file. */
 #include "kernel.h"
 
 struct elf_header {
@@ -20,12 +20,14 @@ struct elf_segment {
 void elf_read(const uint8_t *elf, word bytes, struct image *out)
 {
     const struct elf_header *header = (const struct elf_header *)(const void *)elf;
-    if (bytes < sizeof(*header) || header->ident[0] != 0x7f || header->ident[1] != 'E' || header->ident[4] != 2 ||
-        header->phentsize != sizeof(struct elf_segment) || header->phoff > bytes ||
+    if (bytes < sizeof(*header) || header->ident[0] != 0x7f || header->ident[1] != 'E' ||
+        header->ident[4] != 2 || header->phentsize != sizeof(struct elf_segment) ||
+        header->phoff > bytes ||
         (bytes - header->phoff) / sizeof(struct elf_segment) < header->phnum) {
         panic("the root task is no ELF64 file; its bytes:", bytes);
     }
-    const struct elf_segment *segments = (const struct elf_segment *)(const void *)(elf + header->phoff);
+    const struct elf_segment *segments =
+        (const struct elf_segment *)(const void *)(elf + header->phoff);
     out->entry = header->entry;
     out->count = 0;
     for (int i = 0; i < header->phnum; i++) {
@@ -37,6 +39,7 @@ void elf_read(const uint8_t *elf, word bytes, struct image *out)
             out->count == IMAGE_SEGMENTS) {
             panic("the root task's file is cut, or of too many segments; at", s->vaddr);
         }
-        out->segments[out->count++] = (struct image_segment){s->vaddr, s->memsz, elf + s->offset, s->filesz};
+        out->segments[out->count++] =
+            (struct image_segment){s->vaddr, s->memsz, elf + s->offset, s->filesz};
     }
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Faults: messages that the kernel sends in a thread's name to the thread's fault handler. */
+ * Faults: messages that the kernel sends to the fault handler of a thread, in the name of the
+ * thread. */
 #include "kernel.h"
 
 static void tell_unhandled(const struct tcb *tcb, const struct fault *fault, const char *why)
 {
-    static const char *const names[] = {"no fault", "cap fault", "unknown syscall", "user exception", "", "vm fault"};
+    static const char *const names[] = {"no fault",       "cap fault", "unknown syscall",
+                                        "user exception", "",          "vm fault"};
     print("refkernel: ");
     print(fault->label < sizeof(names) / sizeof(names[0]) ? names[fault->label] : "fault");
     for (word i = 0; i < fault->length && i < 4; i++) {
@@ -41,7 +43,8 @@ void fault_send(struct tcb *tcb, const struct fault *fault)
     endpoint_send(tcb, handler, true, true);
 }
 
-void fault_capability(struct tcb *tcb, word cptr, bool receiving, const struct lookup_failure *failure)
+void fault_capability(struct tcb *tcb, word cptr, bool receiving,
+                      const struct lookup_failure *failure)
 {
     struct fault fault = {.label = seL4_Fault_CapFault};
     fault.words[seL4_CapFault_IP] = *arch_instruction(&tcb->context);

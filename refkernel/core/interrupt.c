@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Interrupts that users handle: who may say where one is signalled to, and that it is. An interrupt that came is masked
+ * Interrupts that users handle. The kernel signals an interrupt to a notification and masks it
  * until its handler acknowledges it. */
 #include "kernel.h"
 
-/* Where each is signalled to: a slot with a capability to a notification, or nothing. */
+/* For each interrupt, a slot with a capability to the notification that it is signalled to, or
+ * an empty slot. */
 static struct slot *targets;
 static bool issued[ARCH_INTERRUPTS];
 
@@ -55,7 +56,9 @@ seL4_Error interrupt_control_invoke(struct invocation *call)
     }
     if (error == seL4_NoError) {
         issued[request.number] = true;
-        slot_create(to, call->slot, (struct slot){.type = CAP_INTERRUPT, .object = request.number, .rights = RIGHTS_ALL});
+        slot_create(to, call->slot,
+                    (struct slot){
+                        .type = CAP_INTERRUPT, .object = request.number, .rights = RIGHTS_ALL});
         arch_interrupt_set_up(&request);
         arch_interrupt_mask(request.number, false);
     }

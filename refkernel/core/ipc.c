@@ -29,19 +29,21 @@ static void block(struct tcb *tcb, thread_state state, struct queue *queue, word
 
 /* -- endpoints */
 
-/* A message of a call or a fault was delivered: the receiver gets the reply capability. */
+/* After the message of a call or a fault was delivered: gives the reply capability to the
+ * receiver. */
 static void await_reply(struct tcb *caller, struct tcb *receiver, bool may, bool grant)
 {
     sched_stop(caller);
     if (!may) {
-        caller->state = STATE_INACTIVE; /* Nobody could ever answer. */
+        caller->state = STATE_INACTIVE; /* No thread could ever answer. */
         return;
     }
     struct slot *slot = &receiver->slots[TCB_REPLY];
     slot_drop_reply(slot);
     caller->state = STATE_CALLING;
     caller->reply_slot = slot;
-    *slot = (struct slot){.object = (word)caller, .type = CAP_REPLY, .rights = grant ? RIGHT_GRANT : 0};
+    *slot = (struct slot){
+        .object = (word)caller, .type = CAP_REPLY, .rights = grant ? RIGHT_GRANT : 0};
 }
 
 void endpoint_send(struct tcb *from, struct slot *cap, bool blocking, bool call)
@@ -69,7 +71,8 @@ void endpoint_send(struct tcb *from, struct slot *cap, bool blocking, bool call)
 
 static bool take_signal(struct tcb *to, struct notification *notification)
 {
-    if (notification == 0 || notification->queue.head != 0 || notification->queue.tail != NOTIFICATION_ACTIVE) {
+    if (notification == 0 || notification->queue.head != 0 ||
+        notification->queue.tail != NOTIFICATION_ACTIVE) {
         return false;
     }
     notification->queue.tail = 0;
@@ -194,7 +197,7 @@ void notification_cancel_all(struct notification *notification)
     }
 }
 
-/* -- all of them */
+/* -- endpoints, replies and notifications together */
 
 void ipc_cancel(struct tcb *tcb)
 {

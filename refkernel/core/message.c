@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Messages: words in registers and IPC buffers, and capabilities that travel along. */
+ * Messages: words in registers and IPC buffers, and capabilities that are sent along. */
 #include "kernel.h"
 
 seL4_IPCBuffer *message_buffer(const struct tcb *tcb, bool writable)
@@ -37,13 +37,14 @@ void message_set(struct tcb *tcb, word i, word value)
     }
 }
 
-/* As many words as both sides have room for. */
+/* Copies as many words as both threads have room for. Returns their number. */
 static word copy_words(struct tcb *from, struct tcb *to, word length)
 {
     if (length > seL4_MsgMaxLength) {
         length = seL4_MsgMaxLength;
     }
-    if (length > seL4_FastMessageRegisters && (!message_has_buffer(from) || message_buffer(to, true) == 0)) {
+    if (length > seL4_FastMessageRegisters &&
+        (!message_has_buffer(from) || message_buffer(to, true) == 0)) {
         length = seL4_FastMessageRegisters;
     }
     for (word i = 0; i < length; i++) {
@@ -52,21 +53,26 @@ static word copy_words(struct tcb *from, struct tcb *to, word length)
     return length;
 }
 
-/* The slot in which a receiver wants a capability; null: it does not say, or it is not empty. */
+/* The slot where a receiver wants a capability. Null: the receiver names none, or the slot is
+ * not empty. */
 static struct slot *receive_slot(struct tcb *to, const seL4_IPCBuffer *buffer)
 {
     struct lookup_failure failure;
     word left;
-    struct slot *root = slot_resolve(&to->slots[TCB_CSPACE], buffer->receiveCNode, seL4_WordBits, &left, &failure);
-    if (root == 0 || root->type != CAP_CNODE || buffer->receiveDepth < 1 || buffer->receiveDepth > seL4_WordBits) {
+    struct slot *root = slot_resolve(&to->slots[TCB_CSPACE], buffer->receiveCNode, seL4_WordBits,
+                                     &left, &failure);
+    if (root == 0 || root->type != CAP_CNODE || buffer->receiveDepth < 1 ||
+        buffer->receiveDepth > seL4_WordBits) {
         return 0;
     }
     struct slot *slot = slot_find(root, buffer->receiveIndex, buffer->receiveDepth, &failure);
     return slot != 0 && slot->type == CAP_NULL ? slot : 0;
 }
 
-/* Ends with the first capability that cannot be passed. Returns the receiver's extraCaps and capsUnwrapped. */
-static word copy_caps(struct tcb *from, struct tcb *to, const struct endpoint *endpoint, word count, word *unwrapped)
+/* Copies capabilities up to the first one that cannot be passed on. Returns the receiver's
+ * extraCaps, and capsUnwrapped in *unwrapped. */
+static word copy_caps(struct tcb *from, struct tcb *to, const struct endpoint *endpoint, word count,
+                      word *unwrapped)
 {
     const seL4_IPCBuffer *in = message_buffer(from, false);
     seL4_IPCBuffer *out = message_buffer(to, true);
@@ -80,7 +86,8 @@ static word copy_caps(struct tcb *from, struct tcb *to, const struct endpoint *e
         struct slot copy;
         word left;
         word cptr = in->caps_or_badges[i];
-        struct slot *cap = slot_resolve(&from->slots[TCB_CSPACE], cptr, seL4_WordBits, &left, &failure);
+        struct slot *cap = slot_resolve(&from->slots[TCB_CSPACE], cptr, seL4_WordBits, &left,
+                                        &failure);
         if (cap == 0) {
             return i;
         }
@@ -98,7 +105,8 @@ static word copy_caps(struct tcb *from, struct tcb *to, const struct endpoint *e
     return count;
 }
 
-void message_transfer(struct tcb *from, struct tcb *to, const struct endpoint *endpoint, word badge, bool grant)
+void message_transfer(struct tcb *from, struct tcb *to, const struct endpoint *endpoint, word badge,
+                      bool grant)
 {
     seL4_MessageInfo_t info = {{*arch_info_register(&from->context)}};
     word label = seL4_MessageInfo_get_label(info);
@@ -121,5 +129,6 @@ void message_transfer(struct tcb *from, struct tcb *to, const struct endpoint *e
         }
     }
     *arch_cap_register(&to->context) = badge;
-    *arch_info_register(&to->context) = seL4_MessageInfo_new(label, unwrapped, caps, length).words[0];
+    *arch_info_register(&to->context) =
+        seL4_MessageInfo_new(label, unwrapped, caps, length).words[0];
 }

@@ -30,7 +30,7 @@ void print_hex(word value)
     print(text);
 }
 
-/* The first words are those by which a host knows that a kernel has given up. */
+/* The host recognises a failed kernel by the first words of this line. */
 _Noreturn void panic(const char *what, word value)
 {
     print("\n========== KERNEL EXCEPTION ==========\nrefkernel: ");
@@ -41,7 +41,7 @@ _Noreturn void panic(const char *what, word value)
     arch_halt();
 }
 
-/* The compiler asks for these. */
+/* The compiler emits calls of these functions. */
 void *memset(void *to, int value, size_t bytes);
 void *memcpy(void *restrict to, const void *restrict from, size_t bytes);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * 256 priorities, round robin within each. The thread that runs is in no queue. */
+ * 256 priorities with round robin within each. The running thread is in no queue. */
 #include "kernel.h"
 
 enum { PRIORITIES = CONFIG_NUM_PRIORITIES };
 
 struct tcb *current;
 static struct queue ready[PRIORITIES];
-static word occupied[PRIORITIES / 64]; /* a bit for each queue that is not empty */
-/* What the kernel entry under way did: woke one thread, which is not in its queue yet, or more than that. Users
- * see in which order threads run; seL4's order is: a thread that is woken goes before those of its priority, but
- * not before the one that woke it. */
+static word occupied[PRIORITIES / 64]; /* one bit for each queue: set if it is not empty */
+/* What the current kernel entry has done: woken one thread, which is not in its queue yet, or
+ * more than that. Users can observe the order in which threads run. As in seL4, a woken thread
+ * goes before the others of its priority, but not before the thread that woke it. */
 static struct tcb *woken;
 static bool choose_anew;
 
@@ -101,7 +101,7 @@ void sched_tick(void)
     }
 }
 
-/* The highest priority that somebody waits with; -1: nobody. */
+/* The highest priority of a ready thread; -1: none is ready. */
 static int highest(void)
 {
     for (int i = PRIORITIES / 64 - 1; i >= 0; i--) {
@@ -120,7 +120,7 @@ void sched_choose(void)
         return;
     }
     if (runs) {
-        enqueue(current, true); /* It has not used up its time. */
+        enqueue(current, true); /* it has not used up its time slice */
     }
     if (next != 0 && (runs || (int)next->priority < highest())) {
         bool before = !runs || next->priority != current->priority;

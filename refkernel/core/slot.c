@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Slots: addresses that lead to them, the derivation tree, and deletion. */
+ * Slots: resolving addresses, the derivation tree, and deletion. */
 #include "kernel.h"
 
 /* -- addresses */
 
-struct slot *slot_resolve(struct slot *root, word cptr, word bits, word *left, struct lookup_failure *failure)
+struct slot *slot_resolve(struct slot *root, word cptr, word bits, word *left,
+                          struct lookup_failure *failure)
 {
     *failure = (struct lookup_failure){0};
     *left = bits;
@@ -13,10 +14,12 @@ struct slot *slot_resolve(struct slot *root, word cptr, word bits, word *left, s
         failure->why = seL4_InvalidRoot;
         return 0;
     }
-    /* Ends: no CNode resolves 0 bits, see slot_with_data and untyped_invoke. */
+    /* This loop ends because no CNode resolves 0 bits: see slot_with_data and untyped_invoke. */
     for (struct slot *node = root;;) {
         word used = (word)node->guard + node->bits;
-        word guard = node->guard == 0 || *left < node->guard ? 0 : (cptr >> (*left - node->guard)) & MASK(node->guard);
+        word guard = node->guard == 0 || *left < node->guard
+                         ? 0
+                         : (cptr >> (*left - node->guard)) & MASK(node->guard);
         if (node->guard > *left || guard != node->data) {
             *failure = (struct lookup_failure){seL4_GuardMismatch, *left, node->guard, node->data};
             return 0;
@@ -112,7 +115,8 @@ void slot_create(struct slot *slot, struct slot *parent, struct slot cap)
 
 void slot_insert(struct slot *slot, struct slot *from, struct slot cap)
 {
-    bool badged = (cap.type == CAP_ENDPOINT || cap.type == CAP_NOTIFICATION) && cap.data != from->data;
+    bool badged = (cap.type == CAP_ENDPOINT || cap.type == CAP_NOTIFICATION) &&
+                  cap.data != from->data;
     bool original = badged || cap.type == CAP_UNTYPED;
     uint16_t level = (uint16_t)(from->level + ((from->rights & CAP_ORIGINAL) != 0));
     *slot = cap;
@@ -120,7 +124,7 @@ void slot_insert(struct slot *slot, struct slot *from, struct slot cap)
     slot->level = level;
     link_after(slot, from);
     if (cap.type == CAP_UNTYPED) {
-        from->data = BIT(from->bits); /* What is left of it belongs to the copy. */
+        from->data = BIT(from->bits); /* the rest of the untyped belongs to the copy */
     }
 }
 
@@ -159,7 +163,7 @@ seL4_Error slot_derive(const struct slot *from, struct slot *out)
     case CAP_PORT_CONTROL:
         out->type = CAP_NULL;
         return seL4_NoError;
-    case CAP_FRAME: /* A copy is mapped nowhere. */
+    case CAP_FRAME: /* a copy is not mapped */
         out->asid = 0;
         out->data = 0;
         return seL4_NoError;
@@ -195,22 +199,24 @@ struct slot slot_with_data(struct slot cap, bool keep, word data)
 
 /* -- deletion
  *
- * The last capability to an object takes the object along. If that holds capabilities itself, these go next;
- * and so on. What is still to be emptied is a list of containers, kept in their first slots, which are emptied
- * before: object is the next container, data the slot to go on with, bits the size. */
+ * When the last capability to an object is deleted, the object is destroyed. If the object
+ * contains capabilities, they are deleted next, and so on. The containers that still have to be
+ * emptied form a list. The list is kept in the first slot of each container, which is emptied
+ * before: `object` is the next container, `data` the next slot to empty, `bits` the size. */
 
 static bool same_object(const struct slot *a, const struct slot *b)
 {
     return a != 0 && a->type == b->type && a->object == b->object;
 }
 
-/* Capabilities to one object are neighbours. */
+/* Capabilities to the same object are neighbours in the list. */
 bool slot_is_last(const struct slot *slot)
 {
     return !same_object(slot_link(slot->prev), slot) && !same_object(slot_link(slot->next), slot);
 }
 
-/* Takes a capability out of its slot. Its children become those of its parent, unless they are to be revoked anyhow. */
+/* Takes a capability out of its slot. Its children become children of its parent; with
+ * `keep_levels` they do not, because they are about to be revoked. */
 static struct slot detach(struct slot *slot, bool keep_levels, bool *last)
 {
     struct slot cap = *slot;
@@ -221,7 +227,8 @@ static struct slot detach(struct slot *slot, bool keep_levels, bool *last)
     if (cap.type == CAP_NULL || cap.type == CAP_REPLY) {
         return cap;
     }
-    for (struct slot *child = next; !keep_levels && is_child(child, &cap); child = slot_link(child->next)) {
+    for (struct slot *child = next; !keep_levels && is_child(child, &cap);
+         child = slot_link(child->next)) {
         child->level--;
     }
     if (prev != 0) {
@@ -233,7 +240,8 @@ static struct slot detach(struct slot *slot, bool keep_levels, bool *last)
     return cap;
 }
 
-/* What follows from a capability's being gone. Returns the container that went with it, if any. */
+/* Does what follows from the deletion of a capability. Returns the container that was destroyed
+ * with it, if any. */
 static struct slot *release(const struct slot *cap, bool last, uint8_t *bits)
 {
     switch ((cap_type)cap->type) {
@@ -293,8 +301,9 @@ static void take(struct slot *slot, bool keep_levels, struct slot **work)
     bool last;
     uint8_t bits = 0;
     struct slot cap = detach(slot, keep_levels, &last);
-    /* Each round takes one container more: each has one last capability. */
-    for (struct slot *first = release(&cap, last, &bits); first != 0; first = release(&cap, last, &bits)) {
+    /* Ends because each iteration destroys one more container, by its last capability. */
+    for (struct slot *first = release(&cap, last, &bits); first != 0;
+         first = release(&cap, last, &bits)) {
         cap = detach(first, false, &last);
         *first = (struct slot){.object = (word)*work, .data = 1, .bits = bits};
         *work = first;
@@ -331,7 +340,7 @@ void slot_delete(struct slot *slot)
 
 void slot_revoke(struct slot *slot)
 {
-    /* The slot itself may be in a container that goes. */
+    /* The slot itself may be inside a container that is destroyed here. */
     while (slot->type != CAP_NULL && slot->type != CAP_REPLY && slot_has_children(slot)) {
         delete_cap(slot_link(slot->next), true);
     }

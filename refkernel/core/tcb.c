@@ -52,7 +52,7 @@ struct space {
     struct slot cspace, vspace;
 };
 
-/* A capability for one of the TCB's own slots. data 0: as it is. */
+/* Derives a capability for one of the TCB's own slots. data 0: it is not changed. */
 static seL4_Error derive_root(struct slot *from, word data, cap_type type, struct slot *out)
 {
     struct slot cap = data != 0 ? slot_with_data(*from, false, data) : *from;
@@ -67,7 +67,8 @@ static seL4_Error check_space(struct invocation *call, struct space *space)
 {
     space->cspace_from = call->extra[0];
     space->vspace_from = call->extra[1];
-    seL4_Error error = derive_root(call->extra[0], message_get(call->from, 1), CAP_CNODE, &space->cspace);
+    seL4_Error error = derive_root(call->extra[0], message_get(call->from, 1), CAP_CNODE,
+                                   &space->cspace);
     if (error == seL4_NoError) {
         error = derive_root(call->extra[1], message_get(call->from, 2), CAP_VSPACE, &space->vspace);
     }
@@ -77,7 +78,7 @@ static seL4_Error check_space(struct invocation *call, struct space *space)
 static void put_root(struct slot *slot, struct slot *from, struct slot cap)
 {
     slot_delete(slot);
-    /* What was there may have held what is to come. */
+    /* Deleting the old capability may have deleted the new one too. */
     if (from->type != CAP_NULL) {
         slot_insert(slot, from, cap);
     }
@@ -90,7 +91,7 @@ static void set_space(struct invocation *call, struct tcb *tcb, const struct spa
     put_root(&tcb->slots[TCB_VSPACE], space->vspace_from, space->vspace);
 }
 
-/* Address 0: none. */
+/* Checks the IPC buffer. Address 0: no buffer. */
 static seL4_Error check_buffer(word address, struct slot *from, struct slot *out)
 {
     if (address == 0) {
@@ -160,7 +161,8 @@ static seL4_Error set_buffer_only(struct invocation *call, struct tcb *tcb)
     return error;
 }
 
-/* -- priorities. Nobody gives a higher one than the maximum of the TCB whose capability comes along. */
+/* -- priorities. A priority must not exceed the maximum of the TCB whose capability is sent
+ * along. */
 
 static seL4_Error set_priorities(struct invocation *call, struct tcb *tcb)
 {
@@ -185,7 +187,7 @@ static seL4_Error set_priorities(struct invocation *call, struct tcb *tcb)
     return seL4_NoError;
 }
 
-/* -- registers: words 0 and 1 are flags and count */
+/* -- registers: message words 0 and 1 are flags and count */
 
 static seL4_Error read_registers(struct invocation *call, struct tcb *tcb)
 {
@@ -243,7 +245,8 @@ static seL4_Error bind(struct invocation *call, struct tcb *tcb)
     }
     const struct slot *cap = call->extra[0];
     struct notification *notification = (struct notification *)cap->object;
-    if (cap->type != CAP_NOTIFICATION || (cap->rights & RIGHT_READ) == 0 || !notification_is_idle(notification)) {
+    if (cap->type != CAP_NOTIFICATION || (cap->rights & RIGHT_READ) == 0 ||
+        !notification_is_idle(notification)) {
         return seL4_IllegalOperation;
     }
     tcb->bound = notification;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Untyped memory: retype. Objects are cut from its start on, each aligned to its size; when all of them are
- * gone, it is whole again. */
+ * Untyped memory: retype. Objects are taken from its start onwards, each aligned to its size.
+ * When all of them are destroyed, the whole untyped is free again. */
 #include "kernel.h"
 
-/* log2 of an object's bytes; 0: there is no such type. */
+/* log2 of the bytes of an object; 0: no such type. */
 static word object_bits(word type, word size_bits)
 {
     switch (type) {
@@ -55,7 +55,7 @@ static struct slot make_object(word type, word address, word bits, word size_bit
     return cap;
 }
 
-/* The CNode that the new capabilities go to. */
+/* Finds the CNode that the new capabilities are put into. */
 static seL4_Error find_node(struct invocation *call, word index, word depth, struct slot **node)
 {
     struct lookup_failure failure = {.why = seL4_MissingCapability};
@@ -102,13 +102,14 @@ seL4_Error untyped_invoke(struct invocation *call)
     }
     word bits = object_bits(type, size_bits);
     if (bits == 0 && type != seL4_UntypedObject) {
-        return bad_argument(call, 0); /* a type of seL4's that refkernel does not have */
+        return bad_argument(call, 0); /* a type of seL4 that refkernel does not have */
     }
     if ((type == seL4_CapTableObject && size_bits == 0) ||
         (type == seL4_UntypedObject && size_bits < seL4_MinUntypedBits)) {
         return bad_argument(call, 1);
     }
-    seL4_Error error = find_node(call, message_get(call->from, 2), message_get(call->from, 3), &node);
+    seL4_Error error = find_node(call, message_get(call->from, 2), message_get(call->from, 3),
+                                 &node);
     if (error != seL4_NoError) {
         return error;
     }

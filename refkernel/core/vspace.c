@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Address spaces: four levels of tables of 512 entries each, pages of 4 KiB, on every architecture. Capabilities to
- * what is mapped remember the number of their address space and the address there; a number outlives its address
- * space as a dead one. */
+ * Address spaces: on every architecture four levels of tables with 512 entries each, and pages
+ * of 4 KiB. A capability to a mapped object contains the number of the address space and the
+ * address there. The number of a destroyed address space stays a dead number. */
 #include "kernel.h"
 
 enum { PRESENT = 1, ENTRIES = 512, ASIDS = 1 << seL4_ASIDPoolIndexBits };
 
 #define ADDRESS 0x0000fffffffff000ul
 
-/* log2 of the bytes that an entry of the first level spans, and how much less each further level does. */
+/* log2 of the bytes that an entry of the first level spans, and by how much this decreases with
+ * each further level. */
 enum { FIRST_SPAN = 39, LEVEL_BITS = 9 };
 
-/* Kernel addresses of address spaces by number. Number 0 is none. */
+/* Kernel addresses of address spaces by number. Number 0 means none. */
 static word asids[ASIDS];
 
 word vspace_find(const struct slot *cap)
 {
-    return cap->type == CAP_VSPACE && cap->asid != 0 && asids[cap->asid] == cap->object ? cap->object : 0;
+    return cap->type == CAP_VSPACE && cap->asid != 0 && asids[cap->asid] == cap->object
+               ? cap->object
+               : 0;
 }
 
 word vspace_span(uint8_t level)
@@ -37,8 +40,8 @@ uint16_t vspace_assign(struct slot *vspace)
     return 0;
 }
 
-/* The entry for an address in the table whose entries span 2^span bytes. Null: there is no such table; *left is
- * the span of the entry at which the walk ended. */
+/* Finds the entry for an address in the table whose entries span 2^span bytes. Null: there is no
+ * such table; *left is the span of the entry where the walk ended. */
 static word *find_entry(word vspace, word vaddr, word span, word *left)
 {
     word *table = (word *)vspace;
@@ -58,9 +61,10 @@ static word *find_entry(word vspace, word vaddr, word span, word *left)
 seL4_Error vspace_map_table(struct slot *cap, uint16_t asid, word vaddr, word *left)
 {
     uint8_t level = cap->bits;
-    word *entry = find_entry(asids[asid], vaddr, level == TABLE_ANY ? seL4_PageBits : vspace_span(level), left);
+    word *entry = find_entry(asids[asid], vaddr,
+                             level == TABLE_ANY ? seL4_PageBits : vspace_span(level), left);
     if (level == TABLE_ANY) {
-        /* The widest that is missing; if none is, there is a table here. */
+        /* The widest missing table. If no table is missing, this address has one already. */
         level = (uint8_t)((FIRST_SPAN - *left) / LEVEL_BITS);
         if (entry != 0) {
             return seL4_DeleteFirst;
@@ -79,7 +83,8 @@ seL4_Error vspace_map_table(struct slot *cap, uint16_t asid, word vaddr, word *l
     return seL4_NoError;
 }
 
-seL4_Error vspace_map_frame(struct slot *cap, uint16_t asid, word vaddr, word rights, word attributes, word *left)
+seL4_Error vspace_map_frame(struct slot *cap, uint16_t asid, word vaddr, word rights,
+                            word attributes, word *left)
 {
     word *entry = find_entry(asids[asid], vaddr, seL4_PageBits, left);
     if (entry == 0) {
@@ -88,20 +93,22 @@ seL4_Error vspace_map_frame(struct slot *cap, uint16_t asid, word vaddr, word ri
     if ((*entry & PRESENT) != 0 && cap->asid == 0) {
         return seL4_DeleteFirst;
     }
-    arch_set_entry(entry, arch_page_entry(cap->object - ARCH_WINDOW, rights & cap->rights, attributes));
+    arch_set_entry(entry,
+                   arch_page_entry(cap->object - ARCH_WINDOW, rights & cap->rights, attributes));
     cap->asid = asid;
     cap->data = vaddr;
     arch_flush(asids[asid]);
     return seL4_NoError;
 }
 
-/* Takes an entry away, if it still is the one that the capability made. A table's address has its level in the
- * lowest bits. */
+/* Removes an entry if it is still the one that this capability made. The address of a table has
+ * its level in the lowest bits. */
 static void unmap(const struct slot *cap)
 {
     word left;
     word vspace = asids[cap->asid];
-    word span = cap->type == CAP_TABLE ? vspace_span((uint8_t)(cap->data & MASK(seL4_PageBits))) : seL4_PageBits;
+    word span = cap->type == CAP_TABLE ? vspace_span((uint8_t)(cap->data & MASK(seL4_PageBits)))
+                                       : seL4_PageBits;
     if (cap->asid == 0 || vspace == 0) {
         return;
     }
@@ -149,7 +156,7 @@ static seL4_Error map_table(struct invocation *call)
     return failed(call, vspace_map_table(call->slot, call->extra[0]->asid, vaddr, &left), left);
 }
 
-/* Unmapped, a table forgets what it mapped. */
+/* Unmapping a table clears its entries. */
 static seL4_Error unmap_table(struct slot *slot)
 {
     if (!slot_is_last(slot)) {
@@ -189,7 +196,9 @@ static seL4_Error map_frame(struct invocation *call)
     }
     word rights = message_get(call->from, 1);
     word attributes = message_get(call->from, 2);
-    return failed(call, vspace_map_frame(frame, call->extra[0]->asid, vaddr, rights, attributes, &left), left);
+    return failed(call,
+                  vspace_map_frame(frame, call->extra[0]->asid, vaddr, rights, attributes, &left),
+                  left);
 }
 
 static seL4_Error sync_code(struct invocation *call)

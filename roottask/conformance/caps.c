@@ -3,7 +3,7 @@
  * CNodes and the derivation tree: addresses, copies, badges, delete and revoke. */
 #include "conformance.h"
 
-enum { SMALL = 4 }; /* bits of the CNodes that these checks make */
+enum { SMALL = 4 }; /* bits of the CNodes that these checks create */
 
 static seL4_CPtr small_cnode(void)
 {
@@ -24,7 +24,7 @@ static void cnode_index_and_depth(void)
     cf_is(copy_into(cnode, 3, SMALL, endpoint), seL4_NoError);
     cf_is((uint64_t)cf_empty_in(cr_slot_in(cnode, 3, SMALL)), 0);
     cf_is((uint64_t)cf_empty_in(cr_slot_in(cnode, 4, SMALL)), 1);
-    /* Bits of the index above the depth do not count. */
+    /* Bits of the index above the depth are ignored. */
     cf_is(copy_into(cnode, 0x70 | 5, SMALL, endpoint), seL4_NoError);
     cf_is((uint64_t)cf_empty_in(cr_slot_in(cnode, 5, SMALL)), 0);
 }
@@ -47,7 +47,7 @@ static void cnode_depth_out_of_range(void)
     cf_is(copy_into(cnode, 3, seL4_WordBits + 1, endpoint), seL4_RangeError);
 }
 
-/* A CNode capability with a guard of 4 bits. */
+/* Returns a CNode capability with a guard of 4 bits. */
 static seL4_CPtr guarded_cnode(seL4_Word guard)
 {
     return cf_mint(small_cnode(), seL4_AllRights, seL4_CNode_CapData_new(guard, 4).words[0]);
@@ -70,7 +70,7 @@ static void cnode_two_levels(void)
     cf_is(copy_into(upper, 2, SMALL, lower), seL4_NoError);
     cf_is(copy_into(upper, 0x203, 12, endpoint), seL4_NoError);
     cf_is((uint64_t)cf_empty_in((cr_slot){lower, 0x03, 8}), 0);
-    /* Through a slot that holds nothing leads no way. */
+    /* An address cannot lead through an empty slot. */
     cf_is(copy_into(upper, 0x303, 12, endpoint), seL4_FailedLookup);
 }
 
@@ -114,7 +114,8 @@ static void copy_to_occupied_slot(void)
 
 static void copy_from_empty_slot(void)
 {
-    cf_is(cr_copy(cr_slot_at(cf_slots(1)), cr_slot_at(cf_slots(1)), seL4_AllRights), seL4_FailedLookup);
+    cf_is(cr_copy(cr_slot_at(cf_slots(1)), cr_slot_at(cf_slots(1)), seL4_AllRights),
+          seL4_FailedLookup);
 }
 
 static void delete_and_revoke_of_empty_slot(void)
@@ -137,7 +138,8 @@ static void mint_from_badged_refused(void)
 static void mint_notification_from_badged_refused(void)
 {
     seL4_CPtr badged = cf_mint(cf_notification(), seL4_AllRights, 5);
-    cf_is(cr_mint(cr_slot_at(cf_slots(1)), cr_slot_at(badged), seL4_AllRights, 6), seL4_IllegalOperation);
+    cf_is(cr_mint(cr_slot_at(cf_slots(1)), cr_slot_at(badged), seL4_AllRights, 6),
+          seL4_IllegalOperation);
 }
 
 static void untyped_with_children_not_copied(void)
@@ -216,7 +218,7 @@ static void copy_of_unbadged_is_no_parent(void)
     cf_is(cr_revoke(cr_slot_at(copy)), seL4_NoError);
     cf_is((uint64_t)cf_empty(minted), 0);
     cf_is((uint64_t)cf_empty(endpoint), 0);
-    /* But what was minted from it is the first capability's descendant. */
+    /* Capabilities minted from the minted one are descendants of the first capability. */
     cf_is(cr_revoke(cr_slot_at(endpoint)), seL4_NoError);
     cf_is((uint64_t)cf_empty(minted), 1);
     cf_is((uint64_t)cf_empty(copy), 1);
@@ -243,7 +245,7 @@ static void delete_of_parent_leaves_copies(void)
     cf_is(cr_delete(cr_slot_at(parent)), seL4_NoError);
     cf_is((uint64_t)cf_empty(parent), 1);
     cf_is((uint64_t)cf_empty(copy), 0);
-    /* They are the grandparent's descendants still. */
+    /* They are still descendants of the grandparent. */
     cf_is(cr_revoke(cr_slot_at(endpoint)), seL4_NoError);
     cf_is((uint64_t)cf_empty(copy), 1);
 }
@@ -290,7 +292,7 @@ static void cnode_takes_its_capabilities_along(void)
     seL4_Word badge = 0;
     cf_is(copy_into(cnode, 3, SMALL, notification), seL4_NoError);
     cf_is(cr_delete(cr_slot_at(cnode)), seL4_NoError);
-    /* The object has another capability, and lives. */
+    /* The object has another capability, so it is not destroyed. */
     seL4_Signal(notification);
     cf_is((uint64_t)cf_empty(notification), 0);
     (void)seL4_Poll(notification, &badge);
@@ -302,7 +304,8 @@ static void cnode_takes_its_capabilities_along(void)
 static void cancel_needs_all_rights(void)
 {
     seL4_CPtr endpoint = cf_endpoint();
-    cf_is(cr_cancel_sends(cr_slot_at(cf_mint(endpoint, seL4_CapRights_new(1, 0, 0, 1), 5))), seL4_IllegalOperation);
+    cf_is(cr_cancel_sends(cr_slot_at(cf_mint(endpoint, seL4_CapRights_new(1, 0, 0, 1), 5))),
+          seL4_IllegalOperation);
     cf_is(cr_cancel_sends(cr_slot_at(cf_mint(endpoint, seL4_NoRead, 6))), seL4_IllegalOperation);
     cf_is(cr_cancel_sends(cr_slot_at(cf_mint(endpoint, seL4_AllRights, 7))), seL4_NoError);
 }
@@ -316,7 +319,7 @@ static void cancel_takes_messages_of_one_badge(void)
     volatile cf_worker *b = cf_start(cf_do_call, cf_copy(six, seL4_CapRights_new(1, 0, 0, 1)), 0);
     volatile cf_worker *c = cf_start(cf_do_call, cf_copy(five, seL4_CapRights_new(1, 0, 0, 1)), 0);
     cf_settle();
-    /* If it were cancelled too, it could not be sent again. */
+    /* If this send were cancelled too, it could not be made again. */
     cf_is(cr_delete(cr_slot_at(b->cap)), seL4_NoError);
     cf_is(cr_cancel_sends(cr_slot_at(five)), seL4_NoError);
     cf_is(cr_revoke(cr_slot_at(five)), seL4_NoError);
@@ -337,7 +340,7 @@ static void cancelled_send_is_begun_again(void)
     volatile cf_worker *a = cf_start(cf_do_call, cf_copy(five, seL4_CapRights_new(1, 0, 0, 1)), 0);
     cf_settle();
     cf_is(cr_cancel_sends(cr_slot_at(five)), seL4_NoError);
-    /* Its capability is still there: the message is queued once more. */
+    /* The sender still has its capability, so the message is queued again. */
     cf_is(cf_receive(endpoint).badge, 5);
     cf_is(cf_receive(endpoint).badge, 0);
     cf_is(a->progress, 0);

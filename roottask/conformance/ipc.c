@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Messages, answers, notifications, and what becomes of those who wait when something goes. */
+ * Messages, answers and notifications, and what happens to waiting threads when an object is
+ * destroyed. */
 #include "conformance.h"
 
-/* What the root task gives to clients: to send, and to be answered. */
+/* The rights that the root task gives to clients: to send, and to be answered. */
 #define CLIENT seL4_CapRights_new(1, 0, 0, 1)
 
 static seL4_CPtr client_cap(seL4_CPtr endpoint, seL4_Word badge)
@@ -101,7 +102,8 @@ static void senders_are_served_in_order(void)
     seL4_CPtr endpoint = cf_endpoint();
     for (seL4_Word i = 1; i <= 4; i++) {
         volatile cf_worker *w = cf_worker_make(cf_do_send, client_cap(endpoint, i), 0);
-        cf_set_priority(w, CF_PRIORITY + (i % 2) * 10); /* which counts for nothing in a queue */
+        /* priority has no effect on the order in a queue */
+        cf_set_priority(w, CF_PRIORITY + (i % 2) * 10);
         cf_go(w);
         cf_settle();
     }
@@ -140,7 +142,7 @@ static void reply_without_caller(void)
     seL4_CPtr endpoint = cf_endpoint();
     volatile cf_worker *w = cf_start(cf_do_send, client_cap(endpoint, 5), 0);
     cf_is(cf_receive(endpoint).badge, 5);
-    cf_reply(7, 0); /* a send is not answered */
+    cf_reply(7, 0); /* a sender gets no answer */
     cf_reply(7, 0);
     cf_is(w->progress, 1);
     cf_is(w->label, 0);
@@ -159,12 +161,13 @@ static void reply_is_good_once(void)
     cf_is(a->progress, 1);
 }
 
-/* Calls twice, and goes on waiting for the second answer. */
+/* Calls twice. The second call waits for its answer. */
 static void call_twice(volatile cf_worker *self)
 {
     for (seL4_Word i = 1; i <= 2; i++) {
         seL4_Word word = i;
-        seL4_MessageInfo_t tag = seL4_CallWithMRs(self->cap, seL4_MessageInfo_new(i, 0, 0, 1), &word, 0, 0, 0);
+        seL4_MessageInfo_t tag = seL4_CallWithMRs(self->cap, seL4_MessageInfo_new(i, 0, 0, 1),
+                                                  &word, 0, 0, 0);
         self->label = seL4_MessageInfo_get_label(tag);
         self->words[0] = word;
         self->progress++;
@@ -178,7 +181,8 @@ static void serve_once(volatile cf_worker *self)
     seL4_MessageInfo_t tag = seL4_RecvWithMRs(self->cap, &badge, &word, 0, 0, 0);
     self->words[0] = word;
     word += 100;
-    tag = seL4_ReplyRecvWithMRs(self->cap, seL4_MessageInfo_new(50, 0, 0, 1), &badge, &word, 0, 0, 0);
+    tag = seL4_ReplyRecvWithMRs(self->cap, seL4_MessageInfo_new(50, 0, 0, 1), &badge, &word, 0, 0,
+                                0);
     self->label = seL4_MessageInfo_get_label(tag);
     self->words[1] = word;
     self->badge = badge;
@@ -240,23 +244,26 @@ static void polling_keeps_the_caller(void)
     cf_is(a->label, 7);
 }
 
-/* Asks somebody else before it answers; `other` is that one's endpoint. */
+/* Calls another endpoint, `other`, before it answers. */
 static void serve_by_asking(volatile cf_worker *self)
 {
     seL4_Word badge;
     seL4_Word word = 0;
     (void)seL4_RecvWithMRs(self->cap, &badge, &word, 0, 0, 0);
-    seL4_MessageInfo_t tag = seL4_CallWithMRs(self->other, seL4_MessageInfo_new(2, 0, 0, 1), &word, 0, 0, 0);
-    seL4_ReplyWithMRs(seL4_MessageInfo_new(seL4_MessageInfo_get_label(tag) + 1, 0, 0, 1), &word, 0, 0, 0);
+    seL4_MessageInfo_t tag = seL4_CallWithMRs(self->other, seL4_MessageInfo_new(2, 0, 0, 1), &word,
+                                              0, 0, 0);
+    seL4_ReplyWithMRs(seL4_MessageInfo_new(seL4_MessageInfo_get_label(tag) + 1, 0, 0, 1), &word, 0,
+                      0, 0);
     self->progress++;
 }
 
-/* The server's own capability to its endpoint is one to receive only, as PDs have it. */
+/* The server's own capability to its endpoint allows only to receive, as in PDs. */
 static void server_asks_another_before_it_answers(void)
 {
     seL4_CPtr endpoint = cf_endpoint();
     seL4_CPtr other = cf_endpoint();
-    volatile cf_worker *server = cf_worker_make(serve_by_asking, cf_copy(endpoint, seL4_CanRead), 0);
+    volatile cf_worker *server = cf_worker_make(serve_by_asking, cf_copy(endpoint, seL4_CanRead),
+                                                0);
     server->other = client_cap(other, 6);
     volatile cf_worker *client = cf_worker_make(cf_do_call, client_cap(endpoint, 5), 0);
     client->length = 1;
@@ -281,7 +288,7 @@ static void saved_caller_is_answered_later(void)
     volatile cf_worker *a = cf_start(cf_do_call, client_cap(endpoint, 5), 0);
     cf_is(cf_receive(endpoint).badge, 5);
     cf_is(cr_save_caller(cr_slot_at(saved)), seL4_NoError);
-    cf_reply(1, 0); /* the reply capability is not here any more */
+    cf_reply(1, 0); /* the reply capability is no longer here */
     cf_is(a->progress, 0);
     volatile cf_worker *b = cf_start(cf_do_call, client_cap(endpoint, 6), 0);
     cf_is(cf_receive(endpoint).badge, 6);
@@ -308,7 +315,7 @@ static void slot_of_used_reply_is_free(void)
         cf_settle();
         cf_is(w->label, 20 + i);
     }
-    seL4_Send(saved, seL4_MessageInfo_new(30, 0, 0, 0)); /* to nothing: nothing happens */
+    seL4_Send(saved, seL4_MessageInfo_new(30, 0, 0, 0)); /* the slot is empty: no effect */
     cf_settle();
     cf_is(w->label, 22);
 }
@@ -524,13 +531,13 @@ static void bound_signal_wakes_a_receiver(void)
     cf_settle();
     cf_is(w->progress, 1);
     cf_is(w->badge, 0x12);
-    /* It is no receiver any more. */
+    /* It is no longer a receiver. */
     seL4_NBSend(client_cap(endpoint, 5), seL4_MessageInfo_new(1, 0, 0, 0));
     cf_settle();
     cf_is(w->badge, 0x12);
 }
 
-/* Receives three times, and keeps the badges. */
+/* Receives three times and keeps the badges. */
 static void receive_three(volatile cf_worker *self)
 {
     for (uint32_t i = 0; i < 3; i++) {
@@ -553,13 +560,13 @@ static void bound_signal_while_busy_is_kept(void)
     seL4_Signal(cf_mint(notification, seL4_CanWrite, 0x21));
     cf_go(w);
     cf_settle();
-    /* The signals come first, together, then the message that waited longer. */
+    /* The signals arrive first, as one, and then the message, although it waited longer. */
     cf_is(w->progress, 2);
     cf_is(w->words[0], 0x33);
     cf_is(w->words[1], 5);
 }
 
-/* Takes what its notification has by polling, then by waiting. */
+/* Takes the signals of its notification, first by polling, then by waiting. */
 static void poll_and_wait(volatile cf_worker *self)
 {
     seL4_Word badge = 0;
@@ -639,14 +646,16 @@ static void notification_is_free_when_its_thread_goes(void)
     cf_is(b->badge, 0x12);
 }
 
-/* -- what becomes of those who wait */
+/* -- what happens to waiting threads */
 
 static void sender_when_endpoint_goes(void)
 {
     seL4_CPtr endpoint = cf_endpoint();
     seL4_CPtr handler = cf_endpoint();
-    volatile cf_worker *caller = cf_start(cf_do_call, client_cap(endpoint, 5), cf_fault_cap(handler, 8));
-    volatile cf_worker *sender = cf_start(cf_do_send, client_cap(endpoint, 6), cf_fault_cap(handler, 9));
+    volatile cf_worker *caller = cf_start(cf_do_call, client_cap(endpoint, 5),
+                                          cf_fault_cap(handler, 8));
+    volatile cf_worker *sender = cf_start(cf_do_send, client_cap(endpoint, 6),
+                                          cf_fault_cap(handler, 9));
     cf_settle();
     cf_is(cr_revoke(cr_slot_at(endpoint)), seL4_NoError);
     cf_is(cr_delete(cr_slot_at(endpoint)), seL4_NoError);
@@ -686,7 +695,8 @@ static void waiter_when_notification_goes(void)
 
 static void receiver_keeps_waiting_without_capability(void)
 {
-    /* It goes on waiting when its own capability goes, as long as the endpoint is there. */
+    /* The thread goes on waiting when its own capability is deleted, as long as the endpoint
+     * exists. */
     seL4_CPtr endpoint = cf_endpoint();
     volatile cf_worker *w = cf_start(cf_do_recv, cf_copy(endpoint, seL4_CanRead), 0);
     cf_settle();
@@ -696,9 +706,9 @@ static void receiver_keeps_waiting_without_capability(void)
     cf_is(w->badge, 5);
 }
 
-/* Receives a message, and never answers. */
-static void server_with_caller(seL4_CPtr *server_untyped, seL4_CPtr *endpoint, volatile cf_worker **server,
-                               volatile cf_worker **caller)
+/* A server that has received a call and never answers it. */
+static void server_with_caller(seL4_CPtr *server_untyped, seL4_CPtr *endpoint,
+                               volatile cf_worker **server, volatile cf_worker **caller)
 {
     *server_untyped = cf_make(seL4_UntypedObject, 12, 1);
     *endpoint = cf_slots(1);
@@ -737,7 +747,7 @@ static void resumed_caller_repeats_its_call(void)
     cf_is(cr_suspend(server->tcb), seL4_NoError);
     cf_is(cr_delete(cr_slot_at(server->tcb)), seL4_NoError);
     cf_is(cr_resume(caller->tcb), seL4_NoError);
-    /* The endpoint is still there: the same message comes again. */
+    /* The endpoint still exists, so the same message arrives again. */
     cf_message m = cf_receive(endpoint);
     cf_is(m.badge, 5);
     cf_is(caller->progress, 0);
@@ -764,7 +774,7 @@ static void resumed_caller_of_nothing_fails(void)
 
 static void server_cannot_answer_a_resumed_caller(void)
 {
-    /* Who was resumed waits no more: the server's reply capability is gone. */
+    /* The resumed thread no longer waits: the server's reply capability is gone. */
     seL4_CPtr endpoint = cf_endpoint();
     volatile cf_worker *caller = cf_start(cf_do_call, client_cap(endpoint, 5), 0);
     cf_is(cf_receive(endpoint).badge, 5);
@@ -811,7 +821,7 @@ static void message_of_suspended_thread_vanishes(void)
     cf_settle();
     cf_is(cr_suspend(w->tcb), seL4_NoError);
     cf_is(cf_receive(endpoint).badge, 0);
-    /* Resumed, it sends again. */
+    /* After it is resumed, it sends again. */
     cf_is(cr_resume(w->tcb), seL4_NoError);
     cf_is(cf_receive(endpoint).badge, 5);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The conformance image's frame: sets up, runs the checks, prints a line for each and one at the end. */
+ * The main program of the conformance image: it sets up the image, runs the checks, and prints
+ * one line for each check and one at the end. */
 #include "conformance.h"
 #include "kernel/timer.h"
 #include "kernel/untyped.h"
@@ -12,7 +13,7 @@ _Alignas(16) char cr_root_stack[ROOT_STACK];
 __asm__(".globl cr_root_stack_top\n.set cr_root_stack_top, cr_root_stack + 32768");
 _Static_assert(ROOT_STACK == 32768, "as in the line above");
 
-/* Aligned to their size: a worker finds out who it is by where its stack is. */
+/* Aligned to their size, because a worker finds its own number from the address of its stack. */
 static _Alignas(WORKER_STACK) char worker_stacks[CF_WORKERS][WORKER_STACK];
 static _Alignas(CF_PAGE) char worker_buffers[CF_WORKERS][CF_PAGE];
 static _Alignas(16) char idle_stack[IDLE_STACK];
@@ -23,17 +24,17 @@ volatile uint32_t cf_clock;
 seL4_CPtr cf_untyped;
 
 static const seL4_BootInfo *boot_info;
-static seL4_CPtr idle_done;  /* the idle thread has run: nobody else could */
-static seL4_CPtr idle_again; /* it shall look again */
-static seL4_CPtr nothing;    /* a notification that nobody signals */
+static seL4_CPtr idle_done;  /* the idle thread has run, so no other thread could */
+static seL4_CPtr idle_again; /* tells the idle thread to look again */
+static seL4_CPtr nothing;    /* a notification that is never signalled */
 static uint32_t n_workers;
 static uint32_t next_slot = CF_FIRST_SLOT;
 
-/* Of the check that runs. */
+/* State of the running check. */
 static struct {
     int failed;
     uint32_t assertions;
-    uint32_t at; /* the assertion that failed */
+    uint32_t at; /* number of the assertion that failed */
     uint64_t got;
     uint64_t expected;
 } now;
@@ -42,7 +43,7 @@ void cr_root_main(const seL4_BootInfo *info);
 
 /* -- set-up */
 
-/* The lowest in priority: whenever it runs, everybody else waits for something. */
+/* The idle thread has the lowest priority. Whenever it runs, all other threads wait. */
 _Noreturn void cr_idle_main(void)
 {
     seL4_Word badge;
@@ -62,16 +63,20 @@ static void must(seL4_Error error, const char *what)
 static seL4_CPtr own(seL4_CPtr untyped, seL4_Word type)
 {
     seL4_CPtr cap = cr_cptr(CR_L1_POOL, cr_pool_take());
-    must(cr_retype(untyped, type, 0, CR_L1_POOL, (uint32_t)cap, 1), "an object of the root task's own cannot be made");
+    must(cr_retype(untyped, type, 0, CR_L1_POOL, (uint32_t)cap, 1),
+         "an object of the root task's own cannot be made");
     return cap;
 }
 
 static void start_idle_thread(seL4_CPtr tcb)
 {
     seL4_UserContext registers;
-    cr_arch_start_registers(&registers, (seL4_Word)cr_idle_start, (seL4_Word)(idle_stack + IDLE_STACK));
-    must(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0), "no space for the idle thread");
-    must(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, 0), "no priority for the idle thread");
+    cr_arch_start_registers(&registers, (seL4_Word)cr_idle_start,
+                            (seL4_Word)(idle_stack + IDLE_STACK));
+    must(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0),
+         "no space for the idle thread");
+    must(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, 0),
+         "no priority for the idle thread");
     must(cr_write_registers(tcb, 1, &registers), "the idle thread does not start");
 }
 
@@ -81,9 +86,11 @@ static void set_up(const seL4_BootInfo *info)
     uint32_t block;
     boot_info = info;
     seL4_SetIPCBuffer(info->ipcBuffer);
-    if (cr_cspace_init(info, cr_untyped_largest_at_boot(info)) != CR_OK || cr_untyped_init(info) != CR_OK ||
-        cr_untyped_take(OWN_BLOCK_BITS, &own_block) != CR_OK || cr_untyped_take(CF_UNTYPED_BITS, &block) != CR_OK) {
-        cr_panic("the kernel gave too little to start with", info->untyped.end - info->untyped.start);
+    if (cr_cspace_init(info, cr_untyped_largest_at_boot(info)) != CR_OK ||
+        cr_untyped_init(info) != CR_OK || cr_untyped_take(OWN_BLOCK_BITS, &own_block) != CR_OK ||
+        cr_untyped_take(CF_UNTYPED_BITS, &block) != CR_OK) {
+        cr_panic("the kernel gave too little to start with",
+                 info->untyped.end - info->untyped.start);
     }
     cf_untyped = cr_untyped_cap(block);
     seL4_CPtr untyped = cr_untyped_cap(own_block);
@@ -103,7 +110,8 @@ const seL4_BootInfo *cf_info(void)
 seL4_CPtr cf_image_frame(const volatile void *address)
 {
     extern char cr_image_base[];
-    return boot_info->userImageFrames.start + ((uintptr_t)address - (uintptr_t)cr_image_base) / CF_PAGE;
+    return boot_info->userImageFrames.start +
+           ((uintptr_t)address - (uintptr_t)cr_image_base) / CF_PAGE;
 }
 
 seL4_CPtr cf_window_frame(void)
@@ -140,7 +148,7 @@ static void print_decimal(const char *before, uint64_t value)
     cr_console_string(text);
 }
 
-/* The kernel may have printed something of its own: each line begins at the start of one. */
+/* The kernel may have printed text of its own, so each result starts on a new line. */
 static void print_result(const char *name)
 {
     cr_console_string("\nconformance: ");
@@ -167,7 +175,8 @@ seL4_CPtr cf_slots(uint32_t count)
     return first;
 }
 
-seL4_Error cf_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, seL4_CPtr to, uint32_t count)
+seL4_Error cf_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, seL4_CPtr to,
+                     uint32_t count)
 {
     return cr_retype(untyped, type, bits, CR_L1_POOL, (uint32_t)to, count);
 }
@@ -239,8 +248,8 @@ volatile seL4_IPCBuffer *cf_buffer(volatile cf_worker *worker)
     return (volatile seL4_IPCBuffer *)(void *)worker_buffers[worker - cf_workers];
 }
 
-volatile cf_worker *cf_worker_make_in(void (*run)(volatile cf_worker *self), seL4_CPtr cap, seL4_CPtr fault,
-                                      seL4_CPtr cspace, seL4_Word data)
+volatile cf_worker *cf_worker_make_in(void (*run)(volatile cf_worker *self), seL4_CPtr cap,
+                                      seL4_CPtr fault, seL4_CPtr cspace, seL4_Word data)
 {
     seL4_UserContext registers;
     if (n_workers == CF_WORKERS) {
@@ -254,12 +263,14 @@ volatile cf_worker *cf_worker_make_in(void (*run)(volatile cf_worker *self), seL
                              cf_image_frame(worker_buffers[index])),
           seL4_NoError);
     cf_set_priority(w, CF_PRIORITY);
-    cr_arch_start_registers(&registers, (seL4_Word)worker_main, (seL4_Word)(worker_stacks[index] + WORKER_STACK) - 16);
+    cr_arch_start_registers(&registers, (seL4_Word)worker_main,
+                            (seL4_Word)(worker_stacks[index] + WORKER_STACK) - 16);
     cf_is(cr_write_registers(w->tcb, 0, &registers), seL4_NoError);
     return w;
 }
 
-volatile cf_worker *cf_worker_make(void (*run)(volatile cf_worker *self), seL4_CPtr cap, seL4_CPtr fault)
+volatile cf_worker *cf_worker_make(void (*run)(volatile cf_worker *self), seL4_CPtr cap,
+                                   seL4_CPtr fault)
 {
     return cf_worker_make_in(run, cap, fault, cr_l1_cnode(), cr_l1_data());
 }
@@ -288,17 +299,20 @@ seL4_CPtr cf_vspace(seL4_CPtr untyped)
     seL4_CPtr vspace = cf_slots(1);
     cf_is(cf_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, vspace, 1), seL4_NoError);
     cf_is(cr_arch_assign_asid(vspace), seL4_NoError);
-    /* The image is small: one table of each level. */
+    /* The image is small and needs only one table of each level. */
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
         seL4_CPtr table = cf_slots(1);
         seL4_Word span = (seL4_Word)1 << cr_arch_table_span[level];
-        cf_is(cf_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], table, 1), seL4_NoError);
+        cf_is(cf_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], table, 1),
+              seL4_NoError);
         cf_is(cr_arch_map_table(level, table, vspace, base & ~(span - 1)), seL4_NoError);
     }
-    for (seL4_CPtr frame = boot_info->userImageFrames.start; frame < boot_info->userImageFrames.end; frame++) {
+    for (seL4_CPtr frame = boot_info->userImageFrames.start; frame < boot_info->userImageFrames.end;
+         frame++) {
         seL4_Word vaddr = base + (frame - boot_info->userImageFrames.start) * CF_PAGE;
         if (frame != cf_window_frame()) {
-            cf_is(cr_arch_map_frame(cf_copy(frame, seL4_AllRights), vspace, vaddr, 1, 1), seL4_NoError);
+            cf_is(cr_arch_map_frame(cf_copy(frame, seL4_AllRights), vspace, vaddr, 1, 1),
+                  seL4_NoError);
         }
     }
     return vspace;
@@ -306,7 +320,8 @@ seL4_CPtr cf_vspace(seL4_CPtr untyped)
 
 void cf_move_to(volatile cf_worker *worker, seL4_CPtr vspace, seL4_CPtr fault)
 {
-    cf_is(seL4_TCB_SetSpace(worker->tcb, fault, cr_l1_cnode(), cr_l1_data(), vspace, 0), seL4_NoError);
+    cf_is(seL4_TCB_SetSpace(worker->tcb, fault, cr_l1_cnode(), cr_l1_data(), vspace, 0),
+          seL4_NoError);
 }
 
 void cf_settle(void)
@@ -341,16 +356,17 @@ static void note_message(volatile cf_worker *self, seL4_MessageInfo_t tag, const
 void cf_do_call(volatile cf_worker *self)
 {
     seL4_Word words[4] = {self->words[0], self->words[1], self->words[2], self->words[3]};
-    seL4_MessageInfo_t tag = seL4_CallWithMRs(self->cap, seL4_MessageInfo_new(self->label, 0, self->extra, self->length),
-                                              &words[0], &words[1], &words[2], &words[3]);
+    seL4_MessageInfo_t tag =
+        seL4_CallWithMRs(self->cap, seL4_MessageInfo_new(self->label, 0, self->extra, self->length),
+                         &words[0], &words[1], &words[2], &words[3]);
     note_message(self, tag, words);
 }
 
 void cf_do_send(volatile cf_worker *self)
 {
     seL4_Word words[4] = {self->words[0], self->words[1], self->words[2], self->words[3]};
-    seL4_SendWithMRs(self->cap, seL4_MessageInfo_new(self->label, 0, self->extra, self->length), &words[0], &words[1],
-                     &words[2], &words[3]);
+    seL4_SendWithMRs(self->cap, seL4_MessageInfo_new(self->label, 0, self->extra, self->length),
+                     &words[0], &words[1], &words[2], &words[3]);
     note_done(self);
 }
 
@@ -358,7 +374,8 @@ void cf_do_recv(volatile cf_worker *self)
 {
     seL4_Word words[4] = {0};
     seL4_Word badge = 0;
-    seL4_MessageInfo_t tag = seL4_RecvWithMRs(self->cap, &badge, &words[0], &words[1], &words[2], &words[3]);
+    seL4_MessageInfo_t tag = seL4_RecvWithMRs(self->cap, &badge, &words[0], &words[1], &words[2],
+                                              &words[3]);
     self->badge = badge;
     note_message(self, tag, words);
 }
@@ -427,8 +444,8 @@ void cf_reply(seL4_Word label, seL4_Word word)
 
 /* -- running */
 
-/* Takes everything away that the check made: what is of its untyped by revoking it, copies of what the kernel
- * gave at boot slot by slot. */
+/* Removes everything that the check created: revokes its untyped, and deletes the copies of
+ * initial capabilities slot by slot. */
 static void clear(void)
 {
     must(cr_revoke(cr_slot_at(cf_untyped)), "the check's untyped cannot be revoked");
@@ -438,7 +455,7 @@ static void clear(void)
     next_slot = CF_FIRST_SLOT;
     n_workers = 0;
     cf_clock = 0;
-    cf_settle(); /* and again, if somebody woke the root task by name */
+    cf_settle(); /* and again, because cf_wake_root may have ended the first */
     cf_settle();
 }
 
@@ -447,7 +464,7 @@ static void run_check(const cf_check *check)
     now.failed = 0;
     now.assertions = 0;
     check->run();
-    /* A check that asserted nothing has shown nothing. */
+    /* A check without an assertion proves nothing. */
     if (now.assertions == 0) {
         cf_is(0, 1);
     }
@@ -457,8 +474,8 @@ static void run_check(const cf_check *check)
 
 void cr_root_main(const seL4_BootInfo *info)
 {
-    static const cf_check *const tables[] = {cf_caps_checks, cf_memory_checks, cf_ipc_checks, cf_thread_checks,
-                                             cf_timer_checks};
+    static const cf_check *const tables[] = {cf_caps_checks, cf_memory_checks, cf_ipc_checks,
+                                             cf_thread_checks, cf_timer_checks};
     uint32_t checks = 0;
     uint32_t failed = 0;
     uint32_t left_out = 0;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Untypeds and what is made of them, frames and address spaces, and what the kernel gives at boot. */
+ * Untypeds and the objects created from them, frames and address spaces, and what the kernel
+ * provides at boot. */
 #include "conformance.h"
 
 enum {
-    VSPACES = 640, /* more than an ASID pool has */
+    VSPACES = 640, /* more than one ASID pool can hold */
     PATTERN = 0x5a5a5a5a
 };
 
-/* Where no table is: far from everything, and in every architecture's user space. */
+/* An address without tables: far from all mappings, and in user space on every architecture. */
 #define FAR_AWAY ((seL4_Word)1 << 46)
 
 static volatile seL4_Word *window(void)
@@ -32,9 +33,11 @@ static void retype_count(void)
 {
     seL4_CPtr first = cf_slots(CONFIG_RETYPE_FAN_OUT_LIMIT + 1);
     cf_is(cf_retype(cf_untyped, seL4_EndpointObject, 0, first, 0), seL4_RangeError);
-    cf_is(cf_retype(cf_untyped, seL4_EndpointObject, 0, first, CONFIG_RETYPE_FAN_OUT_LIMIT + 1), seL4_RangeError);
+    cf_is(cf_retype(cf_untyped, seL4_EndpointObject, 0, first, CONFIG_RETYPE_FAN_OUT_LIMIT + 1),
+          seL4_RangeError);
     cf_is((uint64_t)cf_empty(first), 1);
-    cf_is(cf_retype(cf_untyped, seL4_EndpointObject, 0, first, CONFIG_RETYPE_FAN_OUT_LIMIT), seL4_NoError);
+    cf_is(cf_retype(cf_untyped, seL4_EndpointObject, 0, first, CONFIG_RETYPE_FAN_OUT_LIMIT),
+          seL4_NoError);
     cf_is((uint64_t)cf_empty(first), 0);
     cf_is((uint64_t)cf_empty(first + CONFIG_RETYPE_FAN_OUT_LIMIT - 1), 0);
     cf_is((uint64_t)cf_empty(first + CONFIG_RETYPE_FAN_OUT_LIMIT), 1);
@@ -53,7 +56,7 @@ static void retype_to_occupied_slot(void)
     seL4_CPtr first = cf_slots(3);
     cf_is(cf_retype(cf_untyped, seL4_EndpointObject, 0, first + 1, 1), seL4_NoError);
     cf_is(cf_retype(cf_untyped, seL4_EndpointObject, 0, first, 3), seL4_DeleteFirst);
-    /* All or nothing. */
+    /* A retype creates all objects or none. */
     cf_is((uint64_t)cf_empty(first), 1);
     cf_is((uint64_t)cf_empty(first + 2), 1);
 }
@@ -71,14 +74,16 @@ static void retype_beyond_memory(void)
 
 static void retype_unknown_type(void)
 {
-    cf_is(cf_retype(cf_untyped, seL4_ObjectTypeCount + 100, 12, cf_slots(1), 1), seL4_InvalidArgument);
+    cf_is(cf_retype(cf_untyped, seL4_ObjectTypeCount + 100, 12, cf_slots(1), 1),
+          seL4_InvalidArgument);
 }
 
 static void retype_bad_size(void)
 {
     seL4_CPtr to = cf_slots(1);
     cf_is(cf_retype(cf_untyped, seL4_CapTableObject, 0, to, 1), seL4_InvalidArgument);
-    cf_is(cf_retype(cf_untyped, seL4_UntypedObject, seL4_MinUntypedBits - 1, to, 1), seL4_InvalidArgument);
+    cf_is(cf_retype(cf_untyped, seL4_UntypedObject, seL4_MinUntypedBits - 1, to, 1),
+          seL4_InvalidArgument);
     cf_is(cf_retype(cf_untyped, seL4_UntypedObject, seL4_WordBits, to, 1), seL4_RangeError);
     cf_is((uint64_t)cf_empty(to), 1);
 }
@@ -88,12 +93,12 @@ static void retype_into_cnode_by_address(void)
     seL4_CPtr lower = cf_mint(cf_make(seL4_CapTableObject, 4, 1), seL4_AllRights, cr_cnode_data(4));
     seL4_CPtr upper = cf_make(seL4_CapTableObject, 4, 1);
     cf_is(cr_copy(cr_slot_in(upper, 2, 4), cr_slot_at(lower), seL4_AllRights), seL4_NoError);
-    /* The CNode in the upper one's slot 2. */
+    /* The destination is the CNode in slot 2 of the upper one. */
     cf_is(seL4_Untyped_Retype(cf_untyped, seL4_EndpointObject, 0, upper, 2, 4, 3, 2), seL4_NoError);
     cf_is((uint64_t)cf_empty_in((cr_slot){lower, 3, 8}), 0);
     cf_is((uint64_t)cf_empty_in((cr_slot){lower, 4, 8}), 0);
     cf_is((uint64_t)cf_empty_in((cr_slot){lower, 5, 8}), 1);
-    /* Depth 0: the root of the address itself. */
+    /* Depth 0: the destination is the root CNode itself. */
     cf_is(seL4_Untyped_Retype(cf_untyped, seL4_EndpointObject, 0, upper, 0, 0, 7, 1), seL4_NoError);
     cf_is((uint64_t)cf_empty_in(cr_slot_in(upper, 7, 4)), 0);
 }
@@ -103,11 +108,14 @@ static void retype_into_no_cnode(void)
     seL4_CPtr cnode = cf_make(seL4_CapTableObject, 4, 1);
     seL4_CPtr endpoint = cf_endpoint();
     cf_is(cr_copy(cr_slot_in(cnode, 2, 4), cr_slot_at(endpoint), seL4_AllRights), seL4_NoError);
-    cf_is(seL4_Untyped_Retype(cf_untyped, seL4_EndpointObject, 0, cnode, 2, 4, 3, 1), seL4_FailedLookup);
-    cf_is(seL4_Untyped_Retype(cf_untyped, seL4_EndpointObject, 0, cnode, 3, 4, 3, 1), seL4_FailedLookup);
+    cf_is(seL4_Untyped_Retype(cf_untyped, seL4_EndpointObject, 0, cnode, 2, 4, 3, 1),
+          seL4_FailedLookup);
+    cf_is(seL4_Untyped_Retype(cf_untyped, seL4_EndpointObject, 0, cnode, 3, 4, 3, 1),
+          seL4_FailedLookup);
 }
 
-/* Objects take what the headers say: one fits into an untyped of its size, no second one. */
+/* Objects have the size that the headers state: an untyped of this size has room for one object,
+ * not for two. */
 static void takes(seL4_Word type, seL4_Word bits, uint32_t size)
 {
     seL4_CPtr untyped = untyped_of(size);
@@ -135,11 +143,11 @@ static void objects_are_aligned_to_their_size(void)
     seL4_CPtr to = cf_slots(4);
     cf_is(cf_retype(untyped, seL4_EndpointObject, 0, to, 1), seL4_NoError);
     cf_is(cf_retype(untyped, cr_arch_frame_type, seL4_PageBits, to + 1, 1), seL4_NoError);
-    /* What lies before the frame is lost until the untyped is reset. */
+    /* The space before the frame is lost until the untyped is reset. */
     cf_is(cf_retype(untyped, seL4_EndpointObject, 0, to + 2, 1), seL4_NotEnoughMemory);
 }
 
-/* -- what becomes of memory */
+/* -- contents of memory and reuse */
 
 static void untyped_is_reset_without_children(void)
 {
@@ -147,7 +155,7 @@ static void untyped_is_reset_without_children(void)
     seL4_CPtr to = cf_slots(3);
     cf_is(cf_retype(untyped, cr_arch_frame_type, seL4_PageBits, to, 2), seL4_NoError);
     cf_is(cr_delete(cr_slot_at(to)), seL4_NoError);
-    /* One child is left: nothing is given back. */
+    /* One child is left, so the memory is not free. */
     cf_is(cf_retype(untyped, seL4_EndpointObject, 0, to, 1), seL4_NotEnoughMemory);
     cf_is(cr_delete(cr_slot_at(to + 1)), seL4_NoError);
     cf_is(cf_retype(untyped, seL4_UntypedObject, 13, to, 1), seL4_NoError);
@@ -191,7 +199,7 @@ static void halves_are_split_and_joined(void)
     cf_is(cf_retype(untyped, seL4_UntypedObject, 13, to, 1), seL4_NoError);
 }
 
-/* Waits, running, for the first worker to have run. */
+/* Spins until the first worker has run. */
 static void signal_when_first_ran(volatile cf_worker *self)
 {
     while (cf_workers[0].progress == 0) {
@@ -205,9 +213,9 @@ static void revoke_untyped_stops_running_thread(void)
     volatile cf_worker *w = cf_start(cf_do_spin, 0, 0);
     seL4_Word badge = 0;
     (void)cf_start(signal_when_first_ran, wake, 0);
-    seL4_Wait(wake, &badge); /* They have equal priorities: both get their turns. */
+    seL4_Wait(wake, &badge); /* They have equal priorities, so both run in turn. */
     cf_is(w->progress > 0, 1);
-    /* Nobody but the root task can run after it: else settling would never end. */
+    /* Only the root task may be able to run after this; otherwise settling would never end. */
     cf_is(cr_revoke(cr_slot_at(cf_untyped)), seL4_NoError);
     uint32_t before = w->progress;
     cf_settle();
@@ -255,8 +263,9 @@ static void memory_is_cleared_on_reuse(void)
     cf_is(others, 0);
 }
 
-/* A body as the root task makes them: CNode with capabilities to its own TCB, an address space with a thread
- * in it, everything of one untyped. Gone with one revoke, over and over. */
+/* Creates a body like those of the root task, all from one untyped: a CNode with capabilities to
+ * its own TCB, and an address space with a thread in it. One revoke destroys it. Repeats this
+ * many times. */
 static void whole_body_goes_with_its_untyped(void)
 {
     seL4_CPtr untyped = untyped_of(17);
@@ -268,8 +277,10 @@ static void whole_body_goes_with_its_untyped(void)
         volatile cf_worker *w = cf_worker_make(cf_do_recv, cf_endpoint(), 0);
         cf_move_to(w, vspace, 0);
         cf_is(seL4_Untyped_Retype(untyped, seL4_TCBObject, 0, cnode, 0, 0, 1, 1), seL4_NoError);
-        cf_is(seL4_Untyped_Retype(untyped, seL4_EndpointObject, 0, cnode, 0, 0, 2, 1), seL4_NoError);
-        cf_is(cr_mint(cr_slot_in(cnode, 3, 8), cr_slot_in(cnode, 2, 8), seL4_AllRights, 5), seL4_NoError);
+        cf_is(seL4_Untyped_Retype(untyped, seL4_EndpointObject, 0, cnode, 0, 0, 2, 1),
+              seL4_NoError);
+        cf_is(cr_mint(cr_slot_in(cnode, 3, 8), cr_slot_in(cnode, 2, 8), seL4_AllRights, 5),
+              seL4_NoError);
         cf_is(cr_copy(cr_slot_in(cnode, 4, 8), cr_slot_at(w->tcb), seL4_AllRights), seL4_NoError);
         cf_go(w);
         cf_settle();
@@ -316,7 +327,8 @@ static void unmap_makes_accesses_fault(void)
     cf_is(map_at_window(frame, 1), seL4_NoError);
     *window() = 1;
     cf_is(cr_arch_unmap_frame(frame), seL4_NoError);
-    cf_is(cr_arch_unmap_frame(frame), seL4_NoError); /* what is not mapped is not in the way */
+    /* unmapping a frame that is not mapped succeeds */
+    cf_is(cr_arch_unmap_frame(frame), seL4_NoError);
     cf_go(w);
     cf_expect_vm_fault(handler, 9, (uintptr_t)cf_window + 64);
     cf_is(w->progress, 0);
@@ -397,7 +409,7 @@ static void jump_to_unmapped_page(void)
 
 void cr_illegal_instruction(void);
 
-/* As programs are loaded: written through one mapping, run through another. */
+/* Programs are loaded like this: written through one mapping and executed through another. */
 static void code_written_through_another_mapping_runs(void)
 {
     enum { CODE = 16 };
@@ -429,13 +441,14 @@ static void code_written_through_another_mapping_runs(void)
     cf_is(w->progress, 0);
 }
 
-/* One table of each level, the widest first, and each of them is needed. */
+/* One table of each level is needed, the widest first. */
 static void mapping_needs_tables(void)
 {
     seL4_CPtr frame = cf_frame();
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
         seL4_CPtr table = cf_make(cr_arch_table_type[level], cr_arch_table_bits[level], 1);
-        cf_is(cr_arch_map_frame(frame, seL4_CapInitThreadVSpace, FAR_AWAY, 1, 0), seL4_FailedLookup);
+        cf_is(cr_arch_map_frame(frame, seL4_CapInitThreadVSpace, FAR_AWAY, 1, 0),
+              seL4_FailedLookup);
         cf_is(cr_arch_map_table(level, table, seL4_CapInitThreadVSpace, FAR_AWAY), seL4_NoError);
     }
     cf_is(cr_arch_map_frame(frame, seL4_CapInitThreadVSpace, FAR_AWAY, 1, 0), seL4_NoError);
@@ -446,7 +459,9 @@ static void table_where_one_is(void)
     uint32_t last = CR_ARCH_TABLE_LEVELS - 1;
     seL4_Word span = (seL4_Word)1 << cr_arch_table_span[last];
     seL4_CPtr table = cf_make(cr_arch_table_type[last], cr_arch_table_bits[last], 1);
-    cf_is(cr_arch_map_table(last, table, seL4_CapInitThreadVSpace, (seL4_Word)cf_window & ~(span - 1)), seL4_DeleteFirst);
+    cf_is(cr_arch_map_table(last, table, seL4_CapInitThreadVSpace,
+                            (seL4_Word)cf_window & ~(span - 1)),
+          seL4_DeleteFirst);
 }
 
 /* -- address spaces */
@@ -469,7 +484,7 @@ static void thread_in_another_address_space(void)
     cf_go(w);
     cf_settle();
     cf_is(w->progress, 1);
-    /* The same address, another frame. */
+    /* The same address with another frame. */
     cf_is(*window(), 7);
     cf_is(cr_arch_unmap_frame(mine), seL4_NoError);
     cf_is(cr_arch_unmap_frame(frame), seL4_NoError);
@@ -483,8 +498,8 @@ static void asids_are_used_again(void)
     seL4_CPtr vspace = cf_slots(1);
     uint32_t made = 0;
     for (uint32_t i = 0; i < VSPACES; i++) {
-        if (cf_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, vspace, 1) || cr_arch_assign_asid(vspace) ||
-            cr_revoke(cr_slot_at(untyped))) {
+        if (cf_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, vspace, 1) ||
+            cr_arch_assign_asid(vspace) || cr_revoke(cr_slot_at(untyped))) {
             break;
         }
         made++;
@@ -518,7 +533,8 @@ static void boot_untypeds(void)
         memory += (uint64_t)1 << a->sizeBits;
         for (uint32_t k = 0; k < i; k++) {
             const seL4_UntypedDesc *b = &info->untypedList[k];
-            cf_is(a->paddr + ((seL4_Word)1 << a->sizeBits) <= b->paddr || b->paddr + ((seL4_Word)1 << b->sizeBits) <= a->paddr,
+            cf_is(a->paddr + ((seL4_Word)1 << a->sizeBits) <= b->paddr ||
+                      b->paddr + ((seL4_Word)1 << b->sizeBits) <= a->paddr,
                   1);
         }
     }
@@ -531,7 +547,7 @@ static void boot_empty_slots(void)
     cf_is(info->initThreadCNodeSizeBits, CONFIG_ROOT_CNODE_SIZE_BITS);
     cf_is(info->empty.start < info->empty.end, 1);
     cf_is(info->empty.end, (seL4_Word)1 << CONFIG_ROOT_CNODE_SIZE_BITS);
-    /* The first two have the root task's own CSpace by now. */
+    /* The first two slots hold the root task's own CSpace at this point. */
     cf_is((uint64_t)cf_empty(info->empty.start + 2), 1);
     cf_is((uint64_t)cf_empty(info->empty.end - 1), 1);
 }

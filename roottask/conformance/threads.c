@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Threads: starting and stopping, registers, priorities and the order in which equals run, and faults. */
+ * Threads: starting and stopping, registers, priorities and the order of threads with equal
+ * priority, and faults. */
 #include "conformance.h"
 
 #define CLIENT seL4_CapRights_new(1, 0, 0, 1)
 
 enum {
-    OWN_BITS = 4,     /* of workers' own CSpaces */
-    OWN_FAULT = 3,    /* slots in them */
+    OWN_BITS = 4,     /* log2 of the slots of a worker's own CSpace */
+    OWN_FAULT = 3,    /* slots in that CSpace */
     OWN_ENDPOINT = 5,
     HANDOVERS = 4
 };
@@ -32,7 +33,7 @@ static void suspended_thread_does_not_run(void)
     cf_is(w->progress, 1);
 }
 
-/* Signals, counts, and comes to a place where it waits. */
+/* Signals, counts, and then waits. */
 static void signal_and_count(volatile cf_worker *self)
 {
     self->progress++;
@@ -44,9 +45,10 @@ static void resume_of_running_thread_does_nothing(void)
 {
     seL4_CPtr notification = cf_notification();
     seL4_Word badge = 0;
-    volatile cf_worker *w = cf_start(signal_and_count, cf_mint(notification, seL4_CanWrite, 0x12), 0);
+    volatile cf_worker *w = cf_start(signal_and_count, cf_mint(notification, seL4_CanWrite, 0x12),
+                                     0);
     seL4_Wait(notification, &badge);
-    /* The root task was woken in the middle of it. */
+    /* The signal woke the root task before the worker counted. */
     cf_is(w->progress, 1);
     cf_is(cr_resume(w->tcb), seL4_NoError);
     cf_settle();
@@ -83,12 +85,12 @@ static void registers_of_a_caller(void)
     seL4_CPtr endpoint = cf_endpoint();
     volatile cf_worker *w = cf_start(cf_do_call, cf_mint(endpoint, CLIENT, 5), 0);
     cf_settle();
-    cf_is(shows_call_of(w, w->cap), 1); /* in the queue */
+    cf_is(shows_call_of(w, w->cap), 1); /* while it is in the queue */
     cf_is(shows_call_of(w, endpoint), 0);
     cf_is(cf_receive(endpoint).badge, 5);
-    cf_is(shows_call_of(w, w->cap), 1); /* awaiting its answer */
+    cf_is(shows_call_of(w, w->cap), 1); /* while it waits for its answer */
     cf_settle();
-    cf_is(w->progress, 0); /* and reading them leaves it there */
+    cf_is(w->progress, 0); /* reading the registers does not move the thread */
     cf_reply(7, 0);
     cf_is(w->label, 7);
 }
@@ -115,7 +117,9 @@ static void thread_without_ipc_buffer(void)
 {
     seL4_CPtr endpoint = cf_endpoint();
     volatile cf_worker *w = cf_worker_make(cf_do_call, cf_mint(endpoint, CLIENT, 5), 0);
-    cf_is(seL4_TCB_Configure(w->tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0, 0, 0), seL4_NoError);
+    cf_is(seL4_TCB_Configure(w->tcb, 0, cr_l1_cnode(), cr_l1_data(),
+                             seL4_CapInitThreadVSpace, 0, 0, 0),
+          seL4_NoError);
     w->length = 2;
     w->words[0] = 10;
     w->words[1] = 11;
@@ -129,7 +133,7 @@ static void thread_without_ipc_buffer(void)
     cf_is(w->words[0], 99);
 }
 
-/* A CSpace of 2^OWN_BITS slots, the guard taking all bits above. */
+/* Creates a CSpace of 2^OWN_BITS slots whose guard takes all bits above. */
 static seL4_CPtr own_cspace(void)
 {
     return cf_make(seL4_CapTableObject, OWN_BITS, 1);
@@ -144,7 +148,8 @@ static void cspace_with_guard(void)
 {
     seL4_CPtr endpoint = cf_endpoint();
     seL4_CPtr cspace = own_cspace();
-    cf_is(cr_mint(cr_slot_in(cspace, OWN_ENDPOINT, OWN_BITS), cr_slot_at(endpoint), CLIENT, 5), seL4_NoError);
+    cf_is(cr_mint(cr_slot_in(cspace, OWN_ENDPOINT, OWN_BITS), cr_slot_at(endpoint), CLIENT, 5),
+          seL4_NoError);
     volatile cf_worker *w = cf_worker_make_in(cf_do_call, OWN_ENDPOINT, 0, cspace, own_data());
     cf_go(w);
     cf_is(cf_receive(endpoint).badge, 5);
@@ -156,8 +161,10 @@ static void address_beyond_guard(void)
 {
     seL4_CPtr endpoint = cf_endpoint();
     seL4_CPtr cspace = own_cspace();
-    cf_is(cr_mint(cr_slot_in(cspace, OWN_ENDPOINT, OWN_BITS), cr_slot_at(endpoint), CLIENT, 5), seL4_NoError);
-    cf_is(cr_mint(cr_slot_in(cspace, OWN_FAULT, OWN_BITS), cr_slot_at(endpoint), CLIENT, 9), seL4_NoError);
+    cf_is(cr_mint(cr_slot_in(cspace, OWN_ENDPOINT, OWN_BITS), cr_slot_at(endpoint), CLIENT, 5),
+          seL4_NoError);
+    cf_is(cr_mint(cr_slot_in(cspace, OWN_FAULT, OWN_BITS), cr_slot_at(endpoint), CLIENT, 9),
+          seL4_NoError);
     seL4_CPtr beyond = OWN_ENDPOINT | (1u << OWN_BITS);
     volatile cf_worker *w = cf_worker_make_in(cf_do_call, beyond, OWN_FAULT, cspace, own_data());
     cf_go(w);
@@ -167,11 +174,13 @@ static void address_beyond_guard(void)
     cf_is(m.words[seL4_CapFault_Addr], beyond);
 }
 
-/* A revoke in the middle of things: the client's slot is empty the next time it calls. */
+/* Calls until the capability is gone. A revoke can happen at any point: the slot is empty at the
+ * next call. */
 static void call_until_lost(volatile cf_worker *self)
 {
     for (;;) {
-        seL4_MessageInfo_t tag = seL4_CallWithMRs(self->cap, seL4_MessageInfo_new(1, 0, 0, 0), 0, 0, 0, 0);
+        seL4_MessageInfo_t tag = seL4_CallWithMRs(self->cap, seL4_MessageInfo_new(1, 0, 0, 0), 0, 0,
+                                                  0, 0);
         self->label = seL4_MessageInfo_get_label(tag);
         if (self->label == seL4_InvalidCapability) {
             return;
@@ -185,14 +194,15 @@ static void client_whose_capability_is_revoked(void)
     seL4_CPtr endpoint = cf_endpoint();
     seL4_CPtr parent = cf_mint(endpoint, seL4_AllRights, 5);
     seL4_CPtr cspace = own_cspace();
-    cf_is(cr_copy(cr_slot_in(cspace, OWN_ENDPOINT, OWN_BITS), cr_slot_at(parent), CLIENT), seL4_NoError);
+    cf_is(cr_copy(cr_slot_in(cspace, OWN_ENDPOINT, OWN_BITS), cr_slot_at(parent), CLIENT),
+          seL4_NoError);
     volatile cf_worker *w = cf_worker_make_in(call_until_lost, OWN_ENDPOINT, 0, cspace, own_data());
     cf_go(w);
     cf_is(cf_receive(endpoint).badge, 5);
     cf_reply(20, 0);
     cf_is(cf_receive(endpoint).badge, 5);
     cf_is(cr_revoke(cr_slot_at(parent)), seL4_NoError);
-    cf_reply(21, 0); /* a call that was received is answered */
+    cf_reply(21, 0); /* a received call can still be answered */
     cf_is(w->progress, 2);
     cf_is(w->label, seL4_InvalidCapability);
     cf_is(cf_receive(endpoint).badge, 0);
@@ -256,7 +266,8 @@ static void signal_to_lower_priority_does_not_preempt(void)
     cf_is(low->order, 2);
 }
 
-/* Two of these hand over to each other through memory alone: only the kernel's clock lets the other one run. */
+/* Two workers that run this wait for each other through memory only. Only the kernel's tick lets
+ * the other one run. */
 static volatile uint32_t turn;
 
 static void take_turns(volatile cf_worker *self)
@@ -312,7 +323,7 @@ static void yield_lets_equals_run(void)
     volatile cf_worker *a = cf_start(yield_twice, 0, 0);
     volatile cf_worker *b = cf_start(yield_twice, 0, 0);
     cf_settle();
-    /* Each has begun before either goes on. */
+    /* Each has started before either continues. */
     cf_is(a->words[0] + b->words[0], 1 + 2);
     cf_is(a->words[1] + b->words[1], 3 + 4);
     cf_is(a->words[1] - a->words[0], 2);
@@ -330,7 +341,8 @@ static void yield_does_not_let_lower_ones_run(void)
     cf_is(low->order, 3);
 }
 
-/* Equals that the root task makes ready run in the opposite order: each goes to the head of the queue. */
+/* Threads of equal priority that the root task resumes run in the opposite order, because each
+ * is put at the head of the queue. */
 static void resumed_last_runs_first(void)
 {
     volatile cf_worker *a = cf_start(cf_do_signal, cf_notification(), 0);
@@ -377,7 +389,8 @@ static void answered_last_runs_first(void)
     }
 }
 
-/* Wakes the root task, which preempts it, with an equal ready behind it. */
+/* Wakes the root task, which preempts this thread while a thread of equal priority is ready
+ * behind it. */
 static void preempted_thread_goes_on_first(void)
 {
     seL4_CPtr notification = cf_notification();
@@ -390,7 +403,7 @@ static void preempted_thread_goes_on_first(void)
     cf_is(second->order, 2);
 }
 
-/* Calls to an equal: the server runs at once, before others that are ready. */
+/* Calls a server of equal priority: it runs at once, before other ready threads. */
 static void call_and_note(volatile cf_worker *self)
 {
     (void)seL4_CallWithMRs(self->cap, seL4_MessageInfo_new(1, 0, 0, 0), 0, 0, 0, 0);
@@ -418,7 +431,7 @@ static void call_goes_straight_to_the_server_and_back(void)
     cf_is(other->order, 3);
 }
 
-/* As the servers of this project do: an answer, and then the next receive. */
+/* Answers and then receives with a second system call, like the servers of this project. */
 static void note_answer_and_receive(volatile cf_worker *self)
 {
     seL4_Word badge;
@@ -511,20 +524,24 @@ static void fault_handler_in_own_cspace(void)
 {
     seL4_CPtr handler = cf_endpoint();
     seL4_CPtr cspace = own_cspace();
-    cf_is(cr_mint(cr_slot_in(cspace, OWN_FAULT, OWN_BITS), cr_slot_at(handler), CLIENT, 9), seL4_NoError);
+    cf_is(cr_mint(cr_slot_in(cspace, OWN_FAULT, OWN_BITS), cr_slot_at(handler), CLIENT, 9),
+          seL4_NoError);
     volatile cf_worker *w = cf_worker_make_in(cf_do_read, 0, OWN_FAULT, cspace, own_data());
     w->address = (uintptr_t)cf_window;
     cf_go(w);
     cf_expect_vm_fault(handler, 9, (uintptr_t)cf_window);
-    /* It is looked up when the fault happens: what is put there later counts. */
+    /* The fault handler is looked up when the fault happens, so a capability that is put there
+     * later is used. */
     volatile cf_worker *v = cf_worker_make_in(cf_do_read, 0, OWN_FAULT + 1, cspace, own_data());
     v->address = (uintptr_t)cf_window;
-    cf_is(cr_mint(cr_slot_in(cspace, OWN_FAULT + 1, OWN_BITS), cr_slot_at(handler), CLIENT, 10), seL4_NoError);
+    cf_is(cr_mint(cr_slot_in(cspace, OWN_FAULT + 1, OWN_BITS), cr_slot_at(handler), CLIENT, 10),
+          seL4_NoError);
     cf_go(v);
     cf_expect_vm_fault(handler, 10, (uintptr_t)cf_window);
 }
 
-/* Whether a fault of a thread with such a fault handler arrives; if not, the others must still run. */
+/* Whether the fault of a thread with this fault handler arrives. If it does not, the other
+ * threads must still run. */
 static uint64_t fault_arrives(seL4_CPtr handler, seL4_CPtr fault)
 {
     volatile cf_worker *w = cf_worker_make(cf_do_read, 0, fault);
@@ -589,7 +606,7 @@ static void fault_in_queue_when_handler_goes(void)
     cf_is(w->progress, 0);
 }
 
-/* Reads, and tells what it has read. */
+/* Reads a word and sends it. */
 static void read_and_call(volatile cf_worker *self)
 {
     self->words[0] = *(volatile seL4_Word *)self->address;
@@ -601,16 +618,18 @@ static void resumed_faulted_thread_tries_again(void)
 {
     seL4_CPtr handler = cf_endpoint();
     seL4_CPtr endpoint = cf_endpoint();
-    volatile cf_worker *w = cf_worker_make(read_and_call, cf_mint(endpoint, CLIENT, 5), cf_fault_cap(handler, 9));
+    volatile cf_worker *w = cf_worker_make(read_and_call, cf_mint(endpoint, CLIENT, 5),
+                                           cf_fault_cap(handler, 9));
     w->address = (uintptr_t)cf_window;
     w->label = 33;
     cf_go(w);
     cf_expect_vm_fault(handler, 9, (uintptr_t)cf_window);
     cf_is(cr_resume(w->tcb), seL4_NoError);
     cf_expect_vm_fault(handler, 9, (uintptr_t)cf_window);
-    cf_is(cr_arch_map_frame(cf_frame(), seL4_CapInitThreadVSpace, (seL4_Word)cf_window, 0, 0), seL4_NoError);
+    cf_is(cr_arch_map_frame(cf_frame(), seL4_CapInitThreadVSpace, (seL4_Word)cf_window, 0, 0),
+          seL4_NoError);
     cf_is(cr_resume(w->tcb), seL4_NoError);
-    /* What it sends now is its own message, and no fault's. */
+    /* The thread now sends a message of its own, not a fault. */
     cf_message m = cf_receive(endpoint);
     cf_is(m.badge, 5);
     cf_is(m.label, 33);
@@ -627,7 +646,7 @@ static void faulted_thread_is_stopped_and_destroyed(void)
     cf_expect_vm_fault(handler, 9, (uintptr_t)cf_window);
     cf_is(cr_suspend(w->tcb), seL4_NoError);
     cf_is(cr_delete(cr_slot_at(w->tcb)), seL4_NoError);
-    cf_reply(0, 0); /* nobody waits for it any more */
+    cf_reply(0, 0); /* no thread waits for this answer any more */
     cf_is(w->progress, 0);
     cf_is(cf_receive(handler).badge, 0);
 }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A device's interrupt and the time until it, where the kernel leaves a timer to user level; otherwise none of these
- * checks is made. Times are asked of the timer itself. A machine that stands still in between makes no check fail: what is
- * asserted is what came, never when. */
+ * A device's interrupt, and the time until it. These checks run only if the kernel leaves a
+ * timer to user level. Times are read from the timer itself. A check does not fail if the
+ * machine is stopped for a while: the checks assert what happened, never when. */
 #include "conformance.h"
 #include "kernel/arch/timer_device.h"
 #include "kernel/timer.h"
 
 enum {
-    TICK = 0x12,  /* the interrupt's badge */
+    TICK = 0x12,  /* badge of the interrupt */
     OTHER = 0x21,
     SHORT = 1000000, /* ns */
     LONG = 40000000,
-    LOOKS = 1 << 21, /* that an interrupt is looked for: many times as long as any takes */
-    NO_MORE = 20000, /* the same for one that must not come */
+    /* how often a check looks for an interrupt: many times longer than one takes */
+    LOOKS = 1 << 21,
+    NO_MORE = 20000, /* the same, for an interrupt that must not arrive */
     TRIES = 50
 };
 
@@ -28,7 +29,7 @@ static seL4_Word poll(void)
     return badge;
 }
 
-/* The badge of what comes within so many looks; 0: nothing. */
+/* Looks so many times for a signal. Returns its badge; 0: none. */
 static seL4_Word await(uint32_t looks)
 {
     seL4_Word badge = 0;
@@ -44,8 +45,8 @@ static void acknowledge(void)
     cf_is(seL4_IRQHandler_Ack(handler), seL4_NoError);
 }
 
-/* Says where the interrupt is signalled to, and brings the device to rest. An interrupt of before may have come already,
- * when nobody could be told. */
+/* Sets the notification of the interrupt and stops the device. An earlier interrupt may have
+ * arrived when no notification was set. */
 static void tell(seL4_CPtr of)
 {
     cf_is(seL4_IRQHandler_SetNotification(handler, cf_mint(of, seL4_CanWrite, TICK)), seL4_NoError);
@@ -75,7 +76,7 @@ static void open(void)
     tell(notification);
 }
 
-/* Sets the timer, and waits until that time is over. Whether it ever was. */
+/* Sets the timer and waits until the time is over. Returns whether it was. */
 static int run_out(uint64_t ns)
 {
     uint64_t set = cr_device_start(ns);
@@ -103,7 +104,7 @@ static void interrupt_comes_once(void)
     cf_is(await(NO_MORE), 0);
 }
 
-/* Everybody else waits for something too: the processor has nothing to do. */
+/* All other threads wait too: the processor is idle. */
 static void interrupt_wakes_who_waits(void)
 {
     seL4_Word badge = 0;
@@ -126,7 +127,8 @@ static void interrupt_wakes_a_receiver_that_it_is_bound_to(void)
     cf_is(seL4_TCB_UnbindNotification(seL4_CapInitThreadTCB), seL4_NoError);
 }
 
-/* Whenever the interrupt comes, a signal has come before it or comes before the notification is looked at. */
+/* A signal arrives before the check looks at the notification, whether the interrupt comes
+ * before or after the signal. */
 static void interrupt_adds_its_badge(void)
 {
     seL4_Word badge = 0;
@@ -161,14 +163,14 @@ static void interrupt_does_not_preempt_a_higher_priority(void)
     cf_settle();
     cf_is((uint64_t)run_out(SHORT), 1);
     cf_is(w->progress, 0);
-    /* It is told all the same, sooner or later. */
+    /* The interrupt is signalled nevertheless, sooner or later. */
     for (uint32_t i = 0; i < LOOKS && w->progress == 0; i++) {
         cf_settle();
     }
     cf_is(w->badge, TICK);
 }
 
-/* Two that never stop; the root task only looks on. */
+/* Two workers that never stop; the root task only watches. */
 static void equals_that_loop_for_ever_share_time(void)
 {
     seL4_Word badge = 0;
@@ -204,7 +206,7 @@ static void second_start_replaces_the_first(void)
         (void)cr_device_start(LONG / 2);
         uint64_t set = cr_device_start(LONG);
         if (poll() != 0) {
-            acknowledge(); /* The machine stood still for that long. */
+            acknowledge(); /* the machine was stopped for that long */
             continue;
         }
         cf_is(await(LOOKS), TICK);
@@ -255,7 +257,8 @@ static void interrupt_has_one_handler(void)
 {
     seL4_CPtr second = cf_slots(1);
     open();
-    /* Its registers are free, where they need a capability: it is the interrupt that is refused. */
+    /* The device's registers are free, where they need a capability. The interrupt is what the
+     * kernel refuses. */
     cf_is(cr_delete(cr_slot_at(ports)), seL4_NoError);
     handler = second;
     cf_is(take_device(), seL4_RevokeFirst);
@@ -268,7 +271,7 @@ static void interrupt_is_free_when_its_handler_goes(void)
     seL4_CPtr copy = cf_copy(handler, seL4_AllRights);
     cf_is(cr_delete(cr_slot_at(handler)), seL4_NoError);
     cf_is(cr_delete(cr_slot_at(ports)), seL4_NoError);
-    /* With the first capability the copy stays. */
+    /* Deleting the first capability does not delete the copy. */
     cf_is(seL4_IRQHandler_Ack(copy), seL4_NoError);
     cf_is(cr_delete(cr_slot_at(copy)), seL4_NoError);
     cf_is(take_device(), seL4_NoError);
@@ -292,12 +295,13 @@ static void handler_wants_a_notification_that_can_be_signalled(void)
 {
     open();
     cf_is(seL4_IRQHandler_SetNotification(handler, cf_endpoint()), seL4_InvalidCapability);
-    cf_is(seL4_IRQHandler_SetNotification(handler, cf_mint(notification, seL4_CanRead, TICK)), seL4_InvalidCapability);
+    cf_is(seL4_IRQHandler_SetNotification(handler, cf_mint(notification, seL4_CanRead, TICK)),
+          seL4_InvalidCapability);
     (void)cr_device_start(SHORT);
     cf_is(await(LOOKS), TICK);
 }
 
-/* Takes the device for good: the last of all. */
+/* Takes the device for good, so this check must be the last. */
 static void root_tasks_timer(void)
 {
     uint32_t early = 0;
@@ -320,7 +324,8 @@ const cf_check cf_timer_checks[] = {
     {"interrupt-arrives-with-its-badge", interrupt_arrives_with_its_badge},
     {"interrupt-comes-once", interrupt_comes_once},
     {"interrupt-wakes-who-waits", interrupt_wakes_who_waits},
-    {"interrupt-wakes-a-receiver-that-it-is-bound-to", interrupt_wakes_a_receiver_that_it_is_bound_to},
+    {"interrupt-wakes-a-receiver-that-it-is-bound-to",
+     interrupt_wakes_a_receiver_that_it_is_bound_to},
     {"interrupt-adds-its-badge", interrupt_adds_its_badge},
     {"interrupt-preempts-a-lower-priority", interrupt_preempts_a_lower_priority},
     {"interrupt-does-not-preempt-a-higher-priority", interrupt_does_not_preempt_a_higher_priority},
@@ -332,7 +337,8 @@ const cf_check cf_timer_checks[] = {
     {"interrupt-has-one-handler", interrupt_has_one_handler},
     {"interrupt-is-free-when-its-handler-goes", interrupt_is_free_when_its_handler_goes},
     {"handler-outlives-its-notification", handler_outlives_its_notification},
-    {"handler-wants-a-notification-that-can-be-signalled", handler_wants_a_notification_that_can_be_signalled},
+    {"handler-wants-a-notification-that-can-be-signalled",
+     handler_wants_a_notification_that_can_be_signalled},
     {"root-tasks-timer", root_tasks_timer},
     {0, 0},
 };

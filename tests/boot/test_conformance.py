@@ -55,7 +55,7 @@ def names_in_sources(only: str | None = None) -> list[str]:
     for table in tables if only is None else [only]:
         rows = re.search(rf"{table}\[\] = \{{\n(.*?)\n\}};", text, re.DOTALL)
         assert rows is not None
-        names += re.findall(r'^    \{"([a-z0-9-]+)", \w+\},$', rows[1], re.MULTILINE)
+        names += re.findall(r'^    \{"([a-z0-9-]+)",\s+\w+\},$', rows[1], re.MULTILINE)
     return names
 
 

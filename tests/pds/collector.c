@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A server that fetches until there is nothing left to fetch, and acknowledges only then: what waits behind that becomes
- * ready by its own acknowledgement. */
+ * A server that fetches notices until there are none left, and acknowledges them only then.
+ * Later notices become ready only through its own acknowledgements. */
 #include "storage.h"
 
 enum { MOST = 64 };
@@ -18,13 +18,15 @@ static uint32_t serve(cr_incoming *m)
     return cr_give(space, object, m->badge, &slot) == CR_RESULT_OK ? ST_OK : ST_FULL;
 }
 
-/* Its own way of working, in place of the library's: the kernel's signal, then all there is, then the acknowledgements. */
+/* Handles notices in place of the library: fetches all of them first, then acknowledges each. */
 static void work(void)
 {
     static uint64_t tokens[MOST];
     uint64_t got[2 + CR_WORK_MAX * CR_WORK_WORDS];
     uint32_t n = 0;
-    while (cr_call_root(CR_OP_GET_WORK, 0, 0, got, 2 + CR_WORK_MAX * CR_WORK_WORDS) == CR_RESULT_OK && got[1] > 0) {
+    while (cr_call_root(CR_OP_GET_WORK, 0, 0, got, 2 + CR_WORK_MAX * CR_WORK_WORDS) ==
+               CR_RESULT_OK &&
+           got[1] > 0) {
         for (uint32_t i = 0; i < got[1] && n < MOST; i++) {
             tokens[n++] = got[2 + i * CR_WORK_WORDS];
         }
@@ -41,7 +43,8 @@ void cr_main(void)
 {
     cr_incoming m;
     const cr_startup *info = cr_info();
-    if (info->n_spaces != 1 || cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
+    if (info->n_spaces != 1 ||
+        cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
         cr_exit(1);
     }
     for (;;) {

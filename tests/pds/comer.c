@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that connects and lets go, over and over, as many times as argument 0 says or until it is refused. It says how
- * often it could, and what it was told then. */
+ * A client that connects and disconnects, again and again, until an operation is refused. It
+ * prints how often this succeeded, and the last result.
+ *
+ * Argument 0: how often at most. */
 #include "storage.h"
 
 void cr_main(void)
@@ -21,7 +23,8 @@ void cr_main(void)
         }
         went++;
     }
-    cr_say(cr_put_number(cr_put(cr_put_number(cr_put(&line, "came and went: "), went), ", then "), result));
+    cr_say(cr_put_number(cr_put(cr_put_number(cr_put(&line, "came and went: "), went), ", then "),
+                         result));
     while (cr_next_round()) {
     }
 }

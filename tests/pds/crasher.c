@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Faults as soon as it runs. */
+ * A PD that faults as soon as it runs. */
 #include <cellreap/client.h>
 #include <cellreap/image.h>
 

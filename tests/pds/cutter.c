@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A server that takes away what it is called by while its caller waits. Argument 0: what it takes: 0 the
- * caller's hold of the resource, 1 the resource, 2 its whole space, 3 nothing. Argument 1: it then takes a page
- * fault, else it answers. */
+ * A server that takes away the capability that its client calls it with, while the client waits
+ * for the answer.
+ *
+ * Argument 0: what it takes away:
+ *   0  the client's hold of the resource
+ *   1  the resource
+ *   2  the whole space
+ *   3  nothing
+ * Argument 1: what it does then:
+ *   0  it answers
+ *   1  it takes a page fault */
 #include "storage.h"
 #include <cellreap/image.h>
 
@@ -63,7 +71,8 @@ void cr_main(void)
 {
     static const cr_server server = {serve, st_note, 0};
     const cr_startup *info = cr_info();
-    if (info->n_spaces != 1 || cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
+    if (info->n_spaces != 1 ||
+        cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
         cr_exit(1);
     }
     cr_serve(&server);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A server that serves, and never fetches a notice. Argument 0: how many resources it has; it gives them out in
- * turn, over and over, and never learns who still holds them. It is a client of the spaces that it may ask for, and asks
- * for nothing. */
+ * A server that answers messages but never fetches a notice. It connects to the spaces of its
+ * requests and sends them nothing.
+ *
+ * Argument 0: the number of its resources. It gives them out in turn, again and again, and never
+ * learns which are still held. */
 #include "storage.h"
 
 static uint32_t space;
@@ -36,7 +38,8 @@ void cr_main(void)
             cr_exit(1);
         }
     }
-    if (info->n_spaces != 1 || info->args[0] == 0 || cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
+    if (info->n_spaces != 1 || info->args[0] == 0 ||
+        cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
         cr_exit(1);
     }
     cr_serve(&server);

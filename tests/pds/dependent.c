@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that depends on a block server in one way only. Argument 0: 0 it may ask and holds nothing, 1 it holds
- * a block and may not ask any more, 2 it has given up both, 3 it has both. In each round it uses what it has. */
+ * A client that depends on a block server in one chosen way. In each round it uses what it has.
+ *
+ * Argument 0: what it keeps:
+ *   0  the request; it holds no block
+ *   1  a block; it has dropped the request
+ *   2  neither
+ *   3  both */
 #include "storage.h"
 
 enum { REQUEST_ONLY = 0, HOLD_ONLY = 1, NEITHER = 2 };

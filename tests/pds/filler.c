@@ -1,25 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Has the root task make one kind of thing until it refuses, says how many there were and why no more, gives one
- * back, and has one made again. Argument 0: 0 PDs, 1 spaces, 2 resources, 3 subscriptions of its own to itself, 4 edges.
- * Argument 1: how many to try. */
+ * A PD that makes things of one kind until the root task refuses. It prints how many it made and
+ * why the last was refused. Then it gives one back and makes two more.
+ *
+ * Argument 0: what it makes:
+ *   0  PDs
+ *   1  spaces
+ *   2  resources
+ *   3  subscriptions to itself
+ *   4  edges
+ * Argument 1: how many it tries to make. */
 #include "storage.h"
 
 enum { PDS = 0, SPACES = 1, RESOURCES = 2, SUBSCRIPTIONS = 3, EDGES = 4 };
 
-/* Each of the first HALF resources is mapped to each of the second. */
+/* For EDGES: each of the first HALF resources is mapped to each of the second HALF. */
 enum { HALF = 128 };
 
 static uint32_t kind;
 static uint32_t space;
-static uint64_t last; /* slot of a PD, number of a space, object */
+static uint64_t last; /* PD: its slot; space: its number; resource: its object */
 
 static cr_result make(uint32_t i)
 {
     uint64_t results[2] = {0};
-    /* "idler"; "S" and the number as letters from 'a' on. */
+    /* The program "idler". The name: "s" and the number in three letters from 'a' on. */
     uint64_t program[CR_NAME_WORDS] = {0x72656c6469u};
-    char name[6] = {'s', (char)('a' + i / 676 % 26), (char)('a' + i / 26 % 26), (char)('a' + i % 26)};
+    char name[6] = {'s', (char)('a' + i / 676 % 26), (char)('a' + i / 26 % 26),
+                    (char)('a' + i % 26)};
     uint32_t number = 0;
     cr_result result;
     if (kind == PDS) {
@@ -69,7 +77,8 @@ void cr_main(void)
     cr_result result = CR_RESULT_OK;
     const cr_startup *info = cr_info();
     kind = info->args[0];
-    if (info->n_spaces > 0 && cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
+    if (info->n_spaces > 0 &&
+        cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
         cr_exit(1);
     }
     for (uint32_t i = 0; kind == EDGES && i < 2 * HALF; i++) {
@@ -86,7 +95,7 @@ void cr_main(void)
     cr_put_number(cr_put(&line, "one given back: "), give_back());
     if (kind == EDGES) {
         uint32_t number;
-        /* Each needs two. */
+        /* Each of these needs two edges. */
         cr_put_number(cr_put(&line, ", a space: "), cr_create_space("FILL", "another", &number));
         cr_put_number(cr_put(&line, ", a resource: "), cr_create_resource(space, &number));
     }

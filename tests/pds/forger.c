@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Claims what is not so: badges, tokens, numbers and names that are none of its own. It says one line a check:
- * "check NAME: ok", or what was wrong with it. It requests one space, holds one PD capability, and has one space
- * of its own. When its server dies it forges acknowledgements of the notice that it gets. */
+ * A PD that makes false claims: it uses badges, tokens, numbers and names that are not its own.
+ * It prints a line for each check: "check NAME: ok", or the value that it got instead. It has
+ * one request, one PD capability and one space. When its server is destroyed, it forges
+ * acknowledgements of the notice that it gets. */
 #include "storage.h"
 
 static uint32_t space;
@@ -21,12 +22,16 @@ static void forge_badges(void)
 {
     uint32_t mine = cr_info()->pd;
     cr_say_check("a request that there is not",
-                 ask(CR_OP_GIVE, space, object, cr_badge(CR_BADGE_REQUEST, 2000, 1), 0, 3), CR_RESULT_BAD_BADGE);
-    cr_say_check("a request's badge beyond the table",
-                 ask(CR_OP_GIVE, space, object, cr_badge(CR_BADGE_REQUEST, 0xfffffff0u, 1), 0, 3), CR_RESULT_BAD_BADGE);
-    cr_say_check("a PD's badge for a request's", ask(CR_OP_GIVE, space, object, cr_badge(CR_BADGE_PD, mine, 1), 0, 3),
+                 ask(CR_OP_GIVE, space, object, cr_badge(CR_BADGE_REQUEST, 2000, 1), 0, 3),
                  CR_RESULT_BAD_BADGE);
-    /* The first requests of a run have the first entries: its own to another's space is among them. */
+    cr_say_check("a request's badge beyond the table",
+                 ask(CR_OP_GIVE, space, object, cr_badge(CR_BADGE_REQUEST, 0xfffffff0u, 1), 0, 3),
+                 CR_RESULT_BAD_BADGE);
+    cr_say_check("a PD's badge for a request's",
+                 ask(CR_OP_GIVE, space, object, cr_badge(CR_BADGE_PD, mine, 1), 0, 3),
+                 CR_RESULT_BAD_BADGE);
+    /* The first requests of a run are in the first entries of the table. Its own request to
+     * another PD's space is among them. */
     uint32_t denied = 0;
     for (uint32_t i = 0; i < 16; i++) {
         cr_result result = ask(CR_OP_GIVE, space, object, cr_badge(CR_BADGE_REQUEST, i, 1), 0, 3);
@@ -37,16 +42,20 @@ static void forge_badges(void)
     }
     cr_say_check("guessed badges hit others' requests and are denied", denied > 0, 1);
     cr_say_check("taking back from another's client",
-                 ask(CR_OP_TAKE_BACK, block[0], block[1], cr_badge(CR_BADGE_REQUEST, 1, 1), 0, 3), CR_RESULT_DENIED);
+                 ask(CR_OP_TAKE_BACK, block[0], block[1], cr_badge(CR_BADGE_REQUEST, 1, 1), 0, 3),
+                 CR_RESULT_DENIED);
     uint32_t reported = 0;
     for (uint32_t i = 1; i < 8; i++) {
-        reported += ask(CR_OP_REPORT_FAULT, cr_badge(CR_BADGE_FAULT, i, 1), 0, 0, 0, 4) == CR_RESULT_OK;
+        reported += ask(CR_OP_REPORT_FAULT, cr_badge(CR_BADGE_FAULT, i, 1), 0, 0, 0, 4) ==
+                    CR_RESULT_OK;
     }
     cr_say_check("nobody's fault is reported but by its handler", reported, 0);
-    cr_say_check("a fault of the root task", ask(CR_OP_REPORT_FAULT, cr_badge(CR_BADGE_FAULT, 0, 0), 0, 0, 0, 4),
+    cr_say_check("a fault of the root task",
+                 ask(CR_OP_REPORT_FAULT, cr_badge(CR_BADGE_FAULT, 0, 0), 0, 0, 0, 4),
                  CR_RESULT_BAD_BADGE);
     cr_say_check("a fault of a kind that there is not",
-                 ask(CR_OP_REPORT_FAULT, cr_badge(CR_BADGE_FAULT, 1, 1), 9, 0, 0, 4), CR_RESULT_BAD_BADGE);
+                 ask(CR_OP_REPORT_FAULT, cr_badge(CR_BADGE_FAULT, 1, 1), 9, 0, 0, 4),
+                 CR_RESULT_BAD_BADGE);
 }
 
 static void forge_numbers(void)
@@ -58,70 +67,95 @@ static void forge_numbers(void)
     cr_say_check("an object's number and 2^32 more",
                  ask(CR_OP_DELETE_RESOURCE, space, huge + object, 0, 0, 2), CR_RESULT_NO_SUCH);
     cr_say_check("the largest number",
-                 ask(CR_OP_DELETE_RESOURCE, ~(uint64_t)0, ~(uint64_t)0, 0, 0, 2), CR_RESULT_NO_SUCH);
+                 ask(CR_OP_DELETE_RESOURCE, ~(uint64_t)0, ~(uint64_t)0, 0, 0, 2),
+                 CR_RESULT_NO_SUCH);
     cr_say_check("no number", ask(CR_OP_DELETE_SPACE, 0, 0, 0, 0, 1), CR_RESULT_NO_SUCH);
     cr_say_check("a core space", ask(CR_OP_CREATE_RESOURCE, 1, 0, 0, 0, 1), CR_RESULT_DENIED);
-    cr_say_check("a PD capability that it does not hold", ask(CR_OP_RELEASE, 2, 1, 0, 0, 2), CR_RESULT_NO_SUCH);
-    cr_say_check("a depth that is too large", ask(CR_OP_SET_DEPTH, huge, 0, 0, 0, 2), CR_RESULT_FAILED);
-    cr_say_check("work that was not handed out", ask(CR_OP_FINISH_WORK, 1, 1, 0, 0, 3), CR_RESULT_NO_SUCH);
-    cr_say_check("more work than fits", ask(CR_OP_FINISH_WORK, 17, 1, 0, 0, 3), CR_RESULT_BAD_LENGTH);
-    cr_say_check("less work than is said", ask(CR_OP_FINISH_WORK, 2, 1, 0, 0, 3), CR_RESULT_BAD_LENGTH);
-    cr_say_check("a line longer than allowed", ask(CR_OP_SAY, CR_SAY_MAX + 1, 0, 0, 0, 4), CR_RESULT_BAD_LENGTH);
-    cr_say_check("a line longer than the message", ask(CR_OP_SAY, 100, 0, 0, 0, 2), CR_RESULT_BAD_LENGTH);
+    cr_say_check("a PD capability that it does not hold", ask(CR_OP_RELEASE, 2, 1, 0, 0, 2),
+                 CR_RESULT_NO_SUCH);
+    cr_say_check("a depth that is too large", ask(CR_OP_SET_DEPTH, huge, 0, 0, 0, 2),
+                 CR_RESULT_FAILED);
+    cr_say_check("work that was not handed out", ask(CR_OP_FINISH_WORK, 1, 1, 0, 0, 3),
+                 CR_RESULT_NO_SUCH);
+    cr_say_check("more work than fits", ask(CR_OP_FINISH_WORK, 17, 1, 0, 0, 3),
+                 CR_RESULT_BAD_LENGTH);
+    cr_say_check("less work than is said", ask(CR_OP_FINISH_WORK, 2, 1, 0, 0, 3),
+                 CR_RESULT_BAD_LENGTH);
+    cr_say_check("a line longer than allowed", ask(CR_OP_SAY, CR_SAY_MAX + 1, 0, 0, 0, 4),
+                 CR_RESULT_BAD_LENGTH);
+    cr_say_check("a line longer than the message", ask(CR_OP_SAY, 100, 0, 0, 0, 2),
+                 CR_RESULT_BAD_LENGTH);
     cr_say_check("a core type", cr_create_space("PD", "another", &number), CR_RESULT_FAILED);
-    cr_say_check("a type in small letters", cr_create_space("pd", "another", &number), CR_RESULT_FAILED);
+    cr_say_check("a type in small letters", cr_create_space("pd", "another", &number),
+                 CR_RESULT_FAILED);
     cr_say_check("a space without a name", cr_create_space("TYPE", "", &number), CR_RESULT_FAILED);
     cr_say_check("a name with a blank", cr_create_space("TYPE", "a b", &number), CR_RESULT_FAILED);
-    cr_say_check("a name that is another's", cr_create_space("BLOCK", "disk2", &number), CR_RESULT_DENIED);
-    cr_say_check("a name that it may not ask for", cr_connect("disk2", 0, &number, &number), CR_RESULT_DENIED);
-    cr_say_check("a name that there is not", cr_connect("nothing", 0, &number, &number), CR_RESULT_NO_SUCH);
+    cr_say_check("a name that is another's", cr_create_space("BLOCK", "disk2", &number),
+                 CR_RESULT_DENIED);
+    cr_say_check("a name that it may not ask for", cr_connect("disk2", 0, &number, &number),
+                 CR_RESULT_DENIED);
+    cr_say_check("a name that there is not", cr_connect("nothing", 0, &number, &number),
+                 CR_RESULT_NO_SUCH);
 }
 
 static void forge_edges(void)
 {
     uint32_t second = 0;
     cr_say_check("a second space", cr_create_space("FORGE", "second", &second), CR_RESULT_OK);
-    cr_say_check("releasing what it serves", ask(CR_OP_RELEASE, space, object, 0, 0, 2), CR_RESULT_DENIED);
+    cr_say_check("releasing what it serves", ask(CR_OP_RELEASE, space, object, 0, 0, 2),
+                 CR_RESULT_DENIED);
     cr_say_check("mapping another's block",
                  cr_map((uint32_t)block[0], (uint32_t)block[1], space, object), CR_RESULT_DENIED);
     cr_say_check("mapping a resource to a space", cr_map(space, object, disk, 0), CR_RESULT_FAILED);
-    cr_say_check("mapping a resource to itself", cr_map(space, object, space, object), CR_RESULT_DENIED);
+    cr_say_check("mapping a resource to itself", cr_map(space, object, space, object),
+                 CR_RESULT_DENIED);
     cr_say_check("mapping its space to the disk", cr_map(space, 0, disk, 0), CR_RESULT_OK);
     cr_say_check("the same again", cr_map(space, 0, disk, 0), CR_RESULT_EXISTS);
-    cr_say_check("mapping its second space to the first", cr_map(second, 0, space, 0), CR_RESULT_OK);
+    cr_say_check("mapping its second space to the first", cr_map(second, 0, space, 0),
+                 CR_RESULT_OK);
     cr_say_check("a circle of maps", cr_map(space, 0, second, 0), CR_RESULT_DENIED);
-    cr_say_check("deleting its second space", ask(CR_OP_DELETE_SPACE, second, 0, 0, 0, 1), CR_RESULT_OK);
+    cr_say_check("deleting its second space", ask(CR_OP_DELETE_SPACE, second, 0, 0, 0, 1),
+                 CR_RESULT_OK);
     cr_say_check("what it holds and does not serve",
-                 ask(CR_OP_GIVE, block[0], block[1], cr_badge(CR_BADGE_REQUEST, 0, 1), 0, 3), CR_RESULT_DENIED);
+                 ask(CR_OP_GIVE, block[0], block[1], cr_badge(CR_BADGE_REQUEST, 0, 1), 0, 3),
+                 CR_RESULT_DENIED);
 }
 
 static void forge_calls(void)
 {
     uint64_t reply;
     uint32_t received;
-    /* The label is the result: below the labels of servers, and so not taken for an answer of one. */
+    /* The label is the result of an operation. It is below the labels of servers, so it is not
+     * mistaken for an answer of one. */
     cr_say_check("calling a PD capability",
-                 cr_call(cr_info()->pds[0].slot, ST_READ, 0, 0, &reply, 1, &received), CR_CALL_LOST);
-    /* No fault: it is dropped, and this PD goes on. */
+                 cr_call(cr_info()->pds[0].slot, ST_READ, 0, 0, &reply, 1, &received),
+                 CR_CALL_LOST);
+    /* This is not a fault message: the root task drops it, and this PD goes on running. */
     seL4_SetMR(0, CR_PROTOCOL_MAGIC);
     seL4_NBSend(CR_SLOT_FAULT, seL4_MessageInfo_new(CR_OP_EXIT + 0x100, 0, 0, 1));
     seL4_SetMR(0, CR_PROTOCOL_MAGIC);
-    seL4_MessageInfo_t tag = seL4_Call(CR_SLOT_ROOT, seL4_MessageInfo_new(((uint64_t)1 << 50), 0, 0, seL4_MsgMaxLength));
-    cr_say_check("a label beyond all operations", seL4_MessageInfo_get_label(tag), CR_RESULT_BAD_OP);
+    seL4_MessageInfo_t tag =
+        seL4_Call(CR_SLOT_ROOT, seL4_MessageInfo_new(((uint64_t)1 << 50), 0, 0, seL4_MsgMaxLength));
+    cr_say_check("a label beyond all operations", seL4_MessageInfo_get_label(tag),
+                 CR_RESULT_BAD_OP);
 }
 
-/* The first notice: one acknowledgement right, one made up. Neither may count. */
+/* Acknowledges the first notice together with a made-up one, and then twice in one message. The
+ * root task must refuse both messages as a whole. */
 static void forge_acknowledgements(void)
 {
     uint64_t work[2 + CR_WORK_MAX * CR_WORK_WORDS] = {0};
     cr_say_check("a notice comes",
-                 cr_call_root(CR_OP_GET_WORK, 0, 0, work, 2 + CR_WORK_MAX * CR_WORK_WORDS), CR_RESULT_OK);
+                 cr_call_root(CR_OP_GET_WORK, 0, 0, work, 2 + CR_WORK_MAX * CR_WORK_WORDS),
+                 CR_RESULT_OK);
     cr_say_check("of the space that is lost", work[1] == 1 && work[3] == disk, 1);
     uint64_t both[5] = {2, work[2], 0, work[2] + 1, 0};
     uint64_t twice[5] = {2, work[2], 0, work[2], 0};
-    cr_say_check("one right and one made up", cr_call_root(CR_OP_FINISH_WORK, both, 5, 0, 0), CR_RESULT_NO_SUCH);
+    cr_say_check("one right and one made up", cr_call_root(CR_OP_FINISH_WORK, both, 5, 0, 0),
+                 CR_RESULT_NO_SUCH);
     cr_say_check("one twice", cr_call_root(CR_OP_FINISH_WORK, twice, 5, 0, 0), CR_RESULT_NO_SUCH);
-    cr_say_check("what was refused changed nothing", ask(CR_OP_FINISH_WORK, 1, work[2], 0, 0, 3), CR_RESULT_OK);
+    cr_say_check("what was refused changed nothing", ask(CR_OP_FINISH_WORK, 1, work[2], 0, 0, 3),
+                 CR_RESULT_OK);
     cr_say_check("once more", ask(CR_OP_FINISH_WORK, 1, work[2], 0, 0, 3), CR_RESULT_NO_SUCH);
 }
 
@@ -150,7 +184,8 @@ void cr_main(void)
     forge_edges();
     forge_calls();
     while (cr_next_round()) {
-        if (!lost && cr_call((uint32_t)block[2], ST_READ, 0, 0, &value, 1, &received) == CR_CALL_LOST) {
+        if (!lost &&
+            cr_call((uint32_t)block[2], ST_READ, 0, 0, &value, 1, &received) == CR_CALL_LOST) {
             lost = 1;
             forge_acknowledgements();
             cr_say_text("all checks made");

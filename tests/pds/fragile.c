@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Takes a page fault at the first notice that it gets, before it has acknowledged any. As a client it has a
- * block of each server that it may ask; as a server it gives out what it is asked for. */
+ * A PD that takes a page fault when it gets its first notice, before it acknowledges it. As a
+ * client it gets a block from each of its servers. As a server it gives a new resource to each
+ * client that asks. */
 #include "storage.h"
 #include <cellreap/image.h>
 

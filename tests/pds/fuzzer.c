@@ -1,48 +1,55 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Sends messages of all kinds to whoever it has a capability to: any operation or none, any length, any words, with
- * any capabilities along, called, sent, or sent if somebody waits. What it learns goes into later messages, so that
- * each operation also succeeds. Between two bursts of them it takes part in the rounds, does the work that it was
- * given, and gives back what it was granted, so that the system does not run full. It answers its clients, and faults
- * that it handles, with anything.
+ * A PD that sends random messages over all its capabilities: any operation or none, any length,
+ * any words, with any capabilities along; called, sent, or sent without blocking. It uses what
+ * it learns from answers in later messages, so that each operation also succeeds at times.
+ * Between two bursts of messages it takes part in the rounds, handles its notices, and gives
+ * back what it was granted, so that the system does not run full. It answers its clients, and
+ * the faults that it handles, with random messages. At the end it prints counts of its messages
+ * and their results.
  *
- * Argument 0: the seed. 1: how many messages; 0: 100,000. 2: what it does besides, now and then: FUZZ_EXIT and so on, most of
- * which is its end. 3: the PD number from which on it does not do that any more, so that a fuzzer that comes again and
- * again lives on at last; 0: none. It says at the end what became of its messages. */
+ * Argument 0: the seed.
+ * Argument 1: the number of messages; 0 means 100,000.
+ * Argument 2: what else it does now and then: bits FUZZ_EXIT and so on. Most of them destroy it.
+ * Argument 3: a PD number. From this number on it ignores argument 2, so that a fuzzer that is
+ * respawned again and again survives at last; 0 means never. */
 #include "storage.h"
 
 enum {
-    FUZZ_EXIT = 1,       /* EXIT */
-    FUZZ_FAULTS = 2,     /* messages that are faults, over its fault capability */
-    FUZZ_CAP_FAULTS = 4, /* capabilities beyond its CSpace, called or sent along: faults of its own */
-    FUZZ_LOSE_WORK = 8,  /* GET_WORK that nobody takes the answer of: such a notice is never acknowledged */
-    FUZZ_CALL_FAULT = 16, /* calls of its fault capability, which nobody answers */
+    FUZZ_EXIT = 1,       /* the operation EXIT */
+    FUZZ_FAULTS = 2,     /* messages in the form of faults, over its fault capability */
+    /* calls to, or messages with, capabilities beyond its CSpace: faults of its own */
+    FUZZ_CAP_FAULTS = 4,
+    /* GET_WORK without receiving the answer: that notice is never acknowledged */
+    FUZZ_LOSE_WORK = 8,
+    FUZZ_CALL_FAULT = 16, /* calls to its fault capability, which are never answered */
     FUZZ_TERMINATES = 32, /* more TERMINATE than otherwise */
-    FUZZ_COMPOSED = FUZZ_EXIT | FUZZ_FAULTS | FUZZ_CAP_FAULTS | FUZZ_CALL_FAULT /* those that take a message of their own */
+    /* those that send a message of their own */
+    FUZZ_COMPOSED = FUZZ_EXIT | FUZZ_FAULTS | FUZZ_CAP_FAULTS | FUZZ_CALL_FAULT
 };
 
 enum {
     MESSAGES = 100000,
     BURSTS = 16,
-    HONEST = 64,  /* messages from one honest look at its work to the next */
-    ENDS = 300,   /* messages from one that may be its end to the next, on average */
+    HONEST = 64,  /* messages between two honest looks at its notices */
+    ENDS = 300,   /* average number of messages between two that may destroy it */
     KEPT = 64,    /* numbers out of answers that it remembers */
-    OWED = 64,    /* notices that it was handed */
-    GRANTED = 8,  /* spaces, resources, and PDs, that it keeps of each */
-    UNSEEN = 4,   /* PDs that it has made by messages whose answer it did not take, at most */
-    FIRST_LABEL_FREE = 0x1000, /* larger than any kernel's label of a fault */
-    SHORTEST_FAULT = 2,        /* registers; a fault's message has at least so many */
+    OWED = 64,    /* notices that it has fetched */
+    GRANTED = 8,  /* how many spaces, resources and PDs it keeps, of each */
+    UNSEEN = 4,   /* most PDs that it makes by messages whose answer it does not receive */
+    FIRST_LABEL_FREE = 0x1000, /* larger than the label of any kernel fault */
+    SHORTEST_FAULT = 2,        /* message registers of the shortest fault message */
     MOST_LENGTH = 127,         /* seven bits: more than a message may have */
-    USUAL = 16,                /* registers that no operation's usual message goes beyond */
+    USUAL = 16,                /* message registers that no usual operation exceeds */
     MOST_CAPS = 3,
-    PD_SPACE = 2 /* the two core spaces have the first numbers */
+    PD_SPACE = 2 /* the number of the second core space */
 };
 
 typedef enum way { CALL, SEND, NBSEND, WAYS } way;
 
 static const char *const way_names[WAYS] = {"called", "sent", "sent if awaited"};
 
-/* Kinds of capability that a PD can have; FOREIGN: an empty slot, or none of its CSpace. */
+/* Kinds of capability that a PD can have. FOREIGN: an empty slot, or no slot of its CSpace. */
 typedef enum cap_kind {
     CAP_FOREIGN,
     CAP_ROOT,
@@ -58,7 +65,8 @@ typedef enum cap_kind {
 static const char *const cap_names[CAP_KINDS] = {"foreign", "root",    "endpoint", "notification",
                                                  "fault",   "request", "resource", "pd"};
 
-/* A space of its own (object 0), a resource, a request (object 0), or a PD (space PD_SPACE). Slot 0: none. */
+/* A space of its own (object 0), a resource, a request (object 0), or a PD (space PD_SPACE).
+ * Slot 0: it has no capability. */
 typedef struct thing {
     uint32_t space;
     uint32_t object;
@@ -89,19 +97,20 @@ static uint32_t n_owed;
 static list spaces;
 static list objects;
 static list bodies;
-static list blocks; /* resources that servers gave it */
+static list blocks; /* resources that servers gave to it */
 static thing requests[CR_STARTUP_REQUESTS];
-static uint32_t own_space; /* 0: it has to be made */
-static uint32_t wanted;    /* number of the request that the message asks to connect, or CR_STARTUP_REQUESTS */
+static uint32_t own_space; /* 0: must be created again */
+/* number of the request that the message connects to, or CR_STARTUP_REQUESTS */
+static uint32_t wanted;
 static uint32_t failed;    /* space of the notice that failed last, or 0 */
-static uint64_t client;    /* badges; 0: none yet */
+static uint64_t client;    /* `client`, `fault`: badges; 0: none received yet */
 static uint64_t fault;
 static uint64_t mapped[4];
 static uint32_t unseen;
-static int leaving; /* a server may be about to go, and then answers nobody */
+static int leaving; /* a server may be about to be destroyed, and then answers no message */
 static int last_burst;
 
-static uint64_t words[WORDS]; /* of the message sent last */
+static uint64_t words[WORDS]; /* of the last message */
 static uint64_t sent;
 static uint64_t answered;
 static uint64_t refused;
@@ -139,7 +148,7 @@ static void keep(uint64_t value)
     kept[n_kept++ % KEPT] = value;
 }
 
-/* -- what it has */
+/* -- what the fuzzer has */
 
 static void add(list *to, uint64_t space, uint64_t object, uint64_t slot)
 {
@@ -148,7 +157,7 @@ static void add(list *to, uint64_t space, uint64_t object, uint64_t slot)
     }
 }
 
-/* Object 0: all of that space. */
+/* object 0: all entries of that space */
 static void forget(list *from, uint64_t space, uint64_t object)
 {
     for (uint32_t i = from->count; i > 0; i--) {
@@ -196,13 +205,14 @@ static cap_kind kind_of(seL4_CPtr slot)
     return CAP_FOREIGN;
 }
 
-_Static_assert(CAP_FAULT - CAP_ROOT == CR_SLOT_FAULT - CR_SLOT_ROOT, "the first four kinds as their slots");
+_Static_assert(CAP_FAULT - CAP_ROOT == CR_SLOT_FAULT - CR_SLOT_ROOT,
+               "the first four kinds as their slots");
 
 static void connect(void)
 {
     for (uint32_t i = 0; i < cr_info()->n_requests; i++) {
-        if (requests[i].slot == 0 &&
-            cr_connect(cr_info()->requests[i], 0, &requests[i].slot, &requests[i].space) == CR_RESULT_OK) {
+        if (requests[i].slot == 0 && cr_connect(cr_info()->requests[i], 0, &requests[i].slot,
+                                                &requests[i].space) == CR_RESULT_OK) {
             keep(requests[i].space);
         }
     }
@@ -210,21 +220,21 @@ static void connect(void)
 
 static void make_own_space(void)
 {
-    if (own_space == 0 &&
-        cr_create_space(cr_info()->spaces[0].type, cr_info()->spaces[0].name, &own_space) != CR_RESULT_OK) {
+    if (own_space == 0 && cr_create_space(cr_info()->spaces[0].type, cr_info()->spaces[0].name,
+                                          &own_space) != CR_RESULT_OK) {
         own_space = 0;
     }
     keep(own_space);
 }
 
-/* -- what it owes */
+/* -- notices to acknowledge */
 
 static void take_work(const uint64_t *work)
 {
     for (uint32_t i = 0; i < work[1] && i < CR_WORK_MAX && n_owed < OWED; i++) {
         const uint64_t *at = &work[2 + i * CR_WORK_WORDS];
-        owed[n_owed++] =
-            (cr_work_entry){(cr_notice_kind)work[0], at[0], (uint32_t)at[1], (uint32_t)at[2], (uint32_t)at[3]};
+        owed[n_owed++] = (cr_work_entry){(cr_notice_kind)work[0], at[0], (uint32_t)at[1],
+                                         (uint32_t)at[2], (uint32_t)at[3]};
         if (work[0] == CR_NOTICE_LOST || (work[0] == CR_NOTICE_DESTROY && at[2] == 0)) {
             forget_space(at[1]);
         }
@@ -232,15 +242,16 @@ static void take_work(const uint64_t *work)
     }
 }
 
-/* Finishes all that it was handed, in that order, some as failed, and fetches what there is. Until it looks again messages
- * of chance may be about that. Returns whether there was something. */
+/* Finishes all notices that it fetched, in that order, some as failed, and fetches the ready
+ * ones. Random messages may name these until the next look. Returns whether there were any. */
 static int look_at_work(void)
 {
     uint64_t work[2 + CR_WORK_MAX * CR_WORK_WORDS];
     for (uint32_t i = 0; i < n_owed; i++) {
-        int fails = owed[i].kind != CR_NOTICE_EXTRACT && owed[i].kind != CR_NOTICE_PRE_DESTROY && below(4) == 0;
+        int fails = owed[i].kind != CR_NOTICE_EXTRACT && owed[i].kind != CR_NOTICE_PRE_DESTROY &&
+                    below(4) == 0;
         uint64_t one[3] = {1, owed[i].token, fails ? CR_WORK_FAILED : CR_WORK_DONE};
-        /* Refused if a message of chance finished it. */
+        /* This is refused if a random message has finished it already. */
         if (cr_call_root(CR_OP_FINISH_WORK, one, 3, 0, 0) == CR_RESULT_OK && fails) {
             failed = owed[i].space;
         }
@@ -253,7 +264,7 @@ static int look_at_work(void)
     if (cr_call_root(CR_OP_GET_WORK, 0, 0, work, 2 + CR_WORK_MAX * CR_WORK_WORDS) == CR_RESULT_OK) {
         take_work(work);
     }
-    leaving &= n_owed != 0; /* No cleanup waits for anybody else. */
+    leaving &= n_owed != 0; /* no cleanup waits for this PD any more */
     return n_owed != 0;
 }
 
@@ -263,7 +274,7 @@ static void do_work(void)
     }
 }
 
-/* Notices that failed by chance come again, from all spaces that it has something to do with. */
+/* Makes the root task hand out failed notices again, for all spaces that the fuzzer knows. */
 static void resume(void)
 {
     (void)cr_resume_work(own_space);
@@ -285,7 +296,7 @@ static void give_back(void)
     }
     for (uint32_t i = 0; i < bodies.count; i++) {
         (void)cr_call_root_with_pd(CR_OP_TERMINATE, bodies.of[i].slot, 0, 0, 0, 0);
-        do_work(); /* Perhaps it subscribed to that one, and the cleanup waits for it. */
+        do_work(); /* If the fuzzer subscribed to that PD, the cleanup waits for it. */
     }
     for (uint32_t i = 0; i < blocks.count; i++) {
         uint64_t arguments[2] = {blocks.of[i].space, blocks.of[i].object};
@@ -306,8 +317,8 @@ static void give_back(void)
 static uint64_t some_word(void)
 {
     static const uint64_t edges[] = {
-        0,          1,           16,          17,          32,           33,                    CR_SAY_MAX,
-        0xfffffffe, 0xffffffffu, 0x100000000, 0x100000001, ~(uint64_t)0, 0x8000000000000000u,   CR_PROTOCOL_MAGIC,
+        0, 1, 16, 17, 32, 33, CR_SAY_MAX, 0xfffffffe, 0xffffffffu, 0x100000000, 0x100000001,
+        ~(uint64_t)0, 0x8000000000000000u, CR_PROTOCOL_MAGIC,
     };
     switch (below(8)) {
     case 0:
@@ -340,7 +351,8 @@ static void put_text(uint32_t at, uint32_t count, const char *text)
 
 static const char *some_name(void)
 {
-    static const char *const made_up[] = {"one", "two", "three", "nothing", "idler", "~", "disk1", "files"};
+    static const char *const made_up[] = {"one",   "two", "three", "nothing",
+                                          "idler", "~",   "disk1", "files"};
     const cr_startup *info = cr_info();
     uint32_t which = below(12);
     if (which < 2 && info->n_requests != 0) {
@@ -354,7 +366,7 @@ static uint32_t some_request(void)
     return cr_info()->n_requests != 0 ? below(cr_info()->n_requests) : 0;
 }
 
-/* A PD that it made, or one that it was given the capability to at its start. */
+/* A PD that it created, or one whose capability it got at its start. */
 static seL4_CPtr some_body(void)
 {
     const cr_startup *info = cr_info();
@@ -364,7 +376,7 @@ static seL4_CPtr some_body(void)
     return info->n_pds != 0 ? info->pds[below(info->n_pds)].slot : CR_SLOT_FIRST_FREE;
 }
 
-/* A slot of its CSpace, or with a message that nobody waits with anything. */
+/* A slot of its CSpace; with a non-blocking send, any value. */
 static seL4_CPtr some_slot(way how)
 {
     switch (below(8)) {
@@ -375,7 +387,8 @@ static seL4_CPtr some_slot(way how)
     case 2:
         return requests[some_request()].slot;
     case 3:
-        return blocks.count != 0 ? blocks.of[below(blocks.count)].slot : requests[some_request()].slot;
+        return blocks.count != 0 ? blocks.of[below(blocks.count)].slot
+                                 : requests[some_request()].slot;
     default:
         return some_body();
     }
@@ -383,10 +396,11 @@ static seL4_CPtr some_slot(way how)
 
 static thing some_own(void)
 {
-    return objects.count != 0 ? objects.of[below(objects.count)] : (thing){own_space, 1 + below(4), 0};
+    return objects.count != 0 ? objects.of[below(objects.count)]
+                              : (thing){own_space, 1 + below(4), 0};
 }
 
-/* What something of its own may be mapped to. */
+/* A target that one of its own spaces or resources may be mapped to. */
 static thing some_target(int is_space)
 {
     if (is_space) {
@@ -426,7 +440,7 @@ static void fill_pieces(uint32_t count)
     }
 }
 
-/* The registers, as an operation might well want them. */
+/* Fills the registers with values that the operation is likely to accept. */
 static void fill_well(message *m)
 {
     uint32_t parts = 1 + below(2);
@@ -439,7 +453,8 @@ static void fill_well(message *m)
         seL4_SetMR(1, spaces.count != 0 ? spaces.of[below(spaces.count)].space : next());
         break;
     case CR_OP_CREATE_RESOURCE:
-        seL4_SetMR(1, below(4) != 0 || spaces.count == 0 ? own_space : spaces.of[below(spaces.count)].space);
+        seL4_SetMR(1, below(4) != 0 || spaces.count == 0 ? own_space
+                                                         : spaces.of[below(spaces.count)].space);
         break;
     case CR_OP_GIVE:
     case CR_OP_TAKE_BACK:
@@ -501,7 +516,9 @@ static void fill_well(message *m)
         break;
     case CR_OP_SUBSCRIBE:
     case CR_OP_UNSUBSCRIBE:
-        seL4_SetMR(1, below(2) == 0 ? 0 : below(2) == 0 ? own_space : requests[some_request()].space);
+        seL4_SetMR(1, below(2) == 0   ? 0
+                      : below(2) == 0 ? own_space
+                                      : requests[some_request()].space);
         break;
     default:
         break;
@@ -515,7 +532,8 @@ static void fill_words(uint32_t first, uint32_t end)
     }
 }
 
-/* Registers of an operation's usual message, by the forms of CR_OPERATIONS: rows have one row. */
+/* Number of registers of an operation's usual message, computed from the forms of CR_OPERATIONS.
+ * Where a message has rows, one row counts. */
 #define NUMBER(member) +1
 #define WORD(member) +1
 #define FLAG(member) +1
@@ -540,7 +558,7 @@ enum { CR_ROW_FORMS };
 static const uint8_t usual[CR_OP_COUNT] = {1, CR_OPERATIONS};
 #undef CR_OPERATION
 
-/* Fills the registers with what an operation might want, or with anything. */
+/* Fills the registers with likely or with random values. */
 static void fill(message *m)
 {
     fill_words(0, USUAL);
@@ -558,7 +576,8 @@ static void fill(message *m)
     }
 }
 
-/* An operation, or none. Some are possible at times only, and rare: then they are likely. */
+/* An operation, or a label that is none. Operations that are possible only at times, and so are
+ * rare, are made likely. */
 static uint64_t some_label(void)
 {
     uint32_t kind = below(32);
@@ -577,8 +596,8 @@ static uint64_t some_label(void)
     return kind < 6 ? next() >> 12 : kind < 9 ? below(64) : 1 + below(CR_OP_COUNT - 1);
 }
 
-/* Whether an operation is not to be asked for so often: it waits until everybody else does, or is many lines on the
- * console, which are what a run's time goes into. */
+/* Whether to skip an operation because it is expensive: it waits for all other PDs, or prints
+ * many lines on the console, which take most of the time of a run. */
 static int is_dear(const message *m)
 {
     switch (m->label) {
@@ -605,14 +624,14 @@ static int is_dear(const message *m)
     }
 }
 
-/* It may not mean what it says. */
+/* Makes a message invalid, so that the root task refuses it. */
 static void spoil(message *m)
 {
     seL4_SetMR(0, CR_PROTOCOL_MAGIC ^ ((uint64_t)1 << below(64)));
     m->length = below(2) == 0 ? m->length : 0;
 }
 
-/* What would be its end, or fill the system for good, it does not send. */
+/* Changes messages that would destroy the fuzzer, or fill the system for good. */
 static void restrain(message *m)
 {
     int full = 0;
@@ -630,7 +649,7 @@ static void restrain(message *m)
         full = m->how == CALL && spaces.count == GRANTED;
         break;
     case CR_OP_DELETE_SPACE:
-        /* What it is built from: else little would ever stand. */
+        /* Its own space is mostly kept: without it, few operations could succeed. */
         if (seL4_GetMR(1) == own_space && below(8) != 0) {
             seL4_SetMR(1, next());
         }
@@ -642,13 +661,13 @@ static void restrain(message *m)
         full = m->how == CALL ? bodies.count == GRANTED : unseen++ >= UNSEEN;
         break;
     case CR_OP_RELEASE:
-        /* Nor do the capabilities to PDs that it had from its start. */
+        /* Capabilities to PDs that it had at its start, once released, are not given again. */
         if (seL4_GetMR(1) == PD_SPACE && !last_burst) {
             seL4_SetMR(2, bodies.count != 0 ? bodies.of[0].object : next());
         }
         break;
     case CR_OP_DISCONNECT:
-        /* Its rights to make spaces and PDs, once dropped, do not come back. */
+        /* Its rights to create spaces and PDs, once dropped, are not given again. */
         if (seL4_GetMR(1) <= PD_SPACE && !last_burst) {
             seL4_SetMR(1, own_space);
         }
@@ -659,9 +678,10 @@ static void restrain(message *m)
     if (full) {
         spoil(m);
     }
-    /* It is let off waiting for what waits for it, but once only. */
-    int late = m->label == CR_OP_CHECKPOINT || m->label == CR_OP_CONNECT || m->label == CR_OP_TICKET ||
-               m->label == CR_OP_TERMINATE;
+    /* A wait for something that waits for this PD is refused only once, so the fuzzer does not
+     * wait. */
+    int late = m->label == CR_OP_CHECKPOINT || m->label == CR_OP_CONNECT ||
+               m->label == CR_OP_TICKET || m->label == CR_OP_TERMINATE;
     m->how = leaving && late ? NBSEND : m->how;
 }
 
@@ -672,7 +692,8 @@ static void compose_for_root(message *m)
         m->label = CR_OP_HOLDS;
     }
     fill(m);
-    int shows = m->label == CR_OP_SEND || m->label == CR_OP_SHARE_REQUEST || m->label == CR_OP_TERMINATE;
+    int shows = m->label == CR_OP_SEND || m->label == CR_OP_SHARE_REQUEST ||
+                m->label == CR_OP_TERMINATE;
     m->extra = below(8) == 0 ? below(MOST_CAPS + 1) : (uint32_t)shows;
     if (shows && below(8) != 0) {
         m->caps[0] = some_body();
@@ -680,11 +701,11 @@ static void compose_for_root(message *m)
     restrain(m);
 }
 
-/* Of those that are faults' only such as are too short for one. */
+/* If the label is that of a fault, makes the message too short for one. */
 static void compose_for_fault(message *m)
 {
     m->label = below(2) == 0 ? below(16) : next() >> 12;
-    m->how = m->how == CALL ? SEND : m->how; /* Nobody answers there. */
+    m->how = m->how == CALL ? SEND : m->how; /* No thread answers a call there. */
     fill(m);
     if (m->label < FIRST_LABEL_FREE) {
         m->length = below(SHORTEST_FAULT);
@@ -695,7 +716,8 @@ static void compose_for_fault(message *m)
 
 static void compose_for_other(message *m)
 {
-    /* It would wait for a server that waits, by way of the root task, for it to acknowledge that. */
+    /* The server may wait, by way of the root task, for an acknowledgement of this PD: do not
+     * block on it. */
     m->how = leaving ? NBSEND : m->how;
     m->label = below(4) != 0 ? next() >> 12 : ST_READ;
     if (m->how == CALL && blocks.count < GRANTED && below(32) == 0) {
@@ -705,7 +727,7 @@ static void compose_for_other(message *m)
     m->extra = below(MOST_CAPS + 1);
 }
 
-/* A message that is or may be its end, of the kind it was told to send. */
+/* A message that destroys the fuzzer or may do so, of the kind that argument 2 selects. */
 static void compose_end(message *m)
 {
     m->label = below(2) == 0 ? below(16) : next() >> 12;
@@ -743,7 +765,8 @@ static void look_at_finished(void)
             if (it->token != words[2 + 2 * i]) {
                 continue;
             }
-            if (words[3 + 2 * i] == CR_WORK_FAILED && it->kind != CR_NOTICE_EXTRACT && it->kind != CR_NOTICE_PRE_DESTROY) {
+            if (words[3 + 2 * i] == CR_WORK_FAILED && it->kind != CR_NOTICE_EXTRACT &&
+                it->kind != CR_NOTICE_PRE_DESTROY) {
                 failed = it->space;
             }
             for (uint32_t later = k; later < n_owed; later++) {
@@ -845,7 +868,8 @@ static void count_message(const message *m)
     sent++;
     to_root[m->how] += m->to == CR_SLOT_ROOT;
     to_fault[m->how] += m->to == CR_SLOT_FAULT;
-    if (m->to == CR_SLOT_ROOT && m->label == CR_OP_TERMINATE && m->extra != 0 && kind_of(m->caps[0]) == CAP_PD) {
+    if (m->to == CR_SLOT_ROOT && m->label == CR_OP_TERMINATE && m->extra != 0 &&
+        kind_of(m->caps[0]) == CAP_PD) {
         leaving = 1;
     }
     if (m->to == CR_SLOT_ROOT && m->extra != 0) {
@@ -898,7 +922,7 @@ static void send_one(void)
     }
 }
 
-/* -- its clients, and the PD whose faults it handles */
+/* -- the clients of the fuzzer, and the PD whose faults it handles */
 
 static void reply_anything(uint64_t label)
 {
@@ -912,7 +936,7 @@ static void reply_anything(uint64_t label)
     seL4_Reply(seL4_MessageInfo_new(label, below(8), extra, length));
 }
 
-/* Each badge is worth keeping. */
+/* Answers a message with that badge, and keeps the badge for later messages. */
 static void answer(uint64_t badge)
 {
     keep(badge);
@@ -955,7 +979,8 @@ static void report_fault(void)
     fault = 0;
 }
 
-static void say_numbers(const char *what, const uint64_t *values, uint32_t first, uint32_t n, const char *const *names)
+static void say_numbers(const char *what, const uint64_t *values, uint32_t first, uint32_t n,
+                        const char *const *names)
 {
     cr_line line = {0};
     cr_put(cr_put(&line, what), ":");
@@ -998,7 +1023,8 @@ void cr_main(void)
     const cr_startup *info = cr_info();
     uint64_t messages = info->args[1] != 0 ? info->args[1] : MESSAGES;
     int rounds = 1;
-    state = info->args[0] + ((uint64_t)info->pd << 32); /* Another one for each of its lives. */
+    /* a different state for each respawned fuzzer */
+    state = info->args[0] + ((uint64_t)info->pd << 32);
     make_own_space();
     if (info->n_spaces != 1 || own_space == 0) {
         cr_say_text("no space to fuzz with");

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that asks for resources and never gives one back. Argument 0: how many; argument 1: of which of its
- * server's spaces. */
+ * A client that asks for resources and never releases one.
+ *
+ * Argument 0: the number of resources.
+ * Argument 1: the space of its server that they come from. */
 #include "storage.h"
 
 void cr_main(void)
@@ -13,7 +15,8 @@ void cr_main(void)
     uint64_t which = cr_info()->args[1];
     uint64_t reply[3];
     cr_line line = {0};
-    if (cr_info()->n_requests != 1 || cr_connect(cr_info()->requests[0], 1, &slot, &space) != CR_RESULT_OK) {
+    if (cr_info()->n_requests != 1 ||
+        cr_connect(cr_info()->requests[0], 1, &slot, &space) != CR_RESULT_OK) {
         cr_say_text("nobody to ask");
         slot = 0;
     }

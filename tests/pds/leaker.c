@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that acknowledges no loss until it is given nothing more. In each round it uses what it has, connects anew and
- * takes as many resources as argument 0 says. Once it is refused for what it has not acknowledged, it asks the server of its
- * second request too; then it acknowledges all, and goes on. It says what each connect came to. */
+ * A client that acknowledges no loss until the root task refuses to give it more. In each round
+ * it calls its last resource, connects anew and gets resources. When the root task refuses the
+ * connection because of unacknowledged losses, it tries the server of its second request too.
+ * Then it acknowledges everything and goes on. It prints the result of each connect.
+ *
+ * Argument 0: the number of resources that it gets in each round. */
 #include "storage.h"
 
 static int work(const cr_work_entry *w)

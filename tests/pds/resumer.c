@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that tells a server to take up again what failed. Argument 0: in which round, from 1; argument 1: of which
- * of its spaces; argument 2: in how many rounds from then on. */
+ * A client that asks a server to have its failed notices handed out again.
+ *
+ * Argument 0: the first round in which it asks; rounds are counted from 1.
+ * Argument 1: the space of the server, by its place in the configuration.
+ * Argument 2: the number of rounds in which it asks. */
 #include "storage.h"
 #include "stubborn.h"
 

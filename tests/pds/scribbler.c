@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that, after its first round, overwrites all memory that it can write to, and then does nothing any
- * more. Nothing that the root task knows of it can be in there. */
+ * A client that overwrites all memory that it can write to, once it has a block of each of its
+ * servers. After that it only waits. The root task keeps nothing that it relies on in this
+ * memory. */
 #include "storage.h"
 
 extern char __data_start[];

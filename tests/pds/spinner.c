@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A computation that never rests. It makes no system call after it has started. */
+ * A background computation: after its start it runs for ever and makes no system call. */
 #include <cellreap/client.h>
 
 void cr_main(void)

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A server of several spaces. It gives a new resource of that space which a client names by its place in the
- * configuration. Argument 0: so many notices about its first space fail; argument 1: how many requests to the root
- * task each notice costs it; argument 2: when it makes its last space: 0 with the others, 1 in the midst of the first notice,
- * 2 in the midst of the first resource. SB_RESUME has what failed handed out again. */
+ * A server of several spaces that fails some notices. A client names a space by its place in the
+ * configuration and gets a new resource of it. SB_RESUME makes the root task hand out the failed
+ * notices about a space again.
+ *
+ * Argument 0: the number of notices about its first space that it fails.
+ * Argument 1: the number of operations that it performs for each notice.
+ * Argument 2: when it creates its last space:
+ *   0  at its start, with the others
+ *   1  in the middle of the first notice
+ *   2  in the middle of the creation of the first resource */
 #include "storage.h"
 #include "stubborn.h"
 
@@ -16,8 +22,8 @@ static uint32_t failures;
 static void make_space(void)
 {
     const cr_startup *info = cr_info();
-    if (made < info->n_spaces &&
-        cr_create_space(info->spaces[made].type, info->spaces[made].name, &spaces[made]) != CR_RESULT_OK) {
+    if (made < info->n_spaces && cr_create_space(info->spaces[made].type, info->spaces[made].name,
+                                                 &spaces[made]) != CR_RESULT_OK) {
         cr_say_text("no space to serve");
         cr_exit(1);
     }
@@ -72,7 +78,8 @@ static int work(const cr_work_entry *w)
         failures++;
         cr_say_text("and I fail");
     } else if (w->kind == CR_NOTICE_FREE) {
-        return cr_call_root(CR_OP_DELETE_RESOURCE, (uint64_t[]){w->space, w->object}, 2, 0, 0) != CR_RESULT_OK;
+        return cr_call_root(CR_OP_DELETE_RESOURCE, (uint64_t[]){w->space, w->object}, 2, 0, 0) !=
+               CR_RESULT_OK;
     }
     return fails;
 }

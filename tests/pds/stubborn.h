@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a server of several spaces is asked, beside ST_ALLOCATE: both with a word that says which space. */
+ * A message to a server of several spaces. In it, and in ST_ALLOCATE, a word names the space by
+ * its place in the configuration. */
 #ifndef CELLREAP_PDS_STUBBORN_H
 #define CELLREAP_PDS_STUBBORN_H
 

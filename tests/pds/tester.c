@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Tries the protocol out on a registry and a peer, and says one line a check: "check NAME: ok", or what was
- * wrong with it. The first space that it requests is the registry's, the second the peer's; its first PD
- * capability is the peer's. At the end the registry fails while the tester waits for its answer. */
+ * A client that tests the protocol on a registry and a peer. It prints a line for each check:
+ * "check NAME: ok", or the value that it got instead. Its first request is for the registry's
+ * space, its second for the peer's; its first PD capability is the peer's. At the end the
+ * registry faults while the tester waits for its answer. */
 #include "registry.h"
 #include "storage.h"
 
@@ -12,7 +13,8 @@ static uint32_t peer;
 static uint32_t peer_space;
 static uint32_t peer_pd;
 
-/* Asks the registry; returns the first word of its answer, the others in `out`. */
+/* Sends a message to the registry. Returns the first word of the answer; the other words are in
+ * `out`. */
 static uint64_t ask(uint32_t label, uint64_t a, uint64_t b, uint64_t *out)
 {
     uint64_t words[2] = {a, b};
@@ -34,7 +36,7 @@ static uint64_t ask_peer(uint32_t label, uint64_t a, uint64_t b, uint64_t *out)
     return answer == RG_OK ? reply[0] : 0x10000u + answer;
 }
 
-/* What using a resource answers: its object, or that it is lost. */
+/* Calls a resource. Returns the object that the server answers, or CR_CALL_LOST. */
 static uint64_t use(uint32_t slot)
 {
     uint64_t reply = 0;
@@ -43,21 +45,24 @@ static uint64_t use(uint32_t slot)
     return answer == RG_OK ? reply : answer;
 }
 
-/* A request to the root task with any register 0. */
+/* Sends an operation with any value in message register 0. */
 static uint64_t raw(uint64_t label, uint64_t magic, uint64_t argument, uint32_t length)
 {
     seL4_SetMR(0, magic);
     seL4_SetMR(1, argument);
-    return seL4_MessageInfo_get_label(seL4_Call(CR_SLOT_ROOT, seL4_MessageInfo_new(label, 0, 0, length)));
+    return seL4_MessageInfo_get_label(seL4_Call(CR_SLOT_ROOT,
+                                                seL4_MessageInfo_new(label, 0, 0, length)));
 }
 
 static void try_bad_messages(void)
 {
-    cr_say_check("wrong magic is refused", raw(CR_OP_CREATE_RESOURCE, 0x1234, space, 2), CR_RESULT_BAD_MAGIC);
+    cr_say_check("wrong magic is refused", raw(CR_OP_CREATE_RESOURCE, 0x1234, space, 2),
+                 CR_RESULT_BAD_MAGIC);
     cr_say_check("wrong version is refused",
                  raw(CR_OP_CREATE_RESOURCE, CR_PROTOCOL_MAGIC + 1, space, 2), CR_RESULT_BAD_MAGIC);
     cr_say_check("no operation is refused", raw(0, CR_PROTOCOL_MAGIC, 0, 2), CR_RESULT_BAD_OP);
-    cr_say_check("an unknown operation is refused", raw(CR_OP_COUNT, CR_PROTOCOL_MAGIC, 0, 2), CR_RESULT_BAD_OP);
+    cr_say_check("an unknown operation is refused", raw(CR_OP_COUNT, CR_PROTOCOL_MAGIC, 0, 2),
+                 CR_RESULT_BAD_OP);
     cr_say_check("an empty message is refused",
                  raw(CR_OP_CREATE_RESOURCE, CR_PROTOCOL_MAGIC, 0, 0), CR_RESULT_BAD_MAGIC);
     cr_say_check("a short message is refused",
@@ -68,14 +73,19 @@ static void try_rights(void)
 {
     uint32_t number;
     uint64_t arguments[3] = {space, 1, 0};
-    cr_say_check("no space without the right to one", cr_create_space("OTHER", "other", &number), CR_RESULT_DENIED);
-    cr_say_check("no resource in a space of another's", cr_create_resource(space, &number), CR_RESULT_DENIED);
-    cr_say_check("no giving of what another manages", cr_call_root(CR_OP_GIVE, arguments, 3, 0, 0), CR_RESULT_DENIED);
+    cr_say_check("no space without the right to one", cr_create_space("OTHER", "other", &number),
+                 CR_RESULT_DENIED);
+    cr_say_check("no resource in a space of another's", cr_create_resource(space, &number),
+                 CR_RESULT_DENIED);
+    cr_say_check("no giving of what another manages", cr_call_root(CR_OP_GIVE, arguments, 3, 0, 0),
+                 CR_RESULT_DENIED);
     cr_say_check("no deleting of what another manages",
                  cr_call_root(CR_OP_DELETE_SPACE, arguments, 1, 0, 0), CR_RESULT_DENIED);
-    cr_say_check("no space that is not there", cr_create_resource(9999, &number), CR_RESULT_NO_SUCH);
+    cr_say_check("no space that is not there", cr_create_resource(9999, &number),
+                 CR_RESULT_NO_SUCH);
     cr_say_check("no spawning without the right to it",
-                 cr_call_root(CR_OP_SPAWN, (uint64_t[]){0x72656c6469u, 0, 0, 0}, 4, 0, 0), CR_RESULT_DENIED);
+                 cr_call_root(CR_OP_SPAWN, (uint64_t[]){0x72656c6469u, 0, 0, 0}, 4, 0, 0),
+                 CR_RESULT_DENIED);
 }
 
 static void try_counts(void)
@@ -93,9 +103,11 @@ static void try_counts(void)
     cr_say_check("one hold is left", out[0], 1);
     cr_say_check("with one left it can be used", use(slot), object);
     uint64_t mine[2] = {space, object};
-    cr_say_check("the last is released", cr_call_root(CR_OP_RELEASE, mine, 2, &left, 1) + left, CR_RESULT_OK);
+    cr_say_check("the last is released", cr_call_root(CR_OP_RELEASE, mine, 2, &left, 1) + left,
+                 CR_RESULT_OK);
     cr_say_check("then it cannot be used", use(slot), CR_CALL_LOST);
-    cr_say_check("what is not held is not released", cr_call_root(CR_OP_RELEASE, mine, 2, &left, 1), CR_RESULT_NO_SUCH);
+    cr_say_check("what is not held is not released", cr_call_root(CR_OP_RELEASE, mine, 2, &left, 1),
+                 CR_RESULT_NO_SUCH);
 }
 
 static void try_sharing(void)
@@ -109,42 +121,51 @@ static void try_sharing(void)
     uint64_t mine[2] = {space, object};
     cr_say_check("sending needs the recipient's capability",
                  cr_call_root(CR_OP_SEND, mine, 2, &slot, 1), CR_RESULT_BAD_LENGTH);
-    cr_say_check("a request does not serve as one", cr_call_root_with_pd(CR_OP_SEND, registry, mine, 2, &slot, 1),
+    cr_say_check("a request does not serve as one",
+                 cr_call_root_with_pd(CR_OP_SEND, registry, mine, 2, &slot, 1),
                  CR_RESULT_BAD_LENGTH);
-    cr_say_check("a resource is sent", cr_call_root_with_pd(CR_OP_SEND, peer_pd, mine, 2, &slot, 1), CR_RESULT_OK);
+    cr_say_check("a resource is sent", cr_call_root_with_pd(CR_OP_SEND, peer_pd, mine, 2, &slot, 1),
+                 CR_RESULT_OK);
     cr_say_check("the recipient can use it", ask_peer(PE_USE, slot, 0, &word), RG_OK);
     cr_say_check("it is the same resource", word, object);
     cr_say_check("a request is shared",
-                 cr_call_root_with_pd(CR_OP_SHARE_REQUEST, peer_pd, mine, 1, &slot, 1), CR_RESULT_OK);
+                 cr_call_root_with_pd(CR_OP_SHARE_REQUEST, peer_pd, mine, 1, &slot, 1),
+                 CR_RESULT_OK);
     uint64_t theirs = 0;
     cr_say_check("the recipient can ask", ask_peer(PE_WHO, slot, 0, &theirs), RG_OK);
     cr_say_check("as a client", cr_badge_kind_of(theirs), CR_BADGE_REQUEST);
     cr_say_check("my request is mine", ask(RG_WHO, 0, 0, out), CR_RESULT_OK);
     cr_say_check("theirs has another badge", out[0] != theirs, 1);
-    cr_say_check("deleting takes it from all holders", ask(RG_DELETE, object, 0, out), CR_RESULT_OK);
+    cr_say_check("deleting takes it from all holders", ask(RG_DELETE, object, 0, out),
+                 CR_RESULT_OK);
     cr_say_check("from me", use(my_slot), CR_CALL_LOST);
     cr_say_check("from the other", ask_peer(PE_USE, slot, 0, &word), RG_OK);
     cr_say_check("what is deleted is gone", ask(RG_DELETE, object, 0, out), CR_RESULT_GONE);
     cr_say_check("the other drops its request", ask_peer(PE_DROP, space, 0, &word), CR_RESULT_OK);
-    cr_say_check("its badge names nobody any more", ask(RG_GIVE_TO, 1, theirs, out) != CR_RESULT_OK, 1);
+    cr_say_check("its badge names nobody any more", ask(RG_GIVE_TO, 1, theirs, out) != CR_RESULT_OK,
+                 1);
     cr_say_check("one more resource is made", ask(RG_MAKE, 0, 0, out), CR_RESULT_OK);
     uint32_t kept = (uint32_t)out[0];
-    cr_say_check("a stale badge is refused", ask(RG_GIVE_TO, kept, theirs, out), CR_RESULT_BAD_BADGE);
-    cr_say_check("another's resource cannot be deleted", ask(RG_DELETE_OTHERS, peer_space, 1, out) == CR_RESULT_OK, 0);
+    cr_say_check("a stale badge is refused", ask(RG_GIVE_TO, kept, theirs, out),
+                 CR_RESULT_BAD_BADGE);
+    cr_say_check("another's resource cannot be deleted",
+                 ask(RG_DELETE_OTHERS, peer_space, 1, out) == CR_RESULT_OK, 0);
 }
 
 static void try_spaces(void)
 {
     uint64_t out[2];
     uint64_t word;
-    cr_say_check("a space is made for a first client", ask(RG_FIRST_CLIENT, 0, 0, out), CR_RESULT_OK);
+    cr_say_check("a space is made for a first client", ask(RG_FIRST_CLIENT, 0, 0, out),
+                 CR_RESULT_OK);
     uint64_t slot = out[1];
     cr_say_check("who has a request to it at once", ask_peer(PE_WHO, slot, 0, &word), RG_OK);
     cr_say_check("one name, one space", ask(RG_FIRST_CLIENT, 0, 0, out), CR_RESULT_EXISTS);
     cr_say_check("its manager deletes it", ask(RG_DELETE_SPACE, 0, 0, out), CR_RESULT_OK);
     cr_say_check("its client has lost it", ask_peer(PE_WHO, slot, 0, &word), CR_CALL_LOST);
     cr_say_check("its manager is told nothing of that", ask(RG_DESTROYED, 0, 0, out) + out[0], 0);
-    cr_say_check("the right to make spaces cannot be shared", ask(RG_SHARE_CORE, 0, 0, out), CR_RESULT_DENIED);
+    cr_say_check("the right to make spaces cannot be shared", ask(RG_SHARE_CORE, 0, 0, out),
+                 CR_RESULT_DENIED);
     cr_say_check("it can be made anew", ask(RG_FIRST_CLIENT, 0, 0, out), CR_RESULT_OK);
 }
 
@@ -152,7 +173,8 @@ void cr_main(void)
 {
     uint64_t out[2];
     const cr_startup *info = cr_info();
-    if (info->n_requests != 2 || info->n_pds != 1 || cr_connect(info->requests[0], 1, &registry, &space) != CR_RESULT_OK ||
+    if (info->n_requests != 2 || info->n_pds != 1 ||
+        cr_connect(info->requests[0], 1, &registry, &space) != CR_RESULT_OK ||
         cr_connect(info->requests[1], 1, &peer, &peer_space) != CR_RESULT_OK) {
         cr_say_text("no registry or no peer");
         cr_exit(1);
@@ -163,7 +185,8 @@ void cr_main(void)
     try_counts();
     try_sharing();
     try_spaces();
-    cr_say_check("a depth is set while running", ask(RG_SET_DEPTH, info->args[0], info->args[1], out), CR_RESULT_OK);
+    cr_say_check("a depth is set while running",
+                 ask(RG_SET_DEPTH, info->args[0], info->args[1], out), CR_RESULT_OK);
     cr_say_text("all checks made");
     uint64_t answer = ask(RG_FAIL, 0, 0, out);
     cr_say_check("who waits for a dead server is answered", answer, 0x10000u + CR_CALL_LOST);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that subscribes to its first request's space, and waits in the wrong moments. Argument 0, bits: 1 it connects to its second
- * request in its first round; 2 when it was told, it connects to its first request again; 4 when it is told, it asks the
- * server of its second request twice; 8 when it is told, it makes its space, and has no rounds. It says
- * what came of each. */
+ * A client that subscribes to the space of its first request, and then waits for other PDs at
+ * moments when a cleanup waits for it. It prints the result of each wait.
+ *
+ * Argument 0, bits:
+ *   1  in its first round it connects to its second request
+ *   2  after the pre-destroy notice it connects to its first request again
+ *   4  while it handles the notice it calls the server of its second request twice
+ *   8  while it handles the notice it creates its space; it has no rounds */
 #include "storage.h"
 
 enum { CONNECTS = 1, RECONNECTS = 2, ASKS = 4, MAKES = 8 };
@@ -54,7 +58,8 @@ void cr_main(void)
     const cr_startup *info = cr_info();
     uint32_t slot;
     uint32_t space;
-    if (cr_connect(info->requests[0], 1, &slot, &space) != CR_RESULT_OK || cr_subscribe(space, 0) != CR_RESULT_OK) {
+    if (cr_connect(info->requests[0], 1, &slot, &space) != CR_RESULT_OK ||
+        cr_subscribe(space, 0) != CR_RESULT_OK) {
         cr_exit(1);
     }
     if ((info->args[0] & ASKS) != 0) {

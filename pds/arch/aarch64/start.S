@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where a PD begins, on the stack that the root task gave it; and the instructions that it can fail by. */
+ * The entry of a PD, on the stack that the root task gave it, and instructions that make it
+ * fault. */
     .section .text.start, "ax", %progbits
     .globl _start
     .type _start, %function

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The boot loader hands a device tree over, and takes this one where the firmware has none.
+# The boot loader passes a device tree on. It uses this one if the firmware provides none.
 add_library(fdt OBJECT "${arch}/fdt/fdt.S")
 set(dtb "${CMAKE_CURRENT_BINARY_DIR}/kernel.dtb")
 add_custom_command(

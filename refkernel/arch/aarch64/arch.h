@@ -4,7 +4,8 @@
 
 #define ARCH_NAME "aarch64"
 
-/* The kernel's window on physical memory, the first 4 GiB of it. The kernel itself is linked to run in it. */
+/* The kernel's window on physical memory: the first 4 GiB. The kernel itself is linked to run in
+ * the window. */
 #define ARCH_WINDOW 0xffffff8000000000ul
 #define ARCH_WINDOW_BYTES 0x100000000ul
 
@@ -12,6 +13,6 @@
 
 struct context {
     seL4_UserContext user;
-} __attribute__((aligned(16))); /* The stack pointer points to it while a user runs. */
+} __attribute__((aligned(16))); /* The stack pointer points to this while a user runs. */
 
 #endif

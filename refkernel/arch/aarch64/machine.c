@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * QEMU's `virt`: PL011 serial line, GICv2, the virtual timer, and the way into and out of user mode. */
+ * QEMU's machine `virt`: PL011 serial line, GICv2, the virtual timer, and entry to and exit from
+ * user mode. */
 #include "machine.h"
 
-enum { RAM_START = 0x40000000, RAM_END = 0x80000000u }; /* as support/platform_gen.json says */
+/* the same values as in support/platform_gen.json */
+enum { RAM_START = 0x40000000, RAM_END = 0x80000000u };
 enum { UART = 0x9000000, UART_FLAGS = 0x18, UART_FULL = 1 << 5 };
-enum { GIC_DISTRIBUTOR = 0x8000000, GIC_CPU = 0x8010000, GIC_ENABLE = 0x100, GIC_DISABLE = 0x180, GIC_TARGETS = 0x800, GIC_TRIGGERS = 0xc00 };
+enum {
+    GIC_DISTRIBUTOR = 0x8000000,
+    GIC_CPU = 0x8010000,
+    GIC_ENABLE = 0x100,
+    GIC_DISABLE = 0x180,
+    GIC_TARGETS = 0x800,
+    GIC_TRIGGERS = 0xc00
+};
 enum { GIC_ACKNOWLEDGE = 0xc, GIC_END = 0x10 };
 enum { TIMER_INTERRUPT = 27, FIRST_SHARED = 32, SPURIOUS = 1020 };
 enum { TRIGGER_LEVEL, TRIGGER_EDGE, TRIGGER_AS_IS };
@@ -19,7 +28,7 @@ static word kernel_top[512] __attribute__((aligned(4096)));
 static word kernel_gibs[512] __attribute__((aligned(4096)));
 static word no_vspace[512] __attribute__((aligned(4096)));
 static word loaded_vspace;
-static word tick; /* counts of the timer */
+static word tick; /* length of a tick in timer counts */
 
 static volatile uint32_t *device(word address)
 {
@@ -28,7 +37,7 @@ static volatile uint32_t *device(word address)
 
 void arch_put(char c)
 {
-    /* A line that is never ready is no reason to stand still. */
+    /* A serial line that never becomes ready must not stop the kernel. */
     for (int i = 0; i < 1000000 && (*device(UART + UART_FLAGS) & UART_FULL) != 0; i++) {
     }
     *device(UART) = (uint8_t)c;
@@ -49,7 +58,8 @@ void arch_clear(void *start, word bytes)
     }
 }
 
-/* -- address spaces. No hardware ASIDs: a change of address space takes all translations along. */
+/* -- address spaces. Hardware ASIDs are not used: a change of address space flushes all
+ * translations. */
 
 static void flush(void)
 {
@@ -77,10 +87,17 @@ void arch_leave(word vspace)
     }
 }
 
-/* The window, in place of the loader's map: devices in the first GiB, memory above. */
+/* Maps the window, which replaces the loader's mapping: devices in the first GiB, memory above. */
 static void init_window(void)
 {
-    enum { TABLE = 3, BLOCK = 1, DEVICE = 0, NORMAL = 4 << 2, INNER_SHAREABLE = 3 << 8, ACCESSED = 1 << 10 };
+    enum {
+        TABLE = 3,
+        BLOCK = 1,
+        DEVICE = 0,
+        NORMAL = 4 << 2,
+        INNER_SHAREABLE = 3 << 8,
+        ACCESSED = 1 << 10
+    };
     kernel_top[511] = ((word)kernel_gibs - ARCH_WINDOW) | TABLE;
     kernel_gibs[0] = BLOCK | DEVICE | ACCESSED | 3ul << 53;
     for (word i = 1; i < ARCH_WINDOW_BYTES >> 30; i++) {
@@ -95,8 +112,10 @@ static void init_interrupts(void)
 {
     word frequency;
     WRITE(vbar_el1, trap_vectors);
-    WRITE(cpacr_el1, 0);   /* Floating point registers are not kept for threads: who uses one gets an exception. */
-    /* The physical timer is the users', and at rest; the kernel's is the virtual one. */
+    /* Floating point registers are not saved for threads: a thread that uses one gets an
+     * exception. */
+    WRITE(cpacr_el1, 0);
+    /* Users may use the physical timer, which is stopped now. The kernel uses the virtual timer. */
     WRITE(cntkctl_el1, EL0_PHYSICAL_COUNTER | EL0_PHYSICAL_TIMER);
     WRITE(cntp_ctl_el0, 0);
     READ(cntfrq_el0, frequency);
@@ -138,7 +157,8 @@ void arch_interrupt_set_up(const struct interrupt_request *request)
 {
     word number = request->number;
     if (number >= FIRST_SHARED) {
-        ((volatile uint8_t *)device(GIC_DISTRIBUTOR + GIC_TARGETS))[number] = 1; /* this processor */
+        ((volatile uint8_t *)device(GIC_DISTRIBUTOR + GIC_TARGETS))[number] =
+            1; /* this processor */
     }
     if (request->level != TRIGGER_AS_IS) {
         volatile uint32_t *triggers = device(GIC_DISTRIBUTOR + GIC_TRIGGERS + number / 16 * 4);
@@ -149,12 +169,13 @@ void arch_interrupt_set_up(const struct interrupt_request *request)
 
 void arch_interrupt_mask(word number, bool masked)
 {
-    *device(GIC_DISTRIBUTOR + (masked ? (word)GIC_DISABLE : (word)GIC_ENABLE) + number / 32 * 4) = 1u << number % 32;
+    *device(GIC_DISTRIBUTOR + (masked ? (word)GIC_DISABLE : (word)GIC_ENABLE) +
+            number / 32 * 4) = 1u << number % 32;
 }
 
 seL4_Error arch_ports_invoke(struct invocation *call)
 {
-    (void)call; /* There are none. */
+    (void)call; /* There are no ports. */
     return seL4_IllegalOperation;
 }
 
@@ -187,7 +208,8 @@ static struct context *next_context(void)
 {
     sched_choose();
     while (current == 0) {
-        /* Nobody can run until an interrupt comes. One that is pending ends the wait though the kernel takes none. */
+        /* No thread can run until an interrupt comes. A pending interrupt ends the wait although
+         * the kernel does not take it. */
         __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         handle_interrupt();
         sched_choose();
@@ -212,7 +234,7 @@ static void handle_exception(void)
     READ(far_el1, address);
     word kind = syndrome >> 26;
     if (kind == CLASS_SYSCALL) {
-        user->pc -= 4; /* It stands at the instruction until the call is done. */
+        user->pc -= 4; /* It stays at the instruction until the call is done. */
         syscall_handle(user->x7);
         return;
     }
@@ -265,7 +287,8 @@ _Noreturn void trap_in_kernel(word kind)
     panic("an exception in the kernel at", instruction);
 }
 
-_Noreturn void kernel_main(word image_start, word image_end, word offset, word entry, word fdt, word fdt_bytes)
+_Noreturn void kernel_main(word image_start, word image_end, word offset, word entry, word fdt,
+                           word fdt_bytes)
 {
     static struct image image;
     static struct region memory;
@@ -286,6 +309,7 @@ _Noreturn void kernel_main(word image_start, word image_end, word offset, word e
     image.segments[0] = (struct image_segment){image_start - offset, bytes, content, bytes};
     memory = (struct region){ARCH_WINDOW + used, ARCH_WINDOW + RAM_END};
     boot_start(&image, &memory, 1);
-    __asm__ volatile("dsb ish\n\tic iallu\n\tdsb ish\n\tisb" : : : "memory"); /* Pages of the image hold code. */
+    /* Pages of the image contain code. */
+    __asm__ volatile("dsb ish\n\tic iallu\n\tdsb ish\n\tisb" : : : "memory");
     trap_return(next_context());
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Objects of address spaces and what an entry of a table looks like (Arm Architecture Reference Manual, D8.3).
- * Attribute indices are those of the loader's MAIR_EL1, as seL4's boot contract has them. */
+ * Paging objects and the format of table entries (Arm Architecture Reference Manual, D8.3). The
+ * attribute indices are those of the loader's MAIR_EL1, as in seL4's boot contract. */
 #include "kernel.h"
 
 #define TABLE_OR_PAGE 3ul

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Which register means what. */
+ * The meaning of each register. */
 #include "kernel.h"
 
-enum { SYSCALL_BYTES = 4 }; /* of the instruction */
+enum { SYSCALL_BYTES = 4 }; /* length of the system call instruction */
 
 #define FLAGS_USER 0xf0000000ul /* N Z C V; the rest 0: EL0, 64-bit, no exception masked */
 
@@ -40,8 +40,8 @@ word *arch_message_register(struct context *context, word i)
 word *arch_fault_register(struct context *context, word label, word i)
 {
     seL4_UserContext *u = &context->user;
-    word *const call[] = {&u->x0, &u->x1, &u->x2, &u->x3, &u->x4, &u->x5, &u->x6, &u->x7, &u->pc, &u->sp, &u->x30,
-                          &u->spsr};
+    word *const call[] = {&u->x0, &u->x1, &u->x2, &u->x3, &u->x4,  &u->x5,
+                          &u->x6, &u->x7, &u->pc, &u->sp, &u->x30, &u->spsr};
     word *const exception[] = {&u->pc, &u->sp, &u->spsr};
     if (label == seL4_Fault_UnknownSyscall) {
         return i < sizeof(call) / sizeof(call[0]) ? call[i] : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where a loader enters, in EL1 with translation on; and into the kernel and back. While a user runs, the stack
- * pointer of EL1 points to where its registers go, in the order of seL4_UserContext. */
+ * The entry from the loader, in EL1 with translation on, and entry to and exit from the kernel.
+ * While a user runs, the stack pointer of EL1 points to the place where the user's registers are
+ * saved, in the order of seL4_UserContext. */
     .section .text.entry, "ax", %progbits
     .globl kernel_entry
 kernel_entry:
@@ -85,7 +86,8 @@ enter_kernel:
     bl trap_handle
     b trap_return
 
-/* Four kinds of exception, from four places: EL1 on the user's stack pointer, EL1, EL0, EL0 in 32 bits. */
+/* Four kinds of exception from four places: EL1 with the user's stack pointer, EL1, EL0, EL0 in
+ * 32-bit mode. */
     .balign 2048
     .globl trap_vectors
 trap_vectors:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A Multiboot 1 loader enters here in 32-bit mode, with paging off. The first tables map the first GiB where it
- * is, and in the kernel's half the first 4 GiB at the window and the first GiB once more where the kernel runs. */
+ * The entry from a Multiboot 1 loader, in 32-bit mode with paging off. The first page tables map
+ * the first GiB one to one. In the kernel's half they map the first 4 GiB at the window, and the
+ * first GiB again at the address where the kernel runs. */
     .set KERNEL_BASE, 0xffffffff80000000
     .set MAGIC, 0x1badb002
 
@@ -61,7 +62,8 @@ boot_low:
     .quad boot_directories + 3
     .fill 511, 8, 0
 boot_high:
-    .quad boot_directories + 0x0003, boot_directories + 0x1003, boot_directories + 0x2003, boot_directories + 0x3003
+    .quad boot_directories + 0x0003, boot_directories + 0x1003, \
+          boot_directories + 0x2003, boot_directories + 0x3003
     .fill 506, 8, 0
     .quad boot_directories + 3, 0
 boot_directories:

@@ -1,19 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Interrupt controllers: the processor's own, whose timer is the kernel's tick, and the one that devices are at. Its pins
- * are the users'. The PIT, by which the tick is measured once, is theirs afterwards. */
+ * Interrupt controllers. The local APIC belongs to the processor; its timer is the kernel's
+ * tick. The pins of the I/O APIC belong to users. The kernel measures the tick once with the
+ * PIT, which users may use afterwards. */
 #include "machine.h"
 
 enum { PIC1 = 0x20, PIC2 = 0xa0, PIT = 0x40, PIT_HZ = 1193182 };
 enum { PIT_ONCE = 0x30, PIT_STATUS = 0xe2, PIT_UP = 0x80 };
-enum { LOCAL = 0xfee00000u, LOCAL_ID = 0x20, LOCAL_PRIORITY = 0x80, LOCAL_END = 0xb0, LOCAL_SPURIOUS = 0xf0 };
-enum { LOCAL_TIMER = 0x320, LOCAL_LINE0 = 0x350, LOCAL_INITIAL = 0x380, LOCAL_CURRENT = 0x390, LOCAL_DIVIDE = 0x3e0 };
+enum {
+    LOCAL = 0xfee00000u,
+    LOCAL_ID = 0x20,
+    LOCAL_PRIORITY = 0x80,
+    LOCAL_END = 0xb0,
+    LOCAL_SPURIOUS = 0xf0
+};
+enum {
+    LOCAL_TIMER = 0x320,
+    LOCAL_LINE0 = 0x350,
+    LOCAL_INITIAL = 0x380,
+    LOCAL_CURRENT = 0x390,
+    LOCAL_DIVIDE = 0x3e0
+};
 enum { LOCAL_ENABLE = 1 << 8, DIVIDE_BY_1 = 0xb, MASKED = 1 << 16, PERIODIC = 1 << 17 };
-enum { IOAPIC = 0xfec00000u, IOAPIC_WINDOW = 0x10, IOAPIC_VERSION = 1, IOAPIC_PINS = 16, IOAPIC_LOW = 1 << 13 };
-enum { IOAPIC_LEVEL = 1 << 15, PINS_MAX = 240, NO_PIN = 0xff, MEASUREMENTS = 3, PATIENCE = 100000000 };
+enum {
+    IOAPIC = 0xfec00000u,
+    IOAPIC_WINDOW = 0x10,
+    IOAPIC_VERSION = 1,
+    IOAPIC_PINS = 16,
+    IOAPIC_LOW = 1 << 13
+};
+enum {
+    IOAPIC_LEVEL = 1 << 15,
+    PINS_MAX = 240,
+    NO_PIN = 0xff,
+    MEASUREMENTS = 3,
+    PATIENCE = 100000000
+};
 
 static word n_pins;
-static uint8_t pin_of[ARCH_INTERRUPTS]; /* NO_PIN: none yet */
+static uint8_t pin_of[ARCH_INTERRUPTS]; /* NO_PIN: no pin yet */
 
 static volatile uint32_t *local(word offset)
 {
@@ -26,8 +51,9 @@ static volatile uint32_t *ioapic(word index)
     return (volatile uint32_t *)(ARCH_WINDOW + IOAPIC + IOAPIC_WINDOW);
 }
 
-/* How far the processor's timer counts in one tick, by the PIT. It is set going first and read last: a machine that stands
- * still anywhere in between makes it too much, never too little. */
+/* Measures with the PIT how far the processor's timer counts in one tick. The processor's timer
+ * is started first and read last: if the machine is stopped at any point in between, the result
+ * is too large, never too small. */
 static uint32_t measure_tick(void)
 {
     enum { COUNT = PIT_HZ * CONFIG_TIMER_TICK_MS / 1000 };
@@ -63,10 +89,12 @@ static void init_tick(void)
     *local(LOCAL_INITIAL) = tick;
 }
 
-/* The old controllers moved out of the way of exceptions, and nothing let through. */
+/* Moves the vectors of the old controllers away from the exceptions and masks all their
+ * interrupts. */
 static void silence_old_controllers(void)
 {
-    static const uint8_t setup[][2] = {{0x11, 0x11}, {TRAP_TIMER, TRAP_TIMER + 8}, {4, 2}, {1, 1}, {0xff, 0xff}};
+    static const uint8_t setup[][2] = {
+        {0x11, 0x11}, {TRAP_TIMER, TRAP_TIMER + 8}, {4, 2}, {1, 1}, {0xff, 0xff}};
     for (size_t i = 0; i < sizeof(setup) / sizeof(setup[0]); i++) {
         out8((uint16_t)(PIC1 + (i != 0)), setup[i][0]);
         out8((uint16_t)(PIC2 + (i != 0)), setup[i][1]);
@@ -123,9 +151,9 @@ seL4_Error arch_interrupt_request(struct invocation *call, struct interrupt_requ
 void arch_interrupt_set_up(const struct interrupt_request *request)
 {
     pin_of[request->number] = (uint8_t)request->pin;
-    *ioapic(IOAPIC_PINS + 2 * request->pin) = MASKED | (request->level != 0 ? (uint32_t)IOAPIC_LEVEL : 0) |
-                                              (request->low != 0 ? (uint32_t)IOAPIC_LOW : 0) |
-                                              (uint32_t)(TRAP_USER + request->number);
+    *ioapic(IOAPIC_PINS + 2 * request->pin) =
+        MASKED | (request->level != 0 ? (uint32_t)IOAPIC_LEVEL : 0) |
+        (request->low != 0 ? (uint32_t)IOAPIC_LOW : 0) | (uint32_t)(TRAP_USER + request->number);
 }
 
 void arch_interrupt_mask(word number, bool masked)

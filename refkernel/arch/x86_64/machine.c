@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The PC: serial line, segments, and the way into and out of user mode. */
+ * The PC: serial line, segments, and entry to and exit from user mode. */
 #include "machine.h"
 
 enum { COM1 = 0x3f8 };
 enum { SEL_KERNEL_CODE = 0x08, SEL_KERNEL_DATA = 0x10, SEL_TSS = 0x30 };
-enum { MSR_EFER = 0xc0000080u, MSR_STAR, MSR_LSTAR, MSR_SFMASK = 0xc0000084u, MSR_FS_BASE = 0xc0000100u, MSR_GS_BASE };
+enum {
+    MSR_EFER = 0xc0000080u,
+    MSR_STAR,
+    MSR_LSTAR,
+    MSR_SFMASK = 0xc0000084u,
+    MSR_FS_BASE = 0xc0000100u,
+    MSR_GS_BASE
+};
 enum { FLAGS_OFF_IN_KERNEL = 0x47700 }; /* TF IF DF IOPL NT AC */
 enum { VECTOR_PAGE_FAULT = 14, FETCH = 16, CR0_TS = 8 };
 
@@ -19,7 +26,7 @@ static void write_msr(uint32_t msr, word value)
 
 void arch_put(char c)
 {
-    /* A line that is never ready is no reason to stand still. */
+    /* A serial line that never becomes ready must not stop the kernel. */
     for (int i = 0; i < 1000000 && (in8(COM1 + 5) & 0x20) == 0; i++) {
     }
     out8(COM1, (uint8_t)c);
@@ -47,12 +54,14 @@ struct interrupt_gate {
 
 static struct interrupt_gate gates[256];
 /* Null, kernel code and data, one unused, user data and code, and the TSS, which takes two. */
-static word segments[8] = {0, 0x00af9b000000ffff, 0x00cf93000000ffff, 0, 0x00cff3000000ffff, 0x00affb000000ffff};
+static word segments[8] = {0, 0x00af9b000000ffff, 0x00cf93000000ffff,
+                           0, 0x00cff3000000ffff, 0x00affb000000ffff};
 static uint32_t tss[26];
 
 static void init_serial(void)
 {
-    static const uint8_t setup[][2] = {{1, 0}, {3, 0x80}, {0, 1}, {1, 0}, {3, 3}, {2, 0xc7}, {4, 0x0b}};
+    static const uint8_t setup[][2] = {{1, 0}, {3, 0x80}, {0, 1},   {1, 0},
+                                       {3, 3}, {2, 0xc7}, {4, 0x0b}};
     for (size_t i = 0; i < sizeof(setup) / sizeof(setup[0]); i++) {
         out8((uint16_t)(COM1 + setup[i][0]), setup[i][1]);
     }
@@ -68,8 +77,9 @@ static void init_segments(void)
     word base = (word)tss;
     tss[1] = (uint32_t)stack;
     tss[2] = (uint32_t)(stack >> 32);
-    tss[25] = sizeof(tss) << 16; /* no bitmap: no ports for users */
-    segments[6] = (sizeof(tss) - 1) | (base & 0xffffff) << 16 | 0x89ul << 40 | (base >> 24 & 0xff) << 56;
+    tss[25] = sizeof(tss) << 16; /* no bitmap: users have no ports */
+    segments[6] = (sizeof(tss) - 1) | (base & 0xffffff) << 16 | 0x89ul << 40 |
+                  (base >> 24 & 0xff) << 56;
     segments[7] = base >> 32;
     __asm__ volatile("lgdt %0" : : "m"(table.limit), "m"(table));
     __asm__ volatile("ltr %w0" : : "r"(SEL_TSS));
@@ -83,10 +93,11 @@ static void init_gates(void)
     } table = {{0}, sizeof(gates) - 1, (word)gates};
     for (int i = 0; i < TRAP_VECTORS; i++) {
         word entry = trap_entries[i];
-        gates[i] = (struct interrupt_gate){(uint16_t)entry, SEL_KERNEL_CODE, 0x8e00, (uint16_t)(entry >> 16),
-                                           (uint32_t)(entry >> 32), 0};
+        gates[i] = (struct interrupt_gate){
+            (uint16_t)entry, SEL_KERNEL_CODE, 0x8e00,
+            (uint16_t)(entry >> 16), (uint32_t)(entry >> 32), 0};
     }
-    gates[3].flags = 0xee00; /* Users may execute a breakpoint. */
+    gates[3].flags = 0xee00; /* users may execute a breakpoint */
     __asm__ volatile("lidt %0" : : "m"(table.limit), "m"(table));
 }
 
@@ -100,7 +111,8 @@ void machine_init(void)
     write_msr(MSR_STAR, (word)SEL_KERNEL_CODE << 32);
     write_msr(MSR_LSTAR, (word)trap_syscall);
     write_msr(MSR_SFMASK, FLAGS_OFF_IN_KERNEL);
-    /* Floating point registers are not kept for threads: who uses one gets an exception. */
+    /* Floating point registers are not saved for threads: a thread that uses one gets an
+     * exception. */
     __asm__ volatile("mov %%cr0, %0" : "=r"(cr0));
     __asm__ volatile("mov %0, %%cr0" : : "r"(cr0 | CR0_TS));
 }
@@ -129,7 +141,8 @@ void arch_leave(word vspace)
 
 /* -- traps */
 
-/* Nobody can run until an interrupt comes, which trap.S handles on the kernel's stack from its beginning. */
+/* No thread can run until an interrupt comes. trap.S handles the interrupt on the kernel's
+ * stack, from its beginning. */
 static _Noreturn void idle(void)
 {
     for (;;) {
@@ -137,7 +150,7 @@ static _Noreturn void idle(void)
     }
 }
 
-/* Readies the way back to the current thread; does not return without one. */
+/* Prepares the return to the current thread. Does not return if there is none. */
 static void switch_to_current(void)
 {
     static word fs_base, gs_base;
@@ -198,7 +211,7 @@ void trap_handle(word vector, word code)
     } else if (vector >= TRAP_USER) {
         interrupt_arrived(vector - TRAP_USER);
         interrupts_end();
-    } /* else: an interrupt that was gone before it was looked at */
+    } /* else: a spurious interrupt */
     switch_to_current();
 }
 
@@ -217,10 +230,16 @@ _Noreturn void trap_in_kernel(word vector, word code, word instruction)
 
 /* -- boot */
 
-enum { MULTIBOOT_LOADED = 0x2badb002, MULTIBOOT_MODULES = 1 << 3, MULTIBOOT_MMAP = 1 << 6, REGIONS = 16 };
+enum {
+    MULTIBOOT_LOADED = 0x2badb002,
+    MULTIBOOT_MODULES = 1 << 3,
+    MULTIBOOT_MMAP = 1 << 6,
+    REGIONS = 16
+};
 
 struct multiboot_info {
-    uint32_t flags, mem_lower, mem_upper, boot_device, command_line, modules, module_list, symbols[4], mmap_bytes, mmap;
+    uint32_t flags, mem_lower, mem_upper, boot_device, command_line, modules, module_list,
+        symbols[4], mmap_bytes, mmap;
 };
 
 struct multiboot_module {
@@ -228,7 +247,8 @@ struct multiboot_module {
 };
 
 struct multiboot_memory {
-    uint32_t bytes, base_low, base_high, length_low, length_high, type; /* bytes: of what follows it */
+    /* bytes: of the rest of the entry */
+    uint32_t bytes, base_low, base_high, length_low, length_high, type;
 };
 
 static const void *at_physical(word address)
@@ -236,7 +256,7 @@ static const void *at_physical(word address)
     return (const void *)(ARCH_WINDOW + address);
 }
 
-/* Usable memory above `from`, within the window. */
+/* Finds usable memory above `from` inside the window. */
 static word find_memory(const struct multiboot_info *info, word from, struct region *out)
 {
     word count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Between the files of this folder. */
+ * Declarations shared by the files of this folder. */
 #ifndef REFKERNEL_MACHINE_H
 #define REFKERNEL_MACHINE_H
 
@@ -11,13 +11,18 @@ extern word boot_pml4[]; /* at its physical address */
 extern char kernel_end[];
 extern char kernel_stack_top[];
 extern const word trap_entries[];
-extern struct context *trap_context; /* where registers are saved to and loaded from */
+extern struct context *trap_context; /* where registers are saved and loaded */
 void trap_syscall(void);
 _Noreturn void trap_return(void);
 
-/* Exceptions; the tick; the old interrupt controllers, which are never let through, and one that was gone when it was
- * looked at; those of users. */
-enum { TRAP_TIMER = 32, TRAP_SPURIOUS = 47, TRAP_USER = 48, TRAP_VECTORS = TRAP_USER + ARCH_INTERRUPTS };
+/* Vectors, in this order: exceptions, the tick, the old interrupt controllers (always masked),
+ * spurious interrupts, interrupts of users. */
+enum {
+    TRAP_TIMER = 32,
+    TRAP_SPURIOUS = 47,
+    TRAP_USER = 48,
+    TRAP_VECTORS = TRAP_USER + ARCH_INTERRUPTS
+};
 enum { TRAP_SYSCALL = 256 };
 _Static_assert(TRAP_VECTORS == 64, "as in trap.S");
 
@@ -34,12 +39,12 @@ static inline uint8_t in8(uint16_t port)
 }
 
 void machine_init(void);
-/* interrupts.c: readies the interrupt controllers and starts the tick. */
+/* interrupts.c: sets up the interrupt controllers and starts the tick. */
 void interrupts_init(void);
-/* An interrupt was looked at: the next may come. */
+/* Ends the handling of an interrupt: the next one may come. */
 void interrupts_end(void);
 
-/* Called by trap.S with interrupts off; the current thread's registers are in its TCB. */
+/* Called by trap.S with interrupts off. The current thread's registers are in its TCB. */
 void trap_handle(word vector, word code);
 _Noreturn void trap_in_kernel(word vector, word code, word instruction);
 _Noreturn void kernel_main(uint32_t magic, uint32_t info);

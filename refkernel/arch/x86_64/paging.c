@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Objects of address spaces and what an entry of a table looks like. */
+ * Paging objects and the format of table entries. */
 #include "kernel.h"
 #include "machine.h"
 
@@ -34,8 +34,9 @@ void arch_make_object(word type, struct slot *cap)
         return;
     case seL4_X64_PML4Object:
         cap->type = CAP_VSPACE;
-        /* The kernel is in all address spaces. */
-        ((word *)cap->object)[SHARED_ENTRY] = ((const word *)(ARCH_WINDOW + (word)boot_pml4))[SHARED_ENTRY];
+        /* The kernel is mapped in all address spaces. */
+        ((word *)cap->object)[SHARED_ENTRY] =
+            ((const word *)(ARCH_WINDOW + (word)boot_pml4))[SHARED_ENTRY];
         return;
     default:
         cap->type = CAP_TABLE;
@@ -70,7 +71,7 @@ void arch_set_entry(word *entry, word value)
 
 void arch_sync_code(word start, word bytes)
 {
-    (void)start; /* Instruction fetches see all stores. */
+    (void)start; /* instruction fetches see all stores */
     (void)bytes;
 }
 
@@ -83,7 +84,7 @@ paging_call arch_paging_call(const struct slot *slot, word label)
                : label == X86PageUnmap      ? PAGING_UNMAP_FRAME
                : label == X86PageGetAddress ? PAGING_FRAME_ADDRESS
                                             : PAGING_NONE;
-    case CAP_TABLE: /* Each level's labels are a pair. */
+    case CAP_TABLE: /* each level has a pair of labels */
         return label == map_label[slot->bits]       ? PAGING_MAP_TABLE
                : label == map_label[slot->bits] + 1 ? PAGING_UNMAP_TABLE
                                                     : PAGING_NONE;

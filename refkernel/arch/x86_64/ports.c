@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * I/O ports for users: a capability is to a range that no other is to, unless it is a copy. Its object is the range:
- * the first port, and 16 bits above it the last. */
+ * I/O ports for users. The ranges of two capabilities do not overlap, unless one capability is a
+ * copy of the other. The object of a capability is its range: the first port in the lower 16
+ * bits, the last port in the bits above. */
 #include "machine.h"
 
 enum { PORT_BITS = 16 };
 
-static word taken[(1u << PORT_BITS) / 64]; /* a bit for each port */
+static word taken[(1u << PORT_BITS) / 64]; /* one bit for each port: set if it is taken */
 
 static bool is_taken(word port)
 {
@@ -32,14 +33,17 @@ static seL4_Error issue(struct invocation *call)
             return seL4_RevokeFirst;
         }
     }
-    seL4_Error error = invocation_target(call, message_get(call->from, 2), message_get(call->from, 3), &to);
+    seL4_Error error = invocation_target(call, message_get(call->from, 2),
+                                         message_get(call->from, 3), &to);
     if (error != seL4_NoError) {
         return error;
     }
     for (word port = first; port <= last; port++) {
         taken[port / 64] |= BIT(port % 64);
     }
-    slot_create(to, call->slot, (struct slot){.type = CAP_PORTS, .object = first | last << PORT_BITS, .rights = RIGHTS_ALL});
+    slot_create(to, call->slot,
+                (struct slot){
+                    .type = CAP_PORTS, .object = first | last << PORT_BITS, .rights = RIGHTS_ALL});
     return seL4_NoError;
 }
 

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Which register means what. */
+ * The meaning of each register. */
 #include "kernel.h"
 
-enum { SYSCALL_BYTES = 2 }; /* of the instruction */
-enum { FLAG_ALWAYS = 0x2, FLAG_INTERRUPT = 0x200, FLAGS_USER = 0x40dd5 }; /* CF PF AF ZF SF TF DF OF AC */
+enum { SYSCALL_BYTES = 2 }; /* length of the system call instruction */
+/* FLAGS_USER: CF PF AF ZF SF TF DF OF AC */
+enum { FLAG_ALWAYS = 0x2, FLAG_INTERRUPT = 0x200, FLAGS_USER = 0x40dd5 };
 
 void arch_sanitise(struct context *context)
 {
     seL4_UserContext *user = &context->user;
     user->rflags = (user->rflags & FLAGS_USER) | FLAG_ALWAYS | FLAG_INTERRUPT;
-    /* An address that is not canonical would fault inside the kernel, on the way out. */
+    /* A non-canonical address would fault inside the kernel on the return to the user. */
     word *const addresses[] = {&user->rip, &user->fs_base, &user->gs_base};
     for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
         if (*addresses[i] > seL4_UserTop) {
@@ -49,8 +50,9 @@ word *arch_message_register(struct context *context, word i)
 word *arch_fault_register(struct context *context, word label, word i)
 {
     seL4_UserContext *u = &context->user;
-    word *const call[] = {&u->rax, &u->rbx, &u->rcx, &u->rdx, &u->rsi, &u->rdi, &u->rbp, &u->r8, &u->r9,
-                          &u->r10, &u->r11, &u->r12, &u->r13, &u->r14, &u->r15, &u->rip, &u->rsp, &u->rflags};
+    word *const call[] = {&u->rax, &u->rbx, &u->rcx, &u->rdx, &u->rsi, &u->rdi,
+                          &u->rbp, &u->r8,  &u->r9,  &u->r10, &u->r11, &u->r12,
+                          &u->r13, &u->r14, &u->r15, &u->rip, &u->rsp, &u->rflags};
     word *const exception[] = {&u->rip, &u->rsp, &u->rflags};
     if (label == seL4_Fault_UnknownSyscall) {
         return i < sizeof(call) / sizeof(call[0]) ? call[i] : 0;

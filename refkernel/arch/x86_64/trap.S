@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Into the kernel and back. A user's registers go to *trap_context, in the order of seL4_UserContext. */
+ * Entry to and exit from the kernel. The user's registers are saved in *trap_context, in the
+ * order of seL4_UserContext. */
     .set SEL_USER_DATA, 0x23
     .set SEL_USER_CODE, 0x2b
     .set TRAP_SYSCALL, 256
     .set TRAP_TIMER, 32
     .set TRAP_VECTORS, 64
 
-/* All but rip, rsp, rflags and rdi, relative to rdi. */
+/* Saves all registers except rip, rsp, rflags and rdi, relative to rdi. */
     .macro save_registers
     movq %rax, 24(%rdi)
     movq %rbx, 32(%rdi)
@@ -27,7 +28,7 @@
 
     .section .text
     .globl trap_syscall
-trap_syscall: /* rcx: behind the instruction; r11: flags */
+trap_syscall: /* rcx: the address after the instruction; r11: flags */
     movq %rsp, saved_rsp(%rip)
     movq %rdi, saved_rdi(%rip)
     movq trap_context(%rip), %rdi
@@ -93,7 +94,7 @@ trap_return:
     movq 64(%rdi), %rdi
     iretq
 
-in_kernel: /* Interrupts come here while nobody can run, and only then. */
+in_kernel: /* Interrupts come here only while no thread can run. */
     movq 0(%rsp), %rdi
     cmpq $TRAP_TIMER, %rdi
     jae in_idle
@@ -109,7 +110,8 @@ in_idle:
     call trap_handle
     jmp trap_return
 
-/* An entry a vector. Exceptions 8, 10 to 14, 17, 21, 29 and 30 push a code of their own. */
+/* One entry for each vector. Exceptions 8, 10 to 14, 17, 21, 29 and 30 push an error code of
+ * their own. */
     .set HAVE_CODE, 1 << 8 | 0x1f << 10 | 1 << 17 | 1 << 21 | 3 << 29
     .altmacro
     .macro entry vector

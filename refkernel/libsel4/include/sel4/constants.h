@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The numbers that refkernel and its users share. Names and meanings are those of seL4's API (non-MCS); the
- * values are seL4's where a message or a boot information page shows them, else our own. */
+ * Numbers that refkernel and its users share. The names and meanings are those of seL4's API
+ * (non-MCS). The values are those of seL4 where a message or the boot information page shows
+ * them, and refkernel's own elsewhere. */
 #ifndef REFKERNEL_SEL4_CONSTANTS_H
 #define REFKERNEL_SEL4_CONSTANTS_H
 
@@ -30,7 +31,11 @@ typedef enum {
     seL4_GuardMismatch
 } seL4_LookupFailureType;
 
-enum priorityConstants { seL4_InvalidPrio = -1, seL4_MinPrio = 0, seL4_MaxPrio = CONFIG_NUM_PRIORITIES - 1 };
+enum priorityConstants {
+    seL4_InvalidPrio = -1,
+    seL4_MinPrio = 0,
+    seL4_MaxPrio = CONFIG_NUM_PRIORITIES - 1
+};
 
 enum seL4_MsgLimits { seL4_MsgLengthBits = 7, seL4_MsgExtraCapBits = 2, seL4_MsgMaxLength = 120 };
 
@@ -121,7 +126,7 @@ enum invocation_label {
     nInvocationLabels
 };
 
-/* Capabilities of the initial thread, by slot of its CNode. */
+/* Capabilities of the initial thread, by the slot in its CNode. */
 enum seL4_RootCNodeCapSlots {
     seL4_CapNull = 0,
     seL4_CapInitThreadTCB = 1,

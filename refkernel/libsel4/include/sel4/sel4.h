@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The part of libsel4 that refkernel knows. */
+ * The part of libsel4 that refkernel supports. */
 #ifndef REFKERNEL_SEL4_SEL4_H
 #define REFKERNEL_SEL4_SEL4_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * System calls. One architecture function, refkernel_syscall, enters the kernel; what registers carry is told
- * by struct refkernel_registers. The first four message words travel in registers, the others in the IPC buffer. */
+ * System calls. One function of the architecture, refkernel_syscall, enters the kernel. struct
+ * refkernel_registers tells what the registers carry. The first four message words are in
+ * registers, the others in the IPC buffer. */
 #ifndef REFKERNEL_SEL4_SYSCALLS_H
 #define REFKERNEL_SEL4_SYSCALLS_H
 
@@ -70,7 +71,7 @@ LIBSEL4_INLINE_FUNC void seL4_SetCapReceivePath(seL4_CPtr cnode, seL4_CPtr index
     buffer->receiveDepth = depth;
 }
 
-/* Message words between the IPC buffer and registers. */
+/* Copy the first message words between the IPC buffer and registers. */
 LIBSEL4_INLINE_FUNC void refkernel_load(struct refkernel_registers *r)
 {
     for (int i = 0; i < seL4_FastMessageRegisters; i++) {
@@ -85,14 +86,16 @@ LIBSEL4_INLINE_FUNC void refkernel_store(const struct refkernel_registers *r)
     }
 }
 
-LIBSEL4_INLINE_FUNC void refkernel_load_words(struct refkernel_registers *r, const seL4_Word *const mr[4])
+LIBSEL4_INLINE_FUNC void refkernel_load_words(struct refkernel_registers *r,
+                                              const seL4_Word *const mr[4])
 {
     for (int i = 0; i < seL4_FastMessageRegisters; i++) {
         r->mr[i] = mr[i] != 0 ? *mr[i] : 0;
     }
 }
 
-LIBSEL4_INLINE_FUNC void refkernel_store_words(const struct refkernel_registers *r, seL4_Word *const mr[4])
+LIBSEL4_INLINE_FUNC void refkernel_store_words(const struct refkernel_registers *r,
+                                               seL4_Word *const mr[4])
 {
     for (int i = 0; i < seL4_FastMessageRegisters; i++) {
         if (mr[i] != 0) {
@@ -101,14 +104,16 @@ LIBSEL4_INLINE_FUNC void refkernel_store_words(const struct refkernel_registers 
     }
 }
 
-LIBSEL4_INLINE_FUNC void refkernel_send(seL4_Syscall_ID call, seL4_CPtr dest, seL4_MessageInfo_t info)
+LIBSEL4_INLINE_FUNC void refkernel_send(seL4_Syscall_ID call, seL4_CPtr dest,
+                                        seL4_MessageInfo_t info)
 {
     struct refkernel_registers r = {dest, info.words[0], {0}};
     refkernel_load(&r);
     refkernel_syscall(call, &r);
 }
 
-LIBSEL4_INLINE_FUNC seL4_MessageInfo_t refkernel_receive(seL4_Syscall_ID call, seL4_CPtr from, seL4_Word *sender)
+LIBSEL4_INLINE_FUNC seL4_MessageInfo_t refkernel_receive(seL4_Syscall_ID call, seL4_CPtr from,
+                                                         seL4_Word *sender)
 {
     struct refkernel_registers r = {from, 0, {0}};
     refkernel_syscall(call, &r);
@@ -134,7 +139,7 @@ LIBSEL4_INLINE_FUNC void seL4_Reply(seL4_MessageInfo_t info)
     refkernel_send(seL4_SysReply, 0, info);
 }
 
-/* Needs no IPC buffer. */
+/* Does not use the IPC buffer. */
 LIBSEL4_INLINE_FUNC void seL4_Signal(seL4_CPtr dest)
 {
     struct refkernel_registers r = {dest, 0, {0}};
@@ -161,9 +166,11 @@ LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_Poll(seL4_CPtr from, seL4_Word *send
     return seL4_NBRecv(from, sender);
 }
 
-/* The forms with message words as arguments leave the IPC buffer alone; a null pointer is a word of no interest. */
-LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_RecvWithMRs(seL4_CPtr from, seL4_Word *sender, seL4_Word *mr0,
-                                                        seL4_Word *mr1, seL4_Word *mr2, seL4_Word *mr3)
+/* The functions with message words as arguments do not use the IPC buffer. A null pointer means
+ * that the caller does not want this word. */
+LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_RecvWithMRs(seL4_CPtr from, seL4_Word *sender,
+                                                        seL4_Word *mr0, seL4_Word *mr1,
+                                                        seL4_Word *mr2, seL4_Word *mr3)
 {
     struct refkernel_registers r = {from, 0, {0}};
     refkernel_syscall(seL4_SysRecv, &r);
@@ -174,34 +181,36 @@ LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_RecvWithMRs(seL4_CPtr from, seL4_Wor
     return (seL4_MessageInfo_t){{r.info}};
 }
 
-LIBSEL4_INLINE_FUNC void refkernel_send_words(seL4_Syscall_ID call, seL4_CPtr dest, seL4_MessageInfo_t info,
-                                              const seL4_Word *const mr[4])
+LIBSEL4_INLINE_FUNC void refkernel_send_words(seL4_Syscall_ID call, seL4_CPtr dest,
+                                              seL4_MessageInfo_t info, const seL4_Word *const mr[4])
 {
     struct refkernel_registers r = {dest, info.words[0], {0}};
     refkernel_load_words(&r, mr);
     refkernel_syscall(call, &r);
 }
 
-LIBSEL4_INLINE_FUNC void seL4_SendWithMRs(seL4_CPtr dest, seL4_MessageInfo_t info, seL4_Word *mr0, seL4_Word *mr1,
-                                          seL4_Word *mr2, seL4_Word *mr3)
+LIBSEL4_INLINE_FUNC void seL4_SendWithMRs(seL4_CPtr dest, seL4_MessageInfo_t info, seL4_Word *mr0,
+                                          seL4_Word *mr1, seL4_Word *mr2, seL4_Word *mr3)
 {
     refkernel_send_words(seL4_SysSend, dest, info, (const seL4_Word *const[4]){mr0, mr1, mr2, mr3});
 }
 
-LIBSEL4_INLINE_FUNC void seL4_NBSendWithMRs(seL4_CPtr dest, seL4_MessageInfo_t info, seL4_Word *mr0, seL4_Word *mr1,
-                                            seL4_Word *mr2, seL4_Word *mr3)
+LIBSEL4_INLINE_FUNC void seL4_NBSendWithMRs(seL4_CPtr dest, seL4_MessageInfo_t info, seL4_Word *mr0,
+                                            seL4_Word *mr1, seL4_Word *mr2, seL4_Word *mr3)
 {
-    refkernel_send_words(seL4_SysNBSend, dest, info, (const seL4_Word *const[4]){mr0, mr1, mr2, mr3});
+    refkernel_send_words(seL4_SysNBSend, dest, info,
+                         (const seL4_Word *const[4]){mr0, mr1, mr2, mr3});
 }
 
-LIBSEL4_INLINE_FUNC void seL4_ReplyWithMRs(seL4_MessageInfo_t info, seL4_Word *mr0, seL4_Word *mr1, seL4_Word *mr2,
-                                           seL4_Word *mr3)
+LIBSEL4_INLINE_FUNC void seL4_ReplyWithMRs(seL4_MessageInfo_t info, seL4_Word *mr0, seL4_Word *mr1,
+                                           seL4_Word *mr2, seL4_Word *mr3)
 {
     refkernel_send_words(seL4_SysReply, 0, info, (const seL4_Word *const[4]){mr0, mr1, mr2, mr3});
 }
 
-LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_CallWithMRs(seL4_CPtr dest, seL4_MessageInfo_t info, seL4_Word *mr0,
-                                                        seL4_Word *mr1, seL4_Word *mr2, seL4_Word *mr3)
+LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_CallWithMRs(seL4_CPtr dest, seL4_MessageInfo_t info,
+                                                        seL4_Word *mr0, seL4_Word *mr1,
+                                                        seL4_Word *mr2, seL4_Word *mr3)
 {
     struct refkernel_registers r = {dest, info.words[0], {0}};
     refkernel_load_words(&r, (const seL4_Word *const[4]){mr0, mr1, mr2, mr3});
@@ -210,9 +219,11 @@ LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_CallWithMRs(seL4_CPtr dest, seL4_Mes
     return (seL4_MessageInfo_t){{r.info}};
 }
 
-LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_ReplyRecvWithMRs(seL4_CPtr from, seL4_MessageInfo_t info,
-                                                             seL4_Word *sender, seL4_Word *mr0, seL4_Word *mr1,
-                                                             seL4_Word *mr2, seL4_Word *mr3)
+LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_ReplyRecvWithMRs(seL4_CPtr from,
+                                                             seL4_MessageInfo_t info,
+                                                             seL4_Word *sender, seL4_Word *mr0,
+                                                             seL4_Word *mr1, seL4_Word *mr2,
+                                                             seL4_Word *mr3)
 {
     struct refkernel_registers r = {from, info.words[0], {0}};
     refkernel_load_words(&r, (const seL4_Word *const[4]){mr0, mr1, mr2, mr3});
@@ -233,7 +244,8 @@ LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_Call(seL4_CPtr dest, seL4_MessageInf
     return (seL4_MessageInfo_t){{r.info}};
 }
 
-LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_ReplyRecv(seL4_CPtr from, seL4_MessageInfo_t info, seL4_Word *sender)
+LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_ReplyRecv(seL4_CPtr from, seL4_MessageInfo_t info,
+                                                      seL4_Word *sender)
 {
     struct refkernel_registers r = {from, info.words[0], {0}};
     refkernel_load(&r);
@@ -290,7 +302,7 @@ LIBSEL4_INLINE_FUNC seL4_Uint32 seL4_DebugCapIdentify(seL4_CPtr cap)
     return (seL4_Uint32)r.cap;
 }
 
-/* The name travels in the IPC buffer. */
+/* The name is sent in the IPC buffer. */
 LIBSEL4_INLINE_FUNC void seL4_DebugNameThread(seL4_CPtr tcb, const char *name)
 {
     char *out = (char *)seL4_GetIPCBuffer()->msg;

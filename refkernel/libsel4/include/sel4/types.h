@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Types of seL4's API. Bit layouts that users see only through the functions here are nevertheless seL4's. */
+ * Types of seL4's API. Bit layouts are those of seL4 even where users see them only through the
+ * functions in this file. */
 #ifndef REFKERNEL_SEL4_TYPES_H
 #define REFKERNEL_SEL4_TYPES_H
 
@@ -37,10 +38,13 @@ typedef struct seL4_CNode_CapData {
 } seL4_CNode_CapData_t;
 
 /* label : 52, capsUnwrapped : 3, extraCaps : 2, length : 7 */
-LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_MessageInfo_new(seL4_Uint64 label, seL4_Uint64 capsUnwrapped,
-                                                            seL4_Uint64 extraCaps, seL4_Uint64 length)
+LIBSEL4_INLINE_FUNC seL4_MessageInfo_t seL4_MessageInfo_new(seL4_Uint64 label,
+                                                            seL4_Uint64 capsUnwrapped,
+                                                            seL4_Uint64 extraCaps,
+                                                            seL4_Uint64 length)
 {
-    return (seL4_MessageInfo_t){{label << 12 | (capsUnwrapped & 7) << 9 | (extraCaps & 3) << 7 | (length & 0x7f)}};
+    return (seL4_MessageInfo_t){
+        {label << 12 | (capsUnwrapped & 7) << 9 | (extraCaps & 3) << 7 | (length & 0x7f)}};
 }
 
 LIBSEL4_INLINE_FUNC seL4_Uint64 seL4_MessageInfo_get_label(seL4_MessageInfo_t info)
@@ -64,10 +68,11 @@ LIBSEL4_INLINE_FUNC seL4_Uint64 seL4_MessageInfo_get_length(seL4_MessageInfo_t i
 }
 
 /* grantReply : 1, grant : 1, read : 1, write : 1 */
-LIBSEL4_INLINE_FUNC seL4_CapRights_t seL4_CapRights_new(seL4_Uint64 grantReply, seL4_Uint64 grant, seL4_Uint64 read,
-                                                        seL4_Uint64 write)
+LIBSEL4_INLINE_FUNC seL4_CapRights_t seL4_CapRights_new(seL4_Uint64 grantReply, seL4_Uint64 grant,
+                                                        seL4_Uint64 read, seL4_Uint64 write)
 {
-    return (seL4_CapRights_t){{(grantReply & 1) << 3 | (grant & 1) << 2 | (read & 1) << 1 | (write & 1)}};
+    return (seL4_CapRights_t){
+        {(grantReply & 1) << 3 | (grant & 1) << 2 | (read & 1) << 1 | (write & 1)}};
 }
 
 #define seL4_ReadWrite seL4_CapRights_new(0, 0, 1, 1)
@@ -81,7 +86,8 @@ LIBSEL4_INLINE_FUNC seL4_CapRights_t seL4_CapRights_new(seL4_Uint64 grantReply, 
 #define seL4_NoRights seL4_CapRights_new(0, 0, 0, 0)
 
 /* guard : 58, guardSize : 6 */
-LIBSEL4_INLINE_FUNC seL4_CNode_CapData_t seL4_CNode_CapData_new(seL4_Uint64 guard, seL4_Uint64 guardSize)
+LIBSEL4_INLINE_FUNC seL4_CNode_CapData_t seL4_CNode_CapData_new(seL4_Uint64 guard,
+                                                                seL4_Uint64 guardSize)
 {
     return (seL4_CNode_CapData_t){{guard << 6 | (guardSize & 0x3f)}};
 }

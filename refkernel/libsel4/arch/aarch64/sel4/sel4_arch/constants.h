@@ -50,7 +50,7 @@ typedef enum {
     seL4_UserException_Length
 } seL4_UserException_Msg;
 
-/* Object types. Those that refkernel does not make have their numbers nevertheless. */
+/* Object types. The types that refkernel does not have are numbered too. */
 enum {
     seL4_ARM_HugePageObject = seL4_NonArchObjectTypeCount,
     seL4_ARM_VSpaceObject,

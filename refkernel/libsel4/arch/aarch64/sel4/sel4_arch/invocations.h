@@ -2,7 +2,8 @@
 #ifndef REFKERNEL_SEL4_ARCH_INVOCATIONS_H
 #define REFKERNEL_SEL4_ARCH_INVOCATIONS_H
 
-LIBSEL4_INLINE_FUNC seL4_Error seL4_ARM_PageTable_Map(seL4_ARM_PageTable service, seL4_CPtr vspace, seL4_Word vaddr,
+LIBSEL4_INLINE_FUNC seL4_Error seL4_ARM_PageTable_Map(seL4_ARM_PageTable service, seL4_CPtr vspace,
+                                                      seL4_Word vaddr,
                                                       seL4_ARM_VMAttributes attributes)
 {
     seL4_SetCap(0, vspace);
@@ -14,8 +15,9 @@ LIBSEL4_INLINE_FUNC seL4_Error seL4_ARM_PageTable_Unmap(seL4_ARM_PageTable servi
     return refkernel_call(service, ARMPageTableUnmap, 0, 0, 0, 0, 0, 0);
 }
 
-LIBSEL4_INLINE_FUNC seL4_Error seL4_ARM_Page_Map(seL4_ARM_Page service, seL4_CPtr vspace, seL4_Word vaddr,
-                                                 seL4_CapRights_t rights, seL4_ARM_VMAttributes attributes)
+LIBSEL4_INLINE_FUNC seL4_Error seL4_ARM_Page_Map(seL4_ARM_Page service, seL4_CPtr vspace,
+                                                 seL4_Word vaddr, seL4_CapRights_t rights,
+                                                 seL4_ARM_VMAttributes attributes)
 {
     seL4_SetCap(0, vspace);
     return refkernel_call(service, ARMPageMap, 1, 3, vaddr, rights.words[0], attributes, 0);
@@ -26,7 +28,8 @@ LIBSEL4_INLINE_FUNC seL4_Error seL4_ARM_Page_Unmap(seL4_ARM_Page service)
     return refkernel_call(service, ARMPageUnmap, 0, 0, 0, 0, 0, 0);
 }
 
-LIBSEL4_INLINE_FUNC seL4_Error seL4_ARM_Page_Unify_Instruction(seL4_ARM_Page service, seL4_Word start, seL4_Word end)
+LIBSEL4_INLINE_FUNC seL4_Error seL4_ARM_Page_Unify_Instruction(seL4_ARM_Page service,
+                                                               seL4_Word start, seL4_Word end)
 {
     return refkernel_call(service, ARMPageUnify_Instruction, 0, 2, start, end, 0, 0);
 }
@@ -48,8 +51,9 @@ LIBSEL4_INLINE_FUNC seL4_Error seL4_ARM_ASIDPool_Assign(seL4_ARM_ASIDPool servic
     return refkernel_call(service, ARMASIDPoolAssign, 1, 0, 0, 0, 0, 0);
 }
 
-LIBSEL4_INLINE_FUNC seL4_Error seL4_IRQControl_GetTrigger(seL4_IRQControl service, seL4_Word irq, seL4_Word trigger,
-                                                          seL4_CNode root, seL4_Word index, seL4_Uint8 depth)
+LIBSEL4_INLINE_FUNC seL4_Error seL4_IRQControl_GetTrigger(seL4_IRQControl service, seL4_Word irq,
+                                                          seL4_Word trigger, seL4_CNode root,
+                                                          seL4_Word index, seL4_Uint8 depth)
 {
     seL4_SetCap(0, root);
     return refkernel_call(service, ARMIRQIssueIRQHandlerTrigger, 1, 4, irq, trigger, index, depth);

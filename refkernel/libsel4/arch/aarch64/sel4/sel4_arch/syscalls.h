@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * x7: system call, x0: capability and badge, x1: message info, x2 to x5: message words. */
+ * x7: system call; x0: capability and badge; x1: message info; x2 to x5: message words. */
 #ifndef REFKERNEL_SEL4_ARCH_SYSCALLS_H
 #define REFKERNEL_SEL4_ARCH_SYSCALLS_H
 

@@ -2,7 +2,8 @@
 #ifndef REFKERNEL_SEL4_ARCH_TYPES_H
 #define REFKERNEL_SEL4_ARCH_TYPES_H
 
-typedef seL4_CPtr seL4_ARM_VSpace, seL4_ARM_PageTable, seL4_ARM_Page, seL4_ARM_ASIDPool, seL4_ARM_ASIDControl;
+typedef seL4_CPtr seL4_ARM_VSpace, seL4_ARM_PageTable, seL4_ARM_Page, seL4_ARM_ASIDPool,
+    seL4_ARM_ASIDControl;
 
 typedef enum {
     seL4_ARM_PageCacheable = 1,

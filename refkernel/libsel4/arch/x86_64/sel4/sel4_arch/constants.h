@@ -57,7 +57,7 @@ typedef enum {
     seL4_UserException_Length
 } seL4_UserException_Msg;
 
-/* Object types. Those that refkernel does not make have their numbers nevertheless. */
+/* Object types. The types that refkernel does not have are numbered too. */
 enum {
     seL4_X86_PDPTObject = seL4_NonArchObjectTypeCount,
     seL4_X64_PML4Object,

@@ -2,17 +2,17 @@
 #ifndef REFKERNEL_SEL4_ARCH_INVOCATIONS_H
 #define REFKERNEL_SEL4_ARCH_INVOCATIONS_H
 
-#define REFKERNEL_TABLE_MAP(name, label)                                                                       \
-    LIBSEL4_INLINE_FUNC seL4_Error name(seL4_CPtr service, seL4_CPtr vspace, seL4_Word vaddr,                  \
-                                        seL4_X86_VMAttributes attributes)                                      \
-    {                                                                                                          \
-        seL4_SetCap(0, vspace);                                                                                \
-        return refkernel_call(service, label, 1, 2, vaddr, attributes, 0, 0);                                  \
+#define REFKERNEL_TABLE_MAP(name, label)                                                           \
+    LIBSEL4_INLINE_FUNC seL4_Error name(seL4_CPtr service, seL4_CPtr vspace, seL4_Word vaddr,      \
+                                        seL4_X86_VMAttributes attributes)                          \
+    {                                                                                              \
+        seL4_SetCap(0, vspace);                                                                    \
+        return refkernel_call(service, label, 1, 2, vaddr, attributes, 0, 0);                      \
     }
-#define REFKERNEL_UNMAP(name, label)                                                                           \
-    LIBSEL4_INLINE_FUNC seL4_Error name(seL4_CPtr service)                                                     \
-    {                                                                                                          \
-        return refkernel_call(service, label, 0, 0, 0, 0, 0, 0);                                               \
+#define REFKERNEL_UNMAP(name, label)                                                               \
+    LIBSEL4_INLINE_FUNC seL4_Error name(seL4_CPtr service)                                         \
+    {                                                                                              \
+        return refkernel_call(service, label, 0, 0, 0, 0, 0, 0);                                   \
     }
 
 REFKERNEL_TABLE_MAP(seL4_X86_PDPT_Map, X86PDPTMap)
@@ -23,8 +23,9 @@ REFKERNEL_UNMAP(seL4_X86_PageDirectory_Unmap, X86PageDirectoryUnmap)
 REFKERNEL_UNMAP(seL4_X86_PageTable_Unmap, X86PageTableUnmap)
 REFKERNEL_UNMAP(seL4_X86_Page_Unmap, X86PageUnmap)
 
-LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_Page_Map(seL4_X86_Page service, seL4_CPtr vspace, seL4_Word vaddr,
-                                                 seL4_CapRights_t rights, seL4_X86_VMAttributes attributes)
+LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_Page_Map(seL4_X86_Page service, seL4_CPtr vspace,
+                                                 seL4_Word vaddr, seL4_CapRights_t rights,
+                                                 seL4_X86_VMAttributes attributes)
 {
     seL4_SetCap(0, vspace);
     return refkernel_call(service, X86PageMap, 1, 3, vaddr, rights.words[0], attributes, 0);
@@ -47,9 +48,11 @@ LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_ASIDPool_Assign(seL4_X86_ASIDPool servic
     return refkernel_call(service, X86ASIDPoolAssign, 1, 0, 0, 0, 0, 0);
 }
 
-LIBSEL4_INLINE_FUNC seL4_Error seL4_IRQControl_GetIOAPIC(seL4_IRQControl service, seL4_CNode root, seL4_Word index,
-                                                         seL4_Uint8 depth, seL4_Word ioapic, seL4_Word pin,
-                                                         seL4_Word level, seL4_Word polarity, seL4_Word vector)
+LIBSEL4_INLINE_FUNC seL4_Error seL4_IRQControl_GetIOAPIC(seL4_IRQControl service, seL4_CNode root,
+                                                         seL4_Word index, seL4_Uint8 depth,
+                                                         seL4_Word ioapic, seL4_Word pin,
+                                                         seL4_Word level, seL4_Word polarity,
+                                                         seL4_Word vector)
 {
     seL4_SetCap(0, root);
     seL4_SetMR(4, level);
@@ -58,12 +61,14 @@ LIBSEL4_INLINE_FUNC seL4_Error seL4_IRQControl_GetIOAPIC(seL4_IRQControl service
     return refkernel_call(service, X86IRQIssueIRQHandlerIOAPIC, 1, 7, index, depth, ioapic, pin);
 }
 
-LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_IOPortControl_Issue(seL4_X86_IOPortControl service, seL4_Word first_port,
-                                                            seL4_Word last_port, seL4_CNode root, seL4_Word index,
-                                                            seL4_Uint8 depth)
+LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_IOPortControl_Issue(seL4_X86_IOPortControl service,
+                                                            seL4_Word first_port,
+                                                            seL4_Word last_port, seL4_CNode root,
+                                                            seL4_Word index, seL4_Uint8 depth)
 {
     seL4_SetCap(0, root);
-    return refkernel_call(service, X86IOPortControlIssue, 1, 4, first_port, last_port, index, depth);
+    return refkernel_call(service, X86IOPortControlIssue, 1, 4, first_port, last_port, index,
+                          depth);
 }
 
 typedef struct seL4_X86_IOPort_In8 {
@@ -71,15 +76,19 @@ typedef struct seL4_X86_IOPort_In8 {
     seL4_Uint8 result;
 } seL4_X86_IOPort_In8_t;
 
-/* Does without the IPC buffer, as every call that answers in registers. */
-LIBSEL4_INLINE_FUNC seL4_X86_IOPort_In8_t seL4_X86_IOPort_In8(seL4_X86_IOPort service, seL4_Uint16 port)
+/* Leaves the IPC buffer alone, like every call that is answered in registers. */
+LIBSEL4_INLINE_FUNC seL4_X86_IOPort_In8_t seL4_X86_IOPort_In8(seL4_X86_IOPort service,
+                                                              seL4_Uint16 port)
 {
-    struct refkernel_registers r = {service, seL4_MessageInfo_new(X86IOPortIn8, 0, 0, 1).words[0], {port, 0, 0, 0}};
+    struct refkernel_registers r = {
+        service, seL4_MessageInfo_new(X86IOPortIn8, 0, 0, 1).words[0], {port, 0, 0, 0}};
     refkernel_syscall(seL4_SysCall, &r);
-    return (seL4_X86_IOPort_In8_t){(int)seL4_MessageInfo_get_label((seL4_MessageInfo_t){{r.info}}), (seL4_Uint8)r.mr[0]};
+    return (seL4_X86_IOPort_In8_t){(int)seL4_MessageInfo_get_label((seL4_MessageInfo_t){{r.info}}),
+                                   (seL4_Uint8)r.mr[0]};
 }
 
-LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_IOPort_Out8(seL4_X86_IOPort service, seL4_Word port, seL4_Word data)
+LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_IOPort_Out8(seL4_X86_IOPort service, seL4_Word port,
+                                                    seL4_Word data)
 {
     return refkernel_call(service, X86IOPortOut8, 0, 2, port, data, 0, 0);
 }

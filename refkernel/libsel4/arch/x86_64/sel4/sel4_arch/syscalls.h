@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * rdx: system call, rdi: capability and badge, rsi: message info, r10 r8 r9 r15: message words. The instruction
- * itself overwrites rcx and r11. */
+ * rdx: system call; rdi: capability and badge; rsi: message info; r10, r8, r9, r15: message
+ * words. The system call instruction overwrites rcx and r11. */
 #ifndef REFKERNEL_SEL4_ARCH_SYSCALLS_H
 #define REFKERNEL_SEL4_ARCH_SYSCALLS_H
 
