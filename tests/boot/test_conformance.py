@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every kernel here does what the root task and its PDs rely on, and all of them alike.
+"""Every kernel provides what the root task and the PDs rely on, and all kernels behave alike.
 
-The kernels are those that `cellreap run` would take, one an architecture, refkernel, and all in the folders
-that CELLREAP_SDKS names, separated by colons: <folder>/<anything>/<architecture> each.
+The kernels are the one that `cellreap run` uses for each architecture, refkernel, and all in the
+folders that CELLREAP_SDKS names, separated by colons: <folder>/<anything>/<architecture>.
 """
 
 from __future__ import annotations
@@ -38,14 +38,16 @@ LEAST = 60
 
 @cache
 def results(root: Path, arch: str) -> Conformance:
-    """What one kernel's run found. Each boots once in a process."""
+    """The findings of one kernel's run. Each kernel boots once in a process."""
     with tempfile.TemporaryFile() as console:
         sdk = load_sdk(root, arch)
         return run_conformance(sdk, console, Progress(quiet=True), extra=(), timeout=600, idle=90)
 
 
 def names_in_sources(only: str | None = None) -> list[str]:
-    """The checks' names, of all tables in the order in which main.c runs them, or of one."""
+    """The names of the checks: of one table, or of all tables in the order in which main.c runs
+    them.
+    """
     main = (ROOT / "roottask" / "conformance" / "main.c").read_text()
     order = re.search(r"tables\[\] = \{([^}]*)\}", main)
     assert order is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The conformance checks notice a kernel that is wrong: refkernel, damaged in one place at a time."""
+"""The conformance checks detect a wrong kernel: refkernel, damaged in one place at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCES = source_root() / "refkernel"
 
 @dataclass(frozen=True)
 class Damage:
-    """Text of a file below core/, and what takes its place."""
+    """Text of a file below core/, and its replacement."""
 
     file: str
     old: str
@@ -76,12 +76,15 @@ DAMAGES = {
 
 @pytest.fixture(scope="module")
 def whole() -> Sdk:
-    """refkernel as it is."""
+    """The undamaged refkernel."""
     return load_sdk(build_refkernel(ARCH, QUIET), ARCH)
 
 
 def failed(sdk: Sdk, timeout: float = 20, idle: float = 4) -> list[str]:
-    """What the conformance image complains about on a kernel. Seconds: a damaged one may hang."""
+    """The complaints of the conformance image about a kernel.
+
+    The time limit is in seconds: a damaged kernel may hang.
+    """
     with tempfile.TemporaryFile() as console:
         result = run_conformance(sdk, console, QUIET, extra=(), timeout=timeout, idle=idle)
     return [check.name for check in result.checks if not check.ok] + list(result.complaints)
@@ -103,10 +106,10 @@ def test_damage_is_noticed(whole: Sdk, damage: Damage, tmp_path: Path) -> None:
     options = {
         "REFKERNEL_ARCH": ARCH,
         "CMAKE_INSTALL_PREFIX": str(tmp_path / "sdk"),
-        "CMAKE_C_FLAGS": "-Wno-error",  # a damaged kernel may well have parts that are not used any more
+        "CMAKE_C_FLAGS": "-Wno-error",  # a damaged kernel may have unused parts
     }
     build_tree(tmp_path / "refkernel", tmp_path / "build", find_toolchain(ARCH), options, target="install")
     broken = load_sdk(tmp_path / "sdk", ARCH)
     assert broken.kernel.sha256 != whole.kernel.sha256
-    # The headers are the same, so the image built for the whole kernel is the one to be booted.
+    # The headers are the same, so the image that was built for the undamaged kernel is booted.
     assert failed(dataclasses.replace(broken, digest=whole.digest)) != []

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""64 clients ask one server that is brought down at an instant that a seed decides.
+"""64 clients call one server that is brought down at an instant that a seed decides.
 
-Each request is answered, or its client is told that the server died, once; no live server sees a request
-twice; the next server is asked at once, and the bystander's clients notice nothing. Under -icount a seed
-always gives the same run: `--crowd-seeds N` takes the first N, and `-k seed17` one of them.
+Each call is answered, or its client is told once that the server died. No live server receives a
+call twice. The clients call the next server at once, and the bystander's clients notice nothing.
+Under -icount a seed always gives the same run: `--crowd-seeds N` runs the first N seeds, and `-k
+seed17` runs one of them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SAID = re.compile(
 )
 
 
-# Every kernel there is, of every architecture.
+# All kernels of all architectures.
 SYSTEMS = [
     (arch, kernel)
     for arch in ARCHES
@@ -40,13 +41,16 @@ def boots(
     target_of: Callable[[str], Target],
     on_refkernel: Callable[[str], Target],
 ) -> Target:
-    """What boots it."""
+    """The target of the kernel."""
     arch, kernel = request.param
     return on_refkernel(arch) if kernel == "refkernel" else target_of(arch)
 
 
 def crowd(config: Config) -> Config:
-    """64 clients in place of one; every other one connects again before it acknowledges a loss."""
+    """64 clients in place of one.
+
+    Every other client connects again before it acknowledges a loss.
+    """
     one = config.pd("client")
     assert one is not None
     others = tuple(pd for pd in config.pds if pd.name != "client")
@@ -57,13 +61,13 @@ def crowd(config: Config) -> Config:
 
 
 def down(how: str, seed: int, repeat: int) -> Change:
-    """The server comes down at some instant within two milliseconds from its 20th request on."""
+    """The server goes down at an instant within two milliseconds after its 20th call."""
     entry = {"pd": "server", "at": 20, "how": how, "spread_ns": 2_000_000, "seed": seed, "repeat": repeat}
     return with_crashes(entry)
 
 
 def counts(run: Run) -> list[tuple[int, ...]]:
-    """What each client says at the end."""
+    """The numbers that each client prints at the end."""
     found = []
     for i in range(CLIENTS):
         (said,) = run.says(f"client_{i}")
@@ -74,7 +78,7 @@ def counts(run: Run) -> list[tuple[int, ...]]:
 
 
 def check_crowd(run: Run, deaths: int) -> None:
-    """Every request was answered exactly once, some with the news that the server died."""
+    """Every call was answered exactly once, some with the report that the server died."""
     losses = 0
     for asked, answered, lost, others, theirs, none in counts(run):
         assert asked == answered + lost > 0
@@ -82,14 +86,16 @@ def check_crowd(run: Run, deaths: int) -> None:
         assert (theirs, none) == (others, 0)
         assert others > 0
         losses += lost
-    assert run.says("server") == []  # nothing came twice or out of order
+    assert run.says("server") == []  # no call came twice or out of order
     assert run.says("bystander") == []
     assert "bystander" in run.alive()
     assert losses > 0
 
 
 def given_before_acknowledged(run: Run) -> list[tuple[Event, str]]:
-    """Requests given to a client before it acknowledged the loss of another, and the slot of that one."""
+    """Requests that a client received before it acknowledged the loss of another, with the slot of
+    the lost one.
+    """
     found = []
     for notice in run.of("QUEUE", kind="lost"):
         acks = [run.at(event) for event in run.of("FINISH_WORK", token=notice["token"])]
@@ -107,7 +113,7 @@ def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
     assert len(killed) == 2
     assert len(run.ids("server")) == 3
     check_crowd(run, deaths=2)
-    for n in killed:  # Everybody that had a request is told that it is lost, once.
+    for n in killed:  # Each PD that had a request is told once that it is lost.
         lost = {to for to, kind, _, _ in run.notices(n) if kind == "lost"}
         assert lost == {run.name(event["pd"]) for event in run.of("LOSE_REQUEST", n=n)}
     again = given_before_acknowledged(run)
@@ -132,7 +138,8 @@ def test_stopped_at_any_instant(boots: Target, crowd_seed: int) -> None:
 def test_the_same_seed_is_the_same_run(target: Target) -> None:
     change = together(crowd, down("kill", 1, 2))
     first, second = (target.run("crowd", change=change, qemu_args=COUNTED, again=i) for i in (0, 1))
-    assert first.of("END")[0]["digest"] == second.of("END")[0]["digest"]  # over every event before it
+    # over all events before it
+    assert first.of("END")[0]["digest"] == second.of("END")[0]["digest"]
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The model state with what servers know and the root task does not; servers that know nothing, or lie."""
+"""Extractions: the model state with what only servers know. Servers that know nothing, or lie."""
 
 from __future__ import annotations
 
@@ -58,13 +58,16 @@ def test_the_ticket_is_over_when_the_last_piece_is_there(target: Target) -> None
     told = run.of("TICKET")[0]
     assert max(run.at(ack) for ack in acks) < run.at(extracted) < run.at(told)
     assert extracted.number("rows") == len(run.of("MODEL", x=1))
-    assert "once more: result 13" in run.says("boss")  # BUSY: the first one is not done
+    assert "once more: result 13" in run.says("boss")  # BUSY: the first extraction is not done
 
 
 @pytest.mark.behaviour("M-01", "M-04")
 def test_the_columns_are_those_that_the_scripts_of_cellulos_read(target: Target) -> None:
-    """They take a row with a NODE_TYPE for a node and any other for an edge, find an edge's ends by id among
-    the nodes, wherever those stand, and a REQUEST's type in DATA; and one row more is one thing more to them.
+    """CellulOS's readers accept the extended state.
+
+    They take a row with a NODE_TYPE for a node and any other row for an edge. They look up the ends
+    of an edge by id among the nodes, wherever the nodes stand, and the type of a REQUEST in DATA.
+    An extra row is one more node or edge to them.
     """
     run = target.run("extract")
     text = run.report.extractions[0].csv()
@@ -131,7 +134,7 @@ def test_a_server_that_dies_midway_leaves_nothing_of_what_it_said(target: Target
 @pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 def test_one_server_reports_no_more_than_its_share(target: Target) -> None:
-    """What comes beyond is refused, a message at a time; what was taken stays."""
+    """Rows beyond the limit are refused, a message at a time. Rows taken before remain."""
     run = target.run("extract", change=with_pd("mapper", args=(24, CROWDS)))
     assert 24 * 24 > 512
     assert len(run.of("SUBGRAPH")) == 512
@@ -173,10 +176,10 @@ def test_a_lying_server_is_refused_each_time_and_changes_nothing(target: Target)
         "another resource than it is asked about",
         "to have the state extracted",
     }
-    # What it said that was true is all that came of it.
+    # Only the server's true statements have an effect.
     for x in (1, 2):
         pieces = {(run.name(e["from"]), run.name(e["to"])) for e in run.of("SUBGRAPH", x=x)}
         assert pieces == maps(run, x) == {("lies:1", "disk:1"), ("lies:1", "lies:2")}
-        # The same reported twice is one, and so is one row.
+        # A row that is reported twice counts once.
         rows = [event["row"] for event in run.of("MODEL", x=x)]
         assert len(set(rows)) == len(rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whatever is done in async mode is done in sync mode: the same cleanups, in the same order."""
+"""The modes async and sync give the same cleanups, in the same order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_every_depth_is_the_same_in_both_modes(target: Target, pd_depth: str, rs
     assert outcomes(runs[1]) == outcomes(runs[0])
 
 
-# Where more is asked of the root task than there.
+# Leaves out configurations in which mode sync causes more operations.
 ASKING = ["flush", "lie", "nosy", "tickets"]
 
 

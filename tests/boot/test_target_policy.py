@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who goes with whom: each kind of dependency alone, depths of one's own, pins, links, orders of creation."""
+"""Which PDs are doomed together: each kind of dependency alone, own depths, pins, links, creation
+orders.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ def test_at_depth_0_each_loses_what_it_had_and_is_told(target: Target) -> None:
         assert run.says(name)[-1] == f"at the end: {end}"
 
 
-# -- depths of one's own
+# -- own depths of a PD
 
 _BOTH_SERVERS = ("block_server_1", "block_server_2")
 
@@ -137,7 +139,7 @@ def test_a_depth_set_at_run_time_holds(
 
 @pytest.mark.behaviour("C-14")
 def test_a_pin_ends_the_blast(target: Target) -> None:
-    """Without the pin, database and app go too: the row inf/inf of the table."""
+    """Without the pin, database and app are doomed too: the row inf/inf of the table."""
     run = target.run("pinned")
     assert run.cleanups()[0]["pd_depth"] == "inf"
     assert run.doomed() == {"block_server_1": "0", "fs": "1"}
@@ -204,7 +206,7 @@ def test_links_are_followed_at_the_last_depth_too(target: Target) -> None:
     assert run.alive() == set()
 
 
-# -- order
+# -- creation order
 
 
 def _orders() -> list[tuple[int, ...]]:
@@ -241,7 +243,7 @@ def test_the_order_of_creation_does_not_matter(target: Target, order: tuple[int,
     "priorities", [(10, 20, 30, 40, 50), (50, 40, 30, 20, 10), (7, 200, 1, 99, 42)], ids=str
 )
 def test_who_runs_first_does_not_matter(target: Target, priorities: tuple[int, ...]) -> None:
-    """Priorities change which requests are made before which; they change no outcome."""
+    """Priorities change the order of calls and change no outcome."""
 
     def change(config: Config) -> Config:
         pds = tuple(

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What PDs may ask for and what not, tried out on the target by PDs; what servers make of notices."""
+"""Permitted and refused operations of PDs, tried on the target, and the effects of notices on
+servers.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,7 @@ def run(target: Target) -> Run:
 
 
 def _served(run: Run) -> list[Event]:
-    """The resources that the registry made."""
+    """The resources that the registry created."""
     return run.of("RESOURCE", space=run.id("alpha"))
 
 
@@ -88,7 +90,7 @@ def test_every_check_of_the_tester_is_made_and_ok(run: Run) -> None:
 
 @pytest.mark.behaviour("R-05")
 def test_what_is_refused_changes_nothing(run: Run) -> None:
-    """Between the first request that is wrong and the first that is right there is no event of the model."""
+    """Between the first wrong message and the first right one there is no event of the model."""
     tester = run.id("tester")
     refused = run.of("REFUSE", pd=tester)
     first = run.at(refused[0])
@@ -135,12 +137,15 @@ def test_a_manager_is_not_told_of_what_it_deletes_itself(run: Run) -> None:
     assert any("_SPACE_" in node for node in deleted)
     assert [event for event in run.of("QUEUE") if event["node"] in deleted] == []
     told = [event for event in run.of("QUEUE") if event["to"] == registry]
-    assert {event["kind"] for event in told} <= {"disconnect"}  # what others did
+    assert {event["kind"] for event in told} <= {"disconnect"}  # caused by other PDs
 
 
 @pytest.mark.behaviour("C-21")
 def test_who_waited_for_the_dead_server_is_answered_once(run: Run) -> None:
-    """Only the tester waits; the peer, which lost a request too, waits for nothing and is left alone."""
+    """Only the tester waits.
+
+    The peer lost a request too, but it waits for nothing and is not resumed.
+    """
     steps = {run.names[e["pd"]]: e.number("calls") for e in run.of("STEP", n=1, name="unblock")}
     assert steps == {"tester": 2, "peer": 1}
     answers = [text for text in run.says("tester") if "waits for a dead server" in text]
@@ -155,7 +160,7 @@ def test_a_space_made_anew_under_the_same_name_is_another(run: Run) -> None:
     assert [event["space"] for event in firsts] == seconds
 
 
-# -- what is free again is the server's affair
+# -- the server decides what becomes of freed resources
 
 
 @pytest.fixture
@@ -164,7 +169,7 @@ def recycle(target: Target) -> Run:
 
 
 def _objects(run: Run, disk: str, pd: str) -> list[str]:
-    """The blocks of a disk that a PD was given, in order."""
+    """The blocks of a disk that a PD received, in order."""
     space = run.id(disk)
     return [
         e["node"] for e in run.of("HOLD", pd=pd) if e["node"].startswith(space.replace("SPACE_", "") + "_")

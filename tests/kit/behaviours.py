@@ -24,11 +24,12 @@ from kit.paths import DATA, TESTS
 _LIST: Final = DATA / "behaviours.tsv"
 _PROPERTY: Final = "behaviours"
 _BOOT_FOLDER: Final = "boot"
-_FAILED_CHECKS: Final = "CELLREAP_FAILED_CHECKS"  # set by tools/test: linters that found something
+# set by tools/test: linters that reported something
+_FAILED_CHECKS: Final = "CELLREAP_FAILED_CHECKS"
 
 
 def known_behaviours() -> dict[str, str]:
-    """id -> what it says, in the order of the list."""
+    """id -> text, in the order of the list."""
     with _LIST.open(newline="", encoding="utf-8") as file:
         return {
             row["id"]: row["text"]
@@ -62,7 +63,7 @@ _WANTED: Final = pytest.StashKey[frozenset[str]]()
 
 
 def behaviours_of(item: pytest.Item, known: dict[str, str]) -> list[str]:
-    """The ids that a test carries, its own and its class's and module's."""
+    """The ids that a test carries: its own and those of its class and module."""
     found: dict[str, None] = {}
     for mark in item.iter_markers("behaviour"):
         if not mark.args or mark.kwargs:
@@ -94,7 +95,7 @@ def _is_boot(item: pytest.Item) -> bool:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Prints the matrix, and what else went wrong before the tests."""
+    """Prints the matrix, and the checks that failed before the tests."""
     if config.getoption("--matrix"):
         terminalreporter.section("behaviours")
         for line in matrix(_reports(terminalreporter)):
@@ -111,7 +112,7 @@ def _reports(reporter: pytest.TerminalReporter) -> list[pytest.TestReport]:
 
 
 def matrix(reports: list[pytest.TestReport]) -> list[str]:
-    """One line an id: its tests without their parameters, each with how many cases it ran.
+    """One line for each id: its tests without their parameters, each with the number of its cases.
 
     A last line counts the verdicts.
     """
@@ -135,5 +136,5 @@ def matrix(reports: list[pytest.TestReport]) -> list[str]:
     return lines
 
 
-# The first that applies.
+# The first verdict that applies.
 _VERDICTS: Final = (("failed", "fail"), ("passed", "pass"), ("skipped", "skip"))

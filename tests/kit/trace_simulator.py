@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A root task that exists on the host only and writes the trace that the real one would, to test the checker.
+"""A simulated root task on the host that writes the trace of a real one, to test the checker.
 
-It keeps memory, slots, tokens and edges itself, and takes from the reference model only what a cleanup is to
-do.
+It keeps memory, slots, tokens and edges itself. From the reference model it takes only what a
+cleanup must do.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PRECEDENCE = ("pre-destroy", "destroy", "lost", "free", "disconnect", "extract")
 
 @dataclass
 class Notice:
-    """A notice that its receiver has not finished, or failed to deal with."""
+    """A notice that its receiver has not finished, or answered as failed."""
 
     token: int
     kind: str
@@ -56,7 +56,7 @@ class Ticket:
 
 
 class Target:
-    """The state of the run; `events` is its trace so far."""
+    """The state of the run. `events` is its trace so far."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Target:
         self.n_spaces = 0
         self.objects: dict[str, int] = {}
         self.bodies: dict[str, tuple[int, int]] = {}
-        self.slots: dict[str, dict[int, tuple[str, str] | str]] = {}  # "lost <space>" where revoked
+        self.slots: dict[str, dict[int, tuple[str, str] | str]] = {}  # "lost <space>" if revoked
         self.base = (1 << 20, 40)
         self.token = 0
         self.queues: dict[str, list[Notice]] = {}
@@ -102,7 +102,7 @@ class Target:
         self.emit("PD", id=ROOT, name="ROOT_TASK", pinned=1)
 
     def emit(self, event: str, /, **values: object) -> None:
-        """Writes an event; a field named like a Python keyword has an underscore behind it."""
+        """Writes an event. A field named like a Python keyword has a trailing underscore."""
         self.events.append((event, {key.rstrip("_"): value for key, value in values.items()}))
 
     # -- creation
@@ -120,7 +120,7 @@ class Target:
         return pd
 
     def _memory(self, size: int) -> int:
-        """The lowest aligned place that no body is in."""
+        """The lowest aligned address that no body covers."""
         at = MEMORY
         for start, used in sorted(self.bodies.values()):
             if start < at + size and at < start + used:
@@ -156,7 +156,7 @@ class Target:
         return res
 
     def body_cap(self, holder: str, pd: str) -> str:
-        """The holder gets the capability to a PD's body."""
+        """Gives the holder the capability to a PD's body."""
         body = self.model.body_of(pd)
         if body is None:
             body = self.resource(self.core_space("PD"), int(pd.removeprefix("PD_"), 16))
@@ -244,7 +244,7 @@ class Target:
                 del slots[slot]
         self.emit("DELETE", node=node, by=by or manager)
 
-    # -- what PDs do
+    # -- operations of PDs
 
     def say(self, pd: str, text: str) -> None:
         self.emit("SAY", pd=pd, text=text)
@@ -292,7 +292,7 @@ class Target:
         return lane[0].failed and lane[0] is not notice
 
     def fetch(self, pd: str, most: int = WORK_MAX) -> list[Notice]:
-        """What the PD is handed out, all of one kind."""
+        """The notices that the PD is handed out, all of one kind."""
         lanes: dict[int, list[Notice]] = {}
         for notice in self.queues.get(pd, []):
             lanes.setdefault(notice.lane, []).append(notice)
@@ -364,7 +364,7 @@ class Target:
         return number
 
     def told(self, number: int) -> None:
-        """The owner of a ticket is told how far it is."""
+        """Reports the progress of a ticket to its owner."""
         ticket = self.tickets[number]
         ends = Counter[str]()
         waiting = held = 0
@@ -403,7 +403,7 @@ class Target:
         self.emit("SUBGRAPH", x=x, pd=pd, token=notice.token, from_=upper, to=lower)
 
     def extracted(self, x: int) -> None:
-        """The state with all pieces, which are taken to fit."""
+        """The state with all reported rows, which are assumed to fit."""
         rows = []
         for row in state_rows(self.model)[1:]:
             doomed = row.startswith(("PD,", "RESOURCE_SPACE,")) and row.split(",")[1] in self.doomed
@@ -449,7 +449,7 @@ class Target:
         return self.events
 
     def quiet(self) -> None:
-        """Everything that the root task writes when there is nothing to do."""
+        """Everything that the root task writes when it is idle."""
         self.account()
         self.snapshot()
 
@@ -458,9 +458,10 @@ class Target:
         depths: tuple[int | None, int | None] | None = None,
         meanwhile: Callable[[Target], None] | None = None,
     ) -> reference.Plan:
-        """Cleans up after the trigger that has waited longest, of a PD that is still there.
+        """Cleans up after the trigger that has waited longest, of a PD that still exists.
 
-        meanwhile: what PDs do whenever the cleanup waits for subscribers. Afterwards those are served.
+        meanwhile: what PDs do whenever the cleanup waits for subscribers. Afterwards those are
+        served.
         """
         while self.pending[0][0] not in self.model.nodes:
             self.pending.popleft()
@@ -588,7 +589,7 @@ class Target:
         return plan
 
     def _awaited(self, n: int) -> list[str]:
-        """Who is still to answer that it was told."""
+        """The PDs that have not yet answered that they were told."""
         return sorted(
             pd
             for pd, queue in self.queues.items()
@@ -652,8 +653,11 @@ def reference_run(pd_depth: int | None, rs_depth: int | None, crash: str = "bloc
 
 
 def rich_run() -> list[Draft]:
-    """A trace with every event: all causes, links, handlers, owners, subscribers, pins, deletions, slots used
-    again, memory used again, triggers that wait and one that is overtaken."""
+    """A trace with every event of a cleanup and of its causes.
+
+    It has all causes, links, handlers, owners, subscribers, pins, deletions, reused slots and
+    memory, triggers that wait and one that is overtaken.
+    """
     target = Target(1, 0, "rich system")
     pds = block_fs_db_app(target)
     fs, db, app = pds["fs"], pds["db"], pds["app"]
@@ -704,7 +708,8 @@ def rich_run() -> list[Draft]:
     target.say(init, "all up: 100 %, ~cr")
     target.emit("UNREACHED", crash=2, name="block_server_2")
     target.quiet()
-    # The crash of block server 1 takes fs along (depth 1); init, which is pinned, loses what it had there.
+    # The crash of block server 1 also dooms fs (depth 1). init, which is pinned, loses what it had
+    # there.
     target.fault(pds["block_server_1"], "cap-fault", 0x0, 0x401000)
     target.exit(fs, 0)
     target.cleanup()
@@ -712,7 +717,7 @@ def rich_run() -> list[Draft]:
     target.serve(init)
     target.serve(db, "failed")
     target.serve_all()
-    # Memory and slots are used again.
+    # Memory and slots are reused.
     again = target.pd("block_server_1")
     disk = target.space(again, "BLOCK", "disk_1")
     target.resource(disk)
@@ -738,8 +743,11 @@ def rich_run() -> list[Draft]:
 
 
 def notices_run() -> list[Draft]:
-    """A trace with what rich_run has not: deadlines, failures and resuming, subscribers that are told and
-    what happens while the cleanup waits for them, tickets, extractions."""
+    """A trace with what rich_run does not have.
+
+    These are deadlines, failures and resuming, subscribers that are told and what happens while the
+    cleanup waits for them, tickets, and extractions.
+    """
     target = Target(1, 0, "notices")
     keeper, fs, app, watcher = (target.pd(name) for name in ("keeper", "fs", "app", "watcher"))
     idler = target.pd("idler", deadline=100)
@@ -772,7 +780,7 @@ def notices_run() -> list[Draft]:
     for _ in range(64):
         target.refuse(idler, 10, 4)
     target.emit("REFUSED", pd=idler, count=1000)
-    # An extraction that a PD asks for; keeper answers resource by resource, and fails one.
+    # A PD asks for an extraction. keeper answers resource by resource, and fails one.
     x = target.extract(watcher)
     (asked,) = target.fetch(keeper)
     target.ack(keeper, asked, "each")
@@ -817,7 +825,7 @@ def notices_run() -> list[Draft]:
         elif waits[-1] == 2:
             target.exit(fs, 9)
 
-    # fs is doomed at depth 1 and is told about its disk; app, watcher and idler live.
+    # fs is doomed at depth 1 and is told about its disk. app, watcher and idler live.
     target.fault(keeper)
     target.cleanup(meanwhile=meanwhile)
     target.account()
@@ -826,7 +834,7 @@ def notices_run() -> list[Draft]:
     target.serve(app)
     target.cleanup((0, 0))
     target.account()
-    # app fails to deal with the first notice about its tables; those behind it wait until it tries again.
+    # app fails the first notice about its tables. Those behind it wait until app resumes the lane.
     target.freeze("PD_7")
     target.serve(app, "failed")
     target.told(2)
@@ -839,7 +847,7 @@ def notices_run() -> list[Draft]:
     target.cleanup((0, 0))
     target.account()
     target.serve_all()
-    # A failure that nobody takes up.
+    # A failure that is never resumed.
     guest = target.pd("guest")
     for row in rows:
         target.hold(guest, row)
@@ -852,7 +860,7 @@ def notices_run() -> list[Draft]:
 
 
 def sync_run() -> list[Draft]:
-    """Terminators that wait until all is over, and one that is itself waited for."""
+    """Terminators that wait until all is over. One of them is itself waited for."""
     target = Target(0, 0, "sync", mode="sync")
     boss = target.pd("boss", deadline=500)
     server = target.pd("server")
@@ -871,7 +879,7 @@ def sync_run() -> list[Draft]:
     target.serve(server)
     target.told(1)
     target.say(boss, "gone")
-    # boss is owed a notice itself: it is told how things are, not that they are over.
+    # boss is owed a notice itself. It is told the present state, and not that the ticket is over.
     target.terminate(victims[1], boss)
     target.cleanup()
     target.account()

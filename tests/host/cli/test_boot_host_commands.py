@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`build`, `boot` and `run` from the command line, the emulator being a script that prints a trace."""
+"""`build`, `boot` and `run` on the command line.
+
+A script that prints a trace serves as the emulator.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ pytestmark = NEEDS_TOOLCHAIN
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for all: they build the same sources."""
+    """All tests share one cache because they build the same sources."""
     return tmp_path_factory.mktemp("cache")
 
 

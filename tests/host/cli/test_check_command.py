@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap check` as a command: what it prints, and how it exits."""
+"""`cellreap check` as a command: output and exit codes."""
 
 from __future__ import annotations
 

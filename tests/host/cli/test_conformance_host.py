@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap conformance` without a kernel: what it makes of a console, with a script as the emulator."""
+"""`cellreap conformance` without a kernel: how it judges a console.
+
+A script serves as the emulator.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ from kit.small_checkout import CMAKE, NEEDS_TOOLCHAIN, Bench, error_of
 pytestmark = NEEDS_TOOLCHAIN
 
 COMPLETE = Boot(End.COMPLETE, 1.0, 100, 0, "")
-# As a debug kernel prints it: its own messages between, carriage returns, an empty line before each result.
+# As a debug kernel prints it: its own messages in between, carriage returns, an empty line before
+# each result.
 CONSOLE = """\
 Booting all finished, dropped to user space\r
 \r

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap plan` as its user sees it: output, exit codes, and one line for whatever is wrong."""
+"""`cellreap plan` as its user sees it: output, exit codes, and one line for each error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 def core_is_built() -> bool:
-    """Is there a library to test the default engine with?"""
+    """Whether the library of the default engine is built."""
     try:
         return library_path().is_file()
     except CellreapError:
@@ -156,11 +156,11 @@ def test_output_for_people_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     code, out, _ = run("plan", str(odd), "--crash", "PD_1", "--pd-depth", "1", "--engine", "reference")
     assert code == 0
-    assert "[bold]fs" in out  # a name is text, whatever rich would make of it
+    assert "[bold]fs" in out  # a name is text, even if rich could read it as markup
     assert "Order of destruction" in out
 
 
-# -- what goes wrong
+# -- errors
 
 
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)

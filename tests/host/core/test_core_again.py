@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A plan made again after survivors went on in the middle of a cleanup: the core against the reference."""
+"""Replanning after survivors acted during a cleanup: the core against the reference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kit.marks import slow_but
 
 
 class Cleanup(Survivors):
-    """The same system on both sides, everything doomed marked on one of them."""
+    """The same system in core and reference, with all doomed nodes marked in the core."""
 
     def __init__(self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> None:
         core = CoreModel(len(model.nodes) + 200, 2000)
@@ -30,17 +30,17 @@ class Cleanup(Survivors):
             assert core.lib.cr_model_doom(core.model, core.ref(node)) == 0
 
     def again(self) -> Plan:
-        """Both plans, held against each other."""
+        """Replans with both, and asserts that the plans are equal."""
         want = reference.replan(self.model, self.first)
         got = self.core.replan(self.raw)
         assert got.outcome() == want.outcome(), describe(self.model)
         assert got.doomed_why.keys() == self.first.doomed_why.keys()
         return got
 
-    # -- to the end
+    # -- carrying the plan out
 
     def carry_out(self) -> None:
-        """Destroys what the plan made last says; the edges left must be those that the reference leaves."""
+        """Destroys what the latest plan lists. The remaining edges must equal the reference's."""
         core, lib, raw = self.core, self.core.lib, self.raw
         plan = reference.replan(self.model, self.first)
         gone: list[str] = []
@@ -69,7 +69,7 @@ def test_what_survivors_did_meanwhile_is_in_the_second_plan(block: int) -> None:
         pds = sorted(pd for pd in model.pds() if pd != ROOT)
         cleanup = Cleanup(model, rng.choice(pds), rng.choice([0, 0, *DEPTHS]), rng.choice([0, 0, *DEPTHS]))
         assert cleanup.again().outcome() == cleanup.first.outcome(), "nothing happened"
-        for _ in range(rng.randint(1, 4)):  # group after group is waited for
+        for _ in range(rng.randint(1, 4)):  # the cleanup waits for one group after the other
             for _ in range(rng.randint(0, 12)):
                 cleanup.something(rng)
             changed += cleanup.again().outcome() != cleanup.first.outcome()
@@ -159,7 +159,9 @@ def test_a_second_plan_too_large_for_its_memory_is_refused_and_dooms_nobody() ->
 
 
 def test_planning_again_costs_what_is_doomed() -> None:
-    """A server with more and more clients: the second plan for the crash of one of them costs the same."""
+    """A server with a growing number of clients: replanning for the crash of one client costs the
+    same.
+    """
     costs: set[Any] = set()
     for others in (10, 1000):
         core = CoreModel(3 * others + 10, 8 * others + 20)
@@ -178,7 +180,7 @@ def test_planning_again_costs_what_is_doomed() -> None:
     assert len(costs) == 1
 
 
-# -- whom a plan tells before, and in which order
+# -- which subscribers a plan tells, and in which order
 
 
 @pytest.mark.parametrize("block", range(5))

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a crash dooms and what becomes of the rest: one behaviour a test, each on core and reference at
-once."""
+"""What a crash dooms, and the effect on the survivors.
+
+Each test covers one behaviour, on core and reference at once.
+"""
 
 from __future__ import annotations
 
@@ -74,8 +76,10 @@ def test_the_doomed_sets_grow_with_either_depth(block: int) -> None:
 @pytest.mark.behaviour("C-28", "D-04")
 @pytest.mark.parametrize("seed", range(150))
 def test_the_order_in_which_things_were_made_does_not_matter(seed: int) -> None:
-    """Nodes and edges in another order, in an arena whose slots were used before: the same plans,
-    explanations too."""
+    """Nodes and edges are added in another order, in an arena with reused slots.
+
+    The plans and the explanations stay equal.
+    """
     rng = random.Random(seed)
     model = random_model(rng)
     first = CoreModel.from_model(model)
@@ -128,8 +132,10 @@ def renamed(model: Model, names: dict[str, str]) -> Model:
 @pytest.mark.behaviour("C-28")
 @pytest.mark.parametrize("seed", range(150))
 def test_names_do_not_matter(seed: int) -> None:
-    """All numbers permuted: the same plan under other names. Bodies go by their PD's number and are renamed
-    with it."""
+    """All numbers are permuted. The plan is the same under other names.
+
+    A body has the number of its PD and is renamed with it.
+    """
     rng = random.Random(seed)
     model = random_model(rng)
     pds = [int(pd[3:], 16) for pd in model.pds() if pd != ROOT]
@@ -173,7 +179,7 @@ def test_names_do_not_matter(seed: int) -> None:
                 assert mine == value
 
 
-# -- who dies
+# -- which PDs are doomed
 
 
 @pytest.mark.behaviour("C-04", "C-08")
@@ -191,11 +197,12 @@ def test_dependents_live_on_at_depth_0() -> None:
     [
         ("PD_2 requests BLOCK_SPACE_1", True, ["request", "BLOCK_SPACE_1"]),
         ("PD_2 holds BLOCK_1_1", True, ["hold", "BLOCK_1_1"]),
-        ("PD_2 holds BLOCK_SPACE_1", False, None),  # the space itself: no dependence
+        ("PD_2 holds BLOCK_SPACE_1", False, None),  # a hold of the space itself is no dependency
         ("PD_2 subscribes PD_1", False, None),
         ("PD_2 owns PD_1", False, None),
         ("PD_1 owns PD_2", False, None),
-        ("PD_1 faults-to PD_2", False, None),  # the handler survives those whose faults it handles
+        # the handler survives the PDs whose faults it handles
+        ("PD_1 faults-to PD_2", False, None),
     ],
 )
 def test_a_request_or_a_hold_alone_suffices_and_nothing_else_does(
@@ -374,7 +381,7 @@ def test_a_live_server_does_not_depend_on_its_own_space() -> None:
     assert plan["notices"] == [["PD_2", "destroy", "B_SPACE_2", None]], "told once, as manager"
 
 
-# -- what becomes of the rest
+# -- effects on survivors
 
 
 @pytest.mark.behaviour("C-18")
@@ -488,7 +495,7 @@ def test_subscribers_are_told_once_a_node_unless_suspended() -> None:
     assert ["PD_2", "PD_2"] not in both(model, "PD_2", 1, 0)["pre_destroy"], "suspended, so told nothing"
 
 
-# -- in which order
+# -- the order of destruction
 
 
 def group_of(plan: dict[str, Any], node: str) -> int:
@@ -497,7 +504,7 @@ def group_of(plan: dict[str, Any], node: str) -> int:
 
 
 def linked(*extra: str, pds: int = 2) -> dict[str, Any]:
-    """PDs 1 to n, linked so that all go with PD_1, and more lines."""
+    """PDs 1 to n, linked so that all are doomed with PD_1, and more lines."""
     return both(system("\n".join([*(f"PD_1 links PD_{n}" for n in range(2, pds + 1)), *extra])), "PD_1", 0, 0)
 
 
@@ -543,9 +550,9 @@ def test_a_cycle_of_subscriptions_is_one_group_and_all_are_told() -> None:
 
 @pytest.mark.behaviour("G-06")
 def test_explicit_beats_ownership_beats_implicit_and_opposed_explicit_ones_cancel() -> None:
-    owned = "PD_1 owns PD_2"  # PD_2 first
-    explicit = "PD_2 subscribes PD_1"  # PD_1 first
-    implicit = ("PD_1 manages A_SPACE_1", "PD_2 requests A_SPACE_1")  # PD_1 first
+    owned = "PD_1 owns PD_2"  # destroys PD_2 first
+    explicit = "PD_2 subscribes PD_1"  # destroys PD_1 first
+    implicit = ("PD_1 manages A_SPACE_1", "PD_2 requests A_SPACE_1")  # destroys PD_1 first
     opposed = "PD_1 subscribes PD_2"
 
     def first(*lines: str) -> str:
@@ -603,7 +610,7 @@ def test_a_child_that_depends_on_its_parent_goes_after_it() -> None:
 @pytest.mark.behaviour("G-13")
 def test_a_parent_that_depends_on_its_child_goes_after_it() -> None:
     assert linked("PD_1 owns PD_2", "PD_1 subscribes PD_2")["groups"] == [["PD_2"], ["PD_1"]]
-    # ... and where no ownership says so already:
+    # The same where ownership does not already say so:
     assert linked("PD_1 manages A_SPACE_1", "PD_2 requests A_SPACE_1", "PD_1 subscribes PD_2")["groups"] == [
         ["A_SPACE_1", "PD_2"],
         ["PD_1"],
@@ -630,7 +637,7 @@ def test_holding_a_space_itself_orders_nothing_but_a_resource_in_it_does() -> No
     assert linked(space, "PD_2 holds A_1_1")["groups"] == [["A_SPACE_1"], ["PD_1"], ["PD_2"]]
 
 
-# -- planning changes nothing, and costs what it dooms
+# -- planning changes nothing, and its cost depends on what it dooms
 
 
 @pytest.mark.behaviour("X-22")
@@ -718,8 +725,11 @@ def test_what_is_doomed_already_is_neither_doomed_again_nor_told() -> None:
 
 
 def crowd(clients: int, *, shared: bool) -> CoreModel:
-    """One server, and clients that each request its space and hold one resource of it; PD_0 made them all.
-    `shared`: all hold the same piece of core memory and subscribe to the server as well."""
+    """One server, and clients that each request its space and hold one resource of it. PD_0 owns
+    all.
+
+    `shared`: all hold the same core memory and subscribe to the server as well.
+    """
     core = CoreModel(2 * clients + 10, 8 * clients + 20)
     core.add_pd(ROOT)
     core.add_pd("PD_1")
@@ -742,7 +752,7 @@ def crowd(clients: int, *, shared: bool) -> CoreModel:
 
 @pytest.mark.slow
 def test_carrying_out_a_leaf_s_end_costs_the_same_too() -> None:
-    """Within a little: the chains of the hash differ."""
+    """The costs differ slightly because the chains of the hash table differ."""
     costs = []
     for clients in (9, 99_999):
         core = crowd(clients, shared=True)
@@ -787,8 +797,10 @@ def test_the_cost_is_proportional_to_what_is_doomed() -> None:
 def carry_out(
     core: CoreModel, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None
 ) -> dict[str, Any]:
-    """Marks and destroys what the plan says, one node after the other in the plan's own order, then gives the
-    tombstones back. Returns the plan."""
+    """Marks and destroys what the plan lists, in the plan's order, then releases the tombstones.
+
+    Returns the plan.
+    """
     lib = core.lib
     raw = core.plan_raw(crash, pd_depth, rs_depth)
     plan = core.plan_json(crash, pd_depth, rs_depth)
@@ -817,7 +829,7 @@ def carry_out(
 @pytest.mark.behaviour("D-03", "M-07", "D-04", "C-04")
 @pytest.mark.parametrize("block", range(6))
 def test_after_a_cleanup_no_edge_names_what_is_gone(block: int) -> None:
-    """Crash after crash in one arena: each time the edges left are the ones the reference leaves."""
+    """Crash after crash in one arena. The remaining edges equal the reference's each time."""
     for seed in range(block * 40, block * 40 + 40):
         rng = random.Random(seed)
         model = random_model(rng)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The chain of steps in C, carried out on a model in C, against the reference's state after the cleanup."""
+"""The chain of steps in C, applied to a model in C, against the reference's state after the
+cleanup.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,15 @@ PD_5 subscribes PD_4
 
 
 class Cleaner:
-    """Does in the model what the root task does in model and kernel, and writes down what it did."""
+    """Applies to the model what the root task applies to model and kernel, and records the steps.
+    """
 
     def __init__(self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> None:
         self.core = CoreModel(len(model.nodes) + 100, 2000)
         self.core.load(model)
         self.ffi, self.lib = load_core((*HEADERS, "steps.h"))
-        self.raw = self.core.plan_raw(crash, pd_depth, rs_depth)  # owns what the next line points to
+        # owns what the next line points to
+        self.raw = self.core.plan_raw(crash, pd_depth, rs_depth)
         self.plan = self.ffi.cast("cr_plan *", self.raw)
         self.model = self.ffi.cast("cr_model *", self.core.model)
         self.journal = self.ffi.new("cr_journal *")
@@ -60,8 +64,11 @@ class Cleaner:
         return (NAMES[step.kind], self._id(step.node), self._id(step.pd)), step
 
     def run(self, again: random.Random | None = None, meanwhile: random.Random | None = None) -> None:
-        """To the end. again: some steps are repeated, as by a successor who cannot know better. meanwhile:
-        survivors do things while subscribers are waited for, and the plan is made again."""
+        """Runs the steps to the end.
+
+        again: some steps are repeated, as by a successor that cannot know better. meanwhile:
+        survivors act while the cleanup waits for subscribers, and the plan is made again.
+        """
         for _ in range(10_000):
             told, step = self.next()
             if told[0] == "settle":
@@ -77,13 +84,13 @@ class Cleaner:
         raise AssertionError("the chain does not end")
 
     def replan(self) -> None:
-        """Once more, on both sides."""
+        """Replans on both sides."""
         got = self.core.replan(self.raw)
         self.wanted = reference.replan(self.survivors.model, self.wanted)
         assert got.outcome() == self.wanted.outcome()
 
     def carry_out(self, name: str, step: Any) -> None:
-        """One step, which may have been carried out before."""
+        """Carries out one step, which may have been carried out before."""
         lib = self.lib
         info = self.ffi.new("cr_node_info *")
         node = step.pd if name == "destroy-pd" else step.node
@@ -99,13 +106,15 @@ class Cleaner:
                 assert lib.cr_model_destroy(self.model, node) == OK
 
     def check(self) -> None:
-        """The state at the end is the reference's."""
+        """Asserts that the final state equals the reference's."""
         self.core.check()
         after = apply(self.survivors.model, self.wanted)
         assert self.core.edges() == CoreModel.from_model(after).edges()
 
     def successor(self) -> Cleaner:
-        """Somebody who finds journal, plan and model as they are, and goes on with a copy of the journal."""
+        """A cleaner that finds journal, plan and model as they are, and continues with a copy of
+        the journal.
+        """
         other = object.__new__(Cleaner)
         other.__dict__.update(self.__dict__)
         other.journal = self.ffi.new("cr_journal *")
@@ -125,12 +134,15 @@ def compare(
 
 
 def without_repeats(done: list[Step]) -> list[Step]:
-    """A step that comes again right after itself counts once."""
+    """Counts a step that is repeated immediately once."""
     return [step for place, step in enumerate(done) if place == 0 or done[place - 1] != step]
 
 
 def told_as_the_page_says(done: list[Step], wanted: Plan) -> int:
-    """Checks the steps of the notify phase; returns how many groups had to be waited for."""
+    """Checks the steps of the notify phase.
+
+    Returns the number of groups that the cleanup waited for.
+    """
     names = [name for name, _, _ in done]
     told = [step for step in done if step[0] in ("tell", "await")]
     groups: list[set[tuple[str | None, str | None]]] = [set()]
@@ -185,7 +197,7 @@ def test_steps_come_in_the_order_of_the_page() -> None:
 def test_subscribers_are_told_from_the_last_group_to_the_first_and_waited_for_after_each() -> None:
     cleaner = compare(system(SUBSCRIBED), "PD_1", 1, 0, None)
     told = [step for step in cleaner.done if step[0] in ("tell", "await")]
-    # Groups: the blocks; PD_1 and the files, which are built on the blocks; PD_3.
+    # Groups: the blocks, then PD_1 and the files, which are built on the blocks, then PD_3.
     assert told[:2] == [("tell", "PD_3", "PD_4"), ("await", None, None)]
     assert set(told[2:4]) == {("tell", "PD_1", "PD_3"), ("tell", "FILE_SPACE_3", "PD_3")}
     assert told[4:] == [
@@ -224,7 +236,9 @@ def test_what_survivors_do_while_subscribers_are_waited_for_is_cleaned_up_too(se
 @pytest.mark.parametrize("counted", [True, False], ids=["after the step", "before it was counted"])
 @pytest.mark.parametrize("seed", [None, *range(6)])
 def test_whoever_finds_the_journal_goes_on_from_any_point(seed: int | None, counted: bool) -> None:
-    """At each step the journal changes hands: right after it, or when it was done but not written down."""
+    """At each step another cleaner takes the journal over: right after the step was recorded, or
+    when it was done but not recorded.
+    """
     if seed is None:
         model, crash, depths = system(SUBSCRIBED), "PD_1", (1, 0)
     else:
@@ -244,7 +258,7 @@ def test_whoever_finds_the_journal_goes_on_from_any_point(seed: int | None, coun
         heir.check()
         repeated = 0 if counted or cut == 0 else 1
         if repeated and whole.done[cut - 1][0].startswith(("mark", "cut", "destroy")):
-            repeated = 0  # the model tells that it was done
+            repeated = 0  # the model shows that the step was done
         assert heir.done == whole.done[:cut] + whole.done[cut - repeated :]
         assert heir.journal.done == len(whole.done) - (0 if counted or repeated or cut == 0 else 1)
 
@@ -262,7 +276,7 @@ def test_what_is_no_journal_is_refused() -> None:
 
 @pytest.mark.parametrize(("field", "value"), [("index", 5), ("index", 0xFFFFFFFF), ("awaited", 2)])
 def test_a_cursor_that_the_plan_does_not_have_is_refused(field: str, value: int) -> None:
-    """There are four to be told, and the cursor is behind the first."""
+    """Four subscribers are told, and the cursor is behind the first."""
     cleaner = Cleaner(system(SUBSCRIBED), "PD_1", 1, 0)
     while not cleaner.done or cleaner.done[-1][0] != "tell":
         told, step = cleaner.next()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading model states: rows in any order, console logs, and every way in which a file can be bad."""
+"""Reading model states: rows in any order, console logs, and every kind of bad file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kit.paths import CELLULOS, DATA
 SCENARIO = DATA / "scenario.csv"
 BAD = sorted((DATA / "bad_models").glob("*.csv"))
 
-# What CellulOS writes: REQUEST to a PD by type, no EXTRA on edges.
+# As CellulOS writes it: REQUEST to a PD by type, no EXTRA on edges.
 FOREIGN = [
     "PD,PD_0,ROOT_TASK,,,,",
     "PD,PD_1,server,,,,",
@@ -122,7 +122,7 @@ def test_request_with_a_space_stands_for_that_space() -> None:
 def test_of_several_holders_the_one_that_is_asked_manages() -> None:
     model, _ = parse(*FOREIGN, ",,NONE,HOLD,PD_2,DISK_SPACE_5,")
     assert model.manager["DISK_SPACE_5"] == "PD_1"
-    # One's own REQUEST is no evidence: the question is whom the others ask.
+    # A PD's REQUEST to itself is no evidence. What counts is the PD that the others request.
     model, _ = parse(*FOREIGN, ",,NONE,HOLD,PD_2,DISK_SPACE_5,", ",,DISK,REQUEST,PD_2,PD_2,")
     assert model.manager["DISK_SPACE_5"] == "PD_1"
 
@@ -189,7 +189,7 @@ def test_last_line_without_an_end(tmp_path: Path) -> None:
 
 
 def test_every_cut_within_a_row_is_noticed(tmp_path: Path) -> None:
-    # Within EXTRA a cut cannot be told from a shorter text, so the last row here is one without.
+    # A cut within EXTRA looks like a shorter text, so the last row here has no EXTRA.
     whole = SCENARIO.read_bytes()
     start = whole.rindex(b"\n", 0, len(whole) - 1) + 1
     path = tmp_path / "cut.csv"
@@ -244,7 +244,8 @@ def test_unreadable_path(path: str, message: str) -> None:
 
 
 def test_permission_denied(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Modes stop nobody where tests run as root, so the refusal itself is put in.
+    # Where tests run as root, file modes refuse nothing. The test therefore makes the call fail
+    # itself.
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -289,6 +290,6 @@ def test_cellulos_dangling_edges_are_errors_if_strict() -> None:
 
 @needs_cellulos
 def test_console_without_a_state_is_said_to_have_none() -> None:
-    # The extraction that this log shows fails before it prints a row.
+    # The extraction in this log fails before it prints a row.
     with pytest.raises(InputError, match=r"vmm_hello\.console: no model state in \d+ lines"):
         read_state(CELLULOS / "vmm_hello.console")

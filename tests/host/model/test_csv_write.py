@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writing model states: deterministic, and read back to an equal model."""
+"""Writing model states: the output is deterministic and is read back to an equal model."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ extra_text = printable.filter(lambda text: text.split(" ")[0] != "PINNED" and no
 
 
 def read_back(rows: list[str]) -> Model:
-    """The model of rows that we wrote, so without any leave."""
+    """The model of rows that cellreap wrote, read strictly."""
     return parse_state(enumerate(rows, 1), "written", ours=True)[0]
 
 
 def cellulos_fields(rows: list[str]) -> list[str]:
-    """The rows with the columns that CellulOS has, which come first."""
+    """The rows with CellulOS's columns, which come first."""
     return [",".join(next(csv.reader([row]))[:CELLULOS_COLUMNS]) for row in rows]
 
 
@@ -97,7 +97,7 @@ def test_manager_is_written_only_where_the_edges_do_not_tell() -> None:
     model.add_request("PD_2", "DISK_SPACE_1")
     assert "RESOURCE_SPACE,DISK_SPACE_1,DISK,,,," in cellulos_fields(state_rows(model))
     assert read_back(state_rows(model)) == model
-    # Held by somebody else alone: the edges would name the wrong one.
+    # Only another PD holds the space, so the edges would name the wrong manager.
     careless = system("PD_1 manages DISK_SPACE_1 with DISK_1_1\nPD_2 holds DISK_SPACE_1")
     careless.drop_hold("PD_1", "DISK_SPACE_1")
     assert read_back(state_rows(careless)) == careless

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Running an emulator, a script in its place: what is recorded, when it ends, and that nothing is left."""
+"""Running an emulator, replaced by a script: what is recorded, when a run ends, and that no process
+remains.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ END = line(1, "END count=1 digest=00000000")
 
 @pytest.fixture
 def stand_in(tmp_path: Path) -> Iterator[Path]:
-    """A folder for scripts and for the process ids that they leave; none of these may be alive afterwards."""
+    """A folder for scripts and for the process ids that they leave.
+
+    None of these processes may outlive a test.
+    """
     yield tmp_path
     for file in tmp_path.glob("*.pid"):
         assert not alive(int(file.read_text())), f"{file.name} is still there"
@@ -46,7 +51,10 @@ def alive(pid: int) -> bool:
 
 
 def script(folder: Path, body: str) -> list[str]:
-    """A Python script that notes its process id and then does `body`; `put` writes bytes to the console."""
+    """A Python script that notes its process id and then does `body`.
+
+    `put` writes bytes to the console.
+    """
     path = folder / "emulator.py"
     path.write_text(
         "import os, signal, subprocess, sys, time\nfrom pathlib import Path\n"
@@ -57,7 +65,7 @@ def script(folder: Path, body: str) -> list[str]:
     return [sys.executable, str(path)]
 
 
-# Seconds. More than a busy machine needs, less than an emulator here sleeps.
+# In seconds: more than a busy machine needs, and less than an emulator here sleeps.
 GENEROUS = 120.0
 
 
@@ -69,7 +77,8 @@ def run(command: list[str], timeout: float = GENEROUS, idle: float = GENEROUS) -
 def run_until_it_spoke(
     command: list[str], enough: bytes, *, timeout: float | None = None, idle: float | None = None
 ) -> tuple[Boot, bytes, float]:
-    """The run, its console and the limit, which is doubled until the emulator had time to say enough.
+    """The run, its console and the limit. The limit is doubled until the emulator has time to print
+    enough.
 
     A busy machine may take longer to start the emulator than a short limit allows.
     """
@@ -91,7 +100,7 @@ def test_the_end_of_the_trace_ends_the_run(stand_in: Path) -> None:
     head = line(0, "TRACE version=1")
     start = time.monotonic()
     boot, trace = run(script(stand_in, f"put({head!r})\nput({END!r})\ntime.sleep(600)"))
-    assert time.monotonic() - start < GENEROUS  # it waited for no limit
+    assert time.monotonic() - start < GENEROUS  # so it waited for no limit
     assert boot.end is End.COMPLETE
     assert (boot.events, boot.bytes) == (2, len(trace))
     assert trace == head + END
@@ -156,7 +165,7 @@ def test_carriage_returns_do_no_harm(stand_in: Path) -> None:
 def test_a_fatal_message_ends_the_run_with_what_follows_it(
     stand_in: Path, said: bytes, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As long as a busy machine needs for what follows; the emulator ends before that.
+    # As long as a busy machine needs for the following. The emulator ends before that.
     monkeypatch.setattr("cellreap.run.boot._GRACE", GENEROUS)
     body = f"put({said!r})\ntime.sleep(0.05)\nput(b'0x1234: the stack')"
     boot, trace = run(script(stand_in, body))
@@ -250,7 +259,7 @@ def test_when_we_are_ended_the_emulator_ends_with_us(stand_in: Path, sign: signa
     command = script(stand_in, "put(b'running\\n')\ntime.sleep(600)")
     code = (
         "import signal, sys\nfrom cellreap.run.boot import record\n"
-        # It is ignored from birth where the tests themselves run in the background of a shell.
+        # The signal is ignored from the start if the tests run in the background of a shell.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "record(sys.argv[1:], sys.stdout.buffer, timeout=120, idle=120)\n"
     )
@@ -331,7 +340,7 @@ def test_what_the_kernel_decides_is_in_the_command_line_of_aarch64() -> None:
     assert (pairs["-machine"], pairs["-cpu"], pairs["-m"]) == ("virt", "cortex-a57", "1073741824B")
     assert pairs["-kernel"] == "/f/loader.elf"
     assert "-initrd" not in command
-    assert command[-2:] == ["-m", "2G"]  # the last word is the user's
+    assert command[-2:] == ["-m", "2G"]  # the user's option comes last
 
 
 def test_an_emulator_that_is_not_installed_is_named_with_its_package() -> None:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run is told as: every kind of end in words, many equal crashes once, and bad news not left out."""
+"""The summary of a run: every kind of end in words, equal crashes reported once, and no error left
+out.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from kit.trace_simulator import Target, notices_run
 
 
 def told(target: Target, complaints: list[str] | None = None) -> list[str]:
-    """The summary of what the target has done."""
+    """The summary of the target's output."""
     target.account()
     raw = "".join(f"{line}\n" for line in (text.rstrip("\n") for text in seal(target.end()))).encode()
     return tell(read_trace(io.BytesIO(raw), "trace"), "seL4 15.0.0 (x86_64)", complaints or [], 1.25)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""system.cdl on the host: in the tools' grammar, consistent in itself, and about the programs loaded.
+"""system.cdl on the host: in the tools' grammar, consistent, and true to the loaded programs.
 
-That it is true of a running system is what tests/boot compares with the kernel's own snapshot.
+tests/boot compares it with the kernel's own snapshot of a running system.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ program = "small"
 TEXT, DATA = bytes(range(256)) * 20, b"data" * 300
 PROGRAMS = {
     "small": make_elf([(0x40_0000, 0x40_0000, b"code", 4096)], entry=0x40_0000),
-    # The second starts within a page, and its memory goes on beyond what is in the file and over 2 MiB.
+    # The second segment starts within a page. Its memory extends beyond the file's contents and
+    # over 2 MiB.
     "big": make_elf(
         [(0x40_0000, 0x40_0000, TEXT, len(TEXT)), (0x5F_F234, 0x5F_F234, DATA, 0x2000)], entry=0x40_0010
     ),
@@ -87,7 +88,7 @@ def test_who_starts_later_is_left_out_by_name_and_keeps_its_slot() -> None:
     assert "-- Created after the first cleanup, so not listed: late." in text
     found = read_capdl(text)
     assert set(found.untypeds) == {"ut_nurse", "ut_nurse_0", "ut_client"}
-    # Indices count those of boot time: nurse 1, nurse_0 2, client 3. A badge is 4, 28 and 32 bits.
+    # Indices are those of boot time: nurse 1, nurse_0 2, client 3. A badge is 4, 28 and 32 bits.
     assert found.caps["cspace_nurse_0"] == {
         1: Held("root_ep", "GPW", {"badge": 0x1_0000001_00000002}),
         2: Held("ep_nurse_0", "R"),
@@ -121,7 +122,7 @@ def test_a_thread_has_what_its_configuration_says() -> None:
 
 
 def memory(found: Spec, pd: str) -> dict[int, tuple[bytes, str]]:
-    """What is mapped where in a PD's address space, walked from its root as the hardware does."""
+    """The mappings of a PD's address space, walked from its root as the hardware does."""
     pages: dict[int, tuple[bytes, str]] = {}
 
     def walk(table: str, base: int, span: int) -> None:
@@ -200,7 +201,7 @@ def _with_body(made: Description, bits: int = 0, *more: Object) -> Description:
     return replace(made, bodies=(changed, *made.bodies[1:]))
 
 
-# Each of these is taken by the Haskell tool without a word, but for undeclared targets.
+# The Haskell tool accepts each of these silently, except for undeclared targets.
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [

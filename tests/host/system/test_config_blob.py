@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The blob that the root task reads says exactly what the configuration says, by the header's own layout."""
+"""The blob for the root task says what the configuration says, in the layout of the header."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def rows(raw: bytes, header: Any, table: str, row: str) -> list[Any]:
     size = ffi.sizeof(row)
     assert place.offset % ffi.alignof(row) == 0
     raw_rows = [raw[place.offset + i * size : place.offset + (i + 1) * size] for i in range(place.count)]
-    return [ffi.from_buffer(f"{row} *", one) for one in raw_rows]  # each pointer keeps its bytes alive
+    # each pointer keeps its bytes alive
+    return [ffi.from_buffer(f"{row} *", one) for one in raw_rows]
 
 
 def text(field: Any) -> str:

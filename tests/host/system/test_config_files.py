@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Configurations: what is accepted, and that each mistake is named with its file, line and key."""
+"""Configurations: which are accepted, and that each mistake is reported with its file, line and
+key.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,7 @@ def test_what_can_do_without_a_timer_is_taken_without_one() -> None:
 def test_the_configurations_of_the_project_are_good(path: Path) -> None:
     config = load_config(path)
     assert config.system.name == path.stem
-    # In some it is the PDs themselves that see to it that one of them goes down.
+    # In some of them the PDs themselves cause a crash.
     assert config.crashes or config.system.name in ("extract", "protocol", "spawn")
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Building: the same twice, once for all configurations, one at a time, and told in a line when it fails.
+"""Building images: repeatable, once for all configurations, one build at a time, errors in one
+line.
 
-The sources built here are a root task of one function; that the real one builds is what booting it shows.
+The sources built here are a root task of one function. The boot tests show that the real one
+builds.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ELF files: every way to be wrong is told in a line, and what multiboot loads is what the kernel is."""
+"""ELF files: every fault is reported in one line, and the kernel is the file that multiboot loads.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAGE files: the same bytes for the same content, whole or not there, and nothing believed that is read."""
+"""IMAGE files: equal bytes for equal content, written whole or not at all, and fully checked when
+read.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +110,7 @@ def test_an_image_cut_or_changed_anywhere_is_refused(tmp_path: Path) -> None:
         refused(path)
     with zipfile.ZipFile(tmp_path / "a.img") as archive:
         infos = archive.infolist()
-    for info in infos:  # every byte of content counts, the zip's own bookkeeping need not
+    for info in infos:  # Every byte of content counts. The zip's own metadata need not.
         start = info.header_offset + 30 + len(info.filename)
         for _ in range(20):
             at = start + chance.randrange(info.file_size)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The boot loader's plan: everything has its place, none overlaps another, and what cannot be is refused."""
+"""The boot loader's plan: every part has its place, no parts overlap, and impossible plans are
+refused.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,8 @@ def test_kernel_device_tree_root_task_and_loader_have_places_of_their_own() -> N
     assert (facts["kernel"], facts["kernel_bytes"]) == (0x4000_0000, 0x23_D000)
     assert (facts["kernel_virt"], facts["kernel_entry"]) == (AARCH64_KERNEL, AARCH64_KERNEL)
     assert (facts["user_virt"], facts["user_bytes"]) == (0x40_0000, 0x2010 + 0x5000)
-    assert room >= (2 << 20) + facts["user_bytes"]  # the largest device tree, and the root task behind it
+    # the largest device tree, and the root task behind it
+    assert room >= (2 << 20) + facts["user_bytes"]
     assert facts["loader"] % (2 << 20) == 0
     assert (facts["ram_start"], facts["ram_end"], facts["uart"]) == (*AARCH64_MEMORY, 0x900_0000)
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDK directories: found in the order that is promised, refused by the option that is wrong, told apart."""
+"""SDK directories: the documented search order, errors that name the wrong option, and distinct
+names.
+"""
 
 from __future__ import annotations
 

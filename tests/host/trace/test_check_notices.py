@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the check demands of notices, deadlines, tickets, extractions and cleanups that wait.
+"""The rules of the check for notices, deadlines, tickets, extractions and cleanups that wait.
 
-A run that breaks one rule, and what is said about it.
+Each test has a run that breaks one rule, and the expected report.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def said(drafts: list[Draft]) -> list[str]:
 
 
 def edited(run: str, event: str, change: dict[str, object], **match: object) -> list[str]:
-    """What is said of a run with one event changed; without it if change is empty."""
+    """The report on a run with one event changed, or without the event if change is empty."""
     drafts = RUNS[run]()
     found = [
         index
@@ -201,7 +201,10 @@ def test_rules(
 
 
 def small() -> tuple[Target, str, str, str, list[str]]:
-    """A server with two spaces and a client of both, whose end makes several notices in each lane."""
+    """A server with two spaces and a client of both.
+
+    The client's end causes several notices in each lane.
+    """
     target = Target(1, 0)
     server, client, other = (target.pd(name, deadline=100) for name in ("server", "client", "other"))
     spaces = [target.space(server, "BLOCK"), target.space(server, "FILE")]
@@ -226,7 +229,7 @@ def owed() -> tuple[Target, str, list[list[int]]]:
 
 
 def act(target: Target, server: str, *steps: str | int) -> list[str]:
-    """fetch or ack or fail, and the token it is for."""
+    """fetch or ack or fail, and the token."""
     for what, token in zip(steps[::2], steps[1::2], strict=True):
         if what == "fetch":
             target.emit("GET_WORK", pd=server, token=token)
@@ -323,7 +326,7 @@ def test_no_slot_is_given_while_too_many_wait() -> None:
 
 
 def waiting(meanwhile: Callable[[Target], None]) -> list[str]:
-    """client, PD_2, is doomed at depth 1 by the end of server, PD_1, and other, PD_3, is told of it."""
+    """client, PD_2, is doomed at depth 1 by the end of server, PD_1. other, PD_3, is told of it."""
     target, server, client, other, _ = small()
     target.subscribe(other, client)
     target.space(other, "ROOM")
@@ -416,7 +419,7 @@ def test_the_end_of_a_terminator_that_waits_may_come_late() -> None:
 
 @pytest.mark.behaviour("M-04")
 def test_who_answers_after_the_extraction_is_over_is_asked_no_more() -> None:
-    """A question that was held behind a failure is handed out when its lane goes on."""
+    """A question that was held behind a failure is handed out when its lane is resumed."""
 
     def run(ask: bool) -> list[str]:
         target = Target(0, 0, "late")
@@ -442,7 +445,7 @@ def test_who_answers_after_the_extraction_is_over_is_asked_no_more() -> None:
     assert run(ask=True)[0].startswith("QUEUE PD_1 extract BLOCK_1_1 -: no such notice is owed")
 
 
-# -- what comes out
+# -- extractions
 
 
 @pytest.mark.behaviour("M-04")
@@ -455,7 +458,7 @@ def test_an_extraction_is_a_file_that_reads_back(tmp_path: Path) -> None:
     assert (read.left_out, read.duplicates) == ([], 0)
     assert {("TABLE_SPACE_3", "FILE_SPACE_2"), ("TABLE_3_1", "FILE_2_1")} <= model.maps
     assert reference.plan(model, "PD_2", 0, None).deleted_spaces == ["FILE_SPACE_2", "TABLE_SPACE_3"]
-    # While the cleanup after keeper waited: it, fs and their spaces are marked.
+    # While the cleanup after keeper waited, it, fs and their spaces are marked.
     model, _ = read_state(tmp_path / "notices.extract2.csv")
     marked = {node.id for node in model.nodes.values() if node.extra == "DOOMED"}
     assert marked == {"PD_1", "PD_2", "BLOCK_SPACE_1", "FILE_SPACE_2"}

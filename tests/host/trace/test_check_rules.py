@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the check demands, rule by rule: a run that breaks one rule, and what is said about it.
+"""The rules of the check, one by one: a run that breaks the rule, and the expected report.
 
-The mutation tests show that changes are noticed; these show that they are noticed for the right reason.
+The mutation tests show that changes are noticed. These tests show that the stated reason is right.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def scenario(pd_depth: int | None = 1, rs_depth: int | None = 0) -> tuple[Target
 
 
 def crashed(pd_depth: int | None = 0, rs_depth: int | None = 0) -> Target:
-    """The scenario after block server 1 faulted; its notices are not fetched yet. fs is PD_3."""
+    """The scenario after block server 1 faulted. Its notices are not fetched yet. fs is PD_3."""
     target, pds = scenario(pd_depth, rs_depth)
     target.quiet()
     target.fault(pds["block_server_1"])
@@ -344,7 +344,7 @@ def test_an_edge_to_something_that_is_gone_is_found() -> None:
 
 @pytest.mark.behaviour("M-06", "H-10")
 def test_an_illegal_state_is_found_even_if_both_sides_agree() -> None:
-    """A manager without a hold of its own resource: the events say so, and so do the printed rows."""
+    """A manager has no hold of its own resource, both by the events and by the printed rows."""
     target, _ = scenario()
     target.model.drop_hold("PD_4", "TABLE_4_1")
     target.events = without(target.events, "HOLD", pd="PD_4", node="TABLE_4_1")
@@ -450,7 +450,7 @@ def test_memory_of_a_dead_pd_may_be_given_again() -> None:
     assert said(target.end()) == []
 
 
-# -- what rows may look like
+# -- the form of rows
 
 
 def test_rows_may_come_in_any_order_with_link_ends_either_way_and_managers_named() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Trace lines composed in C against those that the host tooling makes."""
+"""Trace lines composed in C against the lines that the host tooling makes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Composer:
         self.numbers = {name: number for number, name in enumerate(event_table().fields)}
 
     def line(self, name: str, values: Sequence[Value]) -> None:
-        """One event; each value is printed by the function for its Python type."""
+        """Composes one event. The function for a value's Python type prints it."""
         self.lib.cr_trace_begin(self.trace, self.numbers[name])
         for value in values:
             if isinstance(value, Depth):
@@ -100,7 +100,7 @@ PRINTS = {str(name): str(how) for name, how, _ in table("trace_events.h", "CR_TR
 
 
 def values_of(name: str) -> st.SearchStrategy[tuple[Value, ...]]:
-    """Values of an event's fields, each as its type is printed; texts are any."""
+    """Values of an event's fields, each as its type is printed. Texts are arbitrary."""
     table = event_table()
     return st.tuples(*(VALUES[PRINTS[table.types[name, field]]] for field in table.fields[name]))
 

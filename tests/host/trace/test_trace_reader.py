@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading traces out of console logs: what is found in any log, and what is said of damage."""
+"""Reading traces from console logs: the trace in any log, and the reports on damage."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def events_in(log: bytes) -> tuple[list[Event], Reader]:
 @pytest.mark.behaviour("H-09")
 @pytest.mark.parametrize("path", sorted(BAD.glob("*.trace")), ids=lambda path: path.stem)
 def test_every_kind_of_damage_is_named(path: Path) -> None:
-    """Beside each damaged trace stands what is said about it: the exit code, then a line each problem."""
+    """Each damaged trace has a file with the expected report: the exit code, then a line for each
+    problem.
+    """
     code, *expected = path.with_suffix(".err").read_text().splitlines()
     try:
         report = check_file(path)
@@ -118,7 +120,7 @@ def test_no_event_is_given_after_damage() -> None:
     assert reader.broken_at == 5
 
 
-# -- what a console adds
+# -- other output on the console
 
 
 @pytest.mark.behaviour("H-08", "H-09")
@@ -179,7 +181,7 @@ def test_checksums_are_zlibs_over_what_the_header_says() -> None:
 
 
 class _Endless(io.RawIOBase):
-    """A long trace made while it is read."""
+    """A long trace that is generated while it is read."""
 
     def __init__(self, repeat: int) -> None:
         self._parts = self._make(repeat)
@@ -238,7 +240,7 @@ def test_memory_does_not_grow_with_the_trace() -> None:
 
 
 def sealed(*texts: str) -> bytes:
-    """A console log of these events, written as they stand: "TRACE version=0 ..."."""
+    """A console log of these events, written unchanged: "TRACE version=0 ..."."""
     numbered = [f"{seq} {text}" for seq, text in enumerate(texts)]
     lines = (
         f"~cr {seq} {zlib.crc32(text.encode()):08x} {text.partition(' ')[2]}"
@@ -341,7 +343,7 @@ def test_the_events_of_version_2_come_out_under_their_names_of_today() -> None:
 
 
 def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
-    """Upgraded, every event of an older table has the name and the fields that the current table has."""
+    """An upgraded event of an older table has the name and the fields of the current table."""
     current = headers.event_table()
     assert upgrade.known_versions() == [1, 2, current.version]
     assert set(upgrade.CHANGES) <= set(range(1, current.version))
@@ -421,11 +423,11 @@ def test_every_trigger_has_a_cause() -> None:
     assert set(causes()) <= set(headers.event_table().fields)
 
 
-# -- who handles what the table lists
+# -- handlers of the events
 
 
 def test_the_check_has_a_handler_for_every_event() -> None:
-    """And none for what is no event. The frame itself takes three."""
+    """There is no handler for an unknown event. The frame itself handles three."""
     handled = {*replay.OUTSIDE, *replay.WITHIN, "TRACE", "MODE", "END"}
     listed = set(headers.event_table().fields)
     assert (sorted(listed - handled), sorted(handled - listed)) == ([], [])
@@ -440,5 +442,5 @@ def test_an_event_that_the_check_cannot_handle_is_a_clear_violation(monkeypatch:
 
 
 def test_the_story_tells_of_events_of_the_table() -> None:
-    """It selects: an event that it does not take is one that it tells nothing of."""
+    """The story selects: it tells nothing of an event that it does not handle."""
     assert {*story._HANDLERS, *story.PARTS} <= set(headers.event_table().fields)
