@@ -27,8 +27,7 @@ SPINNING, RESTING = background("spinner"), background("idler")
 
 
 def outcome(run: Run) -> dict[str, object]:
-    """The results that must not depend on a background computation: decisions, losses, printed
-    lines.
+    """Results that must not depend on a background computation: decisions, losses, printed lines.
     """
     cleanups = range(1, len(run.cleanups()) + 1)
     return {

@@ -199,8 +199,9 @@ def _maps(spec: Spec, held: Held, frame: Held) -> bool:
 
 
 def _cap(name: str, held: Held) -> str:
-    """A capability as the kernel prints it: rights in its order, badges in decimal, guards for
-    CNodes only.
+    """A capability as the kernel prints it.
+
+    Rights are in the kernel's order, badges in decimal, and only CNodes have guards.
     """
     rights = "".join(letter for letter in "RWGXP" if letter in held.rights)
     params = [rights] if rights else []
@@ -214,7 +215,7 @@ def run(sdk: Sdk, tmp_path_factory: pytest.TempPathFactory) -> tuple[Spec, str]:
     if sdk.kernel.name != "seL4":
         pytest.skip(f"{sdk.kernel.name} takes no snapshots")
     if sdk.kernel.arch != "x86_64":
-        # seL4 16.0.0 and later read page table entries of 4 KiB pages as entries of larger pages
+        # seL4 16.0.0 and later read the entry of a 4 KiB page as that of a larger page
         # (pte_pte_page_ptr_get_SH).
         pytest.skip(f"seL4_DebugSnapshot stops in an assertion of its own on {sdk.kernel.arch}")
     path = tmp_path_factory.mktemp("snapshot") / "snapshot.img"
@@ -258,8 +259,7 @@ def test_the_kernel_has_what_the_description_says(run: tuple[Spec, str]) -> None
 
 
 def test_a_description_that_is_off_by_a_little_is_told_apart(run: tuple[Spec, str]) -> None:
-    """The comparison above can fail: each part of it detects a description that is wrong in that
-    part.
+    """The comparison above can fail: each part of it detects a fault in that part of a description.
     """
     spec, console = run
     printed, bodies = read_snapshot(console), bodies_of(console)

@@ -28,8 +28,7 @@ LAYERS = ("core", "kernel", "system", "supervisor", "scenario")
 
 @dataclass(frozen=True)
 class Object:
-    """An object file: the symbols that it defines, the symbols that it needs, and its mutable data.
-    """
+    """An object file: the symbols that it defines and needs, and its mutable data."""
 
     folder: str
     name: str

@@ -45,9 +45,7 @@ def results(root: Path, arch: str) -> Conformance:
 
 
 def names_in_sources(only: str | None = None) -> list[str]:
-    """The names of the checks: of one table, or of all tables in the order in which main.c runs
-    them.
-    """
+    """The names of the checks of one table, or of all tables in the order of main.c."""
     main = (ROOT / "roottask" / "conformance" / "main.c").read_text()
     order = re.search(r"tables\[\] = \{([^}]*)\}", main)
     assert order is not None

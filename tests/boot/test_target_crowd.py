@@ -93,8 +93,7 @@ def check_crowd(run: Run, deaths: int) -> None:
 
 
 def given_before_acknowledged(run: Run) -> list[tuple[Event, str]]:
-    """Requests that a client received before it acknowledged the loss of another, with the slot of
-    the lost one.
+    """Requests that a client received before it acknowledged a loss, with the slot of the lost one.
     """
     found = []
     for notice in run.of("QUEUE", kind="lost"):

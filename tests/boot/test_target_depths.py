@@ -324,8 +324,7 @@ def test_a_server_in_the_middle_of_a_request_to_the_dead_one_is_told_too(target:
 
 @pytest.mark.behaviour("N-05")
 def test_a_server_that_waits_is_told(target: Target) -> None:
-    """No PD calls block server 2 after fs is gone, and yet block server 2 prints that it was told.
-    """
+    """After fs is gone no PD calls block server 2, and yet it prints that it was told."""
     run = boot(target, (3, 0))
     assert run.alive() == {"block_server_2"}
     assert len([text for text in run.says("block_server_2") if text.startswith("told: ")]) == 2

@@ -28,8 +28,7 @@ WAYS = ("called", "sent", "sent if awaited")
 CAPABILITIES = ("root", "endpoint", "notification", "fault", "request", "resource", "pd", "foreign")
 SAID = re.compile(r"sent (\d+): answered (\d+), refused (\d+)")
 
-# What the fuzzer does besides sending messages, by its argument, and the expected cause of its
-# cleanup.
+# What the fuzzer does besides sending messages, by argument, and the expected cause of its cleanup.
 EXIT, FAULTS, CAP_FAULTS, LOSE_WORK, CALL_FAULT, TERMINATES = 1, 2, 4, 8, 16, 32
 ENDS = {EXIT: "exit", FAULTS: "fault", CAP_FAULTS: "fault", LOSE_WORK | TERMINATES: "late"}
 LAST_LIFE = 40  # the number of a PD; the fuzzer is respawned until it has this number
@@ -52,8 +51,7 @@ def _words(run: Run, name: str) -> list[str]:
 
 
 def _counts(run: Run, what: str) -> dict[str, int]:
-    """The counts that the fuzzer prints at its end, from a line "WHAT: NAME NUMBER, NAME NUMBER".
-    """
+    """The counts that the fuzzer prints at its end in a line "WHAT: NAME NUMBER, NAME NUMBER"."""
     (text,) = [text for text in run.says("fuzzer") if text.startswith(f"{what}: ")]
     pairs = (pair.rsplit(" ", 1) for pair in text.removeprefix(f"{what}: ").split(", "))
     return {name: int(number) for name, number in pairs}
@@ -111,9 +109,7 @@ def test_others_work_beside_it_as_they_do_without(fuzzed_target: Target, fuzzed:
 
 @pytest.mark.slow
 def test_nobody_but_the_crash_and_the_fuzzer_brings_anybody_down(fuzzed: Run) -> None:
-    """The fuzzer may terminate a PD that it has a capability to, and leave its prey in a fault for
-    any time.
-    """
+    """The fuzzer may terminate a PD that it has a capability to, and leave its prey in a fault."""
     down = {fuzzed.names[event["trigger"]] for event in fuzzed.cleanups()}
     assert down == {CRASHING, "prey", "quarry", "idler"}
     assert {fuzzed.names[event["pd"]] for event in fuzzed.of("LATE")} <= {"prey"}

@@ -148,8 +148,9 @@ def test_a_full_disk_ends_a_boot_with_one_line(target: Target) -> None:
 
 
 def test_a_damaged_configuration_in_the_image_is_the_root_tasks_panic(target: Target, tmp_path: Path) -> None:
-    """One flipped bit in the middle of the blob: the root task detects it by the checksum and
-    starts nothing.
+    """One flipped bit in the middle of the blob.
+
+    The root task detects it by the checksum and starts nothing.
     """
     source = target.image("block_fs_db_app")
     with zipfile.ZipFile(source) as archive:
@@ -190,9 +191,7 @@ def test_an_image_that_is_damaged_is_not_booted(target: Target, tmp_path: Path) 
 
 @pytest.mark.slow
 def test_a_time_limit_ends_the_run_and_keeps_what_there_is(target: Target, tmp_path: Path) -> None:
-    """A processor of 8 million instructions a second: no kernel completes 50 crashes in the time
-    limit.
-    """
+    """At 8 million instructions a second no kernel completes 50 crashes in the time limit."""
     trace = tmp_path / "short.trace"
     slow = ("--qemu-arg", "-icount", "--qemu-arg", "shift=7,align=on,sleep=on")
     image = str(target.image("respawn"))

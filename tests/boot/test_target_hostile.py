@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PDs that behave badly: their memory, capabilities and resources do not decide how they are
-cleaned up.
-"""
+"""PDs that behave badly: nothing that they do decides how they are cleaned up."""
 
 from __future__ import annotations
 
@@ -119,8 +117,8 @@ def test_nobody_but_the_one_that_crashes_comes_to_harm(forged: Run) -> None:
 
 @pytest.mark.behaviour("N-10", "N-14")
 def test_a_notice_is_finished_by_the_one_acknowledgement_that_is_accepted(forged: Run) -> None:
-    """Three messages are refused: the token beside a made-up one, the token twice, and the token
-    again.
+    """Three messages are refused: one with a made-up token too, one with the token twice, and a
+    repeat.
     """
     forger = forged.id("forger")
     (ack,) = forged.of("FINISH_WORK", pd=forger)
@@ -151,8 +149,7 @@ def test_a_crash_at_being_told_of_a_crash_is_cleaned_up_and_so_is_the_next(fragi
 
 @pytest.mark.behaviour("N-09", "N-14")
 def test_what_a_dead_receiver_was_owed_goes_to_nobody_else(fragile: Run) -> None:
-    """A notice that was handed out and not finished, or never handed out, is not handed out again.
-    """
+    """A notice that was handed out and not finished is not handed out again."""
     fetched = [event["token"] for event in fragile.of("GET_WORK")]
     finished = [event["token"] for event in fragile.of("FINISH_WORK")]
     assert len(set(fetched)) == len(fetched)
@@ -166,8 +163,9 @@ def test_what_a_dead_receiver_was_owed_goes_to_nobody_else(fragile: Run) -> None
 
 
 def _cut(take: int, caller: int, *, calls: int = 1, fails: bool = True) -> Change:
-    """take: 0 the hold, 1 the resource, 2 the space, 3 nothing. caller: 1 drops its request, 2
-    calls the server.
+    """take: 0 the hold, 1 the resource, 2 the space, 3 nothing.
+
+    caller: 1 drops its request, 2 calls the server.
     """
 
     def change(config: Config) -> Config:

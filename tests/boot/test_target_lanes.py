@@ -21,9 +21,7 @@ def run(target: Target) -> Run:
 
 
 def lane(run: Run, space: str) -> list[str]:
-    """The tokens of all notices to the server about a space, in the order in which they were
-    queued.
-    """
+    """The tokens of all notices to the server about a space, in the order of the QUEUE events."""
     nodes = {run.id(space), *(event["id"] for event in run.of("RESOURCE", space=run.id(space)))}
     return [event["token"] for event in run.of("QUEUE", to=run.id("stubborn")) if event["node"] in nodes]
 

@@ -128,9 +128,7 @@ def test_a_second_unrelated_crash_is_cleaned_up_too(target: Target) -> None:
 def test_one_crash_after_the_other_in_a_system_that_is_broken_already(
     target: Target, first: str, second: str, rs_depth: int
 ) -> None:
-    """If no PD calls the second server any more, it cannot be brought down there, and the trace
-    says so.
-    """
+    """If no PD calls the second server any more, it is not brought down, and the trace says so."""
     crashes = with_crashes(
         {"pd": first, "at": 3, "how": "page-fault"}, {"pd": second, "at": 1, "how": "illegal-instruction"}
     )
@@ -185,8 +183,7 @@ def test_a_childs_memory_is_free_though_its_creator_held_capabilities_to_it(spaw
 
 @pytest.mark.behaviour("X-06", "C-01")
 def test_a_dead_childs_capability_names_nobody(spawn: Run) -> None:
-    """After each loss the spawner names the child once more and is refused: terminate, no
-    capability.
+    """After each loss the spawner names the child once more: terminate is refused, no capability.
     """
     refused = spawn.of("REFUSE", pd=spawn.id("spawner"))
     assert len(refused) == CHILDREN

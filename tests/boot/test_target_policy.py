@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which PDs are doomed together: each kind of dependency alone, own depths, pins, links, creation
-orders.
-"""
+"""Which PDs are doomed together: dependencies, own depths, pins, links, orders of creation."""
 
 from __future__ import annotations
 

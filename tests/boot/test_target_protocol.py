@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Permitted and refused operations of PDs, tried on the target, and the effects of notices on
-servers.
-"""
+"""Permitted and refused operations of PDs on the target, and the effects of notices on servers."""
 
 from __future__ import annotations
 

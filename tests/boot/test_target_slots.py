@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The slots of lost capabilities: a PD finds no new capability in a slot before it knows of the
-loss.
-"""
+"""Slots of lost capabilities: none is used again before the PD knows of the loss."""
 
 from __future__ import annotations
 

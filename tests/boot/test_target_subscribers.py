@@ -275,8 +275,7 @@ CHANGES = ("TERMINATE", "REQUEST", "UNREQUEST", "HOLD", "UNHOLD", "SUBSCRIBE", "
 @pytest.mark.behaviour("C-26")
 @pytest.mark.parametrize("doomed", [False, True])
 def test_what_concerns_the_doomed_is_gone_while_a_cleanup_waits(target: Target, doomed: bool) -> None:
-    """A survivor tries all operations on doomed nodes, and a doomed PD tries all on surviving ones.
-    """
+    """A survivor tries all operations on doomed nodes, and a doomed PD on surviving ones."""
     if doomed:
         change = with_watcher(("disk2", "disk1"), (ITSELF, TRIES), ("block_server_2",))
         run = target.run("block_fs_db_app", pd_depth=1, rs_depth=0, change=change)

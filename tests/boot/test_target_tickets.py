@@ -140,8 +140,9 @@ def test_anothers_ticket_is_nobodys_business(target: Target) -> None:
 
 
 def test_who_was_terminated_before_is_an_empty_slot(target: Target) -> None:
-    """The capability was destroyed with its PD. test_target_subscribers.py tests GONE while a
-    cleanup waits.
+    """The capability was destroyed with its PD.
+
+    test_target_subscribers.py tests GONE while a cleanup waits.
     """
     run = target.run("nosy")
     assert len(run.of("TERMINATE")) == 1

@@ -152,9 +152,7 @@ def test_a_fault_that_a_doomed_fault_handler_reports_ends_the_waiting_for_it(tar
 @pytest.mark.slow
 @pytest.mark.behaviour("N-05", "N-06")
 def test_what_an_acknowledgement_makes_ready_is_signalled(target: Target) -> None:
-    """21 notices in a lane: the server takes 16, finds no more, acknowledges, and waits for a
-    signal.
-    """
+    """21 notices in a lane: the server takes 16, finds no more, acknowledges, and waits."""
     many = together(with_pd("hoarder", args=(20,), respawn=False), with_pd("deaf", program="collector"))
     once = with_crashes({"pd": "hoarder", "at": 1, "how": "page-fault"})
     run = target.run("hung", change=together(many, once))
@@ -207,9 +205,7 @@ def test_with_one_edge_left_what_needs_two_is_refused_whole(target: Target) -> N
 
 @pytest.mark.behaviour("C-20")
 def test_a_deleted_space_is_taken_also_from_who_goes_anyway(target: Target) -> None:
-    """A doomed client that still runs has a live server delete its space, and then calls the server
-    again.
-    """
+    """A doomed client that still runs has a live server delete its space, then calls it again."""
     cutter = Pd(name="cutter", program="cutter", args=(2, 0)).model_copy(
         update={"spaces": (Space(name="cut", type="THING"),)}
     )

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which tests prove which behaviours: a pytest plugin of this suite, loaded by conftest.py.
 
-`tests/data/behaviours.tsv` lists what the system does, one row an id. A test names the ids it proves with
-`@pytest.mark.behaviour("C-04", "C-05")`; an id that is not in the list ends the collection.
+`tests/data/behaviours.tsv` lists what the system does, one row for each id. A test names the ids
+that it proves with `@pytest.mark.behaviour("C-04", "C-05")`. An id that is not in the list ends the
+collection.
 
 --behaviours C-19,N-11   runs only the tests that carry one of these ids
---matrix                 prints one line an id after the run: id, pass / fail / skip / none, tests
+--matrix                 prints one line for each id after the run: id, verdict, tests
+
+The verdicts are pass, fail, skip and none.
 
 An id passes if one of its tests passed and none failed. Boot tests run after the host tests.
 """

@@ -103,7 +103,9 @@ class _Reader:
 
 
 def read_capdl(text: str) -> Spec:
-    """The file's content. AssertionError: the file is not in the grammar or declares a name twice.
+    """The file's content.
+
+    AssertionError: the file is not in the grammar or declares a name twice.
     """
     reader, spec = _Reader(text), Spec()
     reader.expect("arch")

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs the commands that a page shows, and compares what they print with what the page says.
 
-A block of a page that begins with ```console is a shell session: lines that begin with "$ " are
-commands, the lines after each are its output. A block may need something that is not in the
-checkout. A comment right before it says so:
+A block of a page that begins with ```console is a shell session. Lines that begin with "$ " are
+commands, and the lines after a command are its output. A block may need something that is not in
+the checkout. A comment directly before the block names the need:
 
     <!-- test: needs damaged-trace -->
 
-What a need stands for is in `PREPARATIONS`. Commands run in a folder that has the checkout's files
-and takes what the commands write. A page shows stdout; of a command that exits with 2, stderr.
+`PREPARATIONS` defines the needs. Commands run in a folder that has the checkout's files and that
+receives the files that commands write. A page shows the stdout of a command, or its stderr if it
+exits with 2.
 """
 
 from __future__ import annotations
@@ -114,8 +115,9 @@ def _commands(lines: list[str], first: int) -> tuple[Command, ...]:
 
 
 def same_everywhere(lines: tuple[str, ...] | list[str]) -> list[str]:
-    """The lines without the text that differs between machines and builds, and without empty lines
-    at the end.
+    """The lines without the text that differs between machines and builds.
+
+    Empty lines at the end are left out too.
     """
     result = []
     for line in lines:
@@ -132,8 +134,7 @@ _SAID: Final = "  then said  "
 
 
 def _said_in_any_order(lines: list[str]) -> list[str]:
-    """The lines, with those under "then said" sorted: the order of the PDs depends on the machine.
-    """
+    """The lines, with those under "then said" sorted, as their order depends on the machine."""
     result: list[str] = []
     said: list[str] = []
     for line in [*lines, ""]:
@@ -208,8 +209,7 @@ def _damaged_trace(folder: Path) -> None:
 
 
 PREPARATIONS: Final[Mapping[str, Callable[[Path], None]]] = {"damaged-trace": _damaged_trace}
-"""The names of what a block may need, and the function that makes it in the folder of the commands.
-"""
+"""Need -> the function that makes it in the folder of the commands."""
 
 
 def check_block(block: Block, folder: Path, rewrite: Path | None = None) -> None:

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared by the tests of the core: systems written as text, random systems, and both planners at
-once.
-"""
+"""Shared by the tests of the core: systems written as text, random systems, and both planners."""
 
 from __future__ import annotations
 

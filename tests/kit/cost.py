@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Counts the cost of the check for an event, in bytecodes, and generates runs of any size to count
-it for.
-"""
+"""Counts the cost of the check for an event, in bytecodes, and generates runs of any size."""
 
 from __future__ import annotations
 
@@ -114,8 +112,7 @@ def long_history(n: int) -> list[Draft]:
 
 
 def large_system(n: int) -> list[Draft]:
-    """n clients of a server in one state, n edges that servers report, and the end of all clients.
-    """
+    """n clients of a server in one state, n reported edges, and the end of all clients."""
     target = Target(None, 0, "large")
     boss, server, other = (target.pd(name) for name in ("boss", "server", "other"))
     disk, files = target.space(server, "BLOCK", "disk"), target.space(other, "FILE", "files")

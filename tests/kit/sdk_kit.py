@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ELF files and SDK directories made for tests: as small as possible, and wrong where a test wants
-it.
-"""
+"""ELF files and SDK directories made for tests: as small as possible, and wrong on request."""
 
 from __future__ import annotations
 
@@ -84,9 +82,7 @@ def make_elf(
     kind: int = 2,
     extra_headers: Sequence[int] = (),
 ) -> bytes:
-    """An ELF64 file of segments (vaddr, paddr, contents, bytes of memory) and headers of other
-    types.
-    """
+    """An ELF64 file of segments (vaddr, paddr, contents, bytes of memory) and other headers."""
     count = len(segments) + len(extra_headers)
     offset = 64 + 56 * count
     table = b""

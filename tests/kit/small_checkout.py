@@ -64,8 +64,7 @@ def make_checkout(root: Path) -> None:
 
 
 class Bench:
-    """A checkout, a configuration, an SDK and an emulator made for tests, and the command line on
-    them.
+    """A checkout, a configuration, an SDK and an emulator for tests, and the command line on them.
     """
 
     def __init__(self, folder: Path, cache: Path) -> None:

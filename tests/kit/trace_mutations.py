@@ -164,9 +164,7 @@ def _nodes(events: Sequence[Event]) -> dict[str, list[str]]:
 
 
 def _others(event: Event, name: str, value: str, nodes: dict[str, list[str]]) -> list[str]:
-    """Other values of the field that have its form, for example the two neighbours of a number, or
-    other ids.
-    """
+    """Other values that have the field's form, for example the two neighbours of a number."""
     kind = field_type(event.name, name)
     if event.name == "END":
         return []  # made anew when the trace is sealed
@@ -235,9 +233,7 @@ _PHASES = {
 
 
 def depends(events: Sequence[Event], first: int, second: int, moved: int) -> bool:
-    """Whether moving `moved`, one of the two, over all between them and the other changes the
-    meaning.
-    """
+    """Whether the trace's meaning changes if one of the two, `moved`, is moved beyond the other."""
     a, b = events[first], events[second]
     if not conflicts(a, b):
         return False
@@ -261,8 +257,7 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
 
 
 def _lane(events: Sequence[Event], event: Event) -> int:
-    """The number of the space that a fetched or acknowledged notice is about, or 0 if it is about a
-    PD.
+    """The number of the space that a fetched or acknowledged notice is about. 0: it is about a PD.
     """
     queued = next(e for e in events if e.name == "QUEUE" and e["token"] == event["token"])
     parts = parse_id(queued["node"])
@@ -347,7 +342,7 @@ def _conflict_within(first: Event, second: Event) -> bool:
 
 
 def _acting(trigger: Event, other: Event) -> bool:
-    """Whether `other` is an event that the PD which `trigger` stops causes itself, or its creation.
+    """Whether `other` is an event that the PD stopped by `trigger` causes itself, or its creation.
     """
     if trigger.name in ("FAULT", "EXIT"):
         if other.name in _ACTS:
@@ -376,7 +371,7 @@ _UNDO = {"UNHOLD": "HOLD", "UNREQUEST": "REQUEST", "UNMAP": "MAP", "UNSUBSCRIBE"
 
 
 def _unmakes(first: Event, second: Event) -> bool:
-    """Whether the second is about the edge that the first made or dropped, or about a node it
+    """Whether the second is about the edge that the first made or dropped, or about what it
     deleted.
     """
     for one, other in ((first, second), (second, first)):

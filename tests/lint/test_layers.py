@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The permitted uses between the folders of the package, and between the folders of the root task.
-"""
+"""The permitted uses between the folders of the package, and between those of the root task."""
 
 from __future__ import annotations
 
@@ -16,8 +15,7 @@ from cellreap.headers import source_root
 PACKAGE = source_root() / "pyhost" / "cellreap"
 ROOTTASK = source_root() / "roottask"
 
-# Folder -> the folders it may import from. All may use the modules of the package itself, such as
-# `errors`.
+# Folder -> the folders it may import from. All may use the package's own modules, such as `errors`.
 ROOMS: dict[str, set[str]] = {
     "model": set(),
     "trace": {"model"},
@@ -55,7 +53,9 @@ def imported_modules(tree: ast.AST, package: str) -> Iterator[str]:
 
 
 def forbidden_imports(source: str, room: str) -> list[str]:
-    """The modules that a module of `room` may not import. room "": a module of the package itself.
+    """The modules that a module of `room` may not import.
+
+    room "": the module is in the package itself.
     """
     allowed = ROOMS.get(room, set()) | {room}
     found = []

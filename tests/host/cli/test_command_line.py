@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Properties of all commands: exit codes, shared options, and the order in which help lists them.
-"""
+"""Properties of all commands: exit codes, shared options, and their order in the help."""
 
 from __future__ import annotations
 

@@ -18,8 +18,7 @@ from kit.small_checkout import CMAKE, NEEDS_TOOLCHAIN, Bench, error_of
 pytestmark = NEEDS_TOOLCHAIN
 
 COMPLETE = Boot(End.COMPLETE, 1.0, 100, 0, "")
-# As a debug kernel prints it: its own messages in between, carriage returns, an empty line before
-# each result.
+# As a debug kernel prints it: its own messages in between, carriage returns, empty lines.
 CONSOLE = """\
 Booting all finished, dropped to user space\r
 \r

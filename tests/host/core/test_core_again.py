@@ -159,9 +159,7 @@ def test_a_second_plan_too_large_for_its_memory_is_refused_and_dooms_nobody() ->
 
 
 def test_planning_again_costs_what_is_doomed() -> None:
-    """A server with a growing number of clients: replanning for the crash of one client costs the
-    same.
-    """
+    """A server with more and more clients: replanning for the crash of one costs the same."""
     costs: set[Any] = set()
     for others in (10, 1000):
         core = CoreModel(3 * others + 10, 8 * others + 20)

@@ -36,8 +36,7 @@ Edge = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Small:
-    """A small system: the manager of each space, and the edges beyond those that a manager implies.
-    """
+    """A small system: the manager of each space, and the edges beyond those of a manager."""
 
     managers: tuple[int, ...]
     edges: frozenset[Edge]
@@ -181,8 +180,7 @@ ORDER = 8_448
 
 
 def who_dies() -> Iterator[Small]:
-    """All managers, REQUESTs, HOLDs, MAPs of spaces and of resources, LINK, FAULT edges and pins.
-    """
+    """All managers, REQUESTs, HOLDs, MAPs of spaces and resources, LINK, FAULT edges and pins."""
     for managers in itertools.product(TWO, TWO):
         for edges in choices(
             *each_or_not(("request", pd, space) for pd, space in PAIRS),

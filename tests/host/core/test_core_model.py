@@ -19,8 +19,9 @@ from kit.core_support import SCENARIO, random_model, system
 
 @pytest.fixture
 def core() -> CoreModel:
-    """A root task with its memory space, servers 1 and 2 with a space and a resource each, and
-    client 3.
+    """A root task with its memory space, servers 1 and 2, and client 3.
+
+    Each server has a space and a resource.
     """
     made = CoreModel(40, 80)
     for pd in ("PD_0", "PD_1", "PD_2", "PD_3"):

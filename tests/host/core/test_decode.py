@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The decoder of operations: in C against the reference, and under sanitizers with arbitrary input.
-"""
+"""The decoder of operations: in C against the reference, and under sanitizers."""
 
 from __future__ import annotations
 
@@ -397,9 +396,7 @@ def _built(tmp_path: Path, *options: str) -> Path:
 @pytest.mark.slow
 @pytest.mark.usefixtures("sanitizers")
 def test_a_million_messages_and_no_word_is_read_beyond_their_length(tmp_path: Path) -> None:
-    """The exit code also says that every operation was accepted, with arguments within their
-    limits.
-    """
+    """The exit code also says that every operation was accepted, with arguments within limits."""
     run = subprocess.run(
         [_built(tmp_path), "1000000", "1"], capture_output=True, text=True, check=False
     )
@@ -417,9 +414,7 @@ def test_a_million_messages_and_no_word_is_read_beyond_their_length(tmp_path: Pa
 
 @pytest.mark.usefixtures("sanitizers")
 def test_reading_a_single_word_too_many_stops_the_harness(tmp_path: Path) -> None:
-    """Blocks are one word shorter than the lengths say: the last word of a message is beyond the
-    block.
-    """
+    """Blocks are one word shorter than the lengths say, so the last word is beyond the block."""
     run = subprocess.run(
         [_built(tmp_path, "-DFUZZ_SHORT=1"), "1000000", "1"],
         capture_output=True,

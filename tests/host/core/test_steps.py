@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The chain of steps in C, applied to a model in C, against the reference's state after the
-cleanup.
+"""The chain of steps in C, applied to a model in C, gives the reference's state after the cleanup.
 """
 
 from __future__ import annotations
@@ -37,8 +36,7 @@ PD_5 subscribes PD_4
 
 
 class Cleaner:
-    """Applies to the model what the root task applies to model and kernel, and records the steps.
-    """
+    """Applies to the model what the root task applies to model and kernel. Records the steps."""
 
     def __init__(self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> None:
         self.core = CoreModel(len(model.nodes) + 100, 2000)
@@ -112,8 +110,7 @@ class Cleaner:
         assert self.core.edges() == CoreModel.from_model(after).edges()
 
     def successor(self) -> Cleaner:
-        """A cleaner that finds journal, plan and model as they are, and continues with a copy of
-        the journal.
+        """A cleaner that finds journal, plan and model, and continues with a copy of the journal.
         """
         other = object.__new__(Cleaner)
         other.__dict__.update(self.__dict__)

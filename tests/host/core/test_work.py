@@ -365,8 +365,7 @@ def test_lanes_in_c_are_lanes_in_python(actions: list[tuple[Any, ...]]) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_so_are_thousands_of_them(seed: int) -> None:
-    """Long enough that slots, lanes and tokens are reused often, and that the tables have chains.
-    """
+    """Long enough that slots, lanes and tokens are reused often and tables have chains."""
     rng = random.Random(seed)
     both = Both()
     both.c, both.py = InC(300, RECEIVERS), InPython(300, RECEIVERS)
@@ -458,8 +457,9 @@ def test_the_core_and_the_reference_name_the_same_precedence() -> None:
 
 @pytest.mark.behaviour("A-07")
 def test_a_lane_is_strictly_in_order_even_against_precedence(side: Side) -> None:
-    """A `destroy` behind a `free` of the same space waits until the free is finished, not only
-    fetched.
+    """A `destroy` behind a `free` of the same space waits until the free is finished.
+
+    It is not enough that the free is fetched.
     """
     first, second, third, last = put(side, new("free", 1, 1), new("free", 1, 2), new("destroy"), new("lost"))
     assert tokens(side.fetch(0, 16)) == [first, second]

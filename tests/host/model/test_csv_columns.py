@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The columns of a state: one table in Python, one in C, and files that have only CellulOS's
-columns.
-"""
+"""The columns of a state: one table in Python, one in C, and files with CellulOS's columns only."""
 
 from __future__ import annotations
 

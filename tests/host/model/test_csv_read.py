@@ -244,8 +244,7 @@ def test_unreadable_path(path: str, message: str) -> None:
 
 
 def test_permission_denied(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Where tests run as root, file modes refuse nothing. The test therefore makes the call fail
-    # itself.
+    # Where tests run as root, file modes refuse nothing, so the test makes the call fail itself.
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 

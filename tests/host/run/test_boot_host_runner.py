@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Running an emulator, replaced by a script: what is recorded, when a run ends, and that no process
-remains.
+"""Running an emulator, replaced by a script: recording, the end of a run, and no remaining
+processes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The summary of a run: every kind of end in words, equal crashes reported once, and no error left
-out.
-"""
+"""The summary of a run: every kind of end in words, equal crashes once, and all errors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Configurations: which are accepted, and that each mistake is reported with its file, line and
-key.
-"""
+"""Configurations: which are accepted, and that each mistake is reported with file, line and key."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ELF files: every fault is reported in one line, and the kernel is the file that multiboot loads.
-"""
+"""ELF files: every fault is reported in one line, and multiboot loads the kernel's file."""
 
 from __future__ import annotations
 

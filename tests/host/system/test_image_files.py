@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAGE files: equal bytes for equal content, written whole or not at all, and fully checked when
-read.
-"""
+"""IMAGE files: equal bytes for equal content, written whole or not at all, checked when read."""
 
 from __future__ import annotations
 

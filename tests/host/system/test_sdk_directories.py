@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDK directories: the documented search order, errors that name the wrong option, and distinct
-names.
-"""
+"""SDK directories: the search order, errors that name the wrong option, and distinct names."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ QUICK = "depths-1-0"
 SECOND = ["notices", "sync"]  # runs of what only version 2 of the trace tells
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 
-# What a checker cannot know because no other part of a trace depends on it: "EVENT.field" ->
+# Values that a checker cannot know, as no other part of a trace depends on them: "EVENT.field" ->
 # reason.
 FREE_FIELDS = {
     "TRACE.kernel": "which kernel runs is the root task's word",
@@ -206,9 +206,7 @@ def test_raw_mutations_fail_the_whole_check_too() -> None:
 
 
 def _gone_before_it_was_printed(events: Sequence[Event], at: int) -> bool:
-    """Whether the event is about a space or resource that was deleted before the state was next
-    printed.
-    """
+    """Whether the event is about a thing that was deleted before the state was next printed."""
     mine = set(events[at].values.values())
     for event in events[at + 1 :]:
         if event.name == "DELETE" and event["node"] in mine:

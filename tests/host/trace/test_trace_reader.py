@@ -48,9 +48,7 @@ def events_in(log: bytes) -> tuple[list[Event], Reader]:
 @pytest.mark.behaviour("H-09")
 @pytest.mark.parametrize("path", sorted(BAD.glob("*.trace")), ids=lambda path: path.stem)
 def test_every_kind_of_damage_is_named(path: Path) -> None:
-    """Each damaged trace has a file with the expected report: the exit code, then a line for each
-    problem.
-    """
+    """Each damaged trace has a file with the expected report: the exit code, then the problems."""
     code, *expected = path.with_suffix(".err").read_text().splitlines()
     try:
         report = check_file(path)
