@@ -24,8 +24,7 @@ CONFIG_FOLDERS = (CONFIGS, BOOT_CONFIGS)
 
 @pytest.fixture(scope="session")
 def sdk_of() -> Callable[[str], Sdk]:
-    """The SDK that `cellreap run` uses for an architecture: seL4's if installed, else refkernel's.
-    """
+    """The SDK that `cellreap run` uses: seL4's if it is installed, else refkernel's."""
 
     def find(arch: str) -> Sdk:
         return load_sdk(find_kernel(arch, None, Progress(quiet=True)), arch)

@@ -27,8 +27,7 @@ SPINNING, RESTING = background("spinner"), background("idler")
 
 
 def outcome(run: Run) -> dict[str, object]:
-    """Results that must not depend on a background computation: decisions, losses, printed lines.
-    """
+    """What must not depend on a background computation: decisions, losses, printed lines."""
     cleanups = range(1, len(run.cleanups()) + 1)
     return {
         "causes": [(run.name(event["trigger"]), event["cause"]) for event in run.cleanups()],

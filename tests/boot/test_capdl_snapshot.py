@@ -215,8 +215,7 @@ def run(sdk: Sdk, tmp_path_factory: pytest.TempPathFactory) -> tuple[Spec, str]:
     if sdk.kernel.name != "seL4":
         pytest.skip(f"{sdk.kernel.name} takes no snapshots")
     if sdk.kernel.arch != "x86_64":
-        # seL4 16.0.0 and later read the entry of a 4 KiB page as that of a larger page
-        # (pte_pte_page_ptr_get_SH).
+        # seL4 16.0.0 and later take 4 KiB pages for larger ones (pte_pte_page_ptr_get_SH).
         pytest.skip(f"seL4_DebugSnapshot stops in an assertion of its own on {sdk.kernel.arch}")
     path = tmp_path_factory.mktemp("snapshot") / "snapshot.img"
     config = parse_config(CONFIG, Path("snapshot.toml"))
@@ -259,8 +258,7 @@ def test_the_kernel_has_what_the_description_says(run: tuple[Spec, str]) -> None
 
 
 def test_a_description_that_is_off_by_a_little_is_told_apart(run: tuple[Spec, str]) -> None:
-    """The comparison above can fail: each part of it detects a fault in that part of a description.
-    """
+    """Each part of the comparison above detects a fault in that part of a description."""
     spec, console = run
     printed, bodies = read_snapshot(console), bodies_of(console)
     root_ep = next(name for name in printed.objects if name.endswith("_ep") and _users(printed, name) > 5)

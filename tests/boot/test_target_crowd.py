@@ -93,8 +93,7 @@ def check_crowd(run: Run, deaths: int) -> None:
 
 
 def given_before_acknowledged(run: Run) -> list[tuple[Event, str]]:
-    """Requests that a client received before it acknowledged a loss, with the slot of the lost one.
-    """
+    """Requests that a client received before it acknowledged a loss, and the lost one's slot."""
     found = []
     for notice in run.of("QUEUE", kind="lost"):
         acks = [run.at(event) for event in run.of("FINISH_WORK", token=notice["token"])]

@@ -117,9 +117,7 @@ def test_nobody_but_the_one_that_crashes_comes_to_harm(forged: Run) -> None:
 
 @pytest.mark.behaviour("N-10", "N-14")
 def test_a_notice_is_finished_by_the_one_acknowledgement_that_is_accepted(forged: Run) -> None:
-    """Three messages are refused: one with a made-up token too, one with the token twice, and a
-    repeat.
-    """
+    """Three messages are refused: a made-up token beside it, the token twice, and a repeat."""
     forger = forged.id("forger")
     (ack,) = forged.of("FINISH_WORK", pd=forger)
     refused = [

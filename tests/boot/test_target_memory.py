@@ -183,8 +183,7 @@ def test_a_childs_memory_is_free_though_its_creator_held_capabilities_to_it(spaw
 
 @pytest.mark.behaviour("X-06", "C-01")
 def test_a_dead_childs_capability_names_nobody(spawn: Run) -> None:
-    """After each loss the spawner names the child once more: terminate is refused, no capability.
-    """
+    """After each loss the spawner names the child once more and is refused (terminate)."""
     refused = spawn.of("REFUSE", pd=spawn.id("spawner"))
     assert len(refused) == CHILDREN
     assert {(event["op"], event["status"]) for event in refused} == {("20", "3")}

@@ -64,7 +64,9 @@ def make_checkout(root: Path) -> None:
 
 
 class Bench:
-    """A checkout, a configuration, an SDK and an emulator for tests, and the command line on them.
+    """A checkout, a configuration, an SDK and an emulator for tests.
+
+    Runs the command line on them.
     """
 
     def __init__(self, folder: Path, cache: Path) -> None:

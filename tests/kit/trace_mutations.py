@@ -257,8 +257,7 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
 
 
 def _lane(events: Sequence[Event], event: Event) -> int:
-    """The number of the space that a fetched or acknowledged notice is about. 0: it is about a PD.
-    """
+    """The number of the space that a fetched or acknowledged notice is about. 0: a PD."""
     queued = next(e for e in events if e.name == "QUEUE" and e["token"] == event["token"])
     parts = parse_id(queued["node"])
     assert parts is not None
@@ -342,7 +341,8 @@ def _conflict_within(first: Event, second: Event) -> bool:
 
 
 def _acting(trigger: Event, other: Event) -> bool:
-    """Whether `other` is an event that the PD stopped by `trigger` causes itself, or its creation.
+    """Whether `other` is the creation of the PD that `trigger` stops, or an event that the PD
+    causes.
     """
     if trigger.name in ("FAULT", "EXIT"):
         if other.name in _ACTS:
@@ -371,8 +371,7 @@ _UNDO = {"UNHOLD": "HOLD", "UNREQUEST": "REQUEST", "UNMAP": "MAP", "UNSUBSCRIBE"
 
 
 def _unmakes(first: Event, second: Event) -> bool:
-    """Whether the second is about the edge that the first made or dropped, or about what it
-    deleted.
+    """Whether the second is about the edge that the first changed, or about what the first deleted.
     """
     for one, other in ((first, second), (second, first)):
         if one.name == "DELETE" and one["node"] in _ids(other):

@@ -708,8 +708,7 @@ def rich_run() -> list[Draft]:
     target.say(init, "all up: 100 %, ~cr")
     target.emit("UNREACHED", crash=2, name="block_server_2")
     target.quiet()
-    # The crash of block server 1 also dooms fs (depth 1). init is pinned and loses what it had
-    # there.
+    # The crash of block server 1 also dooms fs (depth 1). init is pinned and loses what it had.
     target.fault(pds["block_server_1"], "cap-fault", 0x0, 0x401000)
     target.exit(fs, 0)
     target.cleanup()

@@ -162,7 +162,9 @@ static uint64_t some_word(void)
         0xfffffffeu, 0xffffffffu, 0x100000000u, ~(uint64_t)0,  0x8000000000000000u,
         CR_PROTOCOL_MAGIC};
     uint64_t kind = below(4);
-    return kind == 0 ? next() : kind == 1 ? below(40) : edges[below(sizeof(edges) / sizeof(edges[0]))];
+    return kind == 0   ? next()
+           : kind == 1 ? below(40)
+                       : edges[below(sizeof(edges) / sizeof(edges[0]))];
 }
 
 static void some_text(uint64_t *words, uint32_t count)
@@ -171,7 +173,8 @@ static void some_text(uint64_t *words, uint32_t count)
     char text[32] = {0};
     size_t n = below(8 * (uint64_t)count + 1);
     for (size_t i = 0; i < n; i++) {
-        text[i] = below(30) == 0 ? (char)below(256) : usual[below(below(4) == 0 ? sizeof(usual) - 1 : 9)];
+        text[i] = below(30) == 0 ? (char)below(256)
+                                 : usual[below(below(4) == 0 ? sizeof(usual) - 1 : 9)];
     }
     memcpy(words, text, 8 * (size_t)count);
 }
@@ -229,7 +232,7 @@ int main(int argc, char **argv)
         uint32_t length = likely(label, words);
         int shows = label == CR_OP_SEND || label == CR_OP_SHARE_REQUEST || label == CR_OP_TERMINATE;
         uint32_t extra = below(4) == 0 ? (uint32_t)below(4) : (uint32_t)shows;
-        /* Half of the messages are then spoilt: another length, label, magic number, other words. */
+        /* Half of the messages are then spoilt: length, words, label or magic number. */
         for (uint64_t spoil = below(2) == 0 ? 0 : 1 + below(3); spoil > 0; spoil--) {
             switch (below(6)) {
             case 0:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The chain of steps in C, applied to a model in C, gives the reference's state after the cleanup.
-"""
+"""The chain of steps in C, applied to a model in C, gives the reference's final state."""
 
 from __future__ import annotations
 
@@ -110,8 +109,7 @@ class Cleaner:
         assert self.core.edges() == CoreModel.from_model(after).edges()
 
     def successor(self) -> Cleaner:
-        """A cleaner that finds journal, plan and model, and continues with a copy of the journal.
-        """
+        """A cleaner that finds journal, plan and model and continues with a copied journal."""
         other = object.__new__(Cleaner)
         other.__dict__.update(self.__dict__)
         other.journal = self.ffi.new("cr_journal *")

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Running an emulator, replaced by a script: recording, the end of a run, and no remaining
-processes.
-"""
+"""Running an emulator, replaced by a script: recording, the end of a run, no leftovers."""
 
 from __future__ import annotations
 

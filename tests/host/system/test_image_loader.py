@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The boot loader's plan: every part has its place, no parts overlap, impossible plans are refused.
-"""
+"""The boot loader's plan: all parts have places without overlap. Impossible plans are refused."""
 
 from __future__ import annotations
 
