@@ -341,9 +341,7 @@ def _conflict_within(first: Event, second: Event) -> bool:
 
 
 def _acting(trigger: Event, other: Event) -> bool:
-    """Whether `other` is the creation of the PD that `trigger` stops, or an event that the PD
-    causes.
-    """
+    """Whether `other` creates the PD that `trigger` stops, or is caused by that PD."""
     if trigger.name in ("FAULT", "EXIT"):
         if other.name in _ACTS:
             return other[_ACTS[other.name]] == trigger["pd"]
@@ -371,8 +369,7 @@ _UNDO = {"UNHOLD": "HOLD", "UNREQUEST": "REQUEST", "UNMAP": "MAP", "UNSUBSCRIBE"
 
 
 def _unmakes(first: Event, second: Event) -> bool:
-    """Whether the second is about the edge that the first changed, or about what the first deleted.
-    """
+    """Whether the second is about the first's edge, or about the node that the first deleted."""
     for one, other in ((first, second), (second, first)):
         if one.name == "DELETE" and one["node"] in _ids(other):
             return True

@@ -48,8 +48,7 @@ QUICK = "depths-1-0"
 SECOND = ["notices", "sync"]  # runs of what only version 2 of the trace tells
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 
-# Values that no other part of a trace depends on, so a checker cannot know them: "EVENT.field" ->
-# reason.
+# "EVENT.field" -> why no checker can know the value. No other part of a trace depends on it.
 FREE_FIELDS = {
     "TRACE.kernel": "which kernel runs is the root task's word",
     "TRACE.system": "a name for people",
