@@ -39,14 +39,17 @@ def test_every_depth_does_the_same(
 ) -> None:
     depths: dict[str, Any] = {"pd_depth": depth(pd_depth), "rs_depth": depth(rs_depth)}
     compare(
-        target_of(FIRST).run("block_fs_db_app", **depths), target_of(arch).run("block_fs_db_app", **depths)
+        target_of(FIRST).run("block_fs_db_app", **depths),
+        target_of(arch).run("block_fs_db_app", **depths),
     )
 
 
 @pytest.mark.behaviour("C-02", "C-03", "C-28")
 @pytest.mark.parametrize("arch", OTHERS)
 @pytest.mark.parametrize("name", slow_but(name for name in ALL if name not in LONG))
-def test_every_configuration_does_the_same(target_of: Callable[[str], Target], arch: str, name: str) -> None:
+def test_every_configuration_does_the_same(
+    target_of: Callable[[str], Target], arch: str, name: str
+) -> None:
     compare(target_of(FIRST).run(name), target_of(arch).run(name))
 
 
@@ -89,7 +92,9 @@ ENTRIES: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("arch", loaders())
 @pytest.mark.parametrize("entry", slow_but(ENTRIES, "usual"))
-def test_the_loader_takes_what_it_finds(target_of: Callable[[str], Target], arch: str, entry: str) -> None:
+def test_the_loader_takes_what_it_finds(
+    target_of: Callable[[str], Target], arch: str, entry: str
+) -> None:
     qemu_args, level = ENTRIES[entry]
     target = target_of(arch)
     run = target.run("block_fs_db_app", pd_depth=0, rs_depth=0, qemu_args=qemu_args)

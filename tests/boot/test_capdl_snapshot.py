@@ -186,7 +186,10 @@ def expected(spec: Spec, bodies: dict[str, tuple[int, int]], root_ep: str) -> Pr
                 mine[slot] = names[holder].replace("_tcb", "_reply")
             elif slot == "ipc_buffer_slot":  # printed with the rights of the mapping
                 mapped = next(
-                    h for slots in spec.caps.values() for h in slots.values() if _maps(spec, h, held)
+                    h
+                    for slots in spec.caps.values()
+                    for h in slots.values()
+                    if _maps(spec, h, held)
                 )
                 mine[slot] = _cap(names[held.target], mapped)
             elif slot != "bound_notification":
@@ -261,7 +264,9 @@ def test_a_description_that_is_off_by_a_little_is_told_apart(run: tuple[Spec, st
     """Each part of the comparison above detects a fault in that part of a description."""
     spec, console = run
     printed, bodies = read_snapshot(console), bodies_of(console)
-    root_ep = next(name for name in printed.objects if name.endswith("_ep") and _users(printed, name) > 5)
+    root_ep = next(
+        name for name in printed.objects if name.endswith("_ep") and _users(printed, name) > 5
+    )
     right = expected(spec, bodies, root_ep)
     assert (printed.objects, printed.caps) == (right.objects, right.caps)
     slots = spec.caps["cspace_watch_1"]
@@ -277,7 +282,10 @@ def test_a_description_that_is_off_by_a_little_is_told_apart(run: tuple[Spec, st
     moved = [*spec.untypeds["ut_app"][1]]
     moved[-1], moved[-2] = moved[-2], moved[-1]
     other = Spec(
-        spec.arch, spec.objects, {**spec.untypeds, "ut_app": (spec.untypeds["ut_app"][0], moved)}, spec.caps
+        spec.arch,
+        spec.objects,
+        {**spec.untypeds, "ut_app": (spec.untypeds["ut_app"][0], moved)},
+        spec.caps,
     )
     assert expected(other, bodies, root_ep).objects != printed.objects
 

@@ -61,7 +61,11 @@ def names_in_sources(only: str | None = None) -> list[str]:
 
 def verify(result: Conformance, sdk: Sdk) -> None:
     """All checks were made, each once, and passed."""
-    assert result.passed, (str(sdk.kernel), result.complaints, [c for c in result.checks if not c.ok])
+    assert result.passed, (
+        str(sdk.kernel),
+        result.complaints,
+        [c for c in result.checks if not c.ok],
+    )
     names = [check.name for check in result.checks]
     assert len(names) >= LEAST
     assert len(set(names)) == len(names)
@@ -85,7 +89,9 @@ def test_refkernel_does_too(of: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not MORE, reason="CELLREAP_SDKS names no more SDKs")
-@pytest.mark.parametrize(("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE])
+@pytest.mark.parametrize(
+    ("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE]
+)
 def test_other_kernels_do_too(of: str, root: Path) -> None:
     verify(results(root, of), load_sdk(root, of))
 
@@ -116,7 +122,16 @@ def test_a_kernel_without_a_timer_prints_the_same_of_what_it_has(of: str, root: 
 @pytest.mark.slow
 def test_the_command(sdk: Sdk, arch: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "cellreap.cli.main", "conformance", "--arch", arch, "--sdk", str(sdk.root)],
+        [
+            sys.executable,
+            "-m",
+            "cellreap.cli.main",
+            "conformance",
+            "--arch",
+            arch,
+            "--sdk",
+            str(sdk.root),
+        ],
         capture_output=True,
         text=True,
         check=False,

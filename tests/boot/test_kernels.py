@@ -42,7 +42,9 @@ def kernel_calls(run: Run) -> Iterator[dict[str, int]]:
 
 
 @pytest.mark.parametrize("arch", slow_but(BUILT, BUILT[0]))
-def test_its_first_line_says_that_it_is_not_sel4(on_refkernel: Callable[[str], Target], arch: str) -> None:
+def test_its_first_line_says_that_it_is_not_sel4(
+    on_refkernel: Callable[[str], Target], arch: str
+) -> None:
     target = on_refkernel(arch)
     run = target.run("block_fs_db_app", pd_depth=0, rs_depth=0)
     lines = [line for line in run.trace.read_text(errors="replace").splitlines() if line]

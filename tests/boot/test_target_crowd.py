@@ -55,14 +55,22 @@ def crowd(config: Config) -> Config:
     assert one is not None
     others = tuple(pd for pd in config.pds if pd.name != "client")
     many = tuple(
-        one.model_copy(update={"name": f"client_{i}", "args": (one.args[0], i)}) for i in range(CLIENTS)
+        one.model_copy(update={"name": f"client_{i}", "args": (one.args[0], i)})
+        for i in range(CLIENTS)
     )
     return config.model_copy(update={"pds": (*others, *many)})
 
 
 def down(how: str, seed: int, repeat: int) -> Change:
     """The server goes down at an instant within two milliseconds after its 20th call."""
-    entry = {"pd": "server", "at": 20, "how": how, "spread_ns": 2_000_000, "seed": seed, "repeat": repeat}
+    entry = {
+        "pd": "server",
+        "at": 20,
+        "how": how,
+        "spread_ns": 2_000_000,
+        "seed": seed,
+        "repeat": repeat,
+    }
     return with_crashes(entry)
 
 
@@ -122,7 +130,9 @@ def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.behaviour("C-21", "N-11")
 def test_stopped_at_any_instant(boots: Target, crowd_seed: int) -> None:
-    run = boots.run("crowd", change=together(crowd, down("freeze", crowd_seed, 1)), qemu_args=COUNTED)
+    run = boots.run(
+        "crowd", change=together(crowd, down("freeze", crowd_seed, 1)), qemu_args=COUNTED
+    )
     assert [run.name(event["pd"]) for event in run.of("FREEZE")] == ["server"]
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["server"]
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
@@ -150,7 +160,9 @@ def test_different_seeds_are_different_instants(target: Target) -> None:
 
 
 @pytest.mark.behaviour("R-08")
-def test_servers_that_ask_in_the_midst_and_answer_twice_answer_the_right_client_once(target: Target) -> None:
+def test_servers_that_ask_in_the_midst_and_answer_twice_answer_the_right_client_once(
+    target: Target,
+) -> None:
     run = target.run("replies")
     config = target.load("replies")[1]
     assert [pd.args[0] for pd in config.pds if pd.name in ("server", "bystander")] == [3, 1]

@@ -131,7 +131,9 @@ def run(target: Target, row: Row) -> Run:
     return boot(target, (row.pd_depth, row.rs_depth))
 
 
-@pytest.mark.behaviour("C-04", "C-05", "C-06", "C-07", "C-08", "C-10", "C-11", "C-12", "D-01", "H-01")
+@pytest.mark.behaviour(
+    "C-04", "C-05", "C-06", "C-07", "C-08", "C-10", "C-11", "C-12", "D-01", "H-01"
+)
 def test_what_goes_is_what_the_table_says(run: Run, row: Row) -> None:
     (cleanup,) = run.cleanups()
     assert run.names[cleanup["trigger"]] == "block_server_1"
@@ -268,7 +270,10 @@ def test_more_depth_never_takes_less(
 
 @pytest.mark.behaviour("C-12")
 def test_a_space_lost_with_its_server_starts_no_traversal_of_its_own(target: Target) -> None:
-    assert "database" not in boot(target, (1, 0)).deleted_spaces() | boot(target, (1, 1)).deleted_spaces()
+    assert (
+        "database"
+        not in boot(target, (1, 0)).deleted_spaces() | boot(target, (1, 1)).deleted_spaces()
+    )
     assert "database" in boot(target, (1, 2)).deleted_spaces()
 
 
@@ -294,7 +299,9 @@ def test_a_space_on_two_disks_goes_whole_with_either(target: Target, crashed: st
 
 
 @pytest.mark.behaviour("C-18")
-def test_servers_hold_all_that_they_serve_so_a_clients_crash_orphans_nothing(target: Target) -> None:
+def test_servers_hold_all_that_they_serve_so_a_clients_crash_orphans_nothing(
+    target: Target,
+) -> None:
     run = target.run("block_fs_db_app", crash="app")
     assert run.doomed() == {"app": "0"}
     assert run.deleted_spaces() == set()
@@ -314,7 +321,9 @@ def test_servers_hold_all_that_they_serve_so_a_clients_crash_orphans_nothing(tar
 def test_a_server_in_the_middle_of_a_request_to_the_dead_one_is_told_too(target: Target) -> None:
     """fs has called block server 1 and waits. Its call is ended, then it reads its notices."""
     run = boot(target, (0, 0))
-    asked = [event["pd"] for event in run.of("STEP", n=1, name="unblock") if event.number("calls") == 2]
+    asked = [
+        event["pd"] for event in run.of("STEP", n=1, name="unblock") if event.number("calls") == 2
+    ]
     assert asked == [run.id("fs")]  # read, found to wait, and resumed
     (settled,) = run.of("SETTLED", n=1)
     (fetch,) = run.of("GET_WORK")
@@ -331,7 +340,9 @@ def test_a_server_that_waits_is_told(target: Target) -> None:
 
 
 @pytest.mark.behaviour("N-05")
-def test_a_client_that_does_not_wait_for_notices_yet_finds_them_when_it_looks(target: Target) -> None:
+def test_a_client_that_does_not_wait_for_notices_yet_finds_them_when_it_looks(
+    target: Target,
+) -> None:
     """At the crash the app waits for the database's answer and not for notices.
 
     It is told once it looks.

@@ -31,7 +31,11 @@ def test_a_server_answers_for_its_space_or_for_each_resource(target: Target, how
     assert not run.of("MAP")
     expected = WHOLE if how == BY_SPACE else WHOLE - {("things", "disk")}
     assert maps(run) == expected
-    asked = [run.name(e["node"]) for e in run.of("QUEUE", kind="extract") if run.name(e["to"]) == "mapper"]
+    asked = [
+        run.name(e["node"])
+        for e in run.of("QUEUE", kind="extract")
+        if run.name(e["to"]) == "mapper"
+    ]
     each = [f"things:{i}" for i in range(1, THINGS + 1)] if how == BY_RESOURCE else []
     assert sorted(asked) == sorted(["things", *each])
 
@@ -42,7 +46,9 @@ def test_a_server_answers_for_its_space_or_for_each_resource(target: Target, how
 def test_part_of_an_answer_is_taken_and_so_is_none(target: Target, how: int, count: int) -> None:
     run = target.run("extract", change=with_pd("mapper", args=(THINGS, how)))
     assert len(maps(run)) == count
-    assert "again: ticket 1 over: done 2, failed 0, dropped 0, waiting 0, held 0" in run.says("boss")
+    assert "again: ticket 1 over: done 2, failed 0, dropped 0, waiting 0, held 0" in run.says(
+        "boss"
+    )
 
 
 @pytest.mark.behaviour("M-03")
@@ -105,7 +111,9 @@ def test_more_pieces_than_fit_a_message(target: Target) -> None:
 def test_a_server_that_fails_is_not_waited_for(target: Target) -> None:
     run = target.run("extract", change=with_pd("mapper", args=(THINGS, FAILS)))
     assert len(maps(run)) == 1 + THINGS // 2
-    assert "again: ticket 1 over: done 1, failed 1, dropped 0, waiting 0, held 0" in run.says("boss")
+    assert "again: ticket 1 over: done 1, failed 1, dropped 0, waiting 0, held 0" in run.says(
+        "boss"
+    )
 
 
 @pytest.mark.behaviour("M-03", "N-11", "D-10")
@@ -114,7 +122,9 @@ def test_a_server_that_never_answers_is_waited_for_until_its_deadline(target: Ta
     run = target.run("extract", change=change)
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["mapper"]
     assert maps(run) == set()
-    assert "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says("boss")
+    assert "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says(
+        "boss"
+    )
 
 
 @pytest.mark.slow

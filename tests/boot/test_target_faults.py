@@ -59,7 +59,9 @@ def _is_cleaned_up(run: Run, name: str) -> None:
 
 @pytest.mark.behaviour("C-02", "D-07")
 @pytest.mark.parametrize("how", FAULTS)
-def test_a_fault_is_named_and_cleaned_up(target: Target, text_of: dict[str, range], how: str) -> None:
+def test_a_fault_is_named_and_cleaned_up(
+    target: Target, text_of: dict[str, range], how: str
+) -> None:
     run = target.run(f"faults_{how.replace('-', '_')}")
     kind, address = fault_of(how, target)
     (fault,) = run.of("FAULT")
@@ -73,7 +75,9 @@ def test_a_fault_is_named_and_cleaned_up(target: Target, text_of: dict[str, rang
 
 
 def test_each_kind_of_fault_is_at_an_instruction_of_its_own(target: Target) -> None:
-    places = {how: target.run(f"faults_{how.replace('-', '_')}").of("FAULT")[0]["ip"] for how in FAULTS}
+    places = {
+        how: target.run(f"faults_{how.replace('-', '_')}").of("FAULT")[0]["ip"] for how in FAULTS
+    }
     assert len(set(places.values())) == len(FAULTS)
 
 
@@ -113,7 +117,9 @@ def test_who_holds_the_capability_may_terminate(target: Target) -> None:
 def test_the_terminators_capability_is_gone_with_its_pd(target: Target) -> None:
     run = target.run("terminate")
     victim, app = run.id("block_server_2"), run.id("app")
-    (body,) = {event["node"] for event in run.of("HOLD", pd=app) if event["node"].startswith("PD_2_")}
+    (body,) = {
+        event["node"] for event in run.of("HOLD", pd=app) if event["node"].startswith("PD_2_")
+    }
     assert [(e["pd"], e["resource"]) for e in run.of("REVOKE_BODY")] == [(app, body)]
     assert body in {event["node"] for event in run.of("DESTROY")}
     assert [row for row in run.state(1) if victim in row or body in row] == []
@@ -140,7 +146,8 @@ def test_a_handler_that_is_a_pd_reports_each_kind_of_fault(
     target: Target, text_of: dict[str, range], how: str
 ) -> None:
     run = target.run(
-        "handler", change=with_crashes({"pd": "app", "at": 3, "how": how}, {"pd": "fs", "at": 3, "how": how})
+        "handler",
+        change=with_crashes({"pd": "app", "at": 3, "how": how}, {"pd": "fs", "at": 3, "how": how}),
     )
     kind, address = fault_of(how, target)
     fault = run.of("FAULT")[0]

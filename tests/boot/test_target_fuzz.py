@@ -122,7 +122,9 @@ def test_each_operation_succeeds_beside_all_that_fail(fuzzed: Run) -> None:
     accepted = _counts(fuzzed, "accepted")
     assert {name for name, op in OPERATIONS.items() if accepted[str(op)] == 0} == {"CR_OP_EXIT"}
     results = _counts(fuzzed, "results")
-    reached = {name for name, result in PROTOCOL["cr_result"].items() if results.get(str(result), 0) > 0}
+    reached = {
+        name for name, result in PROTOCOL["cr_result"].items() if results.get(str(result), 0) > 0
+    }
     wanted = "OK BAD_MAGIC BAD_OP BAD_LENGTH DENIED NO_SUCH GONE EXISTS BAD_BADGE FAILED"
     assert reached >= {f"CR_RESULT_{name}" for name in wanted.split()}
 

@@ -78,7 +78,9 @@ def test_a_kill_is_a_termination_by_the_root_task(target: Target) -> None:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("N-11", "D-10")
-def test_one_that_goes_by_its_deadline_may_take_the_next_one_along_and_that_ends(target: Target) -> None:
+def test_one_that_goes_by_its_deadline_may_take_the_next_one_along_and_that_ends(
+    target: Target,
+) -> None:
     run = target.run("cascade")
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["first", "second", "third"]
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
@@ -96,7 +98,11 @@ def test_one_that_goes_by_its_deadline_may_take_the_next_one_along_and_that_ends
 
 def with_third_party(config: Config) -> Config:
     """The server calls another server for each answer. That other server stops."""
-    backing = {"name": "backing", "program": "crowd_server", "space": [{"name": "stock", "type": "THING"}]}
+    backing = {
+        "name": "backing",
+        "program": "crowd_server",
+        "space": [{"name": "stock", "type": "THING"}],
+    }
     pds = (Pd.model_validate(backing), *config.pds)
     changed = config.model_copy(update={"pds": pds})
     stops = with_crashes({"pd": "backing", "at": 2, "how": "block"})

@@ -45,7 +45,9 @@ def _is_qemu(pid: int) -> bool:
 
 
 @pytest.mark.behaviour("H-03")
-def test_a_run_ends_by_itself_at_the_end_of_its_trace_and_leaves_no_emulator(target: Target) -> None:
+def test_a_run_ends_by_itself_at_the_end_of_its_trace_and_leaves_no_emulator(
+    target: Target,
+) -> None:
     image = read_image(target.run("faults_exit").image)
     start = time.monotonic()
     with Path(os.devnull).open("wb") as nowhere:
@@ -59,7 +61,11 @@ def test_a_run_ends_by_itself_at_the_end_of_its_trace_and_leaves_no_emulator(tar
 def test_what_runs_is_what_was_asked_for(target: Target) -> None:
     run = target.run("block_fs_db_app", pd_depth=1, rs_depth="inf", crash="block_server_2")
     (trace,) = run.of("TRACE")
-    assert [trace[key] for key in ("system", "pd_depth", "rs_depth")] == ["block_fs_db_app", "1", "inf"]
+    assert [trace[key] for key in ("system", "pd_depth", "rs_depth")] == [
+        "block_fs_db_app",
+        "1",
+        "inf",
+    ]
     assert [run.names[event["trigger"]] for event in run.cleanups()] == ["block_server_2"]
 
 
@@ -127,7 +133,9 @@ def test_a_run_whose_emulator_is_killed_says_so_in_one_line(target: Target, tmp_
         arguments, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         deadline = time.monotonic() + 300
-        while time.monotonic() < deadline and not (trace.exists() and trace.stat().st_size > 20_000):
+        while time.monotonic() < deadline and not (
+            trace.exists() and trace.stat().st_size > 20_000
+        ):
             time.sleep(0.02)
         emulators = [pid for pid in _children(process.pid) if _is_qemu(pid)]
         for pid in emulators:
@@ -147,7 +155,9 @@ def test_a_full_disk_ends_a_boot_with_one_line(target: Target) -> None:
     assert done.stderr.splitlines()[-1] == "cellreap: error: No space left on device"
 
 
-def test_a_damaged_configuration_in_the_image_is_the_root_tasks_panic(target: Target, tmp_path: Path) -> None:
+def test_a_damaged_configuration_in_the_image_is_the_root_tasks_panic(
+    target: Target, tmp_path: Path
+) -> None:
     """One flipped bit in the middle of the blob.
 
     The root task detects it by the checksum and starts nothing.
@@ -163,13 +173,17 @@ def test_a_damaged_configuration_in_the_image_is_the_root_tasks_panic(target: Ta
         raw[at] ^= 1
         members[name] = bytes(raw)
     damaged = tmp_path / "damaged.img"
-    write_image(damaged, {k: v for k, v in manifest.items() if k not in ("format", "sha256")}, members)
+    write_image(
+        damaged, {k: v for k, v in manifest.items() if k not in ("format", "sha256")}, members
+    )
     done = cellreap("boot", str(damaged), "-o", str(tmp_path / "damaged.trace"), "--json")
     assert done.returncode == 1
     shown = json.loads(done.stdout)
     assert shown["end"] == "fatal"
     assert shown["events"] == 0
-    assert shown["detail"].startswith("cellreap: panic: the configuration in the image is not valid")
+    assert shown["detail"].startswith(
+        "cellreap: panic: the configuration in the image is not valid"
+    )
     assert shown["seconds"] < 15
     again = cellreap("check", str(tmp_path / "damaged.trace"))
     assert again.returncode == 2
@@ -205,7 +219,14 @@ def test_a_time_limit_ends_the_run_and_keeps_what_there_is(target: Target, tmp_p
 def test_silence_ends_the_run(target: Target, tmp_path: Path) -> None:
     """The emulated processor never starts, so the console stays empty."""
     code, shown = cellreap_json(
-        "run", str(CONFIGS / "faults_exit.toml"), "--idle", "1", "--qemu-arg", "-S", "-o", str(tmp_path)
+        "run",
+        str(CONFIGS / "faults_exit.toml"),
+        "--idle",
+        "1",
+        "--qemu-arg",
+        "-S",
+        "-o",
+        str(tmp_path),
     )
     assert target
     assert code == 1
@@ -215,7 +236,9 @@ def test_silence_ends_the_run(target: Target, tmp_path: Path) -> None:
 
 def test_an_emulator_that_will_not_start_says_so(target: Target, tmp_path: Path) -> None:
     image = str(target.image("faults_exit"))
-    done = cellreap("boot", image, "-o", str(tmp_path / "t"), "--qemu-arg", "-no-such-option", "--json")
+    done = cellreap(
+        "boot", image, "-o", str(tmp_path / "t"), "--qemu-arg", "-no-such-option", "--json"
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert "no-such-option" in done.stderr.splitlines()[-1]
 

@@ -153,7 +153,10 @@ def test_what_a_dead_receiver_was_owed_goes_to_nobody_else(fragile: Run) -> None
     assert len(set(fetched)) == len(fetched)
     owed = {event["token"]: fragile.names[event["to"]] for event in fragile.of("QUEUE")}
     assert {owed[token] for token in finished} == {"steady"}
-    assert {owed[token] for token in set(fetched) - set(finished)} == {"fragile_client", "fragile_server"}
+    assert {owed[token] for token in set(fetched) - set(finished)} == {
+        "fragile_client",
+        "fragile_server",
+    }
     assert {owed[token] for token in set(owed) - set(fetched)} == {"fragile_server"}
 
 
@@ -200,7 +203,9 @@ def test_a_caller_is_answered_whatever_its_server_took_away_before_it_died(
 @pytest.mark.slow
 @pytest.mark.behaviour("C-19", "R-06", "R-07")
 @pytest.mark.parametrize("take", [0, 1], ids=["taken back", "deleted"])
-def test_a_slot_can_be_used_again_once_what_was_in_it_is_taken_away(target: Target, take: int) -> None:
+def test_a_slot_can_be_used_again_once_what_was_in_it_is_taken_away(
+    target: Target, take: int
+) -> None:
     """More resources in succession than the caller's CSpace has slots: 256."""
     run = target.run("cut", change=_cut(take, 0, calls=300, fails=False))
     assert run.says("caller") == ["calls: 300; the last: ok"]
@@ -240,7 +245,9 @@ FULL = 8  # CR_RESULT_FULL
 @pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 @pytest.mark.parametrize(("kind", "least"), [(0, 120), (1, 500)], ids=["PDs", "spaces"])
-def test_who_uses_up_what_there_is_gets_an_error_and_can_go_on(target: Target, kind: int, least: int) -> None:
+def test_who_uses_up_what_there_is_gets_an_error_and_can_go_on(
+    target: Target, kind: int, least: int
+) -> None:
     run = target.run("fill", change=with_pd("filler", args=(kind, 20000)))
     said = run.says("filler")
     made, result = (int(word) for word in said[0].removeprefix("made: ").split(", then result "))
@@ -264,7 +271,9 @@ def test_who_used_up_all_spaces_leaves_nothing_behind(target: Target) -> None:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("M-11")
-def test_a_client_without_a_free_slot_gets_an_error_and_its_server_keeps_the_block(target: Target) -> None:
+def test_a_client_without_a_free_slot_gets_an_error_and_its_server_keeps_the_block(
+    target: Target,
+) -> None:
     """6 bits of CSpace: 64 slots, of which 8 are the PD's own and one holds its request."""
     run = target.run("hoard")
     assert run.says("hoarder") == ["resources: 55"] * 4

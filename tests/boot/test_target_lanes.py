@@ -23,7 +23,9 @@ def run(target: Target) -> Run:
 def lane(run: Run, space: str) -> list[str]:
     """The tokens of all notices to the server about a space, in the order of the QUEUE events."""
     nodes = {run.id(space), *(event["id"] for event in run.of("RESOURCE", space=run.id(space)))}
-    return [event["token"] for event in run.of("QUEUE", to=run.id("stubborn")) if event["node"] in nodes]
+    return [
+        event["token"] for event in run.of("QUEUE", to=run.id("stubborn")) if event["node"] in nodes
+    ]
 
 
 def again(run: Run) -> Event:
@@ -39,7 +41,11 @@ def fetched(run: Run, tokens: list[str]) -> list[Event]:
 
 def acknowledged(run: Run, tokens: list[str]) -> list[tuple[str, str]]:
     """(token, result) of the server's FINISH_WORK events, in order."""
-    return [(event["token"], event["result"]) for event in run.of("FINISH_WORK") if event["token"] in tokens]
+    return [
+        (event["token"], event["result"])
+        for event in run.of("FINISH_WORK")
+        if event["token"] in tokens
+    ]
 
 
 @pytest.mark.behaviour("A-07", "N-14")
@@ -166,7 +172,9 @@ def test_a_signal_that_comes_while_the_server_serves_is_not_lost(target: Target)
 @pytest.mark.behaviour("N-05")
 def test_a_signal_that_comes_before_the_server_first_waits_is_not_lost(target: Target) -> None:
     run, queued, handed = late(target, FIRST)
-    assert not [event for event in run.of("GET_WORK", "RESOURCE") if run.at(event) < run.at(queued[-1])]
+    assert not [
+        event for event in run.of("GET_WORK", "RESOURCE") if run.at(event) < run.at(queued[-1])
+    ]
     assert run.at(handed[0]) > run.at(queued[-1])
 
 
@@ -174,7 +182,9 @@ def test_a_signal_that_comes_before_the_server_first_waits_is_not_lost(target: T
 def test_twice_failed_is_twice_held(target: Target) -> None:
     run = target.run(
         "stubborn",
-        change=lambda config: with_pd("resumer", args=(4, 0, 2))(with_pd("stubborn", args=(2,))(config)),
+        change=lambda config: with_pd("resumer", args=(4, 0, 2))(
+            with_pd("stubborn", args=(2,))(config)
+        ),
     )
     first = lane(run, "left")[0]
     assert [result for token, result in acknowledged(run, [first])] == ["failed", "failed", "ok"]
@@ -188,9 +198,17 @@ def test_the_sample_server_forgets_its_clients(target: Target) -> None:
     assert len(run.cleanups()) == 20
     assert run.says("hasty") == ["the last: 2"]
     assert run.says("leaving")[0] == "let go"
-    assert not [text for name in ("steady", "leaving", "hasty") for text in run.says(name) if "WRONG" in text]
     assert not [
-        text for name in ("steady", "leaving", "hasty") for text in run.says(name) if "no counter" in text
+        text
+        for name in ("steady", "leaving", "hasty")
+        for text in run.says(name)
+        if "WRONG" in text
+    ]
+    assert not [
+        text
+        for name in ("steady", "leaving", "hasty")
+        for text in run.says(name)
+        if "no counter" in text
     ]
     deleted = run.of("DELETE", by=run.id("counter"))
     assert len(deleted) == 21

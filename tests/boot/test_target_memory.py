@@ -130,7 +130,8 @@ def test_one_crash_after_the_other_in_a_system_that_is_broken_already(
 ) -> None:
     """If no PD calls the second server any more, it is not brought down, and the trace says so."""
     crashes = with_crashes(
-        {"pd": first, "at": 3, "how": "page-fault"}, {"pd": second, "at": 1, "how": "illegal-instruction"}
+        {"pd": first, "at": 3, "how": "page-fault"},
+        {"pd": second, "at": 1, "how": "illegal-instruction"},
     )
     run = target.run("block_fs_db_app", rs_depth=rs_depth, change=crashes)
     unreached = [event["name"] for event in run.of("UNREACHED")]
@@ -173,7 +174,9 @@ def test_a_childs_memory_is_free_though_its_creator_held_capabilities_to_it(spaw
         assert revoked["pd"] == spawner
         assert len(held) == 1
         assert revoked["resource"].rpartition("_")[2] == child["pd"].rpartition("_")[2]
-    children = [event for event in spawn.of("BODY") if spawn.names[event["pd"]] in ("crasher", "idler")]
+    children = [
+        event for event in spawn.of("BODY") if spawn.names[event["pd"]] in ("crasher", "idler")
+    ]
     assert len(children) == CHILDREN
     assert len({event["paddr"] for event in children}) == 1
     base = {_used(event) for event in spawn.of("SETTLED") if event["n"] != "0"}
@@ -190,7 +193,9 @@ def test_a_dead_childs_capability_names_nobody(spawn: Run) -> None:
 
 
 @pytest.mark.slow
-def test_destroying_a_pd_is_a_suspend_and_one_revoke_however_long_the_run(respawn: Run, spawn: Run) -> None:
+def test_destroying_a_pd_is_a_suspend_and_one_revoke_however_long_the_run(
+    respawn: Run, spawn: Run
+) -> None:
     for run in (respawn, spawn):
         for event in run.cleanups():
             n = event.number("n")

@@ -13,7 +13,9 @@ from kit.outcomes import ALL, LONG, depth, outcomes
 
 @pytest.mark.behaviour("A-03", "A-27")
 @pytest.mark.parametrize(("pd_depth", "rs_depth"), slow_but(DEPTHS, DEPTHS[0]))
-def test_every_depth_is_the_same_in_both_modes(target: Target, pd_depth: str, rs_depth: str) -> None:
+def test_every_depth_is_the_same_in_both_modes(
+    target: Target, pd_depth: str, rs_depth: str
+) -> None:
     runs = [
         target.run("block_fs_db_app", pd_depth=depth(pd_depth), rs_depth=depth(rs_depth), mode=mode)
         for mode in ("async", "sync")

@@ -21,10 +21,19 @@ def test_a_request_or_a_hold_alone_makes_a_dependent(dependents: Run) -> None:
     space, server = dependents.id("disk1"), dependents.id("block_server_1")
     before = dependents.state(0)
     requests = {row[4] for row in before if row[3] == "REQUEST" and row[6] == space}
-    holds = {row[4] for row in before if row[3] == "HOLD" and dependents.name(row[5]).startswith("disk1:")}
+    holds = {
+        row[4]
+        for row in before
+        if row[3] == "HOLD" and dependents.name(row[5]).startswith("disk1:")
+    }
     assert dependents.id("request_only") in requests - holds
     assert dependents.id("hold_only") in holds - requests - {server}
-    assert dependents.doomed() == {"block_server_1": "0", "request_only": "1", "hold_only": "1", "both": "1"}
+    assert dependents.doomed() == {
+        "block_server_1": "0",
+        "request_only": "1",
+        "hold_only": "1",
+        "both": "1",
+    }
 
 
 @pytest.mark.behaviour("C-15")
@@ -93,7 +102,9 @@ def test_a_pds_own_depths_are_those_of_its_own_crash(target: Target, crashed: st
 def test_a_pds_own_depth_may_be_less_than_the_systems(target: Target) -> None:
     def change(config: Config) -> Config:
         policy = config.policy.model_copy(update={"pd_depth": "inf", "rs_depth": "inf"})
-        return _own("block_server_1", pd_depth=0, rs_depth=0)(config.model_copy(update={"policy": policy}))
+        return _own("block_server_1", pd_depth=0, rs_depth=0)(
+            config.model_copy(update={"policy": policy})
+        )
 
     run = target.run("block_fs_db_app", change=change)
     assert run.doomed() == {"block_server_1": "0"}
@@ -143,7 +154,9 @@ def test_a_pin_ends_the_blast(target: Target) -> None:
     assert run.doomed() == {"block_server_1": "0", "fs": "1"}
     assert run.alive() == {"block_server_2", "db", "app"}
     assert run.notices() >= {("db", "lost", "files", "-")}
-    assert run.says("app")[-1] == "at the end: table: input/output error; database: input/output error"
+    assert (
+        run.says("app")[-1] == "at the end: table: input/output error; database: input/output error"
+    )
 
 
 @pytest.mark.slow
@@ -200,7 +213,9 @@ def test_links_of_links_have_the_depth_of_who_took_them_along(target: Target) ->
 def test_links_are_followed_at_the_last_depth_too(target: Target) -> None:
     run = target.run("chain_of_links", pd_depth="inf")
     by_depth = [{"block_server_1", "one", "two"}, {"fs", "three"}, {"db"}, {"app", "four"}]
-    assert run.doomed() == {name: str(depth) for depth, names in enumerate(by_depth) for name in names}
+    assert run.doomed() == {
+        name: str(depth) for depth, names in enumerate(by_depth) for name in names
+    }
     assert run.alive() == set()
 
 

@@ -77,7 +77,9 @@ def _served(run: Run) -> list[Event]:
     return run.of("RESOURCE", space=run.id("alpha"))
 
 
-@pytest.mark.behaviour("R-01", "R-02", "R-03", "R-04", "R-05", "R-06", "R-07", "C-19", "C-21", "N-12", "X-06")
+@pytest.mark.behaviour(
+    "R-01", "R-02", "R-03", "R-04", "R-05", "R-06", "R-07", "C-19", "C-21", "N-12", "X-06"
+)
 def test_every_check_of_the_tester_is_made_and_ok(run: Run) -> None:
     said = [text for text in run.says("tester") if text.startswith("check ")]
     results = dict(text.removeprefix("check ").rsplit(": ", 1) for text in said)
@@ -170,12 +172,16 @@ def _objects(run: Run, disk: str, pd: str) -> list[str]:
     """The blocks of a disk that a PD received, in order."""
     space = run.id(disk)
     return [
-        e["node"] for e in run.of("HOLD", pd=pd) if e["node"].startswith(space.replace("SPACE_", "") + "_")
+        e["node"]
+        for e in run.of("HOLD", pd=pd)
+        if e["node"].startswith(space.replace("SPACE_", "") + "_")
     ]
 
 
 @pytest.mark.behaviour("N-13", "N-01")
-def test_a_pooled_block_is_given_again_a_deleted_one_is_replaced_a_kept_one_stays(recycle: Run) -> None:
+def test_a_pooled_block_is_given_again_a_deleted_one_is_replaced_a_kept_one_stays(
+    recycle: Run,
+) -> None:
     first, second = recycle.ids("fs")
     blocks = {disk: (_objects(recycle, disk, first), _objects(recycle, disk, second))
               for disk in ("disk_pool", "disk_delete", "disk_keep")}  # fmt: skip
@@ -208,12 +214,18 @@ def test_the_system_works_again_on_what_it_was_given(recycle: Run) -> None:
 
 
 @pytest.mark.behaviour("C-20")
-def test_a_slot_that_was_revoked_is_given_again_only_after_the_loss_was_acknowledged(target: Target) -> None:
+def test_a_slot_that_was_revoked_is_given_again_only_after_the_loss_was_acknowledged(
+    target: Target,
+) -> None:
     run = target.run("recycle")
     db = run.id("db")
-    (queued,) = [event for event in run.of("QUEUE") if event["to"] == db and event["kind"] == "lost"]
+    (queued,) = [
+        event for event in run.of("QUEUE") if event["to"] == db and event["kind"] == "lost"
+    ]
     (ack,) = run.of("FINISH_WORK", token=queued["token"])
-    slots = {event["slot"] for event in run.of("REQUEST", pd=db) if run.at(event) < run.at(queued)} - {"0"}
+    slots = {
+        event["slot"] for event in run.of("REQUEST", pd=db) if run.at(event) < run.at(queued)
+    } - {"0"}
     again = [
         event
         for event in run.of("REQUEST", "HOLD", pd=db)

@@ -24,7 +24,9 @@ def watcher(wanted: int = SPACE, does: int = 0, more: int = 0) -> Change:
 
 def told(run: Run, who: str = "watcher") -> list[str]:
     """What the watcher was told about, by name, before it was destroyed."""
-    return [run.name(e["node"]) for e in run.of("QUEUE", kind="pre-destroy") if run.name(e["to"]) == who]
+    return [
+        run.name(e["node"]) for e in run.of("QUEUE", kind="pre-destroy") if run.name(e["to"]) == who
+    ]
 
 
 def waited(run: Run, n: int = 1) -> tuple[int, int]:
@@ -103,7 +105,9 @@ def test_a_subscriber_that_never_answers_is_waited_for_until_its_deadline_and_go
 @pytest.mark.slow
 @pytest.mark.behaviour("C-26")
 @pytest.mark.parametrize(("does", "cause"), [(EXITS, "exit"), (FAULTS, "fault")])
-def test_who_goes_while_it_is_waited_for_is_cleaned_up_next(target: Target, does: int, cause: str) -> None:
+def test_who_goes_while_it_is_waited_for_is_cleaned_up_next(
+    target: Target, does: int, cause: str
+) -> None:
     run = target.run("subscribed", change=watcher(SPACE, does))
     start, end = waited(run)
     (trigger,) = (e for e in run.of("EXIT", "FAULT") if run.name(e["pd"]) == "watcher")
@@ -127,11 +131,15 @@ def test_a_slow_subscriber_is_waited_for(target: Target) -> None:
     assert start < run.at(long) < end
 
 
-def with_watcher(requests: tuple[str, ...], args: tuple[int, ...], holds_pds: tuple[str, ...] = ()) -> Change:
+def with_watcher(
+    requests: tuple[str, ...], args: tuple[int, ...], holds_pds: tuple[str, ...] = ()
+) -> Change:
     """A change: adds one PD, which subscribes."""
 
     def change(config: Config) -> Config:
-        pd = Pd(name="watcher", program="subscriber", requests=requests, args=args, holds_pds=holds_pds)
+        pd = Pd(
+            name="watcher", program="subscriber", requests=requests, args=args, holds_pds=holds_pds
+        )
         return config.model_copy(update={"pds": (*config.pds, pd)})
 
     return change
@@ -174,7 +182,9 @@ def test_subscribers_are_told_from_the_last_group_to_the_first(target: Target) -
 
 @pytest.mark.slow
 @pytest.mark.behaviour("M-10", "X-02", "A-13")
-def test_an_extraction_while_a_cleanup_waits_shows_what_is_doomed(target: Target, tmp_path: Path) -> None:
+def test_an_extraction_while_a_cleanup_waits_shows_what_is_doomed(
+    target: Target, tmp_path: Path
+) -> None:
     change = together(watcher(SPACE, EXTRACTS), with_pd("watcher", may_extract=True))
     run = target.run("subscribed", change=change)
     assert "extracted, state 3" in run.says("watcher")
@@ -211,7 +221,9 @@ def test_what_is_terminated_while_a_cleanup_waits_goes_next(target: Target) -> N
 
 @pytest.mark.behaviour("X-20")
 def test_everybody_who_lost_something_is_told_once(target: Target) -> None:
-    run = target.run("subscribed", change=with_crashes({"pd": "victim", "how": "page-fault", "at": 3}))
+    run = target.run(
+        "subscribed", change=with_crashes({"pd": "victim", "how": "page-fault", "at": 3})
+    )
     lost = {to for to, kind, _, _ in run.notices() if kind == "lost"}
     assert lost == {"client", "watcher"}
 
@@ -274,7 +286,9 @@ CHANGES = ("TERMINATE", "REQUEST", "UNREQUEST", "HOLD", "UNHOLD", "SUBSCRIBE", "
 @pytest.mark.slow
 @pytest.mark.behaviour("C-26")
 @pytest.mark.parametrize("doomed", [False, True])
-def test_what_concerns_the_doomed_is_gone_while_a_cleanup_waits(target: Target, doomed: bool) -> None:
+def test_what_concerns_the_doomed_is_gone_while_a_cleanup_waits(
+    target: Target, doomed: bool
+) -> None:
     """A survivor tries all operations on doomed nodes, and a doomed PD on surviving ones."""
     if doomed:
         change = with_watcher(("disk2", "disk1"), (ITSELF, TRIES), ("block_server_2",))

@@ -23,7 +23,9 @@ def without(*names: str) -> Change:
     """A change: removes some PDs."""
 
     def change(config: Config) -> Config:
-        return config.model_copy(update={"pds": tuple(pd for pd in config.pds if pd.name not in names)})
+        return config.model_copy(
+            update={"pds": tuple(pd for pd in config.pds if pd.name not in names)}
+        )
 
     return change
 
@@ -80,13 +82,19 @@ def test_a_failure_is_on_the_ticket_and_what_waits_behind_it(target: Target, mod
 @pytest.mark.slow
 @pytest.mark.behaviour("D-10", "N-09", "N-11", "A-06", "A-14")
 @pytest.mark.parametrize("mode", MODES)
-def test_a_manager_that_never_answers_holds_nobody_up_beyond_its_deadline(target: Target, mode: Mode) -> None:
+def test_a_manager_that_never_answers_holds_nobody_up_beyond_its_deadline(
+    target: Target, mode: Mode
+) -> None:
     deaf = together(
-        WAITS, with_pd("server", program="deaf", args=(8,), deadline_ms=60), with_system(deadline_ms=0)
+        WAITS,
+        with_pd("server", program="deaf", args=(8,), deadline_ms=60),
+        with_system(deadline_ms=0),
     )
     # Lateness is measured in instructions here, so it does not depend on the wall clock.
     run = target.run("tickets", mode=mode, change=deaf, qemu_args=("-icount", "shift=0,sleep=off"))
-    assert "waited: ticket 1 over: done 0, failed 0, dropped 3, waiting 0, held 0" in run.says("boss")
+    assert "waited: ticket 1 over: done 0, failed 0, dropped 3, waiting 0, held 0" in run.says(
+        "boss"
+    )
     (late,) = run.of("LATE")
     assert run.name(late["pd"]) == "server"
     assert 60 <= late.number("ms") < 60 + 2 * 10  # the timer's interval is 10 ms
@@ -106,14 +114,18 @@ def test_without_a_deadline_nobody_is_late(target: Target) -> None:
     assert len(run.report.violations) == 3
     assert not run.of("LATE")
     assert not run.of("DEADLINE")
-    assert "again: ticket 1 settled: done 0, failed 0, dropped 0, waiting 3, held 0" in run.says("boss")
+    assert "again: ticket 1 settled: done 0, failed 0, dropped 0, waiting 3, held 0" in run.says(
+        "boss"
+    )
     assert "server" in run.alive()
 
 
 @pytest.mark.slow
 @pytest.mark.behaviour("A-05")
 @pytest.mark.parametrize("mode", MODES)
-def test_what_makes_no_sense_is_refused_at_once_and_changes_nothing(target: Target, mode: Mode) -> None:
+def test_what_makes_no_sense_is_refused_at_once_and_changes_nothing(
+    target: Target, mode: Mode
+) -> None:
     run = target.run("tickets", mode=mode, change=with_pd("boss", args=(1 | 4, 2, 3)))
     lies = run.says("boss")[:7]
     assert [text.split(":")[0] for text in lies] == [
@@ -172,7 +184,8 @@ RING_OVER = "over: done 1, failed 0, dropped 0, waiting 0, held 0"
 def test_what_the_owner_itself_has_to_acknowledge_does_not_count(target: Target) -> None:
     """The PD could not ask while it waits, because it would wait for itself."""
     change = together(
-        without("second", "second_victim", "third_victim"), with_pd("first_victim", requests=("first_space",))
+        without("second", "second_victim", "third_victim"),
+        with_pd("first_victim", requests=("first_space",)),
     )
     run = target.run("ring", change=change)
     assert run.says("first")[0] == (
@@ -197,7 +210,10 @@ def test_a_ring_of_tickets_comes_apart(target: Target) -> None:
     run = target.run("ring")
     assert run.says("first")[0].endswith(RING_OPEN)
     assert run.says("second")[0].endswith(RING_OVER)
-    spoke = {name: next(run.at(e) for e in run.of("SAY", pd=run.id(name))) for name in ("first", "second")}
+    spoke = {
+        name: next(run.at(e) for e in run.of("SAY", pd=run.id(name)))
+        for name in ("first", "second")
+    }
     owed = {run.name(e["to"]): e for e in run.of("QUEUE")}
     assert {name: run.name(e["from"]) for name, e in owed.items()} == {
         "first": "second_victim",
@@ -229,7 +245,8 @@ def test_who_is_answered_when_its_time_is_all_but_over_has_it_anew(target: Targe
     deadline. Under -icount each run is the same.
     """
     change = together(
-        with_pd("first", deadline_ms=400), with_pd("second", deadline_ms=410, args=(4 | 32, 1, 0, 8000))
+        with_pd("first", deadline_ms=400),
+        with_pd("second", deadline_ms=410, args=(4 | 32, 1, 0, 8000)),
     )
     run = target.run("ring", change=change, qemu_args=("-icount", "shift=0,sleep=off"))
     assert run.says("first")[0].endswith(RING_OPEN)
@@ -340,9 +357,14 @@ def test_a_ticket_that_is_over_is_forgotten_when_its_place_is_needed(target: Tar
 
 @pytest.mark.slow
 @pytest.mark.behaviour("C-24", "M-11")
-def test_a_client_that_comes_and_goes_is_stopped_when_its_server_is_far_behind(target: Target) -> None:
+def test_a_client_that_comes_and_goes_is_stopped_when_its_server_is_far_behind(
+    target: Target,
+) -> None:
     change = together(without("boss"), with_pd("client", program="comer", args=(100,)))
     run = target.run("many", change=change)
     assert run.says("client") == [f"came and went: 64, then {FULL}"]
     assert len(run.of("QUEUE", kind="disconnect", to=run.id("server"), n=0)) == 64
-    assert len(run.of("REQUEST", pd=run.id("client"))) == len(run.of("UNREQUEST", pd=run.id("client"))) + 1
+    assert (
+        len(run.of("REQUEST", pd=run.id("client")))
+        == len(run.of("UNREQUEST", pd=run.id("client"))) + 1
+    )

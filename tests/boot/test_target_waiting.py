@@ -58,7 +58,9 @@ def test_a_late_pds_other_deadlines_leave_its_subscriber_the_time_it_needs(targe
 
 
 @pytest.mark.slow
-def test_a_late_pds_other_deadlines_do_not_put_off_that_a_cleanup_is_given_up(target: Target) -> None:
+def test_a_late_pds_other_deadlines_do_not_put_off_that_a_cleanup_is_given_up(
+    target: Target,
+) -> None:
     """No PD runs any more, and the subscriber has no deadline.
 
     The run ends, and the check says so.
@@ -73,7 +75,9 @@ def test_a_late_pds_other_deadlines_do_not_put_off_that_a_cleanup_is_given_up(ta
 
 
 @pytest.mark.behaviour("C-26")
-def test_who_goes_and_waits_to_be_connected_is_told_while_it_still_can_do_something(target: Target) -> None:
+def test_who_goes_and_waits_to_be_connected_is_told_while_it_still_can_do_something(
+    target: Target,
+) -> None:
     """Even if the awaited event comes now: a doomed PD is given nothing any more."""
     maker = Pd(
         name="maker", program="waiter", requests=("goods",), pinned=True, args=(MAKES,)
@@ -107,7 +111,9 @@ def test_who_asks_for_a_server_that_comes_back_after_the_cleanup_gets_it(target:
 @pytest.mark.slow
 @pytest.mark.behaviour("A-03", "X-05")
 @pytest.mark.parametrize("mode", ["async", "sync"])
-def test_a_terminator_that_wants_to_be_told_before_is_not_waited_for(target: Target, mode: Mode) -> None:
+def test_a_terminator_that_wants_to_be_told_before_is_not_waited_for(
+    target: Target, mode: Mode
+) -> None:
     """The PD waits for the cleanup, so the cleanup must not wait for it. It is told afterwards.
 
     In mode async it has its ticket before the cleanup begins, and begins to wait a moment later.
@@ -123,7 +129,9 @@ def test_a_terminator_that_wants_to_be_told_before_is_not_waited_for(target: Tar
 
 @pytest.mark.slow
 @pytest.mark.behaviour("C-22", "C-26")
-def test_a_fault_that_a_doomed_fault_handler_reports_ends_the_waiting_for_it(target: Target) -> None:
+def test_a_fault_that_a_doomed_fault_handler_reports_ends_the_waiting_for_it(
+    target: Target,
+) -> None:
     def change(config: Config) -> Config:
         keep = tuple(pd for pd in config.pds if pd.name not in ("app", "app2"))
         app = Pd(
@@ -153,12 +161,16 @@ def test_a_fault_that_a_doomed_fault_handler_reports_ends_the_waiting_for_it(tar
 @pytest.mark.behaviour("N-05", "N-06")
 def test_what_an_acknowledgement_makes_ready_is_signalled(target: Target) -> None:
     """21 notices in a lane: the server takes 16, finds no more, acknowledges, and waits."""
-    many = together(with_pd("hoarder", args=(20,), respawn=False), with_pd("deaf", program="collector"))
+    many = together(
+        with_pd("hoarder", args=(20,), respawn=False), with_pd("deaf", program="collector")
+    )
     once = with_crashes({"pd": "hoarder", "at": 1, "how": "page-fault"})
     run = target.run("hung", change=together(many, once))
     owed = [event["token"] for event in run.of("QUEUE") if run.name(event["to"]) == "deaf"]
     assert len(owed) == 21
-    assert [event["token"] for event in run.of("FINISH_WORK") if run.name(event["pd"]) == "deaf"] == owed
+    assert [
+        event["token"] for event in run.of("FINISH_WORK") if run.name(event["pd"]) == "deaf"
+    ] == owed
 
 
 # -- a refused operation leaves nothing
@@ -195,7 +207,9 @@ def test_with_one_edge_left_what_needs_two_is_refused_whole(target: Target) -> N
     first, second = run.says("filler")
     assert first.endswith(f", then result {FULL}")
     assert int(first.removeprefix("made: ").split(",")[0]) > 15_000
-    wanted = f"one given back: 0, a space: {FULL}, a resource: {FULL}, one made: 0, one more: {FULL}"
+    wanted = (
+        f"one given back: 0, a space: {FULL}, a resource: {FULL}, one made: 0, one more: {FULL}"
+    )
     assert second == wanted
     assert [event["name"] for event in run.of("SPACE") if event["name"] != "-"] == ["filling"]
 

@@ -46,7 +46,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--behaviours", metavar="IDS", help="run only tests that carry one of these ids: C-19,N-11"
     )
-    group.addoption("--matrix", action="store_true", help="print one line for each behaviour after the run")
+    group.addoption(
+        "--matrix", action="store_true", help="print one line for each behaviour after the run"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -58,7 +60,9 @@ def pytest_configure(config: pytest.Config) -> None:
     ids = [name.strip() for name in wanted.split(",")]
     for name in ids:
         if name not in known:
-            raise pytest.UsageError(f"--behaviours: '{name}', expected ids of {_LIST.name} such as C-04,N-11")
+            raise pytest.UsageError(
+                f"--behaviours: '{name}', expected ids of {_LIST.name} such as C-04,N-11"
+            )
     config.stash[_WANTED] = frozenset(ids)
 
 
@@ -97,7 +101,9 @@ def _is_boot(item: pytest.Item) -> bool:
     return item.path.is_relative_to(TESTS / _BOOT_FOLDER)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     """Prints the matrix, and the checks that failed before the tests."""
     if config.getoption("--matrix"):
         terminalreporter.section("behaviours")
@@ -133,7 +139,10 @@ def matrix(reports: list[pytest.TestReport]) -> list[str]:
     for name in known:
         verdict = next((said for outcome, said in _VERDICTS if outcome in outcomes[name]), "none")
         verdicts[verdict] += 1
-        shown = (f"{test} ({count})" if count > 1 else test for test, count in sorted(tests[name].items()))
+        shown = (
+            f"{test} ({count})" if count > 1 else test
+            for test, count in sorted(tests[name].items())
+        )
         lines.append(f"{name} {verdict} {' '.join(shown)}".rstrip())
     lines.append(", ".join(f"{verdicts[said]} {said}" for said in ("pass", "fail", "skip", "none")))
     return lines

@@ -106,7 +106,8 @@ def describe(model: Model) -> str:
     """The model as `system` reads it, for messages."""
     lines = [f"{pd} pinned" for pd in model.pds() if model.nodes[pd].pinned]
     lines += [
-        f"{model.manager[s]} manages {s} with {' '.join(model.resources_in(s))}" for s in model.spaces()
+        f"{model.manager[s]} manages {s} with {' '.join(model.resources_in(s))}"
+        for s in model.spaces()
     ]
     lines += [f"{a} holds {b} ({n} times)" for (a, b), n in model.holds.items()]
     lines += [f"{a} subscribes {b} ({n} times)" for (a, b), n in model.subscribes.items()]
@@ -287,7 +288,11 @@ class Survivors:
 
     def something(self, rng: random.Random) -> None:
         """One operation of some survivor, or nothing if no survivor can do it."""
-        pds, spaces, resources = self.survivors(), self.alive("RESOURCE_SPACE"), self.alive("RESOURCE")
+        pds, spaces, resources = (
+            self.survivors(),
+            self.alive("RESOURCE_SPACE"),
+            self.alive("RESOURCE"),
+        )
         own = [space for space in spaces if self.model.manager[space] != ROOT]
         theirs = [resource for resource in resources if self.model.space_of[resource] in own]
         do: list[Callable[[], None]] = [lambda: self.drop(rng)]

@@ -99,7 +99,9 @@ class Queues:
 
     def notices(self, receiver: Hashable) -> list[Notice]:
         """All notices that the receiver is owed, by token, including failed ones."""
-        return sorted((n for lane in self._of(receiver) for n in lane.notices), key=lambda n: n.token)
+        return sorted(
+            (n for lane in self._of(receiver) for n in lane.notices), key=lambda n: n.token
+        )
 
     def held(self, notice: Notice) -> bool:
         """Whether it waits behind a failed notice."""
@@ -110,7 +112,9 @@ class Queues:
 
         None if there is none.
         """
-        going = [notice for lane in self._lanes.values() if not lane.stopped for notice in lane.notices]
+        going = [
+            notice for lane in self._lanes.values() if not lane.stopped for notice in lane.notices
+        ]
         return min(going, key=lambda notice: notice.token).receiver if going else None
 
     def count(self, tag: int) -> tuple[int, int]:
@@ -139,7 +143,9 @@ class Queues:
         if kind not in PRECEDENCE:
             raise ValueError(f"'{kind}' is no kind of notice")
         if self.room() == 0:
-            raise NoticeError("full", f"no room for a notice to {receiver}: {self.capacity} are owed")
+            raise NoticeError(
+                "full", f"no room for a notice to {receiver}: {self.capacity} are owed"
+            )
         self._tokens += 1
         notice = Notice(self._tokens, receiver, space, kind, about, tag, due)
         lane = self._lanes.setdefault((receiver, space), _Lane(receiver))
@@ -154,7 +160,9 @@ class Queues:
         The kind is the one of highest precedence at the head of a lane that has something to hand
         out. All such lanes come in their turn, each with its longest run of that kind.
         """
-        ready = sorted((lane for lane in self._of(receiver) if lane.ready), key=lambda lane: lane.since)
+        ready = sorted(
+            (lane for lane in self._of(receiver) if lane.ready), key=lambda lane: lane.since
+        )
         heads = [lane.notices[0].kind for lane in ready]
         if not heads:
             return []
@@ -184,7 +192,9 @@ class Queues:
             for older in self._lanes[receiver, notice.space].notices:
                 if older is notice:
                     break
-                if older.token not in answered or (answered[older.token] and older.kind in STOPPING):
+                if older.token not in answered or (
+                    answered[older.token] and older.kind in STOPPING
+                ):
                     return "state"
             answered[token] = failed
         return "ok"
@@ -239,12 +249,16 @@ class Queues:
 
     def late(self, receiver: Hashable, now: int) -> Notice | None:
         """The oldest notice of the receiver that is late and neither held nor failed."""
-        late = [notice for lane in self._of(receiver) for notice in self._due(lane) if notice.due <= now]
+        late = [
+            notice for lane in self._of(receiver) for notice in self._due(lane) if notice.due <= now
+        ]
         return min(late, key=lambda notice: notice.token, default=None)
 
     def next_due(self) -> int:
         """When the next notice becomes late, over all receivers. 0: none ever."""
-        return min((notice.due for lane in self._lanes.values() for notice in self._due(lane)), default=0)
+        return min(
+            (notice.due for lane in self._lanes.values() for notice in self._due(lane)), default=0
+        )
 
     def defer(self, receiver: Hashable, due: int) -> None:
         """Sets `due` of all notices of the receiver that have one."""

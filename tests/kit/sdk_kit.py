@@ -50,7 +50,10 @@ FEATURES: dict[str, dict[str, str]] = {
     "13.0.0": {},
     "14.0.0": {"constants.h": "seL4_TCBFlag_fpuDisabled"},
     "15.0.0": {"macros.h": "LIBSEL4_THREAD_LOCAL", "invocation.h": "DomainScheduleConfigure"},
-    "16.0.0": {"sel4_arch/constants.h": "seL4_UserVSpaceTop", "syscalls.h": "seL4_DebugGetThreadAffinity"},
+    "16.0.0": {
+        "sel4_arch/constants.h": "seL4_UserVSpaceTop",
+        "syscalls.h": "seL4_DebugGetThreadAffinity",
+    },
 }
 
 
@@ -88,12 +91,16 @@ def make_elf(
     table = b""
     contents = b""
     for vaddr, paddr, data, memory in segments:
-        table += struct.pack("<2I6Q", 1, 7, offset + len(contents), vaddr, paddr, len(data), memory, 0x1000)
+        table += struct.pack(
+            "<2I6Q", 1, 7, offset + len(contents), vaddr, paddr, len(data), memory, 0x1000
+        )
         contents += data
     for header_type in extra_headers:
         table += struct.pack("<2I6Q", header_type, 4, 0, 0, 0, 0, 0, 1)
     ident = b"\x7fELF" + bytes([2, 1, 1]) + bytes(9)
-    header = struct.pack("<2HI3QI6H", kind, MACHINES[arch], 1, entry, 64, 0, 0, 64, 56, count, 64, 0, 0)
+    header = struct.pack(
+        "<2HI3QI6H", kind, MACHINES[arch], 1, entry, 64, 0, 0, 64, 56, count, 64, 0, 0
+    )
     return ident + header + table + contents
 
 
@@ -105,7 +112,9 @@ def make_aarch64_kernel(paddr: int = 0x4000_0000, memory: int = 0x23_D000) -> by
 
 def memory_text(*regions: tuple[int, int]) -> str:
     """A platform_gen.json with these regions of memory."""
-    return json.dumps({"devices": [], "memory": [{"start": start, "end": end} for start, end in regions]})
+    return json.dumps(
+        {"devices": [], "memory": [{"start": start, "end": end} for start, end in regions]}
+    )
 
 
 def make_sdk(

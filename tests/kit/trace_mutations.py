@@ -60,13 +60,17 @@ def alterations(events: Sequence[Event]) -> Iterator[tuple[Mutation, list[Event]
                 )
 
 
-def moves(events: Sequence[Event], places: Sequence[int | None]) -> Iterator[tuple[Mutation, list[Event]]]:
+def moves(
+    events: Sequence[Event], places: Sequence[int | None]
+) -> Iterator[tuple[Mutation, list[Event]]]:
     """Event i moved in front of event places[i], in the order of `keep`.
 
     None leaves it in its place.
     """
     order = sorted(
-        (min(i, to), i, to) for i, to in enumerate(places) if to is not None and to not in (i, i + 1)
+        (min(i, to), i, to)
+        for i, to in enumerate(places)
+        if to is not None and to not in (i, i + 1)
     )
     for keep, i, to in order:
         if to < i:
@@ -273,7 +277,9 @@ def _memory(event: Event) -> int:
     """
     if event.name in ("BODY", "RESOURCE"):
         return (
-            event.number("slots") + event.number("bytes") if event.name == "BODY" else event.number("slots")
+            event.number("slots") + event.number("bytes")
+            if event.name == "BODY"
+            else event.number("slots")
         )
     parts = parse_id(event["node"]) if event.name == "DELETE" else None
     return -1 if parts is not None and parts.kind == "RESOURCE" else 0
@@ -335,7 +341,11 @@ def _conflict_within(first: Event, second: Event) -> bool:
     if first.name == second.name == "QUEUE":
         return True
     if {first.name, second.name} == {"DESTROY", "FREED"}:
-        node, pd = (first["node"], second["pd"]) if first.name == "DESTROY" else (second["node"], first["pd"])
+        node, pd = (
+            (first["node"], second["pd"])
+            if first.name == "DESTROY"
+            else (second["node"], first["pd"])
+        )
         return node == pd
     return False
 
@@ -359,7 +369,9 @@ def _ids(event: Event) -> set[str]:
 def _makes(first: Event, second: Event) -> bool:
     """Whether the first creates what the second names."""
     if first.name in ("PD", "SPACE", "RESOURCE"):
-        return first["id"] in _ids(second) or (second.name == "BODY" and second["pd"] == first["id"])
+        return first["id"] in _ids(second) or (
+            second.name == "BODY" and second["pd"] == first["id"]
+        )
     if first.name == "BODY":
         return second.name == "PD" or (second.name in _TRIGGERS and second["pd"] == first["pd"])
     return False

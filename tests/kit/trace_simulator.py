@@ -146,7 +146,9 @@ class Target:
     def resource(self, space: str, number: int | None = None) -> str:
         self.objects[space] += 1
         type_, _, space_number = space.rpartition("_SPACE_")
-        res = resource_id(type_, int(space_number, 16), self.objects[space] if number is None else number)
+        res = resource_id(
+            type_, int(space_number, 16), self.objects[space] if number is None else number
+        )
         self.model.add_resource(res, space)
         self.emit("RESOURCE", id=res, space=space, slots=RESOURCE_SLOTS)
         manager = self.model.manager[space]
@@ -252,7 +254,9 @@ class Target:
     def refuse(self, pd: str, op: int, status: int) -> None:
         self.emit("REFUSE", pd=pd, op=op, status=status)
 
-    def fault(self, pd: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123) -> None:
+    def fault(
+        self, pd: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
+    ) -> None:
         self.emit("FAULT", pd=pd, kind=kind, address=hex(address), ip=hex(ip))
         self._stopped(pd, "fault")
 
@@ -296,7 +300,9 @@ class Target:
         lanes: dict[int, list[Notice]] = {}
         for notice in self.queues.get(pd, []):
             lanes.setdefault(notice.lane, []).append(notice)
-        ready = [lane for lane in lanes.values() if not lane[0].failed and not any(n.out for n in lane)]
+        ready = [
+            lane for lane in lanes.values() if not lane[0].failed and not any(n.out for n in lane)
+        ]
         if not ready:
             return []
         kind = min((lane[0].kind for lane in ready), key=PRECEDENCE.index)
@@ -373,7 +379,9 @@ class Target:
                 if tag == ticket.tag and receiver != ticket.owner:
                     ends[how] += count
             for pd, queue in self.queues.items():
-                mine = [n for n in queue if n.tag == ticket.tag and pd != ticket.owner and not n.failed]
+                mine = [
+                    n for n in queue if n.tag == ticket.tag and pd != ticket.owner and not n.failed
+                ]
                 waiting += len(mine)
                 held += sum(self.held(pd, notice) for notice in mine)
         state = 0
@@ -411,7 +419,11 @@ class Target:
                 row += "DOOMED" if row.endswith(",") else " DOOMED"
             rows.append(row)
         for upper, lower in self.pieces[x]:
-            if upper in self.model.nodes and lower in self.model.nodes and not {upper, lower} & self.doomed:
+            if (
+                upper in self.model.nodes
+                and lower in self.model.nodes
+                and not {upper, lower} & self.doomed
+            ):
                 rows.append(f",,NONE,MAP,{upper},{lower},")
         for row in rows:
             self.emit("MODEL", x=x, row=row)
@@ -429,7 +441,9 @@ class Target:
         """Bytes and slots in use."""
         return {
             "bytes": self.base[0] + sum(size for _, size in self.bodies.values()),
-            "slots": self.base[1] + BODY_SLOTS * len(self.bodies) + RESOURCE_SLOTS * len(self.model.space_of),
+            "slots": self.base[1]
+            + BODY_SLOTS * len(self.bodies)
+            + RESOURCE_SLOTS * len(self.model.space_of),
         }
 
     def account(self) -> None:
@@ -483,7 +497,14 @@ class Target:
     def _tell(self, n: int, plan: reference.Plan, cause: str) -> None:
         group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
         depths = [reference.depth_text(depth) for depth in (plan.pd_depth, plan.rs_depth)]
-        self.emit("CLEANUP", n=n, trigger=plan.trigger, cause=cause, pd_depth=depths[0], rs_depth=depths[1])
+        self.emit(
+            "CLEANUP",
+            n=n,
+            trigger=plan.trigger,
+            cause=cause,
+            pd_depth=depths[0],
+            rs_depth=depths[1],
+        )
         for pd, depth in plan.destroyed_pds:
             self.emit("DOOM_PD", n=n, pd=pd, depth=depth, group=group[pd])
         for space in plan.deleted_spaces:
@@ -598,7 +619,9 @@ class Target:
         )
 
     def _empty_slots(self, plan: reference.Plan, before: Model) -> None:
-        taken: list[tuple[str, str, str]] = [(pd, "REQUEST", space) for pd, space in plan.removed_requests]
+        taken: list[tuple[str, str, str]] = [
+            (pd, "REQUEST", space) for pd, space in plan.removed_requests
+        ]
         taken += [(pd, "HOLD", node) for pd, node in plan.revoked + plan.revoked_spaces]
         for pd, kind, node in taken:
             for slot, what in list(self.slots.get(pd, {}).items()):
@@ -612,7 +635,9 @@ class Target:
 
 def block_fs_db_app(target: Target) -> dict[str, str]:
     """The reference scenario: name -> PD."""
-    pds = {name: target.pd(name) for name in ("block_server_1", "block_server_2", "fs", "db", "app")}
+    pds = {
+        name: target.pd(name) for name in ("block_server_1", "block_server_2", "fs", "db", "app")
+    }
     disks, blocks = [], []
     for server, name in (("block_server_1", "disk_1"), ("block_server_2", "disk_2")):
         disks.append(target.space(pds[server], "BLOCK", name))
@@ -636,7 +661,9 @@ def block_fs_db_app(target: Target) -> dict[str, str]:
     return pds
 
 
-def reference_run(pd_depth: int | None, rs_depth: int | None, crash: str = "block_server_1") -> list[Draft]:
+def reference_run(
+    pd_depth: int | None, rs_depth: int | None, crash: str = "block_server_1"
+) -> list[Draft]:
     """The trace of the reference scenario with one crash."""
     target = Target(pd_depth, rs_depth, "block_fs_db_app")
     pds = block_fs_db_app(target)
@@ -901,8 +928,8 @@ RUNS: dict[str, Any] = {
     "notices": notices_run,
     "sync": sync_run,
     **{
-        f"depths-{reference.depth_text(pd)}-{reference.depth_text(rs)}": lambda pd=pd, rs=rs: reference_run(
-            pd, rs
+        f"depths-{reference.depth_text(pd)}-{reference.depth_text(rs)}": lambda pd=pd, rs=rs: (
+            reference_run(pd, rs)
         )
         for pd, rs in (
             (0, 0),

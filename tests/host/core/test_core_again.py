@@ -20,7 +20,9 @@ from kit.marks import slow_but
 class Cleanup(Survivors):
     """The same system in core and reference, with all doomed nodes marked in the core."""
 
-    def __init__(self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> None:
+    def __init__(
+        self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None
+    ) -> None:
         core = CoreModel(len(model.nodes) + 200, 2000)
         core.load(model)
         self.raw = core.plan_raw(crash, pd_depth, rs_depth)
@@ -67,7 +69,9 @@ def test_what_survivors_did_meanwhile_is_in_the_second_plan(block: int) -> None:
         rng = random.Random(seed)
         model = random_model(rng, scale=rng.choice([1, 2]))
         pds = sorted(pd for pd in model.pds() if pd != ROOT)
-        cleanup = Cleanup(model, rng.choice(pds), rng.choice([0, 0, *DEPTHS]), rng.choice([0, 0, *DEPTHS]))
+        cleanup = Cleanup(
+            model, rng.choice(pds), rng.choice([0, 0, *DEPTHS]), rng.choice([0, 0, *DEPTHS])
+        )
         assert cleanup.again().outcome() == cleanup.first.outcome(), "nothing happened"
         for _ in range(rng.randint(1, 4)):  # the cleanup waits for one group after the other
             for _ in range(rng.randint(0, 12)):
@@ -90,7 +94,10 @@ def test_nothing_in_the_model_changes_by_planning_again() -> None:
 def test_a_free_is_not_owed_for_what_its_manager_deleted_meanwhile() -> None:
     text = "PD_1 holds A_2_1 A_2_2\nPD_2 manages A_SPACE_2 with A_2_1 A_2_2"
     cleanup = Cleanup(system(text), "PD_1", 0, 0)
-    assert cleanup.again().notices == [("PD_2", "free", "A_2_1", "PD_1"), ("PD_2", "free", "A_2_2", "PD_1")]
+    assert cleanup.again().notices == [
+        ("PD_2", "free", "A_2_1", "PD_1"),
+        ("PD_2", "free", "A_2_2", "PD_1"),
+    ]
     cleanup.delete_resource("A_2_1")
     assert cleanup.again().notices == [("PD_2", "free", "A_2_2", "PD_1")]
 
@@ -190,9 +197,13 @@ def test_subscribers_are_listed_by_group_the_last_first(block: int) -> None:
         core = CoreModel.from_model(model)
         crash = rng.choice([pd for pd in model.pds() if pd != ROOT])
         raw = core.plan_raw(crash, None, None)
-        group_of = {core.id_of(raw.doomed[i].node): raw.doomed[i].group for i in range(raw.n_doomed)}
+        group_of = {
+            core.id_of(raw.doomed[i].node): raw.doomed[i].group for i in range(raw.n_doomed)
+        }
         groups = [raw.pre_destroy_groups[i] for i in range(raw.n_pre_destroy)]
-        assert groups == [group_of[core.id_of(raw.pre_destroy[i].node)] for i in range(raw.n_pre_destroy)]
+        assert groups == [
+            group_of[core.id_of(raw.pre_destroy[i].node)] for i in range(raw.n_pre_destroy)
+        ]
         assert groups == sorted(groups, reverse=True)
         several += len(set(groups)) > 1
     assert several > 5

@@ -140,7 +140,9 @@ class Comparison:
 
         monkeypatch.setattr(order, "groups", remembered)
 
-    def compare(self, small: Small, pds: int, depths: Iterable[tuple[int | None, int | None]]) -> None:
+    def compare(
+        self, small: Small, pds: int, depths: Iterable[tuple[int | None, int | None]]
+    ) -> None:
         """Compares both planners on one system."""
         model = build(small, pds)
         core = CoreModel.from_model(model)
@@ -201,7 +203,9 @@ def in_which_order() -> Iterator[Small]:
     for managers in itertools.product(TWO, TWO):
         for edges in choices(
             [("link", 1, 2)],
-            *each_or_not(("request", pd, space) for pd, space in PAIRS if managers[space - 1] != pd),
+            *each_or_not(
+                ("request", pd, space) for pd, space in PAIRS if managers[space - 1] != pd
+            ),
             *each_or_not(("map-space", a, b) for a, b in ACROSS),
             *each_or_not(("own", a, b) for a, b in ACROSS),
             *each_or_not(("subscribe-pd", a, b) for a, b in ACROSS),
@@ -248,7 +252,9 @@ def test_who_dies_in_every_system_of_two_pds_and_two_spaces(
 @pytest.mark.behaviour(
     "C-04", "C-05", "C-06", "C-07", "C-08", "C-09", "C-14", "C-16", "C-22", "D-01", "D-02", "D-04"
 )
-def test_who_dies_in_some_systems_of_two_pds_and_two_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_dies_in_some_systems_of_two_pds_and_two_spaces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Every 293rd system, for runs without the slow tests."""
     comparison = Comparison(monkeypatch)
     depths = list(itertools.product(DEPTHS, DEPTHS))

@@ -44,7 +44,11 @@ def planned(by: str, pd_depth: int | None, rs_depth: int | None, crash: str = "P
 @pytest.mark.parametrize("by", ["core", "reference"])
 @pytest.mark.parametrize(("pd_depth", "rs_depth", "beside", "spaces"), ROWS)
 def test_the_table(
-    by: str, pd_depth: int | None, rs_depth: int | None, beside: list[tuple[str, int]], spaces: list[str]
+    by: str,
+    pd_depth: int | None,
+    rs_depth: int | None,
+    beside: list[tuple[str, int]],
+    spaces: list[str],
 ) -> None:
     plan = planned(by, pd_depth, rs_depth)
     assert plan.destroyed_pds == [("PD_1", 0), *beside]

@@ -110,7 +110,8 @@ def test_a_slot_whose_generations_are_used_up_is_retired(core: CoreModel) -> Non
     words = [
         at
         for at in range(0, len(before), 4)
-        if struct.unpack_from("I", before, at)[0] == 2 and struct.unpack_from("I", after, at)[0] == 3
+        if struct.unpack_from("I", before, at)[0] == 2
+        and struct.unpack_from("I", after, at)[0] == 3
     ]
     assert len(words) == 1
     struct.pack_into("I", core.arena, words[0], most)
@@ -129,7 +130,10 @@ def test_a_slot_whose_generations_are_used_up_is_retired(core: CoreModel) -> Non
 
 def test_a_reference_of_zeros_names_nothing(core: CoreModel) -> None:
     info = core.ffi.new("cr_node_info *")
-    assert core.lib.cr_model_get(core.model, core.ffi.new("cr_ref *")[0], info) == core.lib.CR_ERR_STALE
+    assert (
+        core.lib.cr_model_get(core.model, core.ffi.new("cr_ref *")[0], info)
+        == core.lib.CR_ERR_STALE
+    )
 
 
 @pytest.mark.behaviour("G-19", "X-06")
@@ -428,8 +432,14 @@ def test_a_manager_or_a_space_with_something_in_it_is_busy(core: CoreModel) -> N
 def test_flags_fit_their_node(core: CoreModel) -> None:
     lib, model, out = core.lib, core.model, core.ffi.new("cr_ref *")
     assert lib.cr_model_add_pd(model, 7, lib.CR_FLAG_CORE, out) == lib.CR_ERR_ARG
-    assert lib.cr_model_add_space(model, 0, 7, lib.CR_FLAG_PINNED, core.ref("PD_1"), out) == lib.CR_ERR_ARG
-    assert lib.cr_model_add_space(model, 0, 7, lib.CR_FLAG_CORE, core.ref("PD_1"), out) == lib.CR_ERR_ARG
+    assert (
+        lib.cr_model_add_space(model, 0, 7, lib.CR_FLAG_PINNED, core.ref("PD_1"), out)
+        == lib.CR_ERR_ARG
+    )
+    assert (
+        lib.cr_model_add_space(model, 0, 7, lib.CR_FLAG_CORE, core.ref("PD_1"), out)
+        == lib.CR_ERR_ARG
+    )
     assert lib.cr_model_add_space(model, 0, 7, 0, core.ref("MO_SPACE_3"), out) == lib.CR_ERR_KIND
     assert lib.cr_model_set_pinned(model, core.ref("MO_SPACE_3"), 1) == lib.CR_ERR_KIND
     assert lib.cr_model_set_pinned(model, core.ref("PD_1"), 1) == lib.CR_OK
@@ -519,7 +529,9 @@ def test_destroying_nodes_leaves_no_edge_that_names_them(seed: int) -> None:
             if rng.random() < 0.5:
                 add_pd_raw(core)
         core.check()
-        dead_free = {key: n for key, n in core.edges().items() if key[0] not in ("MANAGE", "SUBSET", "BODY")}
+        dead_free = {
+            key: n for key, n in core.edges().items() if key[0] not in ("MANAGE", "SUBSET", "BODY")
+        }
         assert all(a in alive and b in alive for _, a, b in dead_free)
     holds = {(a, b): n for (kind, a, b), n in core.edges().items() if kind == "HOLD"}
     assert holds == {pair: n for pair, n in model.holds.items() if set(pair) <= alive}
@@ -577,7 +589,11 @@ def live_refs(core: CoreModel, model: Any) -> list[Any]:
 def assert_sound(core: CoreModel, model: Any) -> None:
     """What callers rely on: values in range, and every edge on the lists of two existing nodes."""
     ffi, lib = core.ffi, core.lib
-    info, above, edge = ffi.new("cr_node_info *"), ffi.new("cr_node_info *"), ffi.new("cr_edge_info *")
+    info, above, edge = (
+        ffi.new("cr_node_info *"),
+        ffi.new("cr_node_info *"),
+        ffi.new("cr_edge_info *"),
+    )
     stats = lib.cr_model_get_stats(model)
     refs = live_refs(core, model)
     there = {(ref.index, ref.generation) for ref in refs}
@@ -624,7 +640,9 @@ def use_everything(core: CoreModel, model: Any) -> None:
     for ref in refs:
         assert lib.cr_model_get(model, ref, info) == lib.CR_OK
         if info.kind == lib.CR_NODE_PD and not info.flags & lib.CR_FLAG_ROOT:
-            status = lib.cr_plan_crash(core.planner, model, ref, lib.CR_DEPTH_INF, lib.CR_DEPTH_INF, raw)
+            status = lib.cr_plan_crash(
+                core.planner, model, ref, lib.CR_DEPTH_INF, lib.CR_DEPTH_INF, raw
+            )
             assert status_name(core, status) in ("CR_OK", "CR_ERR_STATE", "CR_ERR_FULL_PLAN")
     for kind in range(lib.CR_EDGE_KIND_COUNT):
         lib.cr_model_add_edge(model, kind, refs[kind % len(refs)], refs[-1])
@@ -645,7 +663,9 @@ def use_everything(core: CoreModel, model: Any) -> None:
     st.lists(
         st.tuples(
             st.integers(0, 1 << 20),
-            st.sampled_from([0, 1, 2, 3, 4, 5, 9, 10, 17, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF]),
+            st.sampled_from(
+                [0, 1, 2, 3, 4, 5, 9, 10, 17, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF]
+            ),
         ),
         min_size=1,
         max_size=4,

@@ -19,7 +19,9 @@ KIND = enums("steps.h")["cr_step_kind"]
 REQUEST = enums("model.h")["cr_edge_kind"]["CR_EDGE_REQUEST"]
 CORRUPT = enums("status.h")["cr_status"]["CR_ERR_CORRUPT"]
 OK = 0
-NAMES = {number: name.removeprefix("CR_STEP_").lower().replace("_", "-") for name, number in KIND.items()}
+NAMES = {
+    number: name.removeprefix("CR_STEP_").lower().replace("_", "-") for name, number in KIND.items()
+}
 
 Step = tuple[str, str | None, str | None]
 """(name, node, PD)"""
@@ -37,7 +39,9 @@ PD_5 subscribes PD_4
 class Cleaner:
     """Applies to the model what the root task applies to model and kernel. Records the steps."""
 
-    def __init__(self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> None:
+    def __init__(
+        self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None
+    ) -> None:
         self.core = CoreModel(len(model.nodes) + 100, 2000)
         self.core.load(model)
         self.ffi, self.lib = load_core((*HEADERS, "steps.h"))
@@ -60,7 +64,9 @@ class Cleaner:
         assert self.lib.cr_step_next(self.journal, self.plan, self.model, step) == OK
         return (NAMES[step.kind], self._id(step.node), self._id(step.pd)), step
 
-    def run(self, again: random.Random | None = None, meanwhile: random.Random | None = None) -> None:
+    def run(
+        self, again: random.Random | None = None, meanwhile: random.Random | None = None
+    ) -> None:
         """Runs the steps to the end.
 
         again: some steps are repeated, as by a successor that cannot know better. meanwhile:
@@ -114,7 +120,9 @@ class Cleaner:
         other.__dict__.update(self.__dict__)
         other.journal = self.ffi.new("cr_journal *")
         self.ffi.memmove(other.journal, self.journal, self.ffi.sizeof("cr_journal"))
-        self.ffi.memmove(self.journal, b"\xff" * self.ffi.sizeof("cr_journal"), self.ffi.sizeof("cr_journal"))
+        self.ffi.memmove(
+            self.journal, b"\xff" * self.ffi.sizeof("cr_journal"), self.ffi.sizeof("cr_journal")
+        )
         other.done = list(self.done)
         return other
 
@@ -148,7 +156,10 @@ def told_as_the_page_says(done: list[Step], wanted: Plan) -> int:
             assert (pd, node) not in groups[-1]
             groups[-1].add((pd, node))
     assert groups.pop() == set(), "the last thing is to wait"
-    owed = [{pair for pair in wanted.pre_destroy if pair[1] in group} for group in reversed(wanted.groups)]
+    owed = [
+        {pair for pair in wanted.pre_destroy if pair[1] in group}
+        for group in reversed(wanted.groups)
+    ]
     assert groups == [group for group in owed if group]
     if told:
         first, last = done.index(told[0]), len(done) - 1 - done[::-1].index(told[-1])
@@ -181,9 +192,19 @@ def test_steps_come_in_the_order_of_the_page() -> None:
     first = {name: names.index(name) for name in dict.fromkeys(names)}
     last = {name: len(names) - 1 - names[::-1].index(name) for name in first}
     assert last["mark"] < cleaner.done.index(("suspend", None, "PD_3")) < first["cut-request"]
-    order = [node or pd for name, node, pd in cleaner.done if name in ("destroy-space", "destroy-pd")]
-    assert (order[0], set(order[1:3]), order[3:]) == ("BLOCK_SPACE_1", {"PD_1", "FILE_SPACE_3"}, ["PD_3"])
-    assert max(last[name] for name in ("destroy-pd", "destroy-space")) < first["unblock"] < first["notify"]
+    order = [
+        node or pd for name, node, pd in cleaner.done if name in ("destroy-space", "destroy-pd")
+    ]
+    assert (order[0], set(order[1:3]), order[3:]) == (
+        "BLOCK_SPACE_1",
+        {"PD_1", "FILE_SPACE_3"},
+        ["PD_3"],
+    )
+    assert (
+        max(last[name] for name in ("destroy-pd", "destroy-space"))
+        < first["unblock"]
+        < first["notify"]
+    )
     assert names.count("notify") == len(plan(system(SCENARIO), "PD_1", 1, 0).to_json()["notices"])
     assert not {"tell", "await"} & set(names), "nobody subscribed"
 

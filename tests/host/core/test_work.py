@@ -17,7 +17,12 @@ from kit.lanes_reference import PRECEDENCE, STOPPING, NoticeError, Queues
 
 STATUS = enums("status.h")["cr_status"]
 OK, BAD, FULL = STATUS["CR_OK"], STATUS["CR_ERR_ARG"], STATUS["CR_ERR_FULL_NODES"]
-REASONS = {"ok": OK, "absent": STATUS["CR_ERR_ABSENT"], "state": STATUS["CR_ERR_STATE"], "full": FULL}
+REASONS = {
+    "ok": OK,
+    "absent": STATUS["CR_ERR_ABSENT"],
+    "state": STATUS["CR_ERR_STATE"],
+    "full": FULL,
+}
 KINDS = {
     name.removeprefix("CR_NOTICE_").lower().replace("_", "-"): number
     for name, number in enums("policy.h")["cr_notice_kind"].items()
@@ -128,8 +133,12 @@ class InC:
             "oldest": oldest[0] if status == OK else None,
             "count": [self.count(tag) for tag in tags],
             "count of": [[self.count_of(to, tag) for to in everyone] for tag in tags],
-            "failed": [[self.one(lib.cr_work_failed, to, space) for to in everyone] for space in spaces],
-            "handed out": [[self.one(lib.cr_work_look, to, token) for to in everyone] for token in tokens],
+            "failed": [
+                [self.one(lib.cr_work_failed, to, space) for to in everyone] for space in spaces
+            ],
+            "handed out": [
+                [self.one(lib.cr_work_look, to, token) for to in everyone] for token in tokens
+            ],
             "late": [[self.late(to, now) for to in everyone] for now in times],
             "next due": lib.cr_work_next_due(self.work),
         }
@@ -156,7 +165,9 @@ class InC:
         return None if late is None else late.token
 
     def answers(self, answers: Sequence[tuple[int, bool]]) -> Any:
-        return self.ffi.new("cr_work_answer[]", [{"token": t, "failed": f} for t, f in answers] or 1)
+        return self.ffi.new(
+            "cr_work_answer[]", [{"token": t, "failed": f} for t, f in answers] or 1
+        )
 
     def got(self, notice: Any) -> Got:
         return Got(
@@ -221,16 +232,11 @@ class InPython:
             "oldest": queues.oldest(),
             "count": [queues.count(tag) for tag in tags],
             "count of": [[self.count_of(to, tag) for to in everyone] for tag in tags],
-            "failed": [
-                [self.one(to, _of_space(space)) for to in everyone]
-                for space in spaces
-            ],
-            "handed out": [
-                [self.one(to, _of_token(token)) for to in everyone]
-                for token in tokens
-            ],
+            "failed": [[self.one(to, _of_space(space)) for to in everyone] for space in spaces],
+            "handed out": [[self.one(to, _of_token(token)) for to in everyone] for token in tokens],
             "late": [
-                [late.token if (late := queues.late(to, now)) else None for to in everyone] for now in times
+                [late.token if (late := queues.late(to, now)) else None for to in everyone]
+                for now in times
             ],
             "next due": queues.next_due(),
         }
@@ -258,7 +264,9 @@ def _of_token(token: int) -> Callable[[Any], bool]:
     return lambda notice: (notice.token, notice.state) == (token, "out")
 
 
-def new(kind: str, space: int = 1, object_: int = 0, pd: int = 0, tag: int = 0, due: int = 0) -> Got:
+def new(
+    kind: str, space: int = 1, object_: int = 0, pd: int = 0, tag: int = 0, due: int = 0
+) -> Got:
     return Got(0, kind, space, object_, pd, tag, due)
 
 
@@ -288,7 +296,9 @@ class Both:
 
     def answer(self, to: int, count: int, failures: int) -> None:
         """Answers as a correct receiver does, except for lanes that fail within a message."""
-        out = [notice.token for notice in self.py.queues.notices(to) if notice.state == "out"][:count]
+        out = [notice.token for notice in self.py.queues.notices(to) if notice.state == "out"][
+            :count
+        ]
         self.message(to, [(token, bool(failures >> place & 1)) for place, token in enumerate(out)])
 
     def anything(self, to: int, answers: list[tuple[int, bool]]) -> None:
@@ -305,7 +315,9 @@ class Both:
             status, _ = self.same(lambda side, t=token, f=failed: side.finish(to, t, f))  # type: ignore[misc]
             if status != OK:
                 assert not allowed, "a message that may be taken can be taken whole"
-                assert bytes(self.c.ffi.buffer(self.c.memory)) == before, "what is refused changes nothing"
+                assert bytes(self.c.ffi.buffer(self.c.memory)) == before, (
+                    "what is refused changes nothing"
+                )
 
     def resume(self, to: int, space: int, due: int) -> None:
         self.same(lambda side: side.resume(to, space, due))
@@ -373,7 +385,9 @@ def test_so_are_thousands_of_them(seed: int) -> None:
     for step in range(6_000):
         to, what = rng.randrange(RECEIVERS), rng.random()
         if what < (0.62 if step % 2000 < 1200 else 0.3):
-            both.put(to, rng.choice(PRECEDENCE), rng.randrange(40), rng.randrange(4), rng.randrange(10))
+            both.put(
+                to, rng.choice(PRECEDENCE), rng.randrange(40), rng.randrange(4), rng.randrange(10)
+            )
         elif what < 0.8:
             both.fetch(to, rng.choice([1, 5, 16]))
         elif what < 0.97:
@@ -461,7 +475,9 @@ def test_a_lane_is_strictly_in_order_even_against_precedence(side: Side) -> None
 
     It is not enough that the free is fetched.
     """
-    first, second, third, last = put(side, new("free", 1, 1), new("free", 1, 2), new("destroy"), new("lost"))
+    first, second, third, last = put(
+        side, new("free", 1, 1), new("free", 1, 2), new("destroy"), new("lost")
+    )
     assert tokens(side.fetch(0, 16)) == [first, second]
     assert side.fetch(0, 16) == []
     assert side.check(0, [(second, False)]) == REASONS["state"]
@@ -488,7 +504,9 @@ def test_of_a_lane_nothing_is_handed_out_twice_at_a_time(side: Side) -> None:
     """A worker on a lane therefore needs no lock against a second worker on it."""
     mine = put(side, *(new("free", 1, n) for n in range(1, 6)))
     assert tokens(side.fetch(0, 2)) == mine[:2]
-    assert side.fetch(0, 2) == [], "not even what was not asked for, until the first two are finished"
+    assert side.fetch(0, 2) == [], (
+        "not even what was not asked for, until the first two are finished"
+    )
     assert [side.finish(0, token, False)[0] for token in mine[:2]] == [OK, OK]
     assert tokens(side.fetch(0, 16)) == mine[2:]
 
@@ -562,7 +580,10 @@ def test_a_resumed_lane_starts_with_the_one_that_failed(side: Side) -> None:
     state = side.look([6, 0], [69, 70])
     assert state["count"] == [(1, 0), (1, 0)], "the one that failed is on nobody's account now"
     assert [late[0] for late in state["late"]] == [None, lane[1]]
-    assert side.fetch(0, 16) == [Got(lane[1], "free", 1, 2, 0, 0, 70), Got(lane[2], "free", 1, 3, 0, 6, 70)]
+    assert side.fetch(0, 16) == [
+        Got(lane[1], "free", 1, 2, 0, 0, 70),
+        Got(lane[2], "free", 1, 3, 0, 6, 70),
+    ]
     assert [side.finish(0, token, False)[0] for token in lane[1:]] == [OK, OK]
 
 
@@ -606,7 +627,11 @@ def test_a_message_with_one_answer_too_many_is_refused_whole(side: Side) -> None
 def test_deadlines_are_put_off_for_those_that_have_one(side: Side) -> None:
     first, never, theirs = put(side, new("free", 1, due=10), new("free", 2), new("free", 3, due=30))
     put(side, new("free", 1, due=5), to=1)
-    assert side.look([], [9, 10, 30])["late"] == [[None, 4, None], [first, 4, None], [first, 4, None]]
+    assert side.look([], [9, 10, 30])["late"] == [
+        [None, 4, None],
+        [first, 4, None],
+        [first, 4, None],
+    ]
     side.defer(0, 20)
     assert side.look([], [19, 20])["late"] == [[None, 4, None], [first, 4, None]]
     assert side.look([], [])["next due"] == 5

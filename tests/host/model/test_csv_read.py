@@ -107,7 +107,11 @@ def test_duplicates_are_one_row_but_counted_edges_add_up() -> None:
 def test_request_by_type_stands_for_all_spaces_of_that_type() -> None:
     model, report = parse(*FOREIGN)
     assert not report.ours
-    assert model.requests == {("PD_2", "DISK_SPACE_5"), ("PD_2", "DISK_SPACE_6"), ("PD_2", "MO_SPACE_4")}
+    assert model.requests == {
+        ("PD_2", "DISK_SPACE_5"),
+        ("PD_2", "DISK_SPACE_6"),
+        ("PD_2", "MO_SPACE_4"),
+    }
     assert report.empty_requests == 1  # PD_0 lists no EP space
 
 
@@ -145,7 +149,9 @@ def test_edge_to_an_unlisted_node(row: str) -> None:
         (False, True, ()),
         (False, None, (",,NONE,LINK,PD_1,PD_2,",)),
     ):
-        with pytest.raises(InputError, match=rf"state\.csv:{line}: EDGE_(TO|FROM): .* does not list"):
+        with pytest.raises(
+            InputError, match=rf"state\.csv:{line}: EDGE_(TO|FROM): .* does not list"
+        ):
             parse(*FOREIGN, row, *rest, strict=strict, ours=ours)
 
 
@@ -212,13 +218,17 @@ def test_bad_file(path: Path) -> None:
 
 def test_every_bad_file_has_its_message() -> None:
     assert len(BAD) > 40
-    assert {path.stem for path in BAD} == {path.stem for path in (DATA / "bad_models").glob("*.err")}
+    assert {path.stem for path in BAD} == {
+        path.stem for path in (DATA / "bad_models").glob("*.err")
+    }
 
 
 def test_too_long_a_line(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     path.write_text(f"{BASE_HEADER}\n{'x' * MAX_LINE}\n")
-    with pytest.raises(InputError, match=rf"long\.csv:2: line too long, expected at most {MAX_LINE} bytes"):
+    with pytest.raises(
+        InputError, match=rf"long\.csv:2: line too long, expected at most {MAX_LINE} bytes"
+    ):
         read_state(path)
     path.write_text(f"{SCENARIO.read_text()}{'x' * (MAX_LINE - 1)}\n")
     assert read_state(path)[1].skipped == 1
@@ -271,7 +281,9 @@ needs_cellulos = pytest.mark.skipif(
         ("GPICL002_pd0_rs0.after.csv", 6, 10, 96, 149, 11),
     ],
 )
-def test_cellulos_file(name: str, pds: int, spaces: int, resources: int, holds: int, left_out: int) -> None:
+def test_cellulos_file(
+    name: str, pds: int, spaces: int, resources: int, holds: int, left_out: int
+) -> None:
     model, report = read_state(CELLULOS / name)
     found = [len(list(each)) for each in (model.pds(), model.spaces(), model.resources())]
     assert found == [pds, spaces, resources]
@@ -283,7 +295,9 @@ def test_cellulos_file(name: str, pds: int, spaces: int, resources: int, holds: 
 
 @needs_cellulos
 def test_cellulos_dangling_edges_are_errors_if_strict() -> None:
-    with pytest.raises(InputError, match=r":236: EDGE_TO: MAP from TOY_FILE_SPACE_11 to NONE_SPACE_0 names"):
+    with pytest.raises(
+        InputError, match=r":236: EDGE_TO: MAP from TOY_FILE_SPACE_11 to NONE_SPACE_0 names"
+    ):
         read_state(CELLULOS / "GPICL002_pd0_rs0.after.csv", strict=True)
 
 

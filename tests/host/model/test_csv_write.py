@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellreap.errors import ModelError
-from cellreap.model.csvstate import COLUMNS, HEADER, parse_state, read_state, state_rows, write_state
+from cellreap.model.csvstate import (
+    COLUMNS,
+    HEADER,
+    parse_state,
+    read_state,
+    state_rows,
+    write_state,
+)
 from cellreap.model.csvstate.columns import CELLULOS_COLUMNS
 from cellreap.model.graph import Model
 from kit.core_support import random_model, system
@@ -19,9 +26,13 @@ from kit.paths import DATA
 
 SCENARIO = DATA / "scenario.csv"
 
-printable = st.text(st.characters(exclude_categories=["C", "Z"], include_characters=' ,"'), max_size=20)
+printable = st.text(
+    st.characters(exclude_categories=["C", "Z"], include_characters=' ,"'), max_size=20
+)
 # Two words have a meaning at the start of EXTRA, and the model refuses them there.
-extra_text = printable.filter(lambda text: text.split(" ")[0] != "PINNED" and not text.startswith("MANAGER="))
+extra_text = printable.filter(
+    lambda text: text.split(" ")[0] != "PINNED" and not text.startswith("MANAGER=")
+)
 
 
 def read_back(rows: list[str]) -> Model:
@@ -87,7 +98,11 @@ def test_numbers_are_sorted_as_numbers() -> None:
     model = Model()
     for n in (0x10, 2, 0):
         model.add_pd(f"PD_{n:x}")
-    assert cellulos_fields(state_rows(model))[1:] == ["PD,PD_0,,,,,", "PD,PD_2,,,,,", "PD,PD_10,,,,,"]
+    assert cellulos_fields(state_rows(model))[1:] == [
+        "PD,PD_0,,,,,",
+        "PD,PD_2,,,,,",
+        "PD,PD_10,,,,,",
+    ]
 
 
 def test_manager_is_written_only_where_the_edges_do_not_tell() -> None:

@@ -26,7 +26,9 @@ from kit.paths import DATA
 DEPTHS = (0, 1, 2, 3, None)
 
 
-def doomed(model: Model, crash: str, pd_depth: int | None = 0, rs_depth: int | None = 0) -> list[str]:
+def doomed(
+    model: Model, crash: str, pd_depth: int | None = 0, rs_depth: int | None = 0
+) -> list[str]:
     """The doomed PDs and spaces, sorted."""
     return sorted(plan(model, crash, pd_depth, rs_depth).doomed())
 
@@ -48,7 +50,9 @@ TABLE: list[tuple[int | None, int | None, list[str], list[str]]] = [
 ]
 
 
-@pytest.mark.behaviour("C-04", "C-05", "C-06", "C-07", "C-08", "C-10", "C-11", "C-12", "C-13", "D-01")
+@pytest.mark.behaviour(
+    "C-04", "C-05", "C-06", "C-07", "C-08", "C-10", "C-11", "C-12", "C-13", "D-01"
+)
 @pytest.mark.parametrize(("pd_depth", "rs_depth", "pds", "spaces"), TABLE)
 def test_the_scenario_s_table(
     pd_depth: int | None, rs_depth: int | None, pds: list[str], spaces: list[str]
@@ -129,7 +133,9 @@ def test_root_task_and_pinned_pds_outlive_policy() -> None:
     # without PD_5, which PD_4 shields
     assert [pd for pd, _ in decided.destroyed_pds] == ["PD_1", "PD_3"]
     assert ("PD_0", "BLOCK_SPACE_1") in decided.removed_requests
-    assert "PD_0" not in {pd for pd, _ in decided.revoked} | {notice[0] for notice in decided.notices}
+    assert "PD_0" not in {pd for pd, _ in decided.revoked} | {
+        notice[0] for notice in decided.notices
+    }
     assert "PD_4" in doomed(model, "PD_4")
 
 
@@ -253,7 +259,9 @@ def test_laws_of_any_plan(rng: random.Random, pd_depth: int | None, rs_depth: in
 
         gone = set(model.nodes) - set(after.nodes)
         assert decided.doomed() <= gone
-        assert sorted(node for group in decided.groups for node in group) == sorted(decided.doomed())
+        assert sorted(node for group in decided.groups for node in group) == sorted(
+            decided.doomed()
+        )
         assert set(after.check_legal()) <= set(model.check_legal()), describe(model)
         # A PD that loses something is told, unless it is the root task.
         for pd, node in model.holds.keys() | model.requests:
@@ -383,12 +391,21 @@ def test_wrong_causes_are_found() -> None:
             ],
         ),
         (0, 0, "PD_0", ["PD_0 lives", "PD_0 is the root task: it never dies"]),
-        (0, 0, "MO_SPACE_8", ["MO_SPACE_8 lives", "MO_SPACE_8 is a core space: the root task serves it"]),
+        (
+            0,
+            0,
+            "MO_SPACE_8",
+            ["MO_SPACE_8 lives", "MO_SPACE_8 is a core space: the root task serves it"],
+        ),
         (
             0,
             0,
             "PD_6",
-            ["PD_6 is doomed", "PD_1 crashed (pd depth 0)", "PD_6 is linked with PD_1 (pd depth 0)"],
+            [
+                "PD_6 is doomed",
+                "PD_1 crashed (pd depth 0)",
+                "PD_6 is linked with PD_1 (pd depth 0)",
+            ],
         ),
         (
             0,
@@ -421,7 +438,9 @@ def test_explanation(pd_depth: int, rs_depth: int, node: str, lines: list[str]) 
 
 @settings(max_examples=100)
 @given(st.randoms(use_true_random=False), st.sampled_from(DEPTHS), st.sampled_from(DEPTHS))
-def test_every_node_can_be_explained(rng: random.Random, pd_depth: int | None, rs_depth: int | None) -> None:
+def test_every_node_can_be_explained(
+    rng: random.Random, pd_depth: int | None, rs_depth: int | None
+) -> None:
     model = random_model(rng)
     crash = rng.choice(sorted(set(model.pds()) - {ROOT}))
     decided = plan(model, crash, pd_depth, rs_depth)

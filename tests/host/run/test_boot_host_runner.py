@@ -67,7 +67,9 @@ def script(folder: Path, body: str) -> list[str]:
 GENEROUS = 120.0
 
 
-def run(command: list[str], timeout: float = GENEROUS, idle: float = GENEROUS) -> tuple[Boot, bytes]:
+def run(
+    command: list[str], timeout: float = GENEROUS, idle: float = GENEROUS
+) -> tuple[Boot, bytes]:
     trace = io.BytesIO()
     return record(command, trace, timeout=timeout, idle=idle), trace.getvalue()
 
@@ -141,7 +143,9 @@ def test_the_end_is_found_in_pieces_and_behind_other_output(stand_in: Path) -> N
 
 def test_carriage_returns_do_no_harm(stand_in: Path) -> None:
     boot, _ = run(
-        script(stand_in, f"put({END.replace(chr(10).encode(), bytes([13, 10]))!r})\ntime.sleep(600)")
+        script(
+            stand_in, f"put({END.replace(chr(10).encode(), bytes([13, 10]))!r})\ntime.sleep(600)"
+        )
     )
     assert boot.end is End.COMPLETE
 
@@ -149,7 +153,10 @@ def test_carriage_returns_do_no_harm(stand_in: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "found"),
     [
-        (b'seL4 called fail at boot.c:1 in function f, saying "x"\n', "seL4 called fail at boot.c:1"),
+        (
+            b'seL4 called fail at boot.c:1 in function f, saying "x"\n',
+            "seL4 called fail at boot.c:1",
+        ),
         (b"seL4 failed assertion 'x' at a.c:2 in function g\n", "seL4 failed assertion 'x'"),
         (b"\n========== KERNEL EXCEPTION ==========\n", "KERNEL EXCEPTION"),
         (b"\ncellreap: panic: no slot is left 0x0\n", "no slot is left"),
@@ -183,7 +190,9 @@ def test_a_fatal_message_ends_a_run_that_would_go_on(stand_in: Path) -> None:
 
 def test_the_fault_of_another_thread_is_not_fatal(stand_in: Path) -> None:
     said = b'in thread 0xffffff801fe08400 "client" at address 0x401000\n'
-    boot, _ = run(script(stand_in, f"put({said!r})\ntime.sleep(0.5)\nput({END!r})\ntime.sleep(600)"))
+    boot, _ = run(
+        script(stand_in, f"put({said!r})\ntime.sleep(0.5)\nput({END!r})\ntime.sleep(600)")
+    )
     assert boot.end is End.COMPLETE
 
 
@@ -248,7 +257,9 @@ def test_an_error_while_recording_ends_it_too(stand_in: Path) -> None:
             raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        record(script(stand_in, "put(b'x')\ntime.sleep(600)"), Full(), timeout=GENEROUS, idle=GENEROUS)
+        record(
+            script(stand_in, "put(b'x')\ntime.sleep(600)"), Full(), timeout=GENEROUS, idle=GENEROUS
+        )
 
 
 @pytest.mark.behaviour("T-29")
@@ -263,7 +274,10 @@ def test_when_we_are_ended_the_emulator_ends_with_us(stand_in: Path, sign: signa
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
-        [sys.executable, "-c", code, *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env
+        [sys.executable, "-c", code, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=env,
     ) as ours:
         assert ours.stdout is not None
         assert ours.stdout.readline() == b"running\n"
@@ -333,7 +347,9 @@ def test_extra_arguments_come_as_words_or_as_one_text() -> None:
 
 
 def test_what_the_kernel_decides_is_in_the_command_line_of_aarch64() -> None:
-    command = qemu_command(MACHINES["aarch64"], "/opt/qemu", Path("/f"), "cortex-a57", 1 << 30, ["-m", "2G"])
+    command = qemu_command(
+        MACHINES["aarch64"], "/opt/qemu", Path("/f"), "cortex-a57", 1 << 30, ["-m", "2G"]
+    )
     pairs = dict(itertools.pairwise(command[:-2]))
     assert (pairs["-machine"], pairs["-cpu"], pairs["-m"]) == ("virt", "cortex-a57", "1073741824B")
     assert pairs["-kernel"] == "/f/loader.elf"

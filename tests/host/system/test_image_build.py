@@ -117,7 +117,8 @@ def test_the_configuration_is_in_the_root_task_and_in_the_image(
 def test_sources_that_do_not_build_are_told_in_a_line_with_the_log(sources: Path, sdk: Sdk) -> None:
     (sources / "roottask" / "main.c").write_text("int broken(\n")
     with pytest.raises(
-        CellreapError, match=r"cmake failed: .*main\.c:1:\d+: error: .* \(all of it in .*build\.log\)"
+        CellreapError,
+        match=r"cmake failed: .*main\.c:1:\d+: error: .* \(all of it in .*build\.log\)",
     ):
         build_parts(sdk, find_toolchain("x86_64"), QUIET)
 
@@ -125,7 +126,9 @@ def test_sources_that_do_not_build_are_told_in_a_line_with_the_log(sources: Path
 def test_what_cmake_refuses_is_told_with_its_reason(sources: Path, sdk: Sdk) -> None:
     lists = sources / "roottask" / "CMakeLists.txt"
     lists.write_text('project(x LANGUAGES NONE)\nmessage(FATAL_ERROR "nothing for this arch")\n')
-    with pytest.raises(CellreapError, match=r"cmake failed: CMake Error at .* nothing for this arch"):
+    with pytest.raises(
+        CellreapError, match=r"cmake failed: CMake Error at .* nothing for this arch"
+    ):
         build_parts(sdk, find_toolchain("x86_64"), QUIET)
 
 
@@ -153,7 +156,9 @@ def test_missing_tools_are_named_with_their_package(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CellreapError, match="cmake is not installed: on Debian, apt install cmake"):
         build_parts(sdk, toolchain, QUIET)
-    with pytest.raises(CellreapError, match=r"no compiler for aarch64 .* apt install gcc-aarch64-linux-gnu"):
+    with pytest.raises(
+        CellreapError, match=r"no compiler for aarch64 .* apt install gcc-aarch64-linux-gnu"
+    ):
         find_toolchain("aarch64")
 
 
@@ -182,7 +187,9 @@ def test_a_lock_goes_with_the_process_that_held_it(tmp_path: Path) -> None:
         "    print('held', flush=True)\n    time.sleep(600)\n"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE, env=env) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE, env=env
+    ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         said = io.StringIO()

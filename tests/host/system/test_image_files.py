@@ -87,7 +87,10 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(tmp_path: Path) -> None:
     path = make(tmp_path / "a.img")
     packed = io.BytesIO()
-    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bomb:
+    with (
+        zipfile.ZipFile(path) as archive,
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bomb,
+    ):
         for name in archive.namelist():
             if name != "roottask.elf":
                 bomb.writestr(name, archive.read(name))
@@ -119,7 +122,9 @@ def test_an_image_cut_or_changed_anywhere_is_refused(tmp_path: Path) -> None:
 def test_members_missing_added_or_twice_are_told(tmp_path: Path) -> None:
     path = make(tmp_path / "a.img")
     whole = path.read_bytes()
-    assert "expected config.toml, " in refused(rewrite(path, lambda content: content.pop("kernel.elf")))
+    assert "expected config.toml, " in refused(
+        rewrite(path, lambda content: content.pop("kernel.elf"))
+    )
     path.write_bytes(whole)
     assert "../evil" in refused(rewrite(path, lambda content: content.update({"../evil": b"x"})))
     path.write_bytes(whole)
@@ -130,7 +135,9 @@ def test_members_missing_added_or_twice_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", MEMBERS)
 def test_a_member_that_is_not_the_manifests_is_told(tmp_path: Path, name: str) -> None:
-    path = rewrite(make(tmp_path / "a.img"), lambda content: content.update({name: content[name] + b" "}))
+    path = rewrite(
+        make(tmp_path / "a.img"), lambda content: content.update({name: content[name] + b" "})
+    )
     assert f"{name}: has SHA-256" in refused(path)
 
 
@@ -148,14 +155,18 @@ def test_a_member_that_is_not_the_manifests_is_told(tmp_path: Path, name: str) -
         ({"kernel": {"name": "seL4"}}, "kernel.version: Field required"),
     ],
 )
-def test_a_manifest_that_is_wrong_is_told(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+def test_a_manifest_that_is_wrong_is_told(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
     def alter(content: dict[str, bytes]) -> None:
         content[MANIFEST] = json.dumps({**json.loads(content[MANIFEST]), **change}).encode()
 
     assert said in refused(rewrite(make(tmp_path / "a.img"), alter))
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"null", b"[" * 100_000, b"\xff\xfe", b" " * (2 << 20)])
+@pytest.mark.parametrize(
+    "raw", [b"", b"{", b"[]", b"null", b"[" * 100_000, b"\xff\xfe", b" " * (2 << 20)]
+)
 def test_a_manifest_that_is_none_is_told(tmp_path: Path, raw: bytes) -> None:
     path = rewrite(make(tmp_path / "a.img"), lambda content: content.update({MANIFEST: raw}))
     assert MANIFEST in refused(path)

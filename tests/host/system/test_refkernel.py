@@ -26,7 +26,15 @@ QUIET = Progress(quiet=True)
 SOURCES = source_root() / "refkernel"
 BUILT = [arch for arch in ARCHES if has_refkernel(arch)]
 # The compiler options of refkernel that decide which function calls which.
-_COMPILE = ("-std=c11", "-O0", "-ffreestanding", "-mgeneral-regs-only", "-w", "-fcallgraph-info", "-c")
+_COMPILE = (
+    "-std=c11",
+    "-O0",
+    "-ffreestanding",
+    "-mgeneral-regs-only",
+    "-w",
+    "-fcallgraph-info",
+    "-c",
+)
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +144,15 @@ def _calls(arch: str, cache: dict[str, str], folder: Path) -> dict[str, set[str]
     for source in (*sorted(SOURCES.glob("core/*.c")), *sorted(SOURCES.glob(f"arch/{arch}/*.c"))):
         out = folder / f"{source.stem}.o"
         command = [toolchain.compiler, *_COMPILE, "-I", str(SOURCES / "core")]
-        command += ["-I", str(SOURCES / "arch" / arch), "-isystem", str(include), str(source), "-o", str(out)]
+        command += [
+            "-I",
+            str(SOURCES / "arch" / arch),
+            "-isystem",
+            str(include),
+            str(source),
+            "-o",
+            str(out),
+        ]
         subprocess.run(command, check=True, cwd=folder)
         for line in out.with_suffix(".ci").read_text().splitlines():
             if line.startswith("edge:"):

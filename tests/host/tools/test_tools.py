@@ -51,9 +51,21 @@ def run_suite(folder: Path, text: str, *arguments: str) -> subprocess.CompletedP
     (folder / "test_it.py").write_text(text)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = behaviour(*ids)\n")
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "kit.behaviours", "-p", "no:cacheprovider", *arguments],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "kit.behaviours",
+            "-p",
+            "no:cacheprovider",
+            *arguments,
+        ],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(TESTS), str(source_root() / "pyhost")))},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join((str(TESTS), str(source_root() / "pyhost"))),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -62,9 +74,12 @@ def run_suite(folder: Path, text: str, *arguments: str) -> subprocess.CompletedP
 
 
 @pytest.mark.parametrize(
-    "more", [pytest.param((), id="one"), pytest.param(("-n", "2"), id="xdist", marks=pytest.mark.slow)]
+    "more",
+    [pytest.param((), id="one"), pytest.param(("-n", "2"), id="xdist", marks=pytest.mark.slow)],
 )
-def test_the_matrix_has_one_line_an_id_with_its_verdict(tmp_path: Path, more: tuple[str, ...]) -> None:
+def test_the_matrix_has_one_line_an_id_with_its_verdict(
+    tmp_path: Path, more: tuple[str, ...]
+) -> None:
     """Each id of the list gets one line, whichever process ran its tests.
 
     The closing line stays the last.
@@ -120,7 +135,9 @@ def test_the_demo_without_the_sdk_that_is_named_says_first_and_last_that_nothing
     tmp_path: Path,
 ) -> None:
     """The demo then shows plans on which core and reference agree."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("CELLREAP_SDK_")}
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith("CELLREAP_SDK_")
+    }
     done = subprocess.run(
         [sys.executable, str(source_root() / "tools" / "lib" / "demo.py")],
         cwd=tmp_path,

@@ -135,7 +135,11 @@ def _raw_mutations(lines: Sequence[bytes]) -> Iterator[tuple[str, int, list[byte
         for cut in range(line.index(b"~cr ") + 4, len(line), 7):
             yield f"cut {i} at {cut}", i, [line[:cut], *rest]
         for at in range(line.index(b"~cr ") + i % 3, len(line), 3):
-            yield f"altered {i} at {at}", i, [line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :], *rest]
+            yield (
+                f"altered {i} at {at}",
+                i,
+                [line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :], *rest],
+            )
         yield (
             f"kernel message in {i}",
             i,
@@ -145,7 +149,11 @@ def _raw_mutations(lines: Sequence[bytes]) -> Iterator[tuple[str, int, list[byte
         if following is not None:
             swapped = [rest[following], *rest[:following], line, *rest[following + 1 :]]
             yield f"moved {i}", i, swapped
-            yield f"joined {i}", i, [line + rest[following], *rest[:following], *rest[following + 1 :]]
+            yield (
+                f"joined {i}",
+                i,
+                [line + rest[following], *rest[:following], *rest[following + 1 :]],
+            )
 
 
 def _rejected(reader: Reader, start: int, lines: Sequence[bytes]) -> bool:
@@ -241,7 +249,9 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
         if event.name in ("FINISH_WORK", "GET_WORK"):
             if event.name == "GET_WORK":
                 about = [
-                    e for e in later if e.name in ("GET_WORK", "FINISH_WORK") and e["token"] == event["token"]
+                    e
+                    for e in later
+                    if e.name in ("GET_WORK", "FINISH_WORK") and e["token"] == event["token"]
                 ]
                 if about and about[0].name == "FINISH_WORK":
                     return None

@@ -57,7 +57,10 @@ def test_every_kind_of_damage_is_named(path: Path) -> None:
     else:
         found = 0 if report.passed else 1
         said = [f"{path}:{problem.line}: {problem.text}" for problem in report.violations]
-    assert (f"exit {found}", [line.replace(str(path), path.name) for line in said]) == (code, expected)
+    assert (f"exit {found}", [line.replace(str(path), path.name) for line in said]) == (
+        code,
+        expected,
+    )
     assert found != 0
 
 
@@ -126,12 +129,16 @@ def test_kernel_messages_and_line_ends_do_no_harm() -> None:
     plain, _ = events_in("\n".join(seal(rich_run())).encode())
     noisy = bytearray(b"\x00\xff\x1b[2J\r\nBooting all finished, dropped to user space\r\n")
     for index, line in enumerate(seal(rich_run())):
-        noisy += (b"", b"Caught cap fault in send phase\r\n", b"\r", b"vm fault on data at 0x10: ")[index % 4]
+        noisy += (b"", b"Caught cap fault in send phase\r\n", b"\r", b"vm fault on data at 0x10: ")[
+            index % 4
+        ]
         noisy += line.encode() + (b"\n", b"\r\n", b"\r\r\n")[index % 3]
         noisy += (b"", b"\n\n", b"<<seL4(CPU 0) [decodeInvocation/646]: ~c r ~cr>>\n")[index % 3]
     events, reader = events_in(bytes(noisy))
     assert not reader.problems
-    assert [(event.name, event.values) for event in events] == [(event.name, event.values) for event in plain]
+    assert [(event.name, event.values) for event in events] == [
+        (event.name, event.values) for event in plain
+    ]
     report = check_stream(io.BytesIO(bytes(noisy)), "noisy")
     assert report.passed
     rows = [event["row"] for event in events if event.name == "STATE"]
@@ -281,7 +288,9 @@ def test_a_version_that_is_not_known_is_refused() -> None:
 @pytest.mark.behaviour("G-46")
 @pytest.mark.usefixtures("version_0")
 def test_a_trace_of_an_older_version_is_read_by_its_own_table_and_upgraded() -> None:
-    events, reader = events_in(sealed(HEAD.format(0), "TALK pd=PD_1 words=hello", "FETCH pd=PD_1 token=1"))
+    events, reader = events_in(
+        sealed(HEAD.format(0), "TALK pd=PD_1 words=hello", "FETCH pd=PD_1 token=1")
+    )
     assert [event.name for event in events] == ["TRACE", "SAY", "GET_WORK"]
     assert (events[0]["version"], events[1].values) == ("0", {"pd": "PD_1", "text": "hello"})
     assert [problem.text for problem in reader.problems] == ["cut off: no END after event 2"]
@@ -293,7 +302,11 @@ def test_a_trace_of_an_older_version_is_read_by_its_own_table_and_upgraded() -> 
     [
         (0, "SAY pd=PD_1 text=hello", "unknown event SAY: trace version 0 has no such event"),
         (0, "TALK pd=1 words=hello", "TALK: pd=1: expected a PD"),
-        (2, "GET_WORK pd=PD_1 token=1", "unknown event GET_WORK: trace version 2 has no such event"),
+        (
+            2,
+            "GET_WORK pd=PD_1 token=1",
+            "unknown event GET_WORK: trace version 2 has no such event",
+        ),
         (2, "TOLD ticket=1", "TOLD: its fields are 'ticket': expected 'ticket state done failed "),
         (2, "FETCH pd=PD_1 token=x", "FETCH: token=x: expected a decimal number"),
         (
@@ -337,7 +350,9 @@ VERSION_2 = {
 def test_the_events_of_version_2_come_out_under_their_names_of_today() -> None:
     events, _ = events_in(sealed(HEAD.format(2), *VERSION_2))
     assert [str(event) for event in events[1:]] == list(VERSION_2.values())
-    assert [line.encode() for line in seal(events)] == sealed(HEAD.format(2), *VERSION_2).split(b"\n")
+    assert [line.encode() for line in seal(events)] == sealed(HEAD.format(2), *VERSION_2).split(
+        b"\n"
+    )
 
 
 def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
@@ -431,7 +446,9 @@ def test_the_check_has_a_handler_for_every_event() -> None:
     assert (sorted(listed - handled), sorted(handled - listed)) == ([], [])
 
 
-def test_an_event_that_the_check_cannot_handle_is_a_clear_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_that_the_check_cannot_handle_is_a_clear_violation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delitem(replay.OUTSIDE, "SAY")
     report = check_stream(io.BytesIO("\n".join(small_run()).encode()), "log")
     assert [problem.text for problem in report.violations] == [
