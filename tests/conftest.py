@@ -35,7 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--rewrite",
         action="store_true",
-        help="write what tests compare files of this checkout with into those files: tables in docs",
+        help="write what tests compare files of this checkout with into those files: "
+        "tables in docs",
     )
     parser.addoption(
         "--boot-arch",

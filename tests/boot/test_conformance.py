@@ -110,7 +110,9 @@ def test_all_architectures_and_kernels_print_the_same(sdk_of: Callable[[str], Sd
 
 @pytest.mark.slow
 @pytest.mark.skipif(not MORE, reason="CELLREAP_SDKS names no more SDKs")
-@pytest.mark.parametrize(("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE])
+@pytest.mark.parametrize(
+    ("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE]
+)
 def test_a_kernel_without_a_timer_prints_the_same_of_what_it_has(of: str, root: Path) -> None:
     own = build_refkernel(ARCHES[0], Progress(quiet=True))
     all_lines = results(own, ARCHES[0]).lines[:-1]

@@ -374,8 +374,10 @@ def test_the_command_line_says_the_same(target: Target, row: Row) -> None:
     assert code == 0
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     assert shown["kernel"] == {
-        "name": target.sdk.kernel.name, "version": target.sdk.kernel.version, "arch": target.sdk.kernel.arch
-    }  # fmt: skip
+        "name": target.sdk.kernel.name,
+        "version": target.sdk.kernel.version,
+        "arch": target.sdk.kernel.arch,
+    }
     names: dict[str, str] = shown["names"]
     cleanups: list[dict[str, Any]] = shown["cleanups"]
     (cleanup,) = cleanups

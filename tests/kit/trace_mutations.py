@@ -204,7 +204,8 @@ def _others(event: Event, name: str, value: str, nodes: dict[str, list[str]]) ->
 
 _FRAME = {"TRACE", "BASE", "CLEANUP", "SETTLED", "END"}
 _MODEL = {
-    "PD", "BODY", "SPACE", "RESOURCE", "DELETE", "HOLD", "UNHOLD", "REQUEST", "UNREQUEST", "MAP", "UNMAP",
+    "PD", "BODY", "SPACE", "RESOURCE", "DELETE", "HOLD",
+    "UNHOLD", "REQUEST", "UNREQUEST", "MAP", "UNMAP",
     "HANDLER", "LINK", "OWN", "SUBSCRIBE", "UNSUBSCRIBE",
 }  # fmt: skip
 _TRIGGERS = {"FAULT", "EXIT", "TERMINATE"}
@@ -231,7 +232,8 @@ _PLAN = {
 _PHASES = {
     **dict.fromkeys(_PLAN, 0), "suspend": 1, "SUSPEND": 1, "mark": 2, "tell": 3,
     "await": 3, "WAIT": 3, "CONTINUE": 3, "cut-request": 4, "destroy-resource": 4,
-    "destroy-space": 4, "destroy-pd": 4, "DESTROY": 4, "FREED": 4, "unblock": 5, "notify": 6, "QUEUE": 6,
+    "destroy-space": 4, "destroy-pd": 4, "DESTROY": 4, "FREED": 4,
+    "unblock": 5, "notify": 6, "QUEUE": 6,
     "CALLS": 8, "STATE": 9,
 }  # fmt: skip
 

@@ -127,7 +127,8 @@ def test_a_run_that_stops_early_names_the_last_check() -> None:
     assert not result.passed
     assert result.summary is None
     assert result.complaints == (
-        "the checks did not come to their end, after one: the console went silent: nothing for 20 s",
+        "the checks did not come to their end, after one: the console went silent: "
+        "nothing for 20 s",
     )
 
 
@@ -138,8 +139,14 @@ def test_no_checks_at_all_do_not_pass() -> None:
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     made = Bench(tmp_path, tmp_path / "cache")
-    own = "add_executable(conformance main.c)\nset_target_properties(conformance PROPERTIES SUFFIX .elf)\n"
-    own += "target_link_options(conformance PRIVATE -static -nostdlib -no-pie -Wl,-z,max-page-size=4096)\n"
+    own = (
+        "add_executable(conformance main.c)\n"
+        "set_target_properties(conformance PROPERTIES SUFFIX .elf)\n"
+    )
+    own += (
+        "target_link_options(conformance PRIVATE -static -nostdlib -no-pie "
+        "-Wl,-z,max-page-size=4096)\n"
+    )
     (tmp_path / "checkout" / "roottask" / "CMakeLists.txt").write_text(CMAKE + own)
     return made
 

@@ -207,8 +207,8 @@ def test_bad_file_ends_with_one_line_and_exit_2(run: Run, path: Path) -> None:
         ),
         (
             (SCENARIO, "--crash", "PD_1", "--rs-depth", "4294967295"),
-            "Invalid value for '--rs-depth': '4294967295', expected inf or a number from 0 to 4294967293 "
-            "(see cellreap plan --help)",
+            "Invalid value for '--rs-depth': '4294967295', expected inf or a number from "
+            "0 to 4294967293 (see cellreap plan --help)",
         ),
     ],
 )

@@ -148,7 +148,8 @@ def test_a_plan_whose_doomed_nodes_are_gone_is_not_made_again() -> None:
 
 def test_a_second_plan_too_large_for_its_memory_is_refused_and_dooms_nobody() -> None:
     model = system(
-        "PD_1 manages A_SPACE_1\nPD_2 manages B_SPACE_2 with B_2_1 B_2_2 B_2_3 B_2_4\nPD_1 holds B_2_1"
+        "PD_1 manages A_SPACE_1\nPD_2 manages B_SPACE_2 with B_2_1 B_2_2 B_2_3 B_2_4\n"
+        "PD_1 holds B_2_1"
     )
     core = CoreModel(20, 60, max_items=3)
     core.load(model)

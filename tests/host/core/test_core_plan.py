@@ -612,9 +612,8 @@ def test_explicit_beats_ownership_beats_implicit_and_opposed_explicit_ones_cance
 
 
 @pytest.mark.behaviour("G-06")
-def test_equal_precedence_that_opposes_itself_is_a_cycle_and_a_cancelled_pair_still_tells_both() -> (
-    None
-):
+def test_equal_precedence_that_opposes_itself_is_a_cycle_and_a_cancelled_pair_still_tells_both(
+) -> None:
     assert linked("PD_1 owns PD_2", "PD_2 owns PD_1", "PD_3 subscribes PD_1", pds=3)["groups"] == [
         ["PD_1", "PD_2"],
         ["PD_3"],
@@ -764,13 +763,16 @@ def test_is_doomed_answers_for_the_last_plan() -> None:
     }
     assert doomed == {"PD_1", "PD_3", "BLOCK_SPACE_1", "FILE_SPACE_3"}
     raw = core.plan_raw("PD_5", 0, 0)
-    doomed = {id_ for id_, ref in core.refs.items() if core.lib.cr_plan_dooms(core.planner, raw, ref)}
+    doomed = {
+        id_ for id_, ref in core.refs.items() if core.lib.cr_plan_dooms(core.planner, raw, ref)
+    }
     assert doomed == {"PD_5"}
 
 
 def test_what_is_doomed_already_is_neither_doomed_again_nor_told() -> None:
     model = system(
-        "PD_1 manages A_SPACE_1 with A_1_1\nPD_2 holds A_1_1\nPD_3 holds A_1_1\nPD_2 subscribes PD_1"
+        "PD_1 manages A_SPACE_1 with A_1_1\nPD_2 holds A_1_1\nPD_3 holds A_1_1\n"
+        "PD_2 subscribes PD_1"
     )
     core = CoreModel.from_model(model)
     assert core.lib.cr_model_doom(core.model, core.ref("PD_2")) == core.lib.CR_OK

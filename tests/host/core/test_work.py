@@ -312,7 +312,9 @@ class Both:
         assert bytes(self.c.ffi.buffer(self.c.memory)) == before
         for token, failed in answers:
             before = bytes(self.c.ffi.buffer(self.c.memory))
-            status, _ = self.same(lambda side, t=token, f=failed: side.finish(to, t, f))  # type: ignore[misc]
+            status, _ = self.same(
+                lambda side, t=token, f=failed: side.finish(to, t, f)  # type: ignore[misc]
+            )
             if status != OK:
                 assert not allowed, "a message that may be taken can be taken whole"
                 assert bytes(self.c.ffi.buffer(self.c.memory)) == before, (

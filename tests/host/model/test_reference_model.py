@@ -140,7 +140,8 @@ def test_find_pd() -> None:
 
 def test_body_is_a_core_resource_with_the_number_of_its_pd() -> None:
     model = system(
-        "PD_0 manages PD_SPACE_3 with PD_3_2\nPD_1 manages PD_X_SPACE_1 with PD_X_1_1\nPD_2 holds PD_3_2"
+        "PD_0 manages PD_SPACE_3 with PD_3_2\nPD_1 manages PD_X_SPACE_1 with PD_X_1_1\n"
+        "PD_2 holds PD_3_2"
     )
     assert model.body_of("PD_2") == "PD_3_2"
     assert model.body_of("PD_1") is None

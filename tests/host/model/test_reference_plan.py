@@ -356,7 +356,8 @@ def test_wrong_causes_are_found() -> None:
                 "PD_3 lives",
                 "PD_3 holds BLOCK_1_1 in BLOCK_SPACE_1 of PD_1, which is doomed at depth 0, "
                 "but pd_depth is 0",
-                "PD_3 requests BLOCK_SPACE_1 of PD_1, which is doomed at depth 0, but pd_depth is 0",
+                "PD_3 requests BLOCK_SPACE_1 of PD_1, which is doomed at depth 0, but "
+                "pd_depth is 0",
             ],
         ),
         (

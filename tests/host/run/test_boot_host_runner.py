@@ -161,7 +161,8 @@ def test_carriage_returns_do_no_harm(stand_in: Path) -> None:
         (b"\n========== KERNEL EXCEPTION ==========\n", "KERNEL EXCEPTION"),
         (b"\ncellreap: panic: no slot is left 0x0\n", "no slot is left"),
         (
-            b"Caught cap fault in send phase at address 0\nwhile trying to handle:\nvm fault on data\n"
+            b"Caught cap fault in send phase at address 0\nwhile trying to handle:\n"
+            b"vm fault on data\n"
             b'in thread 0xffffff801fe08400 "rootserver" at address 0x401000\nWith stack:\n',
             '"rootserver" at address 0x401000',
         ),

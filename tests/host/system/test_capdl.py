@@ -257,7 +257,8 @@ def _with_body(made: Description, bits: int = 0, *more: Object) -> Description:
             _with_caps(
                 described(), "cspace_nurse", Cap(9, "ep_nurse", (), ("pt_nurse.0x400000", 0))
             ),
-            "ep_nurse is said to be mapped by (pt_nurse.0x400000, 0x0), which is frame_nurse.0x400000",
+            "ep_nurse is said to be mapped by (pt_nurse.0x400000, 0x0), which is "
+            "frame_nurse.0x400000",
         ),
         (
             _with_derived(described(), ("body_nurse", 4), ("cspace_nurse", 60)),
@@ -345,5 +346,7 @@ def test_what_the_kernel_decides_is_asked_of_the_compiler(tmp_path: Path) -> Non
     ):
         read_target("x86_64", compiled(renamed))
     longer = ARCH.replace("{39, 30, 21}", "{39, 30, 21, 12}")
-    with pytest.raises(CellreapError, match="cr_arch_table_span is not in the object file: expected 3 words"):
+    with pytest.raises(
+        CellreapError, match="cr_arch_table_span is not in the object file: expected 3 words"
+    ):
         read_target("x86_64", compiled(longer))

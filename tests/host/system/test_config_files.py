@@ -146,7 +146,10 @@ def test_a_long_chain_of_requests_is_no_cycle() -> None:
     text = '[system]\nname = "s"\n'
     for i in range(127):
         wants = f'requests = ["s{i - 1}"]\n' if i else ""
-        text += f'[[pd]]\nname = "p{i}"\nprogram = "p"\n{wants}[[pd.space]]\nname = "s{i}"\ntype = "T"\n'
+        text += (
+            f'[[pd]]\nname = "p{i}"\nprogram = "p"\n{wants}'
+            f'[[pd.space]]\nname = "s{i}"\ntype = "T"\n'
+        )
     assert len(parse(text).pds) == 127
 
 

@@ -291,9 +291,9 @@ def test_a_lane_is_fetched_and_finished_in_order() -> None:
     found = act(
         target, server, "fetch", first, "ok", first, "fetch", second, "fetch", third, "ok", third
     )
-    assert (
-        found[0]
-        == f"FINISH_WORK: token={third}: {server} is to finish {second}, about the same space, before it"
+    assert found[0] == (
+        f"FINISH_WORK: token={third}: {server} is to finish {second}, "
+        "about the same space, before it"
     )
 
 

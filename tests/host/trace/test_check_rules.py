@@ -296,28 +296,39 @@ def without(drafts: list[Draft], event: str, **match: object) -> list[Draft]:
 
 CHANGES: list[tuple[str, dict[str, object], dict[str, object], str]] = [
     ("CLEANUP", {"n": 2}, {}, "CLEANUP: n=2: expected 1"),
-    ("CLEANUP", {"pd_depth": 2}, {}, "DOOM_PD PD_4 2 3: in the reference's plan, but not in the trace's"),
-    ("CLEANUP", {"rs_depth": "inf"}, {}, "DOOM_SPACE TABLE_SPACE_4 2: in the reference's plan, but not"),
+    ("CLEANUP", {"pd_depth": 2}, {},
+     "DOOM_PD PD_4 2 3: in the reference's plan, but not in the trace's"),
+    ("CLEANUP", {"rs_depth": "inf"}, {},
+     "DOOM_SPACE TABLE_SPACE_4 2: in the reference's plan, but not"),
     ("DOOM_PD", {"depth": 0}, {"pd": "PD_3"}, "DOOM_PD PD_3 0 2: not in the reference's plan"),
     ("DOOM_PD", {"group": 0}, {"pd": "PD_3"}, "DOOM_PD PD_3 1 0: not in the reference's plan"),
-    ("LOSE_REQUEST", {"pd": "PD_5"}, {}, "LOSE_REQUEST PD_5 FILE_SPACE_3: not in the reference's plan"),
-    ("OWE", {"kind": "lost"}, {"kind": "free"}, "OWE PD_2 lost BLOCK_2_1 PD_3: not in the reference's plan"),
+    ("LOSE_REQUEST", {"pd": "PD_5"}, {},
+     "LOSE_REQUEST PD_5 FILE_SPACE_3: not in the reference's plan"),
+    ("OWE", {"kind": "lost"}, {"kind": "free"},
+     "OWE PD_2 lost BLOCK_2_1 PD_3: not in the reference's plan"),
     ("SUSPEND", {"pd": "PD_5"}, {"pd": "PD_1"}, "SUSPEND: PD_5 is not doomed"),
-    ("STEP", {"name": "polish"}, {"name": "mark"}, "STEP: name=polish: expected one of suspend, mark,"),
-    ("STEP", {"pd": "PD_5"}, {"name": "cut-request"}, "STEP cut-request node=BLOCK_SPACE_1 pd=PD_5: there"),
+    ("STEP", {"name": "polish"}, {"name": "mark"},
+     "STEP: name=polish: expected one of suspend, mark,"),
+    ("STEP", {"pd": "PD_5"}, {"name": "cut-request"},
+     "STEP cut-request node=BLOCK_SPACE_1 pd=PD_5: there"),
     ("STEP", {"calls": 100}, {"name": "mark"}, "SETTLED: CALLS add up to"),
     ("DESTROY", {"node": "TABLE_4_1"}, {"node": "BLOCK_1_1"}, "DESTROY: TABLE_4_1 is not to be"),
-    ("FREED", {"paddr": "0x0"}, {"pd": "PD_3"}, "FREED: PD_3: paddr=0x0, but its BODY has 0x100020000"),
+    ("FREED", {"paddr": "0x0"}, {"pd": "PD_3"},
+     "FREED: PD_3: paddr=0x0, but its BODY has 0x100020000"),
     ("FREED", {"bytes": 4096}, {"pd": "PD_3"}, "FREED: PD_3: bytes=4096, but its BODY has 65536"),
     ("QUEUE", {"token": 2}, {"token": 3}, "QUEUE: token=2: expected more than 2"),
-    ("QUEUE", {"kind": "destroy"}, {"token": 1}, "QUEUE PD_2 destroy BLOCK_SPACE_2 PD_3: no such notice"),
+    ("QUEUE", {"kind": "destroy"}, {"token": 1},
+     "QUEUE PD_2 destroy BLOCK_SPACE_2 PD_3: no such notice"),
     ("CALLS", {"count": 0}, {"kind": "signal"}, "CALLS: kind=signal count=0: expected only"),
     ("CALLS", {"kind": "delete"}, {"kind": "signal"}, "CALLS: kind=delete is there twice"),
     ("STATE", {"n": 2}, {"n": 1}, "STATE: n=2: cleanup 1 is under way"),
-    ("STATE", {"row": "PD,PD_4,dba,,,,"}, {"n": 1, "row": "PD,PD_4,db,,,,"}, "STATE: the row PD,PD_4,db,,,,"),
+    ("STATE", {"row": "PD,PD_4,dba,,,,"}, {"n": 1, "row": "PD,PD_4,db,,,,"},
+     "STATE: the row PD,PD_4,db,,,,"),
     ("SETTLED", {"rows": 3}, {"n": 1}, "SETTLED: rows=3, but"),
-    ("SETTLED", {"bytes": 5}, {"n": 1}, "SETTLED: bytes=5, but what is in use by the events before it is"),
-    ("SETTLED", {"slots": 5}, {"n": 1}, "SETTLED: slots=5, but what is in use by the events before it is"),
+    ("SETTLED", {"bytes": 5}, {"n": 1},
+     "SETTLED: bytes=5, but what is in use by the events before it is"),
+    ("SETTLED", {"slots": 5}, {"n": 1},
+     "SETTLED: slots=5, but what is in use by the events before it is"),
 ]  # fmt: skip
 
 
@@ -554,7 +565,8 @@ def test_violations_name_file_and_line() -> None:
     shown = report_json(checked(drafts))
     assert shown["verdict"] == "fail"
     assert shown["violations"] == [
-        f"trace:{line}: memory.sums: SETTLED: bytes=5, but what is in use by the events before it is 1245184"
+        f"trace:{line}: memory.sums: SETTLED: bytes=5, but what is in use by the events "
+        "before it is 1245184"
     ]
 
 

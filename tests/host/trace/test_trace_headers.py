@@ -73,7 +73,8 @@ def test_enumerators_that_cannot_be_evaluated_are_errors(text: str) -> None:
             "expected .enumerator, name, fields.",
         ),
         (
-            'enum { CR_TRACE_VERSION = 1 };\nCR_TRACE_EVENT(A, "END", "")\nCR_TRACE_EVENT(B, "END", "")',
+            "enum { CR_TRACE_VERSION = 1 };\n"
+            'CR_TRACE_EVENT(A, "END", "")\nCR_TRACE_EVENT(B, "END", "")',
             "END is listed twice",
         ),
     ],

@@ -338,7 +338,9 @@ VERSION_2 = {
     "TOLD ticket=1 state=0 done=0 failed=0 dropped=0 waiting=0 held=0": (
         "TICKET ticket=1 state=0 done=0 failed=0 dropped=0 waiting=0 held=0"
     ),
-    "PIECE x=1 pd=PD_1 token=1 from=A_1_1 to=A_1_2": "SUBGRAPH x=1 pd=PD_1 token=1 from=A_1_1 to=A_1_2",
+    "PIECE x=1 pd=PD_1 token=1 from=A_1_1 to=A_1_2": (
+        "SUBGRAPH x=1 pd=PD_1 token=1 from=A_1_1 to=A_1_2"
+    ),
     "WAIT n=1": "WAIT n=1",
     "RESUME n=1": "CONTINUE n=1",
     "CLEANUP n=1 trigger=PD_1 cause=deadline pd_depth=0 rs_depth=inf": (
