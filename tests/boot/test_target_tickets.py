@@ -115,7 +115,8 @@ def test_without_a_deadline_nobody_is_late(target: Target) -> None:
     assert not run.of("LATE")
     assert not run.of("DEADLINE")
     assert (
-        "again: ticket 1 settled: done 0, failed 0, dropped 0, waiting 3, held 0" in run.says("boss")
+        "again: ticket 1 settled: done 0, failed 0, dropped 0, waiting 3, held 0"
+        in run.says("boss")
     )
     assert "server" in run.alive()
 
