@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The effect of a crash does not depend on the architecture.
 
-All architectures give the same lists, by name. Each run has passed the check of its trace; these
+All architectures give the same lists, by name. Each run has passed the check of its trace. These
 tests compare the runs with each other. The other tests of this folder cover the behaviour of one
 architecture, selected with --boot-arch.
 """

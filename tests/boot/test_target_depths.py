@@ -40,7 +40,7 @@ class Row:
     spaces: frozenset[str]  # spaces deleted beside disk1
     notices: frozenset[tuple[str, str, str, str]]
     calls: Mapping[str, int]  # kernel calls of the cleanup, by kind
-    # at the end: of the table, of the database; None: the app is doomed
+    # of the table and of the database at the end, or None if the app is doomed
     outcome: tuple[str, str] | None
 
     @property

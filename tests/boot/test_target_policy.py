@@ -84,7 +84,7 @@ def _own(name: str, **depths: object) -> Change:
 @pytest.mark.behaviour("C-08")
 @pytest.mark.parametrize("crashed", _BOTH_SERVERS)
 def test_a_pds_own_depths_are_those_of_its_own_crash(target: Target, crashed: str) -> None:
-    """pd 1, rs 2 for block server 1; the system's 0, 0 for block server 2."""
+    """pd 1, rs 2 for block server 1, and the system's 0, 0 for block server 2."""
     run = target.run("own_depths", crash=crashed)
     (cleanup,) = run.cleanups()
     depths = (cleanup["pd_depth"], cleanup["rs_depth"])

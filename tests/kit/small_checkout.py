@@ -89,7 +89,7 @@ class Bench:
         self.env.pop("XDG_DATA_HOME", None)
 
     def emulator(self, console: str) -> None:
-        """An emulator that notes its arguments, prints this and goes on running."""
+        """An emulator that notes its arguments, prints this text and continues to run."""
         path = self.folder / "bin" / "qemu-system-x86_64"
         (self.folder / "console").write_text(console)
         path.write_text(

@@ -31,7 +31,7 @@ from kit.marks import slow_but
 DEPTHS: tuple[int | None, ...] = (0, 1, 2, None)
 
 Edge = tuple[str, int, int]
-"""(kind, from, to) with the numbers of PDs and spaces; see `build` for the kinds."""
+"""(kind, from, to) with the numbers of PDs and spaces. `build` defines the kinds."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ pytestmark = NEEDS_TOOLCHAIN
 
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small checkout, found by the code under test; and an empty cache."""
+    """A small checkout, found by the code under test, and an empty cache."""
     root = tmp_path / "checkout"
     make_checkout(root)
     monkeypatch.setattr("cellreap.system.parts.source_root", lambda: root)
