@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""refkernel behaves as seL4 does, as far as a run shows: the same lists, by name, in the same
-order.
+"""refkernel behaves as seL4 does, as far as a run shows: the same lists, by name, in order.
 
 Each run has passed the check of its trace. If no seL4 is installed for an architecture, only
 refkernel's runs are checked.

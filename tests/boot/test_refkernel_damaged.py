@@ -91,9 +91,9 @@ def whole() -> Sdk:
 
 
 def failed(sdk: Sdk, timeout: float = 20, idle: float = 4) -> list[str]:
-    """The complaints of the conformance image about a kernel.
+    """The checks that a kernel fails, and the complaints about its run.
 
-    The time limit is in seconds: a damaged kernel may hang.
+    The limits are in seconds. They are short because a damaged kernel may hang.
     """
     with tempfile.TemporaryFile() as console:
         result = run_conformance(sdk, console, QUIET, extra=(), timeout=timeout, idle=idle)

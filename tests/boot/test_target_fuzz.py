@@ -187,8 +187,9 @@ def test_in_sync_mode_it_is_no_different(target: Target) -> None:
 
 @pytest.mark.slow
 def test_who_calls_its_fault_handler_waits_until_its_deadline(target: Target) -> None:
-    """The root task does not answer a call that is no fault on a fault endpoint, so the call never
-    returns. No other PD waits.
+    """The root task answers only faults on a fault endpoint, so any other call there never returns.
+
+    No other PD waits.
     """
 
     def quitter(config: Config) -> Config:

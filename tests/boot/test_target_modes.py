@@ -24,7 +24,7 @@ def test_every_depth_is_the_same_in_both_modes(
     assert outcomes(runs[1]) == outcomes(runs[0])
 
 
-# Leaves out configurations in which mode sync causes more operations.
+# Configurations whose PDs ask more of the root task than those of `ALL`.
 ASKING = ["flush", "lie", "nosy", "tickets"]
 
 

@@ -114,7 +114,7 @@ def test_who_goes_while_it_is_waited_for_is_cleaned_up_next(
     assert start < run.at(trigger) < end
     causes = [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()]
     assert causes == [("victim", "fault"), ("watcher", cause)]
-    # As if the second trigger had come after the first cleanup: one cleanup for each.
+    # As if the second trigger had come after the first cleanup: each trigger has its own cleanup.
     assert run.destroyed_pds(1) == {"victim"}
     assert run.destroyed_pds(2) == {"watcher"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Properties of all commands: exit codes, shared options, and their order in the help."""
+"""Properties of all commands: exit codes, shared options, and how the help lists the commands."""
 
 from __future__ import annotations
 

@@ -101,8 +101,8 @@ def test_a_slot_whose_generations_are_used_up_is_retired(core: CoreModel) -> Non
     most = core.lib.CR_GENERATION_MAX
     first = add_pd_raw(core)
     end_node(core, first[0])
-    # Releasing the node set the free slot's generation to 2. The test sets it as if the slot had
-    # been used very often.
+    # Releasing the node set the free slot's generation to 2. The test changes it to that of a slot
+    # that has been used as often as possible.
     before = bytes(core.arena)
     probe = add_pd_raw(core)
     end_node(core, probe[0])

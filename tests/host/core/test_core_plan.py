@@ -787,10 +787,9 @@ def test_what_is_doomed_already_is_neither_doomed_again_nor_told() -> None:
 
 
 def crowd(clients: int, *, shared: bool) -> CoreModel:
-    """One server, and clients that each request its space and hold one resource of it. PD_0 owns
-    all.
+    """One server, and clients that each request its space and hold one resource of it.
 
-    `shared`: all hold the same core memory and subscribe to the server as well.
+    PD_0 owns all. `shared`: all hold the same core memory and subscribe to the server as well.
     """
     core = CoreModel(2 * clients + 10, 8 * clients + 20)
     core.add_pd(ROOT)

@@ -105,7 +105,7 @@ def test_edges_come_and_go() -> None:
     with pytest.raises(ModelError, match="exists already"):
         model.add_link("PD_1", "PD_5")
     model.drop_link("PD_5", "PD_1")
-    model.set_fault("PD_5", "PD_0")  # the state without an edge
+    model.set_fault("PD_5", "PD_0")  # the default, which has no edge
     assert model.faults == {}
     model.set_fault("PD_5", "PD_1")
     with pytest.raises(ModelError, match="already has the fault handler PD_1"):

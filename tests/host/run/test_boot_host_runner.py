@@ -77,10 +77,10 @@ def run(
 def run_until_it_spoke(
     command: list[str], enough: bytes, *, timeout: float | None = None, idle: float | None = None
 ) -> tuple[Boot, bytes, float]:
-    """The run, its console and the limit. The limit is doubled until the emulator has time to print
-    enough.
+    """The run, its console and the limit.
 
-    A busy machine may take longer to start the emulator than a short limit allows.
+    The limit is doubled until the emulator has time to print enough: a busy machine may take longer
+    to start the emulator than a short limit allows.
     """
     limit = idle if idle is not None else timeout
     assert limit is not None

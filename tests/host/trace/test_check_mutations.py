@@ -43,7 +43,7 @@ from kit.trace_simulator import RUNS
 
 STORED = sorted(STORED_TRACES.glob("*.trace"))
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]
-# Stands for all runs where the slow tests are left out.
+# The run that stands for all others where the slow tests are left out.
 QUICK = "depths-1-0"
 SECOND = ["notices", "sync"]  # runs of what only version 2 of the trace tells
 TRACES = [*GENERATED, *(path.name for path in STORED)]
