@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A root task without a scenario: the system just runs. */
+ * The hooks of a root task without a scenario: there are none. The supervisor runs without them.
+ * This file must stay empty of behaviour, because it shows that the root task works without the
+ * scenario. */
 #include "root.h"
 
 const cr_hooks *cr_root_hooks(void)

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The root task: sets itself up, creates the PDs of its configuration, and hands over to the supervisor. It is the
- * highest in priority and one thread, so PDs see every cleanup as one step. */
+ * The entry of the root task. It sets up the root task, creates the PDs of the configuration, and
+ * then runs the supervisor.
+ *
+ * The root task has the highest priority in the system and one thread. PDs therefore observe each
+ * cleanup as one step. The root task must never return from cr_root_main, and it must never block
+ * except in the supervisor's loop.
+ *
+ * Errors during setup stop the system (cr_panic): without its own objects the root task cannot
+ * clean up after a crash. */
 #include "kernel/arch/arch.h"
 #include "kernel/untyped.h"
 #include "root.h"
@@ -11,7 +18,7 @@
 enum { ROOT_STACK = 32768, ROOT_BLOCK_BITS = 12 };
 
 _Alignas(16) char cr_root_stack[ROOT_STACK];
-/* The assembler's name for the stack's end. */
+/* The name that start.S uses for the end of the stack. */
 __asm__(".globl cr_root_stack_top\n.set cr_root_stack_top, cr_root_stack + 32768");
 _Static_assert(ROOT_STACK == 32768, "as in the line above");
 
@@ -20,7 +27,8 @@ extern const char cr_image_end[];
 
 void cr_root_main(const seL4_BootInfo *info);
 
-/* The root task's own objects: its endpoint, its notification, and what the hooks need. */
+/* Creates the root task's own objects: its endpoint, its notification and the objects of the
+ * hooks. */
 static void make_own_objects(const cr_image_header *image)
 {
     uint32_t block;
@@ -30,7 +38,8 @@ static void make_own_objects(const cr_image_header *image)
     seL4_CPtr untyped = cr_untyped_cap(block);
     seL4_CPtr bound = cr_pool_make(untyped, seL4_NotificationObject, "no notification");
     seL4_CPtr endpoint = cr_pool_make(untyped, seL4_EndpointObject, "no endpoint");
-    cr_must(seL4_TCB_BindNotification(seL4_CapInitThreadTCB, bound), "the notification cannot be bound");
+    cr_must(seL4_TCB_BindNotification(seL4_CapInitThreadTCB, bound),
+            "the notification cannot be bound");
     cr_supervisor_init(cr_root_hooks(), bound);
     if (cr_system_init(image, endpoint) != CR_OK) {
         cr_panic("the model does not fit its memory", 0);
@@ -81,14 +90,16 @@ static void trace_start(const cr_image_header *image)
 static void set_up(const seL4_BootInfo *info)
 {
     seL4_SetIPCBuffer(info->ipcBuffer);
-    if (cr_cspace_init(info, cr_untyped_largest_at_boot(info)) != CR_OK || cr_untyped_init(info) != CR_OK ||
-        cr_body_init(info) != CR_OK) {
-        cr_panic("the kernel gave too little to start with", info->untyped.end - info->untyped.start);
+    if (cr_cspace_init(info, cr_untyped_largest_at_boot(info)) != CR_OK ||
+        cr_untyped_init(info) != CR_OK || cr_body_init(info) != CR_OK) {
+        cr_panic("the kernel gave too little to start with",
+                 info->untyped.end - info->untyped.start);
     }
     const cr_image_header *image = find_image();
     make_own_objects(image);
     trace_start(image);
-    if (cr_core_space("RESSPC", &cr_sys.resspc_space) != CR_OK || cr_core_space("PD", &cr_sys.pd_space) != CR_OK) {
+    if (cr_core_space("RESSPC", &cr_sys.resspc_space) != CR_OK ||
+        cr_core_space("PD", &cr_sys.pd_space) != CR_OK) {
         cr_panic("the core spaces cannot be made", 0);
     }
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The only file that includes <sel4/sel4.h>, for the root task and the PDs, and the only one that knows what
- * differs between versions of seL4 (13.0 and later, non-MCS).
+ * The differences between versions of seL4 (13.0 and later, non-MCS), for the root task and the
+ * PDs. No other file may include <sel4/sel4.h> or depend on a version of seL4.
  *
- * libsel4 keeps the address of the IPC buffer in a thread-local variable (since 15.0 only if its configuration
- * says so, before that always). Every address space of ours has one thread that uses the IPC buffer, so a
- * plain variable does, and nobody needs a TLS area: the storage class is taken out of its declaration. */
+ * libsel4 keeps the address of the IPC buffer in a thread-local variable. Before version 15.0 it
+ * always does so. Since 15.0 it does so only if its configuration says so. In each address space of
+ * this project only one thread uses the IPC buffer, so a plain variable is sufficient and no thread
+ * needs a TLS area. This file therefore removes the storage class from the declaration. */
 #ifndef CELLREAP_SEL4_COMPAT_H
 #define CELLREAP_SEL4_COMPAT_H
 
 #include <sel4/config.h>
 
-/* libsel4's own headers convert signs freely. */
+/* libsel4's own headers convert signs implicitly. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
@@ -28,7 +29,8 @@
 #error "the kernel must be built with printing (KernelPrinting)"
 #endif
 #if CONFIG_MAX_NUM_NODES != 1
-#error "SMP kernels are not supported: quiescence is found by priority on one core (KernelMaxNumNodes)"
+#error \
+    "SMP kernels are not supported: quiescence is found by priority on one core (KernelMaxNumNodes)"
 #endif
 
 #endif

@@ -1,7 +1,11 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Decodes fault messages. See fault.h. PDs can send any message, so this file must not trust the
+ * length of a message. */
 #include "fault.h"
 
-/* Both registers, if the message has them: one that is too short was not the kernel's. */
+/* Reads both registers. Returns 0 if the message is too short; the kernel did not send such a
+ * message. */
 static int read(seL4_MessageInfo_t tag, int address_at, int ip_at, uint64_t *address, uint64_t *ip)
 {
     int last = address_at > ip_at ? address_at : ip_at;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Fault messages, as the kernel sends them to whoever handles a thread's faults: the root task, or a PD. libsel4
- * gives the fields the same names on every architecture. */
+ * Fault messages, as the kernel sends them to the fault handler of a thread. The fault handler is
+ * the root task or a PD. libsel4 gives the fields the same names on every architecture. Both the
+ * root task and the PDs compile this code, so it must not use anything else of the root task. */
 #ifndef CELLREAP_SEL4_FAULT_H
 #define CELLREAP_SEL4_FAULT_H
 
 #include "compat.h"
 #include <cellreap/protocol.h>
 
-/* Reads a fault message out of the IPC buffer. `address`: the address accessed, the capability address, the
- * exception's number (aarch64: its syndrome), or the system call's number. Returns 0 if the message is no fault
- * that is known. */
+/* Reads a fault message from the IPC buffer. `address` is the address accessed, the capability
+ * address, the number of the exception (on aarch64 its syndrome) or the number of the system call.
+ * Returns 0 if the message is not a known fault. */
 int cr_decode_fault(seL4_MessageInfo_t tag, cr_fault_kind *kind, uint64_t *address, uint64_t *ip);
 
 #endif

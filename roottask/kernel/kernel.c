@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Kernel calls, the root task's CSpace and the console. See kernel.h. A wrapper must not handle an
+ * error: it returns the error to its caller. */
 #include "kernel.h"
 #include <cellreap/trace.h>
 
@@ -16,9 +19,10 @@ static const char *const call_names[] = {
     [CR_CALL_TIMER] = "timer",
 };
 
-_Static_assert(sizeof(call_names) / sizeof(call_names[0]) == CR_CALL_COUNT, "one name a kind of call");
+_Static_assert(sizeof(call_names) / sizeof(call_names[0]) == CR_CALL_COUNT,
+               "one name a kind of call");
 
-/* The root task's CSpace; its slots in the CNode of boot time. */
+/* The root task's CSpace. Both are slots in the CNode that the kernel gave at boot. */
 static seL4_CPtr l1_cnode;
 static seL4_CPtr pool_cnode;
 
@@ -99,7 +103,8 @@ seL4_Word cr_l1_data(void)
     return cr_cnode_data(seL4_WordBits - CR_L1_BITS - CR_SUBSPACE_BITS);
 }
 
-seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot, uint32_t count)
+seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot,
+                     uint32_t count)
 {
     cr_calls[CR_CALL_RETYPE]++;
     return seL4_Untyped_Retype(untyped, type, bits, l1_cnode, l1, CR_L1_BITS, slot, count);
@@ -114,7 +119,8 @@ seL4_Error cr_copy(cr_slot to, cr_slot from, seL4_CapRights_t rights)
 seL4_Error cr_mint(cr_slot to, cr_slot from, seL4_CapRights_t rights, seL4_Word badge)
 {
     cr_calls[CR_CALL_COPY]++;
-    return seL4_CNode_Mint(to.root, to.index, to.depth, from.root, from.index, from.depth, rights, badge);
+    return seL4_CNode_Mint(to.root, to.index, to.depth, from.root, from.index, from.depth, rights,
+                           badge);
 }
 
 seL4_Error cr_mutate(cr_slot to, cr_slot from, seL4_Word badge)
@@ -174,7 +180,8 @@ seL4_Error cr_read_registers(seL4_CPtr tcb, seL4_UserContext *out)
 seL4_Error cr_write_registers(seL4_CPtr tcb, int resume, seL4_UserContext *in)
 {
     cr_calls[CR_CALL_CONFIGURE]++;
-    return seL4_TCB_WriteRegisters(tcb, (seL4_Bool)(resume != 0), 0, sizeof(*in) / sizeof(seL4_Word), in);
+    return seL4_TCB_WriteRegisters(tcb, (seL4_Bool)(resume != 0), 0,
+                                   sizeof(*in) / sizeof(seL4_Word), in);
 }
 
 void cr_signal(seL4_CPtr notification)
@@ -191,14 +198,19 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
     }
     seL4_CPtr l1 = info->empty.start;
     seL4_CPtr pool = info->empty.start + 1;
-    /* Until the new CSpace is in place, addresses are those of boot time: one CNode of full depth. */
-    if (seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_L1_BITS, seL4_CapInitThreadCNode, 0, 0, l1, 1) ||
-        seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_POOL_BITS, seL4_CapInitThreadCNode, 0, 0, pool, 1) ||
-        seL4_CNode_Mint(l1, CR_L1_BOOT, CR_L1_BITS, seL4_CapInitThreadCNode, seL4_CapInitThreadCNode, seL4_WordBits,
-                        seL4_AllRights, cr_cnode_data(CR_SUBSPACE_BITS - boot_bits)) ||
-        seL4_CNode_Mint(l1, CR_L1_POOL, CR_L1_BITS, seL4_CapInitThreadCNode, pool, seL4_WordBits, seL4_AllRights,
-                        cr_cnode_data(CR_SUBSPACE_BITS - CR_POOL_BITS)) ||
-        seL4_TCB_SetSpace(seL4_CapInitThreadTCB, 0, l1, cr_l1_data(), seL4_CapInitThreadVSpace, 0)) {
+    /* Until the thread uses the new CSpace, addresses are those of boot time: one CNode that
+     * resolves all bits. */
+    if (seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_L1_BITS, seL4_CapInitThreadCNode, 0, 0,
+                            l1, 1) ||
+        seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_POOL_BITS, seL4_CapInitThreadCNode, 0,
+                            0, pool, 1) ||
+        seL4_CNode_Mint(l1, CR_L1_BOOT, CR_L1_BITS, seL4_CapInitThreadCNode,
+                        seL4_CapInitThreadCNode, seL4_WordBits, seL4_AllRights,
+                        cr_cnode_data(CR_SUBSPACE_BITS - boot_bits)) ||
+        seL4_CNode_Mint(l1, CR_L1_POOL, CR_L1_BITS, seL4_CapInitThreadCNode, pool, seL4_WordBits,
+                        seL4_AllRights, cr_cnode_data(CR_SUBSPACE_BITS - CR_POOL_BITS)) ||
+        seL4_TCB_SetSpace(seL4_CapInitThreadTCB, 0, l1, cr_l1_data(), seL4_CapInitThreadVSpace,
+                          0)) {
         return CR_ERR_MEMORY;
     }
     l1_cnode = l1;
@@ -238,7 +250,7 @@ uint32_t cr_pool_left(void)
 }
 
 #ifdef CONFIG_DEBUG_BUILD
-/* libsel4's own assertions end here. */
+/* The assertions of libsel4 call this function when they fail. */
 void __assert_fail(const char *expression, const char *file, int line, const char *function)
 {
     (void)file;

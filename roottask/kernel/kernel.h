@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The root task's kernel calls, counted by kind, and its own CSpace.
+ * The root task's kernel calls, counted by kind, and the root task's own CSpace. The counts show
+ * what a cleanup costs, so each wrapper must count exactly the call that it makes.
  *
- * CSpace: a CNode of 2^CR_L1_BITS slots whose every slot may hold another CNode, resolved with the remaining
- * 32 bits. Slot 0 is the CNode that the kernel gave at boot, so capability addresses of boot time stay what
- * they were; slot CR_L1_POOL is a pool of slots for anything; each PD's body has a slot of its own. */
+ * The CSpace is a CNode of 2^CR_L1_BITS slots (L1). Each L1 slot can hold another CNode, which
+ * resolves the remaining 32 bits. L1 slot CR_L1_BOOT holds the CNode that the kernel gave at boot,
+ * so capability addresses of boot time remain valid. L1 slot CR_L1_POOL holds a pool of slots for
+ * any use. From CR_L1_BODIES on, each PD's body has its own L1 slot. */
 #ifndef CELLREAP_SEL4_KERNEL_H
 #define CELLREAP_SEL4_KERNEL_H
 
@@ -18,7 +20,7 @@ enum {
     CR_L1_POOL = 1,
     CR_L1_BODIES = 2,
     CR_POOL_BITS = 14,
-    CR_SUBSPACE_BITS = 32 /* bits that an L1 slot's CNode resolves, guard and index */
+    CR_SUBSPACE_BITS = 32 /* the bits that the CNode in an L1 slot resolves, guard and index */
 };
 
 typedef enum cr_call {
@@ -42,7 +44,7 @@ extern uint64_t cr_calls[CR_CALL_COUNT];
 const char *cr_call_name(cr_call call);
 uint64_t cr_calls_total(void);
 
-/* A slot: which CNode, where in it, and how many bits to resolve. */
+/* A slot: the CNode, the index in the CNode and the number of bits to resolve. */
 typedef struct cr_slot {
     seL4_CPtr root;
     seL4_Word index;
@@ -54,20 +56,22 @@ static inline seL4_CPtr cr_cptr(uint32_t l1, uint32_t slot)
     return ((seL4_CPtr)l1 << CR_SUBSPACE_BITS) | slot;
 }
 
-/* Where the capability at such an address lies. */
+/* The slot of the capability at this address. */
 cr_slot cr_slot_at(seL4_CPtr cptr);
-/* An L1 slot itself. */
+/* The L1 slot itself. */
 cr_slot cr_slot_l1(uint32_t l1);
 /* A slot of a PD's CSpace. */
 cr_slot cr_slot_in(seL4_CPtr cnode, uint32_t slot, uint32_t bits);
 
 seL4_Word cr_cnode_data(uint32_t guard_bits);
-/* The root task's CSpace and its guard, for threads that share it. */
+/* The root task's CSpace and its guard, for threads that share the CSpace. */
 seL4_CPtr cr_l1_cnode(void);
 seL4_Word cr_l1_data(void);
 
-/* Each is one kernel call. `count` objects into consecutive slots of the CNode in L1 slot `l1`. */
-seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot, uint32_t count);
+/* Each function makes one kernel call. cr_retype creates `count` objects in consecutive slots of
+ * the CNode in L1 slot `l1`. */
+seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot,
+                     uint32_t count);
 seL4_Error cr_copy(cr_slot to, cr_slot from, seL4_CapRights_t rights);
 seL4_Error cr_mint(cr_slot to, cr_slot from, seL4_CapRights_t rights, seL4_Word badge);
 seL4_Error cr_mutate(cr_slot to, cr_slot from, seL4_Word badge);
@@ -82,22 +86,26 @@ seL4_Error cr_read_registers(seL4_CPtr tcb, seL4_UserContext *out);
 seL4_Error cr_write_registers(seL4_CPtr tcb, int resume, seL4_UserContext *in);
 void cr_signal(seL4_CPtr notification);
 
-/* Builds the CSpace above out of what the kernel gave; must be the first kernel call of the root task. */
+/* Builds the CSpace from the objects that the kernel gave. Must be the first kernel call of the
+ * root task. */
 cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped);
 
-/* Slots of the pool. 0: none left. A freed slot must be empty, or be so before the next allocation. */
+/* Slots of the pool. 0: no slot is left. A slot that is given back must be empty before the next
+ * cr_pool_take. */
 uint32_t cr_pool_take(void);
 void cr_pool_give(uint32_t slot);
 uint32_t cr_pool_used(void);
 uint32_t cr_pool_left(void);
 
-/* An empty slot of the pool, as an address; a new object in one. For setting up: stops the system where there is no room. */
+/* The address of an empty slot of the pool, and of a new object in such a slot. Only for setup:
+ * both stop the system if there is no room. */
 seL4_CPtr cr_pool_cap(void);
 seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what);
-/* Stops the system at an error. */
+/* Stops the system if there is an error. */
 void cr_must(seL4_Error error, const char *what);
 
-/* Something that cannot happen, happened: says what, on the console, and stops the system. */
+/* Prints a message on the console and stops the system. Only for states that a correct root task
+ * cannot reach. */
 _Noreturn void cr_panic(const char *what, uint64_t value);
 void cr_console_put(char c);
 void cr_console_string(const char *text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a compiler may call even in a freestanding program. */
+ * The functions that a compiler may call even in a freestanding program. A PD's program links this
+ * file too, so it must not use anything of the root task. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,7 +11,7 @@ void *memset(void *to, int value, size_t count);
 int memcmp(const void *a, const void *b, size_t count);
 char *strcpy(char *restrict to, const char *restrict from);
 
-/* volatile: or the loops would be turned into calls of these very functions. */
+/* volatile prevents the compiler from turning the loops into calls of these functions. */
 void *memcpy(void *restrict to, const void *restrict from, size_t count)
 {
     volatile uint8_t *out = to;
@@ -55,7 +56,7 @@ int memcmp(const void *a, const void *b, size_t count)
     return 0;
 }
 
-/* libsel4 copies threads' names with it. */
+/* libsel4 copies the names of threads with strcpy. */
 char *strcpy(char *restrict to, const char *restrict from)
 {
     volatile char *out = to;

@@ -1,11 +1,18 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Real time for the root task. See timer.h. This file must not access the device itself:
+ * timer_device.h does.
+ *
+ * cr_timer_init succeeds only after an interrupt has arrived. A device that exists but raises no
+ * interrupt would otherwise leave every deadline without effect. */
 #include "timer.h"
 #include "kernel/arch/timer_device.h"
 #include "untyped.h"
 
 enum {
     PROBE_BADGE = 1,
-    PATIENCE = 1 << 22 /* looks for the first interrupt: seconds on any machine, and it takes microseconds to come */
+    /* polls for the first interrupt: seconds on any machine; the interrupt takes microseconds */
+    PATIENCE = 1 << 22
 };
 
 static seL4_CPtr handler;
@@ -15,8 +22,9 @@ int cr_timer_exists(void)
     return cr_device_exists();
 }
 
-/* One interrupt, to a notification of nobody else's: shows that they come. After it the device is at rest, and what it
- * asked for before it was taken is over, so that nothing comes that was not asked for. */
+/* Waits for one interrupt on a notification that has no other use. This shows that interrupts
+ * arrive. Afterwards the device is at rest, and an interrupt from before the device was taken has
+ * passed. No further interrupt arrives without a start. */
 static cr_status first_interrupt(seL4_CPtr notification, seL4_CPtr probe)
 {
     if (seL4_IRQHandler_SetNotification(handler, probe) != seL4_NoError ||
@@ -30,7 +38,7 @@ static cr_status first_interrupt(seL4_CPtr notification, seL4_CPtr probe)
         (void)seL4_Poll(notification, &badge);
         if (badge == PROBE_BADGE) {
             came = 1;
-            cr_timer_ack(); /* before asking whether the time is over: see timer.h */
+            cr_timer_ack(); /* must precede cr_device_elapsed: see timer.h */
         }
         if (came && cr_device_elapsed() == set) {
             return CR_OK;
@@ -47,12 +55,15 @@ static cr_status probe_with(uint32_t block)
     if (slot != 0 && minted != 0) {
         seL4_CPtr notification = cr_cptr(CR_L1_POOL, slot);
         seL4_CPtr probe = cr_cptr(CR_L1_POOL, minted);
-        if (cr_retype(cr_untyped_cap(block), seL4_NotificationObject, 0, CR_L1_POOL, slot, 1) == seL4_NoError &&
-            cr_mint(cr_slot_at(probe), cr_slot_at(notification), seL4_CanWrite, PROBE_BADGE) == seL4_NoError) {
+        if (cr_retype(cr_untyped_cap(block), seL4_NotificationObject, 0, CR_L1_POOL, slot, 1) ==
+                seL4_NoError &&
+            cr_mint(cr_slot_at(probe), cr_slot_at(notification), seL4_CanWrite, PROBE_BADGE) ==
+                seL4_NoError) {
             status = first_interrupt(notification, probe);
         }
     }
-    /* This takes the capabilities along, and the one that the kernel keeps for the interrupt. */
+    /* The revoke also deletes the capabilities and the kernel's own capability for the
+     * interrupt. */
     if (cr_untyped_revoke(block) != seL4_NoError) {
         cr_panic("what the timer was tried with cannot be revoked", block);
     }
@@ -76,7 +87,7 @@ static cr_status probe_device(void)
     return status;
 }
 
-/* What is left in the slots if this fails stays there: who cannot have a timer does not ask again. */
+/* If this fails, the capabilities stay in their slots. The root task does not try again. */
 cr_status cr_timer_init(seL4_CPtr notification, seL4_Word badge)
 {
     if (!cr_device_exists()) {
@@ -90,14 +101,16 @@ cr_status cr_timer_init(seL4_CPtr notification, seL4_Word badge)
     }
     handler = cr_cptr(CR_L1_POOL, slot);
     seL4_CPtr minted = cr_cptr(CR_L1_POOL, signal);
-    if (cr_device_open(cr_slot_at(handler), cr_slot_at(cr_cptr(CR_L1_POOL, ports))) != seL4_NoError) {
+    if (cr_device_open(cr_slot_at(handler), cr_slot_at(cr_cptr(CR_L1_POOL, ports))) !=
+        seL4_NoError) {
         return CR_ERR_ABSENT;
     }
     cr_status status = probe_device();
     if (status != CR_OK) {
         return status;
     }
-    if (cr_mint(cr_slot_at(minted), cr_slot_at(notification), seL4_CanWrite, badge) != seL4_NoError ||
+    if (cr_mint(cr_slot_at(minted), cr_slot_at(notification), seL4_CanWrite, badge) !=
+            seL4_NoError ||
         seL4_IRQHandler_SetNotification(handler, minted) != seL4_NoError) {
         return CR_ERR_ABSENT;
     }

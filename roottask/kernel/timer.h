@@ -1,30 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Real time, from a device that the kernel leaves to user level: on x86_64 the PIT, on aarch64 the physical generic
- * timer (a kernel with KernelArmExportPCNTUser and KernelArmExportPTMRUser). One interrupt at a time, asked for
- * beforehand; while none is asked for, nothing happens and no time passes here. */
+ * Real time, from a device that the kernel leaves to user level. On x86_64 this is the PIT. On
+ * aarch64 it is the physical generic timer, which needs a kernel with KernelArmExportPCNTUser and
+ * KernelArmExportPTMRUser.
+ *
+ * The timer raises one interrupt for each start. Without a start there is no interrupt and no time
+ * is counted. */
 #ifndef CELLREAP_SEL4_TIMER_H
 #define CELLREAP_SEL4_TIMER_H
 
 #include "kernel.h"
 #include <cellreap/status.h>
 
-/* The longest that one interrupt can be away, in nanoseconds. */
+/* The longest time that can be set for one interrupt, in nanoseconds. */
 enum { CR_TIMER_MAX_NS = 50000000 };
 
-/* Whether this kernel leaves a timer to user level, from its configuration (a constant of the build). */
+/* Whether the kernel's configuration leaves a timer to user level (a constant of the build). */
 int cr_timer_exists(void);
-/* `notification`: bound to the root task's thread; the interrupt signals it through a capability minted with `badge`.
- * After cr_untyped_init: a block is taken, and given back. CR_ERR_ABSENT: this kernel has no timer for us, or the machine's
- * gives no sign. CR_ERR_MEMORY: no slots or no block. */
+/* Takes the timer. `notification` is bound to the root task's thread. The interrupt signals it
+ * through a capability minted with `badge`. Must be called after cr_untyped_init, because it takes
+ * a block and gives it back.
+ * - CR_ERR_ABSENT: this kernel leaves no timer to user level, or the device raises no interrupt.
+ * - CR_ERR_MEMORY: no slots or no block. */
 cr_status cr_timer_init(seL4_CPtr notification, seL4_Word badge);
-/* Asks for an interrupt in `ns` nanoseconds, at least, and at most CR_TIMER_MAX_NS, instead of the one asked for before.
- * Returns for how long it was set, >= ns: what the device's resolution makes of it. */
+/* Requests an interrupt in at least `ns` nanoseconds. `ns` is at most CR_TIMER_MAX_NS. This
+ * replaces the interrupt that was requested before. Returns the time that was set, rounded up to
+ * the resolution of the device. */
 uint64_t cr_timer_start(uint64_t ns);
-/* To be called once for each interrupt that came. That can be the one of an earlier start, which was on its way already: only
- * if cr_timer_elapsed, asked after this, tells the whole time is it over; otherwise its interrupt is still to come. */
+/* Acknowledges an interrupt. Must be called once for each interrupt that arrives. The interrupt can
+ * belong to an earlier start. The time is over only if cr_timer_elapsed, called after this
+ * function, returns the whole time. Otherwise the interrupt of the last start is still to come. */
 void cr_timer_ack(void);
-/* How much of the time set by cr_timer_start is over, in nanoseconds; at most that time. */
+/* The part of the time set by cr_timer_start that is over, in nanoseconds. At most the time that
+ * was set. */
 uint64_t cr_timer_elapsed(void);
 
 #endif

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The buddy allocator for untyped memory. See untyped.h. The allocator must never hand out a block
+ * that still has kernel objects: its user revokes the block before giving it back. */
 #include "untyped.h"
 
 typedef enum block_state { BLOCK_ABSENT = 0, BLOCK_FREE, BLOCK_USED, BLOCK_SPLIT } block_state;
@@ -8,14 +11,14 @@ typedef struct block {
     uint64_t paddr;
     uint32_t bits;
     uint32_t parent;
-    uint32_t half; /* the first of its two halves, the other follows it; else CR_BLOCK_NONE */
+    uint32_t half; /* the first of its two halves (the second follows it), or CR_BLOCK_NONE */
     block_state state;
-    int given_back; /* it was in use before */
+    int given_back; /* the block was in use before */
 } block;
 
 static block blocks[CR_BLOCKS];
 static uint32_t n_boot;
-/* Table entries above those of boot time are taken in pairs, for the two halves of a block. */
+/* Table entries above those of boot time are allocated in pairs, for the two halves of a block. */
 static uint32_t n_blocks;
 static uint32_t free_pair = CR_BLOCK_NONE;
 static uint64_t bytes_used;
@@ -35,11 +38,13 @@ seL4_CPtr cr_untyped_largest_at_boot(const seL4_BootInfo *info)
 
 cr_status cr_untyped_init(const seL4_BootInfo *info)
 {
-    /* The root task's CSpace was made of the largest; what is left of that one is not given to PDs. */
+    /* The root task's CSpace is made from the largest untyped. The rest of that untyped is not
+     * given to PDs. */
     seL4_CPtr taken = cr_untyped_largest_at_boot(info);
     for (seL4_SlotPos i = 0; i < info->untyped.end - info->untyped.start; i++) {
         const seL4_UntypedDesc *desc = &info->untypedList[i];
-        if (desc->isDevice || desc->sizeBits < CR_BLOCK_MIN_BITS || info->untyped.start + i == taken) {
+        if (desc->isDevice || desc->sizeBits < CR_BLOCK_MIN_BITS ||
+            info->untyped.start + i == taken) {
             continue;
         }
         blocks[n_blocks++] = (block){info->untyped.start + i, desc->paddr,   desc->sizeBits,
@@ -90,8 +95,10 @@ static cr_status split(uint32_t parent)
         half->half = CR_BLOCK_NONE;
         half->state = BLOCK_FREE;
         half->given_back = 0;
-        /* The kernel cuts from the start of the untyped: the first retype is the lower half. */
-        if (cr_retype(blocks[parent].cap, seL4_UntypedObject, half->bits, CR_L1_POOL, (uint32_t)half->cap, 1)) {
+        /* The kernel allocates from the start of the untyped, so the first retype gives the lower
+         * half. */
+        if (cr_retype(blocks[parent].cap, seL4_UntypedObject, half->bits, CR_L1_POOL,
+                      (uint32_t)half->cap, 1)) {
             cr_panic("an untyped block does not split", blocks[parent].paddr);
         }
     }
@@ -100,14 +107,16 @@ static cr_status split(uint32_t parent)
     return CR_OK;
 }
 
-/* Joins free halves. Done only when nothing fits any more: a joined block that is cut again is cleared by the
- * kernel as a whole, which costs its whole size. Returns how many were joined. */
+/* Joins free halves and returns how many pairs were joined. It runs only when no free block fits.
+ * When a joined block is split again, the kernel clears the whole block, and the cost grows with
+ * the size of the block. */
 static uint32_t join(void)
 {
     uint32_t joined = 0;
     for (uint32_t i = 0; i < n_blocks; i++) {
         uint32_t pair = blocks[i].half;
-        if (blocks[i].state != BLOCK_SPLIT || blocks[pair].state != BLOCK_FREE || blocks[pair + 1].state != BLOCK_FREE) {
+        if (blocks[i].state != BLOCK_SPLIT || blocks[pair].state != BLOCK_FREE ||
+            blocks[pair + 1].state != BLOCK_FREE) {
             continue;
         }
         if (cr_revoke(cr_slot_at(blocks[i].cap))) {
@@ -121,8 +130,9 @@ static uint32_t join(void)
     return joined;
 }
 
-/* The smallest first; of the same size what was in use before, so that a system that creates and loses PDs touches
- * no more memory than it had in use at once; then the lowest address. */
+/* Prefers the smallest block. Among blocks of one size it prefers a block that was in use before,
+ * so a system that repeatedly creates and destroys PDs touches no more memory than it used at one
+ * time. After that it prefers the lowest address. */
 static int is_better(const block *a, const block *b)
 {
     if (a->bits != b->bits) {
@@ -149,7 +159,7 @@ cr_status cr_untyped_take(uint32_t bits, uint32_t *out)
         bits = CR_BLOCK_MIN_BITS;
     }
     uint32_t best = best_fit(bits);
-    /* Each round joins one level of halves at least. */
+    /* Each round joins at least one level of halves. */
     for (uint32_t round = 0; best == CR_BLOCK_NONE && round < 64 && join() > 0; round++) {
         best = best_fit(bits);
     }

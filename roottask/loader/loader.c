@@ -1,17 +1,38 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Places the kernel, the device tree and the root task, and enters the kernel. See loader.h. An
+ * error is printed and stops the machine. The loader must not overwrite itself, or the device tree
+ * before it is copied. cr_loader_map runs with the MMU off, so it must use aligned accesses
+ * only. */
 #include "loader.h"
 
 #define GIB ((uint64_t)1 << 30)
 #define PAGE ((uint64_t)4096)
 
-enum { ENTRIES = 512, FDT_MAGIC = 0xd00dfeedu, FDT_HEADER = 40, FDT_VERSION = 17, FDT_MAX = 2 << 20 };
+enum {
+    ENTRIES = 512,
+    FDT_MAGIC = 0xd00dfeedu,
+    FDT_HEADER = 40,
+    FDT_VERSION = 17,
+    FDT_MAX = 2 << 20
+};
 
-/* Words of a device tree's header, big-endian (Devicetree Specification 0.4, 5.2). */
-enum { FDT_WORD_MAGIC, FDT_WORD_TOTAL, FDT_WORD_STRUCT, FDT_WORD_STRINGS, FDT_WORD_RESERVED, FDT_WORD_VERSION,
-       FDT_WORD_OLDEST, FDT_WORD_CPU, FDT_WORD_STRINGS_BYTES, FDT_WORD_STRUCT_BYTES };
+/* Words of the header of a device tree, big-endian (Devicetree Specification 0.4, 5.2). */
+enum {
+    FDT_WORD_MAGIC,
+    FDT_WORD_TOTAL,
+    FDT_WORD_STRUCT,
+    FDT_WORD_STRINGS,
+    FDT_WORD_RESERVED,
+    FDT_WORD_VERSION,
+    FDT_WORD_OLDEST,
+    FDT_WORD_CPU,
+    FDT_WORD_STRINGS_BYTES,
+    FDT_WORD_STRUCT_BYTES
+};
 
-/* Descriptors (Arm Architecture Reference Manual, D8.3). The attribute index is that of start.S's MAIR, which
- * the kernel goes on using. */
+/* Descriptors (Arm Architecture Reference Manual, D8.3). The attribute index is that of the MAIR in
+ * start.S, which the kernel continues to use. */
 enum {
     TABLE = 3,
     BLOCK = 1,
@@ -100,14 +121,16 @@ _Noreturn void cr_loader_fault(uint64_t syndrome, uint64_t ip, uint64_t address)
 void cr_loader_map(void)
 {
     cr_tables_low[0] = (uint64_t)low_gibs | TABLE;
-    low_gibs[cr_fact_uart / GIB] = (cr_fact_uart & ~(GIB - 1)) | BLOCK | DEVICE | ACCESSED | NEVER_EXECUTE;
+    low_gibs[cr_fact_uart / GIB] = (cr_fact_uart & ~(GIB - 1)) | BLOCK | DEVICE | ACCESSED |
+                                   NEVER_EXECUTE;
     for (uint64_t at = cr_fact_ram_start & ~(GIB - 1); at < cr_fact_ram_end; at += GIB) {
         low_gibs[at / GIB] = at | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
     }
-    /* The kernel replaces this by a map of its own before it uses more than its image. */
+    /* The kernel replaces this with its own map before it uses more than its image. */
     uint64_t away = cr_fact_kernel_virt - cr_fact_kernel;
     cr_tables_high[(cr_fact_kernel_virt / GIB / ENTRIES) % ENTRIES] = (uint64_t)high_gibs | TABLE;
-    for (uint64_t at = cr_fact_kernel & ~(GIB - 1); at < cr_fact_kernel + cr_fact_kernel_bytes; at += GIB) {
+    for (uint64_t at = cr_fact_kernel & ~(GIB - 1); at < cr_fact_kernel + cr_fact_kernel_bytes;
+         at += GIB) {
         high_gibs[((at + away) / GIB) % ENTRIES] = at | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
     }
 }
@@ -122,11 +145,13 @@ static uint64_t fdt_word(uint64_t fdt, uint32_t word)
     return __builtin_bswap32(((const volatile uint32_t *)fdt)[word]);
 }
 
-/* The bytes of a device tree that are in use: its blocks may end long before its size says. 0: it is none. */
+/* The number of bytes of a device tree that are in use. Its blocks may end long before its total
+ * size. 0: not a device tree. */
 static uint64_t fdt_bytes(uint64_t fdt)
 {
     if (fdt % 8 != 0 || fdt < cr_fact_ram_start || fdt > cr_fact_ram_end - FDT_HEADER ||
-        fdt_word(fdt, FDT_WORD_MAGIC) != FDT_MAGIC || fdt_word(fdt, FDT_WORD_VERSION) < FDT_VERSION ||
+        fdt_word(fdt, FDT_WORD_MAGIC) != FDT_MAGIC ||
+        fdt_word(fdt, FDT_WORD_VERSION) < FDT_VERSION ||
         fdt_word(fdt, FDT_WORD_OLDEST) > FDT_VERSION) {
         return 0;
     }
@@ -134,10 +159,13 @@ static uint64_t fdt_bytes(uint64_t fdt)
     uint64_t structs = fdt_word(fdt, FDT_WORD_STRUCT) + fdt_word(fdt, FDT_WORD_STRUCT_BYTES);
     uint64_t strings = fdt_word(fdt, FDT_WORD_STRINGS) + fdt_word(fdt, FDT_WORD_STRINGS_BYTES);
     uint64_t used = structs > strings ? structs : strings;
-    return used <= total && used >= FDT_HEADER && total <= FDT_MAX && total <= cr_fact_ram_end - fdt ? used : 0;
+    return used <= total && used >= FDT_HEADER && total <= FDT_MAX && total <= cr_fact_ram_end - fdt
+               ? used
+               : 0;
 }
 
-/* All three: `to` is aligned to 4 KiB, `from` to 8, and both may be written or read to the next multiple of 8. */
+/* For all three: `to` is aligned to 4 KiB and `from` to 8. Both may be read or written up to the
+ * next multiple of 8. */
 static void copy(uint64_t to, const void *from, uint64_t bytes)
 {
     volatile uint64_t *out = (volatile uint64_t *)to;
@@ -178,7 +206,7 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
     uint64_t source = hint;
     uint64_t bytes = fdt_bytes(source);
     if (bytes == 0) {
-        from = "start of memory"; /* where QEMU leaves it for a program that is no Linux */
+        from = "start of memory"; /* QEMU places it there for a program that is not Linux */
         source = cr_fact_ram_start;
         bytes = fdt_bytes(source);
     }
@@ -188,17 +216,19 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
         bytes = fdt_bytes(source);
     }
     if (bytes == 0) {
-        fail("no device tree anywhere; the image's begins with ", fdt_word(source, FDT_WORD_MAGIC), FDT_MAGIC);
+        fail("no device tree anywhere; the image's begins with ", fdt_word(source, FDT_WORD_MAGIC),
+             FDT_MAGIC);
     }
     uint64_t kernel_end = cr_fact_kernel + page_up(cr_fact_kernel_bytes);
     uint64_t fdt = kernel_end;
     uint64_t user = page_up(fdt + bytes);
     uint64_t user_end = user + page_up(cr_fact_user_bytes);
-    /* The image builder keeps the loader behind all of this, with room for a device tree. */
+    /* The image builder places the loader after all of this, with room for a device tree. */
     if (user_end > cr_fact_loader) {
         fail("no room for the root task: it ends at ", user_end, cr_fact_loader);
     }
-    /* The device tree first: where it lies, the kernel may have to go. It may lie across its own new place. */
+    /* Copy the device tree first, because the kernel may overwrite its present place. The device
+     * tree may overlap its new place. */
     if (source >= fdt) {
         copy(fdt, (const void *)source, bytes);
     } else {
@@ -215,5 +245,6 @@ _Noreturn void cr_loader_main(uint64_t hint, uint64_t level)
     say(from);
     say_range(", root task ", user, user_end);
     say(level == 2 ? ", entered in EL2\r\n" : ", entered in EL1\r\n");
-    cr_loader_enter(user, user_end, user - cr_fact_user_virt, cr_fact_user_entry, fdt, bytes, cr_fact_kernel_entry);
+    cr_loader_enter(user, user_end, user - cr_fact_user_virt, cr_fact_user_entry, fdt, bytes,
+                    cr_fact_kernel_entry);
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where the boot loader begins, and what cannot be said in C. See loader.h. */
+ * The entry point of the boot loader, and the parts that cannot be written in C. See loader.h.
+ * Until the MMU is on, the caches may be off, so the code must not rely on cached data. */
 
-/* SCTLR_EL1: the bits that are one in Armv8.0; and what turns translation and caches on. */
+/* SCTLR_EL1: the bits that are one in Armv8.0, and the bits that turn on translation and caches. */
 #define SCTLR_ONES 0x30d00800
 #define SCTLR_MMU (1 << 0)
 #define SCTLR_DATA_CACHE (1 << 2)
 #define SCTLR_CODE_CACHE (1 << 12)
-/* MAIR_EL1, by index: device nGnRnE, nGnRE, GRE; normal non-cacheable, write-back, write-through. seL4 uses
- * these numbers without setting the register. */
+/* MAIR_EL1, by index: device nGnRnE, nGnRE, GRE; normal non-cacheable, write-back, write-through.
+ * seL4 uses these indices and does not set the register. */
 #define MAIR 0x0000aaff440c0400
-/* TCR_EL1: 48 bits of address and pages of 4 KiB in both halves, walks through write-back inner-shareable
- * memory. The kernel leaves it as it is. */
-#define TCR_HALF(shift) ((16 << (shift)) | (1 << (8 + (shift))) | (1 << (10 + (shift))) | (3 << (12 + (shift))))
+/* TCR_EL1: 48-bit addresses and pages of 4 KiB in both halves; table walks through write-back
+ * inner-shareable memory. The kernel does not change it. */
+#define TCR_HALF(shift) \
+    ((16 << (shift)) | (1 << (8 + (shift))) | (1 << (10 + (shift))) | (3 << (12 + (shift))))
 #define TCR_LOW TCR_HALF(0)
 #define TCR_HIGH (TCR_HALF(16) | (2 << 30))
 #define TCR_ASID_16_BITS_SHIFT 36
@@ -30,7 +32,8 @@
 _start:
     msr daifset, #15
     mov x19, x0
-    /* Whatever brought us here may have left our bytes in the data cache, and it may be off from now on. */
+    /* The code that started the loader may have left the loader's bytes in the data cache. The
+     * cache may be off from now on, so the bytes are written back. */
     address x0, cr_loader_start
     address x1, cr_loader_end
     bl cr_loader_clean
@@ -44,7 +47,7 @@ _start:
     bic x0, x0, #SCTLR_DATA_CACHE
     msr sctlr_el2, x0
     isb
-    mov x0, #(1 << 31) /* EL1 is 64-bit, and nothing in it is trapped */
+    mov x0, #(1 << 31) /* EL1 is 64-bit and nothing in it is trapped */
     msr hcr_el2, x0
     mrs x0, cnthctl_el2
     orr x0, x0, #3 /* EL1 may use timer and counter */
@@ -61,7 +64,7 @@ _start:
     msr vpidr_el2, x0
     mrs x0, mpidr_el1
     msr vmpidr_el2, x0
-    mov x0, #0x3c5 /* EL1 on its own stack, interrupts off */
+    mov x0, #0x3c5 /* EL1 with its own stack, interrupts off */
     msr spsr_el2, x0
     adr x0, in_el1
     msr elr_el2, x0
@@ -69,7 +72,8 @@ _start:
     msr sctlr_el1, x0
     isb
     eret
-1:  address x0, stack_top /* EL3 is for firmware, which sets up the machine for the lower levels. */
+/* EL3 belongs to the firmware, which sets up the machine for the lower levels. */
+1:  address x0, stack_top
     mov sp, x0
     mov x0, x20
     bl cr_loader_refuse
@@ -142,7 +146,7 @@ cr_loader_clean:
     .globl cr_loader_enter
     .type cr_loader_enter, %function
 cr_loader_enter:
-    /* What was written as data is code now. */
+    /* The data written so far becomes code. */
     ic iallu
     dsb sy
     isb

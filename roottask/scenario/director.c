@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The director: drives the scenario that the configuration describes. It decides which PD is to bring itself
- * down and when, keeps clients' rounds in step, and knows when nothing is left to happen. It uses the same means as
- * any PD's operation does, and takes no part in cleaning up.
+ * The director drives the scenario that the configuration describes. It decides which PD crashes
+ * and when, keeps the rounds of clients in step, and detects when nothing is left to happen. It
+ * uses the same functions as the operations of PDs. It must take no part in cleanups, because the
+ * cleanups must be the same without a scenario.
  *
- * Rounds: a client asks at the end of each round whether to go on, and is answered only when nobody else
- * can run. So what one round started is over before the next one begins, and runs repeat themselves exactly. */
+ * Rounds: at the end of each round a client asks whether to continue. It is answered only when no
+ * other PD can run. The effects of one round have therefore ended before the next round begins, and
+ * runs repeat exactly. */
 #include "scenario.h"
 #include "system/text.h"
 
 enum { ROUNDS_AFTER_CLEANUP = 2, ROUNDS_WITHOUT_PROGRESS = 1000 };
 
 static struct {
-    uint32_t crash;      /* the current entry of the image's table */
-    uint32_t fired;      /* how often it has happened */
-    uint32_t count;      /* checkpoints of its PD since it became current */
-    int armed;           /* the last one is cleaned up, and everything is quiet again */
+    uint32_t crash;      /* index of the current entry of the image's table */
+    uint32_t fired;      /* how often the current crash has happened */
+    uint32_t count;      /* checkpoints of its PD since the entry became current */
+    int armed;           /* the last crash is cleaned up and no PD can run */
     uint32_t followed_up; /* number of the last cleanup that was followed up */
     uint32_t rounds;     /* since the last cleanup, or since the start */
-    uint32_t alarm_pd;   /* configured PD that the alarm is for */
+    uint32_t alarm_pd;   /* the configured PD that the alarm is for */
     uint32_t alarm_how;
     int extracted;
 } director;
@@ -33,7 +35,7 @@ static const cr_image_crash *current(void)
     return &cr_image_crashes(cr_sys.image)[director.crash];
 }
 
-/* A number that looks random and is the same each time (splitmix64). */
+/* A number that looks random but is always the same for a seed (splitmix64). */
 static uint64_t mixed(uint64_t seed)
 {
     uint64_t z = seed + 0x9e3779b97f4a7c15u;
@@ -42,8 +44,8 @@ static uint64_t mixed(uint64_t seed)
     return z ^ (z >> 31);
 }
 
-/* The timer's resolution may be many instructions; what is left below it is spent here, after the timer was set, and
- * moves everybody else by as much. */
+/* The resolution of the timer can be many instructions. The part of the random time below it is
+ * spent in this loop, after the timer was set. The loop delays all PDs by the same time. */
 static void set_alarm(const cr_image_crash *crash)
 {
     uint64_t random = mixed(((uint64_t)crash->seed << 32) | director.fired);
@@ -52,7 +54,7 @@ static void set_alarm(const cr_image_crash *crash)
     }
 }
 
-/* The order for a PD that is at a checkpoint. */
+/* The order for a PD at a checkpoint. */
 static uint64_t order_for(cr_pd *pd, uint32_t *slot)
 {
     if (!crashes_left() || !director.armed) {
@@ -98,7 +100,8 @@ static uint64_t order_for(cr_pd *pd, uint32_t *slot)
     return terminate ? CR_ORDER_TERMINATE : CR_ORDER_CRASH + (uint64_t)crash->how;
 }
 
-cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *order, uint32_t *slot)
+cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *order,
+                                      uint32_t *slot)
 {
     if (round_boundary) {
         return CR_HOOK_KEEP;
@@ -124,7 +127,7 @@ static void trace_unreached(void)
     director.crash = cr_sys.image->crashes.count;
 }
 
-/* Answers the clients that are at the end of a round. */
+/* Answers the clients at the end of a round. */
 static int next_round(void)
 {
     int any = 0;
@@ -152,7 +155,7 @@ void cr_director_alarm(void)
 {
     cr_pd *pd = cr_find_configured(director.alarm_pd);
     if (pd == 0 || !cr_pd_is_served(pd)) {
-        return; /* Something else was quicker. */
+        return; /* Something else happened to the PD first. */
     }
     if (director.alarm_how == CR_CRASH_KILL) {
         if (!cr_is_doomed(pd)) {
@@ -173,14 +176,15 @@ cr_idle cr_director_idle(void)
 {
     int waits = cr_clock_alarm_pending() || cr_waits_pending();
     if (cr_cleaner_waits()) {
-        /* What else is to happen comes after it. */
+        /* Everything else happens after the cleanup. */
         return waits || !cr_waits_without_timer() ? CR_IDLE_WAIT : CR_IDLE_AGAIN;
     }
     if (cr_sys.settled > 0 && cr_population_begin_late()) {
         return CR_IDLE_AGAIN;
     }
     cr_account();
-    /* Who has something to acknowledge and does not run is hung: its deadline tells. */
+    /* A PD that has something to acknowledge and does not run is hung. Its deadline will show
+     * this. */
     if (cr_waits_of_others()) {
         return CR_IDLE_WAIT;
     }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * When nobody can run. A thread of its own is lower in priority than every PD but background computations: whenever it
- * runs, everybody else waits for something. */
+ * Detects when no PD can run (quiescence). A second thread has a lower priority than every PD
+ * except background computations. When this thread runs, all other PDs wait for something. The
+ * thread must not use the IPC buffer, which belongs to the root task's main thread, and must not
+ * change any state. */
 #include "scenario.h"
 #include "kernel/arch/arch.h"
 #include "kernel/untyped.h"
@@ -12,13 +14,13 @@ enum { IDLE_STACK = 4096 };
 static _Alignas(16) char idle_stack[IDLE_STACK];
 
 static struct {
-    seL4_CPtr signal; /* the thread's, to the root task's bound notification */
-    seL4_CPtr again;  /* the root task's, to let the thread look again */
-    int rests;        /* the thread waits for that */
+    seL4_CPtr signal; /* for the thread: to the root task's bound notification */
+    seL4_CPtr again;  /* for the root task: lets the thread look again */
+    int rests;        /* the thread waits for `again` */
     int over;
 } quiet;
 
-/* Uses no IPC buffer, which is the root task's. */
+/* Uses no IPC buffer: see the beginning of this file. */
 _Noreturn void cr_idle_main(void)
 {
     seL4_Word badge;
@@ -28,8 +30,8 @@ _Noreturn void cr_idle_main(void)
     }
 }
 
-/* Just above background computations, of which nobody waits for the end. The configuration's check has made sure that
- * all others are higher. */
+/* The priority just above that of background computations, whose end is not awaited. The check of
+ * the configuration ensures that all other PDs have a higher priority. */
 static seL4_Word priority(void)
 {
     seL4_Word above = 0;
@@ -44,21 +46,25 @@ static seL4_Word priority(void)
 
 void cr_quiet_begin(seL4_CPtr untyped, seL4_CPtr bound)
 {
-    /* The small one first: what is left of the untyped then is as large as a TCB, and aligned like one. */
+    /* The notification first: it is small, and the rest of the untyped is then as large as a TCB
+     * and aligned for one. */
     quiet.again = cr_pool_make(untyped, seL4_NotificationObject, "no notification");
     seL4_CPtr tcb = cr_pool_make(untyped, seL4_TCBObject, "no TCB for the idle thread");
     quiet.signal = cr_pool_cap();
-    cr_must(cr_mint(cr_slot_at(quiet.signal), cr_slot_at(bound), seL4_CanWrite, cr_badge(CR_BADGE_IDLE, 0, 0)),
+    cr_must(cr_mint(cr_slot_at(quiet.signal), cr_slot_at(bound), seL4_CanWrite,
+                    cr_badge(CR_BADGE_IDLE, 0, 0)),
             "the idle signal cannot be minted");
     seL4_UserContext registers;
-    cr_arch_start_registers(&registers, (seL4_Word)cr_idle_start, (seL4_Word)(idle_stack + IDLE_STACK));
+    cr_arch_start_registers(&registers, (seL4_Word)cr_idle_start,
+                            (seL4_Word)(idle_stack + IDLE_STACK));
     cr_must(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0),
             "the idle thread has no space");
-    cr_must(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, priority()), "the idle thread has no priority");
+    cr_must(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, priority()),
+            "the idle thread has no priority");
     cr_must(cr_write_registers(tcb, 1, &registers), "the idle thread does not start");
 #ifdef CONFIG_DEBUG_BUILD
-    /* The kernel's snapshots leave threads of this name out. In the root task's CSpace, which this thread has too, they
-     * get stuck. */
+    /* The kernel's snapshots leave out threads of this name. A snapshot of this thread would not
+     * end, because the thread shares the root task's CSpace. */
     seL4_DebugNameThread(tcb, "rootserver");
 #endif
 }
@@ -70,7 +76,7 @@ void cr_quiet_signal(uint64_t badge)
         if (!idle && !quiet.rests) {
             return;
         }
-        /* Somebody may be able to run again by that: the thread has to look once more. */
+        /* The signal may have made a PD able to run, so the thread must look again. */
     } else {
         cr_idle what = cr_director_idle();
         if (what != CR_IDLE_AGAIN) {

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Connects the scenario to the supervisor. See scenario.h. A root task without a scenario links
+ * bare.c instead of this folder. */
 #include "scenario.h"
 #include "root.h"
 

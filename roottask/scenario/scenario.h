@@ -1,35 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The scenario: crashes that the configuration stages, and rounds of work between them. It hooks into the supervisor and
- * is no part of it. */
+ * The scenario: crashes that the configuration stages, and rounds of work between them. It uses the
+ * supervisor's hooks and is not a part of the supervisor. No file outside this folder may depend on
+ * it, so that a root task can be built without it. */
 #ifndef CELLREAP_SCENARIO_H
 #define CELLREAP_SCENARIO_H
 
 #include "supervisor/supervisor.h"
 
-/* What there is to do when nobody can run. */
+/* What the root task does when no PD can run. */
 typedef enum cr_idle {
-    CR_IDLE_AGAIN = 0, /* somebody can run again */
-    CR_IDLE_WAIT,      /* nothing happens until the timer comes */
+    CR_IDLE_AGAIN = 0, /* a PD can run again */
+    CR_IDLE_WAIT,      /* nothing happens before the next timer interrupt */
     CR_IDLE_OVER       /* the run is over */
 } cr_idle;
 
 /* -- director.c */
 
-cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *order, uint32_t *slot);
+cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *order,
+                                      uint32_t *slot);
 void cr_director_release(cr_pd *pd);
 void cr_director_alarm(void);
 void cr_director_handled(void);
-/* Nobody can run but the root task and background computations. */
+/* Called when no PD can run except background computations. */
 cr_idle cr_director_idle(void);
 
 /* -- quiet.c */
 
-/* Makes the thread that runs when nobody else can. `untyped`, `bound`: as for cr_root_begin. */
+/* Makes the thread that runs when no other thread can. `untyped` and `bound` are those of
+ * cr_root_begin. */
 void cr_quiet_begin(seL4_CPtr untyped, seL4_CPtr bound);
-/* The signals that came. Calls cr_director_idle when the thread has run. */
+/* Handles signals. Calls cr_director_idle after the thread has run. */
 void cr_quiet_signal(uint64_t badge);
-/* Whether cr_director_idle has said that the run is over. */
+/* Whether cr_director_idle has returned CR_IDLE_OVER. */
 int cr_quiet_is_over(void);
 
 #endif

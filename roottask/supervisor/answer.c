@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Later answers, and refusals and faults in the trace. See answer.h. The send of an answer must not
+ * block: it uses the reply capability, and a reply never blocks. */
 #include "answer.h"
 #include "clock.h"
 
@@ -6,11 +9,12 @@ int cr_keep_caller(cr_pd *pd)
 {
     cr_slot saved = cr_slot_at(cr_body_cap(&pd->body, CR_BODY_CALLER));
     cr_slot kept = cr_slot_at(cr_body_cap(&pd->body, CR_BODY_REPLY));
-    /* Emptied first: an answer that could not be given has left its capability there. */
+    /* The slot is emptied first: a reply capability that could not be used remains there. */
     if (cr_delete(kept) || cr_save_caller(saved)) {
         cr_panic("a caller cannot be saved", pd->number);
     }
-    return cr_move(kept, saved) == seL4_NoError; /* Saving nobody is no error, moving nothing is. */
+    /* To save a caller that does not exist is no error; to move an empty slot is one. */
+    return cr_move(kept, saved) == seL4_NoError;
 }
 
 void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t *results)
@@ -21,7 +25,8 @@ void cr_answer_later(cr_pd *pd, cr_result result, uint32_t count, const uint64_t
     cr_pd_wait(pd, CR_WAIT_NOTHING);
     cr_clock_excuse(pd);
     cr_calls[CR_CALL_REPLY]++;
-    seL4_Send(cr_body_cap(&pd->body, CR_BODY_REPLY), seL4_MessageInfo_new((seL4_Word)result, 0, 0, count));
+    seL4_Send(cr_body_cap(&pd->body, CR_BODY_REPLY),
+              seL4_MessageInfo_new((seL4_Word)result, 0, 0, count));
 }
 
 void cr_answer_checkpoint(cr_pd *pd, uint64_t order, uint32_t slot)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * All of the supervisor's state, in one arena. Each file changes its own part of it and no other. */
+ * All state of the supervisor, in one arena. A file may read all parts and must change only its own
+ * part. This keeps it clear which code can put a part into a wrong state. */
 #ifndef CELLREAP_SUPERVISOR_ARENA_H
 #define CELLREAP_SUPERVISOR_ARENA_H
 
@@ -14,7 +15,7 @@
 
 typedef struct cr_supervisor {
     const cr_hooks *hooks; /* 0: none */
-    uint64_t changes;      /* cr_notices_changed has been called so often */
+    uint64_t changes;      /* number of calls of cr_notices_changed */
     cr_clock clock;
     cr_tickets tickets;
     cr_extractions extract;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The cleaner calls nobody and never blocks. When subscribers are to be told before the end, it stops at the step that
- * awaits them. It goes on from its journal when they have answered, or cannot, or have had their time. Meanwhile the main
- * loop runs. Doomed nodes are marked by then, and no operation makes or drops an edge of theirs: so what goes
- * stays the same, and what the others lose is worked out anew before it is taken. Triggers that come in that time
- * wait in a queue, their PDs suspended: the outcome is that of the cleanups one after the other. */
+ * Carries out cleanups. See cleaner.h.
+ *
+ * The cleaner calls no PD and never blocks. If subscribers must be told before the destruction, the
+ * cleaner stops at the step that awaits them and returns to the main loop. It continues from its
+ * journal when each of them has acknowledged, can no longer acknowledge, or has used up its time.
+ *
+ * In the meantime the main loop serves operations. All doomed nodes are already marked, so no
+ * operation can change which nodes are doomed. What the other PDs lose can change, so the cleaner
+ * plans it again before it destroys anything. Triggers in this time wait in a queue, and their PDs
+ * are suspended. The result is the same as that of the cleanups one after the other. */
 #include "cleaner.h"
 #include "answer.h"
 #include "arena.h"
@@ -26,7 +31,8 @@ _Static_assert(sizeof(cause_names) / sizeof(cause_names[0]) == CR_CAUSE_COUNT, "
 static void enter(cr_phase to)
 {
     if (!cr_phase_may(cr_sup.cleaner.phase, to)) {
-        cr_panic("a cleanup takes a turn that is not in the table", ((uint64_t)cr_sup.cleaner.phase << 8) | (uint64_t)to);
+        cr_panic("a cleanup takes a turn that is not in the table",
+                 ((uint64_t)cr_sup.cleaner.phase << 8) | (uint64_t)to);
     }
     cr_sup.cleaner.phase = to;
 }
@@ -54,7 +60,7 @@ static void trace_pairs(cr_event event, const cr_pair *pairs, uint32_t count)
     }
 }
 
-/* What becomes of the rest. */
+/* The consequences for the other PDs. */
 static void trace_consequences(const cr_plan *plan)
 {
     trace_pairs(CR_EV_LOSE_REQUEST, plan->removed_requests, plan->n_removed_requests);
@@ -107,7 +113,8 @@ static cr_status do_unblock(cr_ref client, cr_ref space)
     if (status != CR_OK || pd == 0) {
         return pd == 0 ? CR_ERR_CORRUPT : status;
     }
-    return cr_space_entry_of(space)->manager_dead ? cr_unblock(pd, CR_SLOT_LOST | info.number, 0) : CR_OK;
+    return cr_space_entry_of(space)->manager_dead ? cr_unblock(pd, CR_SLOT_LOST | info.number, 0)
+                                                  : CR_OK;
 }
 
 static cr_status do_mark(cr_ref node)
@@ -115,8 +122,8 @@ static cr_status do_mark(cr_ref node)
     cr_node_info info;
     cr_status status = cr_model_get(cr_sys.model, node, &info);
     if (status == CR_OK && info.kind == CR_NODE_PD) {
-        for (uint32_t edge = cr_model_first(cr_sys.model, node, CR_EDGE_MANAGE, CR_OUT); edge != CR_NONE;
-             edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
+        for (uint32_t edge = cr_model_first(cr_sys.model, node, CR_EDGE_MANAGE, CR_OUT);
+             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
             cr_edge_info manage;
             if ((status = cr_model_edge(cr_sys.model, edge, &manage)) != CR_OK) {
                 return status;
@@ -127,15 +134,15 @@ static cr_status do_mark(cr_ref node)
     return status == CR_OK ? cr_model_doom(cr_sys.model, node) : status;
 }
 
-/* The PD asks for nothing any more, and is late with nothing. */
+/* From here on the PD's operations are not served, and the PD has no deadlines. */
 static void take_down(cr_pd *pd, cr_life how)
 {
     cr_pd_become(pd, how);
     cr_clock_waive(pd);
-    cr_notices_changed(); /* It was awaited, perhaps. */
+    cr_notices_changed(); /* The PD may have been awaited. */
 }
 
-/* The PD runs no more. May be repeated. */
+/* Suspends the PD for good. May be repeated. */
 static void stop(cr_pd *pd)
 {
     if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB))) {
@@ -184,7 +191,7 @@ static cr_status do_tell(cr_ref node, cr_pd *subscriber)
     return status;
 }
 
-/* Carries out one step. */
+/* Carries out one step. May be repeated. */
 static cr_status carry_out(const cr_step *step)
 {
     cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
@@ -217,7 +224,7 @@ static cr_status carry_out(const cr_step *step)
     case CR_STEP_TELL:
         return do_tell(step->node, pd);
     case CR_STEP_AWAIT:
-        return CR_OK; /* It is over when this is reached. */
+        return CR_OK; /* The wait is over when this step is reached. */
     case CR_STEP_SETTLE:
     case CR_STEP_KIND_COUNT:
         break;
@@ -225,7 +232,7 @@ static cr_status carry_out(const cr_step *step)
     return CR_ERR_CORRUPT;
 }
 
-/* Gives back the tombstones: from here on nothing refers to what is gone. */
+/* Releases the tombstones. From here on nothing may refer to the destroyed nodes. */
 static void release_tombstones(const cr_plan *plan)
 {
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
@@ -244,15 +251,17 @@ int cr_cleaner_awaits(const cr_pd *pd)
 {
     uint32_t waiting = 0;
     uint32_t held = 0;
-    /* Who waits for a cleanup's end itself cannot answer: for this one's, or that of one that comes after it. */
-    if (cr_sup.cleaner.phase == CR_PHASE_NONE || !cr_pd_is_served(pd) || pd->told == 0 || cr_ticket_keeps(pd)) {
+    /* A PD that waits for the end of a cleanup cannot acknowledge: it waits for the end of this
+     * cleanup or of a later one. */
+    if (cr_sup.cleaner.phase == CR_PHASE_NONE || !cr_pd_is_served(pd) || pd->told == 0 ||
+        cr_ticket_keeps(pd)) {
         return 0;
     }
     cr_work_count_of(cr_sys.work, cr_receiver(pd), cr_sup.cleaner.tag, &waiting, &held);
     return waiting > held;
 }
 
-/* Whether one of those who were told can still answer and has not. */
+/* Whether a subscriber that was told has not acknowledged yet and still can. */
 static int is_awaited(void)
 {
     int any = 0;
@@ -268,8 +277,8 @@ static void trace_wait(cr_event event)
     end();
 }
 
-/* Doomed PDs that still run are given nothing any more, so those that wait to be connected are told: they may have to
- * answer. */
+/* A doomed PD that still runs receives no new capabilities. Its CONNECT is therefore answered now:
+ * it may have to acknowledge. */
 static void await_answers(void)
 {
     enter(CR_PHASE_AWAITS);
@@ -291,7 +300,8 @@ static void forget_told(void)
     }
 }
 
-/* Everybody has been told who was to be told. Time has passed: the model may have changed around what is doomed. */
+/* Plans the consequences again after all subscribers were told. Time has passed, and the model
+ * around the doomed nodes may have changed. */
 static void plan_again(void)
 {
     cr_status status = cr_plan_again(cr_sys.planner, cr_sys.model, &cr_sup.cleaner.plan);
@@ -309,7 +319,7 @@ static cr_status take_step(const cr_step *step)
     char node[CR_ID_BYTES] = "-";
     char pd[CR_ID_BYTES] = "-";
     uint64_t calls = cr_calls_total();
-    /* Ids are read before the step: what it is about may be gone after it. */
+    /* Read the ids before the step: the step may destroy the nodes. */
     if (step->node.index != CR_NONE) {
         cr_node_id(step->node, node);
     }
@@ -327,7 +337,8 @@ static cr_status take_step(const cr_step *step)
     cr_trace_number(&cr_sys.trace, cr_calls_total() - calls);
     end();
     status = cr_step_done(&cr_sup.cleaner.journal, step);
-    if (status == CR_OK && step->kind == CR_STEP_AWAIT && cr_sup.cleaner.journal.awaited == cr_sup.cleaner.plan.n_pre_destroy) {
+    if (status == CR_OK && step->kind == CR_STEP_AWAIT &&
+        cr_sup.cleaner.journal.awaited == cr_sup.cleaner.plan.n_pre_destroy) {
         plan_again();
     }
     return status;
@@ -352,7 +363,7 @@ static void settle(void)
     cr_notices_changed();
 }
 
-/* Carries the plan on from the journal, to its end or to a step that awaits answers. */
+/* Continues the plan from the journal, up to its end or to a step that awaits acknowledgements. */
 static void carry_on(void)
 {
     int awaits = 0;
@@ -364,7 +375,8 @@ static void carry_on(void)
         before[i] = cr_calls[i];
     }
     enter(CR_PHASE_STEPS);
-    while ((status = cr_step_next(&cr_sup.cleaner.journal, &cr_sup.cleaner.plan, cr_sys.model, &step)) == CR_OK &&
+    while ((status = cr_step_next(&cr_sup.cleaner.journal, &cr_sup.cleaner.plan, cr_sys.model,
+                                  &step)) == CR_OK &&
            step.kind != CR_STEP_SETTLE) {
         if (step.kind == CR_STEP_AWAIT && is_awaited()) {
             awaits = 1;
@@ -403,7 +415,8 @@ static void start(cr_pd *trigger, cr_cause cause, uint64_t ticket)
     uint64_t cycles = cr_arch_cycles();
     cr_status status = cr_plan_crash(cr_sys.planner, cr_sys.model, trigger->node,
                                      depth_of(trigger->pd_depth, cr_sys.image->pd_depth),
-                                     depth_of(trigger->rs_depth, cr_sys.image->rs_depth), &cr_sup.cleaner.plan);
+                                     depth_of(trigger->rs_depth, cr_sys.image->rs_depth),
+                                     &cr_sup.cleaner.plan);
     if (status != CR_OK) {
         cr_panic("no cleanup can be planned", (uint64_t)status);
     }
@@ -414,7 +427,7 @@ static void start(cr_pd *trigger, cr_cause cause, uint64_t ticket)
     carry_on();
 }
 
-/* Begins the next cleanup that is due. Returns 0 if there is none. */
+/* Begins the next cleanup in the queue. Returns 0 if the queue is empty. */
 static int start_next(void)
 {
     while (cr_sup.cleaner.count > 0) {
@@ -423,7 +436,8 @@ static int start_next(void)
         cr_sup.cleaner.count--;
         cr_pd *pd = cr_pd_of(cr_sup.cleaner.queue[at].pd);
         if (pd == 0) {
-            cr_ticket_settle(cr_sup.cleaner.queue[at].ticket); /* It went with another one. */
+            /* An earlier cleanup destroyed the PD. */
+            cr_ticket_settle(cr_sup.cleaner.queue[at].ticket);
             continue;
         }
         start(pd, cr_sup.cleaner.queue[at].cause, cr_sup.cleaner.queue[at].ticket);
@@ -446,17 +460,20 @@ void cr_terminate(cr_pd *pd)
     cr_trigger(pd, CR_CAUSE_TERMINATE, 0);
 }
 
-/* Whether more notices wait than may. Those of an extraction do not count, as long as a cleanup's have room. */
+/* Whether more notices wait than allowed. Notices of an extraction do not count as long as there is
+ * room for the notices of a cleanup. */
 static int is_crowded(void)
 {
     const uint32_t room = cr_work_room(cr_sys.work);
-    return room < CR_CLEANUP_NOTICES || (room < CR_MAX_NOTICES - CR_NOTICE_BACKLOG &&
-                                         room + cr_extract_notices() < CR_MAX_NOTICES - CR_NOTICE_BACKLOG);
+    return room < CR_CLEANUP_NOTICES ||
+           (room < CR_MAX_NOTICES - CR_NOTICE_BACKLOG &&
+            room + cr_extract_notices() < CR_MAX_NOTICES - CR_NOTICE_BACKLOG);
 }
 
-/* No cleanup may fail for want of room for its notices: before there is too little, whoever has let the oldest
- * one wait is taken for hung; and if all that wait are held behind ones that failed, whoever has most of them. Returns
- * whether there was somebody. */
+/* Keeps room for notices: a cleanup must never fail for lack of it. If there is too little room,
+ * this function terminates the PD that has left the oldest notice unacknowledged, because that PD
+ * is treated as hung. If all waiting notices are held behind notices that failed, it terminates the
+ * PD with the most notices. Returns whether it terminated a PD. */
 static int make_room(void)
 {
     uint32_t receiver = 0;
@@ -477,7 +494,7 @@ static int make_room(void)
 void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket)
 {
     if (cr_is_doomed(pd)) {
-        stop(pd); /* It goes by the cleanup under way. */
+        stop(pd); /* The cleanup under way destroys the PD. */
         return;
     }
     if (cr_sup.cleaner.count == CR_MAX_PDS) {
@@ -518,7 +535,8 @@ void cr_cleaner_expire(uint64_t now)
 void cr_cleaner_follow_up(void)
 {
     cr_cleaner *cleaner = &cr_sup.cleaner;
-    /* Bounded: each turn ends a cleanup, and each cleanup destroys a PD, or finds nothing to do. */
+    /* The loop is bounded: each turn ends a cleanup, and each cleanup destroys a PD or finds
+     * nothing to do. */
     for (uint32_t i = 0; i < 2 * CR_MAX_PDS + 2; i++) {
         if (cleaner->phase == CR_PHASE_AWAITS) {
             if (cleaner->seen == cr_sup.changes) {
@@ -535,7 +553,7 @@ void cr_cleaner_follow_up(void)
             break;
         }
     }
-    /* Those whose turn has not come do nothing more until it does. */
+    /* Triggers that remain in the queue must not run until their cleanup. */
     for (uint32_t i = 0; i < cleaner->count; i++) {
         cr_pd *pd = cr_pd_of(cleaner->queue[(cleaner->first + i) % CR_MAX_PDS].pd);
         if (pd != 0 && !cr_pd_is_suspended(pd)) {

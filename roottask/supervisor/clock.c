@@ -1,13 +1,17 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Times and deadlines. See clock.h. */
 #include "clock.h"
 #include "arena.h"
 #include "kernel/timer.h"
 
-/* The longest that an interrupt is away. What is due is reckoned from the end of the interval that runs when it is
- * queued: asking the device takes kernel calls, and a cleanup must not make more of them because of deadlines. */
+/* The longest interval of the timer. Due times are computed from the end of the current interval,
+ * because reading the device takes kernel calls. A cleanup must not make more kernel calls because
+ * of deadlines. */
 enum { NS_PER_MS = 1000000, INTERVAL_NS = 10 * NS_PER_MS };
 
-_Static_assert((int)INTERVAL_NS <= (int)CR_TIMER_MAX_NS, "an interval is no longer than the timer can be set for");
+_Static_assert((int)INTERVAL_NS <= (int)CR_TIMER_MAX_NS,
+               "an interval is no longer than the timer can be set for");
 
 void cr_clock_init(seL4_CPtr notification)
 {
@@ -16,7 +20,7 @@ void cr_clock_init(seL4_CPtr notification)
         cr_panic("the timer cannot be set up", (uint64_t)status);
     }
     cr_sup.clock.there = status == CR_OK;
-    cr_sup.clock.base = 1; /* 0 is never */
+    cr_sup.clock.base = 1; /* 0 means never */
 }
 
 int cr_clock_exists(void)
@@ -69,7 +73,7 @@ void cr_clock_arm(void)
         due = clock->alarm;
     }
     if (due == 0) {
-        return; /* If it is set, one interrupt comes for nothing. */
+        return; /* If the timer is set, its interrupt will have no effect. */
     }
     if (clock->set != 0 && clock->base + clock->set <= due) {
         return;
@@ -86,7 +90,7 @@ int cr_clock_tick(int *alarm)
     cr_timer_ack();
     *alarm = 0;
     if (clock->set == 0 || cr_timer_elapsed() < clock->set) {
-        return 0; /* That of a setting that was replaced since. */
+        return 0; /* The interrupt of an earlier setting. */
     }
     clock->base += clock->set;
     clock->set = 0;
@@ -114,12 +118,14 @@ void cr_clock_waive(const cr_pd *pd)
     }
 }
 
-/* While it waited it could not acknowledge, and its time may be all but over when it is answered. Each notice is put off
- * once only: nobody can hide behind operations that are answered late. */
+/* While the PD waited it could not acknowledge, and its time may be almost over when it is
+ * answered. Each notice is extended only once, so a PD cannot avoid its deadlines with operations
+ * that are answered late. */
 void cr_clock_excuse(cr_pd *pd)
 {
     cr_work_notice oldest;
-    if (cr_work_late(cr_sys.work, cr_receiver(pd), UINT64_MAX, &oldest) == CR_OK && oldest.token > pd->grace) {
+    if (cr_work_late(cr_sys.work, cr_receiver(pd), UINT64_MAX, &oldest) == CR_OK &&
+        oldest.token > pd->grace) {
         pd->grace = pd->last_token;
         if (cr_work_defer(cr_sys.work, cr_receiver(pd), cr_clock_deadline_of(pd)) != CR_OK) {
             cr_panic("no such receiver", pd->number);

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * CONNECT. See connect.h. No PD may wait for a space that cannot be created any more. */
 #include "connect.h"
 #include "answer.h"
 #include "arena.h"
@@ -9,8 +11,9 @@ cr_result cr_find_named_space(const char *name, cr_ref *out)
     for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
         cr_ref node;
         cr_node_info info;
-        if (cr_model_at(cr_sys.model, i, &node) == CR_OK && cr_model_get(cr_sys.model, node, &info) == CR_OK &&
-            info.kind == CR_NODE_SPACE && info.state == CR_STATE_ACTIVE && (info.flags & CR_FLAG_CORE) == 0 &&
+        if (cr_model_at(cr_sys.model, i, &node) == CR_OK &&
+            cr_model_get(cr_sys.model, node, &info) == CR_OK && info.kind == CR_NODE_SPACE &&
+            info.state == CR_STATE_ACTIVE && (info.flags & CR_FLAG_CORE) == 0 &&
             cr_text_same(cr_space_entry_of(node)->name, name)) {
             *out = node;
             return CR_RESULT_OK;
@@ -27,7 +30,7 @@ cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results)
     if (result == CR_RESULT_OK) {
         cr_make_request(pd, space, slot);
     } else if (result == CR_RESULT_EXISTS) {
-        result = CR_RESULT_OK; /* It may ask again, and gets the same slot. */
+        result = CR_RESULT_OK; /* The PD may ask again and receives the same slot. */
     }
     if (result == CR_RESULT_OK && cr_model_get(cr_sys.model, space, &info) == CR_OK) {
         results[0] = slot;
@@ -36,7 +39,7 @@ cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results)
     return result;
 }
 
-/* The configured PD that is to make the space of that name, or CR_IMAGE_NONE. */
+/* The configured PD that creates the space of this name, or CR_IMAGE_NONE. */
 static uint32_t maker_of(const char *name)
 {
     for (uint32_t i = 0; i < cr_sys.image->spaces.count; i++) {
@@ -48,16 +51,18 @@ static uint32_t maker_of(const char *name)
     return CR_IMAGE_NONE;
 }
 
-/* Whether a configured PD that is not there, or goes, will be made (again). */
+/* Whether a configured PD that does not exist or is going down will be created (again). */
 static int will_be_made(uint32_t config)
 {
     uint32_t flags = cr_image_pds(cr_sys.image)[config].flags;
-    return (flags & CR_IMAGE_RESPAWN) != 0 || ((flags & CR_IMAGE_LATE) != 0 && !cr_sup.population.late_begun);
+    return (flags & CR_IMAGE_RESPAWN) != 0 ||
+           ((flags & CR_IMAGE_LATE) != 0 && !cr_sup.population.late_begun);
 }
 
 int cr_connect_may_come(const char *name)
 {
-    /* Each PD waits for one space at most, so this follows a chain. One longer than there are PDs is a circle. */
+    /* Each PD waits for at most one space, so this follows a chain. A chain that is longer than the
+     * number of PDs is a circle. */
     for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
         uint32_t config = maker_of(name);
         if (config == CR_IMAGE_NONE) {
@@ -124,7 +129,8 @@ void cr_connect_give_up(cr_pd *pd)
 void cr_connect_follow_up(void)
 {
     int again = 1;
-    /* Who is answered waits no more, which others may have waited for: until nothing changes. Each turn answers one. */
+    /* A PD that was answered no longer waits, and other PDs may wait for it in turn. The loop runs
+     * until nothing changes, and each turn answers one PD. */
     for (uint32_t turn = 0; again && turn < CR_MAX_PDS; turn++) {
         again = 0;
         for (uint32_t i = 1; !again && i < CR_MAX_PDS; i++) {

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * CONNECT: a REQUEST to a space by the space's name, now or when the space is there. */
+ * CONNECT: a REQUEST to a space by the name of the space. The PD is answered at once, or when the
+ * space exists. A PD whose space cannot be created any more must be answered, because otherwise it
+ * would wait for ever. */
 #ifndef CELLREAP_SUPERVISOR_CONNECT_H
 #define CELLREAP_SUPERVISOR_CONNECT_H
 
 #include "system/system.h"
 
-/* The live space of that name. CR_RESULT_NO_SUCH. */
+/* The active space of this name. CR_RESULT_NO_SUCH. */
 cr_result cr_find_named_space(const char *name, cr_ref *out);
-/* Gives a PD its REQUEST to a space, or tells it the one it has: slot and the space's number. */
+/* Gives a PD its REQUEST to a space, or returns the one that it has. The results are the slot and
+ * the number of the space. */
 cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results);
-/* Whether a space of that name of the configuration can still come: the PD that is to make it is alive and does not itself
- * wait for one that cannot come, or it will be made. */
+/* Whether a configured space of this name can still be created. This is so if the PD that creates
+ * it will be created, or if this PD runs and does not itself wait for a space that cannot be
+ * created. */
 int cr_connect_may_come(const char *name);
-/* Whether what the PD waits for comes from a PD that is not there and will be made. */
+/* Whether the space that the PD waits for comes from a PD that does not exist now and will be
+ * created. */
 int cr_connect_is_on_its_way(const cr_pd *pd);
-/* Connects those that wait for a space of that name. */
+/* Answers the PDs that wait for a space of this name. */
 void cr_connect_wake(const char *name);
-/* Answers a PD that waits: with its REQUEST if the space is there, else with GONE. */
+/* Answers a PD that waits: with its REQUEST if the space exists, otherwise with GONE. */
 void cr_connect_give_up(cr_pd *pd);
-/* Tells those that wait for a space that cannot come any more. Call it when PDs or spaces may have gone. */
+/* Answers PDs that wait for a space that cannot be created any more. Must be called after PDs or
+ * spaces may have been destroyed. */
 void cr_connect_follow_up(void);
 
 #endif

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Extraction. See extract.h. What servers report must never change the model, and an extraction
+ * must end even if servers do not answer. */
 #include "extract.h"
 #include "arena.h"
 #include "clock.h"
@@ -6,7 +9,7 @@
 #include "system/state.h"
 #include "tickets.h"
 
-/* Tags of extractions, apart from those of cleanups. */
+/* Added to the tags of extractions, to distinguish them from those of cleanups. */
 enum { TAG = 0x80000000 };
 
 static cr_extraction *of_tag(uint32_t tag)
@@ -27,16 +30,18 @@ static int node_lives(cr_ref node)
         return 0;
     }
     return info.kind != CR_NODE_RESOURCE ||
-           (cr_model_get(cr_sys.model, info.space, &space) == CR_OK && space.state == CR_STATE_ACTIVE);
+           (cr_model_get(cr_sys.model, info.space, &space) == CR_OK &&
+            space.state == CR_STATE_ACTIVE);
 }
 
 static cr_status ask(cr_pd *manager, cr_ref node, uint32_t x)
 {
-    const cr_notice notice = {.kind = CR_NOTICE_EXTRACT, .to = manager->node, .node = node, .from = {CR_NONE, 0}};
+    const cr_notice notice = {
+        .kind = CR_NOTICE_EXTRACT, .to = manager->node, .node = node, .from = {CR_NONE, 0}};
     return cr_notice_put(&notice, 0, TAG | x);
 }
 
-/* A free place; 0 if there is none, or the PD has an extraction under way. */
+/* A free entry. 0: none is free, or the PD has an extraction under way. */
 static cr_extraction *place(const cr_pd *by)
 {
     cr_extraction *unused = 0;
@@ -63,7 +68,10 @@ void cr_extract_start(cr_pd *by, uint64_t *ticket)
     if (e == 0) {
         cr_panic("there was room for an extraction, and then there was not", by->number);
     }
-    *e = (cr_extraction){.used = 1, .x = ++cr_sup.extract.last_x, .by = by->node, .due = cr_clock_due(cr_sys.image->await_ms)};
+    *e = (cr_extraction){.used = 1,
+                         .x = ++cr_sup.extract.last_x,
+                         .by = by->node,
+                         .due = cr_clock_due(cr_sys.image->await_ms)};
     cr_notices_changed();
     cr_trace_begin(&cr_sys.trace, CR_EV_EXTRACT);
     cr_trace_number(&cr_sys.trace, e->x);
@@ -76,8 +84,9 @@ void cr_extract_start(cr_pd *by, uint64_t *ticket)
     for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
         cr_ref node;
         cr_node_info info;
-        if (cr_model_at(cr_sys.model, i, &node) != CR_OK || cr_model_get(cr_sys.model, node, &info) != CR_OK ||
-            info.kind != CR_NODE_SPACE || info.state != CR_STATE_ACTIVE || (info.flags & CR_FLAG_CORE) != 0) {
+        if (cr_model_at(cr_sys.model, i, &node) != CR_OK ||
+            cr_model_get(cr_sys.model, node, &info) != CR_OK || info.kind != CR_NODE_SPACE ||
+            info.state != CR_STATE_ACTIVE || (info.flags & CR_FLAG_CORE) != 0) {
             continue;
         }
         cr_pd *manager = cr_pd_of(info.manager);
@@ -117,10 +126,10 @@ cr_result cr_extract_may_split(const cr_work_notice *notice, uint32_t *more)
         return CR_RESULT_FAILED;
     }
     if (cr_find_space(notice->space, &space) != CR_RESULT_OK) {
-        return CR_RESULT_OK; /* Nothing is left to be asked about. */
+        return CR_RESULT_OK; /* Nothing is left to ask about. */
     }
-    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN); edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
+    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
         ++*more;
     }
     return cr_work_room(cr_sys.work) < CR_CLEANUP_NOTICES + *more ? CR_RESULT_FULL : CR_RESULT_OK;
@@ -133,16 +142,17 @@ void cr_extract_split(cr_pd *manager, const cr_work_notice *notice)
     if (e == 0 || cr_find_space(notice->space, &space) != CR_RESULT_OK) {
         return;
     }
-    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN); edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
+    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
         cr_edge_info info;
-        if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK || ask(manager, info.from, e->x) != CR_OK) {
+        if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK ||
+            ask(manager, info.from, e->x) != CR_OK) {
             cr_panic("there was room for a notice, and then there was not", e->x);
         }
     }
 }
 
-/* -- what a server reports */
+/* -- reports of servers */
 
 static void reach(cr_ref node, uint32_t *n)
 {
@@ -153,7 +163,7 @@ static void reach(cr_ref node, uint32_t *n)
     }
 }
 
-/* `more`: pieces that are to be added. */
+/* `more`: pieces that are about to be added. */
 static int is_built_on(cr_ref node, cr_ref other, uint32_t x, const cr_pieces *more)
 {
     uint32_t n = 0;
@@ -203,7 +213,7 @@ static void add_piece(const cr_piece *p)
     cr_sup.extract.first_piece[p->from.index] = ++cr_sup.extract.n_pieces;
 }
 
-/* Forgets all pieces from that one on, which are the last in their lists. */
+/* Removes all pieces from this index on. They are the newest in their lists. */
 static void drop_pieces(uint32_t from)
 {
     while (cr_sup.extract.n_pieces > from) {
@@ -260,7 +270,8 @@ cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
         if (notice->object != 0 && item->object != notice->object) {
             return CR_RESULT_DENIED;
         }
-        const cr_map_ends ends = {notice->space, item->object, item->target_space, item->target_object};
+        const cr_map_ends ends = {notice->space, item->object, item->target_space,
+                                  item->target_object};
         cr_result result = cr_find_map_ends(from, &ends, &source, &target);
         if (result != CR_RESULT_OK) {
             return result;
@@ -306,12 +317,13 @@ static void finish(cr_extraction *e)
     for (uint32_t i = 0; i < count; i++) {
         all[i] = cr_sup.extract.pieces[i];
     }
-    /* Taken up again one by one, so that a circle that came about meanwhile is cut where it closes. */
+    /* The pieces are added again one by one. Since they were reported, a circle may have formed.
+     * The piece that would close the circle is left out. */
     drop_pieces(0);
     for (uint32_t i = 0; i < count; i++) {
         const cr_piece *p = &all[i];
-        if (p->x == e->x && node_lives(p->from) && node_lives(p->to) && !known(e->x, p->from, p->to) &&
-            !cr_is_built_on(p->to, p->from, e->x)) {
+        if (p->x == e->x && node_lives(p->from) && node_lives(p->to) &&
+            !known(e->x, p->from, p->to) && !cr_is_built_on(p->to, p->from, e->x)) {
             cr_print_model_map(e->x, p->from, p->to);
             rows++;
             add_piece(p);
@@ -333,20 +345,22 @@ static void finish(cr_extraction *e)
     }
 }
 
-/* Notices to who asked, if it waits for the result: it cannot answer them before. */
+/* Whether the PD asked for this extraction and waits for the result. It cannot acknowledge before
+ * it has the result. */
 static int is_its_own(const cr_extraction *e, const cr_pd *pd)
 {
     return cr_same(pd->node, e->by) && pd->wait == CR_WAIT_TICKET && pd->ticket == e->ticket;
 }
 
-/* Whether somebody can still answer. `expired`: only those count that have a deadline. */
+/* Whether a PD can still answer. `expired`: running PDs without a deadline do not count. */
 static int is_awaited(const cr_extraction *e, int expired)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         uint32_t waiting = 0;
         uint32_t held = 0;
-        if (!cr_pd_exists(pd) || is_its_own(e, pd) || (expired && cr_pd_is_served(pd) && pd->deadline_ms == 0)) {
+        if (!cr_pd_exists(pd) || is_its_own(e, pd) ||
+            (expired && cr_pd_is_served(pd) && pd->deadline_ms == 0)) {
             continue;
         }
         cr_work_count_of(cr_sys.work, i, TAG | e->x, &waiting, &held);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Extraction: the model state as the root task knows it, and with it what the servers know. Each live server is asked
- * about its spaces by notices. What it reports is kept apart from the model and never acts on it. When nobody is left who
- * could still answer, the state is printed as it is at that moment, with what was reported and still makes sense in it.
- * So the result is legal whatever servers say, or do not say. */
+ * Extraction of the model state: what the root task knows, together with what the servers know. The
+ * root task asks each live server about its spaces by notices. The reports are stored apart from
+ * the model and must never change the model or affect an operation.
+ *
+ * When no PD is left that could still answer, the root task prints the state of that moment, with
+ * those reports that are still valid in it. The result is therefore legal no matter what servers
+ * report, and also if they report nothing. */
 #ifndef CELLREAP_SUPERVISOR_EXTRACT_H
 #define CELLREAP_SUPERVISOR_EXTRACT_H
 
@@ -12,14 +15,14 @@
 
 /* A MAP edge that a server reported. */
 typedef struct cr_piece {
-    uint32_t x;    /* the extraction */
-    uint32_t by;   /* the manager's receiver number */
-    uint32_t next; /* of those from the same node, plus 1 */
+    uint32_t x;    /* number of the extraction */
+    uint32_t by;   /* receiver number of the manager */
+    uint32_t next; /* index of the next piece from the same node, plus 1 */
     cr_ref from;
     cr_ref to;
 } cr_piece;
 
-/* What one SUBGRAPH reports. */
+/* The content of one SUBGRAPH message. */
 typedef struct cr_pieces {
     uint32_t count;
     cr_piece at[CR_SUBGRAPH_MAX];
@@ -28,50 +31,53 @@ typedef struct cr_pieces {
 typedef struct cr_extraction {
     int used;
     uint32_t x;
-    cr_ref by; /* the root task, or who asked */
+    cr_ref by; /* the PD that asked for it, or the root task */
     uint64_t ticket;
-    uint64_t due; /* receivers without a deadline are awaited until then; 0: for ever */
+    uint64_t due; /* receivers without a deadline are awaited until this time; 0: without limit */
 } cr_extraction;
 
 typedef struct cr_extractions {
     cr_extraction at[CR_MAX_EXTRACTIONS];
     cr_piece pieces[CR_MAX_MAPS];
-    cr_piece all[CR_MAX_MAPS]; /* while one is finished */
+    cr_piece all[CR_MAX_MAPS]; /* only while an extraction is finished */
     uint32_t n_pieces;
-    uint32_t first_piece[CR_MAX_NODES]; /* from that node, plus 1; 0: none */
+    /* index of the first piece from the node, plus 1; 0: none */
+    uint32_t first_piece[CR_MAX_NODES];
     uint32_t last_x;
-    uint64_t seen; /* cr_sup.changes when they were looked at last */
+    uint64_t seen; /* cr_sup.changes at the last look at the extractions */
     /* The search of cr_is_built_on. */
     uint32_t queue[CR_MAX_NODES];
     uint32_t reached[CR_MAX_NODES];
     uint32_t stamp;
 } cr_extractions;
 
-/* Whether one can begin. CR_RESULT_BUSY. */
+/* Whether an extraction can begin. CR_RESULT_BUSY. */
 cr_result cr_extract_check(const cr_pd *by, int with_ticket);
-/* Begins it. `ticket`: where to put its number; 0: without one. */
+/* Begins an extraction. `ticket` receives the number of its ticket. 0: without a ticket. */
 void cr_extract_start(cr_pd *by, uint64_t *ticket);
 int cr_extract_running(void);
-/* How many notices wait on account of extractions that run. Costs the notices there are. */
+/* The number of notices of running extractions that wait. Costs time in proportion to the notices
+ * there are. */
 uint32_t cr_extract_notices(void);
-/* Whether an answer BY_RESOURCE can be taken, and taking it. *more: how many notices come of those taken with it; they and
- * this one's are added up. CR_RESULT_FAILED, FULL. */
+/* Whether the acknowledgement BY_RESOURCE can be accepted, and its effect: one notice for each
+ * resource of the space. *more is the number of notices from other acknowledgements of the same
+ * message. This one's are added. CR_RESULT_FAILED, FULL. */
 cr_result cr_extract_may_split(const cr_work_notice *notice, uint32_t *more);
 void cr_extract_split(cr_pd *manager, const cr_work_notice *notice);
-/* Whether what a server reports in answer to a notice that it was handed can be taken, all of it.
- * *out is the part that was not known. Changes nothing. CR_RESULT_NO_SUCH: that was no question, or
- * its extraction is over. GONE, DENIED, FAILED, FULL. */
+/* Whether the report of a server about a notice that it fetched can be accepted as a whole. *out is
+ * the part that was not known. Changes nothing. CR_RESULT_NO_SUCH: the notice was no question, or
+ * its extraction has ended. GONE, DENIED, FAILED, FULL. */
 cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
                               const cr_subgraph_item *items, uint32_t count, cr_pieces *out);
 void cr_extract_take(const cr_pd *from, const cr_work_notice *notice, const cr_pieces *pieces);
-/* Prints the results of extractions that wait for nobody. */
+/* Prints the results of the extractions that await no PD. */
 void cr_extract_follow_up(void);
-/* The same of those whose time is over at `now`; UINT64_MAX: of all. */
+/* Also ends the extractions whose time is over at `now`. UINT64_MAX: all extractions. */
 void cr_extract_expire(uint64_t now);
-/* When the next one's time is over; 0: never. */
+/* The time at which the next extraction expires. 0: never. */
 uint64_t cr_extract_next_due(void);
-/* Whether a node is, over any number of MAP edges, built on another one, or is that one. `x`: with what extraction x has
- * learned; 0: by the model alone. */
+/* Whether a node is built on another node over any number of MAP edges, or is the same node. `x`:
+ * include the reports of extraction x. 0: use only the model. */
 int cr_is_built_on(cr_ref node, cr_ref other, uint32_t x);
 
 #endif

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Queues notices and ends them. See notices.h. */
 #include "notices.h"
 #include "arena.h"
 #include "clock.h"
@@ -15,7 +17,7 @@ const char *cr_notice_name(cr_notice_kind kind)
     return notice_names[kind];
 }
 
-/* The numbers in a notice, which stay readable when what they name is gone. */
+/* A notice contains numbers, which remain valid when the nodes are destroyed. */
 static cr_status fill_notice(const cr_notice *notice, cr_work_notice *out)
 {
     cr_node_info info;
@@ -69,8 +71,8 @@ cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
     cr_trace_node(notice->node);
     cr_trace_node(notice->from);
     cr_trace_end(&cr_sys.trace);
-    /* One signal when there was nothing to fetch: it stays set until its PD receives it, waiting or busy, and the PD
-     * then fetches until there is nothing left. */
+    /* Signal only if there was nothing to fetch. The signal remains set until the PD receives it,
+     * and the PD then fetches until nothing is left. */
     if (!busy) {
         cr_signal(cr_body_cap(&to->body, CR_BODY_SIGNAL));
     }
@@ -94,7 +96,7 @@ void cr_notices_forget(const cr_pd *pd)
 {
     cr_work_notice notice;
     uint32_t failed;
-    /* Bounded: each turn takes one out. */
+    /* The loop is bounded: each turn removes one notice. */
     while (cr_work_take(cr_sys.work, cr_receiver(pd), &notice, &failed) == CR_OK) {
         if (!failed) {
             cr_notice_over(pd, &notice, CR_NOTICE_DROPPED);

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Serves operations: decodes the message, checks, does, and answers. See operations.h. An operation
+ * must not be done before its check has succeeded, and a message must not be trusted before
+ * cr_decode_operation has accepted it. */
 #include "operations.h"
 #include "supervisor.h"
 
@@ -61,7 +65,7 @@ void cr_serve(cr_pd *from, const cr_message *m)
     }
     if (a->wait != CR_WAIT_NOTHING) {
         if (cr_keep_caller(from)) {
-            /* It answers no question of a cleanup or extraction from here on. */
+            /* From here on the PD answers no notice of a cleanup or extraction. */
             cr_waits_begin(from, a->wait);
         } else if (a->ticket != 0) {
             cr_ticket_unwanted(a->ticket);
@@ -69,7 +73,8 @@ void cr_serve(cr_pd *from, const cr_message *m)
     } else if (!a->never) {
         reply(result, a);
     }
-    /* After the answer: the caller does not wait for the cleanup, and may be destroyed by it. */
+    /* After the answer, because the caller does not wait for the cleanup and the cleanup may
+     * destroy it. */
     if (a->down != 0) {
         cr_trigger(a->down, a->cause, a->ticket);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What several checks of operations ask. */
+ * Look-up that several checks of operations share. It must not change anything, because checks use
+ * it. */
 #include "operations.h"
 #include "system/text.h"
 

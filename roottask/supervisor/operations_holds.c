@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Asking for a space, giving and taking resources, letting go. */
+ * Operations on requests and holds: connecting to a space, giving and taking back resources,
+ * dropping. See operations.h for the rules of checks. A PD must obtain a capability only by the
+ * configuration, or from a PD that manages the space or has the capability itself. */
 #include "supervisor.h"
 #include "system/text.h"
 
@@ -28,7 +30,7 @@ cr_result cr_check_connect(cr_asked *a)
     }
     cr_result result = cr_can_make_request(a->from, a->found.node, &a->found.slot);
     a->found.there = result == CR_RESULT_EXISTS ? REQUEST_THERE : SPACE_THERE;
-    /* It may ask again, and gets the same slot. */
+    /* The PD may ask again and receives the same slot. */
     return result == CR_RESULT_EXISTS ? CR_RESULT_OK : result;
 }
 
@@ -59,7 +61,8 @@ cr_result cr_check_disconnect(cr_asked *a)
     cr_pd *server = cr_manager_of(a->found.node);
     a->found.pd = server;
     a->found.tells = server != 0 && server != &cr_sys.pds[0];
-    /* A server that is far behind must not be brought down by a client that comes and goes. */
+    /* A client that repeatedly connects and disconnects must not be able to bring down a server
+     * that is behind with its notices. */
     if (!a->found.tells) {
         return CR_RESULT_OK;
     }
@@ -94,7 +97,7 @@ cr_result cr_check_share_request(cr_asked *a)
     cr_pd *manager = cr_manager_of(a->found.node);
     int may = manager == a->from ||
               cr_model_count(cr_sys.model, CR_EDGE_REQUEST, a->from->node, a->found.node) > 0;
-    /* The configuration alone gives requests to what the root task serves. */
+    /* Only the configuration gives requests to the spaces of the root task. */
     if (!may || manager == 0 || manager == cr_pd_of(cr_sys.root) || a->found.pd == manager ||
         a->found.pd == a->from) {
         return CR_RESULT_DENIED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Extraction of the model state: asking for it, and reporting to it. */
+ * Operations on the extraction of the model state: the request for it and the reports of servers.
+ * See operations.h for the rules of checks. Only PDs that the configuration permits may extract. */
 #include "supervisor.h"
 
 cr_result cr_check_extract(cr_asked *a)

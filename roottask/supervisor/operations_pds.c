@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * PDs: making them, ending them, being told before they end, and what is asked about them. */
+ * Operations on PDs: creation, termination, subscriptions and queries. See operations.h for the
+ * rules of checks. A PD can terminate another PD only with a PD capability to it. */
 #include "supervisor.h"
 #include "system/text.h"
 
@@ -134,9 +135,9 @@ void cr_do_report_fault(cr_asked *a)
     a->cause = CR_CAUSE_FAULT;
 }
 
-/* -- being told before */
+/* -- subscriptions */
 
-/* Whether the PD would lose something with that space. */
+/* Whether the PD would lose something together with this space. */
 static int depends_on(const cr_pd *pd, cr_ref space, cr_ref manager)
 {
     if (cr_same(manager, pd->node) ||
@@ -155,7 +156,7 @@ static int depends_on(const cr_pd *pd, cr_ref space, cr_ref manager)
     return 0;
 }
 
-/* The space that the message names, or the PD whose capability comes along, or the caller. */
+/* The space in the message, or the PD of the capability in the message, or the caller. */
 static cr_result find_subject(const cr_asked *a, cr_ref *out)
 {
     cr_pd *pd = a->from;
@@ -199,7 +200,7 @@ void cr_do_subscribe(cr_asked *a)
     cr_trace_pair(CR_EV_SUBSCRIBE, a->from->node, a->found.node);
 }
 
-/* A PD may take back its subscription whatever else it has lost since. */
+/* A PD may always drop its subscription, no matter what else it has lost. */
 cr_result cr_check_unsubscribe(cr_asked *a)
 {
     cr_result result = find_subject(a, &a->found.node);
@@ -218,7 +219,7 @@ void cr_do_unsubscribe(cr_asked *a)
     cr_trace_pair(CR_EV_UNSUBSCRIBE, a->from->node, a->found.node);
 }
 
-/* -- looking */
+/* -- queries */
 
 static cr_result look_at_pd(uint32_t pd_number, uint32_t *state)
 {
@@ -245,7 +246,7 @@ cr_result cr_check_look(cr_asked *a)
         if (result != CR_RESULT_OK) {
             return result;
         }
-        /* With a capability the object is 0. */
+        /* If the message has a PD capability, its object is 0. */
         return look_at_pd(a->args.object != 0 ? a->args.object : pd->number, &a->found.state);
     }
     cr_result result = cr_find_space(a->args.space, &node);

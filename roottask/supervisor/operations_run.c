@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What a PD says, and where it is in its work. */
+ * Operations for text output and checkpoints. See operations.h for the rules of checks. The number
+ * of lines of a PD is limited, so that a PD cannot fill the console. */
 #include "supervisor.h"
 
 cr_result cr_check_say(cr_asked *a)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Spaces, their resources, and what is built on what. */
+ * Operations on spaces, their resources and the MAP edges between them. See operations.h for the
+ * rules of checks. Only the manager may change a space, and MAP edges must never form a circle. */
 #include "supervisor.h"
 #include "system/text.h"
 
@@ -11,7 +12,7 @@ cr_result cr_check_create_space(cr_asked *a)
     if (a->args.has_pd) {
         cr_result result = cr_find_named_pd(a, &first);
         if (result == CR_RESULT_OK && first == a->from) {
-            result = CR_RESULT_DENIED; /* Nobody is a client of its own. */
+            result = CR_RESULT_DENIED; /* A PD cannot be its own client. */
         }
         if (result != CR_RESULT_OK) {
             return result;
@@ -20,7 +21,7 @@ cr_result cr_check_create_space(cr_asked *a)
     if (cr_model_count(cr_sys.model, CR_EDGE_REQUEST, a->from->node, cr_sys.resspc_space) == 0) {
         return CR_RESULT_DENIED;
     }
-    /* A name of the configuration belongs to the PD that the configuration gives it to. */
+    /* A configured name belongs to the PD that the configuration assigns it to. */
     uint32_t configured = cr_find_configured_space(a->args.name);
     if (configured != CR_IMAGE_NONE) {
         const cr_image_space *row = &cr_image_spaces(cr_sys.image)[configured];
@@ -100,7 +101,7 @@ cr_result cr_check_map(cr_asked *a)
         return result;
     }
     if (cr_is_built_on(a->found.target, a->found.node, 0)) {
-        return CR_RESULT_DENIED; /* It would close a circle. */
+        return CR_RESULT_DENIED; /* The edge would close a circle. */
     }
     if (is_mapped(a)) {
         return CR_RESULT_EXISTS;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Notices: handed out, finished, handed out again. */
+ * Operations on notices: fetching, acknowledging, and resuming a lane. See operations.h for the
+ * rules of checks. */
 #include "supervisor.h"
 
 cr_result cr_check_get_work(cr_asked *a)
@@ -32,10 +33,10 @@ void cr_do_get_work(cr_asked *a)
     }
 }
 
-/* Whether all answers can be taken: a message of them is taken whole, or not at all. */
+/* Whether all acknowledgements can be accepted. A message is accepted as a whole or not at all. */
 cr_result cr_check_finish_work(cr_asked *a)
 {
-    uint32_t more = 0; /* notices that come of these */
+    uint32_t more = 0; /* notices that these acknowledgements cause */
     for (uint32_t i = 0; i < a->args.count; i++) {
         const cr_finish_answer *answer = &a->args.answers[i];
         a->found.answers[i] = (cr_work_answer){answer->token, answer->result == CR_WORK_FAILED};
@@ -95,7 +96,7 @@ void cr_do_finish_work(cr_asked *a)
             cr_notices_changed();
         }
     }
-    /* What waited behind these can be fetched now. */
+    /* Notices behind the acknowledged ones can be fetched now. */
     if (!busy && cr_work_ready(cr_sys.work, cr_receiver(a->from))) {
         cr_signal(cr_body_cap(&a->from->body, CR_BODY_SIGNAL));
     }

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Creates and respawns configured PDs. See population.h. */
 #include "population.h"
 #include "answer.h"
 #include "arena.h"
@@ -38,7 +40,8 @@ static void make_missing(uint32_t flag)
 
 void cr_population_follow_up(void)
 {
-    /* Not while a cleanup waits: a PD made then could be tied to a doomed one from its birth. */
+    /* A PD that is created while a cleanup awaits subscribers could be tied to a doomed PD from its
+     * creation. It is therefore respawned after the cleanup. */
     if (cr_sup.population.followed_up != cr_sys.settled && !cr_cleaner_waits()) {
         cr_sup.population.followed_up = cr_sys.settled;
         make_missing(CR_IMAGE_RESPAWN);

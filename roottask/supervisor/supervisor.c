@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The main loop: receives a message, has it handled to its end, does what follows from it, and receives the next. It
- * calls no PD and blocks on nothing but the endpoint. */
+ * The main loop. It receives a message, handles it completely, does everything that follows from
+ * it, and receives the next message. It must never call a PD or block on anything except the
+ * endpoint, because all PDs depend on it. */
 #include "supervisor.h"
 #include "kernel/fault.h"
 #include "system/state.h"
@@ -10,6 +11,9 @@ cr_supervisor cr_sup;
 
 void cr_supervisor_init(const cr_hooks *hooks, seL4_CPtr notification)
 {
+    if (hooks != 0 && hooks->checkpoint != 0 && hooks->release == 0) {
+        cr_panic("hooks that let PDs wait at checkpoints must be able to release them", 0);
+    }
     cr_sup.hooks = hooks;
     cr_clock_init(notification);
 }
@@ -24,7 +28,9 @@ static void take_message(seL4_MessageInfo_t tag, cr_message *out)
         .label = seL4_MessageInfo_get_label(tag),
         .length = length,
         .extra = (uint32_t)seL4_MessageInfo_get_extraCaps(tag),
-        .unwrapped = (seL4_MessageInfo_get_capsUnwrapped(tag) & 1u) != 0 ? seL4_GetIPCBuffer()->caps_or_badges[0] : 0,
+        .unwrapped = (seL4_MessageInfo_get_capsUnwrapped(tag) & 1u) != 0
+                         ? seL4_GetIPCBuffer()->caps_or_badges[0]
+                         : 0,
         .words = out->words,
     };
     for (uint32_t i = 0; i < length; i++) {
@@ -38,8 +44,8 @@ static void handle_fault(seL4_MessageInfo_t tag, uint64_t badge)
     uint64_t address;
     uint64_t ip;
     cr_pd *pd;
-    /* A PD can send messages of its own with its fault capability. One that is no fault is dropped: if it
-     * called, it waits for ever, which is its own doing. */
+    /* A PD can send its own messages with its fault capability. A message that is not a fault is
+     * dropped. A PD that called with such a message waits for ever, and no other PD is affected. */
     if (cr_find_badged(badge, CR_BADGE_FAULT, &pd) == CR_RESULT_OK && cr_pd_is_served(pd) &&
         cr_decode_fault(tag, &kind, &address, &ip)) {
         cr_trace_fault(pd, kind, address, ip);
@@ -62,7 +68,8 @@ static void handle_message(seL4_MessageInfo_t tag, uint64_t badge)
         }
         return;
     case CR_BADGE_BODY:
-        /* A PD capability names a PD in an operation; called itself it does nothing. */
+        /* A PD capability names a PD in an operation. A call of the capability itself has no
+         * effect. */
         seL4_Reply(seL4_MessageInfo_new(CR_RESULT_DENIED, 0, 0, 0));
         return;
     default:
@@ -70,7 +77,7 @@ static void handle_message(seL4_MessageInfo_t tag, uint64_t badge)
     }
 }
 
-/* The bound notification: what came since it was received last, or-ed. */
+/* Handles the bound notification. `badge` combines all signals since the last receive. */
 static void handle_signals(uint64_t badge)
 {
     const cr_hooks *hooks = cr_sup.hooks;
@@ -88,7 +95,8 @@ static void handle_signals(uint64_t badge)
     }
 }
 
-/* What follows from a message, in an order in which nothing is left over for the next. */
+/* Does everything that follows from a message. The order ensures that nothing is left over for the
+ * next message. */
 static void follow_up(void)
 {
     cr_cleaner_follow_up();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * All of the supervisor's parts, for those that serve operations. Each header says what its part does. They stand in the
- * order of the parts: a part calls those before it and none after it. */
+ * All parts of the supervisor, for the files that serve operations. The header of each part says
+ * what the part does. The order of the includes is the order of the parts: a part may call the
+ * parts before it, and must not call the parts after it. */
 #ifndef CELLREAP_SUPERVISOR_H
 #define CELLREAP_SUPERVISOR_H
 

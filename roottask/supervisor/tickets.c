@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A ticket counts the notices with its tag, but for those to its owner, which cannot acknowledge while it waits for the
- * ticket. */
+ * Tickets. See tickets.h. A ticket counts the notices with its tag, except those to its owner. The
+ * owner cannot acknowledge while it waits for the ticket, so counting its notices could make it
+ * wait for itself. */
 #include "tickets.h"
 #include "answer.h"
 #include "arena.h"
@@ -30,7 +31,7 @@ static void count(const cr_ticket *t, uint32_t *waiting, uint32_t *held)
     }
 }
 
-/* Settled tickets are over when nothing is waited for but what cannot come. */
+/* A settled ticket is over when all notices that still wait are held. */
 static cr_ticket_state state_of(const cr_ticket *t)
 {
     uint32_t waiting;
@@ -42,13 +43,14 @@ static cr_ticket_state state_of(const cr_ticket *t)
     return waiting == held ? CR_TICKET_OVER : CR_TICKET_SETTLED;
 }
 
-/* Once over it stays over. */
+/* A ticket that is over remains over. */
 static void refresh(cr_ticket *t)
 {
     t->state = state_of(t);
 }
 
-/* A free place, or that of the oldest ticket that is over; none for an owner of CR_MAX_TICKETS_EACH that are not. */
+/* A free entry, or that of the oldest ticket that is over. 0: there is none, or the owner has
+ * CR_MAX_TICKETS_EACH tickets that are not over. */
 static cr_ticket *place(const cr_pd *owner)
 {
     cr_ticket *best = 0;
@@ -80,7 +82,8 @@ uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what)
     if (t == 0) {
         cr_panic("there was room for a ticket, and then there was not", cr_sup.tickets.last_number);
     }
-    *t = (cr_ticket){.used = 1, .extraction = what == 0, .owner = owner, .number = ++cr_sup.tickets.last_number};
+    *t = (cr_ticket){
+        .used = 1, .extraction = what == 0, .owner = owner, .number = ++cr_sup.tickets.last_number};
     cr_trace_begin(&cr_sys.trace, CR_EV_ACCEPT);
     cr_trace_number(&cr_sys.trace, t->number);
     cr_trace_pd(owner);
@@ -125,8 +128,12 @@ static uint32_t tell(const cr_ticket *t, uint64_t *out)
     uint32_t waiting;
     uint32_t held;
     count(t, &waiting, &held);
-    const uint64_t words[CR_TICKET_WORDS] = {(uint64_t)t->state, t->ends[CR_NOTICE_DONE], t->ends[CR_NOTICE_FAILED],
-                                             t->ends[CR_NOTICE_DROPPED], waiting, held};
+    const uint64_t words[CR_TICKET_WORDS] = {(uint64_t)t->state,
+                                             t->ends[CR_NOTICE_DONE],
+                                             t->ends[CR_NOTICE_FAILED],
+                                             t->ends[CR_NOTICE_DROPPED],
+                                             waiting,
+                                             held};
     cr_trace_begin(&cr_sys.trace, CR_EV_TICKET);
     cr_trace_number(&cr_sys.trace, t->number);
     for (uint32_t i = 0; i < CR_TICKET_WORDS; i++) {
@@ -141,7 +148,8 @@ cr_result cr_ticket_check(const cr_pd *from, uint64_t number)
 {
     const cr_ticket *t = find(number);
     if (t == 0) {
-        return number != 0 && number <= cr_sup.tickets.last_number ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
+        return number != 0 && number <= cr_sup.tickets.last_number ? CR_RESULT_GONE
+                                                                   : CR_RESULT_NO_SUCH;
     }
     return t->owner == from ? CR_RESULT_OK : CR_RESULT_DENIED;
 }
@@ -191,7 +199,8 @@ int cr_ticket_keeps(const cr_pd *pd)
         return 0;
     }
     const cr_ticket *t = find(pd->ticket);
-    return t != 0 && !t->extraction && (t->state == CR_TICKET_QUEUED || t->state == CR_TICKET_RUNNING);
+    return t != 0 && !t->extraction &&
+           (t->state == CR_TICKET_QUEUED || t->state == CR_TICKET_RUNNING);
 }
 
 void cr_ticket_unwanted(uint64_t number)

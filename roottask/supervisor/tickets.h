@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Tickets: how far a cleanup or an extraction is that a PD asked for. Ticket 0 is none, in every function here. */
+ * Tickets: the progress of a cleanup or an extraction that a PD asked for. In every function here,
+ * ticket 0 means no ticket. Only the owner may ask about a ticket. */
 #ifndef CELLREAP_SUPERVISOR_TICKETS_H
 #define CELLREAP_SUPERVISOR_TICKETS_H
 
@@ -11,7 +12,7 @@ typedef struct cr_ticket {
     int extraction;
     cr_pd *owner;
     uint64_t number;
-    uint32_t tag; /* 0 until its work has begun */
+    uint32_t tag; /* 0 until the work has begun */
     cr_ticket_state state;
     uint32_t ends[CR_NOTICE_END_COUNT];
 } cr_ticket;
@@ -21,30 +22,31 @@ typedef struct cr_tickets {
     uint64_t last_number;
 } cr_tickets;
 
-/* Whether there is room for one more of that owner. */
+/* Whether there is room for one more ticket of this owner. */
 int cr_ticket_room(const cr_pd *owner);
-/* A ticket for `owner`. `what`: the PD to be terminated; 0: an extraction. There must be room. */
+/* Makes a ticket for `owner`. `what` is the PD to be terminated, or 0 for an extraction. There must
+ * be room. */
 uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what);
-/* Its work has begun: notices with that tag count. */
+/* The work has begun: notices with this tag count from now on. */
 void cr_ticket_begin(uint64_t ticket, uint32_t tag);
-/* Its work is done but for what its notices' receivers do. */
+/* The work is done, except for what the receivers of its notices still do. */
 void cr_ticket_settle(uint64_t ticket);
 void cr_ticket_credit(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end);
 /* Whether the PD may ask about that ticket. CR_RESULT_NO_SUCH, GONE, DENIED. */
 cr_result cr_ticket_check(const cr_pd *from, uint64_t ticket);
-/* What TICKET answers about one that is there: the number of words in `out`. 0: with `wait`, it is
- * answered when the ticket is over. */
+/* The answer to TICKET for an existing ticket. Returns the number of words in `out`. 0 (only with
+ * `wait`): the answer comes when the ticket is over. */
 uint32_t cr_ticket_look(uint64_t ticket, int wait, uint64_t *out);
-/* Whether the PD waits for the end of a cleanup that is not over. */
+/* Whether the PD waits for a cleanup that has not ended. */
 int cr_ticket_keeps(const cr_pd *pd);
-/* Tells in the trace that nobody waits for it. */
+/* Traces the ticket of a PD that does not wait for its answer. */
 void cr_ticket_unwanted(uint64_t ticket);
-/* Whether something that has a deadline is still to come for the ticket that a PD waits for: its cleanup or extraction is
- * not done, or a receiver with a deadline has a notice of it to acknowledge. */
+/* Whether the end of the PD's wait for its ticket is bounded by a deadline: the cleanup or
+ * extraction has not ended, or a receiver with a deadline has yet to acknowledge a notice of it. */
 int cr_ticket_is_bounded(const cr_pd *pd);
-/* Answers a PD that waits for its ticket, as it stands. */
+/* Answers a PD that waits for its ticket, with the present state of the ticket. */
 void cr_ticket_answer(cr_pd *pd);
-/* Answers those whose tickets are over. */
+/* Answers the PDs whose tickets are over. */
 void cr_tickets_follow_up(void);
 void cr_tickets_forget(const cr_pd *owner);
 

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Late PDs and expired waits. See waits.h. */
 #include "waits.h"
 #include "answer.h"
 #include "arena.h"
@@ -13,7 +15,8 @@ void cr_waits_begin(cr_pd *pd, cr_wait what)
 {
     cr_pd_wait(pd, what);
     if (what != CR_WAIT_CHECKPOINT) {
-        pd->wait_due = cr_clock_due(pd->deadline_ms != 0 ? pd->deadline_ms : cr_sys.image->await_ms);
+        pd->wait_due = cr_clock_due(pd->deadline_ms != 0 ? pd->deadline_ms
+                                                         : cr_sys.image->await_ms);
     }
     cr_notices_changed();
 }
@@ -41,8 +44,8 @@ void cr_waits_follow_up(void)
 {
     for (uint32_t i = 1; cr_cleaner_waits() && i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
-        if ((pd->wait == CR_WAIT_CONNECT || pd->wait == CR_WAIT_CHECKPOINT) && pd->released != pd->last_token &&
-            cr_cleaner_awaits(pd)) {
+        if ((pd->wait == CR_WAIT_CONNECT || pd->wait == CR_WAIT_CHECKPOINT) &&
+            pd->released != pd->last_token && cr_cleaner_awaits(pd)) {
             pd->released = pd->last_token;
             cr_waits_release(pd);
         }
@@ -58,14 +61,15 @@ static void trace_late(const cr_pd *pd, const cr_work_notice *notice)
     cr_trace_end(&cr_sys.trace);
 }
 
-/* A PD that is late is a trigger. One that waits for the root task is answered first, and has its time once more. So
- * PDs that wait for each other's tickets come apart. */
+/* Makes late PDs triggers. A PD that waits for the root task is answered first, and its deadlines
+ * are extended once. This also separates PDs that wait for each other's tickets. */
 static void find_late(void)
 {
     cr_work_notice notice;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
-        if ((pd->wait == CR_WAIT_NOTHING || pd->grace != 0) && is_late(pd, cr_clock_now(), &notice) &&
+        if ((pd->wait == CR_WAIT_NOTHING || pd->grace != 0) &&
+            is_late(pd, cr_clock_now(), &notice) &&
             (pd->wait == CR_WAIT_NOTHING || notice.token <= pd->grace)) {
             trace_late(pd, &notice);
             cr_trigger(pd, CR_CAUSE_LATE, 0);
@@ -79,7 +83,7 @@ static void find_late(void)
     }
 }
 
-/* Whether what the PD waits for will still come, or be over, without this wait's end. */
+/* Whether the wait of the PD will end without a limit on this wait. */
 static int comes_by_itself(const cr_pd *pd)
 {
     return pd->wait == CR_WAIT_CONNECT ? cr_connect_is_on_its_way(pd) : cr_ticket_is_bounded(pd);
@@ -107,7 +111,8 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 static uint64_t next_due(void)
 {
-    uint64_t next = earlier(cr_work_next_due(cr_sys.work), earlier(cr_cleaner_next_due(), cr_extract_next_due()));
+    uint64_t next = earlier(cr_work_next_due(cr_sys.work),
+                            earlier(cr_cleaner_next_due(), cr_extract_next_due()));
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         next = cr_pd_exists(&cr_sys.pds[i]) ? earlier(next, cr_sys.pds[i].wait_due) : next;
     }

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Who is late, and who has waited long enough. */
+ * The limits of time: finds PDs that are late with an acknowledgement, and ends waits that have
+ * lasted too long. Every wait must be bounded if there is a timer, except a wait at a checkpoint,
+ * which the hooks end. */
 #ifndef CELLREAP_SUPERVISOR_WAITS_H
 #define CELLREAP_SUPERVISOR_WAITS_H
 
 #include "system/system.h"
 
-/* The PD's operation is answered later, and in its time at the latest: its own deadline, or the system's await_ms if it has none.
- * At a checkpoint it waits as long as the hooks like. */
+/* The PD's operation is answered later. The wait is limited by the PD's own deadline, or by the
+ * system's await_ms if it has none. The hooks decide how long a wait at a checkpoint lasts. */
 void cr_waits_begin(cr_pd *pd, cr_wait what);
-/* Answers a PD that waits, with what there is to say now. */
+/* Answers a PD that waits, with the present result. */
 void cr_waits_release(cr_pd *pd);
-/* Time has passed: triggers for PDs that are late, answers for those that have waited long enough, cleanups and extractions
- * that await nobody any longer. */
+/* Called after time has passed. Makes late PDs triggers, answers PDs that have waited long enough,
+ * and ends the waits of cleanups and extractions that have expired. */
 void cr_waits_expire(void);
-/* Without a timer no wait ever expires. Whoever knows that nobody can run says so by this, and all that are bounded by time
- * are over. Does nothing where there is a timer. Returns whether something was. */
+/* Ends all waits that a timer would bound. Only for a caller that knows that no PD can run: without
+ * a timer no wait expires. Has no effect if there is a timer. Returns whether a wait was ended. */
 int cr_waits_without_timer(void);
-/* PDs that the cleanup under way awaits, and that wait for something else, are answered, once a notice. */
+/* Answers PDs that the cleanup under way awaits and that wait for something else. Once for each
+ * notice. */
 void cr_waits_follow_up(void);
-/* Whether something is due at a certain time; the same of notices of PDs that do not wait. */
+/* Whether anything is due at a certain time, and whether a notice with a deadline waits for a PD
+ * that does not itself wait. */
 int cr_waits_pending(void);
 int cr_waits_of_others(void);
 

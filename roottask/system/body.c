@@ -1,11 +1,18 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Makes and destroys the bodies of PDs. See body.h.
+ *
+ * lay_out computes the complete body before anything is made, so the size of the untyped is known
+ * in advance. make_objects must retype the objects in the order in which lay_out adds up their
+ * sizes. The ELF file comes from the configuration: read_elf must check every field before it uses
+ * the field. */
 #include "body.h"
 #include "kernel/arch/arch.h"
 #include "kernel/untyped.h"
 
 enum { PAGE = 4096, PAGE_BITS = 12, TABLES_MAX = CR_BODY_FRAMES - CR_BODY_TABLES };
 
-/* The parts of an ELF64 file that loading needs. */
+/* The parts of an ELF64 file that are needed to load it. */
 typedef struct elf_header {
     uint8_t ident[16];
     uint16_t type, machine;
@@ -20,18 +27,19 @@ typedef struct elf_segment {
     uint64_t offset, vaddr, paddr, filesz, memsz, align;
 } elf_segment;
 
-_Static_assert(sizeof(elf_header) == 64 && sizeof(elf_segment) == 56, "as the ELF64 format has them");
+_Static_assert(sizeof(elf_header) == 64 && sizeof(elf_segment) == 56,
+               "as the ELF64 format has them");
 
 enum { ELF_EXEC = 2, ELF_LOAD = 1, ELF_X = 1, ELF_W = 2 };
 
-/* A stretch of pages of a new address space and what is in it. */
+/* A range of pages of a new address space and its contents. */
 typedef struct stretch {
     uint64_t vaddr; /* page-aligned */
     uint32_t pages;
-    uint32_t first_frame; /* slot */
+    uint32_t first_frame; /* slot in the body's CNode */
     int writable;
     int executable;
-    const uint8_t *bytes; /* what lies at `start` */
+    const uint8_t *bytes; /* the contents from address `start` on */
     uint64_t start;
     uint64_t count;
 } stretch;
@@ -43,29 +51,31 @@ typedef struct layout {
     uint32_t tables[CR_ARCH_TABLE_LEVELS];
     uint64_t table_vaddr[CR_ARCH_TABLE_LEVELS][TABLES_MAX];
     uint64_t entry;
-    uint32_t body_bits; /* of its CNode */
+    uint32_t body_bits; /* of the body's CNode */
     uint32_t parents;
     uint32_t bits; /* of the untyped */
 } layout;
 
-/* One page of the root task's own image is taken out of its address space for good; frames of PDs are mapped
- * in its place while they are filled. The page tables for it are there already. */
+/* One page of the root task's own image. At boot it is unmapped and never mapped again. Frames of
+ * PDs are mapped at its address while the root task fills them. The page tables for this address
+ * already exist. */
 static _Alignas(4096) uint8_t window[PAGE];
 
-/* Too large for the stack; used by one make at a time. */
+/* Too large for the stack. Only one cr_body_make runs at a time. */
 static layout plan;
 
 cr_status cr_body_init(const seL4_BootInfo *info)
 {
     extern char cr_image_base[];
-    seL4_CPtr frame = info->userImageFrames.start + ((uintptr_t)window - (uintptr_t)cr_image_base) / PAGE;
+    seL4_CPtr frame = info->userImageFrames.start +
+                      ((uintptr_t)window - (uintptr_t)cr_image_base) / PAGE;
     if (frame >= info->userImageFrames.end || cr_arch_unmap_frame(frame)) {
         return CR_ERR_MEMORY;
     }
     return CR_OK;
 }
 
-/* Remembers that the tables of every level over [vaddr, vaddr + pages) are needed. */
+/* Records that tables of every level are needed for the pages from `vaddr` on. */
 static cr_status need_tables(uint64_t vaddr, uint32_t pages)
 {
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
@@ -91,7 +101,8 @@ static cr_status need_tables(uint64_t vaddr, uint32_t pages)
 
 static cr_status add_stretch(stretch s)
 {
-    if (plan.n_stretches == CR_PROGRAM_SEGMENTS_MAX + 3 || s.pages > CR_PROGRAM_PAGES_MAX - plan.frames || s.pages == 0) {
+    if (plan.n_stretches == CR_PROGRAM_SEGMENTS_MAX + 3 ||
+        s.pages > CR_PROGRAM_PAGES_MAX - plan.frames || s.pages == 0) {
         return CR_ERR_ARG;
     }
     for (uint32_t i = 0; i < plan.n_stretches; i++) {
@@ -110,8 +121,9 @@ static cr_status add_stretch(stretch s)
 static cr_status read_elf(const uint8_t *elf, uint64_t bytes)
 {
     const elf_header *header = (const elf_header *)(const void *)elf;
-    if (bytes < sizeof(*header) || header->ident[0] != 0x7f || header->ident[1] != 'E' || header->ident[2] != 'L' ||
-        header->ident[3] != 'F' || header->ident[4] != 2 || header->ident[5] != 1 || header->type != ELF_EXEC ||
+    if (bytes < sizeof(*header) || header->ident[0] != 0x7f || header->ident[1] != 'E' ||
+        header->ident[2] != 'L' || header->ident[3] != 'F' || header->ident[4] != 2 ||
+        header->ident[5] != 1 || header->type != ELF_EXEC ||
         header->machine != cr_arch_elf_machine() || header->phentsize != sizeof(elf_segment) ||
         header->phoff % 8 != 0 || header->phoff > bytes ||
         (bytes - header->phoff) / sizeof(elf_segment) < header->phnum) {
@@ -123,8 +135,9 @@ static cr_status read_elf(const uint8_t *elf, uint64_t bytes)
         if (s->type != ELF_LOAD || s->memsz == 0) {
             continue;
         }
-        if (s->offset > bytes || s->filesz > bytes - s->offset || s->filesz > s->memsz || s->vaddr < PAGE ||
-            s->vaddr >= CR_VADDR_STARTUP || s->memsz > CR_VADDR_STARTUP - s->vaddr) {
+        if (s->offset > bytes || s->filesz > bytes - s->offset || s->filesz > s->memsz ||
+            s->vaddr < PAGE || s->vaddr >= CR_VADDR_STARTUP ||
+            s->memsz > CR_VADDR_STARTUP - s->vaddr) {
             return CR_ERR_ARG;
         }
         uint64_t base = s->vaddr & ~(uint64_t)(PAGE - 1);
@@ -153,7 +166,7 @@ static uint32_t log2_up(uint64_t value)
     return bits;
 }
 
-/* Works out all that a body is made of, before anything is made. */
+/* Computes all parts of a body before any of them is made. */
 static cr_status lay_out(const cr_body_params *params)
 {
     plan = (layout){0};
@@ -166,8 +179,12 @@ static cr_status lay_out(const cr_body_params *params)
                        .bytes = (const uint8_t *)params->startup,
                        .start = CR_VADDR_STARTUP,
                        .count = sizeof(*params->startup)};
-    stretch buffer = {.vaddr = CR_VADDR_IPC_BUFFER, .pages = 1, .writable = 1, .start = CR_VADDR_IPC_BUFFER};
-    stretch stack = {.vaddr = CR_VADDR_STACK, .pages = params->stack_pages, .writable = 1, .start = CR_VADDR_STACK};
+    stretch buffer = {
+        .vaddr = CR_VADDR_IPC_BUFFER, .pages = 1, .writable = 1, .start = CR_VADDR_IPC_BUFFER};
+    stretch stack = {.vaddr = CR_VADDR_STACK,
+                     .pages = params->stack_pages,
+                     .writable = 1,
+                     .start = CR_VADDR_STACK};
     if ((status = add_stretch(startup)) != CR_OK || (status = add_stretch(buffer)) != CR_OK ||
         (status = add_stretch(stack)) != CR_OK) {
         return status;
@@ -178,8 +195,10 @@ static cr_status lay_out(const cr_body_params *params)
     }
     plan.parents = 1u << parents_bits;
     plan.body_bits = parents_bits + 1;
-    /* In the order of making, which is that of falling size where it matters, nothing is lost to alignment. */
-    uint64_t bytes = (1ull << (plan.body_bits + seL4_SlotBits)) + (1ull << (params->cspace_bits + seL4_SlotBits));
+    /* The order is the order in which the objects are made. Object sizes decrease wherever
+     * alignment matters, so no memory is lost to alignment. */
+    uint64_t bytes = (1ull << (plan.body_bits + seL4_SlotBits)) +
+                     (1ull << (params->cspace_bits + seL4_SlotBits));
     bytes += (uint64_t)(bytes & (PAGE - 1)) ? PAGE - (bytes & (PAGE - 1)) : 0;
     bytes += 1ull << cr_arch_vspace_bits;
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
@@ -191,13 +210,13 @@ static cr_status lay_out(const cr_body_params *params)
     return CR_OK;
 }
 
-/* Makes the objects, in the order in which lay_out added them up. */
+/* Makes the objects in the order in which lay_out added up their sizes. */
 static seL4_Error make_objects(const cr_body_params *params, seL4_CPtr untyped, const cr_body *body)
 {
     uint32_t l1 = body->l1;
     seL4_Error error;
-    /* The CNode comes without a guard; it needs one for its place, and only a capability that is moved can be
-     * given one. */
+    /* The kernel makes the CNode without a guard. The CNode needs a guard for its L1 slot, and only
+     * a capability that is moved can receive a guard. */
     uint32_t temporary = cr_pool_take();
     if (temporary == 0) {
         return seL4_NotEnoughMemory;
@@ -209,13 +228,16 @@ static seL4_Error make_objects(const cr_body_params *params, seL4_CPtr untyped, 
     }
     cr_pool_give(temporary);
     if (error ||
-        (error = cr_retype(untyped, seL4_CapTableObject, params->cspace_bits, l1, CR_BODY_CSPACE, 1)) ||
-        (error = cr_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, l1, CR_BODY_VSPACE, 1))) {
+        (error = cr_retype(untyped, seL4_CapTableObject, params->cspace_bits, l1, CR_BODY_CSPACE,
+                           1)) ||
+        (error = cr_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, l1, CR_BODY_VSPACE,
+                           1))) {
         return error;
     }
     uint32_t table = CR_BODY_TABLES;
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
-        error = cr_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], l1, table, plan.tables[level]);
+        error = cr_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], l1, table,
+                          plan.tables[level]);
         if (error) {
             return error;
         }
@@ -233,14 +255,16 @@ static seL4_Error make_objects(const cr_body_params *params, seL4_CPtr untyped, 
         made += count;
     }
     if ((error = cr_retype(untyped, seL4_TCBObject, seL4_TCBBits, l1, CR_BODY_TCB, 1)) ||
-        (error = cr_retype(untyped, seL4_NotificationObject, seL4_NotificationBits, l1, CR_BODY_NOTIFICATION, 1)) ||
-        (error = cr_retype(untyped, seL4_EndpointObject, seL4_EndpointBits, l1, CR_BODY_ENDPOINT, 1))) {
+        (error = cr_retype(untyped, seL4_NotificationObject, seL4_NotificationBits, l1,
+                           CR_BODY_NOTIFICATION, 1)) ||
+        (error = cr_retype(untyped, seL4_EndpointObject, seL4_EndpointBits, l1, CR_BODY_ENDPOINT,
+                           1))) {
         return error;
     }
     return seL4_NoError;
 }
 
-/* Fills a page through the window and maps it where it belongs. */
+/* Fills a page through the window and maps it at its address in the PD. */
 static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page)
 {
     seL4_CPtr frame = cr_body_cap(body, s->first_frame + page);
@@ -248,7 +272,7 @@ static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page
     seL4_Error error;
     uint64_t from = s->start > vaddr ? s->start : vaddr;
     uint64_t to = s->start + s->count < vaddr + PAGE ? s->start + s->count : vaddr + PAGE;
-    /* Frames come zeroed from the kernel. */
+    /* The kernel zeroes new frames. */
     if (s->count > 0 && from < to) {
         error = cr_arch_map_frame(frame, seL4_CapInitThreadVSpace, (seL4_Word)window, 1, 0);
         if (error) {
@@ -266,7 +290,8 @@ static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page
             return error;
         }
     }
-    return cr_arch_map_frame(frame, cr_body_cap(body, CR_BODY_VSPACE), vaddr, s->writable, s->executable);
+    return cr_arch_map_frame(frame, cr_body_cap(body, CR_BODY_VSPACE), vaddr, s->writable,
+                             s->executable);
 }
 
 static seL4_Error load(const cr_body *body)
@@ -276,7 +301,8 @@ static seL4_Error load(const cr_body *body)
     uint32_t table = CR_BODY_TABLES;
     for (uint32_t level = 0; !error && level < CR_ARCH_TABLE_LEVELS; level++) {
         for (uint32_t i = 0; !error && i < plan.tables[level]; i++) {
-            error = cr_arch_map_table(level, cr_body_cap(body, table++), vspace, plan.table_vaddr[level][i]);
+            error = cr_arch_map_table(level, cr_body_cap(body, table++), vspace,
+                                      plan.table_vaddr[level][i]);
         }
     }
     for (uint32_t i = 0; !error && i < plan.n_stretches; i++) {
@@ -295,15 +321,16 @@ static cr_slot slot_of(const cr_body *body, uint32_t slot)
 static seL4_Error give_initial_caps(const cr_body_params *params, const cr_body *body)
 {
     seL4_Error error;
-    /* Grant on the way to the root task: PD capabilities that a request names are passed with it. */
+    /* Grant right on the capability to the root task: an operation that names a PD transfers a PD
+     * capability. */
     if ((error = cr_mint(slot_of(body, CR_SLOT_ROOT), cr_slot_at(params->root_endpoint),
                          seL4_CapRights_new(1, 1, 0, 1), params->request_badge)) ||
         (error = cr_mint(slot_of(body, CR_SLOT_FAULT), cr_slot_at(params->fault_endpoint),
                          seL4_CapRights_new(1, 0, 0, 1), params->fault_badge)) ||
-        (error = cr_copy(slot_of(body, CR_SLOT_ENDPOINT), cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT)),
-                         seL4_CanRead)) ||
-        (error = cr_copy(slot_of(body, CR_SLOT_NOTIFICATION), cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION)),
-                         seL4_CanRead)) ||
+        (error = cr_copy(slot_of(body, CR_SLOT_ENDPOINT),
+                         cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT)), seL4_CanRead)) ||
+        (error = cr_copy(slot_of(body, CR_SLOT_NOTIFICATION),
+                         cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION)), seL4_CanRead)) ||
         (error = cr_mint(cr_slot_at(cr_body_cap(body, CR_BODY_SIGNAL)),
                          cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION)), seL4_CanWrite,
                          cr_badge(CR_BADGE_SIGNAL, 0, 0)))) {
@@ -324,7 +351,8 @@ static seL4_Error configure_thread(const cr_body_params *params, const cr_body *
     cr_calls[CR_CALL_CONFIGURE] += 3;
     seL4_Error error = seL4_TCB_Configure(tcb, CR_SLOT_FAULT, cr_body_cap(body, CR_BODY_CSPACE),
                                           cr_cnode_data(seL4_WordBits - params->cspace_bits),
-                                          cr_body_cap(body, CR_BODY_VSPACE), 0, CR_VADDR_IPC_BUFFER, buffer);
+                                          cr_body_cap(body, CR_BODY_VSPACE), 0, CR_VADDR_IPC_BUFFER,
+                                          buffer);
     if (!error) {
         error = seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, params->priority);
     }
@@ -338,7 +366,8 @@ static seL4_Error configure_thread(const cr_body_params *params, const cr_body *
 #endif
     if (!error) {
         seL4_UserContext registers;
-        cr_arch_start_registers(&registers, plan.entry, CR_VADDR_STACK + (seL4_Word)params->stack_pages * PAGE);
+        cr_arch_start_registers(&registers, plan.entry,
+                                CR_VADDR_STACK + (seL4_Word)params->stack_pages * PAGE);
         error = cr_write_registers(tcb, 0, &registers);
     }
     return error;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The body of a PD: its TCB, CSpace, address space, endpoint and notification, all retyped from one untyped
- * that belongs to it alone, and all capabilities that the root task has to them in one CNode that is made of
- * it too. Destroying a body is suspending its TCB and revoking its untyped: two kernel calls, whatever the
- * PD held. */
+ * The body of a PD: its TCB, CSpace, address space, endpoint and notification. All of them are
+ * retyped from one untyped that no other PD uses. The same untyped provides a CNode (the body's
+ * CNode), which holds all of the root task's capabilities to these objects.
+ *
+ * To destroy a body, the root task suspends its TCB and revokes its untyped. These are two kernel
+ * calls, no matter what the PD holds. For this to remain true, nothing of a PD may be retyped from
+ * another untyped, and nothing of another PD from this one. */
 #ifndef CELLREAP_SEL4_BODY_H
 #define CELLREAP_SEL4_BODY_H
 
@@ -11,27 +14,29 @@
 #include <cellreap/limits.h>
 #include <cellreap/protocol.h>
 
-/* Slots of a body's CNode. */
+/* Slots of the body's CNode. */
 enum {
-    CR_BODY_CALLER = 0, /* where a reply capability is saved first */
+    CR_BODY_CALLER = 0, /* a reply capability is saved here first */
     CR_BODY_TCB = 1,
     CR_BODY_CSPACE = 2,
     CR_BODY_VSPACE = 3,
     CR_BODY_ENDPOINT = 4,
     CR_BODY_NOTIFICATION = 5,
-    CR_BODY_SIGNAL = 6, /* the notification again, badged as the root task's signal */
-    CR_BODY_REPLY = 7,  /* the reply capability of a request that is answered later */
+    CR_BODY_SIGNAL = 6, /* the notification, badged as the root task's signal */
+    CR_BODY_REPLY = 7,  /* the reply capability of an operation that is answered later */
     CR_BODY_TABLES = 8,
     CR_BODY_FRAMES = 40,
-    /* Slots of the root task's that a body takes: its untyped's and its place in the first level. */
+    /* Slots of the root task that a body uses: the slot of its untyped and its L1 slot. */
     CR_BODY_ROOT_SLOTS = 2
 };
 
 typedef struct cr_body {
-    uint32_t block; /* of its untyped */
-    uint32_t l1;    /* L1 slot of its CNode */
+    uint32_t block; /* the block of its untyped */
+    uint32_t l1;    /* L1 slot of the body's CNode */
     uint32_t cspace_bits;
-    uint32_t parents; /* slot of its CNode from which on, one a slot of its CSpace, the parents of REQUESTs are */
+    /* first slot in the body's CNode of the parents of REQUEST capabilities; one per slot of the
+     * PD's CSpace */
+    uint32_t parents;
 } cr_body;
 
 typedef struct cr_body_params {
@@ -43,20 +48,23 @@ typedef struct cr_body_params {
     uint32_t l1; /* a free L1 slot */
     const cr_startup *startup;
     seL4_CPtr root_endpoint;  /* unbadged */
-    seL4_Word request_badge;  /* for the PD's requests to the root task */
-    seL4_CPtr fault_endpoint; /* unbadged: the root task's or the fault handler's */
+    seL4_Word request_badge;  /* for the PD's operations */
+    seL4_CPtr fault_endpoint; /* unbadged: of the root task or of the fault handler */
     seL4_Word fault_badge;
     const char *name;
 } cr_body_params;
 
-/* Addresses of the root task's image that frames are mapped at to be filled; kept from boot. */
+/* Prepares the address in the root task's image at which frames are filled. Must be called once,
+ * before the first cr_body_make. */
 cr_status cr_body_init(const seL4_BootInfo *info);
 
-/* Makes a body, loads the program and leaves the thread suspended, ready to be resumed. On failure nothing is
- * left behind. CR_ERR_ARG: the ELF file is none that can be loaded. CR_ERR_MEMORY: no kernel memory. */
+/* Makes a body, loads the program and leaves the thread suspended, ready to be resumed. If it
+ * fails, it leaves nothing behind.
+ * - CR_ERR_ARG: the ELF file cannot be loaded.
+ * - CR_ERR_MEMORY: not enough kernel memory. */
 cr_status cr_body_make(const cr_body_params *params, cr_body *out);
 
-/* Revokes the untyped and gives it back. The TCB should be suspended by now. */
+/* Revokes the untyped and gives it back. The TCB should already be suspended. */
 cr_status cr_body_destroy(cr_body *body);
 
 static inline seL4_CPtr cr_body_cap(const cr_body *body, uint32_t slot)

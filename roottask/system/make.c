@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Making things: PDs, spaces, resources, and capabilities to them in PDs' CSpaces. */
+ * Makes PDs, spaces, resources, and capabilities to them in the CSpaces of PDs.
+ *
+ * Every cr_make_... function changes the model, the kernel and the trace together. It must run
+ * directly after its cr_can_... function, which checks that there is room and changes nothing. For
+ * this reason an operation is either done completely or refused without any effect. */
 #include "kernel/arch/arch.h"
 #include "system.h"
 #include "text.h"
@@ -8,10 +12,10 @@
 
 enum { RESOURCE_SLOTS = 1 };
 
-/* What clients' and holders' capabilities allow: to send, and to be answered. */
+/* The rights of clients' and holders' capabilities: to send, and to receive a reply. */
 #define CR_CLIENT_RIGHTS seL4_CapRights_new(1, 0, 0, 1)
 
-/* The number of a type: the one it has, or a free one. CR_NONE: none is free. */
+/* The number of a type: its present number, or else a free number. CR_NONE: no number is free. */
 static uint32_t find_type(const char *type)
 {
     uint32_t unused = CR_NONE;
@@ -25,7 +29,7 @@ static uint32_t find_type(const char *type)
     return unused;
 }
 
-/* A free entry in the table of spaces. CR_NONE: there is none. */
+/* A free entry in the table of spaces, or CR_NONE. */
 static uint32_t find_space_entry(void)
 {
     for (uint32_t i = 0; i < CR_MAX_SPACES; i++) {
@@ -42,7 +46,8 @@ static uint32_t nodes_left(void)
     return stats.max_nodes - stats.nodes;
 }
 
-static cr_status add_space(cr_ref manager, const char *type, const char *name, uint32_t flags, cr_ref *out)
+static cr_status add_space(cr_ref manager, const char *type, const char *name, uint32_t flags,
+                           cr_ref *out)
 {
     uint32_t type_number = find_type(type);
     uint32_t entry = find_space_entry();
@@ -74,8 +79,9 @@ cr_status cr_core_space(const char *type, cr_ref *out)
     return add_space(cr_sys.root, type, "-", CR_FLAG_CORE, out);
 }
 
-/* A slot that a live server emptied may be used again as soon as its PD does not wait for that server's answer to
- * a call over it: then the PD's registers name another capability, or no call. */
+/* Finds an emptied slot that can be used again. A slot emptied by a live server is usable again
+ * when its PD no longer waits for that server's reply to a call over the slot. The PD's registers
+ * then name another capability, or no call. */
 static uint32_t find_emptied_slot(const cr_pd *pd)
 {
     seL4_UserContext registers;
@@ -92,7 +98,7 @@ static uint32_t find_emptied_slot(const cr_pd *pd)
     return 0;
 }
 
-/* A slot that a capability can be put into; 0: there is none. */
+/* A slot that can receive a capability. 0: there is none. */
 static uint32_t find_slot(const cr_pd *pd)
 {
     for (uint32_t i = CR_SLOT_FIRST_FREE; i < 1u << pd->body.cspace_bits; i++) {
@@ -111,8 +117,8 @@ static void use_slot(cr_pd *pd, uint32_t slot)
     pd->slots[slot] = CR_SLOT_USED;
 }
 
-/* What cr_can_... answer where a capability to be given needs a slot. A PD that lets its losses
- * stand unacknowledged is given nothing more to lose. */
+/* Checks whether a PD can receive a capability and finds the slot for it. A PD with too many
+ * unacknowledged losses receives no more capabilities. */
 static cr_result can_take_slot(const cr_pd *pd, uint32_t *slot)
 {
     if (pd->lost >= CR_MAX_LOST_SLOTS) {
@@ -122,7 +128,7 @@ static cr_result can_take_slot(const cr_pd *pd, uint32_t *slot)
     return *slot != 0 ? CR_RESULT_OK : CR_RESULT_FULL;
 }
 
-/* A new edge that is the model's alone. */
+/* Adds an edge that has no capability: it exists in the model only. */
 static cr_status add_edge(cr_edge_kind kind, cr_event event, cr_ref from, cr_ref to)
 {
     cr_status status = cr_model_add_edge(cr_sys.model, kind, from, to);
@@ -132,7 +138,8 @@ static cr_status add_edge(cr_edge_kind kind, cr_event event, cr_ref from, cr_ref
     return status;
 }
 
-/* REQUESTs to core spaces are served by the root task at the PD's own request capability: no slot. */
+/* REQUEST edges to core spaces need no slot. The root task serves them over the PD's own capability
+ * for operations. */
 static cr_status core_request(cr_pd *pd, cr_ref space)
 {
     cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
@@ -148,7 +155,8 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
     const cr_image_header *image = cr_sys.image;
     const cr_image_space *spaces = cr_image_spaces(image);
     const cr_image_request *requests = cr_image_requests(image);
-    *out = (cr_startup){.magic = CR_PROTOCOL_MAGIC, .pd = pd->number, .cspace_bits = pd->body.cspace_bits};
+    *out = (cr_startup){
+        .magic = CR_PROTOCOL_MAGIC, .pd = pd->number, .cspace_bits = pd->body.cspace_bits};
     cr_text_copy(out->name, pd->name, CR_NAME_BYTES);
     if (pd->config == CR_IMAGE_NONE) {
         return;
@@ -164,18 +172,20 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
     }
     for (uint32_t i = 0; i < image->requests.count && out->n_requests < CR_STARTUP_REQUESTS; i++) {
         if (requests[i].pd == pd->config) {
-            cr_text_copy(out->requests[out->n_requests++], spaces[requests[i].space].name, CR_NAME_BYTES);
+            cr_text_copy(out->requests[out->n_requests++], spaces[requests[i].space].name,
+                         CR_NAME_BYTES);
         }
     }
-    /* A PD capability's slot is fixed by its place in the configuration: whenever its PD is there, created
-     * later or anew, the capability is in that slot. */
+    /* The slot of a PD capability is fixed by its place in the configuration. The capability is in
+     * this slot whenever its PD exists, also if the PD is created later or respawned. */
     for (uint32_t i = 0; i < image->holds.count && out->n_pds < CR_STARTUP_PDS; i++) {
         const cr_image_pd_hold *hold = &cr_image_holds(image)[i];
         cr_pd *target = cr_find_configured(hold->target);
         if (hold->pd != pd->config) {
             continue;
         }
-        cr_text_copy(out->pds[out->n_pds].name, cr_image_pds(image)[hold->target].name, CR_NAME_BYTES);
+        cr_text_copy(out->pds[out->n_pds].name, cr_image_pds(image)[hold->target].name,
+                     CR_NAME_BYTES);
         out->pds[out->n_pds].number = target != 0 ? target->number : 0;
         out->pds[out->n_pds].slot = CR_SLOT_FIRST_FREE + out->n_pds;
         pd->slots[CR_SLOT_FIRST_FREE + out->n_pds++] = CR_SLOT_RESERVED;
@@ -183,7 +193,8 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
     pd->pd_slots = out->n_pds;
 }
 
-/* Gives a PD the capabilities to the PDs that are there, and those that are to hold it their capability to it. */
+/* Gives the PD its configured capabilities to existing PDs, and gives existing PDs their configured
+ * capabilities to the PD. */
 static cr_status grant_pds(cr_pd *pd)
 {
     const cr_image_header *image = cr_sys.image;
@@ -215,7 +226,7 @@ static cr_status grant_pds(cr_pd *pd)
     return CR_OK;
 }
 
-/* The edges that a PD is born with. */
+/* Makes the edges that a new PD has from the start. */
 static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *startup)
 {
     const cr_image_header *image = cr_sys.image;
@@ -233,14 +244,17 @@ static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *star
     if (status == CR_OK && (pd->flags & CR_IMAGE_MAY_SPAWN) != 0) {
         status = core_request(pd, cr_sys.pd_space);
     }
-    cr_pd *handler = config->fault_handler != CR_IMAGE_NONE ? cr_find_configured(config->fault_handler) : 0;
+    cr_pd *handler = config->fault_handler != CR_IMAGE_NONE
+                         ? cr_find_configured(config->fault_handler)
+                         : 0;
     if (status == CR_OK && handler != 0) {
         status = add_edge(CR_EDGE_FAULT, CR_EV_HANDLER, pd->node, handler->node);
     }
     for (uint32_t i = 0; status == CR_OK && i < image->links.count; i++) {
         const cr_image_link *link = &cr_image_links(image)[i];
         uint32_t other = link->a == pd->config ? link->b : link->a;
-        cr_pd *peer = link->a == pd->config || link->b == pd->config ? cr_find_configured(other) : 0;
+        cr_pd *peer = link->a == pd->config || link->b == pd->config ? cr_find_configured(other)
+                                                                     : 0;
         if (peer != 0 && peer != pd) {
             status = add_edge(CR_EDGE_LINK, CR_EV_LINK, pd->node, peer->node);
         }
@@ -248,8 +262,9 @@ static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *star
     return status == CR_OK ? grant_pds(pd) : status;
 }
 
-/* Whether there is room in the model and the pool for a PD and all that it may be born with: nodes and slots for
- * PD capabilities, its own and others' to it, and their edges, a handful of other edges, and its links. */
+/* Whether the model and the pool have room for a PD and everything that it can have from the start.
+ * This is: nodes, slots and edges for PD capabilities (its own to other PDs and those of other PDs
+ * to it), its links, and a few other edges. */
 static cr_status room_for_pd(void)
 {
     uint32_t caps = 2 * cr_sys.image->holds.count + 1;
@@ -259,7 +274,7 @@ static cr_status room_for_pd(void)
     return cr_edges_left(3 * caps + cr_sys.image->links.count + 8) ? CR_OK : CR_ERR_FULL_EDGES;
 }
 
-/* A free entry in the table of PDs. CR_NONE: there is none. */
+/* A free entry in the table of PDs, or CR_NONE. */
 static uint32_t find_pd_entry(void)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
@@ -279,11 +294,13 @@ cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot)
     return result == CR_RESULT_OK ? cr_result_of(room_for_pd()) : result;
 }
 
-cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, cr_pd *creator, cr_pd **out)
+cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, cr_pd *creator,
+                     cr_pd **out)
 {
     static cr_startup startup;
     const cr_image_header *image = cr_sys.image;
-    const cr_image_pd *config = config_index != CR_IMAGE_NONE ? &cr_image_pds(image)[config_index] : 0;
+    const cr_image_pd *config = config_index != CR_IMAGE_NONE ? &cr_image_pds(image)[config_index]
+                                                              : 0;
     uint32_t index = find_pd_entry();
     cr_status status = index == CR_NONE ? CR_ERR_FULL_NODES : room_for_pd();
     if (status != CR_OK) {
@@ -300,7 +317,9 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
                   .flags = config != 0 ? config->flags : 0,
                   .pd_depth = config != 0 ? config->pd_depth : CR_IMAGE_DEPTH_DEFAULT,
                   .rs_depth = config != 0 ? config->rs_depth : CR_IMAGE_DEPTH_DEFAULT,
-                  .deadline_ms = config != 0 ? config->deadline_ms : creator != 0 ? creator->deadline_ms : 0};
+                  .deadline_ms = config != 0    ? config->deadline_ms
+                                 : creator != 0 ? creator->deadline_ms
+                                                : 0};
     cr_text_copy(pd->name, name, CR_NAME_BYTES);
     pd->body.cspace_bits = config != 0 ? config->cspace_bits : 8;
     pd->body.block = CR_BLOCK_NONE;
@@ -310,7 +329,9 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     fill_startup(pd, &startup);
 
     const cr_image_program *elf = &cr_image_programs(image)[program];
-    cr_pd *handler = config != 0 && config->fault_handler != CR_IMAGE_NONE ? cr_find_configured(config->fault_handler) : 0;
+    cr_pd *handler = config != 0 && config->fault_handler != CR_IMAGE_NONE
+                         ? cr_find_configured(config->fault_handler)
+                         : 0;
     cr_body_params params = {
         .elf = (const uint8_t *)image + elf->offset,
         .elf_bytes = elf->bytes,
@@ -321,12 +342,13 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .startup = &startup,
         .root_endpoint = cr_sys.endpoint,
         .request_badge = cr_badge(CR_BADGE_PD, index, generation),
-        .fault_endpoint = handler != 0 ? cr_body_cap(&handler->body, CR_BODY_ENDPOINT) : cr_sys.endpoint,
+        .fault_endpoint = handler != 0 ? cr_body_cap(&handler->body, CR_BODY_ENDPOINT)
+                                       : cr_sys.endpoint,
         .fault_badge = cr_badge(CR_BADGE_FAULT, index, generation),
         .name = pd->name,
     };
-    /* Making the body may fail, and it may take the slots that the rest needs. Nothing refers to it
-     * yet: the model, the numbers and the trace know nothing of this PD. */
+    /* Making the body can fail, and it can use up the slots that the rest needs. Nothing refers to
+     * the PD yet: it has no node, no number and no event in the trace. */
     status = cr_body_make(&params, &pd->body);
     if (status == CR_OK) {
         status = room_for_pd();
@@ -362,7 +384,8 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         cr_trace_number(&cr_sys.trace, pd->deadline_ms);
         cr_trace_end(&cr_sys.trace);
     }
-    if (initial_edges(pd, creator, &startup) != CR_OK || cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
+    if (initial_edges(pd, creator, &startup) != CR_OK ||
+        cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("there was room for a PD, and then there was not", pd->number);
     }
     cr_pd_become(pd, CR_LIFE_RUNS);
@@ -370,7 +393,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     return CR_OK;
 }
 
-/* `edges`: made beside this one. */
+/* `edges`: the number of other edges that are made together with this one. */
 static cr_result can_add_request(const cr_pd *pd, uint32_t edges, uint32_t *slot)
 {
     if (cr_sys.free_request == CR_NONE || !cr_edges_left(edges + 1)) {
@@ -401,8 +424,10 @@ cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name)
     return space;
 }
 
-/* A resource and its parent capability: minted from `endpoint`, kept in the pool, never given to anybody. */
-static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint, seL4_Word badge_of_body, cr_ref *out)
+/* Makes a resource and its parent capability. The parent is minted from `endpoint` and kept in the
+ * pool. It must never be given to a PD, because revoking it takes the resource from all holders. */
+static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint,
+                              seL4_Word badge_of_body, cr_ref *out)
 {
     uint32_t slot = cr_pool_take();
     if (slot == 0) {
@@ -413,8 +438,10 @@ static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint,
         cr_pool_give(slot);
         return cr_result_of(status);
     }
-    seL4_Word badge = badge_of_body != 0 ? badge_of_body : cr_badge(CR_BADGE_RESOURCE, number, out->generation);
-    if (cr_mint(cr_slot_at(cr_cptr(CR_L1_POOL, slot)), cr_slot_at(endpoint), seL4_AllRights, badge)) {
+    seL4_Word badge = badge_of_body != 0 ? badge_of_body
+                                         : cr_badge(CR_BADGE_RESOURCE, number, out->generation);
+    if (cr_mint(cr_slot_at(cr_cptr(CR_L1_POOL, slot)), cr_slot_at(endpoint), seL4_AllRights,
+                badge)) {
         cr_panic("no capability can be minted from an endpoint of ours", number);
     }
     cr_sys.node_entry[out->index] = slot;
@@ -468,7 +495,8 @@ cr_result cr_body_resource(cr_pd *pd, cr_ref *out)
     uint32_t index = (uint32_t)(pd - cr_sys.pds);
     cr_result result = add_resource(cr_sys.pd_space, pd->number, cr_sys.endpoint,
                                     cr_badge(CR_BADGE_BODY, index, pd->generation), out);
-    if (result == CR_RESULT_OK && cr_model_add_edge(cr_sys.model, CR_EDGE_BODY, pd->node, *out) != CR_OK) {
+    if (result == CR_RESULT_OK &&
+        cr_model_add_edge(cr_sys.model, CR_EDGE_BODY, pd->node, *out) != CR_OK) {
         cr_panic("no edge left where there was one", out->index);
     }
     return result;
@@ -514,7 +542,7 @@ void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot)
     cr_trace_slot(CR_EV_REQUEST, pd->node, space, slot);
 }
 
-/* One more hold, in the slot given if it is the first. */
+/* Adds one hold. `slot` is used if it is the first. */
 void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
 {
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
@@ -526,7 +554,8 @@ void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
     } else {
         cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource)] = slot;
         use_slot(pd, slot);
-        if (cr_copy(cr_pd_slot(pd, slot), cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[resource.index])),
+        if (cr_copy(cr_pd_slot(pd, slot),
+                    cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[resource.index])),
                     CR_CLIENT_RIGHTS)) {
             cr_panic("a resource's capability cannot be put into a free slot", slot);
         }

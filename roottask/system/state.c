@@ -1,13 +1,15 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Prints the model state. See state.h. This file must not change the model. */
 #include "state.h"
 #include "kernel/untyped.h"
 
 #include <cellreap/model_csv.h>
 
-/* What is printed: rows of STATE or MODEL events, so many so far, and the row that is put together. */
+/* The rows of STATE or MODEL events: how many were printed, and the row that is being composed. */
 typedef struct printer {
     cr_event event;
-    uint32_t number; /* of the cleanup, 0: none; of the extraction */
+    uint32_t number; /* of the cleanup (0: none) or of the extraction */
     uint64_t rows;
     size_t used;
     char row[256];
@@ -20,7 +22,7 @@ static void put(printer *p, const char *text)
     }
 }
 
-/* A row of the fields that are given; a column without one is empty. */
+/* Prints a row of these fields. A column without a field is empty. */
 static void print_row(printer *p, const char *const fields[CR_CSV_COLUMN_COUNT])
 {
     for (int column = 0; column < CR_CSV_COLUMN_COUNT; column++) {
@@ -86,15 +88,15 @@ static void edge_rows(printer *p, cr_ref node)
         if (names[kind][0] == '\0') {
             continue;
         }
-        for (uint32_t edge = cr_model_first(cr_sys.model, node, (cr_edge_kind)kind, CR_OUT); edge != CR_NONE;
-             edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
+        for (uint32_t edge = cr_model_first(cr_sys.model, node, (cr_edge_kind)kind, CR_OUT);
+             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
             cr_edge_info info;
             cr_node_info to;
             char space[CR_ID_BYTES];
             if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK ||
                 cr_model_get(cr_sys.model, info.to, &to) != CR_OK ||
                 (kind == CR_EDGE_LINK && !cr_same(info.from, node))) {
-                continue; /* A link is found from both ends, and is one row. */
+                continue; /* A link is found from both ends but is one row. */
             }
             if (kind == CR_EDGE_REQUEST) {
                 cr_node_id(info.to, space);
@@ -113,8 +115,8 @@ static void all_rows(printer *p)
     for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
         cr_ref node;
         cr_node_info info;
-        if (cr_model_at(cr_sys.model, i, &node) == CR_OK && cr_model_get(cr_sys.model, node, &info) == CR_OK &&
-            info.state != CR_STATE_DESTROYED) {
+        if (cr_model_at(cr_sys.model, i, &node) == CR_OK &&
+            cr_model_get(cr_sys.model, node, &info) == CR_OK && info.state != CR_STATE_DESTROYED) {
             node_row(p, node, &info);
             edge_rows(p, node);
         }

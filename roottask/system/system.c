@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The tables of the system, ids, the trace and look-up. See system.h. The functions here that look
+ * up nodes and badges must not trust their arguments: numbers and badges come from PDs. */
 #include "system.h"
 #include "text.h"
 #include "kernel/untyped.h"
@@ -7,8 +10,9 @@ cr_system cr_sys;
 
 enum { TRACE_BUFFER = 1 << 19 };
 
-/* What the limits in system.h take; starting fails if it is too little. All of the root task's pages are slots of the
- * CNode that the kernel makes, which has 4096. */
+/* Memory for the limits in system.h. If it is too small, the root task fails to start. It must not
+ * be much larger than needed: each page of the root task occupies a slot of the CNode that the
+ * kernel makes, which has 4096 slots. */
 static _Alignas(8) uint8_t model_memory[5 << 18];
 static _Alignas(8) uint8_t planner_memory[11 << 19];
 static char trace_buffer[TRACE_BUFFER];
@@ -50,13 +54,18 @@ void cr_node_id(cr_ref node, char *out)
         put_hex(out, put_text(out, 0, "PD_"), info.number);
         return;
     case CR_NODE_SPACE:
-        put_hex(out, put_text(out, put_text(out, 0, cr_type_name(info.type)), "_SPACE_"), info.number);
+        put_hex(out, put_text(out, put_text(out, 0, cr_type_name(info.type)), "_SPACE_"),
+                info.number);
         return;
     case CR_NODE_RESOURCE:
         if (cr_model_get(cr_sys.model, info.space, &space) != CR_OK) {
             break;
         }
-        put_hex(out, put_text(out, put_hex(out, put_text(out, put_text(out, 0, cr_type_name(info.type)), "_"), space.number), "_"),
+        put_hex(out,
+                put_text(out,
+                         put_hex(out, put_text(out, put_text(out, 0, cr_type_name(info.type)), "_"),
+                                 space.number),
+                         "_"),
                 info.number);
         return;
     case CR_NODE_FREE:
@@ -101,8 +110,9 @@ void cr_trace_pd(const cr_pd *pd)
     cr_trace_string(&cr_sys.trace, id);
 }
 
-/* Slots that PDs and resources use, and those that the root task keeps; the allocator's own, which hold the
- * halves of split blocks and go when blocks are joined, are not among them. */
+/* The number of slots that PDs, resources and the root task itself use. Slots that the allocator
+ * keeps for halves of split blocks do not count, because they depend on the history of the
+ * allocator. */
 uint64_t cr_slots_used(void)
 {
     uint64_t pds = 0;
@@ -144,10 +154,11 @@ void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot)
 int cr_edges_left(uint32_t n)
 {
     const cr_model_stats stats = cr_model_get_stats(cr_sys.model);
-    return n <= stats.max_edges - stats.edges && cr_work_room(cr_sys.work) >= stats.edges + n + CR_MAX_SPACES;
+    return n <= stats.max_edges - stats.edges &&
+           cr_work_room(cr_sys.work) >= stats.edges + n + CR_MAX_SPACES;
 }
 
-/* -- looking up */
+/* -- look-up */
 
 cr_result cr_result_of(cr_status status)
 {
@@ -208,13 +219,14 @@ cr_pd *cr_find_configured(uint32_t config)
     return 0;
 }
 
-/* Spaces and resources are looked up by walking the spaces: there are few, and a request names one. Returns whether there is a
- * node, in whatever state. */
+/* Finds a space by its number and returns whether the node exists, in any state. The search visits
+ * all nodes: an operation names at most a few spaces. */
 static int find_space_node(uint32_t number, cr_ref *node, cr_node_info *info)
 {
     for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
-        if (cr_model_at(cr_sys.model, i, node) == CR_OK && cr_model_get(cr_sys.model, *node, info) == CR_OK &&
-            info->kind == CR_NODE_SPACE && info->number == number) {
+        if (cr_model_at(cr_sys.model, i, node) == CR_OK &&
+            cr_model_get(cr_sys.model, *node, info) == CR_OK && info->kind == CR_NODE_SPACE &&
+            info->number == number) {
             return 1;
         }
     }
@@ -246,8 +258,8 @@ cr_result cr_find_resource(uint32_t space_number, uint32_t object, cr_ref *out)
     if (result != CR_RESULT_OK) {
         return result;
     }
-    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN); edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
+    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
         cr_edge_info info;
         cr_node_info node;
         if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK &&
@@ -256,7 +268,8 @@ cr_result cr_find_resource(uint32_t space_number, uint32_t object, cr_ref *out)
             return CR_RESULT_OK;
         }
     }
-    return object != 0 && object < cr_space_entry_of(space)->next_object ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
+    return object != 0 && object < cr_space_entry_of(space)->next_object ? CR_RESULT_GONE
+                                                                         : CR_RESULT_NO_SUCH;
 }
 
 cr_result cr_find_badged(uint64_t badge, cr_badge_kind kind, cr_pd **out)
@@ -290,17 +303,22 @@ cr_result cr_find_request(uint64_t badge, cr_request_entry **out)
 cr_pd *cr_manager_of(cr_ref node)
 {
     cr_node_info info;
-    return cr_model_get(cr_sys.model, node, &info) == CR_OK && info.manager.index != CR_NONE ? cr_pd_of(info.manager)
-                                                                                           : 0;
+    return cr_model_get(cr_sys.model, node, &info) == CR_OK && info.manager.index != CR_NONE
+               ? cr_pd_of(info.manager)
+               : 0;
 }
 
 static cr_result own_thing(const cr_pd *from, uint32_t space, uint32_t object, cr_ref *out)
 {
-    cr_result result = object == 0 ? cr_find_space(space, out) : cr_find_resource(space, object, out);
-    return result != CR_RESULT_OK ? result : cr_manager_of(*out) == from ? CR_RESULT_OK : CR_RESULT_DENIED;
+    cr_result result = object == 0 ? cr_find_space(space, out)
+                                   : cr_find_resource(space, object, out);
+    return result != CR_RESULT_OK        ? result
+           : cr_manager_of(*out) == from ? CR_RESULT_OK
+                                         : CR_RESULT_DENIED;
 }
 
-cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *source, cr_ref *target)
+cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *source,
+                           cr_ref *target)
 {
     cr_ref space;
     if ((ends->object == 0) != (ends->target_object == 0)) {
@@ -323,7 +341,7 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
     return may ? CR_RESULT_OK : CR_RESULT_DENIED;
 }
 
-/* -- starting */
+/* -- start */
 
 cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
 {
@@ -336,9 +354,12 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
         cr_sys.requests[i].next_free = i + 1 < CR_MAX_REQUESTS ? i + 1 : CR_NONE;
     }
     cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), cr_console_put);
-    if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_MAX_NODES, CR_MAX_EDGES, &cr_sys.model)) != CR_OK ||
-        (status = cr_work_init(work_memory, sizeof(work_memory), CR_MAX_NOTICES, CR_MAX_PDS, &cr_sys.work)) != CR_OK ||
-        (status = cr_planner_init(planner_memory, sizeof(planner_memory), CR_MAX_NODES, CR_MAX_PLAN, &cr_sys.planner)) != CR_OK ||
+    if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_MAX_NODES, CR_MAX_EDGES,
+                                &cr_sys.model)) != CR_OK ||
+        (status = cr_work_init(work_memory, sizeof(work_memory), CR_MAX_NOTICES, CR_MAX_PDS,
+                               &cr_sys.work)) != CR_OK ||
+        (status = cr_planner_init(planner_memory, sizeof(planner_memory), CR_MAX_NODES, CR_MAX_PLAN,
+                                  &cr_sys.planner)) != CR_OK ||
         (status = cr_model_add_pd(cr_sys.model, 0, CR_FLAG_ROOT, &cr_sys.root)) != CR_OK) {
         return status;
     }

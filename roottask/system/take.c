@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Taking things back: what a PD drops, what a manager deletes, and what a cleanup takes apart. */
+ * Takes capabilities back: what a PD drops, what a manager deletes and what a cleanup destroys.
+ *
+ * A message that was sent with a capability must not be delivered after the capability is gone, and
+ * a client must not wait for ever for the reply of a destroyed server. cr_unblock describes how
+ * both are guaranteed. */
 #include "kernel/arch/arch.h"
 #include "system.h"
 
-/* A capability to a server that lives on was taken out of a slot. */
+/* Records that a slot is now empty. `server` is the live server of the removed capability, or 0. */
 static void empty_slot(cr_pd *pd, uint32_t slot, uint32_t state, const cr_pd *server)
 {
     pd->slots[slot] = state;
@@ -43,7 +47,7 @@ cr_result cr_can_drop_hold(const cr_pd *pd, cr_ref resource)
         cr_model_get(cr_sys.model, resource, &info) != CR_OK) {
         return CR_RESULT_NO_SUCH;
     }
-    /* A manager holds what it serves until it deletes it. */
+    /* A manager holds its resources until it deletes them. */
     return cr_same(info.manager, pd->node) ? CR_RESULT_DENIED : CR_RESULT_OK;
 }
 
@@ -69,7 +73,8 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
     return left;
 }
 
-/* Takes the capability in a PD's slot and all messages sent with it that nobody has received yet. */
+/* Removes the capability in a PD's slot and all messages sent with it that have not been received
+ * yet. */
 static void remove_request_caps(cr_pd *pd, uint32_t slot)
 {
     cr_slot parent = cr_pd_parent(pd, slot);
@@ -105,10 +110,11 @@ void cr_drop_request(cr_pd *pd, cr_ref space)
     cr_trace_slot(CR_EV_UNREQUEST, pd->node, space, slot);
 }
 
-/* -- taking apart */
+/* -- destruction */
 
-/* What a slot becomes when its capability to a space, or to a resource in it, is taken: a cleanup is followed
- * by a notice; a server that deletes what it serves tells its clients itself. */
+/* The state of a slot whose capability to a space, or to a resource in the space, is removed. After
+ * a cleanup the PD receives a notice. A server that deletes its own resources informs its clients
+ * itself. */
 static uint32_t taken_state(uint32_t space_number, const cr_pd *deleted_by)
 {
     return deleted_by != 0 ? (uint32_t)CR_SLOT_EMPTIED : CR_SLOT_LOST | space_number;
@@ -130,8 +136,9 @@ static cr_status take_request(cr_pd *pd, cr_ref space, const cr_pd *deleted_by)
     uint32_t index = cr_sys.edge_entry[edge];
     if (index != CR_NONE) {
         uint32_t slot = cr_sys.requests[index].slot;
-        /* A dead server's endpoint takes all capabilities to it along, and so does a dead client's CSpace. A client that is
-         * doomed may still run when a live server deletes. */
+        /* The capabilities to a dead server are destroyed with its endpoint. The capabilities of a
+         * dead client are destroyed with its CSpace. If a live server deletes, a doomed client can
+         * still be running. */
         if (client.state == CR_STATE_ACTIVE || deleted_by != 0) {
             cr_pd *server = cr_space_entry_of(space)->manager_dead ? 0 : cr_pd_of(info.manager);
             if (server != 0) {
@@ -158,13 +165,14 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     int core = (space.flags & CR_FLAG_CORE) != 0;
     uint32_t pool_slot = cr_sys.node_entry[resource.index];
     cr_slot parent = cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot));
-    cr_pd *server = core || cr_space_entry_of(info.space)->manager_dead ? 0 : cr_pd_of(info.manager);
+    cr_pd *server = core || cr_space_entry_of(info.space)->manager_dead ? 0
+                                                                        : cr_pd_of(info.manager);
     if (!cr_space_entry_of(info.space)->manager_dead &&
         (cr_cancel_sends(parent) || cr_revoke(parent) || cr_delete(parent))) {
         return CR_ERR_CORRUPT;
     }
-    for (uint32_t edge = cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN); edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, resource, CR_IN)) {
+    for (uint32_t edge = cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, resource, CR_IN)) {
         cr_edge_info hold;
         cr_pd *holder = cr_model_edge(cr_sys.model, edge, &hold) == CR_OK ? cr_pd_of(hold.from) : 0;
         uint32_t slot = cr_sys.edge_entry[edge];
@@ -172,8 +180,9 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
             if (slot < CR_SLOT_FIRST_FREE + holder->pd_slots) {
                 holder->slots[slot] = CR_SLOT_RESERVED;
             } else {
-                /* For a core resource there is no notice to wait for, and no server. */
-                empty_slot(holder, slot, core ? CR_SLOT_FREE : taken_state(space.number, deleted_by), server);
+                /* The loss of a core resource has no notice and no server. */
+                empty_slot(holder, slot,
+                           core ? CR_SLOT_FREE : taken_state(space.number, deleted_by), server);
             }
         }
     }
@@ -207,25 +216,33 @@ cr_status cr_take_space(cr_ref space)
     return status;
 }
 
-/* A client of a server that goes, and the answer `server died`: exactly once, wherever the two are when that happens.
+/* Unblocks a client of a destroyed server. Every such client receives the answer `server died`
+ * exactly once, wherever its call is at that moment:
  *
- * - It has not called yet: its slot is empty when it does, and the kernel answers with an error.
- * - Its message waits at the server's endpoint. The kernel takes all capabilities to the endpoint before the endpoint
- *   itself, puts the client back to its call when that goes, and the slot is empty. Where the server lives on and only
- *   the capability goes, CancelBadgedSends before the revoke, with no other thread running between the two, does the same:
- *   the message would still be delivered otherwise.
- * - The server has received it. From the instruction of receiving on, the kernel keeps the reply capability in the
- *   server's own TCB, before the server runs: there is no moment in which the request is taken and its caller known to nobody.
- *   It goes with the TCB, and the client would wait for ever. So it is looked at here: the registers that the kernel
- *   keeps for it tell which capability it called. If that was one to this server, gone out of its slot by now, the call is
- *   begun again, finds the slot empty, and returns with an error.
- * - The server has answered. The kernel then has put the answer into the client's registers: the capability's register has
- *   the badge of a reply, 0, and slot 0 is nobody's. And resuming a thread that can run does nothing.
- * - It waits for somebody else: its registers name another slot. So no live server is asked twice.
- * - It is to go itself, or is stopped: it is left alone. Suspended it must stay.
+ * - The client has not called yet. Its slot is empty when it calls, and the kernel returns an
+ *   error.
+ * - The client's message is queued at the server's endpoint. The kernel deletes all capabilities to
+ *   the endpoint before the endpoint itself. When it deletes the endpoint, it restarts the client's
+ *   call, which finds the slot empty. If the server lives on and only the capability is removed,
+ *   CancelBadgedSends before the revoke has the same effect, because no other thread runs between
+ *   the two calls. Without CancelBadgedSends the message would still be delivered.
+ * - The server has received the message. The kernel stores the reply capability in the server's own
+ *   TCB as part of the receive, before the server runs. At every moment the message is either
+ *   queued or has its reply capability in that TCB. The reply capability is destroyed with the TCB,
+ *   and the client would then wait for ever. This function therefore reads the registers that the
+ *   kernel keeps for the client. They show which capability the client called. If that is a
+ *   capability to this server that is no longer in its slot, this function resumes the thread. The
+ *   call starts again, finds the slot empty and returns an error.
+ * - The server has replied. The kernel has then written the reply to the client's registers. The
+ *   register for the capability contains the badge of a reply, which is 0, and slot 0 is never
+ *   used. Resuming a thread that can run has no effect.
+ * - The client waits for another server. Its registers name another slot. No live server therefore
+ *   receives a call twice.
+ * - The client is frozen or stopped. It must remain suspended and is left alone.
  *
- * What the client wrote into its own memory plays no part, and its registers while it waits are the kernel's copy. A
- * client that forged them before it faulted is set back to the instruction that faulted, and faults again. */
+ * The client's memory has no influence on this. While the client waits, its registers are the
+ * kernel's copy. If a client forged its registers before a fault, resuming it restarts the
+ * instruction that faulted, and it faults again. */
 cr_status cr_unblock(cr_pd *client, uint32_t slot_state, uint32_t server)
 {
     seL4_UserContext registers;
@@ -240,11 +257,13 @@ cr_status cr_unblock(cr_pd *client, uint32_t slot_state, uint32_t server)
     if (!cr_arch_is_call(&registers, &invoked) || invoked >= 1u << client->body.cspace_bits) {
         return CR_OK;
     }
-    int ours = server != 0 ? client->servers[invoked] == server : client->slots[invoked] == slot_state;
+    int ours = server != 0 ? client->servers[invoked] == server
+                           : client->slots[invoked] == slot_state;
     return ours && cr_resume(tcb) ? CR_ERR_CORRUPT : CR_OK;
 }
 
-/* Clients from which the PD had taken back, while it lived, the capability that they still call it with. */
+/* Unblocks clients that still call the server with a capability that was removed while the server
+ * lived. */
 static cr_status unblock_emptied(const cr_pd *server)
 {
     cr_status status = CR_OK;
@@ -252,7 +271,8 @@ static cr_status unblock_emptied(const cr_pd *server)
         cr_pd *client = &cr_sys.pds[i];
         cr_node_info info;
         int theirs = 0;
-        if (!cr_pd_exists(client) || client->emptied == 0 || cr_model_get(cr_sys.model, client->node, &info) != CR_OK ||
+        if (!cr_pd_exists(client) || client->emptied == 0 ||
+            cr_model_get(cr_sys.model, client->node, &info) != CR_OK ||
             info.state != CR_STATE_ACTIVE) {
             continue;
         }
@@ -268,8 +288,8 @@ static cr_status unblock_emptied(const cr_pd *server)
 
 cr_status cr_take_pd(cr_pd *pd)
 {
-    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_REQUEST, CR_OUT); edge != CR_NONE;
-         edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
+    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_REQUEST, CR_OUT);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
         if (cr_sys.edge_entry[edge] != CR_NONE) {
             free_request_entry(cr_sys.edge_entry[edge]);
         }
@@ -285,12 +305,13 @@ cr_status cr_take_pd(cr_pd *pd)
     return status;
 }
 
-/* -- a manager deletes what it serves */
+/* -- deletion by a manager */
 
 static void trace_delete(cr_ref node, cr_pd *by)
 {
     cr_node_info info;
-    cr_sys.memory_changed |= cr_model_get(cr_sys.model, node, &info) == CR_OK && info.kind == CR_NODE_RESOURCE;
+    cr_sys.memory_changed |= cr_model_get(cr_sys.model, node, &info) == CR_OK &&
+                             info.kind == CR_NODE_RESOURCE;
     cr_trace_change(CR_EV_DELETE);
     cr_trace_node(node);
     cr_trace_pd(by);

@@ -1,12 +1,16 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Checks the configuration in the image. See text.h. The rest of the root task uses the tables
+ * without any check. cr_image_valid must therefore check every offset, count and index, even though
+ * the checksum is correct. */
 #include "text.h"
 #include <cellreap/policy.h>
 #include <cellreap/trace.h>
 
 static int table_fits(const cr_image_header *image, cr_image_table table, size_t row)
 {
-    return table.offset % 4 == 0 && table.offset >= sizeof(*image) && table.offset <= image->bytes &&
-           table.count <= (image->bytes - table.offset) / row;
+    return table.offset % 4 == 0 && table.offset >= sizeof(*image) &&
+           table.offset <= image->bytes && table.count <= (image->bytes - table.offset) / row;
 }
 
 static int ends(const char *text, size_t bytes)
@@ -23,10 +27,11 @@ static int pds_fit(const cr_image_header *image)
 {
     for (uint32_t i = 0; i < image->pds.count; i++) {
         const cr_image_pd *pd = &cr_image_pds(image)[i];
-        if (!ends(pd->name, CR_NAME_BYTES) || pd->program >= image->programs.count || pd->priority < 1 ||
-            pd->priority > CR_PRIORITY_MAX || pd->cspace_bits < CR_CSPACE_BITS_MIN ||
-            pd->cspace_bits > CR_CSPACE_BITS_MAX || pd->stack_pages < 1 ||
-            pd->stack_pages > CR_STACK_PAGES_MAX || (pd->fault_handler != CR_IMAGE_NONE && pd->fault_handler >= i)) {
+        if (!ends(pd->name, CR_NAME_BYTES) || pd->program >= image->programs.count ||
+            pd->priority < 1 || pd->priority > CR_PRIORITY_MAX ||
+            pd->cspace_bits < CR_CSPACE_BITS_MIN || pd->cspace_bits > CR_CSPACE_BITS_MAX ||
+            pd->stack_pages < 1 || pd->stack_pages > CR_STACK_PAGES_MAX ||
+            (pd->fault_handler != CR_IMAGE_NONE && pd->fault_handler >= i)) {
             return 0;
         }
     }
@@ -35,10 +40,13 @@ static int pds_fit(const cr_image_header *image)
 
 int cr_image_valid(const cr_image_header *image, size_t bytes)
 {
-    if (bytes < sizeof(*image) || image->magic != CR_IMAGE_MAGIC || image->version != CR_IMAGE_VERSION ||
-        image->bytes < sizeof(*image) || image->bytes > bytes ||
-        image->crc != cr_crc32(0, (const uint8_t *)image + sizeof(*image), image->bytes - sizeof(*image)) ||
-        !ends(image->system, CR_NAME_BYTES) || !ends(image->kernel, CR_NAME_BYTES) || !ends(image->arch, CR_TYPE_BYTES)) {
+    if (bytes < sizeof(*image) || image->magic != CR_IMAGE_MAGIC ||
+        image->version != CR_IMAGE_VERSION || image->bytes < sizeof(*image) ||
+        image->bytes > bytes ||
+        image->crc !=
+            cr_crc32(0, (const uint8_t *)image + sizeof(*image), image->bytes - sizeof(*image)) ||
+        !ends(image->system, CR_NAME_BYTES) || !ends(image->kernel, CR_NAME_BYTES) ||
+        !ends(image->arch, CR_TYPE_BYTES)) {
         return 0;
     }
     if (!table_fits(image, image->programs, sizeof(cr_image_program)) ||
@@ -48,21 +56,22 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         !table_fits(image, image->holds, sizeof(cr_image_pd_hold)) ||
         !table_fits(image, image->spawns, sizeof(cr_image_spawn)) ||
         !table_fits(image, image->links, sizeof(cr_image_link)) ||
-        !table_fits(image, image->crashes, sizeof(cr_image_crash)) || image->pds.count > CR_IMAGE_MAX_PDS ||
-        !pds_fit(image)) {
+        !table_fits(image, image->crashes, sizeof(cr_image_crash)) ||
+        image->pds.count > CR_IMAGE_MAX_PDS || !pds_fit(image)) {
         return 0;
     }
     uint32_t pds = image->pds.count;
     for (uint32_t i = 0; i < image->programs.count; i++) {
         const cr_image_program *program = &cr_image_programs(image)[i];
-        if (!ends(program->name, CR_NAME_BYTES) || program->offset % 8 != 0 || program->offset > image->bytes ||
-            program->bytes > image->bytes - program->offset) {
+        if (!ends(program->name, CR_NAME_BYTES) || program->offset % 8 != 0 ||
+            program->offset > image->bytes || program->bytes > image->bytes - program->offset) {
             return 0;
         }
     }
     for (uint32_t i = 0; i < image->spaces.count; i++) {
         const cr_image_space *space = &cr_image_spaces(image)[i];
-        if (!ends(space->name, CR_NAME_BYTES) || !ends(space->type, CR_TYPE_BYTES) || space->pd >= pds) {
+        if (!ends(space->name, CR_NAME_BYTES) || !ends(space->type, CR_TYPE_BYTES) ||
+            space->pd >= pds) {
             return 0;
         }
     }
@@ -78,7 +87,8 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         }
     }
     for (uint32_t i = 0; i < image->spawns.count; i++) {
-        if (cr_image_spawns(image)[i].pd >= pds || cr_image_spawns(image)[i].program >= image->programs.count) {
+        if (cr_image_spawns(image)[i].pd >= pds ||
+            cr_image_spawns(image)[i].program >= image->programs.count) {
             return 0;
         }
     }
@@ -89,7 +99,8 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
     }
     for (uint32_t i = 0; i < image->crashes.count; i++) {
         const cr_image_crash *crash = &cr_image_crashes(image)[i];
-        if (crash->pd >= pds || crash->how >= CR_CRASH_COUNT || crash->checkpoint == 0 || crash->repeat == 0 ||
+        if (crash->pd >= pds || crash->how >= CR_CRASH_COUNT || crash->checkpoint == 0 ||
+            crash->repeat == 0 ||
             (crash->how == CR_CRASH_TERMINATE) != (crash->by != CR_IMAGE_NONE) ||
             (crash->by != CR_IMAGE_NONE && crash->by >= pds)) {
             return 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Short texts in arrays of fixed size, and the tables of the image. */
+ * Text in arrays of fixed size, and the tables of the image. The tables may be used only after
+ * cr_image_valid has accepted the image. */
 #ifndef CELLREAP_SEL4_TEXT_H
 #define CELLREAP_SEL4_TEXT_H
 
 #include <cellreap/image.h>
 #include <stddef.h>
 
-/* Copies up to the NUL or `bytes` - 1, and ends with NULs. */
+/* Copies up to the NUL or `bytes` - 1 characters and fills the rest with NULs. */
 static inline void cr_text_copy(char *out, const char *text, size_t bytes)
 {
     size_t i = 0;
@@ -27,10 +28,10 @@ static inline int cr_text_same(const char *a, const char *b)
     return a[i] == b[i];
 }
 
-#define CR_IMAGE_TABLE(function, row, table)                                                                   \
-    static inline const row *function(const cr_image_header *image)                                            \
-    {                                                                                                          \
-        return (const row *)(const void *)((const uint8_t *)image + image->table.offset);                      \
+#define CR_IMAGE_TABLE(function, row, table)                                              \
+    static inline const row *function(const cr_image_header *image)                       \
+    {                                                                                     \
+        return (const row *)(const void *)((const uint8_t *)image + image->table.offset); \
     }
 
 CR_IMAGE_TABLE(cr_image_programs, cr_image_program, programs)
@@ -42,7 +43,8 @@ CR_IMAGE_TABLE(cr_image_spawns, cr_image_spawn, spawns)
 CR_IMAGE_TABLE(cr_image_links, cr_image_link, links)
 CR_IMAGE_TABLE(cr_image_crashes, cr_image_crash, crashes)
 
-/* Checks magic, version, checksum and that every table lies within the image and every index within its table. */
+/* Checks magic, version and checksum, that every table lies within the image, and that every index
+ * lies within its table. */
 int cr_image_valid(const cr_image_header *image, size_t bytes);
 
 #endif

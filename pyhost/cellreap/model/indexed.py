@@ -101,7 +101,7 @@ class IndexedModel(Model):
             self._below.setdefault(source, {})[target] = None
 
     def _part(self, kind: str, source: str, target: str) -> None:
-        for end in (source, target):
+        for end in {source, target}:  # a PD may subscribe to itself
             edges = self._near[end]
             edges.discard((kind, source, target))
             if not edges:

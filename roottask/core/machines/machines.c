@@ -2,7 +2,7 @@
 #include <cellreap/machines.h>
 #include <stdint.h>
 
-/* Not 0 where there is an edge. */
+/* 1 where the table in machines.h has an edge. */
 static const uint8_t life_edges[CR_LIFE_COUNT][CR_LIFE_COUNT] = {
 #define CR_LIFE_EDGE(from, to, reason) [from][to] = 1,
     CR_LIFE_EDGES
@@ -33,5 +33,6 @@ int cr_wait_may(cr_wait from, cr_wait to)
 
 int cr_phase_may(cr_phase from, cr_phase to)
 {
-    return (uint32_t)from < CR_PHASE_COUNT && (uint32_t)to < CR_PHASE_COUNT && phase_edges[from][to];
+    return (uint32_t)from < CR_PHASE_COUNT && (uint32_t)to < CR_PHASE_COUNT &&
+           phase_edges[from][to];
 }

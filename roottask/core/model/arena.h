@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * How the model lies in its arena. Private to model/: everybody else uses cellreap/model.h.
+ * The layout of the model in its arena. Private to model/. Other code uses cellreap/model.h.
  *
  *   header | nodes[max_nodes] | edges[max_edges] | buckets[power of two >= max_edges]
  *
- * No pointers inside, so the bytes mean the same at every address. An edge is on three lists: on one of
- * each of its ends (doubly linked, so that dropping it needs no search) and on a hash chain. */
+ * The arena contains no pointers, so its bytes are valid at every address. Each edge is on three
+ * lists: one list at each of its ends, and a hash chain. The lists at the ends are doubly linked,
+ * so that dropping an edge needs no search. */
 #ifndef CELLREAP_MODEL_ARENA_H
 #define CELLREAP_MODEL_ARENA_H
 
@@ -35,7 +36,9 @@ typedef struct cr_node {
     uint32_t number;
     uint32_t holders;
     uint32_t next_free;
-    cr_ref parent; /* space: manager, resource: space. A tombstone keeps it for naming; then it may be stale */
+    /* Space: its manager. Resource: its space. A tombstone keeps this reference for naming; the
+     * reference may then be stale. */
+    cr_ref parent;
     uint32_t head[CR_EDGE_KIND_COUNT][2];
 } cr_node;
 
@@ -67,7 +70,7 @@ static inline const uint32_t *cr_buckets(const cr_model *model)
     return (const uint32_t *)(const void *)(cr_edges(model) + model->max_edges);
 }
 
-/* The same for whoever may write: a model that is not const has an arena that is not. */
+/* The same for writing. The arena of a model that is not const is not const either. */
 static inline cr_node *cr_nodes_mut(cr_model *model)
 {
     return (cr_node *)(void *)(model + 1);
@@ -83,14 +86,14 @@ static inline uint32_t *cr_buckets_mut(cr_model *model)
     return (uint32_t *)(void *)(cr_edges_mut(model) + model->max_edges);
 }
 
-/* The list that an edge is on at one of its ends. A LINK has no direction: both ends keep it on their OUT
- * list, so that one walk finds all the threads of a process. */
+/* The list that an edge is on at one of its ends. A LINK has no direction. It is on the OUT list of
+ * both ends, so that one walk finds all PDs that a PD is linked with. */
 static inline cr_direction cr_list_of(uint32_t kind, cr_direction side)
 {
     return kind == CR_EDGE_LINK ? CR_OUT : side;
 }
 
-/* Which of an edge's two list fields belongs to the list of `node` in `direction`. */
+/* The index in `next` and `prev` of an edge that belongs to the list of `node` in `direction`. */
 static inline cr_direction cr_side_of(const cr_edge *edge, uint32_t node, cr_direction direction)
 {
     if (edge->kind == CR_EDGE_LINK) {
@@ -99,19 +102,22 @@ static inline cr_direction cr_side_of(const cr_edge *edge, uint32_t node, cr_dir
     return direction;
 }
 
-/* Do the kinds of these ends fit this kind of edge? */
+/* Whether the kinds of these nodes fit an edge of this kind. */
 int cr_ends_fit(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to);
 
-/* May an edge of this kind run from a node to itself? */
+/* Whether an edge of this kind may run from a node to itself. */
 int cr_may_be_its_own(uint32_t kind);
 
-/* May the root task be at this end, or these ends, of such an edge? */
+/* Whether an edge of this kind may have the root task at the given ends. `from_root`, `to_root`:
+ * the root task is at that end. */
 int cr_root_may(uint32_t kind, int from_root, int to_root);
 
 uint32_t cr_bucket_of(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to);
 
-/* The edge, CR_NONE if there is none. LINK ends must be in rising order. `steps` counts the edges seen. */
-uint32_t cr_find_edge(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to, uint32_t *steps);
+/* Returns the index of the edge, or CR_NONE. LINK ends must be in ascending order. *steps: the
+ * number of edges visited. */
+uint32_t cr_find_edge(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to,
+                      uint32_t *steps);
 
 uint32_t cr_bucket_count(uint32_t max_edges);
 

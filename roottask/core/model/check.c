@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Is an arena sound? Everything that model.c relies on without asking again is asked here: indices,
- * lists, chains, counts, and the few rules of the graph that the functions of model.c keep up. Bytes that
- * pass cannot lead a later call out of the arena or round in circles.
+ * Checks whether an arena is sound. The functions of model.c rely on what is checked here: indices,
+ * lists, hash chains, counts, and the rules of the graph that model.c maintains. If an arena
+ * passes, no later call can access memory outside it or loop forever.
  *
- * A doubly linked list whose head has no predecessor, and on which each edge names the one before it,
- * cannot come back to itself; with the total of all walks it follows that every edge is where it belongs. */
+ * A doubly linked list has no cycle if its head has no predecessor and each edge names the edge
+ * before it. The check also compares the total length of all lists with twice the number of edges,
+ * so every edge is on both of its lists. */
 #include "arena.h"
 
 static int fits_flags(const cr_model *model, uint32_t index)
@@ -17,11 +18,13 @@ static int fits_flags(const cr_model *model, uint32_t index)
     } else if (node->kind == CR_NODE_SPACE) {
         allowed = CR_FLAG_CORE;
     }
-    return (node->flags & ~allowed) == 0 && ((node->flags & CR_FLAG_ROOT) != 0) == (index == model->root);
+    return (node->flags & ~allowed) == 0 &&
+           ((node->flags & CR_FLAG_ROOT) != 0) == (index == model->root);
 }
 
-/* Walks one list; the number of edges on it, CR_NONE if it is broken. */
-static uint32_t list_length(const cr_model *model, uint32_t node, uint32_t kind, cr_direction direction)
+/* Walks one list. Returns its number of edges, or CR_NONE if the list is broken. */
+static uint32_t list_length(const cr_model *model, uint32_t node, uint32_t kind,
+                            cr_direction direction)
 {
     const cr_edge *edges = cr_edges(model);
     uint32_t previous = CR_NONE;
@@ -43,12 +46,13 @@ static uint32_t list_length(const cr_model *model, uint32_t node, uint32_t kind,
     return length;
 }
 
-/* The one edge that ties a space to its manager, or a resource to its space, agrees with `parent`. */
+/* Whether `parent` agrees with the MANAGE edge of a space or the SUBSET edge of a resource. */
 static int parent_agrees(const cr_model *model, uint32_t index)
 {
     const cr_node *node = &cr_nodes(model)[index];
     const int is_space = node->kind == CR_NODE_SPACE;
-    const uint32_t edge = is_space ? node->head[CR_EDGE_MANAGE][CR_IN] : node->head[CR_EDGE_SUBSET][CR_OUT];
+    const uint32_t edge =
+        is_space ? node->head[CR_EDGE_MANAGE][CR_IN] : node->head[CR_EDGE_SUBSET][CR_OUT];
     if (edge >= model->max_edges || node->parent.index >= model->max_nodes) {
         return 0;
     }
@@ -66,18 +70,20 @@ static int parent_agrees(const cr_model *model, uint32_t index)
 static int at_most_one(uint32_t kind, cr_direction direction)
 {
     return (kind == CR_EDGE_FAULT && direction == CR_OUT) || kind == CR_EDGE_BODY ||
-           (kind == CR_EDGE_MANAGE && direction == CR_IN) || (kind == CR_EDGE_SUBSET && direction == CR_OUT);
+           (kind == CR_EDGE_MANAGE && direction == CR_IN) ||
+           (kind == CR_EDGE_SUBSET && direction == CR_OUT);
 }
 
 static int node_sound(const cr_model *model, uint32_t index, uint64_t *listed)
 {
     const cr_node *node = &cr_nodes(model)[index];
     const int used = node->kind != CR_NODE_FREE;
-    if (node->kind >= CR_NODE_KIND_COUNT || node->state >= CR_STATE_COUNT || node->generation == 0 ||
-        node->generation > CR_GENERATION_MAX) {
+    if (node->kind >= CR_NODE_KIND_COUNT || node->state >= CR_STATE_COUNT ||
+        node->generation == 0 || node->generation > CR_GENERATION_MAX) {
         return 0;
     }
-    if (used && (!fits_flags(model, index) || (index == model->root && node->state != CR_STATE_ACTIVE))) {
+    if (used &&
+        (!fits_flags(model, index) || (index == model->root && node->state != CR_STATE_ACTIVE))) {
         return 0;
     }
     const int linked = used && node->state != CR_STATE_DESTROYED;
@@ -102,7 +108,8 @@ static int edge_sound(const cr_model *model, uint32_t index)
     const cr_edge *edge = &cr_edges(model)[index];
     const uint32_t from = edge->end[CR_OUT];
     const uint32_t to = edge->end[CR_IN];
-    if (from >= model->max_nodes || to >= model->max_nodes || !cr_ends_fit(model, edge->kind, from, to)) {
+    if (from >= model->max_nodes || to >= model->max_nodes ||
+        !cr_ends_fit(model, edge->kind, from, to)) {
         return 0;
     }
     if (edge->count == 0 || edge->count > CR_COUNT_MAX) {
@@ -119,7 +126,8 @@ static int edge_sound(const cr_model *model, uint32_t index)
         return 0;
     }
     uint32_t steps = 0;
-    return cr_find_edge(model, edge->kind, from, to, &steps) == index; /* on its chain, and no twin before it */
+    /* The edge must be on its hash chain, with no duplicate before it. */
+    return cr_find_edge(model, edge->kind, from, to, &steps) == index;
 }
 
 static int chains_sound(const cr_model *model)
@@ -128,9 +136,12 @@ static int chains_sound(const cr_model *model)
     const uint32_t buckets = cr_bucket_count(model->max_edges);
     uint32_t seen = 0;
     for (uint32_t bucket = 0; bucket < buckets; bucket++) {
-        for (uint32_t index = cr_buckets(model)[bucket]; index != CR_NONE; index = edges[index].chain) {
-            if (index >= model->max_edges || edges[index].kind >= CR_EDGE_KIND_COUNT || seen == model->n_edges ||
-                cr_bucket_of(model, edges[index].kind, edges[index].end[CR_OUT], edges[index].end[CR_IN]) != bucket) {
+        for (uint32_t index = cr_buckets(model)[bucket]; index != CR_NONE;
+             index = edges[index].chain) {
+            if (index >= model->max_edges || edges[index].kind >= CR_EDGE_KIND_COUNT ||
+                seen == model->n_edges ||
+                cr_bucket_of(model, edges[index].kind, edges[index].end[CR_OUT],
+                             edges[index].end[CR_IN]) != bucket) {
                 return 0;
             }
             seen++;
@@ -145,7 +156,8 @@ static int free_lists_sound(const cr_model *model)
     const uint32_t free_edges = model->max_edges - model->n_edges;
     uint32_t seen = 0;
     for (uint32_t i = model->free_node; i != CR_NONE; i = cr_nodes(model)[i].next_free) {
-        if (i >= model->max_nodes || cr_nodes(model)[i].kind != CR_NODE_FREE || seen == free_nodes) {
+        if (i >= model->max_nodes || cr_nodes(model)[i].kind != CR_NODE_FREE ||
+            seen == free_nodes) {
             return 0;
         }
         seen++;
@@ -155,7 +167,8 @@ static int free_lists_sound(const cr_model *model)
     }
     seen = 0;
     for (uint32_t i = model->free_edge; i != CR_NONE; i = cr_edges(model)[i].chain) {
-        if (i >= model->max_edges || cr_edges(model)[i].kind != CR_EDGE_KIND_COUNT || seen == free_edges) {
+        if (i >= model->max_edges || cr_edges(model)[i].kind != CR_EDGE_KIND_COUNT ||
+            seen == free_edges) {
             return 0;
         }
         seen++;
@@ -166,8 +179,10 @@ static int free_lists_sound(const cr_model *model)
 static int header_sound(const cr_model *model)
 {
     return model->magic == CR_MODEL_MAGIC && model->version == CR_MODEL_VERSION &&
-           cr_model_bytes(model->max_nodes, model->max_edges) != 0 && model->n_nodes <= model->max_nodes &&
-           model->n_retired <= model->max_nodes - model->n_nodes && model->n_edges <= model->max_edges &&
+           cr_model_bytes(model->max_nodes, model->max_edges) != 0 &&
+           model->n_nodes <= model->max_nodes &&
+           model->n_retired <= model->max_nodes - model->n_nodes &&
+           model->n_edges <= model->max_edges &&
            (model->root == CR_NONE ||
             (model->root < model->max_nodes && cr_nodes(model)[model->root].kind == CR_NODE_PD));
 }
@@ -198,7 +213,8 @@ cr_status cr_model_check(const cr_model *model)
         }
         used_edges++;
     }
-    if (used_nodes != model->n_nodes || used_edges != model->n_edges || listed != 2 * (uint64_t)used_edges) {
+    if (used_nodes != model->n_nodes || used_edges != model->n_edges ||
+        listed != 2 * (uint64_t)used_edges) {
         return CR_ERR_CORRUPT;
     }
     return CR_OK;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The graph itself: slots, references, edges, states. What every function promises is in
- * cellreap/model.h; how the bytes lie is in arena.h.
+ * The model: node slots, references, edges and node states. The contract of each function is in
+ * cellreap/model.h. The layout of the memory is in arena.h.
  *
- * Two rules hold throughout. Every function decides first and changes after, so that a refused call
- * leaves the arena as it was. And every loop ends within a limit that the header of the arena states,
- * even where a broken list would run for ever. */
+ * Two rules hold for all functions. A function checks everything before it changes anything, so a
+ * refused call leaves the graph unchanged. Every loop ends within a limit from the header of the
+ * arena, even if a list is corrupt. */
 #include "arena.h"
 
 enum { LIMIT = 0x7fffffff };
@@ -61,7 +61,8 @@ static void clear_edge(cr_edge *edge)
     edge->chain = CR_NONE;
 }
 
-cr_status cr_model_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t max_edges, cr_model **out)
+cr_status cr_model_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t max_edges,
+                        cr_model **out)
 {
     const size_t needed = cr_model_bytes(max_nodes, max_edges);
     if (memory == NULL || out == NULL || needed == 0) {
@@ -86,7 +87,7 @@ cr_status cr_model_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t
     cr_node *nodes = cr_nodes_mut(model);
     for (uint32_t i = 0; i < max_nodes; i++) {
         clear_node(&nodes[i]);
-        nodes[i].generation = 1; /* so that a reference of all zeros names nothing */
+        nodes[i].generation = 1; /* a reference of all zeros is never valid */
         nodes[i].next_free = i + 1 < max_nodes ? i + 1 : CR_NONE;
     }
     cr_edge *edges = cr_edges_mut(model);
@@ -125,7 +126,7 @@ static cr_ref ref_of(const cr_model *model, uint32_t index)
     return ref;
 }
 
-/* Is this a node of this kind that is not destroyed? */
+/* CR_OK if `ref` is a node of this kind that is not destroyed, else the error. */
 static cr_status expect(const cr_model *model, cr_ref ref, cr_node_kind kind)
 {
     const cr_node *node = node_at(model, ref);
@@ -138,8 +139,8 @@ static cr_status expect(const cr_model *model, cr_ref ref, cr_node_kind kind)
     return node->state == CR_STATE_DESTROYED ? CR_ERR_STATE : CR_OK;
 }
 
-static cr_ref take_node(cr_model *model, cr_node_kind kind, uint32_t type, uint32_t number, uint32_t flags,
-                        cr_ref parent)
+static cr_ref take_node(cr_model *model, cr_node_kind kind, uint32_t type, uint32_t number,
+                        uint32_t flags, cr_ref parent)
 {
     const uint32_t index = model->free_node;
     cr_node *node = &cr_nodes_mut(model)[index];
@@ -168,7 +169,8 @@ uint32_t cr_bucket_of(const cr_model *model, uint32_t kind, uint32_t from, uint3
     return hash & (cr_bucket_count(model->max_edges) - 1);
 }
 
-uint32_t cr_find_edge(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to, uint32_t *steps)
+uint32_t cr_find_edge(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to,
+                      uint32_t *steps)
 {
     const cr_edge *edges = cr_edges(model);
     uint32_t index = cr_buckets(model)[cr_bucket_of(model, kind, from, to)];
@@ -184,7 +186,7 @@ uint32_t cr_find_edge(const cr_model *model, uint32_t kind, uint32_t from, uint3
     return CR_NONE;
 }
 
-/* A LINK is stored with its ends in rising order, whichever way round it is named. */
+/* The ends of a LINK are stored in ascending order, whatever order the caller uses. */
 static void order_ends(cr_edge_kind kind, uint32_t *from, uint32_t *to)
 {
     if (kind == CR_EDGE_LINK && *from > *to) {
@@ -265,8 +267,11 @@ static void remove_edge(cr_model *model, uint32_t index)
     cr_edge *edge = &edges[index];
     list_remove(model, index, CR_OUT);
     list_remove(model, index, CR_IN);
-    uint32_t *link = &cr_buckets_mut(model)[cr_bucket_of(model, edge->kind, edge->end[CR_OUT], edge->end[CR_IN])];
-    for (uint32_t steps = 0; *link != index && *link < model->max_edges && steps < model->max_edges; steps++) {
+    uint32_t *link =
+        &cr_buckets_mut(model)[cr_bucket_of(model, edge->kind, edge->end[CR_OUT],
+                                            edge->end[CR_IN])];
+    for (uint32_t steps = 0; *link != index && *link < model->max_edges && steps < model->max_edges;
+         steps++) {
         link = &edges[*link].chain;
         model->touched_edges++;
     }
@@ -323,25 +328,26 @@ int cr_ends_fit(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to
 
 int cr_may_be_its_own(uint32_t kind)
 {
-    return kind != CR_EDGE_LINK && kind != CR_EDGE_FAULT && kind != CR_EDGE_OWN && kind != CR_EDGE_MAP;
+    return kind != CR_EDGE_LINK && kind != CR_EDGE_FAULT && kind != CR_EDGE_OWN &&
+           kind != CR_EDGE_MAP;
 }
 
 int cr_root_may(uint32_t kind, int from_root, int to_root)
 {
     switch (kind) {
-    case CR_EDGE_LINK: /* it dies with nobody */
+    case CR_EDGE_LINK: /* the root task is linked with no PD */
         return !from_root && !to_root;
-    case CR_EDGE_FAULT: /* nobody handles its faults */
-    case CR_EDGE_SUBSCRIBE: /* it decides, so it need not be told */
+    case CR_EDGE_FAULT: /* the root task has no fault handler */
+    case CR_EDGE_SUBSCRIBE: /* the root task decides every cleanup and gets no notices */
         return !from_root;
-    case CR_EDGE_OWN: /* nobody made it */
+    case CR_EDGE_OWN: /* no PD created the root task */
         return !to_root;
     default:
         return 1;
     }
 }
 
-/* Kinds that only the making and destroying of their node may touch. */
+/* Edges of these kinds are added and dropped only together with their node. */
 static int structural(cr_edge_kind kind)
 {
     return kind == CR_EDGE_MANAGE || kind == CR_EDGE_SUBSET;
@@ -389,7 +395,8 @@ cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_
     if (kind == CR_EDGE_FAULT && a->head[kind][CR_OUT] != CR_NONE) {
         return CR_ERR_EXISTS;
     }
-    if (kind == CR_EDGE_BODY && (a->head[kind][CR_OUT] != CR_NONE || b->head[kind][CR_IN] != CR_NONE)) {
+    if (kind == CR_EDGE_BODY &&
+        (a->head[kind][CR_OUT] != CR_NONE || b->head[kind][CR_IN] != CR_NONE)) {
         return CR_ERR_EXISTS;
     }
     if (model->free_edge == CR_NONE) {
@@ -399,8 +406,9 @@ cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_
     return CR_OK;
 }
 
-/* Finds an edge that the caller may take away. */
-static cr_status find_removable(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to, uint32_t *index)
+/* Finds an edge that the caller may drop. */
+static cr_status find_removable(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to,
+                                uint32_t *index)
 {
     if (!in_range(kind) || structural(kind)) {
         return CR_ERR_ARG;
@@ -455,7 +463,8 @@ uint32_t cr_model_count(const cr_model *model, cr_edge_kind kind, cr_ref from, c
     return index == CR_NONE ? 0 : cr_edges(model)[index].count;
 }
 
-uint32_t cr_model_first(const cr_model *model, cr_ref node, cr_edge_kind kind, cr_direction direction)
+uint32_t cr_model_first(const cr_model *model, cr_ref node, cr_edge_kind kind,
+                        cr_direction direction)
 {
     const cr_node *slot = node_at(model, node);
     if (slot == NULL || !in_range(kind) || (uint32_t)direction > CR_IN) {
@@ -471,7 +480,8 @@ uint32_t cr_model_next(const cr_model *model, uint32_t edge, cr_ref node, cr_dir
     }
     const cr_edge *slot = &cr_edges(model)[edge];
     const cr_direction side = cr_side_of(slot, node.index, direction);
-    return slot->kind < CR_EDGE_KIND_COUNT && slot->end[side] == node.index ? slot->next[side] : CR_NONE;
+    return slot->kind < CR_EDGE_KIND_COUNT && slot->end[side] == node.index ? slot->next[side]
+                                                                            : CR_NONE;
 }
 
 cr_status cr_model_edge(const cr_model *model, uint32_t edge, cr_edge_info *out)
@@ -508,8 +518,8 @@ cr_status cr_model_add_pd(cr_model *model, uint32_t number, uint32_t flags, cr_r
     return CR_OK;
 }
 
-cr_status cr_model_add_space(cr_model *model, uint32_t type, uint32_t number, uint32_t flags, cr_ref manager,
-                             cr_ref *out)
+cr_status cr_model_add_space(cr_model *model, uint32_t type, uint32_t number, uint32_t flags,
+                             cr_ref manager, cr_ref *out)
 {
     const cr_status status = expect(model, manager, CR_NODE_PD);
     if (status != CR_OK) {
@@ -519,7 +529,7 @@ cr_status cr_model_add_space(cr_model *model, uint32_t type, uint32_t number, ui
         return CR_ERR_ARG;
     }
     if ((flags & CR_FLAG_CORE) != 0 && manager.index != model->root) {
-        return CR_ERR_ARG; /* core types are what the root task itself serves */
+        return CR_ERR_ARG; /* only the root task serves core types */
     }
     if (model->free_node == CR_NONE) {
         return CR_ERR_FULL_NODES;
@@ -636,16 +646,19 @@ cr_status cr_model_destroy(cr_model *model, cr_ref ref)
     if ((node->flags & CR_FLAG_ROOT) != 0) {
         return CR_ERR_ROOT;
     }
-    if (node->state != CR_STATE_DOOMED && !(node->kind == CR_NODE_RESOURCE && node->state == CR_STATE_ACTIVE)) {
+    if (node->state != CR_STATE_DOOMED &&
+        !(node->kind == CR_NODE_RESOURCE && node->state == CR_STATE_ACTIVE)) {
         return CR_ERR_STATE;
     }
-    if (node->head[CR_EDGE_SUBSET][CR_IN] != CR_NONE || node->head[CR_EDGE_MANAGE][CR_OUT] != CR_NONE) {
+    if (node->head[CR_EDGE_SUBSET][CR_IN] != CR_NONE ||
+        node->head[CR_EDGE_MANAGE][CR_OUT] != CR_NONE) {
         return CR_ERR_BUSY;
     }
     for (uint32_t kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
         for (uint32_t direction = 0; direction < 2; direction++) {
             const uint32_t *head = &node->head[kind][direction];
-            for (uint32_t steps = 0; *head < model->max_edges && steps < model->max_edges; steps++) {
+            for (uint32_t steps = 0; *head < model->max_edges && steps < model->max_edges;
+                 steps++) {
                 remove_edge(model, *head);
             }
         }
@@ -666,7 +679,7 @@ cr_status cr_model_release(cr_model *model, cr_ref ref)
     clear_node(node);
     model->n_nodes--;
     if (node->generation >= CR_GENERATION_MAX) {
-        model->n_retired++; /* one more turn would make old references name a new object */
+        model->n_retired++; /* reusing a generation would make old references valid again */
         return CR_OK;
     }
     node->generation++;

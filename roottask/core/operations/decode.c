@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Takes messages apart by the forms in CR_OPERATIONS. Each form reads its registers through a
- * cursor, which refuses to go beyond the message's length. What an operation demands beyond its
- * forms is in `rules`. */
+ * Decodes messages by the forms in CR_OPERATIONS. Each form reads its registers through a cursor,
+ * which does not go beyond the length of the message. The conditions that an operation has beyond
+ * its forms are in `rules`. */
 #include <cellreap/decode.h>
 
-/* What is left of a message. */
+/* The part of a message that is not yet read. */
 typedef struct cursor {
     const uint64_t *words;
     uint32_t left;
 } cursor;
 
-/* Reads one argument into a member of the type that the form is for. `out` is the whole of the
- * arguments. */
+/* Reads one argument into `member`, which has the type of the form. `out`: all arguments. */
 typedef cr_result (*reader)(cursor *c, cr_operation_args *out, void *member);
 
 typedef struct form {
-    reader read; /* 0: the list of forms ends here */
+    reader read; /* 0: end of the list */
     uint32_t at; /* offset of the member in cr_operation_args, or in a row */
-    uint32_t words; /* registers that it takes at least */
+    uint32_t words; /* minimum number of registers */
     uint32_t caps;  /* CAP_ ... */
 } form;
 
 enum { CAP_NONE = 0, CAP_PERHAPS = 1, CAP_ONE = 2 };
 
-/* Whether there are as many words; *out is then where they are, and the cursor is behind them. */
+/* Takes `count` words. Returns 0 if fewer are left. Else *out points to the words, and the cursor
+ * moves behind them. */
 static int take(cursor *c, uint32_t count, const uint64_t **out)
 {
     if (c->left < count) {
@@ -127,8 +127,9 @@ static cr_result read_work_result(cursor *c, cr_operation_args *out, void *membe
 
 /* -- text */
 
-/* The text in `count` words, NUL-terminated in `out`, which has as many bytes. *good: it is
- * printable, not empty, and has a NUL. Returns whether there were so many words. */
+/* Reads text from `count` words. `out` has room for the bytes of all words. *good: the text is
+ * printable, not empty and NUL-terminated; only then is `out` complete. Returns 0 if fewer words
+ * are left. */
 static int read_text_words(cursor *c, uint32_t count, char *out, int *good)
 {
     const uint64_t *words;
@@ -159,7 +160,7 @@ static int same(const char *a, const char *b)
     return a[i] == b[i];
 }
 
-/* [A-Z][A-Z0-9_]*, and none of the types that the root task serves itself. */
+/* [A-Z][A-Z0-9_]*, and not a core type, which the root task itself serves. */
 static int is_server_type(const char *type)
 {
     static const char *const core[] = {
@@ -233,7 +234,7 @@ static cr_result read_text(cursor *c, cr_operation_args *out, void *member)
 
 /* -- rows */
 
-/* `size`: bytes from one element of `rows` to the next. */
+/* `size`: bytes from one row to the next. */
 static cr_result read_rows(cursor *c, cr_operation_args *out, void *rows, uint32_t size,
                            uint32_t most, const form *forms)
 {
@@ -260,7 +261,7 @@ static cr_result read_rows(cursor *c, cr_operation_args *out, void *rows, uint32
     return CR_RESULT_OK;
 }
 
-/* A PD capability is no register: cr_decode_operation takes it from the message's head. */
+/* A PD capability takes no register. cr_decode_operation reads it from the message. */
 static cr_result read_pd(cursor *c, cr_operation_args *out, void *member)
 {
     (void)c;
@@ -269,7 +270,7 @@ static cr_result read_pd(cursor *c, cr_operation_args *out, void *member)
     return CR_RESULT_OK;
 }
 
-/* -- the forms of protocol.h. A member of another type than the form's does not compile. */
+/* -- the forms of protocol.h. A member whose type does not fit its form does not compile. */
 
 #define MEMBER(member) (((WHOLE *)0)->member)
 #define AT(type, member) \
@@ -329,9 +330,9 @@ static int is_operation(uint64_t label)
 }
 #undef CR_OPERATION
 
-/* -- what operations demand beyond their forms */
+/* -- conditions beyond the forms */
 
-/* A space can be built on a space, and a resource on a resource. */
+/* A space maps to a space, and a resource to a resource. */
 static cr_result both_or_none(const cr_operation_args *r)
 {
     return (r->object == 0) == (r->target_object == 0) ? CR_RESULT_OK : CR_RESULT_FAILED;
@@ -359,8 +360,8 @@ static cr_result no_token_twice(const cr_operation_args *r)
     return CR_RESULT_OK;
 }
 
-/* Space 0: the PD whose capability comes along, or the caller; LOOK: or the PD whose number is
- * in the object's place. One thing is named, not two. */
+/* A message names one node. If `space` is 0, the node is the PD whose capability the message has,
+ * or else the caller. In a LOOK, `object` may then be the number of a PD instead. */
 static cr_result space_or_pd(const cr_operation_args *r)
 {
     return r->has_pd && (r->space != 0 || r->object != 0) ? CR_RESULT_BAD_LENGTH : CR_RESULT_OK;
@@ -376,7 +377,7 @@ static cr_result (*const rules[CR_OP_COUNT])(const cr_operation_args *r) = {
     [CR_OP_SUBGRAPH] = both_or_none_each,
 };
 
-/* Whether the message has the registers and capabilities that its operation takes. */
+/* Whether the message has the registers and capabilities that its operation needs. */
 static int is_long_enough(const cr_raw_message *m, const form *forms)
 {
     uint32_t words = 1;

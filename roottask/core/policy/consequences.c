@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What becomes of the rest (docs/semantics.md, "What becomes of the rest"): what survivors lose, and which
- * notices are owed. Each entry is found from exactly one doomed end, hence once. */
+ * The consequences of a crash for the survivors (docs/semantics.md): what they lose, and which
+ * notices are owed. Each entry is derived from exactly one doomed end, so it is found once. */
 #include "planner.h"
 
 static const cr_ref NOBODY = {CR_NONE, 0};
@@ -15,7 +15,8 @@ static void push_pair(cr_planner *planner, cr_pair *pairs, uint32_t *count, cr_r
     }
 }
 
-static void push_notice(cr_planner *planner, cr_notice_kind kind, cr_ref to, cr_ref node, cr_ref from)
+static void push_notice(cr_planner *planner, cr_notice_kind kind, cr_ref to, cr_ref node,
+                        cr_ref from)
 {
     uint32_t *count = &planner->plan->n_notices;
     if (cr_room(planner, *count)) {
@@ -25,7 +26,8 @@ static void push_notice(cr_planner *planner, cr_notice_kind kind, cr_ref to, cr_
     }
 }
 
-/* A survivor has lost something in `space`. The manager and whoever was told already are ticked off. */
+/* A survivor has lost something in `space`. It is owed one LOST notice. No LOST notice is owed to a
+ * PD that is already marked: the manager, or a survivor that has its notice. */
 static void tell_loss(cr_planner *planner, cr_ref pd, cr_ref space)
 {
     if (cr_first_time(planner, pd)) {
@@ -42,19 +44,21 @@ static void losses_in_space(cr_planner *planner, cr_ref space)
     if (cr_survives(planner, manager, &is_root) && !is_root) {
         push_notice(planner, CR_NOTICE_DESTROY, manager, space, NOBODY);
     }
-    (void)cr_first_time(planner, manager); /* told by destroy, so by no lost */
+    (void)cr_first_time(planner, manager); /* the manager gets DESTROY, so no LOST */
 
     cr_walk holders = cr_walk_start(planner, space, CR_EDGE_HOLD, CR_IN);
     while (cr_walk_next(planner, &holders)) {
         if (cr_survives(planner, holders.other, &is_root) && !is_root) {
-            push_pair(planner, planner->revoked_spaces, &plan->n_revoked_spaces, holders.other, space);
+            push_pair(planner, planner->revoked_spaces, &plan->n_revoked_spaces, holders.other,
+                      space);
             tell_loss(planner, holders.other, space);
         }
     }
     cr_walk requests = cr_walk_start(planner, space, CR_EDGE_REQUEST, CR_IN);
     while (cr_walk_next(planner, &requests)) {
         if (cr_survives(planner, requests.other, &is_root)) {
-            push_pair(planner, planner->removed_requests, &plan->n_removed_requests, requests.other, space);
+            push_pair(planner, planner->removed_requests, &plan->n_removed_requests, requests.other,
+                      space);
             if (!is_root) {
                 tell_loss(planner, requests.other, space);
             }
@@ -72,8 +76,10 @@ static void losses_in_space(cr_planner *planner, cr_ref space)
     }
 }
 
-/* Something of a doomed PD ends in a space that stays: its manager hears of it. */
-static void tell_manager(cr_planner *planner, cr_notice_kind kind, cr_ref space, cr_ref node, cr_ref dead)
+/* A doomed PD had a HOLD or REQUEST in a space that is not doomed. If the manager of the space
+ * survives, it is owed a notice. */
+static void tell_manager(cr_planner *planner, cr_notice_kind kind, cr_ref space, cr_ref node,
+                         cr_ref dead)
 {
     const cr_ref manager = cr_look(planner, space).manager;
     int is_root = 0;
@@ -123,16 +129,17 @@ static void body_of_dead(cr_planner *planner, cr_ref pd)
         cr_walk holders = cr_walk_start(planner, bodies.other, CR_EDGE_HOLD, CR_IN);
         while (cr_walk_next(planner, &holders)) {
             if (cr_survives(planner, holders.other, &is_root) && !is_root) {
-                push_pair(planner, planner->revoked_bodies, &planner->plan->n_revoked_bodies, holders.other,
-                          bodies.other);
+                push_pair(planner, planner->revoked_bodies, &planner->plan->n_revoked_bodies,
+                          holders.other, bodies.other);
             }
         }
     }
 }
 
-/* Does nobody but the root task hold this resource any more? Memory may be shared by everybody, so its list of
- * holders must not be walked: the counts tell how many are left, and only when it is one is that one looked
- * for, past doomed holders alone. */
+/* Whether no PD other than the root task holds this resource any more. A resource may have any
+ * number of holders, so its list of holders must not be walked in full. The counts tell how many
+ * holders are left. Only if one is left is the list searched for it, and the search visits only
+ * doomed holders before it. */
 static int nobody_left(cr_planner *planner, cr_ref resource)
 {
     const uint32_t lost = cr_scratch_of(planner, resource)->lost_holds;
@@ -148,7 +155,7 @@ static int nobody_left(cr_planner *planner, cr_ref resource)
             return is_root;
         }
     }
-    cr_fail(planner, CR_ERR_CORRUPT); /* the count promised one more */
+    cr_fail(planner, CR_ERR_CORRUPT); /* by the counts, one holder is left */
     return 0;
 }
 
@@ -158,16 +165,20 @@ static void tell_subscribers(cr_planner *planner, cr_ref node)
     cr_walk subscribers = cr_walk_start(planner, node, CR_EDGE_SUBSCRIBE, CR_IN);
     while (cr_walk_next(planner, &subscribers)) {
         const cr_doomed *found = cr_found_of(planner, subscribers.other);
-        const int listens = found != NULL ? found->pd_depth > 0
-                                          : cr_survives(planner, subscribers.other, &is_root) && !is_root;
+        const int listens = found != NULL
+                                ? found->pd_depth > 0
+                                : cr_survives(planner, subscribers.other, &is_root) && !is_root;
         if (listens && cr_room(planner, planner->plan->n_pre_destroy)) {
-            planner->pre_destroy_groups[planner->plan->n_pre_destroy] = cr_found_of(planner, node)->group;
-            push_pair(planner, planner->pre_destroy, &planner->plan->n_pre_destroy, subscribers.other, node);
+            planner->pre_destroy_groups[planner->plan->n_pre_destroy] =
+                cr_found_of(planner, node)->group;
+            push_pair(planner, planner->pre_destroy, &planner->plan->n_pre_destroy,
+                      subscribers.other, node);
         }
     }
 }
 
-/* Whoever goes last is told about first, so that it can still do something about what goes before it. */
+/* From the last group to the first, the reverse of the order of destruction. A client is told
+ * before its server, so that it can still flush to the server. */
 void cr_find_subscribers(cr_planner *planner)
 {
     for (uint32_t i = planner->n_found; i-- > 0 && planner->status == CR_OK;) {

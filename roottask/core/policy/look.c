@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * How the planner looks at the model: every step along a list and every node read is counted here. */
+ * The planner's access to the model. Each step along a list and each node read is counted here. */
 #include "planner.h"
 
 void cr_fail(cr_planner *planner, cr_status status)
@@ -61,14 +61,15 @@ cr_node_info cr_look(cr_planner *planner, cr_ref node)
     if (cr_model_get(planner->model, node, &info) != CR_OK) {
         cr_fail(planner, CR_ERR_CORRUPT);
     }
-    /* A resource's manager is read from its space. */
+    /* The manager of a resource is read from its space, which is a second node. */
     cr_model_touch(planner->model, info.kind == CR_NODE_RESOURCE ? 2 : 1, 0);
     return info;
 }
 
 cr_scratch *cr_scratch_of(cr_planner *planner, cr_ref node)
 {
-    /* An index out of range can only come from a broken arena; the root's record is as good as any then. */
+    /* Only a corrupt arena contains an index out of range. The plan has then failed, so any record
+     * serves. */
     if (node.index >= planner->max_nodes) {
         cr_fail(planner, CR_ERR_CORRUPT);
     }
@@ -100,5 +101,6 @@ int cr_survives(cr_planner *planner, cr_ref pd, int *is_root)
 {
     const cr_node_info info = cr_look(planner, pd);
     *is_root = (info.flags & CR_FLAG_ROOT) != 0;
-    return info.kind == CR_NODE_PD && info.state == CR_STATE_ACTIVE && cr_found_of(planner, pd) == NULL;
+    return info.kind == CR_NODE_PD && info.state == CR_STATE_ACTIVE &&
+           cr_found_of(planner, pd) == NULL;
 }

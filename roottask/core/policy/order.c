@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * In which order the doomed go (docs/semantics.md, "Order: notify, then destroy"). Edges "u before v" among
- * the doomed are collected from v's side, opposed ones are settled by precedence, Tarjan's algorithm (with its
- * own stack) finds what still forms a cycle, and a node's group is the longest path to its component. */
+ * The order in which the doomed nodes are destroyed (docs/semantics.md, "Order"). The edges "u
+ * before v" between doomed nodes are collected at v. Of two opposed edges, precedence decides which
+ * one stays. Tarjan's algorithm, with an explicit stack, finds the cycles that remain. The group of
+ * a node is the length of the longest path to its component. */
 #include "planner.h"
 
-/* Reasons for "u before v". A smaller bit takes precedence. */
+/* Reasons for "u before v". The smaller bit has precedence. */
 enum { EXPLICIT = 1, OWNERSHIP = 2, IMPLICIT = 4 };
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-/* `u` before the doomed node at place `v`, if `u` is doomed too. Edges of one `v` are collected under one
- * planner->mark, so that several reasons become one edge. */
+/* Adds "`u` before the node at place `v`" if `u` is doomed too. All edges of one `v` are collected
+ * under one planner->mark, so that several reasons become one edge. */
 static void before(cr_planner *planner, cr_ref u, uint32_t v, uint32_t rank)
 {
     const cr_doomed *found = cr_found_of(planner, u);
@@ -55,7 +56,7 @@ static void collect_for_pd(cr_planner *planner, uint32_t v)
     walk = cr_walk_start(planner, pd, CR_EDGE_HOLD, CR_OUT);
     while (cr_walk_next(planner, &walk)) {
         const cr_node_info info = cr_look(planner, walk.other);
-        if (info.kind == CR_NODE_RESOURCE) { /* a space itself is held, not held from */
+        if (info.kind == CR_NODE_RESOURCE) { /* a HOLD of a space itself is no reason */
             before(planner, info.manager, v, IMPLICIT);
         }
     }
@@ -91,7 +92,7 @@ static void collect(cr_planner *planner)
     planner->order[planner->n_found].pred_start = planner->n_before;
 }
 
-/* Sorts the edges by `u` as well, counting. */
+/* Lists the edges by `u`, with a counting sort. In `before` they are in order of `v`. */
 static void index_successors(cr_planner *planner)
 {
     cr_order_node *order = planner->order;
@@ -114,8 +115,8 @@ static void index_successors(cr_planner *planner)
 
 /* ---- precedence ------------------------------------------------------------------------------ */
 
-/* Of two opposed edges the one of higher precedence stays; of equals both, which makes a cycle. Explicit ones
- * that oppose each other say nothing about order. */
+/* Of two opposed edges, the one with precedence stays. If they have the same precedence, both stay
+ * and form a cycle. Two opposed explicit reasons cancel. */
 static void settle(cr_before *a, cr_before *b)
 {
     if ((a->ranks & b->ranks & EXPLICIT) != 0) {
@@ -175,8 +176,9 @@ static void lower(uint32_t *value, uint32_t other)
     }
 }
 
-/* Takes the finished component of `node` off the stack. */
-static void close_component(cr_planner *planner, uint32_t node, uint32_t component, uint32_t *n_sequence)
+/* Takes the complete component of `node` off the stack. */
+static void close_component(cr_planner *planner, uint32_t node, uint32_t component,
+                            uint32_t *n_sequence)
 {
     uint32_t member = CR_NONE;
     while (member != node && planner->n_stack > 0) {
@@ -188,8 +190,8 @@ static void close_component(cr_planner *planner, uint32_t node, uint32_t compone
     }
 }
 
-/* Tarjan: gives every node its component and writes the nodes to `sequence`, components together, each
- * component after all those that it goes before. */
+/* Tarjan's algorithm. Gives every node its component and writes the nodes to `sequence`, component
+ * by component. A component comes after all components that are destroyed later. */
 static void find_components(cr_planner *planner)
 {
     cr_order_node *order = planner->order;
@@ -207,7 +209,7 @@ static void find_components(cr_planner *planner)
             continue;
         }
         discover(planner, start, CR_NONE, &discovered);
-        while (at != CR_NONE) { /* each turn moves a cursor on or leaves a node for good */
+        while (at != CR_NONE) { /* each iteration advances a cursor or leaves a node for good */
             cr_order_node *n = &order[at];
             if (n->cursor < order[at + 1].succ_start) {
                 const cr_before *edge = &planner->before[planner->succ[n->cursor]];
@@ -235,7 +237,8 @@ static void find_components(cr_planner *planner)
     }
 }
 
-/* From the last component of `sequence`, before which nothing goes, each one pushes its successors back. */
+/* Computes the group of each component. Walks `sequence` from its end, so that the predecessors of
+ * a component are complete before it is visited. */
 static void find_levels(cr_planner *planner)
 {
     cr_order_node *order = planner->order;
@@ -249,7 +252,8 @@ static void find_levels(cr_planner *planner)
         for (uint32_t k = order[u].succ_start; k < order[u + 1].succ_start; k++) {
             const cr_before *edge = &planner->before[planner->succ[k]];
             cr_order_node *after = &order[order[edge->v].component];
-            if (edge->ranks != 0 && order[edge->v].component != order[u].component && after->level <= level) {
+            if (edge->ranks != 0 && order[edge->v].component != order[u].component &&
+                after->level <= level) {
                 after->level = level + 1;
             }
         }
@@ -267,8 +271,8 @@ static void put_in_group(cr_planner *planner, uint32_t i)
     group->cursor++;
 }
 
-/* Writes the doomed nodes out by group, counting. Within a group, where any order is right, spaces come first: a PD
- * cannot be destroyed while it manages one. */
+/* Writes the doomed nodes by group, with a counting sort. Within a group any order is allowed.
+ * Spaces come first, because a PD cannot be destroyed while it manages a space. */
 static void sort_by_group(cr_planner *planner)
 {
     cr_order_node *order = planner->order;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The planner's memory, and a plan from beginning to end. What a plan is made of is in the three parts:
- * traversal.c, consequences.c, order.c. */
+ * The planner's memory, and the making of a plan from its three parts: traversal.c, consequences.c,
+ * order.c. */
 #include "planner.h"
 
-enum { LIMIT = 0x3fffffff }; /* twice as many order edges must still be counted in 32 bits */
+enum { LIMIT = 0x3fffffff }; /* there are twice as many order edges, counted in 32 bits */
 
-/* Hands out the pieces of one block of memory, each aligned to 8 bytes. With no memory it only measures. */
+/* Divides one block of memory into pieces aligned to 8 bytes. Without memory it only measures. */
 typedef struct carver {
     unsigned char *memory;
     uint64_t used;
@@ -19,7 +19,7 @@ static void *carve(carver *c, uint32_t count, size_t size)
     return piece;
 }
 
-/* The one place that knows which arrays there are and how long each is. */
+/* The only list of the arrays and their lengths. */
 static void lay_out(cr_planner *planner, carver *c)
 {
     const uint32_t items = planner->max_items;
@@ -55,7 +55,8 @@ size_t cr_planner_bytes(uint32_t max_nodes, uint32_t max_items)
     return c.used <= SIZE_MAX ? (size_t)c.used : 0;
 }
 
-cr_status cr_planner_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t max_items, cr_planner **out)
+cr_status cr_planner_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t max_items,
+                          cr_planner **out)
 {
     const size_t needed = cr_planner_bytes(max_nodes, max_items);
     if (memory == NULL || out == NULL || needed == 0) {
@@ -127,7 +128,7 @@ cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, ui
                     .pre_destroy_groups = planner->pre_destroy_groups,
                     .core_freed = planner->core_freed,
                     .revoked_bodies = planner->revoked_bodies};
-    planner->epoch++; /* 64 bits: never comes round */
+    planner->epoch++; /* 64 bits: does not wrap */
     planner->status = CR_OK;
     planner->model = model;
     planner->plan = &plan;
@@ -148,10 +149,10 @@ cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, ui
     if (planner->status == CR_OK) {
         cr_find_subscribers(planner);
     }
-    planner->plan = NULL; /* it lay on this stack */
+    planner->plan = NULL; /* `plan` is local to this function */
     planner->model = NULL;
     if (planner->status != CR_OK) {
-        planner->n_found = 0; /* half a plan dooms nobody */
+        planner->n_found = 0; /* an incomplete plan dooms nothing */
         return planner->status;
     }
     plan.n_doomed = planner->n_found;
@@ -161,8 +162,9 @@ cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, ui
 
 static int is_last_plan(const cr_planner *planner, const cr_plan *plan)
 {
-    return plan->doomed == planner->doomed && plan->n_doomed == planner->n_found && planner->n_found > 0 &&
-           plan->pd_depth == planner->pd_depth && plan->rs_depth == planner->rs_depth &&
+    return plan->doomed == planner->doomed && plan->n_doomed == planner->n_found &&
+           planner->n_found > 0 && plan->pd_depth == planner->pd_depth &&
+           plan->rs_depth == planner->rs_depth &&
            plan->trigger.index == planner->found[0].node.index &&
            plan->trigger.generation == planner->found[0].node.generation;
 }
@@ -183,7 +185,8 @@ cr_status cr_plan_again(cr_planner *planner, cr_model *model, cr_plan *plan)
     planner->model = model;
     planner->plan = &again;
     planner->n_core = 0;
-    /* What was counted about resources is void: a new number empties every record, and the doomed get theirs back. */
+    /* The counts about resources are void. A new number empties every record, so the places of the
+     * doomed nodes are written again. */
     planner->epoch++;
     for (uint32_t i = 0; i < planner->n_found; i++) {
         if (cr_look(planner, planner->found[i].node).state == CR_STATE_DESTROYED) {

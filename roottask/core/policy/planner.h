@@ -1,43 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * What the parts of the planner share. Private to policy/.
+ * Declarations shared by the parts of the planner. Private to policy/.
  *
- * Planning must cost what it dooms and no more, though it needs to remember things about nodes: so there is
- * one scratch record a node that counts as empty unless it carries the number of the current plan. A new plan
- * is a new number; nothing is ever cleared.
+ * The cost of a plan must be proportional to the doomed nodes and their edges, but the planner has
+ * to store data about nodes. So each node has a scratch record, which counts as empty unless it has
+ * the number of the current plan. A new plan takes a new number. Records are never cleared.
  *
- * An error is sticky: the first one is kept, pushes after it do nothing and every walk ends. So each loop
- * reads as what it computes, and cr_plan_crash asks once per part. */
+ * Errors are sticky. The first error is kept; after it, arrays no longer grow and every walk ends.
+ * The loops therefore need no error handling, and cr_plan_crash checks the status after each
+ * part. */
 #ifndef CELLREAP_POLICY_PLANNER_H
 #define CELLREAP_POLICY_PLANNER_H
 
 #include <cellreap/policy.h>
 
 typedef struct cr_scratch {
-    uint64_t epoch;      /* the plan this record is about */
-    uint64_t mark;       /* last question (planner->mark) for which this node was ticked off */
+    uint64_t epoch;      /* number of the plan that this record belongs to */
+    uint64_t mark;       /* value of planner->mark when cr_first_time last marked this node */
     uint32_t local;      /* place among the doomed nodes, CR_NONE if not doomed */
     uint32_t lost_holds; /* resource: how many of its holders are doomed */
-    uint32_t slot;       /* order: where the edge from or to this node was put, valid with `mark` */
+    uint32_t slot;       /* order.c: place of the edge from or to this node; valid with `mark` */
     uint32_t is_body;    /* resource: it stands for the body of a doomed PD */
 } cr_scratch;
 
-/* "u before v" between doomed nodes, by their places; `ranks` says for which reasons, or-ed. */
+/* "u before v" between doomed nodes, given by their places. `ranks`: the reasons, or-ed. */
 typedef struct cr_before {
     uint32_t u;
     uint32_t v;
     uint32_t ranks;
 } cr_before;
 
-/* What Tarjan's algorithm and the longest path keep about a doomed node. */
+/* Data about a doomed node for Tarjan's algorithm and the longest path. */
 typedef struct cr_order_node {
     uint32_t succ_start; /* first of its edges in `succ`; they end where the next node's begin */
     uint32_t pred_start; /* first of its edges in `before` */
-    uint32_t number;     /* order of discovery, CR_NONE: not seen yet */
+    uint32_t number;     /* order of discovery; CR_NONE: not visited yet */
     uint32_t low;
     uint32_t component; /* CR_NONE while undecided */
-    uint32_t cursor;    /* next edge to look at */
-    uint32_t caller;    /* whom to return to */
+    uint32_t cursor;    /* next edge to visit */
+    uint32_t caller;    /* node to return to */
     uint32_t level;     /* of the component with this number: its group */
 } cr_order_node;
 
@@ -50,14 +51,14 @@ struct cr_planner {
     cr_status status;
     cr_model *model;
 
-    /* Found in this plan. PDs come first, by depth; then the spaces. */
+    /* Found by this plan. PDs come first, by depth; spaces follow. */
     uint32_t n_found;
     uint32_t n_pds;
     uint32_t n_core; /* core resources that a doomed PD holds */
     uint32_t n_before;
     uint32_t n_stack;
     cr_plan *plan;
-    uint32_t pd_depth; /* what the plan was made with, to know it again */
+    uint32_t pd_depth; /* arguments of the plan; cr_plan_again compares them */
     uint32_t rs_depth;
 
     cr_scratch *scratch;   /* max_nodes */
@@ -72,21 +73,23 @@ struct cr_planner {
     cr_notice *notices;
     cr_ref *core_freed;
     cr_ref *core;
-    uint32_t *queue;       /* also the stack of the order part */
-    uint32_t *sequence;    /* the order part: nodes by component */
+    uint32_t *queue;       /* traversal.c: spaces to visit; order.c: the stack */
+    uint32_t *sequence;    /* order.c: nodes by component */
     cr_order_node *order;  /* max_items + 1 */
     cr_before *before;     /* max_before */
     uint32_t *succ;        /* max_before: places in `before`, by u */
 };
 
-/* ---- looking at the model (look.c): nothing else in policy/ does, so the counters miss nothing ------- */
+/* ---- looking at the model (look.c) ---------------------------------------------------------- */
+
+/* The parts read the graph only through these functions, so that the counters are complete. */
 
 typedef struct cr_walk {
     cr_ref node;
     cr_direction direction;
     uint32_t edge;
-    uint32_t left; /* steps until a list this long must be broken */
-    cr_ref other;  /* the far end of the edge at hand */
+    uint32_t left; /* steps left; a longer list is broken */
+    cr_ref other;  /* the other end of the current edge */
 } cr_walk;
 
 cr_walk cr_walk_start(cr_planner *planner, cr_ref node, cr_edge_kind kind, cr_direction direction);
@@ -99,23 +102,28 @@ cr_scratch *cr_scratch_of(cr_planner *planner, cr_ref node);
 /* The doomed record of a node; NULL if this plan does not doom it. */
 cr_doomed *cr_found_of(cr_planner *planner, cr_ref node);
 
-/* 1 the first time that a node is asked about since planner->mark was last raised. */
+/* Marks a node. Returns 1 if the node was not marked since planner->mark was last incremented. */
 int cr_first_time(cr_planner *planner, cr_ref node);
 
-/* A PD that lives on after this plan (the root task counts). */
+/* Whether a PD is active and not doomed by this plan. *is_root: it is the root task. */
 int cr_survives(cr_planner *planner, cr_ref pd, int *is_root);
 
-/* Keeps the first error. */
+/* Fails the plan. The first error is kept. */
 void cr_fail(cr_planner *planner, cr_status status);
 
-/* May one more entry go where `count` are? Fails the plan with CR_ERR_FULL_PLAN if not. */
+/* Whether an array with `count` entries has room for one more. If not, the plan fails with
+ * CR_ERR_FULL_PLAN. Also 0 if the plan has already failed. */
 int cr_room(cr_planner *planner, uint32_t count);
 
-/* ---- the parts, in the order in which a plan is made -------------------------------------------- */
+/* ---- the parts, in the order in which a plan is made ----------------------------------------- */
 
-void cr_find_doomed(cr_planner *planner, cr_ref trigger, uint32_t pd_depth, uint32_t rs_depth); /* traversal.c */
-void cr_find_consequences(cr_planner *planner);                                                /* consequences.c */
-void cr_find_order(cr_planner *planner);                                                       /* order.c */
-void cr_find_subscribers(cr_planner *planner);                                                 /* consequences.c */
+/* traversal.c */
+void cr_find_doomed(cr_planner *planner, cr_ref trigger, uint32_t pd_depth, uint32_t rs_depth);
+/* consequences.c */
+void cr_find_consequences(cr_planner *planner);
+/* order.c */
+void cr_find_order(cr_planner *planner);
+/* consequences.c */
+void cr_find_subscribers(cr_planner *planner);
 
 #endif

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Which PDs and spaces a crash dooms (docs/semantics.md, "What a crash dooms"). Both traversals are
- * breadth first, so a node is found at its smallest depth. The array of what was found is the queue.
+ * Finds the PDs and spaces that a crash dooms (docs/semantics.md). Both traversals are
+ * breadth-first, so each node is found at its smallest depth. The traversal of PDs uses the array
+ * of found nodes as its queue.
  *
- * Of several reasons for which a node could be found in the same round the smallest is kept, by kind and then
- * by the names of the nodes: an explanation must not depend on the order in which edges were made. */
+ * A node can be found for several reasons in the same round. The smallest reason is kept, by kind
+ * and then by the names of the nodes. An explanation must not depend on the order in which edges
+ * were made. */
 #include "planner.h"
 
-/* Falls back to nothing: names that compare equal explain equally well. */
 static int compare(uint32_t a, uint32_t b)
 {
     return a < b ? -1 : (a > b ? 1 : 0);
 }
 
+/* 0 if the names are equal. Such nodes are equally good explanations. */
 static int compare_names(cr_planner *planner, cr_ref a, cr_ref b)
 {
     const cr_node_info x = cr_look(planner, a);
@@ -48,9 +50,11 @@ static void add_found(cr_planner *planner, const cr_doomed *entry)
     }
 }
 
-/* Dooms a PD unless it was found in an earlier round (before `round`). `by_policy`: pins protect from it. */
-static void reach_pd(cr_planner *planner, cr_ref pd, uint32_t depth, uint32_t round, cr_why why, cr_ref cause,
-                     int by_policy)
+/* Dooms a PD unless it is the root task, is not active, or was found before. If it was found in
+ * this round (at place `round` or later), the better reason is kept. `by_policy`: pinned PDs are
+ * not doomed. */
+static void reach_pd(cr_planner *planner, cr_ref pd, uint32_t depth, uint32_t round, cr_why why,
+                     cr_ref cause, int by_policy)
 {
     cr_doomed *found = cr_found_of(planner, pd);
     if (found != NULL) {
@@ -64,17 +68,19 @@ static void reach_pd(cr_planner *planner, cr_ref pd, uint32_t depth, uint32_t ro
         (by_policy && (info.flags & CR_FLAG_PINNED) != 0)) {
         return;
     }
-    const cr_doomed entry = {.node = pd, .pd_depth = depth, .rs_depth = CR_NONE, .why = why, .cause = cause};
+    const cr_doomed entry = {
+        .node = pd, .pd_depth = depth, .rs_depth = CR_NONE, .why = why, .cause = cause};
     add_found(planner, &entry);
 }
 
-/* Everybody at this depth who is linked with, or has its faults handled by, somebody found from `begin` on. */
+/* Dooms, at this depth, each PD that is linked with a PD found at place `begin` or later, and each
+ * PD whose fault handler is such a PD. */
 static void close_over_links_and_faults(cr_planner *planner, uint32_t begin, uint32_t depth)
 {
     uint32_t round = planner->n_found;
     for (uint32_t i = begin; i < planner->n_found && planner->status == CR_OK; i++) {
         if (i == round) {
-            round = planner->n_found; /* all of the round before has been looked at */
+            round = planner->n_found; /* the previous round is complete */
         }
         const cr_ref pd = planner->found[i].node;
         cr_walk links = cr_walk_start(planner, pd, CR_EDGE_LINK, CR_OUT);
@@ -88,7 +94,7 @@ static void close_over_links_and_faults(cr_planner *planner, uint32_t begin, uin
     }
 }
 
-/* Whoever has a REQUEST to this space, or a HOLD of a resource in it. */
+/* Dooms each PD that has a REQUEST to this space or a HOLD of a resource in it. */
 static void reach_dependents(cr_planner *planner, cr_ref space, uint32_t depth, uint32_t round)
 {
     cr_walk requests = cr_walk_start(planner, space, CR_EDGE_REQUEST, CR_IN);
@@ -114,10 +120,12 @@ static void find_pds(cr_planner *planner, cr_ref trigger, uint32_t pd_depth)
     uint32_t begin = 0;
     add_found(planner, &first);
     close_over_links_and_faults(planner, begin, 0);
-    for (uint32_t depth = 0; depth != pd_depth && begin < planner->n_found && planner->status == CR_OK; depth++) {
+    for (uint32_t depth = 0;
+         depth != pd_depth && begin < planner->n_found && planner->status == CR_OK; depth++) {
         const uint32_t end = planner->n_found;
         for (uint32_t i = begin; i < end; i++) {
-            cr_walk managed = cr_walk_start(planner, planner->found[i].node, CR_EDGE_MANAGE, CR_OUT);
+            cr_walk managed =
+                cr_walk_start(planner, planner->found[i].node, CR_EDGE_MANAGE, CR_OUT);
             while (cr_walk_next(planner, &managed)) {
                 if (cr_look(planner, managed.other).state == CR_STATE_ACTIVE) {
                     reach_dependents(planner, managed.other, depth + 1, end);
@@ -148,8 +156,9 @@ static void find_managed_spaces(cr_planner *planner)
     }
 }
 
-/* Space `t` maps to `cause`, which is at the rs depth before this one. */
-static void reach_space(cr_planner *planner, cr_ref t, cr_ref cause, uint32_t depth, uint32_t *n_queue)
+/* Dooms space `t` at `depth`. It maps to `cause`, whose rs depth is one less. */
+static void reach_space(cr_planner *planner, cr_ref t, cr_ref cause, uint32_t depth,
+                        uint32_t *n_queue)
 {
     cr_doomed *found = cr_found_of(planner, t);
     if (found == NULL) {
@@ -163,7 +172,8 @@ static void reach_space(cr_planner *planner, cr_ref t, cr_ref cause, uint32_t de
         found = cr_found_of(planner, t);
     }
     if (found != NULL && found->rs_depth == CR_NONE) {
-        /* New, or until now only doomed with its manager. A space enters the queue once, so it has room. */
+        /* The space is new, or was doomed only because of its manager. A space enters the queue
+         * once, so there is room. */
         found->rs_depth = depth;
         planner->queue[*n_queue] = cr_scratch_of(planner, t)->local;
         ++*n_queue;
@@ -185,7 +195,7 @@ static void find_mapping_spaces(cr_planner *planner, uint32_t rs_depth)
         const cr_ref space = planner->found[planner->queue[i]].node;
         const uint32_t depth = planner->found[planner->queue[i]].rs_depth;
         if (depth == rs_depth) {
-            break; /* the queue is in order of depth: nobody behind is nearer */
+            break; /* the queue is in order of depth: no later space is nearer */
         }
         cr_walk spaces = cr_walk_start(planner, space, CR_EDGE_MAP, CR_IN);
         while (cr_walk_next(planner, &spaces)) {
@@ -195,7 +205,8 @@ static void find_mapping_spaces(cr_planner *planner, uint32_t rs_depth)
         while (cr_walk_next(planner, &members)) {
             cr_walk resources = cr_walk_start(planner, members.other, CR_EDGE_MAP, CR_IN);
             while (cr_walk_next(planner, &resources)) {
-                reach_space(planner, cr_look(planner, resources.other).space, space, depth + 1, &n_queue);
+                reach_space(planner, cr_look(planner, resources.other).space, space, depth + 1,
+                            &n_queue);
             }
         }
     }

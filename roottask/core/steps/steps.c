@@ -20,11 +20,12 @@ static const char *const names[] = {
 #undef CR_STEP
 };
 
-/* Whether the step ends the entry that the cursor is at. Else the entry may need further steps, and the model
- * tells which. */
+/* Whether a step of this kind completes the entry at the cursor. Other steps may be followed by
+ * more steps for the same entry, which the model determines. */
 static const int sweeps[CR_STEP_KIND_COUNT] = {
-    [CR_STEP_SUSPEND] = 1, [CR_STEP_MARK] = 1,   [CR_STEP_DESTROY_SPACE] = 1, [CR_STEP_DESTROY_PD] = 1,
-    [CR_STEP_UNBLOCK] = 1, [CR_STEP_NOTIFY] = 1, [CR_STEP_TELL] = 1,          [CR_STEP_SETTLE] = 1,
+    [CR_STEP_SUSPEND] = 1,    [CR_STEP_MARK] = 1,    [CR_STEP_DESTROY_SPACE] = 1,
+    [CR_STEP_DESTROY_PD] = 1, [CR_STEP_UNBLOCK] = 1, [CR_STEP_NOTIFY] = 1,
+    [CR_STEP_TELL] = 1,       [CR_STEP_SETTLE] = 1,
 };
 
 static const cr_ref nothing = {CR_NONE, 0};
@@ -61,8 +62,9 @@ static uint32_t phase_length(uint32_t at, const cr_plan *plan)
     return 0;
 }
 
-/* What a doomed node that is not yet destroyed needs next. */
-static cr_status destroy_step(const cr_model *model, cr_ref node, const cr_node_info *info, cr_step *out)
+/* The next step for a doomed node that is not yet destroyed. */
+static cr_status destroy_step(const cr_model *model, cr_ref node, const cr_node_info *info,
+                              cr_step *out)
 {
     cr_edge_info edge;
     if (info->kind == CR_NODE_PD) {
@@ -91,9 +93,9 @@ static cr_status destroy_step(const cr_model *model, cr_ref node, const cr_node_
     return CR_OK;
 }
 
-/* The step of the entry at the cursor; *needed is 0 if the entry needs none. */
-static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, const cr_model *model, cr_step *out,
-                            int *needed)
+/* The step for the entry at the cursor. *needed: 0 if the entry needs no step. */
+static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, const cr_model *model,
+                            cr_step *out, int *needed)
 {
     cr_node_info info;
     cr_status status;
@@ -104,7 +106,8 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
         const cr_doomed *doomed = &plan->doomed[journal->index];
         status = cr_model_get(model, doomed->node, &info);
         int first = doomed->pd_depth == 0;
-        *needed = status == CR_OK && info.kind == CR_NODE_PD && first == (journal->phase == PHASE_SUSPEND_FIRST);
+        *needed = status == CR_OK && info.kind == CR_NODE_PD &&
+                  first == (journal->phase == PHASE_SUSPEND_FIRST);
         *out = (cr_step){CR_STEP_SUSPEND, nothing, doomed->node, 0};
         return status;
     }
@@ -140,7 +143,7 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
         status = cr_model_get(model, node, &info);
         *needed = status == CR_OK && info.state != CR_STATE_DESTROYED;
         *out = (cr_step){CR_STEP_DESTROY_RESOURCE, node, nothing, 0};
-        /* A tombstone may have been released by a step that is being repeated. */
+        /* If the step is repeated, the tombstone may already be released. */
         return status == CR_ERR_STALE ? CR_OK : status;
     }
     case PHASE_UNBLOCK: {
@@ -162,15 +165,17 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
     return CR_ERR_CORRUPT;
 }
 
-/* Has the cursor passed the last entry of a group that has not been waited for? */
+/* Whether the cursor is behind the last entry of a group whose answers were not yet awaited. */
 static int group_is_told(const cr_journal *journal, const cr_plan *plan)
 {
     const uint32_t at = journal->index;
     return journal->phase == PHASE_TELL && at > journal->awaited &&
-           (at == plan->n_pre_destroy || plan->pre_destroy_groups[at] != plan->pre_destroy_groups[at - 1]);
+           (at == plan->n_pre_destroy ||
+            plan->pre_destroy_groups[at] != plan->pre_destroy_groups[at - 1]);
 }
 
-cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model *model, cr_step *out)
+cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model *model,
+                       cr_step *out)
 {
     if (journal->magic != CR_JOURNAL_MAGIC) {
         return CR_ERR_CORRUPT;

@@ -3,7 +3,7 @@
 #include <cellreap/trace.h>
 
 typedef struct field {
-    const char *name; /* 0 ends the list */
+    const char *name; /* 0: end of the list */
     cr_trace_type type;
 } field;
 
@@ -29,14 +29,15 @@ static const cr_print prints[] = {
 
 _Static_assert(sizeof(prints) / sizeof(prints[0]) == CR_TRACE_TYPE_COUNT, "one row a type");
 
-/* Room that is kept free in a line for " <event>", the checksum and the end of the line. */
+/* Bytes of a line that are reserved for the checksum and the end of the line. */
 enum { LINE_RESERVE = 64, CRC_DIGITS = 8 };
 
 uint32_t cr_crc32(uint32_t state, const void *bytes, size_t count)
 {
-    /* Four bits at a time: a table of 16 entries is small enough to be read at a glance. */
-    static const uint32_t table[16] = {0x00000000u, 0x1db71064u, 0x3b6e20c8u, 0x26d930acu, 0x76dc4190u, 0x6b6b51f4u,
-                                       0x4db26158u, 0x5005713cu, 0xedb88320u, 0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu,
+    /* Four bits at a time, so that the table has only 16 entries. */
+    static const uint32_t table[16] = {0x00000000u, 0x1db71064u, 0x3b6e20c8u, 0x26d930acu,
+                                       0x76dc4190u, 0x6b6b51f4u, 0x4db26158u, 0x5005713cu,
+                                       0xedb88320u, 0xf00f9344u, 0xd6d6a3e8u, 0xcb61b38cu,
                                        0x9b64c2b0u, 0x86d3d2d4u, 0xa00ae278u, 0xbdbdf21cu};
     const uint8_t *at = bytes;
     uint32_t crc = ~state;
@@ -90,7 +91,8 @@ static void put_text(cr_trace *trace, const char *text)
     }
 }
 
-/* The caller does not print what the table says. Says so on the console, once, and breaks the trace. */
+/* The caller does not print the fields that the table has. Reports this on the console, once, and
+ * breaks the trace. */
 static void misused(cr_trace *trace, const char *field, const char *what)
 {
     if (!trace->broken) {
@@ -135,12 +137,12 @@ void cr_trace_begin(cr_trace *trace, cr_event event)
     append_string(trace, "~cr ");
     append(trace, number, cr_format_decimal(number, trace->sequence));
     append_string(trace, " ");
-    /* The checksum is written here once the text is known. */
+    /* cr_trace_end inserts the checksum here. */
     trace->text_start = trace->line_used;
     append_string(trace, events[event].name);
 }
 
-/* Writes " <name>=" of the next field, which must be one that is printed so. */
+/* Writes " <name>=" of the next field. The table must have the same print function for it. */
 static void next_field(cr_trace *trace, cr_print print)
 {
     const field *next = &events[trace->event].fields[trace->field];
@@ -228,7 +230,8 @@ void cr_trace_end(cr_trace *trace)
     if (trace->broken) {
         return;
     }
-    /* The checked text is "<seq> <event> ...": the sequence number lies before the checksum in the line. */
+    /* The checksum covers "<seq> <event> ...". In the line, the sequence number precedes the
+     * checksum. */
     size_t n = cr_format_decimal(number, trace->sequence);
     number[n++] = ' ';
     const char *text = trace->line + trace->text_start;
@@ -242,7 +245,8 @@ void cr_trace_end(cr_trace *trace)
     buffer_bytes(trace, crc_text, sizeof(crc_text));
     buffer_bytes(trace, text, text_bytes);
     buffer_bytes(trace, "\n", 1);
-    trace->digest = cr_crc32(cr_crc32(cr_crc32(trace->digest, number, n), text, text_bytes), "\n", 1);
+    trace->digest =
+        cr_crc32(cr_crc32(cr_crc32(trace->digest, number, n), text, text_bytes), "\n", 1);
     trace->sequence++;
 }
 

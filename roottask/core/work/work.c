@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Lanes of notices. What every function promises is in cellreap/work.h.
+ * Lanes of notices. The contract of each function is in cellreap/work.h.
  *
- * A lane exists while it has a notice; it is found by hashing (receiver, space), a notice by hashing its token. What is
- * handed out of a lane is always its first `out` notices, and a lane is on a ready list exactly if it has notices,
- * none of them is handed out, and it is not stopped. A lane that is stopped has the failed notice at its head.
+ * A lane exists while it has a notice. A lane is found by hashing (receiver, space), a notice by
+ * hashing its token. The notices of a lane that are handed out are always its first `out` notices.
+ * A lane is on a ready list exactly if none of its notices is handed out and it is not stopped. A
+ * stopped lane has the failed notice at its head.
  *
- * Every function decides first and changes after, and every loop ends within a limit that was stated at the start,
- * even where a broken list would run for ever. */
+ * A function checks everything before it changes anything. Every loop ends within a limit that is
+ * known at its start, even if a list is corrupt. */
 #include <cellreap/work.h>
 
 enum { LIMIT = 0x3fffffff };
@@ -15,7 +16,7 @@ enum { LIMIT = 0x3fffffff };
 typedef enum item_state {
     ITEM_WAITING = 0,
     ITEM_OUT,   /* handed out */
-    ITEM_FAILED /* answered; it stops its lane */
+    ITEM_FAILED /* acknowledged as failed; it stops its lane */
 } item_state;
 
 typedef struct item {
@@ -32,19 +33,19 @@ typedef struct lane {
     uint32_t space;
     uint32_t first;
     uint32_t last;
-    uint32_t out;     /* how many are handed out */
+    uint32_t out;     /* number of notices that are handed out */
     uint32_t stopped;
-    uint32_t ready;   /* the kind of the ready list it is on; CR_NONE: on none */
+    uint32_t ready;   /* the kind of the ready list that it is on, or CR_NONE */
     uint32_t ready_next;
     uint32_t ready_prev;
-    uint32_t next;    /* of the receiver's lanes */
+    uint32_t next;    /* in the list of the receiver's lanes */
     uint32_t prev;
     uint32_t chain;   /* in the table of lanes, or on the free list */
 } lane;
 
 typedef struct receiver {
     uint32_t pending;
-    uint32_t lanes; /* the first of them */
+    uint32_t lanes; /* the first lane, or CR_NONE */
     uint32_t ready_first[CR_NOTICE_KIND_COUNT];
     uint32_t ready_last[CR_NOTICE_KIND_COUNT];
 } receiver;
@@ -58,7 +59,7 @@ struct cr_work {
     uint32_t free_item;
     uint32_t free_lane;
     item *items;         /* n_items */
-    lane *lanes;         /* n_items: each has a notice */
+    lane *lanes;         /* n_items: each lane has a notice */
     receiver *receivers; /* n_receivers */
     uint32_t *by_token;  /* n_buckets */
     uint32_t *by_key;    /* n_buckets */
@@ -80,7 +81,7 @@ static uint32_t bucket_count(uint32_t n_items)
     return buckets;
 }
 
-/* Hands out the pieces of one block of memory, each aligned to 8 bytes. With no memory it only measures. */
+/* Divides one block of memory into pieces aligned to 8 bytes. Without memory it only measures. */
 static void *carve(unsigned char *memory, uint64_t *used, uint32_t count, size_t size)
 {
     void *piece = memory != NULL ? memory + *used : NULL;
@@ -88,7 +89,7 @@ static void *carve(unsigned char *memory, uint64_t *used, uint32_t count, size_t
     return piece;
 }
 
-/* The one place that knows which arrays there are. Returns the bytes used, the header included. */
+/* The only list of the arrays. Returns the bytes used, with the header. */
 static uint64_t lay_out(cr_work *work, unsigned char *memory)
 {
     uint64_t used = (sizeof(cr_work) + 7) / 8 * 8;
@@ -105,12 +106,14 @@ size_t cr_work_bytes(uint32_t n_items, uint32_t n_receivers)
     if (n_items == 0 || n_items > LIMIT || n_receivers == 0 || n_receivers > LIMIT) {
         return 0;
     }
-    cr_work measured = {.n_items = n_items, .n_receivers = n_receivers, .n_buckets = bucket_count(n_items)};
+    cr_work measured = {
+        .n_items = n_items, .n_receivers = n_receivers, .n_buckets = bucket_count(n_items)};
     const uint64_t bytes = lay_out(&measured, NULL);
     return bytes <= SIZE_MAX ? (size_t)bytes : 0;
 }
 
-cr_status cr_work_init(void *memory, size_t bytes, uint32_t n_items, uint32_t n_receivers, cr_work **out)
+cr_status cr_work_init(void *memory, size_t bytes, uint32_t n_items, uint32_t n_receivers,
+                       cr_work **out)
 {
     const size_t needed = cr_work_bytes(n_items, n_receivers);
     if (memory == NULL || out == NULL || needed == 0) {
@@ -191,7 +194,8 @@ static uint32_t find_lane(const cr_work *work, uint32_t to, uint32_t space)
 static uint32_t find_handed_out(const cr_work *work, uint32_t to, uint64_t token)
 {
     const uint32_t at = find_item(work, token);
-    if (at == CR_NONE || work->items[at].state != ITEM_OUT || work->lanes[work->items[at].lane].receiver != to) {
+    if (at == CR_NONE || work->items[at].state != ITEM_OUT ||
+        work->lanes[work->items[at].lane].receiver != to) {
         return CR_NONE;
     }
     return at;
@@ -204,8 +208,8 @@ static int stops_its_lane(cr_notice_kind kind)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* Puts a lane that has notices and is not stopped at the end of the ready list of its head's kind, unless something
- * of it is handed out. */
+/* Puts a lane at the end of the ready list for the kind of its head, unless a notice of it is
+ * handed out. The lane must have a notice and must not be stopped. */
 static void make_ready(cr_work *work, uint32_t index)
 {
     lane *l = &work->lanes[index];
@@ -247,7 +251,8 @@ static void make_unready(cr_work *work, uint32_t index)
 
 static uint32_t new_lane(cr_work *work, uint32_t to, uint32_t space)
 {
-    const uint32_t index = work->free_lane; /* there is one: a notice is free, and each lane has a notice */
+    /* There is one: a notice is free, and each lane has a notice. */
+    const uint32_t index = work->free_lane;
     uint32_t *bucket = &work->by_key[bucket_of(work, to, space)];
     receiver *r = &work->receivers[to];
     work->free_lane = work->lanes[index].chain;
@@ -291,7 +296,7 @@ static void free_lane(cr_work *work, uint32_t index)
     work->free_lane = index;
 }
 
-/* Takes out the head of a lane, whatever its state, and the lane with it if nothing is left. */
+/* Removes the head of a lane, whatever its state. Frees the lane if no notice is left. */
 static void remove_head(cr_work *work, uint32_t lane_index)
 {
     lane *l = &work->lanes[lane_index];
@@ -340,7 +345,7 @@ uint32_t cr_work_pending(const cr_work *work, uint32_t to)
     return to < work->n_receivers ? work->receivers[to].pending : 0;
 }
 
-/* The kind to be handed out next; CR_NONE if there is nothing. */
+/* The kind to hand out next, or CR_NONE. */
 static uint32_t next_kind(const cr_work *work, uint32_t to)
 {
     for (uint32_t i = 0; i < CR_NOTICE_KIND_COUNT; i++) {
@@ -374,7 +379,7 @@ cr_status cr_work_oldest(const cr_work *work, uint32_t *to)
     return oldest != 0 ? CR_OK : CR_ERR_ABSENT;
 }
 
-/* Counts a lane's notices with this tag that nobody has answered. */
+/* Counts the notices of a lane that have this tag and are not acknowledged. */
 static uint32_t count_lane(const cr_work *work, const lane *l, uint32_t tag)
 {
     uint32_t n = 0;
@@ -389,7 +394,8 @@ static uint32_t count_lane(const cr_work *work, const lane *l, uint32_t tag)
     return n;
 }
 
-void cr_work_count_of(const cr_work *work, uint32_t to, uint32_t tag, uint32_t *waiting, uint32_t *held)
+void cr_work_count_of(const cr_work *work, uint32_t to, uint32_t tag, uint32_t *waiting,
+                      uint32_t *held)
 {
     *waiting = 0;
     *held = 0;
@@ -418,7 +424,7 @@ void cr_work_count(const cr_work *work, uint32_t tag, uint32_t *waiting, uint32_
     }
 }
 
-/* ---- a notice's way -------------------------------------------------------------------------- */
+/* ---- putting, fetching, finishing ------------------------------------------------------------ */
 
 cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
 {
@@ -450,7 +456,7 @@ cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
     if (l->last != CR_NONE) {
         work->items[l->last].next = index;
         l->last = index;
-        return CR_OK; /* the lane is where it was: ready, handed out, or stopped */
+        return CR_OK; /* the lane stays as it is: ready, handed out or stopped */
     }
     l->first = index;
     l->last = index;
@@ -458,7 +464,8 @@ cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
     return CR_OK;
 }
 
-cr_status cr_work_fetch(cr_work *work, uint32_t to, uint32_t max, cr_work_notice *out, uint32_t *count)
+cr_status cr_work_fetch(cr_work *work, uint32_t to, uint32_t max, cr_work_notice *out,
+                        uint32_t *count)
 {
     if (to >= work->n_receivers) {
         return CR_ERR_ARG;
@@ -486,7 +493,7 @@ cr_status cr_work_fetch(cr_work *work, uint32_t to, uint32_t max, cr_work_notice
     return CR_OK;
 }
 
-/* Where among the first `n` answers this token is; CR_NONE if nowhere. A finish message holds a handful. */
+/* The index of this token among the first `n` answers, or CR_NONE. A message has few answers. */
 static uint32_t place_of(const cr_work_answer *answers, uint32_t n, uint64_t token)
 {
     for (uint32_t i = 0; i < n; i++) {
@@ -497,7 +504,8 @@ static uint32_t place_of(const cr_work_answer *answers, uint32_t n, uint64_t tok
     return CR_NONE;
 }
 
-cr_status cr_work_check(const cr_work *work, uint32_t to, const cr_work_answer *answers, uint32_t count)
+cr_status cr_work_check(const cr_work *work, uint32_t to, const cr_work_answer *answers,
+                        uint32_t count)
 {
     if (to >= work->n_receivers) {
         return CR_ERR_ARG;
@@ -533,7 +541,8 @@ cr_status cr_work_look(const cr_work *work, uint32_t to, uint64_t token, cr_work
     return CR_OK;
 }
 
-cr_status cr_work_finish(cr_work *work, uint32_t to, const cr_work_answer *answer, cr_work_notice *out)
+cr_status cr_work_finish(cr_work *work, uint32_t to, const cr_work_answer *answer,
+                         cr_work_notice *out)
 {
     const cr_status status = cr_work_check(work, to, answer, 1);
     if (status != CR_OK) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The configuration of a system as the root task finds it in its own image: a header, tables at the
- * offsets that it names, and the programs' ELF files. Little-endian; offsets in bytes from the header.
- * The host tooling parses this header and writes the bytes; nothing here is retyped anywhere.
- * Plain declarations and enums only. */
+ * The configuration of a system, as it is stored in the image of the root task: a header, tables at
+ * the offsets that the header names, and the ELF files of the programs. Little-endian. Offsets are
+ * in bytes from the header. The host tooling parses this header and writes the bytes. No other file
+ * repeats these definitions. Plain declarations and enums only. */
 #ifndef CELLREAP_IMAGE_H
 #define CELLREAP_IMAGE_H
 
@@ -12,17 +12,17 @@
 enum {
     CR_IMAGE_MAGIC = 0x49526c63,
     CR_IMAGE_VERSION = 4,
-    CR_NAME_BYTES = 32, /* names end with a NUL within this */
+    CR_NAME_BYTES = 32, /* a name is NUL-terminated within this size */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
     CR_IMAGE_NONE = 0xffffffff,
-    CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* a PD's depth: the system's. CR_DEPTH_INF is infinite */
+    CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
 };
 
-/* Flags of the whole. */
+/* Flags of the configuration. */
 enum {
     CR_IMAGE_SNAPSHOT = 1, /* a debug kernel prints all capabilities before the first PD runs */
-    CR_IMAGE_SYNC = 2,     /* a terminator is answered when all notices are acknowledged; else at once */
+    CR_IMAGE_SYNC = 2,     /* answers TERMINATE when all notices are acknowledged, else at once */
     CR_IMAGE_EXTRACT = 4   /* at the end of the run the root task extracts the model state */
 };
 
@@ -33,10 +33,10 @@ enum {
     CR_IMAGE_MAY_SPAWN = 4,
     CR_IMAGE_LATE = 8, /* created only after the first cleanup */
     CR_IMAGE_MAY_EXTRACT = 16,
-    CR_IMAGE_BACKGROUND = 32 /* it never rests, and the scenario does not wait until it does */
+    CR_IMAGE_BACKGROUND = 32 /* a background computation; the scenario does not wait for it */
 };
 
-/* How a PD is brought down. */
+/* How a PD is made to crash. */
 typedef enum cr_crash_how {
     CR_CRASH_PAGE_FAULT = 0,
     CR_CRASH_CAP_FAULT = 1,
@@ -44,10 +44,10 @@ typedef enum cr_crash_how {
     CR_CRASH_UNKNOWN_SYSCALL = 3,
     CR_CRASH_EXIT = 4,
     CR_CRASH_TERMINATE = 5, /* by another PD, which holds its PD capability */
-    CR_CRASH_KILL = 6,   /* by the root task, at some instruction */
-    CR_CRASH_FREEZE = 7, /* its thread is stopped at some instruction, and nobody is told */
-    CR_CRASH_HANG = 8,   /* loops for ever */
-    CR_CRASH_BLOCK = 9,  /* waits for ever for what never comes */
+    CR_CRASH_KILL = 6,   /* by the root task, at an arbitrary instruction */
+    CR_CRASH_FREEZE = 7, /* its thread is suspended at an arbitrary instruction; no fault occurs */
+    CR_CRASH_HANG = 8,   /* loops forever */
+    CR_CRASH_BLOCK = 9,  /* waits forever for an event that never occurs */
     CR_CRASH_COUNT = 10
 } cr_crash_how;
 
@@ -64,7 +64,7 @@ typedef struct cr_image_header {
     uint32_t pd_depth;
     uint32_t rs_depth;
     uint32_t flags;
-    uint32_t await_ms; /* how long what has no deadline is awaited; 1 and more */
+    uint32_t await_ms; /* time limit for waiting where no deadline applies; at least 1 */
     cr_image_table programs; /* cr_image_program */
     cr_image_table pds;      /* cr_image_pd, in the order of creation */
     cr_image_table spaces;   /* cr_image_space */
@@ -91,33 +91,33 @@ typedef struct cr_image_pd {
     uint32_t priority;      /* 1 .. CR_PRIORITY_MAX */
     uint32_t cspace_bits;   /* log2 of its slots, CR_CSPACE_BITS_MIN .. CR_CSPACE_BITS_MAX */
     uint32_t stack_pages;   /* 1 .. CR_STACK_PAGES_MAX */
-    uint32_t fault_handler; /* a PD before it in the table, or CR_IMAGE_NONE: the root task */
+    uint32_t fault_handler; /* an earlier PD in the table, or CR_IMAGE_NONE for the root task */
     uint32_t pd_depth;
     uint32_t rs_depth;
-    uint32_t deadline_ms; /* to acknowledge a notice; 0: as long as it likes */
+    uint32_t deadline_ms; /* time to acknowledge a notice; 0: no deadline */
     uint32_t args[CR_PD_ARGS];
 } cr_image_pd;
 
-/* A space that a PD will make. */
+/* A space that a PD makes. */
 typedef struct cr_image_space {
     char name[CR_NAME_BYTES];
     char type[CR_TYPE_BYTES];
     uint32_t pd;
 } cr_image_space;
 
-/* A space that a PD may ask for. */
+/* A space that a PD may connect to. */
 typedef struct cr_image_request {
     uint32_t pd;
     uint32_t space;
 } cr_image_request;
 
-/* A PD capability that a PD is given whenever the other one is there. */
+/* `pd` is given a PD capability to `target` whenever both exist. */
 typedef struct cr_image_pd_hold {
     uint32_t pd;
     uint32_t target;
 } cr_image_pd_hold;
 
-/* A program of which a PD may have new PDs created. */
+/* A program from which a PD may have new PDs created. */
 typedef struct cr_image_spawn {
     uint32_t pd;
     uint32_t program;
@@ -128,16 +128,19 @@ typedef struct cr_image_link {
     uint32_t b;
 } cr_image_link;
 
-/* At its `checkpoint`-th checkpoint (from 1, counted from when this entry becomes current) the PD is
- * brought down; `repeat` times in all, each time after it was created anew and everything settled. */
+/* The PD crashes at its `checkpoint`-th checkpoint. Checkpoints are counted from 1, starting when
+ * this entry becomes current. The PD crashes `repeat` times in all. Each repetition starts after
+ * the PD was created anew and the system has settled. */
 typedef struct cr_image_crash {
     uint32_t pd;
     uint32_t checkpoint;
     uint32_t how; /* cr_crash_how */
-    uint32_t by;  /* TERMINATE: the PD that does it, at a checkpoint of its own; else CR_IMAGE_NONE */
+    /* TERMINATE: the PD that terminates it, at a checkpoint of its own. Else CR_IMAGE_NONE. */
+    uint32_t by;
     uint32_t repeat;
-    /* KILL, FREEZE: how long after that checkpoint, in nanoseconds: `after_ns` and a pseudo-random number below
-     * `spread_ns`, which `seed` and the number of the repetition decide. */
+    /* KILL, FREEZE: the delay after that checkpoint, in nanoseconds. It is the sum of `after_ns`
+     * and a pseudo-random number below `spread_ns`, which `seed` and the number of the repetition
+     * determine. */
     uint32_t after_ns;
     uint32_t spread_ns;
     uint32_t seed;

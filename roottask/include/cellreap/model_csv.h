@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The columns of a model state as CSV, in the order in which a row has them. The trace has such rows in
- * STATE and MODEL events. The first seven are CellulOS's and must stay; a new one goes to the end. */
+ * The columns of a model state as CSV, in the order of a row. STATE and MODEL events of the trace
+ * have such rows. The first seven columns are those of CellulOS and must stay. A new column is
+ * added at the end. */
 #ifndef CELLREAP_MODEL_CSV_H
 #define CELLREAP_MODEL_CSV_H
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Composing trace lines (docs/trace-format.md). A line is begun, given its fields in the table's order, and
- * ended. It goes to a buffer that the caller gives, and from there to the console when the caller flushes.
- * If the buffer is full, the lines in it are put out at once, so nothing is lost.
+ * Composes trace lines (docs/trace-format.md). The caller begins a line, adds its fields in the
+ * order of the table, and ends it. The line is stored in a buffer that the caller provides. When
+ * the caller flushes, the buffer is written to the console. If the buffer is full, the lines in it
+ * are written at once, so nothing is lost.
  *
- * The fields that a caller prints, their number and which function prints them, are compared with the table in
- * trace_events.h. A caller that differs is a bug: the console says which event and field it is, `broken` is
- * set, and neither that line nor END is written. */
+ * The fields that a caller adds are compared with the table in trace_events.h: their number, and
+ * the function that prints each of them. A difference is a bug in the caller. The console then
+ * names the event and the field, and `broken` is set. That line and all later lines are not
+ * written, END included. */
 #ifndef CELLREAP_TRACE_H
 #define CELLREAP_TRACE_H
 
@@ -20,13 +22,13 @@ typedef struct cr_trace {
     size_t capacity;
     size_t used;
     void (*put)(char c);
-    uint32_t sequence; /* of the next line */
+    uint32_t sequence; /* sequence number of the next line */
     uint32_t digest;   /* CRC-32 state over the texts so far */
     int broken;
-    /* the line being composed */
+    /* The line being composed. */
     size_t line_used;
     size_t text_start;
-    size_t field; /* the place of the next one in the event's row */
+    size_t field; /* index of the next field in the row of the event */
     cr_event event;
     char line[CR_TRACE_LINE_MAX];
 } cr_trace;
@@ -43,16 +45,16 @@ void cr_trace_string(cr_trace *trace, const char *text);
 void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count);
 void cr_trace_end(cr_trace *trace);
 
-/* Writes the END line with the count (END included) and the digest. */
+/* Writes the END line, which has the number of lines (END included) and the digest, and flushes. */
 void cr_trace_finish(cr_trace *trace);
 
-/* Puts out whatever is buffered. */
+/* Writes the buffered lines to the console. */
 void cr_trace_flush(cr_trace *trace);
 
-/* CRC-32 (IEEE 802.3, reflected), as zlib's crc32: start with state 0. */
+/* CRC-32 (IEEE 802.3, reflected), the same as crc32 of zlib. Start with state 0. */
 uint32_t cr_crc32(uint32_t state, const void *bytes, size_t count);
 
-/* Writes an unsigned number to `out` (at least 21 bytes), NUL-terminated; returns its length. */
+/* Write an unsigned number to `out` (at least 21 bytes), NUL-terminated. Return its length. */
 size_t cr_format_decimal(char *out, uint64_t value);
 size_t cr_format_hex(char *out, uint64_t value);
 

@@ -1,36 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Notices owed to PDs (docs/operations.md, "Work"). Each receiver has a lane for each space that it is owed notices
- * about. A lane is strictly in order: what is behind waits until what is before it is finished, and when one fails,
- * those behind it wait until the lane is resumed. Lanes do not wait for each other, nor do receivers.
+ * Notices owed to PDs (docs/operations.md, "Work"). Each receiver has one lane for each space that
+ * it is owed notices about. A lane is strictly in order: a notice waits until all notices before it
+ * are finished. When a notice fails, those behind it wait until the lane is resumed. Lanes do not
+ * wait for each other, and receivers do not wait for each other.
  *
- * A notice is put, fetched, finished, each once, by its token; tokens rise over the whole run and are never reused.
- * One that failed stays at the head of its lane and is fetched again, under the same token, if the lane is
- * resumed. Kinds EXTRACT and PRE_DESTROY do not stop a lane when they fail: they are finished either way.
+ * A notice is put once. It is then fetched and finished by its token. Tokens increase over the
+ * whole run and are never reused. A notice that failed stays at the head of its lane. When the lane
+ * is resumed, the notice can be fetched again, under the same token. EXTRACT and PRE_DESTROY
+ * notices do not stop a lane when they fail. They are finished in either case.
  *
- * Fetching: lanes with something to hand out queue up, by the kind of what is at their head, in the order in which they
- * came to have it; the kind that comes first in cr_work_precedence goes first; each lane gives its longest run of
- * that kind, as far as there is room, and gives nothing more until all of that is finished.
+ * A lane is ready when it has notices, none of them is handed out, and it is not stopped. A fetch
+ * serves the ready lanes of one kind: the kind of the notice at their head that comes first in
+ * cr_work_precedence. Lanes of the same kind are served in the order in which they became ready. A
+ * lane hands out its longest run of that kind for which there is room. It hands out nothing more
+ * until that run is finished.
  *
- * Receivers are numbers below a limit that the caller states. All memory is the caller's. Costs: putting, fetching,
- * finishing one notice: constant on average; a late one: the receivers' number and the notices held. */
+ * A receiver is a number below a limit that the caller sets. The caller provides all memory.
+ * Putting, fetching and finishing one notice takes constant time on average. */
 #ifndef CELLREAP_WORK_H
 #define CELLREAP_WORK_H
 
 #include <cellreap/policy.h>
 
-/* A notice as its receiver gets it: numbers out of ids, because what they name may be gone by then. */
+/* A notice as its receiver gets it. It has numbers out of ids, because the nodes that they name may
+ * no longer exist. */
 typedef struct cr_work_notice {
-    uint64_t token; /* given by cr_work_put */
+    uint64_t token; /* set by cr_work_put */
     cr_notice_kind kind;
-    uint32_t space;  /* 0: none, `pd` is what the notice is about. The lane is this number's */
+    uint32_t space;  /* selects the lane. 0: none; the notice is about `pd` */
     uint32_t object; /* 0: the space itself */
-    uint32_t pd;     /* FREE, DISCONNECT: the dead PD's number; PRE_DESTROY of a PD: that PD's; else 0 */
-    uint32_t tag;    /* the caller's: on whose account it is */
-    uint64_t due;    /* the caller's clock: when it is late; 0: never */
+    /* FREE, DISCONNECT: number of the dead PD. PRE_DESTROY of a PD: number of that PD. Else 0. */
+    uint32_t pd;
+    uint32_t tag;    /* chosen by the caller, for counting */
+    uint64_t due;    /* when it is late, by the caller's clock; 0: never */
 } cr_work_notice;
 
-/* One notice's part of a finish message. */
+/* The answer to one notice in a FINISH_WORK. */
 typedef struct cr_work_answer {
     uint64_t token;
     uint32_t failed;
@@ -38,64 +44,79 @@ typedef struct cr_work_answer {
 
 typedef struct cr_work cr_work;
 
-/* Bytes for `n_items` notices at a time and `n_receivers` receivers; 0 if out of range. */
+/* Bytes for `n_items` notices and `n_receivers` receivers at a time; 0 if out of range. */
 size_t cr_work_bytes(uint32_t n_items, uint32_t n_receivers);
 /* `memory`: aligned to 8. CR_ERR_ARG, CR_ERR_MEMORY. */
-cr_status cr_work_init(void *memory, size_t bytes, uint32_t n_items, uint32_t n_receivers, cr_work **out);
+cr_status cr_work_init(void *memory, size_t bytes, uint32_t n_items, uint32_t n_receivers,
+                       cr_work **out);
 
-/* How many more notices there is room for; how many the receiver has not finished (failed ones that nobody resumed count). */
+/* The number of further notices that there is room for. */
 uint32_t cr_work_room(const cr_work *work);
+/* The number of notices that the receiver has not finished, including failed ones. */
 uint32_t cr_work_pending(const cr_work *work, uint32_t receiver);
-/* Whether the receiver has something to fetch. */
+/* Whether the receiver has a notice to fetch. */
 int cr_work_ready(const cr_work *work, uint32_t receiver);
 
-/* The receiver of the oldest notice that is neither finished nor behind one that failed, nor failed itself.
- * CR_ERR_ABSENT: there is none. Costs the number of receivers and notices held. */
+/* The receiver of the oldest notice in all lanes that are not stopped. CR_ERR_ABSENT: there is
+ * none. Takes time proportional to the number of receivers and notices. */
 cr_status cr_work_oldest(const cr_work *work, uint32_t *receiver);
 
 /* Appends a notice to a lane and gives it its token. CR_ERR_ARG, CR_ERR_FULL_NODES. */
 cr_status cr_work_put(cr_work *work, uint32_t receiver, cr_work_notice *notice);
 
 /* Hands out up to `max` notices, all of one kind. *count is 0 if there is none. CR_ERR_ARG. */
-cr_status cr_work_fetch(cr_work *work, uint32_t receiver, uint32_t max, cr_work_notice *out, uint32_t *count);
+cr_status cr_work_fetch(cr_work *work, uint32_t receiver, uint32_t max, cr_work_notice *out,
+                        uint32_t *count);
 
-/* A notice that is handed out to this receiver and not finished. CR_ERR_ARG, CR_ERR_ABSENT. */
+/* The notice with this token, if it is handed out to this receiver and not finished. CR_ERR_ARG,
+ * CR_ERR_ABSENT. */
 cr_status cr_work_look(const cr_work *work, uint32_t receiver, uint64_t token, cr_work_notice *out);
 
-/* Whether all these answers, in this order, can be taken; changes nothing. CR_ERR_ARG; CR_ERR_ABSENT: a token that was not
- * handed out to this receiver, is finished already, or comes twice; CR_ERR_STATE: an older notice of its lane is handed
- * out and not finished before it, or one before it fails here and stops the lane. */
-cr_status cr_work_check(const cr_work *work, uint32_t receiver, const cr_work_answer *answers, uint32_t count);
+/* Whether all these answers can be taken in this order. Changes nothing. CR_ERR_ARG. CR_ERR_ABSENT:
+ * a token is not handed out to this receiver, is already finished, or occurs twice. CR_ERR_STATE:
+ * an older notice of the same lane is handed out and not finished before it, or an earlier answer
+ * fails and stops the lane. */
+cr_status cr_work_check(const cr_work *work, uint32_t receiver, const cr_work_answer *answers,
+                        uint32_t count);
 
-/* Takes one answer that cr_work_check allows. If it failed and is of a kind that stops its lane, those of its lane that were
- * handed out are taken back. *out is the notice. CR_ERR_ARG, CR_ERR_ABSENT, CR_ERR_STATE. */
-cr_status cr_work_finish(cr_work *work, uint32_t receiver, const cr_work_answer *answer, cr_work_notice *out);
+/* Takes one answer that cr_work_check allows. If the notice failed and its kind stops the lane, the
+ * other notices of the lane that were handed out are taken back. *out is the notice. CR_ERR_ARG,
+ * CR_ERR_ABSENT, CR_ERR_STATE. */
+cr_status cr_work_finish(cr_work *work, uint32_t receiver, const cr_work_answer *answer,
+                         cr_work_notice *out);
 
-/* The notice that failed and stops a lane. CR_ERR_ARG; CR_ERR_ABSENT: the lane is not stopped. */
-cr_status cr_work_failed(const cr_work *work, uint32_t receiver, uint32_t space, cr_work_notice *out);
+/* The failed notice that stops a lane. CR_ERR_ARG. CR_ERR_ABSENT: the lane is not stopped. */
+cr_status cr_work_failed(const cr_work *work, uint32_t receiver, uint32_t space,
+                         cr_work_notice *out);
 
-/* Lets a stopped lane go on: the one that failed is handed out again, with `due` from now on for it and all that are behind
- * it, and tag 0 for itself. CR_ERR_ARG; CR_ERR_ABSENT: the lane is not stopped. */
+/* Resumes a stopped lane: its failed notice can be fetched again. That notice gets tag 0. All
+ * notices of the lane get this `due`. CR_ERR_ARG. CR_ERR_ABSENT: the lane is not stopped. */
 cr_status cr_work_resume(cr_work *work, uint32_t receiver, uint32_t space, uint64_t due);
 
-/* Takes out any one notice that a receiver is owed, the oldest of some lane; for a receiver that is gone. *failed: it had
- * been answered. CR_ERR_ARG; CR_ERR_ABSENT: nothing is owed. */
+/* Removes one notice that the receiver is owed, the oldest of one of its lanes. For receivers that
+ * no longer exist. *failed: the notice was acknowledged as failed. CR_ERR_ARG. CR_ERR_ABSENT: no
+ * notice is owed. */
 cr_status cr_work_take(cr_work *work, uint32_t receiver, cr_work_notice *out, uint32_t *failed);
 
-/* The oldest notice of a receiver that is late at `now`, not held and not failed. CR_ERR_ARG, CR_ERR_ABSENT. */
+/* The oldest notice of a receiver that is late at `now`. Stopped lanes do not count. Takes time
+ * proportional to the notices of the receiver. CR_ERR_ARG, CR_ERR_ABSENT. */
 cr_status cr_work_late(const cr_work *work, uint32_t receiver, uint64_t now, cr_work_notice *out);
-/* When the next notice gets late, over all receivers; 0: none ever. */
+/* The earliest time at which a notice of any receiver becomes late; 0 if there is none. Stopped
+ * lanes do not count. Takes time proportional to the number of receivers and notices. */
 uint64_t cr_work_next_due(const cr_work *work);
 /* Sets `due` of all notices of a receiver that have one. CR_ERR_ARG. */
 cr_status cr_work_defer(cr_work *work, uint32_t receiver, uint64_t due);
 
-/* Of the notices with this tag, how many nobody has answered, and how many of those wait behind one that failed. Costs the
- * notices there are. */
+/* Counts the notices with this tag that are not acknowledged (*waiting), and those of them that
+ * wait behind a failed notice (*held). Takes time proportional to the number of receivers and
+ * notices. */
 void cr_work_count(const cr_work *work, uint32_t tag, uint32_t *waiting, uint32_t *held);
-/* The same of one receiver; nothing for a number that is no receiver's. Costs the notices it is owed. */
-void cr_work_count_of(const cr_work *work, uint32_t receiver, uint32_t tag, uint32_t *waiting, uint32_t *held);
+/* The same for one receiver. Both counts are 0 if `receiver` is out of range. Takes time
+ * proportional to the notices that it is owed. */
+void cr_work_count_of(const cr_work *work, uint32_t receiver, uint32_t tag, uint32_t *waiting,
+                      uint32_t *held);
 
-/* The kinds, first the one that is handed out first: CR_NOTICE_KIND_COUNT of them. */
+/* The kinds in the order in which they are handed out. */
 extern const cr_notice_kind cr_work_precedence[CR_NOTICE_KIND_COUNT];
 
 #endif

@@ -1,13 +1,19 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Paging, registers and system calls of aarch64, as arch.h declares them. Code that depends on
+ * aarch64 must not be placed outside this folder. */
 #include "kernel/arch/arch.h"
 
-/* The kernel in EL1: user addresses have 48 bits, translated in four levels, the first of them the VSpace. */
-_Static_assert(seL4_VSpaceIndexBits == 9 && seL4_PageTableIndexBits == 9, "as the spans below have it");
+/* The kernel runs in EL1. User addresses have 48 bits and four levels of translation. The VSpace is
+ * the first level. */
+_Static_assert(seL4_VSpaceIndexBits == 9 && seL4_PageTableIndexBits == 9,
+               "as the spans below have it");
 
-const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {seL4_ARM_PageTableObject, seL4_ARM_PageTableObject,
-                                                            seL4_ARM_PageTableObject};
+const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {
+    seL4_ARM_PageTableObject, seL4_ARM_PageTableObject, seL4_ARM_PageTableObject};
 const uint32_t cr_arch_table_span[CR_ARCH_TABLE_LEVELS] = {39, 30, 21};
-const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PageTableBits, seL4_PageTableBits, seL4_PageTableBits};
+const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PageTableBits, seL4_PageTableBits,
+                                                           seL4_PageTableBits};
 const seL4_Word cr_arch_vspace_type = seL4_ARM_VSpaceObject;
 const uint32_t cr_arch_vspace_bits = seL4_VSpaceBits;
 const seL4_Word cr_arch_frame_type = seL4_ARM_SmallPageObject;
@@ -16,12 +22,13 @@ enum { EM_AARCH64 = 183 };
 
 seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, seL4_Word vaddr)
 {
-    (void)level; /* The kernel takes the widest level that is missing at the address. */
+    (void)level; /* The kernel maps the table at the widest level that is missing at the address. */
     cr_calls[CR_CALL_MAP]++;
     return seL4_ARM_PageTable_Map(table, vspace, vaddr, seL4_ARM_Default_VMAttributes);
 }
 
-seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable, int executable)
+seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable,
+                             int executable)
 {
     seL4_Word attributes = (seL4_Word)seL4_ARM_Default_VMAttributes;
     if (!executable) {
@@ -72,8 +79,8 @@ uint64_t cr_arch_cycles(void)
 {
     uint64_t count = 0;
 #ifdef CONFIG_EXPORT_VCNT_USER
-    /* The isb keeps it from being read ahead of what it is to measure. */
+    /* The isb prevents the CPU from reading the counter before earlier instructions complete. */
     __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(count));
 #endif
-    return count; /* Without that option the kernel keeps user threads from it. */
+    return count; /* Without that option the kernel denies user threads access to the counter. */
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where the root task's threads begin. The kernel leaves the address of the boot information in x0. */
+ * The entry points of the root task's threads. The kernel passes the address of the boot
+ * information in x0. The code here must set the stack pointer before it calls C and must keep
+ * x0. */
     .section .text.start, "ax", %progbits
     .globl _start
     .type _start, %function

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The physical generic timer. The kernel itself ticks with the virtual one. It asks for its interrupt for as long as the
- * time is over, so that it is to be turned off before the kernel lets the interrupt through again. */
+ * The timer device of aarch64: the physical generic timer. The kernel itself uses the virtual
+ * timer.
+ *
+ * The timer asserts its interrupt for as long as the time that was set is over. cr_device_quiet
+ * must therefore turn the timer off before the interrupt is acknowledged. Otherwise the same
+ * interrupt arrives again at once. */
 #include "kernel/timer.h"
 #include "kernel/arch/timer_device.h"
 
@@ -9,12 +13,14 @@
 
 #if defined(CONFIG_EXPORT_PCNT_USER) && defined(CONFIG_EXPORT_PTMR_USER)
 
-enum { INTERRUPT = 30, ENABLE = 1 }; /* the number is the architecture's recommendation, and the platform's */
+/* interrupt 30 is the architecture's recommendation; the platform follows it */
+enum { INTERRUPT = 30, ENABLE = 1 };
 
 #define READ(name, value) __asm__ volatile("isb\n\tmrs %0, " #name : "=r"(value) : : "memory")
-#define WRITE(name, value) __asm__ volatile("msr " #name ", %0\n\tisb" : : "r"((uint64_t)(value)) : "memory")
+#define WRITE(name, value) \
+    __asm__ volatile("msr " #name ", %0\n\tisb" : : "r"((uint64_t)(value)) : "memory")
 
-static uint64_t started; /* the counter's value from which time counts */
+static uint64_t started; /* the value of the counter at which the time starts */
 static uint64_t set;     /* ticks */
 
 int cr_device_exists(void)
@@ -39,7 +45,8 @@ seL4_Error cr_device_open(cr_slot handler, cr_slot ports)
     (void)ports;
     set = 0;
     WRITE(cntp_ctl_el0, 0);
-    return seL4_IRQControl_Get(seL4_CapIRQControl, INTERRUPT, handler.root, handler.index, handler.depth);
+    return seL4_IRQControl_Get(seL4_CapIRQControl, INTERRUPT, handler.root, handler.index,
+                               handler.depth);
 }
 
 uint64_t cr_device_start(uint64_t ns)
@@ -47,7 +54,7 @@ uint64_t cr_device_start(uint64_t ns)
     uint64_t now;
     set = (ns * frequency() + NS_PER_S - 1) / NS_PER_S;
     READ(cntpct_el0, now);
-    started = now + 1; /* a part of this tick is over already */
+    started = now + 1; /* part of the current tick is already over */
     WRITE(cntp_cval_el0, started + set);
     WRITE(cntp_ctl_el0, ENABLE);
     return ns_of(set);

@@ -1,10 +1,14 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Paging, registers and system calls of x86_64, as arch.h declares them. Code that depends on
+ * x86_64 must not be placed outside this folder. */
 #include "kernel/arch/arch.h"
 
-const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {seL4_X86_PDPTObject, seL4_X86_PageDirectoryObject,
-                                                            seL4_X86_PageTableObject};
+const seL4_Word cr_arch_table_type[CR_ARCH_TABLE_LEVELS] = {
+    seL4_X86_PDPTObject, seL4_X86_PageDirectoryObject, seL4_X86_PageTableObject};
 const uint32_t cr_arch_table_span[CR_ARCH_TABLE_LEVELS] = {39, 30, 21};
-const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PDPTBits, seL4_PageDirBits, seL4_PageTableBits};
+const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PDPTBits, seL4_PageDirBits,
+                                                           seL4_PageTableBits};
 const seL4_Word cr_arch_vspace_type = seL4_X64_PML4Object;
 const uint32_t cr_arch_vspace_bits = seL4_PML4Bits;
 const seL4_Word cr_arch_frame_type = seL4_X86_4K;
@@ -26,9 +30,10 @@ seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, 
     }
 }
 
-seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable, int executable)
+seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr, int writable,
+                             int executable)
 {
-    (void)executable; /* seL4's x86_64 has no execute-never attribute. */
+    (void)executable; /* seL4 has no execute-never attribute on x86_64. */
     cr_calls[CR_CALL_MAP]++;
     return seL4_X86_Page_Map(frame, vspace, vaddr, writable ? seL4_ReadWrite : seL4_CanRead,
                              seL4_X86_Default_VMAttributes);
@@ -57,7 +62,7 @@ void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word s
     *out = (seL4_UserContext){0};
     out->rip = entry;
     out->rsp = stack_top;
-    out->rflags = 0x202; /* the bit that is always set, and interrupts on */
+    out->rflags = 0x202; /* the bit that is always set, and the bit that enables interrupts */
 }
 
 int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked)

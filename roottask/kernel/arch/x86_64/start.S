@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Where the root task's threads begin. The kernel leaves the address of the boot information in rdi. */
+ * The entry points of the root task's threads. The kernel passes the address of the boot
+ * information in rdi. The code here must set the stack pointer before it calls C and must keep
+ * rdi. */
     .section .text.start, "ax", @progbits
     .globl _start
     .type _start, @function

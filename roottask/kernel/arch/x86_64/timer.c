@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The PIT's channel 0 in mode 0: its output falls when a count is written, and rises once, when that has run down.
- * The edge is the interrupt. One that comes while the kernel has the interrupt masked is lost; the output stays up, so that
- * cr_device_elapsed tells all the same. */
+ * The timer device of x86_64: channel 0 of the PIT in mode 0. The output falls when a count is
+ * written and rises once when the count has run down. The rising edge is the interrupt.
+ *
+ * An edge is lost if it occurs while the kernel has masked the interrupt. The output stays high
+ * after the edge, so cr_device_elapsed is correct even if the edge was lost. */
 #include "kernel/timer.h"
 #include "kernel/arch/timer_device.h"
 
@@ -10,15 +12,17 @@ enum {
     PORT_COUNT = 0x40,
     PORT_COMMAND = 0x43,
     LOAD_ONCE = 0x30,  /* channel 0, low byte then high byte, mode 0 */
-    READ_BACK = 0xc2,  /* keep count and status of channel 0, to be read in the order status, low, high */
-    STATUS_OUT = 0x80, /* the output is up */
+    /* latch count and status of channel 0; then read in the order status, low, high */
+    READ_BACK = 0xc2,
+    STATUS_OUT = 0x80, /* the output is high */
     STATUS_NULL = 0x40 /* the count is not in the counter yet */
 };
 #define PIT_HZ 1193182ull
 #define NS_PER_S 1000000000ull
 #define COUNT_MAX 0xffffull
 
-_Static_assert((CR_TIMER_MAX_NS * PIT_HZ + NS_PER_S - 1) / NS_PER_S <= COUNT_MAX, "a count has 16 bits");
+_Static_assert((CR_TIMER_MAX_NS * PIT_HZ + NS_PER_S - 1) / NS_PER_S <= COUNT_MAX,
+               "a count has 16 bits");
 
 static seL4_CPtr io; /* the capability to the ports */
 static uint64_t set; /* ticks */
@@ -62,9 +66,10 @@ static void load(uint64_t ticks)
 static seL4_Error open_interrupt(cr_slot handler)
 {
 #if defined(CONFIG_IRQ_IOAPIC)
-    enum { IOAPIC = 0, PIN = 2, EDGE = 0, ACTIVE_HIGH = 0, VECTOR = 0 }; /* PCs have the PIT at pin 2, not 0 */
-    return seL4_IRQControl_GetIOAPIC(seL4_CapIRQControl, handler.root, handler.index, handler.depth, IOAPIC, PIN, EDGE,
-                                     ACTIVE_HIGH, VECTOR);
+    /* on PCs the PIT is at pin 2, not 0 */
+    enum { IOAPIC = 0, PIN = 2, EDGE = 0, ACTIVE_HIGH = 0, VECTOR = 0 };
+    return seL4_IRQControl_GetIOAPIC(seL4_CapIRQControl, handler.root, handler.index, handler.depth,
+                                     IOAPIC, PIN, EDGE, ACTIVE_HIGH, VECTOR);
 #elif defined(CONFIG_IRQ_PIC)
     return seL4_IRQControl_Get(seL4_CapIRQControl, 0, handler.root, handler.index, handler.depth);
 #else
@@ -75,13 +80,14 @@ static seL4_Error open_interrupt(cr_slot handler)
 
 seL4_Error cr_device_open(cr_slot handler, cr_slot ports)
 {
-    seL4_Error error = seL4_X86_IOPortControl_Issue(seL4_CapIOPortControl, PORT_COUNT, PORT_COMMAND, ports.root,
-                                                    ports.index, ports.depth);
+    seL4_Error error = seL4_X86_IOPortControl_Issue(seL4_CapIOPortControl, PORT_COUNT, PORT_COMMAND,
+                                                    ports.root, ports.index, ports.depth);
     if (error != seL4_NoError) {
         return error;
     }
     io = ports.index;
-    /* The firmware may have left it ticking, and the kernel lets the interrupt through as soon as it gives it away. */
+    /* The firmware may have left the PIT running. The kernel delivers the interrupt as soon as the
+     * handler exists. */
     load(COUNT_MAX);
     return open_interrupt(handler);
 }
@@ -106,11 +112,11 @@ uint64_t cr_device_elapsed(void)
     if ((status & STATUS_NULL) != 0) {
         return 0;
     }
-    /* Once it has run down, the counter goes on from the top. */
+    /* After the count has run down, the counter wraps to its maximum and continues. */
     return ns_of((status & STATUS_OUT) != 0 || left > set ? set : set - left);
 }
 
 void cr_device_quiet(void)
 {
-    /* An edge is over as soon as it is there. */
+    /* The interrupt is an edge. The device does not keep asserting it. */
 }
