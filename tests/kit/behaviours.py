@@ -8,9 +8,8 @@ collection.
 --behaviours C-19,N-11   runs only the tests that carry one of these ids
 --matrix                 prints one line for each id after the run: id, verdict, tests
 
-The verdicts are pass, fail, skip and none.
-
-An id passes if one of its tests passed and none failed. Boot tests run after the host tests.
+The verdicts are pass, fail, skip and none. An id passes if one of its tests passed and none failed.
+Boot tests run after the host tests.
 """
 
 from __future__ import annotations

@@ -197,8 +197,7 @@ def random_model(rng: random.Random, scale: int = 1) -> Model:
 
 
 class Survivors:
-    """What live PDs do while a cleanup waits, applied to the core's model and the reference's
-    alike.
+    """What live PDs do while a cleanup waits, applied to both the core's model and the reference's.
 
     The core needs room for it.
     """

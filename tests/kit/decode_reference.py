@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a message of a PD asks for, written from docs/operations.md. The decoder is compared with
-it.
+"""The decoder in Python, written from docs/operations.md. The C decoder is compared with it.
 
 The arguments of an operation are read from the table in protocol.h that the docs show.
 test_docs_tables.py keeps table and docs equal. The meaning of each form is written here again, from

@@ -18,7 +18,7 @@ from pathlib import Path
 
 
 def check_table(path: Path, marker: str, lines: Sequence[str], rewrite: bool) -> None:
-    """Asserts that exactly `lines` stand between the two lines of a marker. `rewrite` writes them
+    """Asserts that a marker's two lines enclose exactly `lines`. With `rewrite`, writes them
     instead.
 
     AssertionError: the lines differ (the message shows how), or the marker is not there exactly

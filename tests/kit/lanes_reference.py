@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The notices owed to PDs, in lanes: which may be handed out, which may be finished, which are
-late.
+"""The notices owed to PDs, in lanes: which may be handed out or finished, and which are late.
 
 Written from the comments of roottask/include/cellreap/work.h, to be read beside it, and independent
 of the C code. The tests and the replay of a trace compare with it. It is written to be clear and
@@ -215,8 +214,7 @@ class Queues:
         return notice
 
     def resume(self, receiver: Hashable, space: Hashable, due: int = 0) -> Notice:
-        """Resumes a stopped lane. Returns the notice that had failed, which will be handed out
-        again.
+        """Resumes a stopped lane. Returns the failed notice, which will be handed out again.
 
         The notice belongs to no account any more. `due` applies to the whole lane. NoticeError
         "absent": the lane is not stopped.

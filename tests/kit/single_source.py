@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Comparisons of the copies of a fact: the table in a C header, the docs, the independent Python
-side.
+"""Comparisons of the copies of a fact: in a C header, in the docs, and in independent Python code.
 
 Each comparison reads the checkout that `cellreap.headers.source_root` names. It raises
 AssertionError with the differing fact in the message. Most facts have no copy, because Python reads

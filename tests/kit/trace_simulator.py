@@ -680,10 +680,10 @@ def reference_run(
 
 
 def rich_run() -> list[Draft]:
-    """A trace with every event of a cleanup and of its causes.
+    """A trace of a system without deadlines, tickets and extractions.
 
-    It has all causes, links, handlers, owners, subscribers, pins, deletions, reused slots and
-    memory, triggers that wait and one that is overtaken.
+    It has links, handlers, owners, subscribers, pins, deletions, reused slots and memory, faults,
+    exits and terminations, triggers that wait and one that is overtaken.
     """
     target = Target(1, 0, "rich system")
     pds = block_fs_db_app(target)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Building images: repeatable, once for all configurations, one build at a time, errors in one
-line.
+"""Building images: repeatable, once for all configurations, one at a time, errors in one line.
 
 The sources built here are a root task of one function. The boot tests show that the real one
 builds.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every event of a passing trace is deleted, doubled, altered and moved in turn: the check must
-notice.
+"""The check notices when an event of a passing trace is deleted, doubled, altered or moved.
 
 Raw: the lines are changed as they are, as a bad console would change them. Sealed: numbers,
 checksums and digest are made anew, as a root task with a bug would write them. Mutations that no
