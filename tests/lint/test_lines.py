@@ -50,7 +50,7 @@ def text_of(name: str) -> str | None:
 
 
 def bad_lines(name: str, text: str) -> list[str]:
-    """What is wrong with the form of a text, one problem a line. `name` decides what a table is."""
+    """The faults of the lines of a text. Long table rows are allowed in Markdown files only."""
     found = []
     if text and not text.endswith("\n"):
         found.append(f"{name}: no newline at the end")
