@@ -35,7 +35,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--rewrite",
         action="store_true",
-        help="write what tests compare files of this checkout with into those files: tables in docs",
+        help="write what tests compare files of this checkout with into those files: "
+        "tables in docs",
     )
     parser.addoption(
         "--boot-arch",
@@ -46,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Tests that take a crowd_seed are made for each."""
+    """A test that takes a crowd_seed is run for each seed."""
     if "crowd_seed" in metafunc.fixturenames:
         seeds = range(1, int(metafunc.config.getoption("--crowd-seeds")) + 1)
         metafunc.parametrize("crowd_seed", seeds, ids=lambda seed: f"seed{seed}")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixtures of the tests that boot. They boot what `cellreap run` boots; a wrong SDK fails them."""
+"""Fixtures of the boot tests.
+
+They boot the kernel that `cellreap run` boots. A wrong SDK fails them.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ CONFIG_FOLDERS = (CONFIGS, BOOT_CONFIGS)
 
 @pytest.fixture(scope="session")
 def sdk_of() -> Callable[[str], Sdk]:
-    """The SDK that `cellreap run` takes for an architecture: seL4's if installed, or refkernel's."""
+    """The SDK that `cellreap run` uses: seL4's if it is installed, else refkernel's."""
 
     def find(arch: str) -> Sdk:
         return load_sdk(find_kernel(arch, None, Progress(quiet=True)), arch)
@@ -31,7 +34,10 @@ def sdk_of() -> Callable[[str], Sdk]:
 
 @pytest.fixture(scope="session")
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Makes folders for the session. All workers of pytest-xdist share them, with their runs."""
+    """Makes folders for the session.
+
+    All workers of pytest-xdist share the folders and the runs in them.
+    """
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
@@ -47,7 +53,7 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], P
 def target_of(
     sdk_of: Callable[[str], Sdk], shared_folder: Callable[[str], Path]
 ) -> Callable[[str], Target]:
-    """What boots systems of an architecture, each once."""
+    """Returns the target of an architecture. A target boots each system once."""
 
     @cache
     def make(arch: str) -> Target:
@@ -60,7 +66,7 @@ def target_of(
 def on_refkernel(
     target_of: Callable[[str], Target], shared_folder: Callable[[str], Path]
 ) -> Callable[[str], Target]:
-    """What boots systems of an architecture on refkernel, whatever else is installed."""
+    """Returns the refkernel target of an architecture, whatever other kernels are installed."""
 
     @cache
     def make(arch: str) -> Target:
@@ -74,17 +80,17 @@ def on_refkernel(
 
 @pytest.fixture(scope="session")
 def arch(request: pytest.FixtureRequest) -> str:
-    """What the tests boot that boot one architecture: --boot-arch."""
+    """The architecture of the tests that boot a single architecture: --boot-arch."""
     return str(request.config.getoption("--boot-arch"))
 
 
 @pytest.fixture(scope="session")
 def sdk(arch: str, sdk_of: Callable[[str], Sdk]) -> Sdk:
-    """Its SDK."""
+    """The SDK for that architecture."""
     return sdk_of(arch)
 
 
 @pytest.fixture(scope="session")
 def target(arch: str, target_of: Callable[[str], Target]) -> Target:
-    """What boots it."""
+    """The target for that architecture."""
     return target_of(arch)

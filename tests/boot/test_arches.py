@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a crash does to a system does not depend on the architecture: the same lists, by name, on all of them.
+"""The effect of a crash does not depend on the architecture.
 
-Each run has passed the check of its trace; here the runs are compared with each other. Boot tests of one
-architecture's whole behaviour are the others of this folder, with --boot-arch.
+All architectures give the same lists, by name. Each run has passed the check of its trace. These
+tests compare the runs with each other. The other tests of this folder cover the behaviour of one
+architecture, selected with --boot-arch.
 """
 
 from __future__ import annotations
@@ -38,14 +39,17 @@ def test_every_depth_does_the_same(
 ) -> None:
     depths: dict[str, Any] = {"pd_depth": depth(pd_depth), "rs_depth": depth(rs_depth)}
     compare(
-        target_of(FIRST).run("block_fs_db_app", **depths), target_of(arch).run("block_fs_db_app", **depths)
+        target_of(FIRST).run("block_fs_db_app", **depths),
+        target_of(arch).run("block_fs_db_app", **depths),
     )
 
 
 @pytest.mark.behaviour("C-02", "C-03", "C-28")
 @pytest.mark.parametrize("arch", OTHERS)
 @pytest.mark.parametrize("name", slow_but(name for name in ALL if name not in LONG))
-def test_every_configuration_does_the_same(target_of: Callable[[str], Target], arch: str, name: str) -> None:
+def test_every_configuration_does_the_same(
+    target_of: Callable[[str], Target], arch: str, name: str
+) -> None:
     compare(target_of(FIRST).run(name), target_of(arch).run(name))
 
 
@@ -74,11 +78,11 @@ def test_an_image_built_twice_is_the_same_also_in_another_cache(
 
 
 def loaders() -> list[str]:
-    """The architectures whose images have a loader of ours."""
+    """The architectures whose images contain cellreap's own boot loader."""
     return [arch for arch, machine in MACHINES.items() if ("-kernel", LOADER) in machine.files]
 
 
-# What is changed about the machine, and what the loader then says of how it was entered.
+# What is changed about the machine, and the line that the loader then prints about its entry state.
 ENTRIES: dict[str, tuple[tuple[str, ...], str]] = {
     "usual": ((), "entered in EL1"),
     "hypervisor": (("-machine", "virtualization=on"), "entered in EL2"),
@@ -88,7 +92,9 @@ ENTRIES: dict[str, tuple[tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("arch", loaders())
 @pytest.mark.parametrize("entry", slow_but(ENTRIES, "usual"))
-def test_the_loader_takes_what_it_finds(target_of: Callable[[str], Target], arch: str, entry: str) -> None:
+def test_the_loader_takes_what_it_finds(
+    target_of: Callable[[str], Target], arch: str, entry: str
+) -> None:
     qemu_args, level = ENTRIES[entry]
     target = target_of(arch)
     run = target.run("block_fs_db_app", pd_depth=0, rs_depth=0, qemu_args=qemu_args)
@@ -103,7 +109,7 @@ def test_the_loader_takes_what_it_finds(target_of: Callable[[str], Target], arch
 def test_without_a_device_tree_the_kernels_own_is_used(
     target_of: Callable[[str], Target], arch: str, tmp_path: Path
 ) -> None:
-    """QEMU leaves out a device tree for which there is no room before the loader."""
+    """QEMU passes no device tree if there is no room for one in front of the loader."""
     target = target_of(arch)
     large = tmp_path / "large.dtb"
     tree = (target.sdk.root / SUPPORT_FOLDER / FDT_FILE).read_bytes()

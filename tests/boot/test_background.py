@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A system with one computation that never rests behaves like one without.
+"""A system with a computation that never rests behaves like a system without one.
 
-What waits is let go by deadlines, by the system's await_ms, or because the model says that what it
-waits for cannot come. It is never let go because nobody runs.
+A wait ends because of a deadline, because of the system's await_ms, or because the model shows that
+the awaited event cannot occur. Idle time never ends a wait.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cellreap.testing import Change, Run, Target, together, with_pd, with_system
 
 
 def background(program: str) -> Change:
-    """A change: one PD more, below all others in priority."""
+    """A change: adds one PD with the lowest priority of all."""
     more = Pd(name="background", program=program, priority=1, background=True)
 
     def change(config: Config) -> Config:
@@ -27,7 +27,7 @@ SPINNING, RESTING = background("spinner"), background("idler")
 
 
 def outcome(run: Run) -> dict[str, object]:
-    """What must not depend on a background computation: decisions, losses, words."""
+    """What must not depend on a background computation: decisions, losses, printed lines."""
     cleanups = range(1, len(run.cleanups()) + 1)
     return {
         "causes": [(run.name(event["trigger"]), event["cause"]) for event in run.cleanups()],
@@ -69,7 +69,7 @@ def test_nothing_is_decided_by_idleness(target: Target, what: str) -> None:
 
 @pytest.mark.behaviour("J-13")
 def test_a_cleanup_awaits_a_subscriber_without_a_deadline_for_a_time(target: Target) -> None:
-    """The check reports the missing answer; the cleanup came to its end all the same."""
+    """The check reports the missing answer. The cleanup completes nevertheless."""
     run = target.run("subscribed", change=together(NEVER_ANSWERS, SPINNING), passes=False)
     assert any("has not acknowledged" in problem.text for problem in run.report.violations)
     assert [run.name(event["node"]) for event in run.of("DESTROY", n=1)]
@@ -86,7 +86,7 @@ def test_a_ticket_is_answered_as_it_stands_when_nobody_has_a_deadline(target: Ta
 
 @pytest.mark.behaviour("J-13")
 def test_a_ring_of_connects_is_told_that_nothing_comes(target: Target) -> None:
-    """Each of two PDs waits for the other's space before it makes its own."""
+    """Each of two PDs waits for the other's space before it creates its own."""
     run = target.run("connect_ring")
     assert run.says("one") == ["connect: 6"]
     assert run.says("two") == ["connect: 0"]

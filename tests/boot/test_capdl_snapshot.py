@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""system.cdl is what the kernel says is there: compared with seL4_DebugSnapshot, object by object.
+"""system.cdl agrees with the kernel: it is compared with seL4_DebugSnapshot, object by object.
 
-From where each PD's untyped lies (BODY in the trace) and the order and sizes in system.cdl follows the
-address of every object, and from those the names under which the kernel prints it. What the kernel then
-prints has to be what system.cdl says, nothing missing and nothing more. Of a thread the kernel prints neither
-the bound notification nor the fault endpoint, and no CNode that is in no thread's own CSpace: of the
-CNodes with the root task's capabilities only place and size are shown here, by what lies behind them.
+The address of every object follows from the address of each PD's untyped (BODY in the trace) and
+from the order and the sizes in system.cdl. The kernel prints an object under a name that it derives
+from the address. What the kernel prints must equal system.cdl, with nothing missing and nothing
+added.
+
+The kernel prints neither the bound notification nor the fault endpoint of a thread, and only CNodes
+that are in some thread's own CSpace. Of the CNodes with the root task's capabilities, the test
+therefore checks only place and size, by means of the objects behind them.
 """
 
 from __future__ import annotations
@@ -61,12 +64,14 @@ name = "files"
 type = "FILE"
 """
 
-# Of x86_64, as its libsel4 has them (sel4_arch/constants.h; the kernel's object sizes are part of its API).
-KERNEL_WINDOW = 0xFFFF_FF80_0000_0000  # PPTR_BASE: where the kernel has physical memory
-KERNEL_ENTRY = 511  # of a PML4: the kernel's
+# For x86_64, as its libsel4 defines them in sel4_arch/constants.h. The kernel's object sizes are
+# part of its API.
+KERNEL_WINDOW = 0xFFFF_FF80_0000_0000  # PPTR_BASE: where the kernel maps physical memory
+KERNEL_ENTRY = 511  # the kernel's entry in a PML4
 SIZES = {"tcb": 1 << 11, "ep": 1 << 4, "notification": 1 << 5, "frame": 4096}
 SIZES |= dict.fromkeys(("pml4", "pdpt", "pd", "pt"), 4096)
-TCB_OFFSET = 1 << 10  # a TCB's capabilities come first in the object, and the kernel prints what follows
+# A TCB begins with its capabilities. The kernel prints the address of what follows them.
+TCB_OFFSET = 1 << 10
 SLOT = 1 << 5
 HEX = ("addr", "ip", "sp")
 THREAD = (*HEX, "prio", "max_prio", "dom")
@@ -76,12 +81,12 @@ THREAD = (*HEX, "prio", "max_prio", "dom")
 class Printed:
     """What a snapshot says, without the kernel's own part of each address space."""
 
-    objects: dict[str, str] = field(default_factory=dict)  # name: type and parameters
-    caps: dict[str, dict[str, str]] = field(default_factory=dict)  # holder: slot: capability
+    objects: dict[str, str] = field(default_factory=dict)  # name -> type and parameters
+    caps: dict[str, dict[str, str]] = field(default_factory=dict)  # holder -> slot -> capability
 
 
 def read_snapshot(console: str) -> Printed:
-    """Takes a snapshot out of a console's text."""
+    """Extracts a snapshot from the text of a console."""
     lines = console.replace("\r", "").split("\n")
     start = lines.index("arch x86_64")
     assert lines[start + 1] == "objects {"
@@ -93,7 +98,7 @@ def read_snapshot(console: str) -> Printed:
     kernels = False
     for line in lines[start + 2 : middle - 1]:
         name, _, rest = line.partition(" = ")
-        # Below its entry in the PML4, the last one, come the kernel's tables and frames.
+        # The last entry of the PML4 leads to the kernel's tables and frames.
         kernels = (kernels and name.startswith(("pd_", "pt_", "frame_"))) or _is_kernels(name)
         if not kernels:
             assert printed.objects.setdefault(name, rest) == rest
@@ -119,7 +124,10 @@ def _is_kernels(name: str) -> bool:
 
 
 def expected(spec: Spec, bodies: dict[str, tuple[int, int]], root_ep: str) -> Printed:
-    """What the kernel has to print. `bodies`: address and bytes of each PD's untyped, by the PD's name."""
+    """What the kernel must print.
+
+    `bodies`: address and bytes of each PD's untyped, by the PD's name.
+    """
     address: dict[str, int] = {}
     names = {"root_ep": root_ep}
     printed = Printed({root_ep: "ep"})
@@ -134,7 +142,7 @@ def expected(spec: Spec, bodies: dict[str, tuple[int, int]], root_ep: str) -> Pr
             address[name] = at
             at += size
         assert base < at <= base + (1 << bits)
-        assert at > base + (1 << bits - 1)  # a smaller untyped would not do
+        assert at > base + (1 << bits - 1)  # a smaller untyped would be too small
     for name, at in address.items():
         high, kind = at + KERNEL_WINDOW, spec.objects[name].kind
         if kind == "tcb":
@@ -164,7 +172,8 @@ def expected(spec: Spec, bodies: dict[str, tuple[int, int]], root_ep: str) -> Pr
             if not name.startswith("body_"):
                 printed.objects[names[name]] = f"cnode ({thing.params['bits']} bits)"
         elif thing.kind == "frame":
-            printed.objects[names[name]] = f"frame (4k, paddr: 0x{address[name]:#x})"  # printed with 0x twice
+            # the kernel prints 0x twice
+            printed.objects[names[name]] = f"frame (4k, paddr: 0x{address[name]:#x})"
         else:
             printed.objects[names[name]] = thing.kind
     for holder, slots in spec.caps.items():
@@ -177,7 +186,10 @@ def expected(spec: Spec, bodies: dict[str, tuple[int, int]], root_ep: str) -> Pr
                 mine[slot] = names[holder].replace("_tcb", "_reply")
             elif slot == "ipc_buffer_slot":  # printed with the rights of the mapping
                 mapped = next(
-                    h for slots in spec.caps.values() for h in slots.values() if _maps(spec, h, held)
+                    h
+                    for slots in spec.caps.values()
+                    for h in slots.values()
+                    if _maps(spec, h, held)
                 )
                 mine[slot] = _cap(names[held.target], mapped)
             elif slot != "bound_notification":
@@ -190,7 +202,10 @@ def _maps(spec: Spec, held: Held, frame: Held) -> bool:
 
 
 def _cap(name: str, held: Held) -> str:
-    """As the kernel prints it: rights in its order, badges in decimal, guards for CNodes only."""
+    """A capability as the kernel prints it.
+
+    Rights are in the kernel's order, badges in decimal, and only CNodes have guards.
+    """
     rights = "".join(letter for letter in "RWGXP" if letter in held.rights)
     params = [rights] if rights else []
     params += [f"{key}: {value}" for key, value in held.numbers.items()]
@@ -199,11 +214,11 @@ def _cap(name: str, held: Held) -> str:
 
 @pytest.fixture(scope="module")
 def run(sdk: Sdk, tmp_path_factory: pytest.TempPathFactory) -> tuple[Spec, str]:
-    """system.cdl of an image, and the console of a boot of it."""
+    """The system.cdl of an image, and the console of a boot of the image."""
     if sdk.kernel.name != "seL4":
         pytest.skip(f"{sdk.kernel.name} takes no snapshots")
     if sdk.kernel.arch != "x86_64":
-        # It asks about pages of 4 KiB as if they were larger: pte_pte_page_ptr_get_SH, 16.0.0 at least.
+        # seL4 16.0.0 and later take 4 KiB pages for larger ones (pte_pte_page_ptr_get_SH).
         pytest.skip(f"seL4_DebugSnapshot stops in an assertion of its own on {sdk.kernel.arch}")
     path = tmp_path_factory.mktemp("snapshot") / "snapshot.img"
     config = parse_config(CONFIG, Path("snapshot.toml"))
@@ -216,7 +231,10 @@ def run(sdk: Sdk, tmp_path_factory: pytest.TempPathFactory) -> tuple[Spec, str]:
 
 
 def bodies_of(console: str) -> dict[str, tuple[int, int]]:
-    """Address and bytes of each PD's untyped, by the PD's name. Nobody crashes here, so these are all."""
+    """Address and bytes of each PD's untyped, by the PD's name.
+
+    No PD crashes, so the list is complete.
+    """
     found = re.findall(
         r" PD id=(PD_\w+) name=(\w+) .*?\n.* BODY pd=\1 paddr=0x([0-9a-f]+) bytes=(\d+)", console
     )
@@ -229,7 +247,7 @@ def test_the_kernel_has_what_the_description_says(run: tuple[Spec, str]) -> None
     printed = read_snapshot(console)
     bodies = bodies_of(console)
     assert {untyped.removeprefix("ut_") for untyped in spec.untypeds} == {"watch", "watch_1", "app"}
-    # The root task's own endpoint is the one thing whose place nothing tells; all PDs have to have the same.
+    # Only the address of the root task's own endpoint is unknown. It must be the same for all PDs.
     root_eps = {
         cap.split()[0]
         for holder, slots in printed.caps.items()
@@ -243,10 +261,12 @@ def test_the_kernel_has_what_the_description_says(run: tuple[Spec, str]) -> None
 
 
 def test_a_description_that_is_off_by_a_little_is_told_apart(run: tuple[Spec, str]) -> None:
-    """The comparison above can fail: each part of it does, on a description that is wrong in that part."""
+    """Each part of the comparison above detects a fault in that part of a description."""
     spec, console = run
     printed, bodies = read_snapshot(console), bodies_of(console)
-    root_ep = next(name for name in printed.objects if name.endswith("_ep") and _users(printed, name) > 5)
+    root_ep = next(
+        name for name in printed.objects if name.endswith("_ep") and _users(printed, name) > 5
+    )
     right = expected(spec, bodies, root_ep)
     assert (printed.objects, printed.caps) == (right.objects, right.caps)
     slots = spec.caps["cspace_watch_1"]
@@ -262,7 +282,10 @@ def test_a_description_that_is_off_by_a_little_is_told_apart(run: tuple[Spec, st
     moved = [*spec.untypeds["ut_app"][1]]
     moved[-1], moved[-2] = moved[-2], moved[-1]
     other = Spec(
-        spec.arch, spec.objects, {**spec.untypeds, "ut_app": (spec.untypeds["ut_app"][0], moved)}, spec.caps
+        spec.arch,
+        spec.objects,
+        {**spec.untypeds, "ut_app": (spec.untypeds["ut_app"][0], moved)},
+        spec.caps,
     )
     assert expected(other, bodies, root_ep).objects != printed.objects
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the root task is put together, by its object files; and that it runs without a scenario."""
+"""The structure of the root task, read from its object files, and a run without a scenario."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from cellreap.trace.check import check_stream
 from cellreap.trace.reader import Reader, read
 
 LAYERS = ("core", "kernel", "system", "supervisor", "scenario")
-"""The folders of the root task. Each uses those before it, and none after it."""
+"""The folders of the root task. Each folder uses only those before it."""
 
 
 @dataclass(frozen=True)
 class Object:
-    """An object file: what it defines, needs, and keeps that can change."""
+    """An object file: the symbols that it defines and needs, and its mutable data."""
 
     folder: str
     name: str
@@ -38,7 +38,7 @@ class Object:
 
 
 def read_object(path: Path, folder: str) -> Object:
-    """What `nm` says of an object file."""
+    """What `nm` says about an object file."""
     listed = subprocess.run(["nm", "-P", str(path)], capture_output=True, text=True, check=True)
     rows = [line.split()[:2] for line in listed.stdout.splitlines()]
     return Object(
@@ -52,7 +52,7 @@ def read_object(path: Path, folder: str) -> Object:
 
 @pytest.fixture(scope="module")
 def objects(sdk: Sdk) -> list[Object]:
-    """The root task's objects without start.S, which calls what is above it."""
+    """The root task's objects without start.S, which calls code above it."""
     parts = build_parts(sdk, find_toolchain(sdk.kernel.arch), Progress(quiet=True))
     found = []
     for target in ("cellreap_component", "cellreap_root"):
@@ -66,7 +66,7 @@ def objects(sdk: Sdk) -> list[Object]:
 
 
 def uses(objects: list[Object]) -> Iterator[tuple[Object, Object, str]]:
-    """(who, whom, by which symbol)"""
+    """(using folder, used folder, symbol)"""
     definer = {symbol: thing for thing in objects for symbol in thing.defines}
     for thing in objects:
         for symbol in sorted(thing.needs & definer.keys()):
@@ -83,7 +83,7 @@ def test_no_folder_uses_one_above_it(objects: list[Object]) -> None:
 
 
 def test_the_supervisors_parts_form_no_circle(objects: list[Object]) -> None:
-    """Parts that use none of those left are taken away, until none is left."""
+    """Removes parts that use no remaining part, until no part can be removed."""
     left = {
         thing.name: {
             whom.name
@@ -111,7 +111,10 @@ def test_the_supervisors_state_is_in_one_arena(objects: list[Object]) -> None:
 
 
 def test_a_system_without_a_scenario_runs_and_is_cleaned_up(target: Target) -> None:
-    """It never ends by itself, so its trace has no END; all before that passes the check."""
+    """The run does not end by itself, so its trace has no END.
+
+    Everything before that passes the check.
+    """
     console = io.BytesIO()
     boot = boot_image(
         read_image(target.image("bare")),

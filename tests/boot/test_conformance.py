@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every kernel here does what the root task and its PDs rely on, and all of them alike.
+"""Every kernel provides what the root task and the PDs rely on, and all kernels behave alike.
 
-The kernels are those that `cellreap run` would take, one an architecture, refkernel, and all in the folders
-that CELLREAP_SDKS names, separated by colons: <folder>/<anything>/<architecture> each.
+The kernels are the one that `cellreap run` uses for each architecture, refkernel, and all in the
+folders that CELLREAP_SDKS names, separated by colons: <folder>/<anything>/<architecture>.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ LEAST = 60
 
 @cache
 def results(root: Path, arch: str) -> Conformance:
-    """What one kernel's run found. Each boots once in a process."""
+    """The findings of one kernel's run. Each kernel boots once in a process."""
     with tempfile.TemporaryFile() as console:
         sdk = load_sdk(root, arch)
         return run_conformance(sdk, console, Progress(quiet=True), extra=(), timeout=600, idle=90)
 
 
 def names_in_sources(only: str | None = None) -> list[str]:
-    """The checks' names, of all tables in the order in which main.c runs them, or of one."""
+    """The names of the checks of one table, or of all tables in the order of main.c."""
     main = (ROOT / "roottask" / "conformance" / "main.c").read_text()
     order = re.search(r"tables\[\] = \{([^}]*)\}", main)
     assert order is not None
@@ -61,7 +61,11 @@ def names_in_sources(only: str | None = None) -> list[str]:
 
 def verify(result: Conformance, sdk: Sdk) -> None:
     """All checks were made, each once, and passed."""
-    assert result.passed, (str(sdk.kernel), result.complaints, [c for c in result.checks if not c.ok])
+    assert result.passed, (
+        str(sdk.kernel),
+        result.complaints,
+        [c for c in result.checks if not c.ok],
+    )
     names = [check.name for check in result.checks]
     assert len(names) >= LEAST
     assert len(set(names)) == len(names)
@@ -85,7 +89,9 @@ def test_refkernel_does_too(of: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not MORE, reason="CELLREAP_SDKS names no more SDKs")
-@pytest.mark.parametrize(("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE])
+@pytest.mark.parametrize(
+    ("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE]
+)
 def test_other_kernels_do_too(of: str, root: Path) -> None:
     verify(results(root, of), load_sdk(root, of))
 
@@ -104,7 +110,9 @@ def test_all_architectures_and_kernels_print_the_same(sdk_of: Callable[[str], Sd
 
 @pytest.mark.slow
 @pytest.mark.skipif(not MORE, reason="CELLREAP_SDKS names no more SDKs")
-@pytest.mark.parametrize(("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE])
+@pytest.mark.parametrize(
+    ("of", "root"), MORE, ids=[f"{root.parent.name}-{of}" for of, root in MORE]
+)
 def test_a_kernel_without_a_timer_prints_the_same_of_what_it_has(of: str, root: Path) -> None:
     own = build_refkernel(ARCHES[0], Progress(quiet=True))
     all_lines = results(own, ARCHES[0]).lines[:-1]
@@ -116,7 +124,16 @@ def test_a_kernel_without_a_timer_prints_the_same_of_what_it_has(of: str, root: 
 @pytest.mark.slow
 def test_the_command(sdk: Sdk, arch: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "cellreap.cli.main", "conformance", "--arch", arch, "--sdk", str(sdk.root)],
+        [
+            sys.executable,
+            "-m",
+            "cellreap.cli.main",
+            "conformance",
+            "--arch",
+            arch,
+            "--sdk",
+            str(sdk.root),
+        ],
         capture_output=True,
         text=True,
         check=False,

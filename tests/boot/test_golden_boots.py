@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A fresh boot does what the recorded one of the same system did.
+"""A fresh boot behaves like the recorded boot of the same system.
 
-`pytest --rewrite tests/boot/test_golden_boots.py` records all of them anew, with what is told of
-them.
+`pytest --rewrite tests/boot/test_golden_boots.py` records all boots anew, with their reports.
 """
 
 from __future__ import annotations

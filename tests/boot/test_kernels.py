@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""refkernel does what seL4 does, as far as a run can tell: the same lists, by name, in the same order.
+"""refkernel behaves as seL4 does, as far as a run shows: the same lists, by name, in order.
 
-Each run has passed the check of its trace. Where no seL4 is installed for an architecture, refkernel's runs
-are checked alone.
+Each run has passed the check of its trace. If no seL4 is installed for an architecture, only
+refkernel's runs are checked.
 """
 
 from __future__ import annotations
@@ -35,13 +35,15 @@ def test_every_configuration_does_the_same_on_both_kernels(
 
 
 def kernel_calls(run: Run) -> Iterator[dict[str, int]]:
-    """Of each cleanup, by kind."""
+    """The kernel calls of each cleanup, by kind."""
     for cleanup in run.cleanups():
         yield run.calls(cleanup.number("n"))
 
 
 @pytest.mark.parametrize("arch", slow_but(BUILT, BUILT[0]))
-def test_its_first_line_says_that_it_is_not_sel4(on_refkernel: Callable[[str], Target], arch: str) -> None:
+def test_its_first_line_says_that_it_is_not_sel4(
+    on_refkernel: Callable[[str], Target], arch: str
+) -> None:
     target = on_refkernel(arch)
     run = target.run("block_fs_db_app", pd_depth=0, rs_depth=0)
     lines = [line for line in run.trace.read_text(errors="replace").splitlines() if line]

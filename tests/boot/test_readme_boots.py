@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The commands in README that boot print what README says."""
+"""The commands in README that boot print the output that README shows."""
 
 from __future__ import annotations
 

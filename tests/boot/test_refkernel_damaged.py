@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The conformance checks notice a kernel that is wrong: refkernel, damaged in one place at a time."""
+"""The conformance checks detect a wrong kernel: refkernel, damaged in one place at a time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCES = source_root() / "refkernel"
 
 @dataclass(frozen=True)
 class Damage:
-    """Text of a file below core/, and what takes its place."""
+    """Text of a file below core/, and its replacement."""
 
     file: str
     old: str
@@ -38,7 +38,9 @@ DAMAGES = {
     ),
     "badges-can-be-changed": Damage("slot.c", "if (keep || cap.data != 0)", "if (keep)"),
     "objects-outlive-their-capabilities": Damage(
-        "slot.c", "*last = slot_is_last(slot);", "*last = cap.type == CAP_CNODE && slot_is_last(slot);"
+        "slot.c",
+        "*last = slot_is_last(slot);",
+        "*last = cap.type == CAP_CNODE && slot_is_last(slot);",
     ),
     "untyped-is-never-whole-again": Damage(
         "untyped.c", "slot_has_children(untyped) ? untyped->data : 0", "untyped->data"
@@ -49,11 +51,19 @@ DAMAGES = {
     "no-badge-is-cancelled": Damage(
         "ipc.c", "tcb->state == STATE_SENDING && tcb->badge == badge", "tcb->badge != badge"
     ),
-    "reply-capability-outlives-the-call": Damage("ipc.c", "if (tcb->reply_slot != 0) {", "if (false) {"),
-    "bound-notification-is-forgotten": Damage("ipc.c", "if (take_signal(to, to->bound)) {", "if (false) {"),
-    "deleted-frames-stay-mapped": Damage("vspace.c", "if (cap->type == CAP_FRAME || (last", "if ((last"),
+    "reply-capability-outlives-the-call": Damage(
+        "ipc.c", "if (tcb->reply_slot != 0) {", "if (false) {"
+    ),
+    "bound-notification-is-forgotten": Damage(
+        "ipc.c", "if (take_signal(to, to->bound)) {", "if (false) {"
+    ),
+    "deleted-frames-stay-mapped": Damage(
+        "vspace.c", "if (cap->type == CAP_FRAME || (last", "if ((last"
+    ),
     "capabilities-are-not-unwrapped": Damage("message.c", "cap->object == (word)endpoint", "false"),
-    "nobody-is-preempted": Damage("sched.c", "if (current != 0 && --current->slice == 0) {", "if (false) {"),
+    "nobody-is-preempted": Damage(
+        "sched.c", "if (current != 0 && --current->slice == 0) {", "if (false) {"
+    ),
     "acknowledged-interrupts-stay-masked": Damage(
         "interrupt.c",
         "case IRQAckIRQ:\n        arch_interrupt_mask(number, false);",
@@ -76,12 +86,15 @@ DAMAGES = {
 
 @pytest.fixture(scope="module")
 def whole() -> Sdk:
-    """refkernel as it is."""
+    """The undamaged refkernel."""
     return load_sdk(build_refkernel(ARCH, QUIET), ARCH)
 
 
 def failed(sdk: Sdk, timeout: float = 20, idle: float = 4) -> list[str]:
-    """What the conformance image complains about on a kernel. Seconds: a damaged one may hang."""
+    """The checks that a kernel fails, and the complaints about its run.
+
+    The limits are in seconds. They are short because a damaged kernel may hang.
+    """
     with tempfile.TemporaryFile() as console:
         result = run_conformance(sdk, console, QUIET, extra=(), timeout=timeout, idle=idle)
     return [check.name for check in result.checks if not check.ok] + list(result.complaints)
@@ -103,10 +116,12 @@ def test_damage_is_noticed(whole: Sdk, damage: Damage, tmp_path: Path) -> None:
     options = {
         "REFKERNEL_ARCH": ARCH,
         "CMAKE_INSTALL_PREFIX": str(tmp_path / "sdk"),
-        "CMAKE_C_FLAGS": "-Wno-error",  # a damaged kernel may well have parts that are not used any more
+        "CMAKE_C_FLAGS": "-Wno-error",  # a damaged kernel may have unused parts
     }
-    build_tree(tmp_path / "refkernel", tmp_path / "build", find_toolchain(ARCH), options, target="install")
+    build_tree(
+        tmp_path / "refkernel", tmp_path / "build", find_toolchain(ARCH), options, target="install"
+    )
     broken = load_sdk(tmp_path / "sdk", ARCH)
     assert broken.kernel.sha256 != whole.kernel.sha256
-    # The headers are the same, so the image built for the whole kernel is the one to be booted.
+    # The headers are the same, so the image that was built for the undamaged kernel is booted.
     assert failed(dataclasses.replace(broken, digest=whole.digest)) != []

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""64 clients ask one server that is brought down at an instant that a seed decides.
+"""64 clients call one server that is brought down at an instant that a seed decides.
 
-Each request is answered, or its client is told that the server died, once; no live server sees a request
-twice; the next server is asked at once, and the bystander's clients notice nothing. Under -icount a seed
-always gives the same run: `--crowd-seeds N` takes the first N, and `-k seed17` one of them.
+Each call is answered, or its client is told once that the server died. No live server receives a
+call twice. The clients call the next server at once, and the bystander's clients notice nothing.
+Under -icount a seed always gives the same run: `--crowd-seeds N` runs the first N seeds, and `-k
+seed17` runs one of them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SAID = re.compile(
 )
 
 
-# Every kernel there is, of every architecture.
+# All kernels of all architectures.
 SYSTEMS = [
     (arch, kernel)
     for arch in ARCHES
@@ -40,30 +41,41 @@ def boots(
     target_of: Callable[[str], Target],
     on_refkernel: Callable[[str], Target],
 ) -> Target:
-    """What boots it."""
+    """The target of the kernel."""
     arch, kernel = request.param
     return on_refkernel(arch) if kernel == "refkernel" else target_of(arch)
 
 
 def crowd(config: Config) -> Config:
-    """64 clients in place of one; every other one connects again before it acknowledges a loss."""
+    """64 clients in place of one.
+
+    Every other client connects again before it acknowledges a loss.
+    """
     one = config.pd("client")
     assert one is not None
     others = tuple(pd for pd in config.pds if pd.name != "client")
     many = tuple(
-        one.model_copy(update={"name": f"client_{i}", "args": (one.args[0], i)}) for i in range(CLIENTS)
+        one.model_copy(update={"name": f"client_{i}", "args": (one.args[0], i)})
+        for i in range(CLIENTS)
     )
     return config.model_copy(update={"pds": (*others, *many)})
 
 
 def down(how: str, seed: int, repeat: int) -> Change:
-    """The server comes down at some instant within two milliseconds from its 20th request on."""
-    entry = {"pd": "server", "at": 20, "how": how, "spread_ns": 2_000_000, "seed": seed, "repeat": repeat}
+    """The server goes down at an instant within two milliseconds after its 20th call."""
+    entry = {
+        "pd": "server",
+        "at": 20,
+        "how": how,
+        "spread_ns": 2_000_000,
+        "seed": seed,
+        "repeat": repeat,
+    }
     return with_crashes(entry)
 
 
 def counts(run: Run) -> list[tuple[int, ...]]:
-    """What each client says at the end."""
+    """The numbers that each client prints at the end."""
     found = []
     for i in range(CLIENTS):
         (said,) = run.says(f"client_{i}")
@@ -74,7 +86,7 @@ def counts(run: Run) -> list[tuple[int, ...]]:
 
 
 def check_crowd(run: Run, deaths: int) -> None:
-    """Every request was answered exactly once, some with the news that the server died."""
+    """Every call was answered exactly once, some with the report that the server died."""
     losses = 0
     for asked, answered, lost, others, theirs, none in counts(run):
         assert asked == answered + lost > 0
@@ -82,14 +94,14 @@ def check_crowd(run: Run, deaths: int) -> None:
         assert (theirs, none) == (others, 0)
         assert others > 0
         losses += lost
-    assert run.says("server") == []  # nothing came twice or out of order
+    assert run.says("server") == []  # no call came twice or out of order
     assert run.says("bystander") == []
     assert "bystander" in run.alive()
     assert losses > 0
 
 
 def given_before_acknowledged(run: Run) -> list[tuple[Event, str]]:
-    """Requests given to a client before it acknowledged the loss of another, and the slot of that one."""
+    """Requests that a client received before it acknowledged a loss, and the lost one's slot."""
     found = []
     for notice in run.of("QUEUE", kind="lost"):
         acks = [run.at(event) for event in run.of("FINISH_WORK", token=notice["token"])]
@@ -107,7 +119,7 @@ def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
     assert len(killed) == 2
     assert len(run.ids("server")) == 3
     check_crowd(run, deaths=2)
-    for n in killed:  # Everybody that had a request is told that it is lost, once.
+    for n in killed:  # Each PD that had a request is told once that it is lost.
         lost = {to for to, kind, _, _ in run.notices(n) if kind == "lost"}
         assert lost == {run.name(event["pd"]) for event in run.of("LOSE_REQUEST", n=n)}
     again = given_before_acknowledged(run)
@@ -118,7 +130,9 @@ def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.behaviour("C-21", "N-11")
 def test_stopped_at_any_instant(boots: Target, crowd_seed: int) -> None:
-    run = boots.run("crowd", change=together(crowd, down("freeze", crowd_seed, 1)), qemu_args=COUNTED)
+    run = boots.run(
+        "crowd", change=together(crowd, down("freeze", crowd_seed, 1)), qemu_args=COUNTED
+    )
     assert [run.name(event["pd"]) for event in run.of("FREEZE")] == ["server"]
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["server"]
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
@@ -132,7 +146,8 @@ def test_stopped_at_any_instant(boots: Target, crowd_seed: int) -> None:
 def test_the_same_seed_is_the_same_run(target: Target) -> None:
     change = together(crowd, down("kill", 1, 2))
     first, second = (target.run("crowd", change=change, qemu_args=COUNTED, again=i) for i in (0, 1))
-    assert first.of("END")[0]["digest"] == second.of("END")[0]["digest"]  # over every event before it
+    # over all events before it
+    assert first.of("END")[0]["digest"] == second.of("END")[0]["digest"]
 
 
 @pytest.mark.slow
@@ -145,7 +160,9 @@ def test_different_seeds_are_different_instants(target: Target) -> None:
 
 
 @pytest.mark.behaviour("R-08")
-def test_servers_that_ask_in_the_midst_and_answer_twice_answer_the_right_client_once(target: Target) -> None:
+def test_servers_that_ask_in_the_midst_and_answer_twice_answer_the_right_client_once(
+    target: Target,
+) -> None:
     run = target.run("replies")
     config = target.load("replies")[1]
     assert [pd.args[0] for pd in config.pds if pd.name in ("server", "bystander")] == [3, 1]

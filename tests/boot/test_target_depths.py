@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Block server 1 of the reference scenario crashes at ten pairs of depths: who goes, is told, goes on."""
+"""Block server 1 of the reference scenario crashes at ten pairs of depths.
+
+The tests check which PDs are doomed, which are told, and which continue.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +32,16 @@ _FS_GONE = {
 
 @dataclass(frozen=True)
 class Row:
-    """What one pair of depths comes to."""
+    """The expected result of one pair of depths."""
 
     pd_depth: Depth
     rs_depth: Depth
-    pds: Mapping[str, str]  # doomed beside block server 1, and their depths
-    spaces: frozenset[str]  # deleted beside disk1
+    pds: Mapping[str, str]  # PDs doomed beside block server 1, and their depths
+    spaces: frozenset[str]  # spaces deleted beside disk1
     notices: frozenset[tuple[str, str, str, str]]
     calls: Mapping[str, int]  # kernel calls of the cleanup, by kind
-    outcome: tuple[str, str] | None  # at the end: of the table, of the database; None: the app is gone
+    # of the table and of the database at the end, or None if the app is doomed
+    outcome: tuple[str, str] | None
 
     @property
     def id(self) -> str:
@@ -59,9 +63,10 @@ def _row(
     return Row(*depths, pds, frozenset(spaces), frozenset(notices), calls, outcome)
 
 
-# Calls: each PD destroyed is one suspend and one revoke, whatever it held. A space or resource that its live
-# manager loses is cancel-sends, revoke, delete, as is each request to such a space: revokes less PDs. The
-# client that called a dead server is looked at and resumed; each PD that is told something gets one signal.
+# Calls: each destroyed PD costs one suspend and one revoke, whatever it held. A space or resource
+# that its live manager loses costs cancel-sends, revoke and delete, and so does each request to
+# such a space: revokes less PDs. The client that called a dead server is read and resumed. Each PD
+# that is told something gets one signal.
 _FS = {"fs": "1"}
 _FS_DB = {"fs": "1", "db": "2"}
 _ALL = {"fs": "1", "db": "2", "app": "3"}
@@ -126,7 +131,9 @@ def run(target: Target, row: Row) -> Run:
     return boot(target, (row.pd_depth, row.rs_depth))
 
 
-@pytest.mark.behaviour("C-04", "C-05", "C-06", "C-07", "C-08", "C-10", "C-11", "C-12", "D-01", "H-01")
+@pytest.mark.behaviour(
+    "C-04", "C-05", "C-06", "C-07", "C-08", "C-10", "C-11", "C-12", "D-01", "H-01"
+)
 def test_what_goes_is_what_the_table_says(run: Run, row: Row) -> None:
     (cleanup,) = run.cleanups()
     assert run.names[cleanup["trigger"]] == "block_server_1"
@@ -160,7 +167,7 @@ _WORDS = {
 
 
 def _thing(run: Run, name: str) -> str:
-    """A space or resource as PDs name it, by its numbers."""
+    """The name that PDs print for a space or resource, made of its numbers."""
     space, _, object_ = name.partition(":")
     number = run.id(space).rpartition("_")[2]
     return f"space {number} object {object_}" if object_ else f"space {number}"
@@ -179,7 +186,10 @@ def test_survivors_say_what_they_were_told_and_nothing_else(run: Run, row: Row) 
 
 @pytest.mark.behaviour("C-21", "D-07", "C-13")
 def test_survivors_go_on_and_what_they_lost_is_an_error(run: Run, row: Row) -> None:
-    """The app says how it fares whenever that changes, and at the end; whoever hung would keep it silent."""
+    """The app prints its state when the state changes, and at the end.
+
+    A hanging PD would silence it.
+    """
     first = f"round 1: table: {_OK}; database: {_OK}"
     assert run.says("app")[0] == first
     last = [text for text in run.says("app") if text.startswith("at the end")]
@@ -230,7 +240,7 @@ def test_the_smallest_cleanup_takes_five_kernel_calls(target: Target) -> None:
 
 @pytest.mark.behaviour("N-04")
 def test_one_signal_for_each_who_is_told(run: Run, row: Row) -> None:
-    """No send, no call: what is sent is signals, which wait for nobody."""
+    """The root task neither sends nor calls. It only signals, which never blocks."""
     assert run.calls()["signal"] == len({to for to, _, _, _ in row.notices})
     waiting_for_nobody = {
         "suspend", "resume", "read-registers", "signal", "revoke", "delete", "cancel-sends"
@@ -260,7 +270,10 @@ def test_more_depth_never_takes_less(
 
 @pytest.mark.behaviour("C-12")
 def test_a_space_lost_with_its_server_starts_no_traversal_of_its_own(target: Target) -> None:
-    assert "database" not in boot(target, (1, 0)).deleted_spaces() | boot(target, (1, 1)).deleted_spaces()
+    assert (
+        "database"
+        not in boot(target, (1, 0)).deleted_spaces() | boot(target, (1, 1)).deleted_spaces()
+    )
     assert "database" in boot(target, (1, 2)).deleted_spaces()
 
 
@@ -286,7 +299,9 @@ def test_a_space_on_two_disks_goes_whole_with_either(target: Target, crashed: st
 
 
 @pytest.mark.behaviour("C-18")
-def test_servers_hold_all_that_they_serve_so_a_clients_crash_orphans_nothing(target: Target) -> None:
+def test_servers_hold_all_that_they_serve_so_a_clients_crash_orphans_nothing(
+    target: Target,
+) -> None:
     run = target.run("block_fs_db_app", crash="app")
     assert run.doomed() == {"app": "0"}
     assert run.deleted_spaces() == set()
@@ -304,10 +319,12 @@ def test_servers_hold_all_that_they_serve_so_a_clients_crash_orphans_nothing(tar
 
 @pytest.mark.behaviour("N-05", "C-21")
 def test_a_server_in_the_middle_of_a_request_to_the_dead_one_is_told_too(target: Target) -> None:
-    """fs has called block server 1 and waits: its call is ended, then it reads what came meanwhile."""
+    """fs has called block server 1 and waits. Its call is ended, then it reads its notices."""
     run = boot(target, (0, 0))
-    asked = [event["pd"] for event in run.of("STEP", n=1, name="unblock") if event.number("calls") == 2]
-    assert asked == [run.id("fs")]  # looked at, and found to wait: resumed
+    asked = [
+        event["pd"] for event in run.of("STEP", n=1, name="unblock") if event.number("calls") == 2
+    ]
+    assert asked == [run.id("fs")]  # read, found to wait, and resumed
     (settled,) = run.of("SETTLED", n=1)
     (fetch,) = run.of("GET_WORK")
     assert run.at(fetch) > run.at(settled)
@@ -316,15 +333,20 @@ def test_a_server_in_the_middle_of_a_request_to_the_dead_one_is_told_too(target:
 
 @pytest.mark.behaviour("N-05")
 def test_a_server_that_waits_is_told(target: Target) -> None:
-    """Nobody asks block server 2 anything more once fs is gone, and yet it says that it was told."""
+    """After fs is gone no PD calls block server 2, and yet it prints that it was told."""
     run = boot(target, (3, 0))
     assert run.alive() == {"block_server_2"}
     assert len([text for text in run.says("block_server_2") if text.startswith("told: ")]) == 2
 
 
 @pytest.mark.behaviour("N-05")
-def test_a_client_that_does_not_wait_for_notices_yet_finds_them_when_it_looks(target: Target) -> None:
-    """At the crash the app waits for the database's answer, not for notices: it is told once it looks."""
+def test_a_client_that_does_not_wait_for_notices_yet_finds_them_when_it_looks(
+    target: Target,
+) -> None:
+    """At the crash the app waits for the database's answer and not for notices.
+
+    It is told once it looks.
+    """
     run = boot(target, (0, 2))
     (lost,) = [event for event in run.of("QUEUE") if event["to"] == run.id("app")]
     (fetch,) = run.of("GET_WORK", token=lost["token"])
@@ -345,15 +367,17 @@ def test_groups_are_destroyed_one_after_the_other(run: Run) -> None:
 @pytest.mark.behaviour("M-06", "H-10", "H-03")
 @pytest.mark.parametrize("row", ROWS[::3], ids=lambda row: str(row.id))
 def test_the_command_line_says_the_same(target: Target, row: Row) -> None:
-    """`run --json` of every third pair: a process of its own, with exit code and plan."""
+    """`run --json` of every third pair, in a process of its own, with exit code and plan."""
     options = ["--arch", target.sdk.kernel.arch]
     options += ["--pd-depth", str(row.pd_depth), "--rs-depth", str(row.rs_depth)]
     code, shown = cellreap_json("run", str(CONFIGS / "block_fs_db_app.toml"), *options)
     assert code == 0
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     assert shown["kernel"] == {
-        "name": target.sdk.kernel.name, "version": target.sdk.kernel.version, "arch": target.sdk.kernel.arch
-    }  # fmt: skip
+        "name": target.sdk.kernel.name,
+        "version": target.sdk.kernel.version,
+        "arch": target.sdk.kernel.arch,
+    }
     names: dict[str, str] = shown["names"]
     cleanups: list[dict[str, Any]] = shown["cleanups"]
     (cleanup,) = cleanups

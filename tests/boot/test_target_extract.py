@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The model state with what servers know and the root task does not; servers that know nothing, or lie."""
+"""Extractions: the model state with what only servers know. Servers that know nothing, or lie."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ def test_a_server_answers_for_its_space_or_for_each_resource(target: Target, how
     assert not run.of("MAP")
     expected = WHOLE if how == BY_SPACE else WHOLE - {("things", "disk")}
     assert maps(run) == expected
-    asked = [run.name(e["node"]) for e in run.of("QUEUE", kind="extract") if run.name(e["to"]) == "mapper"]
+    asked = [
+        run.name(e["node"])
+        for e in run.of("QUEUE", kind="extract")
+        if run.name(e["to"]) == "mapper"
+    ]
     each = [f"things:{i}" for i in range(1, THINGS + 1)] if how == BY_RESOURCE else []
     assert sorted(asked) == sorted(["things", *each])
 
@@ -42,7 +46,9 @@ def test_a_server_answers_for_its_space_or_for_each_resource(target: Target, how
 def test_part_of_an_answer_is_taken_and_so_is_none(target: Target, how: int, count: int) -> None:
     run = target.run("extract", change=with_pd("mapper", args=(THINGS, how)))
     assert len(maps(run)) == count
-    assert "again: ticket 1 over: done 2, failed 0, dropped 0, waiting 0, held 0" in run.says("boss")
+    assert (
+        "again: ticket 1 over: done 2, failed 0, dropped 0, waiting 0, held 0" in run.says("boss")
+    )
 
 
 @pytest.mark.behaviour("M-03")
@@ -58,13 +64,16 @@ def test_the_ticket_is_over_when_the_last_piece_is_there(target: Target) -> None
     told = run.of("TICKET")[0]
     assert max(run.at(ack) for ack in acks) < run.at(extracted) < run.at(told)
     assert extracted.number("rows") == len(run.of("MODEL", x=1))
-    assert "once more: result 13" in run.says("boss")  # BUSY: the first one is not done
+    assert "once more: result 13" in run.says("boss")  # BUSY: the first extraction is not done
 
 
 @pytest.mark.behaviour("M-01", "M-04")
 def test_the_columns_are_those_that_the_scripts_of_cellulos_read(target: Target) -> None:
-    """They take a row with a NODE_TYPE for a node and any other for an edge, find an edge's ends by id among
-    the nodes, wherever those stand, and a REQUEST's type in DATA; and one row more is one thing more to them.
+    """CellulOS's readers accept the extended state.
+
+    They take a row with a NODE_TYPE for a node and any other row for an edge. They look up the ends
+    of an edge by id among the nodes, wherever the nodes stand, and the type of a REQUEST in DATA.
+    An extra row is one more node or edge to them.
     """
     run = target.run("extract")
     text = run.report.extractions[0].csv()
@@ -102,7 +111,9 @@ def test_more_pieces_than_fit_a_message(target: Target) -> None:
 def test_a_server_that_fails_is_not_waited_for(target: Target) -> None:
     run = target.run("extract", change=with_pd("mapper", args=(THINGS, FAILS)))
     assert len(maps(run)) == 1 + THINGS // 2
-    assert "again: ticket 1 over: done 1, failed 1, dropped 0, waiting 0, held 0" in run.says("boss")
+    assert (
+        "again: ticket 1 over: done 1, failed 1, dropped 0, waiting 0, held 0" in run.says("boss")
+    )
 
 
 @pytest.mark.behaviour("M-03", "N-11", "D-10")
@@ -111,7 +122,9 @@ def test_a_server_that_never_answers_is_waited_for_until_its_deadline(target: Ta
     run = target.run("extract", change=change)
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["mapper"]
     assert maps(run) == set()
-    assert "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says("boss")
+    assert (
+        "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says("boss")
+    )
 
 
 @pytest.mark.slow
@@ -124,14 +137,16 @@ def test_a_server_that_dies_midway_leaves_nothing_of_what_it_said(target: Target
     assert len(pieces) == THINGS // 2
     assert max(pieces) < run.at(died) < run.at(extracted)
     assert maps(run) == set()
-    assert "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says("boss")
+    assert (
+        "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says("boss")
+    )
     assert "mapper" not in run.alive()
 
 
 @pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 def test_one_server_reports_no_more_than_its_share(target: Target) -> None:
-    """What comes beyond is refused, a message at a time; what was taken stays."""
+    """Rows beyond the limit are refused, a message at a time. Rows taken before remain."""
     run = target.run("extract", change=with_pd("mapper", args=(24, CROWDS)))
     assert 24 * 24 > 512
     assert len(run.of("SUBGRAPH")) == 512
@@ -139,7 +154,9 @@ def test_one_server_reports_no_more_than_its_share(target: Target) -> None:
     (refused,) = run.of("REFUSE", op=SUBGRAPH)
     assert (run.name(refused["pd"]), refused["status"]) == ("mapper", str(FULL))
     assert f"reported: {512 + 32}, result {FULL}" in run.says("mapper")
-    assert "again: ticket 1 over: done 1, failed 1, dropped 0, waiting 0, held 0" in run.says("boss")
+    assert (
+        "again: ticket 1 over: done 1, failed 1, dropped 0, waiting 0, held 0" in run.says("boss")
+    )
 
 
 def test_the_root_task_extracts_at_the_end_where_it_is_asked_to(target: Target) -> None:
@@ -173,10 +190,10 @@ def test_a_lying_server_is_refused_each_time_and_changes_nothing(target: Target)
         "another resource than it is asked about",
         "to have the state extracted",
     }
-    # What it said that was true is all that came of it.
+    # Only the server's true statements have an effect.
     for x in (1, 2):
         pieces = {(run.name(e["from"]), run.name(e["to"])) for e in run.of("SUBGRAPH", x=x)}
         assert pieces == maps(run, x) == {("lies:1", "disk:1"), ("lies:1", "lies:2")}
-        # The same reported twice is one, and so is one row.
+        # A row that is reported twice counts once.
         rows = [event["row"] for event in run.of("MODEL", x=x)]
         assert len(set(rows)) == len(rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every way to go down starts a cleanup without anybody's help, and the trace says which way it was."""
+"""Every kind of end starts a cleanup without help from a PD, and the trace names the kind."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from cellreap.system.toolchain import find_toolchain
 from cellreap.testing import Run, Target, dangling, with_crashes, with_pd, with_system
 from kit.marks import slow_but
 
-NOWHERE = 0xDEAD000  # pds/lib/crash.c: nothing is mapped there
-BEYOND = 1 << 40  # pds/lib/crash.c: a capability's address beyond any CSpace
-# x86_64: the exception's number; aarch64: its syndrome, an unknown instruction of 32 bits.
+NOWHERE = 0xDEAD000  # pds/lib/crash.c: an address that is not mapped
+BEYOND = 1 << 40  # pds/lib/crash.c: a capability address beyond any CSpace
+# x86_64: the exception's number. aarch64: the syndrome of an unknown instruction of 32 bits.
 ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
 
 FAULTS: dict[str, tuple[str, dict[str, int] | int | None]] = {
@@ -29,14 +29,14 @@ FAULTS: dict[str, tuple[str, dict[str, int] | int | None]] = {
 
 
 def fault_of(how: str, target: Target) -> tuple[str, int | None]:
-    """What the trace calls the fault, and its address where that is known."""
+    """The trace's name of the fault, and its address where that is known."""
     kind, address = FAULTS[how]
     return kind, address[target.sdk.kernel.arch] if isinstance(address, dict) else address
 
 
 @pytest.fixture(scope="session")
 def text_of(target: Target) -> dict[str, range]:
-    """Where each program's instructions are."""
+    """The address range of each program's instructions."""
     parts = build_parts(target.sdk, find_toolchain(target.sdk.kernel.arch), Progress(quiet=True))
     found = {}
     for name, raw in parts.programs().items():
@@ -48,7 +48,7 @@ def text_of(target: Target) -> dict[str, range]:
 
 
 def _is_cleaned_up(run: Run, name: str) -> None:
-    """The PD and its space are gone, its memory is free, who used it was told and goes on."""
+    """The PD and its space are gone, its memory is free, and its client was told and continues."""
     assert run.destroyed_pds() == {name}
     assert run.deleted_spaces() == {"disk1"}
     assert [run.names[event["pd"]] for event in run.of("FREED")] == [name]
@@ -59,7 +59,9 @@ def _is_cleaned_up(run: Run, name: str) -> None:
 
 @pytest.mark.behaviour("C-02", "D-07")
 @pytest.mark.parametrize("how", FAULTS)
-def test_a_fault_is_named_and_cleaned_up(target: Target, text_of: dict[str, range], how: str) -> None:
+def test_a_fault_is_named_and_cleaned_up(
+    target: Target, text_of: dict[str, range], how: str
+) -> None:
     run = target.run(f"faults_{how.replace('-', '_')}")
     kind, address = fault_of(how, target)
     (fault,) = run.of("FAULT")
@@ -73,12 +75,14 @@ def test_a_fault_is_named_and_cleaned_up(target: Target, text_of: dict[str, rang
 
 
 def test_each_kind_of_fault_is_at_an_instruction_of_its_own(target: Target) -> None:
-    places = {how: target.run(f"faults_{how.replace('-', '_')}").of("FAULT")[0]["ip"] for how in FAULTS}
+    places = {
+        how: target.run(f"faults_{how.replace('-', '_')}").of("FAULT")[0]["ip"] for how in FAULTS
+    }
     assert len(set(places.values())) == len(FAULTS)
 
 
 def test_an_unknown_system_call_is_named_by_its_number(target: Target) -> None:
-    """seL4's own numbers are small negative ones; this one is none of them."""
+    """seL4's own system call numbers are small negative numbers. This one is none of them."""
     (fault,) = target.run("faults_unknown_syscall").of("FAULT")
     number = fault.number("address")
     assert number not in range(2**64 - 64, 2**64)
@@ -113,7 +117,9 @@ def test_who_holds_the_capability_may_terminate(target: Target) -> None:
 def test_the_terminators_capability_is_gone_with_its_pd(target: Target) -> None:
     run = target.run("terminate")
     victim, app = run.id("block_server_2"), run.id("app")
-    (body,) = {event["node"] for event in run.of("HOLD", pd=app) if event["node"].startswith("PD_2_")}
+    (body,) = {
+        event["node"] for event in run.of("HOLD", pd=app) if event["node"].startswith("PD_2_")
+    }
     assert [(e["pd"], e["resource"]) for e in run.of("REVOKE_BODY")] == [(app, body)]
     assert body in {event["node"] for event in run.of("DESTROY")}
     assert [row for row in run.state(1) if victim in row or body in row] == []
@@ -122,7 +128,7 @@ def test_the_terminators_capability_is_gone_with_its_pd(target: Target) -> None:
 @pytest.mark.slow
 @pytest.mark.behaviour("C-01")
 def test_a_terminator_may_go_with_its_victim(target: Target) -> None:
-    """At depth 1 the app depends on the database that it terminates: nobody is left to answer."""
+    """At depth 1 the app depends on the database that it terminates, so no PD is left to answer."""
 
     def change(config: Config) -> Config:
         config = with_pd("app", holds_pds=("db",))(config)
@@ -140,7 +146,8 @@ def test_a_handler_that_is_a_pd_reports_each_kind_of_fault(
     target: Target, text_of: dict[str, range], how: str
 ) -> None:
     run = target.run(
-        "handler", change=with_crashes({"pd": "app", "at": 3, "how": how}, {"pd": "fs", "at": 3, "how": how})
+        "handler",
+        change=with_crashes({"pd": "app", "at": 3, "how": how}, {"pd": "fs", "at": 3, "how": how}),
     )
     kind, address = fault_of(how, target)
     fault = run.of("FAULT")[0]
@@ -161,7 +168,7 @@ def test_a_pd_dies_with_its_fault_handler_and_not_the_other_way_round(target: Ta
     assert run.names[first["trigger"]] == "app"
     assert run.doomed(1) == {"app": "0"}
     assert run.names[second["trigger"]] == "fs"
-    assert run.doomed(2) == {"fs": "0", "app2": "0"}  # though the depth is 0
+    assert run.doomed(2) == {"fs": "0", "app2": "0"}  # although the depth is 0
     assert (second["pd_depth"], run.alive()) == ("0", {"block_server_1", "block_server_2", "db"})
 
 

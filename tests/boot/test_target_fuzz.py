@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A PD that sends 100,000 messages of all kinds: the root task goes on, and nobody else notices.
+"""A PD sends 100,000 messages of all kinds. The root task continues, and no other PD notices.
 
-Every run has passed the check of its trace against the reference model before a test sees it: whatever a
-message of chance brought about, the root task's state was legal, and as its events say.
+Every run has passed the check of its trace against the reference model before a test sees it.
+Whatever a random message causes, the root task's state is therefore legal and agrees with its
+events.
 """
 
 from __future__ import annotations
@@ -20,41 +21,44 @@ from cellreap.testing import Run, Target, together, with_crashes, with_pd
 BYSTANDERS = ("block_server_1", "block_server_2", "fs", "db", "app")
 CRASHING = "block_server_1"
 MESSAGES = 100_000
-FEWER = 2_000  # of one life, where it may have several
+FEWER = 2_000  # of one life, if the PD may have several
 PROTOCOL = enums("protocol.h")
 OPERATIONS = {name: number for name, number in PROTOCOL["cr_op"].items() if name != "CR_OP_COUNT"}
 WAYS = ("called", "sent", "sent if awaited")
 CAPABILITIES = ("root", "endpoint", "notification", "fault", "request", "resource", "pd", "foreign")
 SAID = re.compile(r"sent (\d+): answered (\d+), refused (\d+)")
 
-# What it does besides in its own end, by its argument, and what it is cleaned up after for.
+# What the fuzzer does besides sending messages, by argument, and the expected cause of its cleanup.
 EXIT, FAULTS, CAP_FAULTS, LOSE_WORK, CALL_FAULT, TERMINATES = 1, 2, 4, 8, 16, 32
 ENDS = {EXIT: "exit", FAULTS: "fault", CAP_FAULTS: "fault", LOSE_WORK | TERMINATES: "late"}
-LAST_LIFE = 40  # the number of a PD; it comes again as often as that takes
+LAST_LIFE = 40  # the number of a PD; the fuzzer is respawned until it has this number
 
 
 def _alone(config: Config) -> Config:
-    """The configuration without the one that fuzzes and what is there for it."""
+    """The configuration without the fuzzer and the PDs that exist for it."""
     pds = tuple(pd for pd in config.pds if pd.name in BYSTANDERS)
     crashes = tuple(crash for crash in config.crashes if crash.pd in BYSTANDERS)
     return config.model_copy(update={"pds": pds, "crashes": crashes})
 
 
 def _words(run: Run, name: str) -> list[str]:
-    """What a PD said, without numbers of PDs and spaces, of which others that come and go use up some, and of
-    rounds: the scenario's crash comes a round later if a cleanup of the fuzzer's waits at its turn."""
+    """What a PD printed, without numbers of PDs, spaces and rounds.
+
+    PDs that are destroyed and respawned use up numbers. The scenario's crash comes a round later if
+    a cleanup of the fuzzer waits at its turn.
+    """
     return [re.sub(r"(PD_|space |round )[0-9a-f]+", r"\1N", text) for text in run.says(name)]
 
 
 def _counts(run: Run, what: str) -> dict[str, int]:
-    """What the fuzzer says at its end about something: "WHAT: NAME NUMBER, NAME NUMBER"."""
+    """The counts that the fuzzer prints at its end in a line "WHAT: NAME NUMBER, NAME NUMBER"."""
     (text,) = [text for text in run.says("fuzzer") if text.startswith(f"{what}: ")]
     pairs = (pair.rsplit(" ", 1) for pair in text.removeprefix(f"{what}: ").split(", "))
     return {name: int(number) for name, number in pairs}
 
 
 def _crash(run: Run) -> tuple[object, ...]:
-    """How the one crash of the scenario beside it was cleaned up after."""
+    """How the crash of the scenario, which runs beside the fuzzer, was cleaned up after."""
     (cleanup,) = [event for event in run.cleanups() if run.names[event["trigger"]] == CRASHING]
     n = cleanup.number("n")
     return run.doomed(n), sorted(run.destroyed(n)), run.notices(n)
@@ -67,7 +71,8 @@ def _assert_nobody_noticed(run: Run, alone: Run) -> None:
     assert set(BYSTANDERS) - run.alive() == {CRASHING}
     assert _crash(run) == _crash(alone)
     assert [run.names[event["pd"]] for event in run.of("FAULT")].count(CRASHING) == 1
-    # Neither does who has to do with it: its client is answered by everybody else, its servers live.
+    # PDs that deal with the fuzzer notice nothing either: its client is answered by all others, and
+    # its servers live.
     assert {"prey_server", "witness"} <= run.alive()
     served = [text for text in run.says("fuzzers_client") if text.startswith("asked ")]
     assert served
@@ -104,7 +109,7 @@ def test_others_work_beside_it_as_they_do_without(fuzzed_target: Target, fuzzed:
 
 @pytest.mark.slow
 def test_nobody_but_the_crash_and_the_fuzzer_brings_anybody_down(fuzzed: Run) -> None:
-    """It may terminate what it has a capability to, and leave its prey in a fault for as long as it likes."""
+    """The fuzzer may terminate a PD that it has a capability to, and leave its prey in a fault."""
     down = {fuzzed.names[event["trigger"]] for event in fuzzed.cleanups()}
     assert down == {CRASHING, "prey", "quarry", "idler"}
     assert {fuzzed.names[event["pd"]] for event in fuzzed.of("LATE")} <= {"prey"}
@@ -113,11 +118,13 @@ def test_nobody_but_the_crash_and_the_fuzzer_brings_anybody_down(fuzzed: Run) ->
 
 @pytest.mark.slow
 def test_each_operation_succeeds_beside_all_that_fail(fuzzed: Run) -> None:
-    """Else nothing much would have been tried. Only EXIT would be its end."""
+    """Otherwise few operations would have been tried. Only EXIT ends the fuzzer."""
     accepted = _counts(fuzzed, "accepted")
     assert {name for name, op in OPERATIONS.items() if accepted[str(op)] == 0} == {"CR_OP_EXIT"}
     results = _counts(fuzzed, "results")
-    reached = {name for name, result in PROTOCOL["cr_result"].items() if results.get(str(result), 0) > 0}
+    reached = {
+        name for name, result in PROTOCOL["cr_result"].items() if results.get(str(result), 0) > 0
+    }
     wanted = "OK BAD_MAGIC BAD_OP BAD_LENGTH DENIED NO_SUCH GONE EXISTS BAD_BADGE FAILED"
     assert reached >= {f"CR_RESULT_{name}" for name in wanted.split()}
 
@@ -150,8 +157,8 @@ def test_it_is_owed_all_kinds_of_notice_and_handles_faults(fuzzed: Run) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ENDS)
 def test_what_is_its_own_end_is_nobody_elses(target: Target, end: int) -> None:
-    """It comes again after each end, with other messages."""
-    loses = bool(end & LOSE_WORK)  # it must be owed something first
+    """The fuzzer is respawned after each end, with other messages."""
+    loses = bool(end & LOSE_WORK)  # the root task must first owe it a notice
     args = (2, 4 * FEWER if loses else FEWER, end, LAST_LIFE)
     deadline = {"deadline_ms": 100} if loses else {}
     run = target.run("fuzz", change=with_pd("fuzzer", args=args, respawn=True, **deadline))
@@ -163,7 +170,10 @@ def test_what_is_its_own_end_is_nobody_elses(target: Target, end: int) -> None:
 
 @pytest.mark.slow
 def test_in_sync_mode_it_is_no_different(target: Target) -> None:
-    """A terminator is answered when its ticket is over; one that takes no answer is waited for by nobody."""
+    """A terminator is answered when its ticket is over.
+
+    No PD waits for a terminator that takes no answer.
+    """
     mode: Mode = "sync"
     change = with_pd("fuzzer", args=(3, 6 * FEWER, TERMINATES), deadline_ms=300)
     run = target.run("fuzz", mode=mode, change=change)
@@ -177,7 +187,10 @@ def test_in_sync_mode_it_is_no_different(target: Target) -> None:
 
 @pytest.mark.slow
 def test_who_calls_its_fault_handler_waits_until_its_deadline(target: Target) -> None:
-    """The root task answers no message that is no fault: such a call never returns. Nobody else waits."""
+    """The root task answers only faults on a fault endpoint, so any other call there never returns.
+
+    No other PD waits.
+    """
 
     def quitter(config: Config) -> Config:
         leaves = Pd(name="quitter", program="quitter", requests=("fuzz",), args=(40,))

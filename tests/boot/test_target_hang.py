@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A server that stops without a fault is found by what it owes an answer to, and nobody else is held up."""
+"""A server that hangs without a fault is found by its missed deadline and holds up no other PD."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def by(how: str, **more: object) -> Change:
     return with_crashes({"pd": "server", "at": 2, "how": how, **more})
 
 
-# Who spins leaves no time in which nobody runs, and no second round: the quitter takes long in the first one.
+# A spinning server leaves no idle time, so there is no second round. The quitter therefore takes
+# long in the first round.
 HOWS = {
     "hang": together(by("hang"), with_pd("quitter", args=(1, 100_000))),
     "block": by("block"),
@@ -27,7 +28,7 @@ HOWS = {
 
 @pytest.fixture(params=slow_but(HOWS, "block"))
 def run(target: Target, request: pytest.FixtureRequest) -> Run:
-    """The server stops; a client of it exits."""
+    """The server stops, and a client of it exits."""
     return target.run("hang", change=HOWS[request.param])
 
 
@@ -77,7 +78,9 @@ def test_a_kill_is_a_termination_by_the_root_task(target: Target) -> None:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("N-11", "D-10")
-def test_one_that_goes_by_its_deadline_may_take_the_next_one_along_and_that_ends(target: Target) -> None:
+def test_one_that_goes_by_its_deadline_may_take_the_next_one_along_and_that_ends(
+    target: Target,
+) -> None:
     run = target.run("cascade")
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["first", "second", "third"]
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
@@ -94,8 +97,12 @@ def test_one_that_goes_by_its_deadline_may_take_the_next_one_along_and_that_ends
 
 
 def with_third_party(config: Config) -> Config:
-    """The server asks another one for each answer; that one is what stops."""
-    backing = {"name": "backing", "program": "crowd_server", "space": [{"name": "stock", "type": "THING"}]}
+    """The server calls another server for each answer. That other server stops."""
+    backing = {
+        "name": "backing",
+        "program": "crowd_server",
+        "space": [{"name": "stock", "type": "THING"}],
+    }
     pds = (Pd.model_validate(backing), *config.pds)
     changed = config.model_copy(update={"pds": pds})
     stops = with_crashes({"pd": "backing", "at": 2, "how": "block"})
@@ -105,7 +112,10 @@ def with_third_party(config: Config) -> Config:
 @pytest.mark.slow
 @pytest.mark.behaviour("N-11", "C-21", "D-10")
 def test_who_waits_for_somebody_that_hangs_is_found_by_its_own_deadline(target: Target) -> None:
-    """It does not hang itself, but who could tell? Its clients are answered, and wait for nobody else."""
+    """The server itself does not hang, but this cannot be observed.
+
+    Its clients are answered and wait for no other PD.
+    """
     run = target.run("hang", change=with_third_party)
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["server", "backing"]
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
@@ -116,7 +126,7 @@ def test_who_waits_for_somebody_that_hangs_is_found_by_its_own_deadline(target: 
     (said,) = run.says("client")
     assert ", lost 1; bystander: " in said
     assert said.endswith(", lost 0")
-    # It goes on at once, with the other one: its loss is acknowledged before the third one is found.
+    # The client continues at once: its first loss is acknowledged before the third server is found.
     (lost,) = (event for event in run.of("QUEUE", kind="lost") if run.name(event["to"]) == "client")
     assert run.at(run.of("FINISH_WORK", token=lost["token"])[0]) < run.at(run.of("LATE")[1])
     assert run.alive() == {"bystander", "client"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The host's side of a boot: the same every time, ended in time, and clear about what went wrong."""
+"""The host's side of a boot: repeatable, bounded in time, and clear about errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kit.paths import CONFIGS
 
 
 def _children(pid: int) -> list[int]:
-    """The processes that a process started and that are still there."""
+    """The processes that a process started and that still exist."""
     found = []
     for folder in Path("/proc").iterdir():
         try:
@@ -45,13 +45,15 @@ def _is_qemu(pid: int) -> bool:
 
 
 @pytest.mark.behaviour("H-03")
-def test_a_run_ends_by_itself_at_the_end_of_its_trace_and_leaves_no_emulator(target: Target) -> None:
+def test_a_run_ends_by_itself_at_the_end_of_its_trace_and_leaves_no_emulator(
+    target: Target,
+) -> None:
     image = read_image(target.run("faults_exit").image)
     start = time.monotonic()
     with Path(os.devnull).open("wb") as nowhere:
         boot = boot_image(image, nowhere, timeout=600, idle=90)
     assert boot.end is End.COMPLETE
-    assert time.monotonic() - start < 90  # the idle limit: nothing waited for that
+    assert time.monotonic() - start < 90  # below the idle limit, so no wait ran into it
     assert [pid for pid in _children(os.getpid()) if _is_qemu(pid)] == []
 
 
@@ -59,11 +61,15 @@ def test_a_run_ends_by_itself_at_the_end_of_its_trace_and_leaves_no_emulator(tar
 def test_what_runs_is_what_was_asked_for(target: Target) -> None:
     run = target.run("block_fs_db_app", pd_depth=1, rs_depth="inf", crash="block_server_2")
     (trace,) = run.of("TRACE")
-    assert [trace[key] for key in ("system", "pd_depth", "rs_depth")] == ["block_fs_db_app", "1", "inf"]
+    assert [trace[key] for key in ("system", "pd_depth", "rs_depth")] == [
+        "block_fs_db_app",
+        "1",
+        "inf",
+    ]
     assert [run.names[event["trigger"]] for event in run.cleanups()] == ["block_server_2"]
 
 
-# -- the same again
+# -- repeated runs
 
 _CYCLES = re.compile(r" cycles=\d+| instructions=\d+")
 
@@ -76,7 +82,10 @@ def _lines(run: Run) -> list[str]:
 @pytest.mark.behaviour("C-28", "D-04")
 @pytest.mark.parametrize("name", ["block_fs_db_app", "protocol"])
 def test_two_boots_of_one_image_have_the_same_trace(target: Target, name: str) -> None:
-    """To the last cycle, where QEMU counts instructions: else slices of time end by the host's clock."""
+    """Equal to the last cycle if QEMU counts instructions.
+
+    Otherwise time slices end by the host's clock.
+    """
     counted = ("-icount", "shift=0")
     first, second = (target.run(name, qemu_args=counted, again=again) for again in (1, 2))
     assert first.image.read_bytes() == second.image.read_bytes()
@@ -90,7 +99,7 @@ def test_by_the_hosts_clock_they_differ_in_the_cycles_alone(target: Target) -> N
     assert _lines(first) == _lines(second)
 
 
-# -- what goes wrong
+# -- errors
 
 
 def test_an_emulator_that_is_killed_is_told_as_such(target: Target, tmp_path: Path) -> None:
@@ -109,7 +118,7 @@ def test_an_emulator_that_is_killed_is_told_as_such(target: Target, tmp_path: Pa
     assert len(killed) == 1
     assert (boot.end, boot.detail) == (End.FAILED, "signal 9")
     assert boot.events > 100
-    assert path.stat().st_size == boot.bytes  # what there was is kept
+    assert path.stat().st_size == boot.bytes  # the output before the end is kept
     code, shown = cellreap_json("check", str(path))
     assert code == 1
     assert any("cut off" in text or "cut line" in text for text in shown["violations"])
@@ -124,7 +133,9 @@ def test_a_run_whose_emulator_is_killed_says_so_in_one_line(target: Target, tmp_
         arguments, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         deadline = time.monotonic() + 300
-        while time.monotonic() < deadline and not (trace.exists() and trace.stat().st_size > 20_000):
+        while time.monotonic() < deadline and not (
+            trace.exists() and trace.stat().st_size > 20_000
+        ):
             time.sleep(0.02)
         emulators = [pid for pid in _children(process.pid) if _is_qemu(pid)]
         for pid in emulators:
@@ -135,7 +146,7 @@ def test_a_run_whose_emulator_is_killed_says_so_in_one_line(target: Target, tmp_
     last = err.splitlines()[-1]
     assert last.startswith("cellreap: error: QEMU failed after ")
     assert last.endswith("events: signal 9")
-    assert trace.stat().st_size > 20_000  # what there was is kept
+    assert trace.stat().st_size > 20_000  # the output before the end is kept
 
 
 def test_a_full_disk_ends_a_boot_with_one_line(target: Target) -> None:
@@ -144,26 +155,35 @@ def test_a_full_disk_ends_a_boot_with_one_line(target: Target) -> None:
     assert done.stderr.splitlines()[-1] == "cellreap: error: No space left on device"
 
 
-def test_a_damaged_configuration_in_the_image_is_the_root_tasks_panic(target: Target, tmp_path: Path) -> None:
-    """One bit in the middle of the blob: the root task finds it by its checksum, and nothing runs."""
+def test_a_damaged_configuration_in_the_image_is_the_root_tasks_panic(
+    target: Target, tmp_path: Path
+) -> None:
+    """One flipped bit in the middle of the blob.
+
+    The root task detects it by the checksum and starts nothing.
+    """
     source = target.image("block_fs_db_app")
     with zipfile.ZipFile(source) as archive:
         members = {name: archive.read(name) for name in archive.namelist() if name != MANIFEST}
         manifest = json.loads(archive.read(MANIFEST))
-    # The loader, where there is one, has the root task in it.
+    # The loader, if there is one, contains the root task.
     for name in {"roottask.elf", LOADER} & members.keys():
         raw = bytearray(members[name])
         at = raw.index(b"block_server_2\0")
         raw[at] ^= 1
         members[name] = bytes(raw)
     damaged = tmp_path / "damaged.img"
-    write_image(damaged, {k: v for k, v in manifest.items() if k not in ("format", "sha256")}, members)
+    write_image(
+        damaged, {k: v for k, v in manifest.items() if k not in ("format", "sha256")}, members
+    )
     done = cellreap("boot", str(damaged), "-o", str(tmp_path / "damaged.trace"), "--json")
     assert done.returncode == 1
     shown = json.loads(done.stdout)
     assert shown["end"] == "fatal"
     assert shown["events"] == 0
-    assert shown["detail"].startswith("cellreap: panic: the configuration in the image is not valid")
+    assert shown["detail"].startswith(
+        "cellreap: panic: the configuration in the image is not valid"
+    )
     assert shown["seconds"] < 15
     again = cellreap("check", str(tmp_path / "damaged.trace"))
     assert again.returncode == 2
@@ -185,7 +205,7 @@ def test_an_image_that_is_damaged_is_not_booted(target: Target, tmp_path: Path) 
 
 @pytest.mark.slow
 def test_a_time_limit_ends_the_run_and_keeps_what_there_is(target: Target, tmp_path: Path) -> None:
-    """A processor of 8 million instructions a second: no kernel is through with 50 crashes in that time."""
+    """At 8 million instructions a second no kernel completes 50 crashes in the time limit."""
     trace = tmp_path / "short.trace"
     slow = ("--qemu-arg", "-icount", "--qemu-arg", "shift=7,align=on,sleep=on")
     image = str(target.image("respawn"))
@@ -197,9 +217,16 @@ def test_a_time_limit_ends_the_run_and_keeps_what_there_is(target: Target, tmp_p
 
 
 def test_silence_ends_the_run(target: Target, tmp_path: Path) -> None:
-    """The emulated processor never starts: not one byte comes."""
+    """The emulated processor never starts, so the console stays empty."""
     code, shown = cellreap_json(
-        "run", str(CONFIGS / "faults_exit.toml"), "--idle", "1", "--qemu-arg", "-S", "-o", str(tmp_path)
+        "run",
+        str(CONFIGS / "faults_exit.toml"),
+        "--idle",
+        "1",
+        "--qemu-arg",
+        "-S",
+        "-o",
+        str(tmp_path),
     )
     assert target
     assert code == 1
@@ -209,7 +236,9 @@ def test_silence_ends_the_run(target: Target, tmp_path: Path) -> None:
 
 def test_an_emulator_that_will_not_start_says_so(target: Target, tmp_path: Path) -> None:
     image = str(target.image("faults_exit"))
-    done = cellreap("boot", image, "-o", str(tmp_path / "t"), "--qemu-arg", "-no-such-option", "--json")
+    done = cellreap(
+        "boot", image, "-o", str(tmp_path / "t"), "--qemu-arg", "-no-such-option", "--json"
+    )
     assert (done.returncode, done.stdout) == (2, "")
     assert "no-such-option" in done.stderr.splitlines()[-1]
 
@@ -224,7 +253,10 @@ def test_a_kept_run_can_be_checked_again(target: Target) -> None:
 
 @pytest.mark.behaviour("H-10", "M-06")
 def test_a_state_that_is_not_the_one_replayed_fails(target: Target, tmp_path: Path) -> None:
-    """A row too few in the state that the root task printed: the check that let the run pass objects."""
+    """One row is missing in the state that the root task printed.
+
+    The check that passed the run objects.
+    """
     run = target.run("terminate")
     row = run.of("STATE", n=1)[-1]
     settled = run.of("SETTLED", n=1)[0]

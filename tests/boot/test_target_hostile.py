@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PDs that behave badly: nothing that they write, keep, take or use up decides how they are cleaned up."""
+"""PDs that behave badly: nothing that they do decides how they are cleaned up."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_what_it_was_made_of_is_free(scribble: Run) -> None:
         assert freed[scribble.id(name)] == bodies[scribble.id(name)]
 
 
-# -- claims that are not so
+# -- false claims
 
 FORGED = [
     "a request that there is not",
@@ -117,7 +117,7 @@ def test_nobody_but_the_one_that_crashes_comes_to_harm(forged: Run) -> None:
 
 @pytest.mark.behaviour("N-10", "N-14")
 def test_a_notice_is_finished_by_the_one_acknowledgement_that_is_accepted(forged: Run) -> None:
-    """Three are refused: it beside a made-up one, it twice in one message, it once more."""
+    """Three messages are refused: a made-up token beside it, the token twice, and a repeat."""
     forger = forged.id("forger")
     (ack,) = forged.of("FINISH_WORK", pd=forger)
     refused = [
@@ -147,21 +147,27 @@ def test_a_crash_at_being_told_of_a_crash_is_cleaned_up_and_so_is_the_next(fragi
 
 @pytest.mark.behaviour("N-09", "N-14")
 def test_what_a_dead_receiver_was_owed_goes_to_nobody_else(fragile: Run) -> None:
-    """Handed out and not finished, or not even handed out: neither is ever handed out again."""
+    """A notice that was handed out and not finished is not handed out again."""
     fetched = [event["token"] for event in fragile.of("GET_WORK")]
     finished = [event["token"] for event in fragile.of("FINISH_WORK")]
     assert len(set(fetched)) == len(fetched)
     owed = {event["token"]: fragile.names[event["to"]] for event in fragile.of("QUEUE")}
     assert {owed[token] for token in finished} == {"steady"}
-    assert {owed[token] for token in set(fetched) - set(finished)} == {"fragile_client", "fragile_server"}
+    assert {owed[token] for token in set(fetched) - set(finished)} == {
+        "fragile_client",
+        "fragile_server",
+    }
     assert {owed[token] for token in set(owed) - set(fetched)} == {"fragile_server"}
 
 
-# -- servers that take away what they are called by
+# -- servers that remove what clients call
 
 
 def _cut(take: int, caller: int, *, calls: int = 1, fails: bool = True) -> Change:
-    """take: 0 the hold, 1 the resource, 2 the space, 3 nothing. caller: 1 drops its request, 2 calls it."""
+    """take: 0 the hold, 1 the resource, 2 the space, 3 nothing.
+
+    caller: 1 drops its request, 2 calls the server.
+    """
 
     def change(config: Config) -> Config:
         config = with_pd("cutter", args=(take, int(fails)))(config)
@@ -188,7 +194,7 @@ def _cut(take: int, caller: int, *, calls: int = 1, fails: bool = True) -> Chang
 def test_a_caller_is_answered_whatever_its_server_took_away_before_it_died(
     target: Target, take: int, caller: int
 ) -> None:
-    """No PD is blocked on a PD that is gone, also when what it called by went before the PD did."""
+    """No PD is blocked on a destroyed PD, even if the called object was deleted before the PD."""
     run = target.run("cut", change=_cut(take, caller))
     assert run.doomed() == {"cutter": "0"}
     assert run.says("caller")[:1] == ["calls: 1; the last: server died"]
@@ -197,13 +203,15 @@ def test_a_caller_is_answered_whatever_its_server_took_away_before_it_died(
 @pytest.mark.slow
 @pytest.mark.behaviour("C-19", "R-06", "R-07")
 @pytest.mark.parametrize("take", [0, 1], ids=["taken back", "deleted"])
-def test_a_slot_can_be_used_again_once_what_was_in_it_is_taken_away(target: Target, take: int) -> None:
-    """More resources one after the other than the caller's CSpace has slots: 256."""
+def test_a_slot_can_be_used_again_once_what_was_in_it_is_taken_away(
+    target: Target, take: int
+) -> None:
+    """More resources in succession than the caller's CSpace has slots: 256."""
     run = target.run("cut", change=_cut(take, 0, calls=300, fails=False))
     assert run.says("caller") == ["calls: 300; the last: ok"]
 
 
-# -- who never listens
+# -- PDs that never listen
 
 
 @pytest.fixture
@@ -237,7 +245,9 @@ FULL = 8  # CR_RESULT_FULL
 @pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 @pytest.mark.parametrize(("kind", "least"), [(0, 120), (1, 500)], ids=["PDs", "spaces"])
-def test_who_uses_up_what_there_is_gets_an_error_and_can_go_on(target: Target, kind: int, least: int) -> None:
+def test_who_uses_up_what_there_is_gets_an_error_and_can_go_on(
+    target: Target, kind: int, least: int
+) -> None:
     run = target.run("fill", change=with_pd("filler", args=(kind, 20000)))
     said = run.says("filler")
     made, result = (int(word) for word in said[0].removeprefix("made: ").split(", then result "))
@@ -249,7 +259,7 @@ def test_who_uses_up_what_there_is_gets_an_error_and_can_go_on(target: Target, k
 @pytest.mark.slow
 @pytest.mark.behaviour("M-11", "D-05")
 def test_who_used_up_all_spaces_leaves_nothing_behind(target: Target) -> None:
-    """It crashes with all it has, comes back, and can make as many as the first time."""
+    """The PD crashes with all it has, is respawned, and can create as many as the first time."""
     run = target.run("fill", change=with_pd("filler", args=(1, 20000)))
     assert run.doomed() == {"filler": "0"}
     assert len(run.deleted_spaces()) > 500
@@ -261,8 +271,10 @@ def test_who_used_up_all_spaces_leaves_nothing_behind(target: Target) -> None:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("M-11")
-def test_a_client_without_a_free_slot_gets_an_error_and_its_server_keeps_the_block(target: Target) -> None:
-    """6 bits of CSpace: 64 slots, 8 of them the PD's own, one for its request."""
+def test_a_client_without_a_free_slot_gets_an_error_and_its_server_keeps_the_block(
+    target: Target,
+) -> None:
+    """6 bits of CSpace: 64 slots, of which 8 are the PD's own and one holds its request."""
     run = target.run("hoard")
     assert run.says("hoarder") == ["resources: 55"] * 4
     refused = run.of("REFUSE", pd=run.id("block_server_1"))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Notices to servers: in order for each space, held behind one that failed, and nobody else waits for it."""
+"""Notices to servers: in order for each space, and held behind a failed one.
+
+No other PD waits for them.
+"""
 
 from __future__ import annotations
 
@@ -13,30 +16,36 @@ from cellreap.trace.events import Event
 
 @pytest.fixture
 def run(target: Target) -> Run:
-    """One notice about the left space fails; two more crashes; then it is taken up again."""
+    """One notice about the left space fails. After two more crashes the server resumes it."""
     return target.run("stubborn")
 
 
 def lane(run: Run, space: str) -> list[str]:
-    """The tokens of all notices to the server about a space, in the order in which they were owed."""
+    """The tokens of all notices to the server about a space, in the order of the QUEUE events."""
     nodes = {run.id(space), *(event["id"] for event in run.of("RESOURCE", space=run.id(space)))}
-    return [event["token"] for event in run.of("QUEUE", to=run.id("stubborn")) if event["node"] in nodes]
+    return [
+        event["token"] for event in run.of("QUEUE", to=run.id("stubborn")) if event["node"] in nodes
+    ]
 
 
 def again(run: Run) -> Event:
-    """When the failure is taken up again."""
+    """The time at which the failed notice is resumed."""
     (event,) = run.of("RESUME_WORK")
     return event
 
 
 def fetched(run: Run, tokens: list[str]) -> list[Event]:
-    """Their GET_WORK events, in order."""
+    """The server's GET_WORK events, in order."""
     return [event for event in run.of("GET_WORK") if event["token"] in tokens]
 
 
 def acknowledged(run: Run, tokens: list[str]) -> list[tuple[str, str]]:
-    """(token, result) of their FINISH_WORK events, in order."""
-    return [(event["token"], event["result"]) for event in run.of("FINISH_WORK") if event["token"] in tokens]
+    """(token, result) of the server's FINISH_WORK events, in order."""
+    return [
+        (event["token"], event["result"])
+        for event in run.of("FINISH_WORK")
+        if event["token"] in tokens
+    ]
 
 
 @pytest.mark.behaviour("A-07", "N-14")
@@ -50,7 +59,7 @@ def test_a_spaces_notices_are_acknowledged_in_the_order_in_which_they_were_owed(
 @pytest.mark.slow
 @pytest.mark.behaviour("N-06")
 def test_16_come_at_once_and_no_more(target: Target) -> None:
-    """Of the 21 that one lane has: 20 things, and the client itself."""
+    """One lane has 21 notices: 20 about resources, and one about the client itself."""
     run = target.run("stubborn", change=with_pd("hoarder_right", args=(20, 1)))
     tokens = lane(run, "right")
     mine = [event.name for event in run.of("GET_WORK", "FINISH_WORK") if event["token"] in tokens]
@@ -68,7 +77,7 @@ def test_16_come_at_once_and_no_more(target: Target) -> None:
 @pytest.mark.behaviour("A-11")
 def test_what_is_behind_a_failure_is_not_done_until_it_is_resumed(run: Run) -> None:
     tokens = lane(run, "left")
-    assert len(tokens) == 6  # of two crashes: two things, and the client itself, each
+    assert len(tokens) == 6  # of two crashes: two resources and the client itself, each
     done = [event for event in run.of("FINISH_WORK") if event["token"] in tokens]
     assert (done[0]["token"], done[0]["result"]) == (tokens[0], "failed")
     assert all(run.at(event) > run.at(again(run)) for event in done[1:])
@@ -87,7 +96,7 @@ def test_another_space_goes_on_behind_its_back(run: Run) -> None:
 
 @pytest.mark.behaviour("A-10")
 def test_what_is_owed_meanwhile_is_appended(run: Run) -> None:
-    """The second crash comes while the first one's notices are held."""
+    """The second crash comes while the notices of the first are held."""
     of_crash = {event["token"]: event["n"] for event in run.of("QUEUE")}
     assert [of_crash[token] for token in lane(run, "left")] == ["1", "1", "1", "2", "2", "2"]
     failure = run.of("FINISH_WORK", result="failed")[0]
@@ -97,7 +106,7 @@ def test_what_is_owed_meanwhile_is_appended(run: Run) -> None:
 
 @pytest.mark.behaviour("A-08", "N-06")
 def test_one_fetch_hands_out_a_run_of_one_kind(run: Run) -> None:
-    """Two free notices, then what is told of the client: never together."""
+    """Two free notices, then the notice about the client. They are never handed out together."""
     kinds = {event["token"]: event["kind"] for event in run.of("QUEUE")}
     handed = [kinds[event["token"]] for event in fetched(run, lane(run, "right"))]
     assert handed == ["free", "free", "disconnect"]
@@ -122,8 +131,11 @@ FIRST, IN_A_NOTICE, IN_A_RESOURCE = range(3)
 
 
 def late(target: Target, when: int) -> tuple[Run, list[Event], list[Event]]:
-    """A client leaves when its server makes its second space. The run, and the QUEUE and GET_WORK events
-    of what the server is told of it: all of that is done in the end."""
+    """A client exits when its server creates its second space.
+
+    Returns the run, and the QUEUE and GET_WORK events of what the server is told about the client.
+    The server finishes all of it.
+    """
     early = with_pd("early", args=(0 if when == IN_A_NOTICE else 1,))
     run = target.run("gate", change=together(with_pd("server", args=(0, 0, when)), early))
     queued = [event for event in run.of("QUEUE") if run.name(event["from"]) == "late"]
@@ -147,7 +159,7 @@ def test_what_comes_while_the_server_does_another_notice_is_not_lost(target: Tar
 
 @pytest.mark.behaviour("N-05")
 def test_a_signal_that_comes_while_the_server_serves_is_not_lost(target: Target) -> None:
-    """It is about to fetch nothing then: only the signal can tell it that there is something."""
+    """The server is not about to fetch notices, so only the signal can tell it about new ones."""
     run, queued, handed = late(target, IN_A_RESOURCE)
     thing = run.of("RESOURCE", space=run.id("left"))[0]
     (given,) = run.of("HOLD", node=thing["id"], pd=run.id("client"))
@@ -160,7 +172,9 @@ def test_a_signal_that_comes_while_the_server_serves_is_not_lost(target: Target)
 @pytest.mark.behaviour("N-05")
 def test_a_signal_that_comes_before_the_server_first_waits_is_not_lost(target: Target) -> None:
     run, queued, handed = late(target, FIRST)
-    assert not [event for event in run.of("GET_WORK", "RESOURCE") if run.at(event) < run.at(queued[-1])]
+    assert not [
+        event for event in run.of("GET_WORK", "RESOURCE") if run.at(event) < run.at(queued[-1])
+    ]
     assert run.at(handed[0]) > run.at(queued[-1])
 
 
@@ -168,7 +182,9 @@ def test_a_signal_that_comes_before_the_server_first_waits_is_not_lost(target: T
 def test_twice_failed_is_twice_held(target: Target) -> None:
     run = target.run(
         "stubborn",
-        change=lambda config: with_pd("resumer", args=(4, 0, 2))(with_pd("stubborn", args=(2,))(config)),
+        change=lambda config: with_pd("resumer", args=(4, 0, 2))(
+            with_pd("stubborn", args=(2,))(config)
+        ),
     )
     first = lane(run, "left")[0]
     assert [result for token, result in acknowledged(run, [first])] == ["failed", "failed", "ok"]
@@ -177,20 +193,28 @@ def test_twice_failed_is_twice_held(target: Target) -> None:
 
 @pytest.mark.behaviour("C-24")
 def test_the_sample_server_forgets_its_clients(target: Target) -> None:
-    """Twenty clients die, one lets go: of 16 counters three are in use at the end."""
+    """Twenty clients die, and one drops its request. At the end three of 16 counters are in use."""
     run = target.run("counter")
     assert len(run.cleanups()) == 20
     assert run.says("hasty") == ["the last: 2"]
     assert run.says("leaving")[0] == "let go"
-    assert not [text for name in ("steady", "leaving", "hasty") for text in run.says(name) if "WRONG" in text]
     assert not [
-        text for name in ("steady", "leaving", "hasty") for text in run.says(name) if "no counter" in text
+        text
+        for name in ("steady", "leaving", "hasty")
+        for text in run.says(name)
+        if "WRONG" in text
+    ]
+    assert not [
+        text
+        for name in ("steady", "leaving", "hasty")
+        for text in run.says(name)
+        if "no counter" in text
     ]
     deleted = run.of("DELETE", by=run.id("counter"))
     assert len(deleted) == 21
     made = run.of("RESOURCE", space=run.id("counters"))
     assert len(made) - len(deleted) == 3
-    # The one that let go was told of at once, and forgotten before anybody crashed after that.
+    # The drop of the request was reported at once and was forgotten before the next crash.
     (told,) = run.of("QUEUE", n=0, kind="disconnect")
     (dropped,) = run.of("UNREQUEST")
     assert (run.name(told["to"]), run.name(told["from"])) == ("counter", "leaving")

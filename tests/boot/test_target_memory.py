@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What crashes leave behind: nothing. Bytes and slots are what the root task itself counts as in use."""
+"""Crashes leave nothing behind. Bytes and slots are those that the root task counts as in use."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ PDS = ["block_server_1", "block_server_2", "fs", "db", "app"]
 
 
 def _accounts(run: Run) -> list[tuple[Event, frozenset[str]]]:
-    """Each ACCOUNT that was made when all was quiet, with the names of the PDs alive then.
+    """Each ACCOUNT of a quiet system, with the names of the PDs that are alive then.
 
-    Those that are made only because a cleanup follows at once are left out.
+    An ACCOUNT that is made only because a cleanup follows at once is left out.
     """
     alive: dict[str, str] = {}
     found = []
@@ -67,7 +67,7 @@ def test_every_cleanup_frees_the_bodies_that_it_destroys(respawn: Run) -> None:
 @pytest.mark.slow
 @pytest.mark.behaviour("D-06")
 def test_memory_that_was_freed_is_given_to_who_comes_next(respawn: Run) -> None:
-    """In 50 crashes no PD ever gets memory beyond that of the first five."""
+    """In 50 crashes no PD gets memory beyond that of the first five crashes."""
     first = {event["paddr"] for event in respawn.of("BODY")[: len(PDS)]}
     later = [event["paddr"] for event in respawn.of("BODY")[len(PDS) :]]
     assert len(later) == len(respawn.of("FREED"))
@@ -81,7 +81,7 @@ def test_no_number_is_ever_given_twice(respawn: Run) -> None:
         ids = [event["id"] for event in respawn.of(kind)]
         assert len(ids) == len(set(ids))
         assert len(ids) > 5 * ROUNDS
-    assert len(respawn.ids("app")) == 1 + 5 * ROUNDS  # it goes with each of them
+    assert len(respawn.ids("app")) == 1 + 5 * ROUNDS  # the app is doomed in each of them
 
 
 @pytest.mark.slow
@@ -128,9 +128,10 @@ def test_a_second_unrelated_crash_is_cleaned_up_too(target: Target) -> None:
 def test_one_crash_after_the_other_in_a_system_that_is_broken_already(
     target: Target, first: str, second: str, rs_depth: int
 ) -> None:
-    """Where the second one is not asked any more it cannot be brought down, and the trace says so."""
+    """If no PD calls the second server any more, it is not brought down, and the trace says so."""
     crashes = with_crashes(
-        {"pd": first, "at": 3, "how": "page-fault"}, {"pd": second, "at": 1, "how": "illegal-instruction"}
+        {"pd": first, "at": 3, "how": "page-fault"},
+        {"pd": second, "at": 1, "how": "illegal-instruction"},
     )
     run = target.run("block_fs_db_app", rs_depth=rs_depth, change=crashes)
     unreached = [event["name"] for event in run.of("UNREACHED")]
@@ -173,7 +174,9 @@ def test_a_childs_memory_is_free_though_its_creator_held_capabilities_to_it(spaw
         assert revoked["pd"] == spawner
         assert len(held) == 1
         assert revoked["resource"].rpartition("_")[2] == child["pd"].rpartition("_")[2]
-    children = [event for event in spawn.of("BODY") if spawn.names[event["pd"]] in ("crasher", "idler")]
+    children = [
+        event for event in spawn.of("BODY") if spawn.names[event["pd"]] in ("crasher", "idler")
+    ]
     assert len(children) == CHILDREN
     assert len({event["paddr"] for event in children}) == 1
     base = {_used(event) for event in spawn.of("SETTLED") if event["n"] != "0"}
@@ -183,14 +186,16 @@ def test_a_childs_memory_is_free_though_its_creator_held_capabilities_to_it(spaw
 
 @pytest.mark.behaviour("X-06", "C-01")
 def test_a_dead_childs_capability_names_nobody(spawn: Run) -> None:
-    """After each loss the spawner names the child once more, and is refused: terminate, no capability."""
+    """After each loss the spawner names the child once more and is refused (terminate)."""
     refused = spawn.of("REFUSE", pd=spawn.id("spawner"))
     assert len(refused) == CHILDREN
     assert {(event["op"], event["status"]) for event in refused} == {("20", "3")}
 
 
 @pytest.mark.slow
-def test_destroying_a_pd_is_a_suspend_and_one_revoke_however_long_the_run(respawn: Run, spawn: Run) -> None:
+def test_destroying_a_pd_is_a_suspend_and_one_revoke_however_long_the_run(
+    respawn: Run, spawn: Run
+) -> None:
     for run in (respawn, spawn):
         for event in run.cleanups():
             n = event.number("n")
@@ -215,7 +220,10 @@ SPAWN = "19"  # CR_OP_SPAWN
 
 
 def test_a_pd_that_memory_does_not_suffice_for_leaves_nothing_behind(target: Target) -> None:
-    """The machine has little memory. A refused SPAWN is one event and uses up no number and no byte."""
+    """The machine has little memory.
+
+    A refused SPAWN is one event and uses up no number and no byte.
+    """
     run = target.run("fill", change=with_pd("filler", args=(0, 1000)), qemu_args=("-m", "28"))
     filler = run.ids("filler")[0]
     refused = run.of("REFUSE", pd=filler, op=SPAWN)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whatever is done in async mode is done in sync mode: the same cleanups, in the same order."""
+"""The modes async and sync give the same cleanups, in the same order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from kit.outcomes import ALL, LONG, depth, outcomes
 
 @pytest.mark.behaviour("A-03", "A-27")
 @pytest.mark.parametrize(("pd_depth", "rs_depth"), slow_but(DEPTHS, DEPTHS[0]))
-def test_every_depth_is_the_same_in_both_modes(target: Target, pd_depth: str, rs_depth: str) -> None:
+def test_every_depth_is_the_same_in_both_modes(
+    target: Target, pd_depth: str, rs_depth: str
+) -> None:
     runs = [
         target.run("block_fs_db_app", pd_depth=depth(pd_depth), rs_depth=depth(rs_depth), mode=mode)
         for mode in ("async", "sync")
@@ -22,7 +24,7 @@ def test_every_depth_is_the_same_in_both_modes(target: Target, pd_depth: str, rs
     assert outcomes(runs[1]) == outcomes(runs[0])
 
 
-# Where more is asked of the root task than there.
+# Configurations whose PDs ask more of the root task than those of `ALL`.
 ASKING = ["flush", "lie", "nosy", "tickets"]
 
 

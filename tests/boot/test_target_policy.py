@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who goes with whom: each kind of dependency alone, depths of one's own, pins, links, orders of creation."""
+"""Which PDs are doomed together: dependencies, own depths, pins, links, orders of creation."""
 
 from __future__ import annotations
 
@@ -21,10 +21,19 @@ def test_a_request_or_a_hold_alone_makes_a_dependent(dependents: Run) -> None:
     space, server = dependents.id("disk1"), dependents.id("block_server_1")
     before = dependents.state(0)
     requests = {row[4] for row in before if row[3] == "REQUEST" and row[6] == space}
-    holds = {row[4] for row in before if row[3] == "HOLD" and dependents.name(row[5]).startswith("disk1:")}
+    holds = {
+        row[4]
+        for row in before
+        if row[3] == "HOLD" and dependents.name(row[5]).startswith("disk1:")
+    }
     assert dependents.id("request_only") in requests - holds
     assert dependents.id("hold_only") in holds - requests - {server}
-    assert dependents.doomed() == {"block_server_1": "0", "request_only": "1", "hold_only": "1", "both": "1"}
+    assert dependents.doomed() == {
+        "block_server_1": "0",
+        "request_only": "1",
+        "hold_only": "1",
+        "both": "1",
+    }
 
 
 @pytest.mark.behaviour("C-15")
@@ -62,7 +71,7 @@ def test_at_depth_0_each_loses_what_it_had_and_is_told(target: Target) -> None:
         assert run.says(name)[-1] == f"at the end: {end}"
 
 
-# -- depths of one's own
+# -- own depths of a PD
 
 _BOTH_SERVERS = ("block_server_1", "block_server_2")
 
@@ -75,7 +84,7 @@ def _own(name: str, **depths: object) -> Change:
 @pytest.mark.behaviour("C-08")
 @pytest.mark.parametrize("crashed", _BOTH_SERVERS)
 def test_a_pds_own_depths_are_those_of_its_own_crash(target: Target, crashed: str) -> None:
-    """pd 1, rs 2 for block server 1; the system's 0, 0 for block server 2."""
+    """pd 1, rs 2 for block server 1, and the system's 0, 0 for block server 2."""
     run = target.run("own_depths", crash=crashed)
     (cleanup,) = run.cleanups()
     depths = (cleanup["pd_depth"], cleanup["rs_depth"])
@@ -93,7 +102,9 @@ def test_a_pds_own_depths_are_those_of_its_own_crash(target: Target, crashed: st
 def test_a_pds_own_depth_may_be_less_than_the_systems(target: Target) -> None:
     def change(config: Config) -> Config:
         policy = config.policy.model_copy(update={"pd_depth": "inf", "rs_depth": "inf"})
-        return _own("block_server_1", pd_depth=0, rs_depth=0)(config.model_copy(update={"policy": policy}))
+        return _own("block_server_1", pd_depth=0, rs_depth=0)(
+            config.model_copy(update={"policy": policy})
+        )
 
     run = target.run("block_fs_db_app", change=change)
     assert run.doomed() == {"block_server_1": "0"}
@@ -137,13 +148,15 @@ def test_a_depth_set_at_run_time_holds(
 
 @pytest.mark.behaviour("C-14")
 def test_a_pin_ends_the_blast(target: Target) -> None:
-    """Without the pin, database and app go too: the row inf/inf of the table."""
+    """Without the pin, database and app are doomed too: the row inf/inf of the table."""
     run = target.run("pinned")
     assert run.cleanups()[0]["pd_depth"] == "inf"
     assert run.doomed() == {"block_server_1": "0", "fs": "1"}
     assert run.alive() == {"block_server_2", "db", "app"}
     assert run.notices() >= {("db", "lost", "files", "-")}
-    assert run.says("app")[-1] == "at the end: table: input/output error; database: input/output error"
+    assert (
+        run.says("app")[-1] == "at the end: table: input/output error; database: input/output error"
+    )
 
 
 @pytest.mark.slow
@@ -200,11 +213,13 @@ def test_links_of_links_have_the_depth_of_who_took_them_along(target: Target) ->
 def test_links_are_followed_at_the_last_depth_too(target: Target) -> None:
     run = target.run("chain_of_links", pd_depth="inf")
     by_depth = [{"block_server_1", "one", "two"}, {"fs", "three"}, {"db"}, {"app", "four"}]
-    assert run.doomed() == {name: str(depth) for depth, names in enumerate(by_depth) for name in names}
+    assert run.doomed() == {
+        name: str(depth) for depth, names in enumerate(by_depth) for name in names
+    }
     assert run.alive() == set()
 
 
-# -- order
+# -- creation order
 
 
 def _orders() -> list[tuple[int, ...]]:
@@ -241,7 +256,7 @@ def test_the_order_of_creation_does_not_matter(target: Target, order: tuple[int,
     "priorities", [(10, 20, 30, 40, 50), (50, 40, 30, 20, 10), (7, 200, 1, 99, 42)], ids=str
 )
 def test_who_runs_first_does_not_matter(target: Target, priorities: tuple[int, ...]) -> None:
-    """Priorities change which requests are made before which; they change no outcome."""
+    """Priorities change the order of calls and change no outcome."""
 
     def change(config: Config) -> Config:
         pds = tuple(

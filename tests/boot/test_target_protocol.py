@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What PDs may ask for and what not, tried out on the target by PDs; what servers make of notices."""
+"""Permitted and refused operations of PDs on the target, and the effects of notices on servers."""
 
 from __future__ import annotations
 
@@ -73,11 +73,13 @@ def run(target: Target) -> Run:
 
 
 def _served(run: Run) -> list[Event]:
-    """The resources that the registry made."""
+    """The resources that the registry created."""
     return run.of("RESOURCE", space=run.id("alpha"))
 
 
-@pytest.mark.behaviour("R-01", "R-02", "R-03", "R-04", "R-05", "R-06", "R-07", "C-19", "C-21", "N-12", "X-06")
+@pytest.mark.behaviour(
+    "R-01", "R-02", "R-03", "R-04", "R-05", "R-06", "R-07", "C-19", "C-21", "N-12", "X-06"
+)
 def test_every_check_of_the_tester_is_made_and_ok(run: Run) -> None:
     said = [text for text in run.says("tester") if text.startswith("check ")]
     results = dict(text.removeprefix("check ").rsplit(": ", 1) for text in said)
@@ -88,7 +90,7 @@ def test_every_check_of_the_tester_is_made_and_ok(run: Run) -> None:
 
 @pytest.mark.behaviour("R-05")
 def test_what_is_refused_changes_nothing(run: Run) -> None:
-    """Between the first request that is wrong and the first that is right there is no event of the model."""
+    """Between the first wrong message and the first right one there is no event of the model."""
     tester = run.id("tester")
     refused = run.of("REFUSE", pd=tester)
     first = run.at(refused[0])
@@ -135,12 +137,15 @@ def test_a_manager_is_not_told_of_what_it_deletes_itself(run: Run) -> None:
     assert any("_SPACE_" in node for node in deleted)
     assert [event for event in run.of("QUEUE") if event["node"] in deleted] == []
     told = [event for event in run.of("QUEUE") if event["to"] == registry]
-    assert {event["kind"] for event in told} <= {"disconnect"}  # what others did
+    assert {event["kind"] for event in told} <= {"disconnect"}  # caused by other PDs
 
 
 @pytest.mark.behaviour("C-21")
 def test_who_waited_for_the_dead_server_is_answered_once(run: Run) -> None:
-    """Only the tester waits; the peer, which lost a request too, waits for nothing and is left alone."""
+    """Only the tester waits.
+
+    The peer lost a request too, but it waits for nothing and is not resumed.
+    """
     steps = {run.names[e["pd"]]: e.number("calls") for e in run.of("STEP", n=1, name="unblock")}
     assert steps == {"tester": 2, "peer": 1}
     answers = [text for text in run.says("tester") if "waits for a dead server" in text]
@@ -155,7 +160,7 @@ def test_a_space_made_anew_under_the_same_name_is_another(run: Run) -> None:
     assert [event["space"] for event in firsts] == seconds
 
 
-# -- what is free again is the server's affair
+# -- the server decides what becomes of freed resources
 
 
 @pytest.fixture
@@ -164,15 +169,19 @@ def recycle(target: Target) -> Run:
 
 
 def _objects(run: Run, disk: str, pd: str) -> list[str]:
-    """The blocks of a disk that a PD was given, in order."""
+    """The blocks of a disk that a PD received, in order."""
     space = run.id(disk)
     return [
-        e["node"] for e in run.of("HOLD", pd=pd) if e["node"].startswith(space.replace("SPACE_", "") + "_")
+        e["node"]
+        for e in run.of("HOLD", pd=pd)
+        if e["node"].startswith(space.replace("SPACE_", "") + "_")
     ]
 
 
 @pytest.mark.behaviour("N-13", "N-01")
-def test_a_pooled_block_is_given_again_a_deleted_one_is_replaced_a_kept_one_stays(recycle: Run) -> None:
+def test_a_pooled_block_is_given_again_a_deleted_one_is_replaced_a_kept_one_stays(
+    recycle: Run,
+) -> None:
     first, second = recycle.ids("fs")
     blocks = {disk: (_objects(recycle, disk, first), _objects(recycle, disk, second))
               for disk in ("disk_pool", "disk_delete", "disk_keep")}  # fmt: skip
@@ -205,12 +214,18 @@ def test_the_system_works_again_on_what_it_was_given(recycle: Run) -> None:
 
 
 @pytest.mark.behaviour("C-20")
-def test_a_slot_that_was_revoked_is_given_again_only_after_the_loss_was_acknowledged(target: Target) -> None:
+def test_a_slot_that_was_revoked_is_given_again_only_after_the_loss_was_acknowledged(
+    target: Target,
+) -> None:
     run = target.run("recycle")
     db = run.id("db")
-    (queued,) = [event for event in run.of("QUEUE") if event["to"] == db and event["kind"] == "lost"]
+    (queued,) = [
+        event for event in run.of("QUEUE") if event["to"] == db and event["kind"] == "lost"
+    ]
     (ack,) = run.of("FINISH_WORK", token=queued["token"])
-    slots = {event["slot"] for event in run.of("REQUEST", pd=db) if run.at(event) < run.at(queued)} - {"0"}
+    slots = {
+        event["slot"] for event in run.of("REQUEST", pd=db) if run.at(event) < run.at(queued)
+    } - {"0"}
     again = [
         event
         for event in run.of("REQUEST", "HOLD", pd=db)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The slots of what is lost: nobody finds something else in one before it knows."""
+"""Slots of lost capabilities: none is used again before the PD knows of the loss."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DEATHS, EACH, LIMIT = 4, 9, 32
 
 @pytest.fixture
 def run(target: Target) -> Run:
-    """A client loses nine slots again and again, and acknowledges nothing until it is refused."""
+    """A client repeatedly loses nine slots, and acknowledges nothing until it is refused."""
     return target.run("leak")
 
 
@@ -24,7 +24,8 @@ def test_no_slot_is_given_again_before_its_loss_is_acknowledged(run: Run) -> Non
     acks = run.of("FINISH_WORK", pd=leaker)
     slots = [(run.at(e), e["slot"]) for e in run.of("REQUEST", "HOLD", pd=leaker)]
     before = [slot for at, slot in slots if at < run.at(acks[0])]
-    assert len(set(before)) == len(before) == DEATHS * EACH + 1  # one is its request to the other server
+    # one is its request to the other server
+    assert len(set(before)) == len(before) == DEATHS * EACH + 1
     assert len(before) > LIMIT
     after = {slot for at, slot in slots if at > run.at(acks[DEATHS - 1])}
     assert after & set(before)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who wants to know before somebody goes is told, and waited for, but not for ever."""
+"""A subscriber is told before a node is destroyed. The cleanup waits for it, but not for ever."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ def watcher(wanted: int = SPACE, does: int = 0, more: int = 0) -> Change:
 
 
 def told(run: Run, who: str = "watcher") -> list[str]:
-    """What it was told before it went, by name."""
-    return [run.name(e["node"]) for e in run.of("QUEUE", kind="pre-destroy") if run.name(e["to"]) == who]
+    """What the watcher was told about, by name, before it was destroyed."""
+    return [
+        run.name(e["node"]) for e in run.of("QUEUE", kind="pre-destroy") if run.name(e["to"]) == who
+    ]
 
 
 def waited(run: Run, n: int = 1) -> tuple[int, int]:
-    """Where a cleanup begins to wait, and where it goes on."""
+    """Where a cleanup begins to wait, and where it continues."""
     (wait,), (resume,) = run.of("WAIT", n=n), run.of("CONTINUE", n=n)
     return run.at(wait), run.at(resume)
 
@@ -103,14 +105,16 @@ def test_a_subscriber_that_never_answers_is_waited_for_until_its_deadline_and_go
 @pytest.mark.slow
 @pytest.mark.behaviour("C-26")
 @pytest.mark.parametrize(("does", "cause"), [(EXITS, "exit"), (FAULTS, "fault")])
-def test_who_goes_while_it_is_waited_for_is_cleaned_up_next(target: Target, does: int, cause: str) -> None:
+def test_who_goes_while_it_is_waited_for_is_cleaned_up_next(
+    target: Target, does: int, cause: str
+) -> None:
     run = target.run("subscribed", change=watcher(SPACE, does))
     start, end = waited(run)
     (trigger,) = (e for e in run.of("EXIT", "FAULT") if run.name(e["pd"]) == "watcher")
     assert start < run.at(trigger) < end
     causes = [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()]
     assert causes == [("victim", "fault"), ("watcher", cause)]
-    # As if it had come after the first one: one cleanup at a time, each of its own.
+    # As if the second trigger had come after the first cleanup: each trigger has its own cleanup.
     assert run.destroyed_pds(1) == {"victim"}
     assert run.destroyed_pds(2) == {"watcher"}
 
@@ -127,22 +131,30 @@ def test_a_slow_subscriber_is_waited_for(target: Target) -> None:
     assert start < run.at(long) < end
 
 
-def with_watcher(requests: tuple[str, ...], args: tuple[int, ...], holds_pds: tuple[str, ...] = ()) -> Change:
-    """A change: one more PD, which subscribes."""
+def with_watcher(
+    requests: tuple[str, ...], args: tuple[int, ...], holds_pds: tuple[str, ...] = ()
+) -> Change:
+    """A change: adds one PD, which subscribes."""
 
     def change(config: Config) -> Config:
-        pd = Pd(name="watcher", program="subscriber", requests=requests, args=args, holds_pds=holds_pds)
+        pd = Pd(
+            name="watcher", program="subscriber", requests=requests, args=args, holds_pds=holds_pds
+        )
         return config.model_copy(update={"pds": (*config.pds, pd)})
 
     return change
 
 
 def test_a_doomed_server_that_did_not_crash_still_answers_before_it_goes(target: Target) -> None:
-    """The file server goes with its disk, and waits for nobody then; who is told asks it once more."""
+    """The file server is doomed with its disk and waits for no PD.
+
+    The subscriber calls it once more.
+    """
     run = target.run("flush", pd_depth=1)
     assert run.doomed() == {"block_server_1": "0", "fs": "1"}
     assert told(run) == ["files"]
-    assert "flushed: bad request" in run.says("watcher")  # an answer: it knows no such request
+    # an answer: the server does not know such a call
+    assert "flushed: bad request" in run.says("watcher")
 
 
 @pytest.mark.slow
@@ -170,7 +182,9 @@ def test_subscribers_are_told_from_the_last_group_to_the_first(target: Target) -
 
 @pytest.mark.slow
 @pytest.mark.behaviour("M-10", "X-02", "A-13")
-def test_an_extraction_while_a_cleanup_waits_shows_what_is_doomed(target: Target, tmp_path: Path) -> None:
+def test_an_extraction_while_a_cleanup_waits_shows_what_is_doomed(
+    target: Target, tmp_path: Path
+) -> None:
     change = together(watcher(SPACE, EXTRACTS), with_pd("watcher", may_extract=True))
     run = target.run("subscribed", change=change)
     assert "extracted, state 3" in run.says("watcher")
@@ -190,7 +204,7 @@ def test_an_extraction_while_a_cleanup_waits_shows_what_is_doomed(target: Target
 @pytest.mark.slow
 @pytest.mark.behaviour("C-26")
 def test_what_is_terminated_while_a_cleanup_waits_goes_next(target: Target) -> None:
-    """Two things come while the subscriber takes its time: an exit, and then a server's fault."""
+    """Two triggers come while the subscriber takes its time: an exit, and then a server's fault."""
 
     def change(config: Config) -> Config:
         quitter = Pd(name="quitter", program="quitter", requests=("others",), args=(1, 20_000))
@@ -207,7 +221,9 @@ def test_what_is_terminated_while_a_cleanup_waits_goes_next(target: Target) -> N
 
 @pytest.mark.behaviour("X-20")
 def test_everybody_who_lost_something_is_told_once(target: Target) -> None:
-    run = target.run("subscribed", change=with_crashes({"pd": "victim", "how": "page-fault", "at": 3}))
+    run = target.run(
+        "subscribed", change=with_crashes({"pd": "victim", "how": "page-fault", "at": 3})
+    )
     lost = {to for to, kind, _, _ in run.notices() if kind == "lost"}
     assert lost == {"client", "watcher"}
 
@@ -254,12 +270,12 @@ def test_who_goes_anyway_and_crashes_meanwhile_goes_once(target: Target, does: i
     assert start < run.at(trigger) < end
     assert [run.name(c["trigger"]) for c in run.cleanups()] == ["block_server_1"]
     assert "watcher" in run.destroyed_pds(1)
-    # Nobody waits for its answer, and it gives none.
+    # No PD waits for its answer, and it gives none.
     assert not run.of("FINISH_WORK", pd=run.id("watcher"))
 
 
 def tries(run: Run) -> dict[str, int]:
-    """What the watcher tried when it was told, and what it got."""
+    """What the watcher tried when it was told, and the results."""
     said = [text.removeprefix("try: ") for text in run.says("watcher") if text.startswith("try: ")]
     return {what: int(result) for what, _, result in (text.rpartition(": ") for text in said)}
 
@@ -270,8 +286,10 @@ CHANGES = ("TERMINATE", "REQUEST", "UNREQUEST", "HOLD", "UNHOLD", "SUBSCRIBE", "
 @pytest.mark.slow
 @pytest.mark.behaviour("C-26")
 @pytest.mark.parametrize("doomed", [False, True])
-def test_what_concerns_the_doomed_is_gone_while_a_cleanup_waits(target: Target, doomed: bool) -> None:
-    """Whatever a survivor tries with what is doomed; whatever somebody doomed tries with what is not."""
+def test_what_concerns_the_doomed_is_gone_while_a_cleanup_waits(
+    target: Target, doomed: bool
+) -> None:
+    """A survivor tries all operations on doomed nodes, and a doomed PD on surviving ones."""
     if doomed:
         change = with_watcher(("disk2", "disk1"), (ITSELF, TRIES), ("block_server_2",))
         run = target.run("block_fs_db_app", pd_depth=1, rs_depth=0, change=change)

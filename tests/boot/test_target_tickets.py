@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Terminating and asking how it goes, in both modes; hanging servers hold nobody up beyond their deadline."""
+"""Termination and its progress, in both modes.
+
+A hanging server delays no PD beyond its deadline.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,17 @@ MODES: tuple[Mode, ...] = ("async", "sync")
 QUEUED = "queued: done 0, failed 0, dropped 0, waiting 0, held 0"
 OVER = "over: done 3, failed 0, dropped 0, waiting 0, held 0"
 BAD_LENGTH, GONE, FULL, BUSY = 3, 6, 8, 13
-EACH, IN_ALL = 16, 64  # tickets that are not over
+EACH, IN_ALL = 16, 64  # limits for tickets that are not over
 WAITS: Change = with_pd("boss", args=(2 | 4, 2, 3))
 
 
 def without(*names: str) -> Change:
-    """A change: some PDs are not there."""
+    """A change: removes some PDs."""
 
     def change(config: Config) -> Config:
-        return config.model_copy(update={"pds": tuple(pd for pd in config.pds if pd.name not in names)})
+        return config.model_copy(
+            update={"pds": tuple(pd for pd in config.pds if pd.name not in names)}
+        )
 
     return change
 
@@ -30,7 +35,7 @@ def test_async_is_the_default_and_answers_before_anything_is_cleaned_up(target: 
     run = target.run("tickets")
     assert [event["mode"] for event in run.of("MODE")] == ["async"]
     assert run.says("boss")[0] == f"terminate victim: ticket 1 {QUEUED}"
-    # Nobody is told what is written on a ticket that is only being given.
+    # The state of a ticket is reported only on request, and not when the ticket is issued.
     (told,) = run.of("TICKET")
     assert run.at(told) > run.at(run.cleanups()[0])
 
@@ -77,13 +82,19 @@ def test_a_failure_is_on_the_ticket_and_what_waits_behind_it(target: Target, mod
 @pytest.mark.slow
 @pytest.mark.behaviour("D-10", "N-09", "N-11", "A-06", "A-14")
 @pytest.mark.parametrize("mode", MODES)
-def test_a_manager_that_never_answers_holds_nobody_up_beyond_its_deadline(target: Target, mode: Mode) -> None:
+def test_a_manager_that_never_answers_holds_nobody_up_beyond_its_deadline(
+    target: Target, mode: Mode
+) -> None:
     deaf = together(
-        WAITS, with_pd("server", program="deaf", args=(8,), deadline_ms=60), with_system(deadline_ms=0)
+        WAITS,
+        with_pd("server", program="deaf", args=(8,), deadline_ms=60),
+        with_system(deadline_ms=0),
     )
-    # Not by the wall's clock: how late it was is told by instructions then.
+    # Lateness is measured in instructions here, so it does not depend on the wall clock.
     run = target.run("tickets", mode=mode, change=deaf, qemu_args=("-icount", "shift=0,sleep=off"))
-    assert "waited: ticket 1 over: done 0, failed 0, dropped 3, waiting 0, held 0" in run.says("boss")
+    assert (
+        "waited: ticket 1 over: done 0, failed 0, dropped 3, waiting 0, held 0" in run.says("boss")
+    )
     (late,) = run.of("LATE")
     assert run.name(late["pd"]) == "server"
     assert 60 <= late.number("ms") < 60 + 2 * 10  # the timer's interval is 10 ms
@@ -103,14 +114,19 @@ def test_without_a_deadline_nobody_is_late(target: Target) -> None:
     assert len(run.report.violations) == 3
     assert not run.of("LATE")
     assert not run.of("DEADLINE")
-    assert "again: ticket 1 settled: done 0, failed 0, dropped 0, waiting 3, held 0" in run.says("boss")
+    assert (
+        "again: ticket 1 settled: done 0, failed 0, dropped 0, waiting 3, held 0"
+        in run.says("boss")
+    )
     assert "server" in run.alive()
 
 
 @pytest.mark.slow
 @pytest.mark.behaviour("A-05")
 @pytest.mark.parametrize("mode", MODES)
-def test_what_makes_no_sense_is_refused_at_once_and_changes_nothing(target: Target, mode: Mode) -> None:
+def test_what_makes_no_sense_is_refused_at_once_and_changes_nothing(
+    target: Target, mode: Mode
+) -> None:
     run = target.run("tickets", mode=mode, change=with_pd("boss", args=(1 | 4, 2, 3)))
     lies = run.says("boss")[:7]
     assert [text.split(":")[0] for text in lies] == [
@@ -137,7 +153,10 @@ def test_anothers_ticket_is_nobodys_business(target: Target) -> None:
 
 
 def test_who_was_terminated_before_is_an_empty_slot(target: Target) -> None:
-    """The capability went with its PD. GONE comes while a cleanup waits: see test_target_subscribers.py."""
+    """The capability was destroyed with its PD.
+
+    test_target_subscribers.py tests GONE while a cleanup waits.
+    """
     run = target.run("nosy")
     assert len(run.of("TERMINATE")) == 1
     assert f"terminate victim: refused, {BAD_LENGTH}" in run.says("nosy")
@@ -145,7 +164,7 @@ def test_who_was_terminated_before_is_an_empty_slot(target: Target) -> None:
 
 @pytest.mark.behaviour("N-07")
 def test_nobody_fetches_anothers_notices(target: Target) -> None:
-    """The server leaves its notices alone; somebody else asks for work when all of them wait."""
+    """The server leaves its notices unfinished. Another PD asks for work when all of them wait."""
     deaf = with_pd("server", program="deaf", args=(8,), deadline_ms=100)
     run = target.run("nosy", change=together(deaf, with_pd("nosy", args=(1, 1, 0), priority=99)))
     (asked,) = (e for e in run.of("SAY", text="work of others: 0") if run.name(e["pd"]) == "nosy")
@@ -164,9 +183,10 @@ RING_OVER = "over: done 1, failed 0, dropped 0, waiting 0, held 0"
 @pytest.mark.slow
 @pytest.mark.behaviour("N-08")
 def test_what_the_owner_itself_has_to_acknowledge_does_not_count(target: Target) -> None:
-    """It could not while it waits: it would wait for itself."""
+    """The PD could not ask while it waits, because it would wait for itself."""
     change = together(
-        without("second", "second_victim", "third_victim"), with_pd("first_victim", requests=("first_space",))
+        without("second", "second_victim", "third_victim"),
+        with_pd("first_victim", requests=("first_space",)),
     )
     run = target.run("ring", change=change)
     assert run.says("first")[0] == (
@@ -183,12 +203,18 @@ def test_what_the_owner_itself_has_to_acknowledge_does_not_count(target: Target)
 @pytest.mark.slow
 @pytest.mark.behaviour("D-10")
 def test_a_ring_of_tickets_comes_apart(target: Target) -> None:
-    """Each waits for the other's acknowledgement. The first has a deadline: it is answered as things stand,
-    and then has the time to acknowledge, which ends the other's waiting."""
+    """Each PD waits for the other's acknowledgement.
+
+    The first has a deadline: it is answered before the cleanup is over and then has the time to
+    acknowledge, which ends the other's wait.
+    """
     run = target.run("ring")
     assert run.says("first")[0].endswith(RING_OPEN)
     assert run.says("second")[0].endswith(RING_OVER)
-    spoke = {name: next(run.at(e) for e in run.of("SAY", pd=run.id(name))) for name in ("first", "second")}
+    spoke = {
+        name: next(run.at(e) for e in run.of("SAY", pd=run.id(name)))
+        for name in ("first", "second")
+    }
     owed = {run.name(e["to"]): e for e in run.of("QUEUE")}
     assert {name: run.name(e["from"]) for name, e in owed.items()} == {
         "first": "second_victim",
@@ -214,10 +240,14 @@ def test_a_ring_where_both_have_the_same_time_comes_apart_too(target: Target) ->
 @pytest.mark.slow
 @pytest.mark.behaviour("D-10")
 def test_who_is_answered_when_its_time_is_all_but_over_has_it_anew(target: Target) -> None:
-    """The second one's is over ten milliseconds after the first one's. What it does before it acknowledges
-    takes longer, and much less than its whole time; under -icount that is the same in each run."""
+    """The second deadline is ten milliseconds after the first.
+
+    The work before the acknowledgement takes longer than that, and much less than the whole
+    deadline. Under -icount each run is the same.
+    """
     change = together(
-        with_pd("first", deadline_ms=400), with_pd("second", deadline_ms=410, args=(4 | 32, 1, 0, 8000))
+        with_pd("first", deadline_ms=400),
+        with_pd("second", deadline_ms=410, args=(4 | 32, 1, 0, 8000)),
     )
     run = target.run("ring", change=change, qemu_args=("-icount", "shift=0,sleep=off"))
     assert run.says("first")[0].endswith(RING_OPEN)
@@ -260,7 +290,10 @@ def test_a_slow_server_holds_up_only_who_wants_to_wait(target: Target) -> None:
 
 
 def many(*shares: int) -> Change:
-    """A change: so many clients, and a boss for each share of them; the last one's turn comes last."""
+    """A change: as many clients as given, and a boss for each share of them.
+
+    The turn of the last boss comes last.
+    """
 
     def change(config: Config) -> Config:
         client, boss = config.pd("client"), config.pd("boss")
@@ -303,7 +336,10 @@ def test_all_together_have_no_more_than_so_many_tickets_that_are_not_over(target
 
 @pytest.mark.slow
 def test_a_ticket_that_is_over_is_forgotten_when_its_place_is_needed(target: Target) -> None:
-    """The oldest one. Without a server nothing is owed, and tickets are over at once."""
+    """The oldest ticket is forgotten.
+
+    Without a server no notice is owed, and tickets are over at once.
+    """
     bare = together(
         with_pd("client", program="idler", requests=()),
         with_pd("boss", args=(4, 1, 2)),
@@ -322,9 +358,14 @@ def test_a_ticket_that_is_over_is_forgotten_when_its_place_is_needed(target: Tar
 
 @pytest.mark.slow
 @pytest.mark.behaviour("C-24", "M-11")
-def test_a_client_that_comes_and_goes_is_stopped_when_its_server_is_far_behind(target: Target) -> None:
+def test_a_client_that_comes_and_goes_is_stopped_when_its_server_is_far_behind(
+    target: Target,
+) -> None:
     change = together(without("boss"), with_pd("client", program="comer", args=(100,)))
     run = target.run("many", change=change)
     assert run.says("client") == [f"came and went: 64, then {FULL}"]
     assert len(run.of("QUEUE", kind="disconnect", to=run.id("server"), n=0)) == 64
-    assert len(run.of("REQUEST", pd=run.id("client"))) == len(run.of("UNREQUEST", pd=run.id("client"))) + 1
+    assert (
+        len(run.of("REQUEST", pd=run.id("client")))
+        == len(run.of("UNREQUEST", pd=run.id("client"))) + 1
+    )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nobody waits for who cannot answer, and nobody is told that what is on its way will not come."""
+"""No PD waits for a PD that cannot answer, and no PD is told that a coming answer will not come."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONNECTS, RECONNECTS, ASKS, MAKES = 1, 2, 4, 8
 
 
 def with_pds(*pds: Pd) -> Change:
-    """A change: more PDs."""
+    """A change: adds PDs."""
 
     def change(config: Config) -> Config:
         return config.model_copy(update={"pds": (*config.pds, *pds)})
@@ -23,18 +23,18 @@ def with_pds(*pds: Pd) -> Change:
 
 
 def waiter(does: int, *requests: str) -> Pd:
-    """One that subscribes to "goods", and waits in the wrong moments."""
+    """A PD that subscribes to "goods" and waits at the wrong moments."""
     return Pd(name="waiter", program="waiter", requests=("goods", *requests), args=(does,))
 
 
 def between(run: Run, text: str, n: int = 1) -> bool:
-    """Whether the waiter said so while the n-th cleanup waited."""
+    """Whether the waiter printed this while the n-th cleanup waited."""
     (start,), (end,) = run.of("WAIT", n=n), run.of("CONTINUE", n=n)
     (said,) = [event for event in run.of("SAY") if event["text"] == text]
     return run.at(start) < run.at(said) < run.at(end)
 
 
-# -- who is down has no deadlines
+# -- a suspended PD has no deadlines
 
 LATE_VICTIM = together(
     with_crashes({"pd": "victim", "at": 3, "how": "block"}),
@@ -46,7 +46,10 @@ LATE_VICTIM = together(
 @pytest.mark.slow
 @pytest.mark.behaviour("N-11", "X-05")
 def test_a_late_pds_other_deadlines_leave_its_subscriber_the_time_it_needs(target: Target) -> None:
-    """They are over while it is still there: an interrupt for each would be due at once, again and again."""
+    """The deadlines are over while the PD still exists.
+
+    An interrupt for each would be due at once, again and again.
+    """
     slow = with_pd("watcher", deadline_ms=0, args=(1, SLOWLY, 3000))
     run = target.run("subscribed", change=together(LATE_VICTIM, slow))
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["victim"]
@@ -55,20 +58,27 @@ def test_a_late_pds_other_deadlines_leave_its_subscriber_the_time_it_needs(targe
 
 
 @pytest.mark.slow
-def test_a_late_pds_other_deadlines_do_not_put_off_that_a_cleanup_is_given_up(target: Target) -> None:
-    """Nobody runs any more, and the subscriber has no deadline: the run ends, and the check says so."""
+def test_a_late_pds_other_deadlines_do_not_put_off_that_a_cleanup_is_given_up(
+    target: Target,
+) -> None:
+    """No PD runs any more, and the subscriber has no deadline.
+
+    The run ends, and the check says so.
+    """
     never = with_pd("watcher", deadline_ms=0, args=(1, NEVER))
     run = target.run("subscribed", change=together(LATE_VICTIM, never), passes=False)
     assert any("has not acknowledged" in problem.text for problem in run.report.violations)
     assert [c["cause"] for c in run.cleanups()] == ["exit", "late"]
 
 
-# -- who waits for the root task
+# -- PDs that wait for the root task
 
 
 @pytest.mark.behaviour("C-26")
-def test_who_goes_and_waits_to_be_connected_is_told_while_it_still_can_do_something(target: Target) -> None:
-    """Also if what it waits for comes now: nothing is given any more to who goes."""
+def test_who_goes_and_waits_to_be_connected_is_told_while_it_still_can_do_something(
+    target: Target,
+) -> None:
+    """Even if the awaited event comes now: a doomed PD is given nothing any more."""
     maker = Pd(
         name="maker", program="waiter", requests=("goods",), pinned=True, args=(MAKES,)
     ).model_copy(update={"spaces": (Space(name="elsewhere", type="THING"),)})
@@ -87,7 +97,7 @@ def test_who_goes_and_waits_to_be_connected_is_told_while_it_still_can_do_someth
 @pytest.mark.slow
 @pytest.mark.behaviour("N-11")
 def test_who_asks_for_a_server_that_comes_back_after_the_cleanup_gets_it(target: Target) -> None:
-    """It asks while the cleanup waits for another one, and until then nobody can run."""
+    """The PD asks while the cleanup waits for another PD. Until then no PD can run."""
     change = together(
         with_pds(waiter(RECONNECTS)),
         with_pd("victim", respawn=True),
@@ -101,8 +111,10 @@ def test_who_asks_for_a_server_that_comes_back_after_the_cleanup_gets_it(target:
 @pytest.mark.slow
 @pytest.mark.behaviour("A-03", "X-05")
 @pytest.mark.parametrize("mode", ["async", "sync"])
-def test_a_terminator_that_wants_to_be_told_before_is_not_waited_for(target: Target, mode: Mode) -> None:
-    """It waits for the cleanup, so the cleanup must not wait for it; it hears of it afterwards.
+def test_a_terminator_that_wants_to_be_told_before_is_not_waited_for(
+    target: Target, mode: Mode
+) -> None:
+    """The PD waits for the cleanup, so the cleanup must not wait for it. It is told afterwards.
 
     In mode async it has its ticket before the cleanup begins, and begins to wait a moment later.
     """
@@ -117,7 +129,9 @@ def test_a_terminator_that_wants_to_be_told_before_is_not_waited_for(target: Tar
 
 @pytest.mark.slow
 @pytest.mark.behaviour("C-22", "C-26")
-def test_a_fault_that_a_doomed_fault_handler_reports_ends_the_waiting_for_it(target: Target) -> None:
+def test_a_fault_that_a_doomed_fault_handler_reports_ends_the_waiting_for_it(
+    target: Target,
+) -> None:
     def change(config: Config) -> Config:
         keep = tuple(pd for pd in config.pds if pd.name not in ("app", "app2"))
         app = Pd(
@@ -131,7 +145,7 @@ def test_a_fault_that_a_doomed_fault_handler_reports_ends_the_waiting_for_it(tar
         boss = Pd(name="boss", program="terminator", holds_pds=("block_server_1",), args=(4, 2, 9))
         return config.model_copy(update={"pds": (*keep, app, boss)})
 
-    # When the handler is not itself waiting for the server that goes.
+    # If the handler does not itself wait for the doomed server.
     run = target.run("handler", pd_depth=1, change=together(change, with_crashes()))
     assert run.doomed().items() >= {"fs": "1", "app": "1"}.items()
     (start,), (end,) = run.of("WAIT"), run.of("CONTINUE")
@@ -140,22 +154,26 @@ def test_a_fault_that_a_doomed_fault_handler_reports_ends_the_waiting_for_it(tar
     assert len(run.cleanups()) == 1
 
 
-# -- what can be fetched is signalled
+# -- notices that can be fetched are signalled
 
 
 @pytest.mark.slow
 @pytest.mark.behaviour("N-05", "N-06")
 def test_what_an_acknowledgement_makes_ready_is_signalled(target: Target) -> None:
-    """21 notices in a lane: the server takes 16, finds no more, acknowledges, and waits for a signal."""
-    many = together(with_pd("hoarder", args=(20,), respawn=False), with_pd("deaf", program="collector"))
+    """21 notices in a lane: the server takes 16, finds no more, acknowledges, and waits."""
+    many = together(
+        with_pd("hoarder", args=(20,), respawn=False), with_pd("deaf", program="collector")
+    )
     once = with_crashes({"pd": "hoarder", "at": 1, "how": "page-fault"})
     run = target.run("hung", change=together(many, once))
     owed = [event["token"] for event in run.of("QUEUE") if run.name(event["to"]) == "deaf"]
     assert len(owed) == 21
-    assert [event["token"] for event in run.of("FINISH_WORK") if run.name(event["pd"]) == "deaf"] == owed
+    assert [
+        event["token"] for event in run.of("FINISH_WORK") if run.name(event["pd"]) == "deaf"
+    ] == owed
 
 
-# -- what is refused leaves nothing
+# -- a refused operation leaves nothing
 
 
 @pytest.mark.slow
@@ -183,23 +201,25 @@ def test_subscriptions_are_counted_up_to_a_limit(target: Target) -> None:
 @pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 def test_with_one_edge_left_what_needs_two_is_refused_whole(target: Target) -> None:
-    """A space needs one for its manager's holding it: the state, checked at the end, is legal."""
+    """A space needs an edge for its manager's hold. The state, checked at the end, is legal."""
     edges = together(with_pd("filler", args=(4, 20000), respawn=False), with_crashes())
     run = target.run("fill", change=edges)
     first, second = run.says("filler")
     assert first.endswith(f", then result {FULL}")
     assert int(first.removeprefix("made: ").split(",")[0]) > 15_000
-    wanted = f"one given back: 0, a space: {FULL}, a resource: {FULL}, one made: 0, one more: {FULL}"
+    wanted = (
+        f"one given back: 0, a space: {FULL}, a resource: {FULL}, one made: 0, one more: {FULL}"
+    )
     assert second == wanted
     assert [event["name"] for event in run.of("SPACE") if event["name"] != "-"] == ["filling"]
 
 
-# -- what is deleted is taken from everybody
+# -- a deleted node is taken from all holders
 
 
 @pytest.mark.behaviour("C-20")
 def test_a_deleted_space_is_taken_also_from_who_goes_anyway(target: Target) -> None:
-    """A doomed client that still runs has a live server delete its space, and then asks it again."""
+    """A doomed client that still runs has a live server delete its space, then calls it again."""
     cutter = Pd(name="cutter", program="cutter", args=(2, 0)).model_copy(
         update={"spaces": (Space(name="cut", type="THING"),)}
     )

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What several test modules share. Test modules import from here, never from each other."""
+"""What several test modules share. Test modules import from here and never from each other."""

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which tests prove which behaviours: a pytest plugin of this suite, loaded by conftest.py.
 
-`tests/data/behaviours.tsv` lists what the system does, one row an id. A test names the ids it proves with
-`@pytest.mark.behaviour("C-04", "C-05")`; an id that is not in the list ends the collection.
+`tests/data/behaviours.tsv` lists what the system does, one row for each id. A test names the ids
+that it proves with `@pytest.mark.behaviour("C-04", "C-05")`. An id that is not in the list ends the
+collection.
 
 --behaviours C-19,N-11   runs only the tests that carry one of these ids
---matrix                 prints one line an id after the run: id, pass / fail / skip / none, tests
+--matrix                 prints one line for each id after the run: id, verdict, tests
 
-An id passes if one of its tests passed and none failed. Boot tests run after the host tests.
+The verdicts are pass, fail, skip and none. An id passes if one of its tests passed and none failed.
+Boot tests run after the host tests.
 """
 
 from __future__ import annotations
@@ -24,11 +26,12 @@ from kit.paths import DATA, TESTS
 _LIST: Final = DATA / "behaviours.tsv"
 _PROPERTY: Final = "behaviours"
 _BOOT_FOLDER: Final = "boot"
-_FAILED_CHECKS: Final = "CELLREAP_FAILED_CHECKS"  # set by tools/test: linters that found something
+# set by tools/test: linters that reported something
+_FAILED_CHECKS: Final = "CELLREAP_FAILED_CHECKS"
 
 
 def known_behaviours() -> dict[str, str]:
-    """id -> what it says, in the order of the list."""
+    """id -> text, in the order of the list."""
     with _LIST.open(newline="", encoding="utf-8") as file:
         return {
             row["id"]: row["text"]
@@ -42,7 +45,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--behaviours", metavar="IDS", help="run only tests that carry one of these ids: C-19,N-11"
     )
-    group.addoption("--matrix", action="store_true", help="print one line for each behaviour after the run")
+    group.addoption(
+        "--matrix", action="store_true", help="print one line for each behaviour after the run"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -54,7 +59,9 @@ def pytest_configure(config: pytest.Config) -> None:
     ids = [name.strip() for name in wanted.split(",")]
     for name in ids:
         if name not in known:
-            raise pytest.UsageError(f"--behaviours: '{name}', expected ids of {_LIST.name} such as C-04,N-11")
+            raise pytest.UsageError(
+                f"--behaviours: '{name}', expected ids of {_LIST.name} such as C-04,N-11"
+            )
     config.stash[_WANTED] = frozenset(ids)
 
 
@@ -62,7 +69,7 @@ _WANTED: Final = pytest.StashKey[frozenset[str]]()
 
 
 def behaviours_of(item: pytest.Item, known: dict[str, str]) -> list[str]:
-    """The ids that a test carries, its own and its class's and module's."""
+    """The ids that a test carries: its own and those of its class and module."""
     found: dict[str, None] = {}
     for mark in item.iter_markers("behaviour"):
         if not mark.args or mark.kwargs:
@@ -93,8 +100,10 @@ def _is_boot(item: pytest.Item) -> bool:
     return item.path.is_relative_to(TESTS / _BOOT_FOLDER)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Prints the matrix, and what else went wrong before the tests."""
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Prints the matrix, and the checks that failed before the tests."""
     if config.getoption("--matrix"):
         terminalreporter.section("behaviours")
         for line in matrix(_reports(terminalreporter)):
@@ -111,7 +120,7 @@ def _reports(reporter: pytest.TerminalReporter) -> list[pytest.TestReport]:
 
 
 def matrix(reports: list[pytest.TestReport]) -> list[str]:
-    """One line an id: its tests without their parameters, each with how many cases it ran.
+    """One line for each id: its tests without their parameters, each with the number of its cases.
 
     A last line counts the verdicts.
     """
@@ -129,11 +138,14 @@ def matrix(reports: list[pytest.TestReport]) -> list[str]:
     for name in known:
         verdict = next((said for outcome, said in _VERDICTS if outcome in outcomes[name]), "none")
         verdicts[verdict] += 1
-        shown = (f"{test} ({count})" if count > 1 else test for test, count in sorted(tests[name].items()))
+        shown = (
+            f"{test} ({count})" if count > 1 else test
+            for test, count in sorted(tests[name].items())
+        )
         lines.append(f"{name} {verdict} {' '.join(shown)}".rstrip())
     lines.append(", ".join(f"{verdicts[said]} {said}" for said in ("pass", "fail", "skip", "none")))
     return lines
 
 
-# The first that applies.
+# The first verdict that applies.
 _VERDICTS: Final = (("failed", "fail"), ("passed", "pass"), ("skipped", "skip"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""For each rule of the check a trace that breaks it, and others perhaps with it."""
+"""For each rule of the check, a trace that breaks it. The trace may break other rules too."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def of_drafts(drafts: list[Draft]) -> Report:
 
 
 def edited(run: str, event: str, change: Values | None, skip: int = 0, **match: object) -> Report:
-    """A generated run with one event changed, or without it if `change` is None.
+    """A generated run with one event changed, or without the event if `change` is None.
 
-    match: values that tell which event. skip: so many of them are left alone.
+    match: values that select the event. skip: the number of matching events to leave unchanged.
     """
     drafts: list[Draft] = RUNS[run]()
     found = [
@@ -44,7 +44,7 @@ def edited(run: str, event: str, change: Values | None, skip: int = 0, **match: 
 
 
 def inserted(run: str, before: str, event: str, /, **values: object) -> Report:
-    """A generated run with one more event, in front of the first one of the name `before`."""
+    """A generated run with one more event, in front of the first event of the name `before`."""
     drafts: list[Draft] = RUNS[run]()
     at = next(index for index, (name, _) in enumerate(drafts) if name == before)
     draft: Draft = (event, {key.rstrip("_"): value for key, value in values.items()})
@@ -60,7 +60,7 @@ def scenario(breaks: Callable[[Target], object]) -> Report:
 
 
 def emitted(event: str, /, **values: object) -> Callable[[], Report]:
-    """The scenario with an event at its end."""
+    """The scenario with an event added at its end."""
     return lambda: scenario(lambda target: target.emit(event, **values))
 
 
@@ -79,7 +79,7 @@ def crashed(then: Callable[[Target], object]) -> Report:
 
 
 def waiting(event: str, /, **values: object) -> Report:
-    """A cleanup of PD_1 that waits for PD_3, and an event meanwhile."""
+    """A cleanup of PD_1 that waits for PD_3, and an event during the wait."""
     target = Target(1, 0)
     server, client, other = (
         target.pd(name, deadline=100) for name in ("server", "client", "other")

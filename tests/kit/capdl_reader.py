@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A reader of capDL for tests: the part of the Haskell tool's grammar that system.cdl uses, and no more.
+"""A reader of capDL for tests: the part of the Haskell tool's grammar that system.cdl uses.
 
-Written from capDL-tool's Parser.hs and ParserUtils.hs; what it does not know, it refuses.
+It is written from capDL-tool's Parser.hs and ParserUtils.hs. It refuses everything else.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Ref = tuple[str, Slot]
 
 @dataclass(frozen=True)
 class Thing:
-    """An object: its type, and what it says of itself (bits, size, fill, the numbers of a TCB)."""
+    """An object: its type and its parameters (bits, size, fill, the numbers of a TCB)."""
 
     kind: str
     params: dict[str, int | str]
@@ -34,7 +34,7 @@ class Thing:
 
 @dataclass(frozen=True)
 class Held:
-    """A capability: to what, rights in alphabetical order, and badge, guard, guard_size."""
+    """A capability: its object, rights in alphabetical order, and badge, guard, guard_size."""
 
     target: str
     rights: str = ""
@@ -49,7 +49,8 @@ class Spec:
 
     arch: str = ""
     objects: dict[str, Thing] = field(default_factory=dict)
-    untypeds: dict[str, tuple[int, list[str]]] = field(default_factory=dict)  # name: bits, what it covers
+    # name -> bits, covered objects
+    untypeds: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
     caps: dict[str, dict[Slot, Held]] = field(default_factory=dict)
     derived: dict[Ref, list[Ref]] = field(default_factory=dict)
 
@@ -102,7 +103,10 @@ class _Reader:
 
 
 def read_capdl(text: str) -> Spec:
-    """The file's content; an AssertionError where it is not in the grammar or declares a thing twice."""
+    """The file's content.
+
+    AssertionError: the file is not in the grammar or declares a name twice.
+    """
     reader, spec = _Reader(text), Spec()
     reader.expect("arch")
     spec.arch = reader.expect("x86_64", "aarch64")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line in a process of its own."""
+"""The command line in a separate process."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs the commands that a page shows, and compares what they print with what the page says.
 
-A block of a page that begins with ```console is a shell session: lines that begin with "$ " are
-commands, the lines after each are its output. A block may need something that is not in the
-checkout. A comment right before it says so:
+A block of a page that begins with ```console is a shell session. Lines that begin with "$ " are
+commands, and the lines after a command are its output. A block may need something that is not in
+the checkout. A comment directly before the block names the need:
 
     <!-- test: needs damaged-trace -->
 
-What a need stands for is in `PREPARATIONS`. Commands run in a folder that has the checkout's files
-and takes what the commands write. A page shows stdout; of a command that exits with 2, stderr.
+`PREPARATIONS` defines the needs. Commands run in a folder that has the checkout's files and that
+receives the files that commands write. A page shows the stdout of a command, or its stderr if it
+exits with 2.
 """
 
 from __future__ import annotations
@@ -35,15 +36,15 @@ VARYING: Final = (
     (re.compile(r"; \d+ events in \d+\.\d s$"), "; N events in N s"),
     (re.compile(r"\bnot acknowledged for \d+ ms"), "not acknowledged for N ms"),
 )
-"""What differs from one machine or build to the next. So does the order of what PDs say.
+"""Text that differs between machines or builds. The order of what PDs say differs too.
 
-All else must be as the page says.
+All other text must equal the page.
 """
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command, the page's line that shows it, and the lines that it is said to print."""
+    """A command, the number of its line on the page, and its expected output lines."""
 
     line: int
     text: str
@@ -60,7 +61,7 @@ class Block:
 
     @property
     def boots(self) -> bool:
-        """Does any of its commands need QEMU?"""
+        """Whether any of the commands needs QEMU."""
         return any(BOOTING.match(command.text) for command in self.commands)
 
     def __str__(self) -> str:
@@ -114,7 +115,10 @@ def _commands(lines: list[str], first: int) -> tuple[Command, ...]:
 
 
 def same_everywhere(lines: tuple[str, ...] | list[str]) -> list[str]:
-    """The lines without what differs between machines and builds, or is empty at the end."""
+    """The lines without the text that differs between machines and builds.
+
+    Empty lines at the end are left out too.
+    """
     result = []
     for line in lines:
         shown = line.rstrip()
@@ -130,7 +134,7 @@ _SAID: Final = "  then said  "
 
 
 def _said_in_any_order(lines: list[str]) -> list[str]:
-    """The lines, those under "then said" sorted: which PD speaks first depends on the machine."""
+    """The lines, with those under "then said" sorted, as their order depends on the machine."""
     result: list[str] = []
     said: list[str] = []
     for line in [*lines, ""]:
@@ -165,7 +169,10 @@ def make_folder(folder: Path) -> None:
 
 
 def run_block(block: Block, folder: Path) -> list[tuple[Command, list[str]]]:
-    """Runs each of a block's commands in a shell; returns them with the lines that they printed."""
+    """Runs each command of a block in a shell.
+
+    Returns the commands with the lines that they printed.
+    """
     for need in block.needs:
         PREPARATIONS[need](folder)
     return [(command, _run(command.text, folder)) for command in block.commands]
@@ -202,13 +209,13 @@ def _damaged_trace(folder: Path) -> None:
 
 
 PREPARATIONS: Final[Mapping[str, Callable[[Path], None]]] = {"damaged-trace": _damaged_trace}
-"""What a block may need, and what makes it in the folder that the block's commands run in."""
+"""Need -> the function that makes it in the folder of the commands."""
 
 
 def check_block(block: Block, folder: Path, rewrite: Path | None = None) -> None:
     """Asserts that each command of a block prints what the page says.
 
-    rewrite: the page, to be corrected instead. Then nothing is asserted.
+    rewrite: a page to correct. Then nothing is asserted.
     """
     make_folder(folder)
     for command, printed in run_block(block, folder):
@@ -220,9 +227,9 @@ def check_block(block: Block, folder: Path, rewrite: Path | None = None) -> None
 
 
 def correct(page: Path, command: Command, printed: list[str]) -> None:
-    """Writes what a command printed in place of what the page says.
+    """Replaces the output that the page shows for a command with what the command printed.
 
-    Raises ValueError unless the page shows the command with its output once.
+    Raises ValueError unless the page shows the command with its output exactly once.
     """
     text = page.read_text(encoding="utf-8")
     shown = "\n".join((f"$ {command.text}", *command.output)) + "\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared by the tests of the core: systems written as text, random ones, and both planners at once."""
+"""Shared by the tests of the core: systems written as text, random systems, and both planners."""
 
 from __future__ import annotations
 
@@ -36,8 +36,10 @@ PD_5 holds TABLE_4_1
 
 
 def system(text: str) -> Model:
-    """A model from lines `<id> <verb> <id>...`; PDs come to be by being named, managers hold what is
-    theirs."""
+    """A model from lines `<id> <verb> <id>...`.
+
+    A PD is created when a line first names it. A manager holds its own spaces and resources.
+    """
     model = Model()
     model.add_pd(ROOT)
     lines = [line.split() for line in text.splitlines() if line.strip()]
@@ -73,15 +75,18 @@ def system(text: str) -> Model:
 
 
 def both(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> dict[str, Any]:
-    """The plan's JSON, after asserting that core and reference agree on every key of it."""
+    """The plan's JSON. Asserts that core and reference agree on every key of it."""
     return agree(CoreModel.from_model(model), model, crash, pd_depth, rs_depth)
 
 
 def agree(
     core: CoreModel, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None
 ) -> dict[str, Any]:
-    """As `both`, with the core's model at hand. Of several true explanations each may name another: those
-    of the core are held against the model instead."""
+    """Plans as `both` does, and also returns the core's model.
+
+    Core and reference may give different explanations that are both true. The core's are therefore
+    compared with the model instead.
+    """
     want = reference_plan(model, crash, pd_depth, rs_depth).outcome()
     plan = core.plan(crash, pd_depth, rs_depth)
     got = plan.outcome()
@@ -101,7 +106,8 @@ def describe(model: Model) -> str:
     """The model as `system` reads it, for messages."""
     lines = [f"{pd} pinned" for pd in model.pds() if model.nodes[pd].pinned]
     lines += [
-        f"{model.manager[s]} manages {s} with {' '.join(model.resources_in(s))}" for s in model.spaces()
+        f"{model.manager[s]} manages {s} with {' '.join(model.resources_in(s))}"
+        for s in model.spaces()
     ]
     lines += [f"{a} holds {b} ({n} times)" for (a, b), n in model.holds.items()]
     lines += [f"{a} subscribes {b} ({n} times)" for (a, b), n in model.subscribes.items()]
@@ -117,8 +123,11 @@ def describe(model: Model) -> str:
 
 
 def random_model(rng: random.Random, scale: int = 1) -> Model:
-    """A system of up to 7 * scale PDs with every kind of node and edge, cycles included, legal but for
-    managers that (one in ten) do not hold what they manage. Densities vary from model to model."""
+    """A system of up to 7 * scale PDs with every kind of node and edge, cycles included.
+
+    It is legal, except that one in ten managers does not hold what it manages. Densities vary from
+    model to model.
+    """
     model = Model()
     model.add_pd(ROOT)
     pds = [f"PD_{n:x}" for n in rng.sample(range(1, 40 * scale), rng.randint(1, 7 * scale))]
@@ -155,7 +164,7 @@ def random_model(rng: random.Random, scale: int = 1) -> Model:
     everyone = [ROOT, *pds]
 
     def some(things: Sequence[str], per_pd: float) -> list[str]:
-        """Ends for a random number of edges of one kind."""
+        """Targets for a random number of edges of one kind."""
         most = round(per_pd * rng.random() * len(pds) + 0.5) if things else 0
         return [rng.choice(things) for _ in range(rng.randint(0, most))]
 
@@ -188,15 +197,17 @@ def random_model(rng: random.Random, scale: int = 1) -> Model:
 
 
 class Survivors:
-    """What live PDs do to a system while a cleanup waits: to the core's model and the reference's alike. The
-    core needs room for it."""
+    """What live PDs do while a cleanup waits, applied to both the core's model and the reference's.
+
+    The core needs room for it.
+    """
 
     def __init__(self, model: Model, core: CoreModel, doomed: set[str]) -> None:
         self.model, self.core, self.doomed = model, core, doomed
         self.fresh = 0x100
 
     def alive(self, kind: str) -> list[str]:
-        """Nodes that are not doomed, nor in a doomed space."""
+        """Nodes that are neither doomed nor in a doomed space."""
         model, doomed = self.model, self.doomed
         return [
             id_
@@ -240,12 +251,12 @@ class Survivors:
         self.add_hold(manager, resource)
 
     def subscribe(self, pd: str, node: str) -> None:
-        """Too late to be told about a doomed one."""
+        """It is too late for a notice about a doomed node."""
         self.model.add_subscribe(pd, node)
         self.core.add_edge("SUBSCRIBE", pd, node)
 
     def drop(self, rng: random.Random) -> None:
-        """One hold or request of a survivor."""
+        """Drops one hold or request of a survivor."""
         mine = set(self.survivors())
         holds = sorted(pair for pair in self.model.holds if pair[0] in mine)
         requests = sorted(pair for pair in self.model.requests if pair[0] in mine)
@@ -275,8 +286,12 @@ class Survivors:
         assert lib.cr_model_release(self.core.model, ref) == 0
 
     def something(self, rng: random.Random) -> None:
-        """One thing that some survivor does, or nothing where there is nobody to do it."""
-        pds, spaces, resources = self.survivors(), self.alive("RESOURCE_SPACE"), self.alive("RESOURCE")
+        """One operation of some survivor, or nothing if no survivor can do it."""
+        pds, spaces, resources = (
+            self.survivors(),
+            self.alive("RESOURCE_SPACE"),
+            self.alive("RESOURCE"),
+        )
         own = [space for space in spaces if self.model.manager[space] != ROOT]
         theirs = [resource for resource in resources if self.model.space_of[resource] in own]
         do: list[Callable[[], None]] = [lambda: self.drop(rng)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Counts what the check does for an event, in bytecodes, and runs of any size to count it for."""
+"""Counts the cost of the check for an event, in bytecodes, and generates runs of any size."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ SHARED = {
     "CONTINUE": ("PRE_DESTROY",),
     "RESUME_WORK": ("ACCEPT",),
 }
-"""Event that touches much -> the events among which its cost is shared out. The whole state is
-planned for or printed; a cleanup goes on when all who were told have answered; all cleanups that
-have notices in a lane count them anew when it goes on."""
+"""Costly event -> the events among which its cost is divided.
+
+The whole state is planned for or printed. A cleanup goes on when all PDs that were told have
+answered. When a lane is resumed, all cleanups that have notices in it count them anew.
+"""
 
 
 def events_of(drafts: Iterable[Draft]) -> list[Event]:
@@ -35,10 +37,12 @@ def events_of(drafts: Iterable[Draft]) -> list[Event]:
 
 
 def cost_by_event(events: list[Event]) -> dict[str, float]:
-    """Event -> bytecodes that the check executes for one, on average; for an event of SHARED,
-    divided by the number of events that share it. The trace passes the check.
+    """Event -> bytecodes that the check executes for one such event, on average.
 
-    Bytecodes of Python only: the work inside a call to C is not counted.
+    The cost of an event of SHARED is divided by the number of events that share it. The trace
+    passes the check.
+
+    Only bytecodes of Python are counted, and not the work inside a call to C.
     """
     replay = Replay(Report("counted"))
     spent, seen = Counter[str](), Counter[str]()
@@ -74,8 +78,10 @@ def _counted(replay: Replay, event: Event) -> int:
 
 
 def long_history(n: int) -> list[Draft]:
-    """A small system in which much happens: n PDs come and are terminated, each with a ticket; the
-    server that is owed notices of them fails the first one, and deals with all in the end."""
+    """A small system with a long history: n PDs are created and terminated, each with a ticket.
+
+    The server that is owed notices of them fails the first one, and finishes all in the end.
+    """
     target = Target(0, 0, "history")
     boss, server = target.pd("boss"), target.pd("server", deadline=100)
     disk = target.space(server, "BLOCK", "disk")
@@ -106,7 +112,7 @@ def long_history(n: int) -> list[Draft]:
 
 
 def large_system(n: int) -> list[Draft]:
-    """n clients of a server in one state, n edges that servers report, and the end of them all."""
+    """n clients of a server in one state, n reported edges, and the end of all clients."""
     target = Target(None, 0, "large")
     boss, server, other = (target.pd(name) for name in ("boss", "server", "other"))
     disk, files = target.space(server, "BLOCK", "disk"), target.space(other, "FILE", "files")
@@ -137,7 +143,7 @@ def large_system(n: int) -> list[Draft]:
         target.piece(other, asked, upper, lower)
     target.ack(other, asked)
     target.extracted(x)
-    # All triggers wait for the first, which takes their PDs along.
+    # All triggers wait for the first. Its cleanup destroys their PDs too.
     target.fault(server)
     for client in clients[: n // 2]:
         target.terminate(client, boss)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a message of a PD asks for, written from docs/operations.md: the decoder is compared with it.
+"""The decoder in Python, written from docs/operations.md. The C decoder is compared with it.
 
-Which arguments an operation has is read from the table in protocol.h that the docs show;
-test_docs_tables.py holds the two together. What each form means is written here once more, from its
-description. Numbers, limits and results are the docs', and nothing of the core's code is used.
+The arguments of an operation are read from the table in protocol.h that the docs show.
+test_docs_tables.py keeps table and docs equal. The meaning of each form is written here again, from
+its description. Numbers, limits and results are from the docs, and no code of the core is used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ Value = int | bytes | list[tuple[int, ...]]
 class Message:
     """A message as it arrives.
 
-    caps: how many capabilities come along. badge: the first one's, if it is to the root task.
+    caps: the number of capabilities in the message. badge: that of the first one, if it is a
+    capability to the root task.
     """
 
     label: int
@@ -39,19 +40,19 @@ class Refused(Exception):
     """An operation that is answered with an error: its name in cr_result without the prefix."""
 
 
-# Operation's number -> its arguments in their order: (form, member of cr_operation_args).
+# Number of an operation -> its arguments in order: (form, member of cr_operation_args).
 FORMS: Final = operation_forms()
 
-# How many words an argument takes at least.
+# The minimum number of words of an argument.
 WIDTH: Final = {"TYPE": 2, "NEW_NAME": 4, "NAME": 4, "FLAG_OR_NOT": 0, "PD": 0, "PD_OR_NOT": 0}
 
-# Rows: how many there may be, and the forms in each.
+# Rows: the maximum number of rows, and the forms of a row.
 ROWS: Final = {
     "answers": (16, ("WORD", "WORK_RESULT")),
     "items": (32, ("NUMBER", "NUMBER", "NUMBER")),
 }
 
-# What an operation's arguments must be to each other.
+# Conditions between the arguments of an operation.
 BOTH_OR_NONE: Final = (15, 16)  # MAP, UNMAP
 ONE_OF_TWO: Final = (24, 25, 26)  # SUBSCRIBE, UNSUBSCRIBE, LOOK: a space, or a PD
 
@@ -90,7 +91,7 @@ def decode(message: Message) -> dict[str, Value]:
 
 
 def _take(form: str, member: str, rest: tuple[int, ...], out: dict[str, Value]) -> tuple[int, ...]:
-    """Takes one argument off the words and returns those behind it."""
+    """Takes one argument from the words and returns the remaining words."""
     if form == "TEXT":
         size, *words = rest
         whole = struct.pack(f"<{len(words)}Q", *words)

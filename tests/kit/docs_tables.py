@@ -18,9 +18,11 @@ from pathlib import Path
 
 
 def check_table(path: Path, marker: str, lines: Sequence[str], rewrite: bool) -> None:
-    """Demands that exactly `lines` stand between a marker's two lines; with `rewrite`, writes them.
+    """Asserts that a marker's two lines enclose exactly `lines`. With `rewrite`, writes them
+    instead.
 
-    AssertionError: the lines differ (the message shows how), or the marker is not there once.
+    AssertionError: the lines differ (the message shows how), or the marker is not there exactly
+    once.
     """
     text = path.read_text(encoding="utf-8").splitlines()
     first = _only(path, text, f"<!-- table: {marker} -->")
@@ -38,7 +40,7 @@ def check_table(path: Path, marker: str, lines: Sequence[str], rewrite: bool) ->
 
 
 def table_lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A Markdown table, one line a row. A "|" inside a cell is escaped."""
+    """A Markdown table, one line for each row. A "|" inside a cell is escaped."""
     cells = [list(head), ["---"] * len(head), *map(list, rows)]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells]
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recorded boots of the current version, and what must be told of them.
+"""Recorded boots of the current version, and the expected reports on them.
 
-A golden is NAME.trace, the console of a boot on refkernel (x86_64), and NAME.txt, what is told of
-it: the summary of `run`, the plan events, and the JSON report. QEMU counts instructions instead of
-time (-icount), so a boot repeats exactly. What changes with every change of the C code is left out
-of the comparison with a fresh boot: see `normalised`.
+A golden is NAME.trace, the console of a boot on refkernel (x86_64), and NAME.txt, the report on it:
+the summary of `run`, the plan events, and the JSON report. QEMU counts instructions instead of time
+(-icount), so a boot repeats exactly. Values that change with every change of the C code are left
+out of the comparison with a fresh boot: see `normalised`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ QEMU_ARGS: Final = ("-icount", "shift=0")
 
 @dataclass(frozen=True)
 class Golden:
-    """A boot that is recorded. config: configs/CONFIG.toml. Depths: None as the file says."""
+    """A boot that is recorded. config: configs/CONFIG.toml.
+
+    Depths: None stands for those in the file.
+    """
 
     config: str
     pd_depth: Any = None
@@ -35,18 +38,18 @@ class Golden:
 
     @property
     def name(self) -> str:
-        """What its files are called."""
+        """The name of its files."""
         depths = "" if self.pd_depth is None else f"-{self.pd_depth}-{self.rs_depth}"
         return f"{self.config}{depths}"
 
     @property
     def trace(self) -> Path:
-        """The console."""
+        """The path of the console."""
         return GOLDENS / f"{self.name}.trace"
 
     @property
     def text(self) -> Path:
-        """What is told of it."""
+        """The path of the report."""
         return GOLDENS / f"{self.name}.txt"
 
 
@@ -62,12 +65,12 @@ RECORDED: Final = (
 
 
 def read_golden(raw: bytes, golden: Golden) -> Reading:
-    """The reading of a recorded console, or of a fresh one."""
+    """Reads a recorded console, or that of a fresh boot."""
     return read_trace(io.BytesIO(raw), golden.trace.name, keep_events=True)
 
 
 def told(reading: Reading) -> str:
-    """What is told of a trace: for a person, the plans, and as JSON."""
+    """The reports on a trace: for a person, the plans, and as JSON."""
     shown = report_json(reading.report)
     lines = tell(reading, reading.report.kernel, shown["violations"], 0.0)
     plans = [str(event) for event in reading.events if event.name in PLAN_EVENTS]
@@ -99,12 +102,14 @@ LEFT_OUT: Final = frozenset(
 )
 """(event, field): addresses, sizes, cycles and times, which change with the compiled C code."""
 OF_ONE_PD: Final = frozenset({"SAY", "REFUSE", "GET_WORK", "FINISH_WORK", "RESUME_WORK"})
-"""What a PD does by itself. Which of two PDs comes first depends on the time each of them takes."""
+"""What a PD does by itself. The order of two PDs depends on the time that each of them takes."""
 
 
 def normalised(events: list[Event]) -> dict[str, list[str]]:
-    """What two boots of one system must have in common: PD -> what it did, in order; `all` -> all
-    other events, in order. Without LEFT_OUT, and without printed rows, which follow from the rest.
+    """What two boots of one system must have in common.
+
+    PD -> what it did, in order; `all` -> all other events, in order. LEFT_OUT and printed rows,
+    which follow from the rest, are left out.
     """
     found: dict[str, list[str]] = {"all": []}
     for event in events:

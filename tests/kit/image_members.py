@@ -45,7 +45,7 @@ def manifest(content: dict[str, bytes], **changed: Any) -> dict[str, Any]:
 
 
 def rewrite(path: Path, change: Callable[[dict[str, bytes]], object]) -> Path:
-    """The image with other members, their hashes in the manifest left as they were."""
+    """The image with other members. The hashes in the manifest are left as they were."""
     with zipfile.ZipFile(path) as archive:
         content = {name: archive.read(name) for name in archive.namelist()}
     change(content)

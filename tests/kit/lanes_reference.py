@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The notices that PDs are owed, in lanes: what may be handed out, what answered, and when it is late.
+"""The notices owed to PDs, in lanes: which may be handed out or finished, and which are late.
 
-Written from the comments of roottask/include/cellreap/work.h, to be read beside it, and independent of the C
-code: the tests, and whoever replays a trace, compare with it. Clear rather than quick: every question looks
-at whole lanes.
+Written from the comments of roottask/include/cellreap/work.h, to be read beside it, and independent
+of the C code. The tests and the replay of a trace compare with it. It is written to be clear and
+not fast: every query reads whole lanes.
 
-Receivers and spaces are whatever hashable things the user names them by. A lane is one receiver's notices
-about one space; those about no space (None, say) are a lane like any other.
+Receivers and spaces are any hashable values that the caller chooses as names. A lane is one
+receiver's notices about one space. Notices about no space (None, for example) form a lane too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final, Literal
 from cellreap.errors import CellreapError
 
 PRECEDENCE: Final = ("pre-destroy", "destroy", "lost", "free", "disconnect", "extract")
-"""The kinds as a trace names them, first the one that is handed out first."""
+"""The kinds as a trace names them, in the order in which they are handed out."""
 STOPPING: Final = frozenset({"destroy", "lost", "free", "disconnect"})
 """The kinds whose failure stops their lane."""
 
@@ -27,7 +27,7 @@ Verdict = Literal["ok", "absent", "state"]
 
 
 class NoticeError(CellreapError):
-    """What was asked for cannot be. `reason`: full, absent or state, as the C status is named."""
+    """The operation is not possible. `reason`: full, absent or state, as the C status is named."""
 
     def __init__(self, reason: Literal["full", "absent", "state"], text: str) -> None:
         self.reason: Final = reason
@@ -36,18 +36,18 @@ class NoticeError(CellreapError):
 
 @dataclass
 class Notice:
-    """One notice. Users read it; only Queues writes it."""
+    """One notice. Callers read it. Only Queues writes it."""
 
     token: int
     receiver: Hashable
     space: Hashable
     kind: str
     about: object = None
-    """the user's: the node and the dead PD, say"""
+    """of the caller: for example the node and the dead PD"""
     tag: int = 0
-    """the user's: on whose account it is"""
+    """of the caller: the account that the notice belongs to"""
     due: int = 0
-    """when it is late, by the user's clock; 0: never"""
+    """when it becomes late, by the caller's clock; 0: never"""
     state: State = "waiting"
 
 
@@ -71,20 +71,23 @@ class Queues:
     """All lanes of all receivers."""
 
     def __init__(self, capacity: int | None = None) -> None:
-        """`capacity`: notices that there is room for at a time; None is unlimited."""
+        """`capacity`: the maximum number of notices at a time. None is unlimited."""
         self.capacity = capacity
         self._lanes: dict[tuple[Hashable, Hashable], _Lane] = {}
         self._tokens = 0
         self._turns = 0
 
-    # -- looking
+    # -- queries
 
     def pending(self, receiver: Hashable) -> int:
-        """How many notices the receiver has not finished; failed ones that nobody resumed count."""
+        """The number of notices that the receiver has not finished.
+
+        Failed ones that are not resumed count.
+        """
         return sum(len(lane.notices) for lane in self._of(receiver))
 
     def room(self) -> int | None:
-        """How many more notices there is room for; None is any number."""
+        """The number of further notices that fit. None is any number."""
         if self.capacity is None:
             return None
         return self.capacity - sum(len(lane.notices) for lane in self._lanes.values())
@@ -94,16 +97,23 @@ class Queues:
         return any(lane.ready for lane in self._of(receiver))
 
     def notices(self, receiver: Hashable) -> list[Notice]:
-        """All that the receiver is owed, by token; failed ones too."""
-        return sorted((n for lane in self._of(receiver) for n in lane.notices), key=lambda n: n.token)
+        """All notices that the receiver is owed, by token, including failed ones."""
+        return sorted(
+            (n for lane in self._of(receiver) for n in lane.notices), key=lambda n: n.token
+        )
 
     def held(self, notice: Notice) -> bool:
-        """Does it wait behind one that failed?"""
+        """Whether it waits behind a failed notice."""
         return notice.state == "waiting" and self._lanes[notice.receiver, notice.space].stopped
 
     def oldest(self) -> Hashable | None:
-        """The receiver of the oldest notice that is not answered and not held; None if there is none."""
-        going = [notice for lane in self._lanes.values() if not lane.stopped for notice in lane.notices]
+        """The receiver of the oldest notice that is neither answered nor held.
+
+        None if there is none.
+        """
+        going = [
+            notice for lane in self._lanes.values() if not lane.stopped for notice in lane.notices
+        ]
         return min(going, key=lambda notice: notice.token).receiver if going else None
 
     def count(self, tag: int) -> tuple[int, int]:
@@ -112,7 +122,7 @@ class Queues:
         waiting = [notice for notice in mine if notice.state != "failed"]
         return len(waiting), sum(map(self.held, waiting))
 
-    # -- a notice's way
+    # -- changes
 
     def put(
         self,
@@ -124,12 +134,17 @@ class Queues:
         tag: int = 0,
         due: int = 0,
     ) -> Notice:
-        """Appends a notice to its lane. Tokens are 1, 2, 3, ... NoticeError "full"; ValueError for a kind
-        that is none."""
+        """Appends a notice to its lane.
+
+        Tokens are 1, 2, 3, ... NoticeError "full": there is no room. ValueError: the kind is
+        unknown.
+        """
         if kind not in PRECEDENCE:
             raise ValueError(f"'{kind}' is no kind of notice")
         if self.room() == 0:
-            raise NoticeError("full", f"no room for a notice to {receiver}: {self.capacity} are owed")
+            raise NoticeError(
+                "full", f"no room for a notice to {receiver}: {self.capacity} are owed"
+            )
         self._tokens += 1
         notice = Notice(self._tokens, receiver, space, kind, about, tag, due)
         lane = self._lanes.setdefault((receiver, space), _Lane(receiver))
@@ -139,9 +154,14 @@ class Queues:
         return notice
 
     def fetch(self, receiver: Hashable, most: int) -> list[Notice]:
-        """Hands out up to `most` notices, all of one kind: the one of highest precedence at the head of a
-        lane that has something to hand out. All such lanes come in their turn, each with its longest run."""
-        ready = sorted((lane for lane in self._of(receiver) if lane.ready), key=lambda lane: lane.since)
+        """Hands out up to `most` notices, all of one kind.
+
+        The kind is the one of highest precedence at the head of a lane that has something to hand
+        out. All such lanes come in their turn, each with its longest run of that kind.
+        """
+        ready = sorted(
+            (lane for lane in self._of(receiver) if lane.ready), key=lambda lane: lane.since
+        )
         heads = [lane.notices[0].kind for lane in ready]
         if not heads:
             return []
@@ -157,9 +177,11 @@ class Queues:
         return out
 
     def check(self, receiver: Hashable, answers: Sequence[tuple[int, bool]]) -> Verdict:
-        """Whether these (token, failed), in this order, can be taken. "absent": a token that is not handed
-        out to the receiver, or comes twice. "state": one before it in its lane has no answer before it, or
-        fails here and stops the lane."""
+        """Whether these (token, failed), in this order, can be taken.
+
+        "absent": a token is not handed out to the receiver, or comes twice. "state": an earlier
+        notice of the lane has no answer before it, or fails here and stops the lane.
+        """
         mine = {notice.token: notice for lane in self._of(receiver) for notice in lane.notices}
         answered: dict[int, bool] = {}
         for token, failed in answers:
@@ -169,13 +191,15 @@ class Queues:
             for older in self._lanes[receiver, notice.space].notices:
                 if older is notice:
                     break
-                if older.token not in answered or (answered[older.token] and older.kind in STOPPING):
+                if older.token not in answered or (
+                    answered[older.token] and older.kind in STOPPING
+                ):
                     return "state"
             answered[token] = failed
         return "ok"
 
     def finish(self, receiver: Hashable, token: int, failed: bool = False) -> Notice:
-        """Takes one answer. NoticeError where `check` has another verdict than "ok"."""
+        """Takes one answer. NoticeError: `check` has another verdict than "ok"."""
         verdict = self.check(receiver, [(token, failed)])
         if verdict != "ok":
             raise NoticeError(verdict, f"{receiver} cannot finish notice {token} now")
@@ -190,8 +214,11 @@ class Queues:
         return notice
 
     def resume(self, receiver: Hashable, space: Hashable, due: int = 0) -> Notice:
-        """Lets a stopped lane go on; returns the notice that had failed, which is handed out again, on
-        nobody's account. `due` holds for the whole lane. NoticeError "absent": the lane is not stopped."""
+        """Resumes a stopped lane. Returns the failed notice, which will be handed out again.
+
+        The notice belongs to no account any more. `due` applies to the whole lane. NoticeError
+        "absent": the lane is not stopped.
+        """
         lane = self._lanes.get((receiver, space))
         if lane is None or not lane.stopped:
             raise NoticeError("absent", f"{receiver} has no lane to resume about {space}")
@@ -203,8 +230,11 @@ class Queues:
         return lane.notices[0]
 
     def take(self, receiver: Hashable, token: int | None = None) -> tuple[Notice, bool]:
-        """Takes one notice out, for a receiver that is gone: the one with this token, which must be at the
-        head of its lane, or the oldest. Returns it and whether it had failed. NoticeError "absent"."""
+        """Removes one notice of a receiver that is destroyed. Returns it and whether it had failed.
+
+        It is the one with this token, which must be at the head of its lane, or else the oldest.
+        NoticeError "absent": there is none.
+        """
         heads = {lane.notices[0].token: lane.notices[0] for lane in self._of(receiver)}
         if not heads or (token is not None and token not in heads):
             raise NoticeError("absent", f"{receiver} is owed nothing that could be taken out")
@@ -216,13 +246,17 @@ class Queues:
     # -- deadlines
 
     def late(self, receiver: Hashable, now: int) -> Notice | None:
-        """The oldest notice of the receiver that is late, neither held nor failed."""
-        late = [notice for lane in self._of(receiver) for notice in self._due(lane) if notice.due <= now]
+        """The oldest notice of the receiver that is late and neither held nor failed."""
+        late = [
+            notice for lane in self._of(receiver) for notice in self._due(lane) if notice.due <= now
+        ]
         return min(late, key=lambda notice: notice.token, default=None)
 
     def next_due(self) -> int:
-        """When the next notice gets late, over all receivers; 0: none ever."""
-        return min((notice.due for lane in self._lanes.values() for notice in self._due(lane)), default=0)
+        """When the next notice becomes late, over all receivers. 0: none ever."""
+        return min(
+            (notice.due for lane in self._lanes.values() for notice in self._due(lane)), default=0
+        )
 
     def defer(self, receiver: Hashable, due: int) -> None:
         """Sets `due` of all notices of the receiver that have one."""
@@ -244,7 +278,10 @@ class Queues:
         lane.since = self._turns
 
     def _remove(self, notice: Notice) -> None:
-        """Takes the head of a lane out. What is left may be handed out from now on, so it goes to the end."""
+        """Removes the head of a lane.
+
+        The rest may now be handed out, so the lane moves to the end.
+        """
         lane = self._lanes[notice.receiver, notice.space]
         lane.notices.remove(notice)
         if not lane.notices:

@@ -10,9 +10,9 @@ import pytest
 
 
 def slow_but(values: Iterable[Any], *quick: Any) -> list[Any]:
-    """Parameters that are all marked slow, but for the named ones, which stand for the rest.
+    """Parameters that are all marked slow, except the named ones, which stand for the rest.
 
-    Raises ValueError if a named one is not among the values: then nothing would stand for them.
+    Raises ValueError if a named one is not among the values: then none would stand for them.
     """
     listed = list(values)
     if missing := [value for value in quick if value not in listed]:

@@ -10,13 +10,16 @@ from cellreap.testing import Run
 from kit.paths import CONFIGS
 
 ALL = sorted(path.stem for path in CONFIGS.glob("*.toml"))
-# Of thousands of events each: that they are the same is shown by the smaller ones.
+# These runs have thousands of events. The smaller ones show that the events are the same.
 LONG = {"hung"}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one cleanup did, by name. Lists in the order of the trace, but for what has no order."""
+    """What one cleanup did, by name.
+
+    Lists are in the order of the trace, except where there is no order.
+    """
 
     trigger: str
     cause: str
@@ -51,17 +54,20 @@ def outcomes(run: Run) -> list[Outcome]:
 
 
 def faults(run: Run) -> list[tuple[str, str]]:
-    """Which PDs took a fault of which kind. Addresses are the programs'."""
+    """Which PDs took a fault of which kind.
+
+    Addresses are left out, as they depend on the programs.
+    """
     return [(run.name(event["pd"]), event["kind"]) for event in run.of("FAULT")]
 
 
 def depth(said: str) -> Depth:
-    """A depth as the command line says it."""
+    """A depth as the command line writes it."""
     return "inf" if said == "inf" else int(said)
 
 
 def compare(first: Run, other: Run) -> None:
-    """Both did the same, in the same order, and every PD said the same."""
+    """Asserts that both runs did the same in the same order, and that every PD printed the same."""
     assert outcomes(first)
     assert outcomes(other) == outcomes(first)
     assert faults(other) == faults(first)

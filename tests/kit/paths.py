@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the tests find files. No other module of the suite works out a path from its own place."""
+"""The paths of the files that tests use.
+
+No other module of the suite derives a path from its own place.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +12,21 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 """The checkout."""
 CONFIGS: Final = ROOT / "configs"
-"""The configurations that users read."""
+"""The configurations for users."""
 TESTS: Final = ROOT / "tests"
 DATA: Final = TESTS / "data"
 BAD_CONFIGS: Final = TESTS / "configs" / "bad"
-"""One mistake each, with the message it must give beside it."""
+"""Configurations with one mistake each, and the expected message beside each."""
 TIMED_CONFIGS: Final = TESTS / "configs" / "needs_timer"
 """Configurations that a kernel without a timer for user level must refuse."""
 BOOT_CONFIGS: Final = TESTS / "boot" / "configs"
 """Configurations that only boot tests use."""
 STORED_TRACES: Final = DATA / "traces" / "v1"
-"""Consoles of real boots from the time of version 1 of the trace, as they were recorded."""
+"""Consoles of real boots that were recorded with version 1 of the trace."""
 GOLDENS: Final = DATA / "goldens"
-"""Consoles of boots of the current version, and what is told of them. `pytest --rewrite` makes
-both anew.
+"""Consoles of boots of the current version, and the reports on them.
+
+`pytest --rewrite` makes both anew.
 """
 CELLULOS: Final = ROOT.parent / "shared" / "data" / "cellulos"
 """Model states that CellulOS wrote. They are not part of the repository."""

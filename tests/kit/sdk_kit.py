@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ELF files and SDK directories made for tests: as small as can be, and wrong where a test wants them so."""
+"""ELF files and SDK directories made for tests: as small as possible, and wrong on request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GOOD_OPTIONS: dict[str, Any] = {
     "IRQ_PIC": False,
 }
 
-# What a kernel for aarch64 has beside these.
+# What a kernel for aarch64 has in addition.
 AARCH64_OPTIONS: dict[str, Any] = {
     "SEL4_ARCH": "aarch64",
     "ARM_PLAT": "qemu-arm-virt",
@@ -45,12 +45,15 @@ AARCH64_KERNEL = 0xFFFF_FF80_4000_0000  # its virtual address, and the physical 
 AARCH64_MEMORY = (0x4000_0000, 0x8000_0000)
 AARCH64_FDT = b"\xd0\x0d\xfe\xed a device tree"
 
-# What libsel4 of each release has and the one before has not.
+# What libsel4 of each release has and the release before does not have.
 FEATURES: dict[str, dict[str, str]] = {
     "13.0.0": {},
     "14.0.0": {"constants.h": "seL4_TCBFlag_fpuDisabled"},
     "15.0.0": {"macros.h": "LIBSEL4_THREAD_LOCAL", "invocation.h": "DomainScheduleConfigure"},
-    "16.0.0": {"sel4_arch/constants.h": "seL4_UserVSpaceTop", "syscalls.h": "seL4_DebugGetThreadAffinity"},
+    "16.0.0": {
+        "sel4_arch/constants.h": "seL4_UserVSpaceTop",
+        "syscalls.h": "seL4_DebugGetThreadAffinity",
+    },
 }
 
 
@@ -66,7 +69,7 @@ const uint32_t cr_arch_vspace_bits = 12;
 
 
 def make_sel4_sources(roottask: Path) -> None:
-    """What of roottask is read when an image is built, in a checkout made for a test."""
+    """The files of roottask that are read when an image is built, in a checkout made for a test."""
     for name in ("system/body.c", "system/body.h", "kernel/kernel.h", "kernel/untyped.h"):
         (roottask / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source_root() / "roottask" / name, roottask / name)
@@ -82,30 +85,36 @@ def make_elf(
     kind: int = 2,
     extra_headers: Sequence[int] = (),
 ) -> bytes:
-    """An ELF64 file of segments (vaddr, paddr, contents, bytes of memory) and headers of other types."""
+    """An ELF64 file of segments (vaddr, paddr, contents, bytes of memory) and other headers."""
     count = len(segments) + len(extra_headers)
     offset = 64 + 56 * count
     table = b""
     contents = b""
     for vaddr, paddr, data, memory in segments:
-        table += struct.pack("<2I6Q", 1, 7, offset + len(contents), vaddr, paddr, len(data), memory, 0x1000)
+        table += struct.pack(
+            "<2I6Q", 1, 7, offset + len(contents), vaddr, paddr, len(data), memory, 0x1000
+        )
         contents += data
     for header_type in extra_headers:
         table += struct.pack("<2I6Q", header_type, 4, 0, 0, 0, 0, 0, 1)
     ident = b"\x7fELF" + bytes([2, 1, 1]) + bytes(9)
-    header = struct.pack("<2HI3QI6H", kind, MACHINES[arch], 1, entry, 64, 0, 0, 64, 56, count, 64, 0, 0)
+    header = struct.pack(
+        "<2HI3QI6H", kind, MACHINES[arch], 1, entry, 64, 0, 0, 64, 56, count, 64, 0, 0
+    )
     return ident + header + table + contents
 
 
 def make_aarch64_kernel(paddr: int = 0x4000_0000, memory: int = 0x23_D000) -> bytes:
-    """A kernel as seL4's for aarch64: one segment, all of it far above where it goes."""
+    """A kernel like seL4's for aarch64: one segment, all of it far above its physical address."""
     virt = AARCH64_KERNEL - 0x4000_0000 + paddr
     return make_elf([(virt, paddr, b"kernel", memory)], arch="aarch64", entry=virt)
 
 
 def memory_text(*regions: tuple[int, int]) -> str:
     """A platform_gen.json with these regions of memory."""
-    return json.dumps({"devices": [], "memory": [{"start": start, "end": end} for start, end in regions]})
+    return json.dumps(
+        {"devices": [], "memory": [{"start": start, "end": end} for start, end in regions]}
+    )
 
 
 def make_sdk(
@@ -116,7 +125,10 @@ def make_sdk(
     options: Mapping[str, Any] | None = None,
     kernel: bytes | None = None,
 ) -> Path:
-    """An SDK directory that passes, but for what is given otherwise. An option of None is left out."""
+    """An SDK directory that is accepted, except for the given changes.
+
+    An option of None is left out.
+    """
     include = root / "libsel4" / "include"
     (include / "kernel").mkdir(parents=True)
     (include / "sel4" / "sel4_arch").mkdir(parents=True)

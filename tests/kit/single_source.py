@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Comparisons of the copies that a fact has: the table in a C header, the docs, the independent Python side.
+"""Comparisons of the copies of a fact: in a C header, in the docs, and in independent Python code.
 
-Each comparison reads the checkout that `cellreap.headers.source_root` names and raises AssertionError, with
-the fact that differs in its message. Most facts have no copy: Python reads them out of the headers.
+Each comparison reads the checkout that `cellreap.headers.source_root` names. It raises
+AssertionError with the differing fact in the message. Most facts have no copy, because Python reads
+them from the headers.
 """
 
 from __future__ import annotations
@@ -66,22 +67,22 @@ def shown(type_name: str) -> str:
 
 
 def events_in_docs(rewrite: bool = False) -> None:
-    """The table of events."""
+    """Compares the table of events."""
     check_table(path_of(TRACE_PAGE), "trace events", event_lines(), rewrite)
 
 
 def types_in_docs(rewrite: bool = False) -> None:
-    """The table of field types."""
+    """Compares the table of field types."""
     check_table(path_of(TRACE_PAGE), "field types", type_lines(), rewrite)
 
 
 def limits_in_docs(rewrite: bool = False) -> None:
-    """The table of limits."""
+    """Compares the table of limits."""
     check_table(path_of(LIMITS_PAGE), "limits of the root task", limit_lines(), rewrite)
 
 
 def operations_in_docs() -> None:
-    """The name and the number of each operation."""
+    """Compares the name and the number of each operation."""
     found = {
         (name, int(number))
         for name, number in re.findall(
@@ -96,7 +97,7 @@ def operations_in_docs() -> None:
 
 
 def steps_in_docs() -> None:
-    """The names of the steps that are traced, all but the last."""
+    """Compares the names of the traced steps, which are all but the last."""
     found = set(re.findall(r"^ *\| `([a-z-]+)` \| ", text_of(TRACE_PAGE), re.MULTILINE))
     names = set(headers.printed_names("steps.h", "CR_STEP"))
     same(f"steps in {TRACE_PAGE}", found, names - {"settle"})
@@ -161,11 +162,11 @@ NUMBERS: list[tuple[str, str, str, Callable[[int], int]]] = [
         int,
     ),
 ]
-"""(file, a pattern that finds one number in it, limit of limits.h, how the number is made of the limit)"""
+"""(file, a pattern that finds one number in it, limit of limits.h, how the number is computed)"""
 
 
 def numbers_in_prose() -> None:
-    """Numbers outside tables are the limits that the patterns say."""
+    """Compares numbers outside tables with the limits."""
     for name, pattern, limit, made in NUMBERS:
         found = re.findall(pattern, text_of(name))
         wanted = made(headers.constant("limits.h", limit))
@@ -176,11 +177,11 @@ def numbers_in_prose() -> None:
             )
 
 
-# -- vocabularies that the independent side has of its own
+# -- vocabularies that the independent side keeps itself
 
 
 def core_types() -> None:
-    """The types that the root task serves: of the core, the two references and the docs."""
+    """The types that the root task manages: of the core, the two references and the docs."""
     wanted = {str(row[0]) for row in headers.table("model.h", "CR_CORE_TYPE")}
     ids = listed(
         "pyhost/cellreap/model/ids.py", r"CORE_TYPES: Final = frozenset\(\{(.*?)\}\)", r'"(\w+)"'
@@ -231,7 +232,7 @@ def modes() -> None:
 
 
 def owed_kinds() -> None:
-    """The kinds of notice that plans owe are all but those before a cleanup and without one."""
+    """The kinds of notice that plans owe are all except those before a cleanup and without one."""
     kinds = set(headers.printed_names("policy.h", "CR_NOTICE_KIND"))
     same(
         "owed kinds in events.py",
@@ -257,13 +258,13 @@ COMPARISONS: dict[str, Comparison] = {
 
 
 def listed(name: str, place: str, item: str) -> set[str]:
-    """What matches `item` within the one place of a file that `place` describes."""
+    """All matches of `item` within the one place of a file that `place` describes."""
     found = re.findall(place, text_of(name), re.DOTALL)
     assert len(found) == 1, f"{name}: expected one {place}, found {len(found)}"
     return set(re.findall(item, found[0], re.MULTILINE))
 
 
 def same(what: str, found: Set[object], wanted: Set[object]) -> None:
-    """Demands equal sets; the message has what is missing and what is too much."""
+    """Asserts that two sets are equal. The message lists missing and extra members."""
     more, missing = sorted(map(str, found - wanted)), sorted(map(str, wanted - found))
     assert found == wanted, f"{what}: not in the header: {more}; missing: {missing}"

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A checkout whose root task is one function, and the command line on it with a script as the emulator."""
+"""A checkout whose root task is one function, and the command line on it.
+
+A script serves as the emulator.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,10 @@ def make_checkout(root: Path) -> None:
 
 
 class Bench:
-    """A checkout, a configuration, an SDK and an emulator of our own, and the command line on them."""
+    """A checkout, a configuration, an SDK and an emulator for tests.
+
+    Runs the command line on them.
+    """
 
     def __init__(self, folder: Path, cache: Path) -> None:
         self.folder = folder
@@ -83,7 +89,7 @@ class Bench:
         self.env.pop("XDG_DATA_HOME", None)
 
     def emulator(self, console: str) -> None:
-        """An emulator that notes its arguments, prints this and goes on running."""
+        """An emulator that notes its arguments, prints this text and continues to run."""
         path = self.folder / "bin" / "qemu-system-x86_64"
         (self.folder / "console").write_text(console)
         path.write_text(
@@ -107,7 +113,7 @@ class Bench:
 
 
 def error_of(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line that an error is."""
+    """Asserts that the process failed with exactly one error line, and returns the line."""
     assert done.returncode == 2
     assert done.stdout == ""
     line = done.stderr.splitlines()[-1]

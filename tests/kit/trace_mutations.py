@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Changes to a trace, one at a time, and which of them a checker must notice.
 
-`conflicts` is the tests' own idea of which events depend on each other: the checker is not asked.
+`conflicts` is the tests' own rule for which events depend on each other. The checker is not asked.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _Item = TypeVar("_Item")
 
 @dataclass(frozen=True)
 class Mutation:
-    """How a trace differs from the one it was made of.
+    """The difference of a trace from its original.
 
-    kind: delete, double, alter or move. at: the event. tail: the events from `keep` on that replace the rest.
-    what: for the record. key: the event's name, and the field's where one is altered. changed: what it was
-    altered to.
+    kind: delete, double, alter or move. at: the event. tail: the events from `keep` on that replace
+    the rest. what: for messages. key: the event's name, and the field's if a field is altered.
+    changed: the altered value.
     """
 
     kind: str
@@ -60,10 +60,17 @@ def alterations(events: Sequence[Event]) -> Iterator[tuple[Mutation, list[Event]
                 )
 
 
-def moves(events: Sequence[Event], places: Sequence[int | None]) -> Iterator[tuple[Mutation, list[Event]]]:
-    """Event i moved in front of event places[i], None leaving it where it is; in the order of `keep`."""
+def moves(
+    events: Sequence[Event], places: Sequence[int | None]
+) -> Iterator[tuple[Mutation, list[Event]]]:
+    """Event i moved in front of event places[i], in the order of `keep`.
+
+    None leaves it in its place.
+    """
     order = sorted(
-        (min(i, to), i, to) for i, to in enumerate(places) if to is not None and to not in (i, i + 1)
+        (min(i, to), i, to)
+        for i, to in enumerate(places)
+        if to is not None and to not in (i, i + 1)
     )
     for keep, i, to in order:
         if to < i:
@@ -78,14 +85,16 @@ def moves(events: Sequence[Event], places: Sequence[int | None]) -> Iterator[tup
 
 
 def by_distance(events: Sequence[Event], distance: int) -> list[int | None]:
-    """Places that many events earlier, or later if it is negative."""
+    """Places that many events earlier, or later if the distance is negative."""
     places = (i - distance if distance > 0 else i - distance + 1 for i in range(len(events)))
     return [to if 0 <= to <= len(events) else None for to in places]
 
 
 def across_dependencies(events: Sequence[Event], earlier: bool) -> list[int | None]:
-    """For each event the place in front of (behind) the nearest earlier (later) one that it depends on (that
-    depends on it)."""
+    """For each event, the place in front of the nearest earlier event that it depends on.
+
+    If not `earlier`: the place behind the nearest later event that depends on it.
+    """
     places: list[int | None] = []
     for i in range(len(events)):
         others = range(i - 1, -1, -1) if earlier else range(i + 1, len(events))
@@ -99,7 +108,10 @@ def _same(a: Event, b: Event) -> bool:
 
 
 def stride(length: int) -> int:
-    """1 for traces of up to some hundred lines; the work to do grows with the square of the length."""
+    """1 for traces of up to some hundred lines.
+
+    The cost of a test grows with the square of the length.
+    """
     return max(1, (length // 800) ** 2)
 
 
@@ -113,8 +125,9 @@ def passing(
 ) -> Iterator[tuple[Mutation, bool]]:
     """Each mutation, and whether the trace that it makes passes the check.
 
-    Quick if `mutations` come with rising `keep`: their common beginning is replayed once. Of a long trace
-    only some are tried, evenly spread, so that a trace of any length takes a few seconds.
+    This is fast if `mutations` come with rising `keep`: their common beginning is replayed once. Of
+    a long trace only some are tried, evenly spread, so that a trace of any length takes a few
+    seconds.
     """
     replay = Replay(Report("mutated"))
     fed = -1
@@ -126,7 +139,7 @@ def passing(
             for event in events[max(0, fed) : mutation.keep]:
                 replay.feed(event)
             fed = mutation.keep
-            saved = pickle.dumps(replay)  # several times as quick as copy.deepcopy
+            saved = pickle.dumps(replay)  # several times as fast as copy.deepcopy
         yield mutation, _passes(pickle.loads(saved), tail)
 
 
@@ -155,7 +168,7 @@ def _nodes(events: Sequence[Event]) -> dict[str, list[str]]:
 
 
 def _others(event: Event, name: str, value: str, nodes: dict[str, list[str]]) -> list[str]:
-    """Other values of the field that are of its form: two neighbours, say, of a number; some other ids."""
+    """Other values that have the field's form, for example the two neighbours of a number."""
     kind = field_type(event.name, name)
     if event.name == "END":
         return []  # made anew when the trace is sealed
@@ -191,7 +204,8 @@ def _others(event: Event, name: str, value: str, nodes: dict[str, list[str]]) ->
 
 _FRAME = {"TRACE", "BASE", "CLEANUP", "SETTLED", "END"}
 _MODEL = {
-    "PD", "BODY", "SPACE", "RESOURCE", "DELETE", "HOLD", "UNHOLD", "REQUEST", "UNREQUEST", "MAP", "UNMAP",
+    "PD", "BODY", "SPACE", "RESOURCE", "DELETE", "HOLD",
+    "UNHOLD", "REQUEST", "UNREQUEST", "MAP", "UNMAP",
     "HANDLER", "LINK", "OWN", "SUBSCRIBE", "UNSUBSCRIBE",
 }  # fmt: skip
 _TRIGGERS = {"FAULT", "EXIT", "TERMINATE"}
@@ -218,13 +232,14 @@ _PLAN = {
 _PHASES = {
     **dict.fromkeys(_PLAN, 0), "suspend": 1, "SUSPEND": 1, "mark": 2, "tell": 3,
     "await": 3, "WAIT": 3, "CONTINUE": 3, "cut-request": 4, "destroy-resource": 4,
-    "destroy-space": 4, "destroy-pd": 4, "DESTROY": 4, "FREED": 4, "unblock": 5, "notify": 6, "QUEUE": 6,
+    "destroy-space": 4, "destroy-pd": 4, "DESTROY": 4, "FREED": 4,
+    "unblock": 5, "notify": 6, "QUEUE": 6,
     "CALLS": 8, "STATE": 9,
 }  # fmt: skip
 
 
 def depends(events: Sequence[Event], first: int, second: int, moved: int) -> bool:
-    """Does moving `moved`, one of the two, across all between them and the other change what is told?"""
+    """Whether the trace's meaning changes if one of the two, `moved`, is moved beyond the other."""
     a, b = events[first], events[second]
     if not conflicts(a, b):
         return False
@@ -236,7 +251,7 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
     if events[moved].name == "ACCOUNT" and not {a.name, b.name} & _FRAME:
         return sum(map(_memory, crossed)) != 0
     if (a.name, b.name) in (("HOLD", "UNHOLD"), ("SUBSCRIBE", "UNSUBSCRIBE")):
-        # Only where what is dropped is the only one.
+        # Only if the dropped one is the only one.
         edge = (b["pd"], b["node"])
         made = [
             event.name
@@ -248,7 +263,7 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
 
 
 def _lane(events: Sequence[Event], event: Event) -> int:
-    """The number of the space that the notice fetched or acknowledged is about; 0 if it is about a PD."""
+    """The number of the space that a fetched or acknowledged notice is about. 0: a PD."""
     queued = next(e for e in events if e.name == "QUEUE" and e["token"] == event["token"])
     parts = parse_id(queued["node"])
     assert parts is not None
@@ -258,23 +273,31 @@ def _lane(events: Sequence[Event], event: Event) -> int:
 
 
 def _memory(event: Event) -> int:
-    """Something that is not 0 if the event changes what is in use, other things for other changes."""
+    """A number that is not 0 if the event changes what is in use.
+
+    Different changes have different numbers.
+    """
     if event.name in ("BODY", "RESOURCE"):
         return (
-            event.number("slots") + event.number("bytes") if event.name == "BODY" else event.number("slots")
+            event.number("slots") + event.number("bytes")
+            if event.name == "BODY"
+            else event.number("slots")
         )
     parts = parse_id(event["node"]) if event.name == "DELETE" else None
     return -1 if parts is not None and parts.kind == "RESOURCE" else 0
 
 
 def conflicts(first: Event, second: Event) -> bool:
-    """Does it matter which of the two comes first? Both are from one trace, in this order, not far apart."""
+    """Whether the order of the two matters.
+
+    Both are from one trace, in this order, and near each other.
+    """
     names = {first.name, second.name}
     if names & {"TRACE", "BASE", "END"}:
         return True
     for one, other in ((first, second), (second, first)):
         if one.name == "QUEUE" and one["n"] == "0":
-            # Of no cleanup: behind the disconnecting, before the fetching.
+            # Of no cleanup: behind the UNREQUEST, before the GET_WORK.
             if other.name == "UNREQUEST":
                 return (one["node"], one["from"]) == (other["space"], other["pd"])
             return other.values.get("token") == one["token"]
@@ -315,24 +338,29 @@ def _conflict_within(first: Event, second: Event) -> bool:
         return True
     phases = [_phase(event) for event in (first, second)]
     if phases[0] != phases[1]:
-        return 1 not in phases or 0 not in phases  # the first PDs may be suspended while the plan is told
+        # the first PDs may be suspended while the plan is reported
+        return 1 not in phases or 0 not in phases
     if first.name == second.name == "QUEUE":
         return True
     if {first.name, second.name} == {"DESTROY", "FREED"}:
-        node, pd = (first["node"], second["pd"]) if first.name == "DESTROY" else (second["node"], first["pd"])
+        node, pd = (
+            (first["node"], second["pd"])
+            if first.name == "DESTROY"
+            else (second["node"], first["pd"])
+        )
         return node == pd
     return False
 
 
 def _acting(trigger: Event, other: Event) -> bool:
-    """Is `other` something that the PD which `trigger` stops does itself, or its creation?"""
+    """Whether `other` creates the PD that `trigger` stops, or is caused by that PD."""
     if trigger.name in ("FAULT", "EXIT"):
         if other.name in _ACTS:
             return other[_ACTS[other.name]] == trigger["pd"]
         if other.name in ("SUBSCRIBE", "UNSUBSCRIBE"):
             return other["pd"] == trigger["pd"]
         if other.name == "RESOURCE":
-            return False  # depends on who manages its space, which the event does not say
+            return False  # depends on the manager of its space, which the event does not name
     return False
 
 
@@ -341,9 +369,11 @@ def _ids(event: Event) -> set[str]:
 
 
 def _makes(first: Event, second: Event) -> bool:
-    """Does the first make what the second names?"""
+    """Whether the first creates what the second names."""
     if first.name in ("PD", "SPACE", "RESOURCE"):
-        return first["id"] in _ids(second) or (second.name == "BODY" and second["pd"] == first["id"])
+        return first["id"] in _ids(second) or (
+            second.name == "BODY" and second["pd"] == first["id"]
+        )
     if first.name == "BODY":
         return second.name == "PD" or (second.name in _TRIGGERS and second["pd"] == first["pd"])
     return False
@@ -353,7 +383,7 @@ _UNDO = {"UNHOLD": "HOLD", "UNREQUEST": "REQUEST", "UNMAP": "MAP", "UNSUBSCRIBE"
 
 
 def _unmakes(first: Event, second: Event) -> bool:
-    """Is the second about the very edge that the first made or dropped, or about what the first deleted?"""
+    """Whether the second is about the first's edge, or about the node that the first deleted."""
     for one, other in ((first, second), (second, first)):
         if one.name == "DELETE" and one["node"] in _ids(other):
             return True

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A root task that exists on the host only and writes the trace that the real one would, to test the checker.
+"""A simulated root task on the host that writes the trace of a real one, to test the checker.
 
-It keeps memory, slots, tokens and edges itself, and takes from the reference model only what a cleanup is to
-do.
+It keeps memory, slots, tokens and edges itself. From the reference model it takes only what a
+cleanup must do.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PRECEDENCE = ("pre-destroy", "destroy", "lost", "free", "disconnect", "extract")
 
 @dataclass
 class Notice:
-    """A notice that its receiver has not finished, or failed to deal with."""
+    """A notice that its receiver has not finished, or answered as failed."""
 
     token: int
     kind: str
@@ -56,7 +56,7 @@ class Ticket:
 
 
 class Target:
-    """The state of the run; `events` is its trace so far."""
+    """The state of the run. `events` is its trace so far."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Target:
         self.n_spaces = 0
         self.objects: dict[str, int] = {}
         self.bodies: dict[str, tuple[int, int]] = {}
-        self.slots: dict[str, dict[int, tuple[str, str] | str]] = {}  # "lost <space>" where revoked
+        self.slots: dict[str, dict[int, tuple[str, str] | str]] = {}  # "lost <space>" if revoked
         self.base = (1 << 20, 40)
         self.token = 0
         self.queues: dict[str, list[Notice]] = {}
@@ -102,7 +102,7 @@ class Target:
         self.emit("PD", id=ROOT, name="ROOT_TASK", pinned=1)
 
     def emit(self, event: str, /, **values: object) -> None:
-        """Writes an event; a field named like a Python keyword has an underscore behind it."""
+        """Writes an event. A field named like a Python keyword has a trailing underscore."""
         self.events.append((event, {key.rstrip("_"): value for key, value in values.items()}))
 
     # -- creation
@@ -120,7 +120,7 @@ class Target:
         return pd
 
     def _memory(self, size: int) -> int:
-        """The lowest aligned place that no body is in."""
+        """The lowest aligned address that no body covers."""
         at = MEMORY
         for start, used in sorted(self.bodies.values()):
             if start < at + size and at < start + used:
@@ -146,7 +146,9 @@ class Target:
     def resource(self, space: str, number: int | None = None) -> str:
         self.objects[space] += 1
         type_, _, space_number = space.rpartition("_SPACE_")
-        res = resource_id(type_, int(space_number, 16), self.objects[space] if number is None else number)
+        res = resource_id(
+            type_, int(space_number, 16), self.objects[space] if number is None else number
+        )
         self.model.add_resource(res, space)
         self.emit("RESOURCE", id=res, space=space, slots=RESOURCE_SLOTS)
         manager = self.model.manager[space]
@@ -156,7 +158,7 @@ class Target:
         return res
 
     def body_cap(self, holder: str, pd: str) -> str:
-        """The holder gets the capability to a PD's body."""
+        """Gives the holder the capability to a PD's body."""
         body = self.model.body_of(pd)
         if body is None:
             body = self.resource(self.core_space("PD"), int(pd.removeprefix("PD_"), 16))
@@ -244,7 +246,7 @@ class Target:
                 del slots[slot]
         self.emit("DELETE", node=node, by=by or manager)
 
-    # -- what PDs do
+    # -- operations of PDs
 
     def say(self, pd: str, text: str) -> None:
         self.emit("SAY", pd=pd, text=text)
@@ -252,7 +254,9 @@ class Target:
     def refuse(self, pd: str, op: int, status: int) -> None:
         self.emit("REFUSE", pd=pd, op=op, status=status)
 
-    def fault(self, pd: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123) -> None:
+    def fault(
+        self, pd: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
+    ) -> None:
         self.emit("FAULT", pd=pd, kind=kind, address=hex(address), ip=hex(ip))
         self._stopped(pd, "fault")
 
@@ -292,11 +296,13 @@ class Target:
         return lane[0].failed and lane[0] is not notice
 
     def fetch(self, pd: str, most: int = WORK_MAX) -> list[Notice]:
-        """What the PD is handed out, all of one kind."""
+        """The notices that the PD is handed out, all of one kind."""
         lanes: dict[int, list[Notice]] = {}
         for notice in self.queues.get(pd, []):
             lanes.setdefault(notice.lane, []).append(notice)
-        ready = [lane for lane in lanes.values() if not lane[0].failed and not any(n.out for n in lane)]
+        ready = [
+            lane for lane in lanes.values() if not lane[0].failed and not any(n.out for n in lane)
+        ]
         if not ready:
             return []
         kind = min((lane[0].kind for lane in ready), key=PRECEDENCE.index)
@@ -364,7 +370,7 @@ class Target:
         return number
 
     def told(self, number: int) -> None:
-        """The owner of a ticket is told how far it is."""
+        """Reports the progress of a ticket to its owner."""
         ticket = self.tickets[number]
         ends = Counter[str]()
         waiting = held = 0
@@ -373,7 +379,9 @@ class Target:
                 if tag == ticket.tag and receiver != ticket.owner:
                     ends[how] += count
             for pd, queue in self.queues.items():
-                mine = [n for n in queue if n.tag == ticket.tag and pd != ticket.owner and not n.failed]
+                mine = [
+                    n for n in queue if n.tag == ticket.tag and pd != ticket.owner and not n.failed
+                ]
                 waiting += len(mine)
                 held += sum(self.held(pd, notice) for notice in mine)
         state = 0
@@ -403,7 +411,7 @@ class Target:
         self.emit("SUBGRAPH", x=x, pd=pd, token=notice.token, from_=upper, to=lower)
 
     def extracted(self, x: int) -> None:
-        """The state with all pieces, which are taken to fit."""
+        """The state with all reported rows, which are assumed to fit."""
         rows = []
         for row in state_rows(self.model)[1:]:
             doomed = row.startswith(("PD,", "RESOURCE_SPACE,")) and row.split(",")[1] in self.doomed
@@ -411,7 +419,11 @@ class Target:
                 row += "DOOMED" if row.endswith(",") else " DOOMED"
             rows.append(row)
         for upper, lower in self.pieces[x]:
-            if upper in self.model.nodes and lower in self.model.nodes and not {upper, lower} & self.doomed:
+            if (
+                upper in self.model.nodes
+                and lower in self.model.nodes
+                and not {upper, lower} & self.doomed
+            ):
                 rows.append(f",,NONE,MAP,{upper},{lower},")
         for row in rows:
             self.emit("MODEL", x=x, row=row)
@@ -429,7 +441,9 @@ class Target:
         """Bytes and slots in use."""
         return {
             "bytes": self.base[0] + sum(size for _, size in self.bodies.values()),
-            "slots": self.base[1] + BODY_SLOTS * len(self.bodies) + RESOURCE_SLOTS * len(self.model.space_of),
+            "slots": self.base[1]
+            + BODY_SLOTS * len(self.bodies)
+            + RESOURCE_SLOTS * len(self.model.space_of),
         }
 
     def account(self) -> None:
@@ -449,7 +463,7 @@ class Target:
         return self.events
 
     def quiet(self) -> None:
-        """Everything that the root task writes when there is nothing to do."""
+        """Everything that the root task writes when it is idle."""
         self.account()
         self.snapshot()
 
@@ -458,9 +472,10 @@ class Target:
         depths: tuple[int | None, int | None] | None = None,
         meanwhile: Callable[[Target], None] | None = None,
     ) -> reference.Plan:
-        """Cleans up after the trigger that has waited longest, of a PD that is still there.
+        """Cleans up after the trigger that has waited longest, of a PD that still exists.
 
-        meanwhile: what PDs do whenever the cleanup waits for subscribers. Afterwards those are served.
+        meanwhile: what PDs do whenever the cleanup waits for subscribers. Afterwards those are
+        served.
         """
         while self.pending[0][0] not in self.model.nodes:
             self.pending.popleft()
@@ -482,7 +497,14 @@ class Target:
     def _tell(self, n: int, plan: reference.Plan, cause: str) -> None:
         group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
         depths = [reference.depth_text(depth) for depth in (plan.pd_depth, plan.rs_depth)]
-        self.emit("CLEANUP", n=n, trigger=plan.trigger, cause=cause, pd_depth=depths[0], rs_depth=depths[1])
+        self.emit(
+            "CLEANUP",
+            n=n,
+            trigger=plan.trigger,
+            cause=cause,
+            pd_depth=depths[0],
+            rs_depth=depths[1],
+        )
         for pd, depth in plan.destroyed_pds:
             self.emit("DOOM_PD", n=n, pd=pd, depth=depth, group=group[pd])
         for space in plan.deleted_spaces:
@@ -588,7 +610,7 @@ class Target:
         return plan
 
     def _awaited(self, n: int) -> list[str]:
-        """Who is still to answer that it was told."""
+        """The PDs that have not yet answered that they were told."""
         return sorted(
             pd
             for pd, queue in self.queues.items()
@@ -597,7 +619,9 @@ class Target:
         )
 
     def _empty_slots(self, plan: reference.Plan, before: Model) -> None:
-        taken: list[tuple[str, str, str]] = [(pd, "REQUEST", space) for pd, space in plan.removed_requests]
+        taken: list[tuple[str, str, str]] = [
+            (pd, "REQUEST", space) for pd, space in plan.removed_requests
+        ]
         taken += [(pd, "HOLD", node) for pd, node in plan.revoked + plan.revoked_spaces]
         for pd, kind, node in taken:
             for slot, what in list(self.slots.get(pd, {}).items()):
@@ -611,7 +635,9 @@ class Target:
 
 def block_fs_db_app(target: Target) -> dict[str, str]:
     """The reference scenario: name -> PD."""
-    pds = {name: target.pd(name) for name in ("block_server_1", "block_server_2", "fs", "db", "app")}
+    pds = {
+        name: target.pd(name) for name in ("block_server_1", "block_server_2", "fs", "db", "app")
+    }
     disks, blocks = [], []
     for server, name in (("block_server_1", "disk_1"), ("block_server_2", "disk_2")):
         disks.append(target.space(pds[server], "BLOCK", name))
@@ -635,7 +661,9 @@ def block_fs_db_app(target: Target) -> dict[str, str]:
     return pds
 
 
-def reference_run(pd_depth: int | None, rs_depth: int | None, crash: str = "block_server_1") -> list[Draft]:
+def reference_run(
+    pd_depth: int | None, rs_depth: int | None, crash: str = "block_server_1"
+) -> list[Draft]:
     """The trace of the reference scenario with one crash."""
     target = Target(pd_depth, rs_depth, "block_fs_db_app")
     pds = block_fs_db_app(target)
@@ -652,8 +680,11 @@ def reference_run(pd_depth: int | None, rs_depth: int | None, crash: str = "bloc
 
 
 def rich_run() -> list[Draft]:
-    """A trace with every event: all causes, links, handlers, owners, subscribers, pins, deletions, slots used
-    again, memory used again, triggers that wait and one that is overtaken."""
+    """A trace of a system without deadlines, tickets and extractions.
+
+    It has links, handlers, owners, subscribers, pins, deletions, reused slots and memory, faults,
+    exits and terminations, triggers that wait and one that is overtaken.
+    """
     target = Target(1, 0, "rich system")
     pds = block_fs_db_app(target)
     fs, db, app = pds["fs"], pds["db"], pds["app"]
@@ -704,7 +735,7 @@ def rich_run() -> list[Draft]:
     target.say(init, "all up: 100 %, ~cr")
     target.emit("UNREACHED", crash=2, name="block_server_2")
     target.quiet()
-    # The crash of block server 1 takes fs along (depth 1); init, which is pinned, loses what it had there.
+    # The crash of block server 1 also dooms fs (depth 1). init is pinned and loses what it had.
     target.fault(pds["block_server_1"], "cap-fault", 0x0, 0x401000)
     target.exit(fs, 0)
     target.cleanup()
@@ -712,7 +743,7 @@ def rich_run() -> list[Draft]:
     target.serve(init)
     target.serve(db, "failed")
     target.serve_all()
-    # Memory and slots are used again.
+    # Memory and slots are reused.
     again = target.pd("block_server_1")
     disk = target.space(again, "BLOCK", "disk_1")
     target.resource(disk)
@@ -738,8 +769,11 @@ def rich_run() -> list[Draft]:
 
 
 def notices_run() -> list[Draft]:
-    """A trace with what rich_run has not: deadlines, failures and resuming, subscribers that are told and
-    what happens while the cleanup waits for them, tickets, extractions."""
+    """A trace with what rich_run does not have.
+
+    These are deadlines, failures and resuming, subscribers that are told and what happens while the
+    cleanup waits for them, tickets, and extractions.
+    """
     target = Target(1, 0, "notices")
     keeper, fs, app, watcher = (target.pd(name) for name in ("keeper", "fs", "app", "watcher"))
     idler = target.pd("idler", deadline=100)
@@ -772,7 +806,7 @@ def notices_run() -> list[Draft]:
     for _ in range(64):
         target.refuse(idler, 10, 4)
     target.emit("REFUSED", pd=idler, count=1000)
-    # An extraction that a PD asks for; keeper answers resource by resource, and fails one.
+    # A PD asks for an extraction. keeper answers resource by resource, and fails one.
     x = target.extract(watcher)
     (asked,) = target.fetch(keeper)
     target.ack(keeper, asked, "each")
@@ -817,7 +851,7 @@ def notices_run() -> list[Draft]:
         elif waits[-1] == 2:
             target.exit(fs, 9)
 
-    # fs is doomed at depth 1 and is told about its disk; app, watcher and idler live.
+    # fs is doomed at depth 1 and is told about its disk. app, watcher and idler live.
     target.fault(keeper)
     target.cleanup(meanwhile=meanwhile)
     target.account()
@@ -826,7 +860,7 @@ def notices_run() -> list[Draft]:
     target.serve(app)
     target.cleanup((0, 0))
     target.account()
-    # app fails to deal with the first notice about its tables; those behind it wait until it tries again.
+    # app fails the first notice about its tables. Those behind it wait until app resumes the lane.
     target.freeze("PD_7")
     target.serve(app, "failed")
     target.told(2)
@@ -839,7 +873,7 @@ def notices_run() -> list[Draft]:
     target.cleanup((0, 0))
     target.account()
     target.serve_all()
-    # A failure that nobody takes up.
+    # A failure that is never resumed.
     guest = target.pd("guest")
     for row in rows:
         target.hold(guest, row)
@@ -852,7 +886,7 @@ def notices_run() -> list[Draft]:
 
 
 def sync_run() -> list[Draft]:
-    """Terminators that wait until all is over, and one that is itself waited for."""
+    """Terminators that wait until all is over. One of them is itself waited for."""
     target = Target(0, 0, "sync", mode="sync")
     boss = target.pd("boss", deadline=500)
     server = target.pd("server")
@@ -871,7 +905,7 @@ def sync_run() -> list[Draft]:
     target.serve(server)
     target.told(1)
     target.say(boss, "gone")
-    # boss is owed a notice itself: it is told how things are, not that they are over.
+    # boss is owed a notice itself. It is told the present state, and not that the ticket is over.
     target.terminate(victims[1], boss)
     target.cleanup()
     target.account()
@@ -894,8 +928,8 @@ RUNS: dict[str, Any] = {
     "notices": notices_run,
     "sync": sync_run,
     **{
-        f"depths-{reference.depth_text(pd)}-{reference.depth_text(rs)}": lambda pd=pd, rs=rs: reference_run(
-            pd, rs
+        f"depths-{reference.depth_text(pd)}-{reference.depth_text(rs)}": lambda pd=pd, rs=rs: (
+            reference_run(pd, rs)
         )
         for pd, rs in (
             (0, 0),

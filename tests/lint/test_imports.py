@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What test modules may import: the package, the tools, and the kit; never each other."""
+"""What test modules may import: the package, the tools, and the kit, but never each other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KITS = sorted(KIT.rglob("*.py"))
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
-    """The dotted names of all modules that a module imports, wherever it does."""
+    """The dotted names of all modules that a module imports, in any place."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -26,7 +26,7 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def of_tests(name: str) -> bool:
-    """Does a dotted name stand for a test module, a conftest, or something relative to one?"""
+    """Whether a dotted name stands for a test module, a conftest, or something relative to one."""
     parts = name.split(".")
     return name.startswith(".") or any(
         part.startswith("test_") or part == "conftest" for part in parts
@@ -39,7 +39,7 @@ def offending(text: str) -> list[str]:
 
 
 def test_the_rule_finds_every_form_of_import() -> None:
-    """Else a suite that breaks the rule could pass it."""
+    """Otherwise a module that breaks the rule could pass."""
     text = (
         "from __future__ import annotations\nimport os, test_a\nfrom test_b import x\n"
         "from host.core.test_c import y\nfrom . import z\nfrom kit.paths import ROOT\n"
@@ -49,14 +49,14 @@ def test_the_rule_finds_every_form_of_import() -> None:
 
 
 def test_there_are_modules_to_look_at() -> None:
-    """The lists below are found by a pattern, which might find nothing."""
+    """The lists above are found by a pattern, which might find nothing."""
     assert len(MODULES) > 50
     assert len(KITS) > 8
 
 
 @pytest.mark.parametrize("path", [*MODULES, *KITS], ids=lambda path: str(path.relative_to(TESTS)))
 def test_no_module_imports_from_a_test_module(path: Path) -> None:
-    """What two test modules share belongs in tests/kit/ or in a fixture."""
+    """Code that two test modules share belongs in tests/kit/ or in a fixture."""
     assert offending(path.read_text(encoding="utf-8")) == []
 
 
@@ -76,6 +76,6 @@ def test_basenames_are_unique() -> None:
 
 
 def test_every_test_module_is_in_a_room() -> None:
-    """tests/host/ mirrors the package; nothing lies beside its rooms."""
+    """tests/host/ mirrors the package. No file lies beside its folders."""
     beside = [path.name for path in (TESTS / "host").iterdir() if path.is_file()]
     assert beside == []

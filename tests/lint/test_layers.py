@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who may use whom: the rooms of the package, and the folders of the root task."""
+"""The permitted uses between the folders of the package, and between those of the root task."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cellreap.headers import source_root
 PACKAGE = source_root() / "pyhost" / "cellreap"
 ROOTTASK = source_root() / "roottask"
 
-# Room -> the rooms it may import from. All may use what stands in the package itself, such as `errors`.
+# Folder -> the folders it may import from. All may use the package's own modules, such as `errors`.
 ROOMS: dict[str, set[str]] = {
     "model": set(),
     "trace": {"model"},
@@ -25,9 +25,9 @@ ROOMS: dict[str, set[str]] = {
     "testing": {"model", "trace", "system", "run", "cli"},
 }
 COMMAND_LINE = {"__main__"}
-"""Modules of the package itself that are no library: they may use all rooms."""
+"""Modules of the package itself that are not a library. They may use all folders."""
 
-# Folder -> those it may include from. Public headers (cellreap/...) are open to all.
+# Folder -> the folders it may include from. All may include public headers (cellreap/...).
 FOLDERS: dict[str, set[str]] = {
     "core": set(),
     "kernel": set(),
@@ -40,7 +40,7 @@ FOLDERS: dict[str, set[str]] = {
 
 
 def imported_modules(tree: ast.AST, package: str) -> Iterator[str]:
-    """The modules of `package` that a module imports, dotted, wherever in it the import stands."""
+    """The modules of `package` that a module imports, dotted, wherever the import stands."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -53,7 +53,10 @@ def imported_modules(tree: ast.AST, package: str) -> Iterator[str]:
 
 
 def forbidden_imports(source: str, room: str) -> list[str]:
-    """The modules that a module of `room` may not import; room "": one of the package itself."""
+    """The modules that a module of `room` may not import.
+
+    room "": the module is in the package itself.
+    """
     allowed = ROOMS.get(room, set()) | {room}
     found = []
     for name in imported_modules(ast.parse(source), "cellreap"):
@@ -80,7 +83,7 @@ def test_rooms_import_only_what_they_may() -> None:
 
 
 def test_the_reference_never_calls_the_core() -> None:
-    """What the core is compared with may share the model and the shape of a plan with it, no more."""
+    """The reference may share the model and the shape of a plan with the core, and nothing else."""
     for path in sorted((PACKAGE / "model" / "reference").glob("*.py")):
         tree = ast.parse(path.read_text())
         modules = {".".join(name.split(".")[:3]) for name in imported_modules(tree, "cellreap")}
@@ -112,7 +115,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+(?:"([^"]+)"|<([^>]+)>)', re.M
 
 
 def forbidden_includes(root: Path) -> set[str]:
-    """The includes that a folder of a root task's sources may not have."""
+    """The includes that a folder of the root task's sources may not have."""
     found = set()
     for path in sorted(path for path in root.rglob("*") if path.suffix in (".c", ".h", ".S")):
         here = path.relative_to(root)

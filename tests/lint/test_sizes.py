@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files and classes of the package stay small enough to be read at one sitting."""
+"""Files and classes of the package stay short enough to be read in one go."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`build`, `boot` and `run` from the command line, the emulator being a script that prints a trace."""
+"""`build`, `boot` and `run` on the command line.
+
+A script that prints a trace serves as the emulator.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ pytestmark = NEEDS_TOOLCHAIN
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for all: they build the same sources."""
+    """All tests share one cache because they build the same sources."""
     return tmp_path_factory.mktemp("cache")
 
 
@@ -75,7 +78,9 @@ def test_run_tells_who_crashed_what_went_and_who_lives(bench: Bench) -> None:
 @pytest.mark.behaviour("H-10")
 def test_run_json_has_what_is_promised(bench: Bench) -> None:
     bench.emulator(trace(pd_depth=1))
-    done = bench.cellreap("run", bench.config, "--json", "--pd-depth", "1", "-o", bench.folder / "kept")
+    done = bench.cellreap(
+        "run", bench.config, "--json", "--pd-depth", "1", "-o", bench.folder / "kept"
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     shown: dict[str, Any] = json.loads(done.stdout)
     assert shown["kernel"] == {"name": "seL4", "version": "16.0.0+", "arch": "x86_64"}
@@ -88,7 +93,11 @@ def test_run_json_has_what_is_promised(bench: Bench) -> None:
     assert cleanup["kernel_calls"]
     assert shown["boot"]["end"] == "complete"
     kept = bench.folder / "kept"
-    assert sorted(path.name for path in kept.iterdir()) == ["small.img", "small.json", "small.trace"]
+    assert sorted(path.name for path in kept.iterdir()) == [
+        "small.img",
+        "small.json",
+        "small.trace",
+    ]
     assert (kept / "small.trace").read_text() == trace(pd_depth=1)
     assert json.loads((kept / "small.json").read_text()) == shown
     assert bench.cellreap("check", kept / "small.trace").returncode == 0
@@ -96,7 +105,9 @@ def test_run_json_has_what_is_promised(bench: Bench) -> None:
 
 @pytest.mark.behaviour("H-13")
 def test_run_fails_where_the_trace_is_wrong(bench: Bench) -> None:
-    bench.emulator("\n".join(line for line in trace().splitlines() if " DOOM_SPACE " not in line) + "\n")
+    bench.emulator(
+        "\n".join(line for line in trace().splitlines() if " DOOM_SPACE " not in line) + "\n"
+    )
     done = bench.cellreap("run", bench.config)
     assert done.returncode == 1
     assert "FAIL: " in done.stdout
@@ -173,11 +184,17 @@ def test_mistakes_are_one_line_and_exit_2(bench: Bench) -> None:
     assert f"{bad}:7: pd[0].color: unknown key" in error_of(bench.cellreap("build", bad, "-o", "x"))
     assert "No such file" in error_of(bench.cellreap("run", "none.toml"))
     assert "expected a file made by" in error_of(bench.cellreap("boot", bench.config))
-    assert '--crash: no PD is named "x"' in error_of(bench.cellreap("run", bench.config, "--crash", "x"))
-    assert "expected inf or a number" in error_of(bench.cellreap("run", bench.config, "--pd-depth", "-1"))
+    assert '--crash: no PD is named "x"' in error_of(
+        bench.cellreap("run", bench.config, "--crash", "x")
+    )
+    assert "expected inf or a number" in error_of(
+        bench.cellreap("run", bench.config, "--pd-depth", "-1")
+    )
     assert "--timeout" in error_of(bench.cellreap("run", bench.config, "--timeout", "0"))
     assert "such directory" in error_of(bench.cellreap("run", bench.config, "--sdk", "none"))
-    assert "cannot be written" in error_of(bench.cellreap("build", bench.config, "-o", "none/a.img"))
+    assert "cannot be written" in error_of(
+        bench.cellreap("build", bench.config, "-o", "none/a.img")
+    )
     del bench.env["CELLREAP_SDK_X86_64"]
     assert "no seL4 SDK for x86_64" in error_of(bench.cellreap("run", bench.config))
 

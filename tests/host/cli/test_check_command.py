@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap check` as a command: what it prints, and how it exits."""
+"""`cellreap check` as a command: output and exit codes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ def test_a_trace_that_passes(passing: Path, capsys: pytest.CaptureFixture[str]) 
     lines = out.splitlines()
     assert (code, err, lines[-1]) == (0, "", "pass")
     assert lines[0].startswith(f"{passing}: seL4 16.0.0, x86_64, system rich system: ")
-    assert "cleanup 1: fault of PD_1 (block_server_1), pd_depth 1, rs_depth 0: 23 kernel calls" in lines
+    assert (
+        "cleanup 1: fault of PD_1 (block_server_1), pd_depth 1, rs_depth 0: 23 kernel calls"
+        in lines
+    )
     assert "  destroyed PDs: PD_1 (block_server_1), PD_3 (fs)" in lines
     assert "  deleted spaces: BLOCK_SPACE_1 (disk_1), FILE_SPACE_3 (file_space)" in lines
     assert "crash 2 of the configuration, of block_server_2, never came about" in lines
@@ -53,7 +56,12 @@ def test_json(passing: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = json.loads(out)
     assert (code, err) == (0, "")
     assert shown["verdict"] == "pass"
-    assert [cleanup["cause"] for cleanup in shown["cleanups"]] == ["fault", "terminate", "exit", "fault"]
+    assert [cleanup["cause"] for cleanup in shown["cleanups"]] == [
+        "fault",
+        "terminate",
+        "exit",
+        "fault",
+    ]
 
 
 def test_a_trace_that_fails(failing: Path, capsys: pytest.CaptureFixture[str]) -> None:

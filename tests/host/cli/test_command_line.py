@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all commands have in common: exit codes, shared options, and how they are listed."""
+"""Properties of all commands: exit codes, shared options, and how the help lists the commands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kit.docs_tables import check_table, table_lines
 PAGE = source_root() / "docs" / "command-line.md"
 COMMANDS = source_root() / "pyhost" / "cellreap" / "cli"
 SAME_NAME_OTHER_MEANING = {"--output", "--crash"}
-"""Options of several commands whose meaning differs from one to the other."""
+"""Options that have different meanings in different commands."""
 
 
 def cellreap(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -80,7 +80,7 @@ def test_a_failed_check_has_its_own_code(tmp_path: Path) -> None:
 
 
 def declared_options(path: Path) -> list[str]:
-    """The long names in all calls of click.option in a module."""
+    """The long option names in all calls of click.option in a module."""
     return [
         str(argument.value)
         for call in ast.walk(ast.parse(path.read_text()))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap conformance` without a kernel: what it makes of a console, with a script as the emulator."""
+"""`cellreap conformance` without a kernel: how it judges a console.
+
+A script serves as the emulator.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from kit.small_checkout import CMAKE, NEEDS_TOOLCHAIN, Bench, error_of
 pytestmark = NEEDS_TOOLCHAIN
 
 COMPLETE = Boot(End.COMPLETE, 1.0, 100, 0, "")
-# As a debug kernel prints it: its own messages between, carriage returns, an empty line before each result.
+# As a debug kernel prints it: its own messages in between, carriage returns, empty lines.
 CONSOLE = """\
 Booting all finished, dropped to user space\r
 \r
@@ -69,7 +72,11 @@ def test_what_a_kernel_has_not_is_neither_ok_nor_failed() -> None:
     [
         (", 1 not on this kernel", "", "1 checks, 0 failed, says the last line"),
         (", 1 not on this kernel", ", 2 not on this kernel", "0 failed, 1 not on this kernel"),
-        ("two: not on this kernel", "two: ok", "2 are on the console, 0 failed, 0 not on this kernel"),
+        (
+            "two: not on this kernel",
+            "two: ok",
+            "2 are on the console, 0 failed, 0 not on this kernel",
+        ),
         ("one: ok", "one: not on this kernel", "no check was made"),
     ],
 )
@@ -104,7 +111,9 @@ def test_a_failed_check_fails_the_run_and_says_what_it_got() -> None:
         ("2 checks, 0 failed", "2 checks, 1 failed", "2 checks, 1 failed, says the last line"),
     ],
 )
-def test_a_console_that_contradicts_itself_does_not_pass(old: str, new: str, complaint: str) -> None:
+def test_a_console_that_contradicts_itself_does_not_pass(
+    old: str, new: str, complaint: str
+) -> None:
     assert old in CONSOLE
     result = read(CONSOLE.replace(old, new))
     assert not result.passed
@@ -112,11 +121,14 @@ def test_a_console_that_contradicts_itself_does_not_pass(old: str, new: str, com
 
 
 def test_a_run_that_stops_early_names_the_last_check() -> None:
-    result = read(CONSOLE.split("conformance: two")[0], Boot(End.SILENT, 20.0, 100, 0, "nothing for 20 s"))
+    result = read(
+        CONSOLE.split("conformance: two")[0], Boot(End.SILENT, 20.0, 100, 0, "nothing for 20 s")
+    )
     assert not result.passed
     assert result.summary is None
     assert result.complaints == (
-        "the checks did not come to their end, after one: the console went silent: nothing for 20 s",
+        "the checks did not come to their end, after one: the console went silent: "
+        "nothing for 20 s",
     )
 
 
@@ -127,8 +139,14 @@ def test_no_checks_at_all_do_not_pass() -> None:
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     made = Bench(tmp_path, tmp_path / "cache")
-    own = "add_executable(conformance main.c)\nset_target_properties(conformance PROPERTIES SUFFIX .elf)\n"
-    own += "target_link_options(conformance PRIVATE -static -nostdlib -no-pie -Wl,-z,max-page-size=4096)\n"
+    own = (
+        "add_executable(conformance main.c)\n"
+        "set_target_properties(conformance PROPERTIES SUFFIX .elf)\n"
+    )
+    own += (
+        "target_link_options(conformance PRIVATE -static -nostdlib -no-pie "
+        "-Wl,-z,max-page-size=4096)\n"
+    )
     (tmp_path / "checkout" / "roottask" / "CMakeLists.txt").write_text(CMAKE + own)
     return made
 
@@ -157,7 +175,9 @@ def test_the_command_tells_by_its_exit_code_and_the_run_ends_with_the_summary(be
 
 
 def test_the_root_tasks_own_fault_ends_the_run(bench: Bench) -> None:
-    bench.emulator(CONSOLE.split("conformance: two")[0] + 'in thread 0x1 "rootserver" at address 0x2\n')
+    bench.emulator(
+        CONSOLE.split("conformance: two")[0] + 'in thread 0x1 "rootserver" at address 0x2\n'
+    )
     done = bench.cellreap("conformance")
     assert done.returncode == 1
     assert "the checks did not come to their end, after one: " in done.stdout

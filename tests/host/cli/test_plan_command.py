@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap plan` as its user sees it: output, exit codes, and one line for whatever is wrong."""
+"""`cellreap plan` as its user sees it: output, exit codes, and one line for each error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 def core_is_built() -> bool:
-    """Is there a library to test the default engine with?"""
+    """Whether the library of the default engine is built."""
     try:
         return library_path().is_file()
     except CellreapError:
@@ -55,7 +55,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 @pytest.fixture(
     params=[
         "reference",
-        pytest.param("core", marks=pytest.mark.skipif(not core_is_built(), reason="the core is not built")),
+        pytest.param(
+            "core", marks=pytest.mark.skipif(not core_is_built(), reason="the core is not built")
+        ),
     ]
 )
 def engine(request: pytest.FixtureRequest) -> str:
@@ -93,12 +95,16 @@ def test_the_scenario_s_table(
     assert plan["destroyed_pds"] == [[pd, depth] for depth, pd in enumerate(["PD_1", *pds])]
     assert plan["deleted_spaces"] == spaces
     assert plan["engine"] == engine
-    assert [plan["pd_depth"], plan["rs_depth"]] == [int(d) if d != "inf" else d for d in (pd_depth, rs_depth)]
+    assert [plan["pd_depth"], plan["rs_depth"]] == [
+        int(d) if d != "inf" else d for d in (pd_depth, rs_depth)
+    ]
     assert Path(SCENARIO).read_bytes() == before
 
 
 def test_json_has_the_documented_keys(run: Run, engine: str) -> None:
-    code, out, _ = run("plan", SCENARIO, "--crash", "PD_1", "--engine", engine, "--json", "--explain", "app")
+    code, out, _ = run(
+        "plan", SCENARIO, "--crash", "PD_1", "--engine", engine, "--json", "--explain", "app"
+    )
     assert code == 0
     plan = json.loads(out)
     lists = {
@@ -112,7 +118,9 @@ def test_json_has_the_documented_keys(run: Run, engine: str) -> None:
         "notices",
         "pre_destroy",
     }
-    assert lists | {"groups", "doomed_why", "trigger", "pd_depth", "rs_depth", "engine"} <= set(plan)
+    assert lists | {"groups", "doomed_why", "trigger", "pd_depth", "rs_depth", "engine"} <= set(
+        plan
+    )
     for key in lists:
         assert plan[key] == sorted(plan[key])
     assert plan["notices"] == [["PD_3", "lost", "BLOCK_SPACE_1", None]]
@@ -150,17 +158,21 @@ def test_output_for_people(run: Run, engine: str) -> None:
     assert "\x1b" not in out
 
 
-def test_output_for_people_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_output_for_people_on_a_terminal(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     odd = tmp_path / "odd.csv"
     odd.write_text(Path(SCENARIO).read_text().replace(",fs,", ",[bold]fs,"))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    code, out, _ = run("plan", str(odd), "--crash", "PD_1", "--pd-depth", "1", "--engine", "reference")
+    code, out, _ = run(
+        "plan", str(odd), "--crash", "PD_1", "--pd-depth", "1", "--engine", "reference"
+    )
     assert code == 0
-    assert "[bold]fs" in out  # a name is text, whatever rich would make of it
+    assert "[bold]fs" in out  # a name is text, even if rich could read it as markup
     assert "Order of destruction" in out
 
 
-# -- what goes wrong
+# -- errors
 
 
 @pytest.mark.parametrize("path", BAD, ids=lambda path: path.stem)
@@ -176,7 +188,10 @@ def test_bad_file_ends_with_one_line_and_exit_2(run: Run, path: Path) -> None:
     [
         ((SCENARIO,), "Missing option '--crash'. (see cellreap plan --help)"),
         (("--crash", "PD_1"), "Missing argument 'MODEL.csv'. (see cellreap plan --help)"),
-        (("nowhere.csv", "--crash", "PD_1"), "nowhere.csv: cannot be read: No such file or directory"),
+        (
+            ("nowhere.csv", "--crash", "PD_1"),
+            "nowhere.csv: cannot be read: No such file or directory",
+        ),
         (("/", "--crash", "PD_1"), "/: cannot be read: Is a directory"),
         ((SCENARIO, "--crash", "PD_9"), f"{SCENARIO}: --crash: no PD has the id or name 'PD_9'"),
         ((SCENARIO, "--crash", FILES), f"{SCENARIO}: --crash: no PD has the id or name '{FILES}'"),
@@ -192,8 +207,8 @@ def test_bad_file_ends_with_one_line_and_exit_2(run: Run, path: Path) -> None:
         ),
         (
             (SCENARIO, "--crash", "PD_1", "--rs-depth", "4294967295"),
-            "Invalid value for '--rs-depth': '4294967295', expected inf or a number from 0 to 4294967293 "
-            "(see cellreap plan --help)",
+            "Invalid value for '--rs-depth': '4294967295', expected inf or a number from "
+            "0 to 4294967293 (see cellreap plan --help)",
         ),
     ],
 )
@@ -235,7 +250,11 @@ def test_strict_refuses_an_illegal_state(run: Run, tmp_path: Path) -> None:
     code, out, err = run(*args)
     assert (code, err) == (0, f"cellreap: note: {path}: no legal state: {found}\n")
     assert out
-    assert run(*args, "--strict") == (2, "", f"cellreap: error: {path}: no legal state: L2: {found}\n")
+    assert run(*args, "--strict") == (
+        2,
+        "",
+        f"cellreap: error: {path}: no legal state: L2: {found}\n",
+    )
 
 
 def test_error_lines_stay_one_line_whatever_the_path(run: Run, tmp_path: Path) -> None:
@@ -275,7 +294,9 @@ def test_start_up_imports_no_more_than_it_needs() -> None:
         "try: main(['--version'])\nexcept SystemExit: pass\n"
         "print([m for m in ('pydantic', 'rich', 'cffi', 'sh', 'elftools') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 
@@ -360,9 +381,21 @@ def test_engines_agree_on_a_large_state(run: Run) -> None:
         pytest.skip("the core is not built")
     plans = []
     for engine in ("core", "reference"):
-        args = ("--crash", "PD_2", "--pd-depth", "1", "--rs-depth", "1", "--engine", engine, "--json")
+        args = (
+            "--crash",
+            "PD_2",
+            "--pd-depth",
+            "1",
+            "--rs-depth",
+            "1",
+            "--engine",
+            engine,
+            "--json",
+        )
         _, out, _ = run("plan", str(CELLULOS / "GPIKV001.csv"), *args)
         plan = json.loads(out)
-        plans.append({key: value for key, value in plan.items() if key not in ("engine", "doomed_why")})
+        plans.append(
+            {key: value for key, value in plan.items() if key not in ("engine", "doomed_why")}
+        )
     assert plans[0] == plans[1]
     assert len(plans[0]["revoked"]) > 0

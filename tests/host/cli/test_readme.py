@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The commands in README print what README says.
+"""The commands in README print the output that README shows.
 
-Those that boot are in tests/boot/test_readme_boots.py.
+tests/boot/test_readme_boots.py has the commands that boot.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def test_a_page_can_be_corrected(tmp_path: Path) -> None:
 
 
 def test_readme_shows_blocks_of_both_kinds() -> None:
-    """Else the tests of one kind would pass by not being there."""
+    """Without blocks of a kind, the tests of that kind would pass without running."""
     assert {block.boots for block in BLOCKS} == {True, False}
     assert any(block.needs for block in BLOCKS)
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Throws messages at the decoder, under AddressSanitizer and UndefinedBehaviorSanitizer. Words lie in a block of the
- * heap that is just as large as the message's length says, so reading one more is an error that stops the program.
+ * Feeds random messages to the decoder, under AddressSanitizer and UndefinedBehaviorSanitizer. The
+ * words of a message lie in a heap block that is exactly as large as the message's length says. A
+ * read beyond the length is therefore an error that stops the program.
  *
- *   fuzz_decode COUNT SEED   one line for each result and each operation: how often. Exit code 1 where something is wrong
- *                            with an answer, or an operation was never accepted.
+ *   fuzz_decode COUNT SEED   Prints one line with a count for each result and each operation. The
+ *                            exit code is 1 if an answer is wrong or if an operation was never
+ *                            accepted.
  *
- * -DFUZZ_SHORT=N: blocks are N words smaller than lengths say, as if the decoder read that far beyond. ASan must stop it.
- * -DFUZZ_LIBFUZZER: what libFuzzer calls, instead of main. */
+ * -DFUZZ_SHORT=N makes blocks N words smaller than the lengths say, as if the decoder read that far
+ * beyond the block. ASan must stop it.
+ * -DFUZZ_LIBFUZZER builds the function that libFuzzer calls, instead of main. */
 #include <cellreap/decode.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +27,8 @@ static uint64_t accepted[CR_OP_COUNT];
 
 static void wrong(const char *what, const cr_raw_message *m)
 {
-    fprintf(stderr, "fuzz_decode: %s: label %llu, length %u, capabilities %u\n", what, (unsigned long long)m->label,
-            m->length, m->extra);
+    fprintf(stderr, "fuzz_decode: %s: label %llu, length %u, capabilities %u\n", what,
+            (unsigned long long)m->label, m->length, m->extra);
     exit(1);
 }
 
@@ -37,17 +40,19 @@ static void text_ends(const char *text, size_t bytes, int wanted, const cr_raw_m
     }
 }
 
-/* What whoever gets the arguments may rely on. */
+/* Checks what the user of accepted arguments may rely on. */
 static void check_accepted(const cr_raw_message *m, const cr_operation_args *r)
 {
     uint32_t most = r->op == CR_OP_SAY           ? CR_SAY_MAX
                     : r->op == CR_OP_FINISH_WORK ? CR_WORK_MAX
                     : r->op == CR_OP_SUBGRAPH    ? CR_SUBGRAPH_MAX
                                                  : 0;
-    if ((uint64_t)r->op != m->label || r->count > most || (most != 0 && r->op != CR_OP_SAY && r->count == 0)) {
+    if ((uint64_t)r->op != m->label || r->count > most ||
+        (most != 0 && r->op != CR_OP_SAY && r->count == 0)) {
         wrong("an operation or a count that is not the message's", m);
     }
-    text_ends(r->name, sizeof(r->name), r->op == CR_OP_CREATE_SPACE || r->op == CR_OP_CONNECT || r->op == CR_OP_SPAWN, m);
+    text_ends(r->name, sizeof(r->name),
+              r->op == CR_OP_CREATE_SPACE || r->op == CR_OP_CONNECT || r->op == CR_OP_SPAWN, m);
     text_ends(r->type, sizeof(r->type), r->op == CR_OP_CREATE_SPACE, m);
     for (uint32_t i = 0; r->op == CR_OP_FINISH_WORK && i < r->count; i++) {
         if ((uint32_t)r->answers[i].result >= CR_WORK_RESULT_COUNT) {
@@ -64,13 +69,15 @@ static void check_accepted(const cr_raw_message *m, const cr_operation_args *r)
             wrong("a space mapped to a resource", m);
         }
     }
-    if ((uint32_t)r->fault_kind >= CR_FAULT_KIND_COUNT || r->wait > 1 || r->round_boundary > 1 || r->has_pd > 1) {
+    if ((uint32_t)r->fault_kind >= CR_FAULT_KIND_COUNT || r->wait > 1 || r->round_boundary > 1 ||
+        r->has_pd > 1) {
         wrong("a value out of its range", m);
     }
     accepted[r->op]++;
 }
 
-static void try_one(uint64_t label, uint32_t length, uint32_t extra, uint64_t unwrapped, const uint64_t *words)
+static void try_one(uint64_t label, uint32_t length, uint32_t extra, uint64_t unwrapped,
+                    const uint64_t *words)
 {
     static uint64_t copy[MOST];
     size_t bytes = 8u * (length > FUZZ_SHORT ? length - FUZZ_SHORT : 0);
@@ -85,7 +92,8 @@ static void try_one(uint64_t label, uint32_t length, uint32_t extra, uint64_t un
         memcpy(copy, words, bytes);
     }
     memset(out, 0xa5, sizeof(*out));
-    cr_raw_message m = {.label = label, .length = length, .extra = extra, .unwrapped = unwrapped, .words = block};
+    cr_raw_message m = {
+        .label = label, .length = length, .extra = extra, .unwrapped = unwrapped, .words = block};
     cr_result result = cr_decode_operation(&m, out);
     if ((uint32_t)result >= CR_RESULT_COUNT) {
         wrong("a result that there is not", &m);
@@ -94,8 +102,8 @@ static void try_one(uint64_t label, uint32_t length, uint32_t extra, uint64_t un
     if (result == CR_RESULT_OK) {
         check_accepted(&m, out);
     }
-    if (m.label != label || m.length != length || m.extra != extra || m.unwrapped != unwrapped || m.words != block ||
-        (bytes != 0 && memcmp(block, copy, bytes) != 0)) {
+    if (m.label != label || m.length != length || m.extra != extra || m.unwrapped != unwrapped ||
+        m.words != block || (bytes != 0 && memcmp(block, copy, bytes) != 0)) {
         wrong("a message was changed", &m);
     }
     free(out);
@@ -106,7 +114,8 @@ static void try_one(uint64_t label, uint32_t length, uint32_t extra, uint64_t un
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* 24 bytes of label, badge and capabilities; the words behind them, the magic first in most. */
+/* data: 24 bytes of label, badge and capabilities, then the words. Most messages get the magic
+ * number as their first word. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint64_t head[3] = {0};
@@ -121,8 +130,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (length != 0) {
         memcpy(words + 1, data + sizeof(head), 8 * length);
     }
-    try_one((head[0] >> 8) & 1 ? head[0] : head[0] % (CR_OP_COUNT + 1), (uint32_t)length + 1, (uint32_t)(head[2] & 3),
-            head[1], words);
+    try_one((head[0] >> 8) & 1 ? head[0] : head[0] % (CR_OP_COUNT + 1), (uint32_t)length + 1,
+            (uint32_t)(head[2] & 3), head[1], words);
     return 0;
 }
 
@@ -146,11 +155,16 @@ static uint64_t below(uint64_t n)
 
 static uint64_t some_word(void)
 {
-    static const uint64_t edges[] = {0,  1,   2,   3,   4,          5,          15,          16,          17,
-                                     31, 32,  33,  399, 400,        401,        0xfffffffeu, 0xffffffffu, 0x100000000u,
-                                     ~(uint64_t)0, 0x8000000000000000u, CR_PROTOCOL_MAGIC};
+    static const uint64_t edges[] = {
+        0,           1,           2,            3,             4,
+        5,           15,          16,           17,            31,
+        32,          33,          399,          400,           401,
+        0xfffffffeu, 0xffffffffu, 0x100000000u, ~(uint64_t)0,  0x8000000000000000u,
+        CR_PROTOCOL_MAGIC};
     uint64_t kind = below(4);
-    return kind == 0 ? next() : kind == 1 ? below(40) : edges[below(sizeof(edges) / sizeof(edges[0]))];
+    return kind == 0   ? next()
+           : kind == 1 ? below(40)
+                       : edges[below(sizeof(edges) / sizeof(edges[0]))];
 }
 
 static void some_text(uint64_t *words, uint32_t count)
@@ -159,12 +173,13 @@ static void some_text(uint64_t *words, uint32_t count)
     char text[32] = {0};
     size_t n = below(8 * (uint64_t)count + 1);
     for (size_t i = 0; i < n; i++) {
-        text[i] = below(30) == 0 ? (char)below(256) : usual[below(below(4) == 0 ? sizeof(usual) - 1 : 9)];
+        text[i] = below(30) == 0 ? (char)below(256)
+                                 : usual[below(below(4) == 0 ? sizeof(usual) - 1 : 9)];
     }
     memcpy(words, text, 8 * (size_t)count);
 }
 
-/* A message much as a good one of the operation would be. */
+/* Makes a message that resembles a valid one of the operation. Returns its length. */
 static uint32_t likely(uint64_t label, uint64_t *words)
 {
     uint32_t length = 1 + (uint32_t)below(6);
@@ -217,7 +232,7 @@ int main(int argc, char **argv)
         uint32_t length = likely(label, words);
         int shows = label == CR_OP_SEND || label == CR_OP_SHARE_REQUEST || label == CR_OP_TERMINATE;
         uint32_t extra = below(4) == 0 ? (uint32_t)below(4) : (uint32_t)shows;
-        /* Half of them are then spoilt: another length, other words, another label, another magic number. */
+        /* Half of the messages are then spoilt: length, words, label or magic number. */
         for (uint64_t spoil = below(2) == 0 ? 0 : 1 + below(3); spoil > 0; spoil--) {
             switch (below(6)) {
             case 0:

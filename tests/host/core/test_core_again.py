@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A plan made again after survivors went on in the middle of a cleanup: the core against the reference."""
+"""Replanning after survivors acted during a cleanup: the core against the reference."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from kit.marks import slow_but
 
 
 class Cleanup(Survivors):
-    """The same system on both sides, everything doomed marked on one of them."""
+    """The same system in core and reference, with all doomed nodes marked in the core."""
 
-    def __init__(self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> None:
+    def __init__(
+        self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None
+    ) -> None:
         core = CoreModel(len(model.nodes) + 200, 2000)
         core.load(model)
         self.raw = core.plan_raw(crash, pd_depth, rs_depth)
@@ -30,17 +32,17 @@ class Cleanup(Survivors):
             assert core.lib.cr_model_doom(core.model, core.ref(node)) == 0
 
     def again(self) -> Plan:
-        """Both plans, held against each other."""
+        """Replans with both, and asserts that the plans are equal."""
         want = reference.replan(self.model, self.first)
         got = self.core.replan(self.raw)
         assert got.outcome() == want.outcome(), describe(self.model)
         assert got.doomed_why.keys() == self.first.doomed_why.keys()
         return got
 
-    # -- to the end
+    # -- carrying the plan out
 
     def carry_out(self) -> None:
-        """Destroys what the plan made last says; the edges left must be those that the reference leaves."""
+        """Destroys what the latest plan lists. The remaining edges must equal the reference's."""
         core, lib, raw = self.core, self.core.lib, self.raw
         plan = reference.replan(self.model, self.first)
         gone: list[str] = []
@@ -67,9 +69,11 @@ def test_what_survivors_did_meanwhile_is_in_the_second_plan(block: int) -> None:
         rng = random.Random(seed)
         model = random_model(rng, scale=rng.choice([1, 2]))
         pds = sorted(pd for pd in model.pds() if pd != ROOT)
-        cleanup = Cleanup(model, rng.choice(pds), rng.choice([0, 0, *DEPTHS]), rng.choice([0, 0, *DEPTHS]))
+        cleanup = Cleanup(
+            model, rng.choice(pds), rng.choice([0, 0, *DEPTHS]), rng.choice([0, 0, *DEPTHS])
+        )
         assert cleanup.again().outcome() == cleanup.first.outcome(), "nothing happened"
-        for _ in range(rng.randint(1, 4)):  # group after group is waited for
+        for _ in range(rng.randint(1, 4)):  # the cleanup waits for one group after the other
             for _ in range(rng.randint(0, 12)):
                 cleanup.something(rng)
             changed += cleanup.again().outcome() != cleanup.first.outcome()
@@ -90,7 +94,10 @@ def test_nothing_in_the_model_changes_by_planning_again() -> None:
 def test_a_free_is_not_owed_for_what_its_manager_deleted_meanwhile() -> None:
     text = "PD_1 holds A_2_1 A_2_2\nPD_2 manages A_SPACE_2 with A_2_1 A_2_2"
     cleanup = Cleanup(system(text), "PD_1", 0, 0)
-    assert cleanup.again().notices == [("PD_2", "free", "A_2_1", "PD_1"), ("PD_2", "free", "A_2_2", "PD_1")]
+    assert cleanup.again().notices == [
+        ("PD_2", "free", "A_2_1", "PD_1"),
+        ("PD_2", "free", "A_2_2", "PD_1"),
+    ]
     cleanup.delete_resource("A_2_1")
     assert cleanup.again().notices == [("PD_2", "free", "A_2_2", "PD_1")]
 
@@ -141,7 +148,8 @@ def test_a_plan_whose_doomed_nodes_are_gone_is_not_made_again() -> None:
 
 def test_a_second_plan_too_large_for_its_memory_is_refused_and_dooms_nobody() -> None:
     model = system(
-        "PD_1 manages A_SPACE_1\nPD_2 manages B_SPACE_2 with B_2_1 B_2_2 B_2_3 B_2_4\nPD_1 holds B_2_1"
+        "PD_1 manages A_SPACE_1\nPD_2 manages B_SPACE_2 with B_2_1 B_2_2 B_2_3 B_2_4\n"
+        "PD_1 holds B_2_1"
     )
     core = CoreModel(20, 60, max_items=3)
     core.load(model)
@@ -159,7 +167,7 @@ def test_a_second_plan_too_large_for_its_memory_is_refused_and_dooms_nobody() ->
 
 
 def test_planning_again_costs_what_is_doomed() -> None:
-    """A server with more and more clients: the second plan for the crash of one of them costs the same."""
+    """A server with more and more clients: replanning for the crash of one costs the same."""
     costs: set[Any] = set()
     for others in (10, 1000):
         core = CoreModel(3 * others + 10, 8 * others + 20)
@@ -178,7 +186,7 @@ def test_planning_again_costs_what_is_doomed() -> None:
     assert len(costs) == 1
 
 
-# -- whom a plan tells before, and in which order
+# -- which subscribers a plan tells, and in which order
 
 
 @pytest.mark.parametrize("block", range(5))
@@ -190,9 +198,13 @@ def test_subscribers_are_listed_by_group_the_last_first(block: int) -> None:
         core = CoreModel.from_model(model)
         crash = rng.choice([pd for pd in model.pds() if pd != ROOT])
         raw = core.plan_raw(crash, None, None)
-        group_of = {core.id_of(raw.doomed[i].node): raw.doomed[i].group for i in range(raw.n_doomed)}
+        group_of = {
+            core.id_of(raw.doomed[i].node): raw.doomed[i].group for i in range(raw.n_doomed)
+        }
         groups = [raw.pre_destroy_groups[i] for i in range(raw.n_pre_destroy)]
-        assert groups == [group_of[core.id_of(raw.pre_destroy[i].node)] for i in range(raw.n_pre_destroy)]
+        assert groups == [
+            group_of[core.id_of(raw.pre_destroy[i].node)] for i in range(raw.n_pre_destroy)
+        ]
         assert groups == sorted(groups, reverse=True)
         several += len(set(groups)) > 1
     assert several > 5

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Core against reference on every small system: all of 2 PDs and 2 spaces; those of 3 and 3 with one
-edge; and, with more edges, as many of those as `--exhaustive-seconds` has time for.
+"""Core against reference on every small system.
 
-Systems that differ in names only are compared once. PD_1 is always the one that crashes, so renaming
-may permute the other PDs and all spaces. Each space has one resource.
+These are all systems of 2 PDs and 2 spaces, those of 3 PDs and 3 spaces with one edge, and, with
+more edges, as many of the latter as `--exhaustive-seconds` allows.
 
-The systems are dealt out to shards, each a test of its own, so that processes can share them.
+Systems that differ only in names are compared once. PD_1 always crashes, so a renaming may permute
+the other PDs and all spaces. Each space has one resource.
+
+The systems are divided into shards. Each shard is a test, so that processes can share the work.
 """
 
 from __future__ import annotations
@@ -29,19 +31,19 @@ from kit.marks import slow_but
 DEPTHS: tuple[int | None, ...] = (0, 1, 2, None)
 
 Edge = tuple[str, int, int]
-"""(kind, from, to) with the numbers of PDs and spaces; see `build` for the kinds."""
+"""(kind, from, to) with the numbers of PDs and spaces. `build` defines the kinds."""
 
 
 @dataclass(frozen=True)
 class Small:
-    """A small system: who manages each space, and the edges beyond what that implies."""
+    """A small system: the manager of each space, and the edges beyond those of a manager."""
 
     managers: tuple[int, ...]
     edges: frozenset[Edge]
 
 
 def build(small: Small, pds: int) -> Model:
-    """The model: PD n is PD_n, space n is of a type and a number of its own."""
+    """The model: PD n is PD_n. Each space has its own type and number."""
     model = Model()
     model.add_pd(ROOT)
     for n in range(1, pds + 1):
@@ -85,7 +87,7 @@ SPACE_TO_SPACE = ("map-space", "map-resource")
 
 
 def renamings(pds: int, spaces: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """All ways of renaming PDs and spaces (by place, 0 unused) that leave PD_1 what it is."""
+    """All renamings of PDs and spaces (by index, 0 unused) that leave PD_1 unchanged."""
     return [
         ((0, 1, *others), (0, *all_spaces))
         for others in itertools.permutations(range(2, pds + 1))
@@ -94,7 +96,7 @@ def renamings(pds: int, spaces: int) -> list[tuple[tuple[int, ...], tuple[int, .
 
 
 def smallest_name(small: Small, ways: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Small:
-    """The same for any two systems that differ in names only."""
+    """A name that is equal for any two systems that differ only in names."""
     best: tuple[Any, ...] | None = None
     for pd, space in ways:
         managers = [0] * len(small.managers)
@@ -118,8 +120,11 @@ def smallest_name(small: Small, ways: list[tuple[tuple[int, ...], tuple[int, ...
 
 
 class Comparison:
-    """Compares plans and counts them. Groups are a function of the model and of what is doomed, so the
-    reference computes them once for each such set rather than once for each pair of depths."""
+    """Compares plans and counts the compared models.
+
+    The groups are a function of the model and of the doomed nodes. The reference therefore computes
+    them once for each set of doomed nodes and not for each pair of depths.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.models = 0
@@ -135,8 +140,10 @@ class Comparison:
 
         monkeypatch.setattr(order, "groups", remembered)
 
-    def compare(self, small: Small, pds: int, depths: Iterable[tuple[int | None, int | None]]) -> None:
-        """Both planners on one system."""
+    def compare(
+        self, small: Small, pds: int, depths: Iterable[tuple[int | None, int | None]]
+    ) -> None:
+        """Compares both planners on one system."""
         model = build(small, pds)
         core = CoreModel.from_model(model)
         self._groups.clear()
@@ -147,19 +154,19 @@ class Comparison:
 
 
 def report(capsys: pytest.CaptureFixture[str], text: str) -> None:
-    """Says on the terminal how far it went."""
+    """Prints the progress on the terminal."""
     with capsys.disabled():
         print(f"\n  {text}", end=" ")
 
 
 def choices(*kinds: Iterable[Edge | None]) -> Iterator[frozenset[Edge]]:
-    """Every way to take one of each; None is none of it."""
+    """All ways to choose one item of each argument. None stands for no item."""
     for picked in itertools.product(*(tuple(kind) for kind in kinds)):
         yield frozenset(edge for edge in picked if edge is not None)
 
 
 def each_or_not(edges: Iterable[Edge]) -> list[tuple[Edge, None]]:
-    """Each edge there or not."""
+    """Each edge, present or absent."""
     return [(edge, None) for edge in edges]
 
 
@@ -167,15 +174,15 @@ TWO = (1, 2)
 PAIRS = tuple(itertools.product(TWO, TWO))
 ACROSS = ((1, 2), (2, 1))
 SHARDS = 16
-"""Among how many tests the systems of 2 and 2 are dealt out."""
+"""The number of tests that share the systems of 2 PDs and 2 spaces."""
 WHO_DIES = 37_632
-"""How many systems there are to compare who dies in, up to renaming."""
+"""The number of systems, up to renaming, for which the doomed nodes are compared."""
 ORDER = 8_448
-"""How many systems there are to compare the order in, up to renaming."""
+"""The number of systems, up to renaming, for which the order of destruction is compared."""
 
 
 def who_dies() -> Iterator[Small]:
-    """All managers, REQUESTs, HOLDs, MAPs of spaces and of resources, LINK, FAULT edges and pins."""
+    """All managers, REQUESTs, HOLDs, MAPs of spaces and resources, LINK, FAULT edges and pins."""
     for managers in itertools.product(TWO, TWO):
         for edges in choices(
             *each_or_not(("request", pd, space) for pd, space in PAIRS),
@@ -189,11 +196,16 @@ def who_dies() -> Iterator[Small]:
 
 
 def in_which_order() -> Iterator[Small]:
-    """All managers, REQUESTs, OWNs, subscriptions and MAPs, with the two PDs linked so that both go."""
+    """All managers, REQUESTs, OWNs, subscriptions and MAPs.
+
+    The two PDs are linked, so both are doomed.
+    """
     for managers in itertools.product(TWO, TWO):
         for edges in choices(
             [("link", 1, 2)],
-            *each_or_not(("request", pd, space) for pd, space in PAIRS if managers[space - 1] != pd),
+            *each_or_not(
+                ("request", pd, space) for pd, space in PAIRS if managers[space - 1] != pd
+            ),
             *each_or_not(("map-space", a, b) for a, b in ACROSS),
             *each_or_not(("own", a, b) for a, b in ACROSS),
             *each_or_not(("subscribe-pd", a, b) for a, b in ACROSS),
@@ -203,7 +215,7 @@ def in_which_order() -> Iterator[Small]:
 
 
 def of_shard(systems: Iterable[Small], shard: int) -> Iterator[Small]:
-    """Those of a shard, one of all that differ in names only."""
+    """The systems of a shard. Of those that differ only in names, one is taken."""
     ways = renamings(2, 2)
     for small in itertools.islice(systems, shard, None, SHARDS):
         if smallest_name(small, ways) == small:
@@ -215,7 +227,7 @@ def of_shard(systems: Iterable[Small], shard: int) -> Iterator[Small]:
 def test_the_shards_have_all_systems_of_two_pds_and_two_spaces(
     systems: Callable[[], Iterator[Small]], count: int
 ) -> None:
-    """Every system is, up to renaming, in one shard, and in no other."""
+    """Every system is, up to renaming, in exactly one shard."""
     dealt = [small for shard in range(SHARDS) for small in of_shard(systems(), shard)]
     ways = renamings(2, 2)
     assert len(dealt) == len(set(dealt)) == count
@@ -229,7 +241,7 @@ def test_the_shards_have_all_systems_of_two_pds_and_two_spaces(
 def test_who_dies_in_every_system_of_two_pds_and_two_spaces(
     monkeypatch: pytest.MonkeyPatch, shard: int
 ) -> None:
-    """At all depths."""
+    """Compared at all depths."""
     comparison = Comparison(monkeypatch)
     depths = list(itertools.product(DEPTHS, DEPTHS))
     for small in of_shard(who_dies(), shard):
@@ -240,8 +252,10 @@ def test_who_dies_in_every_system_of_two_pds_and_two_spaces(
 @pytest.mark.behaviour(
     "C-04", "C-05", "C-06", "C-07", "C-08", "C-09", "C-14", "C-16", "C-22", "D-01", "D-02", "D-04"
 )
-def test_who_dies_in_some_systems_of_two_pds_and_two_spaces(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every 293rd, for those who run without the slow tests."""
+def test_who_dies_in_some_systems_of_two_pds_and_two_spaces(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every 293rd system, for runs without the slow tests."""
     comparison = Comparison(monkeypatch)
     depths = list(itertools.product(DEPTHS, DEPTHS))
     for small in itertools.islice(who_dies(), 0, None, 293):
@@ -302,12 +316,12 @@ def of_three() -> list[Small]:
 
 
 def in_order(systems: Iterable[Small]) -> list[Small]:
-    """Always the same order."""
+    """The order is always the same."""
     return sorted(systems, key=lambda small: (small.managers, sorted(small.edges)))
 
 
 SHARDS_OF_THREE = 4
-"""Among how many tests the systems of 3 and 3 are dealt out."""
+"""The number of tests that share the systems of 3 PDs and 3 spaces."""
 
 
 @pytest.mark.behaviour("C-08", "C-10", "C-11", "C-12", "C-13", "D-01", "D-02", "D-04", "G-06")
@@ -330,11 +344,12 @@ def test_systems_of_three_pds_and_three_spaces_with_more_edges(
     exhaustive_seconds: float,
     shard: int,
 ) -> None:
-    """A shard starts from its part of the systems with one edge and adds edges, one at a time.
+    """Each shard starts with its part of the systems of one edge and adds edges, one at a time.
 
-    They come in random order, always the same, so that the first of them are not all of one kind. A
-    system that two shards reach is compared in both. Each shard gets its part of
-    --exhaustive-seconds, in processor time; a few systems are compared however short that is.
+    The edges are added in random order, so that the first of them are of different kinds. The order
+    is the same in every run. A system that two shards reach is compared in both. Each shard gets
+    its part of --exhaustive-seconds, in processor time. A few systems are compared however short
+    that is.
     """
     comparison = Comparison(monkeypatch)
     depths = list(itertools.product(DEPTHS, DEPTHS))

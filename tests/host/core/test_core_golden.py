@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The reference scenario, by hand: block servers 1 and 2, file system 3, database 4, app 5; block server 1
-crashes."""
+"""The reference scenario, planned by hand.
+
+PDs: block servers 1 and 2, file system 3, database 4, app 5. Block server 1 crashes.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ ROWS = [
 
 
 def planned(by: str, pd_depth: int | None, rs_depth: int | None, crash: str = "PD_1") -> Plan:
-    """The plan of one of the two."""
+    """The plan of the core or of the reference."""
     model = system(SCENARIO)
     if by == "core":
         return CoreModel.from_model(model).plan(crash, pd_depth, rs_depth)
@@ -42,7 +44,11 @@ def planned(by: str, pd_depth: int | None, rs_depth: int | None, crash: str = "P
 @pytest.mark.parametrize("by", ["core", "reference"])
 @pytest.mark.parametrize(("pd_depth", "rs_depth", "beside", "spaces"), ROWS)
 def test_the_table(
-    by: str, pd_depth: int | None, rs_depth: int | None, beside: list[tuple[str, int]], spaces: list[str]
+    by: str,
+    pd_depth: int | None,
+    rs_depth: int | None,
+    beside: list[tuple[str, int]],
+    spaces: list[str],
 ) -> None:
     plan = planned(by, pd_depth, rs_depth)
     assert plan.destroyed_pds == [("PD_1", 0), *beside]
@@ -68,8 +74,8 @@ def test_spaces_above_go_but_their_managers_stay_and_are_told(by: str) -> None:
         ("PD_4", "FILE_SPACE_3"),
         ("PD_5", "TABLE_SPACE_4"),
     ]
-    # The managers lose their holds of their own resources too; the file on the other disk goes with its
-    # space.
+    # The managers lose the holds of their own resources too. The file on the other disk is
+    # destroyed with its space.
     assert plan.revoked == [
         ("PD_3", "BLOCK_1_1"),
         ("PD_3", "FILE_3_1"),

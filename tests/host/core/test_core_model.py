@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The arena: references, edges, counts, limits, states, and what happens to bytes that are no arena."""
+"""The arena: references, edges, counts, limits, states, and bytes that are no arena."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from kit.core_support import SCENARIO, random_model, system
 
 @pytest.fixture
 def core() -> CoreModel:
-    """A root task, servers 1 and 2 with a space and a resource each, client 3; the root's memory space."""
+    """A root task with its memory space, servers 1 and 2, and client 3.
+
+    Each server has a space and a resource.
+    """
     made = CoreModel(40, 80)
     for pd in ("PD_0", "PD_1", "PD_2", "PD_3"):
         made.add_pd(pd)
@@ -33,7 +36,7 @@ def core() -> CoreModel:
 
 
 def refused(status: str, call: Callable[[], object]) -> None:
-    """The call fails with this status."""
+    """Asserts that the call fails with this status."""
     with pytest.raises(CoreError) as caught:
         call()
     assert caught.value.status == status
@@ -45,7 +48,7 @@ def status_name(core: CoreModel, status: int) -> str:
 
 
 def add_pd_raw(core: CoreModel) -> Any:
-    """A further PD, as a bare reference."""
+    """Adds a PD and returns its bare reference."""
     out = core.ffi.new("cr_ref *")
     assert core.lib.cr_model_add_pd(core.model, 0x99, 0, out) == core.lib.CR_OK
     return out
@@ -98,7 +101,8 @@ def test_a_slot_whose_generations_are_used_up_is_retired(core: CoreModel) -> Non
     most = core.lib.CR_GENERATION_MAX
     first = add_pd_raw(core)
     end_node(core, first[0])
-    # The free slot's generation is the word that releasing it made 2; moved on as if used very often.
+    # Releasing the node set the free slot's generation to 2. The test changes it to that of a slot
+    # that has been used as often as possible.
     before = bytes(core.arena)
     probe = add_pd_raw(core)
     end_node(core, probe[0])
@@ -106,7 +110,8 @@ def test_a_slot_whose_generations_are_used_up_is_retired(core: CoreModel) -> Non
     words = [
         at
         for at in range(0, len(before), 4)
-        if struct.unpack_from("I", before, at)[0] == 2 and struct.unpack_from("I", after, at)[0] == 3
+        if struct.unpack_from("I", before, at)[0] == 2
+        and struct.unpack_from("I", after, at)[0] == 3
     ]
     assert len(words) == 1
     struct.pack_into("I", core.arena, words[0], most)
@@ -125,7 +130,10 @@ def test_a_slot_whose_generations_are_used_up_is_retired(core: CoreModel) -> Non
 
 def test_a_reference_of_zeros_names_nothing(core: CoreModel) -> None:
     info = core.ffi.new("cr_node_info *")
-    assert core.lib.cr_model_get(core.model, core.ffi.new("cr_ref *")[0], info) == core.lib.CR_ERR_STALE
+    assert (
+        core.lib.cr_model_get(core.model, core.ffi.new("cr_ref *")[0], info)
+        == core.lib.CR_ERR_STALE
+    )
 
 
 @pytest.mark.behaviour("G-19", "X-06")
@@ -323,7 +331,7 @@ def test_every_limit_is_an_error_and_then_there_is_room_again_after_release() ->
     refused("CR_ERR_FULL_NODES", lambda: core.add_resource("BLOCK_1_1", "BLOCK_SPACE_1"))
     core.add_edge("OWN", "PD_1", "PD_2")
     core.add_edge("HOLD", "PD_2", "BLOCK_SPACE_1")
-    core.add_edge("HOLD", "PD_2", "BLOCK_SPACE_1")  # a count needs no new edge
+    core.add_edge("HOLD", "PD_2", "BLOCK_SPACE_1")  # a further count needs no new edge
     refused("CR_ERR_FULL_EDGES", lambda: core.add_edge("REQUEST", "PD_2", "BLOCK_SPACE_1"))
     core.check()
     end_node(core, core.ref("PD_2"))
@@ -424,8 +432,14 @@ def test_a_manager_or_a_space_with_something_in_it_is_busy(core: CoreModel) -> N
 def test_flags_fit_their_node(core: CoreModel) -> None:
     lib, model, out = core.lib, core.model, core.ffi.new("cr_ref *")
     assert lib.cr_model_add_pd(model, 7, lib.CR_FLAG_CORE, out) == lib.CR_ERR_ARG
-    assert lib.cr_model_add_space(model, 0, 7, lib.CR_FLAG_PINNED, core.ref("PD_1"), out) == lib.CR_ERR_ARG
-    assert lib.cr_model_add_space(model, 0, 7, lib.CR_FLAG_CORE, core.ref("PD_1"), out) == lib.CR_ERR_ARG
+    assert (
+        lib.cr_model_add_space(model, 0, 7, lib.CR_FLAG_PINNED, core.ref("PD_1"), out)
+        == lib.CR_ERR_ARG
+    )
+    assert (
+        lib.cr_model_add_space(model, 0, 7, lib.CR_FLAG_CORE, core.ref("PD_1"), out)
+        == lib.CR_ERR_ARG
+    )
     assert lib.cr_model_add_space(model, 0, 7, 0, core.ref("MO_SPACE_3"), out) == lib.CR_ERR_KIND
     assert lib.cr_model_set_pinned(model, core.ref("MO_SPACE_3"), 1) == lib.CR_ERR_KIND
     assert lib.cr_model_set_pinned(model, core.ref("PD_1"), 1) == lib.CR_OK
@@ -434,7 +448,7 @@ def test_flags_fit_their_node(core: CoreModel) -> None:
     assert core.get("PD_1").flags == 0
 
 
-# -- the whole thing against a dictionary
+# -- the whole model against a dictionary
 
 OPERATIONS = st.lists(
     st.tuples(
@@ -489,7 +503,10 @@ def test_edges_behave_like_a_dictionary(operations: list[tuple[str, str, int, in
 @pytest.mark.behaviour("D-03", "M-07", "D-04")
 @pytest.mark.parametrize("seed", range(60))
 def test_destroying_nodes_leaves_no_edge_that_names_them(seed: int) -> None:
-    """Random nodes go in random order, as far as they may; slots are used again in between."""
+    """Random nodes are destroyed in random order, as far as permitted.
+
+    Slots are reused in between.
+    """
     rng = random.Random(seed)
     model = random_model(rng)
     core = CoreModel.from_model(model)
@@ -512,13 +529,15 @@ def test_destroying_nodes_leaves_no_edge_that_names_them(seed: int) -> None:
             if rng.random() < 0.5:
                 add_pd_raw(core)
         core.check()
-        dead_free = {key: n for key, n in core.edges().items() if key[0] not in ("MANAGE", "SUBSET", "BODY")}
+        dead_free = {
+            key: n for key, n in core.edges().items() if key[0] not in ("MANAGE", "SUBSET", "BODY")
+        }
         assert all(a in alive and b in alive for _, a, b in dead_free)
     holds = {(a, b): n for (kind, a, b), n in core.edges().items() if kind == "HOLD"}
     assert holds == {pair: n for pair, n in model.holds.items() if set(pair) <= alive}
 
 
-# -- bytes from anywhere
+# -- arbitrary bytes
 
 
 def reopen(core: CoreModel, data: bytes) -> tuple[str, Any, Any]:
@@ -558,7 +577,7 @@ def test_bytes_cut_short_are_refused(core: CoreModel, cut: int) -> None:
 
 
 def live_refs(core: CoreModel, model: Any) -> list[Any]:
-    """References to all nodes that are not gone."""
+    """References to all nodes that are not destroyed."""
     lib, out = core.lib, core.ffi.new("cr_ref *")
     found = []
     for index in range(lib.cr_model_get_stats(model).max_nodes + 2):
@@ -568,9 +587,13 @@ def live_refs(core: CoreModel, model: Any) -> list[Any]:
 
 
 def assert_sound(core: CoreModel, model: Any) -> None:
-    """What callers rely on: values in range, and every edge on the lists of two nodes that are there."""
+    """What callers rely on: values in range, and every edge on the lists of two existing nodes."""
     ffi, lib = core.ffi, core.lib
-    info, above, edge = ffi.new("cr_node_info *"), ffi.new("cr_node_info *"), ffi.new("cr_edge_info *")
+    info, above, edge = (
+        ffi.new("cr_node_info *"),
+        ffi.new("cr_node_info *"),
+        ffi.new("cr_edge_info *"),
+    )
     stats = lib.cr_model_get_stats(model)
     refs = live_refs(core, model)
     there = {(ref.index, ref.generation) for ref in refs}
@@ -609,7 +632,7 @@ def assert_sound(core: CoreModel, model: Any) -> None:
 
 
 def use_everything(core: CoreModel, model: Any) -> None:
-    """Calls on a model that was accepted: none may crash, hang, or leave an unsound arena."""
+    """Calls on a model that was accepted. No call may crash, hang, or leave an unsound arena."""
     ffi, lib = core.ffi, core.lib
     assert_sound(core, model)
     out, info, raw = ffi.new("cr_ref *"), ffi.new("cr_node_info *"), ffi.new("cr_plan *")
@@ -617,7 +640,9 @@ def use_everything(core: CoreModel, model: Any) -> None:
     for ref in refs:
         assert lib.cr_model_get(model, ref, info) == lib.CR_OK
         if info.kind == lib.CR_NODE_PD and not info.flags & lib.CR_FLAG_ROOT:
-            status = lib.cr_plan_crash(core.planner, model, ref, lib.CR_DEPTH_INF, lib.CR_DEPTH_INF, raw)
+            status = lib.cr_plan_crash(
+                core.planner, model, ref, lib.CR_DEPTH_INF, lib.CR_DEPTH_INF, raw
+            )
             assert status_name(core, status) in ("CR_OK", "CR_ERR_STATE", "CR_ERR_FULL_PLAN")
     for kind in range(lib.CR_EDGE_KIND_COUNT):
         lib.cr_model_add_edge(model, kind, refs[kind % len(refs)], refs[-1])
@@ -638,7 +663,9 @@ def use_everything(core: CoreModel, model: Any) -> None:
     st.lists(
         st.tuples(
             st.integers(0, 1 << 20),
-            st.sampled_from([0, 1, 2, 3, 4, 5, 9, 10, 17, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF]),
+            st.sampled_from(
+                [0, 1, 2, 3, 4, 5, 9, 10, 17, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF]
+            ),
         ),
         min_size=1,
         max_size=4,
@@ -648,7 +675,7 @@ def test_an_altered_arena_is_refused_or_sound(seed: int, changes: list[tuple[int
     core = CoreModel.from_model(random_model(random.Random(seed)))
     data = bytearray(core.arena)
     for at, value in changes:
-        # Limits stay within what is allocated for the planner: a larger model is refused by another rule.
+        # Limits stay within what is allocated for the planner. Another rule refuses larger models.
         struct.pack_into("I", data, (at * 4) % (len(data) // 4 * 4), value)
     status, model, memory = reopen(core, bytes(data))
     assert memory is not None
@@ -665,7 +692,7 @@ def test_bytes_that_are_no_arena_are_refused(data: bytes) -> None:
 
 
 def with_tombstone() -> CoreModel:
-    """The scenario with room left, a link, and a tombstone in it."""
+    """The scenario with free room, a link, and a tombstone."""
     model = system(SCENARIO + "PD_6 links PD_5\nPD_6 faults-to PD_5\nPD_6 subscribes PD_6")
     core = CoreModel(len(model.nodes) + 3, 64)
     core.load(model)
@@ -676,8 +703,11 @@ def with_tombstone() -> CoreModel:
 
 @pytest.mark.slow
 def test_every_single_word_of_the_graph_matters() -> None:
-    """Each word of an arena in use, replaced by another, is either noticed or only an attribute: what opens
-    must still be sound throughout. Most must be noticed, else the check checks nothing."""
+    """A changed word of an arena in use is either detected or only an attribute.
+
+    An arena that opens must be sound throughout. Most changes must be detected, or the check would
+    be useless.
+    """
     core = with_tombstone()
     original = bytes(core.arena)
     stats = core.lib.cr_model_get_stats(core.model)
@@ -700,7 +730,7 @@ def test_every_single_word_of_the_graph_matters() -> None:
 
 
 def test_every_word_of_the_hash_table_is_noticed() -> None:
-    """The buckets are the last of the arena: one of 64 edges has 64 of them."""
+    """The buckets are at the end of the arena. An arena of 64 edges has 64 buckets."""
     core = with_tombstone()
     original = bytes(core.arena)
     for word in range(len(original) // 4 - 64, len(original) // 4):

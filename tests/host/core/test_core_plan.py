@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a crash dooms and what becomes of the rest: one behaviour a test, each on core and reference at
-once."""
+"""What a crash dooms, and the effect on the survivors.
+
+Each test covers one behaviour, on core and reference at once.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def dead(plan: dict[str, Any]) -> list[str]:
 @settings(max_examples=1500, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False), st.sampled_from(DEPTHS), st.sampled_from(DEPTHS))
 @pytest.mark.behaviour("C-08", "D-01", "D-04", "G-06", "G-07", "G-14")
-def test_core_and_reference_agree(rng: random.Random, pd_depth: int | None, rs_depth: int | None) -> None:
+def test_core_and_reference_agree(
+    rng: random.Random, pd_depth: int | None, rs_depth: int | None
+) -> None:
     model = random_model(rng)
     core = CoreModel.from_model(model)
     for pd in model.pds():
@@ -74,8 +78,10 @@ def test_the_doomed_sets_grow_with_either_depth(block: int) -> None:
 @pytest.mark.behaviour("C-28", "D-04")
 @pytest.mark.parametrize("seed", range(150))
 def test_the_order_in_which_things_were_made_does_not_matter(seed: int) -> None:
-    """Nodes and edges in another order, in an arena whose slots were used before: the same plans,
-    explanations too."""
+    """Nodes and edges are added in another order, in an arena with reused slots.
+
+    The plans and the explanations stay equal.
+    """
     rng = random.Random(seed)
     model = random_model(rng)
     first = CoreModel.from_model(model)
@@ -85,7 +91,11 @@ def test_the_order_in_which_things_were_made_does_not_matter(seed: int) -> None:
         second.add_pd(f"PD_{number:x}")
     for number in rng.sample(range(0x1000, 0x1000 + 20), 20):
         ref = second.refs.pop(f"PD_{number:x}")
-        for step in (second.lib.cr_model_doom, second.lib.cr_model_destroy, second.lib.cr_model_release):
+        for step in (
+            second.lib.cr_model_doom,
+            second.lib.cr_model_destroy,
+            second.lib.cr_model_release,
+        ):
             assert step(second.model, ref) == second.lib.CR_OK
     ids = list(model.nodes)
     rng.shuffle(ids)
@@ -128,8 +138,10 @@ def renamed(model: Model, names: dict[str, str]) -> Model:
 @pytest.mark.behaviour("C-28")
 @pytest.mark.parametrize("seed", range(150))
 def test_names_do_not_matter(seed: int) -> None:
-    """All numbers permuted: the same plan under other names. Bodies go by their PD's number and are renamed
-    with it."""
+    """All numbers are permuted. The plan is the same under other names.
+
+    A body has the number of its PD and is renamed with it.
+    """
     rng = random.Random(seed)
     model = random_model(rng)
     pds = [int(pd[3:], 16) for pd in model.pds() if pd != ROOT]
@@ -173,7 +185,7 @@ def test_names_do_not_matter(seed: int) -> None:
                 assert mine == value
 
 
-# -- who dies
+# -- which PDs are doomed
 
 
 @pytest.mark.behaviour("C-04", "C-08")
@@ -191,11 +203,12 @@ def test_dependents_live_on_at_depth_0() -> None:
     [
         ("PD_2 requests BLOCK_SPACE_1", True, ["request", "BLOCK_SPACE_1"]),
         ("PD_2 holds BLOCK_1_1", True, ["hold", "BLOCK_1_1"]),
-        ("PD_2 holds BLOCK_SPACE_1", False, None),  # the space itself: no dependence
+        ("PD_2 holds BLOCK_SPACE_1", False, None),  # a hold of the space itself is no dependency
         ("PD_2 subscribes PD_1", False, None),
         ("PD_2 owns PD_1", False, None),
         ("PD_1 owns PD_2", False, None),
-        ("PD_1 faults-to PD_2", False, None),  # the handler survives those whose faults it handles
+        # the handler survives the PDs whose faults it handles
+        ("PD_1 faults-to PD_2", False, None),
     ],
 )
 def test_a_request_or_a_hold_alone_suffices_and_nothing_else_does(
@@ -278,7 +291,9 @@ def test_pins_protect_from_policy_only_and_the_root_task_from_everything() -> No
     assert dead(plan) == ["PD_1"], "nor does the pinned one pass it on"
     assert plan["removed_requests"] == [["PD_0", "BLOCK_SPACE_1"], ["PD_2", "BLOCK_SPACE_1"]]
     assert plan["revoked"] == []
-    assert plan["notices"] == [["PD_2", "lost", "BLOCK_SPACE_1", None]], "the root task needs no notice"
+    assert plan["notices"] == [["PD_2", "lost", "BLOCK_SPACE_1", None]], (
+        "the root task needs no notice"
+    )
     assert dead(both(model, "PD_2", None, None)) == ["PD_2", "PD_3"], "its own crash is no policy"
 
 
@@ -295,7 +310,9 @@ def test_who_drops_its_request_beforehand_is_spared() -> None:
 @pytest.mark.behaviour("C-16")
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_linked_pds_die_together_both_ways_transitively_and_across_pins(depth: int | None) -> None:
-    model = system("PD_1 links PD_2\nPD_3 links PD_2\nPD_3 links PD_4\nPD_3 pinned\nPD_5 links PD_6")
+    model = system(
+        "PD_1 links PD_2\nPD_3 links PD_2\nPD_3 links PD_4\nPD_3 pinned\nPD_5 links PD_6"
+    )
     for crash in ("PD_1", "PD_2", "PD_3", "PD_4"):
         plan = both(model, crash, depth, depth)
         assert plan["destroyed_pds"] == [["PD_1", 0], ["PD_2", 0], ["PD_3", 0], ["PD_4", 0]]
@@ -324,7 +341,12 @@ def test_the_closure_holds_at_every_depth_and_at_the_same_depth() -> None:
         PD_5 requests B_SPACE_4
         """
     )
-    assert both(model, "PD_1", 1, 0)["destroyed_pds"] == [["PD_1", 0], ["PD_2", 1], ["PD_3", 1], ["PD_4", 1]]
+    assert both(model, "PD_1", 1, 0)["destroyed_pds"] == [
+        ["PD_1", 0],
+        ["PD_2", 1],
+        ["PD_3", 1],
+        ["PD_4", 1],
+    ]
     plan = both(model, "PD_1", 2, 0)
     assert ["PD_5", 2] in plan["destroyed_pds"]
     assert plan["doomed_why"]["PD_3"] == ["link", "PD_2"]
@@ -336,7 +358,10 @@ def test_a_space_over_two_spaces_dies_whole_with_either() -> None:
     for crash, other in (("PD_1", "PD_2"), ("PD_2", "PD_1")):
         plan = both(system(SCENARIO), crash, 0, 1)
         assert "FILE_SPACE_3" in plan["deleted_spaces"]
-        assert [e for e in plan["revoked"] if "FILE" in e[1]] == [["PD_3", "FILE_3_1"], ["PD_3", "FILE_3_2"]]
+        assert [e for e in plan["revoked"] if "FILE" in e[1]] == [
+            ["PD_3", "FILE_3_1"],
+            ["PD_3", "FILE_3_2"],
+        ]
         assert other not in dead(plan)
         assert "FILE_SPACE_3" not in both(system(SCENARIO), crash, 0, 0)["deleted_spaces"]
 
@@ -374,7 +399,7 @@ def test_a_live_server_does_not_depend_on_its_own_space() -> None:
     assert plan["notices"] == [["PD_2", "destroy", "B_SPACE_2", None]], "told once, as manager"
 
 
-# -- what becomes of the rest
+# -- effects on survivors
 
 
 @pytest.mark.behaviour("C-18")
@@ -392,7 +417,9 @@ def test_a_client_s_crash_orphans_nothing() -> None:
 
 @pytest.mark.behaviour("C-19")
 def test_many_copies_are_one_entry_and_one_notice() -> None:
-    model = system("PD_1 manages A_SPACE_1 with A_1_1\nPD_2 manages B_SPACE_2 with B_2_1\nPD_1 owns PD_3")
+    model = system(
+        "PD_1 manages A_SPACE_1 with A_1_1\nPD_2 manages B_SPACE_2 with B_2_1\nPD_1 owns PD_3"
+    )
     model.add_hold("PD_3", "A_1_1", 5)
     model.add_hold("PD_3", "B_2_1", 7)
     assert both(model, "PD_1", 0, 0)["revoked"] == [["PD_3", "A_1_1"]]
@@ -410,7 +437,10 @@ def test_one_lost_notice_a_space_however_much_went() -> None:
         """
     )
     plan = both(model, "PD_1", 0, 0)
-    assert plan["notices"] == [["PD_2", "lost", "A_SPACE_1", None], ["PD_2", "lost", "A_SPACE_2", None]]
+    assert plan["notices"] == [
+        ["PD_2", "lost", "A_SPACE_1", None],
+        ["PD_2", "lost", "A_SPACE_2", None],
+    ]
     assert plan["revoked_spaces"] == [["PD_2", "A_SPACE_1"]]
 
 
@@ -444,7 +474,9 @@ def test_shared_memory_goes_with_its_last_holder() -> None:
         """
     )
     plan = both(model, "PD_1", 0, 0)
-    assert plan["core_freed"] == ["MO_0_1", "MO_0_3"], "the root task's hold keeps nothing, a survivor's does"
+    assert plan["core_freed"] == ["MO_0_1", "MO_0_3"], (
+        "the root task's hold keeps nothing, a survivor's does"
+    )
     assert plan["notices"] == []
     assert plan["revoked"] == []
 
@@ -485,10 +517,12 @@ def test_subscribers_are_told_once_a_node_unless_suspended() -> None:
         ["PD_3", "A_SPACE_1"],
         ["PD_3", "PD_4"],
     ]
-    assert ["PD_2", "PD_2"] not in both(model, "PD_2", 1, 0)["pre_destroy"], "suspended, so told nothing"
+    assert ["PD_2", "PD_2"] not in both(model, "PD_2", 1, 0)["pre_destroy"], (
+        "suspended, so told nothing"
+    )
 
 
-# -- in which order
+# -- the order of destruction
 
 
 def group_of(plan: dict[str, Any], node: str) -> int:
@@ -497,8 +531,13 @@ def group_of(plan: dict[str, Any], node: str) -> int:
 
 
 def linked(*extra: str, pds: int = 2) -> dict[str, Any]:
-    """PDs 1 to n, linked so that all go with PD_1, and more lines."""
-    return both(system("\n".join([*(f"PD_1 links PD_{n}" for n in range(2, pds + 1)), *extra])), "PD_1", 0, 0)
+    """PDs 1 to n, linked so that all are doomed with PD_1, and more lines."""
+    return both(
+        system("\n".join([*(f"PD_1 links PD_{n}" for n in range(2, pds + 1)), *extra])),
+        "PD_1",
+        0,
+        0,
+    )
 
 
 @pytest.mark.behaviour("G-02", "G-14")
@@ -510,7 +549,14 @@ def test_the_publisher_goes_before_its_subscriber(subscriber: str, publisher: st
 @pytest.mark.behaviour("G-03")
 @pytest.mark.parametrize(
     "relation",
-    ["PD_1 owns PD_2", "PD_2 owns PD_1", "PD_1 holds A_2_1", "PD_2 holds A_2_1", "PD_3 owns PD_1", ""],
+    [
+        "PD_1 owns PD_2",
+        "PD_2 owns PD_1",
+        "PD_1 holds A_2_1",
+        "PD_2 holds A_2_1",
+        "PD_3 owns PD_1",
+        "",
+    ],
 )
 def test_a_subscription_orders_any_two_whatever_else_ties_them(relation: str) -> None:
     for subscriber, publisher in (("PD_1", "PD_2"), ("PD_2", "PD_1")):
@@ -543,9 +589,9 @@ def test_a_cycle_of_subscriptions_is_one_group_and_all_are_told() -> None:
 
 @pytest.mark.behaviour("G-06")
 def test_explicit_beats_ownership_beats_implicit_and_opposed_explicit_ones_cancel() -> None:
-    owned = "PD_1 owns PD_2"  # PD_2 first
-    explicit = "PD_2 subscribes PD_1"  # PD_1 first
-    implicit = ("PD_1 manages A_SPACE_1", "PD_2 requests A_SPACE_1")  # PD_1 first
+    owned = "PD_1 owns PD_2"  # destroys PD_2 first
+    explicit = "PD_2 subscribes PD_1"  # destroys PD_1 first
+    implicit = ("PD_1 manages A_SPACE_1", "PD_2 requests A_SPACE_1")  # destroys PD_1 first
     opposed = "PD_1 subscribes PD_2"
 
     def first(*lines: str) -> str:
@@ -566,7 +612,8 @@ def test_explicit_beats_ownership_beats_implicit_and_opposed_explicit_ones_cance
 
 
 @pytest.mark.behaviour("G-06")
-def test_equal_precedence_that_opposes_itself_is_a_cycle_and_a_cancelled_pair_still_tells_both() -> None:
+def test_equal_precedence_that_opposes_itself_is_a_cycle_and_a_cancelled_pair_still_tells_both(
+) -> None:
     assert linked("PD_1 owns PD_2", "PD_2 owns PD_1", "PD_3 subscribes PD_1", pds=3)["groups"] == [
         ["PD_1", "PD_2"],
         ["PD_3"],
@@ -603,8 +650,10 @@ def test_a_child_that_depends_on_its_parent_goes_after_it() -> None:
 @pytest.mark.behaviour("G-13")
 def test_a_parent_that_depends_on_its_child_goes_after_it() -> None:
     assert linked("PD_1 owns PD_2", "PD_1 subscribes PD_2")["groups"] == [["PD_2"], ["PD_1"]]
-    # ... and where no ownership says so already:
-    assert linked("PD_1 manages A_SPACE_1", "PD_2 requests A_SPACE_1", "PD_1 subscribes PD_2")["groups"] == [
+    # The same where ownership does not already say so:
+    assert linked("PD_1 manages A_SPACE_1", "PD_2 requests A_SPACE_1", "PD_1 subscribes PD_2")[
+        "groups"
+    ] == [
         ["A_SPACE_1", "PD_2"],
         ["PD_1"],
     ]
@@ -614,12 +663,24 @@ def test_a_parent_that_depends_on_its_child_goes_after_it() -> None:
 def test_without_dependencies_the_deepest_goes_first() -> None:
     lines = [f"PD_{n} owns PD_{n + 1}" for n in range(1, 6)]
     plan = linked(*lines, "PD_6 manages A_SPACE_6", pds=6)
-    assert plan["groups"] == [["A_SPACE_6"], ["PD_6"], ["PD_5"], ["PD_4"], ["PD_3"], ["PD_2"], ["PD_1"]]
+    assert plan["groups"] == [
+        ["A_SPACE_6"],
+        ["PD_6"],
+        ["PD_5"],
+        ["PD_4"],
+        ["PD_3"],
+        ["PD_2"],
+        ["PD_1"],
+    ]
 
 
 def test_a_group_is_the_longest_path_not_the_shortest() -> None:
     plan = linked(
-        "PD_2 subscribes PD_1", "PD_3 subscribes PD_2", "PD_4 subscribes PD_1", "PD_4 subscribes PD_3", pds=4
+        "PD_2 subscribes PD_1",
+        "PD_3 subscribes PD_2",
+        "PD_4 subscribes PD_1",
+        "PD_4 subscribes PD_3",
+        pds=4,
     )
     assert plan["groups"] == [["PD_1"], ["PD_2"], ["PD_3"], ["PD_4"]]
 
@@ -630,7 +691,7 @@ def test_holding_a_space_itself_orders_nothing_but_a_resource_in_it_does() -> No
     assert linked(space, "PD_2 holds A_1_1")["groups"] == [["A_SPACE_1"], ["PD_1"], ["PD_2"]]
 
 
-# -- planning changes nothing, and costs what it dooms
+# -- planning changes nothing, and its cost depends on what it dooms
 
 
 @pytest.mark.behaviour("X-22")
@@ -688,22 +749,30 @@ def test_a_model_larger_than_the_planner_is_refused() -> None:
     assert core.lib.cr_planner_init(memory, size, 19, 10, out) == core.lib.CR_OK
     core.add_pd("PD_1")
     plan = core.ffi.new("cr_plan *")
-    assert core.lib.cr_plan_crash(out[0], core.model, core.ref("PD_1"), 0, 0, plan) == core.lib.CR_ERR_ARG
+    assert (
+        core.lib.cr_plan_crash(out[0], core.model, core.ref("PD_1"), 0, 0, plan)
+        == core.lib.CR_ERR_ARG
+    )
 
 
 def test_is_doomed_answers_for_the_last_plan() -> None:
     core = CoreModel.from_model(system(SCENARIO))
     raw = core.plan_raw("PD_1", 1, 0)
-    doomed = {id_ for id_, ref in core.refs.items() if core.lib.cr_plan_dooms(core.planner, raw, ref)}
+    doomed = {
+        id_ for id_, ref in core.refs.items() if core.lib.cr_plan_dooms(core.planner, raw, ref)
+    }
     assert doomed == {"PD_1", "PD_3", "BLOCK_SPACE_1", "FILE_SPACE_3"}
     raw = core.plan_raw("PD_5", 0, 0)
-    doomed = {id_ for id_, ref in core.refs.items() if core.lib.cr_plan_dooms(core.planner, raw, ref)}
+    doomed = {
+        id_ for id_, ref in core.refs.items() if core.lib.cr_plan_dooms(core.planner, raw, ref)
+    }
     assert doomed == {"PD_5"}
 
 
 def test_what_is_doomed_already_is_neither_doomed_again_nor_told() -> None:
     model = system(
-        "PD_1 manages A_SPACE_1 with A_1_1\nPD_2 holds A_1_1\nPD_3 holds A_1_1\nPD_2 subscribes PD_1"
+        "PD_1 manages A_SPACE_1 with A_1_1\nPD_2 holds A_1_1\nPD_3 holds A_1_1\n"
+        "PD_2 subscribes PD_1"
     )
     core = CoreModel.from_model(model)
     assert core.lib.cr_model_doom(core.model, core.ref("PD_2")) == core.lib.CR_OK
@@ -718,8 +787,10 @@ def test_what_is_doomed_already_is_neither_doomed_again_nor_told() -> None:
 
 
 def crowd(clients: int, *, shared: bool) -> CoreModel:
-    """One server, and clients that each request its space and hold one resource of it; PD_0 made them all.
-    `shared`: all hold the same piece of core memory and subscribe to the server as well."""
+    """One server, and clients that each request its space and hold one resource of it.
+
+    PD_0 owns all. `shared`: all hold the same core memory and subscribe to the server as well.
+    """
     core = CoreModel(2 * clients + 10, 8 * clients + 20)
     core.add_pd(ROOT)
     core.add_pd("PD_1")
@@ -742,7 +813,7 @@ def crowd(clients: int, *, shared: bool) -> CoreModel:
 
 @pytest.mark.slow
 def test_carrying_out_a_leaf_s_end_costs_the_same_too() -> None:
-    """Within a little: the chains of the hash differ."""
+    """The costs differ slightly because the chains of the hash table differ."""
     costs = []
     for clients in (9, 99_999):
         core = crowd(clients, shared=True)
@@ -787,8 +858,10 @@ def test_the_cost_is_proportional_to_what_is_doomed() -> None:
 def carry_out(
     core: CoreModel, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None
 ) -> dict[str, Any]:
-    """Marks and destroys what the plan says, one node after the other in the plan's own order, then gives the
-    tombstones back. Returns the plan."""
+    """Marks and destroys what the plan lists, in the plan's order, then releases the tombstones.
+
+    Returns the plan.
+    """
     lib = core.lib
     raw = core.plan_raw(crash, pd_depth, rs_depth)
     plan = core.plan_json(crash, pd_depth, rs_depth)
@@ -817,7 +890,7 @@ def carry_out(
 @pytest.mark.behaviour("D-03", "M-07", "D-04", "C-04")
 @pytest.mark.parametrize("block", range(6))
 def test_after_a_cleanup_no_edge_names_what_is_gone(block: int) -> None:
-    """Crash after crash in one arena: each time the edges left are the ones the reference leaves."""
+    """Crash after crash in one arena. The remaining edges equal the reference's each time."""
     for seed in range(block * 40, block * 40 + 40):
         rng = random.Random(seed)
         model = random_model(rng)

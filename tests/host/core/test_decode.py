@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The decoder of operations: in C against the reference, and under sanitizers against anything."""
+"""The decoder of operations: in C against the reference, and under sanitizers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ ENUM = re.compile(r"(?:typedef\s+)?enum\s*\w*\s*\{[^{}]*\}\s*\w*\s*;")
 
 @cache
 def _core() -> tuple[Any, Any]:
-    """The core with the decoder declared. Of protocol.h only the enums: cffi reads no bodies."""
+    """The core with the decoder declared.
+
+    Of protocol.h only the enums are declared: cffi reads no bodies.
+    """
     ffi = cffi.FFI()
     for header in ("status.h", "model.h"):
         ffi.cdef(declarations(header))
@@ -53,7 +56,7 @@ def _core() -> tuple[Any, Any]:
 
 
 def _in_c(message: Message) -> tuple[str, dict[str, Value]]:
-    """What the core answers, and all of its arguments that are not 0 or empty."""
+    """The core's result, and all of its arguments that are not 0 or empty."""
     ffi, lib = _core()
     words = ffi.new("uint64_t[]", list(message.words))
     raw = ffi.new(
@@ -90,7 +93,7 @@ def _in_python(message: Message) -> tuple[str, dict[str, Value]]:
 
 
 def _compare(message: Message) -> str:
-    """Decodes by both; returns the result."""
+    """Decodes with both and returns the result."""
     wanted, arguments = _in_python(message)
     result, values = _in_c(message)
     assert result == wanted, message
@@ -151,7 +154,7 @@ def _words(text: bytes, count: int) -> list[int]:
 
 
 def _good(rng: random.Random, label: int) -> tuple[list[int], int]:
-    """Words and capabilities as an operation has them; some of them at their limits."""
+    """Words and capabilities as an operation has them, some of them at their limits."""
     words: list[int] = [MAGIC]
     caps = 0
     for form, member in FORMS.get(label, ()):
@@ -189,7 +192,7 @@ def _good(rng: random.Random, label: int) -> tuple[list[int], int]:
 
 
 def _spoil(rng: random.Random, label: int, words: list[int], caps: int) -> Message:
-    """One or more things of a message are made otherwise than they should be."""
+    """Makes one or more parts of a message wrong."""
     for _ in range(rng.randrange(1, 3)):
         kind = rng.randrange(7)
         if kind == 0:
@@ -221,7 +224,7 @@ def _random_message(rng: random.Random) -> Message:
 
 
 def test_every_operation_and_form_is_in_the_reference() -> None:
-    """Numbers are given without gaps, and the reference has rows as the table has them."""
+    """The numbers have no gaps, and the reference has the same rows as the table."""
     assert list(FORMS) == list(OPERATIONS.values()) == list(range(1, len(FORMS) + 1))
     rows = {}
     for member, _, most, forms in parse_table(read_header("protocol.h"), "CR_ROW_FORM"):
@@ -355,7 +358,7 @@ def _compile(compiler: str, out: Path, *options: str) -> subprocess.CompletedPro
 
 
 def _can(compiler: str, folder: Path, *options: str) -> bool:
-    """Whether a compiler makes programs with these options that run."""
+    """Whether a compiler makes runnable programs with these options."""
     source, out = folder / "empty.c", folder / "empty"
     fuzzer = any("fuzzer" in option for option in options)
     source.write_text(
@@ -393,7 +396,7 @@ def _built(tmp_path: Path, *options: str) -> Path:
 @pytest.mark.slow
 @pytest.mark.usefixtures("sanitizers")
 def test_a_million_messages_and_no_word_is_read_beyond_their_length(tmp_path: Path) -> None:
-    """Its exit code also says that every operation was accepted, within its arguments' limits."""
+    """The exit code also says that every operation was accepted, with arguments within limits."""
     run = subprocess.run(
         [_built(tmp_path), "1000000", "1"], capture_output=True, text=True, check=False
     )
@@ -411,7 +414,7 @@ def test_a_million_messages_and_no_word_is_read_beyond_their_length(tmp_path: Pa
 
 @pytest.mark.usefixtures("sanitizers")
 def test_reading_a_single_word_too_many_stops_the_harness(tmp_path: Path) -> None:
-    """Blocks one word shorter than lengths say: the last word of a message is beyond the block."""
+    """Blocks are one word shorter than the lengths say, so the last word is beyond the block."""
     run = subprocess.run(
         [_built(tmp_path, "-DFUZZ_SHORT=1"), "1000000", "1"],
         capture_output=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tables in the docs are those of the C headers; `pytest --rewrite` writes them anew."""
+"""The tables in the docs equal those of the C headers. `pytest --rewrite` writes them anew."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMED = {
     "work results": ("result", "CR_WORK_RESULT"),
 }
 
-# What an argument is called in the docs, beside its member's name.
+# The docs' name for an argument, beside the name of its member.
 SHOWN = {
     "FLAG": "{} (0, 1)",
     "FLAG_OR_NOT": "[{} (0, 1)]",
@@ -126,7 +126,7 @@ def _named(head: str, macro: str) -> list[str]:
 
 
 def _notice_kinds() -> list[str]:
-    """In the order in which the core hands them out."""
+    """The kinds in the order in which the core hands notices out."""
     _, lib = load_core(("status.h", "model.h", "policy.h", "work.h"))
     kinds = {number: row for _, number, *row in table("policy.h", "CR_NOTICE_KIND")}
     order = [int(kind) for kind in lib.cr_work_precedence]
@@ -136,7 +136,7 @@ def _notice_kinds() -> list[str]:
 
 
 def tables() -> dict[str, tuple[str, list[str]]]:
-    """Every table: marker -> page, and its lines as the headers have them now."""
+    """Every table: marker -> page, and its lines according to the headers."""
     topics = dict.fromkeys(each.topic for each in operations())
     found = {f"operations on {topic}": ("operations.md", _of_topic(topic)) for topic in topics}
     found["operations for doomed PDs"] = ("operations.md", _for_doomed_pds())
@@ -156,7 +156,7 @@ def test_the_docs_have_what_the_headers_have(marker: str, rewrite: bool) -> None
 
 @pytest.fixture
 def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A checkout of headers and docs alone, which everything here then reads."""
+    """A checkout of headers and docs alone, which all functions under test then read."""
     caches = (source_root, enums, operations)
     monkeypatch.setenv(LIBRARY_VARIABLE, str(library_path()))
     for folder in ("roottask/include", "docs"):
@@ -220,7 +220,7 @@ def test_one_copy_edited_is_found(copy: Path, file: str, old: str, new: str) -> 
 
 @pytest.mark.parametrize("each", operations(), ids=lambda each: each.word)
 def test_each_operation_has_its_words_and_its_rules(each: Operation) -> None:
-    """One word in C, and in the docs one entry that says who may ask, and what else is answered."""
+    """One word in C stands for one entry in the docs: the permitted PDs and the further results."""
     assert each.word.upper() == each.name
     page = (source_root() / "docs" / "operations.md").read_text()
     section = page.split(f"<!-- end of table: operations on {each.topic} -->")[1].split("\n## ")[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The state machines are what their tables say, and one function changes each state."""
+"""The state machines equal their tables, and one function changes each state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEADER = "machines.h"
 
 @dataclass(frozen=True)
 class Machine:
-    """One machine: its states in order, with name and meaning; its edges with their reasons."""
+    """One machine: its states in order, with name and meaning, and its edges with their reasons."""
 
     prefix: str
     states: dict[str, tuple[str, str]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The chain of steps in C, carried out on a model in C, against the reference's state after the cleanup."""
+"""The chain of steps in C, applied to a model in C, gives the reference's final state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ KIND = enums("steps.h")["cr_step_kind"]
 REQUEST = enums("model.h")["cr_edge_kind"]["CR_EDGE_REQUEST"]
 CORRUPT = enums("status.h")["cr_status"]["CR_ERR_CORRUPT"]
 OK = 0
-NAMES = {number: name.removeprefix("CR_STEP_").lower().replace("_", "-") for name, number in KIND.items()}
+NAMES = {
+    number: name.removeprefix("CR_STEP_").lower().replace("_", "-") for name, number in KIND.items()
+}
 
 Step = tuple[str, str | None, str | None]
 """(name, node, PD)"""
@@ -35,13 +37,16 @@ PD_5 subscribes PD_4
 
 
 class Cleaner:
-    """Does in the model what the root task does in model and kernel, and writes down what it did."""
+    """Applies to the model what the root task applies to model and kernel. Records the steps."""
 
-    def __init__(self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> None:
+    def __init__(
+        self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None
+    ) -> None:
         self.core = CoreModel(len(model.nodes) + 100, 2000)
         self.core.load(model)
         self.ffi, self.lib = load_core((*HEADERS, "steps.h"))
-        self.raw = self.core.plan_raw(crash, pd_depth, rs_depth)  # owns what the next line points to
+        # owns what the next line points to
+        self.raw = self.core.plan_raw(crash, pd_depth, rs_depth)
         self.plan = self.ffi.cast("cr_plan *", self.raw)
         self.model = self.ffi.cast("cr_model *", self.core.model)
         self.journal = self.ffi.new("cr_journal *")
@@ -59,9 +64,14 @@ class Cleaner:
         assert self.lib.cr_step_next(self.journal, self.plan, self.model, step) == OK
         return (NAMES[step.kind], self._id(step.node), self._id(step.pd)), step
 
-    def run(self, again: random.Random | None = None, meanwhile: random.Random | None = None) -> None:
-        """To the end. again: some steps are repeated, as by a successor who cannot know better. meanwhile:
-        survivors do things while subscribers are waited for, and the plan is made again."""
+    def run(
+        self, again: random.Random | None = None, meanwhile: random.Random | None = None
+    ) -> None:
+        """Runs the steps to the end.
+
+        again: some steps are repeated, as by a successor that cannot know better. meanwhile:
+        survivors act while the cleanup waits for subscribers, and the plan is made again.
+        """
         for _ in range(10_000):
             told, step = self.next()
             if told[0] == "settle":
@@ -77,13 +87,13 @@ class Cleaner:
         raise AssertionError("the chain does not end")
 
     def replan(self) -> None:
-        """Once more, on both sides."""
+        """Replans on both sides."""
         got = self.core.replan(self.raw)
         self.wanted = reference.replan(self.survivors.model, self.wanted)
         assert got.outcome() == self.wanted.outcome()
 
     def carry_out(self, name: str, step: Any) -> None:
-        """One step, which may have been carried out before."""
+        """Carries out one step, which may have been carried out before."""
         lib = self.lib
         info = self.ffi.new("cr_node_info *")
         node = step.pd if name == "destroy-pd" else step.node
@@ -99,18 +109,20 @@ class Cleaner:
                 assert lib.cr_model_destroy(self.model, node) == OK
 
     def check(self) -> None:
-        """The state at the end is the reference's."""
+        """Asserts that the final state equals the reference's."""
         self.core.check()
         after = apply(self.survivors.model, self.wanted)
         assert self.core.edges() == CoreModel.from_model(after).edges()
 
     def successor(self) -> Cleaner:
-        """Somebody who finds journal, plan and model as they are, and goes on with a copy of the journal."""
+        """A cleaner that finds journal, plan and model and continues with a copied journal."""
         other = object.__new__(Cleaner)
         other.__dict__.update(self.__dict__)
         other.journal = self.ffi.new("cr_journal *")
         self.ffi.memmove(other.journal, self.journal, self.ffi.sizeof("cr_journal"))
-        self.ffi.memmove(self.journal, b"\xff" * self.ffi.sizeof("cr_journal"), self.ffi.sizeof("cr_journal"))
+        self.ffi.memmove(
+            self.journal, b"\xff" * self.ffi.sizeof("cr_journal"), self.ffi.sizeof("cr_journal")
+        )
         other.done = list(self.done)
         return other
 
@@ -125,12 +137,15 @@ def compare(
 
 
 def without_repeats(done: list[Step]) -> list[Step]:
-    """A step that comes again right after itself counts once."""
+    """Counts a step that is repeated immediately once."""
     return [step for place, step in enumerate(done) if place == 0 or done[place - 1] != step]
 
 
 def told_as_the_page_says(done: list[Step], wanted: Plan) -> int:
-    """Checks the steps of the notify phase; returns how many groups had to be waited for."""
+    """Checks the steps of the notify phase.
+
+    Returns the number of groups that the cleanup waited for.
+    """
     names = [name for name, _, _ in done]
     told = [step for step in done if step[0] in ("tell", "await")]
     groups: list[set[tuple[str | None, str | None]]] = [set()]
@@ -141,7 +156,10 @@ def told_as_the_page_says(done: list[Step], wanted: Plan) -> int:
             assert (pd, node) not in groups[-1]
             groups[-1].add((pd, node))
     assert groups.pop() == set(), "the last thing is to wait"
-    owed = [{pair for pair in wanted.pre_destroy if pair[1] in group} for group in reversed(wanted.groups)]
+    owed = [
+        {pair for pair in wanted.pre_destroy if pair[1] in group}
+        for group in reversed(wanted.groups)
+    ]
     assert groups == [group for group in owed if group]
     if told:
         first, last = done.index(told[0]), len(done) - 1 - done[::-1].index(told[-1])
@@ -174,9 +192,19 @@ def test_steps_come_in_the_order_of_the_page() -> None:
     first = {name: names.index(name) for name in dict.fromkeys(names)}
     last = {name: len(names) - 1 - names[::-1].index(name) for name in first}
     assert last["mark"] < cleaner.done.index(("suspend", None, "PD_3")) < first["cut-request"]
-    order = [node or pd for name, node, pd in cleaner.done if name in ("destroy-space", "destroy-pd")]
-    assert (order[0], set(order[1:3]), order[3:]) == ("BLOCK_SPACE_1", {"PD_1", "FILE_SPACE_3"}, ["PD_3"])
-    assert max(last[name] for name in ("destroy-pd", "destroy-space")) < first["unblock"] < first["notify"]
+    order = [
+        node or pd for name, node, pd in cleaner.done if name in ("destroy-space", "destroy-pd")
+    ]
+    assert (order[0], set(order[1:3]), order[3:]) == (
+        "BLOCK_SPACE_1",
+        {"PD_1", "FILE_SPACE_3"},
+        ["PD_3"],
+    )
+    assert (
+        max(last[name] for name in ("destroy-pd", "destroy-space"))
+        < first["unblock"]
+        < first["notify"]
+    )
     assert names.count("notify") == len(plan(system(SCENARIO), "PD_1", 1, 0).to_json()["notices"])
     assert not {"tell", "await"} & set(names), "nobody subscribed"
 
@@ -185,7 +213,7 @@ def test_steps_come_in_the_order_of_the_page() -> None:
 def test_subscribers_are_told_from_the_last_group_to_the_first_and_waited_for_after_each() -> None:
     cleaner = compare(system(SUBSCRIBED), "PD_1", 1, 0, None)
     told = [step for step in cleaner.done if step[0] in ("tell", "await")]
-    # Groups: the blocks; PD_1 and the files, which are built on the blocks; PD_3.
+    # Groups: the blocks, then PD_1 and the files, which are built on the blocks, then PD_3.
     assert told[:2] == [("tell", "PD_3", "PD_4"), ("await", None, None)]
     assert set(told[2:4]) == {("tell", "PD_1", "PD_3"), ("tell", "FILE_SPACE_3", "PD_3")}
     assert told[4:] == [
@@ -224,7 +252,9 @@ def test_what_survivors_do_while_subscribers_are_waited_for_is_cleaned_up_too(se
 @pytest.mark.parametrize("counted", [True, False], ids=["after the step", "before it was counted"])
 @pytest.mark.parametrize("seed", [None, *range(6)])
 def test_whoever_finds_the_journal_goes_on_from_any_point(seed: int | None, counted: bool) -> None:
-    """At each step the journal changes hands: right after it, or when it was done but not written down."""
+    """At each step another cleaner takes the journal over: right after the step was recorded, or
+    when it was done but not recorded.
+    """
     if seed is None:
         model, crash, depths = system(SUBSCRIBED), "PD_1", (1, 0)
     else:
@@ -244,7 +274,7 @@ def test_whoever_finds_the_journal_goes_on_from_any_point(seed: int | None, coun
         heir.check()
         repeated = 0 if counted or cut == 0 else 1
         if repeated and whole.done[cut - 1][0].startswith(("mark", "cut", "destroy")):
-            repeated = 0  # the model tells that it was done
+            repeated = 0  # the model shows that the step was done
         assert heir.done == whole.done[:cut] + whole.done[cut - repeated :]
         assert heir.journal.done == len(whole.done) - (0 if counted or repeated or cut == 0 else 1)
 
@@ -262,7 +292,7 @@ def test_what_is_no_journal_is_refused() -> None:
 
 @pytest.mark.parametrize(("field", "value"), [("index", 5), ("index", 0xFFFFFFFF), ("awaited", 2)])
 def test_a_cursor_that_the_plan_does_not_have_is_refused(field: str, value: int) -> None:
-    """There are four to be told, and the cursor is behind the first."""
+    """Four subscribers are told, and the cursor is behind the first."""
     cleaner = Cleaner(system(SUBSCRIBED), "PD_1", 1, 0)
     while not cleaner.done or cleaner.done[-1][0] != "tell":
         told, step = cleaner.next()

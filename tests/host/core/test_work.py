@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The lanes of notices in C against those in Python, and what both of them do."""
+"""The lanes of notices in C against those in Python, and the behaviour of both."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ from kit.lanes_reference import PRECEDENCE, STOPPING, NoticeError, Queues
 
 STATUS = enums("status.h")["cr_status"]
 OK, BAD, FULL = STATUS["CR_OK"], STATUS["CR_ERR_ARG"], STATUS["CR_ERR_FULL_NODES"]
-REASONS = {"ok": OK, "absent": STATUS["CR_ERR_ABSENT"], "state": STATUS["CR_ERR_STATE"], "full": FULL}
+REASONS = {
+    "ok": OK,
+    "absent": STATUS["CR_ERR_ABSENT"],
+    "state": STATUS["CR_ERR_STATE"],
+    "full": FULL,
+}
 KINDS = {
     name.removeprefix("CR_NOTICE_").lower().replace("_", "-"): number
     for name, number in enums("policy.h")["cr_notice_kind"].items()
@@ -28,7 +33,7 @@ ITEMS, RECEIVERS, SPACES = 12, 3, 3
 
 
 class Got(NamedTuple):
-    """A notice as either side tells it."""
+    """A notice as either side reports it."""
 
     token: int
     kind: str
@@ -40,7 +45,7 @@ class Got(NamedTuple):
 
 
 class Side(Protocol):
-    """What both can do. Statuses are numbers of cr_status."""
+    """The operations of both sides. Statuses are numbers of cr_status."""
 
     def put(self, to: int, got: Got) -> tuple[int, int]:
         """(status, token)"""
@@ -62,16 +67,16 @@ class Side(Protocol):
         spaces: Sequence[int] = (),
         tokens: Sequence[int] = (),
     ) -> dict[str, Any]:
-        """Everything that can be asked without changing anything."""
+        """All results of the queries, which change nothing."""
 
 
 class InC:
-    """The core's."""
+    """The core's lanes."""
 
     def __init__(self, items: int = ITEMS, receivers: int = RECEIVERS) -> None:
         self.ffi, self.lib = load_core((*HEADERS, "work.h"))
         size = self.lib.cr_work_bytes(items, receivers)
-        # Memory that was something else before: what init leaves out would show.
+        # Memory that was used before, so that fields which init leaves out show.
         self.memory = self.ffi.new("uint64_t[]", [0xDEADBEEFDEADBEEF] * (size // 8))
         out = self.ffi.new("cr_work **")
         assert size % 8 == 0
@@ -128,8 +133,12 @@ class InC:
             "oldest": oldest[0] if status == OK else None,
             "count": [self.count(tag) for tag in tags],
             "count of": [[self.count_of(to, tag) for to in everyone] for tag in tags],
-            "failed": [[self.one(lib.cr_work_failed, to, space) for to in everyone] for space in spaces],
-            "handed out": [[self.one(lib.cr_work_look, to, token) for to in everyone] for token in tokens],
+            "failed": [
+                [self.one(lib.cr_work_failed, to, space) for to in everyone] for space in spaces
+            ],
+            "handed out": [
+                [self.one(lib.cr_work_look, to, token) for to in everyone] for token in tokens
+            ],
             "late": [[self.late(to, now) for to in everyone] for now in times],
             "next due": lib.cr_work_next_due(self.work),
         }
@@ -156,7 +165,9 @@ class InC:
         return None if late is None else late.token
 
     def answers(self, answers: Sequence[tuple[int, bool]]) -> Any:
-        return self.ffi.new("cr_work_answer[]", [{"token": t, "failed": f} for t, f in answers] or 1)
+        return self.ffi.new(
+            "cr_work_answer[]", [{"token": t, "failed": f} for t, f in answers] or 1
+        )
 
     def got(self, notice: Any) -> Got:
         return Got(
@@ -171,7 +182,7 @@ class InC:
 
 
 class InPython:
-    """The reference's."""
+    """The reference's lanes."""
 
     def __init__(self, items: int = ITEMS, receivers: int = RECEIVERS) -> None:
         self.queues, self.receivers = Queues(items), receivers
@@ -221,16 +232,11 @@ class InPython:
             "oldest": queues.oldest(),
             "count": [queues.count(tag) for tag in tags],
             "count of": [[self.count_of(to, tag) for to in everyone] for tag in tags],
-            "failed": [
-                [self.one(to, _of_space(space)) for to in everyone]
-                for space in spaces
-            ],
-            "handed out": [
-                [self.one(to, _of_token(token)) for to in everyone]
-                for token in tokens
-            ],
+            "failed": [[self.one(to, _of_space(space)) for to in everyone] for space in spaces],
+            "handed out": [[self.one(to, _of_token(token)) for to in everyone] for token in tokens],
             "late": [
-                [late.token if (late := queues.late(to, now)) else None for to in everyone] for now in times
+                [late.token if (late := queues.late(to, now)) else None for to in everyone]
+                for now in times
             ],
             "next due": queues.next_due(),
         }
@@ -249,24 +255,26 @@ class InPython:
 
 
 def _of_space(space: int) -> Callable[[Any], bool]:
-    """Is a notice about this space, and did its answer say that it failed?"""
+    """Whether a notice is about this space and was answered as failed."""
     return lambda notice: (notice.space, notice.state) == (space, "failed")
 
 
 def _of_token(token: int) -> Callable[[Any], bool]:
-    """Is a notice the one with this token, and handed out?"""
+    """Whether a notice has this token and is handed out."""
     return lambda notice: (notice.token, notice.state) == (token, "out")
 
 
-def new(kind: str, space: int = 1, object_: int = 0, pd: int = 0, tag: int = 0, due: int = 0) -> Got:
+def new(
+    kind: str, space: int = 1, object_: int = 0, pd: int = 0, tag: int = 0, due: int = 0
+) -> Got:
     return Got(0, kind, space, object_, pd, tag, due)
 
 
-# -- one against the other
+# -- C against Python
 
 
 class Both:
-    """Does the same to both, and holds every answer and all that can be seen of one against the other."""
+    """Applies each operation to both sides and compares every answer and all visible state."""
 
     def __init__(self) -> None:
         self.c, self.py = InC(), InPython()
@@ -287,12 +295,14 @@ class Both:
         self.same(lambda side: side.fetch(to, most))
 
     def answer(self, to: int, count: int, failures: int) -> None:
-        """As a receiver does that keeps to the rules, but for lanes that it stops within a message."""
-        out = [notice.token for notice in self.py.queues.notices(to) if notice.state == "out"][:count]
+        """Answers as a correct receiver does, except for lanes that fail within a message."""
+        out = [notice.token for notice in self.py.queues.notices(to) if notice.state == "out"][
+            :count
+        ]
         self.message(to, [(token, bool(failures >> place & 1)) for place, token in enumerate(out)])
 
     def anything(self, to: int, answers: list[tuple[int, bool]]) -> None:
-        """Tokens out of the blue, counted from the newest."""
+        """Answers arbitrary tokens, counted from the newest."""
         newest = self.py.queues._tokens
         self.message(to, [(max(newest - back, 0), failed) for back, failed in answers])
 
@@ -302,10 +312,14 @@ class Both:
         assert bytes(self.c.ffi.buffer(self.c.memory)) == before
         for token, failed in answers:
             before = bytes(self.c.ffi.buffer(self.c.memory))
-            status, _ = self.same(lambda side, t=token, f=failed: side.finish(to, t, f))  # type: ignore[misc]
+            status, _ = self.same(
+                lambda side, t=token, f=failed: side.finish(to, t, f)  # type: ignore[misc]
+            )
             if status != OK:
                 assert not allowed, "a message that may be taken can be taken whole"
-                assert bytes(self.c.ffi.buffer(self.c.memory)) == before, "what is refused changes nothing"
+                assert bytes(self.c.ffi.buffer(self.c.memory)) == before, (
+                    "what is refused changes nothing"
+                )
 
     def resume(self, to: int, space: int, due: int) -> None:
         self.same(lambda side: side.resume(to, space, due))
@@ -314,7 +328,7 @@ class Both:
         self.same(lambda side: side.defer(to, due))
 
     def take(self, to: int, count: int) -> None:
-        """Of which lane is the core's choice; that it is the oldest of some lane is not."""
+        """The core chooses the lane. The notice must be the oldest of some lane."""
         for _ in range(count):
             taken = self.c.take(to)
             if taken is None:
@@ -365,7 +379,7 @@ def test_lanes_in_c_are_lanes_in_python(actions: list[tuple[Any, ...]]) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_so_are_thousands_of_them(seed: int) -> None:
-    """Long enough that slots, lanes and tokens are used many times over, and for chains in the tables."""
+    """Long enough that slots, lanes and tokens are reused often and tables have chains."""
     rng = random.Random(seed)
     both = Both()
     both.c, both.py = InC(300, RECEIVERS), InPython(300, RECEIVERS)
@@ -373,7 +387,9 @@ def test_so_are_thousands_of_them(seed: int) -> None:
     for step in range(6_000):
         to, what = rng.randrange(RECEIVERS), rng.random()
         if what < (0.62 if step % 2000 < 1200 else 0.3):
-            both.put(to, rng.choice(PRECEDENCE), rng.randrange(40), rng.randrange(4), rng.randrange(10))
+            both.put(
+                to, rng.choice(PRECEDENCE), rng.randrange(40), rng.randrange(4), rng.randrange(10)
+            )
         elif what < 0.8:
             both.fetch(to, rng.choice([1, 5, 16]))
         elif what < 0.97:
@@ -392,7 +408,7 @@ def test_so_are_thousands_of_them(seed: int) -> None:
     assert both.c.look([], [])["room"] == 300
 
 
-# -- what both of them do
+# -- the behaviour of both
 
 
 @pytest.fixture(params=[InC, InPython])
@@ -402,7 +418,7 @@ def side(request: pytest.FixtureRequest) -> Side:
 
 
 def put(side: Side, *notices: Got, to: int = 0) -> list[int]:
-    """Their tokens."""
+    """The tokens of the notices."""
     tokens = []
     for notice in notices:
         status, token = side.put(to, notice)
@@ -416,7 +432,7 @@ def tokens(got: list[Got]) -> list[int]:
 
 
 def drain(side: Side, to: int = 0, most: int = 16) -> list[Got]:
-    """One worker: fetches and finishes until there is nothing more."""
+    """One worker: fetches and finishes until no notice is left."""
     done: list[Got] = []
     while got := side.fetch(to, most):
         for notice in got:
@@ -457,8 +473,13 @@ def test_the_core_and_the_reference_name_the_same_precedence() -> None:
 
 @pytest.mark.behaviour("A-07")
 def test_a_lane_is_strictly_in_order_even_against_precedence(side: Side) -> None:
-    """Behind a `free`, a `destroy` of the same space waits until the free is finished, not only fetched."""
-    first, second, third, last = put(side, new("free", 1, 1), new("free", 1, 2), new("destroy"), new("lost"))
+    """A `destroy` behind a `free` of the same space waits until the free is finished.
+
+    It is not enough that the free is fetched.
+    """
+    first, second, third, last = put(
+        side, new("free", 1, 1), new("free", 1, 2), new("destroy"), new("lost")
+    )
     assert tokens(side.fetch(0, 16)) == [first, second]
     assert side.fetch(0, 16) == []
     assert side.check(0, [(second, False)]) == REASONS["state"]
@@ -482,10 +503,12 @@ def test_one_worker_drains_all_lanes_until_nothing_is_left(side: Side) -> None:
 
 @pytest.mark.behaviour("A-08")
 def test_of_a_lane_nothing_is_handed_out_twice_at_a_time(side: Side) -> None:
-    """So whoever works on a lane needs no lock against a second worker on it."""
+    """A worker on a lane therefore needs no lock against a second worker on it."""
     mine = put(side, *(new("free", 1, n) for n in range(1, 6)))
     assert tokens(side.fetch(0, 2)) == mine[:2]
-    assert side.fetch(0, 2) == [], "not even what was not asked for, until the first two are finished"
+    assert side.fetch(0, 2) == [], (
+        "not even what was not asked for, until the first two are finished"
+    )
     assert [side.finish(0, token, False)[0] for token in mine[:2]] == [OK, OK]
     assert tokens(side.fetch(0, 16)) == mine[2:]
 
@@ -504,7 +527,7 @@ def test_a_slow_lane_holds_up_no_other_nor_another_receiver(side: Side) -> None:
 
 @pytest.mark.behaviour("A-09")
 def test_lanes_take_turns(side: Side) -> None:
-    """One that always has more does not keep the others from their turn."""
+    """A lane that always has more notices does not keep the other lanes from their turn."""
     for object_ in range(4):
         put(side, new("free", 1, object_))
     for object_ in range(3):
@@ -559,7 +582,10 @@ def test_a_resumed_lane_starts_with_the_one_that_failed(side: Side) -> None:
     state = side.look([6, 0], [69, 70])
     assert state["count"] == [(1, 0), (1, 0)], "the one that failed is on nobody's account now"
     assert [late[0] for late in state["late"]] == [None, lane[1]]
-    assert side.fetch(0, 16) == [Got(lane[1], "free", 1, 2, 0, 0, 70), Got(lane[2], "free", 1, 3, 0, 6, 70)]
+    assert side.fetch(0, 16) == [
+        Got(lane[1], "free", 1, 2, 0, 0, 70),
+        Got(lane[2], "free", 1, 3, 0, 6, 70),
+    ]
     assert [side.finish(0, token, False)[0] for token in lane[1:]] == [OK, OK]
 
 
@@ -603,7 +629,11 @@ def test_a_message_with_one_answer_too_many_is_refused_whole(side: Side) -> None
 def test_deadlines_are_put_off_for_those_that_have_one(side: Side) -> None:
     first, never, theirs = put(side, new("free", 1, due=10), new("free", 2), new("free", 3, due=30))
     put(side, new("free", 1, due=5), to=1)
-    assert side.look([], [9, 10, 30])["late"] == [[None, 4, None], [first, 4, None], [first, 4, None]]
+    assert side.look([], [9, 10, 30])["late"] == [
+        [None, 4, None],
+        [first, 4, None],
+        [first, 4, None],
+    ]
     side.defer(0, 20)
     assert side.look([], [19, 20])["late"] == [[None, 4, None], [first, 4, None]]
     assert side.look([], [])["next due"] == 5

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The columns of a state: one table in Python, one in C, and files that have only CellulOS's."""
+"""The columns of a state: one table in Python, one in C, and files with CellulOS's columns only."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from cellreap.model.csvstate.columns import BASE_HEADER, CELLULOS_COLUMNS, colum
 
 
 def test_c_and_python_and_the_docs_have_the_same_columns() -> None:
-    """A column that is added, renamed or moved in one of them only fails here."""
+    """A column that is added, renamed or moved in only one of them fails here."""
     in_c = [row[0] for row in parse_table(read_header("model_csv.h"), "column")]
     assert in_c == list(COLUMNS)
     assert f"`{HEADER}`" in (source_root() / "docs" / "semantics.md").read_text()
 
 
 def test_cellulos_columns_are_the_first() -> None:
-    """CellulOS's files must be read whatever columns we add."""
+    """CellulOS's files must be readable whatever columns cellreap adds."""
     assert BASE_HEADER == "NODE_TYPE,NODE_ID,DATA,EDGE_TYPE,EDGE_FROM,EDGE_TO,EXTRA"
     assert columns_of(BASE_HEADER) == CELLULOS_COLUMNS == 7
 
@@ -43,14 +43,14 @@ def test_no_other_line_is_a_header(line: str) -> None:
 
 @dataclass(frozen=True)
 class Wider(Row):
-    """A row with one column more."""
+    """A row with one extra column."""
 
     colour: str = ""
 
 
 @pytest.fixture
 def wider(monkeypatch: pytest.MonkeyPatch) -> str:
-    """A header with one column more than there is; files without it stay valid."""
+    """A header with one extra column. Files without it stay valid."""
     columns = tuple(field.name.upper() for field in fields(Wider))
     monkeypatch.setattr("cellreap.model.csvstate.columns.COLUMNS", columns)
     for module in ("rows", "columns"):
@@ -59,7 +59,7 @@ def wider(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_file_may_leave_out_columns_that_cellulos_does_not_have(wider: str) -> None:
-    """Each file has as many fields a row as its own header has columns."""
+    """Each row of a file has as many fields as the header has columns."""
     short = parse_state(enumerate([BASE_HEADER, "PD,PD_1,a,,,,PINNED"], 1), "f")[0]
     long = parse_state(enumerate([wider, "PD,PD_1,a,,,,PINNED,red"], 1), "f")[0]
     assert short == long

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading model states: rows in any order, console logs, and every way in which a file can be bad."""
+"""Reading model states: rows in any order, console logs, and every kind of bad file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kit.paths import CELLULOS, DATA
 SCENARIO = DATA / "scenario.csv"
 BAD = sorted((DATA / "bad_models").glob("*.csv"))
 
-# What CellulOS writes: REQUEST to a PD by type, no EXTRA on edges.
+# As CellulOS writes it: REQUEST to a PD by type, no EXTRA on edges.
 FOREIGN = [
     "PD,PD_0,ROOT_TASK,,,,",
     "PD,PD_1,server,,,,",
@@ -107,7 +107,11 @@ def test_duplicates_are_one_row_but_counted_edges_add_up() -> None:
 def test_request_by_type_stands_for_all_spaces_of_that_type() -> None:
     model, report = parse(*FOREIGN)
     assert not report.ours
-    assert model.requests == {("PD_2", "DISK_SPACE_5"), ("PD_2", "DISK_SPACE_6"), ("PD_2", "MO_SPACE_4")}
+    assert model.requests == {
+        ("PD_2", "DISK_SPACE_5"),
+        ("PD_2", "DISK_SPACE_6"),
+        ("PD_2", "MO_SPACE_4"),
+    }
     assert report.empty_requests == 1  # PD_0 lists no EP space
 
 
@@ -122,7 +126,7 @@ def test_request_with_a_space_stands_for_that_space() -> None:
 def test_of_several_holders_the_one_that_is_asked_manages() -> None:
     model, _ = parse(*FOREIGN, ",,NONE,HOLD,PD_2,DISK_SPACE_5,")
     assert model.manager["DISK_SPACE_5"] == "PD_1"
-    # One's own REQUEST is no evidence: the question is whom the others ask.
+    # A PD's REQUEST to itself is no evidence. What counts is the PD that the others request.
     model, _ = parse(*FOREIGN, ",,NONE,HOLD,PD_2,DISK_SPACE_5,", ",,DISK,REQUEST,PD_2,PD_2,")
     assert model.manager["DISK_SPACE_5"] == "PD_1"
 
@@ -145,7 +149,9 @@ def test_edge_to_an_unlisted_node(row: str) -> None:
         (False, True, ()),
         (False, None, (",,NONE,LINK,PD_1,PD_2,",)),
     ):
-        with pytest.raises(InputError, match=rf"state\.csv:{line}: EDGE_(TO|FROM): .* does not list"):
+        with pytest.raises(
+            InputError, match=rf"state\.csv:{line}: EDGE_(TO|FROM): .* does not list"
+        ):
             parse(*FOREIGN, row, *rest, strict=strict, ours=ours)
 
 
@@ -189,7 +195,7 @@ def test_last_line_without_an_end(tmp_path: Path) -> None:
 
 
 def test_every_cut_within_a_row_is_noticed(tmp_path: Path) -> None:
-    # Within EXTRA a cut cannot be told from a shorter text, so the last row here is one without.
+    # A cut within EXTRA looks like a shorter text, so the last row here has no EXTRA.
     whole = SCENARIO.read_bytes()
     start = whole.rindex(b"\n", 0, len(whole) - 1) + 1
     path = tmp_path / "cut.csv"
@@ -212,13 +218,17 @@ def test_bad_file(path: Path) -> None:
 
 def test_every_bad_file_has_its_message() -> None:
     assert len(BAD) > 40
-    assert {path.stem for path in BAD} == {path.stem for path in (DATA / "bad_models").glob("*.err")}
+    assert {path.stem for path in BAD} == {
+        path.stem for path in (DATA / "bad_models").glob("*.err")
+    }
 
 
 def test_too_long_a_line(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     path.write_text(f"{BASE_HEADER}\n{'x' * MAX_LINE}\n")
-    with pytest.raises(InputError, match=rf"long\.csv:2: line too long, expected at most {MAX_LINE} bytes"):
+    with pytest.raises(
+        InputError, match=rf"long\.csv:2: line too long, expected at most {MAX_LINE} bytes"
+    ):
         read_state(path)
     path.write_text(f"{SCENARIO.read_text()}{'x' * (MAX_LINE - 1)}\n")
     assert read_state(path)[1].skipped == 1
@@ -244,7 +254,7 @@ def test_unreadable_path(path: str, message: str) -> None:
 
 
 def test_permission_denied(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Modes stop nobody where tests run as root, so the refusal itself is put in.
+    # Where tests run as root, file modes refuse nothing, so the test makes the call fail itself.
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
@@ -271,7 +281,9 @@ needs_cellulos = pytest.mark.skipif(
         ("GPICL002_pd0_rs0.after.csv", 6, 10, 96, 149, 11),
     ],
 )
-def test_cellulos_file(name: str, pds: int, spaces: int, resources: int, holds: int, left_out: int) -> None:
+def test_cellulos_file(
+    name: str, pds: int, spaces: int, resources: int, holds: int, left_out: int
+) -> None:
     model, report = read_state(CELLULOS / name)
     found = [len(list(each)) for each in (model.pds(), model.spaces(), model.resources())]
     assert found == [pds, spaces, resources]
@@ -283,12 +295,14 @@ def test_cellulos_file(name: str, pds: int, spaces: int, resources: int, holds: 
 
 @needs_cellulos
 def test_cellulos_dangling_edges_are_errors_if_strict() -> None:
-    with pytest.raises(InputError, match=r":236: EDGE_TO: MAP from TOY_FILE_SPACE_11 to NONE_SPACE_0 names"):
+    with pytest.raises(
+        InputError, match=r":236: EDGE_TO: MAP from TOY_FILE_SPACE_11 to NONE_SPACE_0 names"
+    ):
         read_state(CELLULOS / "GPICL002_pd0_rs0.after.csv", strict=True)
 
 
 @needs_cellulos
 def test_console_without_a_state_is_said_to_have_none() -> None:
-    # The extraction that this log shows fails before it prints a row.
+    # The extraction in this log fails before it prints a row.
     with pytest.raises(InputError, match=r"vmm_hello\.console: no model state in \d+ lines"):
         read_state(CELLULOS / "vmm_hello.console")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writing model states: deterministic, and read back to an equal model."""
+"""Writing model states: the output is deterministic and is read back to an equal model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellreap.errors import ModelError
-from cellreap.model.csvstate import COLUMNS, HEADER, parse_state, read_state, state_rows, write_state
+from cellreap.model.csvstate import (
+    COLUMNS,
+    HEADER,
+    parse_state,
+    read_state,
+    state_rows,
+    write_state,
+)
 from cellreap.model.csvstate.columns import CELLULOS_COLUMNS
 from cellreap.model.graph import Model
 from kit.core_support import random_model, system
@@ -19,18 +26,22 @@ from kit.paths import DATA
 
 SCENARIO = DATA / "scenario.csv"
 
-printable = st.text(st.characters(exclude_categories=["C", "Z"], include_characters=' ,"'), max_size=20)
+printable = st.text(
+    st.characters(exclude_categories=["C", "Z"], include_characters=' ,"'), max_size=20
+)
 # Two words have a meaning at the start of EXTRA, and the model refuses them there.
-extra_text = printable.filter(lambda text: text.split(" ")[0] != "PINNED" and not text.startswith("MANAGER="))
+extra_text = printable.filter(
+    lambda text: text.split(" ")[0] != "PINNED" and not text.startswith("MANAGER=")
+)
 
 
 def read_back(rows: list[str]) -> Model:
-    """The model of rows that we wrote, so without any leave."""
+    """The model of rows that cellreap wrote, read strictly."""
     return parse_state(enumerate(rows, 1), "written", ours=True)[0]
 
 
 def cellulos_fields(rows: list[str]) -> list[str]:
-    """The rows with the columns that CellulOS has, which come first."""
+    """The rows with CellulOS's columns, which come first."""
     return [",".join(next(csv.reader([row]))[:CELLULOS_COLUMNS]) for row in rows]
 
 
@@ -87,7 +98,11 @@ def test_numbers_are_sorted_as_numbers() -> None:
     model = Model()
     for n in (0x10, 2, 0):
         model.add_pd(f"PD_{n:x}")
-    assert cellulos_fields(state_rows(model))[1:] == ["PD,PD_0,,,,,", "PD,PD_2,,,,,", "PD,PD_10,,,,,"]
+    assert cellulos_fields(state_rows(model))[1:] == [
+        "PD,PD_0,,,,,",
+        "PD,PD_2,,,,,",
+        "PD,PD_10,,,,,",
+    ]
 
 
 def test_manager_is_written_only_where_the_edges_do_not_tell() -> None:
@@ -97,7 +112,7 @@ def test_manager_is_written_only_where_the_edges_do_not_tell() -> None:
     model.add_request("PD_2", "DISK_SPACE_1")
     assert "RESOURCE_SPACE,DISK_SPACE_1,DISK,,,," in cellulos_fields(state_rows(model))
     assert read_back(state_rows(model)) == model
-    # Held by somebody else alone: the edges would name the wrong one.
+    # Only another PD holds the space, so the edges would name the wrong manager.
     careless = system("PD_1 manages DISK_SPACE_1 with DISK_1_1\nPD_2 holds DISK_SPACE_1")
     careless.drop_hold("PD_1", "DISK_SPACE_1")
     assert read_back(state_rows(careless)) == careless

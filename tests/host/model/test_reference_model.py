@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The model on the host: what it refuses, and what it calls illegal."""
+"""The model on the host: what it refuses, and which models it reports as illegal."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_edges_come_and_go() -> None:
     with pytest.raises(ModelError, match="exists already"):
         model.add_link("PD_1", "PD_5")
     model.drop_link("PD_5", "PD_1")
-    model.set_fault("PD_5", "PD_0")  # what holds without an edge anyway
+    model.set_fault("PD_5", "PD_0")  # the default, which has no edge
     assert model.faults == {}
     model.set_fault("PD_5", "PD_1")
     with pytest.raises(ModelError, match="already has the fault handler PD_1"):
@@ -140,7 +140,8 @@ def test_find_pd() -> None:
 
 def test_body_is_a_core_resource_with_the_number_of_its_pd() -> None:
     model = system(
-        "PD_0 manages PD_SPACE_3 with PD_3_2\nPD_1 manages PD_X_SPACE_1 with PD_X_1_1\nPD_2 holds PD_3_2"
+        "PD_0 manages PD_SPACE_3 with PD_3_2\nPD_1 manages PD_X_SPACE_1 with PD_X_1_1\n"
+        "PD_2 holds PD_3_2"
     )
     assert model.body_of("PD_2") == "PD_3_2"
     assert model.body_of("PD_1") is None
@@ -154,8 +155,16 @@ ILLEGAL: list[tuple[str, str, Callable[[Model], object]]] = [
     ("L1", "MO_SPACE_8 is of a core type", lambda m: m.manager.update(MO_SPACE_8="PD_1")),
     ("L2", "PD_1 manages BLOCK_SPACE_1 but", lambda m: m.cut_hold("PD_1", "BLOCK_SPACE_1")),
     ("L2", "PD_1 manages BLOCK_SPACE_1 but", lambda m: m.cut_hold("PD_1", "BLOCK_1_1")),
-    ("L3", "HOLD edge from PD_9 to BLOCK_1_1", lambda m: m.holds.update({("PD_9", "BLOCK_1_1"): 1})),
-    ("L3", "HOLD edge from PD_1 to BLOCK_9_9", lambda m: m.holds.update({("PD_1", "BLOCK_9_9"): 1})),
+    (
+        "L3",
+        "HOLD edge from PD_9 to BLOCK_1_1",
+        lambda m: m.holds.update({("PD_9", "BLOCK_1_1"): 1}),
+    ),
+    (
+        "L3",
+        "HOLD edge from PD_1 to BLOCK_9_9",
+        lambda m: m.holds.update({("PD_1", "BLOCK_9_9"): 1}),
+    ),
     ("L3", "HOLD edge from PD_1 to PD_2", lambda m: m.holds.update({("PD_1", "PD_2"): 1})),
     ("L3", "REQUEST edge from PD_5 to X_SPACE_9", lambda m: m.requests.add(("PD_5", "X_SPACE_9"))),
     ("L3", "MAP edge from FILE_3_1 to BLOCK_9_9", lambda m: m.maps.add(("FILE_3_1", "BLOCK_9_9"))),
@@ -166,9 +175,17 @@ ILLEGAL: list[tuple[str, str, Callable[[Model], object]]] = [
     ),
     ("L3", "LINK edge from PD_1 to PD_9", lambda m: m.links.add(("PD_1", "PD_9"))),
     ("L3", "OWN edge from PD_9 to PD_1", lambda m: m.owns.add(("PD_9", "PD_1"))),
-    ("L3", "SUBSCRIBE edge from PD_1 to PD_9", lambda m: m.subscribes.update({("PD_1", "PD_9"): 1})),
+    (
+        "L3",
+        "SUBSCRIBE edge from PD_1 to PD_9",
+        lambda m: m.subscribes.update({("PD_1", "PD_9"): 1}),
+    ),
     ("L3", "FAULT edge from PD_9", lambda m: m.faults.update(PD_9="PD_1")),
-    ("L3", "BLOCK_7_7 is in BLOCK_SPACE_1 but", lambda m: m.space_of.update(BLOCK_7_7="BLOCK_SPACE_1")),
+    (
+        "L3",
+        "BLOCK_7_7 is in BLOCK_SPACE_1 but",
+        lambda m: m.space_of.update(BLOCK_7_7="BLOCK_SPACE_1"),
+    ),
     ("L3", "X_SPACE_9 has a manager but", lambda m: m.manager.update(X_SPACE_9="PD_1")),
     ("L4", "the fault handler of PD_1, PD_9", lambda m: m.faults.update(PD_1="PD_9")),
     ("M-05", "BLOCK_1_1 is on a cycle", lambda m: m.add_map("BLOCK_1_1", "TABLE_4_1")),

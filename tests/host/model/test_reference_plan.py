@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The reference by itself, against plans worked out by hand and laws that any plan obeys. The core is not
-needed."""
+"""The reference alone, against plans made by hand and laws that any plan obeys.
+
+The core is not needed.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,14 @@ from kit.paths import DATA
 DEPTHS = (0, 1, 2, 3, None)
 
 
-def doomed(model: Model, crash: str, pd_depth: int | None = 0, rs_depth: int | None = 0) -> list[str]:
+def doomed(
+    model: Model, crash: str, pd_depth: int | None = 0, rs_depth: int | None = 0
+) -> list[str]:
     """The doomed PDs and spaces, sorted."""
     return sorted(plan(model, crash, pd_depth, rs_depth).doomed())
 
 
-# What the crash of block server 1 destroys beside it, and deletes, in the reference scenario.
+# What the crash of block server 1 also destroys, and what it deletes, in the reference scenario.
 D1, FILES, TABLES = "BLOCK_SPACE_1", "FILE_SPACE_3", "TABLE_SPACE_4"
 TABLE: list[tuple[int | None, int | None, list[str], list[str]]] = [
     (0, 0, [], [D1]),
@@ -46,7 +50,9 @@ TABLE: list[tuple[int | None, int | None, list[str], list[str]]] = [
 ]
 
 
-@pytest.mark.behaviour("C-04", "C-05", "C-06", "C-07", "C-08", "C-10", "C-11", "C-12", "C-13", "D-01")
+@pytest.mark.behaviour(
+    "C-04", "C-05", "C-06", "C-07", "C-08", "C-10", "C-11", "C-12", "C-13", "D-01"
+)
 @pytest.mark.parametrize(("pd_depth", "rs_depth", "pds", "spaces"), TABLE)
 def test_the_scenario_s_table(
     pd_depth: int | None, rs_depth: int | None, pds: list[str], spaces: list[str]
@@ -84,9 +90,10 @@ def test_whole_plan_worked_out_by_hand() -> None:
             ["PD_5", "lost", "FILE_SPACE_3", None],
             ["PD_5", "lost", "TABLE_SPACE_4", None],
         ],
-        # PD_1 is suspended and told nothing; PD_3 still runs and is.
+        # PD_1 is suspended and is told nothing. PD_3 still runs and is told.
         "pre_destroy": [["PD_3", "PD_1"], ["PD_5", "TABLE_SPACE_4"]],
-        # PD_1 and PD_3 subscribed to each other, which cancels: PD_1 goes first because PD_3 is its client.
+        # PD_1 and PD_3 subscribe to each other, which cancels: PD_1 is destroyed first because PD_3
+        # is its client.
         "groups": [["BLOCK_SPACE_1"], ["FILE_SPACE_3", "PD_1"], ["PD_3", "TABLE_SPACE_4"]],
         "doomed_why": {
             "BLOCK_SPACE_1": ["managed", "PD_1"],
@@ -123,9 +130,12 @@ def test_what_makes_a_dependent(line: str, dies: bool) -> None:
 def test_root_task_and_pinned_pds_outlive_policy() -> None:
     model = system(SCENARIO + "PD_0 requests BLOCK_SPACE_1\nPD_0 holds BLOCK_1_1\nPD_4 pinned")
     decided = plan(model, "PD_1", None, None)
-    assert [pd for pd, _ in decided.destroyed_pds] == ["PD_1", "PD_3"]  # and not PD_5, which PD_4 shields
+    # without PD_5, which PD_4 shields
+    assert [pd for pd, _ in decided.destroyed_pds] == ["PD_1", "PD_3"]
     assert ("PD_0", "BLOCK_SPACE_1") in decided.removed_requests
-    assert "PD_0" not in {pd for pd, _ in decided.revoked} | {notice[0] for notice in decided.notices}
+    assert "PD_0" not in {pd for pd, _ in decided.revoked} | {
+        notice[0] for notice in decided.notices
+    }
     assert "PD_4" in doomed(model, "PD_4")
 
 
@@ -164,7 +174,7 @@ def test_a_space_over_two_dies_whole_with_one() -> None:
         assert FILES in doomed(model, crash, 0, 1)
         assert ("PD_3", "FILE_3_1") in plan(model, crash, 0, 1).revoked
         assert ("PD_3", "FILE_3_2") in plan(model, crash, 0, 1).revoked
-    # A MAP between resources does what one between the spaces does.
+    # A MAP between resources has the effect of a MAP between their spaces.
     model.drop_map(FILES, "BLOCK_SPACE_1")
     assert FILES in doomed(model, "PD_1", 0, 1)
     model.drop_map("FILE_3_1", "BLOCK_1_1")
@@ -210,7 +220,7 @@ def test_core_spaces_stay_and_their_resources_go_with_the_last_holder() -> None:
     assert decided.deleted_spaces == ["DISK_SPACE_1"]
     assert decided.core_freed == [
         "MO_4_1"
-    ]  # MO_4_2 has another holder, MO_4_3 had none to lose; PD_5_3 is a body
+    ]  # MO_4_2 has another holder, MO_4_3 had none, and PD_5_3 is a body
     assert decided.revoked_bodies == [("PD_2", "PD_5_1")]
     after = apply(model, decided)
     assert sorted(after.resources()) == ["MO_4_2", "MO_4_3", "PD_5_2"]
@@ -249,9 +259,11 @@ def test_laws_of_any_plan(rng: random.Random, pd_depth: int | None, rs_depth: in
 
         gone = set(model.nodes) - set(after.nodes)
         assert decided.doomed() <= gone
-        assert sorted(node for group in decided.groups for node in group) == sorted(decided.doomed())
+        assert sorted(node for group in decided.groups for node in group) == sorted(
+            decided.doomed()
+        )
         assert set(after.check_legal()) <= set(model.check_legal()), describe(model)
-        # Whoever loses something is told, or is the root task.
+        # A PD that loses something is told, unless it is the root task.
         for pd, node in model.holds.keys() | model.requests:
             space = model.space_of.get(node, node)
             if pd in after.nodes and pd != ROOT and space in decided.deleted_spaces:
@@ -290,7 +302,7 @@ def test_wrong_causes_are_found() -> None:
         ("PD_3", "trigger", None),
         ("PD_3", "request", "BLOCK_SPACE_2"),  # requested, but its manager lives
         ("PD_3", "hold", "BLOCK_2_1"),
-        ("PD_3", "hold", "FILE_3_1"),  # its own, not one of a PD one level up
+        ("PD_3", "hold", "FILE_3_1"),  # the PD's own, and not one of a PD one level up
         ("PD_4", "hold", "TABLE_4_1"),
         ("PD_6", "link", "PD_7"),
         ("PD_7", "fault", "PD_6"),
@@ -344,7 +356,8 @@ def test_wrong_causes_are_found() -> None:
                 "PD_3 lives",
                 "PD_3 holds BLOCK_1_1 in BLOCK_SPACE_1 of PD_1, which is doomed at depth 0, "
                 "but pd_depth is 0",
-                "PD_3 requests BLOCK_SPACE_1 of PD_1, which is doomed at depth 0, but pd_depth is 0",
+                "PD_3 requests BLOCK_SPACE_1 of PD_1, which is doomed at depth 0, but "
+                "pd_depth is 0",
             ],
         ),
         (
@@ -379,12 +392,21 @@ def test_wrong_causes_are_found() -> None:
             ],
         ),
         (0, 0, "PD_0", ["PD_0 lives", "PD_0 is the root task: it never dies"]),
-        (0, 0, "MO_SPACE_8", ["MO_SPACE_8 lives", "MO_SPACE_8 is a core space: the root task serves it"]),
+        (
+            0,
+            0,
+            "MO_SPACE_8",
+            ["MO_SPACE_8 lives", "MO_SPACE_8 is a core space: the root task serves it"],
+        ),
         (
             0,
             0,
             "PD_6",
-            ["PD_6 is doomed", "PD_1 crashed (pd depth 0)", "PD_6 is linked with PD_1 (pd depth 0)"],
+            [
+                "PD_6 is doomed",
+                "PD_1 crashed (pd depth 0)",
+                "PD_6 is linked with PD_1 (pd depth 0)",
+            ],
         ),
         (
             0,
@@ -417,7 +439,9 @@ def test_explanation(pd_depth: int, rs_depth: int, node: str, lines: list[str]) 
 
 @settings(max_examples=100)
 @given(st.randoms(use_true_random=False), st.sampled_from(DEPTHS), st.sampled_from(DEPTHS))
-def test_every_node_can_be_explained(rng: random.Random, pd_depth: int | None, rs_depth: int | None) -> None:
+def test_every_node_can_be_explained(
+    rng: random.Random, pd_depth: int | None, rs_depth: int | None
+) -> None:
     model = random_model(rng)
     crash = rng.choice(sorted(set(model.pds()) - {ROOT}))
     decided = plan(model, crash, pd_depth, rs_depth)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Running an emulator, a script in its place: what is recorded, when it ends, and that nothing is left."""
+"""Running an emulator, replaced by a script: recording, the end of a run, no leftovers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ END = line(1, "END count=1 digest=00000000")
 
 @pytest.fixture
 def stand_in(tmp_path: Path) -> Iterator[Path]:
-    """A folder for scripts and for the process ids that they leave; none of these may be alive afterwards."""
+    """A folder for scripts and for the process ids that they leave.
+
+    None of these processes may outlive a test.
+    """
     yield tmp_path
     for file in tmp_path.glob("*.pid"):
         assert not alive(int(file.read_text())), f"{file.name} is still there"
@@ -46,7 +49,10 @@ def alive(pid: int) -> bool:
 
 
 def script(folder: Path, body: str) -> list[str]:
-    """A Python script that notes its process id and then does `body`; `put` writes bytes to the console."""
+    """A Python script that notes its process id and then does `body`.
+
+    `put` writes bytes to the console.
+    """
     path = folder / "emulator.py"
     path.write_text(
         "import os, signal, subprocess, sys, time\nfrom pathlib import Path\n"
@@ -57,11 +63,13 @@ def script(folder: Path, body: str) -> list[str]:
     return [sys.executable, str(path)]
 
 
-# Seconds. More than a busy machine needs, less than an emulator here sleeps.
+# In seconds: more than a busy machine needs, and less than an emulator here sleeps.
 GENEROUS = 120.0
 
 
-def run(command: list[str], timeout: float = GENEROUS, idle: float = GENEROUS) -> tuple[Boot, bytes]:
+def run(
+    command: list[str], timeout: float = GENEROUS, idle: float = GENEROUS
+) -> tuple[Boot, bytes]:
     trace = io.BytesIO()
     return record(command, trace, timeout=timeout, idle=idle), trace.getvalue()
 
@@ -69,9 +77,10 @@ def run(command: list[str], timeout: float = GENEROUS, idle: float = GENEROUS) -
 def run_until_it_spoke(
     command: list[str], enough: bytes, *, timeout: float | None = None, idle: float | None = None
 ) -> tuple[Boot, bytes, float]:
-    """The run, its console and the limit, which is doubled until the emulator had time to say enough.
+    """The run, its console and the limit.
 
-    A busy machine may take longer to start the emulator than a short limit allows.
+    The limit is doubled until the emulator has time to print enough: a busy machine may take longer
+    to start the emulator than a short limit allows.
     """
     limit = idle if idle is not None else timeout
     assert limit is not None
@@ -91,7 +100,7 @@ def test_the_end_of_the_trace_ends_the_run(stand_in: Path) -> None:
     head = line(0, "TRACE version=1")
     start = time.monotonic()
     boot, trace = run(script(stand_in, f"put({head!r})\nput({END!r})\ntime.sleep(600)"))
-    assert time.monotonic() - start < GENEROUS  # it waited for no limit
+    assert time.monotonic() - start < GENEROUS  # so it waited for no limit
     assert boot.end is End.COMPLETE
     assert (boot.events, boot.bytes) == (2, len(trace))
     assert trace == head + END
@@ -134,7 +143,9 @@ def test_the_end_is_found_in_pieces_and_behind_other_output(stand_in: Path) -> N
 
 def test_carriage_returns_do_no_harm(stand_in: Path) -> None:
     boot, _ = run(
-        script(stand_in, f"put({END.replace(chr(10).encode(), bytes([13, 10]))!r})\ntime.sleep(600)")
+        script(
+            stand_in, f"put({END.replace(chr(10).encode(), bytes([13, 10]))!r})\ntime.sleep(600)"
+        )
     )
     assert boot.end is End.COMPLETE
 
@@ -142,12 +153,16 @@ def test_carriage_returns_do_no_harm(stand_in: Path) -> None:
 @pytest.mark.parametrize(
     ("said", "found"),
     [
-        (b'seL4 called fail at boot.c:1 in function f, saying "x"\n', "seL4 called fail at boot.c:1"),
+        (
+            b'seL4 called fail at boot.c:1 in function f, saying "x"\n',
+            "seL4 called fail at boot.c:1",
+        ),
         (b"seL4 failed assertion 'x' at a.c:2 in function g\n", "seL4 failed assertion 'x'"),
         (b"\n========== KERNEL EXCEPTION ==========\n", "KERNEL EXCEPTION"),
         (b"\ncellreap: panic: no slot is left 0x0\n", "no slot is left"),
         (
-            b"Caught cap fault in send phase at address 0\nwhile trying to handle:\nvm fault on data\n"
+            b"Caught cap fault in send phase at address 0\nwhile trying to handle:\n"
+            b"vm fault on data\n"
             b'in thread 0xffffff801fe08400 "rootserver" at address 0x401000\nWith stack:\n',
             '"rootserver" at address 0x401000',
         ),
@@ -156,7 +171,7 @@ def test_carriage_returns_do_no_harm(stand_in: Path) -> None:
 def test_a_fatal_message_ends_the_run_with_what_follows_it(
     stand_in: Path, said: bytes, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As long as a busy machine needs for what follows; the emulator ends before that.
+    # As long as a busy machine needs for the following. The emulator ends before that.
     monkeypatch.setattr("cellreap.run.boot._GRACE", GENEROUS)
     body = f"put({said!r})\ntime.sleep(0.05)\nput(b'0x1234: the stack')"
     boot, trace = run(script(stand_in, body))
@@ -176,7 +191,9 @@ def test_a_fatal_message_ends_a_run_that_would_go_on(stand_in: Path) -> None:
 
 def test_the_fault_of_another_thread_is_not_fatal(stand_in: Path) -> None:
     said = b'in thread 0xffffff801fe08400 "client" at address 0x401000\n'
-    boot, _ = run(script(stand_in, f"put({said!r})\ntime.sleep(0.5)\nput({END!r})\ntime.sleep(600)"))
+    boot, _ = run(
+        script(stand_in, f"put({said!r})\ntime.sleep(0.5)\nput({END!r})\ntime.sleep(600)")
+    )
     assert boot.end is End.COMPLETE
 
 
@@ -241,7 +258,9 @@ def test_an_error_while_recording_ends_it_too(stand_in: Path) -> None:
             raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        record(script(stand_in, "put(b'x')\ntime.sleep(600)"), Full(), timeout=GENEROUS, idle=GENEROUS)
+        record(
+            script(stand_in, "put(b'x')\ntime.sleep(600)"), Full(), timeout=GENEROUS, idle=GENEROUS
+        )
 
 
 @pytest.mark.behaviour("T-29")
@@ -250,13 +269,16 @@ def test_when_we_are_ended_the_emulator_ends_with_us(stand_in: Path, sign: signa
     command = script(stand_in, "put(b'running\\n')\ntime.sleep(600)")
     code = (
         "import signal, sys\nfrom cellreap.run.boot import record\n"
-        # It is ignored from birth where the tests themselves run in the background of a shell.
+        # The signal is ignored from the start if the tests run in the background of a shell.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "record(sys.argv[1:], sys.stdout.buffer, timeout=120, idle=120)\n"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen(
-        [sys.executable, "-c", code, *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env
+        [sys.executable, "-c", code, *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=env,
     ) as ours:
         assert ours.stdout is not None
         assert ours.stdout.readline() == b"running\n"
@@ -326,12 +348,14 @@ def test_extra_arguments_come_as_words_or_as_one_text() -> None:
 
 
 def test_what_the_kernel_decides_is_in_the_command_line_of_aarch64() -> None:
-    command = qemu_command(MACHINES["aarch64"], "/opt/qemu", Path("/f"), "cortex-a57", 1 << 30, ["-m", "2G"])
+    command = qemu_command(
+        MACHINES["aarch64"], "/opt/qemu", Path("/f"), "cortex-a57", 1 << 30, ["-m", "2G"]
+    )
     pairs = dict(itertools.pairwise(command[:-2]))
     assert (pairs["-machine"], pairs["-cpu"], pairs["-m"]) == ("virt", "cortex-a57", "1073741824B")
     assert pairs["-kernel"] == "/f/loader.elf"
     assert "-initrd" not in command
-    assert command[-2:] == ["-m", "2G"]  # the last word is the user's
+    assert command[-2:] == ["-m", "2G"]  # the user's option comes last
 
 
 def test_an_emulator_that_is_not_installed_is_named_with_its_package() -> None:

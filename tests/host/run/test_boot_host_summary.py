@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run is told as: every kind of end in words, many equal crashes once, and bad news not left out."""
+"""The summary of a run: every kind of end in words, equal crashes once, and all errors."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ from kit.trace_simulator import Target, notices_run
 
 
 def told(target: Target, complaints: list[str] | None = None) -> list[str]:
-    """The summary of what the target has done."""
+    """The summary of the target's output."""
     target.account()
-    raw = "".join(f"{line}\n" for line in (text.rstrip("\n") for text in seal(target.end()))).encode()
-    return tell(read_trace(io.BytesIO(raw), "trace"), "seL4 15.0.0 (x86_64)", complaints or [], 1.25)
+    raw = "".join(
+        f"{line}\n" for line in (text.rstrip("\n") for text in seal(target.end()))
+    ).encode()
+    return tell(
+        read_trace(io.BytesIO(raw), "trace"), "seL4 15.0.0 (x86_64)", complaints or [], 1.25
+    )
 
 
 def server_and_client() -> tuple[Target, str, str]:
@@ -153,8 +157,12 @@ def test_lateness_failures_tickets_and_extractions_are_told() -> None:
     lines = tell(reading, "seL4 16.0.0 (x86_64)", [], 1.0, {1: "out/notices.extract1.csv"})
     assert "Model state for watcher (PD_4): 61 rows, out/notices.extract1.csv" in lines
     assert any(
-        "idler (PD_5) missed its deadline of 100 ms for notice 15 (pre-destroy FILE_SPACE_2)" in line
+        "idler (PD_5) missed its deadline of 100 ms for notice 15 (pre-destroy FILE_SPACE_2)"
+        in line
         for line in lines
     )
     assert any(line.startswith("app (PD_3) failed to deal with notice") for line in lines)
-    assert any(line.startswith("Ticket 2 of watcher (PD_4) for the end of other (PD_6): ") for line in lines)
+    assert any(
+        line.startswith("Ticket 2 of watcher (PD_4) for the end of other (PD_6): ")
+        for line in lines
+    )

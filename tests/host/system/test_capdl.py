@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""system.cdl on the host: in the tools' grammar, consistent in itself, and about the programs loaded.
+"""system.cdl on the host: in the tools' grammar, consistent, and true to the loaded programs.
 
-That it is true of a running system is what tests/boot compares with the kernel's own snapshot.
+tests/boot compares it with the kernel's own snapshot of a running system.
 """
 
 from __future__ import annotations
@@ -57,9 +57,11 @@ program = "small"
 TEXT, DATA = bytes(range(256)) * 20, b"data" * 300
 PROGRAMS = {
     "small": make_elf([(0x40_0000, 0x40_0000, b"code", 4096)], entry=0x40_0000),
-    # The second starts within a page, and its memory goes on beyond what is in the file and over 2 MiB.
+    # The second segment starts within a page. Its memory extends beyond the file's contents and
+    # over 2 MiB.
     "big": make_elf(
-        [(0x40_0000, 0x40_0000, TEXT, len(TEXT)), (0x5F_F234, 0x5F_F234, DATA, 0x2000)], entry=0x40_0010
+        [(0x40_0000, 0x40_0000, TEXT, len(TEXT)), (0x5F_F234, 0x5F_F234, DATA, 0x2000)],
+        entry=0x40_0010,
     ),
 }
 
@@ -79,7 +81,9 @@ def described() -> Description:
 def test_the_same_input_gives_the_same_text_and_another_one_another() -> None:
     text = capdl_text(config(), PROGRAMS, X86_64)
     assert capdl_text(config(), PROGRAMS, X86_64) == text
-    assert capdl_text(config(CONFIG.replace("priority = 7", "priority = 8")), PROGRAMS, X86_64) != text
+    assert (
+        capdl_text(config(CONFIG.replace("priority = 7", "priority = 8")), PROGRAMS, X86_64) != text
+    )
 
 
 def test_who_starts_later_is_left_out_by_name_and_keeps_its_slot() -> None:
@@ -87,7 +91,7 @@ def test_who_starts_later_is_left_out_by_name_and_keeps_its_slot() -> None:
     assert "-- Created after the first cleanup, so not listed: late." in text
     found = read_capdl(text)
     assert set(found.untypeds) == {"ut_nurse", "ut_nurse_0", "ut_client"}
-    # Indices count those of boot time: nurse 1, nurse_0 2, client 3. A badge is 4, 28 and 32 bits.
+    # Indices are those of boot time: nurse 1, nurse_0 2, client 3. A badge is 4, 28 and 32 bits.
     assert found.caps["cspace_nurse_0"] == {
         1: Held("root_ep", "GPW", {"badge": 0x1_0000001_00000002}),
         2: Held("ep_nurse_0", "R"),
@@ -121,7 +125,7 @@ def test_a_thread_has_what_its_configuration_says() -> None:
 
 
 def memory(found: Spec, pd: str) -> dict[int, tuple[bytes, str]]:
-    """What is mapped where in a PD's address space, walked from its root as the hardware does."""
+    """The mappings of a PD's address space, walked from its root as the hardware does."""
     pages: dict[int, tuple[bytes, str]] = {}
 
     def walk(table: str, base: int, span: int) -> None:
@@ -138,12 +142,17 @@ def memory(found: Spec, pd: str) -> dict[int, tuple[bytes, str]]:
             if "fill" in thing.params:
                 start, count, what, file, offset = str(thing.params["fill"]).split()
                 assert what == "CDL_FrameFill_FileData"
-                data = PROGRAMS[file.strip('"').removesuffix(".elf")][int(offset) : int(offset) + int(count)]
+                data = PROGRAMS[file.strip('"').removesuffix(".elf")][
+                    int(offset) : int(offset) + int(count)
+                ]
                 assert len(data) == int(count) > 0
                 content[int(start) : int(start) + int(count)] = data
                 assert len(content) == 4096
             pages[at] = bytes(content), held.rights
-            assert found.caps[f"body_{pd}"][_slot_of(found, pd, held.target)].mapping == (table, slot)
+            assert found.caps[f"body_{pd}"][_slot_of(found, pd, held.target)].mapping == (
+                table,
+                slot,
+            )
 
     walk(f"vspace_{pd}", 0, 39)
     return pages
@@ -163,7 +172,9 @@ def test_address_spaces_hold_the_programs() -> None:
     assert b"".join(pages[at][0] for at in code)[: len(TEXT)] == TEXT
     assert b"".join(pages[at][0] for at in data) == (bytes(0x234) + DATA).ljust(3 * 4096, b"\0")
     assert all(pages[at][0] == bytes(4096) for at in [0x1000_1000, *stack])
-    assert {at: rights for at, (_, rights) in pages.items() if rights != "RWX"} == {0x1000_0000: "RX"}
+    assert {at: rights for at, (_, rights) in pages.items() if rights != "RWX"} == {
+        0x1000_0000: "RX"
+    }
 
 
 def test_on_aarch64_only_code_is_executable_and_the_root_is_a_pgd() -> None:
@@ -190,8 +201,12 @@ def _with_caps(made: Description, holder: str, *caps: Cap) -> Description:
     return replace(made, caps={**made.caps, holder: (*made.caps.get(holder, ()), *caps)})
 
 
-def _with_derived(made: Description, parent: tuple[str, int], *children: tuple[str, int]) -> Description:
-    return replace(made, derived={**made.derived, parent: (*made.derived.get(parent, ()), *children)})
+def _with_derived(
+    made: Description, parent: tuple[str, int], *children: tuple[str, int]
+) -> Description:
+    return replace(
+        made, derived={**made.derived, parent: (*made.derived.get(parent, ()), *children)}
+    )
 
 
 def _with_body(made: Description, bits: int = 0, *more: Object) -> Description:
@@ -200,7 +215,7 @@ def _with_body(made: Description, bits: int = 0, *more: Object) -> Description:
     return replace(made, bodies=(changed, *made.bodies[1:]))
 
 
-# Each of these is taken by the Haskell tool without a word, but for undeclared targets.
+# The Haskell tool accepts each of these silently, except for undeclared targets.
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
@@ -208,13 +223,22 @@ def _with_body(made: Description, bits: int = 0, *more: Object) -> Description:
             _with_caps(described(), "cspace_nurse", Cap(64, "root_ep")),
             "(cspace_nurse, 0x40): cspace_nurse has 64 slots",
         ),
-        (_with_caps(described(), "cspace_nurse", Cap(1, "root_ep")), "(cspace_nurse, 0x1) is filled 2 times"),
-        (_with_caps(described(), "cspace_nurse", Cap("cspace", "root_ep")), "cspace_nurse has 64 slots"),
+        (
+            _with_caps(described(), "cspace_nurse", Cap(1, "root_ep")),
+            "(cspace_nurse, 0x1) is filled 2 times",
+        ),
+        (
+            _with_caps(described(), "cspace_nurse", Cap("cspace", "root_ep")),
+            "cspace_nurse has 64 slots",
+        ),
         (
             _with_caps(described(), "pt_nurse.0x400000", Cap(512, "ep_nurse")),
             "pt_nurse.0x400000 has 512 slots",
         ),
-        (_with_caps(described(), "tcb_nurse", Cap(0, "ep_nurse")), "a TCB has the slots cspace, vspace"),
+        (
+            _with_caps(described(), "tcb_nurse", Cap(0, "ep_nurse")),
+            "a TCB has the slots cspace, vspace",
+        ),
         (
             _with_caps(described(), "cspace_nurse", Cap(9, "ep_none")),
             "(cspace_nurse, 0x9): ep_none is not declared",
@@ -224,18 +248,26 @@ def _with_body(made: Description, bits: int = 0, *more: Object) -> Description:
             "cspace_none has capabilities but is not declared",
         ),
         (
-            _with_caps(described(), "cspace_nurse", Cap(9, "cspace_client", ("guard: 0", "guard_size: 57"))),
+            _with_caps(
+                described(), "cspace_nurse", Cap(9, "cspace_client", ("guard: 0", "guard_size: 57"))
+            ),
             "a guard of 57 bits and 8 bits of index are more than 64",
         ),
         (
-            _with_caps(described(), "cspace_nurse", Cap(9, "ep_nurse", (), ("pt_nurse.0x400000", 0))),
-            "ep_nurse is said to be mapped by (pt_nurse.0x400000, 0x0), which is frame_nurse.0x400000",
+            _with_caps(
+                described(), "cspace_nurse", Cap(9, "ep_nurse", (), ("pt_nurse.0x400000", 0))
+            ),
+            "ep_nurse is said to be mapped by (pt_nurse.0x400000, 0x0), which is "
+            "frame_nurse.0x400000",
         ),
         (
             _with_derived(described(), ("body_nurse", 4), ("cspace_nurse", 60)),
             "(cspace_nurse, 0x3c) is empty",
         ),
-        (_with_derived(described(), ("body_none", 4), ("cspace_nurse", 1)), "(body_none, 0x4) is empty"),
+        (
+            _with_derived(described(), ("body_none", 4), ("cspace_nurse", 1)),
+            "(body_none, 0x4) is empty",
+        ),
         (_with_derived(described(), ("body_nurse", 4), ("cspace_nurse", 3)), "is not for ep_nurse"),
         (
             _with_derived(described(), ("body_nurse", 4), ("cspace_nurse", 2)),
@@ -264,13 +296,19 @@ def test_what_no_kernel_could_hold_is_found(wrong: Description, said: str) -> No
         ([(0x40_0000, 0, b"a", 4), (0x200, 0, b"b", 4)], "a segment from 0x200 to 0x204"),
         ([(0x40_0000, 0, b"a", 3100 << 12)], "3166 pages in all: expected at most 3072"),
         ([(0x40_0000 + (i << 21), 0, b"a", 4) for i in range(15)], None),
-        ([(0x40_0000 + (i << 12), 0, b"a", 4) for i in range(17)], "too many segments: expected at most 16"),
+        (
+            [(0x40_0000 + (i << 12), 0, b"a", 4) for i in range(17)],
+            "too many segments: expected at most 16",
+        ),
         (
             [(0x40_0000, 0, b"a", 4), (0x1_0000_0000, 0, b"b", 4)],
             "between 0x1000 and 0x10000000",
         ),
         (
-            [(0x20_0000, 0, b"a", 4), *((0x5F_F000 + (i << 22), 0, b"a", 0x2000) for i in range(15))],
+            [
+                (0x20_0000, 0, b"a", 4),
+                *((0x5F_F000 + (i << 22), 0, b"a", 0x2000) for i in range(15)),
+            ],
             "page tables",
         ),
     ],
@@ -303,8 +341,12 @@ def test_what_the_kernel_decides_is_asked_of_the_compiler(tmp_path: Path) -> Non
     other = ARCH.replace("seL4_TCBBits = 11", "seL4_TCBBits = 12")
     assert read_target("x86_64", compiled(other)) == replace(X86_64, tcb_bits=12)
     renamed = ARCH.replace("cr_arch_table_span", "spans")
-    with pytest.raises(CellreapError, match="cr_arch_table_span is not in the object file: expected 3 words"):
+    with pytest.raises(
+        CellreapError, match="cr_arch_table_span is not in the object file: expected 3 words"
+    ):
         read_target("x86_64", compiled(renamed))
     longer = ARCH.replace("{39, 30, 21}", "{39, 30, 21, 12}")
-    with pytest.raises(CellreapError, match="cr_arch_table_span is not in the object file: expected 3 words"):
+    with pytest.raises(
+        CellreapError, match="cr_arch_table_span is not in the object file: expected 3 words"
+    ):
         read_target("x86_64", compiled(longer))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The blob that the root task reads says exactly what the configuration says, by the header's own layout."""
+"""The blob for the root task says what the configuration says, in the layout of the header."""
 
 from __future__ import annotations
 
@@ -75,8 +75,11 @@ def rows(raw: bytes, header: Any, table: str, row: str) -> list[Any]:
     place = getattr(header, table)
     size = ffi.sizeof(row)
     assert place.offset % ffi.alignof(row) == 0
-    raw_rows = [raw[place.offset + i * size : place.offset + (i + 1) * size] for i in range(place.count)]
-    return [ffi.from_buffer(f"{row} *", one) for one in raw_rows]  # each pointer keeps its bytes alive
+    raw_rows = [
+        raw[place.offset + i * size : place.offset + (i + 1) * size] for i in range(place.count)
+    ]
+    # each pointer keeps its bytes alive
+    return [ffi.from_buffer(f"{row} *", one) for one in raw_rows]
 
 
 def text(field: Any) -> str:
@@ -92,7 +95,11 @@ def test_the_header_counts_and_checks_everything_after_it() -> None:
     assert header.bytes == len(raw)
     assert header.crc == zlib.crc32(raw[size:])
     assert (header.pd_depth, header.rs_depth) == (2, INF)
-    assert (text(header.system), text(header.kernel), text(header.arch)) == ("full", "seL4 16.0.0", "x86_64")
+    assert (text(header.system), text(header.kernel), text(header.arch)) == (
+        "full",
+        "seL4 16.0.0",
+        "x86_64",
+    )
 
 
 def test_a_snapshot_is_taken_only_if_it_is_asked_for() -> None:
@@ -129,7 +136,9 @@ def test_a_deadline_is_the_pds_own_or_the_systems_or_a_second_where_there_is_a_t
     assert deadlines(own.replace('name = "full"', system)) == [7, 50, 7, 7]
     assert deadlines(never.replace('name = "full"', system)) == [7, 0, 7, 7]
     assert deadlines(never, timer=False) == [0] * 4
-    with pytest.raises(CellreapError, match=r"full needs a timer, and seL4 16\.0\.0 \(x86_64\) has none"):
+    with pytest.raises(
+        CellreapError, match=r"full needs a timer, and seL4 16\.0\.0 \(x86_64\) has none"
+    ):
         deadlines(own, timer=False)
 
 
@@ -145,7 +154,9 @@ def test_when_a_kill_comes_arrives() -> None:
     kill = 'how = "kill"\nafter_ns = 5\nspread_ns = 4294967295\nseed = 9'
     raw = blob(FULL.replace('how = "unknown-syscall"', kill))
     header = layout().from_buffer("cr_image_header *", raw)
-    found = [(c.after_ns, c.spread_ns, c.seed) for c in rows(raw, header, "crashes", "cr_image_crash")]
+    found = [
+        (c.after_ns, c.spread_ns, c.seed) for c in rows(raw, header, "crashes", "cr_image_crash")
+    ]
     assert found == [(0, 0, 0), (5, 0xFFFF_FFFF, 9)]
 
 
@@ -166,8 +177,14 @@ def test_every_key_of_a_configuration_arrives() -> None:
     spaces = rows(raw, header, "spaces", "cr_image_space")
     found = [(text(space.name), text(space.type), space.pd) for space in spaces]
     assert found == [("disk", "BLOCK", 1), ("tape", "TAPE_0", 1)]
-    assert [(r.pd, r.space) for r in rows(raw, header, "requests", "cr_image_request")] == [(2, 1), (2, 0)]
-    assert [(h.pd, h.target) for h in rows(raw, header, "holds", "cr_image_pd_hold")] == [(2, 1), (2, 0)]
+    assert [(r.pd, r.space) for r in rows(raw, header, "requests", "cr_image_request")] == [
+        (2, 1),
+        (2, 0),
+    ]
+    assert [(h.pd, h.target) for h in rows(raw, header, "holds", "cr_image_pd_hold")] == [
+        (2, 1),
+        (2, 0),
+    ]
     spawns = rows(raw, header, "spawns", "cr_image_spawn")
     assert [(spawn.pd, spawn.program) for spawn in spawns] == [(1, 1)]
     assert [(link.a, link.b) for link in rows(raw, header, "links", "cr_image_link")] == [(2, 0)]
@@ -213,7 +230,9 @@ def test_same_input_same_bytes_and_another_depth_other_bytes() -> None:
 
 def test_a_program_that_was_not_built_is_named() -> None:
     config: Config = load_config(CONFIGS / "block_fs_db_app.toml")
-    with pytest.raises(CellreapError, match='no program is named "block_server"; expected one of app, fs'):
+    with pytest.raises(
+        CellreapError, match='no program is named "block_server"; expected one of app, fs'
+    ):
         build_blob(config, {"fs": b"", "app": b""}, "seL4", "x86_64")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Configurations: what is accepted, and that each mistake is named with its file, line and key."""
+"""Configurations: which are accepted, and that each mistake is reported with file, line and key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ import pytest
 from pydantic import ValidationError
 
 from cellreap.errors import InputError, UsageError
-from cellreap.system.config import Config, check_timer, json_schema, load_config, override, parse_config
+from cellreap.system.config import (
+    Config,
+    check_timer,
+    json_schema,
+    load_config,
+    override,
+    parse_config,
+)
 from cellreap.system.toml_lines import key_lines, line_of
 from kit.paths import BAD_CONFIGS, CONFIGS, TIMED_CONFIGS
 
@@ -42,7 +49,9 @@ def test_each_bad_file_has_its_message_and_each_message_its_file() -> None:
 
 @pytest.mark.behaviour("N-11", "X-25")
 @pytest.mark.parametrize("path", TIMED, ids=lambda path: path.stem)
-def test_what_needs_a_timer_is_refused_where_a_kernel_has_none_by_the_name_of_its_option(path: Path) -> None:
+def test_what_needs_a_timer_is_refused_where_a_kernel_has_none_by_the_name_of_its_option(
+    path: Path,
+) -> None:
     config, text = load_config(path), path.read_text()
     check_timer(config, text, path, None)
     with pytest.raises(InputError) as caught:
@@ -61,7 +70,7 @@ def test_what_can_do_without_a_timer_is_taken_without_one() -> None:
 def test_the_configurations_of_the_project_are_good(path: Path) -> None:
     config = load_config(path)
     assert config.system.name == path.stem
-    # In some it is the PDs themselves that see to it that one of them goes down.
+    # In some of them the PDs themselves cause a crash.
     assert config.crashes or config.system.name in ("extract", "protocol", "spawn")
 
 
@@ -104,7 +113,9 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
         load_config(path)
 
 
-def test_a_file_cut_anywhere_or_with_a_byte_changed_is_read_or_refused_with_its_name(tmp_path: Path) -> None:
+def test_a_file_cut_anywhere_or_with_a_byte_changed_is_read_or_refused_with_its_name(
+    tmp_path: Path,
+) -> None:
     raw = (CONFIGS / "second_crash.toml").read_bytes()
     path = tmp_path / "mangled.toml"
     chance = random.Random(7)
@@ -135,7 +146,10 @@ def test_a_long_chain_of_requests_is_no_cycle() -> None:
     text = '[system]\nname = "s"\n'
     for i in range(127):
         wants = f'requests = ["s{i - 1}"]\n' if i else ""
-        text += f'[[pd]]\nname = "p{i}"\nprogram = "p"\n{wants}[[pd.space]]\nname = "s{i}"\ntype = "T"\n'
+        text += (
+            f'[[pd]]\nname = "p{i}"\nprogram = "p"\n{wants}'
+            f'[[pd.space]]\nname = "s{i}"\ntype = "T"\n'
+        )
     assert len(parse(text).pds) == 127
 
 
@@ -166,7 +180,9 @@ def test_a_crash_on_the_command_line_replaces_those_of_the_file() -> None:
 
 def test_a_crash_on_the_command_line_must_make_sense() -> None:
     config = load_config(CONFIGS / "second_crash.toml")
-    with pytest.raises(UsageError, match='--crash: no PD is named "nobody"; expected one of block_server_1'):
+    with pytest.raises(
+        UsageError, match='--crash: no PD is named "nobody"; expected one of block_server_1'
+    ):
         override(config, crash="nobody")
     with pytest.raises(UsageError, match=r"--crash late: .* after the first cleanup"):
         override(config, crash="late")

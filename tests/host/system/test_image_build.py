@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Building: the same twice, once for all configurations, one at a time, and told in a line when it fails.
+"""Building images: repeatable, once for all configurations, one at a time, errors in one line.
 
-The sources built here are a root task of one function; that the real one builds is what booting it shows.
+The sources built here are a root task of one function. The boot tests show that the real one
+builds.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ pytestmark = NEEDS_TOOLCHAIN
 
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small checkout, found by the code under test; and an empty cache."""
+    """A small checkout, found by the code under test, and an empty cache."""
     root = tmp_path / "checkout"
     make_checkout(root)
     monkeypatch.setattr("cellreap.system.parts.source_root", lambda: root)
@@ -115,7 +116,8 @@ def test_the_configuration_is_in_the_root_task_and_in_the_image(
 def test_sources_that_do_not_build_are_told_in_a_line_with_the_log(sources: Path, sdk: Sdk) -> None:
     (sources / "roottask" / "main.c").write_text("int broken(\n")
     with pytest.raises(
-        CellreapError, match=r"cmake failed: .*main\.c:1:\d+: error: .* \(all of it in .*build\.log\)"
+        CellreapError,
+        match=r"cmake failed: .*main\.c:1:\d+: error: .* \(all of it in .*build\.log\)",
     ):
         build_parts(sdk, find_toolchain("x86_64"), QUIET)
 
@@ -123,7 +125,9 @@ def test_sources_that_do_not_build_are_told_in_a_line_with_the_log(sources: Path
 def test_what_cmake_refuses_is_told_with_its_reason(sources: Path, sdk: Sdk) -> None:
     lists = sources / "roottask" / "CMakeLists.txt"
     lists.write_text('project(x LANGUAGES NONE)\nmessage(FATAL_ERROR "nothing for this arch")\n')
-    with pytest.raises(CellreapError, match=r"cmake failed: CMake Error at .* nothing for this arch"):
+    with pytest.raises(
+        CellreapError, match=r"cmake failed: CMake Error at .* nothing for this arch"
+    ):
         build_parts(sdk, find_toolchain("x86_64"), QUIET)
 
 
@@ -151,7 +155,9 @@ def test_missing_tools_are_named_with_their_package(
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CellreapError, match="cmake is not installed: on Debian, apt install cmake"):
         build_parts(sdk, toolchain, QUIET)
-    with pytest.raises(CellreapError, match=r"no compiler for aarch64 .* apt install gcc-aarch64-linux-gnu"):
+    with pytest.raises(
+        CellreapError, match=r"no compiler for aarch64 .* apt install gcc-aarch64-linux-gnu"
+    ):
         find_toolchain("aarch64")
 
 
@@ -180,7 +186,9 @@ def test_a_lock_goes_with_the_process_that_held_it(tmp_path: Path) -> None:
         "    print('held', flush=True)\n    time.sleep(600)\n"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE, env=env) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(lock)], stdout=subprocess.PIPE, env=env
+    ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         said = io.StringIO()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ELF files: every way to be wrong is told in a line, and what multiboot loads is what the kernel is."""
+"""ELF files: every fault is reported in one line, and multiboot loads the kernel's file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ def test_a_good_file_is_taken_as_it_is() -> None:
 
 
 def test_a_segment_without_contents_may_have_any_offset() -> None:
-    raw = bytearray(make_elf([(0x1000, 0x1000, b"code", 4), (0x2000, 0x2000, b"", 100)], entry=0x1000))
+    raw = bytearray(
+        make_elf([(0x1000, 0x1000, b"code", 4), (0x2000, 0x2000, b"", 100)], entry=0x1000)
+    )
     struct.pack_into("<Q", raw, 64 + 56 + 8, 0xFFF0)
     assert len(read_executable(bytes(raw), "file.elf", "x86_64").segments) == 2
 
@@ -67,8 +69,14 @@ def test_a_segment_without_contents_may_have_any_offset() -> None:
             make_elf([(0x1000, 0x1000, b"", 0x2000), (0x2000, 0x4000, b"", 1)]),
             "p_vaddr: the segments at 0x1000 and 0x2000 overlap",
         ),
-        (make_elf([(0x1000, 0x1000, b"", 1), (0x1000, 0x4000, b"", 1)]), "p_vaddr: the segments at"),
-        (make_elf([(0x1000, 0x1000, b"", MAX_MEMORY_BYTES + 1)]), "p_memsz: the segments take 1073741825"),
+        (
+            make_elf([(0x1000, 0x1000, b"", 1), (0x1000, 0x4000, b"", 1)]),
+            "p_vaddr: the segments at",
+        ),
+        (
+            make_elf([(0x1000, 0x1000, b"", MAX_MEMORY_BYTES + 1)]),
+            "p_memsz: the segments take 1073741825",
+        ),
         (make_elf([((1 << 64) - 4096, 0, b"", 4097)]), "p_memsz: .* ends beyond the address space"),
         (make_elf([(0, (1 << 64) - 4096, b"", 4097)]), "p_memsz: .* ends beyond the address space"),
     ],
@@ -89,7 +97,9 @@ def test_a_file_that_is_too_large_is_refused_unread() -> None:
 
 
 @pytest.mark.slow
-def test_a_file_cut_anywhere_or_with_any_header_byte_changed_is_loaded_or_refused_in_a_line() -> None:
+def test_a_file_cut_anywhere_or_with_any_header_byte_changed_is_loaded_or_refused_in_a_line() -> (
+    None
+):
     raw = make_elf([(0x1000, 0x1000, b"code", 4), (0x2000, 0x2000, b"data", 100)], entry=0x1000)
     chance = random.Random(3)
     for length in range(len(raw)):
@@ -116,7 +126,9 @@ def test_multiboot_gets_the_same_bytes_at_the_same_physical_addresses() -> None:
     assert (elf["e_machine"], elf["e_type"]) == ("EM_386", "ET_EXEC")
     assert elf["e_entry"] == kernel.entry
     loaded = [(s["p_paddr"], s["p_memsz"], s["p_vaddr"], s.data()) for s in elf.iter_segments()]
-    assert loaded == [(paddr, memory, vaddr % (1 << 32), data) for vaddr, paddr, data, memory in segments]
+    assert loaded == [
+        (paddr, memory, vaddr % (1 << 32), data) for vaddr, paddr, data, memory in segments
+    ]
     assert made == multiboot_elf32(kernel)
     header = made.index(MULTIBOOT)
     assert header % 4 == 0
@@ -131,7 +143,15 @@ def test_a_kernel_that_multiboot_cannot_load_is_refused() -> None:
         return str(caught.value)
 
     low = (0x10_0000, 0x10_0000, MULTIBOOT, 0x1000)
-    assert "MULTIBOOT1_HEADER: no Multiboot 1 header" in kernel((0x10_0000, 0x10_0000, b"none", 0x1000))
-    assert "no Multiboot 1 header" in kernel((0x10_0000, 0x10_0000, bytes(9000) + MULTIBOOT, 0x4000))
-    assert "e_entry: 0xffffffff80100000 is above 4 GiB" in kernel((HIGH, 0, MULTIBOOT, 16), entry=HIGH)
-    assert "p_paddr: 0x100000000: expected a segment below 4 GiB" in kernel(low, (HIGH, 1 << 32, b"", 1))
+    assert "MULTIBOOT1_HEADER: no Multiboot 1 header" in kernel(
+        (0x10_0000, 0x10_0000, b"none", 0x1000)
+    )
+    assert "no Multiboot 1 header" in kernel(
+        (0x10_0000, 0x10_0000, bytes(9000) + MULTIBOOT, 0x4000)
+    )
+    assert "e_entry: 0xffffffff80100000 is above 4 GiB" in kernel(
+        (HIGH, 0, MULTIBOOT, 16), entry=HIGH
+    )
+    assert "p_paddr: 0x100000000: expected a segment below 4 GiB" in kernel(
+        low, (HIGH, 1 << 32, b"", 1)
+    )

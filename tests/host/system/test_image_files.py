@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAGE files: the same bytes for the same content, whole or not there, and nothing believed that is read."""
+"""IMAGE files: equal bytes for equal content, written whole or not at all, checked when read."""
 
 from __future__ import annotations
 
@@ -87,7 +87,10 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
 def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(tmp_path: Path) -> None:
     path = make(tmp_path / "a.img")
     packed = io.BytesIO()
-    with zipfile.ZipFile(path) as archive, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bomb:
+    with (
+        zipfile.ZipFile(path) as archive,
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as bomb,
+    ):
         for name in archive.namelist():
             if name != "roottask.elf":
                 bomb.writestr(name, archive.read(name))
@@ -108,7 +111,7 @@ def test_an_image_cut_or_changed_anywhere_is_refused(tmp_path: Path) -> None:
         refused(path)
     with zipfile.ZipFile(tmp_path / "a.img") as archive:
         infos = archive.infolist()
-    for info in infos:  # every byte of content counts, the zip's own bookkeeping need not
+    for info in infos:  # Every byte of content counts. The zip's own metadata need not.
         start = info.header_offset + 30 + len(info.filename)
         for _ in range(20):
             at = start + chance.randrange(info.file_size)
@@ -119,7 +122,9 @@ def test_an_image_cut_or_changed_anywhere_is_refused(tmp_path: Path) -> None:
 def test_members_missing_added_or_twice_are_told(tmp_path: Path) -> None:
     path = make(tmp_path / "a.img")
     whole = path.read_bytes()
-    assert "expected config.toml, " in refused(rewrite(path, lambda content: content.pop("kernel.elf")))
+    assert "expected config.toml, " in refused(
+        rewrite(path, lambda content: content.pop("kernel.elf"))
+    )
     path.write_bytes(whole)
     assert "../evil" in refused(rewrite(path, lambda content: content.update({"../evil": b"x"})))
     path.write_bytes(whole)
@@ -130,7 +135,9 @@ def test_members_missing_added_or_twice_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", MEMBERS)
 def test_a_member_that_is_not_the_manifests_is_told(tmp_path: Path, name: str) -> None:
-    path = rewrite(make(tmp_path / "a.img"), lambda content: content.update({name: content[name] + b" "}))
+    path = rewrite(
+        make(tmp_path / "a.img"), lambda content: content.update({name: content[name] + b" "})
+    )
     assert f"{name}: has SHA-256" in refused(path)
 
 
@@ -148,14 +155,18 @@ def test_a_member_that_is_not_the_manifests_is_told(tmp_path: Path, name: str) -
         ({"kernel": {"name": "seL4"}}, "kernel.version: Field required"),
     ],
 )
-def test_a_manifest_that_is_wrong_is_told(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+def test_a_manifest_that_is_wrong_is_told(
+    tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
     def alter(content: dict[str, bytes]) -> None:
         content[MANIFEST] = json.dumps({**json.loads(content[MANIFEST]), **change}).encode()
 
     assert said in refused(rewrite(make(tmp_path / "a.img"), alter))
 
 
-@pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"null", b"[" * 100_000, b"\xff\xfe", b" " * (2 << 20)])
+@pytest.mark.parametrize(
+    "raw", [b"", b"{", b"[]", b"null", b"[" * 100_000, b"\xff\xfe", b" " * (2 << 20)]
+)
 def test_a_manifest_that_is_none_is_told(tmp_path: Path, raw: bytes) -> None:
     path = rewrite(make(tmp_path / "a.img"), lambda content: content.update({MANIFEST: raw}))
     assert MANIFEST in refused(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The boot loader's plan: everything has its place, none overlaps another, and what cannot be is refused."""
+"""The boot loader's plan: all parts have places without overlap. Impossible plans are refused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def plan(
     raw = make_aarch64_kernel() if kernel is None else kernel
     return plan_load(
         read_executable(raw, "kernel.elf", "aarch64"),
-        read_executable(make_elf(user, arch="aarch64", entry=user[0][0]), "roottask.elf", "aarch64"),
+        read_executable(
+            make_elf(user, arch="aarch64", entry=user[0][0]), "roottask.elf", "aarch64"
+        ),
         AARCH64_MEMORY,
         fdt,
         "kernel.dtb",
@@ -86,7 +88,8 @@ def test_kernel_device_tree_root_task_and_loader_have_places_of_their_own() -> N
     assert (facts["kernel"], facts["kernel_bytes"]) == (0x4000_0000, 0x23_D000)
     assert (facts["kernel_virt"], facts["kernel_entry"]) == (AARCH64_KERNEL, AARCH64_KERNEL)
     assert (facts["user_virt"], facts["user_bytes"]) == (0x40_0000, 0x2010 + 0x5000)
-    assert room >= (2 << 20) + facts["user_bytes"]  # the largest device tree, and the root task behind it
+    # the largest device tree, and the root task behind it
+    assert room >= (2 << 20) + facts["user_bytes"]
     assert facts["loader"] % (2 << 20) == 0
     assert (facts["ram_start"], facts["ram_end"], facts["uart"]) == (*AARCH64_MEMORY, 0x900_0000)
 
@@ -119,20 +122,30 @@ def test_the_root_task_starts_with_a_whole_page(start: int) -> None:
         ({"fdt": AARCH64_FDT + bytes(2 << 20)}, "expected a device tree of at most 2097152 bytes"),
         ({"platform": "rpi4"}, r"ARM_PLAT \(KernelPlatform\): is rpi4: expected qemu-arm-virt"),
         (
-            {"kernel": make_elf([(0x4123_4000, 0x4000_0000, b"k", 9)], arch="aarch64", entry=0x4123_4000)},
+            {
+                "kernel": make_elf(
+                    [(0x4123_4000, 0x4000_0000, b"k", 9)], arch="aarch64", entry=0x4123_4000
+                )
+            },
             "kernel.elf: p_vaddr: 0x1234000 above .*expected whole GiB",
         ),
         (
             {
                 "kernel": make_elf(
-                    [(AARCH64_KERNEL, 0x4000_0000, b"k", 9), (AARCH64_KERNEL + 4096, 0x8000_1000, b"k", 9)],
+                    [
+                        (AARCH64_KERNEL, 0x4000_0000, b"k", 9),
+                        (AARCH64_KERNEL + 4096, 0x8000_1000, b"k", 9),
+                    ],
                     arch="aarch64",
                     entry=AARCH64_KERNEL,
                 )
             },
             "kernel.elf: p_vaddr: 0xffffff7fc0000000, 0xffffff8000000000 above",
         ),
-        ({"kernel": make_aarch64_kernel(paddr=0x4000_0010)}, "begin at 0x40000010: expected .* a whole page"),
+        (
+            {"kernel": make_aarch64_kernel(paddr=0x4000_0010)},
+            "begin at 0x40000010: expected .* a whole page",
+        ),
     ],
 )
 def test_what_cannot_be_laid_out_is_refused(changed: dict[str, Any], said: str) -> None:

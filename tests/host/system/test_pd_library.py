@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The library for PDs, installed: a server outside the checkout is compiled and linked with it."""
+"""The installed library for PDs: a server outside the checkout is compiled and linked with it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ QUIET = Progress(quiet=True)
 
 @pytest.fixture(params=[arch for arch in ARCHES if has_refkernel(arch)])
 def toolchain(request: pytest.FixtureRequest) -> Toolchain:
-    """A compiler for each architecture that refkernel is there for."""
+    """A compiler for each architecture that refkernel supports."""
     try:
         return find_toolchain(str(request.param))
     except CellreapError as error:
@@ -36,7 +36,7 @@ def toolchain(request: pytest.FixtureRequest) -> Toolchain:
 
 @pytest.fixture
 def installed(toolchain: Toolchain, tmp_path: Path) -> Path:
-    """The prefix that the library is installed in. The build that made it is gone."""
+    """The prefix that the library is installed in. The build directory has been deleted."""
     sdk = build_refkernel(toolchain.arch, QUIET)
     prefix = tmp_path / "prefix"
     options = {
@@ -68,7 +68,7 @@ def _build(project: Path, prefix: Path, toolchain: Toolchain) -> bytes:
 def test_a_server_is_built_against_the_installed_library(
     installed: Path, toolchain: Toolchain, tmp_path: Path
 ) -> None:
-    """Nothing that is installed names the checkout, so nothing of it was used."""
+    """No installed file names the checkout, so the server used no file of it."""
     program = _build(tmp_path / "outside", installed, toolchain)
     executable = read_executable(program, "counter.elf", toolchain.arch)
     assert executable.segments[0].vaddr == 0x400000

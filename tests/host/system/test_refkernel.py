@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""refkernel as an SDK directory: taken last, built once, named as what it is; what its sources promise."""
+"""refkernel as an SDK directory: chosen last, built once, and named as refkernel.
+
+Rules for its sources.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +25,27 @@ from kit.sdk_kit import make_sdk
 QUIET = Progress(quiet=True)
 SOURCES = source_root() / "refkernel"
 BUILT = [arch for arch in ARCHES if has_refkernel(arch)]
-# What refkernel on an architecture is compiled with, as far as it decides who calls whom.
-_COMPILE = ("-std=c11", "-O0", "-ffreestanding", "-mgeneral-regs-only", "-w", "-fcallgraph-info", "-c")
+# The compiler options of refkernel that decide which function calls which.
+_COMPILE = (
+    "-std=c11",
+    "-O0",
+    "-ffreestanding",
+    "-mgeneral-regs-only",
+    "-w",
+    "-fcallgraph-info",
+    "-c",
+)
 
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of somebody who has nothing yet."""
+    """The environment of a new user."""
     return {"HOME": str(tmp_path_factory.mktemp("home"))}
 
 
 @pytest.fixture(scope="module", params=BUILT)
 def arch(request: pytest.FixtureRequest) -> str:
-    """An architecture that refkernel is there for, and a compiler too."""
+    """An architecture that refkernel supports and that has a compiler."""
     name: str = request.param
     try:
         find_toolchain(name)
@@ -114,7 +125,10 @@ def test_an_sdk_without_the_marker_is_never_refkernel(tmp_path: Path) -> None:
 
 
 def test_the_kernel_lies_where_loaders_of_sel4_expect_one(arch: str, cache: dict[str, str]) -> None:
-    """In one stretch of physical memory, the upper half of virtual memory whole GiB above it."""
+    """In physical memory the kernel is in one piece. In virtual memory it is in the upper half.
+
+    The two addresses differ by whole GiB.
+    """
     kernel = load_sdk(find_kernel(arch, None, QUIET, cache), arch).kernel_elf
     segments = read_executable(kernel.read_bytes(), "kernel.elf", arch).segments
     start = {"x86_64": 0x10_0000, "aarch64": 0x4000_0000}[arch]
@@ -130,7 +144,15 @@ def _calls(arch: str, cache: dict[str, str], folder: Path) -> dict[str, set[str]
     for source in (*sorted(SOURCES.glob("core/*.c")), *sorted(SOURCES.glob(f"arch/{arch}/*.c"))):
         out = folder / f"{source.stem}.o"
         command = [toolchain.compiler, *_COMPILE, "-I", str(SOURCES / "core")]
-        command += ["-I", str(SOURCES / "arch" / arch), "-isystem", str(include), str(source), "-o", str(out)]
+        command += [
+            "-I",
+            str(SOURCES / "arch" / arch),
+            "-isystem",
+            str(include),
+            str(source),
+            "-o",
+            str(out),
+        ]
         subprocess.run(command, check=True, cwd=folder)
         for line in out.with_suffix(".ci").read_text().splitlines():
             if line.startswith("edge:"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The server in docs/protocol.md is the one that is built, whole and short."""
+"""The server in docs/protocol.md is the one that is built. It is shown whole and is short."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SAMPLE = ROOT / "examples" / "counter.c"
 
 
 def blocks(language: str) -> list[str]:
-    """The blocks of code of that language under "A server", without their fences."""
+    """The code blocks of that language under "A server", without their fences."""
     page = (ROOT / "docs" / "protocol.md").read_text()
     section = page.split("\n## A server\n")[1].split("\n## ")[0]
     return re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)

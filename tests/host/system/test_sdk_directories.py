@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDK directories: found in the order that is promised, refused by the option that is wrong, told apart."""
+"""SDK directories: the search order, errors that name the wrong option, and distinct names."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ def test_where_there_is_none_every_place_is_named_and_how_to_get_one(tmp_path: P
         assert part in message
 
 
-def test_what_is_named_and_not_there_is_an_error_even_if_another_place_has_one(tmp_path: Path) -> None:
+def test_what_is_named_and_not_there_is_an_error_even_if_another_place_has_one(
+    tmp_path: Path,
+) -> None:
     (tmp_path / ".local/share/cellreap/sdk/x86_64").mkdir(parents=True)
     env = {"HOME": str(tmp_path), "CELLREAP_SDK_X86_64": str(tmp_path / "gone")}
     with pytest.raises(UsageError, match=f"CELLREAP_SDK_X86_64={tmp_path}/gone: no such directory"):
@@ -75,7 +77,9 @@ def test_the_release_is_told_by_what_libsel4_has(tmp_path: Path, release: str) -
 
 def test_some_features_of_a_release_are_a_version_on_the_way_there(tmp_path: Path) -> None:
     root = make_sdk(tmp_path, release="15.0.0")
-    (root / "libsel4/include/sel4/syscalls.h").write_text("void seL4_DebugGetThreadAffinity(void);\n")
+    (root / "libsel4/include/sel4/syscalls.h").write_text(
+        "void seL4_DebugGetThreadAffinity(void);\n"
+    )
     assert load_sdk(root, "x86_64").kernel.version == "15.0.0-dev"
 
 
@@ -93,7 +97,11 @@ def test_features_without_those_before_them_are_no_release(tmp_path: Path) -> No
         ("DEBUG_BUILD", None, r"DEBUG_BUILD \(KernelDebugBuild\): is missing: expected on"),
         ("PRINTING", False, r"PRINTING \(KernelPrinting\): is off: expected on"),
         ("PRINTING", "yes", r"PRINTING \(KernelPrinting\): is 'yes': expected on"),
-        ("ENABLE_SMP_SUPPORT", True, r"ENABLE_SMP_SUPPORT \(KernelMaxNumNodes\): is on: expected off"),
+        (
+            "ENABLE_SMP_SUPPORT",
+            True,
+            r"ENABLE_SMP_SUPPORT \(KernelMaxNumNodes\): is on: expected off",
+        ),
         ("ROOT_CNODE_SIZE_BITS", "8", r"\(KernelRootCNodeSizeBits\): is 8: expected at least 12"),
         ("ROOT_CNODE_SIZE_BITS", [], r"\(KernelRootCNodeSizeBits\): is \[\]: expected at least 12"),
         ("SEL4_ARCH", "ia32", r"SEL4_ARCH \(KernelSel4Arch\): is ia32: expected x86_64"),
@@ -111,14 +119,20 @@ def test_a_kernel_that_does_not_fit_is_refused_by_its_option(
 @pytest.mark.parametrize("option", ["SUPPORT_PCID", "FSGSBASE_INST", "XSAVE"])
 def test_what_the_emulator_cannot_run_is_refused_before_a_boot(tmp_path: Path, option: str) -> None:
     sdk = load_sdk(make_sdk(tmp_path, options={option: True}), "x86_64")
-    with pytest.raises(InputError, match=rf"{option} \(Kernel\w+\): is on: expected off; qemu-system-x86_64"):
+    with pytest.raises(
+        InputError, match=rf"{option} \(Kernel\w+\): is on: expected off; qemu-system-x86_64"
+    ):
         check_bootable(sdk.options, MACHINES["x86_64"], "image")
 
 
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
-        ("ARM_HYPERVISOR_SUPPORT", True, r"\(KernelArmHypervisorSupport\): is on: expected off; .* in EL1"),
+        (
+            "ARM_HYPERVISOR_SUPPORT",
+            True,
+            r"\(KernelArmHypervisorSupport\): is on: expected off; .* in EL1",
+        ),
         ("PLAT_QEMU_ARM_VIRT", False, r"\(KernelPlatform\): is off: expected on; .*qemu-arm-virt"),
         ("PLAT_QEMU_ARM_VIRT", None, r"\(KernelPlatform\): is missing: expected on"),
         ("KERNEL_MCS", True, r"KERNEL_MCS \(KernelIsMCS\): is on: expected off"),
@@ -133,7 +147,9 @@ def test_an_aarch64_kernel_that_does_not_fit_is_refused_by_its_option(
 
 
 @pytest.mark.parametrize("missing", ["platform_gen.json", "kernel.dtb"])
-def test_what_the_boot_loader_needs_of_an_aarch64_sdk_is_named(tmp_path: Path, missing: str) -> None:
+def test_what_the_boot_loader_needs_of_an_aarch64_sdk_is_named(
+    tmp_path: Path, missing: str
+) -> None:
     root = make_sdk(tmp_path, arch="aarch64")
     (root / "support" / missing).unlink()
     with pytest.raises(InputError, match=f"support/{missing}: no such file"):
@@ -153,7 +169,10 @@ def test_the_cpu_is_the_one_that_the_kernel_is_for(tmp_path: Path) -> None:
     [
         ({"ARM_CORTEX_A53": False, "ARM_CORTEX_A35": True}, r"ARM_CORTEX_A35 \(ARM_CPU\): is on: "),
         ({"ARM_CORTEX_A53": False}, r"ARM_CORTEX_\* \(ARM_CPU\): none is on: .* ARM_CORTEX_A53,"),
-        ({"ARM_GIC_V3_SUPPORT": True}, r"ARM_GIC_V3_SUPPORT \(KernelArmGicV3\): is on: expected off"),
+        (
+            {"ARM_GIC_V3_SUPPORT": True},
+            r"ARM_GIC_V3_SUPPORT \(KernelArmGicV3\): is on: expected off",
+        ),
     ],
 )
 def test_an_aarch64_kernel_that_the_emulator_cannot_run_is_refused(
@@ -175,7 +194,11 @@ def test_an_aarch64_kernel_that_the_emulator_cannot_run_is_refused(
         ("aarch64", {"EXPORT_PCNT_USER": False}, "KernelArmExportPCNTUser"),
         ("aarch64", {"EXPORT_PTMR_USER": False}, "KernelArmExportPTMRUser"),
         ("aarch64", {"EXPORT_PTMR_USER": None}, "KernelArmExportPTMRUser"),
-        ("aarch64", {"EXPORT_PCNT_USER": False, "EXPORT_PTMR_USER": False}, "KernelArmExportPCNTUser"),
+        (
+            "aarch64",
+            {"EXPORT_PCNT_USER": False, "EXPORT_PTMR_USER": False},
+            "KernelArmExportPCNTUser",
+        ),
         ("aarch64", {"EXPORT_PCNT_USER": "true"}, "KernelArmExportPCNTUser"),
     ],
 )
@@ -200,11 +223,15 @@ def test_an_sdk_for_another_architecture_is_refused(tmp_path: Path) -> None:
 
 def test_a_kernel_whose_elf_is_of_another_architecture_is_refused(tmp_path: Path) -> None:
     root = make_sdk(tmp_path, kernel=make_elf(arch="aarch64"))
-    with pytest.raises(InputError, match=r"kernel\.elf: e_machine: is EM_AARCH64: expected EM_X86_64"):
+    with pytest.raises(
+        InputError, match=r"kernel\.elf: e_machine: is EM_AARCH64: expected EM_X86_64"
+    ):
         load_sdk(root, "x86_64")
 
 
-@pytest.mark.parametrize("missing", ["bin/kernel.elf", str(CONFIG_FILE), "libsel4/include/sel4/sel4.h"])
+@pytest.mark.parametrize(
+    "missing", ["bin/kernel.elf", str(CONFIG_FILE), "libsel4/include/sel4/sel4.h"]
+)
 def test_a_file_that_is_missing_is_named(tmp_path: Path, missing: str) -> None:
     root = make_sdk(tmp_path)
     (root / missing).unlink()
@@ -236,7 +263,11 @@ def test_the_digest_sees_every_file_that_a_build_reads_and_no_other(tmp_path: Pa
     (root / "share").mkdir()
     (root / "share" / "notes").write_text("of no use to a build")
     assert load_sdk(root, "x86_64").digest == before
-    for file in ("libsel4/include/sel4/sel4.h", "libsel4/include/sel4/new.h", "support/platform_gen.json"):
+    for file in (
+        "libsel4/include/sel4/sel4.h",
+        "libsel4/include/sel4/new.h",
+        "support/platform_gen.json",
+    ):
         path = root / file
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"{path.read_text() if path.exists() else ''}\n")
@@ -247,7 +278,9 @@ def test_the_digest_sees_every_file_that_a_build_reads_and_no_other(tmp_path: Pa
 
 def test_the_kernel_is_named_by_its_hash(tmp_path: Path) -> None:
     one = load_sdk(make_sdk(tmp_path / "one"), "x86_64").kernel
-    other = load_sdk(make_sdk(tmp_path / "other", kernel=make_elf(entry=0x10_0004)), "x86_64").kernel
+    other = load_sdk(
+        make_sdk(tmp_path / "other", kernel=make_elf(entry=0x10_0004)), "x86_64"
+    ).kernel
     assert one.version == other.version
     assert one.sha256 != other.sha256
 
@@ -269,6 +302,10 @@ def test_the_option_without_which_a_kernel_leaves_no_timer_is_named() -> None:
     assert timer_missing({}, "x86_64") == "KernelIRQController"
     both: dict[str, Any] = {"EXPORT_PCNT_USER": True, "EXPORT_PTMR_USER": True}
     assert timer_missing(both, "aarch64") is None
-    assert timer_missing({**both, "EXPORT_PCNT_USER": False}, "aarch64") == "KernelArmExportPCNTUser"
-    assert timer_missing({**both, "EXPORT_PTMR_USER": False}, "aarch64") == "KernelArmExportPTMRUser"
+    assert (
+        timer_missing({**both, "EXPORT_PCNT_USER": False}, "aarch64") == "KernelArmExportPCNTUser"
+    )
+    assert (
+        timer_missing({**both, "EXPORT_PTMR_USER": False}, "aarch64") == "KernelArmExportPTMRUser"
+    )
     assert timer_missing({"EXPORT_PCNT_USER": True}, "aarch64") == "KernelArmExportPTMRUser"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""cellreap.testing without a boot: changes to configurations, questions about a recorded run."""
+"""cellreap.testing without a boot: changes to configurations, queries of a recorded run."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The demo, the benchmark and the matrix of behaviours: that they say what is so, and no more."""
+"""The demo, the benchmark and the matrix of behaviours: their output is true and complete."""
 
 from __future__ import annotations
 
@@ -47,13 +47,25 @@ def test_without():
 
 
 def run_suite(folder: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """pytest with the plugin on a suite of its own."""
+    """Runs pytest with the plugin on a test suite made for it."""
     (folder / "test_it.py").write_text(text)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers = behaviour(*ids)\n")
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "kit.behaviours", "-p", "no:cacheprovider", *arguments],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "kit.behaviours",
+            "-p",
+            "no:cacheprovider",
+            *arguments,
+        ],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(TESTS), str(source_root() / "pyhost")))},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join((str(TESTS), str(source_root() / "pyhost"))),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -62,10 +74,16 @@ def run_suite(folder: Path, text: str, *arguments: str) -> subprocess.CompletedP
 
 
 @pytest.mark.parametrize(
-    "more", [pytest.param((), id="one"), pytest.param(("-n", "2"), id="xdist", marks=pytest.mark.slow)]
+    "more",
+    [pytest.param((), id="one"), pytest.param(("-n", "2"), id="xdist", marks=pytest.mark.slow)],
 )
-def test_the_matrix_has_one_line_an_id_with_its_verdict(tmp_path: Path, more: tuple[str, ...]) -> None:
-    """Whichever process ran a test, each id of the list gets one line; the closing line stays the last."""
+def test_the_matrix_has_one_line_an_id_with_its_verdict(
+    tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    """Each id of the list gets one line, whichever process ran its tests.
+
+    The closing line stays the last.
+    """
     done = run_suite(tmp_path, SUITE, "--matrix", *more)
     assert done.returncode == 1
     lines = done.stdout.splitlines()
@@ -83,7 +101,7 @@ def test_the_matrix_has_one_line_an_id_with_its_verdict(tmp_path: Path, more: tu
 
 
 def test_behaviours_select_tests(tmp_path: Path) -> None:
-    """Only what carries one of the ids runs."""
+    """Only tests with one of the ids run."""
     done = run_suite(tmp_path, SUITE, "--behaviours", "C-04, C-06", "-v")
     assert done.returncode == 0
     assert "2 passed, 1 skipped, 3 deselected" in done.stdout.splitlines()[-1]
@@ -91,7 +109,7 @@ def test_behaviours_select_tests(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_unknown_behaviours_are_errors(tmp_path: Path) -> None:
-    """A misspelt id selects nothing and proves nothing, so it must not pass unseen."""
+    """A misspelt id selects nothing and proves nothing, so it must be an error."""
     done = run_suite(tmp_path, SUITE, "--behaviours", "C-4")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "'C-4'" in done.stderr
@@ -101,7 +119,7 @@ def test_unknown_behaviours_are_errors(tmp_path: Path) -> None:
 
 
 def test_the_list_of_behaviours_is_well_formed() -> None:
-    """Every row has an id of its own and says something of its own."""
+    """Every row has its own id and its own text."""
     rows = [line.split("\t") for line in (TESTS / "data/behaviours.tsv").read_text().splitlines()]
     assert rows[0] == ["id", "side", "due", "text"]
     assert {len(row) for row in rows} == {4}
@@ -116,8 +134,10 @@ def test_the_list_of_behaviours_is_well_formed() -> None:
 def test_the_demo_without_the_sdk_that_is_named_says_first_and_last_that_nothing_was_booted(
     tmp_path: Path,
 ) -> None:
-    """What it shows then are plans on which core and reference agree."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("CELLREAP_SDK_")}
+    """The demo then shows plans on which core and reference agree."""
+    env = {
+        name: value for name, value in os.environ.items() if not name.startswith("CELLREAP_SDK_")
+    }
     done = subprocess.run(
         [sys.executable, str(source_root() / "tools" / "lib" / "demo.py")],
         cwd=tmp_path,
@@ -151,7 +171,7 @@ def test_planning_looks_at_as_much_in_a_large_system_as_in_a_small_one() -> None
 
 
 def test_growing_costs_are_reported() -> None:
-    """One edge more in a larger system is growth."""
+    """One more edge in a larger system counts as growth."""
     small = Planned("star", "a client", 10, 21, 38, 1, 24, 4, 1.0)
     large = dataclasses.replace(small, pds=1000, touched_edges=5)
     assert grown([small, large]) == ["star: a client: 1000 PDs"]
@@ -162,7 +182,7 @@ SCRIPTS = sorted(path for path in (source_root() / "tools").iterdir() if path.is
 
 @pytest.mark.parametrize("tool", SCRIPTS, ids=lambda path: path.name)
 def test_scripts_are_executable_and_parse(tool: Path) -> None:
-    """A typing error in a branch that is seldom taken shows here."""
+    """A syntax error in a seldom used branch shows here."""
     assert os.access(tool, os.X_OK)
     assert subprocess.run(["bash", "-n", str(tool)], check=False).returncode == 0
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the check does for an event grows neither with the system nor with what happened before.
+"""The cost of the check for an event grows neither with the system nor with the past of the run.
 
-Counted in bytecodes, not in time: the count is the same on every machine.
+The cost is counted in bytecodes and not in time: the count is the same on every machine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kit.cost import cost_by_event, events_of, large_system, long_history
 
 SIZE = 12
 MOST = 1.3
-"""How much more an event may cost in a run of four times the size."""
+"""The allowed growth of the cost of an event in a run of four times the size."""
 
 
 @pytest.mark.parametrize("run", [long_history, large_system])

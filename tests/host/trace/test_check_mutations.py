@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every event of a passing trace deleted, doubled, altered and moved in turn: the check must notice.
+"""The check notices when an event of a passing trace is deleted, doubled, altered or moved.
 
-Raw: the lines are changed as they are, as a bad console would. Sealed: numbers, checksums and digest are made
-anew, as a root task with a bug would write it. What no checker can notice is listed here, and in
-docs/trace-format.md.
+Raw: the lines are changed as they are, as a bad console would change them. Sealed: numbers,
+checksums and digest are made anew, as a root task with a bug would write them. Mutations that no
+checker can notice are listed here and in docs/trace-format.md.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from kit.trace_simulator import RUNS
 
 STORED = sorted(STORED_TRACES.glob("*.trace"))
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]
-# Where a run of the slow tests is left out, this one stands for all.
+# The run that stands for all others where the slow tests are left out.
 QUICK = "depths-1-0"
 SECOND = ["notices", "sync"]  # runs of what only version 2 of the trace tells
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 
-# What a checker cannot know, because nothing else in a trace depends on it: "EVENT.field" -> why.
+# "EVENT.field" -> why no checker can know the value. No other part of a trace depends on it.
 FREE_FIELDS = {
     "TRACE.kernel": "which kernel runs is the root task's word",
     "TRACE.system": "a name for people",
@@ -71,7 +71,7 @@ FREE_FIELDS = {
     "HOLD.slot": "to another free slot, that nothing else is told of",
     "REQUEST.slot": "to another free slot, that nothing else is told of",
 }
-# The same where nothing later in the trace tells the true value.
+# The same for values that no later part of the trace tells.
 BOUND_FIELDS = {
     "TRACE.version": "to 2, which has everything that version 3 has",
     "BODY.paddr": "of a PD that lives to the end, to other free memory",
@@ -91,7 +91,7 @@ FREE_EVENTS = {"SAY", "REFUSE", "REFUSED", "UNREACHED"}
 
 @functools.cache
 def lines_of(name: str) -> list[bytes]:
-    """The lines of a generated run's trace, or of a stored trace with all that is in the log around it."""
+    """The lines of a generated run's trace, or of a stored trace with the log around it."""
     if name in RUNS:
         return [line.encode() for line in seal(RUNS[name]())]
     path = next(path for path in STORED if path.name == name)
@@ -134,7 +134,11 @@ def _raw_mutations(lines: Sequence[bytes]) -> Iterator[tuple[str, int, list[byte
         for cut in range(line.index(b"~cr ") + 4, len(line), 7):
             yield f"cut {i} at {cut}", i, [line[:cut], *rest]
         for at in range(line.index(b"~cr ") + i % 3, len(line), 3):
-            yield f"altered {i} at {at}", i, [line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :], *rest]
+            yield (
+                f"altered {i} at {at}",
+                i,
+                [line[:at] + bytes([line[at] ^ 1]) + line[at + 1 :], *rest],
+            )
         yield (
             f"kernel message in {i}",
             i,
@@ -144,7 +148,11 @@ def _raw_mutations(lines: Sequence[bytes]) -> Iterator[tuple[str, int, list[byte
         if following is not None:
             swapped = [rest[following], *rest[:following], line, *rest[following + 1 :]]
             yield f"moved {i}", i, swapped
-            yield f"joined {i}", i, [line + rest[following], *rest[:following], *rest[following + 1 :]]
+            yield (
+                f"joined {i}",
+                i,
+                [line + rest[following], *rest[:following], *rest[following + 1 :]],
+            )
 
 
 def _rejected(reader: Reader, start: int, lines: Sequence[bytes]) -> bool:
@@ -181,7 +189,10 @@ def test_every_raw_mutation_is_rejected(name: str) -> None:
 
 
 def test_raw_mutations_fail_the_whole_check_too() -> None:
-    """The test above stops at the first damage; this one looks at reports, for some of the mutations."""
+    """The test above stops at the first damage.
+
+    This test looks at the reports for some of the mutations.
+    """
     lines = lines_of("depths-1-0")
     for index, (what, keep, tail) in enumerate(_raw_mutations(lines)):
         if index % 97:
@@ -190,7 +201,8 @@ def test_raw_mutations_fail_the_whole_check_too() -> None:
         try:
             report = check_stream(stream, what)
         except InputError:
-            assert "~cr 0 " in lines[0].decode(), what  # only without its TRACE is a trace none
+            # only a log without its TRACE is not a trace
+            assert "~cr 0 " in lines[0].decode(), what
             assert keep == 0, what
         else:
             assert not report.passed, what
@@ -200,7 +212,7 @@ def test_raw_mutations_fail_the_whole_check_too() -> None:
 
 
 def _gone_before_it_was_printed(events: Sequence[Event], at: int) -> bool:
-    """Is this about a space or resource that was deleted again before the state was next printed?"""
+    """Whether the event is about a thing that was deleted before the state was next printed."""
     mine = set(events[at].values.values())
     for event in events[at + 1 :]:
         if event.name == "DELETE" and event["node"] in mine:
@@ -211,7 +223,7 @@ def _gone_before_it_was_printed(events: Sequence[Event], at: int) -> bool:
 
 
 def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
-    """Why nobody can notice this mutation; None if it must be noticed."""
+    """The reason why a checker cannot notice this mutation. None if it must be noticed."""
     event = events[mutation.at]
     later = events[mutation.at + 1 :]
     if event.name in FREE_EVENTS and (mutation.kind != "alter" or mutation.key in FREE_FIELDS):
@@ -236,7 +248,9 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
         if event.name in ("FINISH_WORK", "GET_WORK"):
             if event.name == "GET_WORK":
                 about = [
-                    e for e in later if e.name in ("GET_WORK", "FINISH_WORK") and e["token"] == event["token"]
+                    e
+                    for e in later
+                    if e.name in ("GET_WORK", "FINISH_WORK") and e["token"] == event["token"]
                 ]
                 if about and about[0].name == "FINISH_WORK":
                     return None
@@ -255,7 +269,7 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
 
 
 def _lets_go(events: Sequence[Event], at: int) -> bool:
-    """Does this TICKET answer a terminator that waits for it?"""
+    """Whether this TICKET answers a terminator that waits for it."""
     asked = next(i for i in range(at) if _same_ticket(events[i], "ACCEPT", events[at]))
     first = not any(_same_ticket(event, "TICKET", events[at]) for event in events[asked:at])
     return events[2]["mode"] == "sync" and first and events[asked]["what"] != "-"
@@ -320,7 +334,7 @@ MUTATIONS: dict[str, Callable[[Sequence[Event]], Iterator[tuple[Mutation, list[E
 
 @functools.cache
 def _tried(name: str, kind: str) -> tuple[int, list[Mutation]]:
-    """How many mutations were tried, and those that pass."""
+    """The number of mutations that were tried, and those that pass."""
     events = events_of(name)
     results = list(passing(events, MUTATIONS[kind](events)))
     return len(results), [mutation for mutation, passes in results if passes]
@@ -348,7 +362,8 @@ def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
     assert unnoticed == {
         "delete": {*FREE_EVENTS, *left_out},
         "double": {*FREE_EVENTS, "TICKET"},
-        "alter": {*FREE_FIELDS, *BOUND_FIELDS} - {"TERMINATE.by"},  # of version 1, which has no tickets
+        # of version 1, which has no tickets
+        "alter": {*FREE_FIELDS, *BOUND_FIELDS} - {"TERMINATE.by"},
     }
 
 
@@ -387,7 +402,10 @@ def test_every_sealed_move_across_a_dependency_is_noticed(name: str, how: str) -
 
 @pytest.mark.parametrize("kind", MUTATIONS)
 def test_sealed_mutations_fail_as_text_too(kind: str) -> None:
-    """The tests above feed events; this one seals some of the mutated traces and reads them again."""
+    """The tests above feed events.
+
+    This one seals some of the mutated traces and reads them again.
+    """
     events = events_of("depths-0-1")
     for index, (mutation, tail) in enumerate(MUTATIONS[kind](events)):
         if index % 41 or _excuse(events, mutation) is not None:

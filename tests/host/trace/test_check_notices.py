@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the check demands of notices, deadlines, tickets, extractions and cleanups that wait.
+"""The rules of the check for notices, deadlines, tickets, extractions and cleanups that wait.
 
-A run that breaks one rule, and what is said about it.
+Each test has a run that breaks one rule, and the expected report.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def said(drafts: list[Draft]) -> list[str]:
 
 
 def edited(run: str, event: str, change: dict[str, object], **match: object) -> list[str]:
-    """What is said of a run with one event changed; without it if change is empty."""
+    """The report on a run with one event changed, or without the event if change is empty."""
     drafts = RUNS[run]()
     found = [
         index
@@ -60,9 +60,21 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         {"pd": "PD_5"},
         "DEADLINE: ms=0: expected none where there is no deadline",
     ),
-    ("notices", "DEADLINE", {"ms": 111}, {"pd": "PD_5"}, "LATE: ms=110: PD_5 has 111 ms to acknowledge"),
+    (
+        "notices",
+        "DEADLINE",
+        {"ms": 111},
+        {"pd": "PD_5"},
+        "LATE: ms=110: PD_5 has 111 ms to acknowledge",
+    ),
     ("notices", "DEADLINE", {}, {"pd": "PD_5"}, "LATE: PD_5 has no deadline"),
-    ("notices", "LATE", {"token": 1}, {"pd": "PD_5"}, "LATE: token=1: no such notice waits for PD_5"),
+    (
+        "notices",
+        "LATE",
+        {"token": 1},
+        {"pd": "PD_5"},
+        "LATE: token=1: no such notice waits for PD_5",
+    ),
     (
         "notices",
         "LATE",
@@ -71,8 +83,20 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         "CONTINUE: PD_5 has not acknowledged 15 (pre-destroy FILE_SPACE_2) yet",
     ),
     ("notices", "REFUSED", {"count": 1001}, {}, "REFUSED: count=1001: expected 1 to 1000"),
-    ("notices", "REFUSE", {}, {"pd": "PD_5"}, "REFUSED: pd=PD_5: only 63 refusals were told one by one"),
-    ("notices", "FREEZE", {"pd": "PD_3"}, {}, "GET_WORK: PD_3 is frozen and can do nothing any more"),
+    (
+        "notices",
+        "REFUSE",
+        {},
+        {"pd": "PD_5"},
+        "REFUSED: pd=PD_5: only 63 refusals were told one by one",
+    ),
+    (
+        "notices",
+        "FREEZE",
+        {"pd": "PD_3"},
+        {},
+        "GET_WORK: PD_3 is frozen and can do nothing any more",
+    ),
     (
         "notices",
         "QUEUE",
@@ -133,7 +157,13 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         "TICKET: ticket=1: held=1: by the events before it 0",
     ),
     ("notices", "EXTRACT", {"x": 2}, {"x": 1}, "EXTRACT: x=2: expected 1"),
-    ("notices", "QUEUE", {}, {"kind": "extract", "to": "PD_2"}, "GET_WORK: expected QUEUE x=1 PD_2 extract"),
+    (
+        "notices",
+        "QUEUE",
+        {},
+        {"kind": "extract", "to": "PD_2"},
+        "GET_WORK: expected QUEUE x=1 PD_2 extract",
+    ),
     (
         "notices",
         "FINISH_WORK",
@@ -177,7 +207,13 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         "MODEL: the row ,,NONE,MAP,TABLE_SPACE_3,FILE_SPACE_2, is not in the state",
     ),
     ("notices", "MODEL", {}, {"x": 1}, "EXTRACTED: rows=61, but 60 MODEL events came before it"),
-    ("notices", "EXTRACTED", {"rows": 1}, {"x": 1}, "EXTRACTED: rows=1, but 61 MODEL events came before it"),
+    (
+        "notices",
+        "EXTRACTED",
+        {"rows": 1},
+        {"x": 1},
+        "EXTRACTED: rows=1, but 61 MODEL events came before it",
+    ),
     ("notices", "WAIT", {}, {}, "within cleanup 1: expected SETTLED n=1 first"),
     (
         "notices",
@@ -201,9 +237,14 @@ def test_rules(
 
 
 def small() -> tuple[Target, str, str, str, list[str]]:
-    """A server with two spaces and a client of both, whose end makes several notices in each lane."""
+    """A server with two spaces and a client of both.
+
+    The client's end causes several notices in each lane.
+    """
     target = Target(1, 0)
-    server, client, other = (target.pd(name, deadline=100) for name in ("server", "client", "other"))
+    server, client, other = (
+        target.pd(name, deadline=100) for name in ("server", "client", "other")
+    )
     spaces = [target.space(server, "BLOCK"), target.space(server, "FILE")]
     for space in spaces:
         target.request(client, space)
@@ -226,7 +267,7 @@ def owed() -> tuple[Target, str, list[list[int]]]:
 
 
 def act(target: Target, server: str, *steps: str | int) -> list[str]:
-    """fetch or ack or fail, and the token it is for."""
+    """fetch or ack or fail, and the token."""
     for what, token in zip(steps[::2], steps[1::2], strict=True):
         if what == "fetch":
             target.emit("GET_WORK", pd=server, token=token)
@@ -247,10 +288,12 @@ def test_a_lane_is_fetched_and_finished_in_order() -> None:
         f"GET_WORK: token={second}: {server} has not finished {first}, which it fetched"
     )
     target, server, ((first, second, third), _) = owed()
-    found = act(target, server, "fetch", first, "ok", first, "fetch", second, "fetch", third, "ok", third)
-    assert (
-        found[0]
-        == f"FINISH_WORK: token={third}: {server} is to finish {second}, about the same space, before it"
+    found = act(
+        target, server, "fetch", first, "ok", first, "fetch", second, "fetch", third, "ok", third
+    )
+    assert found[0] == (
+        f"FINISH_WORK: token={third}: {server} is to finish {second}, "
+        "about the same space, before it"
     )
 
 
@@ -323,7 +366,7 @@ def test_no_slot_is_given_while_too_many_wait() -> None:
 
 
 def waiting(meanwhile: Callable[[Target], None]) -> list[str]:
-    """client, PD_2, is doomed at depth 1 by the end of server, PD_1, and other, PD_3, is told of it."""
+    """client, PD_2, is doomed at depth 1 by the end of server, PD_1. other, PD_3, is told of it."""
     target, server, client, other, _ = small()
     target.subscribe(other, client)
     target.space(other, "ROOM")
@@ -369,8 +412,16 @@ FORBIDDEN: list[tuple[str, Callable[[Target], None], str]] = [
         lambda t: t.emit("DELETE", node="BLOCK_1_1", by="PD_0"),
         "DELETE: node=BLOCK_1_1: it is doomed",
     ),
-    ("terminate", lambda t: t.emit("TERMINATE", pd="PD_2", by="PD_0"), "TERMINATE: pd=PD_2: it is doomed by"),
-    ("suspended PD", lambda t: t.say("PD_1", "?"), "SAY: PD_1 has faulted or exited and can do nothing"),
+    (
+        "terminate",
+        lambda t: t.emit("TERMINATE", pd="PD_2", by="PD_0"),
+        "TERMINATE: pd=PD_2: it is doomed by",
+    ),
+    (
+        "suspended PD",
+        lambda t: t.say("PD_1", "?"),
+        "SAY: PD_1 has faulted or exited and can do nothing",
+    ),
     (
         "step",
         lambda t: t.emit("STEP", n=1, name="mark", node="PD_1", pd="-", calls=0),
@@ -384,7 +435,9 @@ FORBIDDEN: list[tuple[str, Callable[[Target], None], str]] = [
 @pytest.mark.parametrize(
     ("meanwhile", "message"), [row[1:] for row in FORBIDDEN], ids=[row[0] for row in FORBIDDEN]
 )
-def test_what_happens_while_a_cleanup_waits(meanwhile: Callable[[Target], None], message: str) -> None:
+def test_what_happens_while_a_cleanup_waits(
+    meanwhile: Callable[[Target], None], message: str
+) -> None:
     found = waiting(meanwhile)
     assert any(text.startswith(message) for text in found) if message else found == [], found
 
@@ -416,7 +469,7 @@ def test_the_end_of_a_terminator_that_waits_may_come_late() -> None:
 
 @pytest.mark.behaviour("M-04")
 def test_who_answers_after_the_extraction_is_over_is_asked_no_more() -> None:
-    """A question that was held behind a failure is handed out when its lane goes on."""
+    """A question that was held behind a failure is handed out when its lane is resumed."""
 
     def run(ask: bool) -> list[str]:
         target = Target(0, 0, "late")
@@ -442,7 +495,7 @@ def test_who_answers_after_the_extraction_is_over_is_asked_no_more() -> None:
     assert run(ask=True)[0].startswith("QUEUE PD_1 extract BLOCK_1_1 -: no such notice is owed")
 
 
-# -- what comes out
+# -- extractions
 
 
 @pytest.mark.behaviour("M-04")
@@ -454,8 +507,11 @@ def test_an_extraction_is_a_file_that_reads_back(tmp_path: Path) -> None:
     model, read = read_state(tmp_path / "notices.extract1.csv")
     assert (read.left_out, read.duplicates) == ([], 0)
     assert {("TABLE_SPACE_3", "FILE_SPACE_2"), ("TABLE_3_1", "FILE_2_1")} <= model.maps
-    assert reference.plan(model, "PD_2", 0, None).deleted_spaces == ["FILE_SPACE_2", "TABLE_SPACE_3"]
-    # While the cleanup after keeper waited: it, fs and their spaces are marked.
+    assert reference.plan(model, "PD_2", 0, None).deleted_spaces == [
+        "FILE_SPACE_2",
+        "TABLE_SPACE_3",
+    ]
+    # While the cleanup after keeper waited, it, fs and their spaces are marked.
     model, _ = read_state(tmp_path / "notices.extract2.csv")
     marked = {node.id for node in model.nodes.values() if node.extra == "DOOMED"}
     assert marked == {"PD_1", "PD_2", "BLOCK_SPACE_1", "FILE_SPACE_2"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every rule of the check: a trace breaks it, the violation names it, and the docs list it."""
+"""For every rule of the check a trace breaks it, the violation names it, and the docs list it."""
 
 from __future__ import annotations
 

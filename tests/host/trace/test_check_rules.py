@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the check demands, rule by rule: a run that breaks one rule, and what is said about it.
+"""The rules of the check, one by one: a run that breaks the rule, and the expected report.
 
-The mutation tests show that changes are noticed; these show that they are noticed for the right reason.
+The mutation tests show that changes are noticed. These tests show that the stated reason is right.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def scenario(pd_depth: int | None = 1, rs_depth: int | None = 0) -> tuple[Target
 
 
 def crashed(pd_depth: int | None = 0, rs_depth: int | None = 0) -> Target:
-    """The scenario after block server 1 faulted; its notices are not fetched yet. fs is PD_3."""
+    """The scenario after block server 1 faulted. Its notices are not fetched yet. fs is PD_3."""
     target, pds = scenario(pd_depth, rs_depth)
     target.quiet()
     target.fault(pds["block_server_1"])
@@ -199,21 +199,36 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
     (body_not_aligned, "BODY: paddr=0x200000800: expected a multiple of its 4096 bytes"),
     (body_not_a_power_of_two, "BODY: bytes=5000: expected a power of two, at least 16"),
     (no_body, "ACCOUNT before the BODY of PD_9"),
-    (id_used_again, "SPACE: TABLE_SPACE_4 was used before: ids of PDs and spaces are never given twice"),
+    (
+        id_used_again,
+        "SPACE: TABLE_SPACE_4 was used before: ids of PDs and spaces are never given twice",
+    ),
     (type_not_that_of_the_id, "SPACE: type=BLOCK: expected the type in its id, TABLE_SPACE_9"),
     (core_space_of_a_pd, "SPACE: PD_SPACE_9 is of a core type: its manager is PD_0, not PD_4"),
     (server_space_of_the_root_task, "SPACE: TABLE_SPACE_9 cannot be managed by PD_0"),
-    (resource_in_another_space, "RESOURCE: space=TABLE_SPACE_4: expected the space in its id, TABLE_9_1"),
+    (
+        resource_in_another_space,
+        "RESOURCE: space=TABLE_SPACE_4: expected the space in its id, TABLE_9_1",
+    ),
     (no_such_pd, "REQUEST: there is no PD_77"),
-    (dropped_without_being_held, "UNHOLD: HOLD edge from PD_1 to TABLE_4_1: 0 there, 1 to be dropped"),
+    (
+        dropped_without_being_held,
+        "UNHOLD: HOLD edge from PD_1 to TABLE_4_1: 0 there, 1 to be dropped",
+    ),
     (slot_of_another, "HOLD: slot=8: PD_5 has its capability to TABLE_SPACE_4 there"),
     (slot_below_the_first, "HOLD: slot=4: the root task gives out slots from 8 on"),
     (second_copy_elsewhere, "HOLD: slot=40: PD_5 has its capability to TABLE_4_1 in slot 9"),
     (slot_for_a_manager, "HOLD: slot=40: expected slot=0, for PD_4 needs none for TABLE_4_1"),
-    (given_back_from_elsewhere, "UNREQUEST: slot=9: PD_5 has its capability to TABLE_SPACE_4 in slot 8"),
+    (
+        given_back_from_elsewhere,
+        "UNREQUEST: slot=9: PD_5 has its capability to TABLE_SPACE_4 in slot 8",
+    ),
     (deleted_by_a_stranger, "DELETE: by=PD_5: TABLE_4_1 is managed by PD_4"),
     (full_space_deleted, "DELETE: TABLE_SPACE_4 still contains TABLE_4_1"),
-    (handler_is_the_root_task, "HANDLER: handler=PD_0: the root task handles faults unless told otherwise"),
+    (
+        handler_is_the_root_task,
+        "HANDLER: handler=PD_0: the root task handles faults unless told otherwise",
+    ),
     (not_refused, "REFUSE: status=0: expected a cr_result other than CR_RESULT_OK"),
     (root_task_faults, "FAULT: pd=PD_0: the root task never dies"),
     (faults_twice, "FAULT: PD_5 is to be cleaned up already"),
@@ -227,10 +242,19 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
         cleanups_in_the_wrong_order,
         "CLEANUP: trigger=PD_4 cause=fault: expected that of PD_5, which is due to its",
     ),
-    (another_cause, "CLEANUP: trigger=PD_5 cause=fault: expected that of PD_5, which is due to its exit"),
+    (
+        another_cause,
+        "CLEANUP: trigger=PD_5 cause=fault: expected that of PD_5, which is due to its exit",
+    ),
     (wrong_account, "ACCOUNT: bytes=1, but what is in use by the events before it is 1376256"),
-    (account_of_nothing_new, "ACCOUNT again, though nothing was created, deleted or cleaned up since"),
-    (state_not_printed, "CLEANUP: the model was changed in line 45, after the state was printed last"),
+    (
+        account_of_nothing_new,
+        "ACCOUNT again, though nothing was created, deleted or cleaned up since",
+    ),
+    (
+        state_not_printed,
+        "CLEANUP: the model was changed in line 45, after the state was printed last",
+    ),
     (memory_not_accounted, "CLEANUP: memory was given or freed after the last ACCOUNT"),
     (unfetched_token, "GET_WORK: token=1: no such notice waits for PD_5"),
 ]
@@ -253,7 +277,9 @@ def test_the_scenario_itself_breaks_no_rule() -> None:
 # -- within a cleanup
 
 
-def edited(drafts: list[Draft], event: str, change: dict[str, object], **match: object) -> list[Draft]:
+def edited(
+    drafts: list[Draft], event: str, change: dict[str, object], **match: object
+) -> list[Draft]:
     """The drafts with the first such event changed."""
     for index, (name, values) in enumerate(drafts):
         if name == event and all(str(values[key]) == str(value) for key, value in match.items()):
@@ -270,28 +296,39 @@ def without(drafts: list[Draft], event: str, **match: object) -> list[Draft]:
 
 CHANGES: list[tuple[str, dict[str, object], dict[str, object], str]] = [
     ("CLEANUP", {"n": 2}, {}, "CLEANUP: n=2: expected 1"),
-    ("CLEANUP", {"pd_depth": 2}, {}, "DOOM_PD PD_4 2 3: in the reference's plan, but not in the trace's"),
-    ("CLEANUP", {"rs_depth": "inf"}, {}, "DOOM_SPACE TABLE_SPACE_4 2: in the reference's plan, but not"),
+    ("CLEANUP", {"pd_depth": 2}, {},
+     "DOOM_PD PD_4 2 3: in the reference's plan, but not in the trace's"),
+    ("CLEANUP", {"rs_depth": "inf"}, {},
+     "DOOM_SPACE TABLE_SPACE_4 2: in the reference's plan, but not"),
     ("DOOM_PD", {"depth": 0}, {"pd": "PD_3"}, "DOOM_PD PD_3 0 2: not in the reference's plan"),
     ("DOOM_PD", {"group": 0}, {"pd": "PD_3"}, "DOOM_PD PD_3 1 0: not in the reference's plan"),
-    ("LOSE_REQUEST", {"pd": "PD_5"}, {}, "LOSE_REQUEST PD_5 FILE_SPACE_3: not in the reference's plan"),
-    ("OWE", {"kind": "lost"}, {"kind": "free"}, "OWE PD_2 lost BLOCK_2_1 PD_3: not in the reference's plan"),
+    ("LOSE_REQUEST", {"pd": "PD_5"}, {},
+     "LOSE_REQUEST PD_5 FILE_SPACE_3: not in the reference's plan"),
+    ("OWE", {"kind": "lost"}, {"kind": "free"},
+     "OWE PD_2 lost BLOCK_2_1 PD_3: not in the reference's plan"),
     ("SUSPEND", {"pd": "PD_5"}, {"pd": "PD_1"}, "SUSPEND: PD_5 is not doomed"),
-    ("STEP", {"name": "polish"}, {"name": "mark"}, "STEP: name=polish: expected one of suspend, mark,"),
-    ("STEP", {"pd": "PD_5"}, {"name": "cut-request"}, "STEP cut-request node=BLOCK_SPACE_1 pd=PD_5: there"),
+    ("STEP", {"name": "polish"}, {"name": "mark"},
+     "STEP: name=polish: expected one of suspend, mark,"),
+    ("STEP", {"pd": "PD_5"}, {"name": "cut-request"},
+     "STEP cut-request node=BLOCK_SPACE_1 pd=PD_5: there"),
     ("STEP", {"calls": 100}, {"name": "mark"}, "SETTLED: CALLS add up to"),
     ("DESTROY", {"node": "TABLE_4_1"}, {"node": "BLOCK_1_1"}, "DESTROY: TABLE_4_1 is not to be"),
-    ("FREED", {"paddr": "0x0"}, {"pd": "PD_3"}, "FREED: PD_3: paddr=0x0, but its BODY has 0x100020000"),
+    ("FREED", {"paddr": "0x0"}, {"pd": "PD_3"},
+     "FREED: PD_3: paddr=0x0, but its BODY has 0x100020000"),
     ("FREED", {"bytes": 4096}, {"pd": "PD_3"}, "FREED: PD_3: bytes=4096, but its BODY has 65536"),
     ("QUEUE", {"token": 2}, {"token": 3}, "QUEUE: token=2: expected more than 2"),
-    ("QUEUE", {"kind": "destroy"}, {"token": 1}, "QUEUE PD_2 destroy BLOCK_SPACE_2 PD_3: no such notice"),
+    ("QUEUE", {"kind": "destroy"}, {"token": 1},
+     "QUEUE PD_2 destroy BLOCK_SPACE_2 PD_3: no such notice"),
     ("CALLS", {"count": 0}, {"kind": "signal"}, "CALLS: kind=signal count=0: expected only"),
     ("CALLS", {"kind": "delete"}, {"kind": "signal"}, "CALLS: kind=delete is there twice"),
     ("STATE", {"n": 2}, {"n": 1}, "STATE: n=2: cleanup 1 is under way"),
-    ("STATE", {"row": "PD,PD_4,dba,,,,"}, {"n": 1, "row": "PD,PD_4,db,,,,"}, "STATE: the row PD,PD_4,db,,,,"),
+    ("STATE", {"row": "PD,PD_4,dba,,,,"}, {"n": 1, "row": "PD,PD_4,db,,,,"},
+     "STATE: the row PD,PD_4,db,,,,"),
     ("SETTLED", {"rows": 3}, {"n": 1}, "SETTLED: rows=3, but"),
-    ("SETTLED", {"bytes": 5}, {"n": 1}, "SETTLED: bytes=5, but what is in use by the events before it is"),
-    ("SETTLED", {"slots": 5}, {"n": 1}, "SETTLED: slots=5, but what is in use by the events before it is"),
+    ("SETTLED", {"bytes": 5}, {"n": 1},
+     "SETTLED: bytes=5, but what is in use by the events before it is"),
+    ("SETTLED", {"slots": 5}, {"n": 1},
+     "SETTLED: slots=5, but what is in use by the events before it is"),
 ]  # fmt: skip
 
 
@@ -305,7 +342,11 @@ def test_rules_within_cleanups(
 
 
 LOSSES: list[tuple[str, dict[str, object], str]] = [
-    ("DOOM_PD", {"pd": "PD_3"}, "DOOM_PD PD_3 1 2: in the reference's plan, but not in the trace's"),
+    (
+        "DOOM_PD",
+        {"pd": "PD_3"},
+        "DOOM_PD PD_3 1 2: in the reference's plan, but not in the trace's",
+    ),
     ("SUSPEND", {"pd": "PD_3"}, "DESTROY: PD_3 was not suspended before"),
     ("STEP", {"name": "mark"}, "SETTLED: there was no STEP mark node=BLOCK_SPACE_1 pd=-"),
     (
@@ -314,12 +355,20 @@ LOSSES: list[tuple[str, dict[str, object], str]] = [
         "STEP destroy-space node=BLOCK_SPACE_1 pd=-: before PD_3 lost its REQUEST",
     ),
     ("STEP", {"name": "unblock"}, "SETTLED: there was no STEP unblock node=FILE_SPACE_3 pd=PD_4"),
-    ("DESTROY", {"node": "FILE_3_1"}, "DESTROY: FILE_SPACE_3: expected FILE_3_1 to be destroyed before it"),
+    (
+        "DESTROY",
+        {"node": "FILE_3_1"},
+        "DESTROY: FILE_SPACE_3: expected FILE_3_1 to be destroyed before it",
+    ),
     ("FREED", {"pd": "PD_3"}, "SETTLED: the memory of PD_3 was never freed"),
     ("QUEUE", {"token": 3}, "SETTLED: the notice PD_4 lost FILE_SPACE_3 - was never queued"),
     ("SETTLED", {"n": 1}, "ACCOUNT within cleanup 1: expected SETTLED n=1 first"),
     ("GET_WORK", {"token": 3}, "FINISH_WORK: token=3: PD_4 has fetched no such notice"),
-    ("FINISH_WORK", {"token": 3}, "END: notice 3 (lost FILE_SPACE_3) to PD_4 was never acknowledged"),
+    (
+        "FINISH_WORK",
+        {"token": 3},
+        "END: notice 3 (lost FILE_SPACE_3) to PD_4 was never acknowledged",
+    ),
     ("END", {}, "cut off: no END after event"),
 ]
 
@@ -334,7 +383,9 @@ def test_nothing_may_be_missing(event: str, match: dict[str, object], message: s
 def test_an_edge_to_something_that_is_gone_is_found() -> None:
     """The root task leaves a MAP edge to a freed resource in its state."""
     drafts = reference_run(0, 0)
-    last = max(index for index, (name, values) in enumerate(drafts) if name == "STATE" and values["n"] == 1)
+    last = max(
+        index for index, (name, values) in enumerate(drafts) if name == "STATE" and values["n"] == 1
+    )
     drafts.insert(last, ("STATE", {"n": 1, "row": ",,NONE,MAP,FILE_3_1,BLOCK_1_1,"}))
     assert said(drafts) == [
         "SETTLED: rows=32, but 33 STATE events came before it",
@@ -344,14 +395,16 @@ def test_an_edge_to_something_that_is_gone_is_found() -> None:
 
 @pytest.mark.behaviour("M-06", "H-10")
 def test_an_illegal_state_is_found_even_if_both_sides_agree() -> None:
-    """A manager without a hold of its own resource: the events say so, and so do the printed rows."""
+    """A manager has no hold of its own resource, both by the events and by the printed rows."""
     target, _ = scenario()
     target.model.drop_hold("PD_4", "TABLE_4_1")
     target.events = without(target.events, "HOLD", pd="PD_4", node="TABLE_4_1")
     target.quiet()
     what = "L2: PD_4 manages TABLE_SPACE_4 but does not hold TABLE_4_1"
     found = said(target.end())
-    assert found == [f"the state is not legal {when}: {what}" for when in ("in this snapshot", "at the end")]
+    assert found == [
+        f"the state is not legal {when}: {what}" for when in ("in this snapshot", "at the end")
+    ]
 
 
 # -- notices and slots
@@ -375,7 +428,8 @@ def test_a_revoked_slot_is_not_given_again_before_the_loss_is_acknowledged() -> 
     assert run(acknowledge=True) == []
     token = 1
     assert (
-        run(acknowledge=False)[0] == f"REQUEST: slot=8: it was revoked, and PD_3 has not acknowledged {token}"
+        run(acknowledge=False)[0]
+        == f"REQUEST: slot=8: it was revoked, and PD_3 has not acknowledged {token}"
     )
 
 
@@ -450,7 +504,7 @@ def test_memory_of_a_dead_pd_may_be_given_again() -> None:
     assert said(target.end()) == []
 
 
-# -- what rows may look like
+# -- the form of rows
 
 
 def test_rows_may_come_in_any_order_with_link_ends_either_way_and_managers_named() -> None:
@@ -463,7 +517,9 @@ def test_rows_may_come_in_any_order_with_link_ends_either_way_and_managers_named
     swapped = [drafts[index] for index in reversed(rows)]
     for index, draft in zip(rows, swapped, strict=True):
         drafts[index] = draft
-    drafts = edited(drafts, "STATE", {"row": ",,NONE,LINK,PD_5,PD_4,"}, row=",,NONE,LINK,PD_4,PD_5,")
+    drafts = edited(
+        drafts, "STATE", {"row": ",,NONE,LINK,PD_5,PD_4,"}, row=",,NONE,LINK,PD_4,PD_5,"
+    )
     space = "RESOURCE_SPACE,TABLE_SPACE_4,TABLE,,,,"
     drafts = edited(drafts, "STATE", {"row": space + "MANAGER=PD_4"}, row=space)
     assert said(drafts) == []
@@ -503,11 +559,14 @@ def test_the_report_has_what_run_prints() -> None:
 
 def test_violations_name_file_and_line() -> None:
     drafts = edited(reference_run(1, 0), "SETTLED", {"bytes": 5}, n=1)
-    line = next(i for i, (name, values) in enumerate(drafts, 1) if name == "SETTLED" and values["n"] == 1)
+    line = next(
+        i for i, (name, values) in enumerate(drafts, 1) if name == "SETTLED" and values["n"] == 1
+    )
     shown = report_json(checked(drafts))
     assert shown["verdict"] == "fail"
     assert shown["violations"] == [
-        f"trace:{line}: memory.sums: SETTLED: bytes=5, but what is in use by the events before it is 1245184"
+        f"trace:{line}: memory.sums: SETTLED: bytes=5, but what is in use by the events "
+        "before it is 1245184"
     ]
 
 

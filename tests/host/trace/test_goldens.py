@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is told of recorded boots of the current version is what was recorded with them."""
+"""The reports on recorded boots of the current version equal those recorded with the boots."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_what_is_told_of_a_golden(golden: Golden, rewrite: bool) -> None:
 
 
 def test_normalised_events_differ_where_the_runs_do() -> None:
-    """Else the comparison with a fresh boot could not fail."""
+    """Otherwise the comparison with a fresh boot could not fail."""
     runs = [
         normalised(read_golden(golden.trace.read_bytes(), golden).events) for golden in RECORDED
     ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Consoles of real boots, kept as they were recorded: whatever changes here, they stay readable and sound.
+"""Consoles of real boots, kept as recorded, stay readable and sound whatever changes in the tools.
 
-A trace's name says the depths. One that cannot be read any more means that the format changed under the same
-version number: that is the mistake, not the trace.
+A trace's name says the depths. If a trace becomes unreadable, the format has changed under the same
+version number. Correct the format and not the trace.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kit.paths import STORED_TRACES
 
 RECORDED = sorted(STORED_TRACES.glob("block_fs_db_app-*.trace"))
 
-# (PDs that die with block server 1, spaces that go): the scenario's table.
+# (PDs doomed with block server 1, deleted spaces): the scenario's table.
 EXPECTED = {
     "0-0": (set(), {"disk1"}),
     "0-2": (set(), {"disk1", "files", "database"}),
@@ -27,13 +27,13 @@ EXPECTED = {
 
 
 def test_there_is_a_trace_for_each() -> None:
-    """Else the tests below would pass by not being there."""
+    """Without traces, the tests below would pass without running."""
     assert {path.stem.partition("-")[2] for path in RECORDED} == EXPECTED.keys()
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
 def test_a_recorded_trace_passes_and_says_what_the_table_says(path: Path) -> None:
-    """The check of today finds in the run of then what was to be seen there."""
+    """The current check finds in the old run what the run showed."""
     with path.open("rb") as stream:
         report = report_json(check_stream(stream, path.name))
     assert report["violations"] == []
@@ -46,7 +46,7 @@ def test_a_recorded_trace_passes_and_says_what_the_table_says(path: Path) -> Non
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
 def test_a_recorded_trace_without_one_of_its_lines_fails(path: Path) -> None:
-    """Any one: the first, the last and some between."""
+    """Any line: the first, the last and some between."""
     lines = path.read_bytes().splitlines(keepends=True)
     events = [number for number, line in enumerate(lines) if line.startswith(b"~cr ")]
     for number in (events[0] + 1, *events[5:-1:40], events[-1]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each fact has one place. Where a second one is wanted, a comparison holds them together.
+"""Each fact has one place. If a second place is needed, a comparison keeps both equal.
 
 The tests show that each comparison notices an edit of one copy.
 """
@@ -41,7 +41,7 @@ COPIED = sorted(
 )
 INCLUDE = "roottask/include/cellreap"
 
-# (the comparison that must notice it, file, what stands there, what it is changed to)
+# (the comparison that must notice the edit, file, original text, edited text)
 EDITS = [
     ("events", f"{INCLUDE}/trace_events.h", '"GET_WORK"', '"FETCH"'),
     ("events", f"{INCLUDE}/trace_events.h", "FIELD(ms, NUMBER)", "FIELD(msec, NUMBER)"),
@@ -102,7 +102,7 @@ def _forget() -> None:
 
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A copy of what the comparisons read; they read it instead of the checkout."""
+    """A copy of the files that the comparisons read. They read the copy instead of the checkout."""
     root = headers.source_root()
     shutil.copytree(root / INCLUDE, tmp_path / INCLUDE)
     for name in COPIED:
@@ -121,7 +121,7 @@ def test_all_copies_of_a_fact_are_the_same(name: str) -> None:
 
 
 def test_tables_in_the_docs_are_those_of_the_headers(rewrite: bool) -> None:
-    """`pytest --rewrite` writes them."""
+    """`pytest --rewrite` writes the tables."""
     events_in_docs(rewrite)
     types_in_docs(rewrite)
     limits_in_docs(rewrite)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Trace lines composed in C against those that the host tooling makes."""
+"""Trace lines composed in C against the lines that the host tooling makes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,15 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
     for name in ("stddef.h", "stdint.h"):
         (empty / name).write_text("")
     header = source_root() / "roottask" / "include" / "cellreap" / "trace.h"
-    command = ["cc", "-E", "-P", "-nostdinc", f"-I{empty}", f"-I{header.parent.parent}", str(header)]
+    command = [
+        "cc",
+        "-E",
+        "-P",
+        "-nostdinc",
+        f"-I{empty}",
+        f"-I{header.parent.parent}",
+        str(header),
+    ]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     ffi = cffi.FFI()
     ffi.cdef(text)
@@ -71,7 +79,7 @@ class Composer:
         self.numbers = {name: number for number, name in enumerate(event_table().fields)}
 
     def line(self, name: str, values: Sequence[Value]) -> None:
-        """One event; each value is printed by the function for its Python type."""
+        """Composes one event. The function for a value's Python type prints it."""
         self.lib.cr_trace_begin(self.trace, self.numbers[name])
         for value in values:
             if isinstance(value, Depth):
@@ -100,7 +108,7 @@ PRINTS = {str(name): str(how) for name, how, _ in table("trace_events.h", "CR_TR
 
 
 def values_of(name: str) -> st.SearchStrategy[tuple[Value, ...]]:
-    """Values of an event's fields, each as its type is printed; texts are any."""
+    """Values of an event's fields, each as its type is printed. Texts are arbitrary."""
     table = event_table()
     return st.tuples(*(VALUES[PRINTS[table.types[name, field]]] for field in table.fields[name]))
 
@@ -144,10 +152,22 @@ def test_numbers_and_addresses(core: tuple[Any, Any]) -> None:
         ("EXIT", [], "event EXIT, field pd: is not printed"),
         ("EXIT", ["PD_1"], "event EXIT, field code: is not printed"),
         ("EXIT", ["PD_1", 2, 3], "event EXIT: more fields are printed than the table has"),
-        ("EXIT", ["PD_1", "2"], "event EXIT, field code: printed as another type than the table has"),
+        (
+            "EXIT",
+            ["PD_1", "2"],
+            "event EXIT, field code: printed as another type than the table has",
+        ),
         ("EXIT", [1, 2], "event EXIT, field pd: printed as another type than the table has"),
-        ("BODY", ["PD_1", 4096], "event BODY, field paddr: printed as another type than the table has"),
-        ("CLEANUP", [1, "PD_1", "exit", 0], "event CLEANUP, field pd_depth: printed as another type "),
+        (
+            "BODY",
+            ["PD_1", 4096],
+            "event BODY, field paddr: printed as another type than the table has",
+        ),
+        (
+            "CLEANUP",
+            [1, "PD_1", "exit", 0],
+            "event CLEANUP, field pd_depth: printed as another type ",
+        ),
     ],
 )
 def test_a_line_that_is_not_as_the_table_says_ends_the_trace_and_the_console_says_why(

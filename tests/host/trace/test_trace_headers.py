@@ -64,10 +64,17 @@ def test_enumerators_that_cannot_be_evaluated_are_errors(text: str) -> None:
     ("text", "message"),
     [
         ('CR_TRACE_EVENT(A, "TRACE", "version")', "no enumerator CR_TRACE_VERSION"),
-        ('enum { CR_TRACE_VERSION = 1 }; CR_TRACE_EVENT(A, "TRACE", "version")', "no TRACE or no END"),
-        ('enum { CR_TRACE_VERSION = 1 }; CR_TRACE_EVENT(A, "TRACE")', "expected .enumerator, name, fields."),
         (
-            'enum { CR_TRACE_VERSION = 1 };\nCR_TRACE_EVENT(A, "END", "")\nCR_TRACE_EVENT(B, "END", "")',
+            'enum { CR_TRACE_VERSION = 1 }; CR_TRACE_EVENT(A, "TRACE", "version")',
+            "no TRACE or no END",
+        ),
+        (
+            'enum { CR_TRACE_VERSION = 1 }; CR_TRACE_EVENT(A, "TRACE")',
+            "expected .enumerator, name, fields.",
+        ),
+        (
+            "enum { CR_TRACE_VERSION = 1 };\n"
+            'CR_TRACE_EVENT(A, "END", "")\nCR_TRACE_EVENT(B, "END", "")',
             "END is listed twice",
         ),
     ],
@@ -92,7 +99,9 @@ def test_the_parser_agrees_with_the_compiler(tmp_path: Path) -> None:
     source.write_text("\n".join([*lines, "int unused;"]))
     include = str(folder.parent)
     done = subprocess.run(
-        ["gcc", "-std=c11", "-fsyntax-only", f"-I{include}", str(source)], capture_output=True, text=True
+        ["gcc", "-std=c11", "-fsyntax-only", f"-I{include}", str(source)],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert checked > 100
@@ -124,7 +133,9 @@ def test_the_checkout_is_found_around_the_package_or_where_one_says(
     assert headers.source_root() == here
     headers.source_root.cache_clear()
     monkeypatch.setenv(headers.HOME_VARIABLE, str(tmp_path))
-    with pytest.raises(HeaderError, match=f"{headers.HOME_VARIABLE}={re.escape(str(tmp_path))}: no roottask"):
+    with pytest.raises(
+        HeaderError, match=f"{headers.HOME_VARIABLE}={re.escape(str(tmp_path))}: no roottask"
+    ):
         headers.source_root()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reading traces out of console logs: what is found in any log, and what is said of damage."""
+"""Reading traces from console logs: the trace in any log, and the reports on damage."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def events_in(log: bytes) -> tuple[list[Event], Reader]:
 @pytest.mark.behaviour("H-09")
 @pytest.mark.parametrize("path", sorted(BAD.glob("*.trace")), ids=lambda path: path.stem)
 def test_every_kind_of_damage_is_named(path: Path) -> None:
-    """Beside each damaged trace stands what is said about it: the exit code, then a line each problem."""
+    """Each damaged trace has a file with the expected report: the exit code, then the problems."""
     code, *expected = path.with_suffix(".err").read_text().splitlines()
     try:
         report = check_file(path)
@@ -57,7 +57,10 @@ def test_every_kind_of_damage_is_named(path: Path) -> None:
     else:
         found = 0 if report.passed else 1
         said = [f"{path}:{problem.line}: {problem.text}" for problem in report.violations]
-    assert (f"exit {found}", [line.replace(str(path), path.name) for line in said]) == (code, expected)
+    assert (f"exit {found}", [line.replace(str(path), path.name) for line in said]) == (
+        code,
+        expected,
+    )
     assert found != 0
 
 
@@ -118,7 +121,7 @@ def test_no_event_is_given_after_damage() -> None:
     assert reader.broken_at == 5
 
 
-# -- what a console adds
+# -- other output on the console
 
 
 @pytest.mark.behaviour("H-08", "H-09")
@@ -126,12 +129,16 @@ def test_kernel_messages_and_line_ends_do_no_harm() -> None:
     plain, _ = events_in("\n".join(seal(rich_run())).encode())
     noisy = bytearray(b"\x00\xff\x1b[2J\r\nBooting all finished, dropped to user space\r\n")
     for index, line in enumerate(seal(rich_run())):
-        noisy += (b"", b"Caught cap fault in send phase\r\n", b"\r", b"vm fault on data at 0x10: ")[index % 4]
+        noisy += (b"", b"Caught cap fault in send phase\r\n", b"\r", b"vm fault on data at 0x10: ")[
+            index % 4
+        ]
         noisy += line.encode() + (b"\n", b"\r\n", b"\r\r\n")[index % 3]
         noisy += (b"", b"\n\n", b"<<seL4(CPU 0) [decodeInvocation/646]: ~c r ~cr>>\n")[index % 3]
     events, reader = events_in(bytes(noisy))
     assert not reader.problems
-    assert [(event.name, event.values) for event in events] == [(event.name, event.values) for event in plain]
+    assert [(event.name, event.values) for event in events] == [
+        (event.name, event.values) for event in plain
+    ]
     report = check_stream(io.BytesIO(bytes(noisy)), "noisy")
     assert report.passed
     rows = [event["row"] for event in events if event.name == "STATE"]
@@ -179,7 +186,7 @@ def test_checksums_are_zlibs_over_what_the_header_says() -> None:
 
 
 class _Endless(io.RawIOBase):
-    """A long trace made while it is read."""
+    """A long trace that is generated while it is read."""
 
     def __init__(self, repeat: int) -> None:
         self._parts = self._make(repeat)
@@ -238,7 +245,7 @@ def test_memory_does_not_grow_with_the_trace() -> None:
 
 
 def sealed(*texts: str) -> bytes:
-    """A console log of these events, written as they stand: "TRACE version=0 ..."."""
+    """A console log of these events, written unchanged: "TRACE version=0 ..."."""
     numbered = [f"{seq} {text}" for seq, text in enumerate(texts)]
     lines = (
         f"~cr {seq} {zlib.crc32(text.encode()):08x} {text.partition(' ')[2]}"
@@ -281,7 +288,9 @@ def test_a_version_that_is_not_known_is_refused() -> None:
 @pytest.mark.behaviour("G-46")
 @pytest.mark.usefixtures("version_0")
 def test_a_trace_of_an_older_version_is_read_by_its_own_table_and_upgraded() -> None:
-    events, reader = events_in(sealed(HEAD.format(0), "TALK pd=PD_1 words=hello", "FETCH pd=PD_1 token=1"))
+    events, reader = events_in(
+        sealed(HEAD.format(0), "TALK pd=PD_1 words=hello", "FETCH pd=PD_1 token=1")
+    )
     assert [event.name for event in events] == ["TRACE", "SAY", "GET_WORK"]
     assert (events[0]["version"], events[1].values) == ("0", {"pd": "PD_1", "text": "hello"})
     assert [problem.text for problem in reader.problems] == ["cut off: no END after event 2"]
@@ -293,7 +302,11 @@ def test_a_trace_of_an_older_version_is_read_by_its_own_table_and_upgraded() -> 
     [
         (0, "SAY pd=PD_1 text=hello", "unknown event SAY: trace version 0 has no such event"),
         (0, "TALK pd=1 words=hello", "TALK: pd=1: expected a PD"),
-        (2, "GET_WORK pd=PD_1 token=1", "unknown event GET_WORK: trace version 2 has no such event"),
+        (
+            2,
+            "GET_WORK pd=PD_1 token=1",
+            "unknown event GET_WORK: trace version 2 has no such event",
+        ),
         (2, "TOLD ticket=1", "TOLD: its fields are 'ticket': expected 'ticket state done failed "),
         (2, "FETCH pd=PD_1 token=x", "FETCH: token=x: expected a decimal number"),
         (
@@ -325,7 +338,9 @@ VERSION_2 = {
     "TOLD ticket=1 state=0 done=0 failed=0 dropped=0 waiting=0 held=0": (
         "TICKET ticket=1 state=0 done=0 failed=0 dropped=0 waiting=0 held=0"
     ),
-    "PIECE x=1 pd=PD_1 token=1 from=A_1_1 to=A_1_2": "SUBGRAPH x=1 pd=PD_1 token=1 from=A_1_1 to=A_1_2",
+    "PIECE x=1 pd=PD_1 token=1 from=A_1_1 to=A_1_2": (
+        "SUBGRAPH x=1 pd=PD_1 token=1 from=A_1_1 to=A_1_2"
+    ),
     "WAIT n=1": "WAIT n=1",
     "RESUME n=1": "CONTINUE n=1",
     "CLEANUP n=1 trigger=PD_1 cause=deadline pd_depth=0 rs_depth=inf": (
@@ -337,11 +352,13 @@ VERSION_2 = {
 def test_the_events_of_version_2_come_out_under_their_names_of_today() -> None:
     events, _ = events_in(sealed(HEAD.format(2), *VERSION_2))
     assert [str(event) for event in events[1:]] == list(VERSION_2.values())
-    assert [line.encode() for line in seal(events)] == sealed(HEAD.format(2), *VERSION_2).split(b"\n")
+    assert [line.encode() for line in seal(events)] == sealed(HEAD.format(2), *VERSION_2).split(
+        b"\n"
+    )
 
 
 def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
-    """Upgraded, every event of an older table has the name and the fields that the current table has."""
+    """An upgraded event of an older table has the name and the fields of the current table."""
     current = headers.event_table()
     assert upgrade.known_versions() == [1, 2, current.version]
     assert set(upgrade.CHANGES) <= set(range(1, current.version))
@@ -421,17 +438,19 @@ def test_every_trigger_has_a_cause() -> None:
     assert set(causes()) <= set(headers.event_table().fields)
 
 
-# -- who handles what the table lists
+# -- handlers of the events
 
 
 def test_the_check_has_a_handler_for_every_event() -> None:
-    """And none for what is no event. The frame itself takes three."""
+    """There is no handler for an unknown event. The frame itself handles three."""
     handled = {*replay.OUTSIDE, *replay.WITHIN, "TRACE", "MODE", "END"}
     listed = set(headers.event_table().fields)
     assert (sorted(listed - handled), sorted(handled - listed)) == ([], [])
 
 
-def test_an_event_that_the_check_cannot_handle_is_a_clear_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_event_that_the_check_cannot_handle_is_a_clear_violation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delitem(replay.OUTSIDE, "SAY")
     report = check_stream(io.BytesIO("\n".join(small_run()).encode()), "log")
     assert [problem.text for problem in report.violations] == [
@@ -440,5 +459,5 @@ def test_an_event_that_the_check_cannot_handle_is_a_clear_violation(monkeypatch:
 
 
 def test_the_story_tells_of_events_of_the_table() -> None:
-    """It selects: an event that it does not take is one that it tells nothing of."""
+    """The story selects: it tells nothing of an event that it does not handle."""
     assert {*story._HANDLERS, *story.PARTS} <= set(headers.event_table().fields)
