@@ -19,11 +19,15 @@ COLUMNS = 100
 # Recorded and made data, which is kept as it is.
 DATA = re.compile(r"tests/data/")
 # Files whose lines have the form that others decide: expected messages, and the licence's text.
-FREE = re.compile(r"tests/data/|tests/configs/bad/[^/]+\.err$|LICENSE$")
+# Two configurations have a long line, or none that ends, on purpose. Old event tables are copies.
+FREE = re.compile(
+    r"tests/data/|tests/configs/.*\.err$|LICENSE$|pyhost/cellreap/trace/versions/"
+    r"|tests/configs/bad/(nested_too_deep|number_too_long|unclosed_string)\.toml$"
+)
 
 # Paths of the machine that a file was written on, and references to a tracker of issues.
 FOREIGN = (
-    re.compile(r"(^|[^A-Za-z])/(work|farm|root)/[a-z]", re.MULTILINE),
+    re.compile(r"(^|[^A-Za-z.])/(home|root|Users)/[a-z]", re.MULTILINE),
     re.compile(r"[Ii]ssue #?\d"),
 )
 
@@ -50,13 +54,16 @@ def text_of(name: str) -> str | None:
 
 
 def bad_lines(name: str, text: str) -> list[str]:
-    """The faults of the lines of a text. Long table rows are allowed in Markdown files only."""
+    """The faults of the lines of a text. In Markdown, table rows and code blocks may be long."""
     found = []
+    in_block = False
     if text and not text.endswith("\n"):
         found.append(f"{name}: no newline at the end")
     for number, line in enumerate(text.removesuffix("\n").split("\n"), 1):
-        table_row = name.endswith(".md") and line.startswith("|")
-        if len(line) > COLUMNS and not table_row:
+        markdown = name.endswith(".md")
+        in_block ^= markdown and line.startswith("```")
+        may_be_long = markdown and (line.lstrip().startswith("|") or in_block)
+        if len(line) > COLUMNS and not may_be_long:
             found.append(f"{name}:{number}: {len(line)} columns")
         if line != line.rstrip():
             found.append(f"{name}:{number}: white space at the end")
@@ -107,6 +114,8 @@ def test_no_file_has_foreign_words() -> None:
         ("a.c", "| " + "x" * COLUMNS + "\n", 1),
         ("a.md", "| " + "x" * COLUMNS + "\n", 0),
         ("a.md", "x" * (COLUMNS + 1) + "\n", 1),
+        ("a.md", "```\n" + "x" * (COLUMNS + 1) + "\n```\n", 0),
+        ("a.md", "```\n```\n" + "x" * (COLUMNS + 1) + "\n", 1),
         ("a.c", "\u00e9" * COLUMNS + "\n", 0),
         ("a.c", "x\n\ny\n", 0),
         ("a.c", "x \n", 1),
@@ -125,12 +134,12 @@ def test_the_rule_tells_good_lines_from_bad(name: str, text: str, bad: int) -> N
     ("text", "places"),
     [
         # In two parts, so that this file does not match itself.
-        ("see /" + "work/x", ["1"]),
+        ("see /" + "home/x", ["1"]),
         ("a\nb\n/" + "root/x", ["3"]),
-        ("x=/" + "farm/x", ["1"]),
+        ("x=/" + "Users/x", ["1"]),
         ("as in issue " + "7", ["1"]),
         ("a\nIssue " + "#12", ["2"]),
-        ("tests/work/x, /working/x, a/root/, issues 8, an issue", []),
+        ("tests/home/x, /homes/x, a/root/, issues 8, an issue", []),
     ],
 )
 def test_the_rule_tells_foreign_words(text: str, places: list[str]) -> None:

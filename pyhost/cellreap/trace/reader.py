@@ -106,6 +106,11 @@ def read(
     reader.finish()
 
 
+def _sound(text: bytes) -> bool:
+    found = _LINE.fullmatch(text)
+    return found is not None and zlib.crc32(_summed(found)) == int(found.group(2), 16)
+
+
 @dataclass
 class Reader:
     """Finds the trace in the lines of a console log.
@@ -152,14 +157,14 @@ class Reader:
     def _line(self, number: int, line: bytes) -> Event | None:
         """The event in a line that begins with the mark. Records damage."""
         text = line[len(MARK) :]
-        if self._sound(text):
+        if _sound(text):
             return self._accept(number, text)
         # The beginning of a cut line may stand directly before the next line. The later mark begins
         # a line of its own.
         at = line.find(MARK, 1)
         while at >= 0:
             later = line[at + len(MARK) :]
-            if self._sound(later):
+            if _sound(later):
                 self._damaged(
                     number,
                     line[len(MARK) : at],
@@ -170,11 +175,6 @@ class Reader:
             at = line.find(MARK, at + 1)
         self._damaged(number, text, *self._diagnose(text))
         return None
-
-    @staticmethod
-    def _sound(text: bytes) -> bool:
-        found = _LINE.fullmatch(text)
-        return found is not None and zlib.crc32(_summed(found)) == int(found.group(2), 16)
 
     def _diagnose(self, text: bytes) -> tuple[str, str]:
         """(what is wrong with a damaged line, the rule that it breaks)."""
