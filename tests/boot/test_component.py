@@ -26,6 +26,10 @@ LAYERS = ("core", "kernel", "system", "supervisor", "scenario")
 """The folders of the root task. Each folder uses only those before it."""
 
 
+FROM_THE_COMPILER = {"memcpy", "memset", "memmove", "memcmp"}
+"""What a compiler calls by itself. kernel/string.c has it, for all folders."""
+
+
 @dataclass(frozen=True)
 class Object:
     """An object file: the symbols that it defines and needs, and its mutable data."""
@@ -41,11 +45,12 @@ def read_object(path: Path, folder: str) -> Object:
     """What `nm` says about an object file."""
     listed = subprocess.run(["nm", "-P", str(path)], capture_output=True, text=True, check=True)
     rows = [line.split()[:2] for line in listed.stdout.splitlines()]
+    rows = [(name, kind) for name, kind in rows if not name.startswith("$")]  # marks on Arm
     return Object(
         folder,
         path.name.split(".")[0],
         frozenset(name for name, kind in rows if kind in "TDBRVWC"),
-        frozenset(name for name, kind in rows if kind == "U"),
+        frozenset(name for name, kind in rows if kind == "U") - FROM_THE_COMPILER,
         frozenset(name for name, kind in rows if kind in "bdBDC"),
     )
 
