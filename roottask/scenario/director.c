@@ -135,7 +135,7 @@ static int next_round(void)
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         uint32_t slot = 0;
-        if (!cr_pd_is_served(pd) || pd->wait != CR_WAIT_CHECKPOINT) {
+        if (pd->life != CR_LIFE_RUNS || pd->wait != CR_WAIT_CHECKPOINT) {
             continue;
         }
         uint64_t order = over ? CR_ORDER_STOP : order_for(pd, &slot);
@@ -162,6 +162,9 @@ void cr_director_alarm(void)
             cr_terminate(pd);
         }
         return;
+    }
+    if (pd->life == CR_LIFE_FROZEN) {
+        return; /* An earlier crash has frozen it, and nobody has noticed yet. */
     }
     if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("a thread cannot be suspended", pd->number);

@@ -252,9 +252,9 @@ int cr_cleaner_awaits(const cr_pd *pd)
     uint32_t waiting = 0;
     uint32_t held = 0;
     /* A PD that waits for the end of a cleanup cannot acknowledge: it waits for the end of this
-     * cleanup or of a later one. */
+     * cleanup or of a later one. A PD without a deadline is awaited only once in a cleanup. */
     if (cr_sup.cleaner.phase == CR_PHASE_NONE || !cr_pd_is_served(pd) || pd->told == 0 ||
-        cr_ticket_keeps(pd)) {
+        cr_ticket_keeps(pd) || (cr_sup.cleaner.gave_up && pd->deadline_ms == 0)) {
         return 0;
     }
     cr_work_count_of(cr_sys.work, cr_receiver(pd), cr_sup.cleaner.tag, &waiting, &held);
@@ -410,6 +410,7 @@ static void start(cr_pd *trigger, cr_cause cause, uint64_t ticket)
     }
     enter(CR_PHASE_PLANS);
     cr_sup.cleaner.waited = 0;
+    cr_sup.cleaner.gave_up = 0;
     cr_sup.cleaner.tag = cr_sys.cleanups;
     cr_sup.cleaner.ticket = ticket;
     uint64_t cycles = cr_arch_cycles();
@@ -524,6 +525,7 @@ void cr_cleaner_expire(uint64_t now)
         return;
     }
     cleaner->due = 0;
+    cleaner->gave_up = 1;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         if (now == UINT64_MAX || cr_sys.pds[i].deadline_ms == 0) {
             cr_sys.pds[i].told = 0;

@@ -23,6 +23,7 @@ typedef struct cr_cleaner {
     /* subscribers without a deadline are awaited until this time; 0: without limit */
     uint64_t due;
     uint64_t seen;    /* cr_sup.changes at the last look at the acknowledgements */
+    int gave_up;      /* subscribers without a deadline have had their time in this cleanup */
     uint32_t tag;     /* of the cleanup's notices */
     uint64_t ticket;
     cr_plan plan;

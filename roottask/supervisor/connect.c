@@ -59,10 +59,11 @@ static int will_be_made(uint32_t config)
            ((flags & CR_IMAGE_LATE) != 0 && !cr_sup.population.late_begun);
 }
 
-int cr_connect_may_come(const char *name)
+int cr_connect_may_come(const cr_pd *pd)
 {
+    const char *name = pd->wanted;
     /* Each PD waits for at most one space, so this follows a chain. A chain that is longer than the
-     * number of PDs is a circle. */
+     * number of PDs ends in a circle that this PD is not in. */
     for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
         uint32_t config = maker_of(name);
         if (config == CR_IMAGE_NONE) {
@@ -70,14 +71,17 @@ int cr_connect_may_come(const char *name)
         }
         const cr_pd *maker = cr_find_configured(config);
         if (maker == 0 || !cr_pd_is_served(maker) || cr_is_doomed(maker)) {
-            return will_be_made(config);
+            return i > 0 || will_be_made(config); /* only the last PD of a chain is told */
+        }
+        if (maker == pd) {
+            return 0;
         }
         if (maker->wait != CR_WAIT_CONNECT) {
             return 1;
         }
         name = maker->wanted;
     }
-    return 0;
+    return 1; /* one PD of the circle is told, and then this is asked again */
 }
 
 int cr_connect_is_on_its_way(const cr_pd *pd)
@@ -135,7 +139,7 @@ void cr_connect_follow_up(void)
         again = 0;
         for (uint32_t i = 1; !again && i < CR_MAX_PDS; i++) {
             cr_pd *pd = &cr_sys.pds[i];
-            if (waits(pd) && !cr_connect_may_come(pd->wanted)) {
+            if (waits(pd) && !cr_connect_may_come(pd)) {
                 answer(pd, 1);
                 again = 1;
             }

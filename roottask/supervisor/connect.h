@@ -13,10 +13,11 @@ cr_result cr_find_named_space(const char *name, cr_ref *out);
 /* Gives a PD its REQUEST to a space, or returns the one that it has. The results are the slot and
  * the number of the space. */
 cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results);
-/* Whether a configured space of this name can still be created. This is so if the PD that creates
- * it will be created, or if this PD runs and does not itself wait for a space that cannot be
- * created. */
-int cr_connect_may_come(const char *name);
+/* Whether the space that a PD waits for can still be created. This is not so if the PD that creates
+ * the space does not exist and will not be created, or if the PD waits in a circle: for a PD that
+ * waits, directly or through others, for a space of this PD. A PD that waits for such a PD can
+ * still get its space: the answer to the other one lets that one continue. */
+int cr_connect_may_come(const cr_pd *pd);
 /* Whether the space that the PD waits for comes from a PD that does not exist now and will be
  * created. */
 int cr_connect_is_on_its_way(const cr_pd *pd);

@@ -59,6 +59,11 @@ cr_result cr_extract_check(const cr_pd *by, int with_ticket)
 {
     int room = place(by) != 0 && cr_work_room(cr_sys.work) >= CR_CLEANUP_NOTICES + CR_MAX_SPACES &&
                (!with_ticket || cr_ticket_room(by));
+    /* Questions of extractions that are over count as backlog. They must not become so many that a
+     * receiver is cleaned up because of them. */
+    uint32_t waiting = CR_MAX_NOTICES - cr_work_room(cr_sys.work);
+    uint32_t backlog = waiting - cr_extract_notices();
+    room = room && (!with_ticket || backlog + CR_MAX_SPACES <= CR_NOTICE_BACKLOG);
     return room ? CR_RESULT_OK : CR_RESULT_BUSY;
 }
 

@@ -28,6 +28,8 @@ from demo import DEPTHS
 from kit.marks import slow_but
 from kit.outcomes import ALL, LONG, compare, depth
 
+pytestmark = pytest.mark.slow
+
 FIRST, *OTHERS = ARCHES
 
 

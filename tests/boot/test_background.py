@@ -11,6 +11,7 @@ import pytest
 
 from cellreap.system.config import Config, Pd
 from cellreap.testing import Change, Run, Target, together, with_pd, with_system
+from kit.marks import slow_but
 
 
 def background(program: str) -> Change:
@@ -56,7 +57,7 @@ SYSTEMS: dict[str, tuple[str, Change, bool]] = {
 
 
 @pytest.mark.behaviour("J-13")
-@pytest.mark.parametrize("what", SYSTEMS)
+@pytest.mark.parametrize("what", slow_but(SYSTEMS, "rounds"))
 def test_nothing_is_decided_by_idleness(target: Target, what: str) -> None:
     name, change, passes = SYSTEMS[what]
     resting, spinning = (
@@ -67,6 +68,7 @@ def test_nothing_is_decided_by_idleness(target: Target, what: str) -> None:
     assert outcome(spinning) == outcome(resting)
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("J-13")
 def test_a_cleanup_awaits_a_subscriber_without_a_deadline_for_a_time(target: Target) -> None:
     """The check reports the missing answer. The cleanup completes nevertheless."""
@@ -76,6 +78,7 @@ def test_a_cleanup_awaits_a_subscriber_without_a_deadline_for_a_time(target: Tar
     assert not run.of("LATE")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("J-13", "D-10")
 def test_a_ticket_is_answered_as_it_stands_when_nobody_has_a_deadline(target: Target) -> None:
     waits = with_pd("boss", args=(2 | 4, 2, 3))

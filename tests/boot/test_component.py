@@ -45,7 +45,7 @@ def read_object(path: Path, folder: str) -> Object:
     """What `nm` says about an object file."""
     listed = subprocess.run(["nm", "-P", str(path)], capture_output=True, text=True, check=True)
     rows = [line.split()[:2] for line in listed.stdout.splitlines()]
-    rows = [(name, kind) for name, kind in rows if not name.startswith("$")]  # marks on Arm
+    rows = [row for row in rows if not row[0].startswith("$")]  # marks on Arm
     return Object(
         folder,
         path.name.split(".")[0],

@@ -13,6 +13,8 @@ import pytest
 from cellreap.testing import Target
 from kit.goldens import QEMU_ARGS, RECORDED, Golden, normalised, read_golden, told
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("golden", RECORDED, ids=lambda golden: golden.name)
 def test_a_boot_is_as_it_was_recorded(

@@ -24,6 +24,7 @@ def maps(run: Run, x: int = 1) -> set[tuple[str, str]]:
 WHOLE = {("things", "disk"), *((f"things:{i}", f"disk:{i}") for i in range(1, THINGS + 1))}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-02")
 @pytest.mark.parametrize("how", [BY_SPACE, BY_RESOURCE])
 def test_a_server_answers_for_its_space_or_for_each_resource(target: Target, how: int) -> None:
@@ -159,6 +160,7 @@ def test_one_server_reports_no_more_than_its_share(target: Target) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_root_task_extracts_at_the_end_where_it_is_asked_to(target: Target) -> None:
     run = target.run("extract", change=with_system(extract=True))
     assert [run.name(event["by"]) for event in run.of("EXTRACT")] == ["boss", run.name("PD_0")]

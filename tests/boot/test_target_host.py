@@ -102,6 +102,7 @@ def test_by_the_hosts_clock_they_differ_in_the_cycles_alone(target: Target) -> N
 # -- errors
 
 
+@pytest.mark.slow
 def test_an_emulator_that_is_killed_is_told_as_such(target: Target, tmp_path: Path) -> None:
     image = read_image(target.image("respawn"))
     killed: list[int] = []
@@ -155,6 +156,7 @@ def test_a_full_disk_ends_a_boot_with_one_line(target: Target) -> None:
     assert done.stderr.splitlines()[-1] == "cellreap: error: No space left on device"
 
 
+@pytest.mark.slow
 def test_a_damaged_configuration_in_the_image_is_the_root_tasks_panic(
     target: Target, tmp_path: Path
 ) -> None:
@@ -216,6 +218,7 @@ def test_a_time_limit_ends_the_run_and_keeps_what_there_is(target: Target, tmp_p
     assert trace.stat().st_size == shown["bytes"] > 0
 
 
+@pytest.mark.slow
 def test_silence_ends_the_run(target: Target, tmp_path: Path) -> None:
     """The emulated processor never starts, so the console stays empty."""
     code, shown = cellreap_json(

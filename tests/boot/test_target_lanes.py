@@ -191,6 +191,7 @@ def test_twice_failed_is_twice_held(target: Target) -> None:
     assert len(run.of("RESUME_WORK")) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-24")
 def test_the_sample_server_forgets_its_clients(target: Target) -> None:
     """Twenty clients die, and one drops its request. At the end three of 16 counters are in use."""

@@ -154,6 +154,7 @@ def spawn(target: Target) -> Run:
     return target.run("spawn")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("D-06", "D-05")
 def test_one_pd_creates_and_loses_forty_others(spawn: Run) -> None:
     assert spawn.says("spawner") == [f"children lost: {CHILDREN}, in the same slot: {CHILDREN}"]
@@ -220,14 +221,16 @@ MEMORY = "10"  # CR_RESULT_MEMORY
 SPAWN = "19"  # CR_OP_SPAWN
 
 
+@pytest.mark.slow
 def test_a_pd_that_memory_does_not_suffice_for_leaves_nothing_behind(
     target_of: Callable[[str], Target],
 ) -> None:
-    """The machine has little memory. A refused SPAWN is one event and uses up no number and no byte.
+    """The machine has little memory. A refused SPAWN is one event; it uses no number and no byte.
 
     Always on x86_64: a kernel for Arm has the size of its memory built in.
     """
-    run = target_of("x86_64").run("fill", change=with_pd("filler", args=(0, 1000)), qemu_args=("-m", "28"))
+    change = with_pd("filler", args=(0, 1000))
+    run = target_of("x86_64").run("fill", change=change, qemu_args=("-m", "28"))
     filler = run.ids("filler")[0]
     refused = run.of("REFUSE", pd=filler, op=SPAWN)
     assert {event["status"] for event in refused} == {MEMORY}

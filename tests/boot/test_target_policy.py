@@ -173,6 +173,7 @@ def test_a_pinned_pd_that_crashes_itself_goes(target: Target) -> None:
     assert run.doomed() == {"db": "0", "app": "1"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-14", "G-11")
 def test_the_root_task_outlives_everybody(target: Target) -> None:
     run = target.run("respawn")
@@ -180,6 +181,7 @@ def test_the_root_task_outlives_everybody(target: Target) -> None:
     assert all("PD_0" in {row[1] for row in run.state(n)} for n in range(1, 51))
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-16")
 def test_linked_pds_die_together_at_depth_0_and_a_pin_does_not_help(target: Target) -> None:
     run = target.run("linked")

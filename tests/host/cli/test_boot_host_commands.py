@@ -75,6 +75,7 @@ def test_run_tells_who_crashed_what_went_and_who_lives(bench: Bench) -> None:
         assert part in told
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("H-10")
 def test_run_json_has_what_is_promised(bench: Bench) -> None:
     bench.emulator(trace(pd_depth=1))
@@ -103,6 +104,7 @@ def test_run_json_has_what_is_promised(bench: Bench) -> None:
     assert bench.cellreap("check", kept / "small.trace").returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("H-13")
 def test_run_fails_where_the_trace_is_wrong(bench: Bench) -> None:
     bench.emulator(
@@ -114,6 +116,7 @@ def test_run_fails_where_the_trace_is_wrong(bench: Bench) -> None:
     assert "PASS" not in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("H-13")
 def test_run_fails_where_the_trace_has_no_end(bench: Bench) -> None:
     bench.emulator("".join(trace().splitlines(keepends=True)[:-1]))
@@ -160,6 +163,7 @@ def test_build_then_boot_records_the_console(bench: Bench) -> None:
     assert "-kernel" in arguments
 
 
+@pytest.mark.slow
 def test_boot_without_an_end_is_a_failure_and_keeps_the_console(bench: Bench) -> None:
     bench.emulator("hello\n")
     bench.cellreap("build", bench.config, "-o", "a.img")

@@ -232,6 +232,7 @@ def test_an_emulator_that_is_killed_has_failed_by_that_signal(stand_in: Path) ->
     assert (boot.end, boot.detail) == (End.FAILED, "signal 9")
 
 
+@pytest.mark.slow
 def test_one_that_ignores_being_asked_is_ended_all_the_same(stand_in: Path) -> None:
     body = f"signal.signal(signal.SIGTERM, signal.SIG_IGN)\nput({END!r})\ntime.sleep(600)"
     boot, _ = run(script(stand_in, body))
@@ -298,6 +299,7 @@ def test_a_command_that_is_not_there_is_named(tmp_path: Path) -> None:
         record([f"{tmp_path}/none"], io.BytesIO())
 
 
+@pytest.mark.slow
 def test_nothing_stays_open(stand_in: Path) -> None:
     def descriptors() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
