@@ -74,6 +74,7 @@ def verify(result: Conformance, sdk: Sdk) -> None:
     assert left_out == ([] if timer_of(sdk) else names_in_sources("cf_timer_checks"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", slow_but(ARCHES, ARCHES[0]))
 def test_the_kernel_does_what_is_relied_on(of: str, sdk_of: Callable[[str], Sdk]) -> None:
     sdk = sdk_of(of)

@@ -159,6 +159,7 @@ def test_different_seeds_are_different_instants(target: Target) -> None:
     assert counts(runs[0]) != counts(runs[1])
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("R-08")
 def test_servers_that_ask_in_the_midst_and_answer_twice_answer_the_right_client_once(
     target: Target,

@@ -268,6 +268,7 @@ def test_more_depth_never_takes_less(
     assert smaller.deleted_spaces() <= larger.deleted_spaces()
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-12")
 def test_a_space_lost_with_its_server_starts_no_traversal_of_its_own(target: Target) -> None:
     assert (
@@ -277,6 +278,7 @@ def test_a_space_lost_with_its_server_starts_no_traversal_of_its_own(target: Tar
     assert "database" in boot(target, (1, 2)).deleted_spaces()
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-13", "D-02")
 def test_a_space_lost_by_depth_of_spaces_dooms_neither_client_nor_manager(target: Target) -> None:
     run = boot(target, (1, 2))
@@ -298,6 +300,7 @@ def test_a_space_on_two_disks_goes_whole_with_either(target: Target, crashed: st
     assert other not in run.deleted_spaces()
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-18")
 def test_servers_hold_all_that_they_serve_so_a_clients_crash_orphans_nothing(
     target: Target,
@@ -339,6 +342,7 @@ def test_a_server_that_waits_is_told(target: Target) -> None:
     assert len([text for text in run.says("block_server_2") if text.startswith("told: ")]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-05")
 def test_a_client_that_does_not_wait_for_notices_yet_finds_them_when_it_looks(
     target: Target,

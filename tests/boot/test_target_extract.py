@@ -117,6 +117,7 @@ def test_a_server_that_fails_is_not_waited_for(target: Target) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("M-03", "N-11", "D-10")
 def test_a_server_that_never_answers_is_waited_for_until_its_deadline(target: Target) -> None:
     change = together(with_pd("mapper", args=(THINGS, NEVER)), with_system(deadline_ms=80))
@@ -167,6 +168,7 @@ def test_the_root_task_extracts_at_the_end_where_it_is_asked_to(target: Target) 
     assert maps(run, 2) == WHOLE
 
 
+@pytest.mark.slow
 def test_who_may_not_extract_is_refused(target: Target) -> None:
     run = target.run("extract", change=with_pd("boss", may_extract=False))
     assert run.says("boss") == ["extract: result 4, ticket 0"]

@@ -89,6 +89,7 @@ def test_an_unknown_system_call_is_named_by_its_number(target: Target) -> None:
     assert number not in range(64)
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-03")
 def test_an_exit_is_cleaned_up_as_a_fault_is(target: Target) -> None:
     run = target.run("faults_exit")
@@ -140,6 +141,7 @@ def test_a_terminator_may_go_with_its_victim(target: Target) -> None:
     assert run.notices() == {("fs", "disconnect", "files", "db")}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-22")
 @pytest.mark.parametrize("how", slow_but(FAULTS, "page-fault"))
 def test_a_handler_that_is_a_pd_reports_each_kind_of_fault(

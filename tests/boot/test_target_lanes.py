@@ -157,6 +157,7 @@ def test_what_comes_while_the_server_does_another_notice_is_not_lost(target: Tar
         assert run.at(first) < run.at(event) < run.at(done)
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-05")
 def test_a_signal_that_comes_while_the_server_serves_is_not_lost(target: Target) -> None:
     """The server is not about to fetch notices, so only the signal can tell it about new ones."""

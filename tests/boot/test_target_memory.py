@@ -166,6 +166,7 @@ def test_one_pd_creates_and_loses_forty_others(spawn: Run) -> None:
     assert spawn.alive() == {"spawner", "app_idler"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("D-05")
 def test_a_childs_memory_is_free_though_its_creator_held_capabilities_to_it(spawn: Run) -> None:
     spawner = spawn.id("spawner")

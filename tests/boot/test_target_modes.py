@@ -28,6 +28,7 @@ def test_every_depth_is_the_same_in_both_modes(
 ASKING = ["flush", "lie", "nosy", "tickets"]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("A-03", "A-27")
 @pytest.mark.parametrize(
     "name", slow_but([*(name for name in ALL if name not in LONG), *ASKING], "terminate")

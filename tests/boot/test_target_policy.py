@@ -98,6 +98,7 @@ def test_a_pds_own_depths_are_those_of_its_own_crash(target: Target, crashed: st
         assert run.deleted_spaces() == {"disk2"}
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-08")
 def test_a_pds_own_depth_may_be_less_than_the_systems(target: Target) -> None:
     def change(config: Config) -> Config:
@@ -146,6 +147,7 @@ def test_a_depth_set_at_run_time_holds(
 # -- pins, links
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("C-14")
 def test_a_pin_ends_the_blast(target: Target) -> None:
     """Without the pin, database and app are doomed too: the row inf/inf of the table."""

@@ -178,6 +178,7 @@ def _objects(run: Run, disk: str, pd: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-13", "N-01")
 def test_a_pooled_block_is_given_again_a_deleted_one_is_replaced_a_kept_one_stays(
     recycle: Run,

@@ -162,6 +162,7 @@ def test_who_was_terminated_before_is_an_empty_slot(target: Target) -> None:
     assert f"terminate victim: refused, {BAD_LENGTH}" in run.says("nosy")
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("N-07")
 def test_nobody_fetches_anothers_notices(target: Target) -> None:
     """The server leaves its notices unfinished. Another PD asks for work when all of them wait."""

@@ -52,6 +52,7 @@ def trace(kernel: str = "seL4 16.0.0+", pd_depth: int = 0) -> str:
     return "Booting all finished, dropped to user space\n" + "\n".join(lines) + "\n"
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("H-01", "H-03", "H-08", "H-10")
 def test_run_tells_who_crashed_what_went_and_who_lives(bench: Bench) -> None:
     bench.emulator(trace())
@@ -203,6 +204,7 @@ def test_mistakes_are_one_line_and_exit_2(bench: Bench) -> None:
     assert "no seL4 SDK for x86_64" in error_of(bench.cellreap("run", bench.config))
 
 
+@pytest.mark.slow
 def test_an_emulator_that_is_missing_is_named_with_its_package(bench: Bench) -> None:
     bench.emulator("")
     bench.cellreap("build", bench.config, "-o", "a.img")

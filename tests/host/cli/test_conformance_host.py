@@ -151,6 +151,7 @@ def bench(tmp_path: Path) -> Bench:
     return made
 
 
+@pytest.mark.slow
 def test_the_command_tells_by_its_exit_code_and_the_run_ends_with_the_summary(bench: Bench) -> None:
     bench.emulator(CONSOLE)
     done = bench.cellreap("conformance", "-o", "kept")

@@ -58,6 +58,7 @@ def test_it_is_there_for_x86_64() -> None:
     assert "x86_64" in BUILT
 
 
+@pytest.mark.slow
 def test_it_is_built_into_the_cache_and_says_what_it_is(arch: str, cache: dict[str, str]) -> None:
     root = find_kernel(arch, None, QUIET, cache)
     assert root.is_relative_to(Path(cache["HOME"]) / ".cache/cellreap/refkernel")

@@ -100,6 +100,7 @@ def test_the_matrix_has_one_line_an_id_with_its_verdict(
     assert " failed" in lines[-1]
 
 
+@pytest.mark.slow
 def test_behaviours_select_tests(tmp_path: Path) -> None:
     """Only tests with one of the ids run."""
     done = run_suite(tmp_path, SUITE, "--behaviours", "C-04, C-06", "-v")

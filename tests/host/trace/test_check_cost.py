@@ -18,6 +18,7 @@ MOST = 1.3
 """The allowed growth of the cost of an event in a run of four times the size."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [long_history, large_system])
 def test_an_event_costs_the_same_in_a_larger_run(run: Callable[[int], list[Draft]]) -> None:
     small, large = (cost_by_event(events_of(run(size))) for size in (SIZE, 4 * SIZE))

@@ -167,6 +167,7 @@ def _rejected(reader: Reader, start: int, lines: Sequence[bytes]) -> bool:
     return bool(reader.problems) or reader.broken_at is not None
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("H-09")
 @pytest.mark.parametrize("name", slow_but([*TRACES, *SECOND], QUICK))
 def test_every_raw_mutation_is_rejected(name: str) -> None:
