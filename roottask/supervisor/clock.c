@@ -55,11 +55,6 @@ void cr_clock_alarm(uint64_t ns)
     cr_clock_arm();
 }
 
-void cr_clock_alarm_off(void)
-{
-    cr_sup.clock.alarm = 0;
-}
-
 int cr_clock_alarm_pending(void)
 {
     return cr_sup.clock.alarm != 0;

@@ -29,7 +29,6 @@ uint64_t cr_clock_due(uint64_t ms);
 /* Sets the hooks' alarm to `ns` nanoseconds from now and replaces an earlier alarm. Without a timer
  * this stops the system. */
 void cr_clock_alarm(uint64_t ns);
-void cr_clock_alarm_off(void);
 int cr_clock_alarm_pending(void);
 /* Sets the timer if something is due before its interrupt. Must be the last call before the root
  * task waits for a message. */

@@ -42,13 +42,14 @@ cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results)
 /* The configured PD that creates the space of this name, or CR_IMAGE_NONE. */
 static uint32_t maker_of(const char *name)
 {
-    for (uint32_t i = 0; i < cr_sys.image->spaces.count; i++) {
-        const cr_image_space *row = &cr_image_spaces(cr_sys.image)[i];
-        if (cr_text_same(row->name, name)) {
-            return row->pd;
-        }
-    }
-    return CR_IMAGE_NONE;
+    uint32_t space = cr_find_configured_space(name);
+    return space != CR_IMAGE_NONE ? cr_image_spaces(cr_sys.image)[space].pd : CR_IMAGE_NONE;
+}
+
+/* Whether a configured PD does not exist or is going down. */
+static int is_away(const cr_pd *pd)
+{
+    return pd == 0 || !cr_pd_is_served(pd) || cr_is_doomed(pd);
 }
 
 /* Whether a configured PD that does not exist or is going down will be created (again). */
@@ -70,7 +71,7 @@ int cr_connect_may_come(const cr_pd *pd)
             return 0;
         }
         const cr_pd *maker = cr_find_configured(config);
-        if (maker == 0 || !cr_pd_is_served(maker) || cr_is_doomed(maker)) {
+        if (is_away(maker)) {
             return i > 0 || will_be_made(config); /* only the last PD of a chain is told */
         }
         if (maker == pd) {
@@ -87,9 +88,7 @@ int cr_connect_may_come(const cr_pd *pd)
 int cr_connect_is_on_its_way(const cr_pd *pd)
 {
     uint32_t config = maker_of(pd->wanted);
-    const cr_pd *maker = config != CR_IMAGE_NONE ? cr_find_configured(config) : 0;
-    int gone = maker == 0 || !cr_pd_is_served(maker) || cr_is_doomed(maker);
-    return config != CR_IMAGE_NONE && gone && will_be_made(config);
+    return config != CR_IMAGE_NONE && is_away(cr_find_configured(config)) && will_be_made(config);
 }
 
 static void answer(cr_pd *pd, int give_up)

@@ -81,8 +81,6 @@ cr_result cr_find_own_resource(const cr_asked *a, cr_ref *out);
 /* The client whose REQUEST has the badge in the message. The REQUEST must be to a space of the
  * caller. CR_RESULT_BAD_BADGE, DENIED, GONE. */
 cr_result cr_find_own_client(const cr_asked *a, cr_pd **out);
-/* The configured space of this name, or CR_IMAGE_NONE. */
-uint32_t cr_find_configured_space(const char *name);
 /* The number in the id of an existing node. */
 uint32_t cr_number_of(cr_ref node);
 

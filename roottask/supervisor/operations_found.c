@@ -3,7 +3,6 @@
  * Look-up that several checks of operations share. It must not change anything, because checks use
  * it. */
 #include "operations.h"
-#include "system/text.h"
 
 cr_result cr_find_named_pd(const cr_asked *a, cr_pd **out)
 {
@@ -39,17 +38,6 @@ cr_result cr_find_own_client(const cr_asked *a, cr_pd **out)
     }
     *out = &cr_sys.pds[entry->pd];
     return cr_is_doomed(*out) ? CR_RESULT_GONE : CR_RESULT_OK;
-}
-
-uint32_t cr_find_configured_space(const char *name)
-{
-    const cr_image_header *image = cr_sys.image;
-    for (uint32_t i = 0; i < image->spaces.count; i++) {
-        if (cr_text_same(cr_image_spaces(image)[i].name, name)) {
-            return i;
-        }
-    }
-    return CR_IMAGE_NONE;
 }
 
 uint32_t cr_number_of(cr_ref node)

@@ -119,17 +119,13 @@ static uint64_t next_due(void)
     return next;
 }
 
-static void expire(uint64_t now)
-{
-    release_expired(now);
-    cr_extract_expire(now);
-    cr_cleaner_expire(now);
-}
-
 void cr_waits_expire(void)
 {
     find_late();
-    expire(cr_clock_now());
+    uint64_t now = cr_clock_now();
+    release_expired(now);
+    cr_extract_expire(now);
+    cr_cleaner_expire(now);
     cr_clock_next(next_due());
 }
 

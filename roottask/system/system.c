@@ -219,6 +219,17 @@ cr_pd *cr_find_configured(uint32_t config)
     return 0;
 }
 
+uint32_t cr_find_configured_space(const char *name)
+{
+    const cr_image_header *image = cr_sys.image;
+    for (uint32_t i = 0; i < image->spaces.count; i++) {
+        if (cr_text_same(cr_image_spaces(image)[i].name, name)) {
+            return i;
+        }
+    }
+    return CR_IMAGE_NONE;
+}
+
 /* Finds a space by its number and returns whether the node exists, in any state. The search visits
  * all nodes: an operation names at most a few spaces. */
 static int find_space_node(uint32_t number, cr_ref *node, cr_node_info *info)

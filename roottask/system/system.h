@@ -204,6 +204,8 @@ int cr_is_there(uint32_t space_number);
 cr_result cr_find_resource(uint32_t space, uint32_t object, cr_ref *out);
 /* The existing PD of this configuration entry, or 0. */
 cr_pd *cr_find_configured(uint32_t config);
+/* The configured space of this name, or CR_IMAGE_NONE. */
+uint32_t cr_find_configured_space(const char *name);
 /* The existing PD that a badge of this kind names. CR_RESULT_OK, BAD_BADGE, GONE. */
 cr_result cr_find_badged(uint64_t badge, cr_badge_kind kind, cr_pd **out);
 cr_result cr_find_request(uint64_t badge, cr_request_entry **out);
