@@ -11,7 +11,7 @@
 #ifndef CELLREAP_TRACE_EVENTS_H
 #define CELLREAP_TRACE_EVENTS_H
 
-enum { CR_TRACE_VERSION = 3 };
+enum { CR_TRACE_VERSION = 4 };
 
 /* The function of trace.h that prints a value. */
 typedef enum cr_print {

@@ -40,6 +40,8 @@ class Policy:
 
 
 CURRENT: Final = Policy()
+VERSION_3: Final = Policy()
+"""Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
     lanes=False,
@@ -54,4 +56,6 @@ VERSION_1: Final = Policy(
 
 def policy_of(version: int) -> Policy:
     """The policy of a trace version."""
-    return VERSION_1 if version == 1 else CURRENT
+    if version == 1:
+        return VERSION_1
+    return VERSION_3 if version <= 3 else CURRENT

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Every event of a trace: its name, its fields with their types in the order in which they are
+ * printed, and its meaning. This is the only list. The root task expands it, the host tooling
+ * parses it, and the table in docs/trace-format.md is generated from it. That page also has the
+ * format of a line and the order of events that the checker demands.
+ *
+ * When the table changes, raise CR_TRACE_VERSION, copy the previous header to the older versions of
+ * the host tooling (pyhost/cellreap/trace/versions), and state the change in
+ * pyhost/cellreap/trace/upgrade.py. */
+#ifndef CELLREAP_TRACE_EVENTS_H
+#define CELLREAP_TRACE_EVENTS_H
+
+enum { CR_TRACE_VERSION = 3 };
+
+/* The function of trace.h that prints a value. */
+typedef enum cr_print {
+    CR_PRINT_NUMBER = 0,  /* cr_trace_number */
+    CR_PRINT_ADDRESS = 1, /* cr_trace_address */
+    CR_PRINT_DEPTH = 2,   /* cr_trace_depth */
+    CR_PRINT_TEXT = 3     /* cr_trace_string, cr_trace_bytes */
+} cr_print;
+
+/* When the root task answers a TERMINATE: CR_MODE(enumerator, number, word, meaning) */
+#define CR_MODES                                                                                   \
+    CR_MODE(CR_MODE_ASYNC, 0, "async", "at once, with its ticket")                                 \
+    CR_MODE(CR_MODE_SYNC, 1, "sync", "when its ticket is over")
+
+/* The cause of a cleanup: CR_CAUSE(enumerator, number, word, event of the trigger) */
+#define CR_CAUSES                                                                                  \
+    CR_CAUSE(CR_CAUSE_FAULT, 0, "fault", "FAULT")                                                  \
+    CR_CAUSE(CR_CAUSE_EXIT, 1, "exit", "EXIT")                                                     \
+    CR_CAUSE(CR_CAUSE_TERMINATE, 2, "terminate", "TERMINATE")                                      \
+    CR_CAUSE(CR_CAUSE_LATE, 3, "late", "LATE")
+
+/* The types of fields: CR_TRACE_TYPE(type, how it is printed, what the reader expects) */
+#define CR_TRACE_TYPES                                                                             \
+    CR_TRACE_TYPE(NUMBER, NUMBER, "a decimal number below 2^64")                                   \
+    CR_TRACE_TYPE(FLAG, NUMBER, "0 or 1")                                                          \
+    CR_TRACE_TYPE(ADDRESS, ADDRESS, "an address, 0x and hex digits")                               \
+    CR_TRACE_TYPE(DEPTH, DEPTH, "a decimal number or inf")                                         \
+    CR_TRACE_TYPE(DIGEST, TEXT, "8 hex digits")                                                    \
+    CR_TRACE_TYPE(TEXT, TEXT, "a text")                                                            \
+    CR_TRACE_TYPE(SPACE_TYPE, TEXT, "a type, of A-Z, 0-9 and _")                                   \
+    CR_TRACE_TYPE(PD, TEXT, "a PD")                                                                \
+    CR_TRACE_TYPE(PD_OR_NONE, TEXT, "a PD or -")                                                   \
+    CR_TRACE_TYPE(SPACE, TEXT, "a space")                                                          \
+    CR_TRACE_TYPE(RESOURCE, TEXT, "a resource")                                                    \
+    CR_TRACE_TYPE(THING, TEXT, "a space or resource")                                              \
+    CR_TRACE_TYPE(DOOMABLE, TEXT, "a PD or space")                                                 \
+    CR_TRACE_TYPE(NODE, TEXT, "a PD, space or resource")                                           \
+    CR_TRACE_TYPE(NODE_OR_NONE, TEXT, "a PD, space, resource or -")                                \
+    CR_TRACE_TYPE(MODE, TEXT, "a mode")                                                            \
+    CR_TRACE_TYPE(CAUSE, TEXT, "a cause")                                                          \
+    CR_TRACE_TYPE(FAULT_KIND, TEXT, "a kind of fault")                                             \
+    CR_TRACE_TYPE(OWED_KIND, TEXT, "a kind of notice that a plan owes")                            \
+    CR_TRACE_TYPE(NOTICE_KIND, TEXT, "a kind of notice")                                           \
+    CR_TRACE_TYPE(WORK_RESULT, TEXT, "a result of a notice")                                       \
+    CR_TRACE_TYPE(STEP, TEXT, "a kind of step")                                                    \
+    CR_TRACE_TYPE(CALL, TEXT, "a word of a-z, 0-9 and -, a kind of kernel call")
+
+/* CR_TRACE_EVENT(enumerator, name, FIELD(name, type) ..., meaning) */
+#define CR_TRACE_EVENTS                                                                            \
+    /* The run */                                                                                  \
+    CR_TRACE_EVENT(CR_EV_TRACE, "TRACE", FIELD(version, NUMBER) FIELD(arch, TEXT)                  \
+                   FIELD(kernel, TEXT) FIELD(system, TEXT) FIELD(pd_depth, DEPTH)                  \
+                   FIELD(rs_depth, DEPTH),                                                         \
+                   "The first event: the version of the trace, the architecture, the kernel's "    \
+                   "name and version, the system's name and its depths.")                          \
+    CR_TRACE_EVENT(CR_EV_END, "END", FIELD(count, NUMBER) FIELD(digest, DIGEST),                   \
+                   "The last event: the number of events, END included, and the CRC-32 over all "  \
+                   "events before it.")                                                            \
+    CR_TRACE_EVENT(CR_EV_BASE, "BASE", FIELD(bytes, NUMBER) FIELD(slots, NUMBER),                  \
+                   "The bytes of untyped memory and the slots that the root task keeps for "       \
+                   "itself.")                                                                      \
+    CR_TRACE_EVENT(CR_EV_ACCOUNT, "ACCOUNT", FIELD(bytes, NUMBER) FIELD(slots, NUMBER),            \
+                   "All bytes of untyped memory and all slots in use, BASE included.")             \
+    CR_TRACE_EVENT(CR_EV_MODE, "MODE", FIELD(mode, MODE),                                          \
+                   "When the root task answers a TERMINATE: async: at once; sync: when the "       \
+                   "ticket is over.")                                                              \
+    /* The model: nodes */                                                                         \
+    CR_TRACE_EVENT(CR_EV_PD, "PD", FIELD(id, PD) FIELD(name, TEXT) FIELD(pinned, FLAG),            \
+                   "A PD was made.")                                                               \
+    CR_TRACE_EVENT(CR_EV_BODY, "BODY", FIELD(pd, PD) FIELD(paddr, ADDRESS) FIELD(bytes, NUMBER)    \
+                   FIELD(slots, NUMBER),                                                           \
+                   "The untyped that the PD is made from, and the number of slots that the PD "    \
+                   "uses in the root task's CSpace.")                                              \
+    CR_TRACE_EVENT(CR_EV_DEADLINE, "DEADLINE", FIELD(pd, PD) FIELD(ms, NUMBER),                    \
+                   "The PD must finish each notice within this many milliseconds. A PD without "   \
+                   "this event has no deadline.")                                                  \
+    CR_TRACE_EVENT(CR_EV_SPACE, "SPACE", FIELD(id, SPACE) FIELD(type, SPACE_TYPE)                  \
+                   FIELD(manager, PD) FIELD(name, TEXT),                                           \
+                   "A space was made.")                                                            \
+    CR_TRACE_EVENT(CR_EV_RESOURCE, "RESOURCE", FIELD(id, RESOURCE) FIELD(space, SPACE)             \
+                   FIELD(slots, NUMBER),                                                           \
+                   "A resource was made in the space. It uses this number of slots in the root "   \
+                   "task's CSpace.")                                                               \
+    CR_TRACE_EVENT(CR_EV_DELETE, "DELETE", FIELD(node, THING) FIELD(by, PD),                       \
+                   "A resource or an empty space was deleted, with all its edges.")                \
+    /* The model: edges */                                                                         \
+    CR_TRACE_EVENT(CR_EV_HOLD, "HOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER),       \
+                   "The PD was given a HOLD. The capability is in this slot of its CSpace; 0: "    \
+                   "no capability.")                                                               \
+    CR_TRACE_EVENT(CR_EV_UNHOLD, "UNHOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER),   \
+                   "One HOLD of the PD was dropped.")                                              \
+    CR_TRACE_EVENT(CR_EV_REQUEST, "REQUEST", FIELD(pd, PD) FIELD(space, SPACE)                     \
+                   FIELD(slot, NUMBER),                                                            \
+                   "The PD was given a REQUEST to the space. The capability is in this slot of "   \
+                   "its CSpace; 0: no capability.")                                                \
+    CR_TRACE_EVENT(CR_EV_UNREQUEST, "UNREQUEST", FIELD(pd, PD) FIELD(space, SPACE)                 \
+                   FIELD(slot, NUMBER),                                                            \
+                   "The PD dropped its REQUEST.")                                                  \
+    CR_TRACE_EVENT(CR_EV_MAP, "MAP", FIELD(from, THING) FIELD(to, THING),                          \
+                   "A MAP edge was made.")                                                         \
+    CR_TRACE_EVENT(CR_EV_UNMAP, "UNMAP", FIELD(from, THING) FIELD(to, THING),                      \
+                   "A MAP edge was dropped.")                                                      \
+    CR_TRACE_EVENT(CR_EV_HANDLER, "HANDLER", FIELD(pd, PD) FIELD(handler, PD),                     \
+                   "The handler receives the PD's faults. Without this event, the root task "      \
+                   "does.")                                                                        \
+    CR_TRACE_EVENT(CR_EV_LINK, "LINK", FIELD(a, PD) FIELD(b, PD),                                  \
+                   "The two PDs were linked.")                                                     \
+    CR_TRACE_EVENT(CR_EV_OWN, "OWN", FIELD(pd, PD) FIELD(created, PD),                             \
+                   "The first PD had the other one created.")                                      \
+    CR_TRACE_EVENT(CR_EV_SUBSCRIBE, "SUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE),              \
+                   "The PD subscribed to the node: it is told before the node is destroyed.")      \
+    CR_TRACE_EVENT(CR_EV_UNSUBSCRIBE, "UNSUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE),          \
+                   "One subscription of the PD was dropped.")                                      \
+    /* Actions of PDs */                                                                           \
+    CR_TRACE_EVENT(CR_EV_SAY, "SAY", FIELD(pd, PD) FIELD(text, TEXT),                              \
+                   "The PD printed a line.")                                                       \
+    CR_TRACE_EVENT(CR_EV_REFUSE, "REFUSE", FIELD(pd, PD) FIELD(op, NUMBER)                         \
+                   FIELD(status, NUMBER),                                                          \
+                   "An operation of the PD was refused and changed nothing. op: its cr_op; "       \
+                   "status: its cr_result.")                                                       \
+    CR_TRACE_EVENT(CR_EV_REFUSED, "REFUSED", FIELD(pd, PD) FIELD(count, NUMBER),                   \
+                   "So many more operations of the PD were refused.")                              \
+    CR_TRACE_EVENT(CR_EV_FREEZE, "FREEZE", FIELD(pd, PD),                                          \
+                   "The scenario stopped the PD's thread, so the PD hangs.")                       \
+    CR_TRACE_EVENT(CR_EV_UNREACHED, "UNREACHED", FIELD(crash, NUMBER) FIELD(name, TEXT),           \
+                   "A crash of the configuration did not happen. crash: its position there, "      \
+                   "from 1; name: its PD.")                                                        \
+    /* Triggers: each causes one cleanup, or none if its PD is destroyed before */                 \
+    CR_TRACE_EVENT(CR_EV_FAULT, "FAULT", FIELD(pd, PD) FIELD(kind, FAULT_KIND)                     \
+                   FIELD(address, ADDRESS) FIELD(ip, ADDRESS),                                     \
+                   "The PD faulted.")                                                              \
+    CR_TRACE_EVENT(CR_EV_EXIT, "EXIT", FIELD(pd, PD) FIELD(code, NUMBER),                          \
+                   "The PD exited.")                                                               \
+    CR_TRACE_EVENT(CR_EV_TERMINATE, "TERMINATE", FIELD(pd, PD) FIELD(by, PD),                      \
+                   "The PD was terminated.")                                                       \
+    CR_TRACE_EVENT(CR_EV_LATE, "LATE", FIELD(pd, PD) FIELD(token, NUMBER) FIELD(ms, NUMBER),       \
+                   "The PD missed its deadline. It had the notice for this many milliseconds.")    \
+    /* A cleanup: the plan */                                                                      \
+    CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD)                   \
+                   FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH),              \
+                   "Cleanup n begins.")                                                            \
+    CR_TRACE_EVENT(CR_EV_DOOM_PD, "DOOM_PD", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(depth, NUMBER)   \
+                   FIELD(group, NUMBER),                                                           \
+                   "The PD is doomed at this depth. Groups are destroyed in ascending order.")     \
+    CR_TRACE_EVENT(CR_EV_DOOM_SPACE, "DOOM_SPACE", FIELD(n, NUMBER) FIELD(space, SPACE)            \
+                   FIELD(group, NUMBER), "The space is doomed.")                                   \
+    CR_TRACE_EVENT(CR_EV_LOSE_REQUEST, "LOSE_REQUEST", FIELD(n, NUMBER) FIELD(pd, PD)              \
+                   FIELD(space, SPACE),                                                            \
+                   "A survivor loses its REQUEST to a doomed space.")                              \
+    CR_TRACE_EVENT(CR_EV_REVOKE, "REVOKE", FIELD(n, NUMBER) FIELD(pd, PD)                          \
+                   FIELD(resource, RESOURCE),                                                      \
+                   "A survivor loses its HOLDs of a resource in a doomed space.")                  \
+    CR_TRACE_EVENT(CR_EV_REVOKE_SPACE, "REVOKE_SPACE", FIELD(n, NUMBER) FIELD(pd, PD)              \
+                   FIELD(space, SPACE),                                                            \
+                   "A survivor loses its HOLDs of a doomed space.")                                \
+    CR_TRACE_EVENT(CR_EV_REVOKE_BODY, "REVOKE_BODY", FIELD(n, NUMBER) FIELD(pd, PD)                \
+                   FIELD(resource, RESOURCE),                                                      \
+                   "A survivor loses its capability to a doomed PD.")                              \
+    CR_TRACE_EVENT(CR_EV_FREE_CORE, "FREE_CORE", FIELD(n, NUMBER) FIELD(resource, RESOURCE),       \
+                   "The core resource has no holder any more, except the root task.")              \
+    CR_TRACE_EVENT(CR_EV_OWE, "OWE", FIELD(n, NUMBER) FIELD(to, PD) FIELD(kind, OWED_KIND)         \
+                   FIELD(node, NODE) FIELD(from, PD_OR_NONE),                                      \
+                   "A survivor is owed a notice about the node. from: the destroyed PD that the "  \
+                   "notice is about.")                                                             \
+    CR_TRACE_EVENT(CR_EV_PRE_DESTROY, "PRE_DESTROY", FIELD(n, NUMBER) FIELD(pd, PD)                \
+                   FIELD(node, DOOMABLE),                                                          \
+                   "The PD, a subscriber, is to be told before the node is destroyed.")            \
+    /* A cleanup: the steps, in this order */                                                      \
+    CR_TRACE_EVENT(CR_EV_SUSPEND, "SUSPEND", FIELD(n, NUMBER) FIELD(pd, PD),                       \
+                   "The PD's thread was suspended for good.")                                      \
+    CR_TRACE_EVENT(CR_EV_STEP, "STEP", FIELD(n, NUMBER) FIELD(name, STEP)                          \
+                   FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE) FIELD(calls, NUMBER),           \
+                   "A step was carried out with this many kernel calls.")                          \
+    CR_TRACE_EVENT(CR_EV_DESTROY, "DESTROY", FIELD(n, NUMBER) FIELD(node, NODE),                   \
+                   "The node was destroyed, with all its edges.")                                  \
+    CR_TRACE_EVENT(CR_EV_FREED, "FREED", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(paddr, ADDRESS)      \
+                   FIELD(bytes, NUMBER) FIELD(slots, NUMBER),                                      \
+                   "The memory of the PD's BODY is free again.")                                   \
+    CR_TRACE_EVENT(CR_EV_QUEUE, "QUEUE", FIELD(n, NUMBER) FIELD(token, NUMBER) FIELD(to, PD)       \
+                   FIELD(kind, NOTICE_KIND) FIELD(node, NODE) FIELD(from, PD_OR_NONE),             \
+                   "A notice was queued. n=0: it belongs to no cleanup.")                          \
+    CR_TRACE_EVENT(CR_EV_WAIT, "WAIT", FIELD(n, NUMBER),                                           \
+                   "The cleanup waits for subscribers. PDs act until CONTINUE.")                   \
+    CR_TRACE_EVENT(CR_EV_CONTINUE, "CONTINUE", FIELD(n, NUMBER), "The cleanup continues.")         \
+    CR_TRACE_EVENT(CR_EV_CALLS, "CALLS", FIELD(n, NUMBER) FIELD(kind, CALL)                        \
+                   FIELD(count, NUMBER), "The number of kernel calls of one kind in the cleanup.") \
+    /* A cleanup: the resulting state */                                                           \
+    CR_TRACE_EVENT(CR_EV_STATE, "STATE", FIELD(n, NUMBER) FIELD(row, TEXT),                        \
+                   "One row of the model state, in canonical order. n=0: a row of a snapshot.")    \
+    CR_TRACE_EVENT(CR_EV_SETTLED, "SETTLED", FIELD(n, NUMBER) FIELD(rows, NUMBER)                  \
+                   FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(cycles, NUMBER),                \
+                   "The cleanup is over: the number of STATE rows, the memory in use, and the "    \
+                   "time that the cleanup took.")                                                  \
+    /* Notices */                                                                                  \
+    CR_TRACE_EVENT(CR_EV_GET_WORK, "GET_WORK", FIELD(pd, PD) FIELD(token, NUMBER),                 \
+                   "The PD was handed the notice.")                                                \
+    CR_TRACE_EVENT(CR_EV_FINISH_WORK, "FINISH_WORK", FIELD(pd, PD) FIELD(token, NUMBER)            \
+                   FIELD(result, WORK_RESULT),                                                     \
+                   "The PD finished the notice.")                                                  \
+    CR_TRACE_EVENT(CR_EV_RESUME_WORK, "RESUME_WORK", FIELD(pd, PD) FIELD(token, NUMBER),           \
+                   "The PD resumed the lane of the notice, which had failed. The notice is "       \
+                   "handed out again.")                                                            \
+    /* Tickets */                                                                                  \
+    CR_TRACE_EVENT(CR_EV_ACCEPT, "ACCEPT", FIELD(ticket, NUMBER) FIELD(pd, PD)                     \
+                   FIELD(what, PD_OR_NONE),                                                        \
+                   "The PD's TERMINATE or EXTRACT was accepted with this ticket. what: the PD "    \
+                   "to be terminated; -: an EXTRACT.")                                             \
+    CR_TRACE_EVENT(CR_EV_TICKET, "TICKET", FIELD(ticket, NUMBER) FIELD(state, NUMBER)              \
+                   FIELD(done, NUMBER) FIELD(failed, NUMBER) FIELD(dropped, NUMBER)                \
+                   FIELD(waiting, NUMBER) FIELD(held, NUMBER),                                     \
+                   "The answer about the ticket to its owner: its cr_ticket_state and the "        \
+                   "counts of its notices.")                                                       \
+    /* Extractions */                                                                              \
+    CR_TRACE_EVENT(CR_EV_EXTRACT, "EXTRACT", FIELD(x, NUMBER) FIELD(by, PD),                       \
+                   "Extraction x begins.")                                                         \
+    CR_TRACE_EVENT(CR_EV_SUBGRAPH, "SUBGRAPH", FIELD(x, NUMBER) FIELD(pd, PD)                      \
+                   FIELD(token, NUMBER) FIELD(from, THING) FIELD(to, THING),                       \
+                   "A server reported a MAP edge for the extraction.")                             \
+    CR_TRACE_EVENT(CR_EV_MODEL, "MODEL", FIELD(x, NUMBER) FIELD(row, TEXT),                        \
+                   "One row of the extracted state, in canonical order.")                          \
+    CR_TRACE_EVENT(CR_EV_EXTRACTED, "EXTRACTED", FIELD(x, NUMBER) FIELD(rows, NUMBER),             \
+                   "The extraction is over. rows: the number of its MODEL rows.")
+
+typedef enum cr_mode {
+#define CR_MODE(enumerator, number, ...) enumerator = number,
+    CR_MODES
+#undef CR_MODE
+    CR_MODE_COUNT
+} cr_mode;
+
+typedef enum cr_cause {
+#define CR_CAUSE(enumerator, number, ...) enumerator = number,
+    CR_CAUSES
+#undef CR_CAUSE
+    CR_CAUSE_COUNT
+} cr_cause;
+
+typedef enum cr_trace_type {
+#define CR_TRACE_TYPE(type, print, expected) CR_TRACE_TYPE_##type,
+    CR_TRACE_TYPES
+#undef CR_TRACE_TYPE
+    CR_TRACE_TYPE_COUNT
+} cr_trace_type;
+
+typedef enum cr_event {
+#define CR_TRACE_EVENT(enumerator, name, fields, meaning) enumerator,
+    CR_TRACE_EVENTS
+#undef CR_TRACE_EVENT
+    CR_EVENT_COUNT
+} cr_event;
+
+#endif
