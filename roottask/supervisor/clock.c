@@ -106,13 +106,6 @@ uint64_t cr_clock_deadline_of(const cr_pd *pd)
     return pd->deadline_ms == 0 || !cr_pd_is_served(pd) ? 0 : cr_clock_due(pd->deadline_ms);
 }
 
-void cr_clock_waive(const cr_pd *pd)
-{
-    if (cr_work_defer(cr_sys.work, cr_receiver(pd), 0) != CR_OK) {
-        cr_panic("no such receiver", pd->number);
-    }
-}
-
 /* While the PD waited it could not acknowledge, and its time may be almost over when it is
  * answered. Each notice is extended only once, so a PD cannot avoid its deadlines with operations
  * that are answered late. */

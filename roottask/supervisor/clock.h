@@ -41,8 +41,6 @@ void cr_clock_next(uint64_t due);
 
 /* The time at which a notice that is queued to this PD now becomes late. 0: never. */
 uint64_t cr_clock_deadline_of(const cr_pd *pd);
-/* Removes the deadlines of all notices of the PD. */
-void cr_clock_waive(const cr_pd *pd);
 /* Called when a PD that waited for the root task is answered. Its notices become due as if they
  * were queued now. This happens only once for each notice. */
 void cr_clock_excuse(cr_pd *pd);

@@ -11,12 +11,12 @@
 typedef enum cr_notice_end {
     CR_NOTICE_DONE = 0,
     CR_NOTICE_FAILED,
-    CR_NOTICE_DROPPED, /* its receiver was destroyed */
+    CR_NOTICE_DROPPED, /* its receiver was stopped */
     CR_NOTICE_END_COUNT
 } cr_notice_end;
 
 const char *cr_notice_name(cr_notice_kind kind);
-/* Queues a notice and signals its receiver. `cleanup` is the cleanup that owes it, or 0. `tag` is
+/* Queues a notice and signals its receiver. A notice to a stopped PD is dropped at once. `cleanup` is the cleanup that owes it, or 0. `tag` is
  * that of the cleanup or extraction that the notice belongs to. CR_ERR_FULL_NODES, CR_ERR_STALE. */
 cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag);
 /* Ends a notice: counts it for the ticket with its tag. */
@@ -25,7 +25,7 @@ void cr_notice_over(const cr_pd *receiver, const cr_work_notice *notice, cr_noti
  * ended, a lane was stopped or resumed, a PD went down or began to wait. The cleaner and the
  * extractions then look again after this message. */
 void cr_notices_changed(void);
-/* Removes all notices of a PD that was destroyed. */
+/* Removes all notices of a PD that was stopped. */
 void cr_notices_forget(const cr_pd *pd);
 
 #endif

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.actors import Actors
     from cellreap.trace.check.cleanup import Cleanups
     from cellreap.trace.check.extractions import Extractions
+    from cellreap.trace.check.freed import Freed
     from cellreap.trace.check.memory import Memory
     from cellreap.trace.check.notices import Notices
     from cellreap.trace.check.running import Running
@@ -68,6 +69,7 @@ class Context:
     slots: Slots
     actors: Actors
     triggers: Triggers
+    freed: Freed
     notices: Notices
     tickets: Tickets
     extractions: Extractions

@@ -31,6 +31,11 @@ class Policy:
     """A PD that cannot act cannot fault or exit, and a terminated PD stops at its TERMINATE. If
     False, it stops at its cleanup.
     """
+    frees_first: bool = True
+    """A PD is stopped at once when it becomes a trigger: the PDs that are in a call to it are
+    answered, and its notices are dropped. If False, it is suspended by its cleanup, which answers
+    those PDs after the destruction.
+    """
     max_refusals: int | None = 64
     """Maximum number of a PD's refusals that are printed one by one. None: no limit."""
     max_lost_slots: int | None = 32
@@ -40,7 +45,7 @@ class Policy:
 
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy()
+VERSION_3: Final = Policy(frees_first=False)
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
@@ -49,6 +54,7 @@ VERSION_1: Final = Policy(
     owes_disconnect=False,
     gives_tickets=False,
     stops_at_trigger=False,
+    frees_first=False,
     max_refusals=None,
     max_lost_slots=None,
 )

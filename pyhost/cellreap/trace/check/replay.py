@@ -14,6 +14,7 @@ from cellreap.trace.check.cleanup import Cleanups
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
+from cellreap.trace.check.freed import Freed
 from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
@@ -30,8 +31,12 @@ from cellreap.trace.upgrade import events_of
 ARCHES: Final = ("x86_64", "aarch64")
 NEED_BODIES: Final = frozenset({"PD", "ACCOUNT", "FAULT", "EXIT", "TERMINATE", "LATE", "CLEANUP"})
 """Events before which the BODY of the last PD must have come."""
-ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT"})
-"""Events that may come while other events are required, as may QUEUE with n=0."""
+ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT", "STOP"})
+"""Events that may come while other events are required, as may QUEUE with n=0, and the TICKET of a
+terminator that used a plain send.
+"""
+STOPPING: Final = frozenset({"STOP", "SERVER_DIED"})
+"""Events that may come within a cleanup, but are not numbered."""
 CONCERNS: Final[tuple[type[Concern], ...]] = (
     Memory,
     Nodes,
@@ -39,6 +44,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Slots,
     Actors,
     Triggers,
+    Freed,
     Notices,
     Tickets,
     Extractions,
@@ -76,6 +82,7 @@ class Replay:
         context.slots = self._concerns[Slots]
         context.actors = self._concerns[Actors]
         context.triggers = self._concerns[Triggers]
+        context.freed = self._concerns[Freed]
         context.notices = self._concerns[Notices]
         context.tickets = self._concerns[Tickets]
         context.extractions = self._concerns[Extractions]
@@ -137,7 +144,10 @@ class Replay:
         third = self.report.events == 3
         if context.policy.says_mode and third != (name == "MODE"):
             context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
-        if context.debts and name not in ANSWERS and not (name == "QUEUE" and of_no_cleanup):
+        before = context.previous
+        answers = name in ANSWERS or (name == "QUEUE" and of_no_cleanup)
+        answers |= name == "TICKET" and before is not None and before.name == "ACCEPT"
+        if context.debts and not answers:
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
         if name not in ("MODEL", "EXTRACTED"):
@@ -163,7 +173,8 @@ class Replay:
 
     def _outside(self, event: Event) -> None:
         context, name = self._context, event.name
-        context.cleanups.see_outside(event)
+        if name not in STOPPING:
+            context.cleanups.see_outside(event)
         if name in NEED_BODIES:
             context.memory.demand_body(name)
         context.state.note(event)
