@@ -747,6 +747,8 @@ def rich_run() -> list[Draft]:
     target.quiet()
     # The crash of block server 1 also dooms fs (depth 1). init is pinned and loses what it had.
     target.fault(pds["block_server_1"], "cap-fault", 0x0, 0x401000)
+    target.free(fs, pds["block_server_1"])
+    target.free(init, pds["block_server_1"])
     target.exit(fs, 0)
     target.cleanup()
     target.account()
@@ -863,6 +865,7 @@ def notices_run() -> list[Draft]:
 
     # fs is doomed at depth 1 and is told about its disk. app, watcher and idler live.
     target.fault(keeper)
+    target.free(fs, keeper)
     target.cleanup(meanwhile=meanwhile)
     target.account()
     target.told(2)

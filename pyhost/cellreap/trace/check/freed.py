@@ -26,16 +26,22 @@ class Freed(Concern):
         """Whether the PD was stopped. Nobody waits for it any more."""
         return pd in self._stopped
 
-    def suspended(self, pd: str) -> None:
-        """SUSPEND: a cleanup reaches a PD, which must be stopped."""
-        if not self.context.policy.frees_first:
+    def interrupt(self, event: Event) -> None:
+        """Handles an event that cannot stand between STOP and SUSPEND of a PD."""
+        pd = self._suspending
+        if pd is None or event.name == "SERVER_DIED":
             return
-        if pd not in self._stopped:
-            self.context.bad("freed.stop", f"SUSPEND: {pd} was not stopped before")
-        elif self._suspending not in (None, pd):
-            text = f"SUSPEND: {pd}: expected that of {self._suspending}, which was stopped"
-            self.context.bad("freed.stop", text)
-        self._suspending = None
+        beside = event.name == "STEP" and event["name"] == "suspend" and event["pd"] == pd
+        if not beside:
+            if event.name != "SUSPEND" or event["pd"] != pd:
+                text = f"{event.name}: expected SUSPEND pd={pd} before it: {pd} was stopped for it"
+                self.context.bad("freed.stop", text)
+            self._suspending = None
+
+    def suspended(self, name: str, pd: str) -> None:
+        """SUSPEND or its STEP: a cleanup reaches a PD, which must be stopped."""
+        if self.context.policy.frees_first and pd not in self._stopped:
+            self.context.bad("freed.stop", f"{name}: {pd} was not stopped before")
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
@@ -52,10 +58,11 @@ class Freed(Concern):
             return
         if pd in self._stopped:
             context.bad("freed.stop", f"STOP: {pd} is stopped already")
-        elif not context.debts.settle("STOP", pd):
+        if not context.debts.settle("STOP", pd):
             if not context.cleanups.may_stop(pd):
                 text = f"STOP: {pd}: expected it right after the event that makes {pd} a trigger"
                 context.bad("freed.stop", f"{text}, or beside its SUSPEND")
+                return
             self._suspending = pd
         self._stopped.add(pd)
         context.actors.suspend(pd)

@@ -150,6 +150,7 @@ class Replay:
         if context.debts and not answers:
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
+        context.freed.interrupt(event)
         if name not in ("MODEL", "EXTRACTED"):
             context.extractions.interrupt(name)
         if name == "QUEUE" or not of_no_cleanup:

@@ -28,7 +28,7 @@ class Steps(Concern):
         elif pd in running.suspended:
             bad("cleanup.suspend", f"SUSPEND: {pd} is suspended already")
         running.suspended.add(pd)
-        self.context.freed.suspended(pd)
+        self.context.freed.suspended("SUSPEND", pd)
         self.context.actors.suspend(pd)
         if not running.suspending.see("SUSPEND", pd):
             text = f"SUSPEND: {pd}: expected the STEP suspend of each PD beside its SUSPEND"
@@ -48,6 +48,7 @@ class Steps(Concern):
         running.steps[name, node, pd] += 1
         fits = True
         if name == "suspend":
+            self.context.freed.suspended(shown, pd)
             fits = running.suspending.see("STEP", pd)
         elif name in ("notify", "tell"):
             fits = running.notifying.see("STEP", (name, node, pd))
