@@ -12,6 +12,7 @@ from cellreap.trace.check import Report, check, check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.reader import MAX_LINE
 from cellreap.trace.writer import Draft, seal
+from kit import broken_respawns
 from kit.trace_simulator import RUNS, Target, block_fs_db_app
 
 Values = dict[str, object]
@@ -293,6 +294,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "freed.when": emitted("SERVER_DIED", pd="PD_5", server="PD_4"),
     "freed.once": lambda: freed(("PD_3", "PD_1"), ("PD_3", "PD_1")),
     "freed.client": lambda: freed(("PD_5", "PD_1")),
+    **broken_respawns.reports(of_drafts),
     "notices.token": lambda: edited("depths-1-0", "QUEUE", {"token": 2}, token=3),
     "notices.owed": lambda: edited("notices", "QUEUE", {"kind": "free"}, kind="disconnect", n=0),
     "notices.fetch": emitted("GET_WORK", pd="PD_5", token=1),
