@@ -11,10 +11,11 @@
 
 enum {
     CR_IMAGE_MAGIC = 0x49526c63,
-    CR_IMAGE_VERSION = 4,
+    CR_IMAGE_VERSION = 5,
     CR_NAME_BYTES = 32, /* a name is NUL-terminated within this size */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
+    CR_IMAGE_QUOTAS = 9, /* the number of rows of CR_QUOTAS in limits.h */
     CR_IMAGE_NONE = 0xffffffff,
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
 };
@@ -96,6 +97,8 @@ typedef struct cr_image_pd {
     uint32_t rs_depth;
     uint32_t deadline_ms; /* time to acknowledge a notice; 0: no deadline */
     uint32_t args[CR_PD_ARGS];
+    /* by cr_quota of limits.h; CR_IMAGE_NONE: a fair share */
+    uint32_t quotas[CR_IMAGE_QUOTAS];
 } cr_image_pd;
 
 /* A space that a PD makes. */
