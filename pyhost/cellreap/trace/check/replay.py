@@ -9,6 +9,7 @@ from typing import Any, Final
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError
 from cellreap.model.indexed import IndexedModel
+from cellreap.trace.check.accounts import Accounts
 from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.cleanup import Cleanups
 from cellreap.trace.check.context import Concern, Context
@@ -40,6 +41,7 @@ STOPPING: Final = frozenset({"STOP", "SERVER_DIED"})
 """Events that may come within a cleanup, but are not numbered."""
 CONCERNS: Final[tuple[type[Concern], ...]] = (
     Memory,
+    Accounts,
     Nodes,
     Edges,
     Slots,
@@ -81,6 +83,7 @@ class Replay:
         self._context = context = Context(report)
         self._concerns: dict[type[Concern], Any] = {kind: kind(context) for kind in CONCERNS}
         context.memory = self._concerns[Memory]
+        context.accounts = self._concerns[Accounts]
         context.slots = self._concerns[Slots]
         context.actors = self._concerns[Actors]
         context.triggers = self._concerns[Triggers]
@@ -105,6 +108,7 @@ class Replay:
         if self._in_place(event):
             try:
                 self._handle(event)
+                self._context.accounts.see(event)
             except CellreapError as error:
                 self._context.bad("model.possible", f"{event.name}: {error.line()}")
         self._context.previous = event
