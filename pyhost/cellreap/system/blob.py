@@ -179,6 +179,7 @@ def _pd_row(
         "CR_IMAGE_LATE": pd.start == "after-cleanup",
         "CR_IMAGE_MAY_EXTRACT": pd.may_extract,
         "CR_IMAGE_BACKGROUND": pd.background,
+        "CR_IMAGE_MAY_SET_DEPTH": pd.may_set_depth,
     }
     handler = pd.fault_handler
     return {
@@ -192,6 +193,8 @@ def _pd_row(
         "pd_depth": _depth(pd.pd_depth),
         "rs_depth": _depth(pd.rs_depth),
         "deadline_ms": deadline_ms,
+        "spawn_priority": pd.priority if pd.spawn_priority is None else pd.spawn_priority,
+        "spawn_allow": pd.spawn_allow,
         "args": list(pd.args),
     }
 

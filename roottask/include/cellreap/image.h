@@ -11,7 +11,7 @@
 
 enum {
     CR_IMAGE_MAGIC = 0x49526c63,
-    CR_IMAGE_VERSION = 4,
+    CR_IMAGE_VERSION = 5,
     CR_NAME_BYTES = 32, /* a name is NUL-terminated within this size */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
@@ -33,7 +33,8 @@ enum {
     CR_IMAGE_MAY_SPAWN = 4,
     CR_IMAGE_LATE = 8, /* created only after the first cleanup */
     CR_IMAGE_MAY_EXTRACT = 16,
-    CR_IMAGE_BACKGROUND = 32 /* a background computation; the scenario does not wait for it */
+    CR_IMAGE_BACKGROUND = 32, /* a background computation; the scenario does not wait for it */
+    CR_IMAGE_MAY_SET_DEPTH = 64
 };
 
 /* How a PD is made to crash. */
@@ -95,6 +96,8 @@ typedef struct cr_image_pd {
     uint32_t pd_depth;
     uint32_t rs_depth;
     uint32_t deadline_ms; /* time to acknowledge a notice; 0: no deadline */
+    uint32_t spawn_priority; /* of the PDs that it spawns: 1 .. priority */
+    uint32_t spawn_allow; /* edges that a PD that it spawns allows it to make, from the start */
     uint32_t args[CR_PD_ARGS];
 } cr_image_pd;
 
