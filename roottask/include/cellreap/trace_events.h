@@ -78,6 +78,12 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_MODE, "MODE", FIELD(mode, MODE),                                          \
                    "When the root task answers a TERMINATE: async: at once; sync: when the "       \
                    "ticket is over.")                                                              \
+    CR_TRACE_EVENT(CR_EV_QUOTA, "QUOTA", FIELD(account, NUMBER) FIELD(name, TEXT)                  \
+                   FIELD(nodes, NUMBER) FIELD(edges, NUMBER) FIELD(spaces, NUMBER)                 \
+                   FIELD(types, NUMBER) FIELD(requests, NUMBER) FIELD(tickets, NUMBER)             \
+                   FIELD(pds, NUMBER) FIELD(bytes, NUMBER) FIELD(maps, NUMBER),                    \
+                   "The quotas of an account. account: the position of its PD in the "             \
+                   "configuration, from 1; name: that PD.")                                        \
     /* The model: nodes */                                                                         \
     CR_TRACE_EVENT(CR_EV_PD, "PD", FIELD(id, PD) FIELD(name, TEXT) FIELD(pinned, FLAG),            \
                    "A PD was made.")                                                               \
@@ -99,6 +105,19 @@ typedef enum cr_print {
                    FIELD(rs_depth, DEPTH),                                                         \
                    "The depths of the cleanup that the PD triggers, from now on. Without this "    \
                    "event they are the depths of TRACE.")                                          \
+    CR_TRACE_EVENT(CR_EV_RESPAWN_RULE, "RESPAWN_RULE", FIELD(pd, PD) FIELD(budget, NUMBER)         \
+                   FIELD(window_ms, NUMBER) FIELD(delay_ms, NUMBER),                               \
+                   "The PD was made from the configuration, and is respawned: at most `budget` "   \
+                   "times in a window of so many milliseconds (0: the whole run), the first time " \
+                   "at once, each further time after a delay that doubles, beginning with this "   \
+                   "one.")                                                                         \
+    CR_TRACE_EVENT(CR_EV_RESPAWN_DUE, "RESPAWN_DUE", FIELD(name, TEXT) FIELD(count, NUMBER)        \
+                   FIELD(delay_ms, NUMBER),                                                        \
+                   "The PD of this name was destroyed and will be respawned after the delay. "     \
+                   "count: the respawns in the present window, with this one.")                    \
+    CR_TRACE_EVENT(CR_EV_STAYS_DOWN, "STAYS_DOWN", FIELD(name, TEXT),                              \
+                   "The PD of this name was destroyed and is not respawned: its budget is used "   \
+                   "up.")                                                                          \
     CR_TRACE_EVENT(CR_EV_SPACE, "SPACE", FIELD(id, SPACE) FIELD(type, SPACE_TYPE)                  \
                    FIELD(manager, PD) FIELD(name, TEXT),                                           \
                    "A space was made.")                                                            \

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from cellreap import headers
 from cellreap.model.ids import CORE_TYPES
+from cellreap.system.config import quotas
 from cellreap.system.config.schema import BY_TIME, Config, Crash
 from cellreap.system.toml_lines import KeyPath
 
@@ -26,8 +27,10 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _crashes(config)
     yield from _spawning(config)
     yield from _background(config)
+    yield from _respawns(config)
     yield from _without_scenario(config)
     yield from _limits(config)
+    yield from quotas.problems(config)
 
 
 def unknown(what: str, name: str, known: list[str]) -> str:
@@ -129,6 +132,13 @@ def _background(config: Config) -> Iterator[Problem]:
         if not pd.background and pd.priority >= highest + 2 > spawned:
             said = f"is {spawned}, and a background PD's priority is {highest}"
             yield ("pd", i, "spawn_priority"), f"{said}; expected {highest + 2} or more"
+
+
+def _respawns(config: Config) -> Iterator[Problem]:
+    for i, pd in enumerate(config.pds):
+        for key in ("respawn_budget", "respawn_window_ms", "respawn_delay_ms"):
+            if getattr(pd, key) is not None and not pd.respawn:
+                yield ("pd", i, key), f'"{pd.name}" does not respawn; expected respawn = true'
 
 
 def _without_scenario(config: Config) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError
 from cellreap.model.indexed import IndexedModel
+from cellreap.trace.check.accounts import Accounts
 from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.authority import Authority
 from cellreap.trace.check.cleanup import Cleanups
@@ -20,6 +21,7 @@ from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
 from cellreap.trace.check.policy import policy_of
+from cellreap.trace.check.respawns import Respawns
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.state import State
 from cellreap.trace.check.steps import Steps
@@ -36,6 +38,7 @@ ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT"})
 """Events that may come while other events are required, as may QUEUE with n=0."""
 CONCERNS: Final[tuple[type[Concern], ...]] = (
     Memory,
+    Accounts,
     Nodes,
     Edges,
     Slots,
@@ -43,6 +46,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Authority,
     Consent,
     Triggers,
+    Respawns,
     Notices,
     Tickets,
     Extractions,
@@ -77,6 +81,7 @@ class Replay:
         self._context = context = Context(report)
         self._concerns: dict[type[Concern], Any] = {kind: kind(context) for kind in CONCERNS}
         context.memory = self._concerns[Memory]
+        context.accounts = self._concerns[Accounts]
         context.slots = self._concerns[Slots]
         context.actors = self._concerns[Actors]
         context.authority = self._concerns[Authority]
@@ -102,6 +107,7 @@ class Replay:
         if self._in_place(event):
             try:
                 self._handle(event)
+                self._context.accounts.see(event)
             except CellreapError as error:
                 self._context.bad("model.possible", f"{event.name}: {error.line()}")
         self._context.previous = event
@@ -209,6 +215,7 @@ class Replay:
         self._ended = True
         context.cleanups.at_end()
         context.triggers.at_end()
+        self._concerns[Respawns].at_end()
         context.notices.at_end()
         context.extractions.at_end()
         context.actors.at_end()
