@@ -16,8 +16,9 @@ typedef enum cr_notice_end {
 } cr_notice_end;
 
 const char *cr_notice_name(cr_notice_kind kind);
-/* Queues a notice and signals its receiver. A notice to a stopped PD is dropped at once. `cleanup` is the cleanup that owes it, or 0. `tag` is
- * that of the cleanup or extraction that the notice belongs to. CR_ERR_FULL_NODES, CR_ERR_STALE. */
+/* Queues a notice and signals its receiver. A notice to a stopped PD is dropped at once. `cleanup`
+ * is the cleanup that owes it, or 0. `tag` is that of the cleanup or extraction that the notice
+ * belongs to. CR_ERR_FULL_NODES, CR_ERR_STALE. */
 cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag);
 /* Ends a notice: counts it for the ticket with its tag. */
 void cr_notice_over(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end);
