@@ -131,6 +131,8 @@ class Report:
     unreached: list[tuple[int, str]] = field(default_factory=list)
     """(index in the configuration, PD's name) of crashes that never happened"""
     events: int = 0
+    foreign_lines: int = 0
+    """lines that look like trace lines and that the root task did not print"""
     model: IndexedModel = field(default_factory=IndexedModel)
     """the state after the last replayed event"""
 
@@ -144,6 +146,13 @@ class Report:
         return (name, version) if name else (self.kernel, "")
 
 
+def foreign_told(count: int) -> str:
+    """A sentence about foreign lines."""
+    if count == 1:
+        return "1 line looks like a trace line and is not the root task's"
+    return f"{count} lines look like trace lines and are not the root task's"
+
+
 def report_json(report: Report) -> dict[str, Any]:
     """The report as `check --json` and `run --json` print it."""
     name, version = report.kernel_parts()
@@ -154,6 +163,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "kernel": {"name": name, "version": version, "arch": report.arch},
         "verdict": "pass" if report.passed else "fail",
         "violations": violations,
+        "foreign_lines": report.foreign_lines,
         "names": dict(sorted(report.names.items())),
         "cleanups": [
             {**cleanup.plan, "cause": cleanup.cause, "kernel_calls": cleanup.kernel_calls}

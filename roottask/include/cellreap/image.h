@@ -11,10 +11,11 @@
 
 enum {
     CR_IMAGE_MAGIC = 0x49526c63,
-    CR_IMAGE_VERSION = 4,
+    CR_IMAGE_VERSION = 5,
     CR_NAME_BYTES = 32, /* a name is NUL-terminated within this size */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
+    CR_IMAGE_KEY_BYTES = 16,
     CR_IMAGE_NONE = 0xffffffff,
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
 };
@@ -76,6 +77,8 @@ typedef struct cr_image_header {
     char system[CR_NAME_BYTES];
     char kernel[CR_NAME_BYTES]; /* name and version, "seL4 16.0.0" */
     char arch[CR_TYPE_BYTES];
+    /* A secret of the image, from which the root task derives the key of each run's trace. */
+    uint8_t trace_key[CR_IMAGE_KEY_BYTES];
 } cr_image_header;
 
 typedef struct cr_image_program {
