@@ -24,7 +24,6 @@ from cellreap.system.loader import (
 from cellreap.system.parts import Parts, checkout
 from cellreap.system.sdk import SUPPORT_FOLDER, Sdk, read_support, timer_missing
 from cellreap.system.toolchain import Toolchain, run_tool
-from cellreap.system.trace_key import with_key
 
 _LINKER_SCRIPT = Path("roottask/roottask.ld")
 _LOADER_SCRIPT = Path("roottask/loader/loader.ld")
@@ -52,7 +51,7 @@ def link(
         read_executable(programs[name], str(parts.folder / "pds" / f"{name}.elf"), sdk.kernel.arch)
     kernel = f"{sdk.kernel.name} {sdk.kernel.version}"
     timer = timer_missing(sdk.options, sdk.kernel.arch) is None
-    blob = with_key(build_blob(config, programs, kernel, sdk.kernel.arch, timer), trace_key)
+    blob = build_blob(config, programs, kernel, sdk.kernel.arch, timer, trace_key)
     files = {"blob.bin": blob, "blob.S": _BLOB_SOURCE.encode()}
     library = parts.library if config.system.scenario else parts.bare_library
     raw = _link(toolchain, library, _LINKER_SCRIPT, files, "blob.S", ())

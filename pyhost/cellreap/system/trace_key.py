@@ -14,7 +14,6 @@ from collections.abc import Mapping
 
 from cellreap import headers
 from cellreap.errors import UsageError
-from cellreap.system.blob import layout
 from cellreap.system.sdk import data_folder
 
 VARIABLE = "CELLREAP_TRACE_KEY"
@@ -35,15 +34,14 @@ def parse_key(text: str, name: str) -> bytes:
     return key
 
 
-def with_key(blob: bytes, key: bytes | None) -> bytes:
-    """The configuration with its secret. key: the secret; None: one of this image and user."""
-    if key is None and (given := os.environ.get(VARIABLE)):
-        key = parse_key(given, VARIABLE)
+def key_for(blob: bytes | bytearray) -> bytes:
+    """The secret of an image whose configuration is `blob`: the one of the environment, or one of
+    this image and user.
+    """
+    if given := os.environ.get(VARIABLE):
+        return parse_key(given, VARIABLE)
     size = headers.constant("image.h", "CR_IMAGE_KEY_BYTES")
-    if key is None:
-        key = hashlib.blake2s(blob, digest_size=size, key=user_secret()).digest()
-    at = layout().offsetof("cr_image_header", "trace_key")
-    return blob[:at] + key + blob[at + size :]
+    return hashlib.blake2s(blob, digest_size=size, key=user_secret()).digest()
 
 
 def user_secret(env: Mapping[str, str] | None = None) -> bytes:

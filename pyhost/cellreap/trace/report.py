@@ -154,7 +154,10 @@ def foreign_told(count: int) -> str:
 
 
 def report_json(report: Report) -> dict[str, Any]:
-    """The report as `check --json` and `run --json` print it."""
+    """The report as `check --json` and `run --json` print it.
+
+    `foreign_lines` is there only if there are any.
+    """
     name, version = report.kernel_parts()
     violations = [f"{report.path}:{problem}" for problem in report.violations]
     if report.more_violations:
@@ -163,7 +166,6 @@ def report_json(report: Report) -> dict[str, Any]:
         "kernel": {"name": name, "version": version, "arch": report.arch},
         "verdict": "pass" if report.passed else "fail",
         "violations": violations,
-        "foreign_lines": report.foreign_lines,
         "names": dict(sorted(report.names.items())),
         "cleanups": [
             {**cleanup.plan, "cause": cleanup.cause, "kernel_calls": cleanup.kernel_calls}
@@ -175,4 +177,5 @@ def report_json(report: Report) -> dict[str, Any]:
         "extractions": [
             extraction.to_json() for extraction in report.extractions if extraction.done
         ],
+        **({"foreign_lines": report.foreign_lines} if report.foreign_lines else {}),
     }

@@ -16,6 +16,7 @@ enum {
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
     CR_IMAGE_KEY_BYTES = 16,
+    CR_IMAGE_QUOTAS = 9, /* the number of rows of CR_QUOTAS in limits.h */
     CR_IMAGE_NONE = 0xffffffff,
     CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
@@ -106,6 +107,8 @@ typedef struct cr_image_pd {
     uint32_t respawn_window_ms;
     uint32_t respawn_delay_ms;
     uint32_t args[CR_PD_ARGS];
+    /* by cr_quota of limits.h; CR_IMAGE_NONE: a fair share */
+    uint32_t quotas[CR_IMAGE_QUOTAS];
 } cr_image_pd;
 
 /* A space that a PD makes. */

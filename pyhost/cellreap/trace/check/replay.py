@@ -9,6 +9,7 @@ from typing import Any, Final
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError
 from cellreap.model.indexed import IndexedModel
+from cellreap.trace.check.accounts import Accounts
 from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.cleanup import Cleanups
 from cellreap.trace.check.context import Concern, Context
@@ -36,6 +37,7 @@ ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT"})
 """Events that may come while other events are required, as may QUEUE with n=0."""
 CONCERNS: Final[tuple[type[Concern], ...]] = (
     Memory,
+    Accounts,
     Nodes,
     Edges,
     Slots,
@@ -76,6 +78,7 @@ class Replay:
         self._context = context = Context(report)
         self._concerns: dict[type[Concern], Any] = {kind: kind(context) for kind in CONCERNS}
         context.memory = self._concerns[Memory]
+        context.accounts = self._concerns[Accounts]
         context.slots = self._concerns[Slots]
         context.actors = self._concerns[Actors]
         context.triggers = self._concerns[Triggers]
@@ -99,6 +102,7 @@ class Replay:
         if self._in_place(event):
             try:
                 self._handle(event)
+                self._context.accounts.see(event)
             except CellreapError as error:
                 self._context.bad("model.possible", f"{event.name}: {error.line()}")
         self._context.previous = event
@@ -195,7 +199,7 @@ class Replay:
         if report.arch not in ARCHES:
             text = f"TRACE: arch={report.arch}: expected one of {', '.join(ARCHES)}"
             context.bad("order.header", text)
-        if (event.optional("key") is None) == (context.version >= KEYED_FROM):
+        if context.version >= KEYED_FROM and event.optional("key") is None:
             text = f"TRACE: key={event['key']}: expected a key since version {KEYED_FROM}"
             context.bad("order.header", text)
         if not all(report.kernel_parts()):
