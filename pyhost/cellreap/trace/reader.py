@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from cellreap import headers
 from cellreap.errors import InputError
 from cellreap.headers import EventTable
+from cellreap.trace.damage import TRACE_VERSION, diagnose
 from cellreap.trace.events import Event, decode, encode, field_type, printable
-from cellreap.trace.lines import LINE, MARK, Lines, crc_of, key_in, summed
+from cellreap.trace.lines import LINE, MARK, Lines, key_in, summed
 from cellreap.trace.upgrade import NotOfVersionError, known_versions, table_of, upgrade
 
 MAX_LINE = 65536
@@ -64,13 +64,13 @@ class _Suspect:
     text: bytes
     claims: int | None
 
+    def ends(self, following: int, last_line: int) -> bool:
+        """Whether it may be what is left of the last events, of which `following` is the first."""
+        return self.problem.line == last_line if self.claims is None else self.claims >= following
+
 
 _NUMBER = re.compile(rb"(0|[1-9][0-9]{0,18}) ")
 _MAX_SUSPECTS = 1000
-_LINE_START = re.compile(
-    rb"[0-9]{0,19}|[0-9]{1,19} [0-9a-f]{0,16}|[0-9]{1,19} (?:[0-9a-f]{8}|[0-9a-f]{16}) "
-)
-_TRACE_VERSION = re.compile(rb"TRACE version=([0-9]+)(?: .*)?", re.DOTALL)
 
 
 def split_lines(
@@ -176,7 +176,7 @@ class Reader:
         place = self._lines.find(line)
         if place is None:
             text = line[len(MARK) :]
-            self._unsound(number, text, *self._diagnose(text))
+            self._unsound(number, text, *diagnose(text, self.table))
             return None
         at, found = place
         if at > 0:
@@ -210,34 +210,6 @@ class Reader:
             problem = suspect.problem
             self._damaged(problem.line, suspect.text, problem.text, problem.rule)
         self._suspects.clear()
-
-    def _diagnose(self, text: bytes) -> tuple[str, str]:
-        """(what is wrong with a damaged line, the rule that it breaks)."""
-        if _LINE_START.fullmatch(text):
-            return "cut line", "line.cut"
-        found = LINE.fullmatch(text)
-        if found is None:
-            shown = printable(text.decode("latin-1"), 60)
-            return (
-                f"garbled line: {shown!r}: expected a number, a checksum and an event",
-                "line.form",
-            )
-        name, *pairs = found.group(3).decode("latin-1").split(" ")
-        table = self.table or _table_named(found.group(3)) or headers.event_table()
-        fields = table.fields.get(name)
-        if fields is None and any(known.startswith(name) for known in table.fields) and not pairs:
-            return "cut line", "line.cut"
-        if fields is not None and _cut_short(pairs, fields):
-            return (
-                f"cut line: {name} with only {len(pairs)} of its {len(fields)} fields",
-                "line.cut",
-            )
-        what = f"event {found.group(1).decode()}, {printable(name, 20)}"
-        text_sum = found.group(2).decode()
-        if len(text_sum) > len(crc_of(b"")):
-            return f"wrong checksum: {text_sum} ({what})", "line.checksum"
-        has = crc_of(summed(found)).decode()
-        return f"wrong checksum: {text_sum}, but the line has {has} ({what})", "line.checksum"
 
     # -- order
 
@@ -394,7 +366,7 @@ class Reader:
         self._problem(number, what, "line.value")
 
     def _version(self, number: int, body: bytes) -> EventTable:
-        found = _TRACE_VERSION.fullmatch(body)
+        found = TRACE_VERSION.fullmatch(body)
         if found is None or len(found.group(1)) > 9:
             raise InputError(self.path, number, "TRACE", "no version=<number> as its first field")
         version = int(found.group(1))
@@ -433,19 +405,13 @@ class Reader:
             what = f"event {gap.first} is" if one else f"events {gap.first} to {gap.last} are"
             self._problem(gap.line, f"lost: {what} missing before this line", "line.lost")
         if self._ended is None:
-            self._blame([s for s in self._suspects if self._stands_at_end(s)])
+            self._blame([s for s in self._suspects if s.ends(self._next, self.last_line)])
             self._break(self.last_line)
             what = f"cut off: no END after event {self._next - 1}"
             if self._restarted is not None:
                 what += f"; did the machine start again before line {self._restarted}?"
             self._problem(self.last_line, what, "line.cut_off")
         self.problems.sort(key=lambda problem: problem.line)
-
-    def _stands_at_end(self, suspect: _Suspect) -> bool:
-        """Whether the text may be what is left of the last events."""
-        if suspect.claims is None:
-            return suspect.problem.line == self.last_line
-        return suspect.claims >= self._next
 
     def _break(self, number: int) -> None:
         if self.broken_at is None:
@@ -456,21 +422,3 @@ class Reader:
             self.problems.append(Problem(number, text, rule))
         else:
             self.more_problems += 1
-
-
-def _table_named(body: bytes) -> EventTable | None:
-    """The table of the version that a TRACE event names."""
-    found = _TRACE_VERSION.fullmatch(body)
-    return table_of(int(found.group(1))) if found and len(found.group(1)) <= 9 else None
-
-
-def _cut_short(pairs: list[str], fields: tuple[str, ...]) -> bool:
-    """Whether these are the first of the fields. The last one may be incomplete."""
-    if len(pairs) >= len(fields):
-        return False
-    for index, pair in enumerate(pairs):
-        name, equals, _ = pair.partition("=")
-        whole = name == fields[index] and equals == "="
-        if not whole and not (index == len(pairs) - 1 and f"{fields[index]}=".startswith(pair)):
-            return False
-    return True
