@@ -317,6 +317,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
                   .flags = config != 0 ? config->flags : 0,
                   .pd_depth = config != 0 ? config->pd_depth : CR_IMAGE_DEPTH_DEFAULT,
                   .rs_depth = config != 0 ? config->rs_depth : CR_IMAGE_DEPTH_DEFAULT,
+                  .priority = config != 0 ? config->priority : CR_SPAWN_PRIORITY,
                   .deadline_ms = config != 0    ? config->deadline_ms
                                  : creator != 0 ? creator->deadline_ms
                                                 : 0};
@@ -337,7 +338,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .elf_bytes = elf->bytes,
         .cspace_bits = pd->body.cspace_bits,
         .stack_pages = config != 0 ? config->stack_pages : 4,
-        .priority = config != 0 ? config->priority : 100,
+        .priority = pd->priority,
         .l1 = CR_L1_BODIES + index,
         .startup = &startup,
         .root_endpoint = cr_sys.endpoint,

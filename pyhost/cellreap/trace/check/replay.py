@@ -18,6 +18,7 @@ from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
 from cellreap.trace.check.policy import policy_of
+from cellreap.trace.check.progress import Progress
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.state import State
 from cellreap.trace.check.steps import Steps
@@ -42,6 +43,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Notices,
     Tickets,
     Extractions,
+    Progress,
     Cleanups,
     Steps,
     State,
@@ -137,6 +139,9 @@ class Replay:
         third = self.report.events == 3
         if context.policy.says_mode and third != (name == "MODE"):
             context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
+        fourth = self.report.events == 4
+        if context.policy.clocks and fourth and name != "AWAIT":
+            context.bad("progress.await", f"{name}: expected AWAIT right after MODE")
         if context.debts and name not in ANSWERS and not (name == "QUEUE" and of_no_cleanup):
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
