@@ -25,7 +25,9 @@ void cr_progress_init(const cr_image_header *image)
         wanted[pd->priority] = 1;
         shortest = deadline != 0 && deadline < shortest ? deadline : shortest;
     }
-    wanted[CR_SPAWN_PRIORITY] |= image->spawns.count > 0;
+    for (uint32_t i = 0; i < image->spawns.count; i++) {
+        wanted[cr_image_pds(image)[cr_image_spawns(image)[i].pd].spawn_priority] = 1;
+    }
     cr_sup.clock.interval = shortest < cr_sup.clock.interval ? shortest : cr_sup.clock.interval;
     cr_witness_init(wanted);
 }

@@ -121,8 +121,10 @@ void cr_waits_expire(void)
         find_late();
         cr_progress_give_up();
     }
-    release_expired(cr_clock_now());
-    cr_clock_next(next_due());
+    uint64_t now = cr_clock_now();
+    cr_population_expire(now);
+    release_expired(now);
+    cr_clock_next(earlier(next_due(), cr_population_next_due()));
 }
 
 /* Answers all PDs that wait for the root task in one of two ways. Returns whether there was one. */
@@ -149,7 +151,7 @@ int cr_waits_without_timer(void)
 
 int cr_waits_pending(void)
 {
-    return next_due() != 0;
+    return next_due() != 0 || cr_population_pending();
 }
 
 int cr_waits_of_others(void)

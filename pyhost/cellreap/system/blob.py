@@ -17,7 +17,15 @@ from cffi import FFI
 
 from cellreap import headers
 from cellreap.errors import CellreapError
-from cellreap.system.config import Config, Depth, Pd, deadline_of, timed
+from cellreap.system.config import (
+    Config,
+    Depth,
+    Pd,
+    deadline_of,
+    quotas,
+    respawn_of,
+    timed,
+)
 
 MAX_BYTES = 256 << 20  # far larger than any supported system
 _PROGRAM_ALIGN = 16  # image.h: an ELF file is "aligned to 16"
@@ -130,7 +138,7 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
     none = _constant("CR_IMAGE_NONE")
     return {
         "programs": [{"name": _text(name, "CR_NAME_BYTES")} for name in used],
-        "pds": [_pd_row(pd, used, pds, deadline_of(config, pd, timer)) for pd in config.pds],
+        "pds": [_pd_row(config, pd, used, pds, timer) for pd in config.pds],
         "spaces": [
             {
                 "name": _text(space.name, "CR_NAME_BYTES"),
@@ -170,7 +178,7 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
 
 
 def _pd_row(
-    pd: Pd, used: list[str], numbers: Mapping[str, int], deadline_ms: int
+    config: Config, pd: Pd, used: list[str], numbers: Mapping[str, int], timer: bool
 ) -> dict[str, Any]:
     flags = {
         "CR_IMAGE_PINNED": pd.pinned,
@@ -179,6 +187,7 @@ def _pd_row(
         "CR_IMAGE_LATE": pd.start == "after-cleanup",
         "CR_IMAGE_MAY_EXTRACT": pd.may_extract,
         "CR_IMAGE_BACKGROUND": pd.background,
+        "CR_IMAGE_MAY_SET_DEPTH": pd.may_set_depth,
     }
     handler = pd.fault_handler
     return {
@@ -191,9 +200,17 @@ def _pd_row(
         "fault_handler": _constant("CR_IMAGE_NONE") if handler is None else numbers[handler],
         "pd_depth": _depth(pd.pd_depth),
         "rs_depth": _depth(pd.rs_depth),
-        "deadline_ms": deadline_ms,
+        "spawn_priority": pd.priority if pd.spawn_priority is None else pd.spawn_priority,
+        "spawn_allow": pd.spawn_allow,
+        "deadline_ms": deadline_of(config, pd, timer),
+        **respawn_of(pd, timer),
         "args": list(pd.args),
+        "quotas": [_quota(getattr(pd.quota, word)) for word in quotas.words()],
     }
+
+
+def _quota(asked: int | None) -> int:
+    return _constant("CR_IMAGE_NONE") if asked is None else asked
 
 
 @functools.cache

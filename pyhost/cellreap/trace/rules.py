@@ -42,6 +42,9 @@ RULES: Final[dict[str, str]] = {
     "memory.sums": "ACCOUNT and SETTLED have the bytes and slots that are in use.",
     "memory.account": "ACCOUNT occurs if and only if memory changed since the last one.",
     "memory.freed": "FREED repeats the BODY of its PD.",
+    # accounts
+    "accounts.quota": "The quotas of an account are told once.",
+    "accounts.within": "No account uses more than its quota.",
     # nodes and edges
     "nodes.root": "The root task is the first PD.",
     "nodes.fresh": "The id of a PD or space is never used again.",
@@ -68,6 +71,20 @@ RULES: Final[dict[str, str]] = {
     "1,000.",
     "actors.status": "A refused operation has a cr_result other than CR_RESULT_OK.",
     "actors.unreached": "Crashes of the configuration are numbered from 1.",
+    # authority and consent
+    "authority.rights": "Each PD but the root task has one RIGHTS, directly after its BODY or "
+    "DEADLINE.",
+    "authority.account": "No PD of an account has more priority or rights than the first, which "
+    "the configuration has.",
+    "authority.spawn": "A spawned PD has at most the priority of its creator, no rights, no depths "
+    "of its own, and its creator's account and deadline.",
+    "authority.depths": "After its creation, only a PD that may set its depths has new DEPTHS.",
+    "authority.cleanup": "A cleanup has the depths of its trigger.",
+    "consent.allow": "A PD allows edges to another live PD, not to the root task or itself.",
+    "consent.allowed": "A PD that makes an edge for another PD was allowed it; each edge takes one "
+    "off.",
+    "consent.by": "A hold that nobody gave is the manager's or is served by the root task. Who "
+    "gives an edge manages the node or has such an edge itself.",
     # triggers
     "triggers.root": "The root task is never a trigger.",
     "triggers.once": "A PD that waits for its cleanup has no second trigger.",
@@ -84,6 +101,15 @@ RULES: Final[dict[str, str]] = {
     "ticket awaits that it finishes a notice up to that token.",
     "progress.early": "A PD without a deadline is given up after await_ms in which it could run, any "
     "PD after twice the larger of its deadline and await_ms.",
+    # respawns
+    "respawn.rule": "RESPAWN_RULE follows the creation of its PD. A PD that is made anew is due, "
+    "and its rule is the one that it had.",
+    "respawn.due": "Only a PD that has a rule and is destroyed is due, and once.",
+    "respawn.budget": "The count grows by 1 or begins anew with a window, and keeps to the budget. "
+    "A PD stays down when its budget is used up, and only then.",
+    "respawn.delay": "The delay is 0 for the first respawn in a window and doubles from the "
+    "second on, up to 1,000 ms.",
+    "respawn.end": "At END every PD with a rule exists, is due or stays down.",
     # notices
     "notices.token": "Tokens are ascending.",
     "notices.owed": "A notice that belongs to no cleanup is owed by an UNREQUEST or an extraction.",

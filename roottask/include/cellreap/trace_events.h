@@ -81,6 +81,12 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_AWAIT, "AWAIT", FIELD(ms, NUMBER),                                        \
                    "How long a PD without a deadline is awaited, in the time in which it could "   \
                    "run. 0: the kernel leaves no timer to the root task.")                         \
+    CR_TRACE_EVENT(CR_EV_QUOTA, "QUOTA", FIELD(account, NUMBER) FIELD(name, TEXT)                  \
+                   FIELD(nodes, NUMBER) FIELD(edges, NUMBER) FIELD(spaces, NUMBER)                 \
+                   FIELD(types, NUMBER) FIELD(requests, NUMBER) FIELD(tickets, NUMBER)             \
+                   FIELD(pds, NUMBER) FIELD(bytes, NUMBER) FIELD(maps, NUMBER),                    \
+                   "The quotas of an account. account: the position of its PD in the "             \
+                   "configuration, from 1; name: that PD.")                                        \
     /* The model: nodes */                                                                         \
     CR_TRACE_EVENT(CR_EV_PD, "PD", FIELD(id, PD) FIELD(name, TEXT) FIELD(pinned, FLAG),            \
                    "A PD was made.")                                                               \
@@ -91,6 +97,30 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_DEADLINE, "DEADLINE", FIELD(pd, PD) FIELD(ms, NUMBER),                    \
                    "The PD must finish each notice within this many milliseconds. A PD without "   \
                    "this event has no deadline.")                                                  \
+    CR_TRACE_EVENT(CR_EV_RIGHTS, "RIGHTS", FIELD(pd, PD) FIELD(priority, NUMBER)                   \
+                   FIELD(account, NUMBER) FIELD(set_depth, FLAG) FIELD(extract, FLAG)              \
+                   FIELD(spawn, FLAG),                                                             \
+                   "What the PD may do: its priority, and whether it may set its depths, "         \
+                   "extract the model state and spawn PDs. account: the position of the PD in "    \
+                   "the configuration, from 1; of a spawned PD, that of the configured PD that "   \
+                   "it descends from.")                                                            \
+    CR_TRACE_EVENT(CR_EV_DEPTHS, "DEPTHS", FIELD(pd, PD) FIELD(pd_depth, DEPTH)                    \
+                   FIELD(rs_depth, DEPTH),                                                         \
+                   "The depths of the cleanup that the PD triggers, from now on. Without this "    \
+                   "event they are the depths of TRACE.")                                          \
+    CR_TRACE_EVENT(CR_EV_RESPAWN_RULE, "RESPAWN_RULE", FIELD(pd, PD) FIELD(budget, NUMBER)         \
+                   FIELD(window_ms, NUMBER) FIELD(delay_ms, NUMBER),                               \
+                   "The PD was made from the configuration, and is respawned: at most `budget` "   \
+                   "times in a window of so many milliseconds (0: the whole run), the first time " \
+                   "at once, each further time after a delay that doubles, beginning with this "   \
+                   "one.")                                                                         \
+    CR_TRACE_EVENT(CR_EV_RESPAWN_DUE, "RESPAWN_DUE", FIELD(name, TEXT) FIELD(count, NUMBER)        \
+                   FIELD(delay_ms, NUMBER),                                                        \
+                   "The PD of this name was destroyed and will be respawned after the delay. "     \
+                   "count: the respawns in the present window, with this one.")                    \
+    CR_TRACE_EVENT(CR_EV_STAYS_DOWN, "STAYS_DOWN", FIELD(name, TEXT),                              \
+                   "The PD of this name was destroyed and is not respawned: its budget is used "   \
+                   "up.")                                                                          \
     CR_TRACE_EVENT(CR_EV_SPACE, "SPACE", FIELD(id, SPACE) FIELD(type, SPACE_TYPE)                  \
                    FIELD(manager, PD) FIELD(name, TEXT),                                           \
                    "A space was made.")                                                            \
@@ -101,15 +131,17 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_DELETE, "DELETE", FIELD(node, THING) FIELD(by, PD),                       \
                    "A resource or an empty space was deleted, with all its edges.")                \
     /* The model: edges */                                                                         \
-    CR_TRACE_EVENT(CR_EV_HOLD, "HOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER),       \
+    CR_TRACE_EVENT(CR_EV_HOLD, "HOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER)        \
+                   FIELD(by, PD_OR_NONE),                                                          \
                    "The PD was given a HOLD. The capability is in this slot of its CSpace; 0: "    \
-                   "no capability.")                                                               \
+                   "no capability. by: the PD that gave it; -: the configuration, or an "          \
+                   "operation of the PD itself.")                                                  \
     CR_TRACE_EVENT(CR_EV_UNHOLD, "UNHOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER),   \
                    "One HOLD of the PD was dropped.")                                              \
     CR_TRACE_EVENT(CR_EV_REQUEST, "REQUEST", FIELD(pd, PD) FIELD(space, SPACE)                     \
-                   FIELD(slot, NUMBER),                                                            \
+                   FIELD(slot, NUMBER) FIELD(by, PD_OR_NONE),                                      \
                    "The PD was given a REQUEST to the space. The capability is in this slot of "   \
-                   "its CSpace; 0: no capability.")                                                \
+                   "its CSpace; 0: no capability. by: as in HOLD.")                                \
     CR_TRACE_EVENT(CR_EV_UNREQUEST, "UNREQUEST", FIELD(pd, PD) FIELD(space, SPACE)                 \
                    FIELD(slot, NUMBER),                                                            \
                    "The PD dropped its REQUEST.")                                                  \
@@ -128,6 +160,9 @@ typedef enum cr_print {
                    "The PD subscribed to the node: it is told before the node is destroyed.")      \
     CR_TRACE_EVENT(CR_EV_UNSUBSCRIBE, "UNSUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE),          \
                    "One subscription of the PD was dropped.")                                      \
+    CR_TRACE_EVENT(CR_EV_ALLOW, "ALLOW", FIELD(pd, PD) FIELD(by, PD) FIELD(count, NUMBER),         \
+                   "The PD `by` may make this many edges for the PD, and no more. Each HOLD and "  \
+                   "REQUEST that it makes for the PD takes one off.")                              \
     /* Actions of PDs */                                                                           \
     CR_TRACE_EVENT(CR_EV_SAY, "SAY", FIELD(pd, PD) FIELD(text, TEXT),                              \
                    "The PD printed a line.")                                                       \

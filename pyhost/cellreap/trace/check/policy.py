@@ -42,10 +42,12 @@ class Policy:
     """A PD gets no more slots while this number of its slots wait for it to finish LOST notices.
     None: no limit.
     """
+    says_rights: bool = True
+    """RIGHTS and DEPTHS say what each PD may do, and each edge names the PD that made it."""
 
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy(clocks=False)
+VERSION_3: Final = Policy(clocks=False, says_rights=False)
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
@@ -57,6 +59,7 @@ VERSION_1: Final = Policy(
     clocks=False,
     max_refusals=None,
     max_lost_slots=None,
+    says_rights=False,
 )
 
 

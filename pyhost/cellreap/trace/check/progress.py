@@ -43,10 +43,10 @@ class Progress(Concern):
         """A PD has await_ms to itself, and twice its deadline or await_ms with its calls."""
         ran, held_up = event.number("ran"), event.number("held_up")
         deadline = self.context.triggers.deadline_of(pd)
-        longest = 2 * max(deadline or 0, self._await_ms)
-        alone = deadline is None and ran >= self._await_ms
+        longest = 2 * max(deadline, self._await_ms)
+        alone = deadline == 0 and ran >= self._await_ms
         if self._await_ms and not alone and held_up < longest:
-            or_ran = f", or ran={self._await_ms}" if deadline is None else ""
+            or_ran = f", or ran={self._await_ms}" if deadline == 0 else ""
             text = f"pd={pd} ran={ran} held_up={held_up}: expected held_up={longest}{or_ran}"
             self.context.bad("progress.early", f"GIVE_UP: {text} at the least")
 

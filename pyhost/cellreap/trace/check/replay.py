@@ -9,8 +9,11 @@ from typing import Any, Final
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError
 from cellreap.model.indexed import IndexedModel
+from cellreap.trace.check.accounts import Accounts
 from cellreap.trace.check.actors import Actors
+from cellreap.trace.check.authority import Authority
 from cellreap.trace.check.cleanup import Cleanups
+from cellreap.trace.check.consent import Consent
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
@@ -19,6 +22,7 @@ from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
 from cellreap.trace.check.policy import policy_of
 from cellreap.trace.check.progress import Progress
+from cellreap.trace.check.respawns import Respawns
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.state import State
 from cellreap.trace.check.steps import Steps
@@ -35,11 +39,15 @@ ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT"})
 """Events that may come while other events are required, as may QUEUE with n=0."""
 CONCERNS: Final[tuple[type[Concern], ...]] = (
     Memory,
+    Accounts,
     Nodes,
     Edges,
     Slots,
     Actors,
+    Authority,
+    Consent,
     Triggers,
+    Respawns,
     Notices,
     Tickets,
     Extractions,
@@ -75,8 +83,11 @@ class Replay:
         self._context = context = Context(report)
         self._concerns: dict[type[Concern], Any] = {kind: kind(context) for kind in CONCERNS}
         context.memory = self._concerns[Memory]
+        context.accounts = self._concerns[Accounts]
         context.slots = self._concerns[Slots]
         context.actors = self._concerns[Actors]
+        context.authority = self._concerns[Authority]
+        context.consent = self._concerns[Consent]
         context.triggers = self._concerns[Triggers]
         context.notices = self._concerns[Notices]
         context.tickets = self._concerns[Tickets]
@@ -98,6 +109,7 @@ class Replay:
         if self._in_place(event):
             try:
                 self._handle(event)
+                self._context.accounts.see(event)
             except CellreapError as error:
                 self._context.bad("model.possible", f"{event.name}: {error.line()}")
         self._context.previous = event
@@ -171,6 +183,7 @@ class Replay:
         context.cleanups.see_outside(event)
         if name in NEED_BODIES:
             context.memory.demand_body(name)
+            context.authority.demand_rights(name)
         context.state.note(event)
         if name == "TRACE":
             self._trace(event)
@@ -190,6 +203,7 @@ class Replay:
         context.version = event.number("version")
         context.policy = policy_of(context.version)
         context.notices.use_policy()
+        context.authority.begin(event)
         self._known = events_of(context.version)
         if not self._known:
             text = f"TRACE: version={event['version']}: expected a known version"
@@ -206,9 +220,11 @@ class Replay:
         self._ended = True
         context.cleanups.at_end()
         context.triggers.at_end()
+        self._concerns[Respawns].at_end()
         context.notices.at_end()
         context.extractions.at_end()
         context.actors.at_end()
         context.memory.demand_body("END")
+        context.authority.demand_rights("END")
         context.state.demand_printed("END")
         context.legal("at the end")
