@@ -36,6 +36,11 @@ class Policy:
     answered, and its notices are dropped. If False, it is suspended by its cleanup, which answers
     those PDs after the destruction.
     """
+    clocks: bool = True
+    """AWAIT stands directly after MODE. LATE names the oldest notice that its PD could finish. A PD
+    that waits for a ticket is told before the ticket is over only if it has a notice to finish. If
+    False, it also needs a deadline.
+    """
     max_refusals: int | None = 64
     """Maximum number of a PD's refusals that are printed one by one. None: no limit."""
     max_lost_slots: int | None = 32
@@ -47,7 +52,7 @@ class Policy:
 
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy(frees_first=False, says_rights=False)
+VERSION_3: Final = Policy(clocks=False, frees_first=False, says_rights=False)
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
@@ -57,6 +62,7 @@ VERSION_1: Final = Policy(
     gives_tickets=False,
     stops_at_trigger=False,
     frees_first=False,
+    clocks=False,
     max_refusals=None,
     max_lost_slots=None,
     says_rights=False,

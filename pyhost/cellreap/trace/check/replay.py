@@ -22,6 +22,7 @@ from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
 from cellreap.trace.check.policy import policy_of
+from cellreap.trace.check.progress import Progress
 from cellreap.trace.check.respawns import Respawns
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.state import State
@@ -29,6 +30,7 @@ from cellreap.trace.check.steps import Steps
 from cellreap.trace.check.tickets import Tickets
 from cellreap.trace.check.triggers import Triggers
 from cellreap.trace.events import Event
+from cellreap.trace.lines import KEYED_FROM
 from cellreap.trace.report import Report
 from cellreap.trace.upgrade import events_of
 
@@ -56,6 +58,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Notices,
     Tickets,
     Extractions,
+    Progress,
     Cleanups,
     Steps,
     State,
@@ -159,6 +162,9 @@ class Replay:
         before = context.previous
         answers = name in ANSWERS or (name == "QUEUE" and of_no_cleanup)
         answers |= name == "TICKET" and before is not None and before.name == "ACCEPT"
+        fourth = self.report.events == 4
+        if context.policy.clocks and fourth and name != "AWAIT":
+            context.bad("progress.await", f"{name}: expected AWAIT right after MODE")
         if context.debts and not answers:
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
@@ -217,6 +223,9 @@ class Replay:
             context.bad("order.version", text)
         if report.arch not in ARCHES:
             text = f"TRACE: arch={report.arch}: expected one of {', '.join(ARCHES)}"
+            context.bad("order.header", text)
+        if context.version >= KEYED_FROM and event.optional("key") is None:
+            text = f"TRACE: key={event['key']}: expected a key since version {KEYED_FROM}"
             context.bad("order.header", text)
         if not all(report.kernel_parts()):
             text = f"TRACE: kernel={report.kernel}: expected a name, a space and a version"
