@@ -36,6 +36,10 @@ class Policy:
     answered, and its notices are dropped. If False, it is suspended by its cleanup, which answers
     those PDs after the destruction.
     """
+    side_by_side: bool = True
+    """A cleanup may begin while another one waits, if the same nodes and PDs concern only one of
+    them.
+    """
     clocks: bool = True
     """AWAIT stands directly after MODE. LATE names the oldest notice that its PD could finish. A PD
     that waits for a ticket is told before the ticket is over only if it has a notice to finish. If
@@ -52,7 +56,7 @@ class Policy:
 
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy(clocks=False, frees_first=False, says_rights=False)
+VERSION_3: Final = Policy(clocks=False, frees_first=False, side_by_side=False, says_rights=False)
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
@@ -62,6 +66,7 @@ VERSION_1: Final = Policy(
     gives_tickets=False,
     stops_at_trigger=False,
     frees_first=False,
+    side_by_side=False,
     clocks=False,
     max_refusals=None,
     max_lost_slots=None,
