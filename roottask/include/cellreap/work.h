@@ -30,9 +30,11 @@ typedef struct cr_work_notice {
     cr_notice_kind kind;
     uint32_t space;  /* selects the lane. 0: none; the notice is about `pd` */
     uint32_t object; /* 0: the space itself */
-    /* FREE, DISCONNECT: number of the dead PD. PRE_DESTROY of a PD: number of that PD. Else 0. */
+    /* FREE, DISCONNECT: number of the dead PD. PRE_DESTROY of a PD, LOST of a PD capability: number
+     * of that PD. Else 0. */
     uint32_t pd;
     uint32_t tag;    /* chosen by the caller, for counting */
+    uint32_t slot;   /* LOST: the one slot that it is about; 0: all slots of the space */
     uint64_t due;    /* when it is late, by the caller's clock; 0: never */
 } cr_work_notice;
 

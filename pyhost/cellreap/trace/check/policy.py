@@ -37,10 +37,14 @@ class Policy:
     """A PD gets no more slots while this number of its slots wait for it to finish LOST notices.
     None: no limit.
     """
+    tells_every_loss: bool = True
+    """A slot that somebody else emptied stays empty until its PD finished the notice of the loss.
+    If False, this holds only for what a cleanup of a space took, and UNHOLD has no `by`.
+    """
 
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy()
+VERSION_3: Final = Policy(tells_every_loss=False)
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
@@ -51,6 +55,7 @@ VERSION_1: Final = Policy(
     stops_at_trigger=False,
     max_refusals=None,
     max_lost_slots=None,
+    tells_every_loss=False,
 )
 
 

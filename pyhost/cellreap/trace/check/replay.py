@@ -73,6 +73,7 @@ class Replay:
         self._context = context = Context(report)
         self._concerns: dict[type[Concern], Any] = {kind: kind(context) for kind in CONCERNS}
         context.memory = self._concerns[Memory]
+        context.nodes = self._concerns[Nodes]
         context.slots = self._concerns[Slots]
         context.actors = self._concerns[Actors]
         context.triggers = self._concerns[Triggers]
@@ -137,9 +138,12 @@ class Replay:
         third = self.report.events == 3
         if context.policy.says_mode and third != (name == "MODE"):
             context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
-        if context.debts and name not in ANSWERS and not (name == "QUEUE" and of_no_cleanup):
+        may_owe = name == "DELETE" and context.nodes.is_deleting()
+        answers = name in ANSWERS or (name == "QUEUE" and of_no_cleanup)
+        if context.debts and not answers and not may_owe:
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
+        context.nodes.interrupt(event)
         if name not in ("MODEL", "EXTRACTED"):
             context.extractions.interrupt(name)
         if name == "QUEUE" or not of_no_cleanup:
