@@ -12,6 +12,7 @@ from cellreap.trace.check import Report, check, check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.reader import MAX_LINE
 from cellreap.trace.writer import Draft, seal
+from kit import broken_respawns
 from kit.trace_simulator import RUNS, Target, block_fs_db_app
 
 Values = dict[str, object]
@@ -278,6 +279,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "triggers.cleanup": lambda: scenario(_cleanup_of_nothing),
     "triggers.order": lambda: scenario(_wrong_order),
     "triggers.end": lambda: scenario(lambda target: target.fault("PD_5")),
+    **broken_respawns.reports(of_drafts),
     "notices.token": lambda: edited("depths-1-0", "QUEUE", {"token": 2}, token=3),
     "notices.owed": lambda: edited("notices", "QUEUE", {"kind": "free"}, kind="disconnect", n=0),
     "notices.fetch": emitted("GET_WORK", pd="PD_5", token=1),
