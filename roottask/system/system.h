@@ -62,7 +62,7 @@ typedef struct cr_pd {
     uint64_t released;    /* last_token when its wait was ended so that it can acknowledge */
     uint64_t grace;       /* notices up to this token had their deadline extended, once */
     uint32_t lost;        /* slots that wait for its acknowledgement of a loss */
-    uint32_t just_lost;   /* a slot that the present operation emptied, until the PD is told; or 0 */
+    uint32_t just_lost;   /* a slot that the present operation emptied; 0: none, or it is told */
     uint32_t untold;      /* slots that are CR_SLOT_UNTOLD */
     uint32_t refusals;
     uint32_t refusals_untold;

@@ -13,8 +13,8 @@ static int is_configured(const cr_pd *pd, uint32_t slot)
     return slot < CR_SLOT_FIRST_FREE + pd->pd_slots;
 }
 
-/* Records that another PD or a cleanup removed the capability in a slot. `state` is LOST, or LOST_PD
- * and UNTOLD, with its number. `server` is the live server of the capability, or 0. */
+/* Records that another PD or a cleanup removed the capability in a slot. `state` is LOST, or
+ * LOST_PD and UNTOLD, with its number. `server` is the live server of the capability, or 0. */
 static void lose_slot(cr_pd *pd, uint32_t slot, uint32_t state, const cr_pd *server)
 {
     pd->slots[slot] = state;

@@ -129,6 +129,23 @@ def _odd_body(target: Target) -> None:
     target.emit("BODY", pd="PD_9", paddr="0x200000800", bytes=4096, slots=1)
 
 
+def _quota(target: Target, name: str, **quotas: int) -> None:
+    words = ("nodes", "edges", "spaces", "types", "requests", "tickets", "pds", "bytes", "maps")
+    target.emit("QUOTA", account=1, name=name, **{word: quotas.get(word, 99) for word in words})
+
+
+def _quota_twice(target: Target) -> None:
+    _quota(target, "fs")
+    _quota(target, "fs")
+
+
+def _over_quota(target: Target) -> None:
+    _quota(target, "poor", nodes=1)
+    pd = target.pd("poor")
+    target.space(pd, "ROOM")
+    target.space(pd, "ROOM")
+
+
 def _no_body(target: Target) -> None:
     target.emit("PD", id="PD_9", name="x", pinned=0)
     target.account()
@@ -248,6 +265,8 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "memory.overlap": lambda: scenario(_squatter),
     "memory.sums": emitted("ACCOUNT", bytes=1, slots=2),
     "memory.account": lambda: edited("depths-0-0", "ACCOUNT", None),
+    "accounts.quota": lambda: scenario(_quota_twice),
+    "accounts.within": lambda: scenario(_over_quota),
     "memory.freed": lambda: edited("depths-1-0", "FREED", {"bytes": 4096}, pd="PD_3"),
     "nodes.root": lambda: edited("depths-0-0", "PD", {"name": "root"}, id="PD_0"),
     "nodes.fresh": lambda: scenario(_space_again),

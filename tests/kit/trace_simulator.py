@@ -788,6 +788,7 @@ def rich_run() -> list[Draft]:
     target.serve_all()
     target.unrequest(init, target.core_space("PD"))
     target.delete(target.core_spaces["MO"])
+    target.serve_all()
     target.quiet()
     return target.end()
 

@@ -17,7 +17,15 @@ from cffi import FFI
 
 from cellreap import headers
 from cellreap.errors import CellreapError
-from cellreap.system.config import Config, Depth, Pd, deadline_of, respawn_of, timed
+from cellreap.system.config import (
+    Config,
+    Depth,
+    Pd,
+    deadline_of,
+    quotas,
+    respawn_of,
+    timed,
+)
 
 MAX_BYTES = 256 << 20  # far larger than any supported system
 _PROGRAM_ALIGN = 16  # image.h: an ELF file is "aligned to 16"
@@ -194,7 +202,12 @@ def _pd_row(
         "deadline_ms": deadline_of(config, pd, timer),
         **respawn_of(pd, timer),
         "args": list(pd.args),
+        "quotas": [_quota(getattr(pd.quota, word)) for word in quotas.words()],
     }
+
+
+def _quota(asked: int | None) -> int:
+    return _constant("CR_IMAGE_NONE") if asked is None else asked
 
 
 @functools.cache

@@ -42,6 +42,9 @@ RULES: Final[dict[str, str]] = {
     "memory.sums": "ACCOUNT and SETTLED have the bytes and slots that are in use.",
     "memory.account": "ACCOUNT occurs if and only if memory changed since the last one.",
     "memory.freed": "FREED repeats the BODY of its PD.",
+    # accounts
+    "accounts.quota": "The quotas of an account are told once.",
+    "accounts.within": "No account uses more than its quota.",
     # nodes and edges
     "nodes.root": "The root task is the first PD.",
     "nodes.fresh": "The id of a PD or space is never used again.",

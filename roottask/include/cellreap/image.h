@@ -15,6 +15,7 @@ enum {
     CR_NAME_BYTES = 32, /* a name is NUL-terminated within this size */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
+    CR_IMAGE_QUOTAS = 9, /* the number of rows of CR_QUOTAS in limits.h */
     CR_IMAGE_NONE = 0xffffffff,
     CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
@@ -103,6 +104,8 @@ typedef struct cr_image_pd {
     uint32_t respawn_window_ms;
     uint32_t respawn_delay_ms;
     uint32_t args[CR_PD_ARGS];
+    /* by cr_quota of limits.h; CR_IMAGE_NONE: a fair share */
+    uint32_t quotas[CR_IMAGE_QUOTAS];
 } cr_image_pd;
 
 /* A space that a PD makes. */

@@ -78,6 +78,12 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_MODE, "MODE", FIELD(mode, MODE),                                          \
                    "When the root task answers a TERMINATE: async: at once; sync: when the "       \
                    "ticket is over.")                                                              \
+    CR_TRACE_EVENT(CR_EV_QUOTA, "QUOTA", FIELD(account, NUMBER) FIELD(name, TEXT)                  \
+                   FIELD(nodes, NUMBER) FIELD(edges, NUMBER) FIELD(spaces, NUMBER)                 \
+                   FIELD(types, NUMBER) FIELD(requests, NUMBER) FIELD(tickets, NUMBER)             \
+                   FIELD(pds, NUMBER) FIELD(bytes, NUMBER) FIELD(maps, NUMBER),                    \
+                   "The quotas of an account. account: the position of its PD in the "             \
+                   "configuration, from 1; name: that PD.")                                        \
     /* The model: nodes */                                                                         \
     CR_TRACE_EVENT(CR_EV_PD, "PD", FIELD(id, PD) FIELD(name, TEXT) FIELD(pinned, FLAG),            \
                    "A PD was made.")                                                               \

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from cellreap import headers
 from cellreap.model.ids import CORE_TYPES
+from cellreap.system.config import quotas
 from cellreap.system.config.schema import BY_TIME, Config, Crash
 from cellreap.system.toml_lines import KeyPath
 
@@ -28,6 +29,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _respawns(config)
     yield from _without_scenario(config)
     yield from _limits(config)
+    yield from quotas.problems(config)
 
 
 def unknown(what: str, name: str, known: list[str]) -> str:

@@ -15,6 +15,7 @@ from cellreap.trace.report import Report
 from cellreap.trace.rules import RULES
 
 if TYPE_CHECKING:
+    from cellreap.trace.check.accounts import Accounts
     from cellreap.trace.check.actors import Actors
     from cellreap.trace.check.cleanup import Cleanups
     from cellreap.trace.check.extractions import Extractions
@@ -67,6 +68,7 @@ class Context:
 
     memory: Memory
     nodes: Nodes
+    accounts: Accounts
     slots: Slots
     actors: Actors
     triggers: Triggers

@@ -38,6 +38,10 @@ class Notices(Concern):
             return None
         return notice
 
+    def is_unfinished(self, token: int) -> bool:
+        """Whether the notice is not finished, or failed and still in its lane."""
+        return self._work.get(token) is not None
+
     def is_held(self, notice: Notice) -> bool:
         """Whether the notice waits behind one that failed."""
         return self._work.is_held(notice)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError
 from cellreap.model.indexed import IndexedModel
+from cellreap.trace.check.accounts import Accounts
 from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.cleanup import Cleanups
 from cellreap.trace.check.context import Concern, Context
@@ -35,6 +36,7 @@ ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT"})
 """Events that may come while other events are required, as may QUEUE with n=0."""
 CONCERNS: Final[tuple[type[Concern], ...]] = (
     Memory,
+    Accounts,
     Nodes,
     Edges,
     Slots,
@@ -76,6 +78,7 @@ class Replay:
         self._concerns: dict[type[Concern], Any] = {kind: kind(context) for kind in CONCERNS}
         context.memory = self._concerns[Memory]
         context.nodes = self._concerns[Nodes]
+        context.accounts = self._concerns[Accounts]
         context.slots = self._concerns[Slots]
         context.actors = self._concerns[Actors]
         context.triggers = self._concerns[Triggers]
@@ -99,6 +102,7 @@ class Replay:
         if self._in_place(event):
             try:
                 self._handle(event)
+                self._context.accounts.see(event)
             except CellreapError as error:
                 self._context.bad("model.possible", f"{event.name}: {error.line()}")
         self._context.previous = event
