@@ -118,15 +118,9 @@ static cr_status core_request(cr_pd *pd, cr_ref space)
     cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
     if (status == CR_OK) {
         cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space)] = CR_NONE;
-        cr_trace_slot(CR_EV_REQUEST, pd->node, space, 0);
+        cr_trace_edge(CR_EV_REQUEST, pd->node, space, 0, 0);
     }
     return status;
-}
-
-/* Whether the PD may get a PD capability, and other PDs one to it. */
-static int may_fill(const cr_pd *pd)
-{
-    return (cr_pd_is_served(pd) || pd->life == CR_LIFE_MAKING) && !cr_is_doomed(pd);
 }
 
 static void fill_startup(cr_pd *pd, cr_startup *out)
@@ -166,77 +160,11 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
         }
         cr_text_copy(out->pds[out->n_pds].name, cr_image_pds(image)[hold->target].name,
                      CR_NAME_BYTES);
-        out->pds[out->n_pds].number = target != 0 && may_fill(target) ? target->number : 0;
+        out->pds[out->n_pds].number = target != 0 && cr_may_have_caps(target) ? target->number : 0;
         out->pds[out->n_pds].slot = CR_SLOT_FIRST_FREE + out->n_pds;
         pd->slots[CR_SLOT_FIRST_FREE + out->n_pds++] = CR_SLOT_RESERVED;
     }
     pd->pd_slots = out->n_pds;
-}
-
-/* The slot of the PD capability in row `i` of the configuration. */
-static uint32_t configured_slot(uint32_t i)
-{
-    const cr_image_pd_hold *holds = cr_image_holds(cr_sys.image);
-    uint32_t slot = CR_SLOT_FIRST_FREE;
-    for (uint32_t k = 0; k < i; k++) {
-        slot += holds[k].pd == holds[i].pd;
-    }
-    return slot;
-}
-
-/* Fills the slot of row `i` if it is due. Returns whether it remains due. */
-static int fill_due_slot(uint32_t i)
-{
-    const cr_image_pd_hold *hold = &cr_image_holds(cr_sys.image)[i];
-    cr_pd *holder = cr_find_configured(hold->pd);
-    uint32_t slot = configured_slot(i);
-    cr_ref body;
-    if (holder == 0 || slot >= CR_SLOT_FIRST_FREE + holder->pd_slots ||
-        holder->slots[slot] != CR_SLOT_DUE) {
-        return 0;
-    }
-    cr_pd *target = cr_find_configured(hold->target);
-    if (target == 0) {
-        holder->slots[slot] = CR_SLOT_RESERVED;
-        return 0;
-    }
-    /* A hold in addition to those of cr_body_resource. */
-    if (!may_fill(holder) || !may_fill(target) || holder->lost >= CR_MAX_LOST_SLOTS ||
-        !cr_edges_left(4) || cr_body_resource(target, &body) != CR_RESULT_OK) {
-        return 1;
-    }
-    cr_make_hold(holder, body, slot);
-    return 0;
-}
-
-void cr_fill_due_slots(void)
-{
-    if (!cr_sys.slots_due) {
-        return;
-    }
-    cr_sys.slots_due = 0;
-    for (uint32_t i = 0; i < cr_sys.image->holds.count; i++) {
-        cr_sys.slots_due |= fill_due_slot(i);
-    }
-}
-
-/* Gives the PD its configured capabilities to existing PDs, and gives existing PDs their configured
- * capabilities to the PD. A holder that has not acknowledged the loss of the PD's predecessor gets
- * the new capability afterwards. */
-static void grant_pds(const cr_pd *pd)
-{
-    for (uint32_t i = 0; i < cr_sys.image->holds.count; i++) {
-        const cr_image_pd_hold *hold = &cr_image_holds(cr_sys.image)[i];
-        cr_pd *holder = cr_find_configured(hold->pd);
-        uint32_t slot = configured_slot(i);
-        if (holder != 0 && slot < CR_SLOT_FIRST_FREE + holder->pd_slots &&
-            (holder == pd || cr_find_configured(hold->target) == pd) &&
-            holder->slots[slot] == CR_SLOT_RESERVED) {
-            holder->slots[slot] = CR_SLOT_DUE;
-            cr_sys.slots_due = 1;
-        }
-    }
-    cr_fill_due_slots();
 }
 
 /* Makes the edges that a new PD has from the start. */
@@ -273,7 +201,7 @@ static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *star
         }
     }
     if (status == CR_OK) {
-        grant_pds(pd);
+        cr_grant_pds(pd);
     }
     return status;
 }
@@ -310,6 +238,60 @@ cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot)
     return result == CR_RESULT_OK ? cr_result_of(room_for_pd()) : result;
 }
 
+/* The configured PD that a PD descends from: no other has rules for what is spawned. */
+static const cr_image_pd *ancestor_of(const cr_pd *pd)
+{
+    return &cr_image_pds(cr_sys.image)[pd->account - 1];
+}
+
+/* A spawned PD has never more priority than its creator. */
+static uint32_t priority_of_spawned(const cr_pd *creator)
+{
+    uint32_t most = ancestor_of(creator)->spawn_priority;
+    return most < creator->priority ? most : creator->priority;
+}
+
+static uint32_t allowed_from_start(const cr_pd *creator)
+{
+    return ancestor_of(creator)->spawn_allow;
+}
+
+static uint32_t depth_of(uint32_t own, uint32_t of_system)
+{
+    return own == CR_IMAGE_DEPTH_DEFAULT ? of_system : own;
+}
+
+void cr_trace_depths(const cr_pd *pd)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_DEPTHS);
+    cr_trace_pd(pd);
+    cr_trace_depth(&cr_sys.trace, depth_of(pd->pd_depth, cr_sys.image->pd_depth));
+    cr_trace_depth(&cr_sys.trace, depth_of(pd->rs_depth, cr_sys.image->rs_depth));
+    cr_trace_end(&cr_sys.trace);
+}
+
+/* Prints the rules that the PD lives by from its creation. */
+static void trace_rules_of(const cr_pd *pd)
+{
+    if (pd->deadline_ms != 0) {
+        cr_trace_begin(&cr_sys.trace, CR_EV_DEADLINE);
+        cr_trace_pd(pd);
+        cr_trace_number(&cr_sys.trace, pd->deadline_ms);
+        cr_trace_end(&cr_sys.trace);
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_RIGHTS);
+    cr_trace_pd(pd);
+    cr_trace_number(&cr_sys.trace, pd->priority);
+    cr_trace_number(&cr_sys.trace, pd->account);
+    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_SET_DEPTH) != 0);
+    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_EXTRACT) != 0);
+    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_SPAWN) != 0);
+    cr_trace_end(&cr_sys.trace);
+    if (pd->pd_depth != CR_IMAGE_DEPTH_DEFAULT || pd->rs_depth != CR_IMAGE_DEPTH_DEFAULT) {
+        cr_trace_depths(pd);
+    }
+}
+
 cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, cr_pd *creator,
                      cr_pd **out)
 {
@@ -331,6 +313,8 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
                   .number = cr_sys.next_pd,
                   .generation = generation,
                   .flags = config != 0 ? config->flags : 0,
+                  .account = creator != 0 ? creator->account : config_index + 1,
+                  .priority = config != 0 ? config->priority : priority_of_spawned(creator),
                   .pd_depth = config != 0 ? config->pd_depth : CR_IMAGE_DEPTH_DEFAULT,
                   .rs_depth = config != 0 ? config->rs_depth : CR_IMAGE_DEPTH_DEFAULT,
                   .deadline_ms = config != 0    ? config->deadline_ms
@@ -343,6 +327,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         pd->slots[i] = CR_SLOT_USED;
     }
     fill_startup(pd, &startup);
+    startup.creator = creator != 0 ? creator->number : 0;
 
     const cr_image_program *elf = &cr_image_programs(image)[program];
     cr_pd *handler = config != 0 && config->fault_handler != CR_IMAGE_NONE
@@ -353,7 +338,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .elf_bytes = elf->bytes,
         .cspace_bits = pd->body.cspace_bits,
         .stack_pages = config != 0 ? config->stack_pages : 4,
-        .priority = config != 0 ? config->priority : 100,
+        .priority = pd->priority,
         .l1 = CR_L1_BODIES + index,
         .startup = &startup,
         .root_endpoint = cr_sys.endpoint,
@@ -394,17 +379,15 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     cr_trace_number(&cr_sys.trace, 1ull << cr_untyped_bits(pd->body.block));
     cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
     cr_trace_end(&cr_sys.trace);
-    if (pd->deadline_ms != 0) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_DEADLINE);
-        cr_trace_pd(pd);
-        cr_trace_number(&cr_sys.trace, pd->deadline_ms);
-        cr_trace_end(&cr_sys.trace);
-    }
+    trace_rules_of(pd);
     if (initial_edges(pd, creator, &startup) != CR_OK ||
         cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("there was room for a PD, and then there was not", pd->number);
     }
     cr_pd_become(pd, CR_LIFE_RUNS);
+    if (creator != 0 && allowed_from_start(creator) > 0) {
+        cr_allow(pd, creator, allowed_from_start(creator));
+    }
     *out = pd;
     return CR_OK;
 }
@@ -418,9 +401,13 @@ static cr_result can_add_request(const cr_pd *pd, uint32_t edges, uint32_t *slot
     return can_take_slot(pd, slot);
 }
 
-cr_result cr_can_make_space(const char *type, const cr_pd *first, uint32_t *slot)
+cr_result cr_can_make_space(const cr_pd *manager, const char *type, const cr_pd *first,
+                            uint32_t *slot)
 {
     *slot = 0;
+    if (first != 0 && !cr_is_allowed(first, manager)) {
+        return CR_RESULT_UNWANTED;
+    }
     if (!cr_edges_left(2) || find_type(type) == CR_NONE || find_space_entry() == CR_NONE ||
         nodes_left() == 0 || cr_sys.next_space > CR_NUMBER_MAX) {
         return CR_RESULT_FULL;
@@ -436,7 +423,7 @@ cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name)
         cr_panic("there was room for a space, and then there was not", cr_sys.next_space);
     }
     cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, manager->node, space)] = 0;
-    cr_trace_slot(CR_EV_HOLD, manager->node, space, 0);
+    cr_trace_edge(CR_EV_HOLD, manager->node, space, 0, 0);
     return space;
 }
 
@@ -493,7 +480,7 @@ cr_ref cr_make_resource(cr_ref space)
         cr_panic("no edge left where there was one", made.index);
     }
     cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, manager->node, made)] = 0;
-    cr_trace_slot(CR_EV_HOLD, manager->node, made, 0);
+    cr_trace_edge(CR_EV_HOLD, manager->node, made, 0, 0);
     return made;
 }
 
@@ -518,7 +505,7 @@ cr_result cr_body_resource(cr_pd *pd, cr_ref *out)
     return result;
 }
 
-cr_result cr_can_make_request(const cr_pd *pd, cr_ref space, uint32_t *slot)
+cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, uint32_t *slot)
 {
     if (cr_manager_of(space) == 0) {
         return CR_RESULT_GONE;
@@ -529,10 +516,10 @@ cr_result cr_can_make_request(const cr_pd *pd, cr_ref space, uint32_t *slot)
         *slot = index != CR_NONE ? cr_sys.requests[index].slot : 0;
         return CR_RESULT_EXISTS;
     }
-    return can_add_request(pd, 0, slot);
+    return cr_is_allowed(pd, by) ? can_add_request(pd, 0, slot) : CR_RESULT_UNWANTED;
 }
 
-void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot)
+void cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot)
 {
     cr_pd *manager = cr_manager_of(space);
     uint32_t index = cr_sys.free_request;
@@ -555,11 +542,11 @@ void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot)
         cr_copy(cr_pd_slot(pd, slot), cr_pd_parent(pd, slot), CR_CLIENT_RIGHTS)) {
         cr_panic("a request capability cannot be put into a free slot", slot);
     }
-    cr_trace_slot(CR_EV_REQUEST, pd->node, space, slot);
+    cr_trace_edge(CR_EV_REQUEST, pd->node, space, slot, by);
+    cr_use_allowance(pd, by);
 }
 
-/* Adds one hold. `slot` is used if it is the first. */
-void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
+void cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot)
 {
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     if (cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) != CR_OK) {
@@ -576,12 +563,16 @@ void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
             cr_panic("a resource's capability cannot be put into a free slot", slot);
         }
     }
-    cr_trace_slot(CR_EV_HOLD, pd->node, resource, slot);
+    cr_trace_edge(CR_EV_HOLD, pd->node, resource, slot, by);
+    cr_use_allowance(pd, by);
 }
 
-cr_result cr_can_make_hold(const cr_pd *pd, cr_ref resource, uint32_t *slot)
+cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot)
 {
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    if (!cr_is_allowed(pd, by)) {
+        return CR_RESULT_UNWANTED;
+    }
     if (known != CR_NONE) {
         *slot = cr_sys.edge_entry[known];
         uint32_t count = cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);

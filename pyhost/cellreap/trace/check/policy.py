@@ -41,10 +41,12 @@ class Policy:
     """A slot that somebody else emptied stays empty until its PD finished the notice of the loss.
     If False, this holds only for what a cleanup of a space took, and UNHOLD has no `by`.
     """
+    says_rights: bool = True
+    """RIGHTS and DEPTHS say what each PD may do, and each edge names the PD that made it."""
 
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy(tells_every_loss=False)
+VERSION_3: Final = Policy(tells_every_loss=False, says_rights=False)
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
@@ -56,6 +58,7 @@ VERSION_1: Final = Policy(
     max_refusals=None,
     max_lost_slots=None,
     tells_every_loss=False,
+    says_rights=False,
 )
 
 
