@@ -5,6 +5,7 @@
  * capability to its successor before the holder has acknowledged the loss: the holder could
  * terminate the successor by mistake. */
 #include "system.h"
+#include "text.h"
 
 /* The slot of the PD capability in row `i` of the configuration. */
 static uint32_t configured_slot(uint32_t i)
@@ -39,8 +40,9 @@ static int fill_due_slot(uint32_t i)
         return 0;
     }
     /* A hold in addition to those of cr_body_resource. */
-    if (!cr_may_have_caps(holder) || !cr_may_have_caps(target) || holder->lost >= CR_MAX_LOST_SLOTS ||
-        !cr_edges_left(4) || cr_body_resource(target, &body) != CR_RESULT_OK) {
+    if (!cr_may_have_caps(holder) || !cr_may_have_caps(target) ||
+        holder->lost >= CR_MAX_LOST_SLOTS || !cr_edges_left(4) ||
+        cr_body_resource(target, &body) != CR_RESULT_OK) {
         return 1;
     }
     cr_make_hold(0, holder, body, slot);
