@@ -52,7 +52,13 @@ static cr_status put(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const ch
                      cr_ref from)
 {
     int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
-    work->due = cr_clock_deadline_of(to);
+    cr_work_notice first;
+    if (cr_work_oldest_of(cr_sys.work, cr_receiver(to), &first) != CR_OK) {
+        cr_notices_restart(to);
+        to->run.chance = 0;
+    }
+    work->since = to->run.ran;
+    cr_clock_watch();
     cr_status status = cr_work_put(cr_sys.work, cr_receiver(to), work);
     if (status != CR_OK) {
         return status;
@@ -126,6 +132,14 @@ void cr_notices_of_lost_pds(void)
             }
         }
     }
+}
+
+void cr_notices_restart(cr_pd *pd)
+{
+    pd->run.mark = pd->run.ran;
+    pd->run.blocked = 0;
+    pd->run.waited = 0;
+    pd->run.waits = 0;
 }
 
 void cr_notices_changed(void)

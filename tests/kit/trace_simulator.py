@@ -101,6 +101,7 @@ class Target:
         )
         self.emit("BASE", bytes=self.base[0], slots=self.base[1])
         self.emit("MODE", mode=mode)
+        self.emit("AWAIT", ms=1000)
         self.model.add_pd(ROOT, "ROOT_TASK", pinned=True)
         self.emit("PD", id=ROOT, name="ROOT_TASK", pinned=1)
 

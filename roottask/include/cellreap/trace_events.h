@@ -78,6 +78,9 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_MODE, "MODE", FIELD(mode, MODE),                                          \
                    "When the root task answers a TERMINATE: async: at once; sync: when the "       \
                    "ticket is over.")                                                              \
+    CR_TRACE_EVENT(CR_EV_AWAIT, "AWAIT", FIELD(ms, NUMBER),                                        \
+                   "How long a PD without a deadline is awaited, in the time in which it could "   \
+                   "run. 0: the kernel leaves no timer to the root task.")                         \
     CR_TRACE_EVENT(CR_EV_QUOTA, "QUOTA", FIELD(account, NUMBER) FIELD(name, TEXT)                  \
                    FIELD(nodes, NUMBER) FIELD(edges, NUMBER) FIELD(spaces, NUMBER)                 \
                    FIELD(types, NUMBER) FIELD(requests, NUMBER) FIELD(tickets, NUMBER)             \
@@ -185,7 +188,14 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_TERMINATE, "TERMINATE", FIELD(pd, PD) FIELD(by, PD),                      \
                    "The PD was terminated.")                                                       \
     CR_TRACE_EVENT(CR_EV_LATE, "LATE", FIELD(pd, PD) FIELD(token, NUMBER) FIELD(ms, NUMBER),       \
-                   "The PD missed its deadline. It had the notice for this many milliseconds.")    \
+                   "The PD missed its deadline. It could have run for this many milliseconds "     \
+                   "and finished nothing. token: the oldest notice that it could have finished.")  \
+    CR_TRACE_EVENT(CR_EV_GIVE_UP, "GIVE_UP", FIELD(pd, PD) FIELD(token, NUMBER)                    \
+                   FIELD(ran, NUMBER) FIELD(held_up, NUMBER),                                      \
+                   "The PD's notices up to this token are awaited by nobody any more. ran: the "   \
+                   "milliseconds in which it could run while it was owed the oldest that was "     \
+                   "awaited; held_up: those in which it was awaited and finished nothing that "    \
+                   "was, calls to other PDs included.")                                            \
     /* A cleanup: the plan */                                                                      \
     CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD)                   \
                    FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH),              \

@@ -21,6 +21,7 @@ from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
 from cellreap.trace.check.policy import policy_of
+from cellreap.trace.check.progress import Progress
 from cellreap.trace.check.respawns import Respawns
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.state import State
@@ -50,6 +51,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Notices,
     Tickets,
     Extractions,
+    Progress,
     Cleanups,
     Steps,
     State,
@@ -150,6 +152,9 @@ class Replay:
         third = self.report.events == 3
         if context.policy.says_mode and third != (name == "MODE"):
             context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
+        fourth = self.report.events == 4
+        if context.policy.clocks and fourth and name != "AWAIT":
+            context.bad("progress.await", f"{name}: expected AWAIT right after MODE")
         may_owe = name == "DELETE" and context.nodes.is_deleting()
         answers = name in ANSWERS or (name == "QUEUE" and of_no_cleanup)
         if context.debts and not answers and not may_owe:
