@@ -111,9 +111,12 @@ void cr_notices_of_losses(uint32_t space, uint32_t object, const char *about)
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_exists(pd) && pd->just_lost != 0) {
-            const uint32_t slot = object != 0 ? pd->just_lost : 0;
+            cr_work_notice loss = {.space = space, .object = object};
+            if (object != 0) {
+                loss.slot = (uint16_t)pd->just_lost;
+            }
             pd->just_lost = 0;
-            put_loss(pd, (cr_work_notice){.space = space, .object = object, .slot = slot}, about);
+            put_loss(pd, loss, about);
         }
     }
 }

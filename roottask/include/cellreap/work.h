@@ -34,8 +34,8 @@ typedef struct cr_work_notice {
      * of that PD. Else 0. */
     uint32_t pd;
     uint32_t tag;    /* chosen by the caller, for counting */
-    uint32_t again;  /* set by cr_work_resume: the notice failed before */
-    uint32_t slot;   /* LOST: the one slot that it is about; 0: all slots of the space */
+    uint16_t again;  /* set by cr_work_resume: the notice failed before */
+    uint16_t slot;   /* LOST: the one slot that it is about; 0: all slots of the space */
     uint64_t since;  /* the receiver's clock when it was queued, chosen by the caller */
 } cr_work_notice;
 
