@@ -72,6 +72,10 @@ static cr_status put(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const ch
     cr_trace_string(&cr_sys.trace, node);
     cr_trace_node(from);
     cr_trace_end(&cr_sys.trace);
+    if (!cr_pd_is_served(to)) {
+        cr_notices_forget(to); /* A stopped PD answers nothing. Nobody may wait for it. */
+        return CR_OK;
+    }
     /* Signal only if there was nothing to fetch. The signal remains set until the PD receives it,
      * and the PD then fetches until nothing is left. */
     if (!busy) {
