@@ -97,7 +97,8 @@ def test_a_reference_to_a_released_node_never_names_its_successor(core: CoreMode
 
 
 @pytest.mark.behaviour("X-06")
-def test_an_empty_model_can_be_left_few_uses_of_each_node(core: CoreModel) -> None:
+def test_an_empty_model_can_be_left_few_uses_of_each_node() -> None:
+    core = CoreModel(6, 8)
     lib = core.lib
     assert lib.cr_model_age(core.model, 0) == lib.CR_ERR_ARG
     assert lib.cr_model_age(core.model, lib.CR_GENERATION_MAX + 1) == lib.CR_ERR_ARG
