@@ -43,9 +43,7 @@ def made(run: Run, name: str) -> int:
 @pytest.mark.behaviour("X-06")
 @pytest.mark.parametrize(
     ("kind", "event"),
-    slow_but(
-        [(PDS, "PD"), (SPACES, "SPACE"), (RESOURCES, "RESOURCE")], (SPACES, "SPACE")
-    ),
+    slow_but([(PDS, "PD"), (SPACES, "SPACE"), (RESOURCES, "RESOURCE")], (SPACES, "SPACE")),
     ids=("PDs", "spaces", "resources"),
 )
 def test_the_last_number_is_given_and_then_nothing(target: Target, kind: int, event: str) -> None:
