@@ -5,6 +5,7 @@
 #include "system.h"
 #include <cellreap/numbers.h>
 #include "text.h"
+#include "kernel/arch/arch.h"
 #include "kernel/untyped.h"
 
 cr_system cr_sys;
@@ -380,6 +381,19 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
 
 /* -- start */
 
+_Static_assert((int)CR_TRACE_KEY_BYTES == (int)CR_IMAGE_KEY_BYTES, "the same size");
+
+/* The key of this run's trace. Each boot has another one: somebody who saw the console of an
+ * earlier run, and so its key, cannot derive this one without the secret of the image. */
+static void make_run_key(const cr_image_header *image, uint8_t key[CR_TRACE_KEY_BYTES])
+{
+    uint64_t counter = cr_arch_boot_counter();
+    cr_blake2s hash;
+    cr_blake2s_init(&hash, image->trace_key, CR_IMAGE_KEY_BYTES, CR_TRACE_KEY_BYTES);
+    cr_blake2s_add(&hash, &counter, sizeof(counter));
+    cr_blake2s_end(&hash, key);
+}
+
 cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
 {
     cr_status status;
@@ -395,7 +409,9 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
         cr_sys.requests[i].generation = used;
         cr_sys.requests[i].next_free = i + 1 < CR_MAX_REQUESTS ? i + 1 : CR_NONE;
     }
-    cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), cr_console_put);
+    uint8_t key[CR_TRACE_KEY_BYTES];
+    make_run_key(image, key);
+    cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), key, cr_console_put);
     if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_MAX_NODES, CR_MAX_EDGES,
                                 &cr_sys.model)) != CR_OK ||
         (image->generations_left != 0 &&

@@ -29,6 +29,7 @@ from cellreap.trace.check.steps import Steps
 from cellreap.trace.check.tickets import Tickets
 from cellreap.trace.check.triggers import Triggers
 from cellreap.trace.events import Event
+from cellreap.trace.lines import KEYED_FROM
 from cellreap.trace.report import Report
 from cellreap.trace.upgrade import events_of
 
@@ -210,6 +211,9 @@ class Replay:
             context.bad("order.version", text)
         if report.arch not in ARCHES:
             text = f"TRACE: arch={report.arch}: expected one of {', '.join(ARCHES)}"
+            context.bad("order.header", text)
+        if context.version >= KEYED_FROM and event.optional("key") is None:
+            text = f"TRACE: key={event['key']}: expected a key since version {KEYED_FROM}"
             context.bad("order.header", text)
         if not all(report.kernel_parts()):
             text = f"TRACE: kernel={report.kernel}: expected a name, a space and a version"
