@@ -7,6 +7,7 @@
  * that are still queued, and no other thread runs between the two. The capabilities to a stopped
  * server were destroyed with its endpoint (stop.c). */
 #include "system.h"
+#include <cellreap/numbers.h>
 
 static int is_configured(const cr_pd *pd, uint32_t slot)
 {
@@ -43,7 +44,7 @@ static void free_slot(cr_pd *pd, uint32_t slot)
 uint32_t cr_take_untold(cr_pd *pd, uint32_t slot)
 {
     const uint32_t told = CR_SLOT_LOST_PD | CR_SLOT_UNTOLD;
-    if ((pd->slots[slot] & ~(uint32_t)CR_NUMBER_MAX) != told) {
+    if ((pd->slots[slot] & ~(uint32_t)CR_LAST_PD) != told) {
         return 0;
     }
     pd->slots[slot] &= ~(uint32_t)CR_SLOT_UNTOLD;
@@ -125,6 +126,9 @@ static void remove_request_caps(cr_pd *pd, uint32_t slot)
 static void free_request_entry(uint32_t index)
 {
     cr_sys.requests[index].used = 0;
+    if (!cr_number_left(cr_sys.requests[index].generation + 1, CR_LAST_GENERATION)) {
+        return; /* Another use could repeat a badge. */
+    }
     cr_sys.requests[index].next_free = cr_sys.free_request;
     cr_sys.free_request = index;
 }

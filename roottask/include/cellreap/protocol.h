@@ -57,9 +57,6 @@ typedef enum cr_badge_kind {
     CR_BADGE_KIND_COUNT = 9
 } cr_badge_kind;
 
-/* The largest number of a PD or space: 28 bits, as in badges. Beyond it, none is made. */
-enum { CR_NUMBER_MAX = 0xfffffff };
-
 static inline uint64_t cr_badge(cr_badge_kind kind, uint32_t index, uint32_t generation)
 {
     return ((uint64_t)kind << 60) | ((uint64_t)(generation & 0xfffffffu) << 32) | index;
