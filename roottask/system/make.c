@@ -563,7 +563,7 @@ cr_result cr_body_resource(cr_pd *pd, cr_ref *out)
 
 cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, uint32_t *slot)
 {
-    if (cr_manager_of(space) == 0) {
+    if (cr_server_of(space) == 0) {
         return CR_RESULT_GONE;
     }
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
@@ -625,6 +625,9 @@ void cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot)
 
 cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot)
 {
+    if (cr_server_of(resource) == 0) {
+        return CR_RESULT_GONE;
+    }
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     if (!cr_is_allowed(pd, by)) {
         return CR_RESULT_UNWANTED;

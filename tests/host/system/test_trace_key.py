@@ -68,5 +68,5 @@ def test_a_given_key_is_the_secret(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("text", ["", "00", "x" * 32, "00" * 17, " " + "0" * 31, "00 " * 16])
 def test_a_key_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="--trace-key .*: expected 32 hex digits"):
+    with pytest.raises(UsageError, match=r"--trace-key .*: expected 32 hex digits"):
         parse_key(text, "--trace-key")
