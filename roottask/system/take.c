@@ -7,6 +7,7 @@
  * that are still queued, and no other thread runs between the two. The capabilities to a stopped
  * server were destroyed with its endpoint (stop.c). */
 #include "system.h"
+#include <cellreap/numbers.h>
 
 /* Records that a slot is now empty. `server` is the live server of the removed capability, or 0. */
 static void empty_slot(cr_pd *pd, uint32_t slot, uint32_t state, const cr_pd *server)
@@ -86,6 +87,9 @@ static void remove_request_caps(cr_pd *pd, uint32_t slot)
 static void free_request_entry(uint32_t index)
 {
     cr_sys.requests[index].used = 0;
+    if (!cr_number_left(cr_sys.requests[index].generation + 1, CR_LAST_GENERATION)) {
+        return; /* Another use could repeat a badge. */
+    }
     cr_sys.requests[index].next_free = cr_sys.free_request;
     cr_sys.free_request = index;
 }
