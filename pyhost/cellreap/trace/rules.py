@@ -78,6 +78,7 @@ RULES: Final[dict[str, str]] = {
     "the configuration has.",
     "authority.spawn": "A spawned PD has at most the priority of its creator, no rights, no depths "
     "of its own, and its creator's account and deadline.",
+    "authority.right": "A PD that spawns PDs or extracts the model state has the right to.",
     "authority.depths": "After its creation, only a PD that may set its depths has new DEPTHS.",
     "authority.cleanup": "A cleanup has the depths of its trigger.",
     "consent.allow": "A PD allows edges to another live PD, not to the root task or itself.",
