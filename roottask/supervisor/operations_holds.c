@@ -58,7 +58,7 @@ cr_result cr_check_connect(cr_asked *a)
     if (!allowed) {
         return CR_RESULT_DENIED;
     }
-    if (cr_find_named_space(a->args.name, &a->found.node) != CR_RESULT_OK) {
+    if (cr_find_served_space(a->args.name, &a->found.node) != CR_RESULT_OK) {
         a->found.there = NOT_THERE;
         return a->args.no_wait ? CR_RESULT_GONE : CR_RESULT_OK;
     }
