@@ -314,6 +314,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "authority.rights": lambda: edited("depths-0-0", "RIGHTS", None, pd="PD_3"),
     "authority.account": lambda: scenario(_again_with_more),
     "authority.spawn": lambda: edited("rich", "RIGHTS", {"priority": 101}, pd="PD_9"),
+    "authority.right": lambda: edited("notices", "RIGHTS", {"extract": 0}, pd="PD_4"),
     "authority.depths": emitted("DEPTHS", pd="PD_5", pd_depth=0, rs_depth=0),
     "authority.cleanup": lambda: edited("depths-1-0", "CLEANUP", {"rs_depth": 1}),
     "consent.allow": emitted("ALLOW", pd="PD_5", by="PD_0", count=1),

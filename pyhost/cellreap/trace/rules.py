@@ -81,6 +81,7 @@ RULES: Final[dict[str, str]] = {
     "the configuration has.",
     "authority.spawn": "A spawned PD has at most the priority of its creator, no rights, no depths "
     "of its own, and its creator's account and deadline.",
+    "authority.right": "A PD that spawns PDs or extracts the model state has the right to.",
     "authority.depths": "After its creation, only a PD that may set its depths has new DEPTHS.",
     "authority.cleanup": "A cleanup has the depths of its trigger.",
     "consent.allow": "A PD allows edges to another live PD, not to the root task or itself.",
@@ -108,8 +109,8 @@ RULES: Final[dict[str, str]] = {
     "progress.await": "AWAIT comes once, directly after MODE.",
     "progress.awaited": "A PD is given up only if it can answer, and a cleanup, an extraction or a "
     "ticket awaits that it finishes a notice up to that token.",
-    "progress.early": "A PD without a deadline is given up after await_ms in which it could run, any "
-    "PD after twice the larger of its deadline and await_ms.",
+    "progress.early": "A PD without a deadline is given up after await_ms in which it could run, "
+    "any PD after twice the larger of its deadline and await_ms.",
     # respawns
     "respawn.rule": "RESPAWN_RULE follows the creation of its PD. A PD that is made anew is due, "
     "and its rule is the one that it had.",
