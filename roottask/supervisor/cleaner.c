@@ -336,6 +336,7 @@ static void settle(void)
     }
     release_tombstones(&cr_sup.cleaner.now.plan);
     cr_print_state(cr_sup.cleaner.now.tag, cr_sup.cleaner.now.cycles);
+    cr_notices_of_lost_pds();
     enter(CR_PHASE_NONE);
     cr_sys.settled++;
     cr_cleaner_depart(&cr_sup.cleaner.now);

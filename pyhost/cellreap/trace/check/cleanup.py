@@ -39,7 +39,7 @@ NOT_DOOMED = {
     "RESOURCE": ("space",),
     "DELETE": ("node", "by"),
     "HOLD": ("pd", "node"),
-    "UNHOLD": ("pd", "node"),
+    "UNHOLD": ("pd", "node", "by"),
     "REQUEST": ("pd", "space"),
     "UNREQUEST": ("pd", "space"),
     "MAP": ("from", "to"),
@@ -130,8 +130,9 @@ class Cleanups(Concern):
                 text = f"CLEANUP within cleanup {number}: expected CONTINUE n={number} first"
                 self.context.bad("cleanup.within", text)
             for name in NOT_DOOMED.get(event.name, ()):
-                if running.dooms(event[name]):
-                    text = f"{name}={event[name]}: it is doomed by cleanup {number}, which waits"
+                node = event.optional(name)
+                if node is not None and running.dooms(node):
+                    text = f"{name}={node}: it is doomed by cleanup {number}, which waits"
                     self.context.bad("cleanup.doomed", f"{event.name}: {text}")
 
     def enter(self, event: Event) -> Running | None:
