@@ -5,9 +5,9 @@
  * cleanups one after the other.
  *
  * A cleanup concerns each doomed node and everything that an edge joins to a doomed node or to a
- * resource in a doomed space: PDs, spaces with their managers, the managers of resources, and
- * resources of the root task. All survivors that lose something, all receivers of notices and all
- * subscribers are among these. Edges of doomed nodes are not added while a cleanup waits, so this
+ * resource in a doomed space or to the body of a doomed PD: PDs, spaces with their managers, the
+ * managers of resources, and resources of the root task. All survivors that lose something, all
+ * receivers of notices and all subscribers are among these. Edges of doomed nodes are not added while a cleanup waits, so this
  * is known when it begins. */
 #include "arena.h"
 #include "cleaner.h"
@@ -86,6 +86,11 @@ static uint32_t mark_all(const cr_plan *plan, uint32_t mark)
             if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
                 had |= mark_around(info.from, mark);
             }
+        }
+        uint32_t body = cr_model_first(cr_sys.model, node, CR_EDGE_BODY, CR_OUT);
+        cr_edge_info info;
+        if (body != CR_NONE && cr_model_edge(cr_sys.model, body, &info) == CR_OK) {
+            had |= mark_around(info.to, mark);
         }
     }
     return had;

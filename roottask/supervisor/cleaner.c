@@ -8,8 +8,9 @@
  *
  * In the meantime the main loop serves operations. All doomed nodes are already marked, so no
  * operation can change which nodes are doomed. What the other PDs lose can change, so the cleaner
- * plans it again before it destroys anything. Triggers in this time wait in a queue, and their PDs
- * are stopped. The result is the same as that of the cleanups one after the other. */
+ * plans it again before it destroys anything. PDs that become triggers in this time are stopped.
+ * Their cleanups begin at once if they have nothing to do with those under way (apart.c). Otherwise
+ * they wait in a queue. The result is the same as that of the cleanups one after the other. */
 #include "cleaner.h"
 #include "answer.h"
 #include "arena.h"
@@ -357,8 +358,8 @@ static void carry_on(void)
         before[i] = cr_calls[i];
     }
     enter(CR_PHASE_STEPS);
-    while ((status = cr_step_next(&cr_sup.cleaner.now.journal, &cr_sup.cleaner.now.plan, cr_sys.model,
-                                  &step)) == CR_OK &&
+    while ((status = cr_step_next(&cr_sup.cleaner.now.journal, &cr_sup.cleaner.now.plan,
+                                  cr_sys.model, &step)) == CR_OK &&
            step.kind != CR_STEP_SETTLE) {
         if (step.kind == CR_STEP_AWAIT && is_awaited(&cr_sup.cleaner.now)) {
             awaits = 1;

@@ -66,8 +66,8 @@ void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket);
 /* Terminates a PD on behalf of the root task. */
 void cr_terminate(cr_pd *pd);
 /* Continues the cleanups as far as possible. On return no cleanup is under way and the state is
- * legal, or the cleanups that are under way await subscribers. If a cleanup cannot be planned or fails in a step, the
- * system stops: no legal state could follow. */
+ * legal, or the cleanups that are under way await subscribers. If a cleanup cannot be planned or
+ * fails in a step, the system stops: no legal state could follow. */
 void cr_cleaner_follow_up(void);
 /* Whether any cleanup is under way and awaits subscribers. */
 int cr_cleaner_waits(void);
