@@ -72,6 +72,7 @@ static void trace_start(const cr_image_header *image)
     cr_trace_string(&cr_sys.trace, image->system);
     cr_trace_depth(&cr_sys.trace, image->pd_depth);
     cr_trace_depth(&cr_sys.trace, image->rs_depth);
+    cr_trace_key(&cr_sys.trace);
     cr_trace_end(&cr_sys.trace);
     cr_trace_begin(&cr_sys.trace, CR_EV_BASE);
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());

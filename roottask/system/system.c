@@ -3,7 +3,9 @@
  * The tables of the system, ids, the trace and look-up. See system.h. The functions here that look
  * up nodes and badges must not trust their arguments: numbers and badges come from PDs. */
 #include "system.h"
+#include <cellreap/numbers.h>
 #include "text.h"
+#include "kernel/arch/arch.h"
 #include "kernel/untyped.h"
 
 cr_system cr_sys;
@@ -344,6 +346,12 @@ cr_pd *cr_manager_of(cr_ref node)
                : 0;
 }
 
+cr_pd *cr_server_of(cr_ref node)
+{
+    cr_pd *manager = cr_manager_of(node);
+    return manager != 0 && cr_pd_is_served(manager) ? manager : 0;
+}
+
 static cr_result own_thing(const cr_pd *from, uint32_t space, uint32_t object, cr_ref *out)
 {
     cr_result result = object == 0 ? cr_find_space(space, out)
@@ -379,19 +387,41 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
 
 /* -- start */
 
+_Static_assert((int)CR_TRACE_KEY_BYTES == (int)CR_IMAGE_KEY_BYTES, "the same size");
+
+/* The key of this run's trace. Each boot has another one: somebody who saw the console of an
+ * earlier run, and so its key, cannot derive this one without the secret of the image. */
+static void make_run_key(const cr_image_header *image, uint8_t key[CR_TRACE_KEY_BYTES])
+{
+    uint64_t counter = cr_arch_boot_counter();
+    cr_blake2s hash;
+    cr_blake2s_init(&hash, image->trace_key, CR_IMAGE_KEY_BYTES, CR_TRACE_KEY_BYTES);
+    cr_blake2s_add(&hash, &counter, sizeof(counter));
+    cr_blake2s_end(&hash, key);
+}
+
 cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
 {
     cr_status status;
     cr_sys.image = image;
     cr_sys.endpoint = endpoint;
-    cr_sys.next_pd = 1;
-    cr_sys.next_space = 1;
+    cr_sys.next_pd = cr_first_number(CR_LAST_PD, image->numbers_left);
+    cr_sys.next_space = cr_first_number(CR_LAST_SPACE, image->numbers_left);
+    uint32_t used = cr_first_number(CR_LAST_GENERATION, image->generations_left) - 1;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_sys.pds[i].generation = used;
+    }
     for (uint32_t i = 0; i < CR_MAX_REQUESTS; i++) {
+        cr_sys.requests[i].generation = used;
         cr_sys.requests[i].next_free = i + 1 < CR_MAX_REQUESTS ? i + 1 : CR_NONE;
     }
-    cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), cr_console_put);
+    uint8_t key[CR_TRACE_KEY_BYTES];
+    make_run_key(image, key);
+    cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), key, cr_console_put);
     if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_MAX_NODES, CR_MAX_EDGES,
                                 &cr_sys.model)) != CR_OK ||
+        (image->generations_left != 0 &&
+         (status = cr_model_age(cr_sys.model, image->generations_left)) != CR_OK) ||
         (status = cr_work_init(work_memory, sizeof(work_memory), CR_MAX_NOTICES, CR_MAX_PDS,
                                &cr_sys.work)) != CR_OK ||
         (status = cr_planner_init(planner_memory, sizeof(planner_memory), CR_MAX_NODES, CR_MAX_PLAN,

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import io
-import zlib
 from collections.abc import Callable
 from typing import Final
 
 from cellreap.trace.check import Report, check, check_stream
 from cellreap.trace.events import Event
+from cellreap.trace.lines import keyed_sum
 from cellreap.trace.reader import MAX_LINE
-from cellreap.trace.writer import Draft, seal
+from cellreap.trace.writer import NO_SECRET, Draft, seal
 from kit import broken_respawns
 from kit.trace_simulator import RUNS, Target, block_fs_db_app
 
@@ -79,6 +79,19 @@ def crashed(then: Callable[[Target], object]) -> Report:
     return scenario(breaks)
 
 
+def freed(*calls: tuple[str, str]) -> Report:
+    """The scenario when block server 1 ends. calls: (PD, server) of each SERVER_DIED."""
+
+    def breaks(target: Target) -> None:
+        target.fault("PD_1")
+        for pd, server in calls:
+            target.free(pd, server)
+        target.cleanup()
+        target.account()
+
+    return scenario(breaks)
+
+
 def waiting(event: str, /, **values: object) -> Report:
     """A cleanup of PD_1 that waits for PD_3, and an event during the wait."""
     target = Target(1, 0)
@@ -104,8 +117,8 @@ def _lines() -> list[str]:
 
 
 def _line(seq: int, text: str) -> str:
-    body = f"{seq} {text}"
-    return f"~cr {seq} {zlib.crc32(body.encode()):08x} {text}"
+    checksum = keyed_sum(NO_SECRET, f"{seq} {text}".encode())
+    return f"~cr {seq} {checksum.decode()} {text}"
 
 
 def _changed(change: Callable[[list[str]], list[str]]) -> Callable[[], Report]:
@@ -113,7 +126,7 @@ def _changed(change: Callable[[list[str]], list[str]]) -> Callable[[], Report]:
 
 
 def _long(lines: list[str]) -> list[str]:
-    return [*lines[:9], f"~cr {'x' * MAX_LINE}", *lines[9:]]
+    return [*lines[:9], f"~cr {'x' * MAX_LINE}", *lines[10:]]
 
 
 # -- runs that break one rule
@@ -239,7 +252,7 @@ def _without_end() -> Report:
 
 
 BROKEN: Final[dict[str, Callable[[], Report]]] = {
-    "line.form": _changed(lambda lines: [*lines[:9], "~cr good morning", *lines[9:]]),
+    "line.form": _changed(lambda lines: [*lines[:9], "~cr good morning", *lines[10:]]),
     "line.checksum": _changed(lambda lines: [*lines[:9], f"{lines[9][:-1]}?", *lines[10:]]),
     "line.cut": _changed(lambda lines: [*lines[:9], lines[9][:12], *lines[10:]]),
     "line.long": _changed(_long),
@@ -256,8 +269,8 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
         lambda lines: [*lines, _line(len(lines), "ACCOUNT bytes=0 slots=0")]
     ),
     "order.trace": lambda: inserted(
-        "depths-0-0", "SAY", "TRACE", version=3, arch="x86_64", kernel="seL4 1", system="x",
-        pd_depth=0, rs_depth=0,
+        "depths-0-0", "SAY", "TRACE", version=4, arch="x86_64", kernel="seL4 1", system="x",
+        pd_depth=0, rs_depth=0, key="-",
     ),
     "order.base": lambda: inserted("depths-0-0", "SAY", "BASE", bytes=0, slots=0),
     "order.mode": lambda: edited("depths-0-0", "MODE", None),
@@ -315,6 +328,10 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "triggers.cleanup": lambda: scenario(_cleanup_of_nothing),
     "triggers.order": lambda: scenario(_wrong_order),
     "triggers.end": lambda: scenario(lambda target: target.fault("PD_5")),
+    "freed.stop": lambda: edited("depths-1-0", "STOP", None, pd="PD_3"),
+    "freed.when": emitted("SERVER_DIED", pd="PD_5", server="PD_4"),
+    "freed.once": lambda: freed(("PD_3", "PD_1"), ("PD_3", "PD_1")),
+    "freed.client": lambda: freed(("PD_5", "PD_1")),
     **broken_respawns.reports(of_drafts),
     "notices.token": lambda: edited("depths-1-0", "QUEUE", {"token": 2}, token=3),
     "notices.owed": lambda: edited("notices", "QUEUE", {"kind": "free"}, kind="disconnect", n=0),
@@ -346,7 +363,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.number": lambda: edited("depths-1-0", "CLEANUP", {"n": 2}),
     "cleanup.within": lambda: edited("depths-1-0", "SETTLED", None, n=1),
     "cleanup.plan": lambda: edited("depths-1-0", "DOOM_PD", {"depth": 0}, pd="PD_3"),
-    "cleanup.phases": lambda: edited("depths-1-0", "STEP", {"name": "unblock"}, name="mark"),
+    "cleanup.phases": lambda: edited("depths-1-0", "STEP", {"name": "notify"}, name="mark"),
     "cleanup.doomed": lambda: waiting(
         "HOLD", pd="PD_2", node="ROOM_SPACE_2", slot=30, by="-"
     ),

@@ -11,7 +11,11 @@
 #ifndef CELLREAP_TRACE_EVENTS_H
 #define CELLREAP_TRACE_EVENTS_H
 
-enum { CR_TRACE_VERSION = 4 };
+enum {
+    CR_TRACE_VERSION = 4,
+    CR_TRACE_KEY_BYTES = 16, /* of the key of a trace */
+    CR_TRACE_SUM_BYTES = 8   /* of the checksum of a line */
+};
 
 /* The function of trace.h that prints a value. */
 typedef enum cr_print {
@@ -40,6 +44,7 @@ typedef enum cr_print {
     CR_TRACE_TYPE(ADDRESS, ADDRESS, "an address, 0x and hex digits")                               \
     CR_TRACE_TYPE(DEPTH, DEPTH, "a decimal number or inf")                                         \
     CR_TRACE_TYPE(DIGEST, TEXT, "8 hex digits")                                                    \
+    CR_TRACE_TYPE(KEY, TEXT, "32 hex digits, or - if the version has no keys")                     \
     CR_TRACE_TYPE(TEXT, TEXT, "a text")                                                            \
     CR_TRACE_TYPE(SPACE_TYPE, TEXT, "a type, of A-Z, 0-9 and _")                                   \
     CR_TRACE_TYPE(PD, TEXT, "a PD")                                                                \
@@ -64,9 +69,10 @@ typedef enum cr_print {
     /* The run */                                                                                  \
     CR_TRACE_EVENT(CR_EV_TRACE, "TRACE", FIELD(version, NUMBER) FIELD(arch, TEXT)                  \
                    FIELD(kernel, TEXT) FIELD(system, TEXT) FIELD(pd_depth, DEPTH)                  \
-                   FIELD(rs_depth, DEPTH),                                                         \
+                   FIELD(rs_depth, DEPTH) FIELD(key, KEY),                                         \
                    "The first event: the version of the trace, the architecture, the kernel's "    \
-                   "name and version, the system's name and its depths.")                          \
+                   "name and version, the system's name, its depths, and the key of the "          \
+                   "checksums.")                                                                   \
     CR_TRACE_EVENT(CR_EV_END, "END", FIELD(count, NUMBER) FIELD(digest, DIGEST),                   \
                    "The last event: the number of events, END included, and the CRC-32 over all "  \
                    "events before it.")                                                            \
@@ -194,6 +200,13 @@ typedef enum cr_print {
                    "milliseconds in which it could run while it was owed the oldest that was "     \
                    "awaited; held_up: those in which it was awaited and finished nothing that "    \
                    "was, calls to other PDs included.")                                            \
+    CR_TRACE_EVENT(CR_EV_STOP, "STOP", FIELD(pd, PD),                                              \
+                   "The PD was stopped: its thread was suspended for good, its endpoint was "      \
+                   "destroyed, and its notices were dropped. It is a trigger, or its SUSPEND "     \
+                   "follows.")                                                                     \
+    CR_TRACE_EVENT(CR_EV_SERVER_DIED, "SERVER_DIED", FIELD(pd, PD) FIELD(server, PD),              \
+                   "The PD was in a call to the server, which was stopped. It was answered with "  \
+                   "an error.")                                                                    \
     /* A cleanup: the plan */                                                                      \
     CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD)                   \
                    FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH),              \
@@ -226,7 +239,7 @@ typedef enum cr_print {
                    "The PD, a subscriber, is to be told before the node is destroyed.")            \
     /* A cleanup: the steps, in this order */                                                      \
     CR_TRACE_EVENT(CR_EV_SUSPEND, "SUSPEND", FIELD(n, NUMBER) FIELD(pd, PD),                       \
-                   "The PD's thread was suspended for good.")                                      \
+                   "The PD is stopped.")                                                           \
     CR_TRACE_EVENT(CR_EV_STEP, "STEP", FIELD(n, NUMBER) FIELD(name, STEP)                          \
                    FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE) FIELD(calls, NUMBER),           \
                    "A step was carried out with this many kernel calls.")                          \

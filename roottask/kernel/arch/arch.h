@@ -62,5 +62,8 @@ uint16_t cr_arch_elf_machine(void);
 /* A counter that increases with the work of the machine. 0: there is no counter, or user threads
  * may not read it. */
 uint64_t cr_arch_cycles(void);
+/* A counter that has another value at each boot. 0: there is none, or user threads may not read
+ * it. */
+uint64_t cr_arch_boot_counter(void);
 
 #endif

@@ -108,3 +108,14 @@ uint64_t cr_arch_cycles(void)
 #endif
     return count; /* Without that option the kernel denies user threads access to the counter. */
 }
+
+uint64_t cr_arch_boot_counter(void)
+{
+#ifdef CONFIG_EXPORT_PCNT_USER
+    uint64_t count;
+    __asm__ volatile("isb\n\tmrs %0, cntpct_el0" : "=r"(count));
+    return count;
+#else
+    return cr_arch_cycles();
+#endif
+}

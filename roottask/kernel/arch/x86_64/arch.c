@@ -106,3 +106,8 @@ uint64_t cr_arch_cycles(void)
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
     return ((uint64_t)high << 32) | low;
 }
+
+uint64_t cr_arch_boot_counter(void)
+{
+    return cr_arch_cycles();
+}
