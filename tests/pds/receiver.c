@@ -68,9 +68,9 @@ static _Noreturn void fail_for_ever(void)
     for (;;) {
         if (cr_call_root(CR_OP_GET_WORK, 0, 0, got, 2 + CR_WORK_WORDS) == CR_RESULT_OK &&
             got[1] > 0) {
-            const uint64_t answer[] = {got[2], CR_WORK_FAILED};
+            const uint64_t answer[] = {1, got[2], CR_WORK_FAILED};
             const uint64_t lane[] = {got[3]};
-            (void)cr_call_root(CR_OP_FINISH_WORK, answer, 2, 0, 0);
+            (void)cr_call_root(CR_OP_FINISH_WORK, answer, 3, 0, 0);
             (void)cr_call_root(CR_OP_RESUME_WORK, lane, 1, 0, 0);
         }
     }
@@ -78,9 +78,9 @@ static _Noreturn void fail_for_ever(void)
 
 static int begin_to_fail(const cr_work_entry *w)
 {
-    const uint64_t answer[] = {w->token, CR_WORK_FAILED};
+    const uint64_t answer[] = {1, w->token, CR_WORK_FAILED};
     const uint64_t lane[] = {w->space};
-    (void)cr_call_root(CR_OP_FINISH_WORK, answer, 2, 0, 0);
+    (void)cr_call_root(CR_OP_FINISH_WORK, answer, 3, 0, 0);
     (void)cr_call_root(CR_OP_RESUME_WORK, lane, 1, 0, 0);
     fail_for_ever();
 }

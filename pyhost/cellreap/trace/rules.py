@@ -105,8 +105,8 @@ RULES: Final[dict[str, str]] = {
     "progress.await": "AWAIT comes once, directly after MODE.",
     "progress.awaited": "A PD is given up only if it can answer, and a cleanup, an extraction or a "
     "ticket awaits that it finishes a notice up to that token.",
-    "progress.early": "A PD without a deadline is given up after await_ms in which it could run, any "
-    "PD after twice the larger of its deadline and await_ms.",
+    "progress.early": "A PD without a deadline is given up after await_ms in which it could run, "
+    "any PD after twice the larger of its deadline and await_ms.",
     # respawns
     "respawn.rule": "RESPAWN_RULE follows the creation of its PD. A PD that is made anew is due, "
     "and its rule is the one that it had.",
