@@ -128,7 +128,7 @@ def test_a_subscriber_in_a_call_that_is_never_answered_holds_nobody_up(
     assert given_up.number("held_up") >= 400
     assert given_up.number("ran") <= 50
     assert not run.of("LATE")
-    assert [run.name(c["trigger"]) for c in run.cleanups()][0] == "goer"
+    assert run.name(run.cleanups()[0]["trigger"]) == "goer"
     assert run.of("CONTINUE", n=1)
     assert {"mute", "subscriber"} <= run.alive()
     assert all("was never" in problem.text for problem in run.report.violations)
