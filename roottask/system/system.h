@@ -319,7 +319,7 @@ void cr_use_allowance(const cr_pd *pd, const cr_pd *by);
 /* The PD is destroyed: nothing is allowed to it, and nobody may make edges for it. */
 void cr_forget_allowances(const cr_pd *pd);
 
-/* -- the parts of a cleanup: model and kernel, no trace; each may be repeated */
+/* -- the parts of a cleanup: model and kernel, no trace */
 
 cr_status cr_take_request(cr_pd *pd, cr_ref space);
 cr_status cr_take_resource(cr_ref resource);
