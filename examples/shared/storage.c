@@ -34,6 +34,8 @@ void st_say_notice(const cr_work_entry *work)
         }
         break;
     case CR_NOTICE_EXTRACT:
+    case CR_NOTICE_PROBE:
+    case CR_NOTICE_FAULT:
     case CR_NOTICE_KIND_COUNT:
         cr_put(&line, "told: something I do not know");
         break;

@@ -364,7 +364,7 @@ static int is_awaited(const cr_extraction *e, int expired)
         const cr_pd *pd = &cr_sys.pds[i];
         uint32_t waiting = 0;
         uint32_t held = 0;
-        if (!cr_pd_exists(pd) || is_its_own(e, pd) ||
+        if (!cr_pd_exists(pd) || pd->life == CR_LIFE_FAULTED || is_its_own(e, pd) ||
             (expired && cr_pd_is_served(pd) && pd->deadline_ms == 0)) {
             continue;
         }

@@ -13,6 +13,7 @@
 #include "connect.h"
 #include "extract.h"
 #include "cleaner.h"
+#include "faults.h"
 #include "population.h"
 #include "waits.h"
 #include "operations.h"

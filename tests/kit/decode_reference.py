@@ -15,7 +15,7 @@ from typing import Final
 
 from cellreap.headers import operation_forms
 
-MAGIC: Final = 0x6372700000000002
+MAGIC: Final = 0x6372700000000003
 NO_NUMBER: Final = 2**32 - 1
 CORE: Final = frozenset(b"ADS VMR MO VCPU PCPU CPU EP PD RESSPC".split())
 
@@ -134,11 +134,9 @@ def _word(form: str, word: int) -> int:
             return int(word != 0)
         case "DEPTH" if word >= 2**32:
             raise Refused("FAILED")
-        case "FAULT_KIND" if word not in (0, 1, 2, 3):
-            raise Refused("BAD_BADGE")
         case "WORK_RESULT" if word not in (0, 1, 2):
             raise Refused("FAILED")
-        case "DEPTH" | "FAULT_KIND" | "WORK_RESULT":
+        case "DEPTH" | "WORK_RESULT":
             return word
     raise ValueError(f"no form {form}")
 

@@ -16,7 +16,7 @@
 
 /* CR_LIMIT(enumerator, number, what it limits) */
 #define CR_LIMITS                                                                                  \
-    CR_LIMIT(CR_PROTOCOL_VERSION, 2, "the version of the protocol, in the magic number")           \
+    CR_LIMIT(CR_PROTOCOL_VERSION, 3, "the version of the protocol, in the magic number")           \
     CR_LIMIT(CR_NAME_WORDS, 4,                                                                     \
         "registers of a name, which is packed into 8-byte words and padded with NUL")              \
     CR_LIMIT(CR_TYPE_WORDS, 2, "registers of a type")                                              \
@@ -43,7 +43,7 @@ enum {
 typedef enum cr_badge_kind {
     CR_BADGE_NONE = 0,
     CR_BADGE_PD = 1,       /* an operation that this PD asks the root task for */
-    CR_BADGE_FAULT = 2,    /* a fault of this PD, sent to its fault handler */
+    CR_BADGE_FAULT = 2,    /* a fault of this PD */
     CR_BADGE_BODY = 3,     /* the capability to this PD that other PDs hold */
     CR_BADGE_REQUEST = 4,  /* a client's call to a server, through this REQUEST edge */
     CR_BADGE_RESOURCE = 5, /* a client's call on this resource */
@@ -107,7 +107,6 @@ typedef enum cr_asker {
  *     FLAG(m)         one register: 0 is 0, any other value is 1
  *     FLAG_OR_NOT(m)  the same; 0 if the message ends before it
  *     DEPTH(m)        one register: at most 32 bits, else FAILED
- *     FAULT_KIND(m)   one register: a cr_fault_kind, else BAD_BADGE
  *     WORK_RESULT(m)  one register: a cr_work_result, else FAILED
  *     TYPE(m)         CR_TYPE_WORDS registers: a type of a server's space, else FAILED
  *     NEW_NAME(m)     CR_NAME_WORDS registers: a name, else FAILED
@@ -181,9 +180,9 @@ typedef enum cr_asker {
     CR_OPERATION(CR_OP_SET_DEPTH, 21, set_depth, "pds",                                            \
         DEPTH(pd_depth) DEPTH(rs_depth), "", CR_FROM_LIVE,                                         \
         "Sets the depths of the cleanup that the caller's own crash triggers.")                    \
-    CR_OPERATION(CR_OP_REPORT_FAULT, 22, report_fault, "pds",                                      \
-        WORD(badge) FAULT_KIND(fault_kind) WORD(address) WORD(ip), "", CR_FROM_ANY,                \
-        "Reports a fault of a PD whose fault handler is the caller.")                              \
+    CR_OPERATION(CR_OP_FAULT_INFO, 22, fault_info, "pds",                                          \
+        WORD(token), "fault kind, address, ip", CR_FROM_ANY,                                       \
+        "Returns which fault a `fault` notice of the caller is about.")                            \
     CR_OPERATION(CR_OP_HOLDS, 23, holds, "holds",                                                  \
         NUMBER(space) NUMBER(object), "own count, all counts", CR_FROM_ANY,                        \
         "Returns the number of holds of the resource: the caller's, and all.")                     \

@@ -246,6 +246,7 @@ class Cleanups(Concern):
             context.notices.forget(pd)
             context.actors.forget(pd)
             context.triggers.forget(pd)
+            context.blame.forget(pd)
             context.tickets.forget(pd)
         context.tickets.settle(running.tag)
         context.tickets.note({running.tag, *context.notices.changed_accounts()})

@@ -16,6 +16,7 @@ from cellreap.trace.rules import RULES
 
 if TYPE_CHECKING:
     from cellreap.trace.check.actors import Actors
+    from cellreap.trace.check.blame import Blame
     from cellreap.trace.check.cleanup import Cleanups
     from cellreap.trace.check.extractions import Extractions
     from cellreap.trace.check.memory import Memory
@@ -54,6 +55,10 @@ class Debts:
             del self._open[what]
         return True
 
+    def has(self, *what: str) -> bool:
+        """Whether an event with these values is required."""
+        return what in self._open
+
     def forgive(self) -> list[str]:
         """Drops all debts. Returns them as text."""
         texts = [" ".join(owed) for owed in sorted(self._open)]
@@ -68,6 +73,7 @@ class Context:
     slots: Slots
     actors: Actors
     triggers: Triggers
+    blame: Blame
     notices: Notices
     tickets: Tickets
     extractions: Extractions

@@ -31,6 +31,10 @@ class Policy:
     """A PD that cannot act cannot fault or exit, and a terminated PD stops at its TERMINATE. If
     False, it stops at its cleanup.
     """
+    holds_faults: bool = True
+    """A fault of a PD with a fault handler is held until the handler answers. If False, the handler
+    reports it with an operation.
+    """
     max_refusals: int | None = 64
     """Maximum number of a PD's refusals that are printed one by one. None: no limit."""
     max_lost_slots: int | None = 32
@@ -40,7 +44,7 @@ class Policy:
 
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy()
+VERSION_3: Final = Policy(holds_faults=False)
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
@@ -49,6 +53,7 @@ VERSION_1: Final = Policy(
     owes_disconnect=False,
     gives_tickets=False,
     stops_at_trigger=False,
+    holds_faults=False,
     max_refusals=None,
     max_lost_slots=None,
 )

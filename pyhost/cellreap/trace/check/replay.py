@@ -10,6 +10,7 @@ from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.actors import Actors
+from cellreap.trace.check.blame import Blame
 from cellreap.trace.check.cleanup import Cleanups
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.edges import Edges
@@ -28,10 +29,14 @@ from cellreap.trace.report import Report
 from cellreap.trace.upgrade import events_of
 
 ARCHES: Final = ("x86_64", "aarch64")
-NEED_BODIES: Final = frozenset({"PD", "ACCOUNT", "FAULT", "EXIT", "TERMINATE", "LATE", "CLEANUP"})
+NEED_BODIES: Final = frozenset(
+    {"PD", "ACCOUNT", "FAULT", "FAULT_HELD", "EXIT", "TERMINATE", "LATE", "CLEANUP"}
+)
 """Events before which the BODY of the last PD must have come."""
 ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT"})
 """Events that may come while other events are required, as may QUEUE with n=0."""
+FAULT_ANSWERS: Final = ("FAULT", "FAULT_RESUMED")
+"""Events that may come while they are required, for their PD: a fault handler answered."""
 CONCERNS: Final[tuple[type[Concern], ...]] = (
     Memory,
     Nodes,
@@ -39,6 +44,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Slots,
     Actors,
     Triggers,
+    Blame,
     Notices,
     Tickets,
     Extractions,
@@ -76,6 +82,7 @@ class Replay:
         context.slots = self._concerns[Slots]
         context.actors = self._concerns[Actors]
         context.triggers = self._concerns[Triggers]
+        context.blame = self._concerns[Blame]
         context.notices = self._concerns[Notices]
         context.tickets = self._concerns[Tickets]
         context.extractions = self._concerns[Extractions]
@@ -137,7 +144,10 @@ class Replay:
         third = self.report.events == 3
         if context.policy.says_mode and third != (name == "MODE"):
             context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
-        if context.debts and name not in ANSWERS and not (name == "QUEUE" and of_no_cleanup):
+        answers = name in ANSWERS or (name == "QUEUE" and of_no_cleanup)
+        if name in FAULT_ANSWERS:
+            answers = context.debts.has(name, event["pd"])
+        if context.debts and not answers:
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
         if name not in ("MODEL", "EXTRACTED"):

@@ -19,7 +19,7 @@ QUEUED, OUT, FAILED = "queued", "out", "failed"
 DONE, DROPPED, WAITING, HELD = "done", "dropped", "waiting", "held"
 COUNTS = (DONE, FAILED, DROPPED, WAITING, HELD)
 """The counts in a TICKET event, in this order. Held notices are also counted as waiting."""
-NEVER_STOP = ("pre-destroy", "extract")
+NEVER_STOP = ("pre-destroy", "extract", "probe", "fault")
 """Kinds of notices whose failure does not stop a lane."""
 
 Tag = tuple[str, int]
@@ -44,8 +44,13 @@ class Notice:
     batch: int = 0
 
 
-def lane_of(node: str) -> str:
-    """The space of the lane for notices about a node; "-" for a PD."""
+def lane_of(node: str, kind: str = "") -> str:
+    """The space of the lane for notices about a node; "-" for a PD.
+
+    Probes have a lane of their own, and so have the faults of each PD.
+    """
+    if kind in ("probe", "fault"):
+        return f"{kind} {node}"
     parts = parse_id(node)
     if parts is None or parts.kind == "PD":
         return "-"
@@ -121,7 +126,7 @@ class Work:
         return self._notices.get(token)
 
     def _lane(self, notice: Notice) -> _Lane:
-        return self._receivers[notice.to].lanes[lane_of(notice.node)]
+        return self._receivers[notice.to].lanes[lane_of(notice.node, notice.kind)]
 
     def is_held(self, notice: Notice) -> bool:
         """Whether the notice waits behind one that failed."""
@@ -175,7 +180,7 @@ class Work:
             return wrong
         notice = self._notices[token] = Notice(token, to, kind, node, tag)
         receiver = self._receivers.setdefault(to, _Receiver())
-        lane = receiver.lanes.setdefault(lane_of(node), _Lane())
+        lane = receiver.lanes.setdefault(lane_of(node, kind), _Lane())
         stopped = lane.stopped()
         lane.notices[token] = notice
         lane.waiting[tag] += 1
