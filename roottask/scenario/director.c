@@ -186,6 +186,10 @@ cr_idle cr_director_idle(void)
         return CR_IDLE_AGAIN;
     }
     cr_account();
+    /* The rounds go on when the respawned PDs are there. */
+    if (cr_population_pending()) {
+        return CR_IDLE_WAIT;
+    }
     /* A PD that has something to acknowledge and does not run is hung. Its deadline will show
      * this. */
     if (cr_waits_of_others()) {

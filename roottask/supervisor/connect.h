@@ -19,7 +19,7 @@ cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results);
  * still get its space: the answer to the other one lets that one continue. */
 int cr_connect_may_come(const cr_pd *pd);
 /* Whether the space that the PD waits for comes from a PD that does not exist now and will be
- * created. */
+ * created. Not so while there is no room for that PD: it may never come. */
 int cr_connect_is_on_its_way(const cr_pd *pd);
 /* Answers the PDs that wait for a space of this name. */
 void cr_connect_wake(const char *name);

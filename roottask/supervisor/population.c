@@ -6,45 +6,192 @@
 #include "arena.h"
 #include "system/text.h"
 
+enum { RETRY_MS = 10 }; /* the first delay after a refused attempt */
+
+static cr_population_entry *entry_of(uint32_t config)
+{
+    return &cr_sup.population.entries[config];
+}
+
+static const cr_image_pd *image_pd(uint32_t config)
+{
+    return &cr_image_pds(cr_sys.image)[config];
+}
+
+/* The rule of a PD. Without a timer the budget is for the whole run and nothing is delayed. */
+static uint32_t window_of(const cr_image_pd *config)
+{
+    return cr_clock_exists() ? config->respawn_window_ms : 0;
+}
+
+static uint32_t first_delay_of(const cr_image_pd *config)
+{
+    return cr_clock_exists() ? config->respawn_delay_ms : 0;
+}
+
+/* 0 for the first time, then `first`, then twice as much each time, up to a limit. */
+static uint32_t delay_of(uint32_t count, uint32_t first)
+{
+    uint32_t delay = count > 1 ? first : 0;
+    for (uint32_t i = 2; i < count && delay < CR_RESPAWN_DELAY_MAX_MS; i++) {
+        delay *= 2;
+    }
+    return delay < CR_RESPAWN_DELAY_MAX_MS ? delay : CR_RESPAWN_DELAY_MAX_MS;
+}
+
+static void trace_rule(const cr_pd *pd, const cr_image_pd *config)
+{
+    if ((config->flags & CR_IMAGE_RESPAWN) != 0) {
+        cr_trace_begin(&cr_sys.trace, CR_EV_RESPAWN_RULE);
+        cr_trace_pd(pd);
+        cr_trace_number(&cr_sys.trace, config->respawn_budget);
+        cr_trace_number(&cr_sys.trace, window_of(config));
+        cr_trace_number(&cr_sys.trace, first_delay_of(config));
+        cr_trace_end(&cr_sys.trace);
+    }
+}
+
+static cr_status make(uint32_t index)
+{
+    const cr_image_pd *config = image_pd(index);
+    cr_pd *pd = 0;
+    cr_status status = cr_make_pd(index, config->program, config->name, 0, &pd);
+    if (status == CR_OK) {
+        trace_rule(pd, config);
+    }
+    return status;
+}
+
 void cr_population_start(void)
 {
     for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
-        const cr_image_pd *config = &cr_image_pds(cr_sys.image)[i];
-        cr_pd *pd = 0;
-        if ((config->flags & CR_IMAGE_LATE) != 0) {
+        if ((image_pd(i)->flags & CR_IMAGE_LATE) != 0) {
             continue;
         }
-        cr_status status = cr_make_pd(i, config->program, config->name, 0, &pd);
+        cr_status status = make(i);
         if (status != CR_OK) {
-            cr_console_string(config->name);
+            cr_console_string(image_pd(i)->name);
             cr_panic("a PD of the configuration cannot be created", (uint64_t)status);
         }
     }
 }
 
-static void make_missing(uint32_t flag)
+/* A PD was destroyed and the configuration marks it for respawn. */
+static void decide(uint32_t index)
+{
+    const cr_image_pd *config = image_pd(index);
+    cr_population_entry *entry = entry_of(index);
+    if (entry->window == 0) {
+        entry->count = 0;
+        entry->window = window_of(config) != 0 ? cr_clock_due(window_of(config)) : UINT64_MAX;
+    }
+    if (entry->count == config->respawn_budget) {
+        entry->stays_down = 1;
+        cr_trace_begin(&cr_sys.trace, CR_EV_STAYS_DOWN);
+        cr_trace_string(&cr_sys.trace, config->name);
+        cr_trace_end(&cr_sys.trace);
+        return;
+    }
+    entry->count++;
+    entry->coming = 1;
+    uint32_t delay = delay_of(entry->count, first_delay_of(config));
+    entry->not_before = delay != 0 ? cr_clock_due(delay) : 0;
+    cr_trace_begin(&cr_sys.trace, CR_EV_RESPAWN_DUE);
+    cr_trace_string(&cr_sys.trace, config->name);
+    cr_trace_number(&cr_sys.trace, entry->count);
+    cr_trace_number(&cr_sys.trace, delay);
+    cr_trace_end(&cr_sys.trace);
+}
+
+static int is_doomed(uint32_t config)
+{
+    const cr_pd *pd = cr_find_configured(config);
+    return pd != 0 && cr_is_doomed(pd);
+}
+
+/* Whether a PD would have an edge to or from a doomed PD if it were created now. A cleanup that
+ * awaits subscribers relies on its doomed PDs staying as they are. */
+static int is_tied_to_doomed(uint32_t index)
+{
+    const cr_image_header *image = cr_sys.image;
+    uint32_t handler = image_pd(index)->fault_handler;
+    if (!cr_cleaner_waits()) {
+        return 0;
+    }
+    if (handler != CR_IMAGE_NONE && is_doomed(handler)) {
+        return 1;
+    }
+    for (uint32_t i = 0; i < image->links.count; i++) {
+        const cr_image_link *link = &cr_image_links(image)[i];
+        if ((link->a == index && is_doomed(link->b)) || (link->b == index && is_doomed(link->a))) {
+            return 1;
+        }
+    }
+    for (uint32_t i = 0; i < image->holds.count; i++) {
+        const cr_image_pd_hold *hold = &cr_image_holds(image)[i];
+        if ((hold->pd == index && is_doomed(hold->target)) ||
+            (hold->target == index && is_doomed(hold->pd))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The configured fault handler of a PD if it is to be created first, or CR_IMAGE_NONE. */
+static uint32_t awaited_handler(uint32_t index)
+{
+    uint32_t handler = image_pd(index)->fault_handler;
+    return handler != CR_IMAGE_NONE && entry_of(handler)->coming ? handler : CR_IMAGE_NONE;
+}
+
+static void try(uint32_t index)
+{
+    cr_population_entry *entry = entry_of(index);
+    cr_status status = make(index);
+    if (status == CR_OK) {
+        entry->coming = 0;
+        entry->refused = 0;
+        entry->tries = 0;
+        return;
+    }
+    entry->tries++;
+    entry->refused = 1;
+    /* Without a timer the next attempt is after the next cleanup. */
+    entry->not_before = cr_clock_exists() ? cr_clock_due(delay_of(entry->tries + 1, RETRY_MS))
+                                          : UINT64_MAX;
+    cr_trace_refuse(&cr_sys.pds[0], CR_OP_SPAWN, cr_result_of(status));
+}
+
+/* A cleanup has ended. It may have destroyed PDs, and it has freed room for PDs that were
+ * refused. */
+static void look_for_missing(void)
 {
     for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
-        const cr_image_pd *config = &cr_image_pds(cr_sys.image)[i];
-        cr_pd *pd = 0;
-        int not_yet = (config->flags & CR_IMAGE_LATE) != 0 && !cr_sup.population.late_begun;
-        if ((config->flags & flag) == 0 || not_yet || cr_find_configured(i) != 0) {
-            continue;
+        cr_population_entry *entry = entry_of(i);
+        uint32_t flags = image_pd(i)->flags;
+        int begun = (flags & CR_IMAGE_LATE) == 0 || cr_sup.population.late_begun;
+        if (entry->refused) {
+            entry->not_before = 0;
         }
-        cr_status status = cr_make_pd(i, config->program, config->name, 0, &pd);
-        if (status != CR_OK) {
-            cr_trace_refuse(&cr_sys.pds[0], CR_OP_SPAWN, cr_result_of(status));
+        if ((flags & CR_IMAGE_RESPAWN) != 0 && begun && !entry->coming && !entry->stays_down &&
+            cr_find_configured(i) == 0) {
+            decide(i);
         }
     }
 }
 
 void cr_population_follow_up(void)
 {
-    /* A PD that is created while a cleanup awaits subscribers could be tied to a doomed PD from its
-     * creation. It is therefore respawned after the cleanup. */
-    if (cr_sup.population.followed_up != cr_sys.settled && !cr_cleaner_waits()) {
+    if (cr_sup.population.followed_up != cr_sys.settled) {
         cr_sup.population.followed_up = cr_sys.settled;
-        make_missing(CR_IMAGE_RESPAWN);
+        look_for_missing();
+    }
+    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
+        cr_population_entry *entry = entry_of(i);
+        if (entry->coming && entry->not_before == 0 && awaited_handler(i) == CR_IMAGE_NONE &&
+            !is_tied_to_doomed(i)) {
+            try(i);
+        }
     }
 }
 
@@ -54,6 +201,51 @@ int cr_population_begin_late(void)
         return 0;
     }
     cr_sup.population.late_begun = 1;
-    make_missing(CR_IMAGE_LATE);
+    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
+        entry_of(i)->coming |= (image_pd(i)->flags & CR_IMAGE_LATE) != 0;
+    }
     return 1;
+}
+
+void cr_population_expire(uint64_t now)
+{
+    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
+        cr_population_entry *entry = entry_of(i);
+        entry->window = entry->window <= now ? 0 : entry->window;
+        entry->not_before = entry->not_before <= now ? 0 : entry->not_before;
+    }
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+uint64_t cr_population_next_due(void)
+{
+    uint64_t next = 0;
+    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
+        next = earlier(next, earlier(entry_of(i)->window, entry_of(i)->not_before));
+    }
+    return next != UINT64_MAX ? next : 0;
+}
+
+int cr_population_pending(void)
+{
+    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
+        uint32_t handler = awaited_handler(i);
+        if (entry_of(i)->coming && !entry_of(i)->refused &&
+            (handler == CR_IMAGE_NONE || !entry_of(handler)->refused)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int cr_population_makes(uint32_t config)
+{
+    uint32_t flags = image_pd(config)->flags;
+    const cr_population_entry *entry = entry_of(config);
+    return entry->coming || ((flags & CR_IMAGE_RESPAWN) != 0 && !entry->stays_down) ||
+           ((flags & CR_IMAGE_LATE) != 0 && !cr_sup.population.late_begun);
 }

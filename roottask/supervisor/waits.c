@@ -123,10 +123,11 @@ void cr_waits_expire(void)
 {
     find_late();
     uint64_t now = cr_clock_now();
+    cr_population_expire(now);
     release_expired(now);
     cr_extract_expire(now);
     cr_cleaner_expire(now);
-    cr_clock_next(next_due());
+    cr_clock_next(earlier(next_due(), cr_population_next_due()));
 }
 
 int cr_waits_without_timer(void)
@@ -152,7 +153,7 @@ int cr_waits_without_timer(void)
 
 int cr_waits_pending(void)
 {
-    return next_due() != 0;
+    return next_due() != 0 || cr_population_pending();
 }
 
 int cr_waits_of_others(void)

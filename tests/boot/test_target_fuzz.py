@@ -161,7 +161,8 @@ def test_what_is_its_own_end_is_nobody_elses(target: Target, end: int) -> None:
     loses = bool(end & LOSE_WORK)  # the root task must first owe it a notice
     args = (2, 4 * FEWER if loses else FEWER, end, LAST_LIFE)
     deadline = {"deadline_ms": 100} if loses else {}
-    run = target.run("fuzz", change=with_pd("fuzzer", args=args, respawn=True, **deadline))
+    often = {"respawn": True, "respawn_budget": 100, "respawn_delay_ms": 0}
+    run = target.run("fuzz", change=with_pd("fuzzer", args=args, **often, **deadline))
     causes = [e["cause"] for e in run.cleanups() if run.names[e["trigger"]] == "fuzzer"]
     assert set(causes) == {ENDS[end]}
     assert len(run.ids("fuzzer")) == len(causes) + 1

@@ -12,6 +12,7 @@ from cellreap.trace.check import Report, check, check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.reader import MAX_LINE
 from cellreap.trace.writer import Draft, seal
+from kit import broken_respawns
 from kit.trace_simulator import RUNS, Target, block_fs_db_app
 
 Values = dict[str, object]
@@ -286,6 +287,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "blame.same": lambda: edited("blame", "FAULT", {"kind": "vm-fault"}, pd="PD_4"),
     "blame.resumed": lambda: edited("blame", "FINISH_WORK", {"result": "failed"}, token=1),
     "blame.taken": lambda: inserted("blame", "FAULT_RESUMED", "DEADLINE", pd="PD_2", ms=5),
+    **broken_respawns.reports(of_drafts),
     "notices.token": lambda: edited("depths-1-0", "QUEUE", {"token": 2}, token=3),
     "notices.owed": lambda: edited("notices", "QUEUE", {"kind": "free"}, kind="disconnect", n=0),
     "notices.fetch": emitted("GET_WORK", pd="PD_5", token=1),

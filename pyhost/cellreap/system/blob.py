@@ -17,7 +17,7 @@ from cffi import FFI
 
 from cellreap import headers
 from cellreap.errors import CellreapError
-from cellreap.system.config import Config, Depth, Pd, deadline_of, timed
+from cellreap.system.config import Config, Depth, Pd, deadline_of, respawn_of, timed
 
 MAX_BYTES = 256 << 20  # far larger than any supported system
 _PROGRAM_ALIGN = 16  # image.h: an ELF file is "aligned to 16"
@@ -130,7 +130,7 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
     none = _constant("CR_IMAGE_NONE")
     return {
         "programs": [{"name": _text(name, "CR_NAME_BYTES")} for name in used],
-        "pds": [_pd_row(pd, used, pds, deadline_of(config, pd, timer)) for pd in config.pds],
+        "pds": [_pd_row(config, pd, used, pds, timer) for pd in config.pds],
         "spaces": [
             {
                 "name": _text(space.name, "CR_NAME_BYTES"),
@@ -170,7 +170,7 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
 
 
 def _pd_row(
-    pd: Pd, used: list[str], numbers: Mapping[str, int], deadline_ms: int
+    config: Config, pd: Pd, used: list[str], numbers: Mapping[str, int], timer: bool
 ) -> dict[str, Any]:
     flags = {
         "CR_IMAGE_PINNED": pd.pinned,
@@ -191,7 +191,8 @@ def _pd_row(
         "fault_handler": _constant("CR_IMAGE_NONE") if handler is None else numbers[handler],
         "pd_depth": _depth(pd.pd_depth),
         "rs_depth": _depth(pd.rs_depth),
-        "deadline_ms": deadline_ms,
+        "deadline_ms": deadline_of(config, pd, timer),
+        **respawn_of(pd, timer),
         "args": list(pd.args),
     }
 

@@ -86,6 +86,15 @@ RULES: Final[dict[str, str]] = {
     "with `ok`.",
     "blame.taken": "The root task takes over a held fault if the fault handler failed the notice, "
     "or has no deadline.",
+    # respawns
+    "respawn.rule": "RESPAWN_RULE follows the creation of its PD. A PD that is made anew is due, "
+    "and its rule is the one that it had.",
+    "respawn.due": "Only a PD that has a rule and is destroyed is due, and once.",
+    "respawn.budget": "The count grows by 1 or begins anew with a window, and keeps to the budget. "
+    "A PD stays down when its budget is used up, and only then.",
+    "respawn.delay": "The delay is 0 for the first respawn in a window and doubles from the "
+    "second on, up to 1,000 ms.",
+    "respawn.end": "At END every PD with a rule exists, is due or stays down.",
     # notices
     "notices.token": "Tokens are ascending.",
     "notices.owed": "A notice that belongs to no cleanup is owed by an UNREQUEST, an extraction or "

@@ -11,11 +11,12 @@
 
 enum {
     CR_IMAGE_MAGIC = 0x49526c63,
-    CR_IMAGE_VERSION = 4,
+    CR_IMAGE_VERSION = 5,
     CR_NAME_BYTES = 32, /* a name is NUL-terminated within this size */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
     CR_IMAGE_NONE = 0xffffffff,
+    CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
 };
 
@@ -29,7 +30,7 @@ enum {
 /* Flags of a PD. */
 enum {
     CR_IMAGE_PINNED = 1,
-    CR_IMAGE_RESPAWN = 2, /* created anew after each cleanup that destroyed it */
+    CR_IMAGE_RESPAWN = 2, /* created anew after a cleanup that destroyed it, within its budget */
     CR_IMAGE_MAY_SPAWN = 4,
     CR_IMAGE_LATE = 8, /* created only after the first cleanup */
     CR_IMAGE_MAY_EXTRACT = 16,
@@ -95,6 +96,12 @@ typedef struct cr_image_pd {
     uint32_t pd_depth;
     uint32_t rs_depth;
     uint32_t deadline_ms; /* time to acknowledge a notice; 0: no deadline */
+    /* RESPAWN: the PD is created anew at most this often in a window of this many milliseconds; 0:
+     * the window is the whole run. The first time in a window it is created at once, the k-th time
+     * after respawn_delay_ms * 2^(k-2), but at most CR_RESPAWN_DELAY_MAX_MS. */
+    uint32_t respawn_budget;
+    uint32_t respawn_window_ms;
+    uint32_t respawn_delay_ms;
     uint32_t args[CR_PD_ARGS];
 } cr_image_pd;
 

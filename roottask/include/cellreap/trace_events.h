@@ -88,6 +88,19 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_DEADLINE, "DEADLINE", FIELD(pd, PD) FIELD(ms, NUMBER),                    \
                    "The PD must finish each notice within this many milliseconds. A PD without "   \
                    "this event has no deadline.")                                                  \
+    CR_TRACE_EVENT(CR_EV_RESPAWN_RULE, "RESPAWN_RULE", FIELD(pd, PD) FIELD(budget, NUMBER)         \
+                   FIELD(window_ms, NUMBER) FIELD(delay_ms, NUMBER),                               \
+                   "The PD was made from the configuration, and is respawned: at most `budget` "   \
+                   "times in a window of so many milliseconds (0: the whole run), the first time " \
+                   "at once, each further time after a delay that doubles, beginning with this "   \
+                   "one.")                                                                         \
+    CR_TRACE_EVENT(CR_EV_RESPAWN_DUE, "RESPAWN_DUE", FIELD(name, TEXT) FIELD(count, NUMBER)        \
+                   FIELD(delay_ms, NUMBER),                                                        \
+                   "The PD of this name was destroyed and will be respawned after the delay. "     \
+                   "count: the respawns in the present window, with this one.")                    \
+    CR_TRACE_EVENT(CR_EV_STAYS_DOWN, "STAYS_DOWN", FIELD(name, TEXT),                              \
+                   "The PD of this name was destroyed and is not respawned: its budget is used "   \
+                   "up.")                                                                          \
     CR_TRACE_EVENT(CR_EV_SPACE, "SPACE", FIELD(id, SPACE) FIELD(type, SPACE_TYPE)                  \
                    FIELD(manager, PD) FIELD(name, TEXT),                                           \
                    "A space was made.")                                                            \

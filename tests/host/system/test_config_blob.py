@@ -142,6 +142,24 @@ def test_a_deadline_is_the_pds_own_or_the_systems_or_a_second_where_there_is_a_t
         deadlines(own, timer=False)
 
 
+@pytest.mark.behaviour("X-09", "X-10")
+def test_the_rule_of_respawns_is_the_pds_own_or_the_default_and_needs_a_timer_for_time() -> None:
+    def rules(text: str, timer: bool = True) -> list[tuple[int, int, int]]:
+        raw = blob(text, timer)
+        header = layout().from_buffer("cr_image_header *", raw)
+        return [
+            (pd.respawn_budget, pd.respawn_window_ms, pd.respawn_delay_ms)
+            for pd in rows(raw, header, "pds", "cr_image_pd")
+        ]
+
+    keys = "respawn = true\nrespawn_budget = 3\nrespawn_window_ms = 4\nrespawn_delay_ms = 0"
+    none = (0, 0, 0)
+    assert rules(FULL) == [none, (10, 10_000, 10), none, none]
+    assert rules(FULL, timer=False) == [none, (10, 0, 0), none, none]
+    assert rules(FULL.replace("respawn = true", keys)) == [none, (3, 4, 0), none, none]
+    assert rules(FULL.replace("respawn = true", keys), timer=False)[1] == (3, 0, 0)
+
+
 def test_who_may_extract_arrives() -> None:
     raw = blob(FULL.replace('name = "late"', 'name = "late"\nmay_extract = true'))
     header = layout().from_buffer("cr_image_header *", raw)

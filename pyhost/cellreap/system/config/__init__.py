@@ -22,7 +22,7 @@ from cellreap.system.config.schema import (
     System,
     json_schema,
 )
-from cellreap.system.config.timing import check_timer, deadline_of, timed
+from cellreap.system.config.timing import check_timer, deadline_of, respawn_of, timed
 
 __all__ = [
     "DEFAULT_DEADLINE_MS",
@@ -43,5 +43,6 @@ __all__ = [
     "override",
     "parse_config",
     "read_text",
+    "respawn_of",
     "timed",
 ]

@@ -25,6 +25,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _cycles(config)
     yield from _crashes(config)
     yield from _background(config)
+    yield from _respawns(config)
     yield from _without_scenario(config)
     yield from _limits(config)
 
@@ -112,6 +113,13 @@ def _background(config: Config) -> Iterator[Problem]:
         if not pd.background and pd.priority < highest + 2:
             said = f"is {pd.priority}, and a background PD's is {highest}"
             yield ("pd", i, "priority"), f"{said}; expected {highest + 2} or more"
+
+
+def _respawns(config: Config) -> Iterator[Problem]:
+    for i, pd in enumerate(config.pds):
+        for key in ("respawn_budget", "respawn_window_ms", "respawn_delay_ms"):
+            if getattr(pd, key) is not None and not pd.respawn:
+                yield ("pd", i, key), f'"{pd.name}" does not respawn; expected respawn = true'
 
 
 def _without_scenario(config: Config) -> Iterator[Problem]:

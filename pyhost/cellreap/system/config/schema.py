@@ -24,6 +24,10 @@ from cellreap.model.plan import MAX_DEPTH
 DEFAULT_DEADLINE_MS = 1000
 DEFAULT_AWAIT_MS = 1000
 MAX_DEADLINE_MS = 3_600_000
+DEFAULT_RESPAWN_BUDGET = 10
+DEFAULT_RESPAWN_WINDOW_MS = 10_000
+DEFAULT_RESPAWN_DELAY_MS = 10
+MAX_RESPAWN_BUDGET = 1_000_000
 
 Depth: TypeAlias = int | Literal["inf"]
 Mode: TypeAlias = Literal["async", "sync"]
@@ -80,6 +84,18 @@ _Await = Annotated[
     int,
     Field(ge=1, le=MAX_DEADLINE_MS),
     _expect(f"milliseconds from 1 to {MAX_DEADLINE_MS}"),
+]
+_Budget = Annotated[
+    int,
+    Field(ge=1, le=MAX_RESPAWN_BUDGET),
+    _expect(f"an integer from 1 to {MAX_RESPAWN_BUDGET}"),
+]
+_Delay = Annotated[
+    int,
+    Field(ge=0, le=headers.constant("image.h", "CR_RESPAWN_DELAY_MAX_MS")),
+    _expect(
+        f"milliseconds from 0 to {headers.constant('image.h', 'CR_RESPAWN_DELAY_MAX_MS')}"
+    ),
 ]
 _Mode = Annotated[Literal["async", "sync"], _expect('"async" or "sync"')]
 _Start = Annotated[Literal["boot", "after-cleanup"], _expect('"boot" or "after-cleanup"')]
@@ -181,7 +197,20 @@ class Pd(Table):
     pinned: _Bool = False
     """Policy does not doom it. Losing a linked PD or its fault handler still does."""
     respawn: _Bool = False
-    """It is created anew after each cleanup that destroyed it."""
+    """It is created anew after each cleanup that destroyed it, within its budget."""
+    respawn_budget: _Budget | None = None
+    """How often it is created anew in one window. A PD that is destroyed once more in that time
+    stays down. The default is 10.
+    """
+    respawn_window_ms: _Await | None = None
+    """The window in milliseconds. It begins when the PD is to be created anew and no window is
+    open. The default is 10000. If the kernel leaves no timer to user level, it is the whole run.
+    """
+    respawn_delay_ms: _Delay | None = None
+    """The first time in a window the PD is created anew at once, the second time after so many
+    milliseconds, each further time after twice as many, up to 1000. The default is 10. If the
+    kernel leaves no timer to user level, there is no delay.
+    """
     spawns: _Names = ()
     """Programs of which it may ask the root task to create PDs."""
     start: _Start = "boot"

@@ -8,7 +8,15 @@ from pathlib import Path
 
 from cellreap.errors import InputError
 from cellreap.system.config.reading import dotted
-from cellreap.system.config.schema import BY_TIME, DEFAULT_DEADLINE_MS, Config, Pd
+from cellreap.system.config.schema import (
+    BY_TIME,
+    DEFAULT_DEADLINE_MS,
+    DEFAULT_RESPAWN_BUDGET,
+    DEFAULT_RESPAWN_DELAY_MS,
+    DEFAULT_RESPAWN_WINDOW_MS,
+    Config,
+    Pd,
+)
 from cellreap.system.toml_lines import KeyPath, key_lines, line_of
 
 
@@ -21,6 +29,23 @@ def deadline_of(config: Config, pd: Pd, timer: bool) -> int:
         if given is not None:
             return given
     return DEFAULT_DEADLINE_MS if timer else 0
+
+
+def respawn_of(pd: Pd, timer: bool) -> dict[str, int]:
+    """The rule by which a PD is respawned, as image.h has it. All are 0 for a PD that is not.
+
+    timer: whether the kernel leaves a timer to user level. Without one there is no delay, and the
+    budget is for the whole run.
+    """
+
+    def value(given: int | None, default: int) -> int:
+        return 0 if not pd.respawn else default if given is None else given
+
+    return {
+        "respawn_budget": value(pd.respawn_budget, DEFAULT_RESPAWN_BUDGET),
+        "respawn_window_ms": value(pd.respawn_window_ms, DEFAULT_RESPAWN_WINDOW_MS) * timer,
+        "respawn_delay_ms": value(pd.respawn_delay_ms, DEFAULT_RESPAWN_DELAY_MS) * timer,
+    }
 
 
 def timed(config: Config) -> Iterator[KeyPath]:

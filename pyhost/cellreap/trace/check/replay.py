@@ -19,6 +19,7 @@ from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
 from cellreap.trace.check.policy import policy_of
+from cellreap.trace.check.respawns import Respawns
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.state import State
 from cellreap.trace.check.steps import Steps
@@ -45,6 +46,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Actors,
     Triggers,
     Blame,
+    Respawns,
     Notices,
     Tickets,
     Extractions,
@@ -211,6 +213,7 @@ class Replay:
         self._ended = True
         context.cleanups.at_end()
         context.triggers.at_end()
+        self._concerns[Respawns].at_end()
         context.notices.at_end()
         context.extractions.at_end()
         context.actors.at_end()

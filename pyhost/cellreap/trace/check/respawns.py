@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Respawns: PDs that are made anew from the configuration, within their budgets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cellreap import headers
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import Event
+
+
+@dataclass
+class _Entry:
+    """A configured PD that respawns."""
+
+    pd: str
+    """Its id, or the last one that it had."""
+    budget: int
+    window_ms: int
+    """0: the window is the whole run."""
+    delay_ms: int
+    count: int = 0
+    """Its respawns in the present window."""
+    due: bool = False
+    stays_down: bool = False
+
+    def delay(self, count: int, longest: int) -> int:
+        """The delay of the respawn with this count."""
+        return 0 if count < 2 else min(self.delay_ms * 2 ** min(count - 2, 32), longest)
+
+
+class Respawns(Concern):
+    """RESPAWN_RULE, RESPAWN_DUE, STAYS_DOWN."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._entries: dict[str, _Entry] = {}  # by name
+        self._longest = headers.constant("image.h", "CR_RESPAWN_DELAY_MAX_MS")
+
+    def at_end(self) -> None:
+        """The trace ends."""
+        for name, entry in self._entries.items():
+            if not (self._is_there(entry) or entry.due or entry.stays_down):
+                text = f"END: {name} was destroyed, and nothing was said about its respawn"
+                self.context.bad("respawn.end", text)
+
+    def _is_there(self, entry: _Entry) -> bool:
+        return entry.pd in self.context.model.nodes
+
+    # -- events
+
+    def rule(self, event: Event) -> None:
+        """RESPAWN_RULE: a PD was made from the configuration."""
+        bad, names = self.context.bad, self.context.report.names
+        pd = event["pd"]
+        if pd not in self.context.model.nodes:
+            bad("actors.there", f"RESPAWN_RULE: {pd} is not there")
+            return
+        name = names[pd]
+        made = _Entry(
+            pd, event.number("budget"), event.number("window_ms"), event.number("delay_ms")
+        )
+        before = self._entries.setdefault(name, made)
+        if before is made:
+            return
+        if not before.due:
+            text = f"RESPAWN_RULE: pd={pd}: expected RESPAWN_DUE name={name} before it"
+            bad("respawn.rule", text)
+        if (before.budget, before.window_ms, before.delay_ms) != (
+            made.budget,
+            made.window_ms,
+            made.delay_ms,
+        ):
+            bad("respawn.rule", f"RESPAWN_RULE: pd={pd}: expected the rule that {name} had before")
+        before.pd, before.due = pd, False
+
+    def due(self, event: Event) -> None:
+        """RESPAWN_DUE: a PD was destroyed and will be made anew."""
+        bad = self.context.bad
+        name, count, delay = event["name"], event.number("count"), event.number("delay_ms")
+        entry = self._gone(event, name)
+        if entry is None:
+            return
+        anew = count == 1 and (entry.window_ms > 0 or entry.count == 0)
+        if not anew and count != entry.count + 1:
+            text = f"expected {entry.count + 1}, or 1 in a new window"
+            bad("respawn.budget", f"RESPAWN_DUE: name={name} count={count}: {text}")
+        if count > entry.budget:
+            text = f"RESPAWN_DUE: name={name} count={count}: the budget is {entry.budget}"
+            bad("respawn.budget", text)
+        if delay != entry.delay(count, self._longest):
+            expected = f"expected {entry.delay(count, self._longest)}"
+            bad("respawn.delay", f"RESPAWN_DUE: name={name} delay_ms={delay}: {expected}")
+        entry.count, entry.due = count, True
+
+    def stays_down(self, event: Event) -> None:
+        """STAYS_DOWN: a PD was destroyed and its budget is used up."""
+        name = event["name"]
+        entry = self._gone(event, name)
+        if entry is None:
+            return
+        if entry.count != entry.budget:
+            text = f"STAYS_DOWN: name={name}: {entry.count} of {entry.budget} respawns are used up"
+            self.context.bad("respawn.budget", text)
+        entry.stays_down = True
+
+    def _gone(self, event: Event, name: str) -> _Entry | None:
+        """The entry of a PD that was destroyed and for which nothing was decided yet."""
+        bad = self.context.bad
+        entry = self._entries.get(name)
+        if entry is None:
+            bad("respawn.due", f"{event.name}: name={name}: no RESPAWN_RULE is for it")
+            return None
+        if self._is_there(entry):
+            bad("respawn.due", f"{event.name}: name={name}: {entry.pd} is there")
+        elif entry.due or entry.stays_down:
+            bad("respawn.due", f"{event.name}: name={name}: that was decided already")
+        return entry
+
+    handlers: ClassVar[Handlers] = {
+        "RESPAWN_RULE": rule,
+        "RESPAWN_DUE": due,
+        "STAYS_DOWN": stays_down,
+    }
