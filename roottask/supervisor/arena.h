@@ -12,6 +12,7 @@
 #include "hooks.h"
 #include "operations.h"
 #include "population.h"
+#include "progress.h"
 #include "tickets.h"
 
 typedef struct cr_supervisor {
@@ -22,6 +23,7 @@ typedef struct cr_supervisor {
     cr_extractions extract;
     cr_cleaner cleaner;
     cr_faults faults;
+    cr_progress progress;
     cr_population population;
     cr_operations operations;
 } cr_supervisor;

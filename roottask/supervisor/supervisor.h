@@ -14,6 +14,8 @@
 #include "extract.h"
 #include "cleaner.h"
 #include "faults.h"
+#include "progress.h"
+#include "probes.h"
 #include "population.h"
 #include "waits.h"
 #include "operations.h"

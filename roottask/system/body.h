@@ -63,6 +63,10 @@ cr_status cr_body_init(const seL4_BootInfo *info);
  * - CR_ERR_MEMORY: not enough kernel memory. */
 cr_status cr_body_make(const cr_body_params *params, cr_body *out);
 
+/* The contents of the program at these addresses, if they are code that nobody can change. 0: they
+ * are not. */
+const uint8_t *cr_body_code(const uint8_t *elf, uint64_t vaddr, uint64_t bytes);
+
 /* Revokes the untyped and gives it back. The TCB should already be suspended. */
 cr_status cr_body_destroy(cr_body *body);
 

@@ -145,7 +145,7 @@ static cr_status core_request(cr_pd *pd, cr_ref space)
     cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
     if (status == CR_OK) {
         cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space)] = CR_NONE;
-        cr_trace_slot(CR_EV_REQUEST, pd->node, space, 0);
+        cr_trace_edge(CR_EV_REQUEST, pd->node, space, 0, 0);
     }
     return status;
 }
@@ -221,7 +221,7 @@ static cr_status grant_pds(cr_pd *pd)
         if (cr_body_resource(target, &body) != CR_RESULT_OK) {
             return CR_ERR_FULL_NODES;
         }
-        cr_make_hold(holder, body, slot);
+        cr_make_hold(0, holder, body, slot);
     }
     return CR_OK;
 }
@@ -294,6 +294,60 @@ cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot)
     return result == CR_RESULT_OK ? cr_result_of(room_for_pd()) : result;
 }
 
+/* The configured PD that a PD descends from: no other has rules for what is spawned. */
+static const cr_image_pd *ancestor_of(const cr_pd *pd)
+{
+    return &cr_image_pds(cr_sys.image)[pd->account - 1];
+}
+
+/* A spawned PD has never more priority than its creator. */
+static uint32_t priority_of_spawned(const cr_pd *creator)
+{
+    uint32_t most = ancestor_of(creator)->spawn_priority;
+    return most < creator->priority ? most : creator->priority;
+}
+
+static uint32_t allowed_from_start(const cr_pd *creator)
+{
+    return ancestor_of(creator)->spawn_allow;
+}
+
+static uint32_t depth_of(uint32_t own, uint32_t of_system)
+{
+    return own == CR_IMAGE_DEPTH_DEFAULT ? of_system : own;
+}
+
+void cr_trace_depths(const cr_pd *pd)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_DEPTHS);
+    cr_trace_pd(pd);
+    cr_trace_depth(&cr_sys.trace, depth_of(pd->pd_depth, cr_sys.image->pd_depth));
+    cr_trace_depth(&cr_sys.trace, depth_of(pd->rs_depth, cr_sys.image->rs_depth));
+    cr_trace_end(&cr_sys.trace);
+}
+
+/* Prints the rules that the PD lives by from its creation. */
+static void trace_rules_of(const cr_pd *pd)
+{
+    if (pd->deadline_ms != 0) {
+        cr_trace_begin(&cr_sys.trace, CR_EV_DEADLINE);
+        cr_trace_pd(pd);
+        cr_trace_number(&cr_sys.trace, pd->deadline_ms);
+        cr_trace_end(&cr_sys.trace);
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_RIGHTS);
+    cr_trace_pd(pd);
+    cr_trace_number(&cr_sys.trace, pd->priority);
+    cr_trace_number(&cr_sys.trace, pd->account);
+    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_SET_DEPTH) != 0);
+    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_EXTRACT) != 0);
+    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_SPAWN) != 0);
+    cr_trace_end(&cr_sys.trace);
+    if (pd->pd_depth != CR_IMAGE_DEPTH_DEFAULT || pd->rs_depth != CR_IMAGE_DEPTH_DEFAULT) {
+        cr_trace_depths(pd);
+    }
+}
+
 cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, cr_pd *creator,
                      cr_pd **out)
 {
@@ -315,6 +369,8 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
                   .number = cr_sys.next_pd,
                   .generation = generation,
                   .flags = config != 0 ? config->flags : 0,
+                  .account = creator != 0 ? creator->account : config_index + 1,
+                  .priority = config != 0 ? config->priority : priority_of_spawned(creator),
                   .pd_depth = config != 0 ? config->pd_depth : CR_IMAGE_DEPTH_DEFAULT,
                   .rs_depth = config != 0 ? config->rs_depth : CR_IMAGE_DEPTH_DEFAULT,
                   .deadline_ms = config != 0    ? config->deadline_ms
@@ -327,6 +383,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         pd->slots[i] = CR_SLOT_USED;
     }
     fill_startup(pd, &startup);
+    startup.creator = creator != 0 ? creator->number : 0;
 
     const cr_image_program *elf = &cr_image_programs(image)[program];
     cr_body_params params = {
@@ -334,7 +391,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .elf_bytes = elf->bytes,
         .cspace_bits = pd->body.cspace_bits,
         .stack_pages = config != 0 ? config->stack_pages : 4,
-        .priority = config != 0 ? config->priority : 100,
+        .priority = pd->priority,
         .l1 = CR_L1_BODIES + index,
         .startup = &startup,
         .root_endpoint = cr_sys.endpoint,
@@ -373,17 +430,15 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     cr_trace_number(&cr_sys.trace, 1ull << cr_untyped_bits(pd->body.block));
     cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
     cr_trace_end(&cr_sys.trace);
-    if (pd->deadline_ms != 0) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_DEADLINE);
-        cr_trace_pd(pd);
-        cr_trace_number(&cr_sys.trace, pd->deadline_ms);
-        cr_trace_end(&cr_sys.trace);
-    }
+    trace_rules_of(pd);
     if (initial_edges(pd, creator, &startup) != CR_OK ||
         cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("there was room for a PD, and then there was not", pd->number);
     }
     cr_pd_become(pd, CR_LIFE_RUNS);
+    if (creator != 0 && allowed_from_start(creator) > 0) {
+        cr_allow(pd, creator, allowed_from_start(creator));
+    }
     *out = pd;
     return CR_OK;
 }
@@ -397,9 +452,13 @@ static cr_result can_add_request(const cr_pd *pd, uint32_t edges, uint32_t *slot
     return can_take_slot(pd, slot);
 }
 
-cr_result cr_can_make_space(const char *type, const cr_pd *first, uint32_t *slot)
+cr_result cr_can_make_space(const cr_pd *manager, const char *type, const cr_pd *first,
+                            uint32_t *slot)
 {
     *slot = 0;
+    if (first != 0 && !cr_is_allowed(first, manager)) {
+        return CR_RESULT_UNWANTED;
+    }
     if (!cr_edges_left(2) || find_type(type) == CR_NONE || find_space_entry() == CR_NONE ||
         nodes_left() == 0) {
         return CR_RESULT_FULL;
@@ -415,7 +474,7 @@ cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name)
         cr_panic("there was room for a space, and then there was not", cr_sys.next_space);
     }
     cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, manager->node, space)] = 0;
-    cr_trace_slot(CR_EV_HOLD, manager->node, space, 0);
+    cr_trace_edge(CR_EV_HOLD, manager->node, space, 0, 0);
     return space;
 }
 
@@ -472,7 +531,7 @@ cr_ref cr_make_resource(cr_ref space)
         cr_panic("no edge left where there was one", made.index);
     }
     cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, manager->node, made)] = 0;
-    cr_trace_slot(CR_EV_HOLD, manager->node, made, 0);
+    cr_trace_edge(CR_EV_HOLD, manager->node, made, 0, 0);
     return made;
 }
 
@@ -497,7 +556,7 @@ cr_result cr_body_resource(cr_pd *pd, cr_ref *out)
     return result;
 }
 
-cr_result cr_can_make_request(const cr_pd *pd, cr_ref space, uint32_t *slot)
+cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, uint32_t *slot)
 {
     if (cr_manager_of(space) == 0) {
         return CR_RESULT_GONE;
@@ -508,10 +567,10 @@ cr_result cr_can_make_request(const cr_pd *pd, cr_ref space, uint32_t *slot)
         *slot = index != CR_NONE ? cr_sys.requests[index].slot : 0;
         return CR_RESULT_EXISTS;
     }
-    return can_add_request(pd, 0, slot);
+    return cr_is_allowed(pd, by) ? can_add_request(pd, 0, slot) : CR_RESULT_UNWANTED;
 }
 
-void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot)
+void cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot)
 {
     cr_pd *manager = cr_manager_of(space);
     uint32_t index = cr_sys.free_request;
@@ -534,11 +593,11 @@ void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot)
         cr_copy(cr_pd_slot(pd, slot), cr_pd_parent(pd, slot), CR_CLIENT_RIGHTS)) {
         cr_panic("a request capability cannot be put into a free slot", slot);
     }
-    cr_trace_slot(CR_EV_REQUEST, pd->node, space, slot);
+    cr_trace_edge(CR_EV_REQUEST, pd->node, space, slot, by);
+    cr_use_allowance(pd, by);
 }
 
-/* Adds one hold. `slot` is used if it is the first. */
-void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
+void cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot)
 {
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     if (cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) != CR_OK) {
@@ -555,12 +614,16 @@ void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
             cr_panic("a resource's capability cannot be put into a free slot", slot);
         }
     }
-    cr_trace_slot(CR_EV_HOLD, pd->node, resource, slot);
+    cr_trace_edge(CR_EV_HOLD, pd->node, resource, slot, by);
+    cr_use_allowance(pd, by);
 }
 
-cr_result cr_can_make_hold(const cr_pd *pd, cr_ref resource, uint32_t *slot)
+cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot)
 {
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    if (!cr_is_allowed(pd, by)) {
+        return CR_RESULT_UNWANTED;
+    }
     if (known != CR_NONE) {
         *slot = cr_sys.edge_entry[known];
         uint32_t count = cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);

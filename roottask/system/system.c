@@ -4,6 +4,7 @@
  * up nodes and badges must not trust their arguments: numbers and badges come from PDs. */
 #include "system.h"
 #include "text.h"
+#include "kernel/arch/arch.h"
 #include "kernel/untyped.h"
 
 cr_system cr_sys;
@@ -151,6 +152,20 @@ void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot)
     cr_trace_end(&cr_sys.trace);
 }
 
+void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const cr_pd *by)
+{
+    cr_trace_change(event);
+    cr_trace_node(pd);
+    cr_trace_node(node);
+    cr_trace_number(&cr_sys.trace, slot);
+    if (by != 0) {
+        cr_trace_pd(by);
+    } else {
+        cr_trace_string(&cr_sys.trace, "-");
+    }
+    cr_trace_end(&cr_sys.trace);
+}
+
 int cr_edges_left(uint32_t n)
 {
     const cr_model_stats stats = cr_model_get_stats(cr_sys.model);
@@ -207,6 +222,17 @@ int cr_is_doomed(const cr_pd *pd)
 cr_space_entry *cr_space_entry_of(cr_ref space)
 {
     return &cr_sys.spaces[cr_sys.node_entry[space.index]];
+}
+
+cr_result cr_find_pd(uint32_t number, cr_pd **out)
+{
+    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+        if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].number == number) {
+            *out = &cr_sys.pds[i];
+            return CR_RESULT_OK;
+        }
+    }
+    return number < cr_sys.next_pd ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
 }
 
 cr_pd *cr_find_configured(uint32_t config)
@@ -354,6 +380,19 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
 
 /* -- start */
 
+_Static_assert((int)CR_TRACE_KEY_BYTES == (int)CR_IMAGE_KEY_BYTES, "the same size");
+
+/* The key of this run's trace. Each boot has another one: somebody who saw the console of an
+ * earlier run, and so its key, cannot derive this one without the secret of the image. */
+static void make_run_key(const cr_image_header *image, uint8_t key[CR_TRACE_KEY_BYTES])
+{
+    uint64_t counter = cr_arch_boot_counter();
+    cr_blake2s hash;
+    cr_blake2s_init(&hash, image->trace_key, CR_IMAGE_KEY_BYTES, CR_TRACE_KEY_BYTES);
+    cr_blake2s_add(&hash, &counter, sizeof(counter));
+    cr_blake2s_end(&hash, key);
+}
+
 cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
 {
     cr_status status;
@@ -364,7 +403,9 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
     for (uint32_t i = 0; i < CR_MAX_REQUESTS; i++) {
         cr_sys.requests[i].next_free = i + 1 < CR_MAX_REQUESTS ? i + 1 : CR_NONE;
     }
-    cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), cr_console_put);
+    uint8_t key[CR_TRACE_KEY_BYTES];
+    make_run_key(image, key);
+    cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), key, cr_console_put);
     if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_MAX_NODES, CR_MAX_EDGES,
                                 &cr_sys.model)) != CR_OK ||
         (status = cr_work_init(work_memory, sizeof(work_memory), CR_MAX_NOTICES, CR_MAX_PDS,

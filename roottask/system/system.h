@@ -46,16 +46,31 @@ enum {
     CR_SLOT_LOST = 0x80000000
 };
 
+/* The clock of a receiver (supervisor/progress.h). Times are in nanoseconds. They only count while
+ * the PD has a notice to fetch or finish, and somebody awaits it or it has a deadline. */
+typedef struct cr_run {
+    uint64_t ran;     /* in which it could run, in all */
+    uint64_t mark;    /* `ran` when it last finished a notice, or was first owed one */
+    uint64_t blocked; /* in calls to other PDs, since then */
+    uint64_t held_up; /* in calls to other PDs while it was awaited, since it was last given up */
+    uint64_t waited;  /* waiting for the root task, in its first wait since `mark` */
+    uint32_t waits;   /* waits for the root task since `mark`, while it was owed something */
+    int chance;       /* it has had the processor since it was first owed something */
+    uint32_t slot;    /* the slot that its call named at the last look, or 0 */
+    uint32_t server;  /* the number of the PD that it called then, or 0 */
+} cr_run;
+
 typedef struct cr_pd {
     cr_life life;       /* changed only by cr_pd_become */
     cr_wait wait;       /* the answer it waits for; changed only by cr_pd_wait */
     uint64_t wait_due;  /* its wait ends at this time with any result; 0: never */
     uint64_t ticket;    /* the ticket of a TICKET or TERMINATE wait */
     uint32_t told;      /* PRE_DESTROY notices from the cleanup under way */
-    uint32_t deadline_ms; /* for acknowledging a notice; 0: none */
+    uint32_t given_up;    /* the last cleanup that goes on without its answers */
+    uint32_t deadline_ms; /* for finishing a notice; 0: none */
+    cr_run run;
     uint64_t last_token;  /* of the notice queued last */
     uint64_t released;    /* last_token when its wait was ended so that it can acknowledge */
-    uint64_t grace;       /* notices up to this token had their deadline extended, once */
     uint32_t lost;        /* slots that wait for its acknowledgement of a loss */
     uint32_t refusals;
     uint32_t refusals_untold;
@@ -65,6 +80,8 @@ typedef struct cr_pd {
     uint32_t number;
     uint32_t generation;
     uint32_t flags;
+    uint32_t account; /* position in the configuration of it or of the PD it descends from, from 1 */
+    uint32_t priority;
     uint32_t pd_depth; /* of a cleanup that it triggers, or CR_IMAGE_DEPTH_DEFAULT */
     uint32_t rs_depth;
     uint32_t pd_slots; /* slots from CR_SLOT_FIRST_FREE on, for configured PD capabilities */
@@ -128,6 +145,8 @@ typedef struct cr_system {
     cr_request_entry requests[CR_MAX_REQUESTS];
     uint32_t free_request;
     cr_space_entry spaces[CR_MAX_SPACES];
+    /* How many more edges the second PD may make for the first; by index. See consent.c. */
+    uint32_t allowed[CR_MAX_PDS][CR_MAX_PDS];
     /* PD: index in pds; space: index in spaces; resource: pool slot of its parent capability */
     uint32_t node_entry[CR_MAX_NODES];
     /* HOLD: slot in the PD's CSpace; REQUEST: index in requests */
@@ -182,10 +201,14 @@ void cr_pd_id(const cr_pd *pd, char *out);
 void cr_trace_change(cr_event event);
 void cr_trace_node(cr_ref node);
 void cr_trace_pd(const cr_pd *pd);
-/* Print whole lines of changes: of two nodes; of a PD, a node and a slot. */
+/* Print whole lines of changes: of two nodes; of a PD, a node and a slot; of a new HOLD or REQUEST,
+ * which `by` has made (0: the configuration, or the PD itself). */
 void cr_trace_pair(cr_event event, cr_ref a, cr_ref b);
 void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot);
+void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const cr_pd *by);
 uint64_t cr_slots_used(void);
+/* Prints the depths of the cleanup that the PD triggers. */
+void cr_trace_depths(const cr_pd *pd);
 /* Prints the accounts if they have changed since the last print. */
 void cr_account(void);
 
@@ -210,6 +233,8 @@ cr_result cr_find_space(uint32_t number, cr_ref *out);
 /* Whether the model has a space of that number that is active or doomed. */
 int cr_is_there(uint32_t space_number);
 cr_result cr_find_resource(uint32_t space, uint32_t object, cr_ref *out);
+/* The PD of this number. CR_RESULT_OK, NO_SUCH, GONE. */
+cr_result cr_find_pd(uint32_t number, cr_pd **out);
 /* The existing PD of this configuration entry, or 0. */
 cr_pd *cr_find_configured(uint32_t config);
 /* The configured space of this name, or CR_IMAGE_NONE. */
@@ -245,20 +270,22 @@ cr_status cr_make_pd(uint32_t config, uint32_t program, const char *name, cr_pd 
  * UNACKED. */
 cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot);
 /* `first` is the first client of the space, or 0. *slot is for its request. CR_RESULT_FULL,
- * UNACKED. */
-cr_result cr_can_make_space(const char *type, const cr_pd *first, uint32_t *slot);
+ * UNACKED. UNWANTED: `first` does not allow it to the manager. */
+cr_result cr_can_make_space(const cr_pd *manager, const char *type, const cr_pd *first,
+                            uint32_t *slot);
 cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name);
 /* CR_RESULT_GONE, FULL. */
 cr_result cr_can_make_resource(cr_ref space);
 cr_ref cr_make_resource(cr_ref space);
-/* CR_RESULT_GONE, FULL, UNACKED. EXISTS: the PD has the request already, and *slot is its slot (0
- * for a core space). */
-cr_result cr_can_make_request(const cr_pd *pd, cr_ref space, uint32_t *slot);
-void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot);
+/* `by` is the PD that makes the edge for `pd`, which must allow it; 0: `pd` itself asked for it.
+ * CR_RESULT_GONE, FULL, UNACKED, UNWANTED. EXISTS: the PD has the request already, and *slot is its
+ * slot (0 for a core space). */
+cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, uint32_t *slot);
+void cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot);
 /* Adds one hold. Only the first hold copies the capability. *slot is the present slot or the new
- * one. CR_RESULT_FULL, UNACKED. */
-cr_result cr_can_make_hold(const cr_pd *pd, cr_ref resource, uint32_t *slot);
-void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot);
+ * one. `by`: as above. CR_RESULT_FULL, UNACKED, UNWANTED. */
+cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot);
+void cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot);
 /* Whether there is room for `n` more edges and for the notices that all edges and spaces can cause.
  * Each notice of a cleanup removes one edge or one space. No sequence of cleanups can therefore run
  * out of room. */
@@ -276,6 +303,17 @@ void cr_drop_request(cr_pd *pd, cr_ref space);
 /* Deletion by the manager `by`. The manager gets no notice of it. */
 void cr_delete_resource(cr_pd *by, cr_ref resource);
 void cr_delete_space(cr_pd *by, cr_ref space);
+
+/* -- consent: no PD gets an edge by the act of another PD alone */
+
+/* Sets how many more edges `by` may make for `pd`. */
+void cr_allow(const cr_pd *pd, const cr_pd *by, uint32_t count);
+/* Whether `by` may make one more edge for `pd`. `by` 0 or `pd` itself: always. */
+int cr_is_allowed(const cr_pd *pd, const cr_pd *by);
+/* `by` has made an edge for `pd`, which it was allowed. */
+void cr_use_allowance(const cr_pd *pd, const cr_pd *by);
+/* The PD is destroyed: nothing is allowed to it, and nobody may make edges for it. */
+void cr_forget_allowances(const cr_pd *pd);
 
 /* -- the parts of a cleanup: model and kernel, no trace; each may be repeated */
 

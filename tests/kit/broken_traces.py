@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import io
-import zlib
 from collections.abc import Callable
 from typing import Final
 
 from cellreap.trace.check import Report, check, check_stream
 from cellreap.trace.events import Event
+from cellreap.trace.lines import keyed_sum
 from cellreap.trace.reader import MAX_LINE
-from cellreap.trace.writer import Draft, seal
+from cellreap.trace.writer import NO_SECRET, Draft, seal
 from kit import broken_respawns
 from kit.trace_simulator import RUNS, Target, block_fs_db_app
 
@@ -104,8 +104,8 @@ def _lines() -> list[str]:
 
 
 def _line(seq: int, text: str) -> str:
-    body = f"{seq} {text}"
-    return f"~cr {seq} {zlib.crc32(body.encode()):08x} {text}"
+    checksum = keyed_sum(NO_SECRET, f"{seq} {text}".encode())
+    return f"~cr {seq} {checksum.decode()} {text}"
 
 
 def _changed(change: Callable[[list[str]], list[str]]) -> Callable[[], Report]:
@@ -113,7 +113,7 @@ def _changed(change: Callable[[list[str]], list[str]]) -> Callable[[], Report]:
 
 
 def _long(lines: list[str]) -> list[str]:
-    return [*lines[:9], f"~cr {'x' * MAX_LINE}", *lines[9:]]
+    return [*lines[:9], f"~cr {'x' * MAX_LINE}", *lines[10:]]
 
 
 # -- runs that break one rule
@@ -127,6 +127,23 @@ def _squatter(target: Target) -> None:
 def _odd_body(target: Target) -> None:
     target.emit("PD", id="PD_9", name="x", pinned=0)
     target.emit("BODY", pd="PD_9", paddr="0x200000800", bytes=4096, slots=1)
+
+
+def _quota(target: Target, name: str, **quotas: int) -> None:
+    words = ("nodes", "edges", "spaces", "types", "requests", "tickets", "pds", "bytes", "maps")
+    target.emit("QUOTA", account=1, name=name, **{word: quotas.get(word, 99) for word in words})
+
+
+def _quota_twice(target: Target) -> None:
+    _quota(target, "fs")
+    _quota(target, "fs")
+
+
+def _over_quota(target: Target) -> None:
+    _quota(target, "poor", nodes=1)
+    pd = target.pd("poor")
+    target.space(pd, "ROOM")
+    target.space(pd, "ROOM")
 
 
 def _no_body(target: Target) -> None:
@@ -158,6 +175,12 @@ def _many_lost() -> Report:
     target.account()
     target.request(client, more)
     return of_drafts(target.end())
+
+
+def _again_with_more(target: Target) -> None:
+    target.pd("block_server_1")
+    event, values = target.events.pop()
+    target.emit(event, **{**values, "account": 1, "priority": 101})
 
 
 def _silent(target: Target) -> None:
@@ -221,7 +244,7 @@ def _without_end() -> Report:
 
 
 BROKEN: Final[dict[str, Callable[[], Report]]] = {
-    "line.form": _changed(lambda lines: [*lines[:9], "~cr good morning", *lines[9:]]),
+    "line.form": _changed(lambda lines: [*lines[:9], "~cr good morning", *lines[10:]]),
     "line.checksum": _changed(lambda lines: [*lines[:9], f"{lines[9][:-1]}?", *lines[10:]]),
     "line.cut": _changed(lambda lines: [*lines[:9], lines[9][:12], *lines[10:]]),
     "line.long": _changed(_long),
@@ -238,8 +261,8 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
         lambda lines: [*lines, _line(len(lines), "ACCOUNT bytes=0 slots=0")]
     ),
     "order.trace": lambda: inserted(
-        "depths-0-0", "SAY", "TRACE", version=3, arch="x86_64", kernel="seL4 1", system="x",
-        pd_depth=0, rs_depth=0,
+        "depths-0-0", "SAY", "TRACE", version=4, arch="x86_64", kernel="seL4 1", system="x",
+        pd_depth=0, rs_depth=0, key="-",
     ),
     "order.base": lambda: inserted("depths-0-0", "SAY", "BASE", bytes=0, slots=0),
     "order.mode": lambda: edited("depths-0-0", "MODE", None),
@@ -247,12 +270,16 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "order.version": emitted("DANCE", pd="PD_5"),
     "order.header": lambda: edited("depths-0-0", "TRACE", {"arch": "mips"}),
     "order.answer": lambda: edited("notices", "QUEUE", None, kind="disconnect", n=0),
-    "model.possible": emitted("REQUEST", pd="PD_77", space="TABLE_SPACE_4", slot=8),
+    "model.possible": emitted(
+        "REQUEST", pd="PD_77", space="TABLE_SPACE_4", slot=8, by="-"
+    ),
     "memory.body": lambda: scenario(_no_body),
     "memory.block": lambda: scenario(_odd_body),
     "memory.overlap": lambda: scenario(_squatter),
     "memory.sums": emitted("ACCOUNT", bytes=1, slots=2),
     "memory.account": lambda: edited("depths-0-0", "ACCOUNT", None),
+    "accounts.quota": lambda: scenario(_quota_twice),
+    "accounts.within": lambda: scenario(_over_quota),
     "memory.freed": lambda: edited("depths-1-0", "FREED", {"bytes": 4096}, pd="PD_3"),
     "nodes.root": lambda: edited("depths-0-0", "PD", {"name": "root"}, id="PD_0"),
     "nodes.fresh": lambda: scenario(_space_again),
@@ -260,10 +287,10 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "nodes.manager": emitted("SPACE", id="TABLE_SPACE_9", type="TABLE", manager="PD_0", name="x"),
     "nodes.delete": emitted("DELETE", node="TABLE_4_1", by="PD_5"),
     "edges.handler": emitted("HANDLER", pd="PD_5", handler="PD_0"),
-    "slots.none": emitted("HOLD", pd="PD_4", node="TABLE_4_1", slot=40),
-    "slots.one": emitted("HOLD", pd="PD_5", node="TABLE_4_1", slot=40),
-    "slots.range": emitted("HOLD", pd="PD_5", node="FILE_3_1", slot=4),
-    "slots.used": emitted("HOLD", pd="PD_5", node="FILE_3_1", slot=8),
+    "slots.none": emitted("HOLD", pd="PD_4", node="TABLE_4_1", slot=40, by="-"),
+    "slots.one": emitted("HOLD", pd="PD_5", node="TABLE_4_1", slot=40, by="-"),
+    "slots.range": emitted("HOLD", pd="PD_5", node="FILE_3_1", slot=4, by="-"),
+    "slots.used": emitted("HOLD", pd="PD_5", node="FILE_3_1", slot=8, by="-"),
     "slots.reused": lambda: crashed(_slot_again),
     "slots.limit": _many_lost,
     "slots.given_back": emitted("UNREQUEST", pd="PD_5", space="TABLE_SPACE_4", slot=9),
@@ -274,11 +301,22 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "actors.refusals": lambda: edited("notices", "REFUSED", {"count": 1001}),
     "actors.status": emitted("REFUSE", pd="PD_5", op=10, status=0),
     "actors.unreached": emitted("UNREACHED", crash=0, name="app"),
+    "authority.rights": lambda: edited("depths-0-0", "RIGHTS", None, pd="PD_3"),
+    "authority.account": lambda: scenario(_again_with_more),
+    "authority.spawn": lambda: edited("rich", "RIGHTS", {"priority": 101}, pd="PD_9"),
+    "authority.depths": emitted("DEPTHS", pd="PD_5", pd_depth=0, rs_depth=0),
+    "authority.cleanup": lambda: edited("depths-1-0", "CLEANUP", {"rs_depth": 1}),
+    "consent.allow": emitted("ALLOW", pd="PD_5", by="PD_0", count=1),
+    "consent.allowed": lambda: edited("depths-1-0", "ALLOW", {"count": 0}, pd="PD_5"),
+    "consent.by": lambda: edited("depths-1-0", "HOLD", {"by": "-"}, pd="PD_5"),
     "triggers.root": emitted("FAULT", pd="PD_0", kind="vm-fault", address="0x0", ip="0x0"),
     "triggers.once": lambda: scenario(_twice),
     "triggers.right": lambda: scenario(lambda target: target.terminate("PD_5", "PD_1")),
     "triggers.deadline": lambda: edited("notices", "DEADLINE", {"ms": 0}, pd="PD_5"),
     "triggers.late": lambda: edited("notices", "LATE", {"token": 1}, pd="PD_5"),
+    "progress.await": lambda: edited("depths-0-0", "AWAIT", None),
+    "progress.awaited": emitted("GIVE_UP", pd="PD_5", token=1, ran=1000, held_up=2000),
+    "progress.early": emitted("GIVE_UP", pd="PD_5", token=1, ran=999, held_up=1999),
     "triggers.cleanup": lambda: scenario(_cleanup_of_nothing),
     "triggers.order": lambda: scenario(_wrong_order),
     "triggers.end": lambda: scenario(lambda target: target.fault("PD_5")),
@@ -319,7 +357,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.within": lambda: edited("depths-1-0", "SETTLED", None, n=1),
     "cleanup.plan": lambda: edited("depths-1-0", "DOOM_PD", {"depth": 0}, pd="PD_3"),
     "cleanup.phases": lambda: edited("depths-1-0", "STEP", {"name": "unblock"}, name="mark"),
-    "cleanup.doomed": lambda: waiting("HOLD", pd="PD_2", node="ROOM_SPACE_2", slot=30),
+    "cleanup.doomed": lambda: waiting(
+        "HOLD", pd="PD_2", node="ROOM_SPACE_2", slot=30, by="-"
+    ),
     "cleanup.wait": lambda: waiting("STEP", n=1, name="mark", node="PD_1", pd="-", calls=0),
     "cleanup.awaited": lambda: edited("notices", "LATE", None, pd="PD_5"),
     "cleanup.tell": lambda: edited(

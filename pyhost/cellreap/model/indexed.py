@@ -51,6 +51,10 @@ class IndexedModel(Model):
         """The nodes to which a node maps."""
         return self._below.get(node, {})
 
+    def edges_at(self, node: str) -> Collection[tuple[str, str, str]]:
+        """The edges that end at a node: (kind, source, target)."""
+        return self._near.get(node, ())
+
     def _body_resource(self, number: int) -> str | None:
         return self._bodies.get(number)
 

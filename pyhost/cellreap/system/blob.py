@@ -17,7 +17,16 @@ from cffi import FFI
 
 from cellreap import headers
 from cellreap.errors import CellreapError
-from cellreap.system.config import Config, Depth, Pd, deadline_of, respawn_of, timed
+from cellreap.system.config import (
+    Config,
+    Depth,
+    Pd,
+    deadline_of,
+    quotas,
+    respawn_of,
+    timed,
+)
+from cellreap.system.trace_key import key_for
 
 MAX_BYTES = 256 << 20  # far larger than any supported system
 _PROGRAM_ALIGN = 16  # image.h: an ELF file is "aligned to 16"
@@ -33,13 +42,19 @@ def layout() -> Any:
 
 
 def build_blob(
-    config: Config, programs: Mapping[str, bytes], kernel: str, arch: str, timer: bool = True
+    config: Config,
+    programs: Mapping[str, bytes],
+    kernel: str,
+    arch: str,
+    timer: bool = True,
+    trace_key: bytes | None = None,
 ) -> bytes:
     """The blob of a configuration.
 
     programs: the ELF file of every program that the configuration names. kernel: name and version.
-    timer: whether the kernel leaves a timer to user level. CellreapError if a program is missing,
-    if the blob is too large, or if the configuration needs a timer and there is none.
+    timer: whether the kernel leaves a timer to user level. trace_key: the secret of the image;
+    None: one of this image and user. CellreapError if a program is missing, if the blob is too
+    large, or if the configuration needs a timer and there is none.
     """
     if not timer and any(timed(config)):
         raise CellreapError(
@@ -96,6 +111,8 @@ def build_blob(
         "arch": _text(arch, "CR_TYPE_BYTES"),
         **{table: {"offset": place[0], "count": place[1]} for table, place in places.items()},
     }
+    body[:size] = _struct("cr_image_header", header)
+    header["trace_key"] = trace_key or key_for(body)
     body[:size] = _struct("cr_image_header", header)
     return bytes(body)
 
@@ -179,6 +196,7 @@ def _pd_row(
         "CR_IMAGE_LATE": pd.start == "after-cleanup",
         "CR_IMAGE_MAY_EXTRACT": pd.may_extract,
         "CR_IMAGE_BACKGROUND": pd.background,
+        "CR_IMAGE_MAY_SET_DEPTH": pd.may_set_depth,
     }
     handler = pd.fault_handler
     return {
@@ -191,10 +209,17 @@ def _pd_row(
         "fault_handler": _constant("CR_IMAGE_NONE") if handler is None else numbers[handler],
         "pd_depth": _depth(pd.pd_depth),
         "rs_depth": _depth(pd.rs_depth),
+        "spawn_priority": pd.priority if pd.spawn_priority is None else pd.spawn_priority,
+        "spawn_allow": pd.spawn_allow,
         "deadline_ms": deadline_of(config, pd, timer),
         **respawn_of(pd, timer),
         "args": list(pd.args),
+        "quotas": [_quota(getattr(pd.quota, word)) for word in quotas.words()],
     }
+
+
+def _quota(asked: int | None) -> int:
+    return _constant("CR_IMAGE_NONE") if asked is None else asked
 
 
 @functools.cache

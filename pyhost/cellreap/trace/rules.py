@@ -42,6 +42,9 @@ RULES: Final[dict[str, str]] = {
     "memory.sums": "ACCOUNT and SETTLED have the bytes and slots that are in use.",
     "memory.account": "ACCOUNT occurs if and only if memory changed since the last one.",
     "memory.freed": "FREED repeats the BODY of its PD.",
+    # accounts
+    "accounts.quota": "The quotas of an account are told once.",
+    "accounts.within": "No account uses more than its quota.",
     # nodes and edges
     "nodes.root": "The root task is the first PD.",
     "nodes.fresh": "The id of a PD or space is never used again.",
@@ -68,12 +71,27 @@ RULES: Final[dict[str, str]] = {
     "1,000.",
     "actors.status": "A refused operation has a cr_result other than CR_RESULT_OK.",
     "actors.unreached": "Crashes of the configuration are numbered from 1.",
+    # authority and consent
+    "authority.rights": "Each PD but the root task has one RIGHTS, directly after its BODY or "
+    "DEADLINE.",
+    "authority.account": "No PD of an account has more priority or rights than the first, which "
+    "the configuration has.",
+    "authority.spawn": "A spawned PD has at most the priority of its creator, no rights, no depths "
+    "of its own, and its creator's account and deadline.",
+    "authority.depths": "After its creation, only a PD that may set its depths has new DEPTHS.",
+    "authority.cleanup": "A cleanup has the depths of its trigger.",
+    "consent.allow": "A PD allows edges to another live PD, not to the root task or itself.",
+    "consent.allowed": "A PD that makes an edge for another PD was allowed it; each edge takes one "
+    "off.",
+    "consent.by": "A hold that nobody gave is the manager's or is served by the root task. Who "
+    "gives an edge manages the node or has such an edge itself.",
     # triggers
     "triggers.root": "The root task is never a trigger.",
     "triggers.once": "A PD that waits for its cleanup has no second trigger.",
     "triggers.right": "A PD terminates only a PD whose capability it holds.",
     "triggers.deadline": "DEADLINE follows the BODY of its PD directly and is not 0.",
-    "triggers.late": "LATE names a notice that its PD could have finished within its deadline.",
+    "triggers.late": "LATE names the oldest notice that its PD could finish, and the PD could run "
+    "for its deadline.",
     "triggers.cleanup": "A cleanup has a trigger.",
     "triggers.order": "Triggers are cleaned up in their order and with their cause.",
     "triggers.end": "At END no trigger waits for its cleanup.",
@@ -86,6 +104,12 @@ RULES: Final[dict[str, str]] = {
     "with `ok`.",
     "blame.taken": "The root task takes over a held fault if the fault handler failed the notice, "
     "or has no deadline.",
+    # how long receivers are awaited
+    "progress.await": "AWAIT comes once, directly after MODE.",
+    "progress.awaited": "A PD is given up only if it can answer, and a cleanup, an extraction or a "
+    "ticket awaits that it finishes a notice up to that token.",
+    "progress.early": "A PD without a deadline is given up after await_ms in which it could run, any "
+    "PD after twice the larger of its deadline and await_ms.",
     # respawns
     "respawn.rule": "RESPAWN_RULE follows the creation of its PD. A PD that is made anew is due, "
     "and its rule is the one that it had.",

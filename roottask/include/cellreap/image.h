@@ -15,6 +15,8 @@ enum {
     CR_NAME_BYTES = 32, /* a name is NUL-terminated within this size */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
+    CR_IMAGE_KEY_BYTES = 16,
+    CR_IMAGE_QUOTAS = 9, /* the number of rows of CR_QUOTAS in limits.h */
     CR_IMAGE_NONE = 0xffffffff,
     CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
@@ -34,7 +36,8 @@ enum {
     CR_IMAGE_MAY_SPAWN = 4,
     CR_IMAGE_LATE = 8, /* created only after the first cleanup */
     CR_IMAGE_MAY_EXTRACT = 16,
-    CR_IMAGE_BACKGROUND = 32 /* a background computation; the scenario does not wait for it */
+    CR_IMAGE_BACKGROUND = 32, /* a background computation; the scenario does not wait for it */
+    CR_IMAGE_MAY_SET_DEPTH = 64
 };
 
 /* How a PD is made to crash. */
@@ -77,6 +80,8 @@ typedef struct cr_image_header {
     char system[CR_NAME_BYTES];
     char kernel[CR_NAME_BYTES]; /* name and version, "seL4 16.0.0" */
     char arch[CR_TYPE_BYTES];
+    /* A secret of the image, from which the root task derives the key of each run's trace. */
+    uint8_t trace_key[CR_IMAGE_KEY_BYTES];
 } cr_image_header;
 
 typedef struct cr_image_program {
@@ -96,6 +101,8 @@ typedef struct cr_image_pd {
     uint32_t pd_depth;
     uint32_t rs_depth;
     uint32_t deadline_ms; /* time to acknowledge a notice; 0: no deadline */
+    uint32_t spawn_priority; /* of the PDs that it spawns: 1 .. priority */
+    uint32_t spawn_allow; /* edges that a PD that it spawns allows it to make, from the start */
     /* RESPAWN: the PD is created anew at most this often in a window of this many milliseconds; 0:
      * the window is the whole run. The first time in a window it is created at once, the k-th time
      * after respawn_delay_ms * 2^(k-2), but at most CR_RESPAWN_DELAY_MAX_MS. */
@@ -103,6 +110,8 @@ typedef struct cr_image_pd {
     uint32_t respawn_window_ms;
     uint32_t respawn_delay_ms;
     uint32_t args[CR_PD_ARGS];
+    /* by cr_quota of limits.h; CR_IMAGE_NONE: a fair share */
+    uint32_t quotas[CR_IMAGE_QUOTAS];
 } cr_image_pd;
 
 /* A space that a PD makes. */

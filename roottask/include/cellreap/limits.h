@@ -20,8 +20,8 @@
     CR_SYSTEM_LIMIT(CR_MAX_NODES, 4096, "PDs, spaces and resources at a time")                     \
     CR_SYSTEM_LIMIT(CR_MAX_EDGES, 16384, "edges at a time")                                        \
     CR_SYSTEM_LIMIT(CR_MAX_SPACES, 512, "spaces at a time")                                        \
-    CR_SYSTEM_LIMIT(CR_MAX_TYPES, 64, "types of spaces at a time")                                 \
-    CR_SYSTEM_LIMIT(CR_MAX_REQUESTS, 2048, "REQUEST edges with a capability at a time")            \
+    CR_SYSTEM_LIMIT(CR_MAX_TYPES, 256, "types of spaces at a time")                                \
+    CR_SYSTEM_LIMIT(CR_MAX_REQUESTS, 4096, "REQUEST edges with a capability at a time")            \
     CR_SYSTEM_LIMIT(CR_MAX_COUNT, 1024,                                                            \
         "HOLDs of one node by one PD, and subscriptions of one PD to one node")                    \
     CR_SYSTEM_LIMIT(CR_MAX_LOST_SLOTS, 32,                                                         \
@@ -32,7 +32,7 @@
         "the PD with the oldest waiting notice is terminated")                                     \
     CR_SYSTEM_LIMIT(CR_DISCONNECT_BACKLOG, 64,                                                     \
         "waiting notices of a server; at the limit, its clients cannot drop their requests")       \
-    CR_SYSTEM_LIMIT(CR_MAX_TICKETS, 64, "tickets that are not over")                               \
+    CR_SYSTEM_LIMIT(CR_MAX_TICKETS, 512, "tickets that are not over")                              \
     CR_SYSTEM_LIMIT(CR_MAX_TICKETS_EACH, 16, "tickets of one PD that are not over")                \
     CR_SYSTEM_LIMIT(CR_MAX_EXTRACTIONS, 2, "extractions at a time")                                \
     CR_SYSTEM_LIMIT(CR_MAX_MAPS, 4096, "maps that servers report, in all extractions under way")   \
@@ -41,6 +41,31 @@
     CR_SYSTEM_LIMIT(CR_REFUSALS_SUM, 1000, "refused operations of a PD in one REFUSED event")      \
     CR_SYSTEM_LIMIT(CR_MAX_SAYS, 4096, "lines that a PD prints")                                   \
     CR_SYSTEM_LIMIT(CR_TRACE_LINE_MAX, 2048, "bytes of a trace line")
+
+/* What each PD of the configuration may use at a time: its account. The PDs that it spawned use the
+ * account of their creator. [pd.quota] in a configuration sets a quota by its word. A configured PD
+ * itself, and the edges that it has from the start, are not charged.
+ * CR_QUOTA(enumerator, number, word, what is counted) */
+#define CR_QUOTAS                                                                                  \
+    CR_QUOTA(CR_QUOTA_NODES, 0, "nodes",                                                           \
+        "spaces and resources that it manages, and 2 for each PD that it spawned")                 \
+    CR_QUOTA(CR_QUOTA_EDGES, 1, "edges",                                                           \
+        "its edges, those between its spaces and resources, and the notices that they left "       \
+        "behind; a subscription counts twice")                                                     \
+    CR_QUOTA(CR_QUOTA_SPACES, 2, "spaces", "spaces that it manages")                               \
+    CR_QUOTA(CR_QUOTA_TYPES, 3, "types", "types of the spaces that it manages")                    \
+    CR_QUOTA(CR_QUOTA_REQUESTS, 4, "requests", "REQUEST edges that it has")                        \
+    CR_QUOTA(CR_QUOTA_TICKETS, 5, "tickets", "tickets that it has")                                \
+    CR_QUOTA(CR_QUOTA_PDS, 6, "pds", "PDs that it spawned")                                        \
+    CR_QUOTA(CR_QUOTA_BYTES, 7, "bytes", "kernel memory of the PDs that it spawned")               \
+    CR_QUOTA(CR_QUOTA_MAPS, 8, "maps", "maps that it reports, in all extractions under way")
+
+typedef enum cr_quota {
+#define CR_QUOTA(enumerator, number, ...) enumerator = number,
+    CR_QUOTAS
+#undef CR_QUOTA
+    CR_QUOTA_COUNT
+} cr_quota;
 
 enum {
 #define CR_SYSTEM_LIMIT(enumerator, number, ...) enumerator = number,

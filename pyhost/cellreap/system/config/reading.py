@@ -12,7 +12,17 @@ from pydantic import ValidationError
 
 from cellreap.errors import InputError
 from cellreap.system.config.rules import problems
-from cellreap.system.config.schema import Config, Crash, Link, Pd, Policy, Space, System, Table
+from cellreap.system.config.schema import (
+    Config,
+    Crash,
+    Link,
+    Pd,
+    Policy,
+    Quota,
+    Space,
+    System,
+    Table,
+)
 from cellreap.system.toml_lines import KeyPath, key_lines, line_of
 
 MAX_FILE_BYTES = 1 << 20  # much more than a configuration of thousands of PDs needs
@@ -105,6 +115,7 @@ def _known_keys(at: KeyPath) -> list[str]:
         ("policy",): Policy,
         ("pd",): Pd,
         ("pd", "space"): Space,
+        ("pd", "quota"): Quota,
         ("link",): Link,
         ("crash",): Crash,
     }

@@ -54,6 +54,11 @@ _CspaceBits = Annotated[int, Field(ge=6, le=10), _expect("an integer from 6 to 1
 _StackPages = Annotated[int, Field(ge=1, le=64), _expect("an integer from 1 to 64")]
 _Word = Annotated[int, Field(ge=0, le=0xFFFF_FFFF), _expect("an integer from 0 to 4294967295")]
 _Count = Annotated[int, Field(ge=1, le=0xFFFF_FFFF), _expect("an integer from 1 to 4294967295")]
+_Quota = Annotated[
+    int,
+    Field(ge=0, le=0xFFFF_FFFE),
+    _expect("an integer from 0 to 4294967294"),
+]
 _Name = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$"),
@@ -93,9 +98,7 @@ _Budget = Annotated[
 _Delay = Annotated[
     int,
     Field(ge=0, le=headers.constant("image.h", "CR_RESPAWN_DELAY_MAX_MS")),
-    _expect(
-        f"milliseconds from 0 to {headers.constant('image.h', 'CR_RESPAWN_DELAY_MAX_MS')}"
-    ),
+    _expect(f"milliseconds from 0 to {headers.constant('image.h', 'CR_RESPAWN_DELAY_MAX_MS')}"),
 ]
 _Mode = Annotated[Literal["async", "sync"], _expect('"async" or "sync"')]
 _Start = Annotated[Literal["boot", "after-cleanup"], _expect('"boot" or "after-cleanup"')]
@@ -187,6 +190,34 @@ class Space(Table):
     """Type of its resources, as in model states: BLOCK yields BLOCK_SPACE_1 and BLOCK_1_1."""
 
 
+class Quota(Table):
+    """[pd.quota]: what the PD and the PDs that it spawned may use of the root task's tables at a
+    time. A key that is left out is a fair share: what is free is divided equally. What the file
+    itself gives a PD is always reserved for it.
+    """
+
+    nodes: _Quota | None = None
+    """Spaces and resources that it manages, and 2 for each PD that it spawned."""
+    edges: _Quota | None = None
+    """Its edges, those between its spaces and resources, and the notices that they left behind,
+    until these are finished. A subscription counts twice.
+    """
+    spaces: _Quota | None = None
+    """Spaces that it manages."""
+    types: _Quota | None = None
+    """Types of the spaces that it manages."""
+    requests: _Quota | None = None
+    """Requests that it has."""
+    tickets: _Quota | None = None
+    """Tickets that it has."""
+    pds: _Quota | None = None
+    """PDs that it spawned."""
+    bytes: _Quota | None = None
+    """Kernel memory of the PDs that it spawned."""
+    maps: _Quota | None = None
+    """Maps that it reports, in all extractions under way."""
+
+
 class Pd(Table):
     """[[pd]]: a protection domain. PDs are created in the order of the file."""
 
@@ -212,7 +243,13 @@ class Pd(Table):
     kernel leaves no timer to user level, there is no delay.
     """
     spawns: _Names = ()
-    """Programs of which it may ask the root task to create PDs."""
+    """Programs of which it may ask the root task to create PDs. These have its deadline, no rights
+    of their own, and at most its priority.
+    """
+    spawn_priority: _Priority | None = None
+    """The priority of the PDs that it spawns. The default, and the highest, is its own."""
+    spawn_allow: _Word = 0
+    """How many edges a PD that it spawns allows it to make, from the start."""
     start: _Start = "boot"
     """Whether it is created at boot, or only after the first cleanup."""
     priority: _Priority = 100
@@ -237,6 +274,8 @@ class Pd(Table):
     """Its own deadline in milliseconds, if it differs from the system's."""
     may_extract: _Bool = False
     """It may request an extraction of the model state."""
+    may_set_depth: _Bool = False
+    """It may set the depths of the cleanup that its own crash triggers."""
     args: Annotated[
         tuple[_Word, ...],
         Field(strict=False, max_length=4),
@@ -247,6 +286,8 @@ class Pd(Table):
     """Spaces of other PDs from which it may request resources."""
     holds_pds: _Names = ()
     """Other PDs whose PD capability it gets whenever they exist."""
+    quota: Quota = Quota()
+    """What it may use of the root task's tables."""
     spaces: Annotated[tuple[Space, ...], Field(strict=False, alias="space")] = ()
     """Spaces that it creates."""
 

@@ -91,7 +91,7 @@ class Blame(Concern):
 
     def _has_last(self, pd: str) -> bool:
         """Whether the handler still has the last FAULT notice about the PD or its predecessor."""
-        return self.context.notices.is_there(self._last.get(self._name(pd), 0))
+        return self.context.notices.is_unfinished(self._last.get(self._name(pd), 0))
 
     def _is_up(self, pd: str) -> bool:
         """Whether the PD is neither a trigger nor doomed."""

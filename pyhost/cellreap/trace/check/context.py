@@ -15,9 +15,12 @@ from cellreap.trace.report import Report
 from cellreap.trace.rules import RULES
 
 if TYPE_CHECKING:
+    from cellreap.trace.check.accounts import Accounts
     from cellreap.trace.check.actors import Actors
+    from cellreap.trace.check.authority import Authority
     from cellreap.trace.check.blame import Blame
     from cellreap.trace.check.cleanup import Cleanups
+    from cellreap.trace.check.consent import Consent
     from cellreap.trace.check.extractions import Extractions
     from cellreap.trace.check.memory import Memory
     from cellreap.trace.check.notices import Notices
@@ -70,8 +73,11 @@ class Context:
     """The state that the concerns share. `Replay` creates it and sets the concerns."""
 
     memory: Memory
+    accounts: Accounts
     slots: Slots
     actors: Actors
+    authority: Authority
+    consent: Consent
     triggers: Triggers
     blame: Blame
     notices: Notices

@@ -35,16 +35,23 @@ class Policy:
     """A fault of a PD with a fault handler is held until the handler answers. If False, the handler
     reports it with an operation.
     """
+    clocks: bool = True
+    """AWAIT stands directly after MODE. LATE names the oldest notice that its PD could finish. A PD
+    that waits for a ticket is told before the ticket is over only if it has a notice to finish. If
+    False, it also needs a deadline.
+    """
     max_refusals: int | None = 64
     """Maximum number of a PD's refusals that are printed one by one. None: no limit."""
     max_lost_slots: int | None = 32
     """A PD gets no more slots while this number of its slots wait for it to finish LOST notices.
     None: no limit.
     """
+    says_rights: bool = True
+    """RIGHTS and DEPTHS say what each PD may do, and each edge names the PD that made it."""
 
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy(holds_faults=False)
+VERSION_3: Final = Policy(holds_faults=False, clocks=False, says_rights=False)
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
@@ -54,8 +61,10 @@ VERSION_1: Final = Policy(
     gives_tickets=False,
     stops_at_trigger=False,
     holds_faults=False,
+    clocks=False,
     max_refusals=None,
     max_lost_slots=None,
+    says_rights=False,
 )
 
 

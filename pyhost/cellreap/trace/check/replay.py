@@ -9,9 +9,12 @@ from typing import Any, Final
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError
 from cellreap.model.indexed import IndexedModel
+from cellreap.trace.check.accounts import Accounts
 from cellreap.trace.check.actors import Actors
+from cellreap.trace.check.authority import Authority
 from cellreap.trace.check.blame import Blame
 from cellreap.trace.check.cleanup import Cleanups
+from cellreap.trace.check.consent import Consent
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
@@ -19,6 +22,7 @@ from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
 from cellreap.trace.check.policy import policy_of
+from cellreap.trace.check.progress import Progress
 from cellreap.trace.check.respawns import Respawns
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.state import State
@@ -26,6 +30,7 @@ from cellreap.trace.check.steps import Steps
 from cellreap.trace.check.tickets import Tickets
 from cellreap.trace.check.triggers import Triggers
 from cellreap.trace.events import Event
+from cellreap.trace.lines import KEYED_FROM
 from cellreap.trace.report import Report
 from cellreap.trace.upgrade import events_of
 
@@ -40,16 +45,20 @@ FAULT_ANSWERS: Final = ("FAULT", "FAULT_RESUMED")
 """Events that may come while they are required, for their PD: a fault handler answered."""
 CONCERNS: Final[tuple[type[Concern], ...]] = (
     Memory,
+    Accounts,
     Nodes,
     Edges,
     Slots,
     Actors,
+    Authority,
+    Consent,
     Triggers,
     Blame,
     Respawns,
     Notices,
     Tickets,
     Extractions,
+    Progress,
     Cleanups,
     Steps,
     State,
@@ -81,8 +90,11 @@ class Replay:
         self._context = context = Context(report)
         self._concerns: dict[type[Concern], Any] = {kind: kind(context) for kind in CONCERNS}
         context.memory = self._concerns[Memory]
+        context.accounts = self._concerns[Accounts]
         context.slots = self._concerns[Slots]
         context.actors = self._concerns[Actors]
+        context.authority = self._concerns[Authority]
+        context.consent = self._concerns[Consent]
         context.triggers = self._concerns[Triggers]
         context.blame = self._concerns[Blame]
         context.notices = self._concerns[Notices]
@@ -105,6 +117,7 @@ class Replay:
         if self._in_place(event):
             try:
                 self._handle(event)
+                self._context.accounts.see(event)
             except CellreapError as error:
                 self._context.bad("model.possible", f"{event.name}: {error.line()}")
         self._context.previous = event
@@ -146,6 +159,9 @@ class Replay:
         third = self.report.events == 3
         if context.policy.says_mode and third != (name == "MODE"):
             context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
+        fourth = self.report.events == 4
+        if context.policy.clocks and fourth and name != "AWAIT":
+            context.bad("progress.await", f"{name}: expected AWAIT right after MODE")
         answers = name in ANSWERS or (name == "QUEUE" and of_no_cleanup)
         if name in FAULT_ANSWERS:
             answers = context.debts.has(name, event["pd"])
@@ -178,6 +194,7 @@ class Replay:
         context.cleanups.see_outside(event)
         if name in NEED_BODIES:
             context.memory.demand_body(name)
+            context.authority.demand_rights(name)
         context.state.note(event)
         if name == "TRACE":
             self._trace(event)
@@ -197,12 +214,16 @@ class Replay:
         context.version = event.number("version")
         context.policy = policy_of(context.version)
         context.notices.use_policy()
+        context.authority.begin(event)
         self._known = events_of(context.version)
         if not self._known:
             text = f"TRACE: version={event['version']}: expected a known version"
             context.bad("order.version", text)
         if report.arch not in ARCHES:
             text = f"TRACE: arch={report.arch}: expected one of {', '.join(ARCHES)}"
+            context.bad("order.header", text)
+        if context.version >= KEYED_FROM and event.optional("key") is None:
+            text = f"TRACE: key={event['key']}: expected a key since version {KEYED_FROM}"
             context.bad("order.header", text)
         if not all(report.kernel_parts()):
             text = f"TRACE: kernel={report.kernel}: expected a name, a space and a version"
@@ -218,5 +239,6 @@ class Replay:
         context.extractions.at_end()
         context.actors.at_end()
         context.memory.demand_body("END")
+        context.authority.demand_rights("END")
         context.state.demand_printed("END")
         context.legal("at the end")

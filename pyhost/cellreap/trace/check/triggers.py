@@ -44,6 +44,10 @@ class Triggers(Concern):
         """Whether the PD has a deadline for its notices."""
         return pd in self._deadlines
 
+    def deadline_of(self, pd: str) -> int:
+        """The PD's deadline in milliseconds; 0: none."""
+        return self._deadlines.get(pd, 0)
+
     def begin(self, pd: str, cause: str) -> None:
         """A cleanup begins and names this PD and cause."""
         shown = f"CLEANUP: trigger={pd}"
@@ -138,6 +142,10 @@ class Triggers(Concern):
             return
         if context.notices.is_held(notice):
             text = f"LATE: token={token}: it is held behind one that failed"
+            context.bad("triggers.late", text)
+        elif context.policy.clocks and token != context.notices.oldest(pd):
+            oldest = context.notices.oldest(pd)
+            text = f"LATE: token={token}: expected {oldest}, the oldest that {pd} could finish"
             context.bad("triggers.late", text)
         late = Lateness(pd, token, notice.kind, notice.node, deadline or 0, ms)
         context.report.late.append(late)

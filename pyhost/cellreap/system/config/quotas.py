@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The quotas of PDs: what each needs, what there is, and whether quotas that were asked for fit.
+
+The root task divides its tables by the same rules (roottask/core/accounts, system/charge.c). It
+alone knows how much memory there is, so nothing is checked for the quota `bytes`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from cellreap import headers
+from cellreap.system.config.schema import Config, Pd
+from cellreap.system.toml_lines import KeyPath
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one PD claims of a table."""
+
+    need: int
+    asked: int | None
+    """None: a fair share."""
+    may: bool
+    """Whether it can use more than its need at all."""
+
+
+class ShareError(ValueError):
+    """Needs and quotas are together more than there is, or a quota is below the need."""
+
+
+@functools.cache
+def words() -> tuple[str, ...]:
+    """The words of the quotas, in the order of limits.h."""
+    return tuple(headers.printed_names("limits.h", "CR_QUOTA"))
+
+
+def share(total: int, claims: Sequence[Claim]) -> list[int]:
+    """Divides a table. Who asked gets that; the others their need and equal parts of the rest."""
+    sure = [claim.need if claim.asked is None else claim.asked for claim in claims]
+    if any(got < claim.need for got, claim in zip(sure, claims, strict=True)):
+        raise ShareError("below the need")
+    left = total - sum(sure)
+    if left < 0:
+        raise ShareError("more than there is")
+    sharers = [claim.asked is None and claim.may for claim in claims]
+    part = left // sum(sharers) if any(sharers) else 0
+    return [got + part * shares for got, shares in zip(sure, sharers, strict=True)]
+
+
+def available(config: Config, word: str) -> int | None:
+    """What there is for all accounts, without what is set aside for the PDs as such.
+
+    None: only the root task knows.
+    """
+    count = len(config.pds)
+    holds = sum(len(pd.holds_pds) for pd in config.pds)
+    totals = {
+        # the root task and its two spaces; each PD and its capability
+        "nodes": _limit("CR_MAX_NODES") - 3 - 2 * count,
+        # the edges of those, two requests to core spaces and the fault handler of each PD
+        "edges": _limit("CR_MAX_EDGES") - 2 - 5 * count - holds - len(config.links),
+        "spaces": _limit("CR_MAX_SPACES") - 2,
+        "types": _limit("CR_MAX_TYPES") - 2,
+        "requests": _limit("CR_MAX_REQUESTS"),
+        "tickets": _limit("CR_MAX_TICKETS"),
+        "pds": _limit("CR_IMAGE_MAX_PDS") - count,
+        "bytes": None,
+        "maps": _limit("CR_MAX_MAPS"),
+    }
+    return totals[word]
+
+
+def need(pd: Pd, word: str) -> int:
+    """What the configuration itself makes a PD use."""
+    spaces, requests = len(pd.spaces), len(pd.requests)
+    needs = {
+        "nodes": spaces,
+        # a space: its manager and its hold; a request: also the notice that it leaves behind
+        "edges": 2 * spaces + 2 * requests,
+        "spaces": spaces,
+        "types": len({space.type for space in pd.spaces}),
+        "requests": requests,
+    }
+    return needs.get(word, 0)
+
+
+def may(pd: Pd, word: str) -> bool:
+    """Whether a PD can use more than its need: only managers make resources, for example."""
+    if word in ("spaces", "types", "maps"):
+        return bool(pd.spaces)
+    if word in ("pds", "bytes"):
+        return bool(pd.spawns)
+    return word != "nodes" or bool(pd.spaces or pd.spawns)
+
+
+def claims(config: Config, word: str) -> list[Claim]:
+    """The claims of all PDs, in the order of the configuration."""
+    return [Claim(need(pd, word), getattr(pd.quota, word), may(pd, word)) for pd in config.pds]
+
+
+def quotas(config: Config, word: str) -> list[int] | None:
+    """The quotas of all PDs. None: only the root task knows."""
+    total = available(config, word)
+    return None if total is None else share(total, claims(config, word))
+
+
+def problems(config: Config) -> Iterator[tuple[KeyPath, str]]:
+    """Quotas that a PD cannot have."""
+    for word in words():
+        total = available(config, word)
+        asking = [i for i, pd in enumerate(config.pds) if getattr(pd.quota, word) is not None]
+        claimed = claims(config, word)
+        at: KeyPath
+        for i in asking:
+            at = ("pd", i, "quota", word)
+            if (claimed[i].asked or 0) < claimed[i].need:
+                said = f"the PD's own spaces and requests need {claimed[i].need}"
+                yield at, f"is {claimed[i].asked}; {said}"
+        if total is None:
+            continue
+        sure = sum(each.need if each.asked is None else each.asked for each in claimed)
+        if sure > total:
+            at = ("pd", asking[-1], "quota", word) if asking else ("pd",)
+            yield at, f"the PDs need {sure} {word} in all; expected at most {total}"
+
+
+@functools.cache
+def _limit(name: str) -> int:
+    return headers.constant("limits.h", name)

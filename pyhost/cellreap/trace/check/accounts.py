@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Accounts: what each configured PD, with the PDs that it spawned, uses of the root task's tables.
+
+A use is counted upwards only. If the count passes the quota, the exact use is counted from the
+model. So the cost does not depend on how much is made and dropped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import ClassVar
+
+from cellreap import headers
+from cellreap.model.graph import Model
+from cellreap.model.ids import ROOT, parse_id, pd_id
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import Event
+
+
+class Accounts(Concern):
+    """QUOTA, and the uses that other events cause."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._words = tuple(headers.printed_names("limits.h", "CR_QUOTA"))
+        self._quotas: dict[str, dict[str, int]] = {}
+        """account, as the name of its PD -> quota by its word"""
+        self._account_of: dict[str, str] = {}
+        """PD -> account; destroyed PDs too"""
+        self._spawned: set[str] = set()
+        self._most: dict[str, Counter[str]] = {}
+        """account -> at most so much is in use"""
+        self._left: dict[int, str] = {}
+        """token of a notice that an edge left behind -> account"""
+        self._told: set[tuple[str, str]] = set()
+        """(subscriber, node): the notice of the subscription was queued"""
+        self._maps: dict[str, Counter[str]] = {}
+        """extraction under way -> the maps that each account reported"""
+
+    def quota(self, event: Event) -> None:
+        """QUOTA: what an account may use."""
+        name = event["name"]
+        if name in self._quotas:
+            self.context.bad("accounts.quota", f"QUOTA: name={name}: its quotas were told before")
+        self._quotas[name] = {word: event.number(word) for word in self._words}
+        self._most.setdefault(name, Counter())
+
+    handlers: ClassVar[Handlers] = {"QUOTA": quota}
+
+    # -- uses
+
+    def see(self, event: Event) -> None:
+        """Counts what an event uses. The model has the event already."""
+        count = _USES.get(event.name)
+        if count is not None:
+            count(self, event)
+
+    def _use(self, pd: str | None, **uses: int) -> None:
+        name = self._account_of.get(pd or "")
+        if name is None or name not in self._quotas:
+            return
+        most, quota = self._most[name], self._quotas[name]
+        most.update(uses)
+        if all(most[word] <= quota[word] for word in uses):
+            return
+        self._most[name] = most = self._exact(name)
+        for word in uses:
+            if most[word] > quota[word]:
+                text = f"{name} uses {most[word]} {word}, and its quota is {quota[word]}"
+                self.context.bad("accounts.within", text)
+
+    def _pd(self, event: Event) -> None:
+        self._account_of[event["id"]] = event["name"]  # of a spawned PD, OWN comes next
+
+    def _own(self, event: Event) -> None:
+        creator, created = event["pd"], event["created"]
+        self._account_of.pop(created, None)
+        if creator in self._account_of:
+            self._account_of[created] = self._account_of[creator]
+        self._spawned.add(created)
+        body = self.context.memory.body(created)
+        self._use(creator, pds=1, nodes=1, edges=1, bytes=0 if body is None else body.bytes)
+
+    def _space(self, event: Event) -> None:
+        self._use(event["manager"], nodes=1, spaces=1, edges=1, types=1)
+
+    def _resource(self, event: Event) -> None:
+        manager = self.context.model.manager.get(event["space"])
+        pd = self._body_of(event["id"])
+        if pd in self._spawned:
+            self._use(pd, nodes=1, edges=2)
+        elif manager != ROOT:
+            self._use(manager, nodes=1, edges=1)
+
+    def _hold(self, event: Event) -> None:
+        pd, node = event["pd"], event["node"]
+        if self.context.model.holds.get((pd, node)) == 1 and self._is_charged(node):
+            self._use(pd, edges=1)
+
+    def _request(self, event: Event) -> None:
+        if not self.context.model.is_core(event["space"]):
+            self._use(event["pd"], edges=1, requests=1)
+
+    def _map(self, event: Event) -> None:
+        model = self.context.model
+        node = event["from"]
+        self._use(model.manager.get(model.space_of.get(node, node)), edges=1)
+
+    def _subscribe(self, event: Event) -> None:
+        if self.context.model.subscribes.get((event["pd"], event["node"])) == 1:
+            self._use(event["pd"], edges=2)
+            self._told.discard((event["pd"], event["node"]))
+
+    def _queue(self, event: Event) -> None:
+        to, kind, token = event["to"], event["kind"], event.number("token")
+        pd = event["from"] if kind in ("free", "disconnect") else to
+        if kind not in _LEFT or pd not in self._account_of:
+            return
+        self._left[token] = self._account_of[pd]
+        if kind == "pre-destroy":
+            self._told.add((to, event["node"]))
+        else:
+            self._use(pd, edges=1)
+
+    def _subgraph(self, event: Event) -> None:
+        name = self._account_of.get(event["pd"])
+        if name is not None:
+            self._maps.setdefault(event["x"], Counter())[name] += 1
+            self._use(event["pd"], maps=1)
+
+    def _extracted(self, event: Event) -> None:
+        self._maps.pop(event["x"], None)
+
+    # -- the exact use
+
+    def _body_of(self, node: str) -> str | None:
+        """The PD whose capability the node is; None if it is something else."""
+        parts = parse_id(node)
+        if parts is None or parts.kind != "RESOURCE" or parts.type != "PD":
+            return None
+        return pd_id(parts.number)
+
+    def _is_charged(self, node: str) -> bool:
+        """Whether a hold of the node is charged for sure. The configuration may give capabilities
+        to configured PDs, and these are not charged.
+        """
+        pd = self._body_of(node)
+        return pd is None or pd in self._spawned
+
+    def _exact(self, name: str) -> Counter[str]:
+        model = self.context.model
+        uses: Counter[str] = Counter()
+        types = set()
+        for pd, account in self._account_of.items():
+            if account != name or pd not in model.nodes:
+                continue
+            if pd in self._spawned:
+                body = self.context.memory.body(pd)
+                uses.update(pds=1, nodes=1, edges=1, bytes=0 if body is None else body.bytes)
+                if model.body_of(pd) is not None:
+                    uses.update(nodes=1, edges=2)
+            for kind, source, target in model.edges_at(pd):
+                if source == pd:
+                    uses["edges"] += self._weight(model, kind, pd, target)
+                    uses["requests"] += kind == "REQUEST" and not model.is_core(target)
+            for space, manager in model.manager.items():
+                if manager == pd:
+                    resources = model.resources_in(space)
+                    uses.update(nodes=1 + len(resources), edges=1 + len(resources), spaces=1)
+                    uses["edges"] += sum(len(model.built_on(each)) for each in (space, *resources))
+                    parts = parse_id(space)
+                    types.add(parts.type if parts is not None else "")
+        self._left = {
+            token: account
+            for token, account in self._left.items()
+            if self.context.notices.is_unfinished(token)
+        }
+        uses["edges"] += sum(account == name for account in self._left.values())
+        uses["types"] = len(types)
+        uses["maps"] = sum(reported[name] for reported in self._maps.values())
+        return uses
+
+    def _weight(self, model: Model, kind: str, pd: str, target: str) -> int:
+        """The room that an edge from a PD takes, without a notice of it that is queued already."""
+        if kind == "HOLD":
+            return int(self._is_charged(target))
+        if kind == "REQUEST":
+            return int(not model.is_core(target))
+        if kind == "SUBSCRIBE":
+            return 1 if (pd, target) in self._told else 2
+        return 0
+
+
+_LEFT = ("free", "disconnect", "lost", "destroy", "pre-destroy")
+"""Kinds of notices for which the edge that caused them had kept room."""
+_USES: dict[str, Callable[[Accounts, Event], None]] = {
+    "PD": Accounts._pd,
+    "OWN": Accounts._own,
+    "SPACE": Accounts._space,
+    "RESOURCE": Accounts._resource,
+    "HOLD": Accounts._hold,
+    "REQUEST": Accounts._request,
+    "MAP": Accounts._map,
+    "SUBSCRIBE": Accounts._subscribe,
+    "QUEUE": Accounts._queue,
+    "SUBGRAPH": Accounts._subgraph,
+    "EXTRACTED": Accounts._extracted,
+}
+"""Event -> what counts its uses."""
