@@ -7,9 +7,12 @@
 #include "notices.h"
 #include "system/state.h"
 #include "tickets.h"
+#include <cellreap/numbers.h>
 
 /* Added to the tags of extractions, to distinguish them from those of cleanups. */
 enum { TAG = 0x80000000 };
+_Static_assert((CR_LAST_EXTRACTION & TAG) == 0 && (CR_LAST_PD & TAG) == 0,
+               "no number of an extraction or a cleanup has the bit");
 
 static cr_extraction *of_tag(uint32_t tag)
 {
@@ -62,6 +65,9 @@ cr_result cr_extract_check(const cr_pd *by, int with_ticket)
      * receiver is cleaned up because of them. */
     uint32_t waiting = CR_MAX_NOTICES - cr_work_room(cr_sys.work);
     uint32_t backlog = waiting - cr_extract_notices();
+    if (!cr_number_left(cr_sup.extract.last_x + 1, CR_LAST_EXTRACTION)) {
+        return CR_RESULT_FULL;
+    }
     room = room && (!with_ticket || backlog + CR_MAX_SPACES <= CR_NOTICE_BACKLOG);
     return room ? CR_RESULT_OK : CR_RESULT_BUSY;
 }

@@ -36,6 +36,14 @@ void cr_do_allow(cr_asked *a)
 
 enum { NOT_THERE = 0, SPACE_THERE = 1, REQUEST_THERE = 2 };
 
+/* A client that repeatedly connects and disconnects must not be able to bring down a server that is
+ * behind with its notices. It can leave at any time, but then it does not come back. */
+static int is_far_behind(const cr_pd *server)
+{
+    return server != 0 &&
+           cr_work_pending(cr_sys.work, cr_receiver(server)) >= CR_DISCONNECT_BACKLOG;
+}
+
 cr_result cr_check_connect(cr_asked *a)
 {
     uint32_t configured = cr_find_configured_space(a->args.name);
@@ -50,12 +58,15 @@ cr_result cr_check_connect(cr_asked *a)
     if (!allowed) {
         return CR_RESULT_DENIED;
     }
-    if (cr_find_named_space(a->args.name, &a->found.node) != CR_RESULT_OK) {
+    if (cr_find_served_space(a->args.name, &a->found.node) != CR_RESULT_OK) {
         a->found.there = NOT_THERE;
         return a->args.no_wait ? CR_RESULT_GONE : CR_RESULT_OK;
     }
     cr_result result = cr_can_make_request(0, a->from, a->found.node, &a->found.slot);
     a->found.there = result == CR_RESULT_EXISTS ? REQUEST_THERE : SPACE_THERE;
+    if (result == CR_RESULT_OK && is_far_behind(cr_manager_of(a->found.node))) {
+        return CR_RESULT_FULL;
+    }
     /* The PD may ask again and receives the same slot. */
     return result == CR_RESULT_EXISTS ? CR_RESULT_OK : result;
 }
@@ -75,6 +86,8 @@ void cr_do_connect(cr_asked *a)
     a->count = 2;
 }
 
+/* A client can always leave. There is room for the notice: the edge has kept it free
+ * (cr_edges_left). */
 cr_result cr_check_disconnect(cr_asked *a)
 {
     cr_result result = cr_find_space(a->args.space, &a->found.node);
@@ -87,14 +100,7 @@ cr_result cr_check_disconnect(cr_asked *a)
     cr_pd *server = cr_manager_of(a->found.node);
     a->found.pd = server;
     a->found.tells = server != 0 && server != &cr_sys.pds[0];
-    /* A client that repeatedly connects and disconnects must not be able to bring down a server
-     * that is behind with its notices. */
-    if (!a->found.tells) {
-        return CR_RESULT_OK;
-    }
-    int room = cr_work_pending(cr_sys.work, cr_receiver(server)) < CR_DISCONNECT_BACKLOG &&
-               cr_work_room(cr_sys.work) > CR_CLEANUP_NOTICES;
-    return room ? CR_RESULT_OK : CR_RESULT_FULL;
+    return CR_RESULT_OK;
 }
 
 void cr_do_disconnect(cr_asked *a)

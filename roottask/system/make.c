@@ -8,6 +8,7 @@
 #include "kernel/arch/arch.h"
 #include "system.h"
 #include "text.h"
+#include <cellreap/numbers.h>
 #include "kernel/untyped.h"
 
 enum { RESOURCE_SLOTS = 1 };
@@ -43,7 +44,7 @@ static uint32_t find_space_entry(void)
 static uint32_t nodes_left(void)
 {
     const cr_model_stats stats = cr_model_get_stats(cr_sys.model);
-    return stats.max_nodes - stats.nodes;
+    return stats.max_nodes - stats.nodes - stats.retired;
 }
 
 static cr_status add_space(cr_ref manager, const char *type, const char *name, uint32_t flags,
@@ -51,7 +52,8 @@ static cr_status add_space(cr_ref manager, const char *type, const char *name, u
 {
     uint32_t type_number = find_type(type);
     uint32_t entry = find_space_entry();
-    if (type_number == CR_NONE || entry == CR_NONE) {
+    if (type_number == CR_NONE || entry == CR_NONE ||
+        !cr_number_left(cr_sys.next_space, CR_LAST_SPACE)) {
         return CR_ERR_FULL_NODES;
     }
     cr_status status =
@@ -62,7 +64,8 @@ static cr_status add_space(cr_ref manager, const char *type, const char *name, u
     cr_text_copy(cr_sys.types[type_number], type, CR_TYPE_BYTES);
     cr_sys.next_space++;
     cr_sys.type_spaces[type_number]++;
-    cr_sys.spaces[entry] = (cr_space_entry){.used = 1, .next_object = 1};
+    cr_sys.spaces[entry] = (cr_space_entry){
+        .used = 1, .next_object = cr_first_number(CR_LAST_OBJECT, cr_sys.image->numbers_left)};
     cr_text_copy(cr_sys.spaces[entry].name, name, CR_NAME_BYTES);
     cr_sys.node_entry[out->index] = entry;
     cr_trace_change(CR_EV_SPACE);
@@ -274,11 +277,12 @@ static cr_status room_for_pd(void)
     return cr_edges_left(3 * caps + cr_sys.image->links.count + 8) ? CR_OK : CR_ERR_FULL_EDGES;
 }
 
-/* A free entry in the table of PDs, or CR_NONE. */
+/* A free entry in the table of PDs, or CR_NONE: there is none, or no number for a PD is left. */
 static uint32_t find_pd_entry(void)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (!cr_pd_exists(&cr_sys.pds[i])) {
+    for (uint32_t i = 1; cr_number_left(cr_sys.next_pd, CR_LAST_PD) && i < CR_MAX_PDS; i++) {
+        if (!cr_pd_exists(&cr_sys.pds[i]) &&
+            cr_number_left(cr_sys.pds[i].generation + 1, CR_LAST_GENERATION)) {
             return i;
         }
     }
@@ -460,7 +464,7 @@ cr_result cr_can_make_space(const cr_pd *manager, const char *type, const cr_pd 
         return CR_RESULT_UNWANTED;
     }
     if (!cr_edges_left(2) || find_type(type) == CR_NONE || find_space_entry() == CR_NONE ||
-        nodes_left() == 0) {
+        nodes_left() == 0 || !cr_number_left(cr_sys.next_space, CR_LAST_SPACE)) {
         return CR_RESULT_FULL;
     }
     return first != 0 ? can_add_request(first, 2, slot) : CR_RESULT_OK;
@@ -512,7 +516,8 @@ cr_result cr_can_make_resource(cr_ref space)
     if (cr_manager_of(space) == 0) {
         return CR_RESULT_GONE;
     }
-    int room = cr_edges_left(2) && nodes_left() > 0 && cr_pool_left() > 0;
+    int room = cr_edges_left(2) && nodes_left() > 0 && cr_pool_left() > 0 &&
+               cr_number_left(cr_space_entry_of(space)->next_object, CR_LAST_OBJECT);
     return room ? CR_RESULT_OK : CR_RESULT_FULL;
 }
 
@@ -558,7 +563,7 @@ cr_result cr_body_resource(cr_pd *pd, cr_ref *out)
 
 cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, uint32_t *slot)
 {
-    if (cr_manager_of(space) == 0) {
+    if (cr_server_of(space) == 0) {
         return CR_RESULT_GONE;
     }
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
@@ -620,6 +625,9 @@ void cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot)
 
 cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot)
 {
+    if (cr_server_of(resource) == 0) {
+        return CR_RESULT_GONE;
+    }
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     if (!cr_is_allowed(pd, by)) {
         return CR_RESULT_UNWANTED;

@@ -18,9 +18,8 @@
     CR_LIFE(CR_LIFE_FROZEN, "frozen", "the scenario suspended its thread, so the PD hangs")        \
     CR_LIFE(CR_LIFE_FAULTED, "faulted",                                                            \
         "it faulted; its thread is suspended until its fault handler answers")                     \
-    CR_LIFE(CR_LIFE_DOWN, "down",                                                                  \
-        "it is a trigger; the root task no longer serves its operations")                          \
-    CR_LIFE(CR_LIFE_STOPPED, "stopped", "its thread stays suspended until its body is destroyed")
+    CR_LIFE(CR_LIFE_STOPPED, "stopped",                                                            \
+        "its thread stays suspended until its body is destroyed, and its endpoint is gone")
 
 /* CR_LIFE_EDGE(from, to, reason) */
 #define CR_LIFE_EDGES                                                                              \
@@ -30,15 +29,12 @@
     CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_FROZEN, "the scenario freezes it")                          \
     CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_FAULTED, "it faults, and its fault handler is told")        \
     CR_LIFE_EDGE(CR_LIFE_FAULTED, CR_LIFE_RUNS, "its fault handler has it continued")              \
-    CR_LIFE_EDGE(CR_LIFE_FAULTED, CR_LIFE_DOWN,                                                    \
-        "the root task takes over its fault, or it is terminated")                                 \
-    CR_LIFE_EDGE(CR_LIFE_FAULTED, CR_LIFE_STOPPED, "a cleanup that dooms it suspends it")          \
-    CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_DOWN, "it faults, exits, is terminated or is late")         \
-    CR_LIFE_EDGE(CR_LIFE_FROZEN, CR_LIFE_DOWN, "it is terminated or late")                         \
-    CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_STOPPED, "a cleanup that dooms it suspends it")             \
-    CR_LIFE_EDGE(CR_LIFE_FROZEN, CR_LIFE_STOPPED, "a cleanup that dooms it suspends it")           \
-    CR_LIFE_EDGE(CR_LIFE_DOWN, CR_LIFE_STOPPED,                                                    \
-        "its cleanup begins, or waits for another cleanup")                                        \
+    CR_LIFE_EDGE(CR_LIFE_FAULTED, CR_LIFE_STOPPED,                                                 \
+        "the root task takes over its fault, it is terminated, or a cleanup dooms it")             \
+    CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_STOPPED,                                                    \
+        "it faults, exits, is terminated or is late, or a cleanup that dooms it suspends it")      \
+    CR_LIFE_EDGE(CR_LIFE_FROZEN, CR_LIFE_STOPPED,                                                  \
+        "it is terminated or late, or a cleanup that dooms it suspends it")                        \
     CR_LIFE_EDGE(CR_LIFE_STOPPED, CR_LIFE_ABSENT, "its body is destroyed")
 
 /* CR_WAIT(enumerator, name, meaning) */

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.cleanup import Cleanups
     from cellreap.trace.check.consent import Consent
     from cellreap.trace.check.extractions import Extractions
+    from cellreap.trace.check.freed import Freed
     from cellreap.trace.check.memory import Memory
     from cellreap.trace.check.notices import Notices
     from cellreap.trace.check.running import Running
@@ -80,6 +81,7 @@ class Context:
     consent: Consent
     triggers: Triggers
     blame: Blame
+    freed: Freed
     notices: Notices
     tickets: Tickets
     extractions: Extractions
