@@ -32,11 +32,12 @@ typedef struct cr_work_notice {
     /* selects the lane, except of a PROBE or FAULT. 0: none; the notice is about `pd` */
     uint32_t space;
     uint32_t object; /* 0: the space itself */
-    /* FREE, DISCONNECT: number of the dead PD. PRE_DESTROY of a PD, PROBE, FAULT: number
-     * of the PD that the notice is about. Else 0. */
+    /* FREE, DISCONNECT: number of the dead PD. PRE_DESTROY of a PD, LOST of a PD capability, PROBE,
+     * FAULT: number of the PD that the notice is about. Else 0. */
     uint32_t pd;
     uint32_t tag;    /* chosen by the caller, for counting */
-    uint32_t again;  /* set by cr_work_resume: the notice failed before */
+    uint16_t again;  /* set by cr_work_resume: the notice failed before */
+    uint16_t slot;   /* LOST: the one slot that it is about; 0: all slots of the space */
     uint64_t since;  /* the receiver's clock when it was queued, chosen by the caller */
 } cr_work_notice;
 

@@ -104,10 +104,10 @@ class Notices(Concern):
     # -- events
 
     def queue_of_no_cleanup(self, event: Event) -> None:
-        """QUEUE with n=0: an UNREQUEST, an extraction or a fault owes the notice."""
+        """QUEUE with n=0: an UNREQUEST, a loss, an extraction or a fault owes the notice."""
         row = (event["to"], event["kind"], event["node"], event["from"])
         key: tuple[str, ...] = ("QUEUE", *row)
-        tag: Tag = ("disconnect", 0)
+        tag: Tag = ("no cleanup", 0)
         if event["kind"] == "extract":
             tag = ("extraction", self.context.extractions.asking)
             key = ("QUEUE", f"x={tag[1]}", *row)
@@ -117,6 +117,8 @@ class Notices(Concern):
         self.put(event, tag)
         if event["kind"] == "fault":
             self.context.blame.queued(event)
+        if event["kind"] == "lost":
+            self.context.slots.told(event["to"], event["node"], event.number("token"))
 
     def get_work(self, event: Event) -> None:
         """GET_WORK: a PD fetches a notice."""
