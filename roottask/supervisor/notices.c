@@ -47,6 +47,18 @@ static cr_status fill_notice(const cr_notice *notice, cr_work_notice *out)
     return CR_OK;
 }
 
+/* The account that keeps room for a notice: that of the PD whose edge caused it. */
+static uint32_t account_of(const cr_pd *to, cr_notice_kind kind, cr_ref from)
+{
+    if (from.index != CR_NONE) {
+        /* The PD may be destroyed. Its entry is not used again before the cleanup has settled. */
+        return cr_sys.pds[cr_sys.node_entry[from.index]].account;
+    }
+    return kind == CR_NOTICE_DESTROY || kind == CR_NOTICE_LOST || kind == CR_NOTICE_PRE_DESTROY
+               ? to->account
+               : 0;
+}
+
 cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
 {
     cr_pd *to = cr_pd_of(notice->to);
@@ -57,6 +69,7 @@ cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
     }
     int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
     work.tag = tag;
+    work.account = account_of(to, notice->kind, notice->from);
     work.due = cr_clock_deadline_of(to);
     status = cr_work_put(cr_sys.work, cr_receiver(to), &work);
     if (status != CR_OK) {

@@ -151,13 +151,6 @@ void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot)
     cr_trace_end(&cr_sys.trace);
 }
 
-int cr_edges_left(uint32_t n)
-{
-    const cr_model_stats stats = cr_model_get_stats(cr_sys.model);
-    return n <= stats.max_edges - stats.edges &&
-           cr_work_room(cr_sys.work) >= stats.edges + n + CR_MAX_SPACES;
-}
-
 /* -- look-up */
 
 cr_result cr_result_of(cr_status status)

@@ -24,11 +24,12 @@
 
 enum {
     CR_MAX_PLAN = CR_MAX_NODES + CR_MAX_EDGES, /* enough for any plan over a model of this size */
-    /* The largest number of notices that one cleanup can owe, including PRE_DESTROY notices. Each
-     * notice belongs to a different edge or space. */
-    CR_CLEANUP_NOTICES = CR_MAX_EDGES + CR_MAX_SPACES,
-    /* the last term: an extraction */
-    CR_MAX_NOTICES = CR_CLEANUP_NOTICES + CR_NOTICE_BACKLOG + CR_MAX_NODES,
+    /* The questions of extractions: one about each space in each extraction, and those about
+     * resources, which the quotas of nodes limit. */
+    CR_MAX_QUESTIONS = CR_MAX_EXTRACTIONS * CR_MAX_SPACES + CR_MAX_NODES,
+    /* An edge that is gone leaves its place to the notice about it. The last term: a probe and a
+     * fault of each PD. */
+    CR_MAX_NOTICES = CR_MAX_EDGES + CR_MAX_QUESTIONS + 2 * CR_MAX_PDS,
     CR_ID_BYTES = 48
 };
 
@@ -61,6 +62,7 @@ typedef struct cr_pd {
     uint32_t refusals_untold;
     uint32_t says;
     uint32_t config; /* index in the image's table; CR_IMAGE_NONE: spawned */
+    uint32_t account; /* 1 + the index of the configured PD that it is or descends from; 0: none */
     uint32_t program;
     uint32_t number;
     uint32_t generation;
@@ -229,6 +231,9 @@ cr_status cr_core_space(const char *type, cr_ref *out);
 cr_status cr_make_pd(uint32_t config, uint32_t program, const char *name, cr_pd *creator,
                      cr_pd **out);
 
+/* Sets memory aside for a configured PD that does not exist yet. CR_ERR_MEMORY, ARG. */
+cr_status cr_reserve_body(uint32_t config);
+
 /* What a PD can ask for has two functions. cr_can_... changes nothing and returns the reason if it
  * cannot be done. It may also find the slot of the PD's CSpace for the new capability. cr_make_...
  * must be called directly after it, with that slot, and cannot fail. */
@@ -238,7 +243,8 @@ cr_status cr_make_pd(uint32_t config, uint32_t program, const char *name, cr_pd 
 cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot);
 /* `first` is the first client of the space, or 0. *slot is for its request. CR_RESULT_FULL,
  * UNACKED. */
-cr_result cr_can_make_space(const char *type, const cr_pd *first, uint32_t *slot);
+cr_result cr_can_make_space(const cr_pd *manager, const char *type, const char *name,
+                            const cr_pd *first, uint32_t *slot);
 cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name);
 /* CR_RESULT_GONE, FULL. */
 cr_result cr_can_make_resource(cr_ref space);
@@ -251,11 +257,8 @@ void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot);
  * one. CR_RESULT_FULL, UNACKED. */
 cr_result cr_can_make_hold(const cr_pd *pd, cr_ref resource, uint32_t *slot);
 void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot);
-/* Whether there is room for `n` more edges and for the notices that all edges and spaces can cause.
- * Each notice of a cleanup removes one edge or one space. No sequence of cleanups can therefore run
- * out of room. */
-int cr_edges_left(uint32_t n);
-/* The core resource that stands for a PD's body. It is made when it is first needed. */
+/* The core resource that stands for a PD's body. It is made when it is first needed. Room for it is
+ * set aside. */
 cr_result cr_body_resource(cr_pd *pd, cr_ref *out);
 /* Whether one of the PD's holds can be dropped. CR_RESULT_NO_SUCH. DENIED: the PD manages the
  * resource. */
