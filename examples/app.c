@@ -29,6 +29,7 @@ static void open_database(int wait)
     uint32_t received;
     table = 0;
     if (cr_connect(cr_info()->requests[0], wait, &request, &space) == CR_RESULT_OK &&
+        cr_allow(space, 1) == CR_RESULT_OK && /* the table */
         cr_call(request, ST_OPEN, 0, 0, &reply, 1, &received) == ST_OK && received == 1) {
         table = (uint32_t)reply;
         lost = 0;

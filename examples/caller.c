@@ -23,7 +23,8 @@ void cr_main(void)
     uint32_t last = 0;
     cr_line line = {0};
     const uint32_t *args = cr_info()->args;
-    if (cr_connect(cr_info()->requests[0], 1, &request, &space) != CR_RESULT_OK) {
+    if (cr_connect(cr_info()->requests[0], 1, &request, &space) != CR_RESULT_OK ||
+        cr_allow(space, args[0]) != CR_RESULT_OK) {
         cr_exit(1);
     }
     while (calls < args[0] && cr_call(request, ST_ALLOCATE, 0, 0, reply, 3, &received) == ST_OK) {

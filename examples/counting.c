@@ -40,6 +40,7 @@ void cr_main(void)
         if (opened[1] == 0) {
             expected = 0;
             if (cr_connect(cr_info()->requests[0], 0, &request, &space) != CR_RESULT_OK ||
+                cr_allow(space, 1) != CR_RESULT_OK || /* the counter */
                 cr_call(request, OPEN, 0, 0, opened, 2, &received) != ST_OK) {
                 cr_say_text("no counter");
                 continue;

@@ -24,6 +24,7 @@ static int attach(uint32_t i, int wait)
     uint32_t received;
     if (cr_connect(cr_info()->requests[i], wait, &disks[i].request, &disks[i].disk) !=
             CR_RESULT_OK ||
+        cr_allow(disks[i].disk, 1) != CR_RESULT_OK || /* the block */
         cr_call(disks[i].request, ST_ALLOCATE, 0, 0, reply, 3, &received) != ST_OK ||
         received != 3) {
         return 0;

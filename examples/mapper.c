@@ -107,6 +107,7 @@ void cr_main(void)
     const cr_startup *info = cr_info();
     if (info->n_spaces != 1 || info->n_requests != 1 ||
         cr_connect(info->requests[0], 1, &slot, &disk) != CR_RESULT_OK ||
+        cr_allow(disk, info->args[0]) != CR_RESULT_OK ||
         cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
         cr_say_text("no space to serve, or no disk");
         cr_exit(1);

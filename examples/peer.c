@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A server that calls a capability at the order of a client: a resource that was sent to it, or
- * a request that was shared with it. The labels PE_... of shared/registry.h are its orders. */
+ * a request that was shared with it. It allows what the client orders. The labels PE_... of
+ * shared/registry.h are its orders. */
 #include "registry.h"
 #include "storage.h"
 
@@ -25,6 +26,10 @@ static uint32_t serve(cr_incoming *m)
         return RG_OK;
     case PE_RELEASE:
         m->reply[0] = cr_call_root(CR_OP_RELEASE, m->words, 2, &m->reply[1], 1);
+        return RG_OK;
+    case PE_ALLOW:
+        m->reply[0] = cr_call_root(CR_OP_ALLOW, m->words, 3, 0, 0);
+        m->reply_count = 1;
         return RG_OK;
     case PE_NUMBER:
         m->reply[0] = cr_info()->pd;

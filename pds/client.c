@@ -117,6 +117,18 @@ cr_result cr_connect(const char *name, int wait, uint32_t *slot, uint32_t *space
     return result;
 }
 
+cr_result cr_allow(uint32_t space, uint32_t count)
+{
+    uint64_t arguments[] = {space, 0, count};
+    return cr_call_root(CR_OP_ALLOW, arguments, 3, 0, 0);
+}
+
+cr_result cr_allow_pd(uint32_t pd_number, uint32_t count)
+{
+    uint64_t arguments[] = {0, pd_number, count};
+    return cr_call_root(CR_OP_ALLOW, arguments, 3, 0, 0);
+}
+
 cr_result cr_give(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *slot)
 {
     uint64_t arguments[] = {space, object, request_badge};

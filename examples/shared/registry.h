@@ -40,7 +40,8 @@ enum {
     PE_WHO = 0x381,
     PE_DROP = 0x382,    /* space -> result: the peer drops its request */
     PE_RELEASE = 0x383, /* space, object -> result, holds left: the peer releases a hold */
-    PE_NUMBER = 0x384   /* -> the peer's PD number */
+    PE_NUMBER = 0x384,  /* -> the peer's PD number */
+    PE_ALLOW = 0x385    /* space, PD number, count -> result: the peer's ALLOW */
 };
 
 enum { RG_OK = CR_REPLY_BASE, RG_BAD = CR_REPLY_BASE + 1 };

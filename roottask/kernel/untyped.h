@@ -12,7 +12,12 @@
 
 #include "kernel.h"
 
-enum { CR_BLOCKS = 2048, CR_BLOCK_NONE = 0xffffffff, CR_BLOCK_MIN_BITS = 12, CR_RESERVE_MIN_BITS = 16 };
+enum {
+    CR_BLOCKS = 2048,
+    CR_BLOCK_NONE = 0xffffffff,
+    CR_BLOCK_MIN_BITS = 12,
+    CR_RESERVE_MIN_BITS = 16 /* of the blocks of cr_untyped_reserve */
+};
 
 cr_status cr_untyped_init(const seL4_BootInfo *info);
 
@@ -24,8 +29,7 @@ seL4_CPtr cr_untyped_largest_at_boot(const seL4_BootInfo *info);
  * CR_ERR_FULL_NODES: no table entry or pool slot is left for splitting. */
 cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *block);
 
-/* Sets a block of owner 0 that is in use or about to be aside: it is free after cr_untyped_give, but
- * only for this owner. */
+/* Sets a block that is in use aside: after cr_untyped_give it is free for this owner only. */
 void cr_untyped_own(uint32_t block, uint32_t owner);
 
 /* Sets about `bytes` of the memory of owner 0 aside for an owner, in blocks as large as possible.

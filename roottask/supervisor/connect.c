@@ -26,9 +26,9 @@ cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results)
 {
     uint32_t slot;
     cr_node_info info;
-    cr_result result = cr_can_make_request(pd, space, &slot);
+    cr_result result = cr_can_make_request(0, pd, space, &slot);
     if (result == CR_RESULT_OK) {
-        cr_make_request(pd, space, slot);
+        cr_make_request(0, pd, space, slot);
     } else if (result == CR_RESULT_EXISTS) {
         result = CR_RESULT_OK; /* The PD may ask again and receives the same slot. */
     }

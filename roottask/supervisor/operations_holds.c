@@ -6,6 +6,32 @@
 #include "supervisor.h"
 #include "system/text.h"
 
+/* -- consent */
+
+/* Nobody can make edges for others that the root task does not ask for, and a PD needs no consent
+ * of its own. */
+cr_result cr_check_allow(cr_asked *a)
+{
+    cr_result result = CR_RESULT_OK;
+    if (a->args.space == 0) {
+        result = cr_find_pd(a->args.pd_number, &a->found.pd);
+    } else if ((result = cr_find_space(a->args.space, &a->found.node)) == CR_RESULT_OK) {
+        a->found.pd = cr_manager_of(a->found.node);
+    }
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (a->found.pd == a->from || a->found.pd == cr_pd_of(cr_sys.root)) {
+        return CR_RESULT_DENIED;
+    }
+    return cr_is_doomed(a->found.pd) ? CR_RESULT_GONE : CR_RESULT_OK;
+}
+
+void cr_do_allow(cr_asked *a)
+{
+    cr_allow(a->from, a->found.pd, a->args.allowed);
+}
+
 /* -- requests */
 
 enum { NOT_THERE = 0, SPACE_THERE = 1, REQUEST_THERE = 2 };
@@ -28,7 +54,7 @@ cr_result cr_check_connect(cr_asked *a)
         a->found.there = NOT_THERE;
         return a->args.no_wait ? CR_RESULT_GONE : CR_RESULT_OK;
     }
-    cr_result result = cr_can_make_request(a->from, a->found.node, &a->found.slot);
+    cr_result result = cr_can_make_request(0, a->from, a->found.node, &a->found.slot);
     a->found.there = result == CR_RESULT_EXISTS ? REQUEST_THERE : SPACE_THERE;
     /* The PD may ask again and receives the same slot. */
     return result == CR_RESULT_EXISTS ? CR_RESULT_OK : result;
@@ -42,7 +68,7 @@ void cr_do_connect(cr_asked *a)
         return;
     }
     if (a->found.there == SPACE_THERE) {
-        cr_make_request(a->from, a->found.node, a->found.slot);
+        cr_make_request(0, a->from, a->found.node, a->found.slot);
     }
     a->results[0] = a->found.slot;
     a->results[1] = cr_number_of(a->found.node);
@@ -95,7 +121,7 @@ cr_result cr_check_share_request(cr_asked *a)
         a->found.pd == a->from) {
         return CR_RESULT_DENIED;
     }
-    result = cr_can_make_request(a->found.pd, a->found.node, &a->found.slot);
+    result = cr_can_make_request(a->from, a->found.pd, a->found.node, &a->found.slot);
     if (result == CR_RESULT_EXISTS) {
         a->results[0] = a->found.slot;
         a->count = 1;
@@ -105,7 +131,7 @@ cr_result cr_check_share_request(cr_asked *a)
 
 void cr_do_share_request(cr_asked *a)
 {
-    cr_make_request(a->found.pd, a->found.node, a->found.slot);
+    cr_make_request(a->from, a->found.pd, a->found.node, a->found.slot);
     a->results[0] = a->found.slot;
     a->count = 1;
 }
@@ -124,12 +150,12 @@ cr_result cr_check_give(cr_asked *a)
     if (result != CR_RESULT_OK) {
         return result;
     }
-    return cr_can_make_hold(a->found.pd, a->found.node, &a->found.slot);
+    return cr_can_make_hold(a->from, a->found.pd, a->found.node, &a->found.slot);
 }
 
 void cr_do_give(cr_asked *a)
 {
-    cr_make_hold(a->found.pd, a->found.node, a->found.slot);
+    cr_make_hold(a->from, a->found.pd, a->found.node, a->found.slot);
     a->results[0] = a->found.slot;
     a->count = 1;
 }
@@ -147,7 +173,7 @@ cr_result cr_check_send(cr_asked *a)
         a->found.pd == a->from || cr_manager_of(a->found.node) == a->found.pd) {
         return CR_RESULT_DENIED;
     }
-    return cr_can_make_hold(a->found.pd, a->found.node, &a->found.slot);
+    return cr_can_make_hold(a->from, a->found.pd, a->found.node, &a->found.slot);
 }
 
 void cr_do_send(cr_asked *a)

@@ -54,7 +54,7 @@ void cr_do_spawn(cr_asked *a)
     if (cr_body_resource(pd, &body) != CR_RESULT_OK) {
         cr_panic("there was room for a PD's capability, and then there was not", pd->number);
     }
-    cr_make_hold(a->from, body, a->found.slot);
+    cr_make_hold(0, a->from, body, a->found.slot);
     a->results[0] = a->found.slot;
     a->results[1] = pd->number;
     a->count = 2;
@@ -105,16 +105,17 @@ void cr_do_ticket(cr_asked *a)
     }
 }
 
+/* A PD with a large depth takes others down with it, so the configuration must trust it. */
 cr_result cr_check_set_depth(cr_asked *a)
 {
-    (void)a;
-    return CR_RESULT_OK;
+    return (a->from->flags & CR_IMAGE_MAY_SET_DEPTH) != 0 ? CR_RESULT_OK : CR_RESULT_DENIED;
 }
 
 void cr_do_set_depth(cr_asked *a)
 {
     a->from->pd_depth = a->args.pd_depth;
     a->from->rs_depth = a->args.rs_depth;
+    cr_trace_depths(a->from);
 }
 
 cr_result cr_check_report_fault(cr_asked *a)

@@ -41,7 +41,7 @@ void cr_do_create_space(cr_asked *a)
 {
     cr_ref space = cr_make_space(a->from, a->args.type, a->args.name);
     if (a->found.pd != 0) {
-        cr_make_request(a->found.pd, space, a->found.slot);
+        cr_make_request(a->from, a->found.pd, space, a->found.slot);
     }
     a->results[0] = cr_number_of(space);
     a->results[1] = a->found.slot;

@@ -51,7 +51,8 @@ static void refresh(cr_ticket *t)
 }
 
 /* A free entry. If the owner's account has used its quota: the entry of the oldest of its tickets
- * that are over. 0: there is none, or the owner has CR_MAX_TICKETS_EACH tickets that are not over. */
+ * that are over. 0: there is none, or the owner has CR_MAX_TICKETS_EACH tickets that are not
+ * over. */
 static cr_ticket *place(const cr_pd *owner)
 {
     cr_ticket *best = 0;

@@ -26,8 +26,8 @@ enum {
     CR_BODY_REPLY = 7,  /* the reply capability of an operation that is answered later */
     CR_BODY_TABLES = 8,
     CR_BODY_FRAMES = 40,
-    /* + the index of a configured PD: the owner of the memory for its body. Owners below are accounts,
-     * with the memory for what they spawn. */
+    /* + the index of a configured PD: the owner of the memory for its body. A lower owner is the
+     * number of an account, and owns the memory for what it spawns. */
     CR_OWNER_BODY = 0x1000,
     /* Slots of the root task that a body uses: the slot of its untyped and its L1 slot. */
     CR_BODY_ROOT_SLOTS = 2

@@ -20,7 +20,7 @@ int cr_needs_space(const cr_pd *pd, const char *name)
     return space != CR_IMAGE_NONE && cr_image_spaces(cr_sys.image)[space].pd == pd->config;
 }
 
-int cr_needs_request(const cr_pd *pd, const char *name)
+static int needs_request(const cr_pd *pd, const char *name)
 {
     uint32_t space = cr_find_configured_space(name);
     int any = 0;
@@ -166,11 +166,28 @@ static void trace_quotas(void)
     }
 }
 
+/* Sets memory aside for a configured PD that does not exist yet. */
+static cr_status reserve_body(uint32_t config)
+{
+    static cr_startup startup;
+    const cr_image_pd *row = &cr_image_pds(cr_sys.image)[config];
+    const cr_image_program *elf = &cr_image_programs(cr_sys.image)[row->program];
+    const cr_body_params params = {
+        .elf = (const uint8_t *)cr_sys.image + elf->offset,
+        .elf_bytes = elf->bytes,
+        .cspace_bits = row->cspace_bits,
+        .stack_pages = row->stack_pages,
+        .startup = &startup,
+        .owner = CR_OWNER_BODY + config,
+    };
+    return cr_body_reserve(&params);
+}
+
 void cr_accounts_start(void)
 {
     for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
         const cr_image_pd *config = &cr_image_pds(cr_sys.image)[i];
-        if (cr_find_configured(i) == 0 && cr_reserve_body(i) != CR_OK) {
+        if (cr_find_configured(i) == 0 && reserve_body(i) != CR_OK) {
             cr_console_string(config->name);
             cr_panic("a PD of the configuration has no memory", i);
         }
@@ -242,7 +259,7 @@ static void count_pd(const cr_pd *pd, uint64_t *used, uint64_t *needed)
             cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
             used[CR_QUOTA_EDGES]++;
             used[CR_QUOTA_REQUESTS]++;
-            if (cr_needs_request(pd, cr_space_entry_of(info.to)->name)) {
+            if (needs_request(pd, cr_space_entry_of(info.to)->name)) {
                 needed[CR_QUOTA_EDGES]++;
                 needed[CR_QUOTA_REQUESTS]++;
             }
@@ -296,4 +313,53 @@ cr_result cr_charge(const cr_pd *pd, cr_quota kind, uint32_t n, int for_need)
     }
     tally->used += n;
     return CR_RESULT_OK;
+}
+
+/* -- what is charged together */
+
+cr_result cr_charge_spawned(const cr_pd *creator)
+{
+    cr_result result = cr_charge(creator, CR_QUOTA_PDS, 1, 0);
+    if (result == CR_RESULT_OK) {
+        result = cr_charge(creator, CR_QUOTA_NODES, 2, 0);
+    }
+    return result == CR_RESULT_OK ? cr_charge(creator, CR_QUOTA_EDGES, 4, 0) : result;
+}
+
+/* Whether the PD manages a space of this type. */
+static int manages_type(const cr_pd *pd, const char *type)
+{
+    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_MANAGE, CR_OUT);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
+        cr_edge_info info;
+        cr_node_info space;
+        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK &&
+            cr_model_get(cr_sys.model, info.to, &space) == CR_OK &&
+            cr_text_same(cr_type_name(space.type), type)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+cr_result cr_charge_space(const cr_pd *manager, const char *type, int for_need)
+{
+    cr_result result = cr_charge(manager, CR_QUOTA_SPACES, 1, for_need);
+    if (result == CR_RESULT_OK) {
+        result = cr_charge(manager, CR_QUOTA_NODES, 1, for_need);
+    }
+    if (result == CR_RESULT_OK) {
+        result = cr_charge(manager, CR_QUOTA_EDGES, 2, for_need);
+    }
+    if (result == CR_RESULT_OK && !manages_type(manager, type)) {
+        result = cr_charge(manager, CR_QUOTA_TYPES, 1, for_need);
+    }
+    return result;
+}
+
+cr_result cr_charge_request(const cr_pd *pd, const char *name)
+{
+    int for_need = needs_request(pd, name);
+    cr_result result = cr_charge(pd, CR_QUOTA_REQUESTS, 1, for_need);
+    return result == CR_RESULT_OK ? cr_charge(pd, CR_QUOTA_EDGES, 1, for_need) : result;
 }

@@ -139,7 +139,7 @@ static cr_status core_request(cr_pd *pd, cr_ref space)
     cr_status status = cr_model_add_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
     if (status == CR_OK) {
         cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space)] = CR_NONE;
-        cr_trace_slot(CR_EV_REQUEST, pd->node, space, 0);
+        cr_trace_edge(CR_EV_REQUEST, pd->node, space, 0, 0);
     }
     return status;
 }
@@ -215,7 +215,7 @@ static cr_status grant_pds(cr_pd *pd)
         if (cr_body_resource(target, &body) != CR_RESULT_OK) {
             return CR_ERR_FULL_NODES;
         }
-        cr_make_hold(holder, body, slot);
+        cr_make_hold(0, holder, body, slot);
     }
     return CR_OK;
 }
@@ -270,30 +270,61 @@ static uint32_t find_pd_entry(void)
 cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot)
 {
     cr_result result = can_take_slot(creator, slot);
-    /* The PD, its PD capability, the creator's hold of that, and OWN, SUBSET and BODY. */
-    if (result == CR_RESULT_OK) {
-        result = cr_charge(creator, CR_QUOTA_PDS, 1, 0);
-    }
-    if (result == CR_RESULT_OK) {
-        result = cr_charge(creator, CR_QUOTA_NODES, 2, 0);
-    }
-    return result == CR_RESULT_OK ? cr_charge(creator, CR_QUOTA_EDGES, 4, 0) : result;
+    return result == CR_RESULT_OK ? cr_charge_spawned(creator) : result;
 }
 
-cr_status cr_reserve_body(uint32_t config)
+/* The configured PD that a PD descends from: no other has rules for what is spawned. */
+static const cr_image_pd *ancestor_of(const cr_pd *pd)
 {
-    static cr_startup startup;
-    const cr_image_pd *row = &cr_image_pds(cr_sys.image)[config];
-    const cr_image_program *elf = &cr_image_programs(cr_sys.image)[row->program];
-    const cr_body_params params = {
-        .elf = (const uint8_t *)cr_sys.image + elf->offset,
-        .elf_bytes = elf->bytes,
-        .cspace_bits = row->cspace_bits,
-        .stack_pages = row->stack_pages,
-        .startup = &startup,
-        .owner = CR_OWNER_BODY + config,
-    };
-    return cr_body_reserve(&params);
+    return &cr_image_pds(cr_sys.image)[pd->account - 1];
+}
+
+/* A spawned PD has never more priority than its creator. */
+static uint32_t priority_of_spawned(const cr_pd *creator)
+{
+    uint32_t most = ancestor_of(creator)->spawn_priority;
+    return most < creator->priority ? most : creator->priority;
+}
+
+static uint32_t allowed_from_start(const cr_pd *creator)
+{
+    return ancestor_of(creator)->spawn_allow;
+}
+
+static uint32_t depth_of(uint32_t own, uint32_t of_system)
+{
+    return own == CR_IMAGE_DEPTH_DEFAULT ? of_system : own;
+}
+
+void cr_trace_depths(const cr_pd *pd)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_DEPTHS);
+    cr_trace_pd(pd);
+    cr_trace_depth(&cr_sys.trace, depth_of(pd->pd_depth, cr_sys.image->pd_depth));
+    cr_trace_depth(&cr_sys.trace, depth_of(pd->rs_depth, cr_sys.image->rs_depth));
+    cr_trace_end(&cr_sys.trace);
+}
+
+/* Prints the rules that the PD lives by from its creation. */
+static void trace_rules_of(const cr_pd *pd)
+{
+    if (pd->deadline_ms != 0) {
+        cr_trace_begin(&cr_sys.trace, CR_EV_DEADLINE);
+        cr_trace_pd(pd);
+        cr_trace_number(&cr_sys.trace, pd->deadline_ms);
+        cr_trace_end(&cr_sys.trace);
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_RIGHTS);
+    cr_trace_pd(pd);
+    cr_trace_number(&cr_sys.trace, pd->priority);
+    cr_trace_number(&cr_sys.trace, pd->account);
+    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_SET_DEPTH) != 0);
+    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_EXTRACT) != 0);
+    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_SPAWN) != 0);
+    cr_trace_end(&cr_sys.trace);
+    if (pd->pd_depth != CR_IMAGE_DEPTH_DEFAULT || pd->rs_depth != CR_IMAGE_DEPTH_DEFAULT) {
+        cr_trace_depths(pd);
+    }
 }
 
 cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, cr_pd *creator,
@@ -312,11 +343,12 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     cr_pd_become(pd, CR_LIFE_MAKING);
     *pd = (cr_pd){.life = pd->life,
                   .config = config_index,
-                  .account = config != 0 ? config_index + 1 : creator != 0 ? creator->account : 0,
                   .program = program,
                   .number = cr_sys.next_pd,
                   .generation = generation,
                   .flags = config != 0 ? config->flags : 0,
+                  .account = creator != 0 ? creator->account : config_index + 1,
+                  .priority = config != 0 ? config->priority : priority_of_spawned(creator),
                   .pd_depth = config != 0 ? config->pd_depth : CR_IMAGE_DEPTH_DEFAULT,
                   .rs_depth = config != 0 ? config->rs_depth : CR_IMAGE_DEPTH_DEFAULT,
                   .deadline_ms = config != 0    ? config->deadline_ms
@@ -329,6 +361,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         pd->slots[i] = CR_SLOT_USED;
     }
     fill_startup(pd, &startup);
+    startup.creator = creator != 0 ? creator->number : 0;
 
     const cr_image_program *elf = &cr_image_programs(image)[program];
     cr_pd *handler = config != 0 && config->fault_handler != CR_IMAGE_NONE
@@ -339,7 +372,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .elf_bytes = elf->bytes,
         .cspace_bits = pd->body.cspace_bits,
         .stack_pages = config != 0 ? config->stack_pages : 4,
-        .priority = config != 0 ? config->priority : 100,
+        .priority = pd->priority,
         .l1 = CR_L1_BODIES + index,
         .startup = &startup,
         .root_endpoint = cr_sys.endpoint,
@@ -350,8 +383,8 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .name = pd->name,
         .owner = config != 0 ? CR_OWNER_BODY + config_index : pd->account,
     };
-    /* Making the body can fail. Nothing refers to the PD yet: it has no node, no number and no event
-     * in the trace. */
+    /* Making the body can fail. Nothing refers to the PD yet: it has no node, no number and no
+     * event in the trace. */
     cr_status status = cr_body_make(&params, &pd->body);
     if (status != CR_OK) {
         *pd = (cr_pd){.life = pd->life, .generation = generation - 1};
@@ -375,17 +408,15 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     cr_trace_number(&cr_sys.trace, 1ull << cr_untyped_bits(pd->body.block));
     cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
     cr_trace_end(&cr_sys.trace);
-    if (pd->deadline_ms != 0) {
-        cr_trace_begin(&cr_sys.trace, CR_EV_DEADLINE);
-        cr_trace_pd(pd);
-        cr_trace_number(&cr_sys.trace, pd->deadline_ms);
-        cr_trace_end(&cr_sys.trace);
-    }
+    trace_rules_of(pd);
     if (initial_edges(pd, creator, &startup) != CR_OK ||
         cr_resume(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("there was room for a PD, and then there was not", pd->number);
     }
     cr_pd_become(pd, CR_LIFE_RUNS);
+    if (creator != 0 && allowed_from_start(creator) > 0) {
+        cr_allow(pd, creator, allowed_from_start(creator));
+    }
     *out = pd;
     return CR_OK;
 }
@@ -393,40 +424,18 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
 /* `name`: of the space. */
 static cr_result can_add_request(const cr_pd *pd, const char *name, uint32_t *slot)
 {
-    int for_need = cr_needs_request(pd, name);
     cr_result result = can_take_slot(pd, slot);
-    if (result == CR_RESULT_OK) {
-        result = cr_charge(pd, CR_QUOTA_REQUESTS, 1, for_need);
-    }
-    return result == CR_RESULT_OK ? cr_charge(pd, CR_QUOTA_EDGES, 1, for_need) : result;
-}
-
-/* Whether the PD manages a space of this type. */
-static int manages_type(const cr_pd *pd, const char *type)
-{
-    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_MANAGE, CR_OUT);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
-        cr_edge_info info;
-        cr_node_info space;
-        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK &&
-            cr_model_get(cr_sys.model, info.to, &space) == CR_OK &&
-            cr_text_same(cr_type_name(space.type), type)) {
-            return 1;
-        }
-    }
-    return 0;
+    return result == CR_RESULT_OK ? cr_charge_request(pd, name) : result;
 }
 
 cr_result cr_can_make_space(const cr_pd *manager, const char *type, const char *name,
                             const cr_pd *first, uint32_t *slot)
 {
-    int for_need = cr_needs_space(manager, name);
     *slot = 0;
-    if (cr_charge(manager, CR_QUOTA_SPACES, 1, for_need) != CR_RESULT_OK ||
-        cr_charge(manager, CR_QUOTA_NODES, 1, for_need) != CR_RESULT_OK ||
-        cr_charge(manager, CR_QUOTA_EDGES, 2, for_need) != CR_RESULT_OK ||
-        (!manages_type(manager, type) &&
-         cr_charge(manager, CR_QUOTA_TYPES, 1, for_need) != CR_RESULT_OK)) {
+    if (first != 0 && !cr_is_allowed(first, manager)) {
+        return CR_RESULT_UNWANTED;
+    }
+    if (cr_charge_space(manager, type, cr_needs_space(manager, name)) != CR_RESULT_OK) {
         return CR_RESULT_FULL;
     }
     return first != 0 ? can_add_request(first, name, slot) : CR_RESULT_OK;
@@ -440,7 +449,7 @@ cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name)
         cr_panic("there was room for a space, and then there was not", cr_sys.next_space);
     }
     cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, manager->node, space)] = 0;
-    cr_trace_slot(CR_EV_HOLD, manager->node, space, 0);
+    cr_trace_edge(CR_EV_HOLD, manager->node, space, 0, 0);
     return space;
 }
 
@@ -498,7 +507,7 @@ cr_ref cr_make_resource(cr_ref space)
         cr_panic("no edge left where there was one", made.index);
     }
     cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, manager->node, made)] = 0;
-    cr_trace_slot(CR_EV_HOLD, manager->node, made, 0);
+    cr_trace_edge(CR_EV_HOLD, manager->node, made, 0, 0);
     return made;
 }
 
@@ -520,7 +529,7 @@ cr_result cr_body_resource(cr_pd *pd, cr_ref *out)
     return result;
 }
 
-cr_result cr_can_make_request(const cr_pd *pd, cr_ref space, uint32_t *slot)
+cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, uint32_t *slot)
 {
     if (cr_manager_of(space) == 0) {
         return CR_RESULT_GONE;
@@ -531,10 +540,11 @@ cr_result cr_can_make_request(const cr_pd *pd, cr_ref space, uint32_t *slot)
         *slot = index != CR_NONE ? cr_sys.requests[index].slot : 0;
         return CR_RESULT_EXISTS;
     }
-    return can_add_request(pd, cr_space_entry_of(space)->name, slot);
+    return cr_is_allowed(pd, by) ? can_add_request(pd, cr_space_entry_of(space)->name, slot)
+                                 : CR_RESULT_UNWANTED;
 }
 
-void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot)
+void cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot)
 {
     cr_pd *manager = cr_manager_of(space);
     uint32_t index = cr_sys.free_request;
@@ -557,11 +567,11 @@ void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot)
         cr_copy(cr_pd_slot(pd, slot), cr_pd_parent(pd, slot), CR_CLIENT_RIGHTS)) {
         cr_panic("a request capability cannot be put into a free slot", slot);
     }
-    cr_trace_slot(CR_EV_REQUEST, pd->node, space, slot);
+    cr_trace_edge(CR_EV_REQUEST, pd->node, space, slot, by);
+    cr_use_allowance(pd, by);
 }
 
-/* Adds one hold. `slot` is used if it is the first. */
-void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
+void cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot)
 {
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     if (cr_model_add_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) != CR_OK) {
@@ -578,12 +588,16 @@ void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot)
             cr_panic("a resource's capability cannot be put into a free slot", slot);
         }
     }
-    cr_trace_slot(CR_EV_HOLD, pd->node, resource, slot);
+    cr_trace_edge(CR_EV_HOLD, pd->node, resource, slot, by);
+    cr_use_allowance(pd, by);
 }
 
-cr_result cr_can_make_hold(const cr_pd *pd, cr_ref resource, uint32_t *slot)
+cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot)
 {
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
+    if (!cr_is_allowed(pd, by)) {
+        return CR_RESULT_UNWANTED;
+    }
     if (known != CR_NONE) {
         *slot = cr_sys.edge_entry[known];
         uint32_t count = cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);

@@ -151,6 +151,20 @@ void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot)
     cr_trace_end(&cr_sys.trace);
 }
 
+void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const cr_pd *by)
+{
+    cr_trace_change(event);
+    cr_trace_node(pd);
+    cr_trace_node(node);
+    cr_trace_number(&cr_sys.trace, slot);
+    if (by != 0) {
+        cr_trace_pd(by);
+    } else {
+        cr_trace_string(&cr_sys.trace, "-");
+    }
+    cr_trace_end(&cr_sys.trace);
+}
+
 /* -- look-up */
 
 cr_result cr_result_of(cr_status status)
@@ -200,6 +214,17 @@ int cr_is_doomed(const cr_pd *pd)
 cr_space_entry *cr_space_entry_of(cr_ref space)
 {
     return &cr_sys.spaces[cr_sys.node_entry[space.index]];
+}
+
+cr_result cr_find_pd(uint32_t number, cr_pd **out)
+{
+    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+        if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].number == number) {
+            *out = &cr_sys.pds[i];
+            return CR_RESULT_OK;
+        }
+    }
+    return number < cr_sys.next_pd ? CR_RESULT_GONE : CR_RESULT_NO_SUCH;
 }
 
 cr_pd *cr_find_configured(uint32_t config)

@@ -62,11 +62,13 @@ typedef struct cr_pd {
     uint32_t refusals_untold;
     uint32_t says;
     uint32_t config; /* index in the image's table; CR_IMAGE_NONE: spawned */
-    uint32_t account; /* 1 + the index of the configured PD that it is or descends from; 0: none */
     uint32_t program;
     uint32_t number;
     uint32_t generation;
     uint32_t flags;
+    /* position in the configuration of it or of the PD it descends from, from 1; 0: the root task */
+    uint32_t account;
+    uint32_t priority;
     uint32_t pd_depth; /* of a cleanup that it triggers, or CR_IMAGE_DEPTH_DEFAULT */
     uint32_t rs_depth;
     uint32_t pd_slots; /* slots from CR_SLOT_FIRST_FREE on, for configured PD capabilities */
@@ -130,6 +132,8 @@ typedef struct cr_system {
     cr_request_entry requests[CR_MAX_REQUESTS];
     uint32_t free_request;
     cr_space_entry spaces[CR_MAX_SPACES];
+    /* How many more edges the second PD may make for the first; by index. See consent.c. */
+    uint32_t allowed[CR_MAX_PDS][CR_MAX_PDS];
     /* PD: index in pds; space: index in spaces; resource: pool slot of its parent capability */
     uint32_t node_entry[CR_MAX_NODES];
     /* HOLD: slot in the PD's CSpace; REQUEST: index in requests */
@@ -176,10 +180,14 @@ void cr_pd_id(const cr_pd *pd, char *out);
 void cr_trace_change(cr_event event);
 void cr_trace_node(cr_ref node);
 void cr_trace_pd(const cr_pd *pd);
-/* Print whole lines of changes: of two nodes; of a PD, a node and a slot. */
+/* Print whole lines of changes: of two nodes; of a PD, a node and a slot; of a new HOLD or REQUEST,
+ * which `by` has made (0: the configuration, or the PD itself). */
 void cr_trace_pair(cr_event event, cr_ref a, cr_ref b);
 void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot);
+void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const cr_pd *by);
 uint64_t cr_slots_used(void);
+/* Prints the depths of the cleanup that the PD triggers. */
+void cr_trace_depths(const cr_pd *pd);
 /* Prints the accounts if they have changed since the last print. */
 void cr_account(void);
 
@@ -204,6 +212,8 @@ cr_result cr_find_space(uint32_t number, cr_ref *out);
 /* Whether the model has a space of that number that is active or doomed. */
 int cr_is_there(uint32_t space_number);
 cr_result cr_find_resource(uint32_t space, uint32_t object, cr_ref *out);
+/* The PD of this number. CR_RESULT_OK, NO_SUCH, GONE. */
+cr_result cr_find_pd(uint32_t number, cr_pd **out);
 /* The existing PD of this configuration entry, or 0. */
 cr_pd *cr_find_configured(uint32_t config);
 /* The configured space of this name, or CR_IMAGE_NONE. */
@@ -231,9 +241,6 @@ cr_status cr_core_space(const char *type, cr_ref *out);
 cr_status cr_make_pd(uint32_t config, uint32_t program, const char *name, cr_pd *creator,
                      cr_pd **out);
 
-/* Sets memory aside for a configured PD that does not exist yet. CR_ERR_MEMORY, ARG. */
-cr_status cr_reserve_body(uint32_t config);
-
 /* What a PD can ask for has two functions. cr_can_... changes nothing and returns the reason if it
  * cannot be done. It may also find the slot of the PD's CSpace for the new capability. cr_make_...
  * must be called directly after it, with that slot, and cannot fail. */
@@ -242,21 +249,22 @@ cr_status cr_reserve_body(uint32_t config);
  * UNACKED. */
 cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot);
 /* `first` is the first client of the space, or 0. *slot is for its request. CR_RESULT_FULL,
- * UNACKED. */
+ * UNACKED. UNWANTED: `first` does not allow it to the manager. */
 cr_result cr_can_make_space(const cr_pd *manager, const char *type, const char *name,
                             const cr_pd *first, uint32_t *slot);
 cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name);
 /* CR_RESULT_GONE, FULL. */
 cr_result cr_can_make_resource(cr_ref space);
 cr_ref cr_make_resource(cr_ref space);
-/* CR_RESULT_GONE, FULL, UNACKED. EXISTS: the PD has the request already, and *slot is its slot (0
- * for a core space). */
-cr_result cr_can_make_request(const cr_pd *pd, cr_ref space, uint32_t *slot);
-void cr_make_request(cr_pd *pd, cr_ref space, uint32_t slot);
+/* `by` is the PD that makes the edge for `pd`, which must allow it; 0: `pd` itself asked for it.
+ * CR_RESULT_GONE, FULL, UNACKED, UNWANTED. EXISTS: the PD has the request already, and *slot is its
+ * slot (0 for a core space). */
+cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, uint32_t *slot);
+void cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot);
 /* Adds one hold. Only the first hold copies the capability. *slot is the present slot or the new
- * one. CR_RESULT_FULL, UNACKED. */
-cr_result cr_can_make_hold(const cr_pd *pd, cr_ref resource, uint32_t *slot);
-void cr_make_hold(cr_pd *pd, cr_ref resource, uint32_t slot);
+ * one. `by`: as above. CR_RESULT_FULL, UNACKED, UNWANTED. */
+cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot);
+void cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot);
 /* The core resource that stands for a PD's body. It is made when it is first needed. Room for it is
  * set aside. */
 cr_result cr_body_resource(cr_pd *pd, cr_ref *out);
@@ -271,6 +279,17 @@ void cr_drop_request(cr_pd *pd, cr_ref space);
 /* Deletion by the manager `by`. The manager gets no notice of it. */
 void cr_delete_resource(cr_pd *by, cr_ref resource);
 void cr_delete_space(cr_pd *by, cr_ref space);
+
+/* -- consent: no PD gets an edge by the act of another PD alone */
+
+/* Sets how many more edges `by` may make for `pd`. */
+void cr_allow(const cr_pd *pd, const cr_pd *by, uint32_t count);
+/* Whether `by` may make one more edge for `pd`. `by` 0 or `pd` itself: always. */
+int cr_is_allowed(const cr_pd *pd, const cr_pd *by);
+/* `by` has made an edge for `pd`, which it was allowed. */
+void cr_use_allowance(const cr_pd *pd, const cr_pd *by);
+/* The PD is destroyed: nothing is allowed to it, and nobody may make edges for it. */
+void cr_forget_allowances(const cr_pd *pd);
 
 /* -- the parts of a cleanup: model and kernel, no trace; each may be repeated */
 

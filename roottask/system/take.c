@@ -299,6 +299,7 @@ cr_status cr_take_pd(cr_pd *pd)
         status = cr_model_destroy(cr_sys.model, pd->node);
     }
     if (status == CR_OK) {
+        cr_forget_allowances(pd);
         cr_pd_become(pd, CR_LIFE_ABSENT);
         status = unblock_emptied(pd);
     }

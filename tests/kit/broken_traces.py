@@ -177,6 +177,12 @@ def _many_lost() -> Report:
     return of_drafts(target.end())
 
 
+def _again_with_more(target: Target) -> None:
+    target.pd("block_server_1")
+    event, values = target.events.pop()
+    target.emit(event, **{**values, "account": 1, "priority": 101})
+
+
 def _silent(target: Target) -> None:
     target.fault("PD_5")
     target.say("PD_5", "hello?")
@@ -259,7 +265,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "order.version": emitted("DANCE", pd="PD_5"),
     "order.header": lambda: edited("depths-0-0", "TRACE", {"arch": "mips"}),
     "order.answer": lambda: edited("notices", "QUEUE", None, kind="disconnect", n=0),
-    "model.possible": emitted("REQUEST", pd="PD_77", space="TABLE_SPACE_4", slot=8),
+    "model.possible": emitted(
+        "REQUEST", pd="PD_77", space="TABLE_SPACE_4", slot=8, by="-"
+    ),
     "memory.body": lambda: scenario(_no_body),
     "memory.block": lambda: scenario(_odd_body),
     "memory.overlap": lambda: scenario(_squatter),
@@ -274,10 +282,10 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "nodes.manager": emitted("SPACE", id="TABLE_SPACE_9", type="TABLE", manager="PD_0", name="x"),
     "nodes.delete": emitted("DELETE", node="TABLE_4_1", by="PD_5"),
     "edges.handler": emitted("HANDLER", pd="PD_5", handler="PD_0"),
-    "slots.none": emitted("HOLD", pd="PD_4", node="TABLE_4_1", slot=40),
-    "slots.one": emitted("HOLD", pd="PD_5", node="TABLE_4_1", slot=40),
-    "slots.range": emitted("HOLD", pd="PD_5", node="FILE_3_1", slot=4),
-    "slots.used": emitted("HOLD", pd="PD_5", node="FILE_3_1", slot=8),
+    "slots.none": emitted("HOLD", pd="PD_4", node="TABLE_4_1", slot=40, by="-"),
+    "slots.one": emitted("HOLD", pd="PD_5", node="TABLE_4_1", slot=40, by="-"),
+    "slots.range": emitted("HOLD", pd="PD_5", node="FILE_3_1", slot=4, by="-"),
+    "slots.used": emitted("HOLD", pd="PD_5", node="FILE_3_1", slot=8, by="-"),
     "slots.reused": lambda: crashed(_slot_again),
     "slots.limit": _many_lost,
     "slots.given_back": emitted("UNREQUEST", pd="PD_5", space="TABLE_SPACE_4", slot=9),
@@ -288,6 +296,14 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "actors.refusals": lambda: edited("notices", "REFUSED", {"count": 1001}),
     "actors.status": emitted("REFUSE", pd="PD_5", op=10, status=0),
     "actors.unreached": emitted("UNREACHED", crash=0, name="app"),
+    "authority.rights": lambda: edited("depths-0-0", "RIGHTS", None, pd="PD_3"),
+    "authority.account": lambda: scenario(_again_with_more),
+    "authority.spawn": lambda: edited("rich", "RIGHTS", {"priority": 101}, pd="PD_9"),
+    "authority.depths": emitted("DEPTHS", pd="PD_5", pd_depth=0, rs_depth=0),
+    "authority.cleanup": lambda: edited("depths-1-0", "CLEANUP", {"rs_depth": 1}),
+    "consent.allow": emitted("ALLOW", pd="PD_5", by="PD_0", count=1),
+    "consent.allowed": lambda: edited("depths-1-0", "ALLOW", {"count": 0}, pd="PD_5"),
+    "consent.by": lambda: edited("depths-1-0", "HOLD", {"by": "-"}, pd="PD_5"),
     "triggers.root": emitted("FAULT", pd="PD_0", kind="vm-fault", address="0x0", ip="0x0"),
     "triggers.once": lambda: scenario(_twice),
     "triggers.right": lambda: scenario(lambda target: target.terminate("PD_5", "PD_1")),
@@ -328,7 +344,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.within": lambda: edited("depths-1-0", "SETTLED", None, n=1),
     "cleanup.plan": lambda: edited("depths-1-0", "DOOM_PD", {"depth": 0}, pd="PD_3"),
     "cleanup.phases": lambda: edited("depths-1-0", "STEP", {"name": "unblock"}, name="mark"),
-    "cleanup.doomed": lambda: waiting("HOLD", pd="PD_2", node="ROOM_SPACE_2", slot=30),
+    "cleanup.doomed": lambda: waiting(
+        "HOLD", pd="PD_2", node="ROOM_SPACE_2", slot=30, by="-"
+    ),
     "cleanup.wait": lambda: waiting("STEP", n=1, name="mark", node="PD_1", pd="-", calls=0),
     "cleanup.awaited": lambda: edited("notices", "LATE", None, pd="PD_5"),
     "cleanup.tell": lambda: edited(

@@ -119,7 +119,7 @@ def large_system(n: int) -> list[Draft]:
     target.request(other, disk)
     clients = []
     for _ in range(n):
-        client = target.pd("client", size=1 << 12)
+        client = target.pd("client", size=1 << 12, creator=boss)
         clients.append(client)
         block = target.resource(disk)
         file = target.resource(files)
@@ -130,7 +130,6 @@ def large_system(n: int) -> list[Draft]:
         target.unrequest(client, files)
         target.unhold(client, file)
         target.subscribe(client, disk)
-        target.own(boss, client)
         target.body_cap(boss, client)
         target.delete(target.resource(disk))
     blocks = target.model.resources_in(disk)

@@ -15,7 +15,7 @@ from typing import Final
 
 from cellreap.headers import operation_forms
 
-MAGIC: Final = 0x6372700000000002
+MAGIC: Final = 0x6372700000000003
 NO_NUMBER: Final = 2**32 - 1
 CORE: Final = frozenset(b"ADS VMR MO VCPU PCPU CPU EP PD RESSPC".split())
 
@@ -55,6 +55,7 @@ ROWS: Final = {
 # Conditions between the arguments of an operation.
 BOTH_OR_NONE: Final = (15, 16)  # MAP, UNMAP
 ONE_OF_TWO: Final = (24, 25, 26)  # SUBSCRIBE, UNSUBSCRIBE, LOOK: a space, or a PD
+ALLOW: Final = 31  # a space, or the number of a PD
 
 
 def _text(words: tuple[int, ...]) -> bytes | None:
@@ -84,6 +85,8 @@ def decode(message: Message) -> dict[str, Value]:
     for form, member in forms:
         rest = _take(form, member, rest, out)
     if message.label in BOTH_OR_NONE and (out["object"] == 0) is not (out["target_object"] == 0):
+        raise Refused("FAILED")
+    if message.label == ALLOW and out["space"] and out["pd_number"]:
         raise Refused("FAILED")
     if message.label in ONE_OF_TWO and out["has_pd"] and (out["space"] or out.get("object")):
         raise Refused("BAD_LENGTH")
@@ -132,13 +135,13 @@ def _word(form: str, word: int) -> int:
             return word
         case "FLAG":
             return int(word != 0)
-        case "DEPTH" if word >= 2**32:
+        case "DEPTH" | "COUNT" if word >= 2**32:
             raise Refused("FAILED")
         case "FAULT_KIND" if word not in (0, 1, 2, 3):
             raise Refused("BAD_BADGE")
         case "WORK_RESULT" if word not in (0, 1, 2):
             raise Refused("FAILED")
-        case "DEPTH" | "FAULT_KIND" | "WORK_RESULT":
+        case "DEPTH" | "COUNT" | "FAULT_KIND" | "WORK_RESULT":
             return word
     raise ValueError(f"no form {form}")
 

@@ -68,6 +68,8 @@ class Target:
         self.events: list[Draft] = []
         self.model = Model()
         self.depths = (pd_depth, rs_depth)
+        self.system_depths = self.depths
+        self.accounts: dict[str, int] = {}
         self.n_pds = 0
         self.n_spaces = 0
         self.objects: dict[str, int] = {}
@@ -107,7 +109,15 @@ class Target:
 
     # -- creation
 
-    def pd(self, name: str, *, pinned: bool = False, size: int = 1 << 16, deadline: int = 0) -> str:
+    def pd(
+        self,
+        name: str,
+        *,
+        pinned: bool = False,
+        size: int = 1 << 16,
+        deadline: int = 0,
+        creator: str | None = None,
+    ) -> str:
         self.n_pds += 1
         pd = pd_id(self.n_pds)
         self.model.add_pd(pd, name, pinned=pinned)
@@ -117,7 +127,23 @@ class Target:
         self.emit("BODY", pd=pd, paddr=hex(self.bodies[pd][0]), bytes=size, slots=BODY_SLOTS)
         if deadline:
             self.emit("DEADLINE", pd=pd, ms=deadline)
+        self.accounts[pd] = self.n_pds if creator is None else self.accounts[creator]
+        spawns = {"set_depth": 0, "extract": int(creator is None), "spawn": int(creator is None)}
+        self.emit("RIGHTS", pd=pd, priority=100, account=self.accounts[pd], **spawns)
+        if creator is not None:
+            self.model.add_own(creator, pd)
+            self.emit("OWN", pd=creator, created=pd)
         return pd
+
+    def _had_depths(self, pd: str, depths: tuple[int | None, int | None]) -> None:
+        """The configuration gave the PD depths of its own, if these are not the system's."""
+        if depths == self.system_depths:
+            return
+        of = {"pd": pd} | dict(
+            zip(("pd_depth", "rs_depth"), map(reference.depth_text, depths), strict=True)
+        )
+        at = next(i for i, (e, v) in enumerate(self.events) if e == "RIGHTS" and v["pd"] == pd)
+        self.events.insert(at + 1, ("DEPTHS", of))
 
     def _memory(self, size: int) -> int:
         """The lowest aligned address that no body covers."""
@@ -135,7 +161,7 @@ class Target:
         self.emit("SPACE", id=space, type=type_, manager=manager, name=name)
         if manager != ROOT:
             self.model.add_hold(manager, space)
-            self.emit("HOLD", pd=manager, node=space, slot=0)
+            self.emit("HOLD", pd=manager, node=space, slot=0, by="-")
         return space
 
     def core_space(self, type_: str) -> str:
@@ -154,7 +180,7 @@ class Target:
         manager = self.model.manager[space]
         if manager != ROOT:
             self.model.add_hold(manager, res)
-            self.emit("HOLD", pd=manager, node=res, slot=0)
+            self.emit("HOLD", pd=manager, node=res, slot=0, by="-")
         return res
 
     def body_cap(self, holder: str, pd: str) -> str:
@@ -180,8 +206,12 @@ class Target:
 
     def hold(self, pd: str, node: str) -> None:
         self.model.add_hold(pd, node)
-        mine = self.model.manager[self.model.space_of.get(node, node)] == pd
-        self.emit("HOLD", pd=pd, node=node, slot=0 if mine else self._slot(pd, "HOLD", node))
+        manager = self.model.manager[self.model.space_of.get(node, node)]
+        by = "-" if manager in (pd, ROOT) else manager
+        if by != "-":
+            self.emit("ALLOW", pd=pd, by=by, count=1)
+        slot = 0 if manager == pd else self._slot(pd, "HOLD", node)
+        self.emit("HOLD", pd=pd, node=node, slot=slot, by=by)
 
     def unhold(self, pd: str, node: str) -> None:
         slot = self._slot(pd, "HOLD", node)
@@ -193,7 +223,7 @@ class Target:
     def request(self, pd: str, space: str) -> None:
         self.model.add_request(pd, space)
         slot = 0 if self.model.is_core(space) else self._slot(pd, "REQUEST", space)
-        self.emit("REQUEST", pd=pd, space=space, slot=slot)
+        self.emit("REQUEST", pd=pd, space=space, slot=slot, by="-")
 
     def unrequest(self, pd: str, space: str) -> None:
         slot = 0
@@ -220,10 +250,6 @@ class Target:
     def link(self, a: str, b: str) -> None:
         self.model.add_link(a, b)
         self.emit("LINK", a=a, b=b)
-
-    def own(self, pd: str, created: str) -> None:
-        self.model.add_own(pd, created)
-        self.emit("OWN", pd=pd, created=created)
 
     def subscribe(self, pd: str, node: str) -> None:
         self.model.add_subscribe(pd, node)
@@ -480,6 +506,7 @@ class Target:
         while self.pending[0][0] not in self.model.nodes:
             self.pending.popleft()
         trigger, cause = self.pending.popleft()
+        self._had_depths(trigger, depths or self.depths)
         plan = reference.plan(self.model, trigger, *(depths or self.depths))
         n = self.cleanups = self.cleanups + 1
         for ticket in self.tickets.values():
@@ -693,7 +720,7 @@ def rich_run() -> list[Draft]:
     thread = target.pd("thread")
     target.link(thread, app)
     target.handler(thread, watcher)
-    target.own(init, app)
+    target.pd("child", size=1 << 12, creator=init)
     for pd in (pds["block_server_1"], app, db, watcher):
         target.body_cap(init, pd)
     target.request(init, target.core_space("PD"))
@@ -775,7 +802,8 @@ def notices_run() -> list[Draft]:
     cleanup waits for them, tickets, and extractions.
     """
     target = Target(1, 0, "notices")
-    keeper, fs, app, watcher = (target.pd(name) for name in ("keeper", "fs", "app", "watcher"))
+    keeper, fs, app = (target.pd(name) for name in ("keeper", "fs", "app"))
+    watcher = target.pd("watcher", deadline=50)
     idler = target.pd("idler", deadline=100)
     other = target.pd("other", deadline=1000)
     disk = target.space(keeper, "BLOCK", "disk")
@@ -829,8 +857,7 @@ def notices_run() -> list[Draft]:
     def meanwhile(target: Target) -> None:
         waits.append(len(waits))
         if len(waits) == 1:
-            late = target.pd("late riser", deadline=50)
-            target.own(watcher, late)
+            late = target.pd("late riser", deadline=50, creator=watcher)
             target.request(late, inn)
             target.hold(late, room)
             target.unhold(late, room)
@@ -870,7 +897,7 @@ def notices_run() -> list[Draft]:
     target.account()
     target.told(2)
     target.late("PD_7", target.queues["PD_7"][0], 60)
-    target.cleanup((0, 0))
+    target.cleanup()
     target.account()
     target.serve_all()
     # A failure that is never resumed.

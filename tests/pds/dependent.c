@@ -27,7 +27,8 @@ void cr_main(void)
     uint32_t block = 0;
     cr_line line = {0};
     uint32_t how = cr_info()->args[0];
-    if (cr_connect(cr_info()->requests[0], 1, &request, &space) != CR_RESULT_OK) {
+    if (cr_connect(cr_info()->requests[0], 1, &request, &space) != CR_RESULT_OK ||
+        cr_allow(space, 1) != CR_RESULT_OK) {
         cr_say_text("nobody to ask");
         cr_exit(1);
     }

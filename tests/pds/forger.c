@@ -175,6 +175,7 @@ void cr_main(void)
         cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK ||
         cr_create_resource(space, &object) != CR_RESULT_OK ||
         cr_connect(info->requests[0], 1, &request, &disk) != CR_RESULT_OK ||
+        cr_allow(disk, 1) != CR_RESULT_OK ||
         cr_call(request, ST_ALLOCATE, 0, 0, block, 3, &received) != ST_OK) {
         cr_say_text("nothing to forge");
         cr_exit(1);

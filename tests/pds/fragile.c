@@ -40,6 +40,7 @@ void cr_main(void)
         uint32_t asked;
         uint32_t received;
         if (cr_connect(info->requests[i], 1, &slot, &asked) != CR_RESULT_OK ||
+            cr_allow(asked, 1) != CR_RESULT_OK ||
             cr_call(slot, ST_ALLOCATE, 0, 0, reply, 3, &received) != ST_OK) {
             cr_say_text("no block");
         }

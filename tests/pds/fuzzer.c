@@ -36,6 +36,7 @@ enum {
     KEPT = 64,    /* numbers out of answers that it remembers */
     OWED = 64,    /* notices that it has fetched */
     GRANTED = 8,  /* how many spaces, resources and PDs it keeps, of each */
+    ALLOWED = 16, /* edges that it allows each of its servers to make for it */
     UNSEEN = 4,   /* most PDs that it makes by messages whose answer it does not receive */
     FIRST_LABEL_FREE = 0x1000, /* larger than the label of any kernel fault */
     SHORTEST_FAULT = 2,        /* message registers of the shortest fault message */
@@ -214,6 +215,7 @@ static void connect(void)
         if (requests[i].slot == 0 && cr_connect(cr_info()->requests[i], 0, &requests[i].slot,
                                                 &requests[i].space) == CR_RESULT_OK) {
             keep(requests[i].space);
+            (void)cr_allow(requests[i].space, ALLOWED);
         }
     }
 }
@@ -514,6 +516,11 @@ static void fill_well(message *m)
         fill_pieces(parts);
         m->length = 3 + CR_SUBGRAPH_WORDS * parts;
         break;
+    case CR_OP_ALLOW:
+        seL4_SetMR(1, below(2) == 0 ? 0 : requests[some_request()].space);
+        seL4_SetMR(2, seL4_GetMR(1) == 0 ? below(16) : 0);
+        seL4_SetMR(3, below(ALLOWED));
+        break;
     case CR_OP_SUBSCRIBE:
     case CR_OP_UNSUBSCRIBE:
         seL4_SetMR(1, below(2) == 0   ? 0
@@ -539,6 +546,7 @@ static void fill_words(uint32_t first, uint32_t end)
 #define FLAG(member) +1
 #define FLAG_OR_NOT(member)
 #define DEPTH(member) +1
+#define COUNT(member) +1
 #define FAULT_KIND(member) +1
 #define WORK_RESULT(member) +1
 #define TYPE(member) +CR_TYPE_WORDS
@@ -1032,6 +1040,7 @@ void cr_main(void)
     }
     for (uint32_t i = 0; i < info->n_requests; i++) {
         (void)cr_connect(info->requests[i], 1, &requests[i].slot, &requests[i].space);
+        (void)cr_allow(requests[i].space, ALLOWED);
         keep(requests[i].space);
     }
     for (uint64_t burst = 0; burst < BURSTS; burst++) {

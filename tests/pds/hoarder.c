@@ -16,7 +16,8 @@ void cr_main(void)
     uint64_t reply[3];
     cr_line line = {0};
     if (cr_info()->n_requests != 1 ||
-        cr_connect(cr_info()->requests[0], 1, &slot, &space) != CR_RESULT_OK) {
+        cr_connect(cr_info()->requests[0], 1, &slot, &space) != CR_RESULT_OK ||
+        cr_allow(space, cr_info()->args[0]) != CR_RESULT_OK) {
         cr_say_text("nobody to ask");
         slot = 0;
     }

@@ -8,6 +8,8 @@
  * Argument 0: the number of resources that it gets in each round. */
 #include "storage.h"
 
+enum { ALL = 1000 }; /* more than it asks for */
+
 static int work(const cr_work_entry *w)
 {
     (void)w;
@@ -20,6 +22,9 @@ static cr_result connect_to_first(uint32_t *slot, const char *what)
     cr_line line = {0};
     cr_result result = cr_connect(cr_info()->requests[0], 1, slot, &space);
     cr_say(cr_put_number(cr_put(cr_put(&line, what), ": "), result));
+    if (result == CR_RESULT_OK && cr_allow(space, ALL) != CR_RESULT_OK) {
+        cr_say_text("it cannot allow anything");
+    }
     return result;
 }
 
@@ -32,7 +37,8 @@ void cr_main(void)
     uint32_t received;
     cr_line line = {0};
     const cr_startup *info = cr_info();
-    if (info->n_requests != 2 || cr_connect(info->requests[1], 1, &other, &space) != CR_RESULT_OK) {
+    if (info->n_requests != 2 || cr_connect(info->requests[1], 1, &other, &space) != CR_RESULT_OK ||
+        cr_allow(space, ALL) != CR_RESULT_OK) {
         cr_say_text("nobody else to ask");
         cr_exit(1);
     }

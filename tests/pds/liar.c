@@ -136,6 +136,7 @@ void cr_main(void)
     const cr_startup *info = cr_info();
     if (info->n_spaces != 1 || info->n_requests != 1 ||
         cr_connect(info->requests[0], 1, &slot, &disk) != CR_RESULT_OK ||
+        cr_allow(disk, 1) != CR_RESULT_OK ||
         cr_call(slot, ST_ALLOCATE, 0, 0, block, 3, &received) != ST_OK ||
         cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK ||
         cr_create_resource(space, &objects[0]) != CR_RESULT_OK ||

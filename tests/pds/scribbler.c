@@ -31,6 +31,7 @@ void cr_main(void)
     uint32_t received;
     for (uint32_t i = 0; i < cr_info()->n_requests; i++) {
         if (cr_connect(cr_info()->requests[i], 1, &slot, &space) != CR_RESULT_OK ||
+            cr_allow(space, 1) != CR_RESULT_OK ||
             cr_call(slot, ST_ALLOCATE, 0, 0, reply, 3, &received) != ST_OK) {
             cr_say_text("no block");
         }

@@ -26,14 +26,19 @@ static uint64_t ask(uint32_t label, uint64_t a, uint64_t b, uint64_t *out)
     return answer == RG_OK ? reply[0] : 0x10000u + answer;
 }
 
-static uint64_t ask_peer(uint32_t label, uint64_t a, uint64_t b, uint64_t *out)
+static uint64_t ask_peer_3(uint32_t label, uint64_t a, uint64_t b, uint64_t c, uint64_t *out)
 {
-    uint64_t words[2] = {a, b};
+    uint64_t words[3] = {a, b, c};
     uint64_t reply[2] = {0};
     uint32_t received;
-    uint32_t answer = cr_call(peer, label, words, 2, reply, 2, &received);
+    uint32_t answer = cr_call(peer, label, words, 3, reply, 2, &received);
     *out = reply[1];
     return answer == RG_OK ? reply[0] : 0x10000u + answer;
+}
+
+static uint64_t ask_peer(uint32_t label, uint64_t a, uint64_t b, uint64_t *out)
+{
+    return ask_peer_3(label, a, b, 0, out);
 }
 
 /* Calls a resource. Returns the object that the server answers, or CR_CALL_LOST. */
@@ -92,12 +97,16 @@ static void try_counts(void)
 {
     uint64_t out[2];
     uint64_t left;
+    cr_say_check("a resource is unwanted that is not allowed", ask(RG_MAKE, 0, 0, out),
+                 CR_RESULT_UNWANTED);
+    cr_say_check("two are allowed", cr_allow(space, 2), CR_RESULT_OK);
     cr_say_check("a resource is made", ask(RG_MAKE, 0, 0, out), CR_RESULT_OK);
     uint32_t object = (uint32_t)out[0];
     uint32_t slot = (uint32_t)out[1];
     cr_say_check("it can be used", use(slot), object);
     cr_say_check("it is given again", ask(RG_GIVE, object, 0, out), CR_RESULT_OK);
     cr_say_check("two holds are one capability", out[0], slot);
+    cr_say_check("a third time is not allowed", ask(RG_GIVE, object, 0, out), CR_RESULT_UNWANTED);
     cr_say_check("holds are counted over all PDs", ask(RG_HOLDS, object, 0, out) + out[0], 3);
     cr_say_check("one hold is taken back", ask(RG_TAKE_BACK, object, 0, out), CR_RESULT_OK);
     cr_say_check("one hold is left", out[0], 1);
@@ -115,6 +124,7 @@ static void try_sharing(void)
     uint64_t out[2];
     uint64_t word;
     uint64_t slot;
+    cr_say_check("more is allowed", cr_allow(space, 2), CR_RESULT_OK);
     cr_say_check("another resource is made", ask(RG_MAKE, 0, 0, out), CR_RESULT_OK);
     uint32_t object = (uint32_t)out[0];
     uint32_t my_slot = (uint32_t)out[1];
@@ -124,10 +134,19 @@ static void try_sharing(void)
     cr_say_check("a request does not serve as one",
                  cr_call_root_with_pd(CR_OP_SEND, registry, mine, 2, &slot, 1),
                  CR_RESULT_BAD_LENGTH);
+    cr_say_check("a resource is not sent to a PD that does not allow it",
+                 cr_call_root_with_pd(CR_OP_SEND, peer_pd, mine, 2, &slot, 1), CR_RESULT_UNWANTED);
+    cr_say_check("the peer allows one edge",
+                 ask_peer_3(PE_ALLOW, 0, cr_info()->pd, 1, &word), CR_RESULT_OK);
     cr_say_check("a resource is sent", cr_call_root_with_pd(CR_OP_SEND, peer_pd, mine, 2, &slot, 1),
                  CR_RESULT_OK);
     cr_say_check("the recipient can use it", ask_peer(PE_USE, slot, 0, &word), RG_OK);
     cr_say_check("it is the same resource", word, object);
+    cr_say_check("a request is not shared with a PD that does not allow it",
+                 cr_call_root_with_pd(CR_OP_SHARE_REQUEST, peer_pd, mine, 1, &slot, 1),
+                 CR_RESULT_UNWANTED);
+    cr_say_check("the peer allows one more",
+                 ask_peer_3(PE_ALLOW, 0, cr_info()->pd, 1, &word), CR_RESULT_OK);
     cr_say_check("a request is shared",
                  cr_call_root_with_pd(CR_OP_SHARE_REQUEST, peer_pd, mine, 1, &slot, 1),
                  CR_RESULT_OK);
@@ -156,6 +175,10 @@ static void try_spaces(void)
 {
     uint64_t out[2];
     uint64_t word;
+    cr_say_check("no space for a first client that does not allow it",
+                 ask(RG_FIRST_CLIENT, 0, 0, out), CR_RESULT_UNWANTED);
+    cr_say_check("the peer allows the registry two edges",
+                 ask_peer_3(PE_ALLOW, space, 0, 2, &word), CR_RESULT_OK);
     cr_say_check("a space is made for a first client", ask(RG_FIRST_CLIENT, 0, 0, out),
                  CR_RESULT_OK);
     uint64_t slot = out[1];
@@ -166,6 +189,12 @@ static void try_spaces(void)
     cr_say_check("its manager is told nothing of that", ask(RG_DESTROYED, 0, 0, out) + out[0], 0);
     cr_say_check("the right to make spaces cannot be shared", ask(RG_SHARE_CORE, 0, 0, out),
                  CR_RESULT_DENIED);
+    cr_say_check("no number with a space", ask_peer_3(PE_ALLOW, space, 1, 2, &word),
+                 CR_RESULT_FAILED);
+    cr_say_check("no consent to the root task", cr_allow(1, 1), CR_RESULT_DENIED);
+    cr_say_check("nor by its number", cr_allow_pd(0, 1), CR_RESULT_DENIED);
+    cr_say_check("nor to itself", cr_allow_pd(cr_info()->pd, 1), CR_RESULT_DENIED);
+    cr_say_check("nor to what is not there", cr_allow_pd(9999, 1), CR_RESULT_NO_SUCH);
     cr_say_check("it can be made anew", ask(RG_FIRST_CLIENT, 0, 0, out), CR_RESULT_OK);
 }
 

@@ -44,6 +44,11 @@ cr_result cr_create_space(const char *type, const char *name, uint32_t *space);
 uint32_t cr_own_space(void);
 cr_result cr_create_resource(uint32_t space, uint32_t *object);
 cr_result cr_connect(const char *name, int wait, uint32_t *slot, uint32_t *space);
+/* Sets how many more edges the manager of the space, or the PD of that number, may make for this
+ * PD: resources and requests that it gives to this PD. Each takes one off. At first none is
+ * allowed. */
+cr_result cr_allow(uint32_t space, uint32_t count);
+cr_result cr_allow_pd(uint32_t pd_number, uint32_t count);
 cr_result cr_give(uint32_t space, uint32_t object, uint64_t request_badge, uint32_t *slot);
 cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_t target_object);
 

@@ -187,6 +187,7 @@ def _pd_row(
         "CR_IMAGE_LATE": pd.start == "after-cleanup",
         "CR_IMAGE_MAY_EXTRACT": pd.may_extract,
         "CR_IMAGE_BACKGROUND": pd.background,
+        "CR_IMAGE_MAY_SET_DEPTH": pd.may_set_depth,
     }
     handler = pd.fault_handler
     return {
@@ -199,6 +200,8 @@ def _pd_row(
         "fault_handler": _constant("CR_IMAGE_NONE") if handler is None else numbers[handler],
         "pd_depth": _depth(pd.pd_depth),
         "rs_depth": _depth(pd.rs_depth),
+        "spawn_priority": pd.priority if pd.spawn_priority is None else pd.spawn_priority,
+        "spawn_allow": pd.spawn_allow,
         "deadline_ms": deadline_of(config, pd, timer),
         **respawn_of(pd, timer),
         "args": list(pd.args),

@@ -71,6 +71,20 @@ RULES: Final[dict[str, str]] = {
     "1,000.",
     "actors.status": "A refused operation has a cr_result other than CR_RESULT_OK.",
     "actors.unreached": "Crashes of the configuration are numbered from 1.",
+    # authority and consent
+    "authority.rights": "Each PD but the root task has one RIGHTS, directly after its BODY or "
+    "DEADLINE.",
+    "authority.account": "No PD of an account has more priority or rights than the first, which "
+    "the configuration has.",
+    "authority.spawn": "A spawned PD has at most the priority of its creator, no rights, no depths "
+    "of its own, and its creator's account and deadline.",
+    "authority.depths": "After its creation, only a PD that may set its depths has new DEPTHS.",
+    "authority.cleanup": "A cleanup has the depths of its trigger.",
+    "consent.allow": "A PD allows edges to another live PD, not to the root task or itself.",
+    "consent.allowed": "A PD that makes an edge for another PD was allowed it; each edge takes one "
+    "off.",
+    "consent.by": "A hold that nobody gave is the manager's or is served by the root task. Who "
+    "gives an edge manages the node or has such an edge itself.",
     # triggers
     "triggers.root": "The root task is never a trigger.",
     "triggers.once": "A PD that waits for its cleanup has no second trigger.",

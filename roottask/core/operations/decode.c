@@ -86,7 +86,7 @@ static cr_result read_flag_or_not(cursor *c, cr_operation_args *out, void *membe
     return c->left > 0 ? read_flag(c, out, member) : CR_RESULT_OK;
 }
 
-static cr_result read_depth(cursor *c, cr_operation_args *out, void *member)
+static cr_result read_32_bits(cursor *c, cr_operation_args *out, void *member)
 {
     const uint64_t *word;
     (void)out;
@@ -280,7 +280,8 @@ static cr_result read_pd(cursor *c, cr_operation_args *out, void *member)
 #define WORD(member) FORM(read_word, uint64_t, member, 1, CAP_NONE)
 #define FLAG(member) FORM(read_flag, uint32_t, member, 1, CAP_NONE)
 #define FLAG_OR_NOT(member) FORM(read_flag_or_not, uint32_t, member, 0, CAP_NONE)
-#define DEPTH(member) FORM(read_depth, uint32_t, member, 1, CAP_NONE)
+#define DEPTH(member) FORM(read_32_bits, uint32_t, member, 1, CAP_NONE)
+#define COUNT(member) FORM(read_32_bits, uint32_t, member, 1, CAP_NONE)
 #define FAULT_KIND(member) FORM(read_fault_kind, cr_fault_kind, member, 1, CAP_NONE)
 #define WORK_RESULT(member) FORM(read_work_result, cr_work_result, member, 1, CAP_NONE)
 #define TYPE(member) FORM(read_type, char_of_type, member, CR_TYPE_WORDS, CAP_NONE)
@@ -338,6 +339,12 @@ static cr_result both_or_none(const cr_operation_args *r)
     return (r->object == 0) == (r->target_object == 0) ? CR_RESULT_OK : CR_RESULT_FAILED;
 }
 
+/* The manager of a space, or the PD of a number. */
+static cr_result space_or_number(const cr_operation_args *r)
+{
+    return r->space == 0 || r->pd_number == 0 ? CR_RESULT_OK : CR_RESULT_FAILED;
+}
+
 static cr_result both_or_none_each(const cr_operation_args *r)
 {
     for (uint32_t i = 0; i < r->count; i++) {
@@ -375,6 +382,7 @@ static cr_result (*const rules[CR_OP_COUNT])(const cr_operation_args *r) = {
     [CR_OP_UNSUBSCRIBE] = space_or_pd,
     [CR_OP_LOOK] = space_or_pd,
     [CR_OP_SUBGRAPH] = both_or_none_each,
+    [CR_OP_ALLOW] = space_or_number,
 };
 
 /* Whether the message has the registers and capabilities that its operation needs. */

@@ -35,7 +35,8 @@ enum {
     CR_IMAGE_MAY_SPAWN = 4,
     CR_IMAGE_LATE = 8, /* created only after the first cleanup */
     CR_IMAGE_MAY_EXTRACT = 16,
-    CR_IMAGE_BACKGROUND = 32 /* a background computation; the scenario does not wait for it */
+    CR_IMAGE_BACKGROUND = 32, /* a background computation; the scenario does not wait for it */
+    CR_IMAGE_MAY_SET_DEPTH = 64
 };
 
 /* How a PD is made to crash. */
@@ -97,6 +98,8 @@ typedef struct cr_image_pd {
     uint32_t pd_depth;
     uint32_t rs_depth;
     uint32_t deadline_ms; /* time to acknowledge a notice; 0: no deadline */
+    uint32_t spawn_priority; /* of the PDs that it spawns: 1 .. priority */
+    uint32_t spawn_allow; /* edges that a PD that it spawns allows it to make, from the start */
     /* RESPAWN: the PD is created anew at most this often in a window of this many milliseconds; 0:
      * the window is the whole run. The first time in a window it is created at once, the k-th time
      * after respawn_delay_ms * 2^(k-2), but at most CR_RESPAWN_DELAY_MAX_MS. */

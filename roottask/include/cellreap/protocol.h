@@ -16,7 +16,7 @@
 
 /* CR_LIMIT(enumerator, number, what it limits) */
 #define CR_LIMITS                                                                                  \
-    CR_LIMIT(CR_PROTOCOL_VERSION, 2, "the version of the protocol, in the magic number")           \
+    CR_LIMIT(CR_PROTOCOL_VERSION, 3, "the version of the protocol, in the magic number")           \
     CR_LIMIT(CR_NAME_WORDS, 4,                                                                     \
         "registers of a name, which is packed into 8-byte words and padded with NUL")              \
     CR_LIMIT(CR_TYPE_WORDS, 2, "registers of a type")                                              \
@@ -107,6 +107,7 @@ typedef enum cr_asker {
  *     FLAG(m)         one register: 0 is 0, any other value is 1
  *     FLAG_OR_NOT(m)  the same; 0 if the message ends before it
  *     DEPTH(m)        one register: at most 32 bits, else FAILED
+ *     COUNT(m)        the same: a number of things
  *     FAULT_KIND(m)   one register: a cr_fault_kind, else BAD_BADGE
  *     WORK_RESULT(m)  one register: a cr_work_result, else FAILED
  *     TYPE(m)         CR_TYPE_WORDS registers: a type of a server's space, else FAILED
@@ -207,7 +208,11 @@ typedef enum cr_asker {
         "ticket", CR_FROM_LIVE, "Starts the extraction of the model state into the trace.")        \
     CR_OPERATION(CR_OP_SUBGRAPH, 30, subgraph, "model",                                            \
         WORD(token) ROWS(items), "", CR_FROM_LIVE,                                                 \
-        "Reports what the subject of an extract notice is built on.")
+        "Reports what the subject of an extract notice is built on.")                              \
+    CR_OPERATION(CR_OP_ALLOW, 31, allow, "holds",                                                  \
+        NUMBER(space) NUMBER(pd_number) COUNT(allowed) , "", CR_FROM_LIVE,                         \
+        "Sets how many more edges the manager of the space may make for the caller. Space 0: "     \
+        "the PD of that number.")
 
 /* The contents of a row of ROWS(member). There is at least one row.
  *
@@ -244,7 +249,8 @@ typedef enum cr_op {
     CR_RESULT(CR_RESULT_FAILED, 11, "An argument is invalid.")                                     \
     CR_RESULT(CR_RESULT_UNACKED, 12,                                                               \
         "Too many slots of the receiving PD wait for it to acknowledge a loss.")                   \
-    CR_RESULT(CR_RESULT_BUSY, 13, "Work of the same kind is under way, and its limit is reached.")
+    CR_RESULT(CR_RESULT_BUSY, 13, "Work of the same kind is under way, and its limit is reached.") \
+    CR_RESULT(CR_RESULT_UNWANTED, 14, "The receiving PD does not allow it.")
 
 typedef enum cr_result {
 #define CR_RESULT(enumerator, number, ...) enumerator = number,
@@ -351,7 +357,7 @@ typedef struct cr_startup {
     uint32_t n_spaces;
     uint32_t n_requests;
     uint32_t n_pds;
-    uint32_t reserved;
+    uint32_t creator; /* the number of the PD that spawned it; 0: the configuration has it */
     char name[32];
     struct {
         char name[32];

@@ -94,6 +94,17 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_DEADLINE, "DEADLINE", FIELD(pd, PD) FIELD(ms, NUMBER),                    \
                    "The PD must finish each notice within this many milliseconds. A PD without "   \
                    "this event has no deadline.")                                                  \
+    CR_TRACE_EVENT(CR_EV_RIGHTS, "RIGHTS", FIELD(pd, PD) FIELD(priority, NUMBER)                   \
+                   FIELD(account, NUMBER) FIELD(set_depth, FLAG) FIELD(extract, FLAG)              \
+                   FIELD(spawn, FLAG),                                                             \
+                   "What the PD may do: its priority, and whether it may set its depths, "         \
+                   "extract the model state and spawn PDs. account: the position of the PD in "    \
+                   "the configuration, from 1; of a spawned PD, that of the configured PD that "   \
+                   "it descends from.")                                                            \
+    CR_TRACE_EVENT(CR_EV_DEPTHS, "DEPTHS", FIELD(pd, PD) FIELD(pd_depth, DEPTH)                    \
+                   FIELD(rs_depth, DEPTH),                                                         \
+                   "The depths of the cleanup that the PD triggers, from now on. Without this "    \
+                   "event they are the depths of TRACE.")                                          \
     CR_TRACE_EVENT(CR_EV_RESPAWN_RULE, "RESPAWN_RULE", FIELD(pd, PD) FIELD(budget, NUMBER)         \
                    FIELD(window_ms, NUMBER) FIELD(delay_ms, NUMBER),                               \
                    "The PD was made from the configuration, and is respawned: at most `budget` "   \
@@ -117,15 +128,17 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_DELETE, "DELETE", FIELD(node, THING) FIELD(by, PD),                       \
                    "A resource or an empty space was deleted, with all its edges.")                \
     /* The model: edges */                                                                         \
-    CR_TRACE_EVENT(CR_EV_HOLD, "HOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER),       \
+    CR_TRACE_EVENT(CR_EV_HOLD, "HOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER)        \
+                   FIELD(by, PD_OR_NONE),                                                          \
                    "The PD was given a HOLD. The capability is in this slot of its CSpace; 0: "    \
-                   "no capability.")                                                               \
+                   "no capability. by: the PD that gave it; -: the configuration, or an "          \
+                   "operation of the PD itself.")                                                  \
     CR_TRACE_EVENT(CR_EV_UNHOLD, "UNHOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER),   \
                    "One HOLD of the PD was dropped.")                                              \
     CR_TRACE_EVENT(CR_EV_REQUEST, "REQUEST", FIELD(pd, PD) FIELD(space, SPACE)                     \
-                   FIELD(slot, NUMBER),                                                            \
+                   FIELD(slot, NUMBER) FIELD(by, PD_OR_NONE),                                      \
                    "The PD was given a REQUEST to the space. The capability is in this slot of "   \
-                   "its CSpace; 0: no capability.")                                                \
+                   "its CSpace; 0: no capability. by: as in HOLD.")                                \
     CR_TRACE_EVENT(CR_EV_UNREQUEST, "UNREQUEST", FIELD(pd, PD) FIELD(space, SPACE)                 \
                    FIELD(slot, NUMBER),                                                            \
                    "The PD dropped its REQUEST.")                                                  \
@@ -144,6 +157,9 @@ typedef enum cr_print {
                    "The PD subscribed to the node: it is told before the node is destroyed.")      \
     CR_TRACE_EVENT(CR_EV_UNSUBSCRIBE, "UNSUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE),          \
                    "One subscription of the PD was dropped.")                                      \
+    CR_TRACE_EVENT(CR_EV_ALLOW, "ALLOW", FIELD(pd, PD) FIELD(by, PD) FIELD(count, NUMBER),         \
+                   "The PD `by` may make this many edges for the PD, and no more. Each HOLD and "  \
+                   "REQUEST that it makes for the PD takes one off.")                              \
     /* Actions of PDs */                                                                           \
     CR_TRACE_EVENT(CR_EV_SAY, "SAY", FIELD(pd, PD) FIELD(text, TEXT),                              \
                    "The PD printed a line.")                                                       \

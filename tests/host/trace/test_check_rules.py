@@ -87,7 +87,7 @@ def resource_in_another_space(target: Target) -> None:
 
 
 def no_such_pd(target: Target) -> None:
-    target.emit("REQUEST", pd="PD_77", space="TABLE_SPACE_4", slot=8)
+    target.emit("REQUEST", pd="PD_77", space="TABLE_SPACE_4", slot=8, by="-")
 
 
 def dropped_without_being_held(target: Target) -> None:
@@ -95,19 +95,19 @@ def dropped_without_being_held(target: Target) -> None:
 
 
 def slot_of_another(target: Target) -> None:
-    target.emit("HOLD", pd="PD_5", node="FILE_3_1", slot=8)
+    target.emit("HOLD", pd="PD_5", node="FILE_3_1", slot=8, by="-")
 
 
 def slot_below_the_first(target: Target) -> None:
-    target.emit("HOLD", pd="PD_5", node="FILE_3_1", slot=4)
+    target.emit("HOLD", pd="PD_5", node="FILE_3_1", slot=4, by="-")
 
 
 def second_copy_elsewhere(target: Target) -> None:
-    target.emit("HOLD", pd="PD_5", node="TABLE_4_1", slot=40)
+    target.emit("HOLD", pd="PD_5", node="TABLE_4_1", slot=40, by="-")
 
 
 def slot_for_a_manager(target: Target) -> None:
-    target.emit("HOLD", pd="PD_4", node="TABLE_4_1", slot=40)
+    target.emit("HOLD", pd="PD_4", node="TABLE_4_1", slot=40, by="-")
 
 
 def given_back_from_elsewhere(target: Target) -> None:
@@ -253,7 +253,7 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
     ),
     (
         state_not_printed,
-        "CLEANUP: the model was changed in line 45, after the state was printed last",
+        "CLEANUP: the model was changed in line 53, after the state was printed last",
     ),
     (memory_not_accounted, "CLEANUP: memory was given or freed after the last ACCOUNT"),
     (unfetched_token, "GET_WORK: token=1: no such notice waits for PD_5"),
@@ -499,7 +499,8 @@ def test_memory_of_a_dead_pd_may_be_given_again() -> None:
     freed = next(values["paddr"] for name, values in target.events if name == "FREED")
     target.serve_all()
     target.pd("new")
-    assert target.events[-1][1]["paddr"] == freed
+    bodies = [values for name, values in target.events if name == "BODY"]
+    assert bodies[-1]["paddr"] == freed
     target.quiet()
     assert said(target.end()) == []
 

@@ -25,6 +25,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _links(config)
     yield from _cycles(config)
     yield from _crashes(config)
+    yield from _spawning(config)
     yield from _background(config)
     yield from _respawns(config)
     yield from _without_scenario(config)
@@ -103,6 +104,18 @@ def _references(config: Config) -> Iterator[Problem]:
         yield from _repeated(("pd", i, "spawns"), pd.spawns)
 
 
+def _spawning(config: Config) -> Iterator[Problem]:
+    """A spawned PD has at most the priority of its creator."""
+    for i, pd in enumerate(config.pds):
+        if not pd.spawns and pd.spawn_priority is not None:
+            yield ("pd", i, "spawn_priority"), f'"{pd.name}" spawns no programs'
+        elif not pd.spawns and pd.spawn_allow:
+            yield ("pd", i, "spawn_allow"), f'"{pd.name}" spawns no programs'
+        elif pd.spawn_priority is not None and pd.spawn_priority > pd.priority:
+            said = f"is {pd.spawn_priority}, and its own priority is {pd.priority}"
+            yield ("pd", i, "spawn_priority"), f"{said}; expected {pd.priority} or less"
+
+
 def _background(config: Config) -> Iterator[Problem]:
     """Priorities of other PDs must exceed those of background PDs by at least 2.
 
@@ -115,6 +128,10 @@ def _background(config: Config) -> Iterator[Problem]:
         if not pd.background and pd.priority < highest + 2:
             said = f"is {pd.priority}, and a background PD's is {highest}"
             yield ("pd", i, "priority"), f"{said}; expected {highest + 2} or more"
+        spawned = pd.priority if pd.spawn_priority is None else pd.spawn_priority
+        if not pd.background and pd.priority >= highest + 2 > spawned:
+            said = f"is {spawned}, and a background PD's priority is {highest}"
+            yield ("pd", i, "spawn_priority"), f"{said}; expected {highest + 2} or more"
 
 
 def _respawns(config: Config) -> Iterator[Problem]:

@@ -243,7 +243,13 @@ class Pd(Table):
     kernel leaves no timer to user level, there is no delay.
     """
     spawns: _Names = ()
-    """Programs of which it may ask the root task to create PDs."""
+    """Programs of which it may ask the root task to create PDs. These have its deadline, no rights
+    of their own, and at most its priority.
+    """
+    spawn_priority: _Priority | None = None
+    """The priority of the PDs that it spawns. The default, and the highest, is its own."""
+    spawn_allow: _Word = 0
+    """How many edges a PD that it spawns allows it to make, from the start."""
     start: _Start = "boot"
     """Whether it is created at boot, or only after the first cleanup."""
     priority: _Priority = 100
@@ -268,6 +274,8 @@ class Pd(Table):
     """Its own deadline in milliseconds, if it differs from the system's."""
     may_extract: _Bool = False
     """It may request an extraction of the model state."""
+    may_set_depth: _Bool = False
+    """It may set the depths of the cleanup that its own crash triggers."""
     args: Annotated[
         tuple[_Word, ...],
         Field(strict=False, max_length=4),

@@ -47,6 +47,7 @@ NOT_DOOMED = {
     "HANDLER": ("pd", "handler"),
     "LINK": ("a", "b"),
     "OWN": ("pd", "created"),
+    "ALLOW": ("pd", "by"),
     "SUBSCRIBE": ("pd", "node"),
     "UNSUBSCRIBE": ("pd", "node"),
     "TERMINATE": ("pd", "by"),
@@ -167,6 +168,7 @@ class Cleanups(Concern):
             self._count = number
         context.state.demand_printed("CLEANUP")
         context.triggers.begin(trigger, cause)
+        context.authority.cleanup(event)
         self.number, self._running = number, None
         depths = (event.depth("pd_depth"), event.depth("rs_depth"))
         plan = reference.plan(context.model, trigger, *depths)
@@ -245,6 +247,8 @@ class Cleanups(Concern):
         for pd in running.depth:
             context.notices.forget(pd)
             context.actors.forget(pd)
+            context.authority.forget(pd)
+            context.consent.forget(pd)
             context.triggers.forget(pd)
             context.tickets.forget(pd)
         context.tickets.settle(running.tag)

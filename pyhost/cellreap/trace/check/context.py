@@ -17,7 +17,9 @@ from cellreap.trace.rules import RULES
 if TYPE_CHECKING:
     from cellreap.trace.check.accounts import Accounts
     from cellreap.trace.check.actors import Actors
+    from cellreap.trace.check.authority import Authority
     from cellreap.trace.check.cleanup import Cleanups
+    from cellreap.trace.check.consent import Consent
     from cellreap.trace.check.extractions import Extractions
     from cellreap.trace.check.memory import Memory
     from cellreap.trace.check.notices import Notices
@@ -69,6 +71,8 @@ class Context:
     accounts: Accounts
     slots: Slots
     actors: Actors
+    authority: Authority
+    consent: Consent
     triggers: Triggers
     notices: Notices
     tickets: Tickets

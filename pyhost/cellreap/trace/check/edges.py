@@ -18,6 +18,7 @@ class Edges(Concern):
         pd, node = event["pd"], event["node"]
         self.context.model.add_hold(pd, node)
         self.context.slots.take(event, pd, node, "HOLD")
+        self.context.consent.edge(event, pd, node)
 
     def unhold(self, event: Event) -> None:
         """A PD gives back a capability to a space or resource."""
@@ -31,6 +32,7 @@ class Edges(Concern):
         pd, space = event["pd"], event["space"]
         self.context.model.add_request(pd, space)
         self.context.slots.take(event, pd, space, "REQUEST")
+        self.context.consent.edge(event, pd, space)
 
     def unrequest(self, event: Event) -> None:
         """A PD loses its REQUEST edge. The manager is owed a notice."""
@@ -64,6 +66,7 @@ class Edges(Concern):
     def own(self, event: Event) -> None:
         """A PD created another."""
         self.context.model.add_own(event["pd"], event["created"])
+        self.context.authority.spawned(event)
 
     def subscribe(self, event: Event) -> None:
         """A PD subscribes to a node and is notified before it is destroyed."""

@@ -27,6 +27,7 @@ class Nodes(Concern):
         context.report.names[pd] = name
         if pd != ROOT:
             context.memory.need_body(pd)
+            context.authority.need_rights(pd)
 
     def space(self, event: Event) -> None:
         """A space is created."""

@@ -37,10 +37,12 @@ class Policy:
     """A PD gets no more slots while this number of its slots wait for it to finish LOST notices.
     None: no limit.
     """
+    says_rights: bool = True
+    """RIGHTS and DEPTHS say what each PD may do, and each edge names the PD that made it."""
 
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy()
+VERSION_3: Final = Policy(says_rights=False)
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
@@ -51,6 +53,7 @@ VERSION_1: Final = Policy(
     stops_at_trigger=False,
     max_refusals=None,
     max_lost_slots=None,
+    says_rights=False,
 )
 
 

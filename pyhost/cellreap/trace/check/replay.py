@@ -11,7 +11,9 @@ from cellreap.headers import HeaderError
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.accounts import Accounts
 from cellreap.trace.check.actors import Actors
+from cellreap.trace.check.authority import Authority
 from cellreap.trace.check.cleanup import Cleanups
+from cellreap.trace.check.consent import Consent
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
@@ -41,6 +43,8 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Edges,
     Slots,
     Actors,
+    Authority,
+    Consent,
     Triggers,
     Respawns,
     Notices,
@@ -80,6 +84,8 @@ class Replay:
         context.accounts = self._concerns[Accounts]
         context.slots = self._concerns[Slots]
         context.actors = self._concerns[Actors]
+        context.authority = self._concerns[Authority]
+        context.consent = self._concerns[Consent]
         context.triggers = self._concerns[Triggers]
         context.notices = self._concerns[Notices]
         context.tickets = self._concerns[Tickets]
@@ -172,6 +178,7 @@ class Replay:
         context.cleanups.see_outside(event)
         if name in NEED_BODIES:
             context.memory.demand_body(name)
+            context.authority.demand_rights(name)
         context.state.note(event)
         if name == "TRACE":
             self._trace(event)
@@ -191,6 +198,7 @@ class Replay:
         context.version = event.number("version")
         context.policy = policy_of(context.version)
         context.notices.use_policy()
+        context.authority.begin(event)
         self._known = events_of(context.version)
         if not self._known:
             text = f"TRACE: version={event['version']}: expected a known version"
@@ -212,5 +220,6 @@ class Replay:
         context.extractions.at_end()
         context.actors.at_end()
         context.memory.demand_body("END")
+        context.authority.demand_rights("END")
         context.state.demand_printed("END")
         context.legal("at the end")

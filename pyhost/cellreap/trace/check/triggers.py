@@ -44,6 +44,10 @@ class Triggers(Concern):
         """Whether the PD has a deadline for its notices."""
         return pd in self._deadlines
 
+    def deadline_of(self, pd: str) -> int:
+        """The PD's deadline in milliseconds; 0: none."""
+        return self._deadlines.get(pd, 0)
+
     def begin(self, pd: str, cause: str) -> None:
         """A cleanup begins and names this PD and cause."""
         shown = f"CLEANUP: trigger={pd}"

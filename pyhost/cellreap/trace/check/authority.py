@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What PDs may do: nobody has more authority than its creator and the configuration allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import Event
+
+_FLAGS = ("set_depth", "extract", "spawn")
+
+
+@dataclass(frozen=True)
+class Rights:
+    """What a RIGHTS event says of its PD."""
+
+    priority: int
+    account: int
+    flags: frozenset[str]
+
+    @classmethod
+    def of(cls, event: Event) -> Rights:
+        """The rights in an event."""
+        flags = frozenset(flag for flag in _FLAGS if event[flag] == "1")
+        return cls(event.number("priority"), event.number("account"), flags)
+
+    def beyond(self, other: Rights) -> str | None:
+        """What these rights have that the others lack; None if nothing."""
+        if self.priority > other.priority:
+            return f"priority={self.priority}: expected {other.priority} at most"
+        for flag in sorted(self.flags - other.flags):
+            return f"{flag}=1: expected {flag}=0"
+        return None
+
+
+class Authority(Concern):
+    """RIGHTS, DEPTHS, and what follows from them for OWN and CLEANUP."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._rights: dict[str, Rights] = {}
+        self._configured: dict[int, Rights] = {}  # by account: the first PD's, a configured one
+        self._depths: dict[str, tuple[str, str]] = {}
+        self._system: tuple[str, str] = ("0", "0")
+        self._without: str | None = None  # the PD whose RIGHTS must come
+
+    # -- for other concerns
+
+    def begin(self, event: Event) -> None:
+        """TRACE: the depths of the system."""
+        self._system = (event["pd_depth"], event["rs_depth"])
+
+    def need_rights(self, pd: str) -> None:
+        """Requires the RIGHTS event of the PD."""
+        if self.context.policy.says_rights:
+            self._without = pd
+
+    def demand_rights(self, what: str) -> None:
+        """Checks that the RIGHTS of the last PD came before this event."""
+        if self._without is not None:
+            self.context.bad("authority.rights", f"{what} before the RIGHTS of {self._without}")
+            self._without = None
+
+    def spawned(self, event: Event) -> None:
+        """OWN: a PD has created another."""
+        pd, created = event["pd"], event["created"]
+        creators, its = self._rights.get(pd), self._rights.get(created)
+        if creators is None or its is None:
+            return
+        found = its.beyond(Rights(creators.priority, creators.account, frozenset()))
+        deadline = self.context.triggers.deadline_of(created)
+        if its.account != creators.account:
+            found = f"account={its.account}: expected {creators.account}"
+        elif created in self._depths:
+            found = "depths of its own: expected those of the system"
+        elif deadline != self.context.triggers.deadline_of(pd):
+            found = f"a deadline of {deadline} ms: expected that of {pd}"
+        if found is not None:
+            self.context.bad("authority.spawn", f"OWN: {created}, which {pd} created, has {found}")
+
+    def cleanup(self, event: Event) -> None:
+        """CLEANUP: a cleanup has the depths of its trigger."""
+        if not self.context.policy.says_rights:
+            return
+        trigger, has = event["trigger"], (event["pd_depth"], event["rs_depth"])
+        expected = self._depths.get(trigger, self._system)
+        if has != expected:
+            text = f"pd_depth={has[0]} rs_depth={has[1]}: expected those of {trigger}"
+            text += f", {expected[0]} and {expected[1]}"
+            self.context.bad("authority.cleanup", f"CLEANUP: {text}")
+
+    def forget(self, pd: str) -> None:
+        """The PD is destroyed."""
+        self._rights.pop(pd, None)
+        self._depths.pop(pd, None)
+
+    # -- events
+
+    def rights(self, event: Event) -> None:
+        """RIGHTS: what a new PD may do."""
+        pd, rights = event["pd"], Rights.of(event)
+        bad, before = self.context.bad, self.context.previous
+        follows = before is not None and before.name in ("BODY", "DEADLINE") and before["pd"] == pd
+        if not follows or self._without != pd:
+            text = f"RIGHTS: pd={pd}: expected it once, right after the BODY or DEADLINE of {pd}"
+            bad("authority.rights", text)
+        self._without = None
+        if rights.account == 0:
+            bad("authority.rights", "RIGHTS: account=0: accounts are numbered from 1")
+        self._rights[pd] = rights
+        found = rights.beyond(self._configured.setdefault(rights.account, rights))
+        if found is not None:
+            text = f"RIGHTS: {found}, which the first PD of account {rights.account} has"
+            bad("authority.account", text)
+
+    def depths(self, event: Event) -> None:
+        """DEPTHS: the depths of the cleanup that a PD triggers."""
+        pd, before = event["pd"], self.context.previous
+        made = before is not None and before.name == "RIGHTS" and before["pd"] == pd
+        if not made and self.context.actors.may_act(event, pd):
+            rights = self._rights.get(pd)
+            if rights is None or "set_depth" not in rights.flags:
+                text = f"DEPTHS: pd={pd}: it may not set its depths"
+                self.context.bad("authority.depths", text)
+        self._depths[pd] = (event["pd_depth"], event["rs_depth"])
+
+    handlers: ClassVar[Handlers] = {"RIGHTS": rights, "DEPTHS": depths}

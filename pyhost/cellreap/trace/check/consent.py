@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Consent: no PD gets an edge by the act of another PD alone."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cellreap.model.ids import ROOT
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import Event
+
+
+class Consent(Concern):
+    """ALLOW, and the makers of HOLD and REQUEST edges."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._allowed: dict[tuple[str, str], int] = {}
+        """(PD, maker) -> how many more edges the maker may make for the PD"""
+
+    # -- for other concerns
+
+    def edge(self, event: Event, pd: str, node: str) -> None:
+        """HOLD or REQUEST: a PD gets an edge to a node. `by` made it, or the PD asked for it."""
+        by = event.values.get("by")
+        if by is None or not self.context.policy.says_rights:
+            return
+        if by == "-":
+            self._asked(event, pd, node)
+        elif self.context.actors.may_act(event, by):
+            self._made(event, pd, node, by)
+
+    def _asked(self, event: Event, pd: str, node: str) -> None:
+        """A hold that nobody gave is the manager's own, or a capability that the root task gives.
+
+        REQUESTs that nobody gave come from the configuration.
+        """
+        model = self.context.model
+        space = model.space_of.get(node, node)
+        if event.name == "HOLD" and model.manager.get(space) not in (pd, ROOT):
+            text = f"HOLD: by=-: {pd} does not manage {node}: expected the PD that gave it"
+            self.context.bad("consent.by", text)
+
+    def _made(self, event: Event, pd: str, node: str, by: str) -> None:
+        model, bad = self.context.model, self.context.bad
+        space = model.space_of.get(node, node)
+        edges = model.holds if event.name == "HOLD" else model.requests
+        if by in (pd, ROOT) or model.manager.get(space) == ROOT:
+            text = f"by={by}: expected `-`, or another PD that gives what it has of a server"
+            bad("consent.by", f"{event.name}: {text}")
+        elif model.manager.get(space) != by and (by, node) not in edges:
+            text = f"by={by}: it neither manages {node} nor has it"
+            bad("consent.by", f"{event.name}: {text}")
+        left = self._allowed.get((pd, by), 0)
+        if left == 0:
+            text = f"by={by}: {pd} does not allow {by} to make it"
+            bad("consent.allowed", f"{event.name}: {text}")
+        else:
+            self._allowed[pd, by] = left - 1
+
+    def forget(self, gone: str) -> None:
+        """The PD is destroyed. Nothing is allowed to it, and nobody may make edges for it."""
+        self._allowed = {pair: left for pair, left in self._allowed.items() if gone not in pair}
+
+    # -- events
+
+    def allow(self, event: Event) -> None:
+        """ALLOW: a PD allows another to make edges for it."""
+        pd, by = event["pd"], event["by"]
+        if not self.context.actors.may_act(event, pd):
+            return
+        if by in (pd, ROOT) or by not in self.context.model.nodes:
+            self.context.bad("consent.allow", f"ALLOW: by={by}: expected another live PD")
+        self._allowed[pd, by] = event.number("count")
+
+    handlers: ClassVar[Handlers] = {"ALLOW": allow}

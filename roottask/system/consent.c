@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Consent. An edge makes a PD depend on a server and can fill a slot of the PD. So a PD must have
+ * allowed each edge that another PD makes for it. An allowance is a number of edges. It names the
+ * PD that may make them, and ends with either PD. */
+#include "system.h"
+
+static uint32_t *allowance(const cr_pd *pd, const cr_pd *by)
+{
+    return &cr_sys.allowed[cr_receiver(pd)][cr_receiver(by)];
+}
+
+void cr_allow(const cr_pd *pd, const cr_pd *by, uint32_t count)
+{
+    *allowance(pd, by) = count;
+    cr_trace_begin(&cr_sys.trace, CR_EV_ALLOW);
+    cr_trace_pd(pd);
+    cr_trace_pd(by);
+    cr_trace_number(&cr_sys.trace, count);
+    cr_trace_end(&cr_sys.trace);
+}
+
+int cr_is_allowed(const cr_pd *pd, const cr_pd *by)
+{
+    return by == 0 || by == pd || *allowance(pd, by) > 0;
+}
+
+void cr_use_allowance(const cr_pd *pd, const cr_pd *by)
+{
+    if (by == 0 || by == pd) {
+        return;
+    }
+    if (*allowance(pd, by) == 0) {
+        cr_panic("an edge was made that its PD does not allow", pd->number);
+    }
+    (*allowance(pd, by))--;
+}
+
+void cr_forget_allowances(const cr_pd *pd)
+{
+    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+        *allowance(pd, &cr_sys.pds[i]) = 0;
+        *allowance(&cr_sys.pds[i], pd) = 0;
+    }
+}

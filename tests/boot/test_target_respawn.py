@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Respawns within a budget.
+
+A PD that exits at once costs its equals little, and stays down over its budget. Under -icount the
+time is that of the instructions, so the runs repeat exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import pytest
+
+from cellreap import headers
+from cellreap.system.sdk import ARCHES
+from cellreap.testing import Run, Target, together, with_pd, with_system
+from cellreap.trace.events import Event
+from kit.marks import slow_but
+
+COUNTED = ("-icount", "shift=0,sleep=off")
+GONE = headers.constant("protocol.h", "CR_RESULT_GONE")
+BUDGET = 6  # as in the configuration
+DELAYS = [0, 10, 20, 40, 80, 160]
+
+
+def lives(run: Run, name: str) -> list[Event]:
+    """The RESPAWN_DUE events of a PD."""
+    return run.of("RESPAWN_DUE", name=name)
+
+
+def rounds(run: Run, since: Event, until: Event) -> int:
+    """How many rounds the worker ends between two events."""
+    said = run.of("SAY", pd=run.id("worker"), text="round")
+    return len([event for event in said if run.at(since) < run.at(event) < run.at(until)])
+
+
+@pytest.mark.behaviour("J-12", "X-09", "X-10")
+@pytest.mark.parametrize("arch", slow_but(ARCHES, "x86_64"))
+def test_a_pd_that_exits_at_once_comes_back_within_its_budget_and_starves_nobody(
+    arch: str, target_of: Callable[[str], Target]
+) -> None:
+    run = target_of(arch).run("hasty", qemu_args=COUNTED)
+    due = lives(run, "hasty")
+    assert [event.number("count") for event in due] == list(range(1, BUDGET + 1))
+    assert [event.number("delay_ms") for event in due] == DELAYS
+    assert len(run.ids("hasty")) == 1 + BUDGET
+
+    # The delays are real: the worker works meanwhile, and longer each time.
+    made = [run.of("PD", id=id_)[0] for id_ in run.ids("hasty")[1:]]
+    work = [rounds(run, *times) for times in zip(due, made, strict=True)]
+    assert work[1] >= 5
+    assert all(longer > 1.5 * shorter for shorter, longer in pairwise(work[1:]))
+    (down,) = run.of("STAYS_DOWN")
+    assert down["name"] == "hasty"
+    assert rounds(run, made[0], down) > 150  # of 310 ms and more
+    assert len(run.says("worker")) == 500
+    assert "worker" in run.alive()
+
+    # A PD that waits for it is told, right then.
+    (told,) = run.of("REFUSE", pd=run.id("client"))
+    assert told.number("status") == GONE
+    assert run.at(told) == run.at(down) + 1
+    assert run.says("client")[0] == f"came and went: 0, then {GONE}"
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("X-09")
+def test_a_budget_is_for_a_window_and_a_new_window_begins_after_it(target: Target) -> None:
+    """Each life of the PD is longer than the window."""
+    change = together(
+        with_pd("worker", args=(10, 10)),
+        with_pd(
+            "hasty",
+            program="worker",
+            args=(20, 500_000, 9),
+            respawn_budget=2,
+            respawn_window_ms=20,
+        ),
+    )
+    run = target.run("hasty", change=change, qemu_args=COUNTED)
+    assert [event.number("count") for event in lives(run, "hasty")] == [1] * 6
+    assert not run.of("STAYS_DOWN")
+    assert "hasty" in run.alive()
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("X-09")
+def test_the_clock_of_a_window_runs_while_nothing_else_is_due(target: Target) -> None:
+    """A window that is open at the end of the run does not hold it up."""
+    change = with_pd("hasty", program="worker", args=(1, 10, 4), respawn_window_ms=3_600_000)
+    run = target.run("hasty", change=change, qemu_args=COUNTED)
+    assert len(lives(run, "hasty")) == 1
+    assert "hasty" in run.alive()
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("J-12")
+def test_a_respawn_for_which_there_was_no_room_is_tried_again(target: Target) -> None:
+    """No cleanup follows. The room is made by a PD that deletes what it has."""
+    run = target.run("squat", qemu_args=COUNTED, change=with_system(await_ms=60_000))
+    assert run.says("squatter")[0].startswith("resources: ")
+    assert len(run.cleanups()) == 1
+    assert len(lives(run, "server")) == 1
+    assert "server" in run.alive()
