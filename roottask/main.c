@@ -45,6 +45,7 @@ static void make_own_objects(const cr_image_header *image)
     if (cr_system_init(image, endpoint) != CR_OK) {
         cr_panic("the model does not fit its memory", 0);
     }
+    cr_progress_init(image);
     cr_root_begin(untyped, bound);
 }
 
@@ -72,6 +73,7 @@ static void trace_start(const cr_image_header *image)
     cr_trace_string(&cr_sys.trace, image->system);
     cr_trace_depth(&cr_sys.trace, image->pd_depth);
     cr_trace_depth(&cr_sys.trace, image->rs_depth);
+    cr_trace_key(&cr_sys.trace);
     cr_trace_end(&cr_sys.trace);
     cr_trace_begin(&cr_sys.trace, CR_EV_BASE);
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
@@ -80,6 +82,9 @@ static void trace_start(const cr_image_header *image)
     cr_trace_begin(&cr_sys.trace, CR_EV_MODE);
     const cr_mode mode = (image->flags & CR_IMAGE_SYNC) != 0 ? CR_MODE_SYNC : CR_MODE_ASYNC;
     cr_trace_string(&cr_sys.trace, mode_names[mode]);
+    cr_trace_end(&cr_sys.trace);
+    cr_trace_begin(&cr_sys.trace, CR_EV_AWAIT);
+    cr_trace_number(&cr_sys.trace, cr_clock_exists() ? image->await_ms : 0);
     cr_trace_end(&cr_sys.trace);
     cr_trace_begin(&cr_sys.trace, CR_EV_PD);
     cr_trace_node(cr_sys.root);

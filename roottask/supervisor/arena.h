@@ -11,6 +11,7 @@
 #include "hooks.h"
 #include "operations.h"
 #include "population.h"
+#include "progress.h"
 #include "tickets.h"
 
 typedef struct cr_supervisor {
@@ -20,6 +21,7 @@ typedef struct cr_supervisor {
     cr_tickets tickets;
     cr_extractions extract;
     cr_cleaner cleaner;
+    cr_progress progress;
     cr_population population;
     cr_operations operations;
 } cr_supervisor;

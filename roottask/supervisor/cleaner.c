@@ -134,11 +134,10 @@ static cr_status do_mark(cr_ref node)
     return status == CR_OK ? cr_model_doom(cr_sys.model, node) : status;
 }
 
-/* From here on the PD's operations are not served, and the PD has no deadlines. */
+/* From here on the PD's operations are not served, and its clock stands still. */
 static void take_down(cr_pd *pd, cr_life how)
 {
     cr_pd_become(pd, how);
-    cr_clock_waive(pd);
     cr_notices_changed(); /* The PD may have been awaited. */
 }
 
@@ -252,9 +251,9 @@ int cr_cleaner_awaits(const cr_pd *pd)
     uint32_t waiting = 0;
     uint32_t held = 0;
     /* A PD that waits for the end of a cleanup cannot acknowledge: it waits for the end of this
-     * cleanup or of a later one. A PD without a deadline is awaited only once in a cleanup. */
+     * cleanup or of a later one. A PD that was given up is not awaited again in this cleanup. */
     if (cr_sup.cleaner.phase == CR_PHASE_NONE || !cr_pd_is_served(pd) || pd->told == 0 ||
-        cr_ticket_keeps(pd) || (cr_sup.cleaner.gave_up && pd->deadline_ms == 0)) {
+        cr_ticket_keeps(pd) || pd->given_up == cr_sys.cleanups) {
         return 0;
     }
     cr_work_count_of(cr_sys.work, cr_receiver(pd), cr_sup.cleaner.tag, &waiting, &held);
@@ -283,7 +282,7 @@ static void await_answers(void)
 {
     enter(CR_PHASE_AWAITS);
     cr_sup.cleaner.waited = 1;
-    cr_sup.cleaner.due = cr_clock_due(cr_sys.image->await_ms);
+    cr_clock_watch();
     trace_wait(CR_EV_WAIT);
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
@@ -410,7 +409,6 @@ static void start(cr_pd *trigger, cr_cause cause, uint64_t ticket)
     }
     enter(CR_PHASE_PLANS);
     cr_sup.cleaner.waited = 0;
-    cr_sup.cleaner.gave_up = 0;
     cr_sup.cleaner.tag = cr_sys.cleanups;
     cr_sup.cleaner.ticket = ticket;
     uint64_t cycles = cr_arch_cycles();
@@ -482,25 +480,12 @@ int cr_cleaner_waits(void)
     return cr_sup.cleaner.phase == CR_PHASE_AWAITS;
 }
 
-uint64_t cr_cleaner_next_due(void)
+void cr_cleaner_give_up(cr_pd *pd)
 {
-    return cr_cleaner_waits() ? cr_sup.cleaner.due : 0;
-}
-
-void cr_cleaner_expire(uint64_t now)
-{
-    cr_cleaner *cleaner = &cr_sup.cleaner;
-    if (!cr_cleaner_waits() || (now != UINT64_MAX && (cleaner->due == 0 || cleaner->due > now))) {
-        return;
+    if (cr_cleaner_awaits(pd)) {
+        pd->given_up = cr_sys.cleanups;
+        cr_notices_changed();
     }
-    cleaner->due = 0;
-    cleaner->gave_up = 1;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (now == UINT64_MAX || cr_sys.pds[i].deadline_ms == 0) {
-            cr_sys.pds[i].told = 0;
-        }
-    }
-    cr_notices_changed();
 }
 
 void cr_cleaner_follow_up(void)

@@ -4,8 +4,9 @@
  * and leaves a legal state. It writes both the plan and the steps into the trace, so that the host
  * can check each of them.
  *
- * The cleaner must never leave a cleanup half done: if a step fails, it stops the system. With a
- * timer, it never waits for a PD without a limit. */
+ * The cleaner must never leave a cleanup half done: if a step fails, it stops the system. It awaits
+ * a subscriber until the subscriber has answered, cannot answer any more, or is given up
+ * (progress.h). */
 #ifndef CELLREAP_SUPERVISOR_CLEANER_H
 #define CELLREAP_SUPERVISOR_CLEANER_H
 
@@ -20,10 +21,7 @@ typedef struct cr_trigger_entry {
 typedef struct cr_cleaner {
     cr_phase phase;   /* changed only by the cleaner's `enter` */
     int waited;       /* this cleanup awaited acknowledgements at least once */
-    /* subscribers without a deadline are awaited until this time; 0: without limit */
-    uint64_t due;
     uint64_t seen;    /* cr_sup.changes at the last look at the acknowledgements */
-    int gave_up;      /* subscribers without a deadline have had their time in this cleanup */
     uint32_t tag;     /* of the cleanup's notices */
     uint64_t ticket;
     cr_plan plan;
@@ -50,10 +48,7 @@ void cr_cleaner_follow_up(void);
 int cr_cleaner_waits(void);
 /* Whether the cleanup under way awaits this PD's acknowledgement. */
 int cr_cleaner_awaits(const cr_pd *pd);
-/* Ends the wait for subscribers without a deadline if their time is over at `now`. UINT64_MAX: ends
- * the wait for all subscribers. */
-void cr_cleaner_expire(uint64_t now);
-/* The time at which the wait for subscribers without a deadline ends. 0: never. */
-uint64_t cr_cleaner_next_due(void);
+/* The cleanup that awaits this PD goes on without its answers, also to what it tells it later. */
+void cr_cleaner_give_up(cr_pd *pd);
 
 #endif

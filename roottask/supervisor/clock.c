@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Times and deadlines. See clock.h. */
+ * Times. See clock.h. */
 #include "clock.h"
 #include "arena.h"
 #include "kernel/timer.h"
@@ -21,6 +21,7 @@ void cr_clock_init(seL4_CPtr notification)
     }
     cr_sup.clock.there = status == CR_OK;
     cr_sup.clock.base = 1; /* 0 means never */
+    cr_sup.clock.interval = INTERVAL_NS;
 }
 
 int cr_clock_exists(void)
@@ -101,29 +102,18 @@ void cr_clock_next(uint64_t due)
     cr_sup.clock.next = due;
 }
 
-uint64_t cr_clock_deadline_of(const cr_pd *pd)
+void cr_clock_watch(void)
 {
-    return pd->deadline_ms == 0 || !cr_pd_is_served(pd) ? 0 : cr_clock_due(pd->deadline_ms);
-}
-
-void cr_clock_waive(const cr_pd *pd)
-{
-    if (cr_work_defer(cr_sys.work, cr_receiver(pd), 0) != CR_OK) {
-        cr_panic("no such receiver", pd->number);
-    }
-}
-
-/* While the PD waited it could not acknowledge, and its time may be almost over when it is
- * answered. Each notice is extended only once, so a PD cannot avoid its deadlines with operations
- * that are answered late. */
-void cr_clock_excuse(cr_pd *pd)
-{
-    cr_work_notice oldest;
-    if (cr_work_late(cr_sys.work, cr_receiver(pd), UINT64_MAX, &oldest) == CR_OK &&
-        oldest.token > pd->grace) {
-        pd->grace = pd->last_token;
-        if (cr_work_defer(cr_sys.work, cr_receiver(pd), cr_clock_deadline_of(pd)) != CR_OK) {
-            cr_panic("no such receiver", pd->number);
+    cr_clock *clock = &cr_sup.clock;
+    if (clock->there && clock->look == 0) {
+        clock->look = clock->base + clock->set + clock->interval;
+        if (clock->next == 0 || clock->look < clock->next) {
+            clock->next = clock->look;
         }
     }
+}
+
+void cr_clock_look_again(int again)
+{
+    cr_sup.clock.look = again ? cr_clock_now() + cr_sup.clock.interval : 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The clock of the supervisor: due times and deadlines, with one timer interrupt at a time. While
- * nothing is due, the timer is off and the clock stands still. This has no effect, because all
- * times are computed relative to the present time of the clock. For the same reason the clock must
- * not be used as the time of day. */
+ * The clock of the supervisor: due times, with one timer interrupt at a time. While nothing is due,
+ * the timer is off and the clock stands still. This has no effect, because all times are computed
+ * relative to the present time of the clock. For the same reason the clock must not be used as the
+ * time of day. */
 #ifndef CELLREAP_SUPERVISOR_CLOCK_H
 #define CELLREAP_SUPERVISOR_CLOCK_H
 
@@ -16,6 +16,8 @@ typedef struct cr_clock {
     /* nothing is due before this time, and perhaps not even then; 0: nothing is due */
     uint64_t next;
     uint64_t alarm; /* of the hooks */
+    uint64_t look;  /* the next look at the receivers (progress.h); 0: there is nothing to see */
+    uint64_t interval; /* between two looks */
     int there;      /* the kernel leaves a timer to user level */
 } cr_clock;
 
@@ -39,12 +41,10 @@ int cr_clock_tick(int *alarm);
 /* After a tick: nothing is due before `due`. 0: nothing is due at all. */
 void cr_clock_next(uint64_t due);
 
-/* The time at which a notice that is queued to this PD now becomes late. 0: never. */
-uint64_t cr_clock_deadline_of(const cr_pd *pd);
-/* Removes the deadlines of all notices of the PD. */
-void cr_clock_waive(const cr_pd *pd);
-/* Called when a PD that waited for the root task is answered. Its notices become due as if they
- * were queued now. This happens only once for each notice. */
-void cr_clock_excuse(cr_pd *pd);
+/* Called when a PD is owed a notice or is awaited: the receivers' clocks may have to run. From now
+ * on there is a look at them after each interval. Has no effect without a timer. */
+void cr_clock_watch(void);
+/* After a look: there must be another one, or nothing is left to see. */
+void cr_clock_look_again(int again);
 
 #endif

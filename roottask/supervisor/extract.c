@@ -4,7 +4,6 @@
  * must end even if servers do not answer. */
 #include "extract.h"
 #include "arena.h"
-#include "clock.h"
 #include "notices.h"
 #include "system/charge.h"
 #include "system/state.h"
@@ -80,8 +79,7 @@ void cr_extract_start(cr_pd *by, uint64_t *ticket)
     }
     *e = (cr_extraction){.used = 1,
                          .x = ++cr_sup.extract.last_x,
-                         .by = by->node,
-                         .due = cr_clock_due(cr_sys.image->await_ms)};
+                         .by = by->node};
     cr_notices_changed();
     cr_trace_begin(&cr_sys.trace, CR_EV_EXTRACT);
     cr_trace_number(&cr_sys.trace, e->x);
@@ -364,15 +362,20 @@ static int is_its_own(const cr_extraction *e, const cr_pd *pd)
     return cr_same(pd->node, e->by) && pd->wait == CR_WAIT_TICKET && pd->ticket == e->ticket;
 }
 
-/* Whether a PD can still answer. `expired`: running PDs without a deadline do not count. */
-static int is_awaited(const cr_extraction *e, int expired)
+int cr_extract_awaits(uint32_t tag, const cr_pd *pd)
+{
+    const cr_extraction *e = of_tag(tag);
+    return e != 0 && !is_its_own(e, pd);
+}
+
+/* Whether a PD can still answer. */
+static int is_awaited(const cr_extraction *e)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
         uint32_t waiting = 0;
         uint32_t held = 0;
-        if (!cr_pd_exists(pd) || is_its_own(e, pd) ||
-            (expired && cr_pd_is_served(pd) && pd->deadline_ms == 0)) {
+        if (!cr_pd_exists(pd) || is_its_own(e, pd)) {
             continue;
         }
         cr_work_count_of(cr_sys.work, i, TAG | e->x, &waiting, &held);
@@ -391,35 +394,8 @@ void cr_extract_follow_up(void)
     cr_sup.extract.seen = cr_sup.changes;
     for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
         cr_extraction *e = &cr_sup.extract.at[i];
-        if (e->used && !is_awaited(e, 0)) {
+        if (e->used && !is_awaited(e)) {
             finish(e);
         }
     }
-}
-
-void cr_extract_expire(uint64_t now)
-{
-    for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
-        cr_extraction *e = &cr_sup.extract.at[i];
-        if (!e->used || (e->due == 0 && now != UINT64_MAX) || e->due > now) {
-            continue;
-        }
-        if (now != UINT64_MAX && is_awaited(e, 1)) {
-            e->due = cr_clock_due(cr_sys.image->await_ms);
-        } else {
-            finish(e);
-        }
-    }
-}
-
-uint64_t cr_extract_next_due(void)
-{
-    uint64_t next = 0;
-    for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
-        const cr_extraction *e = &cr_sup.extract.at[i];
-        if (e->used && e->due != 0 && (next == 0 || e->due < next)) {
-            next = e->due;
-        }
-    }
-    return next;
 }

@@ -34,7 +34,6 @@ typedef struct cr_extraction {
     uint32_t x;
     cr_ref by; /* the PD that asked for it, or the root task */
     uint64_t ticket;
-    uint64_t due; /* receivers without a deadline are awaited until this time; 0: without limit */
 } cr_extraction;
 
 typedef struct cr_extractions {
@@ -70,10 +69,8 @@ cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
 void cr_extract_take(const cr_pd *from, const cr_work_notice *notice, const cr_pieces *pieces);
 /* Prints the results of the extractions that await no PD. */
 void cr_extract_follow_up(void);
-/* Also ends the extractions whose time is over at `now`. UINT64_MAX: all extractions. */
-void cr_extract_expire(uint64_t now);
-/* The time at which the next extraction expires. 0: never. */
-uint64_t cr_extract_next_due(void);
+/* Whether an extraction awaits that this PD finishes a notice with this tag. */
+int cr_extract_awaits(uint32_t tag, const cr_pd *pd);
 /* Whether a node is built on another node over any number of MAP edges, or is the same node. `x`:
  * include the reports of extraction x. 0: use only the model. */
 int cr_is_built_on(cr_ref node, cr_ref other, uint32_t x);

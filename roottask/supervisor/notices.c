@@ -68,9 +68,15 @@ cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
         return to == 0 ? CR_ERR_CORRUPT : status;
     }
     int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
+    cr_work_notice first;
+    if (cr_work_oldest_of(cr_sys.work, cr_receiver(to), &first) != CR_OK) {
+        cr_notices_restart(to);
+        to->run.chance = 0;
+    }
     work.tag = tag;
     work.account = account_of(to, notice->kind, notice->from);
-    work.due = cr_clock_deadline_of(to);
+    work.since = to->run.ran;
+    cr_clock_watch();
     status = cr_work_put(cr_sys.work, cr_receiver(to), &work);
     if (status != CR_OK) {
         return status;
@@ -90,6 +96,14 @@ cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
         cr_signal(cr_body_cap(&to->body, CR_BODY_SIGNAL));
     }
     return CR_OK;
+}
+
+void cr_notices_restart(cr_pd *pd)
+{
+    pd->run.mark = pd->run.ran;
+    pd->run.blocked = 0;
+    pd->run.waited = 0;
+    pd->run.waits = 0;
 }
 
 void cr_notices_changed(void)

@@ -25,6 +25,8 @@ void cr_notice_over(const cr_pd *receiver, const cr_work_notice *notice, cr_noti
  * ended, a lane was stopped or resumed, a PD went down or began to wait. The cleaner and the
  * extractions then look again after this message. */
 void cr_notices_changed(void);
+/* Starts the clock of a receiver anew: it has made progress, or is owed something again. */
+void cr_notices_restart(cr_pd *pd);
 /* Removes all notices of a PD that was destroyed. */
 void cr_notices_forget(const cr_pd *pd);
 

@@ -85,6 +85,7 @@ void cr_do_finish_work(cr_asked *a)
         cr_trace_number(&cr_sys.trace, notice.token);
         cr_trace_string(&cr_sys.trace, names[a->args.answers[i].result]);
         cr_trace_end(&cr_sys.trace);
+        cr_progress_made(a->from, &notice);
         cr_notice_over(a->from, &notice, answer->failed ? CR_NOTICE_FAILED : CR_NOTICE_DONE);
         if (notice.kind == CR_NOTICE_LOST && !answer->failed) {
             cr_free_lost_slots(a->from, notice.space);
@@ -112,8 +113,7 @@ cr_result cr_check_resume_work(cr_asked *a)
 void cr_do_resume_work(cr_asked *a)
 {
     int busy = cr_work_ready(cr_sys.work, cr_receiver(a->from));
-    uint64_t due = cr_clock_deadline_of(a->from);
-    if (cr_work_resume(cr_sys.work, cr_receiver(a->from), a->args.space, due) != CR_OK) {
+    if (cr_work_resume(cr_sys.work, cr_receiver(a->from), a->args.space) != CR_OK) {
         cr_panic("a notice that failed is not there", a->found.notice.token);
     }
     cr_trace_begin(&cr_sys.trace, CR_EV_RESUME_WORK);
@@ -121,6 +121,7 @@ void cr_do_resume_work(cr_asked *a)
     cr_trace_number(&cr_sys.trace, a->found.notice.token);
     cr_trace_end(&cr_sys.trace);
     cr_notices_changed();
+    cr_clock_watch();
     if (!busy) {
         cr_signal(cr_body_cap(&a->from->body, CR_BODY_SIGNAL));
     }

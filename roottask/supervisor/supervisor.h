@@ -13,6 +13,8 @@
 #include "connect.h"
 #include "extract.h"
 #include "cleaner.h"
+#include "progress.h"
+#include "probes.h"
 #include "population.h"
 #include "waits.h"
 #include "operations.h"

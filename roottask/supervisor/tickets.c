@@ -131,6 +131,42 @@ void cr_ticket_credit(const cr_pd *receiver, const cr_work_notice *notice, cr_no
     }
 }
 
+int cr_ticket_awaits(uint32_t tag, const cr_pd *receiver)
+{
+    for (uint32_t i = 0; tag != 0 && i < CR_MAX_TICKETS; i++) {
+        const cr_ticket *t = &cr_sup.tickets.at[i];
+        if (t->used && t->tag == tag && t->owner != receiver && t->state != CR_TICKET_OVER) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The number of the receiver's notices that the ticket counts. */
+static uint32_t count_of(const cr_ticket *t, const cr_pd *receiver)
+{
+    uint32_t waiting = 0;
+    uint32_t held = 0;
+    if (t->used && t->tag != 0 && t->owner != receiver) {
+        cr_work_count_of(cr_sys.work, cr_receiver(receiver), t->tag, &waiting, &held);
+    }
+    return waiting;
+}
+
+void cr_ticket_give_up(const cr_pd *receiver, uint64_t token)
+{
+    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
+        cr_sup.tickets.at[i].left += count_of(&cr_sup.tickets.at[i], receiver);
+    }
+    if (cr_work_untag(cr_sys.work, cr_receiver(receiver), token) != CR_OK) {
+        cr_panic("no such receiver", receiver->number);
+    }
+    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
+        cr_sup.tickets.at[i].left -= count_of(&cr_sup.tickets.at[i], receiver);
+    }
+    cr_notices_changed();
+}
+
 static uint32_t tell(const cr_ticket *t, uint64_t *out)
 {
     uint32_t waiting;
@@ -140,7 +176,7 @@ static uint32_t tell(const cr_ticket *t, uint64_t *out)
                                              t->ends[CR_NOTICE_DONE],
                                              t->ends[CR_NOTICE_FAILED],
                                              t->ends[CR_NOTICE_DROPPED],
-                                             waiting,
+                                             waiting + t->left,
                                              held};
     cr_trace_begin(&cr_sys.trace, CR_EV_TICKET);
     cr_trace_number(&cr_sys.trace, t->number);
@@ -180,25 +216,7 @@ static int waits(const cr_pd *pd)
 int cr_ticket_is_bounded(const cr_pd *pd)
 {
     const cr_ticket *t = find(pd->ticket);
-    if (t == 0 || t->state == CR_TICKET_OVER) {
-        return 0;
-    }
-    if (t->state != CR_TICKET_SETTLED) {
-        return 1;
-    }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        const cr_pd *receiver = &cr_sys.pds[i];
-        uint32_t waiting = 0;
-        uint32_t held = 0;
-        if (receiver == t->owner || !cr_pd_exists(receiver) || receiver->deadline_ms == 0) {
-            continue;
-        }
-        cr_work_count_of(cr_sys.work, i, t->tag, &waiting, &held);
-        if (waiting > held) {
-            return 1;
-        }
-    }
-    return 0;
+    return t != 0 && t->state != CR_TICKET_OVER;
 }
 
 int cr_ticket_keeps(const cr_pd *pd)

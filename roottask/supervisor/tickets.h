@@ -15,6 +15,7 @@ typedef struct cr_ticket {
     uint32_t tag; /* 0 until the work has begun */
     cr_ticket_state state;
     uint32_t ends[CR_NOTICE_END_COUNT];
+    uint32_t left; /* notices whose receivers were given up */
 } cr_ticket;
 
 typedef struct cr_tickets {
@@ -41,9 +42,14 @@ uint32_t cr_ticket_look(uint64_t ticket, int wait, uint64_t *out);
 int cr_ticket_keeps(const cr_pd *pd);
 /* Traces the ticket of a PD that does not wait for its answer. */
 void cr_ticket_unwanted(uint64_t ticket);
-/* Whether the end of the PD's wait for its ticket is bounded by a deadline: the cleanup or
- * extraction has not ended, or a receiver with a deadline has yet to acknowledge a notice of it. */
+/* Whether the PD's wait for its ticket will end by itself: the ticket is not over, and each receiver
+ * that it awaits finishes its notices, is late or is given up. */
 int cr_ticket_is_bounded(const cr_pd *pd);
+/* Whether a ticket that is not over awaits that this receiver finishes notices with this tag. */
+int cr_ticket_awaits(uint32_t tag, const cr_pd *receiver);
+/* The notices of the receiver up to this token are awaited by nobody any more: they get tag 0.
+ * Tickets count them as waiting, but are over without them. */
+void cr_ticket_give_up(const cr_pd *receiver, uint64_t token);
 /* Answers a PD that waits for its ticket, with the present state of the ticket. */
 void cr_ticket_answer(cr_pd *pd);
 /* Answers the PDs whose tickets are over. */

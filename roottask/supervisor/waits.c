@@ -5,15 +5,16 @@
 #include "answer.h"
 #include "arena.h"
 #include "connect.h"
-
-static int is_late(const cr_pd *pd, uint64_t now, cr_work_notice *notice)
-{
-    return cr_pd_is_served(pd) && cr_work_late(cr_sys.work, cr_receiver(pd), now, notice) == CR_OK;
-}
+#include "progress.h"
 
 void cr_waits_begin(cr_pd *pd, cr_wait what)
 {
+    cr_work_notice notice;
     cr_pd_wait(pd, what);
+    if (cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK) {
+        pd->run.waits++;
+        pd->run.waited = 0;
+    }
     if (what != CR_WAIT_CHECKPOINT) {
         pd->wait_due = cr_clock_due(pd->deadline_ms != 0 ? pd->deadline_ms
                                                          : cr_sys.image->await_ms);
@@ -44,40 +45,36 @@ void cr_waits_follow_up(void)
 {
     for (uint32_t i = 1; cr_cleaner_waits() && i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
-        if ((pd->wait == CR_WAIT_CONNECT || pd->wait == CR_WAIT_CHECKPOINT) &&
-            pd->released != pd->last_token && cr_cleaner_awaits(pd)) {
+        if (pd->wait != CR_WAIT_NOTHING && pd->released != pd->last_token && cr_cleaner_awaits(pd)) {
             pd->released = pd->last_token;
             cr_waits_release(pd);
         }
     }
 }
 
-static void trace_late(const cr_pd *pd, const cr_work_notice *notice)
+static void trace_late(const cr_pd *pd, const cr_work_notice *notice, uint64_t ms)
 {
     cr_trace_begin(&cr_sys.trace, CR_EV_LATE);
     cr_trace_pd(pd);
     cr_trace_number(&cr_sys.trace, notice->token);
-    cr_trace_number(&cr_sys.trace, pd->deadline_ms + (cr_clock_now() - notice->due) / 1000000);
+    cr_trace_number(&cr_sys.trace, ms);
     cr_trace_end(&cr_sys.trace);
 }
 
-/* Makes late PDs triggers. A PD that waits for the root task is answered first, and its deadlines
- * are extended once. This also separates PDs that wait for each other's tickets. */
+/* Makes late PDs triggers. Answers a PD that is owed a notice and has waited for the root task so
+ * long, so that it can finish the notice. */
 static void find_late(void)
 {
     cr_work_notice notice;
+    uint64_t ms;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
-        if ((pd->wait == CR_WAIT_NOTHING || pd->grace != 0) &&
-            is_late(pd, cr_clock_now(), &notice) &&
-            (pd->wait == CR_WAIT_NOTHING || notice.token <= pd->grace)) {
-            trace_late(pd, &notice);
+        if (cr_progress_is_late(pd, &notice, &ms)) {
+            trace_late(pd, &notice, ms);
             cr_trigger(pd, CR_CAUSE_LATE, 0);
-        }
-    }
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        cr_pd *pd = &cr_sys.pds[i];
-        if (pd->wait != CR_WAIT_NOTHING && is_late(pd, cr_clock_now(), &notice)) {
+        } else if (cr_pd_is_served(pd) && pd->wait != CR_WAIT_NOTHING &&
+                   pd->run.waited >= cr_progress_limit(pd)) {
+            pd->run.waited = 0;
             cr_waits_release(pd);
         }
     }
@@ -111,8 +108,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 
 static uint64_t next_due(void)
 {
-    uint64_t next = earlier(cr_work_next_due(cr_sys.work),
-                            earlier(cr_cleaner_next_due(), cr_extract_next_due()));
+    uint64_t next = cr_sup.clock.look;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         next = cr_pd_exists(&cr_sys.pds[i]) ? earlier(next, cr_sys.pds[i].wait_due) : next;
     }
@@ -121,34 +117,36 @@ static uint64_t next_due(void)
 
 void cr_waits_expire(void)
 {
-    find_late();
+    if (cr_progress_look()) {
+        find_late();
+        cr_progress_give_up();
+    }
     uint64_t now = cr_clock_now();
     cr_population_expire(now);
     release_expired(now);
-    cr_extract_expire(now);
-    cr_cleaner_expire(now);
     cr_clock_next(earlier(next_due(), cr_population_next_due()));
 }
 
-int cr_waits_without_timer(void)
+/* Answers all PDs that wait for the root task in one of two ways. Returns whether there was one. */
+static int release_all(cr_wait one, cr_wait other)
 {
     int any = 0;
-    if (cr_clock_exists()) {
-        return 0;
-    }
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
-        if (cr_pd_is_served(pd) && pd->wait != CR_WAIT_NOTHING && pd->wait != CR_WAIT_CHECKPOINT) {
+        if (cr_pd_is_served(pd) && (pd->wait == one || pd->wait == other)) {
             cr_waits_release(pd);
             any = 1;
         }
     }
-    if (!any) {
-        any = cr_extract_running() || cr_cleaner_waits();
-        cr_extract_expire(UINT64_MAX);
-        cr_cleaner_expire(UINT64_MAX);
-    }
     return any;
+}
+
+/* A PD that waits for a space may be awaited itself, and tickets are over when nobody is awaited. */
+int cr_waits_without_timer(void)
+{
+    return !cr_clock_exists() && (release_all(CR_WAIT_CONNECT, CR_WAIT_CONNECT) ||
+                                  cr_progress_give_up_all() ||
+                                  release_all(CR_WAIT_TICKET, CR_WAIT_TERMINATE));
 }
 
 int cr_waits_pending(void)
@@ -160,7 +158,10 @@ int cr_waits_of_others(void)
 {
     cr_work_notice notice;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (cr_sys.pds[i].wait == CR_WAIT_NOTHING && is_late(&cr_sys.pds[i], UINT64_MAX, &notice)) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        if (cr_clock_exists() && cr_pd_is_served(pd) && pd->wait == CR_WAIT_NOTHING &&
+            pd->deadline_ms != 0 &&
+            cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK) {
             return 1;
         }
     }

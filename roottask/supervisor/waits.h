@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The limits of time: finds PDs that are late with an acknowledgement, and ends waits that have
- * lasted too long. Every wait must be bounded if there is a timer, except a wait at a checkpoint,
- * which the hooks end. */
+ * The limits of time: finds PDs that are late, and ends waits that have lasted too long. Every wait
+ * for the root task must be bounded if there is a timer, except a wait at a checkpoint, which the
+ * hooks end. */
 #ifndef CELLREAP_SUPERVISOR_WAITS_H
 #define CELLREAP_SUPERVISOR_WAITS_H
 
@@ -13,8 +13,8 @@
 void cr_waits_begin(cr_pd *pd, cr_wait what);
 /* Answers a PD that waits, with the present result. */
 void cr_waits_release(cr_pd *pd);
-/* Called after time has passed. Makes late PDs triggers, answers PDs that have waited long enough,
- * and ends the waits of cleanups and extractions that have expired. */
+/* Called after time has passed. Makes late PDs triggers, gives up receivers that were awaited long
+ * enough, and answers PDs that have waited long enough. */
 void cr_waits_expire(void);
 /* Ends all waits that a timer would bound. Only for a caller that knows that no PD can run: without
  * a timer no wait expires. Has no effect if there is a timer. Returns whether a wait was ended. */

@@ -157,6 +157,21 @@ static cr_status read_elf(const uint8_t *elf, uint64_t bytes)
     return plan.n_stretches > 0 ? CR_OK : CR_ERR_ARG;
 }
 
+/* The file was read by read_elf when the body was made. */
+const uint8_t *cr_body_code(const uint8_t *elf, uint64_t vaddr, uint64_t bytes)
+{
+    const elf_header *header = (const elf_header *)(const void *)elf;
+    const elf_segment *segments = (const elf_segment *)(const void *)(elf + header->phoff);
+    for (uint32_t i = 0; i < header->phnum; i++) {
+        const elf_segment *s = &segments[i];
+        if (s->type == ELF_LOAD && (s->flags & (ELF_X | ELF_W)) == ELF_X && vaddr >= s->vaddr &&
+            bytes <= s->filesz && vaddr - s->vaddr <= s->filesz - bytes) {
+            return elf + s->offset + (vaddr - s->vaddr);
+        }
+    }
+    return 0;
+}
+
 static uint32_t log2_up(uint64_t value)
 {
     uint32_t bits = 0;

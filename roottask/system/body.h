@@ -71,6 +71,10 @@ cr_status cr_body_make(const cr_body_params *params, cr_body *out);
 /* Sets memory aside for a body with this owner. CR_ERR_ARG, CR_ERR_MEMORY. */
 cr_status cr_body_reserve(const cr_body_params *params);
 
+/* The contents of the program at these addresses, if they are code that nobody can change. 0: they
+ * are not. */
+const uint8_t *cr_body_code(const uint8_t *elf, uint64_t vaddr, uint64_t bytes);
+
 /* Revokes the untyped and gives it back. The TCB should already be suspended. */
 cr_status cr_body_destroy(cr_body *body);
 

@@ -4,6 +4,7 @@
  * up nodes and badges must not trust their arguments: numbers and badges come from PDs. */
 #include "system.h"
 #include "text.h"
+#include "kernel/arch/arch.h"
 #include "kernel/untyped.h"
 
 cr_system cr_sys;
@@ -16,7 +17,7 @@ enum { TRACE_BUFFER = 1 << 19 };
 static _Alignas(8) uint8_t model_memory[5 << 18];
 static _Alignas(8) uint8_t planner_memory[11 << 19];
 static char trace_buffer[TRACE_BUFFER];
-static _Alignas(8) uint8_t work_memory[11 << 18];
+static _Alignas(8) uint8_t work_memory[23 << 17];
 
 /* -- ids and trace */
 
@@ -372,6 +373,19 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
 
 /* -- start */
 
+_Static_assert((int)CR_TRACE_KEY_BYTES == (int)CR_IMAGE_KEY_BYTES, "the same size");
+
+/* The key of this run's trace. Each boot has another one: somebody who saw the console of an
+ * earlier run, and so its key, cannot derive this one without the secret of the image. */
+static void make_run_key(const cr_image_header *image, uint8_t key[CR_TRACE_KEY_BYTES])
+{
+    uint64_t counter = cr_arch_boot_counter();
+    cr_blake2s hash;
+    cr_blake2s_init(&hash, image->trace_key, CR_IMAGE_KEY_BYTES, CR_TRACE_KEY_BYTES);
+    cr_blake2s_add(&hash, &counter, sizeof(counter));
+    cr_blake2s_end(&hash, key);
+}
+
 cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
 {
     cr_status status;
@@ -382,7 +396,9 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
     for (uint32_t i = 0; i < CR_MAX_REQUESTS; i++) {
         cr_sys.requests[i].next_free = i + 1 < CR_MAX_REQUESTS ? i + 1 : CR_NONE;
     }
-    cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), cr_console_put);
+    uint8_t key[CR_TRACE_KEY_BYTES];
+    make_run_key(image, key);
+    cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), key, cr_console_put);
     if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_MAX_NODES, CR_MAX_EDGES,
                                 &cr_sys.model)) != CR_OK ||
         (status = cr_work_init(work_memory, sizeof(work_memory), CR_MAX_NOTICES, CR_MAX_PDS,

@@ -47,16 +47,31 @@ enum {
     CR_SLOT_LOST = 0x80000000
 };
 
+/* The clock of a receiver (supervisor/progress.h). Times are in nanoseconds. They only count while
+ * the PD has a notice to fetch or finish, and somebody awaits it or it has a deadline. */
+typedef struct cr_run {
+    uint64_t ran;     /* in which it could run, in all */
+    uint64_t mark;    /* `ran` when it last finished a notice, or was first owed one */
+    uint64_t blocked; /* in calls to other PDs, since then */
+    uint64_t held_up; /* in calls to other PDs while it was awaited, since it was last given up */
+    uint64_t waited;  /* waiting for the root task, in its first wait since `mark` */
+    uint32_t waits;   /* waits for the root task since `mark`, while it was owed something */
+    int chance;       /* it has had the processor since it was first owed something */
+    uint32_t slot;    /* the slot that its call named at the last look, or 0 */
+    uint32_t server;  /* the number of the PD that it called then, or 0 */
+} cr_run;
+
 typedef struct cr_pd {
     cr_life life;       /* changed only by cr_pd_become */
     cr_wait wait;       /* the answer it waits for; changed only by cr_pd_wait */
     uint64_t wait_due;  /* its wait ends at this time with any result; 0: never */
     uint64_t ticket;    /* the ticket of a TICKET or TERMINATE wait */
     uint32_t told;      /* PRE_DESTROY notices from the cleanup under way */
-    uint32_t deadline_ms; /* for acknowledging a notice; 0: none */
+    uint32_t given_up;    /* the last cleanup that goes on without its answers */
+    uint32_t deadline_ms; /* for finishing a notice; 0: none */
+    cr_run run;
     uint64_t last_token;  /* of the notice queued last */
     uint64_t released;    /* last_token when its wait was ended so that it can acknowledge */
-    uint64_t grace;       /* notices up to this token had their deadline extended, once */
     uint32_t lost;        /* slots that wait for its acknowledgement of a loss */
     uint32_t refusals;
     uint32_t refusals_untold;

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import io
-import zlib
 from collections.abc import Callable
 from typing import Final
 
 from cellreap.trace.check import Report, check, check_stream
 from cellreap.trace.events import Event
+from cellreap.trace.lines import keyed_sum
 from cellreap.trace.reader import MAX_LINE
-from cellreap.trace.writer import Draft, seal
+from cellreap.trace.writer import NO_SECRET, Draft, seal
 from kit import broken_respawns
 from kit.trace_simulator import RUNS, Target, block_fs_db_app
 
@@ -104,8 +104,8 @@ def _lines() -> list[str]:
 
 
 def _line(seq: int, text: str) -> str:
-    body = f"{seq} {text}"
-    return f"~cr {seq} {zlib.crc32(body.encode()):08x} {text}"
+    checksum = keyed_sum(NO_SECRET, f"{seq} {text}".encode())
+    return f"~cr {seq} {checksum.decode()} {text}"
 
 
 def _changed(change: Callable[[list[str]], list[str]]) -> Callable[[], Report]:
@@ -113,7 +113,7 @@ def _changed(change: Callable[[list[str]], list[str]]) -> Callable[[], Report]:
 
 
 def _long(lines: list[str]) -> list[str]:
-    return [*lines[:9], f"~cr {'x' * MAX_LINE}", *lines[9:]]
+    return [*lines[:9], f"~cr {'x' * MAX_LINE}", *lines[10:]]
 
 
 # -- runs that break one rule
@@ -239,7 +239,7 @@ def _without_end() -> Report:
 
 
 BROKEN: Final[dict[str, Callable[[], Report]]] = {
-    "line.form": _changed(lambda lines: [*lines[:9], "~cr good morning", *lines[9:]]),
+    "line.form": _changed(lambda lines: [*lines[:9], "~cr good morning", *lines[10:]]),
     "line.checksum": _changed(lambda lines: [*lines[:9], f"{lines[9][:-1]}?", *lines[10:]]),
     "line.cut": _changed(lambda lines: [*lines[:9], lines[9][:12], *lines[10:]]),
     "line.long": _changed(_long),
@@ -256,8 +256,8 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
         lambda lines: [*lines, _line(len(lines), "ACCOUNT bytes=0 slots=0")]
     ),
     "order.trace": lambda: inserted(
-        "depths-0-0", "SAY", "TRACE", version=3, arch="x86_64", kernel="seL4 1", system="x",
-        pd_depth=0, rs_depth=0,
+        "depths-0-0", "SAY", "TRACE", version=4, arch="x86_64", kernel="seL4 1", system="x",
+        pd_depth=0, rs_depth=0, key="-",
     ),
     "order.base": lambda: inserted("depths-0-0", "SAY", "BASE", bytes=0, slots=0),
     "order.mode": lambda: edited("depths-0-0", "MODE", None),
@@ -309,6 +309,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "triggers.right": lambda: scenario(lambda target: target.terminate("PD_5", "PD_1")),
     "triggers.deadline": lambda: edited("notices", "DEADLINE", {"ms": 0}, pd="PD_5"),
     "triggers.late": lambda: edited("notices", "LATE", {"token": 1}, pd="PD_5"),
+    "progress.await": lambda: edited("depths-0-0", "AWAIT", None),
+    "progress.awaited": emitted("GIVE_UP", pd="PD_5", token=1, ran=1000, held_up=2000),
+    "progress.early": emitted("GIVE_UP", pd="PD_5", token=1, ran=999, held_up=1999),
     "triggers.cleanup": lambda: scenario(_cleanup_of_nothing),
     "triggers.order": lambda: scenario(_wrong_order),
     "triggers.end": lambda: scenario(lambda target: target.fault("PD_5")),

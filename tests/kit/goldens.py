@@ -98,9 +98,12 @@ LEFT_OUT: Final = frozenset(
         ("SETTLED", "cycles"),
         ("SETTLED", "slots"),
         ("TRACE", "kernel"),
+        ("TRACE", "key"),
     }
 )
-"""(event, field): addresses, sizes, cycles and times, which change with the compiled C code."""
+"""(event, field): addresses, sizes, cycles and times, which change with the compiled C code; and
+the key, which changes with each boot.
+"""
 OF_ONE_PD: Final = frozenset({"SAY", "REFUSE", "GET_WORK", "FINISH_WORK", "RESUME_WORK"})
 """What a PD does by itself. The order of two PDs depends on the time that each of them takes."""
 

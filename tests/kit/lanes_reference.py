@@ -11,7 +11,7 @@ receiver's notices about one space. Notices about no space (None, for example) f
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -46,8 +46,10 @@ class Notice:
     """of the caller: for example the node and the dead PD"""
     tag: int = 0
     """of the caller: the account that the notice belongs to"""
-    due: int = 0
-    """when it becomes late, by the caller's clock; 0: never"""
+    since: int = 0
+    """of the caller: the receiver's clock when it was queued"""
+    again: bool = False
+    """it failed before and was resumed"""
     state: State = "waiting"
 
 
@@ -122,7 +124,7 @@ class Queues:
         about: object = None,
         *,
         tag: int = 0,
-        due: int = 0,
+        since: int = 0,
     ) -> Notice:
         """Appends a notice to its lane.
 
@@ -136,7 +138,7 @@ class Queues:
                 "full", f"no room for a notice to {receiver}: {self.capacity} are owed"
             )
         self._tokens += 1
-        notice = Notice(self._tokens, receiver, space, kind, about, tag, due)
+        notice = Notice(self._tokens, receiver, space, kind, about, tag, since)
         lane = self._lanes.setdefault((receiver, space), _Lane(receiver))
         lane.notices.append(notice)
         if len(lane.notices) == 1:
@@ -203,19 +205,17 @@ class Queues:
             self._remove(notice)
         return notice
 
-    def resume(self, receiver: Hashable, space: Hashable, due: int = 0) -> Notice:
+    def resume(self, receiver: Hashable, space: Hashable) -> Notice:
         """Resumes a stopped lane. Returns the failed notice, which will be handed out again.
 
-        The notice belongs to no account any more. `due` applies to the whole lane. NoticeError
-        "absent": the lane is not stopped.
+        The notice belongs to no account any more. NoticeError "absent": the lane is not stopped.
         """
         lane = self._lanes.get((receiver, space))
         if lane is None or not lane.stopped:
             raise NoticeError("absent", f"{receiver} has no lane to resume about {space}")
         lane.notices[0].state = "waiting"
         lane.notices[0].tag = 0
-        for notice in lane.notices:
-            notice.due = due
+        lane.notices[0].again = True
         self._queue_up(lane)
         return lane.notices[0]
 
@@ -233,35 +233,23 @@ class Queues:
         self._remove(notice)
         return notice, failed
 
-    # -- deadlines
+    # -- what a receiver has to do
 
-    def late(self, receiver: Hashable, now: int) -> Notice | None:
-        """The oldest notice of the receiver that is late and neither held nor failed."""
-        late = [
-            notice for lane in self._of(receiver) for notice in self._due(lane) if notice.due <= now
-        ]
-        return min(late, key=lambda notice: notice.token, default=None)
+    def can_do(self, receiver: Hashable) -> list[Notice]:
+        """The notices that the receiver can fetch or finish, oldest first."""
+        can = [n for lane in self._of(receiver) if not lane.stopped for n in lane.notices]
+        return sorted(can, key=lambda notice: notice.token)
 
-    def next_due(self) -> int:
-        """When the next notice becomes late, over all receivers. 0: none ever."""
-        return min(
-            (notice.due for lane in self._lanes.values() for notice in self._due(lane)), default=0
-        )
-
-    def defer(self, receiver: Hashable, due: int) -> None:
-        """Sets `due` of all notices of the receiver that have one."""
+    def untag(self, receiver: Hashable, token: int) -> None:
+        """The notices of the receiver up to this token belong to no account any more."""
         for notice in self.notices(receiver):
-            if notice.due != 0:
-                notice.due = due
+            if notice.token <= token:
+                notice.tag = 0
 
     # -- helpers
 
     def _of(self, receiver: Hashable) -> list[_Lane]:
         return [lane for lane in self._lanes.values() if lane.receiver == receiver]
-
-    def _due(self, lane: _Lane) -> Iterator[Notice]:
-        if not lane.stopped:
-            yield from (notice for notice in lane.notices if notice.due != 0)
 
     def _queue_up(self, lane: _Lane) -> None:
         self._turns += 1

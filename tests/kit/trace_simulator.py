@@ -17,7 +17,7 @@ from cellreap.model import reference
 from cellreap.model.csvstate import state_rows
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
-from cellreap.trace.writer import Draft
+from cellreap.trace.writer import NO_SECRET, Draft
 
 FIRST_SLOT = 8
 BODY_SLOTS = 1
@@ -97,9 +97,11 @@ class Target:
             system=system,
             pd_depth=depth[0],
             rs_depth=depth[1],
+            key=NO_SECRET.hex(),
         )
         self.emit("BASE", bytes=self.base[0], slots=self.base[1])
         self.emit("MODE", mode=mode)
+        self.emit("AWAIT", ms=1000)
         self.model.add_pd(ROOT, "ROOT_TASK", pinned=True)
         self.emit("PD", id=ROOT, name="ROOT_TASK", pinned=1)
 

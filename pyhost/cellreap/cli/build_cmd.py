@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from cellreap.cli.params import json_option, kernel_options
+from cellreap.cli.params import json_option, kernel_options, trace_key_option
 from cellreap.progress import Progress
 from cellreap.system.build import build_image
 from cellreap.system.config import check_timer, parse_config, read_text
@@ -28,11 +28,20 @@ from cellreap.system.sdk import load_sdk, timer_missing
     required=True,
     help="Where to write the image.",
 )
+@trace_key_option
 @json_option
-def build(config: Path, arch: str, sdk: Path | None, output: Path, as_json: bool) -> None:
+def build(
+    config: Path,
+    arch: str,
+    sdk: Path | None,
+    output: Path,
+    trace_key: bytes | None,
+    as_json: bool,
+) -> None:
     """Build an image: kernel, root task, PDs and configuration in one file.
 
-    The same input yields the same bytes. Parts that do not depend on the configuration are built
+    The same input yields the same bytes, except that each user's images have other secrets (see
+    --trace-key). Parts that do not depend on the configuration are built
     once and kept in $XDG_CACHE_HOME/cellreap.
     """
     text = read_text(config)
@@ -40,7 +49,7 @@ def build(config: Path, arch: str, sdk: Path | None, output: Path, as_json: bool
     progress = Progress()
     found = load_sdk(find_kernel(arch, sdk, progress), arch)
     check_timer(parsed, text, config, timer_missing(found.options, arch))
-    build_image(parsed, text, found, output, progress)
+    build_image(parsed, text, found, output, progress, trace_key=trace_key)
     sha256 = hashlib.sha256(output.read_bytes()).hexdigest()
     if as_json:
         kernel = {

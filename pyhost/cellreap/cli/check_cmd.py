@@ -15,7 +15,7 @@ from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option
 from cellreap.trace.check import check_file
 from cellreap.trace.events import printable
-from cellreap.trace.report import Cleanup, Failure, Report, report_json
+from cellreap.trace.report import Cleanup, Failure, Report, foreign_told, report_json
 
 SHOW_PROGRESS_FROM = 16 << 20
 """Size in bytes from which reading a file takes noticeable time."""
@@ -77,6 +77,8 @@ def summary(report: Report) -> list[str]:
         )
     for crash, name in report.unreached:
         lines.append(f"crash {crash} of the configuration, of {printable(name)}, never came about")
+    if report.foreign_lines:
+        lines.append(foreign_told(report.foreign_lines))
     for problem in report.violations:
         lines.append(f"{printable(report.path)}:{problem}")
     if report.more_violations:

@@ -11,6 +11,7 @@ import click
 
 from cellreap.arches import ARCHES
 from cellreap.model.plan import MAX_DEPTH
+from cellreap.system.trace_key import VARIABLE, parse_key
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -71,6 +72,19 @@ def kernel_options(purpose: str) -> Decorator:
             "user, else refkernel.",
         ),
     )
+
+
+def _to_key(ctx: click.Context, param: click.Parameter, value: str | None) -> bytes | None:
+    return None if value is None else parse_key(value, "--trace-key")
+
+
+trace_key_option: Decorator = click.option(
+    "--trace-key",
+    callback=_to_key,
+    metavar="HEX",
+    help="The image's secret, 32 hex digits, from which each run derives the key of its trace. If "
+    f"not given: ${VARIABLE}, else a secret of this image and user.",
+)
 
 
 def depth_options(default: str | None = None, note: str = "") -> Decorator:

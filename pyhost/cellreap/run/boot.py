@@ -29,6 +29,8 @@ DEFAULT_TIMEOUT = 60.0  # seconds
 DEFAULT_IDLE = 20.0  # seconds without a byte
 MAX_CONSOLE_BYTES = 1 << 30
 _GRACE = 0.3  # seconds in which the kernel prints more after a fatal message
+# Seconds without an event after a fatal message once there are PDs, which can print such a message.
+_GRACE_WITH_PDS = 5.0
 
 
 class End(enum.Enum):
@@ -200,5 +202,8 @@ def _follow(
             return End.COMPLETE
         if console.bytes > MAX_CONSOLE_BYTES:
             return End.FLOOD
-        if console.fatal and fatal_until is None:
-            fatal_until = time.monotonic() + _GRACE
+        if not console.fatal:
+            fatal_until = None  # an event followed the message
+        elif fatal_until is None:
+            grace = _GRACE_WITH_PDS if console.begun else _GRACE
+            fatal_until = time.monotonic() + grace

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-import zlib
+
+from cellreap.trace.lines import Lines
 
 _MAX_LINE = 1 << 16  # longer lines are not events and are read in pieces
 
-_EVENT = re.compile(rb"~cr (\d+) ([0-9a-f]{8}) ([A-Z_]+)((?: [^\r\n]*)?)\r?\n")
 # The last pattern: the fault of a thread without a fault handler, for example the root task.
 _FATAL = re.compile(
     rb"cellreap: panic: [^\r\n]*|cellreap loader: error: [^\r\n]*"
@@ -26,25 +26,35 @@ class Console:
         self.events = 0
         self.complete = False
         self.fatal = ""
+        """The first fatal message since the last event. An event shows that a PD printed the
+        messages before it."""
+        self._lines = Lines()
         self._line = b""
+
+    @property
+    def begun(self) -> bool:
+        """Whether the trace has begun, so that PDs may print too."""
+        return self._lines.begun
 
     def take(self, data: bytes) -> None:
         """Scans the next bytes."""
         self.bytes += len(data)
         self._line += data
-        whole, newline, rest = self._line.rpartition(b"\n")
-        if not newline and len(rest) < _MAX_LINE:
-            return
-        self._look(whole + newline if newline else rest)
-        self._line = rest if newline else b""
+        *whole, rest = self._line.split(b"\n")
+        for line in whole:
+            self._look(line, ended=True)
+        if len(rest) >= _MAX_LINE:
+            self._look(rest, ended=False)
+            rest = rest[-_MAX_LINE // 2 :]
+        self._line = rest
 
-    def _look(self, lines: bytes) -> None:
-        for event in _EVENT.finditer(lines):
-            text = event[1] + b" " + event[3] + event[4]
-            if zlib.crc32(text) == int(event[2], 16):
-                self.events += 1
-                self.complete = self.complete or event[3] == b"END"
-        if self.finish is not None and self.finish.search(lines):
+    def _look(self, line: bytes, *, ended: bool) -> None:
+        found = self._lines.find(line) if ended else None
+        if found is not None:
+            self.events += 1
+            self.complete = self.complete or found[1].group(3).split(b" ", 1)[0] == b"END"
+            self.fatal = ""
+        if self.finish is not None and self.finish.search(line + b"\n" * ended):
             self.complete = True
-        if not self.fatal and (found := _FATAL.search(lines)):
-            self.fatal = found[0].decode("ascii", "replace")
+        if found is None and not self.fatal and (fatal := _FATAL.search(line)):
+            self.fatal = fatal[0].decode("ascii", "replace")

@@ -26,6 +26,7 @@ from cellreap.system.config import (
     respawn_of,
     timed,
 )
+from cellreap.system.trace_key import key_for
 
 MAX_BYTES = 256 << 20  # far larger than any supported system
 _PROGRAM_ALIGN = 16  # image.h: an ELF file is "aligned to 16"
@@ -41,13 +42,19 @@ def layout() -> Any:
 
 
 def build_blob(
-    config: Config, programs: Mapping[str, bytes], kernel: str, arch: str, timer: bool = True
+    config: Config,
+    programs: Mapping[str, bytes],
+    kernel: str,
+    arch: str,
+    timer: bool = True,
+    trace_key: bytes | None = None,
 ) -> bytes:
     """The blob of a configuration.
 
     programs: the ELF file of every program that the configuration names. kernel: name and version.
-    timer: whether the kernel leaves a timer to user level. CellreapError if a program is missing,
-    if the blob is too large, or if the configuration needs a timer and there is none.
+    timer: whether the kernel leaves a timer to user level. trace_key: the secret of the image;
+    None: one of this image and user. CellreapError if a program is missing, if the blob is too
+    large, or if the configuration needs a timer and there is none.
     """
     if not timer and any(timed(config)):
         raise CellreapError(
@@ -104,6 +111,8 @@ def build_blob(
         "arch": _text(arch, "CR_TYPE_BYTES"),
         **{table: {"offset": place[0], "count": place[1]} for table, place in places.items()},
     }
+    body[:size] = _struct("cr_image_header", header)
+    header["trace_key"] = trace_key or key_for(body)
     body[:size] = _struct("cr_image_header", header)
     return bytes(body)
 

@@ -27,17 +27,19 @@ def build_image(
     output: Path,
     progress: Progress,
     overrides: Overrides | None = None,
+    trace_key: bytes | None = None,
 ) -> None:
     """Builds the image of `config` and writes it to `output`.
 
     text: the text of the configuration's file, which the image keeps. overrides: the values in
-    `config` that are not from the file. CellreapError if a tool or a program is missing, or if the
-    sources do not build.
+    `config` that are not from the file. trace_key: the secret of the image, from which each run
+    derives the key of its trace; None: one of this image and user. CellreapError if a tool or a
+    program is missing, or if the sources do not build.
     """
     toolchain = find_toolchain(sdk.kernel.arch)
     parts = build_parts(sdk, toolchain, progress)
     with progress.step(f"linking {config.system.name}"):
-        roottask = link(config, sdk, toolchain, parts)
+        roottask = link(config, sdk, toolchain, parts, trace_key)
         manifest = {
             "arch": sdk.kernel.arch,
             "kernel": {

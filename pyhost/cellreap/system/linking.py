@@ -39,14 +39,19 @@ cr_image_end:
 """
 
 
-def link(config: Config, sdk: Sdk, toolchain: Toolchain, parts: Parts) -> bytes:
-    """The root task's ELF file with the configuration in it."""
+def link(
+    config: Config, sdk: Sdk, toolchain: Toolchain, parts: Parts, trace_key: bytes | None = None
+) -> bytes:
+    """The root task's ELF file with the configuration in it.
+
+    trace_key: the secret of the image; None: one of this image and user.
+    """
     programs = parts.programs()
     for name in set(programs_of(config)) & programs.keys():
         read_executable(programs[name], str(parts.folder / "pds" / f"{name}.elf"), sdk.kernel.arch)
     kernel = f"{sdk.kernel.name} {sdk.kernel.version}"
     timer = timer_missing(sdk.options, sdk.kernel.arch) is None
-    blob = build_blob(config, programs, kernel, sdk.kernel.arch, timer)
+    blob = build_blob(config, programs, kernel, sdk.kernel.arch, timer, trace_key)
     files = {"blob.bin": blob, "blob.S": _BLOB_SOURCE.encode()}
     library = parts.library if config.system.scenario else parts.bare_library
     raw = _link(toolchain, library, _LINKER_SCRIPT, files, "blob.S", ())

@@ -162,9 +162,14 @@ def _variable(arch: str) -> str:
     return f"CELLREAP_SDK_{arch.upper()}"
 
 
-def _users(arch: str, env: Mapping[str, str]) -> Path:
+def data_folder(env: Mapping[str, str]) -> Path:
+    """The folder of what is installed for the user: $XDG_DATA_HOME/cellreap."""
     data = Path(env.get("XDG_DATA_HOME") or Path(env.get("HOME", "~")) / ".local/share")
-    return data.expanduser() / "cellreap" / "sdk" / arch
+    return data.expanduser() / "cellreap"
+
+
+def _users(arch: str, env: Mapping[str, str]) -> Path:
+    return data_folder(env) / "sdk" / arch
 
 
 def read_support(sdk: Sdk, file: str) -> bytes:

@@ -92,6 +92,7 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "ADDRESS": _integer(r"0x[0-9a-f]{1,16}"),
     "DEPTH": _like(r"0|[1-9][0-9]{0,8}|inf"),
     "DIGEST": _like(r"[0-9a-f]{8}"),
+    "KEY": _like(r"[0-9a-f]{32}|-"),
     "TEXT": lambda value: True,
     "SPACE_TYPE": _like(r"[A-Z][A-Z0-9_]*"),
     "PD": _node("PD"),

@@ -2,9 +2,11 @@
 """Reads the trace in a raw console log.
 
 docs/trace-format.md describes the format. A console log also contains other output: kernel messages
-before, between and inside lines, carriage returns, and noise. The reader skips lines that are not
-trace lines and reports each damaged trace line. It returns the events of older versions as events
-of the current version.
+before, between and inside lines, carriage returns, noise, and what PDs print. The reader skips
+lines that are not trace lines and reports each damaged trace line. In a trace with a key, a line
+with a wrong checksum is damage only if an event is missing in its place. Otherwise the root task
+did not print it, and the reader counts it as foreign. The events of older versions are returned as
+events of the current version.
 """
 
 from __future__ import annotations
@@ -15,13 +17,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from cellreap import headers
 from cellreap.errors import InputError
 from cellreap.headers import EventTable
+from cellreap.trace.damage import TRACE_VERSION, diagnose
 from cellreap.trace.events import Event, decode, encode, field_type, printable
+from cellreap.trace.lines import LINE, MARK, Lines, key_in, summed
 from cellreap.trace.upgrade import NotOfVersionError, known_versions, table_of, upgrade
 
-MARK = b"~cr "
 MAX_LINE = 65536
 """Bytes in a line, without its newline. A SAY of the longest text takes less than 2 KiB."""
 MAX_PROBLEMS = 1000
@@ -51,9 +53,24 @@ class _Gap:
     line: int
 
 
-_LINE = re.compile(rb"(0|[1-9][0-9]{0,18}) ([0-9a-f]{8}) ([A-Z_]+(?: .*)?)", re.DOTALL)
-_LINE_START = re.compile(rb"[0-9]{0,19}|[0-9]{1,19} [0-9a-f]{0,8}|[0-9]{1,19} [0-9a-f]{8} ")
-_TRACE_VERSION = re.compile(rb"TRACE version=([0-9]+)(?: .*)?", re.DOTALL)
+@dataclass(frozen=True)
+class _Suspect:
+    """A line with a mark and a wrong checksum: damaged, or not the root task's.
+
+    claims: its sequence number, if it has one.
+    """
+
+    problem: Problem
+    text: bytes
+    claims: int | None
+
+    def ends(self, following: int, last_line: int) -> bool:
+        """Whether it may be what is left of the last events, of which `following` is the first."""
+        return self.problem.line == last_line if self.claims is None else self.claims >= following
+
+
+_NUMBER = re.compile(rb"(0|[1-9][0-9]{0,18}) ")
+_MAX_SUSPECTS = 1000
 
 
 def split_lines(
@@ -106,11 +123,6 @@ def read(
     reader.finish()
 
 
-def _sound(text: bytes) -> bool:
-    found = _LINE.fullmatch(text)
-    return found is not None and zlib.crc32(_summed(found)) == int(found.group(2), 16)
-
-
 @dataclass
 class Reader:
     """Finds the trace in the lines of a console log.
@@ -128,7 +140,12 @@ class Reader:
     last_line: int = 0
     table: EventTable | None = None
     """The events of the trace's version; None before the TRACE event."""
+    foreign: int = 0
+    """Number of lines that look like trace lines and are not the root task's."""
 
+    _lines: Lines = field(default_factory=Lines)
+    _suspects: list[_Suspect] = field(default_factory=list)  # since the last sound line
+    _restarted: int | None = None  # a later line that begins another trace
     _next: int = 0
     _count: int = 0
     _digest: int = 0
@@ -144,7 +161,7 @@ class Reader:
         self.last_line = number
         if overlong:
             self._marked = True
-            self._damaged(number, b"", f"a trace line is longer than {MAX_LINE} bytes", "line.long")
+            self._unsound(number, b"", f"a trace line is longer than {MAX_LINE} bytes", "line.long")
         at = line.find(MARK)
         if at < 0:
             return None
@@ -156,58 +173,48 @@ class Reader:
 
     def _line(self, number: int, line: bytes) -> Event | None:
         """The event in a line that begins with the mark. Records damage."""
-        text = line[len(MARK) :]
-        if _sound(text):
-            return self._accept(number, text)
-        # The beginning of a cut line may stand directly before the next line. The later mark begins
-        # a line of its own.
-        at = line.find(MARK, 1)
-        while at >= 0:
-            later = line[at + len(MARK) :]
-            if _sound(later):
-                self._damaged(
-                    number,
-                    line[len(MARK) : at],
-                    "cut line: the next one begins within it",
-                    "line.cut",
-                )
-                return self._accept(number, later)
-            at = line.find(MARK, at + 1)
-        self._damaged(number, text, *self._diagnose(text))
-        return None
+        place = self._lines.find(line)
+        if place is None:
+            text = line[len(MARK) :]
+            self._unsound(number, text, *diagnose(text, self.table))
+            return None
+        at, found = place
+        if at > 0:
+            # The beginning of a cut line may stand directly before the next line, which begins with
+            # the later mark.
+            cut = line[len(MARK) : at]
+            self._unsound(number, cut, "cut line: the next one begins within it", "line.cut")
+        return self._accept(number, found)
 
-    def _diagnose(self, text: bytes) -> tuple[str, str]:
-        """(what is wrong with a damaged line, the rule that it breaks)."""
-        if _LINE_START.fullmatch(text):
-            return "cut line", "line.cut"
-        found = _LINE.fullmatch(text)
-        if found is None:
-            shown = printable(text.decode("latin-1"), 60)
-            return (
-                f"garbled line: {shown!r}: expected a number, a checksum and an event",
-                "line.form",
-            )
-        name, *pairs = found.group(3).decode("latin-1").split(" ")
-        table = self.table or headers.event_table()
-        fields = table.fields.get(name)
-        if fields is None and any(known.startswith(name) for known in table.fields) and not pairs:
-            return "cut line", "line.cut"
-        if fields is not None and _cut_short(pairs, fields):
-            return (
-                f"cut line: {name} with only {len(pairs)} of its {len(fields)} fields",
-                "line.cut",
-            )
-        has = zlib.crc32(_summed(found))
-        what = f"event {found.group(1).decode()}, {printable(name, 20)}"
-        text_sum = found.group(2).decode()
-        return f"wrong checksum: {text_sum}, but the line has {has:08x} ({what})", "line.checksum"
+    def _unsound(self, number: int, text: bytes, what: str, rule: str) -> None:
+        """Notes text with a mark that is no sound line.
+
+        If the trace has a key, the next sound line decides whether the text stands for an event.
+        """
+        if not self._lines.keyed:
+            self._damaged(number, text, what, rule)
+            return
+        self.foreign += 1
+        if len(self._suspects) < _MAX_SUSPECTS:
+            found = _NUMBER.match(text)
+            claims = int(found.group(1)) if found else None
+            self._suspects.append(_Suspect(Problem(number, what, rule), text, claims))
+        line = LINE.fullmatch(text)
+        if line is not None and key_in(line) is not None:
+            self._restarted = self._restarted or number
+
+    def _blame(self, suspects: list[_Suspect]) -> None:
+        """Records as damaged what stands in the place of missing events."""
+        for suspect in suspects:
+            self.foreign -= 1
+            problem = suspect.problem
+            self._damaged(problem.line, suspect.text, problem.text, problem.rule)
+        self._suspects.clear()
 
     # -- order
 
-    def _accept(self, number: int, text: bytes) -> Event | None:
+    def _accept(self, number: int, found: re.Match[bytes]) -> Event | None:
         """Takes an undamaged line: checks its place in the sequence, then parses it."""
-        found = _LINE.fullmatch(text)
-        assert found is not None
         seq = int(found.group(1))
         name = found.group(3).split(b" ", 1)[0].decode("ascii")
         if self._ended is not None:
@@ -221,22 +228,24 @@ class Reader:
         if seq < self._next:
             self._late(number, seq, name)
             return (
-                self._parse(number, seq, text) if name == "TRACE" and self.table is None else None
+                self._parse(number, seq, found) if name == "TRACE" and self.table is None else None
             )
         if seq > self._next:
+            missing = range(self._next, seq)
+            self._blame([s for s in self._suspects if s.claims is None or s.claims in missing])
             self._missing(number, seq)
+        self._suspects.clear()
         self._claimed.clear()
         self._unclaimed = 0
         self._next = seq + 1
-        event = self._parse(number, seq, text)
-        summed = _summed(found)
+        event = self._parse(number, seq, found)
         if name == "END":
             self._ended = number
             if event is not None and self.broken_at is None:
                 self._check_end(event)
         else:
             self._count += 1
-            self._digest = zlib.crc32(summed + b"\n", self._digest)
+            self._digest = zlib.crc32(summed(found) + b"\n", self._digest)
         return event
 
     def _late(self, number: int, seq: int, name: str) -> None:
@@ -282,7 +291,7 @@ class Reader:
         self._break(number)
         problem = Problem(number, what, rule)
         self._first_damage = self._first_damage or problem
-        found = re.match(rb"(0|[1-9][0-9]{0,18}) ", text)
+        found = _NUMBER.match(text)
         if (
             found
             and self._next <= int(found.group(1)) < self._next + 1000
@@ -295,9 +304,7 @@ class Reader:
 
     # -- meaning
 
-    def _parse(self, number: int, seq: int, text: bytes) -> Event | None:
-        found = _LINE.fullmatch(text)
-        assert found is not None
+    def _parse(self, number: int, seq: int, found: re.Match[bytes]) -> Event | None:
         body = found.group(3)
         name = body.split(b" ", 1)[0].decode("ascii")
         if self.table is None:
@@ -340,8 +347,9 @@ class Reader:
         """The event under its current names, if its values have the form of their fields."""
         try:
             event = upgrade(written, version)
+            # The fields that newer versions added are the last and have no old name.
             for old_name, (field_name, value) in zip(
-                written.values, event.values.items(), strict=True
+                written.values, event.values.items(), strict=False
             ):
                 form = field_type(event.name, field_name)
                 if not form.accepts(value):
@@ -358,7 +366,7 @@ class Reader:
         self._problem(number, what, "line.value")
 
     def _version(self, number: int, body: bytes) -> EventTable:
-        found = _TRACE_VERSION.fullmatch(body)
+        found = TRACE_VERSION.fullmatch(body)
         if found is None or len(found.group(1)) > 9:
             raise InputError(self.path, number, "TRACE", "no version=<number> as its first field")
         version = int(found.group(1))
@@ -397,8 +405,11 @@ class Reader:
             what = f"event {gap.first} is" if one else f"events {gap.first} to {gap.last} are"
             self._problem(gap.line, f"lost: {what} missing before this line", "line.lost")
         if self._ended is None:
+            self._blame([s for s in self._suspects if s.ends(self._next, self.last_line)])
             self._break(self.last_line)
             what = f"cut off: no END after event {self._next - 1}"
+            if self._restarted is not None:
+                what += f"; did the machine start again before line {self._restarted}?"
             self._problem(self.last_line, what, "line.cut_off")
         self.problems.sort(key=lambda problem: problem.line)
 
@@ -411,20 +422,3 @@ class Reader:
             self.problems.append(Problem(number, text, rule))
         else:
             self.more_problems += 1
-
-
-def _summed(found: re.Match[bytes]) -> bytes:
-    """The bytes that a line's checksum covers."""
-    return found.group(1) + b" " + found.group(3)
-
-
-def _cut_short(pairs: list[str], fields: tuple[str, ...]) -> bool:
-    """Whether these are the first of the fields. The last one may be incomplete."""
-    if len(pairs) >= len(fields):
-        return False
-    for index, pair in enumerate(pairs):
-        name, equals, _ = pair.partition("=")
-        whole = name == fields[index] and equals == "="
-        if not whole and not (index == len(pairs) - 1 and f"{fields[index]}=".startswith(pair)):
-            return False
-    return True

@@ -131,6 +131,8 @@ class Report:
     unreached: list[tuple[int, str]] = field(default_factory=list)
     """(index in the configuration, PD's name) of crashes that never happened"""
     events: int = 0
+    foreign_lines: int = 0
+    """lines that look like trace lines and that the root task did not print"""
     model: IndexedModel = field(default_factory=IndexedModel)
     """the state after the last replayed event"""
 
@@ -144,8 +146,18 @@ class Report:
         return (name, version) if name else (self.kernel, "")
 
 
+def foreign_told(count: int) -> str:
+    """A sentence about foreign lines."""
+    if count == 1:
+        return "1 line looks like a trace line and is not the root task's"
+    return f"{count} lines look like trace lines and are not the root task's"
+
+
 def report_json(report: Report) -> dict[str, Any]:
-    """The report as `check --json` and `run --json` print it."""
+    """The report as `check --json` and `run --json` print it.
+
+    `foreign_lines` is there only if there are any.
+    """
     name, version = report.kernel_parts()
     violations = [f"{report.path}:{problem}" for problem in report.violations]
     if report.more_violations:
@@ -165,4 +177,5 @@ def report_json(report: Report) -> dict[str, Any]:
         "extractions": [
             extraction.to_json() for extraction in report.extractions if extraction.done
         ],
+        **({"foreign_lines": report.foreign_lines} if report.foreign_lines else {}),
     }

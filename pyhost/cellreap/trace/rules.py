@@ -90,10 +90,17 @@ RULES: Final[dict[str, str]] = {
     "triggers.once": "A PD that waits for its cleanup has no second trigger.",
     "triggers.right": "A PD terminates only a PD whose capability it holds.",
     "triggers.deadline": "DEADLINE follows the BODY of its PD directly and is not 0.",
-    "triggers.late": "LATE names a notice that its PD could have finished within its deadline.",
+    "triggers.late": "LATE names the oldest notice that its PD could finish, and the PD could run "
+    "for its deadline.",
     "triggers.cleanup": "A cleanup has a trigger.",
     "triggers.order": "Triggers are cleaned up in their order and with their cause.",
     "triggers.end": "At END no trigger waits for its cleanup.",
+    # how long receivers are awaited
+    "progress.await": "AWAIT comes once, directly after MODE.",
+    "progress.awaited": "A PD is given up only if it can answer, and a cleanup, an extraction or a "
+    "ticket awaits that it finishes a notice up to that token.",
+    "progress.early": "A PD without a deadline is given up after await_ms in which it could run, any "
+    "PD after twice the larger of its deadline and await_ms.",
     # respawns
     "respawn.rule": "RESPAWN_RULE follows the creation of its PD. A PD that is made anew is due, "
     "and its rule is the one that it had.",

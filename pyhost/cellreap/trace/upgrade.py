@@ -5,8 +5,8 @@ Only this module knows the names of older versions. The reader verifies a line b
 version that wrote it and then upgrades the event. Checker, report, story and tests use current
 names.
 
-Upgrading renames events, fields and words. It adds nothing, because what an older root task did not
-record cannot be derived.
+Upgrading renames events, fields and words. It adds no events, because what an older root task did
+not record cannot be derived. A field that a newer version added gets the value that says so.
 
 - Version 1 has no MODE, DEADLINE, LATE, FREEZE, REFUSED, WAIT, CONTINUE, RESUME_WORK, ACCEPT,
   TICKET, EXTRACT, SUBGRAPH, MODEL and EXTRACTED, and no QUEUE with n=0. Its root task had no such
@@ -41,7 +41,7 @@ class NotOfVersionError(Exception):
 
 @dataclass(frozen=True)
 class Change:
-    """What the next version renames. All other names stay the same."""
+    """What the next version renames and adds. All other names stay the same."""
 
     events: Mapping[str, str] = field(default_factory=dict)
     """The old name of an event -> its new one."""
@@ -49,6 +49,8 @@ class Change:
     """(old name of the event, old name of the field) -> the field's new name."""
     words: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
     """(old name of the event, old name of the field) -> each old value -> its new value."""
+    added: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """(new name of the event, new field) -> its value in older traces. New fields are the last."""
 
 
 CHANGES: dict[int, Change] = {
@@ -71,8 +73,11 @@ CHANGES: dict[int, Change] = {
             }
         },
     ),
+    3: Change(
+        added={("TRACE", "key"): "-"},
+    ),
 }
-"""Version -> what the next version renames. A version that was only extended is not listed."""
+"""Version -> what the next version renames and adds to events. Others are not listed."""
 
 
 def upgrade(event: Event, version: int) -> Event:
@@ -93,7 +98,9 @@ def _changed(event: Event, change: Change) -> Event:
         if words is not None and value not in words:
             raise NotOfVersionError(name, "one of " + ", ".join(words))
         values[change.fields.get((event.name, name), name)] = words[value] if words else value
-    return Event(change.events.get(event.name, event.name), values, event.line, event.seq)
+    new_name = change.events.get(event.name, event.name)
+    values |= {name: value for (of, name), value in change.added.items() if of == new_name}
+    return Event(new_name, values, event.line, event.seq)
 
 
 def written_in(event: Event, version: int) -> Event:
@@ -111,6 +118,8 @@ def _undone(event: Event, change: Change) -> Event:
     name = _key_of(change.events, event.name)
     values: dict[str, str] = {}
     for new_field, new_value in event.values.items():
+        if change.added.get((event.name, new_field)) == new_value:
+            continue
         olds = {old: new for (of, old), new in change.fields.items() if of == name}
         old_field = _key_of(olds, new_field)
         values[old_field] = _key_of(change.words.get((name, old_field), {}), new_value)

@@ -5,39 +5,63 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from cellreap import headers
 from cellreap.trace.events import Event, encode
-from cellreap.trace.reader import MARK
+from cellreap.trace.lines import KEYED_FROM, MARK, crc_of, keyed_sum
 from cellreap.trace.upgrade import table_of, written_in
 
 Draft = tuple[str, Mapping[str, object]]
 """An event to be written: its name and its values. `seal` computes END's count and digest."""
 
 
-def seal(events: Iterable[Draft | Event]) -> list[str]:
+NO_SECRET: Final = bytes(16)
+"""The key of traces that are made on the host."""
+
+
+def seal(events: Iterable[Draft | Event], key: bytes | None = None) -> list[str]:
     """The trace lines of these events, without newlines.
 
     The lines have sequence numbers and checksums, and END has its count and digest. The events have
     their current names. The lines have the names of the version in TRACE, if that version is known.
+    key: of the checksums. If None, it is the one in TRACE, else NO_SECRET; checksums of older
+    versions are then CRCs.
     """
     lines: list[str] = []
     digest = 0
     count = 0
     version = headers.event_table().version
+    in_trace: bytes | None = None
     for seq, draft in enumerate(events):
         event = draft if isinstance(draft, Event) else _event(*draft)
         if event.name == "TRACE" and event.values.get("version", "").isdecimal():
             version = event.number("version")
+            in_trace = _key_in(event)
         if event.name == "END":
             event = Event("END", {"count": str(count + 1), "digest": f"{digest:08x}"})
         text = f"{seq} {_text(event, version)}"
-        crc = zlib.crc32(text.encode("ascii"))
-        lines.append(f"{MARK.decode()}{seq} {crc:08x} {text.partition(' ')[2]}")
+        keyed = key or ((in_trace or NO_SECRET) if version >= KEYED_FROM else None)
+        lines.append(_line(text, keyed))
         if event.name != "END":
             digest = zlib.crc32(text.encode("ascii") + b"\n", digest)
             count += 1
     return lines
+
+
+def _key_in(event: Event) -> bytes | None:
+    try:
+        return bytes.fromhex(event.values.get("key", "")) or None
+    except ValueError:
+        return None
+
+
+def _line(text: str, key: bytes | None) -> str:
+    """The line of the text "<seq> <event> ...". key: None: with a CRC-32."""
+    raw = text.encode("ascii")
+    checksum = crc_of(raw) if key is None else keyed_sum(key, raw)
+    seq, _, rest = text.partition(" ")
+    return f"{MARK.decode()}{seq} {checksum.decode()} {rest}"
 
 
 def _event(name: str, values: Mapping[str, object]) -> Event:

@@ -30,7 +30,7 @@ static const cr_print prints[] = {
 _Static_assert(sizeof(prints) / sizeof(prints[0]) == CR_TRACE_TYPE_COUNT, "one row a type");
 
 /* Bytes of a line that are reserved for the checksum and the end of the line. */
-enum { LINE_RESERVE = 64, CRC_DIGITS = 8 };
+enum { LINE_RESERVE = 64, CRC_DIGITS = 8, SUM_DIGITS = 2 * CR_TRACE_SUM_BYTES };
 
 uint32_t cr_crc32(uint32_t state, const void *bytes, size_t count)
 {
@@ -78,9 +78,20 @@ size_t cr_format_hex(char *out, uint64_t value)
     return n;
 }
 
-void cr_trace_init(cr_trace *trace, char *buffer, size_t capacity, void (*put)(char c))
+static void put_hex(char *out, const uint8_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        out[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        out[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15u];
+    }
+}
+
+void cr_trace_init(cr_trace *trace, char *buffer, size_t capacity,
+                   const uint8_t key[CR_TRACE_KEY_BYTES], void (*put)(char c))
 {
     *trace = (cr_trace){.buffer = buffer, .capacity = capacity, .put = put};
+    put_hex(trace->key, key, CR_TRACE_KEY_BYTES);
+    cr_blake2s_init(&trace->keyed, key, CR_TRACE_KEY_BYTES, CR_TRACE_SUM_BYTES);
     trace->broken = capacity < CR_TRACE_LINE_MAX;
 }
 
@@ -209,6 +220,11 @@ void cr_trace_string(cr_trace *trace, const char *text)
     cr_trace_bytes(trace, text, n);
 }
 
+void cr_trace_key(cr_trace *trace)
+{
+    cr_trace_bytes(trace, trace->key, sizeof(trace->key));
+}
+
 static void buffer_bytes(cr_trace *trace, const char *bytes, size_t count)
 {
     if (count > trace->capacity - trace->used) {
@@ -222,7 +238,7 @@ static void buffer_bytes(cr_trace *trace, const char *bytes, size_t count)
 void cr_trace_end(cr_trace *trace)
 {
     char number[24];
-    char crc_text[CRC_DIGITS + 1];
+    char sum_text[SUM_DIGITS + 1];
     const field *missing = &events[trace->event].fields[trace->field];
     if (missing->name != 0) {
         misused(trace, missing->name, "is not printed");
@@ -236,13 +252,15 @@ void cr_trace_end(cr_trace *trace)
     number[n++] = ' ';
     const char *text = trace->line + trace->text_start;
     size_t text_bytes = trace->line_used - trace->text_start;
-    uint32_t crc = cr_crc32(cr_crc32(0, number, n), text, text_bytes);
-    for (int i = 0; i < CRC_DIGITS; i++) {
-        crc_text[i] = "0123456789abcdef"[(crc >> (28 - 4 * i)) & 15u];
-    }
-    crc_text[CRC_DIGITS] = ' ';
+    uint8_t sum[CR_TRACE_SUM_BYTES];
+    cr_blake2s hash = trace->keyed;
+    cr_blake2s_add(&hash, number, n);
+    cr_blake2s_add(&hash, text, text_bytes);
+    cr_blake2s_end(&hash, sum);
+    put_hex(sum_text, sum, sizeof(sum));
+    sum_text[SUM_DIGITS] = ' ';
     buffer_bytes(trace, trace->line, trace->text_start);
-    buffer_bytes(trace, crc_text, sizeof(crc_text));
+    buffer_bytes(trace, sum_text, sizeof(sum_text));
     buffer_bytes(trace, text, text_bytes);
     buffer_bytes(trace, "\n", 1);
     trace->digest =

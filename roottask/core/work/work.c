@@ -584,7 +584,7 @@ cr_status cr_work_failed(const cr_work *work, uint32_t to, uint32_t space, cr_wo
     return CR_OK;
 }
 
-cr_status cr_work_resume(cr_work *work, uint32_t to, uint32_t space, uint64_t due)
+cr_status cr_work_resume(cr_work *work, uint32_t to, uint32_t space)
 {
     if (to >= work->n_receivers) {
         return CR_ERR_ARG;
@@ -597,11 +597,7 @@ cr_status cr_work_resume(cr_work *work, uint32_t to, uint32_t space, uint64_t du
     l->stopped = 0;
     work->items[l->first].state = ITEM_WAITING;
     work->items[l->first].notice.tag = 0;
-    uint32_t at = l->first;
-    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-        work->items[at].notice.due = due;
-        at = work->items[at].next;
-    }
+    work->items[l->first].notice.again = 1;
     make_ready(work, index);
     return CR_OK;
 }
@@ -622,27 +618,22 @@ cr_status cr_work_take(cr_work *work, uint32_t to, cr_work_notice *out, uint32_t
     return CR_OK;
 }
 
-/* ---- deadlines ------------------------------------------------------------------------------- */
+/* ---- what a receiver has to do ---------------------------------------------------------------- */
 
-cr_status cr_work_late(const cr_work *work, uint32_t to, uint64_t now, cr_work_notice *out)
+cr_status cr_work_oldest_of(const cr_work *work, uint32_t to, cr_work_notice *out)
 {
     if (to >= work->n_receivers) {
         return CR_ERR_ARG;
     }
     uint32_t oldest = CR_NONE;
-    uint32_t lane_at = work->receivers[to].lanes;
-    for (uint32_t lanes = 0; lane_at != CR_NONE && lanes < work->n_items; lanes++) {
-        const lane *l = &work->lanes[lane_at];
-        uint32_t at = l->stopped ? CR_NONE : l->first;
-        for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-            const cr_work_notice *notice = &work->items[at].notice;
-            if (notice->due != 0 && notice->due <= now &&
-                (oldest == CR_NONE || notice->token < work->items[oldest].notice.token)) {
-                oldest = at;
-            }
-            at = work->items[at].next;
+    uint32_t at = work->receivers[to].lanes;
+    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
+        const lane *l = &work->lanes[at];
+        if (!l->stopped && (oldest == CR_NONE || work->items[l->first].notice.token <
+                                                     work->items[oldest].notice.token)) {
+            oldest = l->first;
         }
-        lane_at = l->next;
+        at = l->next;
     }
     if (oldest == CR_NONE) {
         return CR_ERR_ABSENT;
@@ -651,28 +642,37 @@ cr_status cr_work_late(const cr_work *work, uint32_t to, uint64_t now, cr_work_n
     return CR_OK;
 }
 
-uint64_t cr_work_next_due(const cr_work *work)
+cr_status cr_work_next(const cr_work *work, uint32_t to, cr_work_cursor *at, cr_work_notice *out)
 {
-    uint64_t next = 0;
-    for (uint32_t i = 0; i < work->n_receivers; i++) {
-        uint32_t lane_at = work->receivers[i].lanes;
-        for (uint32_t lanes = 0; lane_at != CR_NONE && lanes < work->n_items; lanes++) {
-            const lane *l = &work->lanes[lane_at];
-            uint32_t at = l->stopped ? CR_NONE : l->first;
-            for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-                const uint64_t due = work->items[at].notice.due;
-                if (due != 0 && (next == 0 || due < next)) {
-                    next = due;
-                }
-                at = work->items[at].next;
-            }
+    if (to >= work->n_receivers || at->lane > work->n_items || at->item > work->n_items) {
+        return CR_ERR_ARG;
+    }
+    uint32_t lane_at = at->lane != 0 ? at->lane - 1 : work->receivers[to].lanes;
+    uint32_t item_at = at->item != 0 ? work->items[at->item - 1].next : CR_NONE;
+    if (at->item != 0 && item_at == CR_NONE) {
+        lane_at = work->lanes[lane_at].next;
+    }
+    for (uint32_t steps = 0; !at->over && item_at == CR_NONE && lane_at != CR_NONE &&
+                             steps < work->n_items;
+         steps++) {
+        const lane *l = &work->lanes[lane_at];
+        if (!l->stopped) {
+            item_at = l->first;
+        } else {
             lane_at = l->next;
         }
     }
-    return next;
+    if (at->over || item_at == CR_NONE || lane_at == CR_NONE) {
+        at->over = 1;
+        return CR_ERR_ABSENT;
+    }
+    at->lane = lane_at + 1;
+    at->item = item_at + 1;
+    *out = work->items[item_at].notice;
+    return CR_OK;
 }
 
-cr_status cr_work_defer(cr_work *work, uint32_t to, uint64_t due)
+cr_status cr_work_untag(cr_work *work, uint32_t to, uint64_t token)
 {
     if (to >= work->n_receivers) {
         return CR_ERR_ARG;
@@ -681,8 +681,8 @@ cr_status cr_work_defer(cr_work *work, uint32_t to, uint64_t due)
     for (uint32_t lanes = 0; lane_at != CR_NONE && lanes < work->n_items; lanes++) {
         uint32_t at = work->lanes[lane_at].first;
         for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-            if (work->items[at].notice.due != 0) {
-                work->items[at].notice.due = due;
+            if (work->items[at].notice.token <= token) {
+                work->items[at].notice.tag = 0;
             }
             at = work->items[at].next;
         }

@@ -15,6 +15,7 @@ enum {
     CR_NAME_BYTES = 32, /* a name is NUL-terminated within this size */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
+    CR_IMAGE_KEY_BYTES = 16,
     CR_IMAGE_QUOTAS = 9, /* the number of rows of CR_QUOTAS in limits.h */
     CR_IMAGE_NONE = 0xffffffff,
     CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
@@ -79,6 +80,8 @@ typedef struct cr_image_header {
     char system[CR_NAME_BYTES];
     char kernel[CR_NAME_BYTES]; /* name and version, "seL4 16.0.0" */
     char arch[CR_TYPE_BYTES];
+    /* A secret of the image, from which the root task derives the key of each run's trace. */
+    uint8_t trace_key[CR_IMAGE_KEY_BYTES];
 } cr_image_header;
 
 typedef struct cr_image_program {

@@ -11,7 +11,11 @@
 #ifndef CELLREAP_TRACE_EVENTS_H
 #define CELLREAP_TRACE_EVENTS_H
 
-enum { CR_TRACE_VERSION = 4 };
+enum {
+    CR_TRACE_VERSION = 4,
+    CR_TRACE_KEY_BYTES = 16, /* of the key of a trace */
+    CR_TRACE_SUM_BYTES = 8   /* of the checksum of a line */
+};
 
 /* The function of trace.h that prints a value. */
 typedef enum cr_print {
@@ -40,6 +44,7 @@ typedef enum cr_print {
     CR_TRACE_TYPE(ADDRESS, ADDRESS, "an address, 0x and hex digits")                               \
     CR_TRACE_TYPE(DEPTH, DEPTH, "a decimal number or inf")                                         \
     CR_TRACE_TYPE(DIGEST, TEXT, "8 hex digits")                                                    \
+    CR_TRACE_TYPE(KEY, TEXT, "32 hex digits, or - if the version has no keys")                     \
     CR_TRACE_TYPE(TEXT, TEXT, "a text")                                                            \
     CR_TRACE_TYPE(SPACE_TYPE, TEXT, "a type, of A-Z, 0-9 and _")                                   \
     CR_TRACE_TYPE(PD, TEXT, "a PD")                                                                \
@@ -64,9 +69,10 @@ typedef enum cr_print {
     /* The run */                                                                                  \
     CR_TRACE_EVENT(CR_EV_TRACE, "TRACE", FIELD(version, NUMBER) FIELD(arch, TEXT)                  \
                    FIELD(kernel, TEXT) FIELD(system, TEXT) FIELD(pd_depth, DEPTH)                  \
-                   FIELD(rs_depth, DEPTH),                                                         \
+                   FIELD(rs_depth, DEPTH) FIELD(key, KEY),                                         \
                    "The first event: the version of the trace, the architecture, the kernel's "    \
-                   "name and version, the system's name and its depths.")                          \
+                   "name and version, the system's name, its depths, and the key of the "          \
+                   "checksums.")                                                                   \
     CR_TRACE_EVENT(CR_EV_END, "END", FIELD(count, NUMBER) FIELD(digest, DIGEST),                   \
                    "The last event: the number of events, END included, and the CRC-32 over all "  \
                    "events before it.")                                                            \
@@ -78,6 +84,9 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_MODE, "MODE", FIELD(mode, MODE),                                          \
                    "When the root task answers a TERMINATE: async: at once; sync: when the "       \
                    "ticket is over.")                                                              \
+    CR_TRACE_EVENT(CR_EV_AWAIT, "AWAIT", FIELD(ms, NUMBER),                                        \
+                   "How long a PD without a deadline is awaited, in the time in which it could "   \
+                   "run. 0: the kernel leaves no timer to the root task.")                         \
     CR_TRACE_EVENT(CR_EV_QUOTA, "QUOTA", FIELD(account, NUMBER) FIELD(name, TEXT)                  \
                    FIELD(nodes, NUMBER) FIELD(edges, NUMBER) FIELD(spaces, NUMBER)                 \
                    FIELD(types, NUMBER) FIELD(requests, NUMBER) FIELD(tickets, NUMBER)             \
@@ -183,7 +192,14 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_TERMINATE, "TERMINATE", FIELD(pd, PD) FIELD(by, PD),                      \
                    "The PD was terminated.")                                                       \
     CR_TRACE_EVENT(CR_EV_LATE, "LATE", FIELD(pd, PD) FIELD(token, NUMBER) FIELD(ms, NUMBER),       \
-                   "The PD missed its deadline. It had the notice for this many milliseconds.")    \
+                   "The PD missed its deadline. It could have run for this many milliseconds "     \
+                   "and finished nothing. token: the oldest notice that it could have finished.")  \
+    CR_TRACE_EVENT(CR_EV_GIVE_UP, "GIVE_UP", FIELD(pd, PD) FIELD(token, NUMBER)                    \
+                   FIELD(ran, NUMBER) FIELD(held_up, NUMBER),                                      \
+                   "The PD's notices up to this token are awaited by nobody any more. ran: the "   \
+                   "milliseconds in which it could run while it was owed the oldest that was "     \
+                   "awaited; held_up: those in which it was awaited and finished nothing that "    \
+                   "was, calls to other PDs included.")                                            \
     /* A cleanup: the plan */                                                                      \
     CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD)                   \
                    FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH),              \

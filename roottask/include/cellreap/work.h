@@ -34,8 +34,16 @@ typedef struct cr_work_notice {
     uint32_t pd;
     uint32_t tag;    /* chosen by the caller, for counting */
     uint32_t account; /* that has its room, below the number of receivers; 0: it is not charged */
-    uint64_t due;    /* when it is late, by the caller's clock; 0: never */
+    uint32_t again;  /* set by cr_work_resume: the notice failed before */
+    uint64_t since;  /* the receiver's clock when it was queued, chosen by the caller */
 } cr_work_notice;
+
+/* A position in the notices of one receiver. All zeros: before the first. */
+typedef struct cr_work_cursor {
+    uint32_t lane; /* index plus 1 */
+    uint32_t item; /* index plus 1 */
+    int over;
+} cr_work_cursor;
 
 /* The answer to one notice in a FINISH_WORK. */
 typedef struct cr_work_answer {
@@ -91,23 +99,26 @@ cr_status cr_work_finish(cr_work *work, uint32_t receiver, const cr_work_answer 
 cr_status cr_work_failed(const cr_work *work, uint32_t receiver, uint32_t space,
                          cr_work_notice *out);
 
-/* Resumes a stopped lane: its failed notice can be fetched again. That notice gets tag 0. All
- * notices of the lane get this `due`. CR_ERR_ARG. CR_ERR_ABSENT: the lane is not stopped. */
-cr_status cr_work_resume(cr_work *work, uint32_t receiver, uint32_t space, uint64_t due);
+/* Resumes a stopped lane: its failed notice can be fetched again. That notice gets tag 0, and
+ * `again` is set. CR_ERR_ARG. CR_ERR_ABSENT: the lane is not stopped. */
+cr_status cr_work_resume(cr_work *work, uint32_t receiver, uint32_t space);
 
 /* Removes one notice that the receiver is owed, the oldest of one of its lanes. For receivers that
  * no longer exist. *failed: the notice was acknowledged as failed. CR_ERR_ARG. CR_ERR_ABSENT: no
  * notice is owed. */
 cr_status cr_work_take(cr_work *work, uint32_t receiver, cr_work_notice *out, uint32_t *failed);
 
-/* The oldest notice of a receiver that is late at `now`. Stopped lanes do not count. Takes time
- * proportional to the notices of the receiver. CR_ERR_ARG, CR_ERR_ABSENT. */
-cr_status cr_work_late(const cr_work *work, uint32_t receiver, uint64_t now, cr_work_notice *out);
-/* The earliest time at which a notice of any receiver becomes late; 0 if there is none. Stopped
- * lanes do not count. Takes time proportional to the number of receivers and notices. */
-uint64_t cr_work_next_due(const cr_work *work);
-/* Sets `due` of all notices of a receiver that have one. CR_ERR_ARG. */
-cr_status cr_work_defer(cr_work *work, uint32_t receiver, uint64_t due);
+/* The oldest notice that the receiver can fetch or finish: notices in stopped lanes do not count.
+ * Takes time proportional to the receiver's lanes. CR_ERR_ARG. CR_ERR_ABSENT: there is none. */
+cr_status cr_work_oldest_of(const cr_work *work, uint32_t receiver, cr_work_notice *out);
+/* The next notice of the receiver after *at that it can fetch or finish, in the order of its lanes.
+ * Nothing may change between two calls with the same cursor. CR_ERR_ARG. CR_ERR_ABSENT: there is no
+ * further one. */
+cr_status cr_work_next(const cr_work *work, uint32_t receiver, cr_work_cursor *at,
+                       cr_work_notice *out);
+/* Sets the tag of all notices of the receiver up to this token to 0, also in stopped lanes. Takes
+ * time proportional to the notices of the receiver. CR_ERR_ARG. */
+cr_status cr_work_untag(cr_work *work, uint32_t receiver, uint64_t token);
 
 /* Counts the notices with this tag that are not acknowledged (*waiting), and those of them that
  * wait behind a failed notice (*held). Takes time proportional to the number of receivers and

@@ -32,19 +32,38 @@ seL4_Error cr_arch_assign_asid(seL4_CPtr vspace);
  * task has that function. */
 void cr_idle_start(void);
 _Noreturn void cr_idle_main(void);
+/* The entry point of the root task's witness threads, in start.S. It runs cr_witness_main with the
+ * argument that cr_arch_set_argument has set, if the root task has that function. */
+void cr_witness_start(void);
+_Noreturn void cr_witness_main(uint64_t index);
 
 /* Sets the registers of a thread that starts at `entry` with this stack. `entry` is assembler code
  * that calls a C function, not a C function itself. `stack_top` is aligned to 16. */
 void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word stack_top);
+/* Sets the first argument of the C function that the entry calls. */
+void cr_arch_set_argument(seL4_UserContext *registers, seL4_Word value);
 
 /* Returns whether these are the registers of a thread in a seL4_Call. `invoked` is the address of
  * the capability that the call invokes. */
 int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked);
+/* The same for a seL4_Send. After a Send the registers are unchanged, so the caller must also look
+ * at the instruction. */
+int cr_arch_is_send(const seL4_UserContext *registers, seL4_CPtr *invoked);
+/* The address of the instruction that the thread executes when it is resumed. For a thread that
+ * waits in the kernel, this is its system call. */
+seL4_Word cr_arch_ip(const seL4_UserContext *registers);
+/* The length of a system call instruction, and whether these bytes are one. */
+enum { CR_ARCH_SYSCALL_BYTES_MAX = 4 };
+extern const uint32_t cr_arch_syscall_bytes;
+int cr_arch_is_syscall(const uint8_t *code);
 
 uint16_t cr_arch_elf_machine(void);
 
 /* A counter that increases with the work of the machine. 0: there is no counter, or user threads
  * may not read it. */
 uint64_t cr_arch_cycles(void);
+/* A counter that has another value at each boot. 0: there is none, or user threads may not read
+ * it. */
+uint64_t cr_arch_boot_counter(void);
 
 #endif

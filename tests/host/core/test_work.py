@@ -41,7 +41,8 @@ class Got(NamedTuple):
     object: int
     pd: int
     tag: int
-    due: int
+    again: int
+    since: int
 
 
 class Side(Protocol):
@@ -56,14 +57,13 @@ class Side(Protocol):
 
     def finish(self, to: int, token: int, failed: bool) -> tuple[int, Got | None]: ...
 
-    def resume(self, to: int, space: int, due: int) -> int: ...
+    def resume(self, to: int, space: int) -> int: ...
 
-    def defer(self, to: int, due: int) -> None: ...
+    def untag(self, to: int, token: int) -> None: ...
 
     def look(
         self,
         tags: Sequence[int],
-        times: Sequence[int],
         spaces: Sequence[int] = (),
         tokens: Sequence[int] = (),
     ) -> dict[str, Any]:
@@ -102,11 +102,11 @@ class InC:
         status = self.lib.cr_work_finish(self.work, to, self.answers([(token, failed)]), out)
         return status, self.got(out) if status == OK else None
 
-    def resume(self, to: int, space: int, due: int) -> int:
-        return int(self.lib.cr_work_resume(self.work, to, space, due))
+    def resume(self, to: int, space: int) -> int:
+        return int(self.lib.cr_work_resume(self.work, to, space))
 
-    def defer(self, to: int, due: int) -> None:
-        assert self.lib.cr_work_defer(self.work, to, due) == OK
+    def untag(self, to: int, token: int) -> None:
+        assert self.lib.cr_work_untag(self.work, to, token) == OK
 
     def take(self, to: int) -> tuple[Got, bool] | None:
         out, failed = self.ffi.new("cr_work_notice *"), self.ffi.new("uint32_t *", 99)
@@ -118,7 +118,6 @@ class InC:
     def look(
         self,
         tags: Sequence[int],
-        times: Sequence[int],
         spaces: Sequence[int] = (),
         tokens: Sequence[int] = (),
     ) -> dict[str, Any]:
@@ -135,8 +134,8 @@ class InC:
             "handed out": [
                 [self.one(lib.cr_work_look, to, token) for to in everyone] for token in tokens
             ],
-            "late": [[self.late(to, now) for to in everyone] for now in times],
-            "next due": lib.cr_work_next_due(self.work),
+            "oldest of": [self.oldest_of(to) for to in everyone],
+            "can do": [self.can_do(to) for to in everyone],
         }
 
     def count(self, tag: int) -> tuple[int, int]:
@@ -156,9 +155,20 @@ class InC:
         assert status in (OK, REASONS["absent"])
         return self.got(out) if status == OK else None
 
-    def late(self, to: int, now: int) -> int | None:
-        late = self.one(self.lib.cr_work_late, to, now)
-        return None if late is None else late.token
+    def oldest_of(self, to: int) -> Got | None:
+        out = self.ffi.new("cr_work_notice *")
+        status = self.lib.cr_work_oldest_of(self.work, to, out)
+        assert status in (OK, REASONS["absent"])
+        return self.got(out) if status == OK else None
+
+    def can_do(self, to: int) -> list[Got]:
+        """The order of the lanes is the core's affair."""
+        at, out = self.ffi.new("cr_work_cursor *"), self.ffi.new("cr_work_notice *")
+        found = []
+        while self.lib.cr_work_next(self.work, to, at, out) == OK:
+            found.append(self.got(out))
+        assert self.lib.cr_work_next(self.work, to, at, out) == REASONS["absent"]
+        return sorted(found)
 
     def answers(self, answers: Sequence[tuple[int, bool]]) -> Any:
         return self.ffi.new(
@@ -173,7 +183,8 @@ class InC:
             notice.object,
             notice.pd,
             notice.tag,
-            notice.due,
+            notice.again,
+            notice.since,
         )
 
 
@@ -186,7 +197,7 @@ class InPython:
     def put(self, to: int, got: Got) -> tuple[int, int]:
         about = got.object, got.pd
         try:
-            notice = self.queues.put(to, got.space, got.kind, about, tag=got.tag, due=got.due)
+            notice = self.queues.put(to, got.space, got.kind, about, tag=got.tag, since=got.since)
         except NoticeError as error:
             return REASONS[error.reason], 0
         return OK, notice.token
@@ -203,20 +214,19 @@ class InPython:
         except NoticeError as error:
             return REASONS[error.reason], None
 
-    def resume(self, to: int, space: int, due: int) -> int:
+    def resume(self, to: int, space: int) -> int:
         try:
-            self.queues.resume(to, space, due)
+            self.queues.resume(to, space)
         except NoticeError as error:
             return REASONS[error.reason]
         return OK
 
-    def defer(self, to: int, due: int) -> None:
-        self.queues.defer(to, due)
+    def untag(self, to: int, token: int) -> None:
+        self.queues.untag(to, token)
 
     def look(
         self,
         tags: Sequence[int],
-        times: Sequence[int],
         spaces: Sequence[int] = (),
         tokens: Sequence[int] = (),
     ) -> dict[str, Any]:
@@ -229,11 +239,8 @@ class InPython:
             "count of": [[self.count_of(to, tag) for to in everyone] for tag in tags],
             "failed": [[self.one(to, _of_space(space)) for to in everyone] for space in spaces],
             "handed out": [[self.one(to, _of_token(token)) for to in everyone] for token in tokens],
-            "late": [
-                [late.token if (late := queues.late(to, now)) else None for to in everyone]
-                for now in times
-            ],
-            "next due": queues.next_due(),
+            "oldest of": [next(iter(self.can_do(to)), None) for to in everyone],
+            "can do": [self.can_do(to) for to in everyone],
         }
 
     def count_of(self, to: int, tag: int) -> tuple[int, int]:
@@ -246,7 +253,19 @@ class InPython:
 
     def got(self, notice: Any) -> Got:
         object_, pd = notice.about
-        return Got(notice.token, notice.kind, notice.space, object_, pd, notice.tag, notice.due)
+        return Got(
+            notice.token,
+            notice.kind,
+            notice.space,
+            object_,
+            pd,
+            notice.tag,
+            notice.again,
+            notice.since,
+        )
+
+    def can_do(self, to: int) -> list[Got]:
+        return [self.got(notice) for notice in self.queues.can_do(to)]
 
 
 def _of_space(space: int) -> Callable[[Any], bool]:
@@ -260,9 +279,9 @@ def _of_token(token: int) -> Callable[[Any], bool]:
 
 
 def new(
-    kind: str, space: int = 1, object_: int = 0, pd: int = 0, tag: int = 0, due: int = 0
+    kind: str, space: int = 1, object_: int = 0, pd: int = 0, tag: int = 0, since: int = 0
 ) -> Got:
-    return Got(0, kind, space, object_, pd, tag, due)
+    return Got(0, kind, space, object_, pd, tag, 0, since)
 
 
 # -- C against Python
@@ -279,8 +298,8 @@ class Both:
         assert c == py
         return c
 
-    def put(self, to: int, kind: str, space: int, tag: int, due: int) -> None:
-        got = new(kind, space, object_=7 * tag + due, pd=tag ^ due, tag=tag, due=due)
+    def put(self, to: int, kind: str, space: int, tag: int, since: int) -> None:
+        got = new(kind, space, object_=7 * tag + since, pd=tag ^ since, tag=tag, since=since)
         status, c = self.c.put(to, got)
         wanted, py = self.py.put(to, got)
         assert status == wanted
@@ -316,11 +335,13 @@ class Both:
                     "what is refused changes nothing"
                 )
 
-    def resume(self, to: int, space: int, due: int) -> None:
-        self.same(lambda side: side.resume(to, space, due))
+    def resume(self, to: int, space: int) -> None:
+        self.same(lambda side: side.resume(to, space))
 
-    def defer(self, to: int, due: int) -> None:
-        self.same(lambda side: side.defer(to, due))
+    def untag(self, to: int, back: int) -> None:
+        """Up to a token, counted from the newest."""
+        token = max(self.py.queues._tokens - back, 0)
+        self.same(lambda side: side.untag(to, token))
 
     def take(self, to: int, count: int) -> None:
         """The core chooses the lane. The notice must be the oldest of some lane."""
@@ -335,13 +356,13 @@ class Both:
     def compare(self) -> None:
         newest = self.py.queues._tokens
         tokens = range(max(newest - 6, 0), newest + 2)
-        self.same(lambda side: side.look(range(4), (0, 1, 5, 20), range(SPACES), tokens))
+        self.same(lambda side: side.look(range(4), range(SPACES), tokens))
 
 
 TO = st.integers(0, RECEIVERS - 1)
-DUE = st.integers(0, 9)
+SINCE = st.integers(0, 9)
 SPACE = st.integers(0, SPACES - 1)
-PUT = st.tuples(st.just("put"), TO, st.sampled_from(PRECEDENCE), SPACE, st.integers(0, 3), DUE)
+PUT = st.tuples(st.just("put"), TO, st.sampled_from(PRECEDENCE), SPACE, st.integers(0, 3), SINCE)
 ACTION = st.one_of(
     PUT,
     PUT,
@@ -355,8 +376,8 @@ ACTION = st.one_of(
         TO,
         st.lists(st.tuples(st.integers(0, 14), st.booleans()), min_size=1, max_size=4),
     ),
-    st.tuples(st.just("resume"), TO, SPACE, DUE),
-    st.tuples(st.just("defer"), TO, DUE),
+    st.tuples(st.just("resume"), TO, SPACE),
+    st.tuples(st.just("untag"), TO, st.integers(0, 14)),
     st.tuples(st.just("take"), TO, st.integers(1, 3)),
 )
 
@@ -390,7 +411,9 @@ def test_so_are_thousands_of_them(seed: int) -> None:
         elif what < 0.97:
             both.answer(to, rng.randrange(1, 17), rng.choice([0, 0, 0, 0, 1, 8]))
         else:
-            both.resume(to, rng.randrange(40), rng.randrange(10))
+            both.resume(to, rng.randrange(40))
+            if rng.random() < 0.1:
+                both.untag(to, rng.randrange(300))
             both.take(to, rng.randrange(2))
         fills += both.py.queues.room() == 0
         if step % 50 == 0:
@@ -400,7 +423,7 @@ def test_so_are_thousands_of_them(seed: int) -> None:
     for to in range(RECEIVERS):
         both.take(to, 300)
     both.compare()
-    assert both.c.look([], [])["room"] == 300
+    assert both.c.look([])["room"] == 300
 
 
 # -- the behaviour of both
@@ -441,13 +464,13 @@ def test_a_fetch_gives_one_kind_and_no_more_than_asked_for(side: Side) -> None:
     lost = [put(side, new("lost", space))[0] for space in range(1, 4)]
     free = put(side, new("free", 9, 5, pd=0x2A), new("free", 9, 6, pd=0x2A))
     assert side.fetch(0, 2) == [
-        Got(lost[0], "lost", 1, 0, 0, 0, 0),
-        Got(lost[1], "lost", 2, 0, 0, 0, 0),
+        Got(lost[0], "lost", 1, 0, 0, 0, 0, 0),
+        Got(lost[1], "lost", 2, 0, 0, 0, 0, 0),
     ]
     assert tokens(side.fetch(0, 16)) == lost[2:], "the rest of that kind, and nothing of another"
     assert side.fetch(0, 16) == [
-        Got(free[0], "free", 9, 5, 0x2A, 0, 0),
-        Got(free[1], "free", 9, 6, 0x2A, 0, 0),
+        Got(free[0], "free", 9, 5, 0x2A, 0, 0, 0),
+        Got(free[1], "free", 9, 6, 0x2A, 0, 0, 0),
     ]
     assert side.fetch(0, 16) == []
 
@@ -492,7 +515,7 @@ def test_one_worker_drains_all_lanes_until_nothing_is_left(side: Side) -> None:
     put_ = [put(side, new(PRECEDENCE[n % 6], n % 5, n))[0] for n in range(ITEMS)]
     assert side.put(0, new("free"))[0] == FULL
     assert sorted(tokens(drain(side, most=3))) == put_
-    state = side.look([], [])
+    state = side.look([])
     assert (state["room"], state["pending"][0], state["ready"][0]) == (ITEMS, 0, False)
 
 
@@ -516,7 +539,7 @@ def test_a_slow_lane_holds_up_no_other_nor_another_receiver(side: Side) -> None:
     theirs = put(side, new("free", 1, 1), to=1)
     assert tokens(drain(side)) == other
     assert tokens(drain(side, 1)) == theirs
-    assert side.look([], [])["pending"][:2] == [2, 0]
+    assert side.look([])["pending"][:2] == [2, 0]
     assert [side.finish(0, token, False)[0] for token in slow] == [OK, OK]
 
 
@@ -552,34 +575,34 @@ def test_what_arrives_while_a_lane_is_worked_on_comes_in_order_of_time(side: Sid
 @pytest.mark.behaviour("A-11")
 @pytest.mark.parametrize("kind", sorted(STOPPING))
 def test_a_failure_stops_its_lane_and_no_other(side: Side, kind: str) -> None:
-    lane = put(side, *(new(kind, 1, n, tag=6, due=50) for n in range(1, 4)))
+    lane = put(side, *(new(kind, 1, n, tag=6, since=50) for n in range(1, 4)))
     assert tokens(side.fetch(0, 16)) == lane
-    put(side, new("lost", 1, tag=6, due=40))
+    put(side, new("lost", 1, tag=6, since=40))
     other = put(side, new("free", 2, 1))
     assert side.check(0, [(lane[0], True), (lane[1], False)]) == REASONS["state"]
     assert side.finish(0, lane[0], True)[0] == OK
     assert side.check(0, [(lane[1], False)]) == REASONS["absent"], "taken back"
     assert tokens(drain(side)) == other
-    state = side.look([6], [99])
+    state = side.look([6])
     assert (state["count"], state["pending"][0]) == ([(3, 3)], 4)
-    assert (state["late"][0][0], state["next due"]) == (None, 0), "held notices have no deadline"
+    assert (state["oldest of"][0], state["can do"][0]) == (None, []), "held notices wait"
 
 
 @pytest.mark.behaviour("A-11")
 def test_a_resumed_lane_starts_with_the_one_that_failed(side: Side) -> None:
-    lane = put(side, *(new("free", 1, n, tag=6, due=50) for n in range(1, 4)))
+    lane = put(side, *(new("free", 1, n, tag=6, since=50) for n in range(1, 4)))
     side.fetch(0, 16)
     assert side.finish(0, lane[0], False)[0] == OK
     assert side.finish(0, lane[1], True)[0] == OK
-    assert side.resume(0, 2, 0) == side.resume(1, 1, 0) == REASONS["absent"]
-    assert side.resume(0, 1, 70) == OK
-    assert side.resume(0, 1, 70) == REASONS["absent"]
-    state = side.look([6, 0], [69, 70])
+    assert side.resume(0, 2) == side.resume(1, 1) == REASONS["absent"]
+    assert side.resume(0, 1) == OK
+    assert side.resume(0, 1) == REASONS["absent"]
+    state = side.look([6, 0])
     assert state["count"] == [(1, 0), (1, 0)], "the one that failed is on nobody's account now"
-    assert [late[0] for late in state["late"]] == [None, lane[1]]
+    assert tokens(state["can do"][0]) == lane[1:]
     assert side.fetch(0, 16) == [
-        Got(lane[1], "free", 1, 2, 0, 0, 70),
-        Got(lane[2], "free", 1, 3, 0, 6, 70),
+        Got(lane[1], "free", 1, 2, 0, 0, 1, 50),
+        Got(lane[2], "free", 1, 3, 0, 6, 0, 50),
     ]
     assert [side.finish(0, token, False)[0] for token in lane[1:]] == [OK, OK]
 
@@ -591,7 +614,7 @@ def test_kinds_that_are_finished_either_way_stop_nothing(side: Side, kind: str) 
     assert side.check(0, [(lane[0], True), (lane[1], True)]) == OK
     assert [side.finish(0, token, True)[0] for token in lane[:2]] == [OK, OK]
     assert tokens(drain(side)) == lane[2:]
-    assert side.resume(0, 1, 0) == REASONS["absent"]
+    assert side.resume(0, 1) == REASONS["absent"]
 
 
 @pytest.mark.behaviour("N-14", "N-10")
@@ -614,26 +637,28 @@ def test_a_message_with_one_answer_too_many_is_refused_whole(side: Side) -> None
     mine = put(side, new("free", 1, 1), new("free", 1, 2))
     side.fetch(0, 16)
     right = [(token, False) for token in mine]
-    before = side.look([0], [0])
+    before = side.look([0])
     for wrong in ([*right, (mine[-1] + 1, False)], [*right, right[0]], [right[1], right[0]]):
         assert side.check(0, wrong) != OK
-        assert side.look([0], [0]) == before
+        assert side.look([0]) == before
     assert side.check(0, right) == side.check(0, right) == OK
 
 
-def test_deadlines_are_put_off_for_those_that_have_one(side: Side) -> None:
-    first, never, theirs = put(side, new("free", 1, due=10), new("free", 2), new("free", 3, due=30))
-    put(side, new("free", 1, due=5), to=1)
-    assert side.look([], [9, 10, 30])["late"] == [
-        [None, 4, None],
-        [first, 4, None],
-        [first, 4, None],
+def test_notices_up_to_a_token_go_off_their_accounts(side: Side) -> None:
+    mine = put(side, new("free", 1, 1, tag=6), new("free", 2, 1, tag=7), new("free", 1, 2, tag=6))
+    put(side, new("free", 1, 1, tag=6), to=1)
+    side.fetch(0, 16)
+    assert side.finish(0, mine[0], True)[0] == OK
+    side.untag(0, mine[1])
+    assert side.look([6, 7, 0])["count of"] == [
+        [(1, 1), (1, 0), (0, 0)],
+        [(0, 0)] * 3,
+        [(1, 0), (0, 0), (0, 0)],
     ]
-    side.defer(0, 20)
-    assert side.look([], [19, 20])["late"] == [[None, 4, None], [first, 4, None]]
-    assert side.look([], [])["next due"] == 5
-    assert [notice.due for notice in drain(side)] == [20, 0, 20]
-    assert never < theirs
+    side.untag(0, mine[2])
+    assert side.look([6])["count"] == [(1, 0)], "only the other receiver's is left"
+    assert side.resume(0, 1) == OK
+    assert [(notice.tag, notice.again) for notice in drain(side)] == [(0, 1), (0, 0)]
 
 
 # -- limits of the C interface
@@ -686,10 +711,11 @@ def test_a_receiver_that_is_not_there_is_refused() -> None:
         assert lib.cr_work_fetch(work, to, 1, out, number) == BAD
         assert lib.cr_work_check(work, to, c.answers([(1, False)]), 1) == BAD
         assert lib.cr_work_finish(work, to, c.answers([(1, False)]), out) == BAD
-        assert lib.cr_work_resume(work, to, 1, 0) == BAD
+        assert lib.cr_work_resume(work, to, 1) == BAD
         assert lib.cr_work_take(work, to, out, number) == BAD
-        assert lib.cr_work_late(work, to, 99, out) == BAD
-        assert lib.cr_work_defer(work, to, 99) == BAD
+        assert lib.cr_work_oldest_of(work, to, out) == BAD
+        assert lib.cr_work_next(work, to, c.ffi.new("cr_work_cursor *"), out) == BAD
+        assert lib.cr_work_untag(work, to, 99) == BAD
         assert (lib.cr_work_pending(work, to), lib.cr_work_ready(work, to)) == (0, 0)
 
 
@@ -698,6 +724,6 @@ def test_a_kind_that_is_none_is_refused() -> None:
     notice = c.ffi.new("cr_work_notice *")
     notice.kind = len(KINDS)
     assert c.lib.cr_work_put(c.work, 0, notice) == BAD
-    assert c.look([], [])["room"] == ITEMS
+    assert c.look([])["room"] == ITEMS
     with pytest.raises(ValueError, match="no kind of notice"):
         Queues().put(0, 1, "wish")

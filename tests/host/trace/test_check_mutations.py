@@ -78,6 +78,7 @@ BOUND_FIELDS = {
     "CLEANUP.pd_depth": "to a depth that dooms the same",
     "CLEANUP.rs_depth": "to a depth that dooms the same",
     "FINISH_WORK.result": "where nothing waits behind the notice and no ticket counts it later",
+    "AWAIT.ms": "where nobody is given up, or to what was too long as well",
     "DEADLINE.ms": "of a PD that is never late, or to what it missed as well",
     "LATE.ms": "to another time beyond the deadline",
     "MODE.mode": "to async, or where nobody terminated anybody",
@@ -293,6 +294,9 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     if mutation.key == "LATE.ms":
         deadline = next(e for e in events if e.name == "DEADLINE" and e["pd"] == event["pd"])
         return reason if changed.number("ms") >= deadline.number("ms") else None
+    if mutation.key == "AWAIT.ms":
+        given_up = any(e.name == "GIVE_UP" for e in later)
+        return reason if not given_up or changed.number("ms") < event.number("ms") else None
     if mutation.key == "DEADLINE.ms":
         waited = [e.number("ms") for e in later if e.name == "LATE" and e["pd"] == event["pd"]]
         return reason if changed.number("ms") <= min(waited, default=1 << 64) else None

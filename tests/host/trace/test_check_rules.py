@@ -253,7 +253,7 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
     ),
     (
         state_not_printed,
-        "CLEANUP: the model was changed in line 53, after the state was printed last",
+        "CLEANUP: the model was changed in line 54, after the state was printed last",
     ),
     (memory_not_accounted, "CLEANUP: memory was given or freed after the last ACCOUNT"),
     (unfetched_token, "GET_WORK: token=1: no such notice waits for PD_5"),

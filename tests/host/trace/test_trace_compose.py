@@ -19,6 +19,7 @@ from cellreap.trace.writer import seal
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 SMALL = 2048
+KEY = bytes(range(16))
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +76,7 @@ class Composer:
         self.put = self.ffi.callback("void(char)", lambda c: self.out.extend(c))
         self.buffer = self.ffi.new("char[]", capacity)
         self.trace = self.ffi.new("cr_trace *")
-        self.lib.cr_trace_init(self.trace, self.buffer, capacity, self.put)
+        self.lib.cr_trace_init(self.trace, self.buffer, capacity, KEY, self.put)
         self.numbers = {name: number for number, name in enumerate(event_table().fields)}
 
     def line(self, name: str, values: Sequence[Value]) -> None:
@@ -128,7 +129,7 @@ def test_lines_are_those_of_the_host(
     for name, values in events:
         composer.line(name, values)
         drafts.append((name, dict(zip(event_table().fields[name], values, strict=True))))
-    wanted = seal([*drafts, ("END", {})])
+    wanted = seal([*drafts, ("END", {})], KEY)
     assert composer.lines() == wanted
 
 

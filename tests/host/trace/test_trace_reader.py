@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import re
 import shutil
@@ -21,8 +22,9 @@ from cellreap.trace import reader as trace
 from cellreap.trace import story, upgrade
 from cellreap.trace.check import check_file, check_stream, replay
 from cellreap.trace.events import Event, causes, decode, encode, field_type, field_types
+from cellreap.trace.lines import keyed_sum
 from cellreap.trace.reader import Reader, read
-from cellreap.trace.writer import seal
+from cellreap.trace.writer import NO_SECRET, seal
 from kit.paths import DATA
 from kit.trace_simulator import Target, rich_run
 
@@ -35,6 +37,14 @@ def small_run() -> list[str]:
     target.say(target.pd("server"), "hello")
     target.quiet()
     return seal(target.end())
+
+
+def with_key(lines: list[str], key: bytes) -> list[str]:
+    """The trace with another key."""
+    events, _ = events_in("\n".join(lines).encode())
+    first, *rest = events
+    first = Event("TRACE", {**first.values, "key": key.hex()})
+    return seal([first, *rest])
 
 
 def events_in(log: bytes) -> tuple[list[Event], Reader]:
@@ -171,13 +181,15 @@ def test_a_mark_within_a_value_begins_no_line() -> None:
     assert check_stream(io.BytesIO("\n".join(lines).encode()), "log").passed
 
 
-def test_checksums_are_zlibs_over_what_the_header_says() -> None:
+def test_checksums_are_blake2s_with_the_key_in_the_first_line() -> None:
     digest = 0
-    lines = small_run()
+    key = bytes(range(100, 116))
+    lines = with_key(small_run(), key)
     for seq, line in enumerate(lines[:-1]):
-        mark, number, crc, text = line.split(" ", 3)
+        mark, number, checksum, text = line.split(" ", 3)
         assert (mark, number) == ("~cr", str(seq))
-        assert int(crc, 16) == zlib.crc32(f"{seq} {text}".encode())
+        hashed = hashlib.blake2s(f"{seq} {text}".encode(), key=key, digest_size=8)
+        assert checksum == hashed.hexdigest()
         digest = zlib.crc32(f"{seq} {text}\n".encode(), digest)
     assert lines[-1].split(" ")[3:] == ["END", f"count={len(lines)}", f"digest={digest:08x}"]
 
@@ -203,7 +215,7 @@ class _Endless(io.RawIOBase):
             whole = f"{seq} {text}".encode()
             digest = zlib.crc32(whole + b"\n", digest)
             seq += 1
-            return b"~cr %d %08x %s\n" % (seq - 1, zlib.crc32(whole), text.encode())
+            return b"~cr %d %s %s\n" % (seq - 1, keyed_sum(NO_SECRET, whole), text.encode())
 
         for old in lines[:-1]:
             yield line(old.split(" ", 3)[3])
@@ -280,7 +292,7 @@ def version_0(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 
 @pytest.mark.behaviour("G-46")
 def test_a_version_that_is_not_known_is_refused() -> None:
-    known = r"0 is no version that this cellreap reads \(1, 2, 3\)$"
+    known = r"0 is no version that this cellreap reads \(1, 2, 3, 4\)$"
     with pytest.raises(InputError, match=rf"log:1: TRACE: version: {known}"):
         events_in(sealed(HEAD.format(0), "TALK pd=PD_1 words=hello"))
 
@@ -360,7 +372,7 @@ def test_the_events_of_version_2_come_out_under_their_names_of_today() -> None:
 def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
     """An upgraded event of an older table has the name and the fields of the current table."""
     current = headers.event_table()
-    assert upgrade.known_versions() == [1, 2, current.version]
+    assert upgrade.known_versions() == [1, 2, 3, current.version]
     assert set(upgrade.CHANGES) <= set(range(1, current.version))
     for version in range(1, current.version):
         table = upgrade.table_of(version)
@@ -386,7 +398,7 @@ def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
 
 def test_every_field_of_the_table_has_a_type_that_the_reader_knows() -> None:
     table = headers.event_table()
-    assert table.version == 3
+    assert table.version == 4
     for event, fields in table.fields.items():
         for name in fields:
             assert field_type(event, name).expected, f"{event}.{name}"

@@ -80,7 +80,7 @@ class Cleanups(Concern):
     def outstanding(self, running: Running) -> Iterator[Notice]:
         """The unfinished notices of a cleanup whose receivers can act."""
         for notice in self.context.notices.unfinished_of(running.tag):
-            if self.context.actors.may_answer(notice.to):
+            if self.context.actors.may_answer(notice.to) and notice.to not in running.given_up:
                 yield notice
 
     def awaited(self, running: Running) -> list[str]:
@@ -90,6 +90,14 @@ class Cleanups(Concern):
             for notice in self.outstanding(running)
             if not self.context.tickets.may_wait(notice.to)
         ]
+
+    def give_up(self, pd: str) -> bool:
+        """The cleanup that awaits the PD goes on without its answers. Whether there is one."""
+        running = self._running
+        if running is None or not any(notice.to == pd for notice in self.outstanding(running)):
+            return False
+        running.given_up.add(pd)
+        return True
 
     def at_end(self) -> None:
         """The trace ends."""

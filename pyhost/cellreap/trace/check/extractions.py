@@ -112,6 +112,10 @@ class Extractions(Concern):
             ],
         )
 
+    def is_under_way(self, x: int) -> bool:
+        """Whether the extraction has not ended."""
+        return x in self._running
+
     def subgraph(self, event: Event) -> None:
         """SUBGRAPH: a manager reports a MAP edge that the root task does not know."""
         pd, x = event["pd"], event.number("x")

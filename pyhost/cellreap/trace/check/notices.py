@@ -50,6 +50,10 @@ class Notices(Concern):
         """Whether the PD has a notice that it can still finish."""
         return self._work.has_work(pd)
 
+    def oldest(self, pd: str) -> int | None:
+        """The token of the oldest notice that the PD can still finish."""
+        return self._work.oldest(pd)
+
     def unfinished_of(self, tag: Tag) -> Iterator[Notice]:
         """The notices of an account that are still to be finished, without held ones."""
         return self._work.unfinished_of(tag)
@@ -57,6 +61,16 @@ class Notices(Concern):
     def counts(self, tag: Tag, but: str) -> tuple[int, ...]:
         """`work.COUNTS` of an account, without the notices to the PD `but`."""
         return self._work.counts(tag, but)
+
+    def is_over(self, tag: Tag, but: str) -> bool:
+        """Whether nothing of an account is awaited, without the notices to the PD `but`."""
+        return self._work.is_over(tag, but)
+
+    def give_up(self, pd: str, token: int) -> list[Notice]:
+        """The notices of a PD up to this token are awaited by nobody any more. Returns them."""
+        given_up = self._work.give_up(pd, token)
+        self.context.tickets.note(self.changed_accounts())
+        return given_up
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""

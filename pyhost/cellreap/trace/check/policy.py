@@ -31,6 +31,11 @@ class Policy:
     """A PD that cannot act cannot fault or exit, and a terminated PD stops at its TERMINATE. If
     False, it stops at its cleanup.
     """
+    clocks: bool = True
+    """AWAIT stands directly after MODE. LATE names the oldest notice that its PD could finish. A PD
+    that waits for a ticket is told before the ticket is over only if it has a notice to finish. If
+    False, it also needs a deadline.
+    """
     max_refusals: int | None = 64
     """Maximum number of a PD's refusals that are printed one by one. None: no limit."""
     max_lost_slots: int | None = 32
@@ -42,7 +47,7 @@ class Policy:
 
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy(says_rights=False)
+VERSION_3: Final = Policy(clocks=False, says_rights=False)
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
@@ -51,6 +56,7 @@ VERSION_1: Final = Policy(
     owes_disconnect=False,
     gives_tickets=False,
     stops_at_trigger=False,
+    clocks=False,
     max_refusals=None,
     max_lost_slots=None,
     says_rights=False,

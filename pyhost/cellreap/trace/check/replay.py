@@ -21,6 +21,7 @@ from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
 from cellreap.trace.check.policy import policy_of
+from cellreap.trace.check.progress import Progress
 from cellreap.trace.check.respawns import Respawns
 from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.state import State
@@ -28,6 +29,7 @@ from cellreap.trace.check.steps import Steps
 from cellreap.trace.check.tickets import Tickets
 from cellreap.trace.check.triggers import Triggers
 from cellreap.trace.events import Event
+from cellreap.trace.lines import KEYED_FROM
 from cellreap.trace.report import Report
 from cellreap.trace.upgrade import events_of
 
@@ -50,6 +52,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Notices,
     Tickets,
     Extractions,
+    Progress,
     Cleanups,
     Steps,
     State,
@@ -149,6 +152,9 @@ class Replay:
         third = self.report.events == 3
         if context.policy.says_mode and third != (name == "MODE"):
             context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
+        fourth = self.report.events == 4
+        if context.policy.clocks and fourth and name != "AWAIT":
+            context.bad("progress.await", f"{name}: expected AWAIT right after MODE")
         if context.debts and name not in ANSWERS and not (name == "QUEUE" and of_no_cleanup):
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
@@ -205,6 +211,9 @@ class Replay:
             context.bad("order.version", text)
         if report.arch not in ARCHES:
             text = f"TRACE: arch={report.arch}: expected one of {', '.join(ARCHES)}"
+            context.bad("order.header", text)
+        if context.version >= KEYED_FROM and event.optional("key") is None:
+            text = f"TRACE: key={event['key']}: expected a key since version {KEYED_FROM}"
             context.bad("order.header", text)
         if not all(report.kernel_parts()):
             text = f"TRACE: kernel={report.kernel}: expected a name, a space and a version"

@@ -123,6 +123,8 @@ class Running:
         self.phase = Phase.PLAN
         self.waiting = False
         self.waited = False
+        self.given_up: set[str] = set()
+        """subscribers without whose answers it goes on"""
         self.destroyed: set[str] = set()
         self.group_reached = 0
         self.suspended: set[str] = set()

@@ -45,6 +45,7 @@ def check_stream(
         for consume in consumers:
             consume(event)
     report = replay.report
+    report.foreign_lines = reader.foreign
     if reader.broken_at is None:
         replay.finish()
     violations = [*reader.problems, *report.violations]

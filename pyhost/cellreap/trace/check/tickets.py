@@ -73,6 +73,10 @@ class Tickets(Concern):
         """Whether the PD may be waiting for the destruction of a PD that still exists."""
         return self._delayed[pd] > 0
 
+    def awaits(self, tag: Tag, receiver: str) -> bool:
+        """Whether a ticket that was not over awaited this receiver's notices of an account."""
+        return any(asked.shown.pd != receiver for asked in self._by_tag.get(tag, ()))
+
     def note(self, tags: Iterable[Tag]) -> None:
         """The counts of these accounts changed.
 
@@ -81,8 +85,7 @@ class Tickets(Concern):
         for tag in tags:
             for asked in self._by_tag.get(tag, ()):
                 if asked.settled:
-                    *_, waiting, held = self.context.notices.counts(tag, asked.shown.pd)
-                    asked.was_over |= waiting == held
+                    asked.was_over |= self.context.notices.is_over(tag, asked.shown.pd)
 
     # -- events
 
@@ -121,7 +124,8 @@ class Tickets(Concern):
         owner = asked.shown.pd
         if context.actors.waits_for(owner) == number:
             context.actors.go_on(owner)
-            late = context.triggers.has_deadline(owner) and context.notices.has_work(owner)
+            timed = context.policy.clocks or context.triggers.has_deadline(owner)
+            late = timed and context.notices.has_work(owner)
             # A PD that used a plain send does not wait for the answer. The root task notices that
             # at once.
             before = context.previous
@@ -137,7 +141,7 @@ class Tickets(Concern):
         expected: tuple[int, ...] = (0,) * len(COUNTS)
         if asked.tag is not None:
             expected = self.context.notices.counts(asked.tag, shown.pd)
-        states = self._states(asked, expected)
+        states = self._states(asked)
         if state not in states:
             names = " or ".join(f"{each} ({self._names[each]})" for each in sorted(states))
             text = f"ticket={shown.ticket}: state={state}: expected {names}"
@@ -150,7 +154,7 @@ class Tickets(Concern):
                 bad("tickets.counts", f"TICKET: {text}")
         shown.state = self._names.get(state, str(state))
 
-    def _states(self, asked: _Asked, counts: tuple[int, ...]) -> set[int]:
+    def _states(self, asked: _Asked) -> set[int]:
         """The states that the owner may be told now."""
         if asked.tag is None:
             # If another cleanup destroyed the PD, the ticket is updated when its own turn comes.
@@ -158,8 +162,7 @@ class Tickets(Concern):
             return {self._queued} if there else {self._queued, self._over}
         if not asked.settled:
             return {self._running}
-        *_, waiting, held = counts
-        if waiting == held:
+        if self.context.notices.is_over(asked.tag, asked.shown.pd):
             return {self._over}
         return {self._settled, self._over} if asked.was_over else {self._settled}
 

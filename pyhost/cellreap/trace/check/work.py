@@ -19,6 +19,8 @@ QUEUED, OUT, FAILED = "queued", "out", "failed"
 DONE, DROPPED, WAITING, HELD = "done", "dropped", "waiting", "held"
 COUNTS = (DONE, FAILED, DROPPED, WAITING, HELD)
 """The counts in a TICKET event, in this order. Held notices are also counted as waiting."""
+GIVEN_UP = "given up"
+"""The notices whose receivers were given up. They are also counted as waiting."""
 NEVER_STOP = ("pre-destroy", "extract")
 """Kinds of notices whose failure does not stop a lane."""
 
@@ -32,7 +34,8 @@ Wrong = tuple[str, str]
 class Notice:
     """A notice that is not finished, or that failed and is still the first of its lane.
 
-    tag: None once it was resumed. batch: the number of the batch in which it was fetched.
+    tag: None once it was resumed or given up. given_up: the tag before it was given up. batch: the
+    number of the batch in which it was fetched.
     """
 
     token: int
@@ -42,6 +45,7 @@ class Notice:
     tag: Tag | None
     state: str = QUEUED
     batch: int = 0
+    given_up: Tag | None = None
 
 
 def lane_of(node: str) -> str:
@@ -81,9 +85,18 @@ class _Account:
         self._total[what] += count
         self._by_receiver[receiver, what] += count
 
+    def _without(self, receiver: str, what: str) -> int:
+        return self._total[what] - self._by_receiver[receiver, what]
+
     def without(self, receiver: str) -> tuple[int, ...]:
         """COUNTS of the notices to all receivers but this one."""
-        return tuple(self._total[what] - self._by_receiver[receiver, what] for what in COUNTS)
+        counts = {what: self._without(receiver, what) for what in COUNTS}
+        counts[WAITING] += self._without(receiver, GIVEN_UP)
+        return tuple(counts.values())
+
+    def is_over(self, receiver: str) -> bool:
+        """Whether no receiver but this one has a notice of it that is awaited and not held."""
+        return self._without(receiver, WAITING) == self._without(receiver, HELD)
 
 
 @dataclass
@@ -153,10 +166,22 @@ class Work:
         receiver = self._receivers.get(pd)
         return receiver is not None and receiver.can_do > 0
 
+    def oldest(self, pd: str) -> int | None:
+        """The token of the oldest notice that the PD can still finish."""
+        receiver = self._receivers.get(pd)
+        lanes = receiver.lanes.values() if receiver is not None else ()
+        heads = (lane.head().token for lane in lanes if lane.notices and not lane.stopped())
+        return min(heads, default=None)
+
     def counts(self, tag: Tag, but: str) -> tuple[int, ...]:
         """COUNTS of an account, without the notices to the PD `but`."""
         account = self._accounts.get(tag)
         return (0,) * len(COUNTS) if account is None else account.without(but)
+
+    def is_over(self, tag: Tag, but: str) -> bool:
+        """Whether nothing of an account is awaited, without the notices to the PD `but`."""
+        account = self._accounts.get(tag)
+        return account is None or account.is_over(but)
 
     def take_changed(self) -> set[Tag]:
         """The accounts whose counts changed since the last call."""
@@ -297,6 +322,30 @@ class Work:
         notice.state, notice.tag = QUEUED, None
         self._hold(pd, self._lane(notice), -1)
         return None
+
+    def give_up(self, pd: str, token: int) -> list[Notice]:
+        """The notices of a PD up to this token are awaited by nobody any more. Returns them.
+
+        Their accounts count them as waiting for ever, and not as held.
+        """
+        receiver = self._receivers.get(pd)
+        given_up = []
+        for lane in receiver.lanes.values() if receiver is not None else ():
+            for notice in lane.notices.values():
+                if notice.token > token or notice.tag is None:
+                    continue
+                given_up.append(notice)
+                notice.given_up = notice.tag
+                if notice.state == FAILED:
+                    notice.tag = None
+                    continue
+                account = self._accounts[notice.tag]
+                if lane.stopped():
+                    account.add(pd, HELD, -1)
+                self._no_longer_waits(notice, lane, account)
+                account.add(pd, GIVEN_UP)
+                notice.tag = None
+        return given_up
 
     def forget(self, pd: str) -> None:
         """A receiver is destroyed."""

@@ -64,10 +64,34 @@ void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word s
     out->sp = stack_top;
 }
 
+void cr_arch_set_argument(seL4_UserContext *registers, seL4_Word value)
+{
+    registers->x0 = value;
+}
+
 int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked)
 {
     *invoked = registers->x0;
     return registers->x7 == (seL4_Word)seL4_SysCall;
+}
+
+int cr_arch_is_send(const seL4_UserContext *registers, seL4_CPtr *invoked)
+{
+    *invoked = registers->x0;
+    return registers->x7 == (seL4_Word)seL4_SysSend;
+}
+
+seL4_Word cr_arch_ip(const seL4_UserContext *registers)
+{
+    return registers->pc;
+}
+
+const uint32_t cr_arch_syscall_bytes = 4;
+
+int cr_arch_is_syscall(const uint8_t *code)
+{
+    /* svc #imm16: the immediate is in bits 5 to 20 */
+    return (code[0] & 0x1f) == 0x01 && (code[2] & 0xe0) == 0 && code[3] == 0xd4;
 }
 
 uint16_t cr_arch_elf_machine(void)
@@ -83,4 +107,15 @@ uint64_t cr_arch_cycles(void)
     __asm__ volatile("isb\n\tmrs %0, cntvct_el0" : "=r"(count));
 #endif
     return count; /* Without that option the kernel denies user threads access to the counter. */
+}
+
+uint64_t cr_arch_boot_counter(void)
+{
+#ifdef CONFIG_EXPORT_PCNT_USER
+    uint64_t count;
+    __asm__ volatile("isb\n\tmrs %0, cntpct_el0" : "=r"(count));
+    return count;
+#else
+    return cr_arch_cycles();
+#endif
 }

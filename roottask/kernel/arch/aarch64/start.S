@@ -21,4 +21,12 @@ cr_idle_start:
     mov x29, xzr
     bl cr_idle_main
 1:  b 1b
+
+    .weak cr_witness_main
+    .globl cr_witness_start
+    .type cr_witness_start, %function
+cr_witness_start:
+    mov x29, xzr
+    bl cr_witness_main
+1:  b 1b
     .section .note.GNU-stack, "", %progbits

@@ -65,10 +65,33 @@ void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word s
     out->rflags = 0x202; /* the bit that is always set, and the bit that enables interrupts */
 }
 
+void cr_arch_set_argument(seL4_UserContext *registers, seL4_Word value)
+{
+    registers->rdi = value;
+}
+
 int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked)
 {
     *invoked = registers->rdi;
     return registers->rdx == (seL4_Word)seL4_SysCall;
+}
+
+int cr_arch_is_send(const seL4_UserContext *registers, seL4_CPtr *invoked)
+{
+    *invoked = registers->rdi;
+    return registers->rdx == (seL4_Word)seL4_SysSend;
+}
+
+seL4_Word cr_arch_ip(const seL4_UserContext *registers)
+{
+    return registers->rip;
+}
+
+const uint32_t cr_arch_syscall_bytes = 2;
+
+int cr_arch_is_syscall(const uint8_t *code)
+{
+    return code[0] == 0x0f && (code[1] == 0x05 || code[1] == 0x34); /* syscall, sysenter */
 }
 
 uint16_t cr_arch_elf_machine(void)
@@ -82,4 +105,9 @@ uint64_t cr_arch_cycles(void)
     uint32_t high;
     __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
     return ((uint64_t)high << 32) | low;
+}
+
+uint64_t cr_arch_boot_counter(void)
+{
+    return cr_arch_cycles();
 }

@@ -19,4 +19,12 @@ cr_idle_start:
     xorl %ebp, %ebp
     call cr_idle_main
 1:  jmp 1b
+
+    .weak cr_witness_main
+    .globl cr_witness_start
+    .type cr_witness_start, @function
+cr_witness_start:
+    xorl %ebp, %ebp
+    call cr_witness_main
+1:  jmp 1b
     .section .note.GNU-stack, "", @progbits

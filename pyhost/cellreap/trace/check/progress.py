@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How long receivers are awaited, and the receivers that are given up."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.work import Notice
+from cellreap.trace.events import Event
+
+
+class Progress(Concern):
+    """AWAIT, GIVE_UP."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._await_ms = 0
+
+    def begin(self, event: Event) -> None:
+        """AWAIT: how long a PD without a deadline is awaited. 0: there is no timer."""
+        before = self.context.previous
+        if before is None or before.name != "MODE":
+            self.context.bad("progress.await", "AWAIT: expected it once, right after MODE")
+        self._await_ms = event.number("ms")
+
+    def give_up(self, event: Event) -> None:
+        """GIVE_UP: the PD's notices up to a token are awaited by nobody any more."""
+        context = self.context
+        pd = event["pd"]
+        if pd not in context.model.nodes or not context.actors.may_answer(pd):
+            why = context.actors.silence(pd) or "is not there"
+            context.bad("progress.awaited", f"GIVE_UP: {pd} {why}: nobody awaits it")
+            return
+        self._in_time(event, pd)
+        running = context.cleanups.give_up(pd)
+        given_up = context.notices.give_up(pd, event.number("token"))
+        if not any(self._was_awaited(notice, running) for notice in given_up):
+            text = f"pd={pd} token={event['token']}: nobody awaits a notice of it up to this one"
+            context.bad("progress.awaited", f"GIVE_UP: {text}")
+
+    def _in_time(self, event: Event, pd: str) -> None:
+        """A PD has await_ms to itself, and twice its deadline or await_ms with its calls."""
+        ran, held_up = event.number("ran"), event.number("held_up")
+        deadline = self.context.triggers.deadline_of(pd)
+        longest = 2 * max(deadline, self._await_ms)
+        alone = deadline == 0 and ran >= self._await_ms
+        if self._await_ms and not alone and held_up < longest:
+            or_ran = f", or ran={self._await_ms}" if deadline == 0 else ""
+            text = f"pd={pd} ran={ran} held_up={held_up}: expected held_up={longest}{or_ran}"
+            self.context.bad("progress.early", f"GIVE_UP: {text} at the least")
+
+    def _was_awaited(self, notice: Notice, cleanup: bool) -> bool:
+        """Whether somebody awaited the notice. cleanup: a cleanup that told its receiver did."""
+        context = self.context
+        tag = notice.given_up
+        if tag is None:
+            return False
+        return (
+            (cleanup and notice.kind == "pre-destroy")
+            or (tag[0] == "extraction" and context.extractions.is_under_way(tag[1]))
+            or context.tickets.awaits(tag, notice.to)
+        )
+
+    handlers: ClassVar[Handlers] = {"AWAIT": begin, "GIVE_UP": give_up}

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Finds trace lines in the lines of a console, and tells the root task's lines from all others.
+
+Every PD can print on a debug kernel. Since version 4, the checksum of a line therefore has a key:
+the root task draws it at boot, and prints it in TRACE before any PD exists. Older versions have a
+CRC-32, which finds damage only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+from dataclasses import dataclass
+
+from cellreap import headers
+
+MARK = b"~cr "
+KEYED_FROM = 4
+"""The first version whose checksums have a key."""
+
+LINE = re.compile(rb"(0|[1-9][0-9]{0,18}) ([0-9a-f]{16}|[0-9a-f]{8}) ([A-Z_]+(?: .*)?)", re.DOTALL)
+"""What follows the mark: the number, the checksum, and the event with its fields."""
+_TRACE_KEY = re.compile(rb"TRACE version=([0-9]{1,9}) (?:.* )?key=([0-9a-f]{32})", re.DOTALL)
+
+_REACH = 2 * headers.constant("limits.h", "CR_TRACE_LINE_MAX")
+"""Bytes at the end of a console line in which a line with a key begins. The root task ends its line
+itself, so that nothing can stand behind it. Text of others in front of it may have any length.
+"""
+
+
+def summed(found: re.Match[bytes]) -> bytes:
+    """The text of a line (a match of LINE) that its checksum covers."""
+    return found.group(1) + b" " + found.group(3)
+
+
+def crc_of(text: bytes) -> bytes:
+    """The checksum of a line of versions before KEYED_FROM."""
+    return b"%08x" % zlib.crc32(text)
+
+
+def keyed_sum(key: bytes, text: bytes) -> bytes:
+    """The checksum of a line with a key of 16 bytes."""
+    size = headers.constant("trace_events.h", "CR_TRACE_SUM_BYTES")
+    return hashlib.blake2s(text, digest_size=size, key=key).hexdigest().encode()
+
+
+def key_in(found: re.Match[bytes]) -> bytes | None:
+    """The key in a line (a match of LINE) with a TRACE whose checksum has that key; else None."""
+    trace = _TRACE_KEY.fullmatch(found.group(3))
+    if trace is None or int(trace.group(1)) < KEYED_FROM:
+        return None
+    key = bytes.fromhex(trace.group(2).decode())
+    return key if found.group(2) == keyed_sum(key, summed(found)) else None
+
+
+@dataclass
+class Lines:
+    """Finds the lines of one trace. Feed it the console from its beginning."""
+
+    key: bytes | None = None
+    """The key of the trace, once its TRACE is known and has one."""
+    begun: bool = False
+    """Whether the TRACE event was seen."""
+    _marked: bool = False  # whether a line with a mark was seen
+
+    @property
+    def keyed(self) -> bool:
+        """Whether lines without the right key are known to be somebody else's."""
+        return self.key is not None
+
+    def find(self, line: bytes) -> tuple[int, re.Match[bytes]] | None:
+        """The sound trace line within a console line: its place and a match of LINE.
+
+        Other text may stand in front of it, also the beginnings of other trace lines.
+        """
+        line = line.rstrip(b"\r")
+        at = line.find(MARK, max(0, len(line) - _REACH) if self.keyed else 0)
+        while at >= 0:
+            found = LINE.fullmatch(line, at + len(MARK))
+            first, self._marked = not self._marked, True
+            if found is not None and self._sound(found, first):
+                return at, found
+            at = line.find(MARK, at + 1)
+        return None
+
+    def _sound(self, found: re.Match[bytes], first: bool) -> bool:
+        if self.key is not None:
+            return found.group(2) == keyed_sum(self.key, summed(found))
+        sound = found.group(2) == crc_of(summed(found))
+        if not self.begun:
+            # Only the first line of a console can be the beginning with the key. Later ones may be
+            # by a PD.
+            self.key = key_in(found) if first else None
+            sound = sound or self.keyed
+            self.begun = sound and found.group(3).startswith(b"TRACE ")
+        return sound

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Witnesses. See witness.h. */
+#include "witness.h"
+#include "kernel/arch/arch.h"
+#include "untyped.h"
+
+enum { PRIORITIES = CR_PRIORITY_MAX + 1, STACK = 512 };
+
+typedef struct witness {
+    seL4_CPtr ask;           /* its notification; 0: there is no such witness */
+    volatile uint64_t count; /* written only by the witness */
+    uint64_t seen;           /* the count when it was asked */
+    int asked;
+} witness;
+
+static witness witnesses[PRIORITIES];
+static _Alignas(16) char stacks[PRIORITIES][STACK];
+
+/* Uses no IPC buffer: see witness.h. */
+_Noreturn void cr_witness_main(uint64_t index)
+{
+    seL4_Word badge;
+    for (;;) {
+        (void)seL4_RecvWithMRs(witnesses[index].ask, &badge, 0, 0, 0, 0);
+        seL4_Yield();
+        witnesses[index].count++;
+    }
+}
+
+static void start(seL4_CPtr tcb, uint32_t priority)
+{
+    seL4_UserContext registers;
+    cr_arch_start_registers(&registers, (seL4_Word)cr_witness_start,
+                            (seL4_Word)(stacks[priority] + STACK));
+    cr_arch_set_argument(&registers, priority);
+    cr_must(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0),
+            "a witness has no space");
+    cr_must(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, priority),
+            "a witness has no priority");
+    cr_must(cr_write_registers(tcb, 1, &registers), "a witness does not start");
+#ifdef CONFIG_DEBUG_BUILD
+    /* As for the idle thread of scenario/quiet.c: the kernel's snapshots leave out threads of this
+     * name. */
+    seL4_DebugNameThread(tcb, "rootserver");
+#endif
+}
+
+void cr_witness_init(const uint8_t *wanted)
+{
+    seL4_CPtr tcbs[PRIORITIES];
+    uint32_t bits = CR_BLOCK_MIN_BITS;
+    uint64_t bytes = 0;
+    uint32_t block;
+    for (uint32_t i = 0; i < PRIORITIES; i++) {
+        bytes += wanted[i] ? (1ull << seL4_TCBBits) + (1ull << seL4_NotificationBits) : 0;
+    }
+    if (bytes == 0) {
+        return;
+    }
+    while (1ull << bits < bytes) {
+        bits++;
+    }
+    if (cr_untyped_take(bits, 0, &block) != CR_OK) {
+        cr_panic("no kernel memory for the witnesses", bytes);
+    }
+    /* The larger objects first: then all are aligned without gaps. */
+    for (uint32_t i = 0; i < PRIORITIES; i++) {
+        tcbs[i] = wanted[i] ? cr_pool_make(cr_untyped_cap(block), seL4_TCBObject,
+                                           "no TCB for a witness")
+                            : 0;
+    }
+    for (uint32_t i = 0; i < PRIORITIES; i++) {
+        if (wanted[i]) {
+            witnesses[i].ask = cr_pool_make(cr_untyped_cap(block), seL4_NotificationObject,
+                                            "no notification for a witness");
+            start(tcbs[i], i);
+        }
+    }
+}
+
+void cr_witness_ask(uint32_t priority)
+{
+    witness *w = priority < PRIORITIES ? &witnesses[priority] : 0;
+    if (w != 0 && w->ask != 0 && !w->asked) {
+        w->seen = w->count;
+        w->asked = 1;
+        cr_signal(w->ask);
+    }
+}
+
+int cr_witness_answered(uint32_t priority)
+{
+    witness *w = priority < PRIORITIES ? &witnesses[priority] : 0;
+    if (w == 0 || !w->asked || w->count == w->seen) {
+        return 0;
+    }
+    w->asked = 0;
+    return 1;
+}

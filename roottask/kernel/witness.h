@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Witnesses: threads of the root task that show that the PDs of one priority can run. There is one
+ * for each priority. When it is asked, it gives up the processor once and then counts. The kernel
+ * serves the threads of one priority in turn, so a thread of that priority that could run when the
+ * witness was asked has had the processor when the witness counts. A thread that cannot run because
+ * of threads of higher priorities is not counted against.
+ *
+ * A witness must not use the IPC buffer, which belongs to the root task's main thread, and must
+ * change nothing but its own count. */
+#ifndef CELLREAP_SEL4_WITNESS_H
+#define CELLREAP_SEL4_WITNESS_H
+
+#include "kernel.h"
+#include <cellreap/limits.h>
+
+/* Makes a witness for each priority whose entry in `wanted` is not 0. `wanted` has
+ * CR_PRIORITY_MAX + 1 entries. Must be called once, during setup. Stops the system if there is no
+ * room. */
+void cr_witness_init(const uint8_t *wanted);
+/* Asks the witness of a priority, unless it was asked and has not answered yet. Makes at most one
+ * kernel call. */
+void cr_witness_ask(uint32_t priority);
+/* Whether the witness of a priority has answered since it was asked. Each answer is returned once.
+ * 0 if there is no such witness. */
+int cr_witness_answered(uint32_t priority);
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The clocks of receivers. See progress.h. A look reads each receiver's registers and changes
+ * nothing of a PD. */
+#include "progress.h"
+#include "arena.h"
+#include "kernel/arch/arch.h"
+#include "kernel/witness.h"
+#include "notices.h"
+#include "probes.h"
+#include "system/text.h"
+
+enum { NS_PER_MS = 1000000 };
+
+void cr_progress_init(const cr_image_header *image)
+{
+    uint8_t wanted[CR_PRIORITY_MAX + 1] = {0};
+    uint64_t shortest = (uint64_t)image->await_ms * NS_PER_MS;
+    if (!cr_clock_exists()) {
+        return;
+    }
+    for (uint32_t i = 0; i < image->pds.count; i++) {
+        const cr_image_pd *pd = &cr_image_pds(image)[i];
+        const uint64_t deadline = (uint64_t)pd->deadline_ms * NS_PER_MS;
+        wanted[pd->priority] = 1;
+        shortest = deadline != 0 && deadline < shortest ? deadline : shortest;
+    }
+    for (uint32_t i = 0; i < image->spawns.count; i++) {
+        wanted[cr_image_pds(image)[cr_image_spawns(image)[i].pd].spawn_priority] = 1;
+    }
+    cr_sup.clock.interval = shortest < cr_sup.clock.interval ? shortest : cr_sup.clock.interval;
+    cr_witness_init(wanted);
+}
+
+/* -- what a PD does */
+
+static cr_pd *find_number(uint32_t number)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].number == number) {
+            return &cr_sys.pds[i];
+        }
+    }
+    return 0;
+}
+
+/* The manager of what an edge leads to, if the edge's capability is in this slot, else 0. */
+static cr_pd *server_over(uint32_t edge, cr_edge_kind kind, uint32_t slot)
+{
+    cr_edge_info info;
+    const uint32_t entry = cr_sys.edge_entry[edge];
+    const uint32_t at = kind == CR_EDGE_HOLD ? entry
+                        : entry != CR_NONE   ? cr_sys.requests[entry].slot
+                                             : 0;
+    return at == slot && cr_model_edge(cr_sys.model, edge, &info) == CR_OK ? cr_manager_of(info.to)
+                                                                           : 0;
+}
+
+/* The PD that a call with the capability in this slot goes to. For a slot that was emptied, it is
+ * the PD that may still reply to a call that was made before. */
+static cr_pd *server_of(const cr_pd *pd, uint32_t slot)
+{
+    static const cr_edge_kind kinds[] = {CR_EDGE_REQUEST, CR_EDGE_HOLD};
+    if (pd->servers[slot] != 0) {
+        return find_number(pd->servers[slot]);
+    }
+    for (uint32_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, kinds[k], CR_OUT);
+             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
+            cr_pd *server = server_over(edge, kinds[k], slot);
+            if (server != 0) {
+                return server;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Whether the thread is in the kernel with this instruction. A thread that runs can have any
+ * registers, but it cannot stay at a system call that does not return. */
+static int is_at_syscall(const cr_pd *pd, seL4_Word ip)
+{
+    const cr_image_program *program = &cr_image_programs(cr_sys.image)[pd->program];
+    const uint8_t *code = cr_body_code((const uint8_t *)cr_sys.image + program->offset, ip,
+                                       cr_arch_syscall_bytes);
+    return code != 0 && cr_arch_is_syscall(code);
+}
+
+/* The PD that this one waits for in a call, and the slot that its call names. 0: none, or the PD
+ * calls itself. */
+static cr_pd *called_by(const cr_pd *pd, uint32_t *slot)
+{
+    seL4_UserContext registers;
+    seL4_CPtr invoked;
+    if (pd->wait != CR_WAIT_NOTHING || cr_pd_is_suspended(pd) ||
+        cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
+        return 0;
+    }
+    if ((!cr_arch_is_call(&registers, &invoked) && !cr_arch_is_send(&registers, &invoked)) ||
+        invoked >= 1u << pd->body.cspace_bits || !is_at_syscall(pd, cr_arch_ip(&registers))) {
+        return 0;
+    }
+    *slot = (uint32_t)invoked;
+    cr_pd *server = server_of(pd, *slot);
+    return server != pd && server != 0 && server != &cr_sys.pds[0] && cr_pd_is_served(server)
+               ? server
+               : 0;
+}
+
+cr_sample cr_progress_sample(const cr_pd *pd, cr_pd **server)
+{
+    uint32_t slot;
+    *server = called_by(pd, &slot);
+    if (*server != 0) {
+        return CR_SAMPLE_IN_CALL;
+    }
+    if (pd->wait != CR_WAIT_NOTHING) {
+        return CR_SAMPLE_WAITS;
+    }
+    return cr_sup.progress.answered[pd->priority] ? CR_SAMPLE_RAN : CR_SAMPLE_STARVED;
+}
+
+/* The same for an interval: a call counts only if it was there at the last look too. A thread can
+ * be interrupted at any instruction, so one look can be wrong. */
+static cr_sample sample_interval(cr_pd *pd, cr_pd **server)
+{
+    uint32_t slot = 0;
+    cr_run *run = &pd->run;
+    *server = called_by(pd, &slot);
+    int stays = *server != 0 && run->slot == slot && run->server == (*server)->number;
+    run->slot = slot;
+    run->server = *server != 0 ? (*server)->number : 0;
+    if (stays) {
+        return CR_SAMPLE_IN_CALL;
+    }
+    *server = 0;
+    if (pd->wait != CR_WAIT_NOTHING) {
+        return CR_SAMPLE_WAITS;
+    }
+    return cr_sup.progress.answered[pd->priority] ? CR_SAMPLE_RAN : CR_SAMPLE_STARVED;
+}
+
+/* -- who is awaited */
+
+/* Whether a cleanup, an extraction or a ticket awaits that the PD finishes this notice. */
+static int awaits(const cr_pd *pd, const cr_work_notice *notice)
+{
+    return notice->tag != 0 &&
+           ((notice->kind == CR_NOTICE_PRE_DESTROY && cr_cleaner_awaits(pd)) ||
+            cr_extract_awaits(notice->tag, pd) || cr_ticket_awaits(notice->tag, pd));
+}
+
+/* The oldest notice that somebody awaits. Notices of one tag mostly follow each other, so the
+ * answer for the last tag is kept. */
+static int oldest_awaited(const cr_pd *pd, cr_work_notice *out)
+{
+    cr_work_cursor at = {0};
+    cr_work_notice notice;
+    uint32_t tag = 0; /* of the notice that `known` is about */
+    cr_notice_kind kind = CR_NOTICE_EXTRACT;
+    int known = 0;
+    int any = 0;
+    /* The loop is bounded: each turn is another notice. */
+    while (cr_work_next(cr_sys.work, cr_receiver(pd), &at, &notice) == CR_OK) {
+        if (notice.tag == 0 || (any && notice.token > out->token)) {
+            continue;
+        }
+        if (notice.tag != tag || notice.kind != kind) {
+            tag = notice.tag;
+            kind = notice.kind;
+            known = awaits(pd, &notice);
+        }
+        if (known) {
+            *out = notice;
+            any = 1;
+        }
+    }
+    return any;
+}
+
+/* -- the clocks */
+
+/* Whether the PD's clock has to run. */
+static int is_watched(const cr_pd *pd)
+{
+    cr_work_notice notice;
+    return cr_pd_is_served(pd) &&
+           (pd->deadline_ms != 0
+                ? cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK
+                : oldest_awaited(pd, &notice));
+}
+
+static void advance(cr_pd *pd, uint64_t elapsed)
+{
+    cr_pd *server = 0;
+    cr_work_notice notice;
+    cr_run *run = &pd->run;
+    cr_sample sample = sample_interval(pd, &server);
+    /* A PD that waits for the root task again and again chooses to. Only its first wait since it
+     * last finished a notice is not counted. */
+    const int counts = sample == CR_SAMPLE_RAN || (sample == CR_SAMPLE_WAITS && run->waits > 1);
+    if (sample == CR_SAMPLE_WAITS) {
+        run->waited += elapsed;
+    }
+    if (counts && run->chance) {
+        run->ran += elapsed;
+    }
+    run->chance |= counts;
+    run->blocked += sample == CR_SAMPLE_IN_CALL ? elapsed : 0;
+    if (!oldest_awaited(pd, &notice)) {
+        run->held_up = 0;
+    } else if (counts || sample == CR_SAMPLE_IN_CALL) {
+        run->held_up += elapsed;
+    }
+    cr_probes_tick(pd, sample, server, elapsed);
+}
+
+int cr_progress_look(void)
+{
+    int any = 0;
+    const uint64_t now = cr_clock_now();
+    if (cr_sup.clock.look == 0 || cr_sup.clock.look > now) {
+        return 0;
+    }
+    const uint64_t elapsed = now - (cr_sup.clock.look - cr_sup.clock.interval);
+    for (uint32_t i = 0; i <= CR_PRIORITY_MAX; i++) {
+        cr_sup.progress.answered[i] = (uint8_t)cr_witness_answered(i);
+    }
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        if (is_watched(pd)) {
+            advance(pd, elapsed);
+            cr_witness_ask(pd->priority);
+            any = 1;
+        }
+    }
+    cr_clock_look_again(any);
+    return 1;
+}
+
+void cr_progress_made(cr_pd *pd, const cr_work_notice *notice)
+{
+    if (awaits(pd, notice)) {
+        pd->run.held_up = 0;
+    }
+    if (!notice->again) {
+        cr_notices_restart(pd);
+    }
+}
+
+int cr_progress_is_late(const cr_pd *pd, cr_work_notice *notice, uint64_t *ms)
+{
+    const uint64_t ran = pd->run.ran - pd->run.mark;
+    *ms = ran / NS_PER_MS;
+    return cr_pd_is_served(pd) && pd->deadline_ms != 0 && *ms >= pd->deadline_ms &&
+           cr_work_oldest_of(cr_sys.work, cr_receiver(pd), notice) == CR_OK;
+}
+
+uint64_t cr_progress_limit(const cr_pd *pd)
+{
+    return (uint64_t)(pd->deadline_ms != 0 ? pd->deadline_ms : cr_sys.image->await_ms) * NS_PER_MS;
+}
+
+/* -- giving up */
+
+/* The notices up to `token` are awaited by nobody any more. */
+static void give_up(cr_pd *pd, const cr_work_notice *oldest, uint64_t token)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_GIVE_UP);
+    cr_trace_pd(pd);
+    cr_trace_number(&cr_sys.trace, token);
+    cr_trace_number(&cr_sys.trace, (pd->run.ran - oldest->since) / NS_PER_MS);
+    cr_trace_number(&cr_sys.trace, pd->run.held_up / NS_PER_MS);
+    cr_trace_end(&cr_sys.trace);
+    cr_cleaner_give_up(pd);
+    cr_ticket_give_up(pd, token);
+    pd->run.held_up = 0;
+}
+
+/* The last notice of the PD that it has had for await_ms. */
+static uint64_t last_overdue(const cr_pd *pd, uint64_t since)
+{
+    cr_work_cursor at = {0};
+    cr_work_notice notice;
+    uint64_t token = 0;
+    while (cr_work_next(cr_sys.work, cr_receiver(pd), &at, &notice) == CR_OK) {
+        token = notice.since <= since && notice.token > token ? notice.token : token;
+    }
+    return token;
+}
+
+void cr_progress_give_up(void)
+{
+    const uint64_t await_ns = (uint64_t)cr_sys.image->await_ms * NS_PER_MS;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        cr_work_notice oldest;
+        const uint64_t limit = cr_progress_limit(pd);
+        if (!cr_pd_is_served(pd) || !oldest_awaited(pd, &oldest)) {
+            continue;
+        }
+        if (pd->run.held_up >= 2 * (limit > await_ns ? limit : await_ns)) {
+            give_up(pd, &oldest, pd->last_token);
+        } else if (pd->deadline_ms == 0 && pd->run.ran - oldest.since >= await_ns) {
+            give_up(pd, &oldest, last_overdue(pd, pd->run.ran - await_ns));
+        }
+    }
+}
+
+int cr_progress_give_up_all(void)
+{
+    int any = 0;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        cr_work_notice oldest;
+        if (cr_pd_is_served(pd) && oldest_awaited(pd, &oldest)) {
+            give_up(pd, &oldest, pd->last_token);
+            any = 1;
+        }
+    }
+    return any;
+}

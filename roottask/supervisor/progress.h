@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The clocks of receivers, and the decision that a receiver is late.
+ *
+ * A receiver is late if, for its deadline, it had a notice to fetch or finish, could run, and
+ * finished none for the first time. Its clock stands still while it waits in a call to another PD,
+ * while it waits for the root task, and while PDs of higher priorities leave it no time. Whether
+ * other PDs rest must never matter.
+ *
+ * A cleanup, an extraction or a ticket awaits a receiver without a deadline for await_ms of the
+ * time in which that receiver could run. Then it is given up: the notices that it has had so long
+ * are awaited by nobody any more. Any receiver is given up that has finished nothing that is
+ * awaited for twice the larger of its deadline and await_ms, calls to other PDs included. A
+ * receiver that is given up is not harmed.
+ *
+ * The clocks are looked at in intervals. What a receiver did in an interval is decided by its
+ * registers and by the witness of its priority (kernel/witness.h). */
+#ifndef CELLREAP_SUPERVISOR_PROGRESS_H
+#define CELLREAP_SUPERVISOR_PROGRESS_H
+
+#include "system/system.h"
+
+/* What a PD did in the last interval. */
+typedef enum cr_sample {
+    CR_SAMPLE_STARVED = 0, /* it could not run */
+    CR_SAMPLE_RAN,         /* it could run, or had nothing to run for */
+    CR_SAMPLE_IN_CALL,     /* it waits in a call to another PD that lives */
+    CR_SAMPLE_WAITS        /* it waits for the root task */
+} cr_sample;
+
+typedef struct cr_progress {
+    uint64_t last; /* the time of the last look */
+    /* by priority: whether PDs of it have had the processor in the last interval */
+    uint8_t answered[CR_PRIORITY_MAX + 1];
+} cr_progress;
+
+/* Makes the witnesses. Must be called once during setup, when the image is known. */
+void cr_progress_init(const cr_image_header *image);
+/* What the PD does now. The registers are read anew. Whether its priority had the processor is that
+ * of the last look. IN_CALL: *server is the PD that it calls. */
+cr_sample cr_progress_sample(const cr_pd *pd, cr_pd **server);
+/* Looks at all receivers if an interval is over. Returns whether it is. */
+int cr_progress_look(void);
+/* Whether the PD is late. *notice is the oldest one that it could finish, *ms the time in which it
+ * could have done so. */
+int cr_progress_is_late(const cr_pd *pd, cr_work_notice *notice, uint64_t *ms);
+/* The longest that the PD may wait for the root task while it is owed a notice, in nanoseconds. */
+uint64_t cr_progress_limit(const cr_pd *pd);
+/* The PD finished a notice that was not finished before. */
+void cr_progress_made(cr_pd *pd, const cr_work_notice *notice);
+/* Gives up the receivers whose time is over. */
+void cr_progress_give_up(void);
+/* Gives up all awaited receivers. Only for a caller that knows that no PD can run, on a kernel
+ * without a timer. Returns whether there was one. */
+int cr_progress_give_up_all(void);
+
+#endif

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Lines on the console that look like trace lines and are not the root task's."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+
+from cellreap.cli.check_cmd import summary
+from cellreap.errors import InputError
+from cellreap.run.console import Console
+from cellreap.run.summary import tell
+from cellreap.trace.check import check_stream
+from cellreap.trace.events import Event
+from cellreap.trace.lines import Lines, crc_of, keyed_sum
+from cellreap.trace.reading import read_trace
+from cellreap.trace.report import Report, report_json
+from cellreap.trace.writer import seal
+from kit.trace_simulator import rich_run
+
+KEY = bytes(range(200, 216))
+"""The key of the traces here."""
+OTHER_KEY = bytes(range(16))
+"""A key that a PD may choose for what it prints."""
+
+
+def trace(key: bytes = KEY) -> list[str]:
+    """The lines of a run with that key."""
+    (name, head), *rest = rich_run()
+    return seal([(name, {**head, "key": key.hex()}), *rest])
+
+
+def report_on(lines: list[str]) -> Report:
+    return check_stream(io.BytesIO("\n".join(lines).encode()), "log")
+
+
+def line(seq: int, text: str, key: bytes | None) -> str:
+    """A trace line. key: None: with a CRC-32, as in older versions."""
+    raw = f"{seq} {text}".encode()
+    checksum = crc_of(raw) if key is None else keyed_sum(key, raw)
+    return f"~cr {seq} {checksum.decode()} {text}"
+
+
+MIDDLE = 40
+"""The place of a foreign line. The event of that number follows it."""
+
+FOREIGN = {
+    "other key": [line(MIDDLE, "SAY pd=PD_1 text=x", OTHER_KEY)],
+    "crc": [line(MIDDLE, "SAY pd=PD_1 text=x", None)],
+    "end": [line(MIDDLE, f"END count={MIDDLE + 1} digest=00000000", OTHER_KEY)],
+    "crash": [line(MIDDLE, "FAULT pd=PD_1 kind=vm-fault address=0x0 ip=0x0", OTHER_KEY)],
+    "garbage": ["~cr good morning", "~cr ", "~cr 40 0123", "~cr 40 0123456789abcdef "],
+    "far away": [line(10**18, "SAY pd=PD_1 text=x", OTHER_KEY)],
+    "earlier number": [line(2, "SAY pd=PD_1 text=x", OTHER_KEY)],
+    "whole trace": trace(OTHER_KEY),
+    "many": [line(MIDDLE, "SAY pd=PD_1 text=x", OTHER_KEY)] * 5000,
+}
+
+
+@pytest.mark.behaviour("J-15")
+@pytest.mark.parametrize("printed", FOREIGN.values(), ids=FOREIGN)
+@pytest.mark.parametrize("place", ["middle", "end"])
+def test_foreign_lines_are_counted_and_change_nothing(printed: list[str], place: str) -> None:
+    lines = trace()
+    at = MIDDLE if place == "middle" else len(lines)
+    plain = report_json(report_on(lines))
+    report = report_on([*lines[:at], *printed, *lines[at:]])
+    assert report.foreign_lines == len(printed)
+    assert report_json(report) == {**plain, "foreign_lines": len(printed)}
+    assert plain["verdict"] == "pass"
+
+
+@pytest.mark.behaviour("J-15")
+@pytest.mark.parametrize(
+    "fragment",
+    [
+        "~cr ",
+        "~cr 40 ",
+        "~cr 40 0123456789abcdef ",
+        "~cr 40 0123456789abcdef SAY pd=PD_1 text=",
+        line(MIDDLE, "SAY pd=PD_1 text=x", OTHER_KEY) + " ",
+        "~cr " * 10_000,
+        "~cr " + "x" * 200_000,
+        "~c",
+    ],
+    ids=lambda fragment: fragment[:40],
+)
+def test_a_fragment_before_a_line_of_the_root_task_hides_nothing(fragment: str) -> None:
+    """A PD printed it without the end of a line, so the root task's line follows it."""
+    lines = trace()
+    report = report_on([*lines[:MIDDLE], fragment + lines[MIDDLE], *lines[MIDDLE + 1 :]])
+    assert report.violations == []
+    assert report.foreign_lines == (0 if fragment == "~c" else 1)
+
+
+@pytest.mark.behaviour("J-15", "H-09")
+@pytest.mark.parametrize(
+    ("damaged", "rules"),
+    [
+        ([], ["line.lost"]),
+        (["~cr 40 0123456789abcdef"], ["line.cut"]),
+        ([line(MIDDLE, "SAY pd=PD_1 text=x", OTHER_KEY)], ["line.checksum"]),
+        ([line(MIDDLE + 7, "SAY pd=PD_1 text=x", OTHER_KEY)], ["line.lost"]),
+    ],
+)
+def test_a_missing_event_is_damage_as_before(damaged: list[str], rules: list[str]) -> None:
+    """A line with the number of a missing event is what is left of it, as far as anybody knows."""
+    lines = trace()
+    report = report_on([*lines[:MIDDLE], *damaged, *lines[MIDDLE + 1 :]])
+    assert [problem.rule for problem in report.violations if "line." in problem.rule] == rules
+
+
+@pytest.mark.behaviour("J-15")
+def test_a_forged_end_does_not_replace_the_end() -> None:
+    lines = trace()
+    forged = line(MIDDLE, f"END count={MIDDLE + 1} digest=00000000", OTHER_KEY)
+    report = report_on([*lines[:MIDDLE], forged])
+    assert [problem.rule for problem in report.violations] == ["line.checksum", "line.cut_off"]
+
+
+@pytest.mark.behaviour("J-15")
+def test_a_copied_line_is_told_as_doubled() -> None:
+    """Only somebody who reads the console of this run can print it."""
+    lines = trace()
+    report = report_on([*lines[:MIDDLE], lines[7], *lines[MIDDLE:]])
+    assert [problem.rule for problem in report.violations] == ["line.doubled"]
+
+
+@pytest.mark.behaviour("J-15")
+def test_a_line_of_another_run_is_foreign() -> None:
+    """Each run has a key of its own."""
+    lines, earlier = trace(), trace(OTHER_KEY)
+    report = report_on([*lines[:MIDDLE], earlier[MIDDLE], *lines[MIDDLE:]])
+    assert (report.violations, report.foreign_lines) == ([], 1)
+
+
+def test_a_machine_that_starts_again_is_told() -> None:
+    lines = trace()
+    report = report_on([*lines[:MIDDLE], *trace(OTHER_KEY)])
+    assert report.violations[-1].text == (
+        f"cut off: no END after event {MIDDLE - 1}; "
+        f"did the machine start again before line {MIDDLE + 1}?"
+    )
+
+
+@pytest.mark.behaviour("J-15")
+def test_the_key_is_taken_from_the_first_trace_line_only() -> None:
+    """The root task prints it before any PD exists. A damaged first line is no reason to believe a
+    later one."""
+    lines = trace()
+    damaged = lines[0].replace("version=4", "version=5")
+    with pytest.raises(InputError, match="no sound TRACE line"):
+        report_on([damaged, *trace(OTHER_KEY)])
+
+
+def test_reports_tell_of_foreign_lines() -> None:
+    lines = trace()
+    log = "\n".join([*lines[:MIDDLE], "~cr 1", "~cr 2", *lines[MIDDLE:]]).encode()
+    said = "2 lines look like trace lines and are not the root task's"
+    reading = read_trace(io.BytesIO(log), "log")
+    assert said in summary(reading.report)
+    assert f"{said}." in tell(reading, "seL4", [], 1.0)
+    one = report_on([*lines[:MIDDLE], "~cr 1", *lines[MIDDLE:]])
+    assert "1 line looks like a trace line and is not the root task's" in summary(one)
+    assert not re.search(r"looks? like", "\n".join(summary(report_on(lines))))
+
+
+# -- the end of a run
+
+
+def console_after(text: str) -> Console:
+    console = Console(None)
+    console.take(text.encode())
+    return console
+
+
+@pytest.mark.behaviour("J-15", "H-03")
+def test_a_forged_end_does_not_end_the_run() -> None:
+    lines = trace()
+    begun = "\n".join(lines[:MIDDLE]) + "\n"
+    for key in (OTHER_KEY, None):
+        forged = line(MIDDLE, f"END count={MIDDLE + 1} digest=00000000", key)
+        assert not console_after(f"{begun}{forged}\n").complete
+    fragment = line(MIDDLE, "SAY pd=PD_1 text=", OTHER_KEY)
+    whole = "\n".join([*lines[:-1], fragment + lines[-1]]) + "\n"
+    console = console_after(whole)
+    assert console.complete
+    assert console.events == len(lines)
+
+
+@pytest.mark.behaviour("J-15", "H-03")
+@pytest.mark.parametrize(
+    "message", ["cellreap: panic: the end 0x0", "seL4 called fail at src/x.c:1", "~cr panic"]
+)
+def test_an_event_after_a_fatal_message_shows_that_a_pd_printed_it(message: str) -> None:
+    lines = trace()
+    begun = "\n".join(lines[:MIDDLE]) + f"\n{message}\n"
+    console = console_after(begun)
+    assert console.fatal == ("" if "~cr" in message else message)
+    console.take(f"{lines[MIDDLE]}\n".encode())
+    assert console.fatal == ""
+    same_line = console_after(begun[:-1] + lines[MIDDLE] + "\n")
+    assert same_line.fatal == ""
+
+
+def test_lines_of_older_versions_have_no_key() -> None:
+    events = [Event("TRACE", {"version": "3", "arch": "x86_64"}), Event("SAY", {"pd": "PD_1"})]
+    lines = Lines()
+    assert all(lines.find(text.encode()) for text in seal(events))
+    assert not lines.keyed
+    assert lines.find(line(2, "SAY pd=PD_1", KEY).encode()) is None
