@@ -9,7 +9,7 @@
  * In the meantime the main loop serves operations. All doomed nodes are already marked, so no
  * operation can change which nodes are doomed. What the other PDs lose can change, so the cleaner
  * plans it again before it destroys anything. Triggers in this time wait in a queue, and their PDs
- * are suspended. The result is the same as that of the cleanups one after the other. */
+ * are stopped. The result is the same as that of the cleanups one after the other. */
 #include "cleaner.h"
 #include "answer.h"
 #include "arena.h"
@@ -105,51 +105,13 @@ static void trace_plan(const cr_plan *plan, cr_cause cause)
     trace_pairs(CR_EV_PRE_DESTROY, plan->pre_destroy, plan->n_pre_destroy);
 }
 
-static cr_status do_unblock(cr_ref client, cr_ref space)
-{
-    cr_pd *pd = cr_pd_of(client);
-    cr_node_info info;
-    cr_status status = cr_model_get(cr_sys.model, space, &info);
-    if (status != CR_OK || pd == 0) {
-        return pd == 0 ? CR_ERR_CORRUPT : status;
-    }
-    return cr_space_entry_of(space)->manager_dead ? cr_unblock(pd, CR_SLOT_LOST | info.number, 0)
-                                                  : CR_OK;
-}
-
-static cr_status do_mark(cr_ref node)
-{
-    cr_node_info info;
-    cr_status status = cr_model_get(cr_sys.model, node, &info);
-    if (status == CR_OK && info.kind == CR_NODE_PD) {
-        for (uint32_t edge = cr_model_first(cr_sys.model, node, CR_EDGE_MANAGE, CR_OUT);
-             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
-            cr_edge_info manage;
-            if ((status = cr_model_edge(cr_sys.model, edge, &manage)) != CR_OK) {
-                return status;
-            }
-            cr_space_entry_of(manage.to)->manager_dead = 1;
-        }
-    }
-    return status == CR_OK ? cr_model_doom(cr_sys.model, node) : status;
-}
-
-/* From here on the PD's operations are not served, and its clock stands still. */
-static void take_down(cr_pd *pd, cr_life how)
-{
-    cr_pd_become(pd, how);
-    cr_notices_changed(); /* The PD may have been awaited. */
-}
-
-/* Suspends the PD for good. May be repeated. */
+/* Stops the PD. From here on its operations are not served, and no PD waits for it. Its notices end
+ * now: it will not answer them. */
 static void stop(cr_pd *pd)
 {
-    if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB))) {
-        cr_panic("a thread cannot be suspended", pd->number);
-    }
-    if (pd->life != CR_LIFE_STOPPED) {
-        take_down(pd, CR_LIFE_STOPPED);
-    }
+    cr_stop_pd(pd);
+    cr_notices_forget(pd);
+    cr_notices_changed(); /* The PD may have been awaited. */
 }
 
 static void trace_destroy(cr_ref node)
@@ -167,7 +129,6 @@ static cr_status do_destroy_pd(cr_pd *pd)
     cr_status status = cr_take_pd(pd);
     if (status == CR_OK) {
         cr_tickets_forget(pd);
-        cr_notices_forget(pd);
         begin(CR_EV_FREED);
         cr_trace_pd(pd);
         cr_trace_address(&cr_sys.trace, paddr);
@@ -199,13 +160,15 @@ static cr_status carry_out(const cr_step *step)
         if (pd == 0) {
             return CR_ERR_CORRUPT;
         }
-        stop(pd);
+        if (pd->life != CR_LIFE_STOPPED) {
+            stop(pd);
+        }
         begin(CR_EV_SUSPEND);
         cr_trace_pd(pd);
         end();
         return CR_OK;
     case CR_STEP_MARK:
-        return do_mark(step->node);
+        return cr_model_doom(cr_sys.model, step->node);
     case CR_STEP_CUT_REQUEST:
         return pd != 0 ? cr_take_request(pd, step->node) : CR_ERR_CORRUPT;
     case CR_STEP_DESTROY_RESOURCE:
@@ -216,8 +179,6 @@ static cr_status carry_out(const cr_step *step)
         return cr_take_space(step->node);
     case CR_STEP_DESTROY_PD:
         return pd != 0 ? do_destroy_pd(pd) : CR_ERR_CORRUPT;
-    case CR_STEP_UNBLOCK:
-        return do_unblock(step->pd, step->node);
     case CR_STEP_NOTIFY:
         return cr_notice_put(step->notice, cr_sys.cleanups, cr_sup.cleaner.tag);
     case CR_STEP_TELL:
@@ -313,10 +274,24 @@ static void plan_again(void)
     forget_told();
 }
 
+/* The calls that stopped a PD count for the cleanup that destroys it, even if the PD was stopped
+ * before that step. Returns their number. */
+static uint64_t count_earlier_stop(const cr_step *step)
+{
+    const cr_pd *pd = step->kind == CR_STEP_SUSPEND ? cr_pd_of(step->pd) : 0;
+    uint64_t calls = 0;
+    for (int i = 0; pd != 0 && pd->life == CR_LIFE_STOPPED && i < CR_CALL_COUNT; i++) {
+        cr_sup.cleaner.calls[i] += pd->stop_calls[i];
+        calls += pd->stop_calls[i];
+    }
+    return calls;
+}
+
 static cr_status take_step(const cr_step *step)
 {
     char node[CR_ID_BYTES] = "-";
     char pd[CR_ID_BYTES] = "-";
+    uint64_t earlier = count_earlier_stop(step);
     uint64_t calls = cr_calls_total();
     /* Read the ids before the step: the step may destroy the nodes. */
     if (step->node.index != CR_NONE) {
@@ -333,7 +308,7 @@ static cr_status take_step(const cr_step *step)
     cr_trace_string(&cr_sys.trace, cr_step_name(step->kind));
     cr_trace_string(&cr_sys.trace, node);
     cr_trace_string(&cr_sys.trace, pd);
-    cr_trace_number(&cr_sys.trace, cr_calls_total() - calls);
+    cr_trace_number(&cr_sys.trace, cr_calls_total() - calls + earlier);
     end();
     status = cr_step_done(&cr_sup.cleaner.journal, step);
     if (status == CR_OK && step->kind == CR_STEP_AWAIT &&
@@ -461,9 +436,9 @@ void cr_terminate(cr_pd *pd)
 
 void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket)
 {
+    stop(pd);
     if (cr_is_doomed(pd)) {
-        stop(pd); /* The cleanup under way destroys the PD. */
-        return;
+        return; /* The cleanup under way destroys the PD. */
     }
     if (cr_sup.cleaner.count == CR_MAX_PDS) {
         cr_panic("a PD was brought down twice", pd->number);
@@ -472,7 +447,6 @@ void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket)
     cr_sup.cleaner.queue[at].pd = pd->node;
     cr_sup.cleaner.queue[at].cause = cause;
     cr_sup.cleaner.queue[at].ticket = ticket;
-    take_down(pd, CR_LIFE_DOWN);
 }
 
 int cr_cleaner_waits(void)
@@ -507,13 +481,6 @@ void cr_cleaner_follow_up(void)
             carry_on();
         } else if (!start_next()) {
             break;
-        }
-    }
-    /* Triggers that remain in the queue must not run until their cleanup. */
-    for (uint32_t i = 0; i < cleaner->count; i++) {
-        cr_pd *pd = cr_pd_of(cleaner->queue[(cleaner->first + i) % CR_MAX_PDS].pd);
-        if (pd != 0 && !cr_pd_is_suspended(pd)) {
-            stop(pd);
         }
     }
 }

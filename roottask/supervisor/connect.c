@@ -22,6 +22,12 @@ cr_result cr_find_named_space(const char *name, cr_ref *out)
     return CR_RESULT_NO_SUCH;
 }
 
+cr_result cr_find_served_space(const char *name, cr_ref *out)
+{
+    cr_result result = cr_find_named_space(name, out);
+    return result == CR_RESULT_OK && cr_server_of(*out) == 0 ? CR_RESULT_NO_SUCH : result;
+}
+
 cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results)
 {
     uint32_t slot;
@@ -88,7 +94,7 @@ static void answer(cr_pd *pd, int give_up)
 {
     uint64_t results[2];
     cr_ref space;
-    cr_result result = cr_is_doomed(pd) ? CR_RESULT_GONE : cr_find_named_space(pd->wanted, &space);
+    cr_result result = cr_is_doomed(pd) ? CR_RESULT_GONE : cr_find_served_space(pd->wanted, &space);
     if (result == CR_RESULT_OK) {
         result = cr_connect_now(pd, space, results);
     } else if (give_up) {

@@ -10,6 +10,8 @@
 
 /* The active space of this name. CR_RESULT_NO_SUCH. */
 cr_result cr_find_named_space(const char *name, cr_ref *out);
+/* The same, without spaces whose manager is stopped: nobody can get a request to them. */
+cr_result cr_find_served_space(const char *name, cr_ref *out);
 /* Gives a PD its REQUEST to a space, or returns the one that it has. The results are the slot and
  * the number of the space. */
 cr_result cr_connect_now(cr_pd *pd, cr_ref space, uint64_t *results);

@@ -8,9 +8,12 @@
 #include "system/charge.h"
 #include "system/state.h"
 #include "tickets.h"
+#include <cellreap/numbers.h>
 
 /* Added to the tags of extractions, to distinguish them from those of cleanups. */
 enum { TAG = 0x80000000 };
+_Static_assert((CR_LAST_EXTRACTION & TAG) == 0 && (CR_LAST_PD & TAG) == 0,
+               "no number of an extraction or a cleanup has the bit");
 
 static cr_extraction *of_tag(uint32_t tag)
 {
@@ -68,6 +71,9 @@ cr_result cr_extract_check(const cr_pd *by, int with_ticket)
     }
     int room = place(by) != 0 && questions + CR_MAX_SPACES <= CR_MAX_QUESTIONS &&
                (!with_ticket || cr_ticket_room(by));
+    if (!cr_number_left(cr_sup.extract.last_x + 1, CR_LAST_EXTRACTION)) {
+        return CR_RESULT_FULL;
+    }
     return room ? CR_RESULT_OK : CR_RESULT_BUSY;
 }
 

@@ -47,11 +47,11 @@ typedef struct cr_extractions {
     uint64_t seen; /* cr_sup.changes at the last look at the extractions */
     /* The search of cr_is_built_on. */
     uint32_t queue[CR_MAX_NODES];
-    uint32_t reached[CR_MAX_NODES];
-    uint32_t stamp;
+    uint64_t reached[CR_MAX_NODES];
+    uint64_t stamp;
 } cr_extractions;
 
-/* Whether an extraction can begin. CR_RESULT_BUSY. */
+/* Whether an extraction can begin. CR_RESULT_BUSY. FULL: no number for it is left. */
 cr_result cr_extract_check(const cr_pd *by, int with_ticket);
 /* Begins an extraction. `ticket` receives the number of its ticket. 0: without a ticket. */
 void cr_extract_start(cr_pd *by, uint64_t *ticket);

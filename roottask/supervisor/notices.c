@@ -90,6 +90,10 @@ cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
     cr_trace_node(notice->node);
     cr_trace_node(notice->from);
     cr_trace_end(&cr_sys.trace);
+    if (!cr_pd_is_served(to)) {
+        cr_notices_forget(to); /* A stopped PD answers nothing. Nobody may wait for it. */
+        return CR_OK;
+    }
     /* Signal only if there was nothing to fetch. The signal remains set until the PD receives it,
      * and the PD then fetches until nothing is left. */
     if (!busy) {

@@ -50,7 +50,7 @@ cr_result cr_check_connect(cr_asked *a)
     if (!allowed) {
         return CR_RESULT_DENIED;
     }
-    if (cr_find_named_space(a->args.name, &a->found.node) != CR_RESULT_OK) {
+    if (cr_find_served_space(a->args.name, &a->found.node) != CR_RESULT_OK) {
         a->found.there = NOT_THERE;
         return a->args.no_wait ? CR_RESULT_GONE : CR_RESULT_OK;
     }
@@ -75,6 +75,8 @@ void cr_do_connect(cr_asked *a)
     a->count = 2;
 }
 
+/* A client can always leave. There is room for the notice: the edge has kept it
+ * free. */
 cr_result cr_check_disconnect(cr_asked *a)
 {
     cr_result result = cr_find_space(a->args.space, &a->found.node);

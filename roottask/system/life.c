@@ -21,7 +21,7 @@ void cr_pd_become(cr_pd *pd, cr_life to)
                  ((uint64_t)pd->number << 16) | ((uint64_t)pd->life << 8) | (uint64_t)to);
     }
     pd->life = to;
-    if ((to == CR_LIFE_DOWN || to == CR_LIFE_STOPPED) && pd->wait != CR_WAIT_NOTHING) {
+    if (to == CR_LIFE_STOPPED && pd->wait != CR_WAIT_NOTHING) {
         cr_pd_wait(pd, CR_WAIT_NOTHING);
     }
 }

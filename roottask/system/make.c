@@ -8,6 +8,7 @@
 #include "charge.h"
 #include "kernel/arch/arch.h"
 #include "text.h"
+#include <cellreap/numbers.h>
 #include "kernel/untyped.h"
 
 enum { RESOURCE_SLOTS = 1 };
@@ -40,12 +41,20 @@ static uint32_t find_space_entry(void)
     return CR_NONE;
 }
 
+/* An entry whose generations are used up is lost for all. */
+static uint32_t nodes_left(void)
+{
+    const cr_model_stats stats = cr_model_get_stats(cr_sys.model);
+    return stats.max_nodes - stats.nodes - stats.retired;
+}
+
 static cr_status add_space(cr_ref manager, const char *type, const char *name, uint32_t flags,
                            cr_ref *out)
 {
     uint32_t type_number = find_type(type);
     uint32_t entry = find_space_entry();
-    if (type_number == CR_NONE || entry == CR_NONE) {
+    if (type_number == CR_NONE || entry == CR_NONE ||
+        !cr_number_left(cr_sys.next_space, CR_LAST_SPACE)) {
         return CR_ERR_FULL_NODES;
     }
     cr_status status =
@@ -56,7 +65,8 @@ static cr_status add_space(cr_ref manager, const char *type, const char *name, u
     cr_text_copy(cr_sys.types[type_number], type, CR_TYPE_BYTES);
     cr_sys.next_space++;
     cr_sys.type_spaces[type_number]++;
-    cr_sys.spaces[entry] = (cr_space_entry){.used = 1, .next_object = 1};
+    cr_sys.spaces[entry] = (cr_space_entry){
+        .used = 1, .next_object = cr_first_number(CR_LAST_OBJECT, cr_sys.image->numbers_left)};
     cr_text_copy(cr_sys.spaces[entry].name, name, CR_NAME_BYTES);
     cr_sys.node_entry[out->index] = entry;
     cr_trace_change(CR_EV_SPACE);
@@ -256,11 +266,12 @@ static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *star
     return status == CR_OK ? grant_pds(pd) : status;
 }
 
-/* A free entry in the table of PDs, or CR_NONE. */
+/* A free entry in the table of PDs, or CR_NONE: there is none, or no number for a PD is left. */
 static uint32_t find_pd_entry(void)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (!cr_pd_exists(&cr_sys.pds[i])) {
+    for (uint32_t i = 1; cr_number_left(cr_sys.next_pd, CR_LAST_PD) && i < CR_MAX_PDS; i++) {
+        if (!cr_pd_exists(&cr_sys.pds[i]) &&
+            cr_number_left(cr_sys.pds[i].generation + 1, CR_LAST_GENERATION)) {
             return i;
         }
     }
@@ -270,6 +281,9 @@ static uint32_t find_pd_entry(void)
 cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot)
 {
     cr_result result = can_take_slot(creator, slot);
+    if (result == CR_RESULT_OK && (find_pd_entry() == CR_NONE || nodes_left() < 2)) {
+        return CR_RESULT_FULL;
+    }
     return result == CR_RESULT_OK ? cr_charge_spawned(creator) : result;
 }
 
@@ -425,6 +439,9 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
 static cr_result can_add_request(const cr_pd *pd, const char *name, uint32_t *slot)
 {
     cr_result result = can_take_slot(pd, slot);
+    if (result == CR_RESULT_OK && cr_sys.free_request == CR_NONE) {
+        return CR_RESULT_FULL;
+    }
     return result == CR_RESULT_OK ? cr_charge_request(pd, name) : result;
 }
 
@@ -435,7 +452,8 @@ cr_result cr_can_make_space(const cr_pd *manager, const char *type, const char *
     if (first != 0 && !cr_is_allowed(first, manager)) {
         return CR_RESULT_UNWANTED;
     }
-    if (cr_charge_space(manager, type, cr_needs_space(manager, name)) != CR_RESULT_OK) {
+    if (nodes_left() == 0 || !cr_number_left(cr_sys.next_space, CR_LAST_SPACE) ||
+        cr_charge_space(manager, type, cr_needs_space(manager, name)) != CR_RESULT_OK) {
         return CR_RESULT_FULL;
     }
     return first != 0 ? can_add_request(first, name, slot) : CR_RESULT_OK;
@@ -488,6 +506,10 @@ cr_result cr_can_make_resource(cr_ref space)
     if (manager == 0) {
         return CR_RESULT_GONE;
     }
+    if (nodes_left() == 0 ||
+        !cr_number_left(cr_space_entry_of(space)->next_object, CR_LAST_OBJECT)) {
+        return CR_RESULT_FULL;
+    }
     cr_result result = cr_charge(manager, CR_QUOTA_NODES, 1, 0);
     return result == CR_RESULT_OK ? cr_charge(manager, CR_QUOTA_EDGES, 2, 0) : result;
 }
@@ -531,7 +553,7 @@ cr_result cr_body_resource(cr_pd *pd, cr_ref *out)
 
 cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, uint32_t *slot)
 {
-    if (cr_manager_of(space) == 0) {
+    if (cr_server_of(space) == 0) {
         return CR_RESULT_GONE;
     }
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
@@ -594,6 +616,9 @@ void cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot)
 
 cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot)
 {
+    if (cr_server_of(resource) == 0) {
+        return CR_RESULT_GONE;
+    }
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     if (!cr_is_allowed(pd, by)) {
         return CR_RESULT_UNWANTED;

@@ -3,6 +3,7 @@
  * The tables of the system, ids, the trace and look-up. See system.h. The functions here that look
  * up nodes and badges must not trust their arguments: numbers and badges come from PDs. */
 #include "system.h"
+#include <cellreap/numbers.h>
 #include "text.h"
 #include "kernel/arch/arch.h"
 #include "kernel/untyped.h"
@@ -338,6 +339,12 @@ cr_pd *cr_manager_of(cr_ref node)
                : 0;
 }
 
+cr_pd *cr_server_of(cr_ref node)
+{
+    cr_pd *manager = cr_manager_of(node);
+    return manager != 0 && cr_pd_is_served(manager) ? manager : 0;
+}
+
 static cr_result own_thing(const cr_pd *from, uint32_t space, uint32_t object, cr_ref *out)
 {
     cr_result result = object == 0 ? cr_find_space(space, out)
@@ -391,9 +398,14 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
     cr_status status;
     cr_sys.image = image;
     cr_sys.endpoint = endpoint;
-    cr_sys.next_pd = 1;
-    cr_sys.next_space = 1;
+    cr_sys.next_pd = cr_first_number(CR_LAST_PD, image->numbers_left);
+    cr_sys.next_space = cr_first_number(CR_LAST_SPACE, image->numbers_left);
+    uint32_t used = cr_first_number(CR_LAST_GENERATION, image->generations_left) - 1;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_sys.pds[i].generation = used;
+    }
     for (uint32_t i = 0; i < CR_MAX_REQUESTS; i++) {
+        cr_sys.requests[i].generation = used;
         cr_sys.requests[i].next_free = i + 1 < CR_MAX_REQUESTS ? i + 1 : CR_NONE;
     }
     uint8_t key[CR_TRACE_KEY_BYTES];
@@ -401,6 +413,8 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
     cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), key, cr_console_put);
     if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_MAX_NODES, CR_MAX_EDGES,
                                 &cr_sys.model)) != CR_OK ||
+        (image->generations_left != 0 &&
+         (status = cr_model_age(cr_sys.model, image->generations_left)) != CR_OK) ||
         (status = cr_work_init(work_memory, sizeof(work_memory), CR_MAX_NOTICES, CR_MAX_PDS,
                                &cr_sys.work)) != CR_OK ||
         (status = cr_planner_init(planner_memory, sizeof(planner_memory), CR_MAX_NODES, CR_MAX_PLAN,

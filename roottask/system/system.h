@@ -97,6 +97,7 @@ typedef struct cr_pd {
      * capability. */
     uint32_t servers[1 << CR_CSPACE_BITS_MAX];
     uint32_t emptied; /* the number of slots with a server */
+    uint64_t stop_calls[CR_CALL_COUNT]; /* the kernel calls that stopped it, by kind */
 } cr_pd;
 
 typedef struct cr_request_entry {
@@ -110,8 +111,6 @@ typedef struct cr_request_entry {
 
 typedef struct cr_space_entry {
     int used;
-    /* its manager is doomed; its capabilities are destroyed with the manager's endpoint */
-    int manager_dead;
     uint32_t next_object;
     char name[CR_NAME_BYTES];
 } cr_space_entry;
@@ -159,8 +158,8 @@ extern cr_system cr_sys;
 
 /* -- the life of a PD and its wait (machines.h) */
 
-/* Change the state. A change that the table does not have stops the system. A PD that becomes down
- * or stopped no longer waits. */
+/* Change the state. A change that the table does not have stops the system. A PD that becomes
+ * stopped no longer waits. */
 void cr_pd_become(cr_pd *pd, cr_life to);
 void cr_pd_wait(cr_pd *pd, cr_wait to);
 
@@ -173,8 +172,7 @@ static inline int cr_pd_exists(const cr_pd *pd)
     return pd->life != CR_LIFE_ABSENT;
 }
 
-/* Whether the root task serves the PD's operations: the PD exists and is neither a trigger nor
- * stopped. */
+/* Whether the root task serves the PD's operations: the PD exists and is not stopped. */
 static inline int cr_pd_is_served(const cr_pd *pd)
 {
     return pd->life == CR_LIFE_RUNS || pd->life == CR_LIFE_FROZEN;
@@ -238,6 +236,8 @@ cr_result cr_find_badged(uint64_t badge, cr_badge_kind kind, cr_pd **out);
 cr_result cr_find_request(uint64_t badge, cr_request_entry **out);
 int cr_same(cr_ref a, cr_ref b);
 cr_pd *cr_manager_of(cr_ref node);
+/* The manager, or 0 if it is stopped. Then no capability to the node exists any more. */
+cr_pd *cr_server_of(cr_ref node);
 /* Both ends of a MAP edge. The PD must manage the first. For the second the PD must have a hold of
  * it or a request to its space. */
 cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *source,
@@ -277,7 +277,7 @@ cr_ref cr_make_resource(cr_ref space);
 cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, uint32_t *slot);
 void cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot);
 /* Adds one hold. Only the first hold copies the capability. *slot is the present slot or the new
- * one. `by`: as above. CR_RESULT_FULL, UNACKED, UNWANTED. */
+ * one. `by`: as above. CR_RESULT_GONE, FULL, UNACKED, UNWANTED. */
 cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot);
 void cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot);
 /* The core resource that stands for a PD's body. It is made when it is first needed. Room for it is
@@ -313,13 +313,19 @@ cr_status cr_take_resource(cr_ref resource);
 cr_status cr_take_space(cr_ref space);
 cr_status cr_take_pd(cr_pd *pd);
 
+/* Stops a PD for good: suspends its thread, destroys its endpoint, and answers `server died` to all
+ * PDs that are in a call to it. The PD must not be stopped yet. Its edges stay, and nothing of it
+ * is freed. Traces this. */
+void cr_stop_pd(cr_pd *pd);
+/* The slot that the PD calls, as the kernel keeps it while the PD waits. 0: the PD calls nothing.
+ * If the PD can run, this is only what its registers claim. */
+uint32_t cr_called_slot(const cr_pd *pd);
+
 /* Free the slots of a loss that the PD has acknowledged, all emptied slots, and one slot. The PD
  * has just sent an operation, so it does not wait for a server's reply. */
 void cr_free_lost_slots(cr_pd *pd, uint32_t space);
 void cr_free_emptied_slots(cr_pd *pd);
 void cr_free_slot(cr_pd *pd, uint32_t slot);
-/* Resumes a client that waits for the reply of a destroyed server over an empty slot. */
-cr_status cr_unblock(cr_pd *client, uint32_t slot_state, uint32_t server);
 cr_result cr_result_of(cr_status status);
 
 #endif

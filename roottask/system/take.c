@@ -2,11 +2,12 @@
  *
  * Takes capabilities back: what a PD drops, what a manager deletes and what a cleanup destroys.
  *
- * A message that was sent with a capability must not be delivered after the capability is gone, and
- * a client must not wait for ever for the reply of a destroyed server. cr_unblock describes how
- * both are guaranteed. */
-#include "kernel/arch/arch.h"
+ * A message that was sent with a capability must not be delivered after the capability is gone.
+ * Where the server lives on, CancelBadgedSends therefore precedes the revoke: it restarts the calls
+ * that are still queued, and no other thread runs between the two. The capabilities to a stopped
+ * server were destroyed with its endpoint (stop.c). */
 #include "system.h"
+#include <cellreap/numbers.h>
 
 /* Records that a slot is now empty. `server` is the live server of the removed capability, or 0. */
 static void empty_slot(cr_pd *pd, uint32_t slot, uint32_t state, const cr_pd *server)
@@ -61,7 +62,7 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
     uint32_t left = cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     cr_trace_slot(CR_EV_UNHOLD, pd->node, resource, slot);
     if (left == 0) {
-        if (cr_delete(cr_pd_slot(pd, slot))) {
+        if (cr_server_of(resource) != 0 && cr_delete(cr_pd_slot(pd, slot))) {
             cr_panic("a slot of a PD cannot be emptied", slot);
         }
         if (slot < CR_SLOT_FIRST_FREE + pd->pd_slots) {
@@ -86,6 +87,9 @@ static void remove_request_caps(cr_pd *pd, uint32_t slot)
 static void free_request_entry(uint32_t index)
 {
     cr_sys.requests[index].used = 0;
+    if (!cr_number_left(cr_sys.requests[index].generation + 1, CR_LAST_GENERATION)) {
+        return; /* Another use could repeat a badge. */
+    }
     cr_sys.requests[index].next_free = cr_sys.free_request;
     cr_sys.free_request = index;
 }
@@ -100,7 +104,9 @@ void cr_drop_request(cr_pd *pd, cr_ref space)
     uint32_t slot = 0;
     if (index != CR_NONE) {
         slot = cr_sys.requests[index].slot;
-        remove_request_caps(pd, slot);
+        if (cr_server_of(space) != 0) {
+            remove_request_caps(pd, slot);
+        }
         pd->slots[slot] = CR_SLOT_FREE;
         free_request_entry(index);
     }
@@ -136,11 +142,10 @@ static cr_status take_request(cr_pd *pd, cr_ref space, const cr_pd *deleted_by)
     uint32_t index = cr_sys.edge_entry[edge];
     if (index != CR_NONE) {
         uint32_t slot = cr_sys.requests[index].slot;
-        /* The capabilities to a dead server are destroyed with its endpoint. The capabilities of a
-         * dead client are destroyed with its CSpace. If a live server deletes, a doomed client can
-         * still be running. */
+        /* The capabilities of a dead client are destroyed with its CSpace. If a live server
+         * deletes, a doomed client can still be running. */
         if (client.state == CR_STATE_ACTIVE || deleted_by != 0) {
-            cr_pd *server = cr_space_entry_of(space)->manager_dead ? 0 : cr_pd_of(info.manager);
+            cr_pd *server = cr_server_of(space);
             if (server != 0) {
                 remove_request_caps(pd, slot);
             }
@@ -165,9 +170,8 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     int core = (space.flags & CR_FLAG_CORE) != 0;
     uint32_t pool_slot = cr_sys.node_entry[resource.index];
     cr_slot parent = cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot));
-    cr_pd *server = core || cr_space_entry_of(info.space)->manager_dead ? 0
-                                                                        : cr_pd_of(info.manager);
-    if (!cr_space_entry_of(info.space)->manager_dead &&
+    const cr_pd *server = cr_server_of(resource);
+    if (server != 0 &&
         (cr_cancel_sends(parent) || cr_revoke(parent) || cr_delete(parent))) {
         return CR_ERR_CORRUPT;
     }
@@ -182,7 +186,8 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
             } else {
                 /* The loss of a core resource has no notice and no server. */
                 empty_slot(holder, slot,
-                           core ? CR_SLOT_FREE : taken_state(space.number, deleted_by), server);
+                           core ? CR_SLOT_FREE : taken_state(space.number, deleted_by),
+                           core ? 0 : server);
             }
         }
     }
@@ -216,76 +221,6 @@ cr_status cr_take_space(cr_ref space)
     return status;
 }
 
-/* Unblocks a client of a destroyed server. Every such client receives the answer `server died`
- * exactly once, wherever its call is at that moment:
- *
- * - The client has not called yet. Its slot is empty when it calls, and the kernel returns an
- *   error.
- * - The client's message is queued at the server's endpoint. The kernel deletes all capabilities to
- *   the endpoint before the endpoint itself. When it deletes the endpoint, it restarts the client's
- *   call, which finds the slot empty. If the server lives on and only the capability is removed,
- *   CancelBadgedSends before the revoke has the same effect, because no other thread runs between
- *   the two calls. Without CancelBadgedSends the message would still be delivered.
- * - The server has received the message. The kernel stores the reply capability in the server's own
- *   TCB as part of the receive, before the server runs. At every moment the message is either
- *   queued or has its reply capability in that TCB. The reply capability is destroyed with the TCB,
- *   and the client would then wait for ever. This function therefore reads the registers that the
- *   kernel keeps for the client. They show which capability the client called. If that is a
- *   capability to this server that is no longer in its slot, this function resumes the thread. The
- *   call starts again, finds the slot empty and returns an error.
- * - The server has replied. The kernel has then written the reply to the client's registers. The
- *   register for the capability contains the badge of a reply, which is 0, and slot 0 is never
- *   used. Resuming a thread that can run has no effect.
- * - The client waits for another server. Its registers name another slot. No live server therefore
- *   receives a call twice.
- * - The client is frozen or stopped. It must remain suspended and is left alone.
- *
- * The client's memory has no influence on this. While the client waits, its registers are the
- * kernel's copy. If a client forged its registers before a fault, resuming it restarts the
- * instruction that faulted, and it faults again. */
-cr_status cr_unblock(cr_pd *client, uint32_t slot_state, uint32_t server)
-{
-    seL4_UserContext registers;
-    seL4_CPtr invoked;
-    seL4_CPtr tcb = cr_body_cap(&client->body, CR_BODY_TCB);
-    if (cr_pd_is_suspended(client)) {
-        return CR_OK;
-    }
-    if (cr_read_registers(tcb, &registers)) {
-        return CR_ERR_CORRUPT;
-    }
-    if (!cr_arch_is_call(&registers, &invoked) || invoked >= 1u << client->body.cspace_bits) {
-        return CR_OK;
-    }
-    int ours = server != 0 ? client->servers[invoked] == server
-                           : client->slots[invoked] == slot_state;
-    return ours && cr_resume(tcb) ? CR_ERR_CORRUPT : CR_OK;
-}
-
-/* Unblocks clients that still call the server with a capability that was removed while the server
- * lived. */
-static cr_status unblock_emptied(const cr_pd *server)
-{
-    cr_status status = CR_OK;
-    for (uint32_t i = 1; status == CR_OK && i < CR_MAX_PDS; i++) {
-        cr_pd *client = &cr_sys.pds[i];
-        cr_node_info info;
-        int theirs = 0;
-        if (!cr_pd_exists(client) || client->emptied == 0 ||
-            cr_model_get(cr_sys.model, client->node, &info) != CR_OK ||
-            info.state != CR_STATE_ACTIVE) {
-            continue;
-        }
-        for (uint32_t slot = CR_SLOT_FIRST_FREE; slot < 1u << client->body.cspace_bits; slot++) {
-            theirs |= client->servers[slot] == server->number;
-        }
-        if (theirs) {
-            status = cr_unblock(client, 0, server->number);
-        }
-    }
-    return status;
-}
-
 cr_status cr_take_pd(cr_pd *pd)
 {
     for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_REQUEST, CR_OUT);
@@ -301,7 +236,6 @@ cr_status cr_take_pd(cr_pd *pd)
     if (status == CR_OK) {
         cr_forget_allowances(pd);
         cr_pd_become(pd, CR_LIFE_ABSENT);
-        status = unblock_emptied(pd);
     }
     return status;
 }

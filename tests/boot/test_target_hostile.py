@@ -266,7 +266,7 @@ def test_who_used_up_all_spaces_leaves_nothing_behind(target: Target) -> None:
     said = run.says("filler")
     assert len(said) == 4
     assert said[:2] == said[2:]
-    assert run.calls() == {"suspend": 1, "revoke": 1}
+    assert run.calls() == {"suspend": 1, "revoke": 2, "delete": 1}
 
 
 @pytest.mark.slow

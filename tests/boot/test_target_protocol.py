@@ -23,10 +23,13 @@ CHECKS = [
     "no deleting of what another manages",
     "no space that is not there",
     "no spawning without the right to it",
+    "a resource is unwanted that is not allowed",
+    "two are allowed",
     "a resource is made",
     "it can be used",
     "it is given again",
     "two holds are one capability",
+    "a third time is not allowed",
     "holds are counted over all PDs",
     "one hold is taken back",
     "one hold is left",
@@ -34,12 +37,17 @@ CHECKS = [
     "the last is released",
     "then it cannot be used",
     "what is not held is not released",
+    "more is allowed",
     "another resource is made",
     "sending needs the recipient's capability",
     "a request does not serve as one",
+    "a resource is not sent to a PD that does not allow it",
+    "the peer allows one edge",
     "a resource is sent",
     "the recipient can use it",
     "it is the same resource",
+    "a request is not shared with a PD that does not allow it",
+    "the peer allows one more",
     "a request is shared",
     "the recipient can ask",
     "as a client",
@@ -54,6 +62,8 @@ CHECKS = [
     "one more resource is made",
     "a stale badge is refused",
     "another's resource cannot be deleted",
+    "no space for a first client that does not allow it",
+    "the peer allows the registry two edges",
     "a space is made for a first client",
     "who has a request to it at once",
     "one name, one space",
@@ -61,6 +71,11 @@ CHECKS = [
     "its client has lost it",
     "its manager is told nothing of that",
     "the right to make spaces cannot be shared",
+    "no number with a space",
+    "no consent to the root task",
+    "nor by its number",
+    "nor to itself",
+    "nor to what is not there",
     "it can be made anew",
     "a depth is set while running",
     "who waits for a dead server is answered",
@@ -110,7 +125,7 @@ def test_what_is_refused_changes_nothing(run: Run) -> None:
 @pytest.mark.behaviour("C-19")
 def test_holds_are_counted_and_are_one_capability(run: Run) -> None:
     tester = run.id("tester")
-    resource = _served(run)[0]["id"]
+    resource = _served(run)[1]["id"]  # the first one was unwanted
     given = run.of("HOLD", pd=tester, node=resource)
     dropped = run.of("UNHOLD", pd=tester, node=resource)
     assert (len(given), len(dropped)) == (2, 2)
@@ -146,8 +161,9 @@ def test_who_waited_for_the_dead_server_is_answered_once(run: Run) -> None:
 
     The peer lost a request too, but it waits for nothing and is not resumed.
     """
-    steps = {run.names[e["pd"]]: e.number("calls") for e in run.of("STEP", n=1, name="unblock")}
-    assert steps == {"tester": 2, "peer": 1}
+    freed = [(run.names[e["pd"]], run.names[e["server"]]) for e in run.of("SERVER_DIED")]
+    (cleanup,) = run.cleanups()
+    assert freed == [("tester", run.names[cleanup["trigger"]])]
     answers = [text for text in run.says("tester") if "waits for a dead server" in text]
     assert answers == ["check who waits for a dead server is answered: ok"]
 

@@ -79,6 +79,19 @@ def crashed(then: Callable[[Target], object]) -> Report:
     return scenario(breaks)
 
 
+def freed(*calls: tuple[str, str]) -> Report:
+    """The scenario when block server 1 ends. calls: (PD, server) of each SERVER_DIED."""
+
+    def breaks(target: Target) -> None:
+        target.fault("PD_1")
+        for pd, server in calls:
+            target.free(pd, server)
+        target.cleanup()
+        target.account()
+
+    return scenario(breaks)
+
+
 def waiting(event: str, /, **values: object) -> Report:
     """A cleanup of PD_1 that waits for PD_3, and an event during the wait."""
     target = Target(1, 0)
@@ -315,6 +328,10 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "triggers.cleanup": lambda: scenario(_cleanup_of_nothing),
     "triggers.order": lambda: scenario(_wrong_order),
     "triggers.end": lambda: scenario(lambda target: target.fault("PD_5")),
+    "freed.stop": lambda: edited("depths-1-0", "STOP", None, pd="PD_3"),
+    "freed.when": emitted("SERVER_DIED", pd="PD_5", server="PD_4"),
+    "freed.once": lambda: freed(("PD_3", "PD_1"), ("PD_3", "PD_1")),
+    "freed.client": lambda: freed(("PD_5", "PD_1")),
     **broken_respawns.reports(of_drafts),
     "notices.token": lambda: edited("depths-1-0", "QUEUE", {"token": 2}, token=3),
     "notices.owed": lambda: edited("notices", "QUEUE", {"kind": "free"}, kind="disconnect", n=0),
@@ -346,7 +363,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.number": lambda: edited("depths-1-0", "CLEANUP", {"n": 2}),
     "cleanup.within": lambda: edited("depths-1-0", "SETTLED", None, n=1),
     "cleanup.plan": lambda: edited("depths-1-0", "DOOM_PD", {"depth": 0}, pd="PD_3"),
-    "cleanup.phases": lambda: edited("depths-1-0", "STEP", {"name": "unblock"}, name="mark"),
+    "cleanup.phases": lambda: edited("depths-1-0", "STEP", {"name": "notify"}, name="mark"),
     "cleanup.doomed": lambda: waiting(
         "HOLD", pd="PD_2", node="ROOM_SPACE_2", slot=30, by="-"
     ),

@@ -80,6 +80,7 @@ class Target:
         self.queues: dict[str, list[Notice]] = {}
         self.ends: Counter[tuple[tuple[str, int] | None, str, str]] = Counter()
         self.silent: set[str] = set()
+        """the PDs that are stopped"""
         self.tickets: dict[int, Ticket] = {}
         self.x = 0
         self.pieces: dict[int, list[tuple[str, str]]] = {}
@@ -294,9 +295,9 @@ class Target:
 
     def terminate(self, pd: str, by: str) -> None:
         self.emit("TERMINATE", pd=pd, by=by)
-        self._stopped(pd, "terminate")
         if by != ROOT:
             self._ticket(by, pd)
+        self._stopped(pd, "terminate")
 
     def late(self, pd: str, notice: Notice, ms: int) -> None:
         self.emit("LATE", pd=pd, token=notice.token, ms=ms)
@@ -305,8 +306,17 @@ class Target:
     def freeze(self, pd: str) -> None:
         self.emit("FREEZE", pd=pd)
 
-    def _stopped(self, pd: str, cause: str) -> None:
+    def _stop(self, pd: str) -> None:
         self.silent.add(pd)
+        self.emit("STOP", pd=pd)
+        self._forget(pd)
+
+    def free(self, pd: str, server: str) -> None:
+        """The PD was in a call to a server that was just stopped."""
+        self.emit("SERVER_DIED", pd=pd, server=server)
+
+    def _stopped(self, pd: str, cause: str) -> None:
+        self._stop(pd)
         if pd not in self.doomed:
             self.pending.append((pd, cause))
 
@@ -318,6 +328,8 @@ class Target:
         self.token += 1
         self.queues.setdefault(to, []).append(Notice(self.token, kind, node, tag))
         self.emit("QUEUE", n=n, token=self.token, to=to, kind=kind, node=node, from_=dead or "-")
+        if to in self.silent:
+            self._forget(to)
 
     def held(self, pd: str, notice: Notice) -> bool:
         lane = [other for other in self.queues[pd] if other.lane == notice.lane]
@@ -568,7 +580,8 @@ class Target:
 
         def suspend(pds: list[str]) -> None:
             for pd in pds:
-                self.silent.add(pd)
+                if pd not in self.silent:
+                    self._stop(pd)
                 step("suspend", pd=pd, call="suspend", count=1)
                 self.emit("SUSPEND", n=n, pd=pd)
 
@@ -627,9 +640,6 @@ class Target:
             step("destroy-resource", res, call="revoke", count=2)
             self.emit("DESTROY", n=n, node=res)
         self._empty_slots(plan, before)
-        for to, kind, node, _ in plan.notices:
-            if kind == "lost":
-                step("unblock", node, to)
         for to, kind, node, killed in plan.notices:
             step("notify", node, to, "signal", 1)
             self._put(n, to, kind, node, killed, ("cleanup", n))
@@ -766,6 +776,8 @@ def rich_run() -> list[Draft]:
     target.quiet()
     # The crash of block server 1 also dooms fs (depth 1). init is pinned and loses what it had.
     target.fault(pds["block_server_1"], "cap-fault", 0x0, 0x401000)
+    target.free(fs, pds["block_server_1"])
+    target.free(init, pds["block_server_1"])
     target.exit(fs, 0)
     target.cleanup()
     target.account()
@@ -882,6 +894,7 @@ def notices_run() -> list[Draft]:
 
     # fs is doomed at depth 1 and is told about its disk. app, watcher and idler live.
     target.fault(keeper)
+    target.free(fs, keeper)
     target.cleanup(meanwhile=meanwhile)
     target.account()
     target.told(2)

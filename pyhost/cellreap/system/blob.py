@@ -99,6 +99,8 @@ def build_blob(
         "pd_depth": _depth(config.policy.pd_depth),
         "rs_depth": _depth(config.policy.rs_depth),
         "await_ms": config.system.await_ms,
+        "numbers_left": config.system.numbers_left or 0,
+        "generations_left": config.system.generations_left or 0,
         "flags": _flags(
             {
                 "CR_IMAGE_SNAPSHOT": config.system.snapshot,

@@ -108,6 +108,10 @@ _FORMS: dict[str, Callable[[str], bool]] = {
 """Type in the table CR_TRACE_TYPES -> whether a value has the form of the type."""
 
 
+_RETIRED: dict[str, frozenset[str]] = {"STEP": frozenset({"unblock"})}
+"""Type -> the words that only older versions print. `check` reports them in a current trace."""
+
+
 def _vocabularies() -> dict[str, tuple[str, ...]]:
     """Type in the table CR_TRACE_TYPES -> the words that it allows, from the tables in C."""
     tables = {
@@ -131,7 +135,8 @@ def field_types() -> dict[str, FieldType]:
         known = vocabularies.get(str(name))
         if known is not None:
             one_of = "one of " + ", ".join(known)
-            types[str(name)] = FieldType(str(name), one_of, known.__contains__, known)
+            accepted = _RETIRED.get(str(name), frozenset()) | set(known)
+            types[str(name)] = FieldType(str(name), one_of, accepted.__contains__, known)
         elif name in _FORMS:
             types[str(name)] = FieldType(str(name), str(expected), _FORMS[str(name)])
         else:

@@ -95,6 +95,12 @@ RULES: Final[dict[str, str]] = {
     "triggers.cleanup": "A cleanup has a trigger.",
     "triggers.order": "Triggers are cleaned up in their order and with their cause.",
     "triggers.end": "At END no trigger waits for its cleanup.",
+    # stopping
+    "freed.stop": "A PD is stopped once: directly after it became a trigger, or beside its "
+    "SUSPEND.",
+    "freed.when": "The PDs that are in a call to a PD are freed directly after its STOP.",
+    "freed.once": "A PD is freed at most once by one STOP.",
+    "freed.client": "A PD is freed only from a call to a server that it had a capability to.",
     # how long receivers are awaited
     "progress.await": "AWAIT comes once, directly after MODE.",
     "progress.awaited": "A PD is given up only if it can answer, and a cleanup, an extraction or a "

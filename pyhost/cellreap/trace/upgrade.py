@@ -13,6 +13,7 @@ not record cannot be derived. A field that a newer version added gets the value 
   behaviour. TRACE keeps the version that was written, so that the checker can apply the rules of
   that version.
 - Version 2 has everything that version 3 has, under other names.
+- Version 3 has the step `unblock`, which version 4 has not.
 - Version 3 lacks the events and fields that version 4 added. Its root task had no such behaviour.
 """
 

@@ -103,6 +103,20 @@ cr_status cr_model_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t
     return CR_OK;
 }
 
+cr_status cr_model_age(cr_model *model, uint32_t uses)
+{
+    if (uses == 0 || uses > CR_GENERATION_MAX) {
+        return CR_ERR_ARG;
+    }
+    if (model->n_nodes != 0) {
+        return CR_ERR_STATE;
+    }
+    for (uint32_t i = 0; i < model->max_nodes; i++) {
+        cr_nodes_mut(model)[i].generation = CR_GENERATION_MAX - uses + 1;
+    }
+    return CR_OK;
+}
+
 /* ---- references ------------------------------------------------------------------------------ */
 
 static const cr_node *node_at(const cr_model *model, cr_ref ref)
@@ -697,6 +711,7 @@ cr_model_stats cr_model_get_stats(const cr_model *model)
         .max_edges = model->max_edges,
         .nodes = model->n_nodes,
         .edges = model->n_edges,
+        .retired = model->n_retired,
         .touched_nodes = model->touched_nodes,
         .touched_edges = model->touched_edges,
     };

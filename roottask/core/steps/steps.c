@@ -8,7 +8,6 @@ typedef enum phase {
     PHASE_SUSPEND_REST,      /* over doomed */
     PHASE_DESTROY,           /* over doomed, by group */
     PHASE_CORE,              /* over core_freed */
-    PHASE_UNBLOCK,           /* over notices */
     PHASE_NOTIFY,            /* over notices */
     PHASE_SETTLE,
     PHASE_COUNT
@@ -24,8 +23,8 @@ static const char *const names[] = {
  * more steps for the same entry, which the model determines. */
 static const int sweeps[CR_STEP_KIND_COUNT] = {
     [CR_STEP_SUSPEND] = 1,    [CR_STEP_MARK] = 1,    [CR_STEP_DESTROY_SPACE] = 1,
-    [CR_STEP_DESTROY_PD] = 1, [CR_STEP_UNBLOCK] = 1, [CR_STEP_NOTIFY] = 1,
-    [CR_STEP_TELL] = 1,       [CR_STEP_SETTLE] = 1,
+    [CR_STEP_DESTROY_PD] = 1, [CR_STEP_NOTIFY] = 1,  [CR_STEP_TELL] = 1,
+    [CR_STEP_SETTLE] = 1,
 };
 
 static const cr_ref nothing = {CR_NONE, 0};
@@ -52,7 +51,6 @@ static uint32_t phase_length(uint32_t at, const cr_plan *plan)
         return plan->n_pre_destroy;
     case PHASE_CORE:
         return plan->n_core_freed;
-    case PHASE_UNBLOCK:
     case PHASE_NOTIFY:
         return plan->n_notices;
     case PHASE_SETTLE:
@@ -145,12 +143,6 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
         *out = (cr_step){CR_STEP_DESTROY_RESOURCE, node, nothing, 0};
         /* If the step is repeated, the tombstone may already be released. */
         return status == CR_ERR_STALE ? CR_OK : status;
-    }
-    case PHASE_UNBLOCK: {
-        const cr_notice *notice = &plan->notices[journal->index];
-        *needed = notice->kind == CR_NOTICE_LOST;
-        *out = (cr_step){CR_STEP_UNBLOCK, notice->node, notice->to, notice};
-        return CR_OK;
     }
     case PHASE_NOTIFY: {
         const cr_notice *notice = &plan->notices[journal->index];

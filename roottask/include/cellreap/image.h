@@ -69,6 +69,10 @@ typedef struct cr_image_header {
     uint32_t rs_depth;
     uint32_t flags;
     uint32_t await_ms; /* time limit for waiting where no deadline applies; at least 1 */
+    /* For tests: so many numbers of each kind, and so many uses of each entry of a table, are left
+     * at the start. 0: all. See numbers.h. */
+    uint32_t numbers_left;
+    uint32_t generations_left;
     cr_image_table programs; /* cr_image_program */
     cr_image_table pds;      /* cr_image_pd, in the order of creation */
     cr_image_table spaces;   /* cr_image_space */

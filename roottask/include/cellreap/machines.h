@@ -16,9 +16,8 @@
     CR_LIFE(CR_LIFE_MAKING, "making", "its node and body are being created")                       \
     CR_LIFE(CR_LIFE_RUNS, "runs", "it runs or waits")                                              \
     CR_LIFE(CR_LIFE_FROZEN, "frozen", "the scenario suspended its thread, so the PD hangs")        \
-    CR_LIFE(CR_LIFE_DOWN, "down",                                                                  \
-        "it is a trigger; the root task no longer serves its operations")                          \
-    CR_LIFE(CR_LIFE_STOPPED, "stopped", "its thread stays suspended until its body is destroyed")
+    CR_LIFE(CR_LIFE_STOPPED, "stopped",                                                            \
+        "its thread stays suspended until its body is destroyed, and its endpoint is gone")
 
 /* CR_LIFE_EDGE(from, to, reason) */
 #define CR_LIFE_EDGES                                                                              \
@@ -26,12 +25,10 @@
     CR_LIFE_EDGE(CR_LIFE_MAKING, CR_LIFE_ABSENT, "its creation fails and is undone")               \
     CR_LIFE_EDGE(CR_LIFE_MAKING, CR_LIFE_RUNS, "its thread is resumed for the first time")         \
     CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_FROZEN, "the scenario freezes it")                          \
-    CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_DOWN, "it faults, exits, is terminated or is late")         \
-    CR_LIFE_EDGE(CR_LIFE_FROZEN, CR_LIFE_DOWN, "it is terminated or late")                         \
-    CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_STOPPED, "a cleanup that dooms it suspends it")             \
-    CR_LIFE_EDGE(CR_LIFE_FROZEN, CR_LIFE_STOPPED, "a cleanup that dooms it suspends it")           \
-    CR_LIFE_EDGE(CR_LIFE_DOWN, CR_LIFE_STOPPED,                                                    \
-        "its cleanup begins, or waits for another cleanup")                                        \
+    CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_STOPPED,                                                    \
+        "it faults, exits, is terminated or is late, or a cleanup that dooms it suspends it")      \
+    CR_LIFE_EDGE(CR_LIFE_FROZEN, CR_LIFE_STOPPED,                                                  \
+        "it is terminated or late, or a cleanup that dooms it suspends it")                        \
     CR_LIFE_EDGE(CR_LIFE_STOPPED, CR_LIFE_ABSENT, "its body is destroyed")
 
 /* CR_WAIT(enumerator, name, meaning) */

@@ -131,6 +131,7 @@ typedef struct cr_model_stats {
     uint32_t max_edges;
     uint32_t nodes; /* in use, tombstones included */
     uint32_t edges;
+    uint32_t retired; /* entries for nodes that are never used again */
     uint64_t touched_nodes;
     uint64_t touched_edges;
 } cr_model_stats;
@@ -143,6 +144,10 @@ size_t cr_model_bytes(uint32_t max_nodes, uint32_t max_edges);
 /* Makes an empty model in `memory` (aligned to 8 bytes). CR_ERR_ARG, CR_ERR_MEMORY. */
 cr_status cr_model_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t max_edges,
                         cr_model **out);
+
+/* For tests: leaves each entry of an empty model `uses` uses, at most CR_GENERATION_MAX.
+ * CR_ERR_ARG. CR_ERR_STATE: the model is not empty. */
+cr_status cr_model_age(cr_model *model, uint32_t uses);
 
 /* Opens an arena that was saved and loaded again. Checks its header and every index in it, so that
  * an arena with arbitrary bytes is safe in later calls. CR_ERR_MEMORY, CR_ERR_CORRUPT. */

@@ -6,15 +6,14 @@
  *
  * The order is (docs/semantics.md, "Order"):
  *
- *   1. PDs at depth 0 are suspended.
+ *   1. PDs at depth 0 are stopped.
  *   2. All doomed nodes are marked.
  *   3. Subscribers are told, group by group, and are waited for after each group.
- *   4. The other doomed PDs are suspended.
+ *   4. The other doomed PDs are stopped.
  *   5. The doomed nodes are destroyed group by group: a space after the requests to it and the
  *      resources in it, a PD after the capability to its body.
  *   6. Core resources that no PD holds any more are freed.
- *   7. Clients that wait for an answer from a destroyed PD are unblocked.
- *   8. The owed notices are queued.
+ *   7. The owed notices are queued.
  *
  * cr_plan_again may replace the consequences of the plan until the last AWAIT is done, because no
  * earlier step reads them. The doomed nodes, the groups and the subscribers must stay the same. */
@@ -25,7 +24,8 @@
 
 /* CR_STEP(enumerator, number, name in traces, what it does) */
 #define CR_STEPS                                                                                   \
-    CR_STEP(CR_STEP_SUSPEND, 0, "suspend", "suspends pd's thread for good")                        \
+    CR_STEP(CR_STEP_SUSPEND, 0, "suspend",                                                         \
+        "stops pd, if it is not stopped yet, and answers the PDs that are in a call to it")        \
     CR_STEP(CR_STEP_MARK, 1, "mark", "marks node as doomed")                                       \
     CR_STEP(CR_STEP_CUT_REQUEST, 2, "cut-request", "removes pd's REQUEST to node, a space")        \
     CR_STEP(CR_STEP_DESTROY_RESOURCE, 3, "destroy-resource",                                       \
@@ -34,14 +34,11 @@
         "destroys node, which has no resources any more")                                          \
     CR_STEP(CR_STEP_DESTROY_PD, 5, "destroy-pd",                                                   \
         "destroys pd: its untyped is revoked and free again")                                      \
-    CR_STEP(CR_STEP_UNBLOCK, 6, "unblock",                                                         \
-        "answers pd with an error if it waits for an answer from node, a destroyed server's "      \
-        "space")                                                                                   \
-    CR_STEP(CR_STEP_NOTIFY, 7, "notify", "queues notice and signals its receiver")                 \
-    CR_STEP(CR_STEP_TELL, 8, "tell", "queues a pre-destroy notice about node to pd, a subscriber") \
-    CR_STEP(CR_STEP_AWAIT, 9, "await",                                                             \
+    CR_STEP(CR_STEP_NOTIFY, 6, "notify", "queues notice and signals its receiver")                 \
+    CR_STEP(CR_STEP_TELL, 7, "tell", "queues a pre-destroy notice about node to pd, a subscriber") \
+    CR_STEP(CR_STEP_AWAIT, 8, "await",                                                             \
         "waits until every subscriber told so far has answered or cannot answer")                  \
-    CR_STEP(CR_STEP_SETTLE, 10, "settle", "the last step: nothing is left to do")
+    CR_STEP(CR_STEP_SETTLE, 9, "settle", "the last step: nothing is left to do")
 
 typedef enum cr_step_kind {
 #define CR_STEP(enumerator, number, ...) enumerator = number,

@@ -200,6 +200,13 @@ typedef enum cr_print {
                    "milliseconds in which it could run while it was owed the oldest that was "     \
                    "awaited; held_up: those in which it was awaited and finished nothing that "    \
                    "was, calls to other PDs included.")                                            \
+    CR_TRACE_EVENT(CR_EV_STOP, "STOP", FIELD(pd, PD),                                              \
+                   "The PD was stopped: its thread was suspended for good, its endpoint was "      \
+                   "destroyed, and its notices were dropped. It is a trigger, or its SUSPEND "     \
+                   "follows.")                                                                     \
+    CR_TRACE_EVENT(CR_EV_SERVER_DIED, "SERVER_DIED", FIELD(pd, PD) FIELD(server, PD),              \
+                   "The PD was in a call to the server, which was stopped. It was answered with "  \
+                   "an error.")                                                                    \
     /* A cleanup: the plan */                                                                      \
     CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD)                   \
                    FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH),              \
@@ -232,7 +239,7 @@ typedef enum cr_print {
                    "The PD, a subscriber, is to be told before the node is destroyed.")            \
     /* A cleanup: the steps, in this order */                                                      \
     CR_TRACE_EVENT(CR_EV_SUSPEND, "SUSPEND", FIELD(n, NUMBER) FIELD(pd, PD),                       \
-                   "The PD's thread was suspended for good.")                                      \
+                   "The PD is stopped.")                                                           \
     CR_TRACE_EVENT(CR_EV_STEP, "STEP", FIELD(n, NUMBER) FIELD(name, STEP)                          \
                    FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE) FIELD(calls, NUMBER),           \
                    "A step was carried out with this many kernel calls.")                          \

@@ -97,6 +97,25 @@ def test_a_reference_to_a_released_node_never_names_its_successor(core: CoreMode
 
 
 @pytest.mark.behaviour("X-06")
+def test_an_empty_model_can_be_left_few_uses_of_each_node() -> None:
+    core = CoreModel(6, 8)
+    lib = core.lib
+    assert lib.cr_model_age(core.model, 0) == lib.CR_ERR_ARG
+    assert lib.cr_model_age(core.model, lib.CR_GENERATION_MAX + 1) == lib.CR_ERR_ARG
+    assert lib.cr_model_age(core.model, 2) == lib.CR_OK
+    core.check()
+    most = lib.cr_model_get_stats(core.model).max_nodes
+    for retired in range(2 * most):
+        node = add_pd_raw(core)
+        assert lib.cr_model_age(core.model, 2) == lib.CR_ERR_STATE
+        end_node(core, node[0])
+        assert lib.cr_model_get_stats(core.model).retired == (retired + 1) // 2
+    core.check()
+    out = core.ffi.new("cr_ref *")
+    assert lib.cr_model_add_pd(core.model, 1, 0, out) == lib.CR_ERR_FULL_NODES
+
+
+@pytest.mark.behaviour("X-06")
 def test_a_slot_whose_generations_are_used_up_is_retired(core: CoreModel) -> None:
     most = core.lib.CR_GENERATION_MAX
     first = add_pd_raw(core)

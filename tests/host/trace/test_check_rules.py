@@ -354,7 +354,6 @@ LOSSES: list[tuple[str, dict[str, object], str]] = [
         {"name": "cut-request"},
         "STEP destroy-space node=BLOCK_SPACE_1 pd=-: before PD_3 lost its REQUEST",
     ),
-    ("STEP", {"name": "unblock"}, "SETTLED: there was no STEP unblock node=FILE_SPACE_3 pd=PD_4"),
     (
         "DESTROY",
         {"node": "FILE_3_1"},

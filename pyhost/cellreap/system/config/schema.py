@@ -100,6 +100,7 @@ _Delay = Annotated[
     Field(ge=0, le=headers.constant("image.h", "CR_RESPAWN_DELAY_MAX_MS")),
     _expect(f"milliseconds from 0 to {headers.constant('image.h', 'CR_RESPAWN_DELAY_MAX_MS')}"),
 ]
+_Few = Annotated[int, Field(ge=1, le=1_000_000), _expect("an integer from 1 to 1000000")]
 _Mode = Annotated[Literal["async", "sync"], _expect('"async" or "sync"')]
 _Start = Annotated[Literal["boot", "after-cleanup"], _expect('"boot" or "after-cleanup"')]
 
@@ -165,6 +166,14 @@ class System(Table):
     scenario: _Bool = True
     """The root task makes the crashes of this file happen, keeps rounds in step and ends the run.
     If false, the system runs without these.
+    """
+    numbers_left: _Few | None = None
+    """For tests: so many numbers for PDs, for spaces, and for the resources of each space are left
+    at the start. By default they last for millions of PDs.
+    """
+    generations_left: _Few | None = None
+    """For tests: so many uses of each entry of the root task's tables of PDs, requests and nodes
+    are left at the start. By default there are millions.
     """
     extract: _Bool = False
     """At the end of the run the root task asks all managers for their part of the model state."""

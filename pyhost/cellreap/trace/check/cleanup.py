@@ -77,6 +77,11 @@ class Cleanups(Concern):
         """Whether the current cleanup dooms the PD."""
         return self._running is not None and pd in self._running.depth
 
+    def may_stop(self, pd: str) -> bool:
+        """Whether the current cleanup may stop the PD now."""
+        running = self._running
+        return running is not None and not running.waiting and pd in running.depth
+
     def outstanding(self, running: Running) -> Iterator[Notice]:
         """The unfinished notices of a cleanup whose receivers can act."""
         for notice in self.context.notices.unfinished_of(running.tag):
@@ -183,7 +188,8 @@ class Cleanups(Concern):
         result = Cleanup(number, event.line, trigger, cause, plan.to_json())
         context.report.cleanups.append(result)
         tells = context.policy.tells_subscribers
-        self._running = Running(result, plan, context.model, tells)
+        unblocks = not context.policy.frees_first
+        self._running = Running(result, plan, context.model, tells, unblocks)
         context.tickets.begin(trigger, self._running.tag)
 
     def planned(self, running: Running, event: Event) -> None:
@@ -255,6 +261,7 @@ class Cleanups(Concern):
         for pd in running.depth:
             context.notices.forget(pd)
             context.actors.forget(pd)
+            context.freed.forget(pd)
             context.authority.forget(pd)
             context.consent.forget(pd)
             context.triggers.forget(pd)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.cleanup import Cleanups
     from cellreap.trace.check.consent import Consent
     from cellreap.trace.check.extractions import Extractions
+    from cellreap.trace.check.freed import Freed
     from cellreap.trace.check.memory import Memory
     from cellreap.trace.check.notices import Notices
     from cellreap.trace.check.running import Running
@@ -74,6 +75,7 @@ class Context:
     authority: Authority
     consent: Consent
     triggers: Triggers
+    freed: Freed
     notices: Notices
     tickets: Tickets
     extractions: Extractions

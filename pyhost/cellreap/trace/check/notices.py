@@ -30,6 +30,9 @@ class Notices(Concern):
         """Queues a notice on an account."""
         token, to = event.number("token"), event["to"]
         self._judge("QUEUE", self._work.queue(token, to, event["kind"], event["node"], tag))
+        if self.context.freed.is_stopped(to):
+            self._work.forget(to)
+            self.context.tickets.note(self.changed_accounts())
 
     def waiting(self, pd: str, token: int) -> Notice | None:
         """The unfinished notice with this token, if it is for this PD."""

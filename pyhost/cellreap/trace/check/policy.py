@@ -31,6 +31,11 @@ class Policy:
     """A PD that cannot act cannot fault or exit, and a terminated PD stops at its TERMINATE. If
     False, it stops at its cleanup.
     """
+    frees_first: bool = True
+    """A PD is stopped at once when it becomes a trigger: the PDs that are in a call to it are
+    answered, and its notices are dropped. If False, it is suspended by its cleanup, which answers
+    those PDs after the destruction.
+    """
     clocks: bool = True
     """AWAIT stands directly after MODE. LATE names the oldest notice that its PD could finish. A PD
     that waits for a ticket is told before the ticket is over only if it has a notice to finish. If
@@ -47,7 +52,7 @@ class Policy:
 
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy(clocks=False, says_rights=False)
+VERSION_3: Final = Policy(clocks=False, frees_first=False, says_rights=False)
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
@@ -56,6 +61,7 @@ VERSION_1: Final = Policy(
     owes_disconnect=False,
     gives_tickets=False,
     stops_at_trigger=False,
+    frees_first=False,
     clocks=False,
     max_refusals=None,
     max_lost_slots=None,

@@ -17,6 +17,7 @@ from cellreap.trace.check.consent import Consent
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
+from cellreap.trace.check.freed import Freed
 from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
@@ -36,8 +37,12 @@ from cellreap.trace.upgrade import events_of
 ARCHES: Final = ("x86_64", "aarch64")
 NEED_BODIES: Final = frozenset({"PD", "ACCOUNT", "FAULT", "EXIT", "TERMINATE", "LATE", "CLEANUP"})
 """Events before which the BODY of the last PD must have come."""
-ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT"})
-"""Events that may come while other events are required, as may QUEUE with n=0."""
+ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT", "STOP"})
+"""Events that may come while other events are required, as may QUEUE with n=0, and the TICKET of a
+terminator that used a plain send.
+"""
+STOPPING: Final = frozenset({"STOP", "SERVER_DIED"})
+"""Events that may come within a cleanup, but are not numbered."""
 CONCERNS: Final[tuple[type[Concern], ...]] = (
     Memory,
     Accounts,
@@ -48,6 +53,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Authority,
     Consent,
     Triggers,
+    Freed,
     Respawns,
     Notices,
     Tickets,
@@ -90,6 +96,7 @@ class Replay:
         context.authority = self._concerns[Authority]
         context.consent = self._concerns[Consent]
         context.triggers = self._concerns[Triggers]
+        context.freed = self._concerns[Freed]
         context.notices = self._concerns[Notices]
         context.tickets = self._concerns[Tickets]
         context.extractions = self._concerns[Extractions]
@@ -152,12 +159,16 @@ class Replay:
         third = self.report.events == 3
         if context.policy.says_mode and third != (name == "MODE"):
             context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
+        before = context.previous
+        answers = name in ANSWERS or (name == "QUEUE" and of_no_cleanup)
+        answers |= name == "TICKET" and before is not None and before.name == "ACCEPT"
         fourth = self.report.events == 4
         if context.policy.clocks and fourth and name != "AWAIT":
             context.bad("progress.await", f"{name}: expected AWAIT right after MODE")
-        if context.debts and name not in ANSWERS and not (name == "QUEUE" and of_no_cleanup):
+        if context.debts and not answers:
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
+        context.freed.interrupt(event)
         if name not in ("MODEL", "EXTRACTED"):
             context.extractions.interrupt(name)
         if name == "QUEUE" or not of_no_cleanup:
@@ -181,7 +192,8 @@ class Replay:
 
     def _outside(self, event: Event) -> None:
         context, name = self._context, event.name
-        context.cleanups.see_outside(event)
+        if name not in STOPPING:
+            context.cleanups.see_outside(event)
         if name in NEED_BODIES:
             context.memory.demand_body(name)
             context.authority.demand_rights(name)

@@ -102,10 +102,19 @@ class Running:
     """A cleanup between CLEANUP and SETTLED: what it must do, and the events seen so far."""
 
     def __init__(
-        self, result: Cleanup, plan: reference.Plan, before: IndexedModel, tells: bool
+        self,
+        result: Cleanup,
+        plan: reference.Plan,
+        before: IndexedModel,
+        tells: bool,
+        unblocks: bool,
     ) -> None:
-        """tells: whether subscribers are notified before the destruction."""
+        """tells: whether subscribers are notified before the destruction.
+
+        unblocks: whether the callers of destroyed PDs are answered after the destruction.
+        """
         self.result = result
+        self.unblocks = unblocks
         self.tag: Tag = ("cleanup", result.number)
         self.depth = dict(plan.destroyed_pds)
         self.group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
@@ -197,7 +206,7 @@ class Running:
             steps[DESTROYING[kind], node, node if kind == "PD" else "-"] += 1
         for to, kind, node, _ in self.result.plan["notices"]:
             steps["notify", node, to] += 1
-            if kind == "lost":
+            if kind == "lost" and self.unblocks:
                 steps["unblock", node, to] += 1
         for subscriber, node in self.tells:
             steps["tell", node, subscriber] += 1

@@ -36,6 +36,8 @@ class _CSpace:
     """token -> the slots that are reserved until the notice is finished"""
     lost: int = 0
     """number of slots reserved for LOST notices"""
+    servers: set[str] = field(default_factory=set)
+    """the managers of everything that the PD ever had a capability to"""
 
 
 class Slots(Concern):
@@ -63,6 +65,8 @@ class Slots(Concern):
             if found is None:
                 cspace.used[slot] = (kind, node)
                 cspace.of[kind, node] = slot
+                model = self.context.model
+                cspace.servers.add(model.manager[model.space_of.get(node, node)])
                 self._holders.setdefault(node, {})[pd, kind] = None
             else:
                 rule, text = found
@@ -96,6 +100,10 @@ class Slots(Concern):
             lost = f"{cspace.lost} slots wait for {pd} to acknowledge losses"
             return "slots.limit", f"{lost}, so it is given no more"
         return None
+
+    def had_server(self, pd: str, server: str) -> bool:
+        """Whether the PD has or had a capability to something that the server manages."""
+        return pd in self._cspaces and server in self._cspaces[pd].servers
 
     def give_back(self, event: Event, pd: str, node: str, kind: str, gone: bool) -> None:
         """A PD gives a capability back. gone: whether it was the last of its kind to that node."""

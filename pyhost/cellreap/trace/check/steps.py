@@ -28,6 +28,7 @@ class Steps(Concern):
         elif pd in running.suspended:
             bad("cleanup.suspend", f"SUSPEND: {pd} is suspended already")
         running.suspended.add(pd)
+        self.context.freed.suspended("SUSPEND", pd)
         self.context.actors.suspend(pd)
         if not running.suspending.see("SUSPEND", pd):
             text = f"SUSPEND: {pd}: expected the STEP suspend of each PD beside its SUSPEND"
@@ -37,7 +38,7 @@ class Steps(Concern):
         """Checks a STEP event."""
         name, node, pd = event["name"], event["node"], event["pd"]
         shown = f"STEP {name} node={node} pd={pd}"
-        if name not in self._names:
+        if name not in self._names and (name != "unblock" or not running.unblocks):
             text = f"STEP: name={name}: expected one of {', '.join(self._names)}"
             self.context.bad("cleanup.steps", text)
         running.step_calls += event.number("calls")
@@ -47,6 +48,7 @@ class Steps(Concern):
         running.steps[name, node, pd] += 1
         fits = True
         if name == "suspend":
+            self.context.freed.suspended(shown, pd)
             fits = running.suspending.see("STEP", pd)
         elif name in ("notify", "tell"):
             fits = running.notifying.see("STEP", (name, node, pd))

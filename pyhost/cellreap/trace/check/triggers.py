@@ -106,6 +106,8 @@ class Triggers(Concern):
             context.actors.may_act(event, pd)
         if name != "TERMINATE" or context.policy.stops_at_trigger:
             context.actors.stop(pd, WHY_SILENT[name])
+        if context.policy.frees_first:
+            context.debts.owe("STOP", pd)
         if not context.cleanups.dooms_pd(pd):
             self._pending[pd] = Trigger(pd, causes()[name], event.line)
 

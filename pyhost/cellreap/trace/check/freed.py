@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""PDs that are stopped, and the PDs that are freed by that: they were in a call to a stopped PD."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import Event
+
+
+class Freed(Concern):
+    """STOP, SERVER_DIED."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._stopped: set[str] = set()
+        self._freed: set[str] = set()
+        """PDs that were freed since the last STOP"""
+        self._suspending: str | None = None
+        """the PD that its cleanup has just stopped, until its SUSPEND"""
+
+    # -- for other concerns
+
+    def is_stopped(self, pd: str) -> bool:
+        """Whether the PD was stopped. Nobody waits for it any more."""
+        return pd in self._stopped
+
+    def interrupt(self, event: Event) -> None:
+        """Handles an event that cannot stand between STOP and SUSPEND of a PD."""
+        pd = self._suspending
+        if pd is None or event.name == "SERVER_DIED":
+            return
+        beside = event.name == "STEP" and event["name"] == "suspend" and event["pd"] == pd
+        if not beside:
+            if event.name != "SUSPEND" or event["pd"] != pd:
+                text = f"{event.name}: expected SUSPEND pd={pd} before it: {pd} was stopped for it"
+                self.context.bad("freed.stop", text)
+            self._suspending = None
+
+    def suspended(self, name: str, pd: str) -> None:
+        """SUSPEND or its STEP: a cleanup reaches a PD, which must be stopped."""
+        if self.context.policy.frees_first and pd not in self._stopped:
+            self.context.bad("freed.stop", f"{name}: {pd} was not stopped before")
+
+    def forget(self, pd: str) -> None:
+        """The PD is destroyed."""
+        self._stopped.discard(pd)
+
+    # -- events
+
+    def stop(self, event: Event) -> None:
+        """STOP: a PD is stopped, because it is a trigger or its cleanup suspends it."""
+        context, pd = self.context, event["pd"]
+        self._freed.clear()
+        if pd not in context.model.nodes:
+            context.bad("actors.there", f"STOP: {pd} is not there")
+            return
+        if pd in self._stopped:
+            context.bad("freed.stop", f"STOP: {pd} is stopped already")
+        if not context.debts.settle("STOP", pd):
+            if not context.cleanups.may_stop(pd):
+                text = f"STOP: {pd}: expected it right after the event that makes {pd} a trigger"
+                context.bad("freed.stop", f"{text}, or beside its SUSPEND")
+                return
+            self._suspending = pd
+        self._stopped.add(pd)
+        context.actors.suspend(pd)
+        context.notices.forget(pd)
+        context.tickets.note(context.notices.changed_accounts())
+
+    def server_died(self, event: Event) -> None:
+        """SERVER_DIED: a PD was in a call to a PD that was stopped."""
+        context, before = self.context, self.context.previous
+        pd, server = event["pd"], event["server"]
+        last = None
+        if before is not None:
+            last = {"STOP": "pd", "SERVER_DIED": "server"}.get(before.name)
+        if before is None or last is None or before[last] != server:
+            text = f"SERVER_DIED: server={server}: expected it right after the STOP of {server}"
+            context.bad("freed.when", text)
+        if pd in self._freed:
+            context.bad("freed.once", f"SERVER_DIED: {pd} is freed already")
+        self._freed.add(pd)
+        if context.actors.may_act(event, pd) and not context.slots.had_server(pd, server):
+            text = f"SERVER_DIED: {pd} never had a capability to {server}"
+            context.bad("freed.client", text)
+
+    handlers: ClassVar[Handlers] = {"STOP": stop, "SERVER_DIED": server_died}

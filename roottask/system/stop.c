@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Stops PDs. From the moment that a PD is stopped, no PD waits for it: its endpoint is destroyed,
+ * and every PD that is in a call to it gets the answer `server died`.
+ *
+ * Every client receives that answer exactly once, wherever its call is at that moment:
+ *
+ * - The client has not called yet. Its slot is empty when it calls, and the kernel returns an
+ *   error.
+ * - The client's message is queued at the server's endpoint. The revoke deletes all capabilities
+ *   that are derived from the endpoint, and then the endpoint itself is deleted. With its last
+ *   capability, the kernel restarts the client's call, which finds the slot empty.
+ * - The server has received the message. The kernel stores the reply capability in the server's own
+ *   TCB as part of the receive, before the server runs. At every moment the message is either
+ *   queued or has its reply capability in that TCB. A suspended server never replies, and the
+ *   client would wait for ever. This file therefore reads the registers that the kernel keeps for
+ *   the client. They show which capability the client called. If that is a capability to this
+ *   server, the thread is resumed. The call starts again, finds the slot empty and returns an
+ *   error.
+ * - The server has replied. The kernel has then written the reply to the client's registers. The
+ *   register for the capability contains the badge of a reply, which is 0, and slot 0 is never
+ *   used. Resuming a thread that can run has no effect.
+ * - The client waits for another server. Its registers name another slot. No live server therefore
+ *   receives a call twice.
+ * - The client is frozen or stopped. It must remain suspended and is left alone.
+ *
+ * The client's memory has no influence on this. While the client waits, its registers are the
+ * kernel's copy. If a client forged its registers before a fault, resuming it restarts the
+ * instruction that faulted, and it faults again. */
+#include "kernel/arch/arch.h"
+#include "system.h"
+
+enum { NOT_READ = 0xffffffff };
+
+uint32_t cr_called_slot(const cr_pd *pd)
+{
+    seL4_UserContext registers;
+    seL4_CPtr invoked;
+    if (cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
+        cr_panic("the registers of a PD cannot be read", pd->number);
+    }
+    int calls = cr_arch_is_call(&registers, &invoked);
+    return calls && invoked < 1u << pd->body.cspace_bits ? (uint32_t)invoked : 0;
+}
+
+/* Frees the client if it calls the server over this slot. `called` has for each PD the slot that it
+ * calls, or NOT_READ: the registers of a client are read at most once. */
+static void free_caller(cr_pd *client, uint32_t slot, const cr_pd *server, uint32_t *called)
+{
+    uint32_t *its = &called[cr_receiver(client)];
+    if (slot == 0 || client == server || cr_pd_is_suspended(client)) {
+        return;
+    }
+    if (*its == NOT_READ) {
+        *its = cr_called_slot(client);
+    }
+    if (*its != slot) {
+        return;
+    }
+    *its = 0;
+    if (cr_resume(cr_body_cap(&client->body, CR_BODY_TCB))) {
+        cr_panic("a client of a stopped server cannot be resumed", client->number);
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_SERVER_DIED);
+    cr_trace_pd(client);
+    cr_trace_pd(server);
+    cr_trace_end(&cr_sys.trace);
+}
+
+/* Frees the callers among the clients that have edges of this kind to the node. */
+static void free_callers_over(cr_ref node, cr_edge_kind kind, const cr_pd *server, uint32_t *called)
+{
+    for (uint32_t edge = cr_model_first(cr_sys.model, node, kind, CR_IN); edge != CR_NONE;
+         edge = cr_model_next(cr_sys.model, edge, node, CR_IN)) {
+        cr_edge_info info;
+        cr_pd *client = cr_model_edge(cr_sys.model, edge, &info) == CR_OK ? cr_pd_of(info.from) : 0;
+        uint32_t entry = cr_sys.edge_entry[edge];
+        if (client != 0 && entry != CR_NONE) {
+            uint32_t slot = kind == CR_EDGE_REQUEST ? cr_sys.requests[entry].slot : entry;
+            free_caller(client, slot, server, called);
+        }
+    }
+}
+
+static void free_callers_of_space(cr_ref space, const cr_pd *server, uint32_t *called)
+{
+    free_callers_over(space, CR_EDGE_REQUEST, server, called);
+    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
+        cr_edge_info info;
+        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
+            free_callers_over(info.from, CR_EDGE_HOLD, server, called);
+        }
+    }
+}
+
+/* Frees clients that still call the server with a capability that was removed while the server
+ * lived. */
+static void free_callers_over_emptied(const cr_pd *server, uint32_t *called)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *client = &cr_sys.pds[i];
+        if (!cr_pd_exists(client) || client->emptied == 0) {
+            continue;
+        }
+        for (uint32_t slot = CR_SLOT_FIRST_FREE; slot < 1u << client->body.cspace_bits; slot++) {
+            if (client->servers[slot] == server->number) {
+                free_caller(client, slot, server, called);
+            }
+        }
+    }
+}
+
+static void free_callers(const cr_pd *server)
+{
+    uint32_t called[CR_MAX_PDS];
+    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
+        called[i] = NOT_READ;
+    }
+    for (uint32_t edge = cr_model_first(cr_sys.model, server->node, CR_EDGE_MANAGE, CR_OUT);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, server->node, CR_OUT)) {
+        cr_edge_info info;
+        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
+            free_callers_of_space(info.to, server, called);
+        }
+    }
+    free_callers_over_emptied(server, called);
+}
+
+void cr_stop_pd(cr_pd *pd)
+{
+    uint64_t before[CR_CALL_COUNT];
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        before[i] = cr_calls[i];
+    }
+    cr_slot endpoint = cr_slot_at(cr_body_cap(&pd->body, CR_BODY_ENDPOINT));
+    if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB)) || cr_revoke(endpoint) ||
+        cr_delete(endpoint)) {
+        cr_panic("a PD cannot be stopped", pd->number);
+    }
+    cr_pd_become(pd, CR_LIFE_STOPPED);
+    cr_trace_begin(&cr_sys.trace, CR_EV_STOP);
+    cr_trace_pd(pd);
+    cr_trace_end(&cr_sys.trace);
+    free_callers(pd);
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        pd->stop_calls[i] = cr_calls[i] - before[i];
+    }
+}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A server with 100 clients and 14 spaces, and one with 1,000 resources in one client.
+
+Either side crashes. Every other PD acknowledges what it is told within the default deadline, and
+lives. Under -icount the time is that of the instructions, so no run depends on the machine's load.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from cellreap.system.config import Config
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
+
+COUNTED = ("-icount", "shift=0,sleep=off")
+CLIENTS = 100
+SPACES = 14
+RESOURCES = 1000
+SERVER = {"pd": "server", "at": CLIENTS, "how": "page-fault"}
+CLIENT = {"pd": "client", "at": 2, "how": "page-fault"}
+
+
+def many(config: Config) -> Config:
+    """More clients of the same kind."""
+    one = config.pd("client")
+    assert one is not None
+    more = tuple(one.model_copy(update={"name": f"client_{i}"}) for i in range(1, CLIENTS))
+    return config.model_copy(update={"pds": (*config.pds, *more)})
+
+
+def rich(crash: dict[str, object]) -> Change:
+    """One client with many resources."""
+    return together(with_pd("client", args=(RESOURCES,), cspace_bits=10), with_crashes(crash))
+
+
+def check(run: Run, gone: str, owed: Counter[str]) -> None:
+    """Only one PD is destroyed. The others are told what they are owed, and acknowledge it."""
+    assert [event["cause"] for event in run.cleanups()] == ["fault"]
+    assert run.doomed() == {gone: "0"}
+    assert not run.of("LATE")
+    told = run.of("QUEUE", n=1)
+    assert Counter(run.name(event["to"]) for event in told) == owed
+    done = {event["token"] for event in run.of("FINISH_WORK", result="ok")}
+    assert {event["token"] for event in told} <= done
+    everyone = {run.name(event["id"]) for event in run.of("PD")}
+    assert run.alive() == everyone - {gone, "ROOT_TASK"}
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("J-06", "J-09")
+def test_the_clients_of_many_spaces_of_a_crashed_server_all_live(target: Target) -> None:
+    run = target.run("multitude", change=together(many, with_crashes(SERVER)), qemu_args=COUNTED)
+    names = ["client", *(f"client_{i}" for i in range(1, CLIENTS))]
+    check(run, "server", Counter(dict.fromkeys(names, SPACES) | {"bystander": 1}))
+    for name in names:
+        assert run.says(name) in (
+            [f"connected {SPACES}, took 1, lost {SPACES}"],
+            [f"connected {SPACES}, took 0, lost {SPACES}"],  # the one whose call crashed it
+        )
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("J-06")
+def test_a_server_of_many_lives_when_one_of_its_clients_crashes(target: Target) -> None:
+    run = target.run("multitude", change=many, qemu_args=COUNTED)
+    check(run, "client", Counter(server=SPACES + 1))  # each space, and the resource
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("J-06")
+def test_a_server_acknowledges_a_thousand_resources_of_a_crashed_client(target: Target) -> None:
+    run = target.run("multitude", change=rich(CLIENT), qemu_args=COUNTED)
+    check(run, "client", Counter(server=SPACES + RESOURCES))
+    assert len(run.of("DELETE")) == RESOURCES
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("J-06")
+def test_a_client_of_a_thousand_resources_lives_when_the_server_crashes(target: Target) -> None:
+    run = target.run("multitude", change=rich({**SERVER, "at": RESOURCES}), qemu_args=COUNTED)
+    check(run, "server", Counter(client=SPACES, bystander=1))
+    assert len(run.of("REVOKE")) >= RESOURCES - 1
