@@ -331,6 +331,7 @@ static void settle(void)
     }
     release_tombstones(&cr_sup.cleaner.plan);
     cr_print_state(cr_sys.cleanups, cr_sup.cleaner.cycles);
+    cr_notices_of_lost_pds();
     enter(CR_PHASE_NONE);
     cr_sys.settled = cr_sys.cleanups;
     cr_ticket_settle(cr_sup.cleaner.ticket);

@@ -88,7 +88,7 @@ void cr_do_finish_work(cr_asked *a)
         cr_progress_made(a->from, &notice);
         cr_notice_over(a->from, &notice, answer->failed ? CR_NOTICE_FAILED : CR_NOTICE_DONE);
         if (notice.kind == CR_NOTICE_LOST && !answer->failed) {
-            cr_free_lost_slots(a->from, notice.space);
+            cr_free_lost_slots(a->from, &notice);
         }
         if (a->args.answers[i].result == CR_WORK_BY_RESOURCE) {
             cr_extract_split(a->from, &notice);

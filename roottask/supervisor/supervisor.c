@@ -104,6 +104,7 @@ static void follow_up(void)
     cr_extract_follow_up();
     cr_tickets_follow_up();
     cr_population_follow_up();
+    cr_fill_due_slots();
     cr_connect_follow_up();
 }
 

@@ -242,7 +242,7 @@ def _unprinted(target: Target) -> None:
 def _illegal(target: Target) -> None:
     """The manager drops its hold of what it manages."""
     target.model.drop_hold("PD_4", "TABLE_4_1")
-    target.emit("UNHOLD", pd="PD_4", node="TABLE_4_1", slot=0)
+    target.emit("UNHOLD", pd="PD_4", node="TABLE_4_1", slot=0, by="PD_4")
     target.quiet()
 
 
@@ -293,7 +293,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "nodes.fresh": lambda: scenario(_space_again),
     "nodes.type": emitted("SPACE", id="TABLE_SPACE_9", type="BLOCK", manager="PD_4", name="x"),
     "nodes.manager": emitted("SPACE", id="TABLE_SPACE_9", type="TABLE", manager="PD_0", name="x"),
-    "nodes.delete": emitted("DELETE", node="TABLE_4_1", by="PD_5"),
+    "nodes.delete": emitted("DELETE", node="TABLE_4_1", by="PD_5", part=0),
+    "nodes.part": emitted("DELETE", node="TABLE_4_1", by="PD_4", part=1),
+    "edges.unhold": emitted("UNHOLD", pd="PD_5", node="TABLE_4_1", slot=9, by="PD_2"),
     "edges.handler": emitted("HANDLER", pd="PD_5", handler="PD_0"),
     "slots.none": emitted("HOLD", pd="PD_4", node="TABLE_4_1", slot=40, by="-"),
     "slots.one": emitted("HOLD", pd="PD_5", node="TABLE_4_1", slot=40, by="-"),
@@ -312,6 +314,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "authority.rights": lambda: edited("depths-0-0", "RIGHTS", None, pd="PD_3"),
     "authority.account": lambda: scenario(_again_with_more),
     "authority.spawn": lambda: edited("rich", "RIGHTS", {"priority": 101}, pd="PD_9"),
+    "authority.right": lambda: edited("notices", "RIGHTS", {"extract": 0}, pd="PD_4"),
     "authority.depths": emitted("DEPTHS", pd="PD_5", pd_depth=0, rs_depth=0),
     "authority.cleanup": lambda: edited("depths-1-0", "CLEANUP", {"rs_depth": 1}),
     "consent.allow": emitted("ALLOW", pd="PD_5", by="PD_0", count=1),
@@ -345,7 +348,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "tickets.number": lambda: edited("notices", "ACCEPT", {"ticket": 3}, ticket=2),
     "tickets.state": lambda: edited("notices", "TICKET", {"state": 3}, ticket=1, state=1),
     "tickets.counts": lambda: edited("notices", "TICKET", {"done": 5}, ticket=1, state=1),
-    "tickets.wait": lambda: edited("sync", "TICKET", {"state": 2}, ticket=1),
+    "tickets.wait": lambda: edited("sync", "TICKET", None, ticket=3),
     "extractions.number": lambda: edited("notices", "EXTRACT", {"x": 2}, x=1),
     "extractions.one": lambda: scenario(_two_extractions),
     "extractions.under_way": emitted("MODEL", x=9, row="PD,PD_1,a,,,,"),

@@ -74,7 +74,8 @@ class Target:
         self.n_spaces = 0
         self.objects: dict[str, int] = {}
         self.bodies: dict[str, tuple[int, int]] = {}
-        self.slots: dict[str, dict[int, tuple[str, str] | str]] = {}  # "lost <space>" if revoked
+        self.slots: dict[str, dict[int, tuple[str, str] | str]] = {}
+        """PD -> slot -> (kind, node) of the capability; "lost <what>" until that is acknowledged"""
         self.base = (1 << 20, 40)
         self.token = 0
         self.queues: dict[str, list[Notice]] = {}
@@ -216,12 +217,21 @@ class Target:
         slot = 0 if manager == pd else self._slot(pd, "HOLD", node)
         self.emit("HOLD", pd=pd, node=node, slot=slot, by=by)
 
-    def unhold(self, pd: str, node: str) -> None:
+    def unhold(self, pd: str, node: str, by: str | None = None) -> None:
         slot = self._slot(pd, "HOLD", node)
         self.model.drop_hold(pd, node)
-        if (pd, node) not in self.model.holds:
+        gone = (pd, node) not in self.model.holds
+        if gone:
             del self.slots[pd][slot]
-        self.emit("UNHOLD", pd=pd, node=node, slot=slot)
+        self.emit("UNHOLD", pd=pd, node=node, slot=slot, by=by or pd)
+        if gone and by not in (None, pd):
+            self.slots[pd][slot] = f"lost {node}"
+            self._tell_loss(pd, node)
+
+    def _tell_loss(self, pd: str, about: str) -> None:
+        """Tells a PD of a loss that no cleanup tells it of."""
+        if pd not in self.silent and pd not in self.doomed:
+            self._put(0, pd, "lost", about, None, None)
 
     def request(self, pd: str, space: str) -> None:
         self.model.add_request(pd, space)
@@ -263,17 +273,22 @@ class Target:
         self.emit("UNSUBSCRIBE", pd=pd, node=node)
 
     def delete(self, node: str, by: str | None = None) -> None:
-        manager = self.model.manager[self.model.space_of.get(node, node)]
-        if node in self.model.manager:
-            for res in self.model.resources_in(node):
-                self.delete(res, by)
-            self.model.remove_space(node)
-        else:
-            self.model.remove_resource(node)
-        for slots in self.slots.values():
-            for slot in [slot for slot, what in slots.items() if what[1] == node]:
-                del slots[slot]
-        self.emit("DELETE", node=node, by=by or manager)
+        space = self.model.space_of.get(node, node)
+        manager = self.model.manager[space]
+        parts = self.model.resources_in(node) if node in self.model.manager else []
+        losers: dict[str, None] = {}
+        for each in (*parts, node):
+            if each in self.model.manager:
+                self.model.remove_space(each)
+            else:
+                self.model.remove_resource(each)
+            for pd, slots in self.slots.items():
+                for slot in [slot for slot, what in slots.items() if what[1] == each]:
+                    slots[slot] = f"lost {node}"
+                    losers[pd] = None
+            self.emit("DELETE", node=each, by=by or manager, part=int(each != node))
+        for pd in losers:
+            self._tell_loss(pd, node)
 
     # -- operations of PDs
 
@@ -532,6 +547,8 @@ class Target:
         self._settle(("cleanup", n))
         self.doomed = set()
         self.state(n, cycles=12345)
+        for pd, body in plan.revoked_bodies:
+            self._tell_loss(pd, _pd_of(body))
         self.pending = deque(waiting for waiting in self.pending if waiting[0] in self.model.nodes)
         return plan
 
@@ -669,7 +686,14 @@ class Target:
         for pd, node in plan.revoked_bodies:
             for slot, what in list(self.slots.get(pd, {}).items()):
                 if what == ("HOLD", node):
-                    del self.slots[pd][slot]
+                    self.slots[pd][slot] = f"lost {_pd_of(node)}"
+
+
+def _pd_of(body: str) -> str:
+    """The PD that a body belongs to."""
+    parts = parse_id(body)
+    assert parts is not None
+    return pd_id(parts.number)
 
 
 def block_fs_db_app(target: Target) -> dict[str, str]:
@@ -805,6 +829,7 @@ def rich_run() -> list[Draft]:
     target.serve_all()
     target.unrequest(init, target.core_space("PD"))
     target.delete(target.core_spaces["MO"])
+    target.serve_all()
     target.quiet()
     return target.end()
 

@@ -51,14 +51,17 @@ RULES: Final[dict[str, str]] = {
     "nodes.type": "The type of a space, and the space of a resource, match the id.",
     "nodes.manager": "The root task manages the spaces of core types and no other spaces.",
     "nodes.delete": "Only the manager that holds a node, or the root task, deletes the node.",
+    "nodes.part": "The resources of a deleted space are deleted directly before it, by its "
+    "manager.",
     "edges.handler": "HANDLER never names the root task.",
+    "edges.unhold": "Only the holder or the manager of the resource drops a hold.",
     # slots
     "slots.none": "The slot is 0 if the edge needs no capability.",
     "slots.one": "All holds of one node by one PD are one capability in one slot.",
     "slots.range": "The root task assigns slots from CR_SLOT_FIRST_FREE on.",
     "slots.used": "A slot is assigned only while it is empty.",
-    "slots.reused": "A slot that a cleanup emptied is assigned again only after its PD finished "
-    "the notice of the loss.",
+    "slots.reused": "A slot that somebody else emptied is assigned again only after its PD "
+    "finished the notice of the loss.",
     "slots.limit": "A PD is assigned no slot while 32 of its slots wait for it to finish LOST "
     "notices.",
     "slots.given_back": "A capability is removed from the slot that it is in.",
@@ -78,6 +81,7 @@ RULES: Final[dict[str, str]] = {
     "the configuration has.",
     "authority.spawn": "A spawned PD has at most the priority of its creator, no rights, no depths "
     "of its own, and its creator's account and deadline.",
+    "authority.right": "A PD that spawns PDs or extracts the model state has the right to.",
     "authority.depths": "After its creation, only a PD that may set its depths has new DEPTHS.",
     "authority.cleanup": "A cleanup has the depths of its trigger.",
     "consent.allow": "A PD allows edges to another live PD, not to the root task or itself.",
@@ -105,8 +109,8 @@ RULES: Final[dict[str, str]] = {
     "progress.await": "AWAIT comes once, directly after MODE.",
     "progress.awaited": "A PD is given up only if it can answer, and a cleanup, an extraction or a "
     "ticket awaits that it finishes a notice up to that token.",
-    "progress.early": "A PD without a deadline is given up after await_ms in which it could run, any "
-    "PD after twice the larger of its deadline and await_ms.",
+    "progress.early": "A PD without a deadline is given up after await_ms in which it could run, "
+    "any PD after twice the larger of its deadline and await_ms.",
     # respawns
     "respawn.rule": "RESPAWN_RULE follows the creation of its PD. A PD that is made anew is due, "
     "and its rule is the one that it had.",
@@ -118,7 +122,8 @@ RULES: Final[dict[str, str]] = {
     "respawn.end": "At END every PD with a rule exists, is due or stays down.",
     # notices
     "notices.token": "Tokens are ascending.",
-    "notices.owed": "A notice that belongs to no cleanup is owed by an UNREQUEST or an extraction.",
+    "notices.owed": "A notice that belongs to no cleanup is owed by an UNREQUEST, by a loss, or by "
+    "an extraction.",
     "notices.fetch": "A PD fetches only its own notices, and each once.",
     "notices.order": "The notices of a lane are fetched and finished in order.",
     "notices.finish": "A PD finishes only notices that it fetched, and each once.",

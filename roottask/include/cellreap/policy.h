@@ -38,9 +38,9 @@ typedef enum cr_why {
         "a space that the receiver manages, and a PD",                                             \
         "The PD was a client of the space. It is destroyed or has dropped its request.")           \
     CR_NOTICE_KIND(CR_NOTICE_LOST, 3, "lost",                                                      \
-        "a space",                                                                                 \
-        "The receiver lost its request to the space, or its holds in it. The result "              \
-        "`ok` frees the slots.")                                                                   \
+        "a space, a resource or a PD",                                                             \
+        "The receiver lost its request to the space, its holds in it, its holds of the "           \
+        "resource, or its capability to the PD. The result `ok` frees the slots.")                 \
     CR_NOTICE_KIND(CR_NOTICE_PRE_DESTROY, 4, "pre-destroy",                                        \
         "a space or PD that the receiver subscribed to",                                           \
         "The space or PD is about to be destroyed. The cleanup waits for the acknowledgement.")    \

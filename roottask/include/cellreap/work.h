@@ -30,11 +30,13 @@ typedef struct cr_work_notice {
     cr_notice_kind kind;
     uint32_t space;  /* selects the lane. 0: none; the notice is about `pd` */
     uint32_t object; /* 0: the space itself */
-    /* FREE, DISCONNECT: number of the dead PD. PRE_DESTROY of a PD: number of that PD. Else 0. */
+    /* FREE, DISCONNECT: number of the dead PD. PRE_DESTROY of a PD, LOST of a PD capability: number
+     * of that PD. Else 0. */
     uint32_t pd;
     uint32_t tag;    /* chosen by the caller, for counting */
-    uint32_t account; /* that has its room, below the number of receivers; 0: it is not charged */
-    uint32_t again;  /* set by cr_work_resume: the notice failed before */
+    uint8_t again;   /* set by cr_work_resume: the notice failed before */
+    uint8_t account; /* that has its room, below the number of receivers; 0: it is not charged */
+    uint16_t slot;   /* LOST: the one slot that it is about; 0: all slots of the space */
     uint64_t since;  /* the receiver's clock when it was queued, chosen by the caller */
 } cr_work_notice;
 

@@ -68,6 +68,11 @@ FREE_FIELDS = {
     "SETTLED.cycles": "a measurement",
     "CALLS.kind": "only the sum of the calls is known from the steps",
     "REFUSED.count": "nothing follows from a refused request",
+    "RIGHTS.priority": "the configuration is not in the trace",
+    "RIGHTS.account": "the configuration is not in the trace",
+    "RIGHTS.set_depth": "the configuration is not in the trace",
+    "RIGHTS.extract": "the configuration is not in the trace",
+    "RIGHTS.spawn": "the configuration is not in the trace",
     "HOLD.slot": "to another free slot, that nothing else is told of",
     "REQUEST.slot": "to another free slot, that nothing else is told of",
 }
@@ -80,6 +85,7 @@ BOUND_FIELDS = {
     "FINISH_WORK.result": "where nothing waits behind the notice and no ticket counts it later",
     "AWAIT.ms": "where nobody is given up, or to what was too long as well",
     "DEADLINE.ms": "of a PD that is never late, or to what it missed as well",
+    "ALLOW.count": "to a larger number, or of edges that nobody made",
     "LATE.ms": "to another time beyond the deadline",
     "MODE.mode": "to async, or where nobody terminated anybody",
     "QUEUE.token": "of a notice that nobody fetched before its receiver was destroyed",
@@ -265,6 +271,8 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
             return "its receiver was destroyed later" if doomed else None
     if mutation.kind == "double" and event.name == "TICKET":
         return "its owner may ask twice"
+    if mutation.kind == "double" and event.name == "ALLOW":
+        return "it sets the same number again"
     if mutation.kind == "alter":
         return FREE_FIELDS.get(mutation.key) or _bound(events, mutation, later)
     return None
@@ -291,6 +299,9 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         return None if any(e.name == "FREED" and e["pd"] == event["pd"] for e in later) else reason
     if event.name == "FINISH_WORK":
         return reason if events[0]["version"] == "1" or changed["result"] != "each" else None
+    if mutation.key == "ALLOW.count":
+        used = any(e.name in ("HOLD", "REQUEST") and e["by"] == event["by"] for e in later)
+        return reason if not used or changed.number("count") > event.number("count") else None
     if mutation.key == "LATE.ms":
         deadline = next(e for e in events if e.name == "DEADLINE" and e["pd"] == event["pd"])
         return reason if changed.number("ms") >= deadline.number("ms") else None

@@ -45,7 +45,7 @@ def edited(run: str, event: str, change: dict[str, object], **match: object) -> 
 
 
 CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
-    ("notices", "MODE", {}, {}, "PD: expected MODE once, right after BASE"),
+    ("notices", "MODE", {}, {}, "AWAIT: expected MODE once, right after BASE"),
     (
         "notices",
         "DEADLINE",
@@ -332,7 +332,7 @@ def test_version_1_has_one_queue_and_failures_without_effect() -> None:
     target, server, (one, two) = owed()
     del target.events[2]
     target.events[0] = ("TRACE", {**target.events[0][1], "version": 1})
-    newer = ("DEADLINE", "RIGHTS", "DEPTHS", "ALLOW", "STOP")
+    newer = ("AWAIT", "DEADLINE", "RIGHTS", "DEPTHS", "ALLOW", "STOP")
     target.events = [draft for draft in target.events if draft[0] not in newer]
     tokens = sorted([*one, *two])
     for token in tokens:
@@ -405,12 +405,12 @@ FORBIDDEN: list[tuple[str, Callable[[Target], None], str]] = [
     ),
     (
         "unhold",
-        lambda t: t.emit("UNHOLD", pd="PD_2", node="BLOCK_1_1", slot=9),
+        lambda t: t.emit("UNHOLD", pd="PD_2", node="BLOCK_1_1", slot=9, by="PD_2"),
         "UNHOLD: pd=PD_2: it is doomed",
     ),
     (
         "delete",
-        lambda t: t.emit("DELETE", node="BLOCK_1_1", by="PD_0"),
+        lambda t: t.emit("DELETE", node="BLOCK_1_1", by="PD_0", part=0),
         "DELETE: node=BLOCK_1_1: it is doomed",
     ),
     (

@@ -69,6 +69,7 @@ class Authority(Concern):
         creators, its = self._rights.get(pd), self._rights.get(created)
         if creators is None or its is None:
             return
+        self.demand(event, pd, "spawn")
         found = its.beyond(Rights(creators.priority, creators.account, frozenset()))
         deadline = self.context.triggers.deadline_of(created)
         if its.account != creators.account:
@@ -79,6 +80,12 @@ class Authority(Concern):
             found = f"a deadline of {deadline} ms: expected that of {pd}"
         if found is not None:
             self.context.bad("authority.spawn", f"OWN: {created}, which {pd} created, has {found}")
+
+    def demand(self, event: Event, pd: str, right: str) -> None:
+        """Checks that the PD has a right that it uses."""
+        rights = self._rights.get(pd)
+        if rights is not None and right not in rights.flags:
+            self.context.bad("authority.right", f"{event.name}: {pd} has not the right to {right}")
 
     def cleanup(self, event: Event) -> None:
         """CLEANUP: a cleanup has the depths of its trigger."""

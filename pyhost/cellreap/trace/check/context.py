@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.extractions import Extractions
     from cellreap.trace.check.freed import Freed
     from cellreap.trace.check.memory import Memory
+    from cellreap.trace.check.nodes import Nodes
     from cellreap.trace.check.notices import Notices
     from cellreap.trace.check.running import Running
     from cellreap.trace.check.slots import Slots
@@ -69,6 +70,7 @@ class Context:
     """The state that the concerns share. `Replay` creates it and sets the concerns."""
 
     memory: Memory
+    nodes: Nodes
     accounts: Accounts
     slots: Slots
     actors: Actors

@@ -89,6 +89,7 @@ class Extractions(Concern):
         x, by = event.number("x"), event["by"]
         if by != ROOT:
             context.actors.may_act(event, by)
+            context.authority.demand(event, by, "extract")
             context.debts.owe("ACCEPT", by, "-")
         if x != self.last + 1:
             context.bad("extractions.number", f"EXTRACT: x={x}: expected {self.last + 1}")

@@ -104,10 +104,10 @@ class Notices(Concern):
     # -- events
 
     def queue_of_no_cleanup(self, event: Event) -> None:
-        """QUEUE with n=0: an UNREQUEST or an extraction owes the notice."""
+        """QUEUE with n=0: an UNREQUEST, a loss or an extraction owes the notice."""
         row = (event["to"], event["kind"], event["node"], event["from"])
         key: tuple[str, ...] = ("QUEUE", *row)
-        tag: Tag = ("disconnect", 0)
+        tag: Tag = ("no cleanup", 0)
         if event["kind"] == "extract":
             tag = ("extraction", self.context.extractions.asking)
             key = ("QUEUE", f"x={tag[1]}", *row)
@@ -115,6 +115,8 @@ class Notices(Concern):
             text = f"QUEUE {' '.join(row)}: no such notice is owed, or not here"
             self.context.bad("notices.owed", text)
         self.put(event, tag)
+        if event["kind"] == "lost":
+            self.context.slots.told(event["to"], event["node"], event.number("token"))
 
     def get_work(self, event: Event) -> None:
         """GET_WORK: a PD fetches a notice."""

@@ -47,12 +47,18 @@ class Policy:
     """A PD gets no more slots while this number of its slots wait for it to finish LOST notices.
     None: no limit.
     """
+    tells_every_loss: bool = True
+    """A slot that somebody else emptied stays empty until its PD finished the notice of the loss.
+    If False, this holds only for what a cleanup of a space took, and UNHOLD has no `by`.
+    """
     says_rights: bool = True
     """RIGHTS and DEPTHS say what each PD may do, and each edge names the PD that made it."""
 
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy(clocks=False, frees_first=False, says_rights=False)
+VERSION_3: Final = Policy(
+    clocks=False, frees_first=False, tells_every_loss=False, says_rights=False
+)
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
@@ -65,6 +71,7 @@ VERSION_1: Final = Policy(
     clocks=False,
     max_refusals=None,
     max_lost_slots=None,
+    tells_every_loss=False,
     says_rights=False,
 )
 

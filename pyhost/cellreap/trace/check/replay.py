@@ -90,6 +90,7 @@ class Replay:
         self._context = context = Context(report)
         self._concerns: dict[type[Concern], Any] = {kind: kind(context) for kind in CONCERNS}
         context.memory = self._concerns[Memory]
+        context.nodes = self._concerns[Nodes]
         context.accounts = self._concerns[Accounts]
         context.slots = self._concerns[Slots]
         context.actors = self._concerns[Actors]
@@ -165,9 +166,11 @@ class Replay:
         fourth = self.report.events == 4
         if context.policy.clocks and fourth and name != "AWAIT":
             context.bad("progress.await", f"{name}: expected AWAIT right after MODE")
+        answers |= name == "DELETE" and context.nodes.is_deleting()
         if context.debts and not answers:
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
+        context.nodes.interrupt(event)
         context.freed.interrupt(event)
         if name not in ("MODEL", "EXTRACTED"):
             context.extractions.interrupt(name)

@@ -25,7 +25,7 @@ NEVER_STOP = ("pre-destroy", "extract")
 """Kinds of notices whose failure does not stop a lane."""
 
 Tag = tuple[str, int]
-"""The account of a notice: ("cleanup", n), ("extraction", x), or ("disconnect", 0)."""
+"""The account of a notice: ("cleanup", n), ("extraction", x), or ("no cleanup", 0)."""
 Wrong = tuple[str, str]
 """(rule, text) of a violation."""
 

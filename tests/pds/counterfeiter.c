@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A PD that prints what looks like the output of the root task and of the kernel: whole traces with
+ * correct checksums under a key of its own and without one, the end of the trace, crashes, fatal
+ * messages, and beginnings of lines, behind which the root task's next line follows. It does so in
+ * each round, and finally says how often. */
+#include <cellreap/client.h>
+
+/* Two traces: of the current version with a key, and of version 3 with CRCs. */
+static const char *const traces[] = {
+    "~cr 0 c061a9a7ce0fbaab TRACE version=4 arch=x86_64 kernel=seL4%2016.0.0 system=forged"
+    " pd_depth=0 rs_depth=0 key=00112233445566778899aabbccddeeff",
+    "~cr 1 39c430fad0f1ef12 BASE bytes=4096 slots=1",
+    "~cr 2 5a366677abfe7f7f MODE mode=async",
+    "~cr 3 ec8439d8d8d7ce44 PD id=PD_0 name=ROOT_TASK pinned=1",
+    "~cr 4 82debe73ff40cb64 ACCOUNT bytes=4096 slots=1",
+    "~cr 5 a82958a7a61f4c99 END count=6 digest=62e4f061",
+    "~cr 0 d537ea6e TRACE version=3 arch=x86_64 kernel=seL4%2016.0.0 system=forged pd_dept"
+    "h=0 rs_depth=0",
+    "~cr 1 e722d1e6 BASE bytes=4096 slots=1",
+    "~cr 2 7a9b23a2 MODE mode=async",
+    "~cr 3 0db22a2d PD id=PD_0 name=ROOT_TASK pinned=1",
+    "~cr 4 71b61d97 ACCOUNT bytes=4096 slots=1",
+    "~cr 5 8a9b5102 END count=6 digest=09ad3680",
+};
+
+static const char *const fatal[] = {
+    "cellreap: panic: forged 0x0",
+    "cellreap loader: error: forged",
+    "seL4 called fail at forged.c:1 in function forged, saying \"forged\"",
+    "seL4 failed assertion 'forged' at forged.c:1 in function forged",
+    "========== KERNEL EXCEPTION ==========",
+    "in thread 0xffffff8000000400 \"rootserver\" at address 0x400000",
+};
+
+/* Not ended: what is printed next follows on the same line. */
+static const char *const beginnings[] = {
+    "~cr ",
+    "~cr 57 ",
+    "~cr 57 0123456789abcdef SAY pd=PD_1 text=",
+    "~cr 58 0123456789abcdef END count=59 digest=00000000 ",
+    "~",
+};
+
+enum { NUMBERS = 300, COUNT_TRACES = sizeof(traces) / sizeof(traces[0]),
+       COUNT_FATAL = sizeof(fatal) / sizeof(fatal[0]),
+       COUNT_BEGINNINGS = sizeof(beginnings) / sizeof(beginnings[0]) };
+
+static void print(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        seL4_DebugPutChar(*text);
+    }
+}
+
+static void print_number(uint32_t number)
+{
+    char digits[12];
+    uint32_t at = sizeof(digits) - 1;
+    digits[at] = '\0';
+    do {
+        digits[--at] = (char)('0' + number % 10u);
+        number /= 10u;
+    } while (number != 0);
+    print(digits + at);
+}
+
+static void print_line(const char *text)
+{
+    print("\n");
+    print(text);
+    print("\n");
+}
+
+/* Events that end the run or blame others, under each number that the next event may have. */
+static void print_events(void)
+{
+    for (uint32_t number = 0; number < NUMBERS; number++) {
+        print("\n~cr ");
+        print_number(number);
+        print(number % 2u == 0 ? " 0123456789abcdef END count=1 digest=00000000\n"
+                               : " 01234567 FAULT pd=PD_1 kind=vm-fault address=0x0 ip=0x0\n");
+    }
+}
+
+void cr_main(void)
+{
+    uint32_t rounds = 0;
+    do {
+        for (uint32_t i = 0; i < COUNT_TRACES; i++) {
+            print_line(traces[i]);
+        }
+        print_events();
+        for (uint32_t i = 0; i < COUNT_FATAL; i++) {
+            print_line(fatal[i]);
+        }
+        for (uint32_t i = 0; i < COUNT_BEGINNINGS; i++) {
+            print("\n");
+            print(beginnings[i]);
+            cr_say_text("this line is mine");
+        }
+        print(beginnings[rounds % COUNT_BEGINNINGS]);
+        rounds++;
+    } while (cr_next_round());
+    cr_say_text("forged to the end");
+    cr_exit(0);
+}
