@@ -151,7 +151,7 @@ static cr_status do_tell(cr_ref node, cr_pd *subscriber)
     return status;
 }
 
-/* Carries out one step. May be repeated. */
+/* Carries out one step. */
 static cr_status carry_out(const cr_step *step)
 {
     cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;

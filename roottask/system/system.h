@@ -180,16 +180,25 @@ static inline int cr_pd_exists(const cr_pd *pd)
     return pd->life != CR_LIFE_ABSENT;
 }
 
-/* Whether the root task serves the PD's operations: the PD exists and is not stopped. */
+/* Whether the root task serves the PD's operations: the PD exists, its fault is not held, and it is
+ * not stopped. */
 static inline int cr_pd_is_served(const cr_pd *pd)
 {
     return pd->life == CR_LIFE_RUNS || pd->life == CR_LIFE_FROZEN;
 }
 
-/* Whether the PD's thread is suspended and must not be resumed. */
+/* Whether the PD exists and is not stopped. It need not be served: its fault handler may
+ * have a fault of it. */
+static inline int cr_pd_is_up(const cr_pd *pd)
+{
+    return cr_pd_is_served(pd) || pd->life == CR_LIFE_FAULTED;
+}
+
+/* Whether the PD's thread is suspended and must not be resumed because of a call. */
 static inline int cr_pd_is_suspended(const cr_pd *pd)
 {
-    return pd->life == CR_LIFE_FROZEN || pd->life == CR_LIFE_STOPPED;
+    return pd->life == CR_LIFE_FROZEN || pd->life == CR_LIFE_FAULTED ||
+           pd->life == CR_LIFE_STOPPED;
 }
 
 /* -- ids and trace */
@@ -317,7 +326,7 @@ void cr_use_allowance(const cr_pd *pd, const cr_pd *by);
 /* The PD is destroyed: nothing is allowed to it, and nobody may make edges for it. */
 void cr_forget_allowances(const cr_pd *pd);
 
-/* -- the parts of a cleanup: model and kernel, no trace; each may be repeated */
+/* -- the parts of a cleanup: model and kernel, no trace */
 
 cr_status cr_take_request(cr_pd *pd, cr_ref space);
 cr_status cr_take_resource(cr_ref resource);
