@@ -190,6 +190,27 @@ static int is_watched(const cr_pd *pd)
                 : oldest_awaited(pd, &notice));
 }
 
+/* A chain of calls that is longer than the number of PDs has a circle. */
+int cr_progress_is_pending(const cr_pd *pd)
+{
+    cr_work_notice notice;
+    cr_pd *server = 0;
+    if (!cr_clock_exists() || !is_watched(pd)) {
+        return 0;
+    }
+    if (oldest_awaited(pd, &notice) || cr_progress_sample(pd, &server) != CR_SAMPLE_IN_CALL) {
+        return 1;
+    }
+    int decides = 0;
+    for (uint32_t i = 0; server != 0 && i < CR_MAX_PDS; i++) {
+        decides = server->deadline_ms != 0;
+        if (cr_progress_sample(server, &server) != CR_SAMPLE_IN_CALL) {
+            break;
+        }
+    }
+    return decides;
+}
+
 static void advance(cr_pd *pd, uint64_t elapsed)
 {
     cr_pd *server = 0;
