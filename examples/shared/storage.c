@@ -33,6 +33,8 @@ void st_say_notice(const cr_work_entry *work)
         put_thing(cr_put(&line, "told: about to be destroyed: "), work);
         break;
     case CR_NOTICE_EXTRACT:
+    case CR_NOTICE_PROBE:
+    case CR_NOTICE_FAULT:
     case CR_NOTICE_KIND_COUNT:
         cr_put(&line, "told: something I do not know");
         break;

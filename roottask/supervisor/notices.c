@@ -72,7 +72,7 @@ static cr_status put(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const ch
     cr_trace_string(&cr_sys.trace, node);
     cr_trace_node(from);
     cr_trace_end(&cr_sys.trace);
-    if (!cr_pd_is_served(to)) {
+    if (!cr_pd_is_up(to)) {
         cr_notices_forget(to); /* A stopped PD answers nothing. Nobody may wait for it. */
         return CR_OK;
     }

@@ -96,6 +96,9 @@ void cr_do_finish_work(cr_asked *a)
         if (answer->failed) {
             cr_notices_changed();
         }
+        if (notice.kind == CR_NOTICE_FAULT) {
+            cr_fault_answered(&notice, answer->failed != 0);
+        }
     }
     /* Notices behind the acknowledged ones can be fetched now. */
     if (!busy && cr_work_ready(cr_sys.work, cr_receiver(a->from))) {

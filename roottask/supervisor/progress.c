@@ -102,7 +102,7 @@ static cr_pd *called_by(const cr_pd *pd, uint32_t *slot)
     }
     *slot = (uint32_t)invoked;
     cr_pd *server = server_of(pd, *slot);
-    return server != pd && server != 0 && server != &cr_sys.pds[0] && cr_pd_is_served(server)
+    return server != pd && server != 0 && server != &cr_sys.pds[0] && cr_pd_is_up(server)
                ? server
                : 0;
 }

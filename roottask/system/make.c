@@ -334,9 +334,6 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     startup.creator = creator != 0 ? creator->number : 0;
 
     const cr_image_program *elf = &cr_image_programs(image)[program];
-    cr_pd *handler = config != 0 && config->fault_handler != CR_IMAGE_NONE
-                         ? cr_find_configured(config->fault_handler)
-                         : 0;
     cr_body_params params = {
         .elf = (const uint8_t *)image + elf->offset,
         .elf_bytes = elf->bytes,
@@ -347,8 +344,6 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .startup = &startup,
         .root_endpoint = cr_sys.endpoint,
         .request_badge = cr_badge(CR_BADGE_PD, index, generation),
-        .fault_endpoint = handler != 0 ? cr_body_cap(&handler->body, CR_BODY_ENDPOINT)
-                                       : cr_sys.endpoint,
         .fault_badge = cr_badge(CR_BADGE_FAULT, index, generation),
         .name = pd->name,
     };

@@ -27,8 +27,8 @@ enum {
     /* The largest number of notices that one cleanup can owe, including PRE_DESTROY notices. Each
      * notice belongs to a different edge or space. */
     CR_CLEANUP_NOTICES = CR_MAX_EDGES + CR_MAX_SPACES,
-    /* the last term: an extraction */
-    CR_MAX_NOTICES = CR_CLEANUP_NOTICES + CR_NOTICE_BACKLOG + CR_MAX_NODES,
+    /* the last two terms: an extraction; one probe and one fault of each PD */
+    CR_MAX_NOTICES = CR_CLEANUP_NOTICES + CR_NOTICE_BACKLOG + CR_MAX_NODES + 2 * CR_MAX_PDS,
     CR_ID_BYTES = 48
 };
 
@@ -178,16 +178,25 @@ static inline int cr_pd_exists(const cr_pd *pd)
     return pd->life != CR_LIFE_ABSENT;
 }
 
-/* Whether the root task serves the PD's operations: the PD exists and is not stopped. */
+/* Whether the root task serves the PD's operations: the PD exists, its fault is not held, and it is
+ * not stopped. */
 static inline int cr_pd_is_served(const cr_pd *pd)
 {
     return pd->life == CR_LIFE_RUNS || pd->life == CR_LIFE_FROZEN;
 }
 
-/* Whether the PD's thread is suspended and must not be resumed. */
+/* Whether the PD exists and is not stopped. It need not be served: its fault handler may
+ * have a fault of it. */
+static inline int cr_pd_is_up(const cr_pd *pd)
+{
+    return cr_pd_is_served(pd) || pd->life == CR_LIFE_FAULTED;
+}
+
+/* Whether the PD's thread is suspended and must not be resumed because of a call. */
 static inline int cr_pd_is_suspended(const cr_pd *pd)
 {
-    return pd->life == CR_LIFE_FROZEN || pd->life == CR_LIFE_STOPPED;
+    return pd->life == CR_LIFE_FROZEN || pd->life == CR_LIFE_FAULTED ||
+           pd->life == CR_LIFE_STOPPED;
 }
 
 /* -- ids and trace */

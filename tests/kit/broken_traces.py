@@ -201,6 +201,11 @@ def _silent(target: Target) -> None:
     target.say("PD_5", "hello?")
 
 
+def _not_told(target: Target) -> None:
+    target.handler("PD_5", "PD_4")
+    target.fault("PD_5")
+
+
 def _twice(target: Target) -> None:
     target.fault("PD_5")
     target.fault("PD_5")
@@ -331,6 +336,11 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "triggers.cleanup": lambda: scenario(_cleanup_of_nothing),
     "triggers.order": lambda: scenario(_wrong_order),
     "triggers.end": lambda: scenario(lambda target: target.fault("PD_5")),
+    "blame.handler": lambda: edited("blame", "FAULT_HELD", {"handler": "PD_2"}, pd="PD_3"),
+    "blame.told": lambda: scenario(_not_told),
+    "blame.same": lambda: edited("blame", "FAULT", {"kind": "vm-fault"}, pd="PD_4"),
+    "blame.resumed": lambda: edited("blame", "FINISH_WORK", {"result": "failed"}, token=1),
+    "blame.taken": lambda: inserted("blame", "FAULT_RESUMED", "DEADLINE", pd="PD_2", ms=5),
     "freed.stop": lambda: edited("depths-1-0", "STOP", None, pd="PD_3"),
     "freed.when": emitted("SERVER_DIED", pd="PD_5", server="PD_4"),
     "freed.once": lambda: freed(("PD_3", "PD_1"), ("PD_3", "PD_1")),

@@ -24,7 +24,9 @@ BODY_SLOTS = 1
 RESOURCE_SLOTS = 1
 MEMORY = 0x1_0000_0000
 WORK_MAX = 16
-PRECEDENCE = ("pre-destroy", "destroy", "lost", "free", "disconnect", "extract")
+PRECEDENCE = (
+    "probe", "fault", "pre-destroy", "destroy", "lost", "free", "disconnect", "extract",
+)  # fmt: skip
 
 
 @dataclass
@@ -39,7 +41,9 @@ class Notice:
     failed: bool = False
 
     @property
-    def lane(self) -> int:
+    def lane(self) -> int | str:
+        if self.kind in ("probe", "fault"):
+            return f"{self.kind} {self.node}"
         parts = parse_id(self.node)
         assert parts is not None
         if parts.kind == "PD":
@@ -304,6 +308,13 @@ class Target:
         self.emit("FAULT", pd=pd, kind=kind, address=hex(address), ip=hex(ip))
         self._stopped(pd, "fault")
 
+    def hold_fault(
+        self, pd: str, handler: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
+    ) -> None:
+        what = {"kind": kind, "address": hex(address), "ip": hex(ip)}
+        self.emit("FAULT_HELD", pd=pd, handler=handler, **what)
+        self._put(0, handler, "fault", pd, None, None)
+
     def exit(self, pd: str, code: int = 3) -> None:
         self.emit("EXIT", pd=pd, code=code)
         self._stopped(pd, "exit")
@@ -352,7 +363,7 @@ class Target:
 
     def fetch(self, pd: str, most: int = WORK_MAX) -> list[Notice]:
         """The notices that the PD is handed out, all of one kind."""
-        lanes: dict[int, list[Notice]] = {}
+        lanes: dict[int | str, list[Notice]] = {}
         for notice in self.queues.get(pd, []):
             lanes.setdefault(notice.lane, []).append(notice)
         ready = [
@@ -376,7 +387,7 @@ class Target:
         self.emit("FINISH_WORK", pd=pd, token=notice.token, result=result)
         self.ends[notice.tag, pd, "failed" if result == "failed" else "done"] += 1
         queue = self.queues[pd]
-        if result == "failed" and notice.kind not in ("extract", "pre-destroy"):
+        if result == "failed" and notice.kind not in ("extract", "pre-destroy", "probe", "fault"):
             notice.failed = True
             for other in queue:
                 if other.lane == notice.lane:
@@ -990,7 +1001,37 @@ def sync_run() -> list[Draft]:
     return target.end()
 
 
+def blame_run() -> list[Draft]:
+    """Faults that a fault handler answers, or loses to the root task."""
+    target = Target(0, 0, "blame")
+    nurse, slow = target.pd("nurse", deadline=100), target.pd("slow")
+    patient, guest = target.pd("patient"), target.pd("guest")
+    target.handler(patient, nurse)
+    target.handler(guest, slow)
+    target.quiet()
+    # The first handler continues its PD once, and then leaves it to the root task.
+    target.hold_fault(patient, nurse)
+    (notice,) = target.fetch(nurse)
+    target.ack(nurse, notice)
+    target.emit("FAULT_RESUMED", pd=patient)
+    target.say(patient, "on it goes")
+    target.hold_fault(patient, nurse)
+    # The second handler has no deadline. The root task takes the fault over.
+    target.hold_fault(guest, slow, "cap-fault")
+    target.fault(guest, "cap-fault")
+    target.cleanup()
+    target.account()
+    (notice,) = target.fetch(nurse)
+    target.ack(nurse, notice, "failed")
+    target.fault(patient)
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    return target.end()
+
+
 RUNS: dict[str, Any] = {
+    "blame": blame_run,
     "rich": rich_run,
     "notices": notices_run,
     "sync": sync_run,

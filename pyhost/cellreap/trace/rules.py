@@ -99,6 +99,15 @@ RULES: Final[dict[str, str]] = {
     "triggers.cleanup": "A cleanup has a trigger.",
     "triggers.order": "Triggers are cleaned up in their order and with their cause.",
     "triggers.end": "At END no trigger waits for its cleanup.",
+    # blame
+    "blame.handler": "FAULT_HELD names the fault handler of its PD. The handler is not down, and "
+    "has finished the notice of the PD's last fault.",
+    "blame.told": "A PD whose fault handler can be told of its fault is not a trigger at once.",
+    "blame.same": "A FAULT after a FAULT_HELD has the same kind, address and instruction.",
+    "blame.resumed": "A PD continues after a fault only if its fault handler finished the notice "
+    "with `ok`.",
+    "blame.taken": "The root task takes over a held fault if the fault handler failed the notice, "
+    "or has no deadline.",
     # stopping
     "freed.stop": "A PD is stopped once: directly after it became a trigger, or beside its "
     "SUSPEND.",
@@ -122,8 +131,8 @@ RULES: Final[dict[str, str]] = {
     "respawn.end": "At END every PD with a rule exists, is due or stays down.",
     # notices
     "notices.token": "Tokens are ascending.",
-    "notices.owed": "A notice that belongs to no cleanup is owed by an UNREQUEST, by a loss, or by "
-    "an extraction.",
+    "notices.owed": "A notice that belongs to no cleanup is owed by an UNREQUEST, a loss, an "
+    "extraction or a FAULT_HELD.",
     "notices.fetch": "A PD fetches only its own notices, and each once.",
     "notices.order": "The notices of a lane are fetched and finished in order.",
     "notices.finish": "A PD finishes only notices that it fetched, and each once.",

@@ -75,7 +75,7 @@ CHANGES: dict[int, Change] = {
         },
     ),
     3: Change(
-        added={("TRACE", "key"): "-"},
+        added={("TRACE", "key"): "-", ("HOLD", "by"): "-", ("REQUEST", "by"): "-"},
     ),
 }
 """Version -> what the next version renames and adds to events. Others are not listed."""

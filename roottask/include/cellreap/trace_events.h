@@ -188,7 +188,12 @@ typedef enum cr_print {
     /* Triggers: each causes one cleanup, or none if its PD is destroyed before */                 \
     CR_TRACE_EVENT(CR_EV_FAULT, "FAULT", FIELD(pd, PD) FIELD(kind, FAULT_KIND)                     \
                    FIELD(address, ADDRESS) FIELD(ip, ADDRESS),                                     \
-                   "The PD faulted.")                                                              \
+                   "The PD faulted, and no fault handler continues it.")                           \
+    CR_TRACE_EVENT(CR_EV_FAULT_HELD, "FAULT_HELD", FIELD(pd, PD) FIELD(handler, PD)                \
+                   FIELD(kind, FAULT_KIND) FIELD(address, ADDRESS) FIELD(ip, ADDRESS),             \
+                   "The PD faulted and is stopped. Its fault handler is told with a notice.")      \
+    CR_TRACE_EVENT(CR_EV_FAULT_RESUMED, "FAULT_RESUMED", FIELD(pd, PD),                            \
+                   "The PD continues after its fault, as its fault handler answered.")             \
     CR_TRACE_EVENT(CR_EV_EXIT, "EXIT", FIELD(pd, PD) FIELD(code, NUMBER),                          \
                    "The PD exited.")                                                               \
     CR_TRACE_EVENT(CR_EV_TERMINATE, "TERMINATE", FIELD(pd, PD) FIELD(by, PD),                      \

@@ -266,6 +266,7 @@ class Cleanups(Concern):
             context.authority.forget(pd)
             context.consent.forget(pd)
             context.triggers.forget(pd)
+            context.blame.forget(pd)
             context.tickets.forget(pd)
         context.tickets.settle(running.tag)
         context.tickets.note({running.tag, *context.notices.changed_accounts()})

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.accounts import Accounts
     from cellreap.trace.check.actors import Actors
     from cellreap.trace.check.authority import Authority
+    from cellreap.trace.check.blame import Blame
     from cellreap.trace.check.cleanup import Cleanups
     from cellreap.trace.check.consent import Consent
     from cellreap.trace.check.extractions import Extractions
@@ -59,6 +60,10 @@ class Debts:
             del self._open[what]
         return True
 
+    def has(self, *what: str) -> bool:
+        """Whether an event with these values is required."""
+        return what in self._open
+
     def forgive(self) -> list[str]:
         """Drops all debts. Returns them as text."""
         texts = [" ".join(owed) for owed in sorted(self._open)]
@@ -77,6 +82,7 @@ class Context:
     authority: Authority
     consent: Consent
     triggers: Triggers
+    blame: Blame
     freed: Freed
     notices: Notices
     tickets: Tickets

@@ -31,6 +31,10 @@ class Policy:
     """A PD that cannot act cannot fault or exit, and a terminated PD stops at its TERMINATE. If
     False, it stops at its cleanup.
     """
+    holds_faults: bool = True
+    """A fault of a PD with a fault handler is held until the handler answers. If False, the handler
+    reports it with an operation.
+    """
     frees_first: bool = True
     """A PD is stopped at once when it becomes a trigger: the PDs that are in a call to it are
     answered, and its notices are dropped. If False, it is suspended by its cleanup, which answers
@@ -57,7 +61,7 @@ class Policy:
 
 CURRENT: Final = Policy()
 VERSION_3: Final = Policy(
-    clocks=False, frees_first=False, tells_every_loss=False, says_rights=False
+    holds_faults=False, clocks=False, frees_first=False, tells_every_loss=False, says_rights=False
 )
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
@@ -67,6 +71,7 @@ VERSION_1: Final = Policy(
     owes_disconnect=False,
     gives_tickets=False,
     stops_at_trigger=False,
+    holds_faults=False,
     frees_first=False,
     clocks=False,
     max_refusals=None,
