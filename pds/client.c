@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <cellreap/client.h>
-#include "kernel/fault.h"
 
 /* The kernel answers with an error as the label, which is below this. */
 enum { KERNEL_ERRORS = 16 };
@@ -284,6 +283,50 @@ static cr_work_result extract(int (*each)(const cr_work_entry *work), const cr_w
     return subgraph.worst == CR_RESULT_OK ? result : CR_WORK_FAILED;
 }
 
+static int (*handle_fault)(const cr_fault *fault);
+
+void cr_handle_faults(int (*handle)(const cr_fault *fault))
+{
+    handle_fault = handle;
+}
+
+static cr_work_result answer_fault(const cr_work_entry *work)
+{
+    uint64_t results[3];
+    cr_fault fault = {.pd = work->pd};
+    if (handle_fault == 0 ||
+        cr_call_root(CR_OP_FAULT_INFO, &work->token, 1, results, 3) != CR_RESULT_OK) {
+        return CR_WORK_FAILED;
+    }
+    fault.kind = (cr_fault_kind)results[0];
+    fault.address = results[1];
+    fault.ip = results[2];
+    return handle_fault(&fault) == 0 ? CR_WORK_DONE : CR_WORK_FAILED;
+}
+
+/* Handles one notice. Probes are answered by being fetched and finished. */
+static cr_work_result do_one(int (*each)(const cr_work_entry *work),
+                             int (*extractor)(const cr_work_entry *work), const cr_work_entry *work)
+{
+    switch (work->kind) {
+    case CR_NOTICE_PROBE:
+        return CR_WORK_DONE;
+    case CR_NOTICE_FAULT:
+        return answer_fault(work);
+    case CR_NOTICE_EXTRACT:
+        return extract(extractor, work);
+    default:
+        return each(work) == 0 ? CR_WORK_DONE : CR_WORK_FAILED;
+    }
+}
+
+/* Whether a failed notice of this kind stops its lane. */
+static int stops_its_lane(cr_notice_kind kind)
+{
+    return kind != CR_NOTICE_EXTRACT && kind != CR_NOTICE_PRE_DESTROY && kind != CR_NOTICE_PROBE &&
+           kind != CR_NOTICE_FAULT;
+}
+
 static void do_work(int (*each)(const cr_work_entry *work),
                     int (*extractor)(const cr_work_entry *work))
 {
@@ -309,14 +352,8 @@ static void do_work(int (*each)(const cr_work_entry *work),
             if (f < failures) {
                 continue; /* the root task takes it back together with the failed one */
             }
-            cr_work_result result = CR_WORK_DONE;
-            if (work.kind == CR_NOTICE_EXTRACT) {
-                result = extract(extractor, &work);
-            } else if (each(&work) != 0) {
-                result = CR_WORK_FAILED;
-            }
-            if (result == CR_WORK_FAILED && work.kind != CR_NOTICE_EXTRACT &&
-                work.kind != CR_NOTICE_PRE_DESTROY) {
+            cr_work_result result = do_one(each, extractor, &work);
+            if (result == CR_WORK_FAILED && stops_its_lane(work.kind)) {
                 failed[failures++] = work.space;
             }
             acknowledge[1 + 2 * finished] = work.token;
@@ -363,18 +400,6 @@ _Noreturn void cr_wait_for_work(int (*each)(const cr_work_entry *work))
     }
 }
 
-/* Passes the fault of a PD whose fault handler this PD is to the root task, which cleans up. */
-static void report_fault(uint64_t badge, seL4_MessageInfo_t tag)
-{
-    cr_fault_kind kind;
-    uint64_t arguments[4] = {badge, 0, 0, 0};
-    if (!cr_decode_fault(tag, &kind, &arguments[2], &arguments[3])) {
-        return;
-    }
-    arguments[1] = kind;
-    (void)cr_call_root(CR_OP_REPORT_FAULT, arguments, 4, 0, 0);
-}
-
 _Noreturn void cr_serve(const cr_server *server)
 {
     static cr_incoming message;
@@ -386,10 +411,6 @@ _Noreturn void cr_serve(const cr_server *server)
             if (server->work != 0) {
                 do_work(server->work, server->extract);
             }
-            continue;
-        }
-        if (kind == CR_BADGE_FAULT) {
-            report_fault(badge, tag);
             continue;
         }
         message.badge = badge;

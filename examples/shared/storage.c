@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "storage.h"
 
+/* The space, the object in it, or with space 0 the PD. */
 static cr_line *put_thing(cr_line *line, const cr_work_entry *work)
 {
+    if (work->space == 0) {
+        return cr_put_hex(cr_put(line, "PD_"), work->pd);
+    }
     cr_put_hex(cr_put(line, "space "), work->space);
     return work->object != 0 ? cr_put_hex(cr_put(line, " object "), work->object) : line;
 }
@@ -26,14 +30,11 @@ void st_say_notice(const cr_work_entry *work)
         put_thing(cr_put(&line, "told: I have lost "), work);
         break;
     case CR_NOTICE_PRE_DESTROY:
-        cr_put(&line, "told: about to be destroyed: ");
-        if (work->space == 0) {
-            cr_put_hex(cr_put(&line, "PD_"), work->pd);
-        } else {
-            put_thing(&line, work);
-        }
+        put_thing(cr_put(&line, "told: about to be destroyed: "), work);
         break;
     case CR_NOTICE_EXTRACT:
+    case CR_NOTICE_PROBE:
+    case CR_NOTICE_FAULT:
     case CR_NOTICE_KIND_COUNT:
         cr_put(&line, "told: something I do not know");
         break;

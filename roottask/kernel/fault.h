@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Fault messages, as the kernel sends them to the fault handler of a thread. The fault handler is
- * the root task or a PD. libsel4 gives the fields the same names on every architecture. Both the
- * root task and the PDs compile this code, so it must not use anything else of the root task. */
+ * Fault messages, as the kernel sends them to the root task. libsel4 gives the fields the same
+ * names on every architecture. */
 #ifndef CELLREAP_SEL4_FAULT_H
 #define CELLREAP_SEL4_FAULT_H
 

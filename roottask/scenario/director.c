@@ -154,7 +154,7 @@ void cr_director_release(cr_pd *pd)
 void cr_director_alarm(void)
 {
     cr_pd *pd = cr_find_configured(director.alarm_pd);
-    if (pd == 0 || !cr_pd_is_served(pd)) {
+    if (pd == 0 || !cr_pd_is_up(pd)) {
         return; /* Something else happened to the PD first. */
     }
     if (director.alarm_how == CR_CRASH_KILL) {
@@ -163,8 +163,8 @@ void cr_director_alarm(void)
         }
         return;
     }
-    if (pd->life == CR_LIFE_FROZEN) {
-        return; /* An earlier crash has frozen it, and nobody has noticed yet. */
+    if (pd->life != CR_LIFE_RUNS) {
+        return; /* An earlier crash has frozen it, or its fault handler has its fault. */
     }
     if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB))) {
         cr_panic("a thread cannot be suspended", pd->number);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Later answers, and refusals and faults in the trace. See answer.h. The send of an answer must not
+ * Later answers, and refusals in the trace. See answer.h. The send of an answer must not
  * block: it uses the reply capability, and a reply never blocks. */
 #include "answer.h"
 #include "clock.h"
@@ -66,21 +66,5 @@ void cr_trace_refuse(cr_pd *pd, uint64_t op, cr_result result)
     cr_trace_pd(pd);
     cr_trace_number(&cr_sys.trace, op);
     cr_trace_number(&cr_sys.trace, (uint64_t)result);
-    cr_trace_end(&cr_sys.trace);
-}
-
-static const char *const fault_names[] = {
-#define CR_FAULT_KIND(enumerator, number, name, ...) [enumerator] = name,
-    CR_FAULT_KINDS
-#undef CR_FAULT_KIND
-};
-
-void cr_trace_fault(const cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t ip)
-{
-    cr_trace_begin(&cr_sys.trace, CR_EV_FAULT);
-    cr_trace_pd(pd);
-    cr_trace_string(&cr_sys.trace, fault_names[kind]);
-    cr_trace_address(&cr_sys.trace, address);
-    cr_trace_address(&cr_sys.trace, ip);
     cr_trace_end(&cr_sys.trace);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Answers that come later than their operations, and the trace of refusals and faults. Every
- * operation is answered at most once. A PD must not be able to fill the console with refusals. */
+ * Answers that come later than their operations, and the trace of refusals. Every operation
+ * is answered at most once. A PD must not be able to fill the console with refusals. */
 #ifndef CELLREAP_SUPERVISOR_ANSWER_H
 #define CELLREAP_SUPERVISOR_ANSWER_H
 
@@ -19,6 +19,5 @@ void cr_answer_checkpoint(cr_pd *pd, uint64_t order, uint32_t slot);
 void cr_trace_refuse(cr_pd *pd, uint64_t op, cr_result result);
 /* Traces the refusals that were counted and are not in the trace yet. */
 void cr_trace_refused_rest(void);
-void cr_trace_fault(const cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t ip);
 
 #endif

@@ -8,6 +8,7 @@
 #include "cleaner.h"
 #include "clock.h"
 #include "extract.h"
+#include "faults.h"
 #include "hooks.h"
 #include "operations.h"
 #include "population.h"
@@ -21,6 +22,7 @@ typedef struct cr_supervisor {
     cr_tickets tickets;
     cr_extractions extract;
     cr_cleaner cleaner;
+    cr_faults faults;
     cr_progress progress;
     cr_population population;
     cr_operations operations;

@@ -151,7 +151,7 @@ static cr_status do_tell(cr_ref node, cr_pd *subscriber)
     return status;
 }
 
-/* Carries out one step. May be repeated. */
+/* Carries out one step. */
 static cr_status carry_out(const cr_step *step)
 {
     cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
@@ -331,6 +331,7 @@ static void settle(void)
     }
     release_tombstones(&cr_sup.cleaner.plan);
     cr_print_state(cr_sys.cleanups, cr_sup.cleaner.cycles);
+    cr_notices_of_lost_pds();
     enter(CR_PHASE_NONE);
     cr_sys.settled = cr_sys.cleanups;
     cr_ticket_settle(cr_sup.cleaner.ticket);

@@ -35,8 +35,8 @@ typedef struct cr_cleaner {
 } cr_cleaner;
 
 /* Makes a PD a trigger and stops it at once. The event that caused it must already be in the trace,
- * and the PD must still be served (cr_pd_is_served). If the PD is doomed, it is only stopped.
- * Otherwise cr_cleaner_follow_up cleans up after it in its turn. */
+ * and the PD must still be up (cr_pd_is_up). If the PD is doomed, it is only stopped. Otherwise
+ * cr_cleaner_follow_up cleans up after it in its turn. */
 void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket);
 /* Terminates a PD on behalf of the root task. */
 void cr_terminate(cr_pd *pd);

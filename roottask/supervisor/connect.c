@@ -55,7 +55,7 @@ static uint32_t maker_of(const char *name)
 /* Whether a configured PD does not exist or is going down. */
 static int is_away(const cr_pd *pd)
 {
-    return pd == 0 || !cr_pd_is_served(pd) || cr_is_doomed(pd);
+    return pd == 0 || !cr_pd_is_up(pd) || cr_is_doomed(pd);
 }
 
 int cr_connect_may_come(const cr_pd *pd)

@@ -374,7 +374,7 @@ static int is_awaited(const cr_extraction *e)
         const cr_pd *pd = &cr_sys.pds[i];
         uint32_t waiting = 0;
         uint32_t held = 0;
-        if (!cr_pd_exists(pd) || is_its_own(e, pd)) {
+        if (!cr_pd_exists(pd) || pd->life == CR_LIFE_FAULTED || is_its_own(e, pd)) {
             continue;
         }
         cr_work_count_of(cr_sys.work, i, TAG | e->x, &waiting, &held);

@@ -47,37 +47,32 @@ static cr_status fill_notice(const cr_notice *notice, cr_work_notice *out)
     return CR_OK;
 }
 
-cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
+/* `node` and `from`: the fields of the trace. */
+static cr_status put(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const char *node,
+                     cr_ref from)
 {
-    cr_pd *to = cr_pd_of(notice->to);
-    cr_work_notice work;
-    cr_status status = fill_notice(notice, &work);
-    if (status != CR_OK || to == 0) {
-        return to == 0 ? CR_ERR_CORRUPT : status;
-    }
     int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
     cr_work_notice first;
     if (cr_work_oldest_of(cr_sys.work, cr_receiver(to), &first) != CR_OK) {
         cr_notices_restart(to);
         to->run.chance = 0;
     }
-    work.tag = tag;
-    work.since = to->run.ran;
+    work->since = to->run.ran;
     cr_clock_watch();
-    status = cr_work_put(cr_sys.work, cr_receiver(to), &work);
+    cr_status status = cr_work_put(cr_sys.work, cr_receiver(to), work);
     if (status != CR_OK) {
         return status;
     }
-    to->last_token = work.token;
+    to->last_token = work->token;
     cr_trace_begin(&cr_sys.trace, CR_EV_QUEUE);
     cr_trace_number(&cr_sys.trace, cleanup);
-    cr_trace_number(&cr_sys.trace, work.token);
-    cr_trace_node(notice->to);
-    cr_trace_string(&cr_sys.trace, notice_names[notice->kind]);
-    cr_trace_node(notice->node);
-    cr_trace_node(notice->from);
+    cr_trace_number(&cr_sys.trace, work->token);
+    cr_trace_pd(to);
+    cr_trace_string(&cr_sys.trace, notice_names[work->kind]);
+    cr_trace_string(&cr_sys.trace, node);
+    cr_trace_node(from);
     cr_trace_end(&cr_sys.trace);
-    if (!cr_pd_is_served(to)) {
+    if (!cr_pd_is_up(to)) {
         cr_notices_forget(to); /* A stopped PD answers nothing. Nobody may wait for it. */
         return CR_OK;
     }
@@ -87,6 +82,63 @@ cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
         cr_signal(cr_body_cap(&to->body, CR_BODY_SIGNAL));
     }
     return CR_OK;
+}
+
+cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
+{
+    cr_pd *to = cr_pd_of(notice->to);
+    char node[CR_ID_BYTES];
+    cr_work_notice work;
+    cr_status status = fill_notice(notice, &work);
+    if (status != CR_OK || to == 0) {
+        return to == 0 ? CR_ERR_CORRUPT : status;
+    }
+    work.tag = tag;
+    cr_node_id(notice->node, node);
+    return put(to, &work, cleanup, node, notice->from);
+}
+
+static void put_loss(cr_pd *to, cr_work_notice work, const char *about)
+{
+    if (!cr_pd_is_served(to) || cr_is_doomed(to)) {
+        return;
+    }
+    work.kind = CR_NOTICE_LOST;
+    /* There is room: the capability had an edge, and each edge has room for one notice. */
+    if (put(to, &work, 0, about, (cr_ref){CR_NONE, 0}) != CR_OK) {
+        cr_panic("no room for the notice of a loss", to->number);
+    }
+}
+
+void cr_notices_of_losses(uint32_t space, uint32_t object, const char *about)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        if (cr_pd_exists(pd) && pd->just_lost != 0) {
+            cr_work_notice loss = {.space = space, .object = object};
+            if (object != 0) {
+                loss.slot = (uint16_t)pd->just_lost;
+            }
+            pd->just_lost = 0;
+            put_loss(pd, loss, about);
+        }
+    }
+}
+
+void cr_notices_of_lost_pds(void)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        for (uint32_t slot = CR_SLOT_FIRST_FREE;
+             cr_pd_exists(pd) && pd->untold > 0 && slot < 1u << pd->body.cspace_bits; slot++) {
+            uint32_t lost = cr_take_untold(pd, slot);
+            char about[CR_ID_BYTES];
+            if (lost != 0) {
+                cr_pd_number_id(lost, about);
+                put_loss(pd, (cr_work_notice){.pd = lost}, about);
+            }
+        }
+    }
 }
 
 void cr_notices_restart(cr_pd *pd)

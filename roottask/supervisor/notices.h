@@ -20,6 +20,15 @@ const char *cr_notice_name(cr_notice_kind kind);
  * is the cleanup that owes it, or 0. `tag` is that of the cleanup or extraction that the notice
  * belongs to. CR_ERR_FULL_NODES, CR_ERR_STALE. */
 cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag);
+/* Queue the LOST notices that no cleanup owes. A PD that is doomed or not served is not told: its
+ * slots are never filled again.
+ *
+ * To each PD that the present operation took a capability from: to this object, or with object 0 to
+ * the space or to something in it. `about` is the id of what was lost. */
+void cr_notices_of_losses(uint32_t space, uint32_t object, const char *about);
+/* To each PD that a cleanup took PD capabilities from, after the cleanup: one notice for each. They
+ * are no part of the plan. */
+void cr_notices_of_lost_pds(void);
 /* Ends a notice: counts it for the ticket with its tag. */
 void cr_notice_over(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end);
 /* Must be called when something that a cleanup or extraction awaits may have changed: a notice

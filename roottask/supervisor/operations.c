@@ -56,7 +56,6 @@ void cr_serve(cr_pd *from, const cr_message *m)
     a->undone = CR_RESULT_OK;
     a->down = 0;
     a->ticket = 0;
-    cr_free_emptied_slots(from);
     cr_result result = check_and_do(&m->raw, a);
     if (result != CR_RESULT_OK) {
         cr_trace_refuse(from, m->raw.label, result);

@@ -15,6 +15,7 @@
 
 #include "cleaner.h"
 #include "extract.h"
+#include "faults.h"
 #include <cellreap/decode.h>
 
 /* A copy of a message from the IPC buffer. The next kernel call overwrites the IPC buffer. */
@@ -38,6 +39,7 @@ typedef struct cr_found {
     cr_work_notice notice; /* RESUME_WORK, SUBGRAPH */
     cr_work_answer answers[CR_WORK_MAX]; /* FINISH_WORK */
     cr_pieces pieces;   /* SUBGRAPH */
+    const cr_held_fault *fault; /* FAULT_INFO */
 } cr_found;
 
 /* An operation, from its message to its answer. */

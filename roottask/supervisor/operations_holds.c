@@ -217,8 +217,11 @@ cr_result cr_check_take_back(cr_asked *a)
 
 void cr_do_take_back(cr_asked *a)
 {
+    char about[CR_ID_BYTES];
+    cr_node_id(a->found.node, about);
     a->results[0] = cr_drop_hold(a->from, a->found.pd, a->found.node);
     a->count = 1;
+    cr_notices_of_losses(a->args.space, a->args.object, about);
 }
 
 cr_result cr_check_holds(cr_asked *a)

@@ -65,7 +65,7 @@ cr_result cr_check_terminate(cr_asked *a)
     if (result != CR_RESULT_OK) {
         return result;
     }
-    if (!cr_pd_is_served(a->found.pd)) {
+    if (!cr_pd_is_up(a->found.pd)) {
         return CR_RESULT_GONE;
     }
     return cr_ticket_room(a->from) ? CR_RESULT_OK : CR_RESULT_BUSY;
@@ -117,23 +117,22 @@ void cr_do_set_depth(cr_asked *a)
     cr_trace_depths(a->from);
 }
 
-cr_result cr_check_report_fault(cr_asked *a)
+cr_result cr_check_fault_info(cr_asked *a)
 {
-    cr_result result = cr_find_badged(a->args.badge, CR_BADGE_FAULT, &a->found.pd);
-    if (result != CR_RESULT_OK) {
-        return result;
+    cr_work_notice notice;
+    if (cr_work_look(cr_sys.work, cr_receiver(a->from), a->args.token, &notice) != CR_OK) {
+        return CR_RESULT_NO_SUCH;
     }
-    if (cr_model_count(cr_sys.model, CR_EDGE_FAULT, a->found.pd->node, a->from->node) == 0) {
-        return CR_RESULT_DENIED;
-    }
-    return cr_pd_is_served(a->found.pd) ? CR_RESULT_OK : CR_RESULT_GONE;
+    a->found.fault = cr_fault_of_notice(&notice);
+    return a->found.fault != 0 ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
 }
 
-void cr_do_report_fault(cr_asked *a)
+void cr_do_fault_info(cr_asked *a)
 {
-    cr_trace_fault(a->found.pd, a->args.fault_kind, a->args.address, a->args.ip);
-    a->down = a->found.pd;
-    a->cause = CR_CAUSE_FAULT;
+    a->results[0] = (uint64_t)a->found.fault->kind;
+    a->results[1] = a->found.fault->address;
+    a->results[2] = a->found.fault->ip;
+    a->count = 3;
 }
 
 /* -- subscriptions */

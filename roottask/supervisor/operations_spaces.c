@@ -55,7 +55,10 @@ cr_result cr_check_delete_space(cr_asked *a)
 
 void cr_do_delete_space(cr_asked *a)
 {
+    char about[CR_ID_BYTES];
+    cr_node_id(a->found.node, about);
     cr_delete_space(a->from, a->found.node);
+    cr_notices_of_losses(a->args.space, 0, about);
 }
 
 cr_result cr_check_create_resource(cr_asked *a)
@@ -77,7 +80,10 @@ cr_result cr_check_delete_resource(cr_asked *a)
 
 void cr_do_delete_resource(cr_asked *a)
 {
+    char about[CR_ID_BYTES];
+    cr_node_id(a->found.node, about);
     cr_delete_resource(a->from, a->found.node);
+    cr_notices_of_losses(a->args.space, a->args.object, about);
 }
 
 static cr_result find_ends(cr_asked *a)

@@ -88,13 +88,16 @@ void cr_do_finish_work(cr_asked *a)
         cr_progress_made(a->from, &notice);
         cr_notice_over(a->from, &notice, answer->failed ? CR_NOTICE_FAILED : CR_NOTICE_DONE);
         if (notice.kind == CR_NOTICE_LOST && !answer->failed) {
-            cr_free_lost_slots(a->from, notice.space);
+            cr_free_lost_slots(a->from, &notice);
         }
         if (a->args.answers[i].result == CR_WORK_BY_RESOURCE) {
             cr_extract_split(a->from, &notice);
         }
         if (answer->failed) {
             cr_notices_changed();
+        }
+        if (notice.kind == CR_NOTICE_FAULT) {
+            cr_fault_answered(&notice, answer->failed != 0);
         }
     }
     /* Notices behind the acknowledged ones can be fetched now. */

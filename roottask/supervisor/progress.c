@@ -102,7 +102,7 @@ static cr_pd *called_by(const cr_pd *pd, uint32_t *slot)
     }
     *slot = (uint32_t)invoked;
     cr_pd *server = server_of(pd, *slot);
-    return server != pd && server != 0 && server != &cr_sys.pds[0] && cr_pd_is_served(server)
+    return server != pd && server != 0 && server != &cr_sys.pds[0] && cr_pd_is_up(server)
                ? server
                : 0;
 }
@@ -188,6 +188,27 @@ static int is_watched(const cr_pd *pd)
            (pd->deadline_ms != 0
                 ? cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK
                 : oldest_awaited(pd, &notice));
+}
+
+/* A chain of calls that is longer than the number of PDs has a circle. */
+int cr_progress_is_pending(const cr_pd *pd)
+{
+    cr_work_notice notice;
+    cr_pd *server = 0;
+    if (!cr_clock_exists() || !is_watched(pd)) {
+        return 0;
+    }
+    if (oldest_awaited(pd, &notice) || cr_progress_sample(pd, &server) != CR_SAMPLE_IN_CALL) {
+        return 1;
+    }
+    int decides = 0;
+    for (uint32_t i = 0; server != 0 && i < CR_MAX_PDS; i++) {
+        decides = server->deadline_ms != 0;
+        if (cr_progress_sample(server, &server) != CR_SAMPLE_IN_CALL) {
+            break;
+        }
+    }
+    return decides;
 }
 
 static void advance(cr_pd *pd, uint64_t elapsed)

@@ -44,6 +44,9 @@ int cr_progress_look(void);
 /* Whether the PD is late. *notice is the oldest one that it could finish, *ms the time in which it
  * could have done so. */
 int cr_progress_is_late(const cr_pd *pd, cr_work_notice *notice, uint64_t *ms);
+/* Whether the PD's clock will decide something, even if no PD runs any more. It will not if nobody
+ * awaits the PD and its calls lead to PDs without a deadline only. For the hooks. */
+int cr_progress_is_pending(const cr_pd *pd);
 /* The longest that the PD may wait for the root task while it is owed a notice, in nanoseconds. */
 uint64_t cr_progress_limit(const cr_pd *pd);
 /* The PD finished a notice that was not finished before. */

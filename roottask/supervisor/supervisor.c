@@ -48,8 +48,7 @@ static void handle_fault(seL4_MessageInfo_t tag, uint64_t badge)
      * dropped. A PD that called with such a message waits for ever, and no other PD is affected. */
     if (cr_find_badged(badge, CR_BADGE_FAULT, &pd) == CR_RESULT_OK && cr_pd_is_served(pd) &&
         cr_decode_fault(tag, &kind, &address, &ip)) {
-        cr_trace_fault(pd, kind, address, ip);
-        cr_trigger(pd, CR_CAUSE_FAULT, 0);
+        cr_fault_occurs(pd, kind, address, ip);
     }
 }
 
@@ -104,6 +103,7 @@ static void follow_up(void)
     cr_extract_follow_up();
     cr_tickets_follow_up();
     cr_population_follow_up();
+    cr_fill_due_slots();
     cr_connect_follow_up();
 }
 

@@ -13,6 +13,7 @@
 #include "connect.h"
 #include "extract.h"
 #include "cleaner.h"
+#include "faults.h"
 #include "progress.h"
 #include "probes.h"
 #include "population.h"

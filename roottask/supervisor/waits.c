@@ -151,17 +151,19 @@ int cr_waits_without_timer(void)
 
 int cr_waits_pending(void)
 {
-    return next_due() != 0 || cr_population_pending();
+    int any = cr_population_pending();
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        any |= cr_pd_exists(pd) && (pd->wait_due != 0 || cr_progress_is_pending(pd));
+    }
+    return any;
 }
 
 int cr_waits_of_others(void)
 {
-    cr_work_notice notice;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         const cr_pd *pd = &cr_sys.pds[i];
-        if (cr_clock_exists() && cr_pd_is_served(pd) && pd->wait == CR_WAIT_NOTHING &&
-            pd->deadline_ms != 0 &&
-            cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK) {
+        if (pd->deadline_ms != 0 && pd->wait == CR_WAIT_NOTHING && cr_progress_is_pending(pd)) {
             return 1;
         }
     }

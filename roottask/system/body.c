@@ -340,7 +340,7 @@ static seL4_Error give_initial_caps(const cr_body_params *params, const cr_body 
      * capability. */
     if ((error = cr_mint(slot_of(body, CR_SLOT_ROOT), cr_slot_at(params->root_endpoint),
                          seL4_CapRights_new(1, 1, 0, 1), params->request_badge)) ||
-        (error = cr_mint(slot_of(body, CR_SLOT_FAULT), cr_slot_at(params->fault_endpoint),
+        (error = cr_mint(slot_of(body, CR_SLOT_FAULT), cr_slot_at(params->root_endpoint),
                          seL4_CapRights_new(1, 0, 0, 1), params->fault_badge)) ||
         (error = cr_copy(slot_of(body, CR_SLOT_ENDPOINT),
                          cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT)), seL4_CanRead)) ||

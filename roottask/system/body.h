@@ -49,7 +49,6 @@ typedef struct cr_body_params {
     const cr_startup *startup;
     seL4_CPtr root_endpoint;  /* unbadged */
     seL4_Word request_badge;  /* for the PD's operations */
-    seL4_CPtr fault_endpoint; /* unbadged: of the root task or of the fault handler */
     seL4_Word fault_badge;
     const char *name;
 } cr_body_params;

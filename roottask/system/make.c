@@ -82,25 +82,6 @@ cr_status cr_core_space(const char *type, cr_ref *out)
     return add_space(cr_sys.root, type, "-", CR_FLAG_CORE, out);
 }
 
-/* Finds an emptied slot that can be used again. A slot emptied by a live server is usable again
- * when its PD no longer waits for that server's reply to a call over the slot. The PD's registers
- * then name another capability, or no call. */
-static uint32_t find_emptied_slot(const cr_pd *pd)
-{
-    seL4_UserContext registers;
-    seL4_CPtr invoked = 0;
-    if (pd->emptied == 0 || cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
-        return 0;
-    }
-    int calls = cr_arch_is_call(&registers, &invoked);
-    for (uint32_t i = CR_SLOT_FIRST_FREE; i < 1u << pd->body.cspace_bits; i++) {
-        if (pd->slots[i] == CR_SLOT_EMPTIED && !(calls && invoked == i)) {
-            return i;
-        }
-    }
-    return 0;
-}
-
 /* A slot that can receive a capability. 0: there is none. */
 static uint32_t find_slot(const cr_pd *pd)
 {
@@ -109,15 +90,7 @@ static uint32_t find_slot(const cr_pd *pd)
             return i;
         }
     }
-    return find_emptied_slot(pd);
-}
-
-static void use_slot(cr_pd *pd, uint32_t slot)
-{
-    if (pd->slots[slot] == CR_SLOT_EMPTIED) {
-        cr_free_slot(pd, slot);
-    }
-    pd->slots[slot] = CR_SLOT_USED;
+    return 0;
 }
 
 /* Checks whether a PD can receive a capability and finds the slot for it. A PD with too many
@@ -180,7 +153,8 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
         }
     }
     /* The slot of a PD capability is fixed by its place in the configuration. The capability is in
-     * this slot whenever its PD exists, also if the PD is created later or respawned. */
+     * this slot whenever its PD exists, also if the PD is created later or respawned. After a loss,
+     * the slot is filled again when the holder has acknowledged it. */
     for (uint32_t i = 0; i < image->holds.count && out->n_pds < CR_STARTUP_PDS; i++) {
         const cr_image_pd_hold *hold = &cr_image_holds(image)[i];
         cr_pd *target = cr_find_configured(hold->target);
@@ -189,44 +163,11 @@ static void fill_startup(cr_pd *pd, cr_startup *out)
         }
         cr_text_copy(out->pds[out->n_pds].name, cr_image_pds(image)[hold->target].name,
                      CR_NAME_BYTES);
-        out->pds[out->n_pds].number = target != 0 ? target->number : 0;
+        out->pds[out->n_pds].number = target != 0 && cr_may_have_caps(target) ? target->number : 0;
         out->pds[out->n_pds].slot = CR_SLOT_FIRST_FREE + out->n_pds;
         pd->slots[CR_SLOT_FIRST_FREE + out->n_pds++] = CR_SLOT_RESERVED;
     }
     pd->pd_slots = out->n_pds;
-}
-
-/* Gives the PD its configured capabilities to existing PDs, and gives existing PDs their configured
- * capabilities to the PD. */
-static cr_status grant_pds(cr_pd *pd)
-{
-    const cr_image_header *image = cr_sys.image;
-    uint32_t mine = CR_SLOT_FIRST_FREE;
-    for (uint32_t i = 0; i < image->holds.count; i++) {
-        const cr_image_pd_hold *hold = &cr_image_holds(image)[i];
-        cr_pd *holder = cr_find_configured(hold->pd);
-        cr_pd *target = cr_find_configured(hold->target);
-        uint32_t slot = mine;
-        cr_ref body;
-        if (holder == pd) {
-            mine++;
-        } else if (target == pd && holder != 0) {
-            slot = CR_SLOT_FIRST_FREE;
-            for (uint32_t k = 0; k < i; k++) {
-                slot += cr_image_holds(image)[k].pd == hold->pd;
-            }
-        } else {
-            continue;
-        }
-        if (target == 0 || slot >= CR_SLOT_FIRST_FREE + holder->pd_slots) {
-            continue;
-        }
-        if (cr_body_resource(target, &body) != CR_RESULT_OK) {
-            return CR_ERR_FULL_NODES;
-        }
-        cr_make_hold(0, holder, body, slot);
-    }
-    return CR_OK;
 }
 
 /* Makes the edges that a new PD has from the start. */
@@ -262,7 +203,10 @@ static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *star
             status = add_edge(CR_EDGE_LINK, CR_EV_LINK, pd->node, peer->node);
         }
     }
-    return status == CR_OK ? grant_pds(pd) : status;
+    if (status == CR_OK) {
+        cr_grant_pds(pd);
+    }
+    return status;
 }
 
 /* Whether the model and the pool have room for a PD and everything that it can have from the start.
@@ -390,9 +334,6 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     startup.creator = creator != 0 ? creator->number : 0;
 
     const cr_image_program *elf = &cr_image_programs(image)[program];
-    cr_pd *handler = config != 0 && config->fault_handler != CR_IMAGE_NONE
-                         ? cr_find_configured(config->fault_handler)
-                         : 0;
     cr_body_params params = {
         .elf = (const uint8_t *)image + elf->offset,
         .elf_bytes = elf->bytes,
@@ -403,8 +344,6 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .startup = &startup,
         .root_endpoint = cr_sys.endpoint,
         .request_badge = cr_badge(CR_BADGE_PD, index, generation),
-        .fault_endpoint = handler != 0 ? cr_body_cap(&handler->body, CR_BODY_ENDPOINT)
-                                       : cr_sys.endpoint,
         .fault_badge = cr_badge(CR_BADGE_FAULT, index, generation),
         .name = pd->name,
     };
@@ -489,8 +428,8 @@ cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name)
 
 /* Makes a resource and its parent capability. The parent is minted from `endpoint` and kept in the
  * pool. It must never be given to a PD, because revoking it takes the resource from all holders. */
-static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint,
-                              seL4_Word badge_of_body, cr_ref *out)
+static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint, seL4_Word badge,
+                              cr_ref *out)
 {
     uint32_t slot = cr_pool_take();
     if (slot == 0) {
@@ -501,8 +440,6 @@ static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint,
         cr_pool_give(slot);
         return cr_result_of(status);
     }
-    seL4_Word badge = badge_of_body != 0 ? badge_of_body
-                                         : cr_badge(CR_BADGE_RESOURCE, number, out->generation);
     if (cr_mint(cr_slot_at(cr_cptr(CR_L1_POOL, slot)), cr_slot_at(endpoint), seL4_AllRights,
                 badge)) {
         cr_panic("no capability can be minted from an endpoint of ours", number);
@@ -530,10 +467,11 @@ cr_ref cr_make_resource(cr_ref space)
 {
     cr_pd *manager = cr_manager_of(space);
     cr_space_entry *entry = cr_space_entry_of(space);
+    cr_node_info info;
     cr_ref made;
-    if (manager == 0 ||
-        add_resource(space, entry->next_object, cr_body_cap(&manager->body, CR_BODY_ENDPOINT), 0,
-                     &made) != CR_RESULT_OK) {
+    if (manager == 0 || cr_model_get(cr_sys.model, space, &info) != CR_OK ||
+        add_resource(space, entry->next_object, cr_body_cap(&manager->body, CR_BODY_ENDPOINT),
+                     cr_badge_resource(info.number, entry->next_object), &made) != CR_RESULT_OK) {
         cr_panic("there was room for a resource, and then there was not", entry->next_object);
     }
     entry->next_object++;
@@ -588,7 +526,7 @@ void cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot)
         cr_model_add_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space) != CR_OK) {
         cr_panic("there was room for a request, and then there was not", pd->number);
     }
-    use_slot(pd, slot);
+    pd->slots[slot] = CR_SLOT_USED;
     cr_request_entry *entry = &cr_sys.requests[index];
     cr_sys.free_request = entry->next_free;
     *entry = (cr_request_entry){.used = 1,
@@ -617,7 +555,7 @@ void cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot)
         slot = cr_sys.edge_entry[known];
     } else {
         cr_sys.edge_entry[cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource)] = slot;
-        use_slot(pd, slot);
+        pd->slots[slot] = CR_SLOT_USED;
         if (cr_copy(cr_pd_slot(pd, slot),
                     cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[resource.index])),
                     CR_CLIENT_RIGHTS)) {

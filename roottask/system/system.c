@@ -82,9 +82,14 @@ uint32_t cr_receiver(const cr_pd *pd)
     return (uint32_t)(pd - cr_sys.pds);
 }
 
+void cr_pd_number_id(uint32_t number, char *out)
+{
+    put_hex(out, put_text(out, 0, "PD_"), number);
+}
+
 void cr_pd_id(const cr_pd *pd, char *out)
 {
-    put_hex(out, put_text(out, 0, "PD_"), pd->number);
+    cr_pd_number_id(pd->number, out);
 }
 
 void cr_trace_change(cr_event event)

@@ -27,22 +27,27 @@ enum {
     /* The largest number of notices that one cleanup can owe, including PRE_DESTROY notices. Each
      * notice belongs to a different edge or space. */
     CR_CLEANUP_NOTICES = CR_MAX_EDGES + CR_MAX_SPACES,
-    /* the last term: an extraction */
-    CR_MAX_NOTICES = CR_CLEANUP_NOTICES + CR_NOTICE_BACKLOG + CR_MAX_NODES,
+    /* the last two terms: an extraction; one probe and one fault of each PD */
+    CR_MAX_NOTICES = CR_CLEANUP_NOTICES + CR_NOTICE_BACKLOG + CR_MAX_NODES + 2 * CR_MAX_PDS,
     CR_ID_BYTES = 48
 };
 
 _Static_assert(CR_MAX_PDS == CR_IMAGE_MAX_PDS + 1, "the configuration's PDs and the root task");
 
-/* The states of a slot of a PD's CSpace. */
+/* The states of a slot of a PD's CSpace. A slot that somebody else emptied must not be filled again
+ * before its PD has acknowledged the LOST notice about it: the PD may still use the slot for what
+ * was there before. */
 enum {
     CR_SLOT_FREE = 0,
     CR_SLOT_USED = 1,
     /* for a configured PD capability, while the PD that it names does not exist */
     CR_SLOT_RESERVED = 2,
-    /* its capability was removed by a live server: empty until the PD's next operation */
-    CR_SLOT_EMPTIED = 3,
-    /* + the number of the space: empty until the PD has acknowledged the loss */
+    /* the same, when that PD may exist: cr_fill_due_slots fills the slot */
+    CR_SLOT_DUE = 3,
+    /* + the number of the PD whose capability was there: empty until the loss is acknowledged */
+    CR_SLOT_LOST_PD = 0x40000000,
+    CR_SLOT_UNTOLD = 0x20000000, /* with LOST_PD: the PD has not been told yet */
+    /* + the number of the space: empty until the loss is acknowledged */
     CR_SLOT_LOST = 0x80000000
 };
 
@@ -72,6 +77,8 @@ typedef struct cr_pd {
     uint64_t last_token;  /* of the notice queued last */
     uint64_t released;    /* last_token when its wait was ended so that it can acknowledge */
     uint32_t lost;        /* slots that wait for its acknowledgement of a loss */
+    uint32_t just_lost;   /* a slot that the present operation emptied; 0: none, or it is told */
+    uint32_t untold;      /* slots that are CR_SLOT_UNTOLD */
     uint32_t refusals;
     uint32_t refusals_untold;
     uint32_t says;
@@ -137,6 +144,7 @@ typedef struct cr_system {
     uint32_t settled;  /* number of the last cleanup that has ended */
     int changed;        /* the model has changed since the last printed state */
     int memory_changed; /* the use of memory and slots has changed since the last ACCOUNT */
+    int slots_due;      /* a slot may be CR_SLOT_DUE */
     uint64_t base_bytes;
     char types[CR_MAX_TYPES][CR_TYPE_BYTES];
     uint32_t type_spaces[CR_MAX_TYPES]; /* number of spaces of the type; 0: the entry is free */
@@ -170,16 +178,25 @@ static inline int cr_pd_exists(const cr_pd *pd)
     return pd->life != CR_LIFE_ABSENT;
 }
 
-/* Whether the root task serves the PD's operations: the PD exists and is not stopped. */
+/* Whether the root task serves the PD's operations: the PD exists, its fault is not held, and it is
+ * not stopped. */
 static inline int cr_pd_is_served(const cr_pd *pd)
 {
     return pd->life == CR_LIFE_RUNS || pd->life == CR_LIFE_FROZEN;
 }
 
-/* Whether the PD's thread is suspended and must not be resumed. */
+/* Whether the PD exists and is not stopped. It need not be served: its fault handler may
+ * have a fault of it. */
+static inline int cr_pd_is_up(const cr_pd *pd)
+{
+    return cr_pd_is_served(pd) || pd->life == CR_LIFE_FAULTED;
+}
+
+/* Whether the PD's thread is suspended and must not be resumed because of a call. */
 static inline int cr_pd_is_suspended(const cr_pd *pd)
 {
-    return pd->life == CR_LIFE_FROZEN || pd->life == CR_LIFE_STOPPED;
+    return pd->life == CR_LIFE_FROZEN || pd->life == CR_LIFE_FAULTED ||
+           pd->life == CR_LIFE_STOPPED;
 }
 
 /* -- ids and trace */
@@ -187,6 +204,7 @@ static inline int cr_pd_is_suspended(const cr_pd *pd)
 /* Writes the id of a node. `out` has CR_ID_BYTES. */
 void cr_node_id(cr_ref node, char *out);
 void cr_pd_id(const cr_pd *pd, char *out);
+void cr_pd_number_id(uint32_t number, char *out);
 /* Begins the line of an event that changes the model. */
 void cr_trace_change(cr_event event);
 void cr_trace_node(cr_ref node);
@@ -288,11 +306,13 @@ cr_result cr_body_resource(cr_pd *pd, cr_ref *out);
  * resource. */
 cr_result cr_can_drop_hold(const cr_pd *pd, cr_ref resource);
 /* Drops one hold and returns the number of holds left. `by` is the PD itself or the manager of the
- * resource. */
+ * resource. Messages that were sent with a removed capability and not received yet are removed. */
 uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource);
 /* The PD must have a request to the space. */
 void cr_drop_request(cr_pd *pd, cr_ref space);
-/* Deletion by the manager `by`. The manager gets no notice of it. */
+/* Deletion by the manager `by`. The manager gets no notice of it. These two functions and
+ * cr_drop_hold set `just_lost` of each other PD that lost a capability. The caller must tell it and
+ * set `just_lost` to 0. */
 void cr_delete_resource(cr_pd *by, cr_ref resource);
 void cr_delete_space(cr_pd *by, cr_ref space);
 
@@ -307,13 +327,27 @@ void cr_use_allowance(const cr_pd *pd, const cr_pd *by);
 /* The PD is destroyed: nothing is allowed to it, and nobody may make edges for it. */
 void cr_forget_allowances(const cr_pd *pd);
 
-/* -- the parts of a cleanup: model and kernel, no trace; each may be repeated */
+/* -- the parts of a cleanup: model and kernel, no trace */
 
 cr_status cr_take_request(cr_pd *pd, cr_ref space);
 cr_status cr_take_resource(cr_ref resource);
 cr_status cr_take_space(cr_ref space);
 cr_status cr_take_pd(cr_pd *pd);
 
+/* If the PD has not been told yet that it lost a PD capability in this slot, returns the number of
+ * that PD and records that it is told. Else returns 0. */
+uint32_t cr_take_untold(cr_pd *pd, uint32_t slot);
+/* Frees the slots of a loss that the PD has acknowledged. The PD has just sent an operation, so it
+ * does not wait for a server's reply. */
+void cr_free_lost_slots(cr_pd *pd, const cr_work_notice *loss);
+/* Whether the PD may get a PD capability, and other PDs one to it. */
+int cr_may_have_caps(const cr_pd *pd);
+/* Gives the new PD its configured capabilities to existing PDs, and gives existing PDs their
+ * configured capabilities to it. A holder that has not acknowledged the loss of the PD's predecessor
+ * gets the capability afterwards. */
+void cr_grant_pds(const cr_pd *pd);
+/* Puts configured PD capabilities into the slots that are due, as far as there is room. */
+void cr_fill_due_slots(void);
 /* Stops a PD for good: suspends its thread, destroys its endpoint, and answers `server died` to all
  * PDs that are in a call to it. The PD must not be stopped yet. Its edges stay, and nothing of it
  * is freed. Traces this. */
@@ -321,12 +355,6 @@ void cr_stop_pd(cr_pd *pd);
 /* The slot that the PD calls, as the kernel keeps it while the PD waits. 0: the PD calls nothing.
  * If the PD can run, this is only what its registers claim. */
 uint32_t cr_called_slot(const cr_pd *pd);
-
-/* Free the slots of a loss that the PD has acknowledged, all emptied slots, and one slot. The PD
- * has just sent an operation, so it does not wait for a server's reply. */
-void cr_free_lost_slots(cr_pd *pd, uint32_t space);
-void cr_free_emptied_slots(cr_pd *pd);
-void cr_free_slot(cr_pd *pd, uint32_t slot);
 cr_result cr_result_of(cr_status status);
 
 #endif

@@ -9,32 +9,56 @@
 #include "system.h"
 #include <cellreap/numbers.h>
 
-/* Records that a slot is now empty. `server` is the live server of the removed capability, or 0. */
-static void empty_slot(cr_pd *pd, uint32_t slot, uint32_t state, const cr_pd *server)
+static int is_configured(const cr_pd *pd, uint32_t slot)
+{
+    return slot < CR_SLOT_FIRST_FREE + pd->pd_slots;
+}
+
+/* Records that another PD or a cleanup removed the capability in a slot. `state` is LOST, or
+ * LOST_PD and UNTOLD, with its number. `server` is the live server of the capability, or 0. */
+static void lose_slot(cr_pd *pd, uint32_t slot, uint32_t state, const cr_pd *server)
 {
     pd->slots[slot] = state;
-    pd->lost += (state & CR_SLOT_LOST) != 0;
+    pd->lost++;
+    pd->untold += (state & CR_SLOT_UNTOLD) != 0;
     if (server != 0 && pd->servers[slot] == 0) {
         pd->servers[slot] = server->number;
         pd->emptied++;
     }
 }
 
-void cr_free_slot(cr_pd *pd, uint32_t slot)
+static void free_slot(cr_pd *pd, uint32_t slot)
 {
-    pd->lost -= (pd->slots[slot] & CR_SLOT_LOST) != 0;
+    pd->lost--;
     pd->slots[slot] = CR_SLOT_FREE;
+    if (is_configured(pd, slot)) {
+        pd->slots[slot] = CR_SLOT_DUE; /* The PD that it names may exist again. */
+        cr_sys.slots_due = 1;
+    }
     if (pd->servers[slot] != 0) {
         pd->servers[slot] = 0;
         pd->emptied--;
     }
 }
 
-void cr_free_emptied_slots(cr_pd *pd)
+uint32_t cr_take_untold(cr_pd *pd, uint32_t slot)
 {
-    for (uint32_t i = CR_SLOT_FIRST_FREE; pd->emptied > 0 && i < 1u << pd->body.cspace_bits; i++) {
-        if (pd->slots[i] == CR_SLOT_EMPTIED) {
-            cr_free_slot(pd, i);
+    const uint32_t told = CR_SLOT_LOST_PD | CR_SLOT_UNTOLD;
+    if ((pd->slots[slot] & ~(uint32_t)CR_LAST_PD) != told) {
+        return 0;
+    }
+    pd->slots[slot] &= ~(uint32_t)CR_SLOT_UNTOLD;
+    pd->untold--;
+    return pd->slots[slot] & ~(uint32_t)CR_SLOT_LOST_PD;
+}
+
+void cr_free_lost_slots(cr_pd *pd, const cr_work_notice *loss)
+{
+    const uint32_t state = loss->space != 0 ? CR_SLOT_LOST | loss->space
+                                            : CR_SLOT_LOST_PD | loss->pd;
+    for (uint32_t i = CR_SLOT_FIRST_FREE; i < 1u << pd->body.cspace_bits; i++) {
+        if (pd->slots[i] == state && (loss->slot == 0 || loss->slot == i)) {
+            free_slot(pd, i);
         }
     }
 }
@@ -56,22 +80,37 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
 {
     uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
     uint32_t slot = edge != CR_NONE ? cr_sys.edge_entry[edge] : 0;
-    if (cr_model_drop_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) != CR_OK) {
+    cr_node_info info;
+    if (cr_model_get(cr_sys.model, resource, &info) != CR_OK ||
+        cr_model_get(cr_sys.model, info.space, &info) != CR_OK ||
+        cr_model_drop_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) != CR_OK) {
         cr_panic("a hold that was found is not there", pd->number);
     }
     uint32_t left = cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
-    cr_trace_slot(CR_EV_UNHOLD, pd->node, resource, slot);
-    if (left == 0) {
-        if (cr_server_of(resource) != 0 && cr_delete(cr_pd_slot(pd, slot))) {
-            cr_panic("a slot of a PD cannot be emptied", slot);
-        }
-        if (slot < CR_SLOT_FIRST_FREE + pd->pd_slots) {
-            pd->slots[slot] = CR_SLOT_RESERVED;
-        } else {
-            empty_slot(pd, slot, by == pd ? CR_SLOT_FREE : CR_SLOT_EMPTIED, by == pd ? 0 : by);
-        }
+    cr_trace_change(CR_EV_UNHOLD);
+    cr_trace_pd(pd);
+    cr_trace_node(resource);
+    cr_trace_number(&cr_sys.trace, slot);
+    cr_trace_pd(by);
+    cr_trace_end(&cr_sys.trace);
+    if (left > 0) {
+        return left;
     }
-    return left;
+    /* A queued message must not arrive after its capability is gone. The parent has the badge of
+     * all holders' capabilities, so calls of other holders may be queued too. The kernel restarts
+     * these callers, and they call again. */
+    cr_slot parent = cr_slot_at(cr_cptr(CR_L1_POOL, cr_sys.node_entry[resource.index]));
+    if (cr_server_of(resource) != 0 &&
+        ((by != pd && cr_cancel_sends(parent)) || cr_delete(cr_pd_slot(pd, slot)))) {
+        cr_panic("a slot of a PD cannot be emptied", slot);
+    }
+    if (by == pd) {
+        pd->slots[slot] = is_configured(pd, slot) ? CR_SLOT_RESERVED : CR_SLOT_FREE;
+    } else {
+        lose_slot(pd, slot, CR_SLOT_LOST | info.number, by);
+        pd->just_lost = slot;
+    }
+    return 0;
 }
 
 /* Removes the capability in a PD's slot and all messages sent with it that have not been received
@@ -118,14 +157,6 @@ void cr_drop_request(cr_pd *pd, cr_ref space)
 
 /* -- destruction */
 
-/* The state of a slot whose capability to a space, or to a resource in the space, is removed. After
- * a cleanup the PD receives a notice. A server that deletes its own resources informs its clients
- * itself. */
-static uint32_t taken_state(uint32_t space_number, const cr_pd *deleted_by)
-{
-    return deleted_by != 0 ? (uint32_t)CR_SLOT_EMPTIED : CR_SLOT_LOST | space_number;
-}
-
 static cr_status take_request(cr_pd *pd, cr_ref space, const cr_pd *deleted_by)
 {
     uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
@@ -149,7 +180,8 @@ static cr_status take_request(cr_pd *pd, cr_ref space, const cr_pd *deleted_by)
             if (server != 0) {
                 remove_request_caps(pd, slot);
             }
-            empty_slot(pd, slot, taken_state(info.number, deleted_by), server);
+            lose_slot(pd, slot, CR_SLOT_LOST | info.number, server);
+            pd->just_lost = deleted_by != 0 ? slot : 0;
         }
         free_request_entry(index);
     }
@@ -181,14 +213,12 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
         cr_pd *holder = cr_model_edge(cr_sys.model, edge, &hold) == CR_OK ? cr_pd_of(hold.from) : 0;
         uint32_t slot = cr_sys.edge_entry[edge];
         if (holder != 0 && slot != 0) {
-            if (slot < CR_SLOT_FIRST_FREE + holder->pd_slots) {
-                holder->slots[slot] = CR_SLOT_RESERVED;
-            } else {
-                /* The loss of a core resource has no notice and no server. */
-                empty_slot(holder, slot,
-                           core ? CR_SLOT_FREE : taken_state(space.number, deleted_by),
-                           core ? 0 : server);
-            }
+            /* A core resource with a slot is a PD capability, and has the PD's number. */
+            lose_slot(holder, slot,
+                      core ? CR_SLOT_LOST_PD | CR_SLOT_UNTOLD | info.number
+                           : CR_SLOT_LOST | space.number,
+                      core ? 0 : server);
+            holder->just_lost = deleted_by != 0 ? slot : 0;
         }
     }
     cr_pool_give(pool_slot);
@@ -242,7 +272,7 @@ cr_status cr_take_pd(cr_pd *pd)
 
 /* -- deletion by a manager */
 
-static void trace_delete(cr_ref node, cr_pd *by)
+static void trace_delete(cr_ref node, const cr_pd *by, int part)
 {
     cr_node_info info;
     cr_sys.memory_changed |= cr_model_get(cr_sys.model, node, &info) == CR_OK &&
@@ -250,12 +280,13 @@ static void trace_delete(cr_ref node, cr_pd *by)
     cr_trace_change(CR_EV_DELETE);
     cr_trace_node(node);
     cr_trace_pd(by);
+    cr_trace_number(&cr_sys.trace, (uint64_t)part);
     cr_trace_end(&cr_sys.trace);
 }
 
 void cr_delete_resource(cr_pd *by, cr_ref resource)
 {
-    trace_delete(resource, by);
+    trace_delete(resource, by, 0);
     if (take_resource(resource, by) != CR_OK) {
         cr_panic("a resource cannot be deleted", resource.index);
     }
@@ -272,7 +303,7 @@ void cr_delete_space(cr_pd *by, cr_ref space)
         }
         status = cr_model_edge(cr_sys.model, edge, &info);
         if (status == CR_OK) {
-            trace_delete(info.from, by);
+            trace_delete(info.from, by, 1);
             status = take_resource(info.from, by);
         }
     }
@@ -286,7 +317,7 @@ void cr_delete_space(cr_pd *by, cr_ref space)
         status = client != 0 ? take_request(client, space, by) : CR_ERR_CORRUPT;
     }
     if (status == CR_OK) {
-        trace_delete(space, by);
+        trace_delete(space, by, 0);
         status = cr_model_doom(cr_sys.model, space);
     }
     if (status == CR_OK) {
@@ -297,14 +328,5 @@ void cr_delete_space(cr_pd *by, cr_ref space)
     }
     if (status != CR_OK) {
         cr_panic("a space cannot be deleted", space.index);
-    }
-}
-
-void cr_free_lost_slots(cr_pd *pd, uint32_t space)
-{
-    for (uint32_t i = CR_SLOT_FIRST_FREE; i < 1u << pd->body.cspace_bits; i++) {
-        if (pd->slots[i] == (CR_SLOT_LOST | space)) {
-            cr_free_slot(pd, i);
-        }
     }
 }

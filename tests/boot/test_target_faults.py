@@ -153,6 +153,8 @@ def test_a_handler_that_is_a_pd_reports_each_kind_of_fault(
     )
     kind, address = fault_of(how, target)
     fault = run.of("FAULT")[0]
+    (held,) = run.of("FAULT_HELD")
+    assert (run.names[held["pd"]], run.names[held["handler"]]) == ("app", "fs")
     assert (run.names[fault["pd"]], fault["kind"]) == ("app", kind)
     assert address is None or fault.number("address") == address
     assert fault.number("ip") in text_of["app"]

@@ -18,7 +18,7 @@ COUNTED = ("-icount", "shift=0,sleep=off")
 CLIENTS = 100
 SPACES = 14
 RESOURCES = 1000
-SERVER = {"pd": "server", "at": CLIENTS, "how": "page-fault"}
+SERVER = {"pd": "server", "at": CLIENTS // 2, "how": "page-fault"}
 CLIENT = {"pd": "client", "at": 2, "how": "page-fault"}
 
 
@@ -54,11 +54,12 @@ def test_the_clients_of_many_spaces_of_a_crashed_server_all_live(target: Target)
     run = target.run("multitude", change=together(many, with_crashes(SERVER)), qemu_args=COUNTED)
     names = ["client", *(f"client_{i}" for i in range(1, CLIENTS))]
     check(run, "server", Counter(dict.fromkeys(names, SPACES) | {"bystander": 1}))
-    for name in names:
-        assert run.says(name) in (
-            [f"connected {SPACES}, took 1, lost {SPACES}"],
-            [f"connected {SPACES}, took 0, lost {SPACES}"],  # the one whose call crashed it
-        )
+    # The round in which the server crashes: those that called it were answered or told.
+    said = [text for name in names for text in run.says(name)]
+    assert len(said) == CLIENTS
+    told = [text.removeprefix(f"connected {SPACES}, took 1, lost {SPACES}, ") for text in said]
+    assert set(told) <= {"server died 0", "server died 1"}
+    assert "server died 1" in told
 
 
 @pytest.mark.slow
@@ -79,6 +80,6 @@ def test_a_server_acknowledges_a_thousand_resources_of_a_crashed_client(target: 
 @pytest.mark.slow
 @pytest.mark.behaviour("J-06")
 def test_a_client_of_a_thousand_resources_lives_when_the_server_crashes(target: Target) -> None:
-    run = target.run("multitude", change=rich({**SERVER, "at": RESOURCES}), qemu_args=COUNTED)
+    run = target.run("multitude", change=rich({**SERVER, "at": 2}), qemu_args=COUNTED)
     check(run, "server", Counter(client=SPACES, bystander=1))
-    assert len(run.of("REVOKE")) >= RESOURCES - 1
+    assert len(run.of("REVOKE")) == RESOURCES

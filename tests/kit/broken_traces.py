@@ -201,6 +201,11 @@ def _silent(target: Target) -> None:
     target.say("PD_5", "hello?")
 
 
+def _not_told(target: Target) -> None:
+    target.handler("PD_5", "PD_4")
+    target.fault("PD_5")
+
+
 def _twice(target: Target) -> None:
     target.fault("PD_5")
     target.fault("PD_5")
@@ -242,7 +247,7 @@ def _unprinted(target: Target) -> None:
 def _illegal(target: Target) -> None:
     """The manager drops its hold of what it manages."""
     target.model.drop_hold("PD_4", "TABLE_4_1")
-    target.emit("UNHOLD", pd="PD_4", node="TABLE_4_1", slot=0)
+    target.emit("UNHOLD", pd="PD_4", node="TABLE_4_1", slot=0, by="PD_4")
     target.quiet()
 
 
@@ -293,7 +298,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "nodes.fresh": lambda: scenario(_space_again),
     "nodes.type": emitted("SPACE", id="TABLE_SPACE_9", type="BLOCK", manager="PD_4", name="x"),
     "nodes.manager": emitted("SPACE", id="TABLE_SPACE_9", type="TABLE", manager="PD_0", name="x"),
-    "nodes.delete": emitted("DELETE", node="TABLE_4_1", by="PD_5"),
+    "nodes.delete": emitted("DELETE", node="TABLE_4_1", by="PD_5", part=0),
+    "nodes.part": emitted("DELETE", node="TABLE_4_1", by="PD_4", part=1),
+    "edges.unhold": emitted("UNHOLD", pd="PD_5", node="TABLE_4_1", slot=9, by="PD_2"),
     "edges.handler": emitted("HANDLER", pd="PD_5", handler="PD_0"),
     "slots.none": emitted("HOLD", pd="PD_4", node="TABLE_4_1", slot=40, by="-"),
     "slots.one": emitted("HOLD", pd="PD_5", node="TABLE_4_1", slot=40, by="-"),
@@ -329,6 +336,11 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "triggers.cleanup": lambda: scenario(_cleanup_of_nothing),
     "triggers.order": lambda: scenario(_wrong_order),
     "triggers.end": lambda: scenario(lambda target: target.fault("PD_5")),
+    "blame.handler": lambda: edited("blame", "FAULT_HELD", {"handler": "PD_2"}, pd="PD_3"),
+    "blame.told": lambda: scenario(_not_told),
+    "blame.same": lambda: edited("blame", "FAULT", {"kind": "vm-fault"}, pd="PD_4"),
+    "blame.resumed": lambda: edited("blame", "FINISH_WORK", {"result": "failed"}, token=1),
+    "blame.taken": lambda: inserted("blame", "FAULT_RESUMED", "DEADLINE", pd="PD_2", ms=5),
     "freed.stop": lambda: edited("depths-1-0", "STOP", None, pd="PD_3"),
     "freed.when": emitted("SERVER_DIED", pd="PD_5", server="PD_4"),
     "freed.once": lambda: freed(("PD_3", "PD_1"), ("PD_3", "PD_1")),
@@ -346,7 +358,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "tickets.number": lambda: edited("notices", "ACCEPT", {"ticket": 3}, ticket=2),
     "tickets.state": lambda: edited("notices", "TICKET", {"state": 3}, ticket=1, state=1),
     "tickets.counts": lambda: edited("notices", "TICKET", {"done": 5}, ticket=1, state=1),
-    "tickets.wait": lambda: edited("sync", "TICKET", {"state": 2}, ticket=1),
+    "tickets.wait": lambda: edited("sync", "TICKET", None, ticket=3),
     "extractions.number": lambda: edited("notices", "EXTRACT", {"x": 2}, x=1),
     "extractions.one": lambda: scenario(_two_extractions),
     "extractions.under_way": emitted("MODEL", x=9, row="PD,PD_1,a,,,,"),

@@ -137,11 +137,9 @@ def _word(form: str, word: int) -> int:
             return int(word != 0)
         case "DEPTH" | "COUNT" if word >= 2**32:
             raise Refused("FAILED")
-        case "FAULT_KIND" if word not in (0, 1, 2, 3):
-            raise Refused("BAD_BADGE")
         case "WORK_RESULT" if word not in (0, 1, 2):
             raise Refused("FAILED")
-        case "DEPTH" | "COUNT" | "FAULT_KIND" | "WORK_RESULT":
+        case "DEPTH" | "COUNT" | "WORK_RESULT":
             return word
     raise ValueError(f"no form {form}")
 

@@ -7,6 +7,7 @@ not fast: every query reads whole lanes.
 
 Receivers and spaces are any hashable values that the caller chooses as names. A lane is one
 receiver's notices about one space. Notices about no space (None, for example) form a lane too.
+Probes have a lane of their own, and so have the faults of each PD.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from typing import Final, Literal
 
 from cellreap.errors import CellreapError
 
-PRECEDENCE: Final = ("pre-destroy", "destroy", "lost", "free", "disconnect", "extract")
+PRECEDENCE: Final = (
+    "probe", "fault", "pre-destroy", "destroy", "lost", "free", "disconnect", "extract",
+)  # fmt: skip
 """The kinds as a trace names them, in the order in which they are handed out."""
 STOPPING: Final = frozenset({"destroy", "lost", "free", "disconnect"})
 """The kinds whose failure stops their lane."""
@@ -50,7 +53,16 @@ class Notice:
     """of the caller: the receiver's clock when it was queued"""
     again: bool = False
     """it failed before and was resumed"""
+    pd: Hashable = None
+    """the PD of a fault"""
     state: State = "waiting"
+
+    @property
+    def lane(self) -> Hashable:
+        """What its lane is about."""
+        if self.kind == "probe":
+            return "probes"
+        return ("faults", self.pd) if self.kind == "fault" else self.space
 
 
 @dataclass
@@ -106,7 +118,7 @@ class Queues:
 
     def held(self, notice: Notice) -> bool:
         """Whether it waits behind a failed notice."""
-        return notice.state == "waiting" and self._lanes[notice.receiver, notice.space].stopped
+        return notice.state == "waiting" and self._lanes[notice.receiver, notice.lane].stopped
 
     def oldest(self) -> Hashable | None:
         """The receiver of the oldest notice that is neither answered nor held.
@@ -135,6 +147,7 @@ class Queues:
         *,
         tag: int = 0,
         since: int = 0,
+        pd: Hashable = None,
     ) -> Notice:
         """Appends a notice to its lane.
 
@@ -148,8 +161,8 @@ class Queues:
                 "full", f"no room for a notice to {receiver}: {self.capacity} are owed"
             )
         self._tokens += 1
-        notice = Notice(self._tokens, receiver, space, kind, about, tag, since)
-        lane = self._lanes.setdefault((receiver, space), _Lane(receiver))
+        notice = Notice(self._tokens, receiver, space, kind, about, tag, since, pd=pd)
+        lane = self._lanes.setdefault((receiver, notice.lane), _Lane(receiver))
         lane.notices.append(notice)
         if len(lane.notices) == 1:
             self._queue_up(lane)
@@ -190,7 +203,7 @@ class Queues:
             notice = mine.get(token)
             if notice is None or notice.state != "out" or token in answered:
                 return "absent"
-            for older in self._lanes[receiver, notice.space].notices:
+            for older in self._lanes[receiver, notice.lane].notices:
                 if older is notice:
                     break
                 if older.token not in answered or (
@@ -206,7 +219,7 @@ class Queues:
         if verdict != "ok":
             raise NoticeError(verdict, f"{receiver} cannot finish notice {token} now")
         notice = next(notice for notice in self.notices(receiver) if notice.token == token)
-        lane = self._lanes[receiver, notice.space]
+        lane = self._lanes[receiver, notice.lane]
         if failed and notice.kind in STOPPING:
             notice.state = "failed"
             for behind in lane.notices[1:]:
@@ -270,9 +283,9 @@ class Queues:
 
         The rest may now be handed out, so the lane moves to the end.
         """
-        lane = self._lanes[notice.receiver, notice.space]
+        lane = self._lanes[notice.receiver, notice.lane]
         lane.notices.remove(notice)
         if not lane.notices:
-            del self._lanes[notice.receiver, notice.space]
+            del self._lanes[notice.receiver, notice.lane]
         elif lane.ready:
             self._queue_up(lane)

@@ -24,7 +24,9 @@ BODY_SLOTS = 1
 RESOURCE_SLOTS = 1
 MEMORY = 0x1_0000_0000
 WORK_MAX = 16
-PRECEDENCE = ("pre-destroy", "destroy", "lost", "free", "disconnect", "extract")
+PRECEDENCE = (
+    "probe", "fault", "pre-destroy", "destroy", "lost", "free", "disconnect", "extract",
+)  # fmt: skip
 
 
 @dataclass
@@ -39,7 +41,9 @@ class Notice:
     failed: bool = False
 
     @property
-    def lane(self) -> int:
+    def lane(self) -> int | str:
+        if self.kind in ("probe", "fault"):
+            return f"{self.kind} {self.node}"
         parts = parse_id(self.node)
         assert parts is not None
         if parts.kind == "PD":
@@ -74,7 +78,8 @@ class Target:
         self.n_spaces = 0
         self.objects: dict[str, int] = {}
         self.bodies: dict[str, tuple[int, int]] = {}
-        self.slots: dict[str, dict[int, tuple[str, str] | str]] = {}  # "lost <space>" if revoked
+        self.slots: dict[str, dict[int, tuple[str, str] | str]] = {}
+        """PD -> slot -> (kind, node) of the capability; "lost <what>" until that is acknowledged"""
         self.base = (1 << 20, 40)
         self.token = 0
         self.queues: dict[str, list[Notice]] = {}
@@ -216,12 +221,21 @@ class Target:
         slot = 0 if manager == pd else self._slot(pd, "HOLD", node)
         self.emit("HOLD", pd=pd, node=node, slot=slot, by=by)
 
-    def unhold(self, pd: str, node: str) -> None:
+    def unhold(self, pd: str, node: str, by: str | None = None) -> None:
         slot = self._slot(pd, "HOLD", node)
         self.model.drop_hold(pd, node)
-        if (pd, node) not in self.model.holds:
+        gone = (pd, node) not in self.model.holds
+        if gone:
             del self.slots[pd][slot]
-        self.emit("UNHOLD", pd=pd, node=node, slot=slot)
+        self.emit("UNHOLD", pd=pd, node=node, slot=slot, by=by or pd)
+        if gone and by not in (None, pd):
+            self.slots[pd][slot] = f"lost {node}"
+            self._tell_loss(pd, node)
+
+    def _tell_loss(self, pd: str, about: str) -> None:
+        """Tells a PD of a loss that no cleanup tells it of."""
+        if pd not in self.silent and pd not in self.doomed:
+            self._put(0, pd, "lost", about, None, None)
 
     def request(self, pd: str, space: str) -> None:
         self.model.add_request(pd, space)
@@ -263,17 +277,22 @@ class Target:
         self.emit("UNSUBSCRIBE", pd=pd, node=node)
 
     def delete(self, node: str, by: str | None = None) -> None:
-        manager = self.model.manager[self.model.space_of.get(node, node)]
-        if node in self.model.manager:
-            for res in self.model.resources_in(node):
-                self.delete(res, by)
-            self.model.remove_space(node)
-        else:
-            self.model.remove_resource(node)
-        for slots in self.slots.values():
-            for slot in [slot for slot, what in slots.items() if what[1] == node]:
-                del slots[slot]
-        self.emit("DELETE", node=node, by=by or manager)
+        space = self.model.space_of.get(node, node)
+        manager = self.model.manager[space]
+        parts = self.model.resources_in(node) if node in self.model.manager else []
+        losers: dict[str, None] = {}
+        for each in (*parts, node):
+            if each in self.model.manager:
+                self.model.remove_space(each)
+            else:
+                self.model.remove_resource(each)
+            for pd, slots in self.slots.items():
+                for slot in [slot for slot, what in slots.items() if what[1] == each]:
+                    slots[slot] = f"lost {node}"
+                    losers[pd] = None
+            self.emit("DELETE", node=each, by=by or manager, part=int(each != node))
+        for pd in losers:
+            self._tell_loss(pd, node)
 
     # -- operations of PDs
 
@@ -288,6 +307,13 @@ class Target:
     ) -> None:
         self.emit("FAULT", pd=pd, kind=kind, address=hex(address), ip=hex(ip))
         self._stopped(pd, "fault")
+
+    def hold_fault(
+        self, pd: str, handler: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
+    ) -> None:
+        what = {"kind": kind, "address": hex(address), "ip": hex(ip)}
+        self.emit("FAULT_HELD", pd=pd, handler=handler, **what)
+        self._put(0, handler, "fault", pd, None, None)
 
     def exit(self, pd: str, code: int = 3) -> None:
         self.emit("EXIT", pd=pd, code=code)
@@ -337,7 +363,7 @@ class Target:
 
     def fetch(self, pd: str, most: int = WORK_MAX) -> list[Notice]:
         """The notices that the PD is handed out, all of one kind."""
-        lanes: dict[int, list[Notice]] = {}
+        lanes: dict[int | str, list[Notice]] = {}
         for notice in self.queues.get(pd, []):
             lanes.setdefault(notice.lane, []).append(notice)
         ready = [
@@ -361,7 +387,7 @@ class Target:
         self.emit("FINISH_WORK", pd=pd, token=notice.token, result=result)
         self.ends[notice.tag, pd, "failed" if result == "failed" else "done"] += 1
         queue = self.queues[pd]
-        if result == "failed" and notice.kind not in ("extract", "pre-destroy"):
+        if result == "failed" and notice.kind not in ("extract", "pre-destroy", "probe", "fault"):
             notice.failed = True
             for other in queue:
                 if other.lane == notice.lane:
@@ -532,6 +558,8 @@ class Target:
         self._settle(("cleanup", n))
         self.doomed = set()
         self.state(n, cycles=12345)
+        for pd, body in plan.revoked_bodies:
+            self._tell_loss(pd, _pd_of(body))
         self.pending = deque(waiting for waiting in self.pending if waiting[0] in self.model.nodes)
         return plan
 
@@ -669,7 +697,14 @@ class Target:
         for pd, node in plan.revoked_bodies:
             for slot, what in list(self.slots.get(pd, {}).items()):
                 if what == ("HOLD", node):
-                    del self.slots[pd][slot]
+                    self.slots[pd][slot] = f"lost {_pd_of(node)}"
+
+
+def _pd_of(body: str) -> str:
+    """The PD that a body belongs to."""
+    parts = parse_id(body)
+    assert parts is not None
+    return pd_id(parts.number)
 
 
 def block_fs_db_app(target: Target) -> dict[str, str]:
@@ -805,6 +840,7 @@ def rich_run() -> list[Draft]:
     target.serve_all()
     target.unrequest(init, target.core_space("PD"))
     target.delete(target.core_spaces["MO"])
+    target.serve_all()
     target.quiet()
     return target.end()
 
@@ -965,7 +1001,37 @@ def sync_run() -> list[Draft]:
     return target.end()
 
 
+def blame_run() -> list[Draft]:
+    """Faults that a fault handler answers, or loses to the root task."""
+    target = Target(0, 0, "blame")
+    nurse, slow = target.pd("nurse", deadline=100), target.pd("slow")
+    patient, guest = target.pd("patient"), target.pd("guest")
+    target.handler(patient, nurse)
+    target.handler(guest, slow)
+    target.quiet()
+    # The first handler continues its PD once, and then leaves it to the root task.
+    target.hold_fault(patient, nurse)
+    (notice,) = target.fetch(nurse)
+    target.ack(nurse, notice)
+    target.emit("FAULT_RESUMED", pd=patient)
+    target.say(patient, "on it goes")
+    target.hold_fault(patient, nurse)
+    # The second handler has no deadline. The root task takes the fault over.
+    target.hold_fault(guest, slow, "cap-fault")
+    target.fault(guest, "cap-fault")
+    target.cleanup()
+    target.account()
+    (notice,) = target.fetch(nurse)
+    target.ack(nurse, notice, "failed")
+    target.fault(patient)
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    return target.end()
+
+
 RUNS: dict[str, Any] = {
+    "blame": blame_run,
     "rich": rich_run,
     "notices": notices_run,
     "sync": sync_run,

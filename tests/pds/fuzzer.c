@@ -4,8 +4,8 @@
  * any words, with any capabilities along; called, sent, or sent without blocking. It uses what
  * it learns from answers in later messages, so that each operation also succeeds at times.
  * Between two bursts of messages it takes part in the rounds, handles its notices, and gives
- * back what it was granted, so that the system does not run full. It answers its clients, and
- * the faults that it handles, with random messages. At the end it prints counts of its messages
+ * back what it was granted, so that the system does not run full. It answers its clients with
+ * random messages. At the end it prints counts of its messages
  * and their results.
  *
  * Argument 0: the seed.
@@ -104,8 +104,7 @@ static uint32_t own_space; /* 0: must be created again */
 /* number of the request that the message connects to, or CR_STARTUP_REQUESTS */
 static uint32_t wanted;
 static uint32_t failed;    /* space of the notice that failed last, or 0 */
-static uint64_t client;    /* `client`, `fault`: badges; 0: none received yet */
-static uint64_t fault;
+static uint64_t client;    /* badge; 0: none received yet */
 static uint64_t mapped[4];
 static uint32_t unseen;
 static int leaving; /* a server may be about to be destroyed, and then answers no message */
@@ -121,7 +120,6 @@ static uint64_t to_root[WAYS];
 static uint64_t to_fault[WAYS];
 static uint64_t short_faults;
 static uint64_t replies[2]; /* without capabilities, and with */
-static uint64_t fault_replies;
 static uint64_t transit[WAYS][CAP_KINDS];
 
 /* splitmix64 */
@@ -419,10 +417,10 @@ static void put_thing(int at, thing it)
     seL4_SetMR(at + 1, it.object);
 }
 
-static const cr_work_entry *some_question(void)
+static const cr_work_entry *some_owed(cr_notice_kind kind)
 {
     for (uint32_t i = 0; i < n_owed; i++) {
-        if (owed[i].kind == CR_NOTICE_EXTRACT) {
+        if (owed[i].kind == kind) {
             return &owed[i];
         }
     }
@@ -431,7 +429,7 @@ static const cr_work_entry *some_question(void)
 
 static void fill_pieces(uint32_t count)
 {
-    const cr_work_entry *question = some_question();
+    const cr_work_entry *question = some_owed(CR_NOTICE_EXTRACT);
     seL4_SetMR(1, question != 0 ? question->token : next());
     seL4_SetMR(2, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -445,6 +443,7 @@ static void fill_pieces(uint32_t count)
 /* Fills the registers with values that the operation is likely to accept. */
 static void fill_well(message *m)
 {
+    const cr_work_entry *fault = some_owed(CR_NOTICE_FAULT);
     uint32_t parts = 1 + below(2);
     switch (m->label) {
     case CR_OP_CREATE_SPACE:
@@ -508,9 +507,8 @@ static void fill_well(message *m)
     case CR_OP_RESUME_WORK:
         seL4_SetMR(1, failed);
         break;
-    case CR_OP_REPORT_FAULT:
-        seL4_SetMR(1, fault);
-        seL4_SetMR(2, below(CR_FAULT_KIND_COUNT));
+    case CR_OP_FAULT_INFO:
+        seL4_SetMR(1, fault != 0 ? fault->token : next());
         break;
     case CR_OP_SUBGRAPH:
         fill_pieces(parts);
@@ -547,7 +545,6 @@ static void fill_words(uint32_t first, uint32_t end)
 #define FLAG_OR_NOT(member)
 #define DEPTH(member) +1
 #define COUNT(member) +1
-#define FAULT_KIND(member) +1
 #define WORK_RESULT(member) +1
 #define TYPE(member) +CR_TYPE_WORDS
 #define NEW_NAME(member) +CR_NAME_WORDS
@@ -589,8 +586,8 @@ static void fill(message *m)
 static uint64_t some_label(void)
 {
     uint32_t kind = below(32);
-    if (kind == 0 && fault != 0) {
-        return CR_OP_REPORT_FAULT;
+    if (kind == 0 && some_owed(CR_NOTICE_FAULT) != 0) {
+        return CR_OP_FAULT_INFO;
     }
     if (kind == 1 && failed != 0) {
         return CR_OP_RESUME_WORK;
@@ -598,7 +595,7 @@ static uint64_t some_label(void)
     if (kind == 2 && n_owed != 0) {
         return CR_OP_FINISH_WORK;
     }
-    if (kind < 9 && some_question() != 0) {
+    if (kind < 9 && some_owed(CR_NOTICE_EXTRACT) != 0) {
         return CR_OP_SUBGRAPH;
     }
     return kind < 6 ? next() >> 12 : kind < 9 ? below(64) : 1 + below(CR_OP_COUNT - 1);
@@ -855,9 +852,6 @@ static void look_at_answer(const message *m, seL4_MessageInfo_t tag)
     case CR_OP_RESUME_WORK:
         failed = 0;
         break;
-    case CR_OP_REPORT_FAULT:
-        fault = 0;
-        break;
     default:
         break;
     }
@@ -930,7 +924,7 @@ static void send_one(void)
     }
 }
 
-/* -- the clients of the fuzzer, and the PD whose faults it handles */
+/* -- the clients of the fuzzer */
 
 static void reply_anything(uint64_t label)
 {
@@ -956,13 +950,6 @@ static void answer(uint64_t badge)
     case CR_BADGE_RESOURCE:
         reply_anything(CR_REPLY_BASE + below(4));
         break;
-    case CR_BADGE_FAULT:
-        fault = badge;
-        if (below(4) == 0) {
-            fault_replies++;
-            reply_anything(below(2));
-        }
-        break;
     default:
         break;
     }
@@ -976,15 +963,6 @@ static void answer_all(void)
         (void)seL4_NBRecv(CR_SLOT_ENDPOINT, &badge);
         answer(badge);
     }
-}
-
-static void report_fault(void)
-{
-    uint64_t arguments[4] = {fault, CR_FAULT_VM, 0, 0};
-    if (fault != 0) {
-        (void)cr_call_root(CR_OP_REPORT_FAULT, arguments, 4, 0, 0);
-    }
-    fault = 0;
 }
 
 static void say_numbers(const char *what, const uint64_t *values, uint32_t first, uint32_t n,
@@ -1023,7 +1001,6 @@ static void say_all(void)
         line.used = 0;
     }
     say_numbers("replies", replies, 0, 2, reply_names);
-    cr_say(cr_put_number(cr_put(&line, "replies to faults: all "), fault_replies));
 }
 
 void cr_main(void)
@@ -1069,7 +1046,6 @@ void cr_main(void)
     say_all();
     for (;;) {
         seL4_Word badge;
-        report_fault();
         (void)seL4_Recv(CR_SLOT_ENDPOINT, &badge); /* Signals arrive here too. */
         answer(badge);
         do_work();

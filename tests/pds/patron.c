@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client of all spaces of its requests. It takes resources of the first one, and acknowledges
- * every loss. At the end it prints what it had and what it lost.
+ * A client of all spaces of its requests. It takes resources of the first one, calls its server in
+ * each round, and acknowledges every loss. At the end it prints what it had and what it lost.
  *
  * Argument 0: the number of resources. */
 #include "storage.h"
 
 static uint32_t lost;
+static uint32_t died;
 
 static int work(const cr_work_entry *w)
 {
@@ -40,11 +41,17 @@ void cr_main(void)
         got++;
     }
     while (cr_next_round()) {
+        uint64_t reply[1];
+        uint32_t received;
         cr_poll_work(work);
         cr_checkpoint();
+        if (lost == 0 && first != 0) {
+            died += cr_call(first, ST_STATUS, 0, 0, reply, 1, &received) == CR_CALL_LOST;
+        }
     }
     cr_poll_work(work);
-    cr_say(cr_put_number(cr_put(cr_put_number(cr_put(cr_put_number(cr_put(&line, "connected "),
-           connected), ", took "), got), ", lost "), lost));
+    cr_put_number(cr_put(cr_put_number(cr_put(&line, "connected "), connected), ", took "), got);
+    cr_put_number(cr_put(cr_put_number(cr_put(&line, ", lost "), lost), ", server died "), died);
+    cr_say(&line);
     cr_wait_for_work(work);
 }

@@ -10,11 +10,12 @@ static uint32_t serve(cr_incoming *m)
 {
     uint32_t object;
     uint32_t slot;
-    if (m->label != ST_ALLOCATE || cr_create_resource(first, &object) != CR_RESULT_OK) {
-        return ST_FULL;
+    if (m->label == ST_STATUS) {
+        cr_checkpoint();
+        return ST_OK;
     }
-    cr_checkpoint();
-    if (cr_give(first, object, m->badge, &slot) != CR_RESULT_OK) {
+    if (m->label != ST_ALLOCATE || cr_create_resource(first, &object) != CR_RESULT_OK ||
+        cr_give(first, object, m->badge, &slot) != CR_RESULT_OK) {
         return ST_FULL;
     }
     m->reply[m->reply_count++] = slot;

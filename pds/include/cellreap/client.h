@@ -103,10 +103,11 @@ typedef struct cr_work_entry {
     uint32_t pd;
 } cr_work_entry;
 
-/* Fetches all ready notices and calls `each` for every one. The result of `each` is the
- * acknowledgement: 0 is done, any other value is failed. After a failed notice, no more notices
- * about its space are handled until cr_resume_work, which makes the root task hand them out
- * again, the failed one first. */
+/* Fetches all ready notices and calls `each` for every one, except probes, which it only
+ * acknowledges, and faults (cr_handle_faults). The result of `each` is the acknowledgement: 0 is
+ * done, any other value is failed. After a failed notice, no more notices about its space are
+ * handled until cr_resume_work, which makes the root task hand them out again, the failed one
+ * first. */
 void cr_do_work(int (*each)(const cr_work_entry *work));
 /* Handles all ready notices, for a PD that is not a server. Does not wait. */
 void cr_poll_work(int (*each)(const cr_work_entry *work));
@@ -115,6 +116,20 @@ _Noreturn void cr_wait_for_work(int (*each)(const cr_work_entry *work));
 /* Makes the root task hand out the failed notices about a space again. It refuses this while a
  * notice is being handled. */
 cr_result cr_resume_work(uint32_t space);
+
+/* A fault of a PD whose fault handler this PD is. */
+typedef struct cr_fault {
+    uint32_t pd; /* the PD's number */
+    cr_fault_kind kind;
+    /* as in the trace: the address accessed, the number of the exception or of the system call */
+    uint64_t address;
+    uint64_t ip; /* of the instruction */
+} cr_fault;
+
+/* From now on the functions that handle notices, and cr_serve, call `handle` for each such fault.
+ * Its result 0: the PD continues and repeats the instruction. Any other result: the root task
+ * cleans up after the PD. Before this call, and with a null pointer, it always does so. */
+void cr_handle_faults(int (*handle)(const cr_fault *fault));
 
 /* A MAP edge from `object` of a notice's space to a resource of another space. With both objects
  * 0, the edge is between the spaces. */

@@ -51,14 +51,17 @@ RULES: Final[dict[str, str]] = {
     "nodes.type": "The type of a space, and the space of a resource, match the id.",
     "nodes.manager": "The root task manages the spaces of core types and no other spaces.",
     "nodes.delete": "Only the manager that holds a node, or the root task, deletes the node.",
+    "nodes.part": "The resources of a deleted space are deleted directly before it, by its "
+    "manager.",
     "edges.handler": "HANDLER never names the root task.",
+    "edges.unhold": "Only the holder or the manager of the resource drops a hold.",
     # slots
     "slots.none": "The slot is 0 if the edge needs no capability.",
     "slots.one": "All holds of one node by one PD are one capability in one slot.",
     "slots.range": "The root task assigns slots from CR_SLOT_FIRST_FREE on.",
     "slots.used": "A slot is assigned only while it is empty.",
-    "slots.reused": "A slot that a cleanup emptied is assigned again only after its PD finished "
-    "the notice of the loss.",
+    "slots.reused": "A slot that somebody else emptied is assigned again only after its PD "
+    "finished the notice of the loss.",
     "slots.limit": "A PD is assigned no slot while 32 of its slots wait for it to finish LOST "
     "notices.",
     "slots.given_back": "A capability is removed from the slot that it is in.",
@@ -96,6 +99,15 @@ RULES: Final[dict[str, str]] = {
     "triggers.cleanup": "A cleanup has a trigger.",
     "triggers.order": "Triggers are cleaned up in their order and with their cause.",
     "triggers.end": "At END no trigger waits for its cleanup.",
+    # blame
+    "blame.handler": "FAULT_HELD names the fault handler of its PD. The handler is not down, and "
+    "has finished the notice of the PD's last fault.",
+    "blame.told": "A PD whose fault handler can be told of its fault is not a trigger at once.",
+    "blame.same": "A FAULT after a FAULT_HELD has the same kind, address and instruction.",
+    "blame.resumed": "A PD continues after a fault only if its fault handler finished the notice "
+    "with `ok`.",
+    "blame.taken": "The root task takes over a held fault if the fault handler failed the notice, "
+    "or has no deadline.",
     # stopping
     "freed.stop": "A PD is stopped once: directly after it became a trigger, or beside its "
     "SUSPEND.",
@@ -119,7 +131,8 @@ RULES: Final[dict[str, str]] = {
     "respawn.end": "At END every PD with a rule exists, is due or stays down.",
     # notices
     "notices.token": "Tokens are ascending.",
-    "notices.owed": "A notice that belongs to no cleanup is owed by an UNREQUEST or an extraction.",
+    "notices.owed": "A notice that belongs to no cleanup is owed by an UNREQUEST, a loss, an "
+    "extraction or a FAULT_HELD.",
     "notices.fetch": "A PD fetches only its own notices, and each once.",
     "notices.order": "The notices of a lane are fetched and finished in order.",
     "notices.finish": "A PD finishes only notices that it fetched, and each once.",

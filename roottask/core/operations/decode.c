@@ -97,20 +97,6 @@ static cr_result read_32_bits(cursor *c, cr_operation_args *out, void *member)
     return *word <= UINT32_MAX ? CR_RESULT_OK : CR_RESULT_FAILED;
 }
 
-static cr_result read_fault_kind(cursor *c, cr_operation_args *out, void *member)
-{
-    const uint64_t *word;
-    (void)out;
-    if (!take(c, 1, &word)) {
-        return CR_RESULT_BAD_LENGTH;
-    }
-    if (*word >= CR_FAULT_KIND_COUNT) {
-        return CR_RESULT_BAD_BADGE;
-    }
-    *(cr_fault_kind *)member = (cr_fault_kind)*word;
-    return CR_RESULT_OK;
-}
-
 static cr_result read_work_result(cursor *c, cr_operation_args *out, void *member)
 {
     const uint64_t *word;
@@ -282,7 +268,6 @@ static cr_result read_pd(cursor *c, cr_operation_args *out, void *member)
 #define FLAG_OR_NOT(member) FORM(read_flag_or_not, uint32_t, member, 0, CAP_NONE)
 #define DEPTH(member) FORM(read_32_bits, uint32_t, member, 1, CAP_NONE)
 #define COUNT(member) FORM(read_32_bits, uint32_t, member, 1, CAP_NONE)
-#define FAULT_KIND(member) FORM(read_fault_kind, cr_fault_kind, member, 1, CAP_NONE)
 #define WORK_RESULT(member) FORM(read_work_result, cr_work_result, member, 1, CAP_NONE)
 #define TYPE(member) FORM(read_type, char_of_type, member, CR_TYPE_WORDS, CAP_NONE)
 #define NEW_NAME(member) FORM(read_new_name, char_of_name, member, CR_NAME_WORDS, CAP_NONE)

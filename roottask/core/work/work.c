@@ -2,8 +2,9 @@
  *
  * Lanes of notices. The contract of each function is in cellreap/work.h.
  *
- * A lane exists while it has a notice. A lane is found by hashing (receiver, space), a notice by
- * hashing its token. The notices of a lane that are handed out are always its first `out` notices.
+ * A lane exists while it has a notice. A lane is found by hashing its receiver and its key
+ * (key_of), a notice by hashing its token. The notices of a lane that are handed out are always its
+ * first `out` notices.
  * A lane is on a ready list exactly if none of its notices is handed out and it is not stopped. A
  * stopped lane has the failed notice at its head.
  *
@@ -12,6 +13,11 @@
 #include <cellreap/work.h>
 
 enum { LIMIT = 0x3fffffff };
+
+/* Probes and faults are about no space, and no failed notice may hold them: a receiver must not
+ * be able to put them off. So probes have a lane of their own, and so have the faults of each PD.
+ * Numbers of spaces are below these keys. */
+enum { PROBE_LANE = 0x40000000, FAULT_LANES = 0x60000000 };
 
 typedef enum item_state {
     ITEM_WAITING = 0,
@@ -30,7 +36,7 @@ typedef struct item {
 
 typedef struct lane {
     uint32_t receiver;
-    uint32_t space;
+    uint32_t key; /* key_of its notices */
     uint32_t first;
     uint32_t last;
     uint32_t out;     /* number of notices that are handed out */
@@ -66,8 +72,8 @@ struct cr_work {
 };
 
 const cr_notice_kind cr_work_precedence[CR_NOTICE_KIND_COUNT] = {
-    CR_NOTICE_PRE_DESTROY, CR_NOTICE_DESTROY,    CR_NOTICE_LOST,
-    CR_NOTICE_FREE,        CR_NOTICE_DISCONNECT, CR_NOTICE_EXTRACT,
+    CR_NOTICE_PROBE, CR_NOTICE_FAULT,      CR_NOTICE_PRE_DESTROY, CR_NOTICE_DESTROY,
+    CR_NOTICE_LOST,  CR_NOTICE_FREE,       CR_NOTICE_DISCONNECT,  CR_NOTICE_EXTRACT,
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -178,11 +184,11 @@ static uint32_t find_item(const cr_work *work, uint64_t token)
     return CR_NONE;
 }
 
-static uint32_t find_lane(const cr_work *work, uint32_t to, uint32_t space)
+static uint32_t find_lane(const cr_work *work, uint32_t to, uint32_t key)
 {
-    uint32_t at = work->by_key[bucket_of(work, to, space)];
+    uint32_t at = work->by_key[bucket_of(work, to, key)];
     for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-        if (work->lanes[at].receiver == to && work->lanes[at].space == space) {
+        if (work->lanes[at].receiver == to && work->lanes[at].key == key) {
             return at;
         }
         at = work->lanes[at].chain;
@@ -203,7 +209,16 @@ static uint32_t find_handed_out(const cr_work *work, uint32_t to, uint64_t token
 
 static int stops_its_lane(cr_notice_kind kind)
 {
-    return kind != CR_NOTICE_EXTRACT && kind != CR_NOTICE_PRE_DESTROY;
+    return kind != CR_NOTICE_EXTRACT && kind != CR_NOTICE_PRE_DESTROY && kind != CR_NOTICE_PROBE &&
+           kind != CR_NOTICE_FAULT;
+}
+
+static uint32_t key_of(const cr_work_notice *notice)
+{
+    if (notice->kind == CR_NOTICE_FAULT) {
+        return FAULT_LANES + notice->pd % (UINT32_MAX - FAULT_LANES);
+    }
+    return notice->kind == CR_NOTICE_PROBE ? (uint32_t)PROBE_LANE : notice->space;
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -249,15 +264,15 @@ static void make_unready(cr_work *work, uint32_t index)
     l->ready = CR_NONE;
 }
 
-static uint32_t new_lane(cr_work *work, uint32_t to, uint32_t space)
+static uint32_t new_lane(cr_work *work, uint32_t to, uint32_t key)
 {
     /* There is one: a notice is free, and each lane has a notice. */
     const uint32_t index = work->free_lane;
-    uint32_t *bucket = &work->by_key[bucket_of(work, to, space)];
+    uint32_t *bucket = &work->by_key[bucket_of(work, to, key)];
     receiver *r = &work->receivers[to];
     work->free_lane = work->lanes[index].chain;
     work->lanes[index] = (lane){.receiver = to,
-                                .space = space,
+                                .key = key,
                                 .first = CR_NONE,
                                 .last = CR_NONE,
                                 .ready = CR_NONE,
@@ -277,7 +292,7 @@ static uint32_t new_lane(cr_work *work, uint32_t to, uint32_t space)
 static void free_lane(cr_work *work, uint32_t index)
 {
     lane *l = &work->lanes[index];
-    uint32_t *link = &work->by_key[bucket_of(work, l->receiver, l->space)];
+    uint32_t *link = &work->by_key[bucket_of(work, l->receiver, l->key)];
     for (uint32_t steps = 0; *link != index && *link != CR_NONE && steps < work->n_items; steps++) {
         link = &work->lanes[*link].chain;
     }
@@ -343,6 +358,11 @@ uint32_t cr_work_room(const cr_work *work)
 uint32_t cr_work_pending(const cr_work *work, uint32_t to)
 {
     return to < work->n_receivers ? work->receivers[to].pending : 0;
+}
+
+int cr_work_has(const cr_work *work, uint64_t token)
+{
+    return find_item(work, token) != CR_NONE;
 }
 
 /* The kind to hand out next, or CR_NONE. */
@@ -435,9 +455,10 @@ cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
     if (index == CR_NONE) {
         return CR_ERR_FULL_NODES;
     }
-    uint32_t lane_index = find_lane(work, to, notice->space);
+    const uint32_t key = key_of(notice);
+    uint32_t lane_index = find_lane(work, to, key);
     if (lane_index == CR_NONE) {
-        lane_index = new_lane(work, to, notice->space);
+        lane_index = new_lane(work, to, key);
     }
     lane *l = &work->lanes[lane_index];
     item *it = &work->items[index];

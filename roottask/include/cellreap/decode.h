@@ -45,13 +45,10 @@ typedef struct cr_operation_args {
     uint32_t target_object; /* 0 if and only if `object` is 0 */
     uint32_t has_pd;        /* whether the message has a capability */
     uint64_t pd;            /* its badge: any value; 0 if it is not to the root task's endpoint */
-    uint64_t badge;         /* GIVE, TAKE_BACK, REPORT_FAULT: any value */
-    uint64_t token;         /* SUBGRAPH */
+    uint64_t badge;         /* GIVE, TAKE_BACK: any value */
+    uint64_t token;         /* SUBGRAPH, FAULT_INFO */
     uint64_t ticket;        /* TICKET */
     uint64_t code;          /* EXIT */
-    uint64_t address;       /* REPORT_FAULT */
-    uint64_t ip;
-    cr_fault_kind fault_kind;
     uint32_t round_boundary; /* CHECKPOINT: 0 or 1 */
     uint32_t wait;           /* TICKET: 0 or 1 */
     uint32_t no_wait;        /* CONNECT: 0 or 1 */
@@ -68,7 +65,7 @@ typedef struct cr_operation_args {
 } cr_operation_args;
 
 /* Decodes a message. Returns CR_RESULT_OK, or the result with which the message is refused:
- * CR_RESULT_BAD_MAGIC, BAD_OP, BAD_LENGTH, NO_SUCH, BAD_BADGE or FAILED. *out is valid only if the
+ * CR_RESULT_BAD_MAGIC, BAD_OP, BAD_LENGTH, NO_SUCH or FAILED. *out is valid only if the
  * result is CR_RESULT_OK. */
 cr_result cr_decode_operation(const cr_raw_message *message, cr_operation_args *out);
 

@@ -16,6 +16,8 @@
     CR_LIFE(CR_LIFE_MAKING, "making", "its node and body are being created")                       \
     CR_LIFE(CR_LIFE_RUNS, "runs", "it runs or waits")                                              \
     CR_LIFE(CR_LIFE_FROZEN, "frozen", "the scenario suspended its thread, so the PD hangs")        \
+    CR_LIFE(CR_LIFE_FAULTED, "faulted",                                                            \
+        "it faulted; its thread is suspended until its fault handler answers")                     \
     CR_LIFE(CR_LIFE_STOPPED, "stopped",                                                            \
         "its thread stays suspended until its body is destroyed, and its endpoint is gone")
 
@@ -25,6 +27,10 @@
     CR_LIFE_EDGE(CR_LIFE_MAKING, CR_LIFE_ABSENT, "its creation fails and is undone")               \
     CR_LIFE_EDGE(CR_LIFE_MAKING, CR_LIFE_RUNS, "its thread is resumed for the first time")         \
     CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_FROZEN, "the scenario freezes it")                          \
+    CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_FAULTED, "it faults, and its fault handler is told")        \
+    CR_LIFE_EDGE(CR_LIFE_FAULTED, CR_LIFE_RUNS, "its fault handler has it continued")              \
+    CR_LIFE_EDGE(CR_LIFE_FAULTED, CR_LIFE_STOPPED,                                                 \
+        "the root task takes over its fault, it is terminated, or a cleanup dooms it")             \
     CR_LIFE_EDGE(CR_LIFE_RUNS, CR_LIFE_STOPPED,                                                    \
         "it faults, exits, is terminated or is late, or a cleanup that dooms it suspends it")      \
     CR_LIFE_EDGE(CR_LIFE_FROZEN, CR_LIFE_STOPPED,                                                  \

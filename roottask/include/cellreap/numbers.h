@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-    CR_LAST_PD = 0x7fffffff,
+    CR_LAST_PD = 0x0fffffff,         /* fits the 28 bits in the state of a slot (system.h) */
     CR_LAST_SPACE = 0x0fffffff,      /* fits the 28 bits of a badge */
     CR_LAST_OBJECT = 0x7fffffff,     /* of one space */
     CR_LAST_EXTRACTION = 0x7fffffff, /* the tag of its notices has one more bit */

@@ -38,15 +38,22 @@ typedef enum cr_why {
         "a space that the receiver manages, and a PD",                                             \
         "The PD was a client of the space. It is destroyed or has dropped its request.")           \
     CR_NOTICE_KIND(CR_NOTICE_LOST, 3, "lost",                                                      \
-        "a space",                                                                                 \
-        "The receiver lost its request to the space, or its holds in it. The result "              \
-        "`ok` frees the slots.")                                                                   \
+        "a space, a resource or a PD",                                                             \
+        "The receiver lost its request to the space, its holds in it, its holds of the "           \
+        "resource, or its capability to the PD. The result `ok` frees the slots.")                 \
     CR_NOTICE_KIND(CR_NOTICE_PRE_DESTROY, 4, "pre-destroy",                                        \
         "a space or PD that the receiver subscribed to",                                           \
         "The space or PD is about to be destroyed. The cleanup waits for the acknowledgement.")    \
     CR_NOTICE_KIND(CR_NOTICE_EXTRACT, 5, "extract",                                                \
         "a space that the receiver manages, or a resource in it",                                  \
-        "The receiver is asked what the space or resource is built on.")
+        "The receiver is asked what the space or resource is built on.")                           \
+    CR_NOTICE_KIND(CR_NOTICE_PROBE, 6, "probe",                                                    \
+        "the receiver itself",                                                                     \
+        "The root task asks whether the receiver still runs. Any result shows that it does.")      \
+    CR_NOTICE_KIND(CR_NOTICE_FAULT, 7, "fault",                                                    \
+        "a PD whose fault handler the receiver is",                                                \
+        "The PD faulted and is stopped. The result `ok` continues it, `failed` leaves it to "      \
+        "the root task. FAULT_INFO tells which fault it is.")
 
 typedef enum cr_notice_kind {
 #define CR_NOTICE_KIND(enumerator, number, ...) enumerator = number,

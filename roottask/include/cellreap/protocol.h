@@ -39,14 +39,16 @@ enum {
 #define CR_PROTOCOL_MAGIC ((uint64_t)0x6372700000000000u | (uint64_t)CR_PROTOCOL_VERSION)
 
 /* A badge is (kind, generation, index): 4, 28 and 32 bits, highest first. The index selects an
- * entry in a table of the root task. Only the root task resolves it. */
+ * entry in a table of the root task. Only the root task resolves it. In a RESOURCE badge, the
+ * index is the number of the object, and the number of its space takes the place of the
+ * generation. Neither number is ever used again, so the badge names this resource for ever. */
 typedef enum cr_badge_kind {
     CR_BADGE_NONE = 0,
     CR_BADGE_PD = 1,       /* an operation that this PD asks the root task for */
-    CR_BADGE_FAULT = 2,    /* a fault of this PD, sent to its fault handler */
+    CR_BADGE_FAULT = 2,    /* a fault of this PD */
     CR_BADGE_BODY = 3,     /* the capability to this PD that other PDs hold */
     CR_BADGE_REQUEST = 4,  /* a client's call to a server, through this REQUEST edge */
-    CR_BADGE_RESOURCE = 5, /* a client's call on this resource */
+    CR_BADGE_RESOURCE = 5, /* a client's call on this resource: cr_badge_space, cr_badge_object */
     CR_BADGE_SIGNAL = 6,   /* the root task has notices for the receiver */
     /* These two arrive by one notification, which ORs badges. So no smaller kind may have all
      * bits of either. */
@@ -82,6 +84,22 @@ static inline uint32_t cr_badge_generation(uint64_t badge)
     return (uint32_t)(badge >> 32) & 0xfffffffu;
 }
 
+/* The badge of a resource, and the numbers of the space and the object in it. */
+static inline uint64_t cr_badge_resource(uint32_t space, uint32_t object)
+{
+    return cr_badge(CR_BADGE_RESOURCE, object, space);
+}
+
+static inline uint32_t cr_badge_space(uint64_t badge)
+{
+    return cr_badge_generation(badge);
+}
+
+static inline uint32_t cr_badge_object(uint64_t badge)
+{
+    return cr_badge_index(badge);
+}
+
 /* -- operations: messages of a PD to the root task */
 
 /* Who may ask for an operation. */
@@ -108,7 +126,6 @@ typedef enum cr_asker {
  *     FLAG_OR_NOT(m)  the same; 0 if the message ends before it
  *     DEPTH(m)        one register: at most 32 bits, else FAILED
  *     COUNT(m)        the same: a number of things
- *     FAULT_KIND(m)   one register: a cr_fault_kind, else BAD_BADGE
  *     WORK_RESULT(m)  one register: a cr_work_result, else FAILED
  *     TYPE(m)         CR_TYPE_WORDS registers: a type of a server's space, else FAILED
  *     NEW_NAME(m)     CR_NAME_WORDS registers: a name, else FAILED
@@ -182,9 +199,9 @@ typedef enum cr_asker {
     CR_OPERATION(CR_OP_SET_DEPTH, 21, set_depth, "pds",                                            \
         DEPTH(pd_depth) DEPTH(rs_depth), "", CR_FROM_LIVE,                                         \
         "Sets the depths of the cleanup that the caller's own crash triggers.")                    \
-    CR_OPERATION(CR_OP_REPORT_FAULT, 22, report_fault, "pds",                                      \
-        WORD(badge) FAULT_KIND(fault_kind) WORD(address) WORD(ip), "", CR_FROM_ANY,                \
-        "Reports a fault of a PD whose fault handler is the caller.")                              \
+    CR_OPERATION(CR_OP_FAULT_INFO, 22, fault_info, "pds",                                          \
+        WORD(token), "fault kind, address, ip", CR_FROM_ANY,                                       \
+        "Returns which fault a `fault` notice of the caller is about.")                            \
     CR_OPERATION(CR_OP_HOLDS, 23, holds, "holds",                                                  \
         NUMBER(space) NUMBER(object), "own count, all counts", CR_FROM_ANY,                        \
         "Returns the number of holds of the resource: the caller's, and all.")                     \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A plan as a chain of small steps. Each step may be repeated safely: the next step follows from
- * the plan, the model and the journal's cursor, and carrying out a step again has no effect. So a
- * cleanup can be continued from a saved journal.
+ * A plan as a chain of small steps. The next step follows from the plan, the model
+ * and the journal's cursor, so a cleanup can be continued from a saved journal. If the last step
+ * was done and not recorded, a mark, a cut or a destruction does not follow again, because the
+ * model shows it. Any other step follows again.
  *
  * The order is (docs/semantics.md, "Order"):
  *

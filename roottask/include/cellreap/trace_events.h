@@ -134,16 +134,18 @@ typedef enum cr_print {
                    FIELD(slots, NUMBER),                                                           \
                    "A resource was made in the space. It uses this number of slots in the root "   \
                    "task's CSpace.")                                                               \
-    CR_TRACE_EVENT(CR_EV_DELETE, "DELETE", FIELD(node, THING) FIELD(by, PD),                       \
-                   "A resource or an empty space was deleted, with all its edges.")                \
+    CR_TRACE_EVENT(CR_EV_DELETE, "DELETE", FIELD(node, THING) FIELD(by, PD) FIELD(part, FLAG),     \
+                   "A resource or an empty space was deleted, with all its edges. part: 1 for a "  \
+                   "resource that is deleted with its space, whose DELETE follows.")               \
     /* The model: edges */                                                                         \
     CR_TRACE_EVENT(CR_EV_HOLD, "HOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER)        \
                    FIELD(by, PD_OR_NONE),                                                          \
                    "The PD was given a HOLD. The capability is in this slot of its CSpace; 0: "    \
                    "no capability. by: the PD that gave it; -: the configuration, or an "          \
                    "operation of the PD itself.")                                                  \
-    CR_TRACE_EVENT(CR_EV_UNHOLD, "UNHOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER),   \
-                   "One HOLD of the PD was dropped.")                                              \
+    CR_TRACE_EVENT(CR_EV_UNHOLD, "UNHOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER)    \
+                   FIELD(by, PD),                                                                  \
+                   "One HOLD of the PD was dropped, by the PD itself or by the manager.")          \
     CR_TRACE_EVENT(CR_EV_REQUEST, "REQUEST", FIELD(pd, PD) FIELD(space, SPACE)                     \
                    FIELD(slot, NUMBER) FIELD(by, PD_OR_NONE),                                      \
                    "The PD was given a REQUEST to the space. The capability is in this slot of "   \
@@ -186,7 +188,12 @@ typedef enum cr_print {
     /* Triggers: each causes one cleanup, or none if its PD is destroyed before */                 \
     CR_TRACE_EVENT(CR_EV_FAULT, "FAULT", FIELD(pd, PD) FIELD(kind, FAULT_KIND)                     \
                    FIELD(address, ADDRESS) FIELD(ip, ADDRESS),                                     \
-                   "The PD faulted.")                                                              \
+                   "The PD faulted, and no fault handler continues it.")                           \
+    CR_TRACE_EVENT(CR_EV_FAULT_HELD, "FAULT_HELD", FIELD(pd, PD) FIELD(handler, PD)                \
+                   FIELD(kind, FAULT_KIND) FIELD(address, ADDRESS) FIELD(ip, ADDRESS),             \
+                   "The PD faulted and is stopped. Its fault handler is told with a notice.")      \
+    CR_TRACE_EVENT(CR_EV_FAULT_RESUMED, "FAULT_RESUMED", FIELD(pd, PD),                            \
+                   "The PD continues after its fault, as its fault handler answered.")             \
     CR_TRACE_EVENT(CR_EV_EXIT, "EXIT", FIELD(pd, PD) FIELD(code, NUMBER),                          \
                    "The PD exited.")                                                               \
     CR_TRACE_EVENT(CR_EV_TERMINATE, "TERMINATE", FIELD(pd, PD) FIELD(by, PD),                      \

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Notices owed to PDs (docs/operations.md, "Work"). Each receiver has one lane for each space that
- * it is owed notices about. A lane is strictly in order: a notice waits until all notices before it
- * are finished. When a notice fails, those behind it wait until the lane is resumed. Lanes do not
- * wait for each other, and receivers do not wait for each other.
+ * it is owed notices about, one for probes, and one for each PD whose faults it is told. A lane is
+ * strictly in order: a notice waits until all notices before it are finished. When a notice fails,
+ * those behind it wait until the lane is resumed. Lanes do not wait for each other, and receivers
+ * do not wait for each other.
  *
  * A notice is put once. It is then fetched and finished by its token. Tokens increase over the
  * whole run and are never reused. A notice that failed stays at the head of its lane. When the lane
- * is resumed, the notice can be fetched again, under the same token. EXTRACT and PRE_DESTROY
- * notices do not stop a lane when they fail. They are finished in either case.
+ * is resumed, the notice can be fetched again, under the same token. EXTRACT, PRE_DESTROY, PROBE
+ * and FAULT notices do not stop a lane when they fail. They are finished in either case.
  *
  * A lane is ready when it has notices, none of them is handed out, and it is not stopped. A fetch
  * serves the ready lanes of one kind: the kind of the notice at their head that comes first in
@@ -28,12 +29,15 @@
 typedef struct cr_work_notice {
     uint64_t token; /* set by cr_work_put */
     cr_notice_kind kind;
-    uint32_t space;  /* selects the lane. 0: none; the notice is about `pd` */
+    /* selects the lane, except of a PROBE or FAULT. 0: none; the notice is about `pd` */
+    uint32_t space;
     uint32_t object; /* 0: the space itself */
-    /* FREE, DISCONNECT: number of the dead PD. PRE_DESTROY of a PD: number of that PD. Else 0. */
+    /* FREE, DISCONNECT: number of the dead PD. PRE_DESTROY of a PD, LOST of a PD capability, PROBE,
+     * FAULT: number of the PD that the notice is about. Else 0. */
     uint32_t pd;
     uint32_t tag;    /* chosen by the caller, for counting */
-    uint32_t again;  /* set by cr_work_resume: the notice failed before */
+    uint16_t again;  /* set by cr_work_resume: the notice failed before */
+    uint16_t slot;   /* LOST: the one slot that it is about; 0: all slots of the space */
     uint64_t since;  /* the receiver's clock when it was queued, chosen by the caller */
 } cr_work_notice;
 
@@ -62,6 +66,8 @@ cr_status cr_work_init(void *memory, size_t bytes, uint32_t n_items, uint32_t n_
 uint32_t cr_work_room(const cr_work *work);
 /* The number of notices that the receiver has not finished, including failed ones. */
 uint32_t cr_work_pending(const cr_work *work, uint32_t receiver);
+/* Whether any receiver has not finished the notice with this token. */
+int cr_work_has(const cr_work *work, uint64_t token);
 /* Whether the receiver has a notice to fetch. */
 int cr_work_ready(const cr_work *work, uint32_t receiver);
 

@@ -69,8 +69,7 @@ static void check_accepted(const cr_raw_message *m, const cr_operation_args *r)
             wrong("a space mapped to a resource", m);
         }
     }
-    if ((uint32_t)r->fault_kind >= CR_FAULT_KIND_COUNT || r->wait > 1 || r->round_boundary > 1 ||
-        r->has_pd > 1) {
+    if (r->wait > 1 || r->round_boundary > 1 || r->has_pd > 1) {
         wrong("a value out of its range", m);
     }
     accepted[r->op]++;

@@ -201,7 +201,9 @@ class InPython:
     def put(self, to: int, got: Got) -> tuple[int, int]:
         about = got.object, got.pd
         try:
-            notice = self.queues.put(to, got.space, got.kind, about, tag=got.tag, since=got.since)
+            notice = self.queues.put(
+                to, got.space, got.kind, about, tag=got.tag, since=got.since, pd=got.pd
+            )
         except NoticeError as error:
             return REASONS[error.reason], 0
         return OK, notice.token
@@ -485,7 +487,8 @@ def test_kinds_come_by_precedence_whatever_the_order_in_which_they_were_put(side
     for space, kind in enumerate(reversed(PRECEDENCE)):
         put(side, new(kind, space))
     order = [notice.kind for notice in drain(side)]
-    assert order == ["pre-destroy", "destroy", "lost", "free", "disconnect", "extract"]
+    wanted = "probe fault pre-destroy destroy lost free disconnect extract"
+    assert order == wanted.split()
 
 
 def test_the_core_and_the_reference_name_the_same_precedence() -> None:
@@ -517,7 +520,7 @@ def test_a_lane_is_strictly_in_order_even_against_precedence(side: Side) -> None
 
 @pytest.mark.behaviour("A-08")
 def test_one_worker_drains_all_lanes_until_nothing_is_left(side: Side) -> None:
-    put_ = [put(side, new(PRECEDENCE[n % 6], n % 5, n))[0] for n in range(ITEMS)]
+    put_ = [put(side, new(PRECEDENCE[n % len(PRECEDENCE)], n % 5, n))[0] for n in range(ITEMS)]
     assert side.put(0, new("free"))[0] == FULL
     assert sorted(tokens(drain(side, most=3))) == put_
     state = side.look([])
@@ -620,6 +623,19 @@ def test_kinds_that_are_finished_either_way_stop_nothing(side: Side, kind: str) 
     assert [side.finish(0, token, True)[0] for token in lane[:2]] == [OK, OK]
     assert tokens(drain(side)) == lane[2:]
     assert side.resume(0, 1) == REASONS["absent"]
+
+
+@pytest.mark.behaviour("J-08")
+@pytest.mark.parametrize("kind", ["probe", "fault"])
+def test_no_failure_holds_a_probe_or_a_fault(side: Side, kind: str) -> None:
+    """Not even a failed notice that is also about no space, or an earlier fault of another PD."""
+    (lost,) = put(side, new("lost", 0))
+    assert tokens(side.fetch(0, 16)) == [lost]
+    assert side.finish(0, lost, True)[0] == OK
+    first = put(side, new(kind, 0, pd=7))
+    assert tokens(side.fetch(0, 16)) == first
+    second = put(side, new("fault", 0, pd=8))
+    assert tokens(side.fetch(0, 16)) == second
 
 
 @pytest.mark.behaviour("N-14", "N-10")

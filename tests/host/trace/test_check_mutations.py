@@ -44,7 +44,7 @@ STORED = sorted(STORED_TRACES.glob("*.trace"))
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]
 # The run that stands for all others where the slow tests are left out.
 QUICK = "depths-1-0"
-SECOND = ["notices", "sync"]  # runs of what only version 2 of the trace tells
+SECOND = ["notices", "sync", "blame"]  # runs of what only later versions of the trace tell
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 
 # "EVENT.field" -> why no checker can know the value. No other part of a trace depends on it.

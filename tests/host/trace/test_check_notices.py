@@ -405,12 +405,12 @@ FORBIDDEN: list[tuple[str, Callable[[Target], None], str]] = [
     ),
     (
         "unhold",
-        lambda t: t.emit("UNHOLD", pd="PD_2", node="BLOCK_1_1", slot=9),
+        lambda t: t.emit("UNHOLD", pd="PD_2", node="BLOCK_1_1", slot=9, by="PD_2"),
         "UNHOLD: pd=PD_2: it is doomed",
     ),
     (
         "delete",
-        lambda t: t.emit("DELETE", node="BLOCK_1_1", by="PD_0"),
+        lambda t: t.emit("DELETE", node="BLOCK_1_1", by="PD_0", part=0),
         "DELETE: node=BLOCK_1_1: it is doomed",
     ),
     (

@@ -91,7 +91,7 @@ def no_such_pd(target: Target) -> None:
 
 
 def dropped_without_being_held(target: Target) -> None:
-    target.emit("UNHOLD", pd="PD_1", node="TABLE_4_1", slot=8)
+    target.emit("UNHOLD", pd="PD_1", node="TABLE_4_1", slot=8, by="PD_1")
 
 
 def slot_of_another(target: Target) -> None:
@@ -115,11 +115,11 @@ def given_back_from_elsewhere(target: Target) -> None:
 
 
 def deleted_by_a_stranger(target: Target) -> None:
-    target.emit("DELETE", node="TABLE_4_1", by="PD_5")
+    target.emit("DELETE", node="TABLE_4_1", by="PD_5", part=0)
 
 
 def full_space_deleted(target: Target) -> None:
-    target.emit("DELETE", node="TABLE_SPACE_4", by="PD_4")
+    target.emit("DELETE", node="TABLE_SPACE_4", by="PD_4", part=0)
 
 
 def handler_is_the_root_task(target: Target) -> None:
@@ -428,7 +428,7 @@ def test_a_revoked_slot_is_not_given_again_before_the_loss_is_acknowledged() -> 
     token = 1
     assert (
         run(acknowledge=False)[0]
-        == f"REQUEST: slot=8: it was revoked, and PD_3 has not acknowledged {token}"
+        == f"REQUEST: slot=8: it was revoked, and PD_3 has not acknowledged notice {token}"
     )
 
 

@@ -370,7 +370,10 @@ def test_the_events_of_version_2_come_out_under_their_names_of_today() -> None:
 
 
 def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
-    """An upgraded event of an older table has the name and the fields of the current table."""
+    """An upgraded event of an older table has the name and the fields of the current table.
+
+    Fields that were added since are missing.
+    """
     current = headers.event_table()
     assert upgrade.known_versions() == [1, 2, 3, current.version]
     assert set(upgrade.CHANGES) <= set(range(1, current.version))
@@ -383,7 +386,8 @@ def test_every_version_that_is_kept_leads_to_the_current_one() -> None:
             words = {"cause": "fault"}
             old = Event(name, {field: words.get(field, "0") for field in fields})
             new = upgrade.upgrade(old, version)
-            assert tuple(new.values) == current.fields[new.name], (version, name)
+            known = tuple(field for field in current.fields[new.name] if field in new.values)
+            assert tuple(new.values) == known, (version, name)
             names.append(new.name)
         assert len(set(names)) == len(names)
         assert set(names) == upgrade.events_of(version)

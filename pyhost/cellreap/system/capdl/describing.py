@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from cellreap.errors import CellreapError
 from cellreap.system.capdl.checking import problems
-from cellreap.system.capdl.constants import body_slot, protocol, roottask
+from cellreap.system.capdl.constants import roottask
 from cellreap.system.capdl.objects import Body, Cap, Description, Object, SlotRef, guard, radix
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.rendering import render
@@ -42,9 +42,6 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
         bodies.append(layout.body(pds[pd.name]))
         caps.update(layout.caps(pds))
         derived.update(layout.derived())
-        if pd.fault_handler is not None:
-            parent = (f"body_{pd.fault_handler}", body_slot("CR_BODY_ENDPOINT"))
-            derived[parent] += ((f"cspace_{pd.name}", protocol("CR_SLOT_FAULT")),)
     l1_bits = roottask("kernel/kernel.h", "CR_L1_BITS")
     shared = (
         Object(

@@ -122,13 +122,11 @@ class Parts(Layout):
 
     def _cspace(self, pds: Mapping[str, int]) -> tuple[Cap, ...]:
         index = pds[self.pd.name]
-        handler = self.pd.fault_handler
-        fault = "root_ep" if handler is None else f"ep_{handler}"
         caps = [
             Cap(protocol("CR_SLOT_ROOT"), "root_ep", ("WGP", badge("CR_BADGE_PD", index))),
             Cap(protocol("CR_SLOT_ENDPOINT"), self.name("ep"), ("R",)),
             Cap(protocol("CR_SLOT_NOTIFICATION"), self.name("ntfn"), ("R",)),
-            Cap(protocol("CR_SLOT_FAULT"), fault, ("WP", badge("CR_BADGE_FAULT", index))),
+            Cap(protocol("CR_SLOT_FAULT"), "root_ep", ("WP", badge("CR_BADGE_FAULT", index))),
         ]
         # The index in the list determines the slot, even if some of the PDs do not exist.
         for slot, held in enumerate(self.pd.holds_pds, protocol("CR_SLOT_FIRST_FREE")):

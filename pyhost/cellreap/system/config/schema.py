@@ -272,8 +272,8 @@ class Pd(Table):
     stack_pages: _StackPages = 4
     """Stack, in pages of 4 KiB."""
     fault_handler: _Name | None = None
-    """An earlier PD that handles its faults. A PD cannot live without its fault handler. The
-    default is the root task.
+    """An earlier PD that handles its faults: it is told of each, and continues the PD or leaves it
+    to the root task. A PD cannot live without its fault handler. The default is the root task.
     """
     pd_depth: _Depth | None = None
     """Its own depth, if it differs from the policy's."""

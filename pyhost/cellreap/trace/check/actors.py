@@ -79,6 +79,10 @@ class Actors(Concern):
         """The PD was told the result of its ticket."""
         self._waiting.pop(pd, None)
 
+    def resume(self, pd: str) -> None:
+        """The PD can act again."""
+        self._silent.pop(pd, None)
+
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
         self._silent.pop(pd, None)

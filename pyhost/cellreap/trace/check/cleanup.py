@@ -39,7 +39,7 @@ NOT_DOOMED = {
     "RESOURCE": ("space",),
     "DELETE": ("node", "by"),
     "HOLD": ("pd", "node"),
-    "UNHOLD": ("pd", "node"),
+    "UNHOLD": ("pd", "node", "by"),
     "REQUEST": ("pd", "space"),
     "UNREQUEST": ("pd", "space"),
     "MAP": ("from", "to"),
@@ -117,8 +117,9 @@ class Cleanups(Concern):
         waits = running is not None and running.waiting
         if running is not None and waits and event.name != "CLEANUP":
             for name in NOT_DOOMED.get(event.name, ()):
-                if running.dooms(event[name]):
-                    text = f"{name}={event[name]}: it is doomed by cleanup {number}, which waits"
+                node = event.optional(name)
+                if node is not None and running.dooms(node):
+                    text = f"{name}={node}: it is doomed by cleanup {number}, which waits"
                     self.context.bad("cleanup.doomed", f"{event.name}: {text}")
         elif number is not None:
             first = f"CONTINUE n={number}" if waits else f"SETTLED n={number}"
@@ -265,6 +266,7 @@ class Cleanups(Concern):
             context.authority.forget(pd)
             context.consent.forget(pd)
             context.triggers.forget(pd)
+            context.blame.forget(pd)
             context.tickets.forget(pd)
         context.tickets.settle(running.tag)
         context.tickets.note({running.tag, *context.notices.changed_accounts()})

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from cellreap.trace.check.accounts import Accounts
     from cellreap.trace.check.actors import Actors
     from cellreap.trace.check.authority import Authority
+    from cellreap.trace.check.blame import Blame
     from cellreap.trace.check.cleanup import Cleanups
     from cellreap.trace.check.consent import Consent
     from cellreap.trace.check.extractions import Extractions
     from cellreap.trace.check.freed import Freed
     from cellreap.trace.check.memory import Memory
+    from cellreap.trace.check.nodes import Nodes
     from cellreap.trace.check.notices import Notices
     from cellreap.trace.check.running import Running
     from cellreap.trace.check.slots import Slots
@@ -58,6 +60,10 @@ class Debts:
             del self._open[what]
         return True
 
+    def has(self, *what: str) -> bool:
+        """Whether an event with these values is required."""
+        return what in self._open
+
     def forgive(self) -> list[str]:
         """Drops all debts. Returns them as text."""
         texts = [" ".join(owed) for owed in sorted(self._open)]
@@ -69,12 +75,14 @@ class Context:
     """The state that the concerns share. `Replay` creates it and sets the concerns."""
 
     memory: Memory
+    nodes: Nodes
     accounts: Accounts
     slots: Slots
     actors: Actors
     authority: Authority
     consent: Consent
     triggers: Triggers
+    blame: Blame
     freed: Freed
     notices: Notices
     tickets: Tickets

@@ -22,10 +22,18 @@ class Edges(Concern):
 
     def unhold(self, event: Event) -> None:
         """A PD gives back a capability to a space or resource."""
-        pd, node = event["pd"], event["node"]
-        model = self.context.model
+        context, pd, node = self.context, event["pd"], event["node"]
+        model = context.model
+        by = event.optional("by") or pd
+        manager = model.manager.get(model.space_of.get(node, node))
+        if by not in (pd, manager):
+            context.bad("edges.unhold", f"UNHOLD: by={by}: expected {pd} or {manager}")
+        elif by != ROOT and by != pd:
+            context.actors.may_act(event, by)
         model.drop_hold(pd, node)
-        self.context.slots.give_back(event, pd, node, "HOLD", (pd, node) not in model.holds)
+        slot = context.slots.give_back(event, pd, node, "HOLD", (pd, node) not in model.holds)
+        if slot and by != pd:
+            context.slots.tell(pd, slot, node)
 
     def request(self, event: Event) -> None:
         """A PD may ask the manager of a space for resources."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from cellreap.model.ids import ROOT, parse_id
-from cellreap.trace.check.context import Concern, Handlers
+from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 
 ROOT_NAME = "ROOT_TASK"
@@ -14,6 +14,29 @@ ROOT_NAME = "ROOT_TASK"
 
 class Nodes(Concern):
     """PD, SPACE, RESOURCE, DELETE."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._deleting: tuple[str, str] | None = None
+        """(space, manager) while the resources of a space are deleted together with it"""
+
+    def is_deleting(self) -> bool:
+        """Whether a resource was deleted with its space, and the space is not deleted yet."""
+        return self._deleting is not None
+
+    def interrupt(self, event: Event) -> None:
+        """Checks that the event may come after the deletion of a part of a space."""
+        if self._deleting is None:
+            return
+        space, by = self._deleting
+        node = event.optional("node") if event.name == "DELETE" else None
+        if node is None or self.context.model.space_of.get(node, node) != space:
+            text = f"{event.name}: expected the DELETE of {space}, whose resources are deleted"
+            self.context.bad("nodes.part", text)
+            self._deleting = None
+        elif event["by"] != by:
+            text = f"DELETE: by={event['by']}: expected {by}, who deletes {space}"
+            self.context.bad("nodes.part", text)
 
     def pd(self, event: Event) -> None:
         """A PD is created. Its BODY must follow."""
@@ -74,12 +97,21 @@ class Nodes(Concern):
         if manager is not None and manager != ROOT and (manager, node) not in model.holds:
             text = f"DELETE: {node}: {manager} manages it but does not hold it"
             context.bad("nodes.delete", text)
-        if node in model.space_of:
+        space = model.space_of.get(node)
+        part = event.optional("part") == "1"
+        if part and space is None:
+            context.bad("nodes.part", f"DELETE: {node}: part=1: expected it of a resource")
+        if space is not None:
             model.remove_resource(node)
             context.memory.free_resource(node)
         else:
             model.remove_space(node)
-        context.slots.vacate((node,), lambda pd, held: None)
+        self._deleting = (space, by) if part and space is not None else None
+        self._vacate(node, space if part and space is not None else node, manager)
+
+    def _vacate(self, node: str, about: str, manager: str | None) -> None:
+        """Empties the slots with a deleted node. The losers are told about it or its space."""
+        self.context.slots.vacate((node,), lambda pd, _: None if pd == manager else about)
 
     handlers: ClassVar[Handlers] = {
         "PD": pd,

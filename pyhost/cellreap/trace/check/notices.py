@@ -104,10 +104,10 @@ class Notices(Concern):
     # -- events
 
     def queue_of_no_cleanup(self, event: Event) -> None:
-        """QUEUE with n=0: an UNREQUEST or an extraction owes the notice."""
+        """QUEUE with n=0: an UNREQUEST, a loss, an extraction or a fault owes the notice."""
         row = (event["to"], event["kind"], event["node"], event["from"])
         key: tuple[str, ...] = ("QUEUE", *row)
-        tag: Tag = ("disconnect", 0)
+        tag: Tag = ("no cleanup", 0)
         if event["kind"] == "extract":
             tag = ("extraction", self.context.extractions.asking)
             key = ("QUEUE", f"x={tag[1]}", *row)
@@ -115,6 +115,10 @@ class Notices(Concern):
             text = f"QUEUE {' '.join(row)}: no such notice is owed, or not here"
             self.context.bad("notices.owed", text)
         self.put(event, tag)
+        if event["kind"] == "fault":
+            self.context.blame.queued(event)
+        if event["kind"] == "lost":
+            self.context.slots.told(event["to"], event["node"], event.number("token"))
 
     def get_work(self, event: Event) -> None:
         """GET_WORK: a PD fetches a notice."""
@@ -133,12 +137,14 @@ class Notices(Concern):
         notice = self._work.get(token)
         if not self._judge("FINISH_WORK", self._work.finish(pd, token, result)) or notice is None:
             return
-        if result == "failed":
+        if result == "failed" and notice.kind not in ("probe", "fault"):
             failure = Failure(pd, lane_of(notice.node), token, notice.kind, notice.node)
             context.report.failures.append(failure)
             self._failures[token] = failure
         context.tickets.note(self.changed_accounts())
         context.slots.finished(pd, token)
+        if notice.kind == "fault":
+            context.blame.finished(notice, result)
         if result == "each" and notice.tag is not None:
             context.extractions.ask_for_each(notice.tag[1], pd, notice.node)
 

@@ -31,6 +31,10 @@ class Policy:
     """A PD that cannot act cannot fault or exit, and a terminated PD stops at its TERMINATE. If
     False, it stops at its cleanup.
     """
+    holds_faults: bool = True
+    """A fault of a PD with a fault handler is held until the handler answers. If False, the handler
+    reports it with an operation.
+    """
     frees_first: bool = True
     """A PD is stopped at once when it becomes a trigger: the PDs that are in a call to it are
     answered, and its notices are dropped. If False, it is suspended by its cleanup, which answers
@@ -47,12 +51,18 @@ class Policy:
     """A PD gets no more slots while this number of its slots wait for it to finish LOST notices.
     None: no limit.
     """
+    tells_every_loss: bool = True
+    """A slot that somebody else emptied stays empty until its PD finished the notice of the loss.
+    If False, this holds only for what a cleanup of a space took, and UNHOLD has no `by`.
+    """
     says_rights: bool = True
     """RIGHTS and DEPTHS say what each PD may do, and each edge names the PD that made it."""
 
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy(clocks=False, frees_first=False, says_rights=False)
+VERSION_3: Final = Policy(
+    holds_faults=False, clocks=False, frees_first=False, tells_every_loss=False, says_rights=False
+)
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
     says_mode=False,
@@ -61,10 +71,12 @@ VERSION_1: Final = Policy(
     owes_disconnect=False,
     gives_tickets=False,
     stops_at_trigger=False,
+    holds_faults=False,
     frees_first=False,
     clocks=False,
     max_refusals=None,
     max_lost_slots=None,
+    tells_every_loss=False,
     says_rights=False,
 )
 

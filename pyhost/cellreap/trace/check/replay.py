@@ -12,6 +12,7 @@ from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.accounts import Accounts
 from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.authority import Authority
+from cellreap.trace.check.blame import Blame
 from cellreap.trace.check.cleanup import Cleanups
 from cellreap.trace.check.consent import Consent
 from cellreap.trace.check.context import Concern, Context
@@ -35,12 +36,16 @@ from cellreap.trace.report import Report
 from cellreap.trace.upgrade import events_of
 
 ARCHES: Final = ("x86_64", "aarch64")
-NEED_BODIES: Final = frozenset({"PD", "ACCOUNT", "FAULT", "EXIT", "TERMINATE", "LATE", "CLEANUP"})
+NEED_BODIES: Final = frozenset(
+    {"PD", "ACCOUNT", "FAULT", "FAULT_HELD", "EXIT", "TERMINATE", "LATE", "CLEANUP"}
+)
 """Events before which the BODY of the last PD must have come."""
 ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT", "STOP"})
 """Events that may come while other events are required, as may QUEUE with n=0, and the TICKET of a
 terminator that used a plain send.
 """
+FAULT_ANSWERS: Final = ("FAULT", "FAULT_RESUMED")
+"""Events that may come while they are required, for their PD: a fault handler answered."""
 STOPPING: Final = frozenset({"STOP", "SERVER_DIED"})
 """Events that may come within a cleanup, but are not numbered."""
 CONCERNS: Final[tuple[type[Concern], ...]] = (
@@ -53,6 +58,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Authority,
     Consent,
     Triggers,
+    Blame,
     Freed,
     Respawns,
     Notices,
@@ -90,12 +96,14 @@ class Replay:
         self._context = context = Context(report)
         self._concerns: dict[type[Concern], Any] = {kind: kind(context) for kind in CONCERNS}
         context.memory = self._concerns[Memory]
+        context.nodes = self._concerns[Nodes]
         context.accounts = self._concerns[Accounts]
         context.slots = self._concerns[Slots]
         context.actors = self._concerns[Actors]
         context.authority = self._concerns[Authority]
         context.consent = self._concerns[Consent]
         context.triggers = self._concerns[Triggers]
+        context.blame = self._concerns[Blame]
         context.freed = self._concerns[Freed]
         context.notices = self._concerns[Notices]
         context.tickets = self._concerns[Tickets]
@@ -165,9 +173,13 @@ class Replay:
         fourth = self.report.events == 4
         if context.policy.clocks and fourth and name != "AWAIT":
             context.bad("progress.await", f"{name}: expected AWAIT right after MODE")
+        answers |= name == "DELETE" and context.nodes.is_deleting()
+        if name in FAULT_ANSWERS:
+            answers = context.debts.has(name, event["pd"])
         if context.debts and not answers:
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
+        context.nodes.interrupt(event)
         context.freed.interrupt(event)
         if name not in ("MODEL", "EXTRACTED"):
             context.extractions.interrupt(name)

@@ -164,6 +164,8 @@ class Running:
             if space in spaces:
                 self.askers[space].add(pd)
         self.bodies = {pd: before.body_of(pd) for pd in self.depth}
+        self.dead = {body: pd for pd, body in self.bodies.items() if body is not None}
+        """body resource -> its doomed PD"""
         self.core_freed: dict[str, set[str]] = {resource: set() for resource in plan.core_freed}
         for pd, node in before.holds:
             if node in self.core_freed and pd != ROOT:
@@ -183,11 +185,14 @@ class Running:
         """Whether the cleanup dooms this node or its space."""
         return node in self.group or self.before.space_of.get(node) in self.group
 
-    def reservation(self, pd: str, node: str) -> Reservation | None:
+    def reservation(self, pd: str, node: str) -> Reservation | str | None:
         """The notice that reserves the slot of a survivor's capability to that node.
 
-        The slot may be given again only after the survivor finished that notice.
+        The slot may be given again only after the survivor finished that notice. For a capability
+        to a PD: the PD. The notice about it is no part of the cleanup.
         """
+        if node in self.dead:
+            return self.dead[node]
         return self.reservations.get((pd, self.before.space_of.get(node, node)))
 
     def must_go_before(self, node: str) -> set[str]:

@@ -17,7 +17,10 @@ Capability = tuple[str, str]
 
 @dataclass(frozen=True)
 class Reservation:
-    """The unfinished notice that keeps an emptied slot from being given again."""
+    """The unfinished notice that keeps an emptied slot from being given again.
+
+    token: 0 while the PD is not told, which is for ever if it can no longer act.
+    """
 
     token: int
     lost: bool
@@ -34,6 +37,8 @@ class _CSpace:
     reserved: dict[int, Reservation] = field(default_factory=dict)
     by_token: dict[int, list[int]] = field(default_factory=dict)
     """token -> the slots that are reserved until the notice is finished"""
+    untold: dict[str, list[int]] = field(default_factory=dict)
+    """space, resource or PD -> the slots with a loss that the PD will be told under this name"""
     lost: int = 0
     """number of slots reserved for LOST notices"""
     servers: set[str] = field(default_factory=set)
@@ -94,7 +99,8 @@ class Slots(Concern):
             return "slots.used", f"{pd} has its capability to {cspace.used[slot][1]} there"
         if slot in cspace.reserved:
             token = cspace.reserved[slot].token
-            return "slots.reused", f"it was revoked, and {pd} has not acknowledged {token}"
+            notice = f"notice {token}" if token else "that"
+            return "slots.reused", f"it was revoked, and {pd} has not acknowledged {notice}"
         most = self.context.policy.max_lost_slots
         if most is not None and cspace.lost >= most:
             lost = f"{cspace.lost} slots wait for {pd} to acknowledge losses"
@@ -105,16 +111,41 @@ class Slots(Concern):
         """Whether the PD has or had a capability to something that the server manages."""
         return pd in self._cspaces and server in self._cspaces[pd].servers
 
-    def give_back(self, event: Event, pd: str, node: str, kind: str, gone: bool) -> None:
-        """A PD gives a capability back. gone: whether it was the last of its kind to that node."""
+    def give_back(self, event: Event, pd: str, node: str, kind: str, gone: bool) -> int:
+        """A PD gives a capability back. gone: whether it was the last of its kind to that node.
+
+        Returns the slot that is empty now, or 0.
+        """
         slot = event.number("slot")
         cspace = self._cspaces.get(pd)
         has = 0 if cspace is None else cspace.of.get((kind, node), 0)
         if slot != has:
             text = f"slot={slot}: {pd} has its capability to {node} in slot {has}"
             self.context.bad("slots.given_back", f"{event.name}: {text}")
-        if gone and has and cspace is not None:
-            self._empty(pd, cspace, (kind, node))
+        if not gone or not has or cspace is None:
+            return 0
+        return self._empty(pd, cspace, (kind, node))
+
+    def tell(self, pd: str, slot: int, about: str) -> None:
+        """Somebody else emptied the slot. The PD must be told, if it can still act.
+
+        about: what the notice will name.
+        """
+        context, cspace = self.context, self._cspaces[pd]
+        cspace.reserved[slot] = Reservation(0, True)
+        cspace.lost += 1
+        if context.actors.may_answer(pd) and not context.cleanups.dooms_pd(pd):
+            if about not in cspace.untold:
+                context.debts.owe("QUEUE", pd, "lost", about, "-")
+            cspace.untold.setdefault(about, []).append(slot)
+
+    def told(self, pd: str, about: str, token: int) -> None:
+        """The PD is told of a loss."""
+        cspace = self._cspaces.get(pd)
+        for slot in cspace.untold.pop(about, ()) if cspace is not None else ():
+            assert cspace is not None
+            cspace.reserved[slot] = Reservation(token, True)
+            cspace.by_token.setdefault(token, []).append(slot)
 
     def _empty(self, pd: str, cspace: _CSpace, capability: Capability) -> int:
         kind, node = capability
@@ -127,19 +158,22 @@ class Slots(Concern):
         return slot
 
     def vacate(
-        self, nodes: Iterable[str], notice_of: Callable[[str, str], Reservation | None]
+        self, nodes: Iterable[str], notice_of: Callable[[str, str], Reservation | str | None]
     ) -> None:
         """Removes all capabilities to nodes that no longer exist from their slots.
 
-        notice_of(PD, node): the notice that must be finished before the slot is given again. None:
-        the slot is free at once.
+        notice_of(PD, node): the notice that must be finished before the slot is given again, or
+        what the notice will name if it is not queued yet. None: the slot is free at once.
         """
         for node in nodes:
             for pd, kind in list(self._holders.get(node, ())):
                 cspace = self._cspaces[pd]
                 slot = self._empty(pd, cspace, (kind, node))
                 notice = notice_of(pd, node)
-                if notice is not None:
+                if isinstance(notice, str):
+                    if self.context.policy.tells_every_loss:
+                        self.tell(pd, slot, notice)
+                elif notice is not None:
                     cspace.reserved[slot] = notice
                     cspace.by_token.setdefault(notice.token, []).append(slot)
                     cspace.lost += notice.lost

@@ -102,8 +102,11 @@ class Triggers(Concern):
             self._terminated(event, pd, event["by"])
         elif name == "LATE":
             self._late(event, pd)
-        elif context.policy.stops_at_trigger:
+        elif context.policy.stops_at_trigger and not (
+            name == "FAULT" and context.blame.fault(event)
+        ):
             context.actors.may_act(event, pd)
+        context.blame.forget(pd)
         if name != "TERMINATE" or context.policy.stops_at_trigger:
             context.actors.stop(pd, WHY_SILENT[name])
         if context.policy.frees_first:

@@ -21,11 +21,11 @@ COUNTS = (DONE, FAILED, DROPPED, WAITING, HELD)
 """The counts in a TICKET event, in this order. Held notices are also counted as waiting."""
 GIVEN_UP = "given up"
 """The notices whose receivers were given up. They are also counted as waiting."""
-NEVER_STOP = ("pre-destroy", "extract")
+NEVER_STOP = ("pre-destroy", "extract", "probe", "fault")
 """Kinds of notices whose failure does not stop a lane."""
 
 Tag = tuple[str, int]
-"""The account of a notice: ("cleanup", n), ("extraction", x), or ("disconnect", 0)."""
+"""The account of a notice: ("cleanup", n), ("extraction", x), or ("no cleanup", 0)."""
 Wrong = tuple[str, str]
 """(rule, text) of a violation."""
 
@@ -48,8 +48,13 @@ class Notice:
     given_up: Tag | None = None
 
 
-def lane_of(node: str) -> str:
-    """The space of the lane for notices about a node; "-" for a PD."""
+def lane_of(node: str, kind: str = "") -> str:
+    """The space of the lane for notices about a node; "-" for a PD.
+
+    Probes have a lane of their own, and so have the faults of each PD.
+    """
+    if kind in ("probe", "fault"):
+        return f"{kind} {node}"
     parts = parse_id(node)
     if parts is None or parts.kind == "PD":
         return "-"
@@ -134,7 +139,7 @@ class Work:
         return self._notices.get(token)
 
     def _lane(self, notice: Notice) -> _Lane:
-        return self._receivers[notice.to].lanes[lane_of(notice.node)]
+        return self._receivers[notice.to].lanes[lane_of(notice.node, notice.kind)]
 
     def is_held(self, notice: Notice) -> bool:
         """Whether the notice waits behind one that failed."""
@@ -200,7 +205,7 @@ class Work:
             return wrong
         notice = self._notices[token] = Notice(token, to, kind, node, tag)
         receiver = self._receivers.setdefault(to, _Receiver())
-        lane = receiver.lanes.setdefault(lane_of(node), _Lane())
+        lane = receiver.lanes.setdefault(lane_of(node, kind), _Lane())
         stopped = lane.stopped()
         lane.notices[token] = notice
         lane.waiting[tag] += 1

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who may be brought down for what: faults and their handlers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.work import Notice
+from cellreap.trace.events import Event
+
+HELD = "has faulted, and its fault handler has the fault"
+WHAT = ("kind", "address", "ip")
+"""The fields of a fault."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault that is held. token: of the notice, None until it is queued. what: its fields."""
+
+    handler: str
+    what: tuple[str, ...]
+    token: int | None = None
+
+
+class Blame(Concern):
+    """FAULT_HELD, FAULT_RESUMED."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._held: dict[str, Fault] = {}  # by the PD that faulted
+        self._last: dict[str, int] = {}  # name of a PD -> token of its last FAULT notice
+
+    # -- for other concerns
+
+    def is_held(self, pd: str) -> bool:
+        """Whether a fault of the PD is held."""
+        return pd in self._held
+
+    def forget(self, pd: str) -> None:
+        """The PD is destroyed, or is a trigger."""
+        self._held.pop(pd, None)
+
+    def queued(self, event: Event) -> None:
+        """A FAULT notice is queued."""
+        pd, token = event["node"], event.number("token")
+        if pd in self._held:
+            self._held[pd] = Fault(self._held[pd].handler, self._held[pd].what, token)
+        self._last[self._name(pd)] = token
+
+    def finished(self, notice: Notice, result: str) -> None:
+        """A FAULT notice is finished: the PD continues, or is left to the root task."""
+        fault = self._held.get(notice.node)
+        if fault is not None and fault.token == notice.token:
+            next_ = "FAULT" if result == "failed" else "FAULT_RESUMED"
+            self.context.debts.owe(next_, notice.node)
+
+    def fault(self, event: Event) -> bool:
+        """FAULT. Returns whether a fault of the PD was held until now."""
+        pd = event["pd"]
+        fault = self._held.pop(pd, None)
+        if fault is None:
+            self._handler_is_told(pd)
+            return False
+        what = tuple(event[name] for name in WHAT)
+        if what != fault.what:
+            text = f"FAULT: {' '.join(what)}: expected {' '.join(fault.what)}, as in its FAULT_HELD"
+            self.context.bad("blame.same", text)
+        if not self.context.debts.settle("FAULT", pd) and self.context.triggers.has_deadline(
+            fault.handler
+        ):
+            text = f"FAULT: pd={pd}: {fault.handler}, its fault handler, has not given it back"
+            self.context.bad("blame.taken", text)
+        return True
+
+    def _handler_is_told(self, pd: str) -> None:
+        context = self.context
+        handler = self._handler(pd)
+        if not context.policy.holds_faults or handler is None or self._has_last(pd):
+            return
+        if self._is_up(handler):
+            text = f"FAULT: pd={pd}: expected FAULT_HELD: {handler} handles its faults"
+            context.bad("blame.told", text)
+
+    def _name(self, pd: str) -> str:
+        return self.context.report.names.get(pd, pd)
+
+    def _handler(self, pd: str) -> str | None:
+        return self.context.model.faults.get(pd)
+
+    def _has_last(self, pd: str) -> bool:
+        """Whether the handler still has the last FAULT notice about the PD or its predecessor."""
+        return self.context.notices.is_unfinished(self._last.get(self._name(pd), 0))
+
+    def _is_up(self, pd: str) -> bool:
+        """Whether the PD is neither a trigger nor doomed."""
+        why = self.context.actors.silence(pd)
+        return (why is None or self.context.actors.may_answer(pd) or self.is_held(pd)) and (
+            not self.context.cleanups.dooms_pd(pd)
+        )
+
+    # -- events
+
+    def hold(self, event: Event) -> None:
+        """FAULT_HELD: a PD faulted, and its fault handler is told."""
+        context, pd, handler = self.context, event["pd"], event["handler"]
+        if not context.actors.may_act(event, pd):
+            return
+        if self._handler(pd) != handler or not self._is_up(handler):
+            text = f"FAULT_HELD: handler={handler}: it is down, or no handler of {pd}"
+            context.bad("blame.handler", text)
+        elif self._has_last(pd):
+            text = f"FAULT_HELD: pd={pd}: {handler} has not finished the notice of its last fault"
+            context.bad("blame.handler", text)
+        self._held[pd] = Fault(handler, tuple(event[name] for name in WHAT))
+        context.actors.stop(pd, HELD)
+        context.debts.owe("QUEUE", handler, "fault", pd, "-")
+
+    def resume(self, event: Event) -> None:
+        """FAULT_RESUMED: the PD continues after its fault."""
+        pd = event["pd"]
+        if not self.context.debts.settle("FAULT_RESUMED", pd):
+            text = f"FAULT_RESUMED: pd={pd}: its fault handler has not finished the notice with ok"
+            self.context.bad("blame.resumed", text)
+        if self._held.pop(pd, None) is not None:
+            self.context.actors.resume(pd)
+
+    handlers: ClassVar[Handlers] = {"FAULT_HELD": hold, "FAULT_RESUMED": resume}
