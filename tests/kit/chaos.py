@@ -63,7 +63,15 @@ def _fuzzer(rng: random.Random, name: str) -> list[Table]:
 
 def _filler(rng: random.Random, name: str) -> list[Table]:
     space = _space(f"{name}_space", "FULL")
-    return [_pd(name, "filler", args=[rng.randint(0, 4), rng.randint(50, 200)], spawns=["idler"], space=space)]
+    return [
+        _pd(
+            name,
+            "filler",
+            args=[rng.randint(0, 4), rng.randint(50, 200)],
+            spawns=["idler"],
+            space=space,
+        )
+    ]
 
 
 def _hoarder_of_notices(rng: random.Random, name: str) -> list[Table]:
