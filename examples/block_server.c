@@ -52,7 +52,7 @@ static uint32_t serve(cr_incoming *m)
         return allocate(m);
     }
     if (cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE && m->label == ST_READ) {
-        m->reply[0] = ((uint64_t)space << 32) | cr_badge_index(m->badge);
+        m->reply[0] = ((uint64_t)space << 32) | cr_badge_object(m->badge);
         m->reply_count = 1;
         return ST_OK;
     }

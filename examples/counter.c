@@ -16,7 +16,7 @@ static uint32_t serve(cr_incoming *m)
     int next = cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE && m->label == NEXT;
     for (uint32_t i = 0; i < COUNTERS; i++) {
         uint32_t slot = 0;
-        if (next && counters[i].object == cr_badge_index(m->badge)) {
+        if (next && counters[i].object == cr_badge_object(m->badge)) {
             m->reply[m->reply_count++] = ++counters[i].value;
             return OK;
         }

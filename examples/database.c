@@ -67,7 +67,7 @@ static uint32_t serve(cr_incoming *m)
 {
     cr_checkpoint();
     if (cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE && m->label == ST_READ &&
-        cr_badge_index(m->badge) == table) {
+        cr_badge_object(m->badge) == table) {
         return read_file(0, m);
     }
     if (cr_badge_kind_of(m->badge) != CR_BADGE_REQUEST || space_gone) {

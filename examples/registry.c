@@ -18,7 +18,7 @@ static uint32_t serve(cr_incoming *m)
     uint32_t number;
     m->reply_count = 2;
     if (cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE) {
-        m->reply[0] = cr_badge_index(m->badge);
+        m->reply[0] = cr_badge_object(m->badge);
         m->reply_count = 1;
         return RG_OK;
     }

@@ -13,6 +13,7 @@
 #include "kernel/untyped.h"
 #include "root.h"
 #include "supervisor/supervisor.h"
+#include "system/charge.h"
 #include "system/text.h"
 
 enum { ROOT_STACK = 32768, ROOT_BLOCK_BITS = 12 };
@@ -32,7 +33,7 @@ void cr_root_main(const seL4_BootInfo *info);
 static void make_own_objects(const cr_image_header *image)
 {
     uint32_t block;
-    if (cr_untyped_take(ROOT_BLOCK_BITS, &block) != CR_OK) {
+    if (cr_untyped_take(ROOT_BLOCK_BITS, 0, &block) != CR_OK) {
         cr_panic("no kernel memory for the root task's own objects", 0);
     }
     seL4_CPtr untyped = cr_untyped_cap(block);
@@ -107,12 +108,14 @@ static void set_up(const seL4_BootInfo *info)
         cr_core_space("PD", &cr_sys.pd_space) != CR_OK) {
         cr_panic("the core spaces cannot be made", 0);
     }
+    cr_accounts_init();
 }
 
 void cr_root_main(const seL4_BootInfo *info)
 {
     set_up(info);
     cr_population_start();
+    cr_accounts_start();
 #ifdef CONFIG_DEBUG_BUILD
     if ((cr_sys.image->flags & CR_IMAGE_SNAPSHOT) != 0) {
         seL4_DebugSnapshot();

@@ -87,8 +87,8 @@ static void set_up(const seL4_BootInfo *info)
     boot_info = info;
     seL4_SetIPCBuffer(info->ipcBuffer);
     if (cr_cspace_init(info, cr_untyped_largest_at_boot(info)) != CR_OK ||
-        cr_untyped_init(info) != CR_OK || cr_untyped_take(OWN_BLOCK_BITS, &own_block) != CR_OK ||
-        cr_untyped_take(CF_UNTYPED_BITS, &block) != CR_OK) {
+        cr_untyped_init(info) != CR_OK || cr_untyped_take(OWN_BLOCK_BITS, 0, &own_block) != CR_OK ||
+        cr_untyped_take(CF_UNTYPED_BITS, 0, &block) != CR_OK) {
         cr_panic("the kernel gave too little to start with",
                  info->untyped.end - info->untyped.start);
     }

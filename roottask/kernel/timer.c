@@ -79,7 +79,7 @@ static cr_status probe_with(uint32_t block)
 static cr_status probe_device(void)
 {
     uint32_t block;
-    cr_status status = cr_untyped_take(CR_BLOCK_MIN_BITS, &block);
+    cr_status status = cr_untyped_take(CR_BLOCK_MIN_BITS, 0, &block);
     if (status == CR_OK) {
         status = probe_with(block);
         cr_untyped_give(block);

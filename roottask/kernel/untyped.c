@@ -14,6 +14,7 @@ typedef struct block {
     uint32_t half; /* the first of its two halves (the second follows it), or CR_BLOCK_NONE */
     block_state state;
     int given_back; /* the block was in use before */
+    uint32_t owner; /* only for this owner; 0: not set aside */
 } block;
 
 static block blocks[CR_BLOCKS];
@@ -48,7 +49,7 @@ cr_status cr_untyped_init(const seL4_BootInfo *info)
             continue;
         }
         blocks[n_blocks++] = (block){info->untyped.start + i, desc->paddr,   desc->sizeBits,
-                                     CR_BLOCK_NONE,           CR_BLOCK_NONE, BLOCK_FREE, 0};
+                                     CR_BLOCK_NONE,           CR_BLOCK_NONE, BLOCK_FREE, 0, 0};
     }
     n_boot = n_blocks;
     return n_blocks > 0 ? CR_OK : CR_ERR_MEMORY;
@@ -95,6 +96,7 @@ static cr_status split(uint32_t parent)
         half->half = CR_BLOCK_NONE;
         half->state = BLOCK_FREE;
         half->given_back = 0;
+        half->owner = blocks[parent].owner;
         /* The kernel allocates from the start of the untyped, so the first retype gives the lower
          * half. */
         if (cr_retype(blocks[parent].cap, seL4_UntypedObject, half->bits, CR_L1_POOL,
@@ -116,7 +118,8 @@ static uint32_t join(void)
     for (uint32_t i = 0; i < n_blocks; i++) {
         uint32_t pair = blocks[i].half;
         if (blocks[i].state != BLOCK_SPLIT || blocks[pair].state != BLOCK_FREE ||
-            blocks[pair + 1].state != BLOCK_FREE) {
+            blocks[pair + 1].state != BLOCK_FREE || blocks[pair].owner != blocks[i].owner ||
+            blocks[pair + 1].owner != blocks[i].owner) {
             continue;
         }
         if (cr_revoke(cr_slot_at(blocks[i].cap))) {
@@ -141,11 +144,11 @@ static int is_better(const block *a, const block *b)
     return a->given_back != b->given_back ? a->given_back : a->paddr < b->paddr;
 }
 
-static uint32_t best_fit(uint32_t bits)
+static uint32_t best_fit(uint32_t bits, uint32_t owner)
 {
     uint32_t best = CR_BLOCK_NONE;
     for (uint32_t i = 0; i < n_blocks; i++) {
-        if (blocks[i].state == BLOCK_FREE && blocks[i].bits >= bits &&
+        if (blocks[i].state == BLOCK_FREE && blocks[i].owner == owner && blocks[i].bits >= bits &&
             (best == CR_BLOCK_NONE || is_better(&blocks[i], &blocks[best]))) {
             best = i;
         }
@@ -153,15 +156,15 @@ static uint32_t best_fit(uint32_t bits)
     return best;
 }
 
-cr_status cr_untyped_take(uint32_t bits, uint32_t *out)
+cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *out)
 {
     if (bits < CR_BLOCK_MIN_BITS) {
         bits = CR_BLOCK_MIN_BITS;
     }
-    uint32_t best = best_fit(bits);
+    uint32_t best = best_fit(bits, owner);
     /* Each round joins at least one level of halves. */
     for (uint32_t round = 0; best == CR_BLOCK_NONE && round < 64 && join() > 0; round++) {
-        best = best_fit(bits);
+        best = best_fit(bits, owner);
     }
     if (best == CR_BLOCK_NONE) {
         return CR_ERR_MEMORY;
@@ -177,6 +180,37 @@ cr_status cr_untyped_take(uint32_t bits, uint32_t *out)
     bytes_used += 1ull << blocks[best].bits;
     *out = best;
     return CR_OK;
+}
+
+void cr_untyped_own(uint32_t at, uint32_t owner)
+{
+    blocks[at].owner = owner;
+}
+
+uint64_t cr_untyped_bytes_free(void)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < n_blocks; i++) {
+        if (blocks[i].state == BLOCK_FREE && blocks[i].owner == 0) {
+            bytes += 1ull << blocks[i].bits;
+        }
+    }
+    return bytes;
+}
+
+uint64_t cr_untyped_reserve(uint32_t owner, uint64_t bytes)
+{
+    uint64_t left = bytes;
+    for (uint32_t bits = 63; bits >= CR_RESERVE_MIN_BITS; bits--) {
+        uint32_t block;
+        while (left >= 1ull << bits && cr_untyped_take(bits, 0, &block) == CR_OK) {
+            cr_untyped_own(block, owner);
+            cr_untyped_give(block);
+            blocks[block].given_back = 0;
+            left -= 1ull << bits;
+        }
+    }
+    return bytes - left;
 }
 
 seL4_Error cr_untyped_revoke(uint32_t at)

@@ -12,16 +12,32 @@
 
 #include "kernel.h"
 
-enum { CR_BLOCKS = 2048, CR_BLOCK_NONE = 0xffffffff, CR_BLOCK_MIN_BITS = 12 };
+enum {
+    CR_BLOCKS = 2048,
+    CR_BLOCK_NONE = 0xffffffff,
+    CR_BLOCK_MIN_BITS = 12,
+    CR_RESERVE_MIN_BITS = 16 /* of the blocks of cr_untyped_reserve */
+};
 
 cr_status cr_untyped_init(const seL4_BootInfo *info);
 
 /* The untyped from which the root task's own CSpace is made: the largest at boot. */
 seL4_CPtr cr_untyped_largest_at_boot(const seL4_BootInfo *info);
 
-/* Takes a block of 2^bits bytes. CR_ERR_MEMORY: no block fits. CR_ERR_FULL_NODES: no table entry or
- * pool slot is left for splitting. */
-cr_status cr_untyped_take(uint32_t bits, uint32_t *block);
+/* Takes a block of 2^bits bytes. A block has an owner, a number that its user chose, or 0. This
+ * function takes a block that is set aside for `owner`. CR_ERR_MEMORY: no block fits.
+ * CR_ERR_FULL_NODES: no table entry or pool slot is left for splitting. */
+cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *block);
+
+/* Sets a block that is in use aside: after cr_untyped_give it is free for this owner only. */
+void cr_untyped_own(uint32_t block, uint32_t owner);
+
+/* Sets about `bytes` of the memory of owner 0 aside for an owner, in blocks as large as possible.
+ * Returns the bytes that were set aside, at most `bytes`. */
+uint64_t cr_untyped_reserve(uint32_t owner, uint64_t bytes);
+
+/* The bytes in free blocks of owner 0. */
+uint64_t cr_untyped_bytes_free(void);
 
 /* Gives a block back. Everything made from the block must have been revoked with
  * cr_untyped_revoke. */

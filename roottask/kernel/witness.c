@@ -61,7 +61,7 @@ void cr_witness_init(const uint8_t *wanted)
     while (1ull << bits < bytes) {
         bits++;
     }
-    if (cr_untyped_take(bits, &block) != CR_OK) {
+    if (cr_untyped_take(bits, 0, &block) != CR_OK) {
         cr_panic("no kernel memory for the witnesses", bytes);
     }
     /* The larger objects first: then all are aligned without gaps. */

@@ -435,37 +435,6 @@ void cr_terminate(cr_pd *pd)
     cr_trigger(pd, CR_CAUSE_TERMINATE, 0);
 }
 
-/* Whether more notices wait than allowed. Notices of an extraction do not count as long as there is
- * room for the notices of a cleanup. */
-static int is_crowded(void)
-{
-    const uint32_t room = cr_work_room(cr_sys.work);
-    return room < CR_CLEANUP_NOTICES ||
-           (room < CR_MAX_NOTICES - CR_NOTICE_BACKLOG &&
-            room + cr_extract_notices() < CR_MAX_NOTICES - CR_NOTICE_BACKLOG);
-}
-
-/* Keeps room for notices: a cleanup must never fail for lack of it. If there is too little room,
- * this function terminates the PD that has left the oldest notice unacknowledged, because that PD
- * is treated as hung. If all waiting notices are held behind notices that failed, it terminates the
- * PD with the most notices. Returns whether it terminated a PD. */
-static int make_room(void)
-{
-    uint32_t receiver = 0;
-    if (!is_crowded()) {
-        return 0;
-    }
-    if (cr_work_oldest(cr_sys.work, &receiver) != CR_OK) {
-        for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-            if (cr_work_pending(cr_sys.work, i) > cr_work_pending(cr_sys.work, receiver)) {
-                receiver = i;
-            }
-        }
-    }
-    cr_terminate(&cr_sys.pds[receiver]);
-    return 1;
-}
-
 void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket)
 {
     stop(pd);
@@ -511,7 +480,7 @@ void cr_cleaner_follow_up(void)
             cr_trace_refused_rest();
             trace_wait(CR_EV_CONTINUE);
             carry_on();
-        } else if (!start_next() && !make_room()) {
+        } else if (!start_next()) {
             break;
         }
     }

@@ -5,6 +5,7 @@
 #include "extract.h"
 #include "arena.h"
 #include "notices.h"
+#include "system/charge.h"
 #include "system/state.h"
 #include "tickets.h"
 #include <cellreap/numbers.h>
@@ -57,18 +58,22 @@ static cr_extraction *place(const cr_pd *by)
     return unused;
 }
 
+static uint32_t questions_of(const cr_pd *manager)
+{
+    return cr_work_pending_of(cr_sys.work, cr_receiver(manager), CR_NOTICE_EXTRACT);
+}
+
 cr_result cr_extract_check(const cr_pd *by, int with_ticket)
 {
-    int room = place(by) != 0 && cr_work_room(cr_sys.work) >= CR_CLEANUP_NOTICES + CR_MAX_SPACES &&
+    uint32_t questions = 0;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        questions += questions_of(&cr_sys.pds[i]);
+    }
+    int room = place(by) != 0 && questions + CR_MAX_SPACES <= CR_MAX_QUESTIONS &&
                (!with_ticket || cr_ticket_room(by));
-    /* Questions of extractions that are over count as backlog. They must not become so many that a
-     * receiver is cleaned up because of them. */
-    uint32_t waiting = CR_MAX_NOTICES - cr_work_room(cr_sys.work);
-    uint32_t backlog = waiting - cr_extract_notices();
     if (!cr_number_left(cr_sup.extract.last_x + 1, CR_LAST_EXTRACTION)) {
         return CR_RESULT_FULL;
     }
-    room = room && (!with_ticket || backlog + CR_MAX_SPACES <= CR_NOTICE_BACKLOG);
     return room ? CR_RESULT_OK : CR_RESULT_BUSY;
 }
 
@@ -114,21 +119,7 @@ int cr_extract_running(void)
     return any;
 }
 
-uint32_t cr_extract_notices(void)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
-        uint32_t waiting = 0;
-        uint32_t held;
-        if (cr_sup.extract.at[i].used) {
-            cr_work_count(cr_sys.work, TAG | cr_sup.extract.at[i].x, &waiting, &held);
-        }
-        n += waiting;
-    }
-    return n;
-}
-
-cr_result cr_extract_may_split(const cr_work_notice *notice, uint32_t *more)
+cr_result cr_extract_may_split(const cr_pd *manager, const cr_work_notice *notice, uint32_t *more)
 {
     cr_ref space;
     if (notice->kind != CR_NOTICE_EXTRACT || notice->object != 0) {
@@ -141,7 +132,9 @@ cr_result cr_extract_may_split(const cr_work_notice *notice, uint32_t *more)
          edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
         ++*more;
     }
-    return cr_work_room(cr_sys.work) < CR_CLEANUP_NOTICES + *more ? CR_RESULT_FULL : CR_RESULT_OK;
+    return questions_of(manager) + *more <= cr_quota_of(manager->account, CR_QUOTA_NODES)
+               ? CR_RESULT_OK
+               : CR_RESULT_FULL;
 }
 
 void cr_extract_split(cr_pd *manager, const cr_work_notice *notice)
@@ -240,6 +233,15 @@ static uint32_t pieces_of(uint32_t x, uint32_t by)
     return n;
 }
 
+static uint32_t pieces_of_account(uint32_t account)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < cr_sup.extract.n_pieces; i++) {
+        n += cr_sup.extract.pieces[i].account == account;
+    }
+    return n;
+}
+
 static int known(uint32_t x, cr_ref from, cr_ref to)
 {
     uint32_t next = cr_sup.extract.first_piece[from.index];
@@ -272,6 +274,7 @@ cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
         return CR_RESULT_NO_SUCH;
     }
     uint32_t his = pieces_of(e->x, cr_receiver(from));
+    uint32_t all = pieces_of_account(from->account);
     for (uint32_t i = 0; i < count; i++) {
         cr_ref source;
         cr_ref target;
@@ -291,12 +294,16 @@ cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
         if (is_built_on(target, source, e->x, out)) {
             return CR_RESULT_DENIED;
         }
-        if (cr_sup.extract.n_pieces + out->count >= CR_MAX_MAPS ||
-            his + out->count >= CR_MAX_MAPS_EACH) {
+        if (his + out->count >= CR_MAX_MAPS_EACH ||
+            all + out->count >= cr_quota_of(from->account, CR_QUOTA_MAPS)) {
             return CR_RESULT_FULL;
         }
         out->at[out->count++] =
-            (cr_piece){.x = e->x, .by = cr_receiver(from), .from = source, .to = target};
+            (cr_piece){.x = e->x,
+                                         .by = cr_receiver(from),
+                                         .account = from->account,
+                                         .from = source,
+                                         .to = target};
     }
     return CR_RESULT_OK;
 }

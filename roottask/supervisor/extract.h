@@ -17,6 +17,7 @@
 typedef struct cr_piece {
     uint32_t x;    /* number of the extraction */
     uint32_t by;   /* receiver number of the manager */
+    uint32_t account;
     uint32_t next; /* index of the next piece from the same node, plus 1 */
     cr_ref from;
     cr_ref to;
@@ -55,13 +56,10 @@ cr_result cr_extract_check(const cr_pd *by, int with_ticket);
 /* Begins an extraction. `ticket` receives the number of its ticket. 0: without a ticket. */
 void cr_extract_start(cr_pd *by, uint64_t *ticket);
 int cr_extract_running(void);
-/* The number of notices of running extractions that wait. Costs time in proportion to the notices
- * there are. */
-uint32_t cr_extract_notices(void);
 /* Whether the acknowledgement BY_RESOURCE can be accepted, and its effect: one notice for each
  * resource of the space. *more is the number of notices from other acknowledgements of the same
  * message. This one's are added. CR_RESULT_FAILED, FULL. */
-cr_result cr_extract_may_split(const cr_work_notice *notice, uint32_t *more);
+cr_result cr_extract_may_split(const cr_pd *manager, const cr_work_notice *notice, uint32_t *more);
 void cr_extract_split(cr_pd *manager, const cr_work_notice *notice);
 /* Whether the report of a server about a notice that it fetched can be accepted as a whole. *out is
  * the part that was not known. Changes nothing. CR_RESULT_NO_SUCH: the notice was no question, or

@@ -47,6 +47,18 @@ static cr_status fill_notice(const cr_notice *notice, cr_work_notice *out)
     return CR_OK;
 }
 
+/* The account that keeps room for a notice: that of the PD whose edge caused it. */
+static uint32_t account_of(const cr_pd *to, cr_notice_kind kind, cr_ref from)
+{
+    if (from.index != CR_NONE) {
+        /* The PD may be destroyed. Its entry is not used again before the cleanup has settled. */
+        return cr_sys.pds[cr_sys.node_entry[from.index]].account;
+    }
+    return kind == CR_NOTICE_DESTROY || kind == CR_NOTICE_LOST || kind == CR_NOTICE_PRE_DESTROY
+               ? to->account
+               : 0;
+}
+
 /* `node` and `from`: the fields of the trace. */
 static cr_status put(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const char *node,
                      cr_ref from)
@@ -57,6 +69,7 @@ static cr_status put(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const ch
         cr_notices_restart(to);
         to->run.chance = 0;
     }
+    work->account = (uint8_t)account_of(to, work->kind, from);
     work->since = to->run.ran;
     cr_clock_watch();
     cr_status status = cr_work_put(cr_sys.work, cr_receiver(to), work);

@@ -36,14 +36,6 @@ void cr_do_allow(cr_asked *a)
 
 enum { NOT_THERE = 0, SPACE_THERE = 1, REQUEST_THERE = 2 };
 
-/* A client that repeatedly connects and disconnects must not be able to bring down a server that is
- * behind with its notices. It can leave at any time, but then it does not come back. */
-static int is_far_behind(const cr_pd *server)
-{
-    return server != 0 &&
-           cr_work_pending(cr_sys.work, cr_receiver(server)) >= CR_DISCONNECT_BACKLOG;
-}
-
 cr_result cr_check_connect(cr_asked *a)
 {
     uint32_t configured = cr_find_configured_space(a->args.name);
@@ -64,9 +56,6 @@ cr_result cr_check_connect(cr_asked *a)
     }
     cr_result result = cr_can_make_request(0, a->from, a->found.node, &a->found.slot);
     a->found.there = result == CR_RESULT_EXISTS ? REQUEST_THERE : SPACE_THERE;
-    if (result == CR_RESULT_OK && is_far_behind(cr_manager_of(a->found.node))) {
-        return CR_RESULT_FULL;
-    }
     /* The PD may ask again and receives the same slot. */
     return result == CR_RESULT_EXISTS ? CR_RESULT_OK : result;
 }
@@ -86,8 +75,8 @@ void cr_do_connect(cr_asked *a)
     a->count = 2;
 }
 
-/* A client can always leave. There is room for the notice: the edge has kept it free
- * (cr_edges_left). */
+/* A client can always leave. There is room for the notice: the edge has kept it
+ * free. */
 cr_result cr_check_disconnect(cr_asked *a)
 {
     cr_result result = cr_find_space(a->args.space, &a->found.node);

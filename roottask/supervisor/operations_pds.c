@@ -3,6 +3,7 @@
  * Operations on PDs: creation, termination, subscriptions and queries. See operations.h for the
  * rules of checks. A PD can terminate another PD only with a PD capability to it. */
 #include "supervisor.h"
+#include "system/charge.h"
 #include "system/text.h"
 
 cr_result cr_check_exit(cr_asked *a)
@@ -188,8 +189,11 @@ cr_result cr_check_subscribe(cr_asked *a)
         return CR_RESULT_DENIED;
     }
     uint32_t count = subscriptions(a);
-    int room = count > 0 ? count < CR_MAX_COUNT : cr_edges_left(1);
-    return room ? CR_RESULT_OK : CR_RESULT_FULL;
+    if (count > 0) {
+        return count < CR_MAX_COUNT ? CR_RESULT_OK : CR_RESULT_FULL;
+    }
+    /* The edge stays until its node is destroyed. The notice about that comes before. */
+    return cr_charge(a->from, CR_QUOTA_EDGES, 2, 0);
 }
 
 void cr_do_subscribe(cr_asked *a)

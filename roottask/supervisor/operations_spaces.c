@@ -3,6 +3,7 @@
  * Operations on spaces, their resources and the MAP edges between them. See operations.h for the
  * rules of checks. Only the manager may change a space, and MAP edges must never form a circle. */
 #include "supervisor.h"
+#include "system/charge.h"
 #include "system/text.h"
 
 cr_result cr_check_create_space(cr_asked *a)
@@ -33,7 +34,7 @@ cr_result cr_check_create_space(cr_asked *a)
         return CR_RESULT_EXISTS;
     }
     a->found.pd = first;
-    return cr_can_make_space(a->from, a->args.type, first, &a->found.slot);
+    return cr_can_make_space(a->from, a->args.type, a->args.name, first, &a->found.slot);
 }
 
 void cr_do_create_space(cr_asked *a)
@@ -112,7 +113,7 @@ cr_result cr_check_map(cr_asked *a)
     if (is_mapped(a)) {
         return CR_RESULT_EXISTS;
     }
-    return cr_edges_left(1) ? CR_RESULT_OK : CR_RESULT_FULL;
+    return cr_charge(a->from, CR_QUOTA_EDGES, 1, 0);
 }
 
 void cr_do_map(cr_asked *a)

@@ -58,7 +58,7 @@ cr_result cr_check_finish_work(cr_asked *a)
         if (cr_work_look(cr_sys.work, cr_receiver(a->from), answer->token, &notice) != CR_OK) {
             return CR_RESULT_NO_SUCH;
         }
-        cr_result result = cr_extract_may_split(&notice, &more);
+        cr_result result = cr_extract_may_split(a->from, &notice, &more);
         if (result != CR_RESULT_OK) {
             return result;
         }

@@ -6,6 +6,7 @@
 #include "tickets.h"
 #include "answer.h"
 #include "arena.h"
+#include "system/charge.h"
 
 static cr_ticket *find(uint64_t number)
 {
@@ -49,26 +50,33 @@ static void refresh(cr_ticket *t)
     t->state = state_of(t);
 }
 
-/* A free entry, or that of the oldest ticket that is over. 0: there is none, or the owner has
- * CR_MAX_TICKETS_EACH tickets that are not over. */
+/* A free entry. If the owner's account has used its quota: the entry of the oldest of its tickets
+ * that are over. 0: there is none, or the owner has CR_MAX_TICKETS_EACH tickets that are not
+ * over. */
 static cr_ticket *place(const cr_pd *owner)
 {
     cr_ticket *best = 0;
     cr_ticket *unused = 0;
     uint32_t his = 0;
+    uint32_t its = 0; /* of the account */
     for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
         cr_ticket *t = &cr_sup.tickets.at[i];
         if (!t->used) {
             unused = t;
             continue;
         }
+        if (t->owner->account != owner->account) {
+            continue;
+        }
+        its++;
         if (state_of(t) != CR_TICKET_OVER) {
             his += t->owner == owner;
         } else if (best == 0 || t->number < best->number) {
             best = t;
         }
     }
-    return his >= CR_MAX_TICKETS_EACH ? 0 : unused != 0 ? unused : best;
+    int full = its >= cr_quota_of(owner->account, CR_QUOTA_TICKETS) || unused == 0;
+    return his >= CR_MAX_TICKETS_EACH ? 0 : full ? best : unused;
 }
 
 int cr_ticket_room(const cr_pd *owner)
@@ -156,7 +164,6 @@ void cr_ticket_give_up(const cr_pd *receiver, uint64_t token)
     for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
         cr_sup.tickets.at[i].left -= count_of(&cr_sup.tickets.at[i], receiver);
     }
-    cr_notices_changed();
 }
 
 static uint32_t tell(const cr_ticket *t, uint64_t *out)

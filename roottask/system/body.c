@@ -388,6 +388,32 @@ static seL4_Error configure_thread(const cr_body_params *params, const cr_body *
     return error;
 }
 
+/* The memory of a configured PD is set aside for it from its first body on. */
+static cr_status take_block(uint32_t owner, uint32_t *block)
+{
+    cr_status status = cr_untyped_take(plan.bits, owner, block);
+    if (status == CR_ERR_MEMORY && owner >= CR_OWNER_BODY) {
+        status = cr_untyped_take(plan.bits, 0, block);
+        if (status == CR_OK) {
+            cr_untyped_own(*block, owner);
+        }
+    }
+    return status;
+}
+
+cr_status cr_body_reserve(const cr_body_params *params)
+{
+    uint32_t block;
+    cr_status status = lay_out(params);
+    if (status == CR_OK) {
+        status = take_block(params->owner, &block);
+    }
+    if (status == CR_OK) {
+        cr_untyped_give(block);
+    }
+    return status;
+}
+
 cr_status cr_body_make(const cr_body_params *params, cr_body *out)
 {
     cr_status status = lay_out(params);
@@ -395,7 +421,7 @@ cr_status cr_body_make(const cr_body_params *params, cr_body *out)
         return status;
     }
     cr_body body = {CR_BLOCK_NONE, params->l1, params->cspace_bits, plan.parents};
-    status = cr_untyped_take(plan.bits, &body.block);
+    status = take_block(params->owner, &body.block);
     if (status != CR_OK) {
         return status;
     }

@@ -26,6 +26,9 @@ enum {
     CR_BODY_REPLY = 7,  /* the reply capability of an operation that is answered later */
     CR_BODY_TABLES = 8,
     CR_BODY_FRAMES = 40,
+    /* + the index of a configured PD: the owner of the memory for its body. A lower owner is the
+     * number of an account, and owns the memory for what it spawns. */
+    CR_OWNER_BODY = 0x1000,
     /* Slots of the root task that a body uses: the slot of its untyped and its L1 slot. */
     CR_BODY_ROOT_SLOTS = 2
 };
@@ -51,6 +54,7 @@ typedef struct cr_body_params {
     seL4_Word request_badge;  /* for the PD's operations */
     seL4_Word fault_badge;
     const char *name;
+    uint32_t owner; /* of the memory */
 } cr_body_params;
 
 /* Prepares the address in the root task's image at which frames are filled. Must be called once,
@@ -62,6 +66,9 @@ cr_status cr_body_init(const seL4_BootInfo *info);
  * - CR_ERR_ARG: the ELF file cannot be loaded.
  * - CR_ERR_MEMORY: not enough kernel memory. */
 cr_status cr_body_make(const cr_body_params *params, cr_body *out);
+
+/* Sets memory aside for a body with this owner. CR_ERR_ARG, CR_ERR_MEMORY. */
+cr_status cr_body_reserve(const cr_body_params *params);
 
 /* The contents of the program at these addresses, if they are code that nobody can change. 0: they
  * are not. */

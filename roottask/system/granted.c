@@ -39,9 +39,9 @@ static int fill_due_slot(uint32_t i)
         holder->slots[slot] = CR_SLOT_RESERVED;
         return 0;
     }
-    /* A hold in addition to those of cr_body_resource. */
+    /* Room for the hold and for what cr_body_resource makes is set aside. */
     if (!cr_may_have_caps(holder) || !cr_may_have_caps(target) ||
-        holder->lost >= CR_MAX_LOST_SLOTS || !cr_edges_left(4) ||
+        holder->lost >= CR_MAX_LOST_SLOTS ||
         cr_body_resource(target, &body) != CR_RESULT_OK) {
         return 1;
     }

@@ -5,8 +5,8 @@
  * Every cr_make_... function changes the model, the kernel and the trace together. It must run
  * directly after its cr_can_... function, which checks that there is room and changes nothing. For
  * this reason an operation is either done completely or refused without any effect. */
+#include "charge.h"
 #include "kernel/arch/arch.h"
-#include "system.h"
 #include "text.h"
 #include <cellreap/numbers.h>
 #include "kernel/untyped.h"
@@ -41,6 +41,7 @@ static uint32_t find_space_entry(void)
     return CR_NONE;
 }
 
+/* An entry whose generations are used up is lost for all. */
 static uint32_t nodes_left(void)
 {
     const cr_model_stats stats = cr_model_get_stats(cr_sys.model);
@@ -209,18 +210,6 @@ static cr_status initial_edges(cr_pd *pd, cr_pd *creator, const cr_startup *star
     return status;
 }
 
-/* Whether the model and the pool have room for a PD and everything that it can have from the start.
- * This is: nodes, slots and edges for PD capabilities (its own to other PDs and those of other PDs
- * to it), its links, and a few other edges. */
-static cr_status room_for_pd(void)
-{
-    uint32_t caps = 2 * cr_sys.image->holds.count + 1;
-    if (nodes_left() < caps + 1 || cr_pool_left() < caps + 2) {
-        return CR_ERR_FULL_NODES;
-    }
-    return cr_edges_left(3 * caps + cr_sys.image->links.count + 8) ? CR_OK : CR_ERR_FULL_EDGES;
-}
-
 /* A free entry in the table of PDs, or CR_NONE: there is none, or no number for a PD is left. */
 static uint32_t find_pd_entry(void)
 {
@@ -236,10 +225,10 @@ static uint32_t find_pd_entry(void)
 cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot)
 {
     cr_result result = can_take_slot(creator, slot);
-    if (result == CR_RESULT_OK && find_pd_entry() == CR_NONE) {
-        result = CR_RESULT_FULL;
+    if (result == CR_RESULT_OK && (find_pd_entry() == CR_NONE || nodes_left() < 2)) {
+        return CR_RESULT_FULL;
     }
-    return result == CR_RESULT_OK ? cr_result_of(room_for_pd()) : result;
+    return result == CR_RESULT_OK ? cr_charge_spawned(creator) : result;
 }
 
 /* The configured PD that a PD descends from: no other has rules for what is spawned. */
@@ -304,9 +293,8 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     const cr_image_pd *config = config_index != CR_IMAGE_NONE ? &cr_image_pds(image)[config_index]
                                                               : 0;
     uint32_t index = find_pd_entry();
-    cr_status status = index == CR_NONE ? CR_ERR_FULL_NODES : room_for_pd();
-    if (status != CR_OK) {
-        return status;
+    if (index == CR_NONE) {
+        return CR_ERR_FULL_NODES;
     }
     cr_pd *pd = &cr_sys.pds[index];
     uint32_t generation = pd->generation + 1;
@@ -346,16 +334,11 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .request_badge = cr_badge(CR_BADGE_PD, index, generation),
         .fault_badge = cr_badge(CR_BADGE_FAULT, index, generation),
         .name = pd->name,
+        .owner = config != 0 ? CR_OWNER_BODY + config_index : pd->account,
     };
-    /* Making the body can fail, and it can use up the slots that the rest needs. Nothing refers to
-     * the PD yet: it has no node, no number and no event in the trace. */
-    status = cr_body_make(&params, &pd->body);
-    if (status == CR_OK) {
-        status = room_for_pd();
-        if (status != CR_OK && cr_body_destroy(&pd->body) != CR_OK) {
-            cr_panic("a body just made cannot be destroyed", pd->number);
-        }
-    }
+    /* Making the body can fail. Nothing refers to the PD yet: it has no node, no number and no
+     * event in the trace. */
+    cr_status status = cr_body_make(&params, &pd->body);
     if (status != CR_OK) {
         *pd = (cr_pd){.life = pd->life, .generation = generation - 1};
         cr_pd_become(pd, CR_LIFE_ABSENT);
@@ -391,27 +374,28 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     return CR_OK;
 }
 
-/* `edges`: the number of other edges that are made together with this one. */
-static cr_result can_add_request(const cr_pd *pd, uint32_t edges, uint32_t *slot)
+/* `name`: of the space. */
+static cr_result can_add_request(const cr_pd *pd, const char *name, uint32_t *slot)
 {
-    if (cr_sys.free_request == CR_NONE || !cr_edges_left(edges + 1)) {
+    cr_result result = can_take_slot(pd, slot);
+    if (result == CR_RESULT_OK && cr_sys.free_request == CR_NONE) {
         return CR_RESULT_FULL;
     }
-    return can_take_slot(pd, slot);
+    return result == CR_RESULT_OK ? cr_charge_request(pd, name) : result;
 }
 
-cr_result cr_can_make_space(const cr_pd *manager, const char *type, const cr_pd *first,
-                            uint32_t *slot)
+cr_result cr_can_make_space(const cr_pd *manager, const char *type, const char *name,
+                            const cr_pd *first, uint32_t *slot)
 {
     *slot = 0;
     if (first != 0 && !cr_is_allowed(first, manager)) {
         return CR_RESULT_UNWANTED;
     }
-    if (!cr_edges_left(2) || find_type(type) == CR_NONE || find_space_entry() == CR_NONE ||
-        nodes_left() == 0 || !cr_number_left(cr_sys.next_space, CR_LAST_SPACE)) {
+    if (nodes_left() == 0 || !cr_number_left(cr_sys.next_space, CR_LAST_SPACE) ||
+        cr_charge_space(manager, type, cr_needs_space(manager, name)) != CR_RESULT_OK) {
         return CR_RESULT_FULL;
     }
-    return first != 0 ? can_add_request(first, 2, slot) : CR_RESULT_OK;
+    return first != 0 ? can_add_request(first, name, slot) : CR_RESULT_OK;
 }
 
 cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name)
@@ -455,12 +439,16 @@ static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint,
 
 cr_result cr_can_make_resource(cr_ref space)
 {
-    if (cr_manager_of(space) == 0) {
+    const cr_pd *manager = cr_manager_of(space);
+    if (manager == 0) {
         return CR_RESULT_GONE;
     }
-    int room = cr_edges_left(2) && nodes_left() > 0 && cr_pool_left() > 0 &&
-               cr_number_left(cr_space_entry_of(space)->next_object, CR_LAST_OBJECT);
-    return room ? CR_RESULT_OK : CR_RESULT_FULL;
+    if (nodes_left() == 0 ||
+        !cr_number_left(cr_space_entry_of(space)->next_object, CR_LAST_OBJECT)) {
+        return CR_RESULT_FULL;
+    }
+    cr_result result = cr_charge(manager, CR_QUOTA_NODES, 1, 0);
+    return result == CR_RESULT_OK ? cr_charge(manager, CR_QUOTA_EDGES, 2, 0) : result;
 }
 
 cr_ref cr_make_resource(cr_ref space)
@@ -491,9 +479,6 @@ cr_result cr_body_resource(cr_pd *pd, cr_ref *out)
         *out = info.to;
         return CR_RESULT_OK;
     }
-    if (!cr_edges_left(3)) {
-        return CR_RESULT_FULL;
-    }
     uint32_t index = (uint32_t)(pd - cr_sys.pds);
     cr_result result = add_resource(cr_sys.pd_space, pd->number, cr_sys.endpoint,
                                     cr_badge(CR_BADGE_BODY, index, pd->generation), out);
@@ -515,7 +500,8 @@ cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, ui
         *slot = index != CR_NONE ? cr_sys.requests[index].slot : 0;
         return CR_RESULT_EXISTS;
     }
-    return cr_is_allowed(pd, by) ? can_add_request(pd, 0, slot) : CR_RESULT_UNWANTED;
+    return cr_is_allowed(pd, by) ? can_add_request(pd, cr_space_entry_of(space)->name, slot)
+                                 : CR_RESULT_UNWANTED;
 }
 
 void cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot)
@@ -581,5 +567,5 @@ cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, ui
         return count < CR_MAX_COUNT ? CR_RESULT_OK : CR_RESULT_FULL;
     }
     cr_result result = can_take_slot(pd, slot);
-    return result == CR_RESULT_OK && !cr_edges_left(1) ? CR_RESULT_FULL : result;
+    return result == CR_RESULT_OK ? cr_charge(pd, CR_QUOTA_EDGES, 1, 0) : result;
 }

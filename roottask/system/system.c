@@ -18,7 +18,7 @@ enum { TRACE_BUFFER = 1 << 19 };
 static _Alignas(8) uint8_t model_memory[5 << 18];
 static _Alignas(8) uint8_t planner_memory[11 << 19];
 static char trace_buffer[TRACE_BUFFER];
-static _Alignas(8) uint8_t work_memory[11 << 18];
+static _Alignas(8) uint8_t work_memory[23 << 17];
 
 /* -- ids and trace */
 
@@ -170,13 +170,6 @@ void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const 
         cr_trace_string(&cr_sys.trace, "-");
     }
     cr_trace_end(&cr_sys.trace);
-}
-
-int cr_edges_left(uint32_t n)
-{
-    const cr_model_stats stats = cr_model_get_stats(cr_sys.model);
-    return n <= stats.max_edges - stats.edges &&
-           cr_work_room(cr_sys.work) >= stats.edges + n + CR_MAX_SPACES;
 }
 
 /* -- look-up */

@@ -24,11 +24,12 @@
 
 enum {
     CR_MAX_PLAN = CR_MAX_NODES + CR_MAX_EDGES, /* enough for any plan over a model of this size */
-    /* The largest number of notices that one cleanup can owe, including PRE_DESTROY notices. Each
-     * notice belongs to a different edge or space. */
-    CR_CLEANUP_NOTICES = CR_MAX_EDGES + CR_MAX_SPACES,
-    /* the last two terms: an extraction; one probe and one fault of each PD */
-    CR_MAX_NOTICES = CR_CLEANUP_NOTICES + CR_NOTICE_BACKLOG + CR_MAX_NODES + 2 * CR_MAX_PDS,
+    /* The questions of extractions: one about each space in each extraction, and those about
+     * resources, which the quotas of nodes limit. */
+    CR_MAX_QUESTIONS = CR_MAX_EXTRACTIONS * CR_MAX_SPACES + CR_MAX_NODES,
+    /* An edge that is gone leaves its place to the notice about it. The last term: a probe and a
+     * fault of each PD. */
+    CR_MAX_NOTICES = CR_MAX_EDGES + CR_MAX_QUESTIONS + 2 * CR_MAX_PDS,
     CR_ID_BYTES = 48
 };
 
@@ -87,7 +88,8 @@ typedef struct cr_pd {
     uint32_t number;
     uint32_t generation;
     uint32_t flags;
-    uint32_t account; /* position in the configuration of it or of the PD it descends from, from 1 */
+    /* position in the configuration of it or of the PD it descends from, from 1; 0: the root task */
+    uint32_t account;
     uint32_t priority;
     uint32_t pd_depth; /* of a cleanup that it triggers, or CR_IMAGE_DEPTH_DEFAULT */
     uint32_t rs_depth;
@@ -281,8 +283,8 @@ cr_status cr_make_pd(uint32_t config, uint32_t program, const char *name, cr_pd 
 cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot);
 /* `first` is the first client of the space, or 0. *slot is for its request. CR_RESULT_FULL,
  * UNACKED. UNWANTED: `first` does not allow it to the manager. */
-cr_result cr_can_make_space(const cr_pd *manager, const char *type, const cr_pd *first,
-                            uint32_t *slot);
+cr_result cr_can_make_space(const cr_pd *manager, const char *type, const char *name,
+                            const cr_pd *first, uint32_t *slot);
 cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name);
 /* CR_RESULT_GONE, FULL. */
 cr_result cr_can_make_resource(cr_ref space);
@@ -296,11 +298,8 @@ void cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot);
  * one. `by`: as above. CR_RESULT_GONE, FULL, UNACKED, UNWANTED. */
 cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot);
 void cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot);
-/* Whether there is room for `n` more edges and for the notices that all edges and spaces can cause.
- * Each notice of a cleanup removes one edge or one space. No sequence of cleanups can therefore run
- * out of room. */
-int cr_edges_left(uint32_t n);
-/* The core resource that stands for a PD's body. It is made when it is first needed. */
+/* The core resource that stands for a PD's body. It is made when it is first needed. Room for it is
+ * set aside. */
 cr_result cr_body_resource(cr_pd *pd, cr_ref *out);
 /* Whether one of the PD's holds can be dropped. CR_RESULT_NO_SUCH. DENIED: the PD manages the
  * resource. */

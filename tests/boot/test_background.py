@@ -73,17 +73,20 @@ def test_nothing_is_decided_by_idleness(target: Target, what: str) -> None:
 def test_a_cleanup_awaits_a_subscriber_without_a_deadline_for_a_time(target: Target) -> None:
     """The check reports the missing answer. The cleanup completes nevertheless."""
     run = target.run("subscribed", change=together(NEVER_ANSWERS, SPINNING), passes=False)
-    assert any("has not acknowledged" in problem.text for problem in run.report.violations)
+    assert any("was never" in problem.text for problem in run.report.violations)
+    (given_up, *_) = run.of("GIVE_UP")
+    assert run.name(given_up["pd"]) == "watcher"
+    assert given_up.number("ran") >= 200
     assert [run.name(event["node"]) for event in run.of("DESTROY", n=1)]
     assert not run.of("LATE")
 
 
 @pytest.mark.slow
 @pytest.mark.behaviour("J-13", "D-10")
-def test_a_ticket_is_answered_as_it_stands_when_nobody_has_a_deadline(target: Target) -> None:
+def test_a_ticket_is_over_when_its_receivers_are_given_up(target: Target) -> None:
     waits = with_pd("boss", args=(2 | 4, 2, 3))
     run = target.run("tickets", change=together(DEAF, waits, SPINNING), passes=False)
-    stands = "settled: done 0, failed 0, dropped 0, waiting 3, held 0"
+    stands = "over: done 0, failed 0, dropped 0, waiting 3, held 0"
     assert f"waited: ticket 1 {stands}" in run.says("boss")
 
 

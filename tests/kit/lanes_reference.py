@@ -120,16 +120,6 @@ class Queues:
         """Whether it waits behind a failed notice."""
         return notice.state == "waiting" and self._lanes[notice.receiver, notice.lane].stopped
 
-    def oldest(self) -> Hashable | None:
-        """The receiver of the oldest notice that is neither answered nor held.
-
-        None if there is none.
-        """
-        going = [
-            notice for lane in self._lanes.values() if not lane.stopped for notice in lane.notices
-        ]
-        return min(going, key=lambda notice: notice.token).receiver if going else None
-
     def count(self, tag: int) -> tuple[int, int]:
         """Of the notices with this tag: (not answered, those of them that are held)."""
         mine = [n for lane in self._lanes.values() for n in lane.notices if n.tag == tag]

@@ -118,7 +118,6 @@ NUMBERS: list[tuple[str, str, str, Callable[[int], int]]] = [
         lambda bits: 1 << bits,
     ),
     ("README.md", r"([\d,]+)\s+may\s+wait\s+for\s+its\s+acknowledgement", "CR_MAX_LOST_SLOTS", int),
-    ("README.md", r"([\d,]+)\s+notices\s+that\s+nobody", "CR_NOTICE_BACKLOG", int),
     ("README.md", r"([\d,]+)\s+tickets", "CR_MAX_TICKETS", int),
     (TRACE_PAGE, r"While\s+([\d,]+)\s+slots", "CR_MAX_LOST_SLOTS", int),
     (TRACE_PAGE, r"after\s+([\d,]+)\s+of\s+a\s+PD", "CR_REFUSALS_TOLD", int),

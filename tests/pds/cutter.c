@@ -43,7 +43,7 @@ static uint32_t serve(cr_incoming *m)
     if (m->label == ST_ALLOCATE) {
         return allocate(m);
     }
-    uint64_t arguments[3] = {space, cr_badge_index(m->badge), client};
+    uint64_t arguments[3] = {space, cr_badge_object(m->badge), client};
     cr_result result = CR_RESULT_OK;
     switch (cr_info()->args[0]) {
     case HOLD:

@@ -38,20 +38,3 @@ int cr_tally_has(const cr_tally *tally, uint64_t n, int for_need)
     }
     return kept <= room && n <= room - kept;
 }
-
-void cr_tally_take(cr_tally *tally, uint64_t n, int for_need)
-{
-    tally->used += n;
-    tally->needed += for_need ? n : 0;
-}
-
-cr_status cr_tally_give(cr_tally *tally, uint64_t n, int for_need)
-{
-    if (n > tally->used || (for_need && n > tally->needed) ||
-        (!for_need && n > tally->used - tally->needed)) {
-        return CR_ERR_ARG;
-    }
-    tally->used -= n;
-    tally->needed -= for_need ? n : 0;
-    return CR_OK;
-}

@@ -51,6 +51,8 @@ typedef struct lane {
 
 typedef struct receiver {
     uint32_t pending;
+    uint32_t kinds[CR_NOTICE_KIND_COUNT]; /* pending, by kind */
+    uint32_t charged; /* notices of the account with this number */
     uint32_t lanes; /* the first lane, or CR_NONE */
     uint32_t ready_first[CR_NOTICE_KIND_COUNT];
     uint32_t ready_last[CR_NOTICE_KIND_COUNT];
@@ -337,6 +339,10 @@ static void remove_head(cr_work *work, uint32_t lane_index)
         work->items[l->first].prev = CR_NONE;
     }
     work->receivers[l->receiver].pending--;
+    work->receivers[l->receiver].kinds[head->notice.kind]--;
+    if (head->notice.account != 0) {
+        work->receivers[head->notice.account].charged--;
+    }
     work->pending--;
     head->lane = CR_NONE;
     head->chain = work->free_item;
@@ -381,22 +387,16 @@ int cr_work_ready(const cr_work *work, uint32_t to)
     return to < work->n_receivers && next_kind(work, to) != CR_NONE;
 }
 
-cr_status cr_work_oldest(const cr_work *work, uint32_t *to)
+uint32_t cr_work_pending_of(const cr_work *work, uint32_t to, cr_notice_kind kind)
 {
-    uint64_t oldest = 0;
-    for (uint32_t i = 0; i < work->n_receivers; i++) {
-        uint32_t at = work->receivers[i].lanes;
-        for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-            const lane *l = &work->lanes[at];
-            const uint64_t token = work->items[l->first].notice.token;
-            if (!l->stopped && (oldest == 0 || token < oldest)) {
-                oldest = token;
-                *to = i;
-            }
-            at = l->next;
-        }
-    }
-    return oldest != 0 ? CR_OK : CR_ERR_ABSENT;
+    return to < work->n_receivers && (uint32_t)kind < CR_NOTICE_KIND_COUNT
+               ? work->receivers[to].kinds[kind]
+               : 0;
+}
+
+uint32_t cr_work_charged(const cr_work *work, uint32_t account)
+{
+    return account < work->n_receivers ? work->receivers[account].charged : 0;
 }
 
 /* Counts the notices of a lane that have this tag and are not acknowledged. */
@@ -448,7 +448,8 @@ void cr_work_count(const cr_work *work, uint32_t tag, uint32_t *waiting, uint32_
 
 cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
 {
-    if (to >= work->n_receivers || (uint32_t)notice->kind >= CR_NOTICE_KIND_COUNT) {
+    if (to >= work->n_receivers || notice->account >= work->n_receivers ||
+        (uint32_t)notice->kind >= CR_NOTICE_KIND_COUNT) {
         return CR_ERR_ARG;
     }
     const uint32_t index = work->free_item;
@@ -473,6 +474,10 @@ cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
                  .chain = *bucket};
     *bucket = index;
     work->receivers[to].pending++;
+    work->receivers[to].kinds[notice->kind]++;
+    if (notice->account != 0) {
+        work->receivers[notice->account].charged++;
+    }
     work->pending++;
     if (l->last != CR_NONE) {
         work->items[l->last].next = index;

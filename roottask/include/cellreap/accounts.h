@@ -4,12 +4,8 @@
  * be blamed, who may take"). limits.h lists the quotas.
  *
  * A part of each quota can be reserved for what the configuration names, so that the owner of the
- * account cannot use it up for anything else. At any time:
- *
- *   needed <= need <= quota    and    needed <= used
- *
- * The quotas of all accounts together are at most the size of the table. So what fits an account
- * fits the table.
+ * account cannot use it up for anything else. The quotas of all accounts together are at most the
+ * size of the table. So what fits an account fits the table.
  *
  * Freestanding, no allocation. Parsed by the host tooling: plain declarations. */
 #ifndef CELLREAP_ACCOUNTS_H
@@ -27,10 +23,6 @@ typedef struct cr_tally {
     uint64_t needed; /* in use for what the configuration names */
 } cr_tally;
 
-typedef struct cr_account {
-    cr_tally of[CR_QUOTA_COUNT];
-} cr_account;
-
 /* What one account claims of a table. */
 typedef struct cr_claim {
     uint64_t need;
@@ -47,11 +39,5 @@ cr_status cr_accounts_share(uint64_t total, const cr_claim *claims, uint32_t cou
 /* Whether `n` more fit the quota. `for_need`: they are for what the configuration names. Else the
  * unused part of the need stays free. */
 int cr_tally_has(const cr_tally *tally, uint64_t n, int for_need);
-
-/* Count `n` more or less. Nothing is refused here: the caller has asked cr_tally_has, or takes for
- * a notice the place of the edge that left it behind. CR_ERR_ARG: fewer than `n` are in use; then
- * nothing changes. */
-void cr_tally_take(cr_tally *tally, uint64_t n, int for_need);
-cr_status cr_tally_give(cr_tally *tally, uint64_t n, int for_need);
 
 #endif

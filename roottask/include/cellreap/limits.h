@@ -27,11 +27,6 @@
     CR_SYSTEM_LIMIT(CR_MAX_LOST_SLOTS, 32,                                                         \
         "slots of a PD that wait for it to acknowledge their loss; a PD at the limit is given "    \
         "no capability")                                                                           \
-    CR_SYSTEM_LIMIT(CR_NOTICE_BACKLOG, 1024,                                                       \
-        "waiting notices when a cleanup begins, without those of extractions; beyond the limit, "  \
-        "the PD with the oldest waiting notice is terminated")                                     \
-    CR_SYSTEM_LIMIT(CR_DISCONNECT_BACKLOG, 64,                                                     \
-        "waiting notices of a server; at the limit, no PD can connect to it")                      \
     CR_SYSTEM_LIMIT(CR_MAX_TICKETS, 512, "tickets that are not over")                              \
     CR_SYSTEM_LIMIT(CR_MAX_TICKETS_EACH, 16, "tickets of one PD that are not over")                \
     CR_SYSTEM_LIMIT(CR_MAX_EXTRACTIONS, 2, "extractions at a time")                                \

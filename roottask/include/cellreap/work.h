@@ -36,7 +36,8 @@ typedef struct cr_work_notice {
      * FAULT: number of the PD that the notice is about. Else 0. */
     uint32_t pd;
     uint32_t tag;    /* chosen by the caller, for counting */
-    uint16_t again;  /* set by cr_work_resume: the notice failed before */
+    uint8_t again;   /* set by cr_work_resume: the notice failed before */
+    uint8_t account; /* that has its room, below the number of receivers; 0: it is not charged */
     uint16_t slot;   /* LOST: the one slot that it is about; 0: all slots of the space */
     uint64_t since;  /* the receiver's clock when it was queued, chosen by the caller */
 } cr_work_notice;
@@ -71,9 +72,10 @@ int cr_work_has(const cr_work *work, uint64_t token);
 /* Whether the receiver has a notice to fetch. */
 int cr_work_ready(const cr_work *work, uint32_t receiver);
 
-/* The receiver of the oldest notice in all lanes that are not stopped. CR_ERR_ABSENT: there is
- * none. Takes time proportional to the number of receivers and notices. */
-cr_status cr_work_oldest(const cr_work *work, uint32_t *receiver);
+/* The number of those of one kind. */
+uint32_t cr_work_pending_of(const cr_work *work, uint32_t receiver, cr_notice_kind kind);
+/* The number of notices with this account that are not finished, including failed ones. */
+uint32_t cr_work_charged(const cr_work *work, uint32_t account);
 
 /* Appends a notice to a lane and gives it its token. CR_ERR_ARG, CR_ERR_FULL_NODES. */
 cr_status cr_work_put(cr_work *work, uint32_t receiver, cr_work_notice *notice);

@@ -145,6 +145,8 @@ def tables() -> dict[str, tuple[str, list[str]]]:
     found["notice kinds"] = ("operations.md", _notice_kinds())
     for marker, (head, macro) in NAMED.items():
         found[marker] = ("operations.md", _named(head, macro))
+    rows = [(f"`{word}`", str(what)) for _, _, word, what in table("limits.h", "CR_QUOTA")]
+    found["quotas"] = ("architecture.md", table_lines(("quota", "what is counted"), rows))
     return found
 
 

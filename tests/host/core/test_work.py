@@ -122,14 +122,10 @@ class InC:
         tokens: Sequence[int] = (),
     ) -> dict[str, Any]:
         lib, everyone = self.lib, range(self.receivers)
-        oldest = self.ffi.new("uint32_t *")
-        status = lib.cr_work_oldest(self.work, oldest)
-        assert status in (OK, REASONS["absent"])
         return {
             "room": lib.cr_work_room(self.work),
             "pending": [lib.cr_work_pending(self.work, to) for to in everyone],
             "ready": [bool(lib.cr_work_ready(self.work, to)) for to in everyone],
-            "oldest": oldest[0] if status == OK else None,
             "count": [self.count(tag) for tag in tags],
             "count of": [[self.count_of(to, tag) for to in everyone] for tag in tags],
             "failed": [
@@ -241,7 +237,6 @@ class InPython:
             "room": queues.room(),
             "pending": [queues.pending(to) for to in everyone],
             "ready": [queues.ready(to) for to in everyone],
-            "oldest": queues.oldest(),
             "count": [queues.count(tag) for tag in tags],
             "count of": [[self.count_of(to, tag) for to in everyone] for tag in tags],
             "failed": [[self.one(to, _of_space(space)) for to in everyone] for space in spaces],
@@ -592,7 +587,7 @@ def test_a_failure_stops_its_lane_and_no_other(side: Side, kind: str) -> None:
     assert side.check(0, [(lane[1], False)]) == REASONS["absent"], "taken back"
     assert tokens(drain(side)) == other
     state = side.look([6])
-    assert (state["count"], state["pending"][0], state["oldest"]) == ([(3, 3)], 4, None)
+    assert (state["count"], state["pending"][0]) == ([(3, 3)], 4)
     assert (state["oldest of"][0], state["can do"][0]) == (None, []), "held notices wait"
 
 
