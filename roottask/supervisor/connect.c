@@ -58,6 +58,15 @@ static int is_away(const cr_pd *pd)
     return pd == 0 || !cr_pd_is_up(pd) || cr_is_doomed(pd);
 }
 
+/* Whether a configured PD that does not exist or is going down will be created (again). */
+static int will_be_made(uint32_t config)
+{
+    const cr_population_entry *entry = &cr_sup.population.entries[config];
+    uint32_t flags = cr_image_pds(cr_sys.image)[config].flags;
+    return entry->coming || ((flags & CR_IMAGE_RESPAWN) != 0 && !entry->stays_down) ||
+           ((flags & CR_IMAGE_LATE) != 0 && !cr_sup.population.late_begun);
+}
+
 int cr_connect_may_come(const cr_pd *pd)
 {
     const char *name = pd->wanted;
@@ -70,7 +79,7 @@ int cr_connect_may_come(const cr_pd *pd)
         }
         const cr_pd *maker = cr_find_configured(config);
         if (is_away(maker)) {
-            return i > 0 || cr_population_makes(config); /* only the last PD of a chain is told */
+            return i > 0 || will_be_made(config); /* only the last PD of a chain is told */
         }
         if (maker == pd) {
             return 0;
@@ -87,7 +96,7 @@ int cr_connect_is_on_its_way(const cr_pd *pd)
 {
     uint32_t config = maker_of(pd->wanted);
     return config != CR_IMAGE_NONE && is_away(cr_find_configured(config)) &&
-           cr_population_makes(config) && !cr_sup.population.entries[config].refused;
+           will_be_made(config) && !cr_sup.population.entries[config].refused;
 }
 
 static void answer(cr_pd *pd, int give_up)

@@ -241,11 +241,3 @@ int cr_population_pending(void)
     }
     return 0;
 }
-
-int cr_population_makes(uint32_t config)
-{
-    uint32_t flags = image_pd(config)->flags;
-    const cr_population_entry *entry = entry_of(config);
-    return entry->coming || ((flags & CR_IMAGE_RESPAWN) != 0 && !entry->stays_down) ||
-           ((flags & CR_IMAGE_LATE) != 0 && !cr_sup.population.late_begun);
-}

@@ -40,7 +40,5 @@ void cr_population_expire(uint64_t now);
 uint64_t cr_population_next_due(void);
 /* Whether a PD is to be created for which there was room so far. */
 int cr_population_pending(void);
-/* Whether a configured PD that does not exist or is going down will be created (again). */
-int cr_population_makes(uint32_t config);
 
 #endif

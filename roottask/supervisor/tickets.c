@@ -164,7 +164,6 @@ void cr_ticket_give_up(const cr_pd *receiver, uint64_t token)
     for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
         cr_sup.tickets.at[i].left -= count_of(&cr_sup.tickets.at[i], receiver);
     }
-    cr_notices_changed();
 }
 
 static uint32_t tell(const cr_ticket *t, uint64_t *out)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/promises.md: each promise stands on its page, and each test and rule that shows it exists."""
+"""docs/promises.md: each promise stands on its page, and the tests and rules that show it exist."""
 
 from __future__ import annotations
 

@@ -276,7 +276,7 @@ void cr_trace_finish(cr_trace *trace)
     }
     digest[CRC_DIGITS] = '\0';
     cr_trace_begin(trace, CR_EV_END);
-    cr_trace_number(trace, (uint64_t)trace->sequence + 1u);
+    cr_trace_number(trace, trace->sequence + 1u);
     cr_trace_string(trace, digest);
     cr_trace_end(trace);
     cr_trace_flush(trace);

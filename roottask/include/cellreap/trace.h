@@ -27,7 +27,7 @@ typedef struct cr_trace {
     size_t used;
     void (*put)(char c);
     cr_blake2s keyed;  /* with the key hashed: the beginning of each checksum */
-    uint32_t sequence; /* sequence number of the next line */
+    uint64_t sequence; /* sequence number of the next line */
     uint32_t digest;   /* CRC-32 state over the texts so far */
     int broken;
     /* The line being composed. */
