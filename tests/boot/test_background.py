@@ -83,10 +83,10 @@ def test_a_cleanup_awaits_a_subscriber_without_a_deadline_for_a_time(target: Tar
 
 @pytest.mark.slow
 @pytest.mark.behaviour("J-13", "D-10")
-def test_a_ticket_is_answered_as_it_stands_when_nobody_has_a_deadline(target: Target) -> None:
+def test_a_ticket_is_over_when_its_receivers_are_given_up(target: Target) -> None:
     waits = with_pd("boss", args=(2 | 4, 2, 3))
     run = target.run("tickets", change=together(DEAF, waits, SPINNING), passes=False)
-    stands = "settled: done 0, failed 0, dropped 0, waiting 3, held 0"
+    stands = "over: done 0, failed 0, dropped 0, waiting 3, held 0"
     assert f"waited: ticket 1 {stands}" in run.says("boss")
 
 
