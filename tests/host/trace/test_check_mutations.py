@@ -23,6 +23,7 @@ from cellreap.trace.check import Replay, Report, check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.reader import Reader
 from cellreap.trace.writer import seal
+from kit.budget_run import budget_run
 from kit.marks import slow_but
 from kit.paths import STORED_TRACES
 from kit.trace_mutations import (
@@ -38,13 +39,14 @@ from kit.trace_mutations import (
     passing,
     stride,
 )
-from kit.trace_simulator import RUNS
+from kit.trace_simulator import RUNS as SIMULATED
 
+RUNS = {**SIMULATED, "budget": budget_run}
 STORED = sorted(STORED_TRACES.glob("*.trace"))
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]
 # The run that stands for all others where the slow tests are left out.
 QUICK = "depths-1-0"
-SECOND = ["notices", "sync", "blame"]  # runs of what only later versions of the trace tell
+SECOND = ["notices", "sync", "blame", "budget"]  # runs of what only later versions of the trace tell
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 
 # "EVENT.field" -> why no checker can know the value. No other part of a trace depends on it.
@@ -78,7 +80,7 @@ FREE_FIELDS = {
 }
 # The same for values that no later part of the trace tells.
 BOUND_FIELDS = {
-    "TRACE.version": "to 2, which has everything that version 3 has",
+    "TRACE.version": "to 2 or 3, which have fewer rules",
     "BODY.paddr": "of a PD that lives to the end, to other free memory",
     "CLEANUP.pd_depth": "to a depth that dooms the same",
     "CLEANUP.rs_depth": "to a depth that dooms the same",
@@ -294,7 +296,7 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     assert changed is not None
     reason = BOUND_FIELDS.get(mutation.key)
     if mutation.key == "TRACE.version":
-        return reason if (event["version"], changed["version"]) == ("3", "2") else None
+        return reason if changed["version"] in ("2", "3") else None
     if mutation.key == "BODY.paddr":
         return None if any(e.name == "FREED" and e["pd"] == event["pd"] for e in later) else reason
     if event.name == "FINISH_WORK":
