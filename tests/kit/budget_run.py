@@ -45,6 +45,7 @@ def budget_run() -> list[Draft]:
     target.terminate(victim, boss)
     target.cleanup()
     target.account()
+    target.serve(boss)
     target.told(1)
     for notice in target.queues[sleeper]:
         notice.given_up = True

@@ -75,6 +75,10 @@ FREE_FIELDS = {
     "RIGHTS.set_depth": "the configuration is not in the trace",
     "RIGHTS.extract": "the configuration is not in the trace",
     "RIGHTS.spawn": "the configuration is not in the trace",
+    "FAULT_HELD.kind": "all faults are treated alike",
+    "FAULT_HELD.address": "all faults are treated alike",
+    "FAULT_HELD.ip": "all faults are treated alike",
+    "QUOTA.account": "the configuration is not in the trace",
     "HOLD.slot": "to another free slot, that nothing else is told of",
     "REQUEST.slot": "to another free slot, that nothing else is told of",
 }
