@@ -78,7 +78,10 @@ FREE_FIELDS = {
     "FAULT_HELD.kind": "all faults are treated alike",
     "FAULT_HELD.address": "all faults are treated alike",
     "FAULT_HELD.ip": "all faults are treated alike",
-    "QUOTA.account": "the configuration is not in the trace",
+    **{
+        f"QUOTA.{word}": "to a number that is not exceeded"
+        for word in headers.printed_names("limits.h", "CR_QUOTA")
+    },
     "HOLD.slot": "to another free slot, that nothing else is told of",
     "REQUEST.slot": "to another free slot, that nothing else is told of",
 }
@@ -93,6 +96,9 @@ BOUND_FIELDS = {
     "DEADLINE.ms": "of a PD that is never late, or to what it missed as well",
     "ALLOW.count": "to a larger number, or of edges that nobody made",
     "LATE.ms": "to another time beyond the deadline",
+    "GIVE_UP.token": "to another token that frees the same",
+    "GIVE_UP.ran": "to another time that is long enough, alone or with held_up",
+    "GIVE_UP.held_up": "to another time that is long enough, alone or with ran",
     "MODE.mode": "to async, or where nobody terminated anybody",
     "QUEUE.token": "of a notice that nobody fetched before its receiver was destroyed",
     "TICKET.ticket": "to another ticket of its owner's that is exactly as far",
@@ -312,8 +318,14 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         deadline = next(e for e in events if e.name == "DEADLINE" and e["pd"] == event["pd"])
         return reason if changed.number("ms") >= deadline.number("ms") else None
     if mutation.key == "AWAIT.ms":
-        given_up = any(e.name == "GIVE_UP" for e in later)
-        return reason if not given_up or changed.number("ms") < event.number("ms") else None
+        ran = [e.number("ran") for e in later if e.name == "GIVE_UP"]
+        return reason if changed.number("ms") <= min(ran, default=1 << 64) else None
+    if mutation.key == "GIVE_UP.token":
+        return reason
+    if event.name == "GIVE_UP":
+        await_ms = next(e.number("ms") for e in events if e.name == "AWAIT")
+        long = changed.number("ran") >= await_ms or changed.number("held_up") >= 2 * await_ms
+        return reason if long else None
     if mutation.key == "DEADLINE.ms":
         waited = [e.number("ms") for e in later if e.name == "LATE" and e["pd"] == event["pd"]]
         return reason if changed.number("ms") <= min(waited, default=1 << 64) else None
