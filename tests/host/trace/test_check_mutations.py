@@ -46,7 +46,8 @@ STORED = sorted(STORED_TRACES.glob("*.trace"))
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]
 # The run that stands for all others where the slow tests are left out.
 QUICK = "depths-1-0"
-SECOND = ["notices", "sync", "blame", "budget"]  # runs of what only later versions of the trace tell
+# Runs of what only later versions of the trace tell.
+SECOND = ["notices", "sync", "blame", "budget"]
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 
 # "EVENT.field" -> why no checker can know the value. No other part of a trace depends on it.
