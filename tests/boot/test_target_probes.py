@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from cellreap.system.config import Config
 from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
 from kit.marks import slow_but
 
@@ -18,6 +19,12 @@ HOWS: dict[str, Change] = {
         with_crashes({"pd": "server", "at": 1, "how": "freeze", "after_ns": 1000}),
     ),
 }
+
+
+def with_cycles(config: Config) -> Config:
+    """The requests may form a cycle."""
+    policy = config.policy.model_copy(update={"allow_cycles": True})
+    return config.model_copy(update={"policy": policy})
 
 
 def probes(run: Run) -> set[tuple[str, str]]:
@@ -70,6 +77,7 @@ def test_all_in_a_circle_of_calls_are_probed(target: Target) -> None:
     change = together(
         with_pd("server", args=(0, 1), requests=("last_space",)),
         with_pd("last", args=(0, 1), requests=("goods",)),
+        with_cycles,
     )
     run = target.run("probes", change=change)
     assert probes(run) == {("last", "client"), ("server", "client")}
