@@ -33,6 +33,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="at how many instants a server with a crowd of clients is brought down (default: 3)",
     )
     parser.addoption(
+        "--chaos-seeds",
+        type=int,
+        default=None,
+        metavar="N",
+        help="how many random systems with hostile PDs are booted (default: 200 if test_chaos.py "
+        "is named, else 2)",
+    )
+    parser.addoption(
         "--rewrite",
         action="store_true",
         help="write what tests compare files of this checkout with into those files: "
@@ -51,6 +59,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "crowd_seed" in metafunc.fixturenames:
         seeds = range(1, int(metafunc.config.getoption("--crowd-seeds")) + 1)
         metafunc.parametrize("crowd_seed", seeds, ids=lambda seed: f"seed{seed}")
+    if "chaos_seed" in metafunc.fixturenames:
+        count = metafunc.config.getoption("--chaos-seeds")
+        if count is None:
+            named = any("test_chaos" in argument for argument in metafunc.config.args)
+            count = 200 if named else 2
+        slow = [
+            pytest.param(seed, marks=pytest.mark.slow, id=f"seed{seed}")
+            for seed in range(1, int(count) + 1)
+        ]
+        metafunc.parametrize("chaos_seed", slow)
 
 
 @pytest.fixture(scope="session")

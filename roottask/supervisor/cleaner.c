@@ -8,8 +8,9 @@
  *
  * In the meantime the main loop serves operations. All doomed nodes are already marked, so no
  * operation can change which nodes are doomed. What the other PDs lose can change, so the cleaner
- * plans it again before it destroys anything. Triggers in this time wait in a queue, and their PDs
- * are stopped. The result is the same as that of the cleanups one after the other. */
+ * plans it again before it destroys anything. PDs that become triggers in this time are stopped.
+ * Their cleanups begin at once if they have nothing to do with those under way (apart.c). Otherwise
+ * they wait in a queue. The result is the same as that of the cleanups one after the other. */
 #include "cleaner.h"
 #include "answer.h"
 #include "arena.h"
@@ -30,18 +31,18 @@ _Static_assert(sizeof(cause_names) / sizeof(cause_names[0]) == CR_CAUSE_COUNT, "
 
 static void enter(cr_phase to)
 {
-    if (!cr_phase_may(cr_sup.cleaner.phase, to)) {
+    if (!cr_phase_may(cr_sup.cleaner.now.phase, to)) {
         cr_panic("a cleanup takes a turn that is not in the table",
-                 ((uint64_t)cr_sup.cleaner.phase << 8) | (uint64_t)to);
+                 ((uint64_t)cr_sup.cleaner.now.phase << 8) | (uint64_t)to);
     }
-    cr_sup.cleaner.phase = to;
+    cr_sup.cleaner.now.phase = to;
 }
 
 static void begin(cr_event event)
 {
     cr_trace_begin(&cr_sys.trace, event);
     if (event != CR_EV_TRACE) {
-        cr_trace_number(&cr_sys.trace, cr_sys.cleanups);
+        cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.tag);
     }
 }
 
@@ -146,8 +147,11 @@ static cr_status do_tell(cr_ref node, cr_pd *subscriber)
     }
     const cr_notice notice = {
         .kind = CR_NOTICE_PRE_DESTROY, .to = subscriber->node, .node = node, .from = {CR_NONE, 0}};
-    cr_status status = cr_notice_put(&notice, cr_sys.cleanups, cr_sup.cleaner.tag);
-    subscriber->told += status == CR_OK;
+    cr_status status = cr_notice_put(&notice, cr_sup.cleaner.now.tag, cr_sup.cleaner.now.tag);
+    if (status == CR_OK) {
+        subscriber->told++;
+        subscriber->told_by = cr_sup.cleaner.now.tag;
+    }
     return status;
 }
 
@@ -180,7 +184,7 @@ static cr_status carry_out(const cr_step *step)
     case CR_STEP_DESTROY_PD:
         return pd != 0 ? do_destroy_pd(pd) : CR_ERR_CORRUPT;
     case CR_STEP_NOTIFY:
-        return cr_notice_put(step->notice, cr_sys.cleanups, cr_sup.cleaner.tag);
+        return cr_notice_put(step->notice, cr_sup.cleaner.now.tag, cr_sup.cleaner.now.tag);
     case CR_STEP_TELL:
         return do_tell(step->node, pd);
     case CR_STEP_AWAIT:
@@ -213,20 +217,20 @@ int cr_cleaner_awaits(const cr_pd *pd)
     uint32_t held = 0;
     /* A PD that waits for the end of a cleanup cannot acknowledge: it waits for the end of this
      * cleanup or of a later one. A PD that was given up is not awaited again in this cleanup. */
-    if (cr_sup.cleaner.phase == CR_PHASE_NONE || !cr_pd_is_served(pd) || pd->told == 0 ||
-        cr_ticket_keeps(pd) || pd->given_up == cr_sys.cleanups) {
+    if (!cr_pd_is_served(pd) || pd->told == 0 || cr_ticket_keeps(pd) ||
+        pd->given_up == pd->told_by) {
         return 0;
     }
-    cr_work_count_of(cr_sys.work, cr_receiver(pd), cr_sup.cleaner.tag, &waiting, &held);
+    cr_work_count_of(cr_sys.work, cr_receiver(pd), pd->told_by, &waiting, &held);
     return waiting > held;
 }
 
-/* Whether a subscriber that was told has not acknowledged yet and still can. */
-static int is_awaited(void)
+/* Whether a subscriber that the cleanup told has not acknowledged yet and still can. */
+static int is_awaited(const cr_cleanup *cleanup)
 {
     int any = 0;
     for (uint32_t i = 1; i < CR_MAX_PDS && !any; i++) {
-        any = cr_cleaner_awaits(&cr_sys.pds[i]);
+        any = cr_sys.pds[i].told_by == cleanup->tag && cr_cleaner_awaits(&cr_sys.pds[i]);
     }
     return any;
 }
@@ -242,7 +246,7 @@ static void trace_wait(cr_event event)
 static void await_answers(void)
 {
     enter(CR_PHASE_AWAITS);
-    cr_sup.cleaner.waited = 1;
+    cr_sup.cleaner.now.waited = 1;
     cr_clock_watch();
     trace_wait(CR_EV_WAIT);
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
@@ -256,7 +260,9 @@ static void await_answers(void)
 static void forget_told(void)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        cr_sys.pds[i].told = 0;
+        if (cr_sys.pds[i].told_by == cr_sup.cleaner.now.tag) {
+            cr_sys.pds[i].told = 0;
+        }
     }
 }
 
@@ -264,12 +270,12 @@ static void forget_told(void)
  * around the doomed nodes may have changed. */
 static void plan_again(void)
 {
-    cr_status status = cr_plan_again(cr_sys.planner, cr_sys.model, &cr_sup.cleaner.plan);
+    cr_status status = cr_plan_again(cr_sys.planner, cr_sys.model, &cr_sup.cleaner.now.plan);
     if (status != CR_OK) {
         cr_panic("no cleanup can be planned", (uint64_t)status);
     }
-    if (cr_sup.cleaner.waited) {
-        trace_consequences(&cr_sup.cleaner.plan);
+    if (cr_sup.cleaner.now.waited) {
+        trace_consequences(&cr_sup.cleaner.now.plan);
     }
     forget_told();
 }
@@ -281,7 +287,7 @@ static uint64_t count_earlier_stop(const cr_step *step)
     const cr_pd *pd = step->kind == CR_STEP_SUSPEND ? cr_pd_of(step->pd) : 0;
     uint64_t calls = 0;
     for (int i = 0; pd != 0 && pd->life == CR_LIFE_STOPPED && i < CR_CALL_COUNT; i++) {
-        cr_sup.cleaner.calls[i] += pd->stop_calls[i];
+        cr_sup.cleaner.now.calls[i] += pd->stop_calls[i];
         calls += pd->stop_calls[i];
     }
     return calls;
@@ -310,9 +316,9 @@ static cr_status take_step(const cr_step *step)
     cr_trace_string(&cr_sys.trace, pd);
     cr_trace_number(&cr_sys.trace, cr_calls_total() - calls + earlier);
     end();
-    status = cr_step_done(&cr_sup.cleaner.journal, step);
+    status = cr_step_done(&cr_sup.cleaner.now.journal, step);
     if (status == CR_OK && step->kind == CR_STEP_AWAIT &&
-        cr_sup.cleaner.journal.awaited == cr_sup.cleaner.plan.n_pre_destroy) {
+        cr_sup.cleaner.now.journal.awaited == cr_sup.cleaner.now.plan.n_pre_destroy) {
         plan_again();
     }
     return status;
@@ -322,19 +328,21 @@ static void settle(void)
 {
     enter(CR_PHASE_SETTLES);
     for (int i = 0; i < CR_CALL_COUNT; i++) {
-        if (cr_sup.cleaner.calls[i] != 0) {
+        if (cr_sup.cleaner.now.calls[i] != 0) {
             begin(CR_EV_CALLS);
             cr_trace_string(&cr_sys.trace, cr_call_name((cr_call)i));
-            cr_trace_number(&cr_sys.trace, cr_sup.cleaner.calls[i]);
+            cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.calls[i]);
             end();
         }
     }
-    release_tombstones(&cr_sup.cleaner.plan);
-    cr_print_state(cr_sys.cleanups, cr_sup.cleaner.cycles);
+    release_tombstones(&cr_sup.cleaner.now.plan);
+    cr_print_state(cr_sup.cleaner.now.tag, cr_sup.cleaner.now.cycles);
     cr_notices_of_lost_pds();
     enter(CR_PHASE_NONE);
-    cr_sys.settled = cr_sys.cleanups;
-    cr_ticket_settle(cr_sup.cleaner.ticket);
+    cr_sys.settled++;
+    cr_cleaner_depart(&cr_sup.cleaner.now);
+    cr_sup.cleaner.looked = 0;
+    cr_ticket_settle(cr_sup.cleaner.now.ticket);
     cr_notices_changed();
 }
 
@@ -350,10 +358,10 @@ static void carry_on(void)
         before[i] = cr_calls[i];
     }
     enter(CR_PHASE_STEPS);
-    while ((status = cr_step_next(&cr_sup.cleaner.journal, &cr_sup.cleaner.plan, cr_sys.model,
-                                  &step)) == CR_OK &&
+    while ((status = cr_step_next(&cr_sup.cleaner.now.journal, &cr_sup.cleaner.now.plan,
+                                  cr_sys.model, &step)) == CR_OK &&
            step.kind != CR_STEP_SETTLE) {
-        if (step.kind == CR_STEP_AWAIT && is_awaited()) {
+        if (step.kind == CR_STEP_AWAIT && is_awaited(&cr_sup.cleaner.now)) {
             awaits = 1;
             break;
         }
@@ -365,59 +373,81 @@ static void carry_on(void)
         cr_panic("a step of a cleanup failed", ((uint64_t)step.kind << 32) | (uint64_t)status);
     }
     for (int i = 0; i < CR_CALL_COUNT; i++) {
-        cr_sup.cleaner.calls[i] += cr_calls[i] - before[i];
+        cr_sup.cleaner.now.calls[i] += cr_calls[i] - before[i];
     }
-    cr_sup.cleaner.cycles += cr_arch_cycles() - start;
+    cr_sup.cleaner.now.cycles += cr_arch_cycles() - start;
     if (awaits) {
         await_answers();
+        cr_cleaner_park();
     } else {
         settle();
     }
 }
 
-static void start(cr_pd *trigger, cr_cause cause, uint64_t ticket)
+static cr_status plan_for(const cr_pd *trigger)
 {
+    return cr_plan_crash(cr_sys.planner, cr_sys.model, trigger->node,
+                         depth_of(trigger->pd_depth, cr_sys.image->pd_depth),
+                         depth_of(trigger->rs_depth, cr_sys.image->rs_depth),
+                         &cr_sup.cleaner.now.plan);
+}
+
+/* Begins the cleanup that was just planned. */
+static void start(const cr_trigger_entry *entry, uint64_t cycles)
+{
+    cr_cleanup *now = &cr_sup.cleaner.now;
     cr_trace_refused_rest();
     cr_print_if_changed();
     cr_sys.cleanups++;
     for (int i = 0; i < CR_CALL_COUNT; i++) {
-        cr_sup.cleaner.calls[i] = 0;
+        now->calls[i] = 0;
     }
     enter(CR_PHASE_PLANS);
-    cr_sup.cleaner.waited = 0;
-    cr_sup.cleaner.tag = cr_sys.cleanups;
-    cr_sup.cleaner.ticket = ticket;
-    uint64_t cycles = cr_arch_cycles();
-    cr_status status = cr_plan_crash(cr_sys.planner, cr_sys.model, trigger->node,
-                                     depth_of(trigger->pd_depth, cr_sys.image->pd_depth),
-                                     depth_of(trigger->rs_depth, cr_sys.image->rs_depth),
-                                     &cr_sup.cleaner.plan);
-    if (status != CR_OK) {
-        cr_panic("no cleanup can be planned", (uint64_t)status);
-    }
-    cr_ticket_begin(ticket, cr_sup.cleaner.tag);
-    trace_plan(&cr_sup.cleaner.plan, cause);
-    cr_journal_start(&cr_sup.cleaner.journal);
-    cr_sup.cleaner.cycles = cr_arch_cycles() - cycles;
+    now->waited = 0;
+    now->tag = cr_sys.cleanups;
+    now->ticket = entry->ticket;
+    cr_cleaner_arrive(now);
+    cr_ticket_begin(now->ticket, now->tag);
+    trace_plan(&now->plan, entry->cause);
+    cr_journal_start(&now->journal);
+    now->cycles = cycles;
     carry_on();
 }
 
-/* Begins the next cleanup in the queue. Returns 0 if the queue is empty. */
+/* Begins the first cleanup in the queue that may begin now. Returns 0 if there is none. A cleanup
+ * waits in the queue as long as it touches one that is under way, or an earlier one in the
+ * queue. */
 static int start_next(void)
 {
-    while (cr_sup.cleaner.count > 0) {
-        uint32_t at = cr_sup.cleaner.first;
-        cr_sup.cleaner.first = (cr_sup.cleaner.first + 1) % CR_MAX_PDS;
-        cr_sup.cleaner.count--;
-        cr_pd *pd = cr_pd_of(cr_sup.cleaner.queue[at].pd);
-        if (pd == 0) {
-            /* An earlier cleanup destroyed the PD. */
-            cr_ticket_settle(cr_sup.cleaner.queue[at].ticket);
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    if (cleaner->looked) {
+        return 0; /* Since the last look no trigger came and no cleanup ended. */
+    }
+    cr_cleaner_forget_queued();
+    for (uint32_t i = 0; i < cleaner->count;) {
+        const cr_trigger_entry entry = cleaner->queue[i];
+        cr_pd *pd = cr_pd_of(entry.pd);
+        uint64_t cycles = cr_arch_cycles();
+        cr_status status = pd != 0 ? plan_for(pd) : CR_OK;
+        if (status != CR_OK) {
+            cr_panic("no cleanup can be planned", (uint64_t)status);
+        }
+        if (pd != 0 && !cr_cleaner_may_begin(&cleaner->now.plan)) {
+            i++;
             continue;
         }
-        start(pd, cr_sup.cleaner.queue[at].cause, cr_sup.cleaner.queue[at].ticket);
-        return 1;
+        cleaner->count--;
+        for (uint32_t k = i; k < cleaner->count; k++) {
+            cleaner->queue[k] = cleaner->queue[k + 1];
+        }
+        if (pd != 0) {
+            start(&entry, cr_arch_cycles() - cycles);
+            return 1;
+        }
+        /* An earlier cleanup destroyed the PD. */
+        cr_ticket_settle(entry.ticket);
     }
+    cleaner->looked = 1;
     return 0;
 }
 
@@ -444,43 +474,48 @@ void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket)
     if (cr_sup.cleaner.count == CR_MAX_PDS) {
         cr_panic("a PD was brought down twice", pd->number);
     }
-    uint32_t at = (cr_sup.cleaner.first + cr_sup.cleaner.count++) % CR_MAX_PDS;
-    cr_sup.cleaner.queue[at].pd = pd->node;
-    cr_sup.cleaner.queue[at].cause = cause;
-    cr_sup.cleaner.queue[at].ticket = ticket;
+    cr_sup.cleaner.queue[cr_sup.cleaner.count++] =
+        (cr_trigger_entry){.pd = pd->node, .cause = cause, .ticket = ticket};
+    cr_sup.cleaner.looked = 0;
 }
 
 int cr_cleaner_waits(void)
 {
-    return cr_sup.cleaner.phase == CR_PHASE_AWAITS;
+    return cr_sup.cleaner.n_waiting > 0;
 }
 
 void cr_cleaner_give_up(cr_pd *pd)
 {
     if (cr_cleaner_awaits(pd)) {
-        pd->given_up = cr_sys.cleanups;
+        pd->given_up = pd->told_by;
         cr_notices_changed();
     }
 }
 
-void cr_cleaner_follow_up(void)
+/* Continues the oldest waiting cleanup whose subscribers have answered. Returns 0 if there is
+ * none. */
+static int continue_next(void)
 {
     cr_cleaner *cleaner = &cr_sup.cleaner;
-    /* The loop is bounded: each turn ends a cleanup, and each cleanup destroys a PD or finds
-     * nothing to do. */
-    for (uint32_t i = 0; i < 2 * CR_MAX_PDS + 2; i++) {
-        if (cleaner->phase == CR_PHASE_AWAITS) {
-            if (cleaner->seen == cr_sup.changes) {
-                break;
-            }
-            cleaner->seen = cr_sup.changes;
-            if (is_awaited()) {
-                break;
-            }
+    for (uint32_t i = 0; cleaner->seen != cr_sup.changes && i < cleaner->n_waiting; i++) {
+        if (!is_awaited(&cleaner->waiting[i])) {
+            cr_cleaner_unpark(i);
             cr_trace_refused_rest();
             trace_wait(CR_EV_CONTINUE);
             carry_on();
-        } else if (!start_next()) {
+            return 1;
+        }
+    }
+    cleaner->seen = cr_sup.changes;
+    return 0;
+}
+
+void cr_cleaner_follow_up(void)
+{
+    /* The loop is bounded: each turn continues a cleanup until it waits again or ends, and each
+     * cleanup destroys a PD or finds nothing to do. */
+    for (uint32_t i = 0; i < 4 * CR_MAX_PDS + 2; i++) {
+        if (!continue_next() && !start_next()) {
             break;
         }
     }

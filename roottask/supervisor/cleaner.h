@@ -18,20 +18,45 @@ typedef struct cr_trigger_entry {
     uint64_t ticket;
 } cr_trigger_entry;
 
-typedef struct cr_cleaner {
+/* A cleanup between its plan and its end. */
+typedef struct cr_cleanup {
     cr_phase phase;   /* changed only by the cleaner's `enter` */
     int waited;       /* this cleanup awaited acknowledgements at least once */
-    uint64_t seen;    /* cr_sup.changes at the last look at the acknowledgements */
-    uint32_t tag;     /* of the cleanup's notices */
+    uint32_t tag;     /* its number, and the tag of its notices */
+    uint32_t mark;    /* the bit in `touched` that stands for this cleanup */
     uint64_t ticket;
     cr_plan plan;
     cr_journal journal;
     uint64_t calls[CR_CALL_COUNT]; /* in its steps, by kind */
     uint64_t cycles;
+    uint32_t first_doomed; /* while it waits: its entries in the cleaner's arrays */
+    uint32_t first_pre_destroy;
+} cr_cleanup;
+
+enum {
+    /* No two cleanups under way doom the same node. */
+    CR_KEPT_DOOMED = CR_MAX_PDS + CR_MAX_SPACES,
+    CR_KEPT_PRE_DESTROY = CR_MAX_EDGES
+};
+
+typedef struct cr_cleaner {
+    uint64_t seen; /* cr_sup.changes at the last look at the acknowledgements */
+    cr_cleanup now; /* the cleanup that is being carried out; its plan is the planner's */
+    /* Cleanups that await subscribers, oldest first. Their doomed nodes and subscribers are kept
+     * here, because the planner has memory for one plan only. */
+    cr_cleanup waiting[CR_MAX_CLEANUPS];
+    uint32_t n_waiting;
+    uint32_t n_doomed;
+    uint32_t n_pre_destroy;
+    cr_doomed doomed[CR_KEPT_DOOMED];
+    cr_pair pre_destroy[CR_KEPT_PRE_DESTROY];
+    uint32_t pre_destroy_groups[CR_KEPT_PRE_DESTROY];
+    /* For each node of the model: the cleanups that concern it, one bit each (apart.c). */
+    uint32_t touched[CR_MAX_NODES];
     /* Triggers whose cleanup has not begun, oldest first. Each PD is in the queue at most once. */
     cr_trigger_entry queue[CR_MAX_PDS];
-    uint32_t first;
     uint32_t count;
+    int looked; /* none of them can begin before a cleanup ends */
 } cr_cleaner;
 
 /* Makes a PD a trigger and stops it at once. The event that caused it must already be in the trace,
@@ -41,14 +66,29 @@ void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket);
 /* Terminates a PD on behalf of the root task. */
 void cr_terminate(cr_pd *pd);
 /* Continues the cleanups as far as possible. On return no cleanup is under way and the state is
- * legal, or one cleanup awaits subscribers. If a cleanup cannot be planned or fails in a step, the
- * system stops: no legal state could follow. */
+ * legal, or the cleanups that are under way await subscribers. If a cleanup cannot be planned or
+ * fails in a step, the system stops: no legal state could follow. */
 void cr_cleaner_follow_up(void);
-/* Whether a cleanup is under way and awaits subscribers. */
+/* Whether any cleanup is under way and awaits subscribers. */
 int cr_cleaner_waits(void);
-/* Whether the cleanup under way awaits this PD's acknowledgement. */
+/* Whether a cleanup awaits this PD's acknowledgement. A PD is told by one cleanup at a time. */
 int cr_cleaner_awaits(const cr_pd *pd);
 /* The cleanup that awaits this PD goes on without its answers, also to what it tells it later. */
 void cr_cleaner_give_up(cr_pd *pd);
+
+/* -- several cleanups at a time (apart.c) */
+
+/* Whether the cleanup that was just planned concerns no node and PD that a cleanup under way or an
+ * earlier one in the queue concerns, and whether there is room for it to wait. If not, it stays in
+ * the queue, and what it concerns is noted. */
+int cr_cleaner_may_begin(const cr_plan *plan);
+/* Forgets what the triggers in the queue concern. */
+void cr_cleaner_forget_queued(void);
+/* Notes what a cleanup concerns, from its beginning to its end. */
+void cr_cleaner_arrive(cr_cleanup *cleanup);
+void cr_cleaner_depart(const cr_cleanup *cleanup);
+/* The cleanup that is being carried out waits; a waiting cleanup is carried out again. */
+void cr_cleaner_park(void);
+void cr_cleaner_unpark(uint32_t index);
 
 #endif

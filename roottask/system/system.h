@@ -72,7 +72,8 @@ typedef struct cr_pd {
     cr_wait wait;       /* the answer it waits for; changed only by cr_pd_wait */
     uint64_t wait_due;  /* its wait ends at this time with any result; 0: never */
     uint64_t ticket;    /* the ticket of a TICKET or TERMINATE wait */
-    uint32_t told;      /* PRE_DESTROY notices from the cleanup under way */
+    uint32_t told;      /* PRE_DESTROY notices from the cleanup `told_by`, which is under way */
+    uint32_t told_by;
     uint32_t given_up;    /* the last cleanup that goes on without its answers */
     uint32_t deadline_ms; /* for finishing a notice; 0: none */
     cr_run run;
@@ -144,7 +145,7 @@ typedef struct cr_system {
     uint32_t next_pd;    /* numbers of PDs and spaces are never reused */
     uint32_t next_space;
     uint32_t cleanups; /* number of cleanups that have begun */
-    uint32_t settled;  /* number of the last cleanup that has ended */
+    uint32_t settled;  /* number of cleanups that have ended */
     int changed;        /* the model has changed since the last printed state */
     int memory_changed; /* the use of memory and slots has changed since the last ACCOUNT */
     int slots_due;      /* a slot may be CR_SLOT_DUE */

@@ -109,6 +109,29 @@ def waiting(event: str, /, **values: object) -> Report:
     return of_drafts(target.end())
 
 
+def _side_by_side() -> Report:
+    """While the cleanup of PD_1 waits for PD_3, that of PD_3's client begins."""
+
+    def meanwhile(target: Target) -> None:
+        target.exit(client)
+        target.state(0)
+        target.cleanup()
+
+    target = Target(0, 0)
+    server, other, watcher = (target.pd(name) for name in ("server", "other", "watcher"))
+    client = target.pd("client")
+    target.request(watcher, target.space(server, "BLOCK"))
+    target.subscribe(watcher, server)
+    target.space(other, "ROOM")
+    target.request(client, target.space(watcher, "HALL"))
+    target.quiet()
+    target.exit(server)
+    target.cleanup(meanwhile=meanwhile)
+    target.account()
+    target.serve_all()
+    return of_drafts(target.end())
+
+
 # -- damage
 
 
@@ -377,6 +400,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.number": lambda: edited("depths-1-0", "CLEANUP", {"n": 2}),
     "cleanup.within": lambda: edited("depths-1-0", "SETTLED", None, n=1),
     "cleanup.plan": lambda: edited("depths-1-0", "DOOM_PD", {"depth": 0}, pd="PD_3"),
+    "cleanup.apart": _side_by_side,
     "cleanup.phases": lambda: edited("depths-1-0", "STEP", {"name": "notify"}, name="mark"),
     "cleanup.doomed": lambda: waiting(
         "HOLD", pd="PD_2", node="ROOM_SPACE_2", slot=30, by="-"

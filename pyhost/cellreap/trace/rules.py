@@ -97,7 +97,8 @@ RULES: Final[dict[str, str]] = {
     "triggers.late": "LATE names the oldest notice that its PD could finish, or a probe or the notice "
     "of a held fault, and the PD could run for its deadline.",
     "triggers.cleanup": "A cleanup has a trigger.",
-    "triggers.order": "Triggers are cleaned up in their order and with their cause.",
+    "triggers.order": "Triggers are cleaned up in their order and with their cause. A later one "
+    "comes first only while a cleanup waits, and only if no node and no PD concerns both.",
     "triggers.end": "At END no trigger waits for its cleanup.",
     # blame
     "blame.handler": "FAULT_HELD names the fault handler of its PD. The handler is not down, and "
@@ -171,6 +172,8 @@ RULES: Final[dict[str, str]] = {
     "cleanup under way.",
     "cleanup.within": "During a cleanup that does not wait, only its own events occur.",
     "cleanup.plan": "The plan is the plan of the reference model, each part once.",
+    "cleanup.apart": "A cleanup begins while another one waits only if no node and no PD concerns "
+    "both.",
     "cleanup.phases": "The phases of a cleanup follow each other in order.",
     "cleanup.doomed": "While a cleanup waits, doomed nodes do not change.",
     "cleanup.wait": "A cleanup waits only if a subscriber can still answer, and CONTINUE ends "

@@ -205,6 +205,48 @@ cr_status cr_plan_again(cr_planner *planner, cr_model *model, cr_plan *plan)
     return CR_OK;
 }
 
+cr_status cr_plan_restore(cr_planner *planner, const cr_model *model, cr_plan *plan,
+                          const cr_doomed *doomed, const cr_pair *pre_destroy,
+                          const uint32_t *pre_destroy_groups)
+{
+    if (cr_model_get_stats(model).max_nodes > planner->max_nodes || plan->n_doomed == 0 ||
+        plan->n_doomed > planner->max_items || plan->n_pre_destroy > planner->max_items) {
+        return CR_ERR_ARG;
+    }
+    planner->n_found = 0;
+    planner->n_pds = 0;
+    /* The trigger first, then the other PDs, then the spaces. */
+    for (int turn = 0; turn < 3; turn++) {
+        for (uint32_t i = 0; i < plan->n_doomed; i++) {
+            cr_node_info info;
+            const int first = doomed[i].why == CR_WHY_TRIGGER;
+            if (cr_model_get(model, doomed[i].node, &info) != CR_OK) {
+                return CR_ERR_CORRUPT;
+            }
+            if (turn == (first ? 0 : info.kind == CR_NODE_PD ? 1 : 2)) {
+                planner->found[planner->n_found++] = doomed[i];
+                planner->n_pds += info.kind == CR_NODE_PD;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        planner->doomed[i] = doomed[i];
+    }
+    for (uint32_t i = 0; i < plan->n_pre_destroy; i++) {
+        planner->pre_destroy[i] = pre_destroy[i];
+        planner->pre_destroy_groups[i] = pre_destroy_groups[i];
+    }
+    planner->pd_depth = plan->pd_depth;
+    planner->rs_depth = plan->rs_depth;
+    plan->n_removed_requests = 0;
+    plan->n_revoked = 0;
+    plan->n_revoked_spaces = 0;
+    plan->n_notices = 0;
+    plan->n_core_freed = 0;
+    plan->n_revoked_bodies = 0;
+    return is_last_plan(planner, plan) ? CR_OK : CR_ERR_CORRUPT;
+}
+
 int cr_plan_dooms(const cr_planner *planner, const cr_plan *plan, cr_ref node)
 {
     if (node.index >= planner->max_nodes || plan->doomed != planner->doomed) {

@@ -29,6 +29,7 @@
         "no capability")                                                                           \
     CR_SYSTEM_LIMIT(CR_MAX_TICKETS, 512, "tickets that are not over")                              \
     CR_SYSTEM_LIMIT(CR_MAX_TICKETS_EACH, 16, "tickets of one PD that are not over")                \
+    CR_SYSTEM_LIMIT(CR_MAX_CLEANUPS, 8, "cleanups that await subscribers at a time")               \
     CR_SYSTEM_LIMIT(CR_MAX_EXTRACTIONS, 2, "extractions at a time")                                \
     CR_SYSTEM_LIMIT(CR_MAX_MAPS, 4096, "maps that servers report, in all extractions under way")   \
     CR_SYSTEM_LIMIT(CR_MAX_MAPS_EACH, 512, "maps that one server reports in one extraction")       \

@@ -136,6 +136,14 @@ cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, ui
  * (`plan` is not the last plan). */
 cr_status cr_plan_again(cr_planner *planner, cr_model *model, cr_plan *plan);
 
+/* Makes a plan of this planner the last plan again, after other plans were made, without its
+ * consequences: cr_plan_again must follow before they are used. The caller has kept the plan and
+ * its three arrays `doomed`, `pre_destroy` and `pre_destroy_groups`. The doomed nodes are not
+ * destroyed. CR_ERR_ARG, CR_ERR_CORRUPT. */
+cr_status cr_plan_restore(cr_planner *planner, const cr_model *model, cr_plan *plan,
+                          const cr_doomed *doomed, const cr_pair *pre_destroy,
+                          const uint32_t *pre_destroy_groups);
+
 /* Whether the last plan dooms this PD or space. */
 int cr_plan_dooms(const cr_planner *planner, const cr_plan *plan, cr_ref node);
 

@@ -63,24 +63,32 @@ class Cleanups(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self.number: int | None = None
-        """number of the current cleanup"""
+        """number of the current cleanup: the one that is under way and does not wait"""
         self._running: Running | None = None  # None while skipping one
+        self._waiting: dict[int, Running] = {}  # the cleanups that wait, by number
         self._count = 0
 
     # -- for other concerns
 
+    def _under_way(self) -> list[Running]:
+        current = [] if self._running is None else [self._running]
+        return [*self._waiting.values(), *current]
+
     def doomed(self) -> Collection[str]:
-        """The nodes that the current cleanup has doomed."""
-        return self._running.group if self._running is not None else ()
+        """The nodes that the cleanups under way have doomed."""
+        return {node for running in self._under_way() for node in running.group}
 
     def dooms_pd(self, pd: str) -> bool:
-        """Whether the current cleanup dooms the PD."""
-        return self._running is not None and pd in self._running.depth
+        """Whether a cleanup under way dooms the PD."""
+        return any(pd in running.depth for running in self._under_way())
 
     def may_stop(self, pd: str) -> bool:
         """Whether the current cleanup may stop the PD now."""
-        running = self._running
-        return running is not None and not running.waiting and pd in running.depth
+        return self._running is not None and pd in self._running.depth
+
+    def waits(self) -> bool:
+        """Whether a cleanup waits."""
+        return bool(self._waiting)
 
     def outstanding(self, running: Running) -> Iterator[Notice]:
         """The unfinished notices of a cleanup whose receivers can act."""
@@ -98,38 +106,42 @@ class Cleanups(Concern):
 
     def give_up(self, pd: str) -> bool:
         """The cleanup that awaits the PD goes on without its answers. Whether there is one."""
-        running = self._running
-        if running is None or not any(notice.to == pd for notice in self.outstanding(running)):
-            return False
-        running.given_up.add(pd)
-        return True
+        for running in self._under_way():
+            if any(notice.to == pd for notice in self.outstanding(running)):
+                running.given_up.add(pd)
+                return True
+        return False
 
     def at_end(self) -> None:
         """The trace ends."""
-        if self.number is not None:
+        if self.number is not None or self._waiting:
             self.context.bad("cleanup.within", "END within a cleanup: expected its SETTLED")
 
     # -- outside and inside cleanups
 
     def see_outside(self, event: Event) -> None:
         """Checks whether an event that is not part of a cleanup may come now."""
-        running, number = self._running, self.number
-        waits = running is not None and running.waiting
-        if running is not None and waits and event.name != "CLEANUP":
+        side_by_side = self.context.policy.side_by_side
+        if self.number is not None:
+            text = f"{event.name} within cleanup {self.number}: expected SETTLED n={self.number}"
+            self.context.bad("cleanup.within", f"{text} first")
+        for number, running in self._waiting.items():
+            if event.name == "CLEANUP" and not side_by_side:
+                text = f"CLEANUP within cleanup {number}: expected CONTINUE n={number} first"
+                self.context.bad("cleanup.within", text)
             for name in NOT_DOOMED.get(event.name, ()):
                 node = event.optional(name)
                 if node is not None and running.dooms(node):
                     text = f"{name}={node}: it is doomed by cleanup {number}, which waits"
                     self.context.bad("cleanup.doomed", f"{event.name}: {text}")
-        elif number is not None:
-            first = f"CONTINUE n={number}" if waits else f"SETTLED n={number}"
-            text = f"{event.name} within cleanup {number}: expected {first} first"
-            self.context.bad("cleanup.within", text)
 
     def enter(self, event: Event) -> Running | None:
         """The cleanup of an event that is part of one. None if there is no such cleanup."""
         bad = self.context.bad
-        number, running = event.number("n"), self._running
+        number = event.number("n")
+        if self.number is None and number in self._waiting:
+            self.number, self._running = number, self._waiting.pop(number)
+        running = self._running
         if running is None:
             if self.number != number:
                 bad("cleanup.number", f"{event.name}: n={number}: no such cleanup is under way")
@@ -191,6 +203,11 @@ class Cleanups(Concern):
         tells = context.policy.tells_subscribers
         unblocks = not context.policy.frees_first
         self._running = Running(result, plan, context.model, tells, unblocks)
+        for other, waiting in self._waiting.items():
+            shared = sorted(waiting.concerns & self._running.concerns)
+            if shared and context.policy.side_by_side:
+                text = f"{shared[0]} concerns cleanup {other} too, which waits"
+                context.bad("cleanup.apart", f"CLEANUP: n={number}: {text}")
         context.tickets.begin(trigger, self._running.tag)
 
     def planned(self, running: Running, event: Event) -> None:
@@ -221,6 +238,8 @@ class Cleanups(Concern):
             text = f"WAIT: n={event['n']}: there is nobody to wait for"
             self.context.bad("cleanup.wait", text)
         running.waiting = running.waited = True
+        self._waiting[event.number("n")] = running
+        self.number = self._running = None
 
     def go_on(self, running: Running, event: Event) -> None:
         """CONTINUE: the cleanup continues."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from cellreap.model.csvstate import state_rows
-from cellreap.model.graph import DOOMED
 from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.check.rows import compare_rows
+from cellreap.trace.check.rows import compare_rows, with_doomed
 from cellreap.trace.check.work import OUT, Notice, Tag, lane_of
 from cellreap.trace.events import Event
 from cellreap.trace.report import Extraction
@@ -232,11 +231,7 @@ class Extractions(Concern):
 
     def _state(self, running: _Running, doomed: Collection[str]) -> list[str]:
         """The expected rows of the extraction, without the header."""
-        marked = self.context.model.copy()
-        for node in doomed:
-            extra = marked.nodes[node].extra
-            extra = f"{extra} {DOOMED}" if extra else DOOMED
-            marked.nodes[node] = replace(marked.nodes[node], extra=extra)
+        marked = with_doomed(self.context.model.copy(), doomed)
         for upper, lower in running.pieces:
             alive = self._lives(upper) and self._lives(lower)
             if (

@@ -40,6 +40,10 @@ class Policy:
     answered, and its notices are dropped. If False, it is suspended by its cleanup, which answers
     those PDs after the destruction.
     """
+    side_by_side: bool = True
+    """A cleanup may begin while another one waits, if the same nodes and PDs concern only one of
+    them.
+    """
     clocks: bool = True
     """AWAIT stands directly after MODE. LATE names the oldest notice that its PD could finish. A PD
     that waits for a ticket is told before the ticket is over only if it has a notice to finish. If
@@ -61,7 +65,12 @@ class Policy:
 
 CURRENT: Final = Policy()
 VERSION_3: Final = Policy(
-    holds_faults=False, clocks=False, frees_first=False, tells_every_loss=False, says_rights=False
+    clocks=False,
+    frees_first=False,
+    side_by_side=False,
+    tells_every_loss=False,
+    says_rights=False,
+    holds_faults=False,
 )
 """Versions 2 and 3."""
 VERSION_1: Final = Policy(
@@ -73,6 +82,7 @@ VERSION_1: Final = Policy(
     stops_at_trigger=False,
     holds_faults=False,
     frees_first=False,
+    side_by_side=False,
     clocks=False,
     max_refusals=None,
     max_lost_slots=None,

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 
-from cellreap.model.graph import MANAGER, PINNED
+from cellreap.model.graph import DOOMED, MANAGER, PINNED
 from cellreap.model.ids import ROOT
+from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.context import Context
 from cellreap.trace.check.nodes import ROOT_NAME
 
@@ -30,6 +32,18 @@ def normal_rows(rows: Iterable[str]) -> Iterator[str]:
             if len(fields) == 7:
                 row = ",".join([*fields[:4], *sorted(fields[4:6]), fields[6]])
         yield row
+
+
+def with_doomed(model: IndexedModel, doomed: Collection[str]) -> IndexedModel:
+    """The model with the nodes marked that a cleanup under way has doomed."""
+    if not doomed:
+        return model
+    marked = model.copy()
+    for node in doomed:
+        extra = marked.nodes[node].extra
+        extra = f"{extra} {DOOMED}" if extra else DOOMED
+        marked.nodes[node] = replace(marked.nodes[node], extra=extra)
+    return marked
 
 
 def claimed_managers(rows: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -98,6 +98,21 @@ def plan_events(plan: dict[str, Any]) -> dict[str, Counter[Row]]:
     }
 
 
+def concerns(plan: reference.Plan) -> set[str]:
+    """The doomed nodes, and the PDs that lose something or are told something."""
+    found = {*dict(plan.destroyed_pds), *plan.deleted_spaces}
+    for pairs in (
+        plan.removed_requests,
+        plan.revoked,
+        plan.revoked_spaces,
+        plan.revoked_bodies,
+        plan.pre_destroy,
+    ):
+        found.update(pd for pd, _ in pairs)
+    found.update(to for to, _, _, _ in plan.notices)
+    return found - {ROOT}
+
+
 class Running:
     """A cleanup between CLEANUP and SETTLED: what it must do, and the events seen so far."""
 
@@ -128,6 +143,7 @@ class Running:
         self.to_tell = sorted(self.untold)
         """the groups with subscribers that are not awaited yet, the next group last"""
         self.awaits = len(self.to_tell)
+        self.concerns = concerns(plan)
         self.plan_open = True
         self.phase = Phase.PLAN
         self.waiting = False

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from cellreap.model.csvstate import state_rows
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.check.rows import compare_rows
+from cellreap.trace.check.rows import compare_rows, with_doomed
 from cellreap.trace.events import Event
 
 CHANGES = frozenset(
@@ -71,7 +71,8 @@ class State(Concern):
             text = f"rows={event['rows']}, but {rows.total()} STATE events came before it"
             self.context.bad("state.count", f"SETTLED: {text}")
         self.context.memory.check_sums(event)
-        compare_rows(self.context, "STATE", rows, state_rows(self.context.model)[1:])
+        marked = with_doomed(self.context.model, self.context.cleanups.doomed())
+        compare_rows(self.context, "STATE", rows, state_rows(marked)[1:])
 
     def interrupt(self, name: str) -> None:
         """Handles an event that cannot stand between the rows of a snapshot."""
@@ -85,7 +86,8 @@ class State(Concern):
     def snapshot(self, event: Event) -> None:
         """STATE n=0 ..., SETTLED n=0."""
         context = self.context
-        if context.cleanups.number is not None:
+        alone = context.policy.side_by_side or not context.cleanups.waits()
+        if context.cleanups.number is not None or not alone:
             context.bad("state.snapshot", f"{event.name} n=0 within a cleanup")
             return
         context.memory.demand_body(f"{event.name} n=0")

@@ -7,8 +7,10 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cellreap.model import reference
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.running import concerns
 from cellreap.trace.events import Event, causes
 from cellreap.trace.report import Lateness
 
@@ -56,10 +58,26 @@ class Triggers(Concern):
             self.context.bad("triggers.cleanup", text)
             return
         due = next(iter(self._pending.values()))
-        if (due.pd, due.cause) != (pd, cause):
+        if (due.pd, due.cause) != (pd, cause) and not self._overtakes(pd, cause):
             expected = f"that of {due.pd}, which is due to its {due.cause} in line {due.line}"
             self.context.bad("triggers.order", f"{shown} cause={cause}: expected {expected}")
         del self._pending[pd if pd in self._pending else due.pd]
+
+    def _overtakes(self, pd: str, cause: str) -> bool:
+        """Whether the trigger may be cleaned up before the older ones, which then still wait.
+
+        What concerns them at the smallest depths must not concern it.
+        """
+        context, due = self.context, self._pending.get(pd)
+        if due is None or due.cause != cause or not context.cleanups.waits():
+            return False
+        its = concerns(reference.plan(context.model, pd, 0, 0))
+        for older in self._pending.values():
+            if older is due:
+                break
+            if its & concerns(reference.plan(context.model, older.pd, 0, 0)):
+                return False
+        return True
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed. It is no longer a trigger."""

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Several cleanups at a time. While a cleanup awaits subscribers, another one may begin and end if
+ * the two have nothing to do with each other. Otherwise it waits, so that the result is that of the
+ * cleanups one after the other.
+ *
+ * A cleanup concerns each doomed node and everything that an edge joins to a doomed node or to a
+ * resource in a doomed space or to the body of a doomed PD: PDs, spaces with their managers, the
+ * managers of resources, and resources of the root task. All survivors that lose something, all
+ * receivers of notices and all subscribers are among these. Edges of doomed nodes are not added while a cleanup waits, so this
+ * is known when it begins. */
+#include "arena.h"
+#include "cleaner.h"
+
+enum { QUEUED = 1u << CR_MAX_CLEANUPS };
+
+_Static_assert(CR_MAX_CLEANUPS < 31, "one bit for each cleanup and one for the queue");
+
+/* Sets `mark` for one node. 0: only looks. Returns the marks that it had. */
+static uint32_t mark_node(cr_ref node, uint32_t mark)
+{
+    if (node.index == CR_NONE || cr_same(node, cr_sys.root)) {
+        return 0;
+    }
+    uint32_t had = cr_sup.cleaner.touched[node.index];
+    cr_sup.cleaner.touched[node.index] |= mark;
+    return had;
+}
+
+/* Sets `mark` for what a node stands for. Spaces of the root task concern nobody. */
+static uint32_t mark_end(cr_ref node, uint32_t mark)
+{
+    cr_node_info info;
+    cr_node_info space;
+    if (cr_model_get(cr_sys.model, node, &info) != CR_OK) {
+        return 0;
+    }
+    switch (info.kind) {
+    case CR_NODE_PD:
+        return mark_node(node, mark);
+    case CR_NODE_SPACE:
+        return (info.flags & CR_FLAG_CORE) != 0
+                   ? 0
+                   : mark_node(node, mark) | mark_node(info.manager, mark);
+    case CR_NODE_RESOURCE:
+        return cr_model_get(cr_sys.model, info.space, &space) == CR_OK &&
+                       (space.flags & CR_FLAG_CORE) != 0
+                   ? mark_node(node, mark)
+                   : mark_node(info.manager, mark);
+    case CR_NODE_FREE:
+    case CR_NODE_KIND_COUNT:
+        break;
+    }
+    return 0;
+}
+
+/* Marks the other ends of all edges of a node. */
+static uint32_t mark_around(cr_ref node, uint32_t mark)
+{
+    uint32_t had = mark_end(node, mark);
+    for (int kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
+        for (int way = 0; way < 2; way++) {
+            cr_direction direction = way == 0 ? CR_OUT : CR_IN;
+            for (uint32_t edge =
+                     cr_model_first(cr_sys.model, node, (cr_edge_kind)kind, direction);
+                 edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, direction)) {
+                cr_edge_info info;
+                if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
+                    had |= mark_end(cr_same(info.from, node) ? info.to : info.from, mark);
+                }
+            }
+        }
+    }
+    return had;
+}
+
+static uint32_t mark_all(const cr_plan *plan, uint32_t mark)
+{
+    uint32_t had = 0;
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        cr_ref node = plan->doomed[i].node;
+        had |= mark_around(node, mark);
+        for (uint32_t edge = cr_model_first(cr_sys.model, node, CR_EDGE_SUBSET, CR_IN);
+             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, CR_IN)) {
+            cr_edge_info info;
+            if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
+                had |= mark_around(info.from, mark);
+            }
+        }
+        uint32_t body = cr_model_first(cr_sys.model, node, CR_EDGE_BODY, CR_OUT);
+        cr_edge_info info;
+        if (body != CR_NONE && cr_model_edge(cr_sys.model, body, &info) == CR_OK) {
+            had |= mark_around(info.to, mark);
+        }
+    }
+    return had;
+}
+
+static void forget(uint32_t mark)
+{
+    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
+        cr_sup.cleaner.touched[i] &= ~mark;
+    }
+}
+
+int cr_cleaner_may_begin(const cr_plan *plan)
+{
+    const cr_cleaner *cleaner = &cr_sup.cleaner;
+    int room = cleaner->n_waiting < CR_MAX_CLEANUPS &&
+               cleaner->n_doomed + plan->n_doomed <= CR_KEPT_DOOMED &&
+               cleaner->n_pre_destroy + plan->n_pre_destroy <= CR_KEPT_PRE_DESTROY;
+    if (room && mark_all(plan, 0) == 0) {
+        return 1;
+    }
+    (void)mark_all(plan, QUEUED);
+    return 0;
+}
+
+void cr_cleaner_forget_queued(void)
+{
+    forget(QUEUED);
+}
+
+void cr_cleaner_arrive(cr_cleanup *cleanup)
+{
+    uint32_t used = 0;
+    for (uint32_t i = 0; i < cr_sup.cleaner.n_waiting; i++) {
+        used |= cr_sup.cleaner.waiting[i].mark;
+    }
+    for (cleanup->mark = 1; (used & cleanup->mark) != 0; cleanup->mark <<= 1) {
+    }
+    (void)mark_all(&cleanup->plan, cleanup->mark);
+}
+
+void cr_cleaner_depart(const cr_cleanup *cleanup)
+{
+    forget(cleanup->mark);
+}
+
+void cr_cleaner_park(void)
+{
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    cr_cleanup *kept = &cleaner->waiting[cleaner->n_waiting++];
+    *kept = cleaner->now;
+    kept->first_doomed = cleaner->n_doomed;
+    kept->first_pre_destroy = cleaner->n_pre_destroy;
+    for (uint32_t i = 0; i < kept->plan.n_doomed; i++) {
+        cleaner->doomed[cleaner->n_doomed++] = kept->plan.doomed[i];
+    }
+    for (uint32_t i = 0; i < kept->plan.n_pre_destroy; i++) {
+        cleaner->pre_destroy_groups[cleaner->n_pre_destroy] = kept->plan.pre_destroy_groups[i];
+        cleaner->pre_destroy[cleaner->n_pre_destroy++] = kept->plan.pre_destroy[i];
+    }
+    cleaner->now = (cr_cleanup){.phase = CR_PHASE_NONE};
+}
+
+void cr_cleaner_unpark(uint32_t index)
+{
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    cleaner->now = cleaner->waiting[index];
+    const cr_cleanup *now = &cleaner->now;
+    const uint32_t doomed = now->plan.n_doomed;
+    const uint32_t told = now->plan.n_pre_destroy;
+    if (cr_plan_restore(cr_sys.planner, cr_sys.model, &cleaner->now.plan,
+                        &cleaner->doomed[now->first_doomed],
+                        &cleaner->pre_destroy[now->first_pre_destroy],
+                        &cleaner->pre_destroy_groups[now->first_pre_destroy]) != CR_OK) {
+        cr_panic("the plan of a cleanup that waited cannot be restored", now->tag);
+    }
+    /* The entries behind it move up. */
+    cleaner->n_doomed -= doomed;
+    for (uint32_t i = now->first_doomed; i < cleaner->n_doomed; i++) {
+        cleaner->doomed[i] = cleaner->doomed[i + doomed];
+    }
+    cleaner->n_pre_destroy -= told;
+    for (uint32_t i = now->first_pre_destroy; i < cleaner->n_pre_destroy; i++) {
+        cleaner->pre_destroy[i] = cleaner->pre_destroy[i + told];
+        cleaner->pre_destroy_groups[i] = cleaner->pre_destroy_groups[i + told];
+    }
+    cleaner->n_waiting--;
+    for (uint32_t i = index; i < cleaner->n_waiting; i++) {
+        cleaner->waiting[i] = cleaner->waiting[i + 1];
+        cleaner->waiting[i].first_doomed -= doomed;
+        cleaner->waiting[i].first_pre_destroy -= told;
+    }
+}

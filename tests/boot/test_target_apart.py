@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cleanups that have nothing to do with each other do not wait for each other's subscribers."""
+
+from __future__ import annotations
+
+import pytest
+
+from cellreap.system.config import Config, Pd
+from cellreap.testing import Run, Target
+
+NEVER = 2
+"""Argument 1 of the program `subscriber`: it never answers."""
+
+
+def order(run: Run) -> list[str]:
+    """The PDs whose cleanups began, in this order."""
+    return [run.name(event["trigger"]) for event in run.cleanups()]
+
+
+def span(run: Run, n: int, first: str, last: str) -> tuple[int, int]:
+    """Where two events of a cleanup stand, each of which it has once."""
+    (start,), (end,) = run.of(first, n=n), run.of(last, n=n)
+    return run.at(start), run.at(end)
+
+
+@pytest.fixture
+def run(target: Target) -> Run:
+    return target.run("apart")
+
+
+@pytest.mark.behaviour("J-14", "C-26")
+def test_an_unrelated_cleanup_begins_and_ends_while_another_one_waits(run: Run) -> None:
+    assert order(run) == ["first_server", "second_server", "third_server", "deaf"]
+    wait, resume = span(run, 1, "WAIT", "CONTINUE")
+    begin, end = span(run, 2, "CLEANUP", "SETTLED")
+    assert wait < begin < end < resume
+    (late,) = run.of("LATE")
+    assert run.name(late["pd"]) == "deaf"
+    assert end < run.at(late) < resume
+
+
+@pytest.mark.behaviour("J-14", "X-20")
+def test_its_survivor_is_told_meanwhile(run: Run) -> None:
+    (lost,) = run.of("QUEUE", kind="lost", n=2)
+    assert run.name(lost["to"]) == "second_client"
+    (finished,) = run.of("FINISH_WORK", token=lost["token"])
+    assert run.at(finished) < span(run, 1, "WAIT", "CONTINUE")[1]
+
+
+@pytest.mark.behaviour("J-14", "C-26")
+def test_a_cleanup_that_another_one_concerns_too_waits_for_its_turn(run: Run) -> None:
+    """Its trigger is stopped at once, and its caller is freed at once."""
+    wait, resume = span(run, 1, "WAIT", "CONTINUE")
+    (freed,) = run.of("SERVER_DIED", server=run.id("third_server"))
+    assert run.name(freed["pd"]) == "third_client"
+    assert wait < run.at(freed) < resume
+    settled = span(run, 1, "WAIT", "SETTLED")[1]
+    assert settled < span(run, 3, "CLEANUP", "SETTLED")[0]
+
+
+@pytest.mark.behaviour("J-14", "X-04", "M-05")
+def test_the_end_is_that_of_the_cleanups_one_after_the_other(run: Run) -> None:
+    assert run.alive() == {"first_client", "second_client", "third_client"}
+    assert [run.destroyed_pds(n) for n in (1, 2, 3, 4)] == [
+        {"first_server"}, {"second_server"}, {"third_server"}, {"deaf"}
+    ]  # fmt: skip
+    rows = run.state(2)
+    doomed = {run.name(row[1]) for row in rows if row[0] and "DOOMED" in row[6]}
+    assert doomed == {"first", "first_server"}
+    assert not [row for row in run.state(4) if "DOOMED" in row[6]]
+
+
+@pytest.mark.behaviour("J-14", "X-02")
+def test_two_cleanups_wait_at_the_same_time(target: Target) -> None:
+    """The second server has a subscriber that never answers, too, with a longer deadline."""
+
+    def change(config: Config) -> Config:
+        pd = Pd(
+            name="deafer", program="subscriber", requests=("second",), args=(1, NEVER),
+            deadline_ms=3000,
+        )  # fmt: skip
+        return config.model_copy(update={"pds": (*config.pds, pd)})
+
+    run = target.run("apart", change=change)
+    first, second = span(run, 1, "WAIT", "CONTINUE"), span(run, 2, "WAIT", "CONTINUE")
+    assert first[0] < second[0] < first[1] < second[1]
+    assert [run.name(event["pd"]) for event in run.of("LATE")] == ["deaf", "deafer"]
+    assert run.alive() == {"first_client", "second_client", "third_client"}
+    assert set(order(run)) == {"first_server", "second_server", "third_server", "deaf", "deafer"}
