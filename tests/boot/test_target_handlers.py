@@ -63,7 +63,7 @@ def test_a_handler_that_keeps_a_fault_beyond_its_deadline_is_late(target: Target
 
 def with_visits(config: Config) -> Config:
     """A client of the handler connects and disconnects, again and again."""
-    visitor = {"name": "guest", "program": "visitor", "requests": ["ward"], "args": [60, 500_000]}
+    visitor = {"name": "guest", "program": "visitor", "requests": ["ward"], "args": [30, 500_000]}
     return config.model_copy(update={"pds": (*config.pds, Pd.model_validate(visitor))})
 
 
@@ -90,6 +90,6 @@ def test_a_handler_without_a_deadline_loses_the_fault_to_the_root_task(target: T
     (held_fault,) = run.of("FAULT_HELD")
     (fault,) = run.of("FAULT")
     assert all(fault[name] == held_fault[name] for name in ("pd", *WHAT))
-    assert run.doomed(1) == {"patient": "0"}
+    assert run.doomed(2) == {"patient": "0"}
     assert "nurse" in run.alive()
     assert all("was never acknowledged" in found.text for found in run.report.violations)
