@@ -35,7 +35,7 @@ void cr_notice_over(const cr_pd *receiver, const cr_work_notice *notice, cr_noti
  * ended, a lane was stopped or resumed, a PD went down or began to wait. The cleaner and the
  * extractions then look again after this message. */
 void cr_notices_changed(void);
-/* Whether the notice has a clock of its own (progress.h): a probe, or about a fault that is held. */
+/* Whether the notice has a clock of its own (progress.h): a probe, or that of a held fault. */
 int cr_notice_is_strict(const cr_work_notice *notice);
 /* Whether the PD can finish a notice that is not strict. */
 int cr_notices_has_general(const cr_pd *pd);

@@ -7,8 +7,8 @@
  * while it waits for the root task, and while PDs of higher priorities leave it no time. Whether
  * other PDs rest must never matter.
  *
- * A probe, and the notice of a fault that is held, have clocks of their own: a receiver is late that
- * could run for its deadline since such a notice was queued and did not finish it, whatever else
+ * A probe, and the notice of a fault that is held, have clocks of their own. A receiver is late if
+ * it could run for its deadline since such a notice was queued and did not finish it, whatever else
  * it finished. A fault handler without a deadline loses the fault to the root task after await_ms.
  *
  * A cleanup, an extraction or a ticket awaits a receiver without a deadline for await_ms of the

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from cellreap import headers
-from kit.trace_simulator import Draft, Target
+from cellreap.trace.writer import Draft
+from kit.trace_simulator import Target
 
 BUDGET = 2
 DELAY_MS = 20
