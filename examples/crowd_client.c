@@ -9,7 +9,10 @@
  * Argument 1: the number of this client, below CW_CLIENTS.
  * Argument 2: when it acknowledges a loss:
  *   0  at once, before it connects again
- *   1  at the start of the next round, after it has connected again */
+ *   1  at the start of the next round, after it has connected again
+ * Argument 3: how it learns that a server is gone:
+ *   0  by the notice, or by a call if that fails first
+ *   1  only by a call that fails, so that it counts each loss */
 #include "crowd.h"
 #include "storage.h"
 
@@ -26,7 +29,7 @@ static struct {
 static int work(const cr_work_entry *w)
 {
     for (uint32_t i = 0; i < SERVERS; i++) {
-        if (w->kind == CR_NOTICE_LOST && w->space == servers[i].space) {
+        if (w->kind == CR_NOTICE_LOST && w->space == servers[i].space && cr_info()->args[3] == 0) {
             servers[i].slot = 0;
         }
     }
