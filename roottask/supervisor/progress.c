@@ -4,6 +4,7 @@
  * nothing of a PD. */
 #include "progress.h"
 #include "arena.h"
+#include "connect.h"
 #include "kernel/arch/arch.h"
 #include "kernel/witness.h"
 #include "notices.h"
@@ -236,6 +237,20 @@ static void advance(cr_pd *pd, uint64_t elapsed)
     cr_probes_tick(pd, sample, server, elapsed);
 }
 
+/* A PD that waits for a space depends on the PD that has to act next. Returns whether it does. */
+static int advance_wait(cr_pd *pd, uint64_t elapsed)
+{
+    const cr_pd *maker = cr_connect_last(pd);
+    if (maker == 0) {
+        return 0;
+    }
+    if (maker->wait != CR_WAIT_NOTHING || cr_sup.progress.answered[maker->priority]) {
+        pd->maker_ran += elapsed;
+    }
+    cr_witness_ask(maker->priority);
+    return 1;
+}
+
 int cr_progress_look(void)
 {
     int any = 0;
@@ -254,6 +269,7 @@ int cr_progress_look(void)
             cr_witness_ask(pd->priority);
             any = 1;
         }
+        any |= advance_wait(pd, elapsed);
     }
     cr_clock_look_again(any);
     return 1;
