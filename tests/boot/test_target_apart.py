@@ -48,7 +48,7 @@ def test_its_survivor_is_told_meanwhile(run: Run) -> None:
 
 
 @pytest.mark.behaviour("J-14", "C-26")
-def test_a_cleanup_that_concerns_the_same_pd_waits_for_its_turn(run: Run) -> None:
+def test_a_cleanup_that_another_one_concerns_too_waits_for_its_turn(run: Run) -> None:
     """Its trigger is stopped at once, and its caller is freed at once."""
     wait, resume = span(run, 1, "WAIT", "CONTINUE")
     (freed,) = run.of("SERVER_DIED", server=run.id("third_server"))

@@ -39,6 +39,7 @@ class Notice:
     tag: tuple[str, int] | None
     out: bool = False
     failed: bool = False
+    given_up: bool = False
 
     @property
     def lane(self) -> int | str:
@@ -439,7 +440,7 @@ class Target:
         """Reports the progress of a ticket to its owner."""
         ticket = self.tickets[number]
         ends = Counter[str]()
-        waiting = held = 0
+        waiting = held = awaited = 0
         if ticket.tag is not None:
             for (tag, receiver, how), count in self.ends.items():
                 if tag == ticket.tag and receiver != ticket.owner:
@@ -450,9 +451,10 @@ class Target:
                 ]
                 waiting += len(mine)
                 held += sum(self.held(pd, notice) for notice in mine)
+                awaited += sum(not (self.held(pd, each) or each.given_up) for each in mine)
         state = 0
         if ticket.tag is not None:
-            state = 1 if not ticket.settled else 3 if waiting == held else 2
+            state = 1 if not ticket.settled else 2 if awaited else 3
         elif ticket.what not in self.model.nodes:
             state = 3
         counts = {how: ends[how] for how in ("done", "failed", "dropped")}

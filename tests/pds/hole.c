@@ -2,6 +2,8 @@
  *
  * A server that receives calls, answers none, and faults.
  *
+ * It connects to the space of its first request, if it has one.
+ *
  * Argument 0: the number of calls that it receives. It receives each one without an answer to the
  * call before, so the kernel keeps no reply capability to the earlier callers. Later calls stay
  * queued.
@@ -24,13 +26,13 @@ static int fault(const cr_work_entry *w)
 void cr_main(void)
 {
     const cr_startup *info = cr_info();
-    if (info->args[1] == WHEN_TOLD) {
-        uint32_t slot;
-        uint32_t space;
-        if (cr_connect(info->requests[0], 1, &slot, &space) != CR_RESULT_OK ||
-            cr_subscribe(space, 0) != CR_RESULT_OK) {
-            cr_say_text("not subscribed");
-        }
+    uint32_t slot;
+    uint32_t space = 0;
+    if (info->n_requests > 0 && cr_connect(info->requests[0], 1, &slot, &space) != CR_RESULT_OK) {
+        cr_say_text("not connected");
+    }
+    if (info->args[1] == WHEN_TOLD && cr_subscribe(space, 0) != CR_RESULT_OK) {
+        cr_say_text("not subscribed");
     }
     (void)cr_own_space();
     for (uint64_t received = 0; received < info->args[0];) {

@@ -6,11 +6,10 @@
  * Argument 0, bits, before the call:
  *   1  it subscribes to the space
  *   2  it asks for an extraction, and waits for it after the call
- *   4  it connects to the space of its second request
  * If the configuration gives it a space, it creates that and manages it. */
 #include "storage.h"
 
-enum { SUBSCRIBES = 1, EXTRACTS = 2, CONNECTS = 4 };
+enum { SUBSCRIBES = 1, EXTRACTS = 2 };
 
 static int work(const cr_work_entry *w)
 {
@@ -32,13 +31,6 @@ void cr_main(void)
     }
     if (cr_connect(info->requests[0], 1, &slot, &space) != CR_RESULT_OK) {
         cr_exit(1);
-    }
-    if ((info->args[0] & CONNECTS) != 0) {
-        uint32_t second_slot;
-        uint32_t second;
-        if (cr_connect(info->requests[1], 1, &second_slot, &second) != CR_RESULT_OK) {
-            cr_say_text("not connected");
-        }
     }
     if ((info->args[0] & SUBSCRIBES) != 0 && cr_subscribe(space, 0) != CR_RESULT_OK) {
         cr_say_text("not subscribed");
