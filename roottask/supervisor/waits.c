@@ -51,7 +51,8 @@ void cr_waits_follow_up(void)
 {
     for (uint32_t i = 1; cr_cleaner_waits() && i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
-        if (pd->wait != CR_WAIT_NOTHING && pd->released != pd->last_token && cr_cleaner_awaits(pd)) {
+        if (pd->wait != CR_WAIT_NOTHING && pd->released != pd->last_token &&
+            cr_cleaner_awaits(pd)) {
             pd->released = pd->last_token;
             cr_waits_release(pd);
         }
@@ -159,7 +160,7 @@ static int release_all(cr_wait one, cr_wait other)
     return any;
 }
 
-/* A PD that waits for a space may be awaited itself, and tickets are over when nobody is awaited. */
+/* A PD that waits for a space may be awaited itself. Tickets are over when nobody is awaited. */
 int cr_waits_without_timer(void)
 {
     return !cr_clock_exists() && (release_all(CR_WAIT_CONNECT, CR_WAIT_CONNECT) ||

@@ -90,7 +90,7 @@ typedef struct cr_pd {
     uint32_t number;
     uint32_t generation;
     uint32_t flags;
-    /* position in the configuration of it or of the PD it descends from, from 1; 0: the root task */
+    /* position of it, or of the PD that it descends from, in the configuration, from 1; 0: root */
     uint32_t account;
     uint32_t priority;
     uint32_t pd_depth; /* of a cleanup that it triggers, or CR_IMAGE_DEPTH_DEFAULT */
@@ -344,8 +344,8 @@ void cr_free_lost_slots(cr_pd *pd, const cr_work_notice *loss);
 /* Whether the PD may get a PD capability, and other PDs one to it. */
 int cr_may_have_caps(const cr_pd *pd);
 /* Gives the new PD its configured capabilities to existing PDs, and gives existing PDs their
- * configured capabilities to it. A holder that has not acknowledged the loss of the PD's predecessor
- * gets the capability afterwards. */
+ * configured capabilities to it. A holder that has not acknowledged the loss of the PD's
+ * predecessor gets the capability afterwards. */
 void cr_grant_pds(const cr_pd *pd);
 /* Puts configured PD capabilities into the slots that are due, as far as there is room. */
 void cr_fill_due_slots(void);

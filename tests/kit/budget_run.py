@@ -17,7 +17,7 @@ def _quotas(target: Target, *names: str) -> None:
 
 
 def _configured(target: Target, name: str) -> str:
-    pd = target.pd(name)
+    pd = target.pd(name, account=4)
     rule = {"budget": BUDGET, "window_ms": 1000, "delay_ms": DELAY_MS}
     target.emit("RESPAWN_RULE", pd=pd, **rule)
     return pd

@@ -126,6 +126,7 @@ class Target:
         size: int = 1 << 16,
         deadline: int = 0,
         creator: str | None = None,
+        account: int | None = None,
     ) -> str:
         self.n_pds += 1
         pd = pd_id(self.n_pds)
@@ -136,7 +137,8 @@ class Target:
         self.emit("BODY", pd=pd, paddr=hex(self.bodies[pd][0]), bytes=size, slots=BODY_SLOTS)
         if deadline:
             self.emit("DEADLINE", pd=pd, ms=deadline)
-        self.accounts[pd] = self.n_pds if creator is None else self.accounts[creator]
+        own = self.n_pds if account is None else account
+        self.accounts[pd] = own if creator is None else self.accounts[creator]
         spawns = {"set_depth": 0, "extract": int(creator is None), "spawn": int(creator is None)}
         self.emit("RIGHTS", pd=pd, priority=100, account=self.accounts[pd], **spawns)
         if creator is not None:
