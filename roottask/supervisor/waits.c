@@ -138,6 +138,7 @@ void cr_waits_expire(void)
 {
     if (cr_progress_look()) {
         find_late();
+        cr_progress_take_faults();
         cr_progress_give_up();
     }
     uint64_t now = cr_clock_now();

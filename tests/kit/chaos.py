@@ -63,7 +63,7 @@ def _honest(requests: int, crashed: frozenset[str]) -> list[Table]:
                 name,
                 "crowd_client",
                 requests=[_echo_space(server) for server in servers],
-                args=[requests, 1 + number, number, 1],
+                args=[requests, 1 + number, 2 | number],
             )
             for number, (name, servers) in enumerate(CLIENTS.items())
         ),

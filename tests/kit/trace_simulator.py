@@ -318,6 +318,10 @@ class Target:
         self.emit("FAULT_HELD", pd=pd, handler=handler, **what)
         self._put(0, handler, "fault", pd, None, None)
 
+    def probe(self, pd: str, by: str) -> None:
+        self.emit("PROBE", pd=pd, by=by)
+        self._put(0, pd, "probe", pd, None, None)
+
     def exit(self, pd: str, code: int = 3) -> None:
         self.emit("EXIT", pd=pd, code=code)
         self._stopped(pd, "exit")
@@ -1010,6 +1014,7 @@ def blame_run() -> list[Draft]:
     target = Target(0, 0, "blame")
     nurse, slow = target.pd("nurse", deadline=100), target.pd("slow")
     patient, guest = target.pd("patient"), target.pd("guest")
+    quick = target.pd("quick", deadline=100)
     target.handler(patient, nurse)
     target.handler(guest, slow)
     target.quiet()
@@ -1020,6 +1025,10 @@ def blame_run() -> list[Draft]:
     target.emit("FAULT_RESUMED", pd=patient)
     target.say(patient, "on it goes")
     target.hold_fault(patient, nurse)
+    # The first handler has a notice to finish, so it may have another PD probed.
+    target.probe(quick, nurse)
+    for notice in target.fetch(quick):
+        target.ack(quick, notice)
     # The second handler has no deadline. The root task takes the fault over.
     target.hold_fault(guest, slow, "cap-fault")
     target.fault(guest, "cap-fault")
