@@ -5,6 +5,7 @@
 #include "progress.h"
 #include "arena.h"
 #include "calls.h"
+#include "connect.h"
 #include "faults.h"
 #include "kernel/witness.h"
 #include "notices.h"
@@ -177,6 +178,20 @@ static void advance(cr_pd *pd, uint64_t elapsed)
     cr_probes_tick(pd, sample, elapsed);
 }
 
+/* A PD that waits for a space depends on the PD that has to act next. Returns whether it does. */
+static int advance_wait(cr_pd *pd, uint64_t elapsed)
+{
+    const cr_pd *maker = cr_connect_last(pd);
+    if (maker == 0) {
+        return 0;
+    }
+    if (maker->wait != CR_WAIT_NOTHING || cr_sup.progress.answered[maker->priority]) {
+        pd->maker_ran += elapsed;
+    }
+    cr_witness_ask(maker->priority);
+    return 1;
+}
+
 int cr_progress_look(void)
 {
     int any = 0;
@@ -195,6 +210,7 @@ int cr_progress_look(void)
             cr_witness_ask(pd->priority);
             any = 1;
         }
+        any |= advance_wait(pd, elapsed);
     }
     cr_probes_send();
     cr_clock_look_again(any);

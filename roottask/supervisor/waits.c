@@ -7,6 +7,8 @@
 #include "connect.h"
 #include "progress.h"
 
+enum { NS_PER_MS = 1000000 };
+
 void cr_waits_begin(cr_pd *pd, cr_wait what)
 {
     cr_work_notice notice;
@@ -14,6 +16,10 @@ void cr_waits_begin(cr_pd *pd, cr_wait what)
     if (cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK) {
         pd->run.waits++;
         pd->run.waited = 0;
+    }
+    if (what == CR_WAIT_CONNECT) {
+        pd->maker_ran = 0;
+        cr_clock_watch();
     }
     if (what != CR_WAIT_CHECKPOINT) {
         pd->wait_due = cr_clock_due(pd->deadline_ms != 0 ? pd->deadline_ms
@@ -87,6 +93,16 @@ static int comes_by_itself(const cr_pd *pd)
     return pd->wait == CR_WAIT_CONNECT ? cr_connect_is_on_its_way(pd) : cr_ticket_is_bounded(pd);
 }
 
+/* The milliseconds for which a PD still waits for a space because the one that has to act next did
+ * not have the processor. */
+static uint64_t starved_ms(const cr_pd *pd)
+{
+    const uint64_t limit = cr_progress_limit(pd);
+    return cr_connect_last(pd) != 0 && pd->maker_ran < limit
+               ? (limit - pd->maker_ran) / NS_PER_MS + 1
+               : 0;
+}
+
 static void release_expired(uint64_t now)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
@@ -96,6 +112,8 @@ static void release_expired(uint64_t now)
         }
         if (comes_by_itself(pd)) {
             pd->wait_due = cr_clock_due(cr_sys.image->await_ms);
+        } else if (starved_ms(pd) != 0) {
+            pd->wait_due = cr_clock_due(starved_ms(pd));
         } else {
             cr_waits_release(pd);
         }

@@ -71,6 +71,7 @@ typedef struct cr_pd {
     cr_life life;       /* changed only by cr_pd_become */
     cr_wait wait;       /* the answer it waits for; changed only by cr_pd_wait */
     uint64_t wait_due;  /* its wait ends at this time with any result; 0: never */
+    uint64_t maker_ran; /* CONNECT wait: in which the PD that it depends on could run */
     uint64_t ticket;    /* the ticket of a TICKET or TERMINATE wait */
     uint32_t told;      /* PRE_DESTROY notices from the cleanup `told_by`, which is under way */
     uint32_t told_by;
