@@ -42,10 +42,10 @@ def test_a_pd_may_be_frozen_twice(target: Target) -> None:
 def test_extractions_bring_no_slow_server_down(target: Target) -> None:
     """It has no deadline and fetches nothing. What it was asked may wait, up to a limit."""
     run = target.run("wait_backlog", passes=False)
-    assert run.says("slow") == ["spaces 200"]
+    assert run.says("slow") == ["spaces 240"]
     assert "slow" in run.alive()
     assert [run.name(event["trigger"]) for event in run.cleanups()] == ["asker"]  # it exits
-    assert len(run.says("asker")) == 10
+    assert len(run.says("asker")) == 24
     assert {event["status"] for event in run.of("REFUSE", op=EXTRACT)} == {str(BUSY)}
 
 
