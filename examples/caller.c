@@ -7,10 +7,19 @@
  * Argument 1: what each call uses:
  *   0  the resource
  *   1  the resource, after the client dropped its request
- *   2  the request */
+ *   2  the request
+ * Argument 2: when it acknowledges what it lost:
+ *   0  at the end, with a line for each notice
+ *   1  after each call */
 #include "storage.h"
 
 enum { DROPPED = 1, BY_REQUEST = 2 };
+
+static int acknowledge(const cr_work_entry *w)
+{
+    (void)w;
+    return 0;
+}
 
 void cr_main(void)
 {
@@ -34,6 +43,9 @@ void cr_main(void)
         last = cr_call(args[1] == BY_REQUEST ? request : (uint32_t)reply[2], ST_READ, 0, 0, &value,
                        1, &received);
         calls++;
+        if (args[2] != 0) {
+            cr_poll_work(acknowledge);
+        }
     }
     cr_say(cr_put(cr_put(cr_put_number(cr_put(&line, "calls: "), calls), "; the last: "),
                   st_name(last)));

@@ -9,11 +9,15 @@
  * Argument 1: the number of this client, below CW_CLIENTS.
  * Argument 2: when it acknowledges a loss:
  *   0  at once, before it connects again
- *   1  at the start of the next round, after it has connected again */
+ *   1  at the start of the next round, after it has connected again
+ *   2 more: it learns that a server is gone only by a call that fails, not by the notice, so that
+ *   it counts each loss
+ * Argument 3: how many edges it allows each server to make for it, each time it connects. */
 #include "crowd.h"
 #include "storage.h"
 
 enum { SERVER = 0, BYSTANDER = 1, SERVERS = 2 };
+enum { LATER = 1, BY_CALL = 2 };
 
 static struct {
     uint32_t slot; /* 0: none */
@@ -26,21 +30,31 @@ static struct {
 static int work(const cr_work_entry *w)
 {
     for (uint32_t i = 0; i < SERVERS; i++) {
-        if (w->kind == CR_NOTICE_LOST && w->space == servers[i].space) {
+        /* A resource that a server gave to it may be lost alone. */
+        if (w->kind == CR_NOTICE_LOST && w->space == servers[i].space && w->object == 0 &&
+            (cr_info()->args[2] & BY_CALL) == 0) {
             servers[i].slot = 0;
         }
     }
     return 0;
 }
 
+static int connect(uint32_t i)
+{
+    const uint32_t allowed = (uint32_t)cr_info()->args[3];
+    if (cr_connect(cr_info()->requests[i], 1, &servers[i].slot, &servers[i].space) !=
+        CR_RESULT_OK) {
+        servers[i].slot = 0;
+        return 0;
+    }
+    return allowed == 0 || cr_allow(servers[i].space, allowed) == CR_RESULT_OK;
+}
+
 static void ask(uint32_t i)
 {
     cr_line line = {0};
     uint32_t received;
-    if (servers[i].slot == 0 &&
-        cr_connect(cr_info()->requests[i], 1, &servers[i].slot, &servers[i].space) !=
-            CR_RESULT_OK) {
-        servers[i].slot = 0;
+    if (servers[i].slot == 0 && !connect(i)) {
         return;
     }
     uint64_t words[2] = {cr_info()->args[1], ++servers[i].asked};
@@ -49,7 +63,7 @@ static void ask(uint32_t i)
     if (label == CR_CALL_LOST) {
         servers[i].lost++;
         servers[i].slot = 0;
-        if (cr_info()->args[2] == 0) {
+        if ((cr_info()->args[2] & LATER) == 0) {
             cr_poll_work(work);
         }
     } else if (label == CW_OK && echo[0] == words[0] && echo[1] == words[1]) {

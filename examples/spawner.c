@@ -2,8 +2,8 @@
  *
  * A PD that creates PDs and loses them, one after the other. Every second PD faults at once; the
  * others are terminated by the spawner. The spawner keeps the capability to each PD until the
- * root task deletes it. It prints how many PDs it lost, and how often the new capability came
- * into the same slot.
+ * root task deletes it, and then acknowledges the loss. It prints how many PDs it lost, and how
+ * often the new capability came into the same slot.
  *
  * Argument 0: the number of PDs. */
 #include <cellreap/client.h>
@@ -51,6 +51,8 @@ void cr_main(void)
         if (cr_call_root_with_pd(CR_OP_TERMINATE, slot, 0, 0, 0, 0) == CR_RESULT_OK) {
             cr_say_text("a dead PD was terminated again");
         }
+        /* The slot is free for another capability once the loss is acknowledged. */
+        cr_poll_work(work);
         lost++;
     }
     cr_put_number(cr_put(&line, "children lost: "), lost);

@@ -7,8 +7,8 @@
  * A cleanup concerns each doomed node and everything that an edge joins to a doomed node or to a
  * resource in a doomed space or to the body of a doomed PD: PDs, spaces with their managers, the
  * managers of resources, and resources of the root task. All survivors that lose something, all
- * receivers of notices and all subscribers are among these. Edges of doomed nodes are not added while a cleanup waits, so this
- * is known when it begins. */
+ * receivers of notices and all subscribers are among these. Edges of doomed nodes are not added
+ * while a cleanup waits, so this is known when it begins. */
 #include "arena.h"
 #include "cleaner.h"
 

@@ -92,6 +92,20 @@ int cr_connect_may_come(const cr_pd *pd)
     return 1; /* one PD of the circle is told, and then this is asked again */
 }
 
+cr_pd *cr_connect_last(const cr_pd *pd)
+{
+    cr_pd *maker = 0;
+    for (uint32_t i = 0; pd->wait == CR_WAIT_CONNECT && i < CR_MAX_PDS; i++) {
+        uint32_t config = maker_of(pd->wanted);
+        maker = config != CR_IMAGE_NONE ? cr_find_configured(config) : 0;
+        if (is_away(maker)) {
+            return 0;
+        }
+        pd = maker;
+    }
+    return maker;
+}
+
 int cr_connect_is_on_its_way(const cr_pd *pd)
 {
     uint32_t config = maker_of(pd->wanted);

@@ -23,6 +23,9 @@ int cr_connect_may_come(const cr_pd *pd);
 /* Whether the space that the PD waits for comes from a PD that does not exist now and will be
  * created. Not so while there is no room for that PD: it may never come. */
 int cr_connect_is_on_its_way(const cr_pd *pd);
+/* The PD at the end of the chain of waits that this PD's wait begins: the one that has to act next.
+ * 0: the PD does not wait, or that one does not exist now. */
+cr_pd *cr_connect_last(const cr_pd *pd);
 /* Answers the PDs that wait for a space of this name. */
 void cr_connect_wake(const char *name);
 /* Answers a PD that waits: with its REQUEST if the space exists, otherwise with GONE. */

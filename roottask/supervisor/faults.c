@@ -106,18 +106,25 @@ static void go_on(cr_pd *pd)
     }
 }
 
+cr_pd *cr_fault_held_by(const cr_work_notice *notice)
+{
+    for (uint32_t i = 1; notice->kind == CR_NOTICE_FAULT && i < CR_MAX_PDS; i++) {
+        if (cr_fault_token(&cr_sys.pds[i]) == notice->token) {
+            return &cr_sys.pds[i];
+        }
+    }
+    return 0;
+}
+
 void cr_fault_answered(const cr_work_notice *notice, int failed)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        cr_pd *pd = &cr_sys.pds[i];
-        if (cr_fault_token(pd) != notice->token) {
-            continue;
-        }
-        if (failed) {
-            cr_fault_take_over(pd);
-        } else {
-            go_on(pd);
-        }
+    cr_pd *pd = cr_fault_held_by(notice);
+    if (pd == 0) {
         return;
+    }
+    if (failed) {
+        cr_fault_take_over(pd);
+    } else {
+        go_on(pd);
     }
 }

@@ -59,6 +59,30 @@ static uint32_t account_of(const cr_pd *to, cr_notice_kind kind, cr_ref from)
                : 0;
 }
 
+int cr_notice_is_strict(const cr_work_notice *notice)
+{
+    for (uint32_t i = 1; notice->kind == CR_NOTICE_FAULT && i < CR_MAX_PDS; i++) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        if (pd->life == CR_LIFE_FAULTED && cr_sup.faults.of[pd->config].token == notice->token) {
+            return 1;
+        }
+    }
+    return notice->kind == CR_NOTICE_PROBE;
+}
+
+/* Strict notices are at most one in a lane, so the loop is short. */
+int cr_notices_has_general(const cr_pd *pd)
+{
+    cr_work_cursor at = {0};
+    cr_work_notice notice;
+    while (cr_work_next(cr_sys.work, cr_receiver(pd), &at, &notice) == CR_OK) {
+        if (!cr_notice_is_strict(&notice)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* `node` and `from`: the fields of the trace. */
 static cr_status put(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const char *node,
                      cr_ref from)
@@ -68,6 +92,9 @@ static cr_status put(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const ch
     if (cr_work_oldest_of(cr_sys.work, cr_receiver(to), &first) != CR_OK) {
         cr_notices_restart(to);
         to->run.chance = 0;
+    } else if (work->kind != CR_NOTICE_PROBE && work->kind != CR_NOTICE_FAULT &&
+               !cr_notices_has_general(to)) {
+        cr_notices_restart(to);
     }
     work->account = (uint8_t)account_of(to, work->kind, from);
     work->since = to->run.ran;
@@ -157,7 +184,7 @@ void cr_notices_of_lost_pds(void)
 void cr_notices_restart(cr_pd *pd)
 {
     pd->run.mark = pd->run.ran;
-    pd->run.blocked = 0;
+    pd->run.in_call = 0;
     pd->run.waited = 0;
     pd->run.waits = 0;
 }

@@ -35,6 +35,10 @@ void cr_notice_over(const cr_pd *receiver, const cr_work_notice *notice, cr_noti
  * ended, a lane was stopped or resumed, a PD went down or began to wait. The cleaner and the
  * extractions then look again after this message. */
 void cr_notices_changed(void);
+/* Whether the notice has a clock of its own (progress.h): a probe, or that of a held fault. */
+int cr_notice_is_strict(const cr_work_notice *notice);
+/* Whether the PD can finish a notice that is not strict. */
+int cr_notices_has_general(const cr_pd *pd);
 /* Starts the clock of a receiver anew: it has made progress, or is owed something again. */
 void cr_notices_restart(cr_pd *pd);
 /* Removes all notices of a PD that was stopped. */

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Probes: whether a PD that others wait for still answers. */
+ * Probes: whether a PD that others wait for still answers. A PD that waits in a call longer than
+ * its deadline is not blamed. The root task follows its call to the PD that is itself in no call,
+ * and sends that one a PROBE notice. If the calls form a circle, all PDs of the circle are probed,
+ * and their calls are no excuse. A PD without a deadline is never probed. */
 #ifndef CELLREAP_SUPERVISOR_PROBES_H
 #define CELLREAP_SUPERVISOR_PROBES_H
 
-#include "progress.h"
+#include "calls.h"
 
 /* Called at each look for each receiver whose clock runs, with what it did in the interval.
- * `server`: the PD that it calls, or 0. `elapsed_ns`: the length of the interval. */
-void cr_probes_tick(cr_pd *pd, cr_sample sample, cr_pd *server, uint64_t elapsed_ns);
+ * `elapsed_ns`: the length of the interval. */
+void cr_probes_tick(cr_pd *pd, cr_sample sample, uint64_t elapsed_ns);
+/* Sends the probes that are due. Must be called after the ticks of a look, because the clock of a
+ * probe must not include the interval before it. */
+void cr_probes_send(void);
+/* The time that the PD spent in circles of calls since the probe was sent. 0 for other notices. */
+uint64_t cr_probes_circle_time(const cr_pd *pd, const cr_work_notice *notice);
+/* Whether a PD that waits in a call to this one will have it probed, or another one. */
+int cr_probes_decide(cr_pd *server);
 
 #endif

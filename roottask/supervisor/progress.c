@@ -4,7 +4,9 @@
  * nothing of a PD. */
 #include "progress.h"
 #include "arena.h"
-#include "kernel/arch/arch.h"
+#include "calls.h"
+#include "connect.h"
+#include "faults.h"
 #include "kernel/witness.h"
 #include "notices.h"
 #include "probes.h"
@@ -34,83 +36,10 @@ void cr_progress_init(const cr_image_header *image)
 
 /* -- what a PD does */
 
-static cr_pd *find_number(uint32_t number)
-{
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].number == number) {
-            return &cr_sys.pds[i];
-        }
-    }
-    return 0;
-}
-
-/* The manager of what an edge leads to, if the edge's capability is in this slot, else 0. */
-static cr_pd *server_over(uint32_t edge, cr_edge_kind kind, uint32_t slot)
-{
-    cr_edge_info info;
-    const uint32_t entry = cr_sys.edge_entry[edge];
-    const uint32_t at = kind == CR_EDGE_HOLD ? entry
-                        : entry != CR_NONE   ? cr_sys.requests[entry].slot
-                                             : 0;
-    return at == slot && cr_model_edge(cr_sys.model, edge, &info) == CR_OK ? cr_manager_of(info.to)
-                                                                           : 0;
-}
-
-/* The PD that a call with the capability in this slot goes to. For a slot that was emptied, it is
- * the PD that may still reply to a call that was made before. */
-static cr_pd *server_of(const cr_pd *pd, uint32_t slot)
-{
-    static const cr_edge_kind kinds[] = {CR_EDGE_REQUEST, CR_EDGE_HOLD};
-    if (pd->servers[slot] != 0) {
-        return find_number(pd->servers[slot]);
-    }
-    for (uint32_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-        for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, kinds[k], CR_OUT);
-             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
-            cr_pd *server = server_over(edge, kinds[k], slot);
-            if (server != 0) {
-                return server;
-            }
-        }
-    }
-    return 0;
-}
-
-/* Whether the thread is in the kernel with this instruction. A thread that runs can have any
- * registers, but it cannot stay at a system call that does not return. */
-static int is_at_syscall(const cr_pd *pd, seL4_Word ip)
-{
-    const cr_image_program *program = &cr_image_programs(cr_sys.image)[pd->program];
-    const uint8_t *code = cr_body_code((const uint8_t *)cr_sys.image + program->offset, ip,
-                                       cr_arch_syscall_bytes);
-    return code != 0 && cr_arch_is_syscall(code);
-}
-
-/* The PD that this one waits for in a call, and the slot that its call names. 0: none, or the PD
- * calls itself. */
-static cr_pd *called_by(const cr_pd *pd, uint32_t *slot)
-{
-    seL4_UserContext registers;
-    seL4_CPtr invoked;
-    if (pd->wait != CR_WAIT_NOTHING || cr_pd_is_suspended(pd) ||
-        cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
-        return 0;
-    }
-    if ((!cr_arch_is_call(&registers, &invoked) && !cr_arch_is_send(&registers, &invoked)) ||
-        invoked >= 1u << pd->body.cspace_bits || !is_at_syscall(pd, cr_arch_ip(&registers))) {
-        return 0;
-    }
-    *slot = (uint32_t)invoked;
-    cr_pd *server = server_of(pd, *slot);
-    return server != pd && server != 0 && server != &cr_sys.pds[0] && cr_pd_is_up(server)
-               ? server
-               : 0;
-}
-
 cr_sample cr_progress_sample(const cr_pd *pd, cr_pd **server)
 {
     uint32_t slot;
-    *server = called_by(pd, &slot);
+    *server = cr_called_by(pd, &slot);
     if (*server != 0) {
         return CR_SAMPLE_IN_CALL;
     }
@@ -126,7 +55,7 @@ static cr_sample sample_interval(cr_pd *pd, cr_pd **server)
 {
     uint32_t slot = 0;
     cr_run *run = &pd->run;
-    *server = called_by(pd, &slot);
+    *server = cr_called_by(pd, &slot);
     int stays = *server != 0 && run->slot == slot && run->server == (*server)->number;
     run->slot = slot;
     run->server = *server != 0 ? (*server)->number : 0;
@@ -180,6 +109,29 @@ static int oldest_awaited(const cr_pd *pd, cr_work_notice *out)
 
 /* -- the clocks */
 
+/* The oldest notice that the PD can finish and that is strict, or that is not. */
+static int oldest_that(const cr_pd *pd, int strict, cr_work_notice *out)
+{
+    cr_work_cursor at = {0};
+    cr_work_notice notice;
+    int any = 0;
+    while (cr_work_next(cr_sys.work, cr_receiver(pd), &at, &notice) == CR_OK) {
+        if (cr_notice_is_strict(&notice) == strict && (!any || notice.token < out->token)) {
+            *out = notice;
+            any = 1;
+        }
+    }
+    return any;
+}
+
+static int oldest_strict(const cr_pd *pd, cr_work_notice *out)
+{
+    const uint32_t me = cr_receiver(pd);
+    return (cr_work_pending_of(cr_sys.work, me, CR_NOTICE_PROBE) > 0 ||
+            cr_work_pending_of(cr_sys.work, me, CR_NOTICE_FAULT) > 0) &&
+           oldest_that(pd, 1, out);
+}
+
 /* Whether the PD's clock has to run. */
 static int is_watched(const cr_pd *pd)
 {
@@ -187,10 +139,9 @@ static int is_watched(const cr_pd *pd)
     return cr_pd_is_served(pd) &&
            (pd->deadline_ms != 0
                 ? cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK
-                : oldest_awaited(pd, &notice));
+                : oldest_awaited(pd, &notice) || oldest_strict(pd, &notice));
 }
 
-/* A chain of calls that is longer than the number of PDs has a circle. */
 int cr_progress_is_pending(const cr_pd *pd)
 {
     cr_work_notice notice;
@@ -198,17 +149,8 @@ int cr_progress_is_pending(const cr_pd *pd)
     if (!cr_clock_exists() || !is_watched(pd)) {
         return 0;
     }
-    if (oldest_awaited(pd, &notice) || cr_progress_sample(pd, &server) != CR_SAMPLE_IN_CALL) {
-        return 1;
-    }
-    int decides = 0;
-    for (uint32_t i = 0; server != 0 && i < CR_MAX_PDS; i++) {
-        decides = server->deadline_ms != 0;
-        if (cr_progress_sample(server, &server) != CR_SAMPLE_IN_CALL) {
-            break;
-        }
-    }
-    return decides;
+    return oldest_awaited(pd, &notice) || oldest_strict(pd, &notice) ||
+           cr_progress_sample(pd, &server) != CR_SAMPLE_IN_CALL || cr_probes_decide(server);
 }
 
 static void advance(cr_pd *pd, uint64_t elapsed)
@@ -225,15 +167,29 @@ static void advance(cr_pd *pd, uint64_t elapsed)
     }
     if (counts && run->chance) {
         run->ran += elapsed;
+        run->mark += cr_notices_has_general(pd) ? 0 : elapsed;
     }
     run->chance |= counts;
-    run->blocked += sample == CR_SAMPLE_IN_CALL ? elapsed : 0;
     if (!oldest_awaited(pd, &notice)) {
         run->held_up = 0;
     } else if (counts || sample == CR_SAMPLE_IN_CALL) {
         run->held_up += elapsed;
     }
-    cr_probes_tick(pd, sample, server, elapsed);
+    cr_probes_tick(pd, sample, elapsed);
+}
+
+/* A PD that waits for a space depends on the PD that has to act next. Returns whether it does. */
+static int advance_wait(cr_pd *pd, uint64_t elapsed)
+{
+    const cr_pd *maker = cr_connect_last(pd);
+    if (maker == 0) {
+        return 0;
+    }
+    if (maker->wait != CR_WAIT_NOTHING || cr_sup.progress.answered[maker->priority]) {
+        pd->maker_ran += elapsed;
+    }
+    cr_witness_ask(maker->priority);
+    return 1;
 }
 
 int cr_progress_look(void)
@@ -254,7 +210,9 @@ int cr_progress_look(void)
             cr_witness_ask(pd->priority);
             any = 1;
         }
+        any |= advance_wait(pd, elapsed);
     }
+    cr_probes_send();
     cr_clock_look_again(any);
     return 1;
 }
@@ -264,17 +222,38 @@ void cr_progress_made(cr_pd *pd, const cr_work_notice *notice)
     if (awaits(pd, notice)) {
         pd->run.held_up = 0;
     }
-    if (!notice->again) {
+    if (!notice->again && !cr_notice_is_strict(notice)) {
         cr_notices_restart(pd);
     }
 }
 
 int cr_progress_is_late(const cr_pd *pd, cr_work_notice *notice, uint64_t *ms)
 {
-    const uint64_t ran = pd->run.ran - pd->run.mark;
-    *ms = ran / NS_PER_MS;
-    return cr_pd_is_served(pd) && pd->deadline_ms != 0 && *ms >= pd->deadline_ms &&
-           cr_work_oldest_of(cr_sys.work, cr_receiver(pd), notice) == CR_OK;
+    if (!cr_pd_is_served(pd) || pd->deadline_ms == 0) {
+        return 0;
+    }
+    if (oldest_strict(pd, notice)) {
+        *ms = (pd->run.ran - notice->since + cr_probes_circle_time(pd, notice)) / NS_PER_MS;
+        if (*ms >= pd->deadline_ms) {
+            return 1;
+        }
+    }
+    *ms = (pd->run.ran - pd->run.mark) / NS_PER_MS;
+    return *ms >= pd->deadline_ms && oldest_that(pd, 0, notice);
+}
+
+void cr_progress_take_faults(void)
+{
+    const uint64_t await_ns = (uint64_t)cr_sys.image->await_ms * NS_PER_MS;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        cr_work_notice notice;
+        /* The oldest notice is about the fault that was held first. */
+        if (cr_pd_is_served(pd) && pd->deadline_ms == 0 && oldest_strict(pd, &notice) &&
+            notice.kind == CR_NOTICE_FAULT && pd->run.ran - notice.since >= await_ns) {
+            cr_fault_take_over(cr_fault_held_by(&notice));
+        }
+    }
 }
 
 uint64_t cr_progress_limit(const cr_pd *pd)

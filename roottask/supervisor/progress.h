@@ -7,6 +7,10 @@
  * while it waits for the root task, and while PDs of higher priorities leave it no time. Whether
  * other PDs rest must never matter.
  *
+ * A probe, and the notice of a fault that is held, have clocks of their own. A receiver is late if
+ * it could run for its deadline since such a notice was queued and did not finish it, whatever else
+ * it finished. A fault handler without a deadline loses the fault to the root task after await_ms.
+ *
  * A cleanup, an extraction or a ticket awaits a receiver without a deadline for await_ms of the
  * time in which that receiver could run. Then it is given up: the notices that it has had so long
  * are awaited by nobody any more. Any receiver is given up that has finished nothing that is
@@ -18,15 +22,8 @@
 #ifndef CELLREAP_SUPERVISOR_PROGRESS_H
 #define CELLREAP_SUPERVISOR_PROGRESS_H
 
+#include "calls.h"
 #include "system/system.h"
-
-/* What a PD did in the last interval. */
-typedef enum cr_sample {
-    CR_SAMPLE_STARVED = 0, /* it could not run */
-    CR_SAMPLE_RAN,         /* it could run, or had nothing to run for */
-    CR_SAMPLE_IN_CALL,     /* it waits in a call to another PD that lives */
-    CR_SAMPLE_WAITS        /* it waits for the root task */
-} cr_sample;
 
 typedef struct cr_progress {
     uint64_t last; /* the time of the last look */
@@ -41,8 +38,8 @@ void cr_progress_init(const cr_image_header *image);
 cr_sample cr_progress_sample(const cr_pd *pd, cr_pd **server);
 /* Looks at all receivers if an interval is over. Returns whether it is. */
 int cr_progress_look(void);
-/* Whether the PD is late. *notice is the oldest one that it could finish, *ms the time in which it
- * could have done so. */
+/* Whether the PD is late. *notice is the probe or the held fault that it did not finish, or the
+ * oldest other one that it could finish. *ms is the time in which it could have done so. */
 int cr_progress_is_late(const cr_pd *pd, cr_work_notice *notice, uint64_t *ms);
 /* Whether the PD's clock will decide something, even if no PD runs any more. It will not if nobody
  * awaits the PD and its calls lead to PDs without a deadline only. For the hooks. */
@@ -51,6 +48,8 @@ int cr_progress_is_pending(const cr_pd *pd);
 uint64_t cr_progress_limit(const cr_pd *pd);
 /* The PD finished a notice that was not finished before. */
 void cr_progress_made(cr_pd *pd, const cr_work_notice *notice);
+/* Takes over the faults whose handlers have no deadline and did not answer for await_ms. */
+void cr_progress_take_faults(void);
 /* Gives up the receivers whose time is over. */
 void cr_progress_give_up(void);
 /* Gives up all awaited receivers. Only for a caller that knows that no PD can run, on a kernel

@@ -42,8 +42,8 @@ uint32_t cr_ticket_look(uint64_t ticket, int wait, uint64_t *out);
 int cr_ticket_keeps(const cr_pd *pd);
 /* Traces the ticket of a PD that does not wait for its answer. */
 void cr_ticket_unwanted(uint64_t ticket);
-/* Whether the PD's wait for its ticket will end by itself: the ticket is not over, and each receiver
- * that it awaits finishes its notices, is late or is given up. */
+/* Whether the PD's wait for its ticket will end by itself: the ticket is not over, and each
+ * receiver that it awaits finishes its notices, is late or is given up. */
 int cr_ticket_is_bounded(const cr_pd *pd);
 /* Whether a ticket that is not over awaits that this receiver finishes notices with this tag. */
 int cr_ticket_awaits(uint32_t tag, const cr_pd *receiver);

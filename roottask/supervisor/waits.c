@@ -7,6 +7,8 @@
 #include "connect.h"
 #include "progress.h"
 
+enum { NS_PER_MS = 1000000 };
+
 void cr_waits_begin(cr_pd *pd, cr_wait what)
 {
     cr_work_notice notice;
@@ -14,6 +16,10 @@ void cr_waits_begin(cr_pd *pd, cr_wait what)
     if (cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK) {
         pd->run.waits++;
         pd->run.waited = 0;
+    }
+    if (what == CR_WAIT_CONNECT) {
+        pd->maker_ran = 0;
+        cr_clock_watch();
     }
     if (what != CR_WAIT_CHECKPOINT) {
         pd->wait_due = cr_clock_due(pd->deadline_ms != 0 ? pd->deadline_ms
@@ -45,7 +51,8 @@ void cr_waits_follow_up(void)
 {
     for (uint32_t i = 1; cr_cleaner_waits() && i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
-        if (pd->wait != CR_WAIT_NOTHING && pd->released != pd->last_token && cr_cleaner_awaits(pd)) {
+        if (pd->wait != CR_WAIT_NOTHING && pd->released != pd->last_token &&
+            cr_cleaner_awaits(pd)) {
             pd->released = pd->last_token;
             cr_waits_release(pd);
         }
@@ -86,6 +93,16 @@ static int comes_by_itself(const cr_pd *pd)
     return pd->wait == CR_WAIT_CONNECT ? cr_connect_is_on_its_way(pd) : cr_ticket_is_bounded(pd);
 }
 
+/* The milliseconds for which a PD still waits for a space because the one that has to act next did
+ * not have the processor. */
+static uint64_t starved_ms(const cr_pd *pd)
+{
+    const uint64_t limit = cr_progress_limit(pd);
+    return cr_connect_last(pd) != 0 && pd->maker_ran < limit
+               ? (limit - pd->maker_ran) / NS_PER_MS + 1
+               : 0;
+}
+
 static void release_expired(uint64_t now)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
@@ -95,6 +112,8 @@ static void release_expired(uint64_t now)
         }
         if (comes_by_itself(pd)) {
             pd->wait_due = cr_clock_due(cr_sys.image->await_ms);
+        } else if (starved_ms(pd) != 0) {
+            pd->wait_due = cr_clock_due(starved_ms(pd));
         } else {
             cr_waits_release(pd);
         }
@@ -119,6 +138,7 @@ void cr_waits_expire(void)
 {
     if (cr_progress_look()) {
         find_late();
+        cr_progress_take_faults();
         cr_progress_give_up();
     }
     uint64_t now = cr_clock_now();
@@ -141,7 +161,7 @@ static int release_all(cr_wait one, cr_wait other)
     return any;
 }
 
-/* A PD that waits for a space may be awaited itself, and tickets are over when nobody is awaited. */
+/* A PD that waits for a space may be awaited itself. Tickets are over when nobody is awaited. */
 int cr_waits_without_timer(void)
 {
     return !cr_clock_exists() && (release_all(CR_WAIT_CONNECT, CR_WAIT_CONNECT) ||

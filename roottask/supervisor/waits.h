@@ -9,7 +9,8 @@
 #include "system/system.h"
 
 /* The PD's operation is answered later. The wait is limited by the PD's own deadline, or by the
- * system's await_ms if it has none. The hooks decide how long a wait at a checkpoint lasts. */
+ * system's await_ms if it has none. In CONNECT only the time counts in which the PD that has to act
+ * next could run. The hooks decide how long a wait at a checkpoint lasts. */
 void cr_waits_begin(cr_pd *pd, cr_wait what);
 /* Answers a PD that waits, with the present result. */
 void cr_waits_release(cr_pd *pd);

@@ -57,7 +57,8 @@ enum {
 typedef struct cr_run {
     uint64_t ran;     /* in which it could run, in all */
     uint64_t mark;    /* `ran` when it last finished a notice, or was first owed one */
-    uint64_t blocked; /* in calls to other PDs, since then */
+    uint64_t in_call; /* in calls, without a break, since then or since it had another PD probed */
+    uint64_t circle;  /* in circles of calls, since it was probed */
     uint64_t held_up; /* in calls to other PDs while it was awaited, since it was last given up */
     uint64_t waited;  /* waiting for the root task, in its first wait since `mark` */
     uint32_t waits;   /* waits for the root task since `mark`, while it was owed something */
@@ -70,6 +71,7 @@ typedef struct cr_pd {
     cr_life life;       /* changed only by cr_pd_become */
     cr_wait wait;       /* the answer it waits for; changed only by cr_pd_wait */
     uint64_t wait_due;  /* its wait ends at this time with any result; 0: never */
+    uint64_t maker_ran; /* CONNECT wait: in which the PD that it depends on could run */
     uint64_t ticket;    /* the ticket of a TICKET or TERMINATE wait */
     uint32_t told;      /* PRE_DESTROY notices from the cleanup `told_by`, which is under way */
     uint32_t told_by;
@@ -89,7 +91,7 @@ typedef struct cr_pd {
     uint32_t number;
     uint32_t generation;
     uint32_t flags;
-    /* position in the configuration of it or of the PD it descends from, from 1; 0: the root task */
+    /* position of it, or of the PD that it descends from, in the configuration, from 1; 0: root */
     uint32_t account;
     uint32_t priority;
     uint32_t pd_depth; /* of a cleanup that it triggers, or CR_IMAGE_DEPTH_DEFAULT */
@@ -343,8 +345,8 @@ void cr_free_lost_slots(cr_pd *pd, const cr_work_notice *loss);
 /* Whether the PD may get a PD capability, and other PDs one to it. */
 int cr_may_have_caps(const cr_pd *pd);
 /* Gives the new PD its configured capabilities to existing PDs, and gives existing PDs their
- * configured capabilities to it. A holder that has not acknowledged the loss of the PD's predecessor
- * gets the capability afterwards. */
+ * configured capabilities to it. A holder that has not acknowledged the loss of the PD's
+ * predecessor gets the capability afterwards. */
 void cr_grant_pds(const cr_pd *pd);
 /* Puts configured PD capabilities into the slots that are due, as far as there is room. */
 void cr_fill_due_slots(void);

@@ -273,7 +273,7 @@ def test_a_description_that_is_off_by_a_little_is_told_apart(run: tuple[Spec, st
     for wrong in (
         {**slots, 1: Held("root_ep", "GPW", {"badge": slots[1].numbers["badge"] + 1})},
         {**slots, 2: Held("ep_watch_1", "RW")},
-        {**slots, 4: Held("root_ep", "PW", slots[4].numbers)},
+        {**slots, 4: Held("ep_watch", "PW", slots[4].numbers)},
         {(8 if slot == 9 else slot): held for slot, held in slots.items()},
         {slot: held for slot, held in slots.items() if slot != 10},
     ):

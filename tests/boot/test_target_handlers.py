@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from cellreap.testing import Change, Run, Target, with_crashes, with_pd
+from cellreap.system.config import Config, Pd
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
 from kit.marks import slow_but
 
 FAULTS = ("page-fault", "cap-fault", "illegal-instruction", "unknown-syscall")
@@ -58,3 +59,37 @@ def test_a_handler_that_keeps_a_fault_beyond_its_deadline_is_late(target: Target
     assert (notice["kind"], run.name(notice["node"])) == ("fault", "patient")
     assert run.of("FAULT") == []
     assert run.doomed(1) == {"nurse": "0", "patient": "0"}
+
+
+def with_visits(config: Config) -> Config:
+    """A client of the handler connects and disconnects, again and again."""
+    visitor = {"name": "guest", "program": "visitor", "requests": ["ward"], "args": [30, 500_000]}
+    return config.model_copy(update={"pds": (*config.pds, Pd.model_validate(visitor))})
+
+
+@pytest.mark.behaviour("J-08")
+def test_other_notices_that_a_handler_finishes_do_not_excuse_it(target: Target) -> None:
+    """An instruction takes 8 ns, so the visits take far longer than the deadline."""
+    change = together(KEEPS, with_visits)
+    run = target.run("nursed", change=change, qemu_args=("-icount", "shift=3,sleep=off"))
+    (late,) = run.of("LATE")
+    assert run.name(late["pd"]) == "nurse"
+    assert 200 <= late.number("ms") < 300
+    (notice,) = run.of("QUEUE", token=late["token"])
+    assert notice["kind"] == "fault"
+    done = [event for event in run.of("FINISH_WORK") if event["pd"] == late["pd"]]
+    assert sum(run.at(notice) < run.at(event) < run.at(late) for event in done) > 2
+
+
+@pytest.mark.behaviour("J-08")
+def test_a_handler_without_a_deadline_loses_the_fault_to_the_root_task(target: Target) -> None:
+    """It is not blamed. The notice of the fault stays."""
+    change = nurse(args=(0, 1), deadline_ms=0)
+    run = target.run("nursed", change=change, passes=False)
+    assert not run.of("LATE")
+    (held_fault,) = run.of("FAULT_HELD")
+    (fault,) = run.of("FAULT")
+    assert all(fault[name] == held_fault[name] for name in ("pd", *WHAT))
+    assert run.doomed(2) == {"patient": "0"}
+    assert "nurse" in run.alive()
+    assert all("was never acknowledged" in found.text for found in run.report.violations)

@@ -5,8 +5,15 @@ from __future__ import annotations
 
 import pytest
 
+from cellreap import headers
 from cellreap.system.config import Config
-from cellreap.testing import Change, Run, Target, with_pd
+from cellreap.testing import Change, Run, Target, together, with_pd
+
+FULL, UNACKED = (
+    headers.constant("protocol.h", f"CR_RESULT_{name}") for name in ("FULL", "UNACKED")
+)
+GIVE = headers.constant("protocol.h", "CR_OP_GIVE")
+LOST_SLOTS = headers.constant("limits.h", "CR_MAX_LOST_SLOTS")
 
 
 @pytest.fixture
@@ -199,14 +206,23 @@ def test_a_caller_is_answered_whatever_its_server_took_away_before_it_died(
 
 
 @pytest.mark.slow
-@pytest.mark.behaviour("C-19", "R-06", "R-07")
+@pytest.mark.behaviour("C-19", "R-06", "R-07", "J-02")
 @pytest.mark.parametrize("take", [0, 1], ids=["taken back", "deleted"])
-def test_a_slot_can_be_used_again_once_what_was_in_it_is_taken_away(
-    target: Target, take: int
-) -> None:
+def test_a_slot_can_be_used_again_once_its_loss_is_acknowledged(target: Target, take: int) -> None:
     """More resources in succession than the caller's CSpace has slots: 256."""
-    run = target.run("cut", change=_cut(take, 0, calls=300, fails=False))
+    acknowledges = with_pd("caller", args=(300, 0, 1))
+    run = target.run("cut", change=together(_cut(take, 0, fails=False), acknowledges))
     assert run.says("caller") == ["calls: 300; the last: ok"]
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("C-19", "J-02", "M-11")
+@pytest.mark.parametrize("take", [0, 1], ids=["taken back", "deleted"])
+def test_who_acknowledges_no_loss_is_soon_given_nothing_more(target: Target, take: int) -> None:
+    run = target.run("cut", change=_cut(take, 0, calls=300, fails=False))
+    assert run.says("caller")[0] == f"calls: {LOST_SLOTS}; the last: ok"
+    (refused,) = run.of("REFUSE", pd=run.id("cutter"))
+    assert (refused["op"], refused.number("status")) == (str(GIVE), UNACKED)
 
 
 # -- PDs that never listen
@@ -218,26 +234,31 @@ def hung(target: Target) -> Run:
 
 
 @pytest.mark.slow
-@pytest.mark.behaviour("N-09", "M-11")
-def test_a_server_that_lets_its_notices_pile_up_goes_and_nobody_else(hung: Run) -> None:
-    (cleanup,) = [event for event in hung.cleanups() if hung.names[event["trigger"]] == "deaf"]
-    assert hung.doomed(cleanup.number("n")) == {"deaf": "0"}
+@pytest.mark.behaviour("J-09", "N-09", "M-11")
+def test_a_server_may_let_its_notices_pile_up_and_nobody_goes(hung: Run) -> None:
+    """It is destroyed only when it is terminated, and so is nobody else but who crashes."""
+    causes = [(hung.names[event["trigger"]], event["cause"]) for event in hung.cleanups()]
+    ends = [("deaf", "terminate"), ("comer", "exit")]
+    assert causes == [("hoarder", "fault"), ("hoarder", "fault"), *ends]
+    assert hung.doomed(3) == {"deaf": "0"}
     assert hung.alive() == {"bystander_server", "bystander", "hoarder"}
     assert hung.of("GET_WORK", pd=hung.id("deaf")) == []
+    assert hung.of("LATE", "GIVE_UP") == []
     owed = [event for event in hung.of("QUEUE") if event["to"] == hung.id("deaf")]
-    assert len(owed) > 1000  # the backlog that is allowed
+    assert len(owed) == 2 * (50 + 1) + 950  # of the hoarders, and of the client that comes and goes
+    assert max(hung.at(event) for event in owed) < hung.at(hung.cleanups()[2])
 
 
 @pytest.mark.slow
-@pytest.mark.behaviour("N-09")
-def test_its_clients_are_told_and_go_on_without_it(hung: Run) -> None:
-    assert "nobody to ask" in hung.says("hoarder")
-    assert hung.says("bystander") == ["resources: 3"]
+@pytest.mark.behaviour("J-09", "N-09")
+def test_its_clients_are_served_until_it_goes_and_are_told_then(hung: Run) -> None:
+    assert hung.says("hoarder")[:-1] == ["resources: 50"] * 3
+    assert hung.says("hoarder")[-1].startswith("told: I have lost space ")
+    assert hung.says("comer") == ["came and went: 950, then 0"]
+    assert hung.says("bystander")[0] == "resources: 3"
 
 
 # -- limits
-
-FULL = 8  # CR_RESULT_FULL
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from collections import Counter
 import pytest
 
 from cellreap.system.config import Config
+from cellreap.system.config.schema import Quota
 from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
 
 COUNTED = ("-icount", "shift=0,sleep=off")
@@ -23,11 +24,15 @@ CLIENT = {"pd": "client", "at": 2, "how": "page-fault"}
 
 
 def many(config: Config) -> Config:
-    """More clients of the same kind."""
+    """More clients of the same kind.
+
+    A fair share of the edges is the same for each PD. The server makes resources for all.
+    """
     one = config.pd("client")
     assert one is not None
     more = tuple(one.model_copy(update={"name": f"client_{i}"}) for i in range(1, CLIENTS))
-    return config.model_copy(update={"pds": (*config.pds, *more)})
+    config = config.model_copy(update={"pds": (*config.pds, *more)})
+    return with_pd("server", quota=Quota(edges=1000))(config)
 
 
 def rich(crash: dict[str, object]) -> Change:

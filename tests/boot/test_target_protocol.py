@@ -145,14 +145,19 @@ def test_deleting_is_one_event_for_all_holders(run: Run) -> None:
         assert [row for row in run.state(n) if deleted in row] == []
 
 
-@pytest.mark.behaviour("N-12")
-def test_a_manager_is_not_told_of_what_it_deletes_itself(run: Run) -> None:
+@pytest.mark.behaviour("N-12", "J-02")
+def test_a_manager_is_not_told_of_what_it_deletes_itself_and_who_loses_it_is(run: Run) -> None:
     registry = run.id("registry")
-    deleted = {event["node"] for event in run.of("DELETE", by=registry)}
-    assert any("_SPACE_" in node for node in deleted)
-    assert [event for event in run.of("QUEUE") if event["node"] in deleted] == []
-    told = [event for event in run.of("QUEUE") if event["to"] == registry]
-    assert {event["kind"] for event in told} <= {"disconnect"}  # caused by other PDs
+    resource, space = (event["node"] for event in run.of("DELETE", by=registry))
+    assert "_SPACE_" in space
+    told = [event for event in run.of("QUEUE") if event["node"] in {resource, space}]
+    assert {(event["n"], event["kind"]) for event in told} == {("0", "lost")}
+    assert sorted((run.name(event["to"]), event["node"]) for event in told) == [
+        ("peer", resource),
+        ("peer", space),
+        ("tester", resource),
+    ]
+    assert {event["kind"] for event in run.of("QUEUE", to=registry)} <= {"disconnect"}
 
 
 @pytest.mark.behaviour("C-21")

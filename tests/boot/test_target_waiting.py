@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap.system.config import Config, Mode, Pd, Space
+from cellreap.system.config.schema import Quota
 from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
 
 FULL, GONE = 8, 6
@@ -162,7 +163,9 @@ def test_a_fault_that_a_doomed_fault_handler_reports_ends_the_waiting_for_it(
 def test_what_an_acknowledgement_makes_ready_is_signalled(target: Target) -> None:
     """21 notices in a lane: the server takes 16, finds no more, acknowledges, and waits."""
     many = together(
-        with_pd("hoarder", args=(20,), respawn=False), with_pd("deaf", program="collector")
+        with_pd("hoarder", args=(20,), respawn=False),
+        with_pd("comer", args=(0,)),
+        with_pd("deaf", program="collector"),
     )
     once = with_crashes({"pd": "hoarder", "at": 1, "how": "page-fault"})
     run = target.run("hung", change=together(many, once))
@@ -202,11 +205,11 @@ def test_subscriptions_are_counted_up_to_a_limit(target: Target) -> None:
 @pytest.mark.behaviour("M-11")
 def test_with_one_edge_left_what_needs_two_is_refused_whole(target: Target) -> None:
     """A space needs an edge for its manager's hold. The state, checked at the end, is legal."""
-    edges = together(with_pd("filler", args=(4, 20000), respawn=False), with_crashes())
-    run = target.run("fill", change=edges)
+    half, quota = 32, 401
+    fills = with_pd("filler", args=(4, 20000, 0, half), respawn=False, quota=Quota(edges=quota))
+    run = target.run("fill", change=together(fills, with_crashes()))
     first, second = run.says("filler")
-    assert first.endswith(f", then result {FULL}")
-    assert int(first.removeprefix("made: ").split(",")[0]) > 15_000
+    assert first == f"made: {quota - 2 - 2 * 2 * half}, then result {FULL}"
     wanted = (
         f"one given back: 0, a space: {FULL}, a resource: {FULL}, one made: 0, one more: {FULL}"
     )

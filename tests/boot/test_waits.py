@@ -57,3 +57,13 @@ def test_a_subscriber_without_a_deadline_is_awaited_once_in_a_cleanup(target: Ta
     assert run.says("chainer") == ["good 36"]
     assert len(run.of("WAIT", n=1)) == 1
     assert len(run.of("QUEUE", n=1, kind="pre-destroy")) == 12
+
+
+@pytest.mark.behaviour("J-13")
+def test_a_wait_lasts_until_the_awaited_could_run(target: Target) -> None:
+    run = target.run("starved_maker")
+    computed = run.of("SAY", pd=run.id("computation"))
+    made = run.of("SPACE", name="made")[0]
+    assert run.at(computed[0]) < run.at(made)
+    assert run.says("waiting") == [f"connect: {OK}"]
+    assert run.says("behind") == [f"connect: {OK}"]

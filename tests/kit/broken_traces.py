@@ -364,6 +364,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "blame.same": lambda: edited("blame", "FAULT", {"kind": "vm-fault"}, pd="PD_4"),
     "blame.resumed": lambda: edited("blame", "FINISH_WORK", {"result": "failed"}, token=1),
     "blame.taken": lambda: inserted("blame", "FAULT_RESUMED", "DEADLINE", pd="PD_2", ms=5),
+    "blame.probe": emitted("PROBE", pd="PD_2", by="PD_5"),
     "freed.stop": lambda: edited("depths-1-0", "STOP", None, pd="PD_3"),
     "freed.when": emitted("SERVER_DIED", pd="PD_5", server="PD_4"),
     "freed.once": lambda: freed(("PD_3", "PD_1"), ("PD_3", "PD_1")),

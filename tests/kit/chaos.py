@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random systems of honest and hostile PDs. The same seed yields the same system.
 
-The honest are a storage stack with maps, two servers that check their own state, two clients that
-count their answers, and a subscriber. None of them depends on a hostile PD.
+The honest are a storage stack with maps, a store that a hoarder empties, two servers that check
+their own state, two clients that count their answers, and a subscriber. None of them depends on a
+hostile PD. In half of the seeds the scenario crashes servers that the clients call, and in half of
+them a background computation never rests.
 """
 
 from __future__ import annotations
@@ -13,9 +15,16 @@ from typing import Any, Final
 
 Table = dict[str, Any]
 
-HONEST: Final = ("disk_server", "fs", "db", "app", "echo1", "echo2", "client1", "client2", "watch")
-CLIENTS: Final = ("client1", "client2")
+HONEST: Final = (
+    *("disk_server", "store", "fs", "db", "app"),
+    *("echo1", "echo2", "client1", "client2", "watch"),
+)
+ECHOES: Final = ("echo1", "echo2")
+CLIENTS: Final = {"client1": ECHOES, "client2": ECHOES[::-1]}
+"""client -> the servers that it asks in turn"""
+WAYS: Final = ("page-fault", "illegal-instruction", "cap-fault", "unknown-syscall", "exit")
 DEADLINE_MS: Final = 500
+HONEST_PRIORITY: Final = 100
 
 
 def _pd(name: str, program: str, **keys: Any) -> Table:
@@ -26,24 +35,62 @@ def _space(name: str, kind: str) -> list[Table]:
     return [{"name": name, "type": kind}]
 
 
-def _honest(rng: random.Random) -> list[Table]:
-    requests = rng.randint(4, 16)
-    echoes = ["echo_space1", "echo_space2"]
+def _echo_space(server: str) -> str:
+    return f"{server}_space"
+
+
+def _honest(requests: int, crashed: frozenset[str]) -> list[Table]:
+    """requests: what each client asks each server in a round. crashed: servers that will crash."""
+    # Its depth is its own: at another its clients would go with it, by the configuration.
+    comes_back = {"respawn": True, "pd_depth": 0, "rs_depth": 0}
     return [
         _pd("disk_server", "block_server", space=_space("disk", "BLOCK")),
+        _pd("store", "block_server", space=_space("disk2", "BLOCK")),
         _pd("fs", "file_server", requests=["disk"], space=_space("files", "FILE")),
         _pd("db", "database", requests=["files"], space=_space("database", "TABLE")),
         _pd("app", "app", requests=["database"]),
-        _pd("echo1", "honest", space=_space(echoes[0], "ECHO")),
-        _pd("echo2", "honest", space=_space(echoes[1], "ECHO")),
-        _pd("client1", "crowd_client", requests=echoes, args=[requests, 1, 0]),
-        _pd("client2", "crowd_client", requests=echoes[::-1], args=[requests, 2, 1]),
-        _pd("watch", "subscriber", requests=["files"], args=[1, 0]),
+        *(
+            _pd(
+                name,
+                "honest",
+                space=_space(_echo_space(name), "ECHO"),
+                **(comes_back if name in crashed else {}),
+            )
+            for name in ECHOES
+        ),
+        *(
+            _pd(
+                name,
+                "crowd_client",
+                requests=[_echo_space(server) for server in servers],
+                args=[requests, 1 + number, 2 | number],
+            )
+            for number, (name, servers) in enumerate(CLIENTS.items())
+        ),
+        _pd("watch", "subscriber", requests=[_echo_space(ECHOES[0])], args=[1, 0]),
+    ]
+
+
+def _crashes(rng: random.Random, requests: int) -> list[Table]:
+    """Crashes of servers that the clients call.
+
+    Each comes in the second round after the one before, when both clients are connected. So each is
+    in a call to the server, or calls it afterwards.
+    """
+    names = [rng.choice(ECHOES) for _ in range(rng.randint(1, 2))]
+    a_round = len(CLIENTS) * requests
+    return [
+        {"pd": name, "at": a_round + rng.randint(1, requests), "how": rng.choice(WAYS)}
+        for name in names
     ]
 
 
 def _respawns(rng: random.Random) -> Table:
-    return {"respawn": True, "respawn_budget": rng.randint(1, 5)} if rng.random() < 0.5 else {}
+    return {"respawn": True, "respawn_budget": rng.randint(1, 3)} if rng.random() < 0.5 else {}
+
+
+def _some_echo(rng: random.Random) -> str:
+    return _echo_space(rng.choice(ECHOES))
 
 
 def _fuzzer(rng: random.Random, name: str) -> list[Table]:
@@ -51,10 +98,10 @@ def _fuzzer(rng: random.Random, name: str) -> list[Table]:
         _pd(
             name,
             "fuzzer",
-            requests=[rng.choice(["echo_space1", "echo_space2"])],
+            requests=[_some_echo(rng)],
             spawns=["idler"],
             may_extract=rng.random() < 0.5,
-            args=[rng.randrange(1 << 31), 3000, rng.choice([0, 1, 2, 4, 8]), 0],
+            args=[rng.randrange(1 << 31), rng.randint(300, 1000), rng.choice([0, 1, 2, 4, 8]), 0],
             space=_space(f"{name}_space", "FUZZ"),
             **_respawns(rng),
         )
@@ -62,14 +109,12 @@ def _fuzzer(rng: random.Random, name: str) -> list[Table]:
 
 
 def _filler(rng: random.Random, name: str) -> list[Table]:
+    kind = rng.randint(0, 4)
+    most = 10 if kind == 0 else 60
     space = _space(f"{name}_space", "FULL")
     return [
         _pd(
-            name,
-            "filler",
-            args=[rng.randint(0, 4), rng.randint(50, 200)],
-            spawns=["idler"],
-            space=space,
+            name, "filler", args=[kind, rng.randint(most // 2, most)], spawns=["idler"], space=space
         )
     ]
 
@@ -77,28 +122,50 @@ def _filler(rng: random.Random, name: str) -> list[Table]:
 def _hoarder_of_notices(rng: random.Random, name: str) -> list[Table]:
     """A server that never fetches, and its client that takes from it and exits."""
     kept = _pd(name, "deaf", args=[rng.randint(1, 40)], space=_space(f"{name}_space", "DEAF"))
-    taker = _pd(f"{name}_taker", "hoarder", requests=[f"{name}_space"], args=[40, 0])
+    taker = _pd(
+        f"{name}_taker", "hoarder", requests=[f"{name}_space"], args=[40, 0, rng.randint(0, 2)]
+    )
     return [kept, taker]
 
 
+def _hoarder_of_slots(rng: random.Random, name: str) -> list[Table]:
+    """It takes what an honest server has, and mostly exits with it, and comes again."""
+    args = [rng.randint(20, 100), 0, rng.randint(0, 2)]
+    return [_pd(name, "hoarder", requests=["disk2"], args=args, **_respawns(rng))]
+
+
 def _spinner(rng: random.Random, name: str) -> list[Table]:
-    return [_pd(name, "worker", args=[rng.randint(1, 20), 20000])]
+    """Computations at the priority of the honest."""
+    return [
+        _pd(f"{name}_{i}", "worker", args=[rng.randint(5, 20), 1000000], priority=HONEST_PRIORITY)
+        for i in range(rng.randint(1, 2))
+    ]
 
 
 def _deserter(rng: random.Random, name: str) -> list[Table]:
-    space = _space(f"{name}_space", "GONE")
-    return [_pd(name, rng.choice(["leaver", "quitter"]), space=space, **_respawns(rng))]
+    if rng.random() < 0.5:
+        return [_pd(name, "quitter", requests=[_some_echo(rng)], args=[0, 0], **_respawns(rng))]
+    return [_pd(name, "leaver", space=_space(f"{name}_space", "GONE"), **_respawns(rng))]
 
 
 def _silent_subscriber(rng: random.Random, name: str) -> list[Table]:
-    return [_pd(name, "subscriber", requests=["echo_space1"], args=[4 | rng.choice([1, 8]), 2])]
+    """It subscribes to a space of an honest server and to itself, and never answers."""
+    return [_pd(name, "subscriber", requests=[_some_echo(rng)], args=[rng.choice([1, 5, 13]), 2])]
 
 
-def _forger(rng: random.Random, name: str) -> list[Table]:
+def _counterfeiter(rng: random.Random, name: str) -> list[Table]:
+    """It prints what looks like the trace."""
     return [_pd(name, "counterfeiter")]
 
 
-def _colluders(rng: random.Random, name: str) -> list[Table]:
+def _forger(rng: random.Random, name: str) -> list[Table]:
+    """It uses badges, tokens and numbers that are not its own."""
+    mate = _pd(f"{name}_mate", "quitter", args=[9, 0])
+    space = _space(f"{name}_space", "FORGE")
+    return [mate, _pd(name, "forger", requests=["disk"], holds_pds=[f"{name}_mate"], space=space)]
+
+
+def _ring(rng: random.Random, name: str) -> list[Table]:
     """Two servers that each wait for the other's space."""
     return [
         _pd(f"{name}_a", "ring", requests=[f"{name}_sb"], space=_space(f"{name}_sa", "RING")),
@@ -106,39 +173,69 @@ def _colluders(rng: random.Random, name: str) -> list[Table]:
     ]
 
 
+def _circle(rng: random.Random, name: str) -> list[Table]:
+    """Servers that call each other in a circle."""
+    count = rng.randint(2, 3)
+    return [
+        _pd(
+            f"{name}_{i}",
+            "colluder",
+            requests=[f"{name}_s{(i + 1) % count}"],
+            space=_space(f"{name}_s{i}", "RING"),
+        )
+        for i in range(count)
+    ]
+
+
+def _keeper_of_calls(rng: random.Random, name: str) -> list[Table]:
+    """A server that keeps its callers' calls."""
+    keeper = _pd(name, "colluder", space=_space(f"{name}_space", "KEPT"))
+    callers = [
+        _pd(
+            f"{name}_caller{i}",
+            "colluder",
+            requests=[f"{name}_space"],
+            space=_space(f"{name}_s{i}", "KEPT"),
+        )
+        for i in range(rng.randint(1, 2))
+    ]
+    return [keeper, *callers]
+
+
 HOSTILE: Final[tuple[Callable[[random.Random, str], list[Table]], ...]] = (
     _fuzzer,
     _filler,
     _hoarder_of_notices,
+    _hoarder_of_slots,
     _spinner,
     _deserter,
     _silent_subscriber,
+    _counterfeiter,
     _forger,
-    _colluders,
+    _ring,
+    _circle,
+    _keeper_of_calls,
 )
 
 
-def chaos(seed: int) -> Table:
-    """The configuration of a seed, as the tables of a TOML file. Its PDs need a timer."""
+def chaos(seed: int, mode: str) -> Table:
+    """The configuration of a seed, as the tables of a TOML file. Its PDs need a timer.
+
+    mode: of [system]. It changes nothing else.
+    """
     rng = random.Random(seed)
-    hostile: list[Table] = []
-    for number in range(rng.randint(3, 6)):
-        hostile += rng.choice(HOSTILE)(rng, f"hostile{number}")
-    pds = _honest(rng)
-    for pd in hostile:
-        pd["priority"] = rng.choice([90, 100, 100, 110])
-        pds.append(pd)
-    if rng.random() < 0.5:
+    requests = rng.randint(2, 8)
+    crashes = _crashes(rng, requests) if seed // 2 % 2 == 1 else []
+    pds = _honest(requests, frozenset(crash["pd"] for crash in crashes))
+    for number, hostile in enumerate(rng.sample(HOSTILE, rng.randint(3, 6))):
+        for pd in hostile(rng, f"hostile{number}"):
+            pds.append({"priority": rng.choice([90, HONEST_PRIORITY, HONEST_PRIORITY, 110]), **pd})
+    if seed % 2 == 1:
         pds.append(_pd("background", "spinner", background=True, priority=10))
-    system = {
-        "name": f"chaos{seed}",
-        "mode": rng.choice(["async", "sync"]),
-        "deadline_ms": DEADLINE_MS,
-        "await_ms": 200,
-    }
+    system = {"name": f"chaos{seed}", "mode": mode, "deadline_ms": DEADLINE_MS, "await_ms": 200}
     policy = {
         "pd_depth": rng.choice([0, 1, "inf"]),
         "rs_depth": rng.choice([0, 1, "inf"]),
         "allow_cycles": True,
     }
-    return {"system": system, "policy": policy, "pd": pds}
+    return {"system": system, "policy": policy, "pd": pds, "crash": crashes}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from cellreap.system.config import Depth
 from cellreap.testing import Run
+from cellreap.trace.events import Event
 from kit.paths import CONFIGS
 
 ALL = sorted(path.stem for path in CONFIGS.glob("*.toml"))
@@ -59,6 +60,12 @@ def faults(run: Run) -> list[tuple[str, str]]:
     Addresses are left out, as they depend on the programs.
     """
     return [(run.name(event["pd"]), event["kind"]) for event in run.of("FAULT")]
+
+
+def unkeyed(event: Event) -> str:
+    """An event without the key that each run has of its own."""
+    values = {name: value for name, value in event.values.items() if name != "key"}
+    return str(Event(event.name, values if event.name == "TRACE" else event.values))
 
 
 def depth(said: str) -> Depth:

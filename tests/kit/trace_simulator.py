@@ -39,6 +39,7 @@ class Notice:
     tag: tuple[str, int] | None
     out: bool = False
     failed: bool = False
+    given_up: bool = False
 
     @property
     def lane(self) -> int | str:
@@ -125,6 +126,7 @@ class Target:
         size: int = 1 << 16,
         deadline: int = 0,
         creator: str | None = None,
+        account: int | None = None,
     ) -> str:
         self.n_pds += 1
         pd = pd_id(self.n_pds)
@@ -135,7 +137,8 @@ class Target:
         self.emit("BODY", pd=pd, paddr=hex(self.bodies[pd][0]), bytes=size, slots=BODY_SLOTS)
         if deadline:
             self.emit("DEADLINE", pd=pd, ms=deadline)
-        self.accounts[pd] = self.n_pds if creator is None else self.accounts[creator]
+        own = self.n_pds if account is None else account
+        self.accounts[pd] = own if creator is None else self.accounts[creator]
         spawns = {"set_depth": 0, "extract": int(creator is None), "spawn": int(creator is None)}
         self.emit("RIGHTS", pd=pd, priority=100, account=self.accounts[pd], **spawns)
         if creator is not None:
@@ -315,6 +318,10 @@ class Target:
         self.emit("FAULT_HELD", pd=pd, handler=handler, **what)
         self._put(0, handler, "fault", pd, None, None)
 
+    def probe(self, pd: str, by: str) -> None:
+        self.emit("PROBE", pd=pd, by=by)
+        self._put(0, pd, "probe", pd, None, None)
+
     def exit(self, pd: str, code: int = 3) -> None:
         self.emit("EXIT", pd=pd, code=code)
         self._stopped(pd, "exit")
@@ -439,7 +446,7 @@ class Target:
         """Reports the progress of a ticket to its owner."""
         ticket = self.tickets[number]
         ends = Counter[str]()
-        waiting = held = 0
+        waiting = held = awaited = 0
         if ticket.tag is not None:
             for (tag, receiver, how), count in self.ends.items():
                 if tag == ticket.tag and receiver != ticket.owner:
@@ -450,9 +457,10 @@ class Target:
                 ]
                 waiting += len(mine)
                 held += sum(self.held(pd, notice) for notice in mine)
+                awaited += sum(not (self.held(pd, each) or each.given_up) for each in mine)
         state = 0
         if ticket.tag is not None:
-            state = 1 if not ticket.settled else 3 if waiting == held else 2
+            state = 1 if not ticket.settled else 2 if awaited else 3
         elif ticket.what not in self.model.nodes:
             state = 3
         counts = {how: ends[how] for how in ("done", "failed", "dropped")}
@@ -1006,6 +1014,7 @@ def blame_run() -> list[Draft]:
     target = Target(0, 0, "blame")
     nurse, slow = target.pd("nurse", deadline=100), target.pd("slow")
     patient, guest = target.pd("patient"), target.pd("guest")
+    quick = target.pd("quick", deadline=100)
     target.handler(patient, nurse)
     target.handler(guest, slow)
     target.quiet()
@@ -1016,6 +1025,10 @@ def blame_run() -> list[Draft]:
     target.emit("FAULT_RESUMED", pd=patient)
     target.say(patient, "on it goes")
     target.hold_fault(patient, nurse)
+    # The first handler has a notice to finish, so it may have another PD probed.
+    target.probe(quick, nurse)
+    for notice in target.fetch(quick):
+        target.ack(quick, notice)
     # The second handler has no deadline. The root task takes the fault over.
     target.hold_fault(guest, slow, "cap-fault")
     target.fault(guest, "cap-fault")

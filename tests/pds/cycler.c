@@ -42,6 +42,12 @@ static cr_result delete(uint64_t made)
                                         : cr_call_root(CR_OP_DELETE_RESOURCE, arguments, 2, 0, 0);
 }
 
+static int work(const cr_work_entry *w)
+{
+    (void)w;
+    return 0;
+}
+
 void cr_main(void)
 {
     const cr_startup *info = cr_info();
@@ -62,12 +68,12 @@ void cr_main(void)
             break;
         }
         count++;
-        cr_poll_work(st_note);
+        cr_poll_work(work);
     }
     cr_say(cr_put_number(cr_put(cr_put_number(cr_put(&line, "made: "), count), ", then result "),
                          result));
     while (cr_next_round()) {
-        cr_poll_work(st_note);
+        cr_poll_work(work);
     }
-    cr_wait_for_work(st_note);
+    cr_wait_for_work(work);
 }

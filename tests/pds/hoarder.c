@@ -3,7 +3,8 @@
  * A client that asks for resources and never releases one.
  *
  * Argument 0: the number of resources.
- * Argument 1: the space of its server that they come from. */
+ * Argument 1: the space of its server that they come from.
+ * Argument 2: the number of rounds after which it exits with all of them; 0: never. */
 #include "storage.h"
 
 void cr_main(void)
@@ -26,8 +27,11 @@ void cr_main(void)
         got++;
     }
     cr_say(cr_put_number(cr_put(&line, "resources: "), got));
-    while (cr_next_round()) {
+    for (uint32_t rounds = 1; cr_next_round(); rounds++) {
         cr_poll_work(st_note);
+        if (rounds == cr_info()->args[2]) {
+            cr_exit(rounds);
+        }
     }
     cr_wait_for_work(st_note);
 }

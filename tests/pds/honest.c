@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * A server that keeps data and resources of its own and checks them before each answer: that no
- * word of the data has changed, and that each resource is active. It answers numbered requests as
- * crowd_server does, and prints what is not as it should be. */
+ * word of the data has changed, that each resource is active, and that nobody else holds one. It
+ * answers numbered requests as crowd_server does, and prints what is not as it should be. In each
+ * request it makes a checkpoint. The first request of a client may have any number, because the
+ * server may have been created anew. */
 #include "crowd.h"
 #include "storage.h"
 
@@ -29,8 +31,15 @@ static void check(void)
     }
     for (uint32_t i = 0; i < RESOURCES; i++) {
         cr_look_state state;
+        const uint64_t it[2] = {space, objects[i]};
+        uint64_t holds[2] = {0};
         if (cr_look(space, objects[i], 0, &state) != CR_RESULT_OK || state != CR_LOOK_ACTIVE) {
             cr_say(cr_put_number(cr_put(&line, "BROKEN: resource "), i));
+            return;
+        }
+        if (cr_call_root(CR_OP_HOLDS, it, 2, holds, 2) != CR_RESULT_OK || holds[0] != 1 ||
+            holds[1] != 1) {
+            cr_say(cr_put_number(cr_put(&line, "BROKEN: holds of resource "), i));
             return;
         }
     }
@@ -43,9 +52,10 @@ static uint32_t serve(cr_incoming *m)
         m->words[0] == 0 || m->words[0] >= CW_CLIENTS) {
         return CW_BAD;
     }
+    cr_checkpoint();
     check();
     uint64_t *before = &last[m->words[0]];
-    if (m->words[1] != *before + 1) {
+    if (*before != 0 && m->words[1] != *before + 1) {
         cr_put_number(cr_put(&line, "TWICE or LOST: request "), m->words[1]);
         cr_say(&line);
     }

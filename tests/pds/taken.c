@@ -5,7 +5,7 @@
  * Argument 0: what it does.
  *   0  It gets a resource of each of its first server's spaces, and uses them.
  *   1  The first server takes away what it holds. It says a word, the second server gives it a
- *      resource, and it uses the old slot. Then it acknowledges the loss, and gets another resource.
+ *      resource, and it uses the old slot. Then it acknowledges the loss, and gets another one.
  *   2  It gets a resource and uses it at the end of the round, when others use theirs.
  *   3  It terminates the PD whose capability the configuration gives it. When the PD was created
  *      again, it terminates once more with the same slot. Then it acknowledges the loss, and looks

@@ -94,8 +94,8 @@ RULES: Final[dict[str, str]] = {
     "triggers.once": "A PD that waits for its cleanup has no second trigger.",
     "triggers.right": "A PD terminates only a PD whose capability it holds.",
     "triggers.deadline": "DEADLINE follows the BODY of its PD directly and is not 0.",
-    "triggers.late": "LATE names the oldest notice that its PD could finish, and the PD could run "
-    "for its deadline.",
+    "triggers.late": "LATE names the oldest notice that its PD could finish, or a probe or the "
+    "notice of a held fault, and the PD could run for its deadline.",
     "triggers.cleanup": "A cleanup has a trigger.",
     "triggers.order": "Triggers are cleaned up in their order and with their cause. A later one "
     "comes first only while a cleanup waits, and only if no node and no PD concerns both.",
@@ -109,6 +109,8 @@ RULES: Final[dict[str, str]] = {
     "with `ok`.",
     "blame.taken": "The root task takes over a held fault if the fault handler failed the notice, "
     "or has no deadline.",
+    "blame.probe": "Only a PD that has a deadline, can answer and has no probe yet is probed. The "
+    "PD that waits for it has a deadline and a notice to finish.",
     # stopping
     "freed.stop": "A PD is stopped once: directly after it became a trigger, or beside its "
     "SUSPEND.",
@@ -133,7 +135,7 @@ RULES: Final[dict[str, str]] = {
     # notices
     "notices.token": "Tokens are ascending.",
     "notices.owed": "A notice that belongs to no cleanup is owed by an UNREQUEST, a loss, an "
-    "extraction or a FAULT_HELD.",
+    "extraction, a FAULT_HELD or a PROBE.",
     "notices.fetch": "A PD fetches only its own notices, and each once.",
     "notices.order": "The notices of a lane are fetched and finished in order.",
     "notices.finish": "A PD finishes only notices that it fetched, and each once.",

@@ -639,7 +639,7 @@ cr_status cr_work_take(cr_work *work, uint32_t to, cr_work_notice *out, uint32_t
     return CR_OK;
 }
 
-/* ---- what a receiver has to do ---------------------------------------------------------------- */
+/* ---- what a receiver has to do --------------------------------------------------------------- */
 
 cr_status cr_work_oldest_of(const cr_work *work, uint32_t to, cr_work_notice *out)
 {

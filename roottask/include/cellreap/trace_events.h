@@ -200,7 +200,11 @@ typedef enum cr_print {
                    "The PD was terminated.")                                                       \
     CR_TRACE_EVENT(CR_EV_LATE, "LATE", FIELD(pd, PD) FIELD(token, NUMBER) FIELD(ms, NUMBER),       \
                    "The PD missed its deadline. It could have run for this many milliseconds "     \
-                   "and finished nothing. token: the oldest notice that it could have finished.")  \
+                   "and finished nothing. token: the oldest notice that it could have finished, "  \
+                   "or a probe or the notice of a held fault that it did not finish.")             \
+    CR_TRACE_EVENT(CR_EV_PROBE, "PROBE", FIELD(pd, PD) FIELD(by, PD_OR_NONE),                      \
+                   "The PD is sent a probe, because it has kept another PD waiting for the "       \
+                   "deadline of that PD. by: that PD.")                                            \
     CR_TRACE_EVENT(CR_EV_GIVE_UP, "GIVE_UP", FIELD(pd, PD) FIELD(token, NUMBER)                    \
                    FIELD(ran, NUMBER) FIELD(held_up, NUMBER),                                      \
                    "The PD's notices up to this token are awaited by nobody any more. ran: the "   \

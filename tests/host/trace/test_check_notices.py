@@ -260,7 +260,7 @@ def owed() -> tuple[Target, str, list[list[int]]]:
     target.exit(client)
     target.cleanup()
     target.account()
-    lanes: dict[int, list[int]] = {}
+    lanes: dict[int | str, list[int]] = {}
     for notice in target.queues[server]:
         lanes.setdefault(notice.lane, []).append(notice.token)
     return target, server, list(lanes.values())

@@ -26,6 +26,8 @@ class Accounts(Concern):
         self._words = tuple(headers.printed_names("limits.h", "CR_QUOTA"))
         self._quotas: dict[str, dict[str, int]] = {}
         """account, as the name of its PD -> quota by its word"""
+        self._numbers: dict[int, str] = {}
+        """number of an account -> its name"""
         self._account_of: dict[str, str] = {}
         """PD -> account; destroyed PDs too"""
         self._spawned: set[str] = set()
@@ -45,6 +47,9 @@ class Accounts(Concern):
             self.context.bad("accounts.quota", f"QUOTA: name={name}: its quotas were told before")
         self._quotas[name] = {word: event.number(word) for word in self._words}
         self._most.setdefault(name, Counter())
+        if self._numbers.setdefault(event.number("account"), name) != name:
+            text = f"QUOTA: account={event['account']}: it is the account of another PD"
+            self.context.bad("accounts.quota", text)
 
     handlers: ClassVar[Handlers] = {"QUOTA": quota}
 
@@ -72,6 +77,13 @@ class Accounts(Concern):
 
     def _pd(self, event: Event) -> None:
         self._account_of[event["id"]] = event["name"]  # of a spawned PD, OWN comes next
+
+    def _rights(self, event: Event) -> None:
+        """If quotas are told, they are told of every account, before its first PD."""
+        number = event.number("account")
+        if self._numbers and self._numbers.get(number) is None:
+            text = f"RIGHTS: pd={event['pd']} account={number}: no QUOTA of it was told"
+            self.context.bad("accounts.quota", text)
 
     def _own(self, event: Event) -> None:
         creator, created = event["pd"], event["created"]
@@ -196,6 +208,7 @@ _LEFT = ("free", "disconnect", "lost", "destroy", "pre-destroy")
 """Kinds of notices for which the edge that caused them had kept room."""
 _USES: dict[str, Callable[[Accounts, Event], None]] = {
     "PD": Accounts._pd,
+    "RIGHTS": Accounts._rights,
     "OWN": Accounts._own,
     "SPACE": Accounts._space,
     "RESOURCE": Accounts._resource,

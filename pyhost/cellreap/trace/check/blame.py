@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who may be brought down for what: faults and their handlers."""
+"""Who may be brought down for what: faults and their handlers, and probes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Fault:
 
 
 class Blame(Concern):
-    """FAULT_HELD, FAULT_RESUMED."""
+    """FAULT_HELD, FAULT_RESUMED, PROBE."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -37,6 +37,11 @@ class Blame(Concern):
     def is_held(self, pd: str) -> bool:
         """Whether a fault of the PD is held."""
         return pd in self._held
+
+    def is_strict(self, notice: Notice) -> bool:
+        """Whether the notice has a clock of its own: a probe, or about a fault that is held."""
+        fault = self._held.get(notice.node) if notice.kind == "fault" else None
+        return notice.kind == "probe" or (fault is not None and fault.token == notice.token)
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed, or is a trigger."""
@@ -126,4 +131,26 @@ class Blame(Concern):
         if self._held.pop(pd, None) is not None:
             self.context.actors.resume(pd)
 
-    handlers: ClassVar[Handlers] = {"FAULT_HELD": hold, "FAULT_RESUMED": resume}
+    def probe(self, event: Event) -> None:
+        """PROBE: a PD is asked whether it still runs, because another one waits for it."""
+        context, pd, by = self.context, event["pd"], event["by"]
+        context.debts.owe("QUEUE", pd, "probe", pd, "-")
+        self._probed(pd)
+        if not context.triggers.has_deadline(by) or not context.actors.may_answer(by):
+            text = f"PROBE: by={by}: it is down, or has no deadline"
+            context.bad("blame.probe", text)
+        elif not context.notices.has_work(by):
+            context.bad("blame.probe", f"PROBE: by={by}: it has no notice to finish")
+
+    def _probed(self, pd: str) -> None:
+        context = self.context
+        if not context.triggers.has_deadline(pd) or not context.actors.may_answer(pd):
+            context.bad("blame.probe", f"PROBE: {pd} is down, or has no deadline")
+        elif context.notices.has_probe(pd):
+            context.bad("blame.probe", f"PROBE: {pd} has not finished its last probe")
+
+    handlers: ClassVar[Handlers] = {
+        "FAULT_HELD": hold,
+        "FAULT_RESUMED": resume,
+        "PROBE": probe,
+    }

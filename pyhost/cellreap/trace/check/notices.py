@@ -54,8 +54,12 @@ class Notices(Concern):
         return self._work.has_work(pd)
 
     def oldest(self, pd: str) -> int | None:
-        """The token of the oldest notice that the PD can still finish."""
-        return self._work.oldest(pd)
+        """The token of the oldest notice that the PD can still finish, without strict ones."""
+        return self._work.oldest(pd, self.context.blame.is_strict)
+
+    def has_probe(self, pd: str) -> bool:
+        """Whether the PD has a probe that it has not finished."""
+        return self._work.has_probe(pd)
 
     def unfinished_of(self, tag: Tag) -> Iterator[Notice]:
         """The notices of an account that are still to be finished, without held ones."""
@@ -104,7 +108,7 @@ class Notices(Concern):
     # -- events
 
     def queue_of_no_cleanup(self, event: Event) -> None:
-        """QUEUE with n=0: an UNREQUEST, a loss, an extraction or a fault owes the notice."""
+        """QUEUE with n=0: an UNREQUEST, a loss, an extraction, a fault or a PROBE owes it."""
         row = (event["to"], event["kind"], event["node"], event["from"])
         key: tuple[str, ...] = ("QUEUE", *row)
         tag: Tag = ("no cleanup", 0)

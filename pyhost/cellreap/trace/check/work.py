@@ -8,7 +8,7 @@ most 16), and, where a failure stops a lane, the accounts with notices in that l
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from cellreap import headers
@@ -171,12 +171,21 @@ class Work:
         receiver = self._receivers.get(pd)
         return receiver is not None and receiver.can_do > 0
 
-    def oldest(self, pd: str) -> int | None:
-        """The token of the oldest notice that the PD can still finish."""
+    def oldest(self, pd: str, but: Callable[[Notice], bool]) -> int | None:
+        """The token of the oldest notice that the PD can still finish.
+
+        but: selects notices to leave out. They are alone in their lanes.
+        """
         receiver = self._receivers.get(pd)
         lanes = receiver.lanes.values() if receiver is not None else ()
-        heads = (lane.head().token for lane in lanes if lane.notices and not lane.stopped())
-        return min(heads, default=None)
+        heads = (lane.head() for lane in lanes if lane.notices and not lane.stopped())
+        return min((head.token for head in heads if not but(head)), default=None)
+
+    def has_probe(self, pd: str) -> bool:
+        """Whether the PD has a probe that it has not finished."""
+        receiver = self._receivers.get(pd)
+        lane = receiver.lanes.get(lane_of(pd, "probe")) if receiver is not None else None
+        return lane is not None and bool(lane.notices)
 
     def counts(self, tag: Tag, but: str) -> tuple[int, ...]:
         """COUNTS of an account, without the notices to the PD `but`."""

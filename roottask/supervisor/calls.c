@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Which PD waits for which. See calls.h. */
+#include "calls.h"
+#include "arena.h"
+#include "faults.h"
+#include "kernel/arch/arch.h"
+#include "system/text.h"
+
+static cr_pd *find_number(uint32_t number)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].number == number) {
+            return &cr_sys.pds[i];
+        }
+    }
+    return 0;
+}
+
+/* The manager of what an edge leads to, if the edge's capability is in this slot, else 0. */
+static cr_pd *server_over(uint32_t edge, cr_edge_kind kind, uint32_t slot)
+{
+    cr_edge_info info;
+    const uint32_t entry = cr_sys.edge_entry[edge];
+    const uint32_t at = kind == CR_EDGE_HOLD ? entry
+                        : entry != CR_NONE   ? cr_sys.requests[entry].slot
+                                             : 0;
+    return at == slot && cr_model_edge(cr_sys.model, edge, &info) == CR_OK ? cr_manager_of(info.to)
+                                                                           : 0;
+}
+
+/* The PD that a call with the capability in this slot goes to. For a slot that was emptied, it is
+ * the PD that may still reply to a call that was made before. */
+static cr_pd *server_of(const cr_pd *pd, uint32_t slot)
+{
+    static const cr_edge_kind kinds[] = {CR_EDGE_REQUEST, CR_EDGE_HOLD};
+    if (pd->servers[slot] != 0) {
+        return find_number(pd->servers[slot]);
+    }
+    for (uint32_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+        for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, kinds[k], CR_OUT);
+             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
+            cr_pd *server = server_over(edge, kinds[k], slot);
+            if (server != 0) {
+                return server;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Whether the thread is in the kernel with this instruction. A thread that runs can have any
+ * registers, but it cannot stay at a system call that does not return. */
+static int is_at_syscall(const cr_pd *pd, seL4_Word ip)
+{
+    const cr_image_program *program = &cr_image_programs(cr_sys.image)[pd->program];
+    const uint8_t *code = cr_body_code((const uint8_t *)cr_sys.image + program->offset, ip,
+                                       cr_arch_syscall_bytes);
+    return code != 0 && cr_arch_is_syscall(code);
+}
+
+cr_pd *cr_called_by(const cr_pd *pd, uint32_t *slot)
+{
+    seL4_UserContext registers;
+    seL4_CPtr invoked;
+    if (pd->wait != CR_WAIT_NOTHING || cr_pd_is_suspended(pd) ||
+        cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
+        return 0;
+    }
+    if ((!cr_arch_is_call(&registers, &invoked) && !cr_arch_is_send(&registers, &invoked)) ||
+        invoked >= 1u << pd->body.cspace_bits || !is_at_syscall(pd, cr_arch_ip(&registers))) {
+        return 0;
+    }
+    *slot = (uint32_t)invoked;
+    cr_pd *server = server_of(pd, *slot);
+    return server != pd && server != 0 && server != &cr_sys.pds[0] && cr_pd_is_up(server)
+               ? server
+               : 0;
+}
+
+cr_pd *cr_waited_for_by(const cr_pd *pd)
+{
+    uint32_t slot;
+    return pd->life == CR_LIFE_FAULTED ? cr_fault_handler(pd) : cr_called_by(pd, &slot);
+}
+
+int cr_is_in_circle(const cr_pd *pd)
+{
+    const cr_pd *at = cr_waited_for_by(pd);
+    for (uint32_t i = 0; at != 0 && at != pd && i < CR_MAX_PDS; i++) {
+        at = cr_waited_for_by(at);
+    }
+    return at == pd;
+}

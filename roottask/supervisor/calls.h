@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Which PD waits for which, as the registers show it. A thread can be interrupted at any
+ * instruction, so what a PD seems to wait for at one look can be wrong. */
+#ifndef CELLREAP_SUPERVISOR_CALLS_H
+#define CELLREAP_SUPERVISOR_CALLS_H
+
+#include "system/system.h"
+
+/* What a PD did in an interval. */
+typedef enum cr_sample {
+    CR_SAMPLE_STARVED = 0, /* it could not run */
+    CR_SAMPLE_RAN,         /* it could run, or had nothing to run for */
+    CR_SAMPLE_IN_CALL,     /* it waits in a call to another PD that lives */
+    CR_SAMPLE_WAITS        /* it waits for the root task */
+} cr_sample;
+
+/* The PD that this one waits for in a call, and the slot that its call names. 0: none, or the PD
+ * calls itself. */
+cr_pd *cr_called_by(const cr_pd *pd, uint32_t *slot);
+/* The same, or the fault handler that has a fault of the PD. */
+cr_pd *cr_waited_for_by(const cr_pd *pd);
+/* Whether the PD waits for one that waits, perhaps through others, for the PD itself. */
+int cr_is_in_circle(const cr_pd *pd);
+
+#endif

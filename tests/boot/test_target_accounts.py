@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Accounts: nobody's use of a table keeps another from its quota, or a PD from coming back.
+
+One server of the configuration claims most of each table, so that the fair shares of the others are
+small and soon used. Under -icount no run depends on the machine's load.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from cellreap import headers
+from cellreap.model.ids import ROOT
+from cellreap.system.config import Config
+from cellreap.system.config.quotas import quotas, words
+from cellreap.system.sdk import ARCHES
+from cellreap.testing import Change, Run, Target, together, with_pd
+from kit.marks import slow_but
+
+COUNTED = ("-icount", "shift=0,sleep=off")
+FULL, MEMORY, BUSY = (
+    headers.constant("protocol.h", f"CR_RESULT_{name}") for name in ("FULL", "MEMORY", "BUSY")
+)
+PDS, SPACES, RESOURCES, _, EDGES, TYPES, TICKETS = range(7)  # argument 0 of the fillers
+HALF = 32  # of the resources that they make for edges between them
+FILLERS = ("greedy", "modest")
+BYTES = 900_000
+EVERYONE = {"server", "bystander", "client", "deaf", *FILLERS}
+
+
+def filling(kind: int) -> Change:
+    """What both fillers make, as much as they can."""
+    first = {"greedy": "g", "modest": "m"}
+    return together(
+        *(with_pd(name, args=(kind, 20_000, ord(first[name]), HALF)) for name in FILLERS)
+    )
+
+
+def limited(word: str, number: int) -> Change:
+    """Gives both fillers a quota."""
+
+    def change(config: Config) -> Config:
+        for name in FILLERS:
+            pd = config.pd(name)
+            assert pd is not None
+            config = with_pd(name, quota=pd.quota.model_copy(update={word: number}))(config)
+        return config
+
+    return change
+
+
+def quota(run: Run, name: str, word: str) -> int:
+    """A quota as the root task has it."""
+    (event,) = run.of("QUOTA", name=name)
+    return event.number(word)
+
+
+def made(run: Run, name: str, result: int) -> int:
+    """How many a filler made before it was refused with this result."""
+    match = re.fullmatch(r"made: (\d+), then result (\d+)", run.says(name)[0])
+    assert match, run.says(name)
+    assert int(match[2]) == result
+    return int(match[1])
+
+
+def check_return(run: Run) -> None:
+    """Only the server goes, by its own fault. It comes back with its space, and is asked again."""
+    causes = [(run.name(e["trigger"]), e["cause"]) for e in run.cleanups()]
+    assert [each for each in causes if each[0] != "idler"] == [("server", "fault")]
+    assert (len(run.ids("server")), len(run.ids("goods"))) == (2, 2)
+    assert run.alive() >= EVERYONE
+    (said,) = run.says("client")
+    match = re.fullmatch(r"asked (\d+): answered (\d+), lost 1; bystander: .*, lost 0", said)
+    assert match, said
+    assert int(match[2]) == int(match[1]) - 1
+    again = run.of("REQUEST", pd=run.id("client"), space=run.ids("goods")[1])
+    filled = [e for e in run.of("SAY") if run.name(e["pd"]) in FILLERS]
+    assert len(again) == 1
+    assert run.at(filled[1]) < run.at(run.cleanups()[-1]) < run.at(again[0])
+
+
+# -- quotas
+
+
+@pytest.mark.behaviour("J-10")
+@pytest.mark.parametrize("arch", slow_but(ARCHES, "x86_64"))
+def test_the_quotas_are_those_of_the_host(arch: str, target_of: Callable[[str], Target]) -> None:
+    """Also the quotas that the configuration sets, and the shares of what they leave."""
+    target = target_of(arch)
+    run = target.run("accounts", change=filling(TYPES), qemu_args=COUNTED)
+    _, config = target.load("accounts")
+    told = run.of("QUOTA")
+    assert [(e.number("account"), e["name"]) for e in told] == [
+        (i, pd.name) for i, pd in enumerate(config.pds, 1)
+    ]
+    for word in words():
+        if (expected := quotas(config, word)) is not None:
+            assert [event.number(word) for event in told] == expected, word
+    shares = [event.number("bytes") for event in told]
+    assert shares[:4] == [0, 0, 0, 0]
+    assert shares[4] == shares[5] > 1 << 20
+    first = next(event for event in run.of("SPACE") if event["manager"] != ROOT)
+    assert run.at(told[-1]) < run.at(first)
+
+
+# -- all that there is
+
+
+def most(run: Run, name: str, kind: int) -> int:
+    """How many a filler can make by its quotas. Its own space and request keep their room."""
+    if kind == EDGES:  # the space, the request, and the resources need 2 each
+        return quota(run, name, "edges") - 2 - 2 - 2 * 2 * HALF
+    if kind == PDS:
+        return quota(run, name, "pds")
+    word = {SPACES: "spaces", RESOURCES: "nodes", TYPES: "types"}[kind]
+    return quota(run, name, word) - 1
+
+
+@pytest.mark.behaviour("J-10", "M-11")
+@pytest.mark.parametrize("arch", slow_but(ARCHES, "x86_64"))
+@pytest.mark.parametrize(
+    "kind",
+    slow_but([RESOURCES, SPACES, EDGES, TYPES, PDS], TYPES),
+    ids=("nodes", "spaces", "edges", "types", "PDs"),
+)
+def test_who_makes_all_it_can_keeps_nobody_from_its_share_or_from_coming_back(
+    kind: int, arch: str, target_of: Callable[[str], Target]
+) -> None:
+    """The second filler begins when the first has all it gets. Each gets exactly its quota."""
+    run = target_of(arch).run("accounts", change=filling(kind), qemu_args=COUNTED)
+    check_return(run)
+    for name in FILLERS:
+        assert made(run, name, FULL) == most(run, name, kind) >= 10
+    if kind == TYPES:
+        assert sum(most(run, name, kind) for name in FILLERS) > 60
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("J-10", "M-11")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_the_memory_of_spawned_pds_is_an_account_too(
+    arch: str, target_of: Callable[[str], Target]
+) -> None:
+    change = together(filling(PDS), limited("bytes", BYTES))
+    run = target_of(arch).run("accounts", change=change, qemu_args=COUNTED)
+    check_return(run)
+    (size,) = {e.number("bytes") for e in run.of("BODY") if run.name(e["pd"]) == "idler"}
+    for name in FILLERS:
+        limit = quota(run, name, "bytes")
+        assert 0 < limit <= BYTES
+        assert made(run, name, MEMORY) == limit // size >= 4
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("J-10", "M-11")
+@pytest.mark.parametrize("arch", ARCHES)
+def test_tickets_that_are_not_over_count_for_their_account(
+    arch: str, target_of: Callable[[str], Target]
+) -> None:
+    """They wait for a server that takes its time."""
+    run = target_of(arch).run("accounts", change=filling(TICKETS), qemu_args=COUNTED)
+    check_return(run)
+    for name in FILLERS:
+        assert made(run, name, BUSY) == quota(run, name, "tickets") >= 4

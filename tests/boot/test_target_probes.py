@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who waits for another PD is not blamed: the one that it waits for must answer a probe."""
+
+from __future__ import annotations
+
+import pytest
+
+from cellreap.system.config import Config
+from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd, with_system
+from kit.marks import slow_but
+
+COUNTED = ("-icount", "shift=3,sleep=off")
+PASSES, BLOCKS, SPINS, SLOW = range(4)
+HOWS: dict[str, Change] = {
+    "blocks": with_pd("server", args=(BLOCKS,)),
+    "spins": with_pd("server", args=(SPINS,)),
+    "is frozen": together(
+        with_pd("server", args=(SPINS,)),
+        with_crashes({"pd": "server", "at": 1, "how": "freeze", "after_ns": 1000}),
+    ),
+}
+
+
+def with_cycles(config: Config) -> Config:
+    """The requests may form a cycle."""
+    policy = config.policy.model_copy(update={"allow_cycles": True})
+    return config.model_copy(update={"policy": policy})
+
+
+def probes(run: Run) -> set[tuple[str, str]]:
+    """(PD, the PD that waits for it) of each probe."""
+    return {(run.name(event["pd"]), run.name(event["by"])) for event in run.of("PROBE")}
+
+
+def late(run: Run) -> list[tuple[str, str]]:
+    """The late PDs and the kind of the notice that each did not finish."""
+    found = []
+    for event in run.of("LATE"):
+        (notice,) = run.of("QUEUE", token=event["token"])
+        assert notice["to"] == event["pd"]
+        found.append((run.name(event["pd"]), notice["kind"]))
+    return found
+
+
+def finished(run: Run, name: str) -> list[str]:
+    """The kinds of the notices that the PD finished with `ok`."""
+    tokens = [e["token"] for e in run.of("FINISH_WORK", result="ok") if run.name(e["pd"]) == name]
+    return [run.of("QUEUE", token=token)[0]["kind"] for token in tokens]
+
+
+@pytest.mark.behaviour("J-07")
+@pytest.mark.parametrize("how", slow_but(HOWS, "blocks"))
+def test_the_server_that_hangs_goes_and_its_client_lives(target: Target, how: str) -> None:
+    run = target.run("probes", change=HOWS[how])
+    assert probes(run) == {("server", "client")}
+    assert late(run) == [("server", "probe")]
+    assert run.of("LATE")[0].number("ms") >= 100
+    assert run.says("client")[0] == "answer: server died"
+    assert "disconnect" in finished(run, "client")
+    assert "server" not in run.alive()
+    assert {"client", "last"} <= run.alive()
+
+
+@pytest.mark.behaviour("J-07")
+def test_the_last_one_of_a_chain_of_calls_is_probed(target: Target) -> None:
+    """The server is in a call itself, and is not blamed."""
+    run = target.run("probes")
+    assert probes(run) == {("last", "client")}
+    assert late(run) == [("last", "probe")]
+    assert run.says("client")[0] == "answer: server died"  # as the server answered
+    assert {"client", "server"} <= run.alive()
+
+
+@pytest.mark.behaviour("J-07")
+def test_all_in_a_circle_of_calls_are_probed(target: Target) -> None:
+    """Nobody in the circle can answer, so its calls excuse nobody."""
+    change = together(
+        with_pd("server", args=(0, 1), requests=("last_space",)),
+        with_pd("last", args=(0, 1), requests=("goods",)),
+        with_cycles,
+    )
+    run = target.run("probes", change=change)
+    assert probes(run) == {("last", "client"), ("server", "client")}
+    assert sorted(late(run)) == [("last", "probe"), ("server", "probe")]
+    assert run.says("client")[0] == "answer: server died"
+    assert "client" in run.alive()
+
+
+@pytest.mark.behaviour("J-07")
+def test_a_slow_server_that_answers_probes_lives_and_so_does_its_client(target: Target) -> None:
+    """The call takes five deadlines and more. The server looks for notices meanwhile."""
+    change = together(with_pd("server", args=(SLOW, 0, 200)), with_system(deadline_ms=100))
+    run = target.run("probes", change=change, qemu_args=COUNTED)
+    assert probes(run) == {("server", "client")}
+    assert len(run.of("PROBE")) >= 4
+    assert finished(run, "server") == ["probe"] * len(run.of("PROBE"))
+    assert not run.of("LATE")
+    assert run.says("client")[0] == "answer: ok"
+    assert {"client", "server"} <= run.alive()
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("J-07")
+def test_a_server_without_a_deadline_is_not_probed(target: Target) -> None:
+    change = together(with_pd("server", args=(SLOW, 0, 200), deadline_ms=0))
+    run = target.run("probes", change=change, qemu_args=COUNTED)
+    assert not run.of("PROBE", "LATE")
+    assert run.says("client")[0] == "answer: ok"

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A server, and perhaps a client of another one. It creates its space and connects to its requests.
+ *
+ * Argument 0: what it does with a message:
+ *   0  calls the server of its first request, and answers with the answer
+ *   1  blocks for ever
+ *   2  computes for ever
+ *   3  computes for a time, looks for notices again and again, and answers
+ * Argument 1: 1: it calls the server of its first request at the start, and prints the answer.
+ * Argument 2: of message 3: the number of times that it looks for notices. */
+#include "storage.h"
+#include <cellreap/image.h>
+
+enum { PASSES = 0, BLOCKS = 1, SPINS = 2, SLOW = 3, TURNS = 60000 };
+
+static uint32_t next;
+
+static int work(const cr_work_entry *w)
+{
+    st_say_notice(w);
+    return 0;
+}
+
+static uint32_t pass(void)
+{
+    uint32_t received;
+    return cr_call(next, ST_READ, 0, 0, 0, 0, &received);
+}
+
+static uint32_t serve(cr_incoming *m)
+{
+    volatile uint64_t turn;
+    (void)m;
+    cr_checkpoint();
+    switch (cr_info()->args[0]) {
+    case PASSES:
+        return pass();
+    case BLOCKS:
+        cr_crash(CR_CRASH_BLOCK);
+        break;
+    case SPINS:
+        cr_crash(CR_CRASH_HANG);
+        break;
+    default:
+        for (uint32_t i = 0; i < cr_info()->args[2]; i++) {
+            cr_do_work(work);
+            for (turn = 0; turn < TURNS; turn++) {
+            }
+        }
+        break;
+    }
+    return ST_OK;
+}
+
+void cr_main(void)
+{
+    static const cr_server server = {serve, work, 0};
+    uint32_t space;
+    cr_line line = {0};
+    (void)cr_own_space();
+    if (cr_info()->n_requests > 0 &&
+        cr_connect(cr_info()->requests[0], 1, &next, &space) != CR_RESULT_OK) {
+        cr_say_text("nobody to call");
+    }
+    if (cr_info()->args[1] == 1) {
+        cr_say(cr_put(cr_put(&line, "answer: "), st_name(pass())));
+    }
+    cr_serve(&server);
+}
