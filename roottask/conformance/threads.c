@@ -330,6 +330,79 @@ static void yield_lets_equals_run(void)
     cf_is(a->progress + b->progress, 2);
 }
 
+/* The witnesses of the root task rely on this (kernel/witness.h). */
+enum { EQUALS = 3, ROUNDS = 6, NOBODY = EQUALS };
+
+/* Counts for ever. The one whose turn it is wakes the root task, once. */
+static void count_and_wake(volatile cf_worker *self)
+{
+    const uint32_t me = (uint32_t)(self - cf_workers);
+    for (;;) {
+        self->progress++;
+        if (turn == me) {
+            turn = NOBODY;
+            seL4_Signal(self->cap);
+        }
+    }
+}
+
+/* Whenever it is woken, yields and then notes how far the others are. */
+static void yield_and_note(volatile cf_worker *self)
+{
+    seL4_Word badge;
+    for (;;) {
+        (void)seL4_RecvWithMRs(self->cap, &badge, 0, 0, 0, 0);
+        seL4_Yield();
+        for (uint32_t i = 0; i < EQUALS; i++) {
+            self->words[i] = cf_workers[i].progress;
+        }
+        self->progress++;
+        seL4_Signal(self->other);
+    }
+}
+
+/* When a thread that was woken has yielded, each thread of its priority that could run has run:
+ * whichever of them the root task preempted before it woke that thread. */
+static void woken_thread_that_yields_lets_all_equals_run(void)
+{
+    seL4_CPtr turned = cf_notification();
+    seL4_CPtr noted = cf_notification();
+    seL4_CPtr asked = cf_notification();
+    seL4_Word badge;
+    for (uint32_t i = 0; i < EQUALS; i++) {
+        (void)cf_worker_make(count_and_wake, turned, 0);
+    }
+    volatile cf_worker *w = cf_worker_make(yield_and_note, asked, 0);
+    w->other = noted;
+    cf_go(w);
+    cf_settle();
+    turn = NOBODY;
+    for (uint32_t i = 0; i < EQUALS; i++) {
+        cf_go(&cf_workers[i]);
+    }
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        uint32_t before[EQUALS];
+        if (round != 0) { /* in the first round, none of them has run */
+            turn = round % EQUALS;
+            seL4_Wait(turned, &badge);
+        }
+        for (uint32_t i = 0; i < EQUALS; i++) {
+            before[i] = cf_workers[i].progress;
+        }
+        seL4_Signal(asked);
+        seL4_Wait(noted, &badge);
+        uint32_t ran = 0;
+        for (uint32_t i = 0; i < EQUALS; i++) {
+            ran += (uint32_t)w->words[i] != before[i];
+        }
+        cf_is(w->progress, round + 1);
+        cf_is(ran, EQUALS);
+        if (ran != EQUALS) {
+            return; /* one that never runs would not wake the root task in its turn */
+        }
+    }
+}
+
 static void yield_does_not_let_lower_ones_run(void)
 {
     volatile cf_worker *low = cf_worker_make(cf_do_signal, cf_notification(), 0);
@@ -669,6 +742,7 @@ const cf_check cf_thread_checks[] = {
     {"equal-priorities-share-time", equal_priorities_share_time},
     {"lower-priority-does-not-run-meanwhile", lower_priority_does_not_run_meanwhile},
     {"yield-lets-equals-run", yield_lets_equals_run},
+    {"woken-thread-that-yields-lets-all-equals-run", woken_thread_that_yields_lets_all_equals_run},
     {"yield-does-not-let-lower-ones-run", yield_does_not_let_lower_ones_run},
     {"resumed-last-runs-first", resumed_last_runs_first},
     {"signalled-last-runs-first", signalled_last_runs_first},

@@ -25,11 +25,12 @@ SOURCES = source_root() / "refkernel"
 
 @dataclass(frozen=True)
 class Damage:
-    """Text of a file below core/, and its replacement."""
+    """Text of a file below core/, its replacement, and a check that must fail."""
 
     file: str
     old: str
     new: str
+    check: str | None = None
 
 
 DAMAGES = {
@@ -63,6 +64,15 @@ DAMAGES = {
     "capabilities-are-not-unwrapped": Damage("message.c", "cap->object == (word)endpoint", "false"),
     "nobody-is-preempted": Damage(
         "sched.c", "if (current != 0 && --current->slice == 0) {", "if (false) {"
+    ),
+    "who-yields-goes-behind-one-only": Damage(
+        "sched.c",
+        "    enqueue(current, false);\n",
+        "    struct tcb *first = ready[current->priority].head;\n"
+        "    if (first != 0) dequeue(first);\n"
+        "    enqueue(current, true);\n"
+        "    if (first != 0) enqueue(first, true);\n",
+        "woken-thread-that-yields-lets-all-equals-run",
     ),
     "acknowledged-interrupts-stay-masked": Damage(
         "interrupt.c",
@@ -124,4 +134,6 @@ def test_damage_is_noticed(whole: Sdk, damage: Damage, tmp_path: Path) -> None:
     broken = load_sdk(tmp_path / "sdk", ARCH)
     assert broken.kernel.sha256 != whole.kernel.sha256
     # The headers are the same, so the image that was built for the undamaged kernel is booted.
-    assert failed(dataclasses.replace(broken, digest=whole.digest)) != []
+    wrong = failed(dataclasses.replace(broken, digest=whole.digest))
+    assert wrong != []
+    assert damage.check is None or damage.check in wrong

@@ -204,13 +204,18 @@ def test_an_extraction_while_a_cleanup_waits_shows_what_is_doomed(
 @pytest.mark.slow
 @pytest.mark.behaviour("C-26")
 def test_what_is_terminated_while_a_cleanup_waits_goes_next(target: Target) -> None:
-    """Two triggers come while the subscriber takes its time: an exit, and then a server's fault."""
+    """A client of the same server exits while the subscriber takes its time.
+
+    The first cleanup revokes that client's request, so the second one has to wait for it.
+    """
 
     def change(config: Config) -> Config:
-        quitter = Pd(name="quitter", program="quitter", requests=("others",), args=(1, 20_000))
+        quitter = Pd(
+            name="quitter", program="quitter", requests=("goods", "others"), args=(1, 2000)
+        )
         return config.model_copy(update={"pds": (*config.pds, quitter)})
 
-    slow = together(watcher(SPACE, SLOWLY, 100_000), with_system(deadline_ms=60_000), change)
+    slow = together(watcher(SPACE, SLOWLY, 10_000), with_system(deadline_ms=60_000), change)
     run = target.run("subscribed", change=slow)
     start, end = waited(run)
     (left,) = run.of("EXIT")

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import pytest
 
-from cellreap.system.config import Config, Mode
-from cellreap.testing import Change, Target, together, with_pd, with_system
+from cellreap.system.config import Config, Mode, Quota
+from cellreap.testing import Change, Run, Target, together, with_pd, with_system
+from cellreap.trace.events import Event
 
 MODES: tuple[Mode, ...] = ("async", "sync")
 QUEUED = "queued: done 0, failed 0, dropped 0, waiting 0, held 0"
 OVER = "over: done 3, failed 0, dropped 0, waiting 0, held 0"
 BAD_LENGTH, GONE, BUSY = 3, 6, 13
-EACH, IN_ALL = 16, 64  # limits for tickets that are not over
+EACH = 16  # the limit for tickets that are not over
+QUOTA = 3
 WAITS: Change = with_pd("boss", args=(2 | 4, 2, 3))
 
 
@@ -28,6 +30,17 @@ def without(*names: str) -> Change:
         )
 
     return change
+
+
+def lost_capability(run: Run, holder: str, pd: str) -> Event:
+    """The notice that tells a PD that its capability to another PD was lost. There is one."""
+    (lost,) = run.of("QUEUE", n=0, kind="lost", to=run.id(holder), node=run.id(pd))
+    return lost
+
+
+def of_cleanups(run: Run) -> list[Event]:
+    """The notices that the cleanups queued."""
+    return [event for event in run.of("QUEUE") if event["n"] != "0"]
 
 
 @pytest.mark.behaviour("A-01", "A-04", "X-03")
@@ -46,8 +59,14 @@ def test_sync_answers_when_the_last_notice_is_acknowledged(target: Target) -> No
     assert [event["mode"] for event in run.of("MODE")] == ["sync"]
     assert run.says("boss")[0] == f"terminate victim: ticket 1 {OVER}"
     told = run.of("TICKET")[0]
-    assert len(run.of("FINISH_WORK")) == 3
-    assert all(run.at(ack) < run.at(told) for ack in run.of("FINISH_WORK"))
+    acks = {ack["token"]: run.at(ack) for ack in run.of("FINISH_WORK")}
+    owed = [notice["token"] for notice in run.of("QUEUE", n=1)]
+    assert len(owed) == 3
+    assert all(acks[token] < run.at(told) for token in owed)
+    # The boss is answered before it acknowledges that its own capability was lost.
+    lost = lost_capability(run, "boss", "victim")
+    assert acks[lost["token"]] > run.at(told)
+    assert len(acks) == 4
 
 
 @pytest.mark.behaviour("A-03", "A-27")
@@ -65,6 +84,7 @@ def test_a_ticket_is_waited_for_or_asked_about(target: Target) -> None:
     assert run.says("boss") == [
         f"terminate victim: ticket 1 {QUEUED}",
         f"waited: ticket 1 {OVER}",
+        f"told: I have lost {run.id('victim')}",
         f"again: ticket 1 {OVER}",
     ]
 
@@ -169,12 +189,14 @@ def test_nobody_fetches_anothers_notices(target: Target) -> None:
     deaf = with_pd("server", program="deaf", args=(8,), deadline_ms=100)
     run = target.run("nosy", change=together(deaf, with_pd("nosy", args=(1, 1, 0), priority=99)))
     (asked,) = (e for e in run.of("SAY", text="work of others: 0") if run.name(e["pd"]) == "nosy")
-    owed = [run.at(e) for e in run.of("QUEUE") if run.name(e["to"]) == "server"]
+    receivers = {e["token"]: e["to"] for e in run.of("QUEUE")}
+    owed = [run.at(e) for e in run.of("QUEUE", to=run.id("server"))]
     assert len(owed) == 3
     (late,) = run.of("LATE")
     assert run.name(late["pd"]) == "server"
     assert max(owed) < run.at(asked) < run.at(late)
-    assert not run.of("GET_WORK")
+    assert not run.of("GET_WORK", pd=run.id("server"))
+    assert all(receivers[e["token"]] == e["pd"] for e in run.of("GET_WORK"))
 
 
 RING_OPEN = "settled: done 0, failed 0, dropped 0, waiting 1, held 0"
@@ -193,11 +215,12 @@ def test_what_the_owner_itself_has_to_acknowledge_does_not_count(target: Target)
     assert run.says("first")[0] == (
         "terminate first_victim: ticket 1 over: done 0, failed 0, dropped 0, waiting 0, held 0"
     )
-    (owed,) = run.of("QUEUE")
+    (owed,) = of_cleanups(run)
     (told,) = run.of("TICKET")
-    (ack,) = run.of("FINISH_WORK", token=owed["token"])
-    assert run.name(owed["to"]) == "first"
-    assert run.at(owed) < run.at(told) < run.at(ack)
+    for notice in (owed, lost_capability(run, "first", "first_victim")):
+        (ack,) = run.of("FINISH_WORK", token=notice["token"])
+        assert run.name(notice["to"]) == "first"
+        assert run.at(notice) < run.at(told) < run.at(ack)
     assert not run.of("LATE")
 
 
@@ -216,7 +239,7 @@ def test_a_ring_of_tickets_comes_apart(target: Target) -> None:
         name: next(run.at(e) for e in run.of("SAY", pd=run.id(name)))
         for name in ("first", "second")
     }
-    owed = {run.name(e["to"]): e for e in run.of("QUEUE")}
+    owed = {run.name(e["to"]): e for e in of_cleanups(run)}
     assert {name: run.name(e["from"]) for name, e in owed.items()} == {
         "first": "second_victim",
         "second": "first_victim",
@@ -259,18 +282,37 @@ def test_who_is_answered_when_its_time_is_all_but_over_has_it_anew(target: Targe
 @pytest.mark.slow
 @pytest.mark.behaviour("D-10", "N-11")
 def test_who_then_waits_again_instead_of_acknowledging_is_late(target: Target) -> None:
-    run = target.run("ring", change=with_pd("first", holds_pds=("first_victim", "third_victim")))
+    """Each wait is answered when it lasts as long as the deadline. Only the first is not counted.
+
+    Under -icount each run is the same.
+    """
+
+    def change(config: Config) -> Config:
+        victim = config.pd("third_victim")
+        assert victim is not None
+        more = victim.model_copy(update={"name": "fourth_victim"})
+        held = ("first_victim", "third_victim", "fourth_victim")
+        config = config.model_copy(update={"pds": (more, *config.pds)})
+        return with_pd("first", holds_pds=held)(config)
+
+    run = target.run("ring", change=change, qemu_args=("-icount", "shift=0,sleep=off"))
     (late,) = run.of("LATE")
     assert run.name(late["pd"]) == "first"
     assert late.number("ms") >= 60
-    (owed,) = (e for e in run.of("QUEUE") if run.name(e["to"]) == "first")
+    (owed,) = (e for e in of_cleanups(run) if run.name(e["to"]) == "first")
     assert late["token"] == owed["token"]
-    # It was answered the first time, and was waiting for its second ticket the second time.
-    assert [text.partition(":")[0] for text in run.says("first")] == ["terminate first_victim"]
+    # It was answered twice, and was waiting for its third ticket.
+    said = run.says("first")
+    assert [text.partition(":")[0] for text in said] == [
+        "terminate first_victim",
+        "terminate third_victim",
+    ]
+    assert all(text.endswith(RING_OPEN) for text in said)
     assert [(run.name(e["pd"]), run.name(e["by"])) for e in run.of("TERMINATE")][-1] == (
-        "third_victim",
+        "fourth_victim",
         "first",
     )
+    assert not run.of("GET_WORK", pd=run.id("first"))
     assert run.says("second")[0].endswith("over: done 0, failed 0, dropped 1, waiting 0, held 0")
     assert run.alive() == {"second"}
 
@@ -283,7 +325,7 @@ def test_a_slow_server_holds_up_only_who_wants_to_wait(target: Target) -> None:
     for mode in MODES:
         run = target.run("tickets", mode=mode, change=slow)
         spoke = next(e for e in run.of("SAY") if e["text"].startswith("terminate victim: "))
-        acks = [run.at(ack) for ack in run.of("FINISH_WORK")]
+        acks = [run.at(ack) for ack in run.of("FINISH_WORK", pd=run.id("server"))]
         assert len(acks) == 3
         assert run.at(spoke) < min(acks) or run.at(spoke) > max(acks)
         before_the_server[mode] = run.at(spoke) < min(acks)
@@ -322,22 +364,44 @@ def test_one_pd_has_no_more_than_so_many_tickets_that_are_not_over(target: Targe
     assert says[:EACH] == [f"terminate client_{i}: ticket {i + 1} {QUEUED}" for i in range(EACH)]
     assert says[EACH] == f"terminate client_{EACH}: refused, {BUSY}"
     over = "over: done 0, failed 0, dropped 1, waiting 0, held 0"
-    assert says[EACH + 1 :] == [f"again: ticket {i + 1} {over}" for i in range(EACH)]
+    lost = [f"told: I have lost {run.id(f'client_{i}')}" for i in range(EACH)]
+    assert says[EACH + 1 : 2 * EACH + 1] == lost
+    assert says[2 * EACH + 1 :] == [f"again: ticket {i + 1} {over}" for i in range(EACH)]
     assert run.alive() == {f"client_{EACH}", "boss_0"}
 
 
-@pytest.mark.slow
-@pytest.mark.behaviour("M-11")
-def test_all_together_have_no_more_than_so_many_tickets_that_are_not_over(target: Target) -> None:
-    run = target.run("many", change=many(*[EACH] * (IN_ALL // EACH), 1))
-    assert run.says("boss_4") == [f"terminate client_{IN_ALL}: refused, {BUSY}"]
-    assert len(run.of("TERMINATE")) == len(run.of("ACCEPT")) == IN_ALL
-    assert f"client_{IN_ALL}" in run.alive()
+def with_tickets(boss: int) -> Change:
+    """A change: the quota of tickets of each boss."""
+    return with_pd("boss", quota=Quota(tickets=boss))
+
+
+def asked(run: Run, boss: str) -> list[str]:
+    """What a boss was answered when it asked for its tickets again."""
+    return [text for text in run.says(boss) if text.startswith("again: ")]
 
 
 @pytest.mark.slow
-def test_a_ticket_that_is_over_is_forgotten_when_its_place_is_needed(target: Target) -> None:
-    """The oldest ticket is forgotten.
+@pytest.mark.behaviour("M-11", "J-09")
+def test_tickets_that_are_not_over_stay_within_their_owners_quota(target: Target) -> None:
+    """What one boss uses up is not missing to another."""
+    change = together(with_tickets(QUOTA), many(QUOTA + 1, QUOTA, QUOTA + 1))
+    run = target.run("many", change=change)
+    first = 0
+    for boss, share in enumerate((QUOTA + 1, QUOTA, QUOTA + 1)):
+        says = run.says(f"boss_{boss}")[:share]
+        names = [f"client_{first + i}" for i in range(share)]
+        assert [text.split(":")[0] for text in says] == [f"terminate {name}" for name in names]
+        assert all(text.endswith(QUEUED) for text in says[:QUOTA])
+        assert says[QUOTA:] == [f"terminate {name}: refused, {BUSY}" for name in names[QUOTA:]]
+        assert set(names[QUOTA:]) == run.alive() & set(names)
+        assert len(asked(run, f"boss_{boss}")) == QUOTA
+        first += share
+    assert len(run.of("TERMINATE")) == len(run.of("ACCEPT")) == 3 * QUOTA
+
+
+@pytest.mark.slow
+def test_a_ticket_that_is_over_is_forgotten_when_its_owner_needs_its_place(target: Target) -> None:
+    """The oldest ticket of the same owner is forgotten.
 
     Without a server no notice is owed, and tickets are over at once.
     """
@@ -345,16 +409,16 @@ def test_a_ticket_that_is_over_is_forgotten_when_its_place_is_needed(target: Tar
         with_pd("client", program="idler", requests=()),
         with_pd("boss", args=(4, 1, 2)),
         without("server", "handler"),
+        with_tickets(QUOTA),
     )
-    run = target.run("many", change=together(bare, many(*[EACH] * (IN_ALL // EACH), 1)))
+    run = target.run("many", change=together(bare, many(QUOTA + 1, QUOTA, QUOTA)))
     over = "over: done 0, failed 0, dropped 0, waiting 0, held 0"
-    assert run.says("boss_4")[0] == f"terminate client_{IN_ALL}: ticket {IN_ALL + 1} {QUEUED}"
-    again = {f"boss_{i}": run.says(f"boss_{i}")[EACH:] for i in range(IN_ALL // EACH)}
-    first = run.name(run.of("ACCEPT", ticket=1)[0]["pd"])
-    assert again[first].pop(0) == f"again: refused, {GONE}"
-    asked = [text for says in again.values() for text in says]
-    assert len(asked) == IN_ALL - 1
-    assert all(text.endswith(over) for text in asked)
+    assert len(run.of("ACCEPT")) == 3 * QUOTA + 1
+    again = {boss: asked(run, f"boss_{boss}") for boss in range(3)}
+    assert again[0].pop(0) == f"again: refused, {GONE}"
+    for answers in again.values():
+        assert len(answers) == QUOTA
+        assert all(text.endswith(over) for text in answers)
 
 
 @pytest.mark.slow
