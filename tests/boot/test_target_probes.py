@@ -48,7 +48,7 @@ def finished(run: Run, name: str) -> list[str]:
     return [run.of("QUEUE", token=token)[0]["kind"] for token in tokens]
 
 
-@pytest.mark.behaviour("J-07")
+@pytest.mark.behaviour("J-07", "X-16")
 @pytest.mark.parametrize("how", slow_but(HOWS, "blocks"))
 def test_the_server_that_hangs_goes_and_its_client_lives(target: Target, how: str) -> None:
     run = target.run("probes", change=HOWS[how])

@@ -97,6 +97,7 @@ def long_history(n: int) -> list[Draft]:
         target.told(len(target.tickets))
         target.cleanup()
         target.account()
+        target.serve(boss)
         target.delete(block)
         target.quiet()
         if len(target.tickets) == 1:
