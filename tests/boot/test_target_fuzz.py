@@ -146,12 +146,19 @@ def test_all_ways_of_sending_and_all_kinds_of_capability_are_tried(fuzzed: Run) 
 def test_it_is_owed_all_kinds_of_notice_and_handles_faults(fuzzed: Run) -> None:
     fuzzer = fuzzed.id("fuzzer")
     owed = {event["kind"] for event in fuzzed.of("QUEUE", to=fuzzer)}
-    assert owed >= {"pre-destroy", "lost", "free", "disconnect", "extract"}
+    assert owed >= {"pre-destroy", "lost", "destroy", "disconnect", "extract"}
     results = {event["result"] for event in fuzzed.of("FINISH_WORK", pd=fuzzer)}
     assert results == {"ok", "failed", "each"}
     assert fuzzed.of("RESUME_WORK", pd=fuzzer)
     assert fuzzed.of("SUBGRAPH", pd=fuzzer)
     assert "prey" in {fuzzed.names[event["pd"]] for event in fuzzed.of("FAULT")}
+
+
+@pytest.mark.slow
+def test_it_is_owed_what_dead_holders_leave(target_of: Callable[[str], Target]) -> None:
+    """Its messages depend on the timing, and few of those that it gives something to die."""
+    runs = [target_of(arch).run("fuzz") for arch in ARCHES]
+    assert any(run.of("QUEUE", to=run.id("fuzzer"), kind="free") for run in runs)
 
 
 @pytest.mark.slow
