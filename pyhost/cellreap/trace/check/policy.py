@@ -7,7 +7,7 @@ current name. Where an older root task behaved differently, the checker asks the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 
@@ -73,21 +73,16 @@ VERSION_3: Final = Policy(
     holds_faults=False,
 )
 """Versions 2 and 3."""
-VERSION_1: Final = Policy(
+VERSION_1: Final = replace(
+    VERSION_3,
     says_mode=False,
     lanes=False,
     tells_subscribers=False,
     owes_disconnect=False,
     gives_tickets=False,
     stops_at_trigger=False,
-    holds_faults=False,
-    frees_first=False,
-    side_by_side=False,
-    clocks=False,
     max_refusals=None,
     max_lost_slots=None,
-    tells_every_loss=False,
-    says_rights=False,
 )
 
 
