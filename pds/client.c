@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <cellreap/client.h>
+#include <cellreap/lanes.h>
 
 /* The kernel answers with an error as the label, which is below this. */
 enum { KERNEL_ERRORS = 16 };
@@ -320,13 +321,6 @@ static cr_work_result do_one(int (*each)(const cr_work_entry *work),
     }
 }
 
-/* Whether a failed notice of this kind stops its lane. */
-static int stops_its_lane(cr_notice_kind kind)
-{
-    return kind != CR_NOTICE_EXTRACT && kind != CR_NOTICE_PRE_DESTROY && kind != CR_NOTICE_PROBE &&
-           kind != CR_NOTICE_FAULT;
-}
-
 static void do_work(int (*each)(const cr_work_entry *work),
                     int (*extractor)(const cr_work_entry *work))
 {
@@ -353,7 +347,7 @@ static void do_work(int (*each)(const cr_work_entry *work),
                 continue; /* the root task takes it back together with the failed one */
             }
             cr_work_result result = do_one(each, extractor, &work);
-            if (result == CR_WORK_FAILED && stops_its_lane(work.kind)) {
+            if (result == CR_WORK_FAILED && cr_notice_stops_its_lane(work.kind)) {
                 failed[failures++] = work.space;
             }
             acknowledge[1 + 2 * finished] = work.token;

@@ -10,6 +10,7 @@
  *
  * A function checks everything before it changes anything. Every loop ends within a limit that is
  * known at its start, even if a list is corrupt. */
+#include <cellreap/lanes.h>
 #include <cellreap/work.h>
 
 enum { LIMIT = 0x3fffffff };
@@ -207,12 +208,6 @@ static uint32_t find_handed_out(const cr_work *work, uint32_t to, uint64_t token
         return CR_NONE;
     }
     return at;
-}
-
-static int stops_its_lane(cr_notice_kind kind)
-{
-    return kind != CR_NOTICE_EXTRACT && kind != CR_NOTICE_PRE_DESTROY && kind != CR_NOTICE_PROBE &&
-           kind != CR_NOTICE_FAULT;
 }
 
 static uint32_t key_of(const cr_work_notice *notice)
@@ -547,7 +542,8 @@ cr_status cr_work_check(const cr_work *work, uint32_t to, const cr_work_answer *
         }
         const item *before = &work->items[it->prev];
         const uint32_t place = place_of(answers, i, before->notice.token);
-        if (place == CR_NONE || (answers[place].failed && stops_its_lane(before->notice.kind))) {
+        if (place == CR_NONE ||
+            (answers[place].failed && cr_notice_stops_its_lane(before->notice.kind))) {
             return CR_ERR_STATE;
         }
     }
@@ -577,7 +573,7 @@ cr_status cr_work_finish(cr_work *work, uint32_t to, const cr_work_answer *answe
     const uint32_t index = find_item(work, answer->token);
     item *it = &work->items[index];
     *out = it->notice;
-    if (!answer->failed || !stops_its_lane(it->notice.kind)) {
+    if (!answer->failed || !cr_notice_stops_its_lane(it->notice.kind)) {
         remove_head(work, it->lane);
         return CR_OK;
     }
