@@ -3,6 +3,7 @@
  * Kernel calls, the root task's CSpace and the console. See kernel.h. A wrapper must not handle an
  * error: it returns the error to its caller. */
 #include "kernel.h"
+#include "arch/arch.h"
 #include <cellreap/trace.h>
 
 seL4_IPCBuffer *__sel4_ipc_buffer;
@@ -280,4 +281,22 @@ seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what)
     seL4_CPtr cap = cr_pool_cap();
     cr_must(cr_retype(untyped, type, 0, CR_L1_POOL, (uint32_t)cap, 1), what);
     return cap;
+}
+
+void cr_start_thread(seL4_CPtr tcb, seL4_Word priority, void (*entry)(void), char *stack_top,
+                     seL4_Word argument)
+{
+    seL4_UserContext registers;
+    cr_arch_start_registers(&registers, (seL4_Word)entry, (seL4_Word)stack_top);
+    cr_arch_set_argument(&registers, argument);
+    cr_must(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0),
+            "a thread of the root task has no space");
+    cr_must(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, priority),
+            "a thread of the root task has no priority");
+    cr_must(cr_write_registers(tcb, 1, &registers), "a thread of the root task does not start");
+#ifdef CONFIG_DEBUG_BUILD
+    /* The kernel's snapshots leave out threads of this name. A snapshot of this thread would not
+     * end, because the thread shares the root task's CSpace. */
+    seL4_DebugNameThread(tcb, "rootserver");
+#endif
 }

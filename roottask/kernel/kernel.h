@@ -104,6 +104,12 @@ seL4_CPtr cr_pool_make(seL4_CPtr untyped, seL4_Word type, const char *what);
 /* Stops the system if there is an error. */
 void cr_must(seL4_Error error, const char *what);
 
+/* Starts a further thread of the root task, in its CSpace and address space and without an IPC
+ * buffer, which belongs to the main thread. `argument`: see cr_arch_set_argument. Only for setup:
+ * stops the system if there is an error. */
+void cr_start_thread(seL4_CPtr tcb, seL4_Word priority, void (*entry)(void), char *stack_top,
+                     seL4_Word argument);
+
 /* Prints a message on the console and stops the system. Only for states that a correct root task
  * cannot reach. */
 _Noreturn void cr_panic(const char *what, uint64_t value);

@@ -28,24 +28,6 @@ _Noreturn void cr_witness_main(uint64_t index)
     }
 }
 
-static void start(seL4_CPtr tcb, uint32_t priority)
-{
-    seL4_UserContext registers;
-    cr_arch_start_registers(&registers, (seL4_Word)cr_witness_start,
-                            (seL4_Word)(stacks[priority] + STACK));
-    cr_arch_set_argument(&registers, priority);
-    cr_must(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0),
-            "a witness has no space");
-    cr_must(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, priority),
-            "a witness has no priority");
-    cr_must(cr_write_registers(tcb, 1, &registers), "a witness does not start");
-#ifdef CONFIG_DEBUG_BUILD
-    /* As for the idle thread of scenario/quiet.c: the kernel's snapshots leave out threads of this
-     * name. */
-    seL4_DebugNameThread(tcb, "rootserver");
-#endif
-}
-
 void cr_witness_init(const uint8_t *wanted)
 {
     seL4_CPtr tcbs[PRIORITIES];
@@ -74,7 +56,7 @@ void cr_witness_init(const uint8_t *wanted)
         if (wanted[i]) {
             witnesses[i].ask = cr_pool_make(cr_untyped_cap(block), seL4_NotificationObject,
                                             "no notification for a witness");
-            start(tcbs[i], i);
+            cr_start_thread(tcbs[i], i, cr_witness_start, stacks[i] + STACK, i);
         }
     }
 }

@@ -54,19 +54,7 @@ void cr_quiet_begin(seL4_CPtr untyped, seL4_CPtr bound)
     cr_must(cr_mint(cr_slot_at(quiet.signal), cr_slot_at(bound), seL4_CanWrite,
                     cr_badge(CR_BADGE_IDLE, 0, 0)),
             "the idle signal cannot be minted");
-    seL4_UserContext registers;
-    cr_arch_start_registers(&registers, (seL4_Word)cr_idle_start,
-                            (seL4_Word)(idle_stack + IDLE_STACK));
-    cr_must(seL4_TCB_SetSpace(tcb, 0, cr_l1_cnode(), cr_l1_data(), seL4_CapInitThreadVSpace, 0),
-            "the idle thread has no space");
-    cr_must(seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, priority()),
-            "the idle thread has no priority");
-    cr_must(cr_write_registers(tcb, 1, &registers), "the idle thread does not start");
-#ifdef CONFIG_DEBUG_BUILD
-    /* The kernel's snapshots leave out threads of this name. A snapshot of this thread would not
-     * end, because the thread shares the root task's CSpace. */
-    seL4_DebugNameThread(tcb, "rootserver");
-#endif
+    cr_start_thread(tcb, priority(), cr_idle_start, idle_stack + IDLE_STACK, 0);
 }
 
 void cr_quiet_signal(uint64_t badge)

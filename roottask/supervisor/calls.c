@@ -7,26 +7,13 @@
 #include "kernel/arch/arch.h"
 #include "system/text.h"
 
-static cr_pd *find_number(uint32_t number)
-{
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].number == number) {
-            return &cr_sys.pds[i];
-        }
-    }
-    return 0;
-}
-
 /* The manager of what an edge leads to, if the edge's capability is in this slot, else 0. */
 static cr_pd *server_over(uint32_t edge, cr_edge_kind kind, uint32_t slot)
 {
     cr_edge_info info;
-    const uint32_t entry = cr_sys.edge_entry[edge];
-    const uint32_t at = kind == CR_EDGE_HOLD ? entry
-                        : entry != CR_NONE   ? cr_sys.requests[entry].slot
-                                             : 0;
-    return at == slot && cr_model_edge(cr_sys.model, edge, &info) == CR_OK ? cr_manager_of(info.to)
-                                                                           : 0;
+    return cr_edge_slot(edge, kind) == slot && cr_model_edge(cr_sys.model, edge, &info) == CR_OK
+               ? cr_manager_of(info.to)
+               : 0;
 }
 
 /* The PD that a call with the capability in this slot goes to. For a slot that was emptied, it is
@@ -35,7 +22,8 @@ static cr_pd *server_of(const cr_pd *pd, uint32_t slot)
 {
     static const cr_edge_kind kinds[] = {CR_EDGE_REQUEST, CR_EDGE_HOLD};
     if (pd->servers[slot] != 0) {
-        return find_number(pd->servers[slot]);
+        cr_pd *server;
+        return cr_find_pd(pd->servers[slot], &server) == CR_RESULT_OK ? server : 0;
     }
     for (uint32_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
         for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, kinds[k], CR_OUT);

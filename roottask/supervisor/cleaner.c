@@ -206,11 +206,6 @@ static void release_tombstones(const cr_plan *plan)
     }
 }
 
-static uint32_t depth_of(uint32_t own, uint32_t systems)
-{
-    return own == CR_IMAGE_DEPTH_DEFAULT ? systems : own;
-}
-
 int cr_cleaner_awaits(const cr_pd *pd)
 {
     uint32_t waiting = 0;
@@ -387,8 +382,8 @@ static void carry_on(void)
 static cr_status plan_for(const cr_pd *trigger)
 {
     return cr_plan_crash(cr_sys.planner, cr_sys.model, trigger->node,
-                         depth_of(trigger->pd_depth, cr_sys.image->pd_depth),
-                         depth_of(trigger->rs_depth, cr_sys.image->rs_depth),
+                         cr_depth_of(trigger->pd_depth, cr_sys.image->pd_depth),
+                         cr_depth_of(trigger->rs_depth, cr_sys.image->rs_depth),
                          &cr_sup.cleaner.now.plan);
 }
 

@@ -8,7 +8,7 @@
 /* The longest interval of the timer. Due times are computed from the end of the current interval,
  * because reading the device takes kernel calls. A cleanup must not make more kernel calls because
  * of deadlines. */
-enum { NS_PER_MS = 1000000, INTERVAL_NS = 10 * NS_PER_MS };
+enum { INTERVAL_NS = 10 * CR_NS_PER_MS };
 
 _Static_assert((int)INTERVAL_NS <= (int)CR_TIMER_MAX_NS,
                "an interval is no longer than the timer can be set for");
@@ -40,7 +40,7 @@ uint64_t cr_clock_due(uint64_t ms)
     if (!clock->there) {
         return 0;
     }
-    uint64_t due = clock->base + clock->set + ms * NS_PER_MS;
+    uint64_t due = clock->base + clock->set + ms * CR_NS_PER_MS;
     if (clock->next == 0 || due < clock->next) {
         clock->next = due;
     }

@@ -9,6 +9,8 @@
 
 #include "system/system.h"
 
+enum { CR_NS_PER_MS = 1000000 };
+
 /* Times are in nanoseconds of this clock. 0 means never. */
 typedef struct cr_clock {
     uint64_t base;  /* the time of the clock when the timer was last set */
@@ -20,6 +22,12 @@ typedef struct cr_clock {
     uint64_t interval; /* between two looks */
     int there;      /* the kernel leaves a timer to user level */
 } cr_clock;
+
+/* The earlier one of two times. */
+static inline uint64_t cr_clock_earlier(uint64_t a, uint64_t b)
+{
+    return a == 0 || (b != 0 && b < a) ? b : a;
+}
 
 /* Signals of the timer arrive at `notification`, which is bound to the root task's thread. */
 void cr_clock_init(seL4_CPtr notification);

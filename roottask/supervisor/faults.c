@@ -37,11 +37,6 @@ cr_pd *cr_fault_handler(const cr_pd *pd)
                : 0;
 }
 
-uint64_t cr_fault_token(const cr_pd *pd)
-{
-    return pd->life == CR_LIFE_FAULTED ? cr_sup.faults.of[pd->config].token : 0;
-}
-
 /* The handler that is told of a fault of the PD, or 0. A handler that goes down takes the PD along,
  * so it is not asked. Nor is one that still has the notice of a fault of the PD or of its
  * predecessor: so each configured PD has at most one such notice. */
@@ -106,19 +101,9 @@ static void go_on(cr_pd *pd)
     }
 }
 
-cr_pd *cr_fault_held_by(const cr_work_notice *notice)
-{
-    for (uint32_t i = 1; notice->kind == CR_NOTICE_FAULT && i < CR_MAX_PDS; i++) {
-        if (cr_fault_token(&cr_sys.pds[i]) == notice->token) {
-            return &cr_sys.pds[i];
-        }
-    }
-    return 0;
-}
-
 void cr_fault_answered(const cr_work_notice *notice, int failed)
 {
-    cr_pd *pd = cr_fault_held_by(notice);
+    cr_pd *pd = cr_notice_held_fault(notice);
     if (pd == 0) {
         return;
     }

@@ -32,10 +32,7 @@ const cr_held_fault *cr_fault_of_notice(const cr_work_notice *notice);
 void cr_fault_answered(const cr_work_notice *notice, int failed);
 /* The PD's fault is held, and its handler has lost it: the PD becomes a trigger. */
 void cr_fault_take_over(cr_pd *pd);
-/* The PD whose fault is held under this notice, or 0. */
-cr_pd *cr_fault_held_by(const cr_work_notice *notice);
-/* The handler of a PD whose fault is held, and the token of the notice. */
+/* The PD that handles the faults of a PD, or 0. */
 cr_pd *cr_fault_handler(const cr_pd *pd);
-uint64_t cr_fault_token(const cr_pd *pd);
 
 #endif

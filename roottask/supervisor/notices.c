@@ -59,15 +59,27 @@ static uint32_t account_of(const cr_pd *to, cr_notice_kind kind, cr_ref from)
                : 0;
 }
 
-int cr_notice_is_strict(const cr_work_notice *notice)
+cr_pd *cr_notice_held_fault(const cr_work_notice *notice)
 {
     for (uint32_t i = 1; notice->kind == CR_NOTICE_FAULT && i < CR_MAX_PDS; i++) {
-        const cr_pd *pd = &cr_sys.pds[i];
+        cr_pd *pd = &cr_sys.pds[i];
         if (pd->life == CR_LIFE_FAULTED && cr_sup.faults.of[pd->config].token == notice->token) {
-            return 1;
+            return pd;
         }
     }
-    return notice->kind == CR_NOTICE_PROBE;
+    return 0;
+}
+
+int cr_notice_is_strict(const cr_work_notice *notice)
+{
+    return notice->kind == CR_NOTICE_PROBE || cr_notice_held_fault(notice) != 0;
+}
+
+int cr_notices_has_any(const cr_pd *pd)
+{
+    cr_work_cursor at = {0};
+    cr_work_notice notice;
+    return cr_work_next(cr_sys.work, cr_receiver(pd), &at, &notice) == CR_OK;
 }
 
 /* Strict notices are at most one in a lane, so the loop is short. */
@@ -88,8 +100,7 @@ static cr_status put(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const ch
                      cr_ref from)
 {
     int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
-    cr_work_notice first;
-    if (cr_work_oldest_of(cr_sys.work, cr_receiver(to), &first) != CR_OK) {
+    if (!cr_notices_has_any(to)) {
         cr_notices_restart(to);
         to->run.chance = 0;
     } else if (work->kind != CR_NOTICE_PROBE && work->kind != CR_NOTICE_FAULT &&

@@ -35,9 +35,12 @@ void cr_notice_over(const cr_pd *receiver, const cr_work_notice *notice, cr_noti
  * ended, a lane was stopped or resumed, a PD went down or began to wait. The cleaner and the
  * extractions then look again after this message. */
 void cr_notices_changed(void);
+/* The PD whose fault is held under this notice, or 0. */
+cr_pd *cr_notice_held_fault(const cr_work_notice *notice);
 /* Whether the notice has a clock of its own (progress.h): a probe, or that of a held fault. */
 int cr_notice_is_strict(const cr_work_notice *notice);
-/* Whether the PD can finish a notice that is not strict. */
+/* Whether the PD can finish a notice, and one that is not strict. */
+int cr_notices_has_any(const cr_pd *pd);
 int cr_notices_has_general(const cr_pd *pd);
 /* Starts the clock of a receiver anew: it has made progress, or is owed something again. */
 void cr_notices_restart(cr_pd *pd);

@@ -227,15 +227,12 @@ void cr_do_unsubscribe(cr_asked *a)
 
 static cr_result look_at_pd(uint32_t pd_number, uint32_t *state)
 {
-    for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
-        const cr_pd *pd = &cr_sys.pds[i];
-        if (cr_pd_exists(pd) && pd->number == pd_number) {
-            *state = cr_is_doomed(pd) ? CR_LOOK_DOOMED : CR_LOOK_ACTIVE;
-            return CR_RESULT_OK;
-        }
-    }
-    *state = CR_LOOK_DESTROYED;
-    return pd_number < cr_sys.next_pd ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
+    cr_pd *pd;
+    const cr_result result = cr_find_pd(pd_number, &pd);
+    *state = result != CR_RESULT_OK ? CR_LOOK_DESTROYED
+             : cr_is_doomed(pd)     ? CR_LOOK_DOOMED
+                                    : CR_LOOK_ACTIVE;
+    return result == CR_RESULT_GONE ? CR_RESULT_OK : result;
 }
 
 cr_result cr_check_look(cr_asked *a)

@@ -216,16 +216,12 @@ void cr_population_expire(uint64_t now)
     }
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a == 0 || (b != 0 && b < a) ? b : a;
-}
-
 uint64_t cr_population_next_due(void)
 {
     uint64_t next = 0;
     for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
-        next = earlier(next, earlier(entry_of(i)->window, entry_of(i)->not_before));
+        next = cr_clock_earlier(next, entry_of(i)->window);
+        next = cr_clock_earlier(next, entry_of(i)->not_before);
     }
     return next != UINT64_MAX ? next : 0;
 }

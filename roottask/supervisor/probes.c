@@ -5,8 +5,6 @@
 #include "arena.h"
 #include "notices.h"
 
-enum { NS_PER_MS = 1000000 };
-
 static int has_probe(const cr_pd *pd)
 {
     return cr_work_pending_of(cr_sys.work, cr_receiver(pd), CR_NOTICE_PROBE) > 0;
@@ -66,7 +64,7 @@ void cr_probes_send(void)
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *by = &cr_sys.pds[i];
         int circle;
-        if (!can_be_probed(by) || by->run.in_call < (uint64_t)by->deadline_ms * NS_PER_MS) {
+        if (!can_be_probed(by) || by->run.in_call < (uint64_t)by->deadline_ms * CR_NS_PER_MS) {
             continue;
         }
         by->run.in_call = 0;

@@ -12,18 +12,16 @@
 #include "probes.h"
 #include "system/text.h"
 
-enum { NS_PER_MS = 1000000 };
-
 void cr_progress_init(const cr_image_header *image)
 {
     uint8_t wanted[CR_PRIORITY_MAX + 1] = {0};
-    uint64_t shortest = (uint64_t)image->await_ms * NS_PER_MS;
+    uint64_t shortest = (uint64_t)image->await_ms * CR_NS_PER_MS;
     if (!cr_clock_exists()) {
         return;
     }
     for (uint32_t i = 0; i < image->pds.count; i++) {
         const cr_image_pd *pd = &cr_image_pds(image)[i];
-        const uint64_t deadline = (uint64_t)pd->deadline_ms * NS_PER_MS;
+        const uint64_t deadline = (uint64_t)pd->deadline_ms * CR_NS_PER_MS;
         wanted[pd->priority] = 1;
         shortest = deadline != 0 && deadline < shortest ? deadline : shortest;
     }
@@ -36,17 +34,20 @@ void cr_progress_init(const cr_image_header *image)
 
 /* -- what a PD does */
 
-cr_sample cr_progress_sample(const cr_pd *pd, cr_pd **server)
+/* The sample of a PD that is in no call. */
+static cr_sample sample_outside_calls(const cr_pd *pd)
 {
-    uint32_t slot;
-    *server = cr_called_by(pd, &slot);
-    if (*server != 0) {
-        return CR_SAMPLE_IN_CALL;
-    }
     if (pd->wait != CR_WAIT_NOTHING) {
         return CR_SAMPLE_WAITS;
     }
     return cr_sup.progress.answered[pd->priority] ? CR_SAMPLE_RAN : CR_SAMPLE_STARVED;
+}
+
+cr_sample cr_progress_sample(const cr_pd *pd, cr_pd **server)
+{
+    uint32_t slot;
+    *server = cr_called_by(pd, &slot);
+    return *server != 0 ? CR_SAMPLE_IN_CALL : sample_outside_calls(pd);
 }
 
 /* The same for an interval: a call counts only if it was there at the last look too. A thread can
@@ -63,10 +64,7 @@ static cr_sample sample_interval(cr_pd *pd, cr_pd **server)
         return CR_SAMPLE_IN_CALL;
     }
     *server = 0;
-    if (pd->wait != CR_WAIT_NOTHING) {
-        return CR_SAMPLE_WAITS;
-    }
-    return cr_sup.progress.answered[pd->priority] ? CR_SAMPLE_RAN : CR_SAMPLE_STARVED;
+    return sample_outside_calls(pd);
 }
 
 /* -- who is awaited */
@@ -233,32 +231,33 @@ int cr_progress_is_late(const cr_pd *pd, cr_work_notice *notice, uint64_t *ms)
         return 0;
     }
     if (oldest_strict(pd, notice)) {
-        *ms = (pd->run.ran - notice->since + cr_probes_circle_time(pd, notice)) / NS_PER_MS;
+        *ms = (pd->run.ran - notice->since + cr_probes_circle_time(pd, notice)) / CR_NS_PER_MS;
         if (*ms >= pd->deadline_ms) {
             return 1;
         }
     }
-    *ms = (pd->run.ran - pd->run.mark) / NS_PER_MS;
+    *ms = (pd->run.ran - pd->run.mark) / CR_NS_PER_MS;
     return *ms >= pd->deadline_ms && oldest_that(pd, 0, notice);
 }
 
 void cr_progress_take_faults(void)
 {
-    const uint64_t await_ns = (uint64_t)cr_sys.image->await_ms * NS_PER_MS;
+    const uint64_t await_ns = (uint64_t)cr_sys.image->await_ms * CR_NS_PER_MS;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         cr_work_notice notice;
         /* The oldest notice is about the fault that was held first. */
         if (cr_pd_is_served(pd) && pd->deadline_ms == 0 && oldest_strict(pd, &notice) &&
             notice.kind == CR_NOTICE_FAULT && pd->run.ran - notice.since >= await_ns) {
-            cr_fault_take_over(cr_fault_held_by(&notice));
+            cr_fault_take_over(cr_notice_held_fault(&notice));
         }
     }
 }
 
 uint64_t cr_progress_limit(const cr_pd *pd)
 {
-    return (uint64_t)(pd->deadline_ms != 0 ? pd->deadline_ms : cr_sys.image->await_ms) * NS_PER_MS;
+    const uint64_t ms = pd->deadline_ms != 0 ? pd->deadline_ms : cr_sys.image->await_ms;
+    return ms * CR_NS_PER_MS;
 }
 
 /* -- giving up */
@@ -269,8 +268,8 @@ static void give_up(cr_pd *pd, const cr_work_notice *oldest, uint64_t token)
     cr_trace_begin(&cr_sys.trace, CR_EV_GIVE_UP);
     cr_trace_pd(pd);
     cr_trace_number(&cr_sys.trace, token);
-    cr_trace_number(&cr_sys.trace, (pd->run.ran - oldest->since) / NS_PER_MS);
-    cr_trace_number(&cr_sys.trace, pd->run.held_up / NS_PER_MS);
+    cr_trace_number(&cr_sys.trace, (pd->run.ran - oldest->since) / CR_NS_PER_MS);
+    cr_trace_number(&cr_sys.trace, pd->run.held_up / CR_NS_PER_MS);
     cr_trace_end(&cr_sys.trace);
     cr_cleaner_give_up(pd);
     cr_ticket_give_up(pd, token);
@@ -292,7 +291,7 @@ static uint64_t last_overdue(const cr_pd *pd, uint64_t since)
 
 void cr_progress_give_up(void)
 {
-    const uint64_t await_ns = (uint64_t)cr_sys.image->await_ms * NS_PER_MS;
+    const uint64_t await_ns = (uint64_t)cr_sys.image->await_ms * CR_NS_PER_MS;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         cr_work_notice oldest;

@@ -5,15 +5,13 @@
 #include "answer.h"
 #include "arena.h"
 #include "connect.h"
+#include "notices.h"
 #include "progress.h"
-
-enum { NS_PER_MS = 1000000 };
 
 void cr_waits_begin(cr_pd *pd, cr_wait what)
 {
-    cr_work_notice notice;
     cr_pd_wait(pd, what);
-    if (cr_work_oldest_of(cr_sys.work, cr_receiver(pd), &notice) == CR_OK) {
+    if (cr_notices_has_any(pd)) {
         pd->run.waits++;
         pd->run.waited = 0;
     }
@@ -99,7 +97,7 @@ static uint64_t starved_ms(const cr_pd *pd)
 {
     const uint64_t limit = cr_progress_limit(pd);
     return cr_connect_last(pd) != 0 && pd->maker_ran < limit
-               ? (limit - pd->maker_ran) / NS_PER_MS + 1
+               ? (limit - pd->maker_ran) / CR_NS_PER_MS + 1
                : 0;
 }
 
@@ -120,16 +118,11 @@ static void release_expired(uint64_t now)
     }
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a == 0 || (b != 0 && b < a) ? b : a;
-}
-
 static uint64_t next_due(void)
 {
     uint64_t next = cr_sup.clock.look;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        next = cr_pd_exists(&cr_sys.pds[i]) ? earlier(next, cr_sys.pds[i].wait_due) : next;
+        next = cr_pd_exists(&cr_sys.pds[i]) ? cr_clock_earlier(next, cr_sys.pds[i].wait_due) : next;
     }
     return next;
 }
@@ -144,7 +137,7 @@ void cr_waits_expire(void)
     uint64_t now = cr_clock_now();
     cr_population_expire(now);
     release_expired(now);
-    cr_clock_next(earlier(next_due(), cr_population_next_due()));
+    cr_clock_next(cr_clock_earlier(next_due(), cr_population_next_due()));
 }
 
 /* Answers all PDs that wait for the root task in one of two ways. Returns whether there was one. */

@@ -249,17 +249,12 @@ static uint32_t allowed_from_start(const cr_pd *creator)
     return ancestor_of(creator)->spawn_allow;
 }
 
-static uint32_t depth_of(uint32_t own, uint32_t of_system)
-{
-    return own == CR_IMAGE_DEPTH_DEFAULT ? of_system : own;
-}
-
 void cr_trace_depths(const cr_pd *pd)
 {
     cr_trace_begin(&cr_sys.trace, CR_EV_DEPTHS);
     cr_trace_pd(pd);
-    cr_trace_depth(&cr_sys.trace, depth_of(pd->pd_depth, cr_sys.image->pd_depth));
-    cr_trace_depth(&cr_sys.trace, depth_of(pd->rs_depth, cr_sys.image->rs_depth));
+    cr_trace_depth(&cr_sys.trace, cr_depth_of(pd->pd_depth, cr_sys.image->pd_depth));
+    cr_trace_depth(&cr_sys.trace, cr_depth_of(pd->rs_depth, cr_sys.image->rs_depth));
     cr_trace_end(&cr_sys.trace);
 }
 
@@ -496,8 +491,7 @@ cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, ui
     }
     uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
     if (known != CR_NONE) {
-        uint32_t index = cr_sys.edge_entry[known];
-        *slot = index != CR_NONE ? cr_sys.requests[index].slot : 0;
+        *slot = cr_edge_slot(known, CR_EDGE_REQUEST);
         return CR_RESULT_EXISTS;
     }
     return cr_is_allowed(pd, by) ? can_add_request(pd, cr_space_entry_of(space)->name, slot)

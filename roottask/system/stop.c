@@ -74,10 +74,8 @@ static void free_callers_over(cr_ref node, cr_edge_kind kind, const cr_pd *serve
          edge = cr_model_next(cr_sys.model, edge, node, CR_IN)) {
         cr_edge_info info;
         cr_pd *client = cr_model_edge(cr_sys.model, edge, &info) == CR_OK ? cr_pd_of(info.from) : 0;
-        uint32_t entry = cr_sys.edge_entry[edge];
-        if (client != 0 && entry != CR_NONE) {
-            uint32_t slot = kind == CR_EDGE_REQUEST ? cr_sys.requests[entry].slot : entry;
-            free_caller(client, slot, server, called);
+        if (client != 0) {
+            free_caller(client, cr_edge_slot(edge, kind), server, called);
         }
     }
 }

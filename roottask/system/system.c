@@ -244,6 +244,15 @@ cr_pd *cr_find_configured(uint32_t config)
     return 0;
 }
 
+uint32_t cr_edge_slot(uint32_t edge, cr_edge_kind kind)
+{
+    const uint32_t entry = cr_sys.edge_entry[edge];
+    if (kind == CR_EDGE_HOLD) {
+        return entry;
+    }
+    return entry != CR_NONE ? cr_sys.requests[entry].slot : 0;
+}
+
 uint32_t cr_find_configured_space(const char *name)
 {
     const cr_image_header *image = cr_sys.image;

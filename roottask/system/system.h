@@ -222,6 +222,12 @@ void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const 
 uint64_t cr_slots_used(void);
 /* Prints the depths of the cleanup that the PD triggers. */
 void cr_trace_depths(const cr_pd *pd);
+/* The depth of a PD's cleanup: its own, or the system's if it has none. */
+static inline uint32_t cr_depth_of(uint32_t own, uint32_t systems)
+{
+    return own == CR_IMAGE_DEPTH_DEFAULT ? systems : own;
+}
+
 /* Prints the accounts if they have changed since the last print. */
 void cr_account(void);
 
@@ -248,6 +254,8 @@ int cr_is_there(uint32_t space_number);
 cr_result cr_find_resource(uint32_t space, uint32_t object, cr_ref *out);
 /* The PD of this number. CR_RESULT_OK, NO_SUCH, GONE. */
 cr_result cr_find_pd(uint32_t number, cr_pd **out);
+/* The slot of the capability that a HOLD or REQUEST edge stands for. 0: it has none. */
+uint32_t cr_edge_slot(uint32_t edge, cr_edge_kind kind);
 /* The existing PD of this configuration entry, or 0. */
 cr_pd *cr_find_configured(uint32_t config);
 /* The configured space of this name, or CR_IMAGE_NONE. */
