@@ -240,7 +240,7 @@ _PHASES = {
     **dict.fromkeys(_PLAN, 0), "suspend": 1, "SUSPEND": 1, "mark": 2, "tell": 3,
     "await": 3, "WAIT": 3, "CONTINUE": 3, "cut-request": 4, "destroy-resource": 4,
     "destroy-space": 4, "destroy-pd": 4, "DESTROY": 4, "FREED": 4,
-    "notify": 6, "QUEUE": 6,
+    "unblock": 5, "notify": 6, "QUEUE": 6,
     "CALLS": 8, "STATE": 9,
 }  # fmt: skip
 
