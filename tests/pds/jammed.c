@@ -3,8 +3,7 @@
  * A server at which calls wait while it waits for another server, and its clients.
  *
  * With a space it is the server. Its first request is for the space that its own is built on. It
- * prints each message that it receives. The message with word 1 makes it call the other server.
- * A client gets a resource of the server's first. In each round it calls the server once and prints
+ * prints each message that it receives. The first one makes it call the other server. A client gets a resource of the server's first. In each round it calls the server once and prints
  * the answer, or the kernel's error. Argument 0: the word that it sends. Argument 1: it calls over
  * its request (0) or over its resource (1). */
 #include "storage.h"
@@ -14,6 +13,7 @@ enum { JM_GET = ST_ALLOCATE, JM_USE = ST_READ };
 static uint32_t below;
 static uint32_t below_space;
 static uint32_t space;
+static int called;
 
 static void say_label(const char *what, uint64_t label)
 {
@@ -55,7 +55,8 @@ static uint32_t serve(cr_incoming *m)
     int resource = cr_badge_kind_of(m->badge) == CR_BADGE_RESOURCE;
     cr_put_number(cr_put(&line, "received "), m->words[0]);
     cr_say(cr_put(&line, resource ? " over a resource" : " over a request"));
-    if (m->words[0] == 1) {
+    if (!called) {
+        called = 1;
         say_label("the server below: ", raw_call(below, 0));
     }
     return ST_OK;

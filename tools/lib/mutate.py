@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import shlex
-import shutil
 import signal
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +28,7 @@ from mutation.checks import Runner, read_plan
 from mutation.copies import digest, files_of
 from mutation.faults import Fault, read_named, read_reasons
 from mutation.operators import draw
-from mutation.results import NOTICED, SURVIVED, UNBUILT, Result, Results
+from mutation.results import NOTICED, SURVIVED, UNBUILT, Result, Results, alone
 from mutation.trying import Trial
 
 PLAN: Final = "tools/mutation/plan.toml"
@@ -116,15 +115,17 @@ def mutate(
             click.echo(fault.key)
         return ExitCode.DONE
     reasons = read_reasons(root / plan.reasons)
-    if fresh:
-        shutil.rmtree(folder, ignore_errors=True)
     lasting = {name: text for name, text in files.items() if not plan.is_neutral(name)}
     state = digest(lasting) + ("-thorough" if thorough else "")
-    results = Results(folder / "results.jsonl", state)
-    runner = Runner(shlex.split(under))
-    trial = Trial(root, files, plan, results, folder, jobs, runner, thorough)
-    signal.signal(signal.SIGTERM, _interrupt)
-    tried = _run(trial, wanted_named, seeded, count)
+    with alone(folder):
+        kept = folder / "results.jsonl"
+        if fresh:
+            kept.unlink(missing_ok=True)
+        results = Results(kept, state)
+        runner = Runner(shlex.split(under))
+        trial = Trial(root, files, plan, results, folder, jobs, runner, thorough)
+        signal.signal(signal.SIGTERM, _interrupt)
+        tried = _run(trial, wanted_named, seeded, count)
     return _report(tried, reasons)
 
 

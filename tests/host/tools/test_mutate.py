@@ -20,6 +20,7 @@ from mutation.checks import read_plan, telling_line
 from mutation.copies import Copy, digest, files_of
 from mutation.faults import FaultError, edited, read_named, read_reasons
 from mutation.operators import draw, find_faults
+from mutation.results import alone
 
 PLAN = """
 named = "tools/mutation/named.toml"
@@ -155,7 +156,7 @@ def test_what_notices_each_named_fault_is_said_and_a_survivor_has_its_reason(tre
     replace(tree / "tools/mutation/named.toml", NAMED[NAMED.rindex("\n[[fault]]") :], "")
     done = mutate(tree, "--count", "0")
     assert done.returncode == 0, done.stderr
-    rows = {line.split("  ")[0]: line.split() for line in done.stdout.splitlines()}
+    rows = {line.strip().split("  ")[0]: line.split() for line in done.stdout.splitlines()}
     assert rows["sums are differences"][3:] == ["noticed", "adds", "two", "and", "three"]
     assert rows["nobody looks at this"][4:] == ["survived"]
     assert "SURVIVED: nobody looks at this\n    None is as false as False\n" in done.stdout
@@ -236,6 +237,13 @@ def test_seeded_faults_that_do_not_build_are_replaced_by_others(tree: Path) -> N
     built = [row for row in found if row["outcome"] != "unbuilt"]
     assert len(built) == 3
     assert f"{len(built)} seeded faults: " in done.stdout
+
+
+def test_two_cannot_work_in_one_folder(tree: Path) -> None:
+    with alone(tree / "build/mutation"):
+        done = mutate(tree, "--count", "0")
+    assert done.returncode == 2
+    assert "another tools/mutate works there" in done.stderr
 
 
 def test_bad_data_is_one_line_and_exit_code_2(tree: Path) -> None:
@@ -393,5 +401,8 @@ def test_the_words_for_a_failure_are_the_most_telling() -> None:
         """
     )
     assert telling_line(text) == "tests/x.py::test_y - assert 1 == 2"
+    text = "Nothing.\nFAIL: 2 violations, 5 events\n  a.trace:4: first\n  a.trace:5: second\n"
+    assert telling_line(text) == "a.trace:4: first"
+    assert telling_line("main.c:1:2: error: expected ';'\nninja: stopped") == "expected ';'"
     assert telling_line("a\nb\n\n") == "b"
     assert telling_line("") == "it said nothing"

@@ -22,9 +22,8 @@ from mutation.faults import read_toml
 _STRICT: Final = pydantic.ConfigDict(extra="forbid", frozen=True)
 # The lines of the output that say what noticed a fault, the most telling first.
 _TELLING: Final = (
-    re.compile(r"^(?:FAILED|ERROR) (.+)"),
-    re.compile(r"^\s*VIOLATION:?\s+(.+)"),
-    re.compile(r"^FAIL: (.+)"),
+    re.compile(r"^(?:FAILED|ERROR) (.+)", re.MULTILINE),
+    re.compile(r"^FAIL: .*\n\s+(.+)", re.MULTILINE),  # `cellreap run`: the first violation
     re.compile(r"\berror: (.+)"),
 )
 _SHOWN: Final = 150
@@ -137,12 +136,11 @@ def commands(check: Check) -> list[tuple[str, tuple[str, ...]]]:
 
 def telling_line(output: str) -> str:
     """The line of a command's output that says best what failed."""
-    lines = [line.rstrip() for line in output.splitlines() if line.strip()]
     for pattern in _TELLING:
-        for line in lines:
-            match = pattern.search(line)
-            if match is not None:
-                return match[1][:_SHOWN]
+        match = pattern.search(output)
+        if match is not None:
+            return match[1].strip()[:_SHOWN]
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
     return lines[-1][:_SHOWN] if lines else "it said nothing"
 
 

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cellreap.errors import InputError
+from cellreap.errors import CellreapError, InputError
 
 NOTICED, SURVIVED, UNBUILT = "noticed", "survived", "unbuilt"
 
@@ -58,3 +62,17 @@ class Results:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(asdict(result)) + "\n")
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Makes the folder. CellreapError if another process works in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise CellreapError(f"{folder}: another tools/mutate works there") from None
+    finally:
+        os.close(descriptor)
