@@ -113,13 +113,13 @@ class Trial:
             copy.restore()
 
     def _commands(self, fault: Fault) -> list[tuple[str, str, Sequence[str]]]:
-        names = dict.fromkeys((*fault.checks, *self._plan.checks_for(fault.file)))
+        names = fault.checks or self._plan.checks_for(fault.file)
         # Whether it builds must be known before anything else can fail.
         ordered = sorted(names, key=lambda name: not self._plan.check[name].builds)
         return [
             (name, f"{name} {which}".strip(), command)
             for name in ordered
-            if self._thorough or name in fault.checks or not self._plan.check[name].thorough
+            if self._thorough or not self._plan.check[name].thorough
             for which, command in commands(self._plan.check[name])
         ]
 
