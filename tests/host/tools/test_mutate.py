@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,7 @@ import sys
 import time
 import sums
 if sys.argv[1] == "hangs":
+    open("started", "w").close()
     time.sleep(600)
 if sys.argv[1] == "adds" and sums.add(2, 3) != 5:
     sys.exit("FAILED two and three")
@@ -219,10 +221,12 @@ def test_a_fault_that_hangs_is_noticed_and_interrupting_leaves_nothing_running(
     assert done.returncode == 2  # it hangs without the fault, too
     assert "hangs fails without a fault: it hangs: no end after 1 s" in done.stderr
     replace(plan, "seconds = 1\n", "seconds = 600\n")
+    mark = tree / "build/mutation/copy-0/tree/started"
+    mark.unlink()
     process = started(tree, "--count", "0", "--only", "sums are", "--under", "env MARK=1")
-    while not (tree / "build/mutation/copy-0/tree/__pycache__").exists():
+    while not mark.exists():
         assert process.poll() is None
-        # The check has been started when Python has compiled its module.
+        time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate()
     assert process.returncode == 130
