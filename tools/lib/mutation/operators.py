@@ -258,10 +258,14 @@ def _constants(node: Node, constants: Sequence[bytes]) -> Iterator[Found]:
         yield "constant", node, b"False" if node.type == "true" else b"True"
     elif _is_constant(node):
         # Another constant of its kind in the file: CR_LIFE_RUNS for CR_LIFE_FROZEN.
-        kind = _text(node).split(b"_")[:2]
-        like = [constant for constant in constants if constant.split(b"_")[:2] == kind]
+        like = [constant for constant in constants if _kind(constant) == _kind(_text(node))]
         if len(like) > 1:
             yield "constant", node, like[(like.index(_text(node)) + 1) % len(like)]
+
+
+def _kind(constant: bytes) -> list[bytes]:
+    words = constant.split(b"_")
+    return words[: min(2, len(words) - 1)]
 
 
 def _one_more(number: bytes) -> bytes:
