@@ -269,6 +269,30 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
     return (a.name, b.name) not in (("UNHOLD", "HOLD"), ("UNSUBSCRIBE", "SUBSCRIBE"))
 
 
+def leapt_cleanups(events: Sequence[Event], crossed: range, moved: int) -> frozenset[int]:
+    """The crossed events of cleanups that the moved event is free to happen before or after.
+
+    Only a notice's receiver is free, and only with a notice that another cleanup queued: it fetches
+    and acknowledges it when it runs. It does so before or after a cleanup, not in its middle.
+    """
+    event = events[moved]
+    if event.name not in ("GET_WORK", "FINISH_WORK"):
+        return frozenset()
+    parts: dict[str, list[int]] = {}
+    for j in crossed:
+        if events[j].values.get("n", "0") != "0":
+            parts.setdefault(events[j]["n"], []).append(j)
+    return frozenset(
+        j
+        for part in parts.values()
+        if {"CLEANUP", "SETTLED"} <= {events[j].name for j in part}
+        and not any(
+            events[j].name == "QUEUE" and events[j]["token"] == event["token"] for j in part
+        )
+        for j in part
+    )
+
+
 def _lane(events: Sequence[Event], event: Event) -> int:
     """The number of the space that a fetched or acknowledged notice is about. 0: a PD."""
     queued = next(e for e in events if e.name == "QUEUE" and e["token"] == event["token"])
