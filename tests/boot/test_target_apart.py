@@ -98,7 +98,7 @@ def test_a_trigger_in_the_queue_that_an_earlier_one_dooms_goes_with_it(target: T
     def change(config: Config) -> Config:
         fourth = Pd(
             name="fourth_server", program="hole", args=(1,),
-            space=(Space(name="fourth", type="PART"),),
+            spaces=(Space(name="fourth", type="PART"),),
         )  # fmt: skip
         caller = Pd(name="fourth_client", program="stuck", requests=("fourth",), priority=30)
         deafer = Pd(

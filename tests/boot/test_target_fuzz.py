@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A PD sends 100,000 messages of all kinds. The root task continues, and no other PD notices.
+"""A PD sends messages of all kinds. The root task continues, and no other PD notices.
+
+`--fuzz-messages` says how many.
 
 Every run has passed the check of its trace against the reference model before a test sees it.
 Whatever a random message causes, the root task's state is therefore legal and agrees with its
@@ -20,7 +22,6 @@ from cellreap.testing import Run, Target, together, with_crashes, with_pd
 
 BYSTANDERS = ("block_server_1", "block_server_2", "fs", "db", "app")
 CRASHING = "block_server_1"
-MESSAGES = 100_000
 FEWER = 2_000  # of one life, if the PD may have several
 PROTOCOL = enums("protocol.h")
 OPERATIONS = {name: number for name, number in PROTOCOL["cr_op"].items() if name != "CR_OP_COUNT"}
@@ -31,7 +32,7 @@ SAID = re.compile(r"sent (\d+): answered (\d+), refused (\d+)")
 # What the fuzzer does besides sending messages, by argument, and the expected cause of its cleanup.
 EXIT, FAULTS, CAP_FAULTS, LOSE_WORK, CALL_FAULT, TERMINATES = 1, 2, 4, 8, 16, 32
 ENDS = {EXIT: "exit", FAULTS: "fault", CAP_FAULTS: "fault", LOSE_WORK | TERMINATES: "late"}
-LAST_LIFE = 40  # the number of a PD; the fuzzer is respawned until it has this number
+LAST_LIFE = 20  # the number of a PD; the fuzzer is respawned until it has this number
 
 
 def _alone(config: Config) -> Config:
@@ -88,15 +89,24 @@ def fuzzed_target(request: pytest.FixtureRequest, target_of: Callable[[str], Tar
 
 
 @pytest.fixture
-def fuzzed(fuzzed_target: Target) -> Run:
-    return fuzzed_target.run("fuzz")
+def messages(request: pytest.FixtureRequest) -> int:
+    return int(request.config.getoption("--fuzz-messages"))
+
+
+@pytest.fixture
+def fuzzed(fuzzed_target: Target, messages: int) -> Run:
+    return fuzz(fuzzed_target, messages)
+
+
+def fuzz(target: Target, messages: int) -> Run:
+    return target.run("fuzz", change=with_pd("fuzzer", args=(1, messages)))
 
 
 @pytest.mark.slow
-def test_it_sends_all_its_messages_and_lives(fuzzed: Run) -> None:
+def test_it_sends_all_its_messages_and_lives(fuzzed: Run, messages: int) -> None:
     (said,) = [match for match in map(SAID.fullmatch, fuzzed.says("fuzzer")) if match]
     sent, answered, refused = map(int, said.groups())
-    assert sent == MESSAGES
+    assert sent == messages
     assert answered > 1000
     assert refused > 1000
     assert "fuzzer" in fuzzed.alive()
@@ -155,9 +165,11 @@ def test_it_is_owed_all_kinds_of_notice_and_handles_faults(fuzzed: Run) -> None:
 
 
 @pytest.mark.slow
-def test_it_is_owed_what_dead_holders_leave(target_of: Callable[[str], Target]) -> None:
+def test_it_is_owed_what_dead_holders_leave(
+    target_of: Callable[[str], Target], messages: int
+) -> None:
     """Its messages depend on the timing, and few of those that it gives something to die."""
-    runs = [target_of(arch).run("fuzz") for arch in ARCHES]
+    runs = [fuzz(target_of(arch), messages) for arch in ARCHES]
     assert any(run.of("QUEUE", to=run.id("fuzzer"), kind="free") for run in runs)
 
 

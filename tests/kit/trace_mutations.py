@@ -114,12 +114,12 @@ def _same(a: Event, b: Event) -> bool:
     return a.name == b.name and a.values == b.values
 
 
-def stride(length: int) -> int:
-    """1 for traces of up to some hundred lines.
+def stride(length: int, thorough: bool = False) -> int:
+    """1 for a trace of few hundred lines, or if the test is thorough.
 
-    The cost of a test grows with the square of the length.
+    The cost of trying everything grows with the square of the length.
     """
-    return max(1, (length // 800) ** 2)
+    return 1 if thorough else max(1, (length // 260) ** 2)
 
 
 def every(step: int, items: Iterable[_Item]) -> Iterator[_Item]:
@@ -128,18 +128,19 @@ def every(step: int, items: Iterable[_Item]) -> Iterator[_Item]:
 
 
 def passing(
-    events: Sequence[Event], mutations: Iterable[tuple[Mutation, list[Event]]]
+    events: Sequence[Event],
+    mutations: Iterable[tuple[Mutation, list[Event]]],
+    thorough: bool = False,
 ) -> Iterator[tuple[Mutation, bool]]:
     """Each mutation, and whether the trace that it makes passes the check.
 
     This is fast if `mutations` come with rising `keep`: their common beginning is replayed once. Of
-    a long trace only some are tried, evenly spread, so that a trace of any length takes a few
-    seconds.
+    a long trace only some are tried, evenly spread, unless the test is thorough.
     """
     replay = Replay(Report("mutated"))
     fed = -1
     saved = b""
-    for mutation, tail in every(stride(len(events)), mutations):
+    for mutation, tail in every(stride(len(events), thorough), mutations):
         if mutation.keep < fed:
             replay, fed = Replay(Report("mutated")), -1
         if mutation.keep != fed:
