@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from cellreap.system.config import Config, Link, Pd, Space
+from cellreap.system.config import Config, Link, Pd
 from cellreap.testing import Run, Target
 
 NEVER = 2
@@ -96,10 +96,10 @@ def test_a_trigger_in_the_queue_that_an_earlier_one_dooms_goes_with_it(target: T
     """
 
     def change(config: Config) -> Config:
-        fourth = Pd(
-            name="fourth_server", program="hole", args=(1,),
-            spaces=(Space(name="fourth", type="PART"),),
-        )  # fmt: skip
+        space = {"name": "fourth", "type": "PART"}
+        fourth = Pd.model_validate(
+            {"name": "fourth_server", "program": "hole", "args": (1,), "space": (space,)}
+        )
         caller = Pd(name="fourth_client", program="stuck", requests=("fourth",), priority=30)
         deafer = Pd(
             name="deafer", program="subscriber", requests=("third",), args=(1, NEVER),
