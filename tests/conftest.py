@@ -48,9 +48,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--fuzz-messages",
         type=int,
-        default=20_000,
+        default=None,
         metavar="N",
-        help="how many random messages test_target_fuzz.py sends (default: 20000)",
+        help="how many random messages test_target_fuzz.py sends (default: 20000, with --thorough "
+        "100000)",
     )
     parser.addoption(
         "--rewrite",
