@@ -33,8 +33,8 @@ ASKING = ["flush", "lie", "nosy", "tickets"]
     "name",
     thorough_but(
         [*(name for name in ALL if name not in LONG), *ASKING],
-        "terminate", "reattach", "subscribed", "extract", *ASKING,
-    ),  # fmt: skip
+        *("terminate", "reattach", "subscribed", "extract", *ASKING),
+    ),
 )
 def test_every_configuration_is_the_same_in_both_modes(target: Target, name: str) -> None:
     first, second = target.run(name), target.run(name, mode="sync")
