@@ -3,9 +3,10 @@
  * A server at which calls wait while it waits for another server, and its clients.
  *
  * With a space it is the server. Its first request is for the space that its own is built on. It
- * prints each message that it receives. The first one makes it call the other server. A client gets a resource of the server's first. In each round it calls the server once and prints
- * the answer, or the kernel's error. Argument 0: the word that it sends. Argument 1: it calls over
- * its request (0) or over its resource (1). */
+ * prints each message that it receives. The first one makes it call the other server. A client gets
+ * a resource of the server's first. In each round it calls the server once and prints the answer,
+ * or the kernel's error. Argument 0: the word that it sends. Argument 1: it calls over its request
+ * (0) or over its resource (1). */
 #include "storage.h"
 
 enum { JM_GET = ST_ALLOCATE, JM_USE = ST_READ };
