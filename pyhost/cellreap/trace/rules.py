@@ -108,7 +108,7 @@ RULES: Final[dict[str, str]] = {
     "blame.resumed": "A PD continues after a fault only if its fault handler finished the notice "
     "with `ok`.",
     "blame.taken": "The root task takes over a held fault if the fault handler failed the notice, "
-    "or has no deadline.",
+    "has no deadline, or waits for the PD itself. Then a PD is freed from a call to the PD.",
     "blame.probe": "Only a PD that has a deadline, can answer and has no probe yet is probed. The "
     "PD that waits for it has a deadline and a notice to finish.",
     # stopping
