@@ -139,7 +139,7 @@ void cr_main(void)
         /* the fault, and then the loss of the ward's space */
         seL4_Word badge;
         (void)seL4_Wait(CR_SLOT_NOTIFICATION, &badge);
-        cr_poll_work(work);
+        cr_do_work(work);
         use_slots_anew();
     }
     cr_wait_for_work(work);
