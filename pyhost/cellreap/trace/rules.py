@@ -101,7 +101,7 @@ RULES: Final[dict[str, str]] = {
     "comes first only if each earlier one touches a cleanup or trigger that waits, and it does "
     "not.",
     "triggers.needless": "A trigger waits only while it touches a cleanup or an earlier trigger "
-    "that waits, or while 8 cleanups wait.",
+    "that waits, or while 8 cleanups wait and its own tells a subscriber.",
     "triggers.end": "At END no trigger waits for its cleanup.",
     # blame
     "blame.handler": "FAULT_HELD names the fault handler of its PD. The handler is not down, and "
@@ -180,7 +180,7 @@ RULES: Final[dict[str, str]] = {
     "cleanup.within": "During a cleanup that does not wait, only its own events occur.",
     "cleanup.plan": "The plan is the plan of the reference model, each part once.",
     "cleanup.apart": "A cleanup begins while others wait only if it touches none of them, and only "
-    "while fewer than 8 wait.",
+    "while fewer than 8 wait if it tells a subscriber.",
     "cleanup.needless": "A cleanup waits only while a subscriber that was told can still answer.",
     "cleanup.phases": "The phases of a cleanup follow each other in order.",
     "cleanup.doomed": "While a cleanup waits, doomed nodes do not change.",
