@@ -196,6 +196,7 @@ void cr_notices_of_lost_pds(void)
 void cr_notices_restart(cr_pd *pd)
 {
     pd->run.mark = pd->run.ran;
+    pd->run.age = 0;
     pd->run.in_call = 0;
     pd->run.waited = 0;
     pd->run.waits = 0;

@@ -168,6 +168,7 @@ static void advance(cr_pd *pd, uint64_t elapsed)
         run->mark += cr_notices_has_general(pd) ? 0 : elapsed;
     }
     run->chance |= counts;
+    run->age = cr_notices_has_general(pd) ? run->age + elapsed : 0;
     if (!oldest_awaited(pd, &notice)) {
         run->held_up = 0;
     } else if (counts || sample == CR_SAMPLE_IN_CALL) {
@@ -239,6 +240,22 @@ int cr_progress_is_late(const cr_pd *pd, cr_work_notice *notice, uint64_t *ms)
     }
     *ms = (pd->run.ran - pd->run.mark) / CR_NS_PER_MS;
     return *ms >= pd->deadline_ms && oldest_that(pd, 0, notice);
+}
+
+void cr_progress_tell_held_up(cr_pd *pd)
+{
+    cr_work_notice notice;
+    const uint64_t ms = pd->run.age / CR_NS_PER_MS;
+    if (pd->deadline_ms == 0 || ms < pd->deadline_ms + CR_TRACE_GRACE_MS ||
+        !cr_pd_is_served(pd) || !oldest_that(pd, 0, &notice)) {
+        return;
+    }
+    pd->run.age = 0;
+    cr_trace_begin(&cr_sys.trace, CR_EV_HELD_UP);
+    cr_trace_pd(pd);
+    cr_trace_number(&cr_sys.trace, ms);
+    cr_trace_number(&cr_sys.trace, (pd->run.ran - pd->run.mark) / CR_NS_PER_MS);
+    cr_trace_end(&cr_sys.trace);
 }
 
 /* Takes over a fault that can never be answered, because the fault handler waits for the PD. The

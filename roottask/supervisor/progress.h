@@ -45,6 +45,9 @@ int cr_progress_is_late(const cr_pd *pd, cr_work_notice *notice, uint64_t *ms);
 /* Whether the PD's clock will decide something, even if no PD runs any more. It will not if nobody
  * awaits the PD and its calls lead to PDs without a deadline only. For the hooks. */
 int cr_progress_is_pending(const cr_pd *pd);
+/* Tells the trace of a PD that is not late although it has had a notice for longer than its
+ * deadline. Such a PD could not run, or waits for others. */
+void cr_progress_tell_held_up(cr_pd *pd);
 /* The longest that the PD may wait for the root task while it is owed a notice, in nanoseconds. */
 uint64_t cr_progress_limit(const cr_pd *pd);
 /* The PD finished a notice that was not finished before. */

@@ -121,6 +121,7 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "NOTICE_KIND": ("policy.h", "CR_NOTICE_KIND"),
         "WORK_RESULT": ("protocol.h", "CR_WORK_RESULT"),
         "STEP": ("steps.h", "CR_STEP"),
+        "CRASH": ("trace_events.h", "CR_CRASH_WAY"),
     }
     words = {name: tuple(headers.printed_names(*where)) for name, where in tables.items()}
     return {**words, "OWED_KIND": OWED_KINDS}

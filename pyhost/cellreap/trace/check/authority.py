@@ -48,6 +48,14 @@ class Authority(Concern):
 
     # -- for other concerns
 
+    def priority_of(self, pd: str) -> int | None:
+        """The priority of a PD."""
+        return self._rights[pd].priority if pd in self._rights else None
+
+    def rights_of(self, pd: str) -> frozenset[str]:
+        """The words of what a PD may do."""
+        return self._rights[pd].flags if pd in self._rights else frozenset()
+
     def begin(self, event: Event) -> None:
         """TRACE: the depths of the system."""
         self._system = (event["pd_depth"], event["rs_depth"])

@@ -141,6 +141,7 @@ class Blame(Concern):
             self.context.bad("blame.resumed", text)
         if self._held.pop(pd, None) is not None:
             self.context.actors.resume(pd)
+            self.context.timing.heard(pd)
 
     def probe(self, event: Event) -> None:
         """PROBE: a PD is asked whether it still runs, because another one waits for it."""

@@ -107,6 +107,13 @@ class Slots(Concern):
             return "slots.limit", f"{lost}, so it is given no more"
         return None
 
+    def is_kept_empty(self, pd: str, slot: int) -> bool:
+        """Whether the slot, or any slot, must not be given until the PD finishes a notice."""
+        cspace = self._cspaces.get(pd)
+        return cspace is not None and (
+            slot in cspace.reserved or cspace.lost >= (self.context.policy.max_lost_slots or 1)
+        )
+
     def had_server(self, pd: str, server: str) -> bool:
         """Whether the PD has or had a capability to something that the server manages."""
         return pd in self._cspaces and server in self._cspaces[pd].servers
