@@ -23,8 +23,12 @@ void st_say_notice(const cr_work_entry *work)
         cr_put(put_thing(cr_put(&line, "told: my "), work), " is destroyed");
         break;
     case CR_NOTICE_DISCONNECT:
-        cr_put_hex(cr_put(put_thing(cr_put(&line, "told: my "), work), " has lost its client PD_"),
-                   work->pd);
+        put_thing(cr_put(&line, "told: my "), work);
+        if (work->pd != 0) {
+            cr_put_hex(cr_put(&line, " has lost its client PD_"), work->pd);
+        } else {
+            cr_put(&line, " has lost holders or clients");
+        }
         break;
     case CR_NOTICE_LOST:
         put_thing(cr_put(&line, "told: I have lost "), work);

@@ -18,7 +18,7 @@ enum { TRACE_BUFFER = 1 << 19 };
 static _Alignas(8) uint8_t model_memory[5 << 18];
 static _Alignas(8) uint8_t planner_memory[11 << 19];
 static char trace_buffer[TRACE_BUFFER];
-static _Alignas(8) uint8_t work_memory[23 << 17];
+static _Alignas(8) uint8_t work_memory[25 << 17];
 
 /* -- ids and trace */
 

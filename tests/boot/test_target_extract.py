@@ -8,6 +8,7 @@ import io
 
 import pytest
 
+from cellreap import headers
 from cellreap.testing import Run, Target, together, with_pd, with_system
 
 BY_SPACE, BY_RESOURCE, NOTHING, HALF, FAILS, NEVER, DIES, CROWDS = range(8)
@@ -201,3 +202,28 @@ def test_a_lying_server_is_refused_each_time_and_changes_nothing(target: Target)
         # A row that is reported twice counts once.
         rows = [event["row"] for event in run.of("MODEL", x=x)]
         assert len(set(rows)) == len(rows)
+
+
+COUNTED = ("-icount", "shift=0,sleep=off")
+TAKEN = headers.constant("limits.h", "CR_MAX_TAKEN")
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("M-03", "M-11")
+def test_a_server_that_answers_nothing_keeps_nobody_from_extracting(target: Target) -> None:
+    """14 extractions ask about 381 spaces each, and the root task has no room for so many notices.
+
+    The server fetches as many as it gets, and finishes none. What it has not fetched is withdrawn
+    when it is given up.
+    """
+    run = target.run("stale", qemu_args=COUNTED, passes=False)
+    for name in ("first", "second"):
+        assert run.says(name) == ["extracted: 7, then result 0"]
+    asked = {event["token"] for event in run.of("QUEUE", kind="extract")}
+    assert len(asked) == 14 * 381
+    fetched = {event["token"] for event in run.of("GET_WORK")}
+    assert len(fetched) == TAKEN
+    assert {event["token"] for event in run.of("WITHDRAW")} == asked - fetched
+    assert {problem.rule for problem in run.report.violations} == {"notices.end"}
+    assert len(run.report.violations) + run.report.more_violations == TAKEN
+    assert "shelf" in run.alive()

@@ -47,7 +47,7 @@ GENERATED = ["rich", "depths-0-2", "depths-1-0"]
 # The run that stands for all others where the slow tests are left out.
 QUICK = "depths-1-0"
 # Runs of what only later versions of the trace tell.
-SECOND = ["notices", "sync", "blame", "budget"]
+SECOND = ["notices", "sync", "blame", "budget", "merged"]
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 
 # "EVENT.field" -> why no checker can know the value. No other part of a trace depends on it.

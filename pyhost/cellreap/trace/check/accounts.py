@@ -34,7 +34,9 @@ class Accounts(Concern):
         self._most: dict[str, Counter[str]] = {}
         """account -> at most so much is in use"""
         self._left: dict[int, str] = {}
-        """token of a notice that an edge left behind -> account"""
+        """token of a notice that an edge left behind -> the account that it counts for"""
+        self._taken: set[int] = set()
+        """those that came to count for the account of their receiver"""
         self._told: set[tuple[str, str]] = set()
         """(subscriber, node): the notice of the subscription was queued"""
         self._maps: dict[str, Counter[str]] = {}
@@ -61,7 +63,10 @@ class Accounts(Concern):
         if count is not None:
             count(self, event)
 
-    def _use(self, pd: str | None, **uses: int) -> None:
+    def _use(self, pd: str | None, *, made: bool = True, **uses: int) -> None:
+        """made: the PD makes this now. Else it takes the place of what the PD made before, and what
+        the account has taken may exceed the quota.
+        """
         name = self._account_of.get(pd or "")
         if name is None or name not in self._quotas:
             return
@@ -70,10 +75,31 @@ class Accounts(Concern):
         if all(most[word] <= quota[word] for word in uses):
             return
         self._most[name] = most = self._exact(name)
+        more = 0 if made else sum(self._left[token] == name for token in self._taken)
         for word in uses:
-            if most[word] > quota[word]:
+            if most[word] > quota[word] + more:
                 text = f"{name} uses {most[word]} {word}, and its quota is {quota[word]}"
                 self.context.bad("accounts.within", text)
+
+    # -- for other concerns
+
+    def charged_together(self, token: int, other: int) -> bool:
+        """Whether two notices count for the same account."""
+        return self._left.get(token) == self._left.get(other)
+
+    def merging(self, token: int) -> None:
+        """Notices of an account are about to be merged: this one is the first, or comes after them.
+
+        It must have no room for what its PDs can make at once, beside what the configuration needs.
+        """
+        name, before = self._left.get(token), self.context.previous
+        begun = before is not None and before.name in ("MERGE", "WITHDRAW")
+        if name is None or name not in self._quotas or begun:
+            return
+        quota, used = self._quotas[name]["edges"], self._exact(name)["edges"]
+        if used + _MOST_KEPT < quota:
+            text = f"token={token}: {name} uses {used} edges, and its quota is {quota}"
+            self.context.bad("accounts.pressed", text)
 
     def _pd(self, event: Event) -> None:
         self._account_of[event["id"]] = event["name"]  # of a spawned PD, OWN comes next
@@ -133,7 +159,22 @@ class Accounts(Concern):
         if kind == "pre-destroy":
             self._told.add((to, event["node"]))
         else:
-            self._use(pd, edges=1)
+            self._use(pd, made=False, edges=1)
+
+    def _get_work(self, event: Event) -> None:
+        self._taken_by(event["pd"], event.number("token"))
+
+    def _merge(self, event: Event) -> None:
+        self._taken_by(event["pd"], event.number("token"))
+
+    def _taken_by(self, pd: str, token: int) -> None:
+        """A notice of another account counts for its receiver's from now on."""
+        name = self._account_of.get(pd)
+        if self.context.policy.limits_taken and name is not None and token in self._left:
+            if self._left[token] != name and name in self._most:
+                self._most[name]["edges"] += 1
+            self._left[token] = name
+            self._taken.add(token)
 
     def _subgraph(self, event: Event) -> None:
         name = self._account_of.get(event["pd"])
@@ -188,6 +229,7 @@ class Accounts(Concern):
             for token, account in self._left.items()
             if self.context.notices.is_unfinished(token)
         }
+        self._taken &= self._left.keys()
         uses["edges"] += sum(account == name for account in self._left.values())
         uses["types"] = len(types)
         uses["maps"] = sum(reported[name] for reported in self._maps.values())
@@ -204,6 +246,12 @@ class Accounts(Concern):
         return 0
 
 
+_MOST_KEPT = (
+    2 * headers.constant("protocol.h", "CR_STARTUP_SPACES")
+    + 2 * headers.constant("protocol.h", "CR_STARTUP_REQUESTS")
+    + 4
+)
+"""The most edges that the configuration can need for one PD, and those of a spawned PD."""
 _LEFT = ("free", "disconnect", "lost", "destroy", "pre-destroy")
 """Kinds of notices for which the edge that caused them had kept room."""
 _USES: dict[str, Callable[[Accounts, Event], None]] = {
@@ -217,6 +265,8 @@ _USES: dict[str, Callable[[Accounts, Event], None]] = {
     "MAP": Accounts._map,
     "SUBSCRIBE": Accounts._subscribe,
     "QUEUE": Accounts._queue,
+    "GET_WORK": Accounts._get_work,
+    "MERGE": Accounts._merge,
     "SUBGRAPH": Accounts._subgraph,
     "EXTRACTED": Accounts._extracted,
 }

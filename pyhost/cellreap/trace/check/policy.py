@@ -59,6 +59,10 @@ class Policy:
     """A slot that somebody else emptied stays empty until its PD finished the notice of the loss.
     If False, this holds only for what a cleanup of a space took, and UNHOLD has no `by`.
     """
+    limits_taken: bool = True
+    """A receiver fetches only so many notices before it finishes them. What nobody has fetched is
+    withdrawn with its extraction, and merged where an account is full.
+    """
     says_rights: bool = True
     """RIGHTS and DEPTHS say what each PD may do, and each edge names the PD that made it."""
 
@@ -70,6 +74,7 @@ VERSION_3: Final = Policy(
     side_by_side=False,
     tells_every_loss=False,
     says_rights=False,
+    limits_taken=False,
     holds_faults=False,
 )
 """Versions 2 and 3."""
