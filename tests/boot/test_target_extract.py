@@ -10,6 +10,7 @@ import pytest
 
 from cellreap import headers
 from cellreap.testing import Run, Target, together, with_pd, with_system
+from kit.marks import thorough_but
 
 BY_SPACE, BY_RESOURCE, NOTHING, HALF, FAILS, NEVER, DIES, CROWDS = range(8)
 SUBGRAPH, FULL = 30, 8
@@ -208,19 +209,25 @@ COUNTED = ("-icount", "shift=0,sleep=off")
 TAKEN = headers.constant("limits.h", "CR_MAX_TAKEN")
 
 
-@pytest.mark.slow
 @pytest.mark.behaviour("M-03", "M-11")
-def test_a_server_that_answers_nothing_keeps_nobody_from_extracting(target: Target) -> None:
-    """14 extractions ask about 381 spaces each, and the root task has no room for so many notices.
+@pytest.mark.parametrize(("spaces", "times"), thorough_but([(40, 2), (380, 7)], (40, 2)))
+def test_a_server_that_answers_nothing_keeps_nobody_from_extracting(
+    spaces: int, times: int, target: Target
+) -> None:
+    """The server fetches as many questions as it gets, and finishes none.
 
-    The server fetches as many as it gets, and finishes none. What it has not fetched is withdrawn
-    when it is given up.
+    What it has not fetched is withdrawn when it is given up, so that nothing is left of it. 14
+    extractions with 381 spaces have more questions than the root task has room for.
     """
-    run = target.run("stale", qemu_args=COUNTED, passes=False)
+    change = together(
+        with_pd("shelf", args=(spaces, 3)),
+        *(with_pd(name, args=(times,)) for name in ("first", "second")),
+    )
+    run = target.run("stale", change=change, qemu_args=COUNTED, passes=False)
     for name in ("first", "second"):
-        assert run.says(name) == ["extracted: 7, then result 0"]
+        assert run.says(name) == [f"extracted: {times}, then result 0"]
     asked = {event["token"] for event in run.of("QUEUE", kind="extract")}
-    assert len(asked) == 14 * 381
+    assert len(asked) == 2 * times * (spaces + 1)
     fetched = {event["token"] for event in run.of("GET_WORK")}
     assert len(fetched) == TAKEN
     assert {event["token"] for event in run.of("WITHDRAW")} == asked - fetched
