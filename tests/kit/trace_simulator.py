@@ -1062,9 +1062,9 @@ def blame_run() -> list[Draft]:
 def merged_run() -> list[Draft]:
     """A client may have few edges, and its server fetches nothing for a while."""
     target = Target(0, 0, "merged")
-    for account, name in enumerate(("shelf", "client"), 1):
+    for account, (name, quota) in enumerate((("shelf", 20), ("client", 4)), 1):
         words = ("nodes", "edges", "spaces", "types", "requests", "tickets", "pds", "bytes", "maps")
-        target.emit("QUOTA", account=account, name=name, **dict.fromkeys(words, 4))
+        target.emit("QUOTA", account=account, name=name, **dict.fromkeys(words, quota))
     shelf = target.pd("shelf")
     kept = target.space(shelf, "THING", "kept")
     for lives in range(4):
@@ -1086,7 +1086,7 @@ def merged_run() -> list[Draft]:
     target.extracted(x)
     target.told(1)
     target.serve(shelf)
-    target.quiet()
+    target.snapshot()
     return target.end()
 
 

@@ -147,8 +147,8 @@ RULES: Final[dict[str, str]] = {
     "notices.unseen": "Only a notice that its PD has not fetched is merged or withdrawn.",
     "notices.merged": "A free or disconnect notice of a destroyed PD is merged, one for each "
     "receiver, space and account.",
-    "notices.withdrawn": "A notice is withdrawn when nobody awaits its extraction any more, when another "
-    "notice tells its receiver of the space, or when the space is gone.",
+    "notices.withdrawn": "A notice is withdrawn when nobody awaits its extraction any more, when "
+    "another notice tells its receiver of the space, or when the space is gone.",
     "notices.end": "At END every notice is finished or held, or its receiver is destroyed.",
     # tickets
     "tickets.asked": "ACCEPT follows the operation of its PD directly.",

@@ -190,7 +190,8 @@ class Notices(Concern):
 
     def _was_left(self, notice: Notice) -> bool:
         """Whether a PD that is destroyed left the notice behind."""
-        return notice.kind in LEFT_BEHIND and notice.dead not in ("-", *self.context.model.nodes)
+        gone = notice.dead != "-" and notice.dead not in self.context.model.nodes
+        return gone and notice.kind in LEFT_BEHIND
 
     def merge(self, event: Event) -> None:
         """MERGE: a notice stands for several from now on. The others of its account go."""
