@@ -25,6 +25,7 @@ from cellreap.trace.reader import Reader
 from cellreap.trace.writer import seal
 from kit.budget_run import budget_run
 from kit.marks import slow_but
+from kit.overlap_run import overlap_run
 from kit.paths import STORED_TRACES
 from kit.trace_mutations import (
     Mutation,
@@ -42,13 +43,13 @@ from kit.trace_mutations import (
 )
 from kit.trace_simulator import RUNS as SIMULATED
 
-RUNS = {**SIMULATED, "budget": budget_run}
+RUNS = {**SIMULATED, "budget": budget_run, "overlap": overlap_run}
 STORED = sorted(STORED_TRACES.glob("*.trace"))
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]
 # The run that stands for all others where the slow tests are left out.
 QUICK = "depths-1-0"
 # Runs of what only later versions of the trace tell.
-SECOND = ["notices", "sync", "blame", "budget", "merged"]
+SECOND = ["notices", "sync", "blame", "budget", "overlap", "merged"]
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 
 # "EVENT.field" -> why no checker can know the value. No other part of a trace depends on it.
