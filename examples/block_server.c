@@ -59,8 +59,8 @@ static uint32_t serve(cr_incoming *m)
     return ST_BAD_REQUEST;
 }
 
-/* Whether the notice says that nobody else holds the block any more. A DISCONNECT notice without a PD
- * stands for the notices about several, so the root task is asked who holds what. */
+/* Whether the notice says that nobody else holds the block any more. A DISCONNECT notice without a
+ * PD stands for the notices about several, so the root task is asked who holds what. */
 static int is_freed(const cr_work_entry *w, uint32_t object)
 {
     uint64_t arguments[] = {space, object};

@@ -9,7 +9,6 @@ typedef struct walk {
     const cr_pd *to;
     uint32_t account;
     uint32_t space; /* that was looked at last */
-    int there;      /* whether it exists and is not doomed */
     int stands;     /* whether a notice about it was found or made that stands for all */
     uint32_t gone;  /* notices that no longer count for the account */
 } walk;
@@ -24,11 +23,16 @@ static void trace(cr_event event, const cr_pd *pd, uint64_t token)
 
 void cr_backlog_withdraw(const cr_pd *pd, uint64_t token)
 {
+    const int busy = cr_work_ready(cr_sys.work, cr_receiver(pd));
     cr_work_notice notice;
     if (cr_work_withdraw(cr_sys.work, cr_receiver(pd), token, &notice) != CR_OK) {
         cr_panic("a notice that waits cannot be withdrawn", token);
     }
     trace(CR_EV_WITHDRAW, pd, token);
+    /* A receiver at its limit may have been kept from what comes next in the lane. */
+    if (!busy && cr_work_ready(cr_sys.work, cr_receiver(pd))) {
+        cr_signal(cr_body_cap(&pd->body, CR_BODY_SIGNAL));
+    }
 }
 
 /* Whether a PD of the account left the notice behind and is destroyed. */
@@ -47,13 +51,12 @@ static void look_at(walk *w, const cr_work_notice *notice)
     const int left = notice->kind == CR_NOTICE_FREE || notice->kind == CR_NOTICE_DISCONNECT;
     if (notice->space != w->space) {
         w->space = notice->space;
-        w->there = cr_find_space(notice->space, &node) == CR_RESULT_OK;
         w->stands = 0;
     }
     if (!merged && !(left && was_left(w, notice))) {
         return;
     }
-    if (w->stands || !w->there) {
+    if (w->stands || cr_find_space(notice->space, &node) != CR_RESULT_OK) {
         cr_backlog_withdraw(w->to, notice->token);
     } else if (!merged) {
         if (cr_work_merge(cr_sys.work, cr_receiver(w->to), notice->token) != CR_OK) {

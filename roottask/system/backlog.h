@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Notices that a receiver was never handed: one of them can stand for many, or be withdrawn. So a
- * server that fetches nothing cannot use up the accounts of its clients, nor hold up extractions. */
+ * Notices that a receiver was never handed: one of them can stand for many, or be withdrawn. So
+ * a server that fetches nothing cannot use up its clients' accounts, nor hold up extractions. */
 #ifndef CELLREAP_SYSTEM_BACKLOG_H
 #define CELLREAP_SYSTEM_BACKLOG_H
 

@@ -8,8 +8,8 @@
  * what was dropped is not subtracted. An account is counted again when its bound reaches its
  * quota.
  *
- * An account that has no room for another edge is relieved of the notices that its destroyed PDs left
- * behind (backlog.h).
+ * An account that has no room for another edge is relieved of the notices that its destroyed PDs
+ * left behind (backlog.h).
  *
  * A configured PD itself is not charged: its node, its PD capability, its requests to core spaces,
  * its fault handler, its links and the PD capabilities that the configuration gives it. Room for

@@ -1093,18 +1093,20 @@ def merged_run() -> list[Draft]:
         target.emit("QUOTA", account=account, name=name, **dict.fromkeys(words, quota))
     shelf = target.pd("shelf")
     kept = target.space(shelf, "THING", "kept")
-    for lives in range(4):
+    for _ in range(4):  # the last one has the last room that there is, and leaves a notice in it
         client = target.pd("client", account=2)
         target.request(client, kept)
         target.quiet()
-        if lives < 3:
-            target.exit(client)
-            target.cleanup()
-            target.account()
+        target.exit(client)
+        target.cleanup()
+        target.account()
+    client = target.pd("client", account=2)
     first, *others = list(target.queues[shelf])
     target.merge(shelf, first, kept)
     for notice in others:
         target.withdraw(shelf, notice)
+    target.request(client, kept)
+    target.quiet()
     for name in ("shop", "stall"):
         target.request(client, target.space(shelf, "THING", name))
     # It asks for an extraction. Nobody awaits that it answers itself.

@@ -8,7 +8,7 @@ model. So the cost does not depend on how much is made and dropped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from cellreap import headers
@@ -37,6 +37,8 @@ class Accounts(Concern):
         """token of a notice that an edge left behind -> the account that it counts for"""
         self._taken: set[int] = set()
         """those that came to count for the account of their receiver"""
+        self._owed: set[str] = set()
+        """accounts that notices of the cleanup under way count for"""
         self._told: set[tuple[str, str]] = set()
         """(subscriber, node): the notice of the subscription was queued"""
         self._maps: dict[str, Counter[str]] = {}
@@ -63,20 +65,23 @@ class Accounts(Concern):
         if count is not None:
             count(self, event)
 
-    def _use(self, pd: str | None, *, made: bool = True, **uses: int) -> None:
-        """made: the PD makes this now. Else it takes the place of what the PD made before, and what
+    def _use(self, pd: str | None, **uses: int) -> None:
+        """The PD makes this now."""
+        name = self._account_of.get(pd or "")
+        if name is not None and name in self._quotas:
+            self._most[name].update(uses)
+            self._check(name, uses)
+
+    def _check(self, name: str, words: Iterable[str], *, made: bool = True) -> None:
+        """made: something was made. Else a notice took the place of what was made before, and what
         the account has taken may exceed the quota.
         """
-        name = self._account_of.get(pd or "")
-        if name is None or name not in self._quotas:
-            return
-        most, quota = self._most[name], self._quotas[name]
-        most.update(uses)
-        if all(most[word] <= quota[word] for word in uses):
+        quota, most = self._quotas[name], self._most[name]
+        if all(most[word] <= quota[word] for word in words):
             return
         self._most[name] = most = self._exact(name)
         more = 0 if made else sum(self._left[token] == name for token in self._taken)
-        for word in uses:
+        for word in words:
             if most[word] > quota[word] + more:
                 text = f"{name} uses {most[word]} {word}, and its quota is {quota[word]}"
                 self.context.bad("accounts.within", text)
@@ -155,11 +160,21 @@ class Accounts(Concern):
         pd = event["from"] if kind in ("free", "disconnect") else to
         if kind not in _LEFT or pd not in self._account_of:
             return
-        self._left[token] = self._account_of[pd]
+        name = self._left[token] = self._account_of[pd]
         if kind == "pre-destroy":
             self._told.add((to, event["node"]))
-        else:
-            self._use(pd, made=False, edges=1)
+        elif name in self._quotas:
+            self._most[name]["edges"] += 1
+            if event.number("n") == 0:
+                self._check(name, ["edges"], made=False)
+            else:
+                self._owed.add(name)
+
+    def _settled(self, _event: Event) -> None:
+        """The edges that the notices of a cleanup are about are there until now."""
+        for name in sorted(self._owed):
+            self._check(name, ["edges"], made=False)
+        self._owed.clear()
 
     def _get_work(self, event: Event) -> None:
         self._taken_by(event["pd"], event.number("token"))
@@ -171,7 +186,9 @@ class Accounts(Concern):
         """A notice of another account counts for its receiver's from now on."""
         name = self._account_of.get(pd)
         if self.context.policy.limits_taken and name is not None and token in self._left:
-            if self._left[token] != name and name in self._most:
+            if self._left[token] == name:
+                return
+            if name in self._most:
                 self._most[name]["edges"] += 1
             self._left[token] = name
             self._taken.add(token)
@@ -265,6 +282,7 @@ _USES: dict[str, Callable[[Accounts, Event], None]] = {
     "MAP": Accounts._map,
     "SUBSCRIBE": Accounts._subscribe,
     "QUEUE": Accounts._queue,
+    "SETTLED": Accounts._settled,
     "GET_WORK": Accounts._get_work,
     "MERGE": Accounts._merge,
     "SUBGRAPH": Accounts._subgraph,

@@ -128,6 +128,19 @@ class _Receiver:
     taken: int = 0
     """number of notices of limited kinds that it has fetched and not finished"""
 
+    def take(self, notice: Notice, most: int | None) -> Wrong | None:
+        """It fetches a notice. most: the most that it may have taken."""
+        if notice.seen:
+            return None
+        notice.seen = True
+        if notice.kind not in LIMITED:
+            return None
+        self.taken += 1
+        if most is None or self.taken <= most:
+            return None
+        text = f"{notice.to} has {self.taken} such notices: expected at most {most}"
+        return "notices.taken", f"token={notice.token}: {text}"
+
 
 class Work:
     """All notices. An operation returns the rule that it breaks with a text, or None."""
@@ -259,21 +272,7 @@ class Work:
         if wrong is not None:
             return "notices.order", f"token={token}: {pd} {wrong}"
         notice.state = OUT
-        return self._take(notice)
-
-    def _take(self, notice: Notice) -> Wrong | None:
-        """The receiver was never handed the notice before."""
-        if notice.seen:
-            return None
-        notice.seen = True
-        if notice.kind not in LIMITED:
-            return None
-        receiver = self._receivers[notice.to]
-        receiver.taken += 1
-        if self.max_taken is None or receiver.taken <= self.max_taken:
-            return None
-        text = f"{notice.to} has {receiver.taken} such notices: expected at most {self.max_taken}"
-        return "notices.taken", f"token={notice.token}: {text}"
+        return self._receivers[pd].take(notice, self.max_taken)
 
     def _not_next(self, notice: Notice) -> str | None:
         """Without lanes: what is wrong if the notice is not the next in its receiver's queue."""
