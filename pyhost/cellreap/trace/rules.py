@@ -102,7 +102,7 @@ RULES: Final[dict[str, str]] = {
     "comes first only if each earlier one touches a cleanup or trigger that waits, and it does "
     "not.",
     "triggers.needless": "A trigger waits only while it touches a cleanup or an earlier trigger "
-    "that waits, or while 8 cleanups wait.",
+    "that waits, or while 8 cleanups wait and its own tells a subscriber.",
     "triggers.end": "At END no trigger waits for its cleanup.",
     # blame
     "blame.handler": "FAULT_HELD names the fault handler of its PD. The handler is not down, and "
@@ -112,7 +112,7 @@ RULES: Final[dict[str, str]] = {
     "blame.resumed": "A PD continues after a fault only if its fault handler finished the notice "
     "with `ok`.",
     "blame.taken": "The root task takes over a held fault if the fault handler failed the notice, "
-    "or has no deadline.",
+    "has no deadline, or waits for the PD itself. Then a PD is freed from a call to the PD.",
     "blame.probe": "Only a PD that has a deadline, can answer and has no probe yet is probed. The "
     "PD that waits for it has a deadline and a notice to finish.",
     "blame.waits": "A PD is probed only if calls can lead to it from the PD that waits: each one "
@@ -188,7 +188,7 @@ RULES: Final[dict[str, str]] = {
     "cleanup.within": "During a cleanup that does not wait, only its own events occur.",
     "cleanup.plan": "The plan is the plan of the reference model, each part once.",
     "cleanup.apart": "A cleanup begins while others wait only if it touches none of them, and only "
-    "while fewer than 8 wait.",
+    "while fewer than 8 wait if it tells a subscriber.",
     "cleanup.needless": "A cleanup waits only while a subscriber that was told can still answer.",
     "cleanup.phases": "The phases of a cleanup follow each other in order.",
     "cleanup.doomed": "While a cleanup waits, doomed nodes do not change.",

@@ -192,6 +192,7 @@ class Replay:
                 context.bad("order.answer", f"{name}: expected {owed} before it")
         context.nodes.interrupt(event)
         context.freed.interrupt(event)
+        context.blame.interrupt(event)
         if name not in ("MODEL", "EXTRACTED"):
             context.extractions.interrupt(name)
         if name == "QUEUE" or not of_no_cleanup:

@@ -131,14 +131,15 @@ class Slots(Concern):
         return self._empty(pd, cspace, (kind, node))
 
     def tell(self, pd: str, slot: int, about: str) -> None:
-        """Somebody else emptied the slot. The PD must be told, if it can still act.
+        """Somebody else emptied the slot. The PD must be told, if it can act now or later.
 
         about: what the notice will name.
         """
         context, cspace = self.context, self._cspaces[pd]
         cspace.reserved[slot] = Reservation(0, True)
         cspace.lost += 1
-        if context.actors.may_answer(pd) and not context.cleanups.dooms_pd(pd):
+        lives = context.actors.may_answer(pd) or context.blame.is_held(pd)
+        if lives and not context.cleanups.dooms_pd(pd):
             if about not in cspace.untold:
                 context.debts.owe("QUEUE", pd, "lost", about, "-")
             cspace.untold.setdefault(about, []).append(slot)

@@ -74,8 +74,6 @@ class Triggers(Concern):
         cleanups, queue = self.context.cleanups, self._pending
         if not cleanups.waits() or not self.context.policy.side_by_side:
             return next(iter(queue.values()), None)
-        if not cleanups.has_room():
-            return None
         doomed = set(cleanups.doomed())
         depths_of = self.context.authority.depths_of
         pd = first_apart(
@@ -83,6 +81,7 @@ class Triggers(Concern):
             ((pd, depths_of(pd)) for pd in queue if pd not in doomed),
             doomed,
             cleanups.touched(),
+            cleanups.has_room(),
         )
         return None if pd is None else queue[pd]
 
