@@ -62,6 +62,7 @@ typedef struct cr_run {
     uint64_t held_up; /* in calls to other PDs while it was awaited, since it was last given up */
     uint64_t waited;  /* waiting for the root task, in its first wait since `mark` */
     uint32_t waits;   /* waits for the root task since `mark`, while it was owed something */
+    uint32_t stuck;   /* looks in a row at which its held fault could never be answered */
     int chance;       /* it has had the processor since it was first owed something */
     uint32_t slot;    /* the slot that its call named at the last look, or 0 */
     uint32_t server;  /* the number of the PD that it called then, or 0 */

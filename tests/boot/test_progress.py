@@ -132,3 +132,12 @@ def test_a_subscriber_in_a_call_that_is_never_answered_holds_nobody_up(
     assert run.of("CONTINUE", n=1)
     assert {"mute", "subscriber"} <= run.alive()
     assert all("was never" in problem.text for problem in run.report.violations)
+
+
+@pytest.mark.behaviour("J-06", "J-13")
+def test_the_time_in_which_the_root_task_is_busy_is_nobodys(target: Target) -> None:
+    """Each notice takes it less than half its deadline. Meanwhile large PDs are created."""
+    run = target.run("burden", qemu_args=COUNTED)
+    assert run.says("burdener") == ["made 10"]
+    assert not run.of("LATE")
+    assert causes(run) == [("holder", "exit")]

@@ -31,6 +31,8 @@ class Blame(Concern):
         super().__init__(context)
         self._held: dict[str, Fault] = {}  # by the PD that faulted
         self._last: dict[str, int] = {}  # name of a PD -> token of its last FAULT notice
+        self._taken: tuple[str, str] | None = None
+        """A PD and its fault handler, which must wait for the PD: its fault was just taken over."""
 
     # -- for other concerns
 
@@ -75,9 +77,18 @@ class Blame(Concern):
         if not self.context.debts.settle("FAULT", pd) and self.context.triggers.has_deadline(
             fault.handler
         ):
-            text = f"FAULT: pd={pd}: {fault.handler}, its fault handler, has not given it back"
-            self.context.bad("blame.taken", text)
+            self._taken = pd, fault.handler
         return True
+
+    def interrupt(self, event: Event) -> None:
+        """Handles an event after a FAULT that was taken over: somebody is freed from the PD."""
+        if self._taken is None or event.name == "STOP":
+            return
+        pd, handler = self._taken
+        self._taken = None
+        if event.name != "SERVER_DIED" or event["server"] != pd:
+            text = f"FAULT: pd={pd}: {handler}, its fault handler, has not given it back"
+            self.context.bad("blame.taken", f"{text}, and nobody was in a call to {pd}")
 
     def _handler_is_told(self, pd: str) -> None:
         context = self.context
@@ -141,6 +152,24 @@ class Blame(Concern):
             context.bad("blame.probe", text)
         elif not context.notices.has_work(by):
             context.bad("blame.probe", f"PROBE: by={by}: it has no notice to finish")
+        elif not self._can_wait_for(by, pd):
+            text = f"PROBE: pd={pd}: no call of {by} can lead to it"
+            context.bad("blame.waits", text)
+
+    def _can_wait_for(self, by: str, pd: str) -> bool:
+        """Whether a chain of calls and held faults can lead from one PD to the other."""
+        seen: set[str] = set()
+        front = {by}
+        while front and pd not in seen:
+            reached: set[str] = set()
+            for each in front:
+                fault = self._held.get(each)
+                reached.update(
+                    self.context.slots.servers_of(each) if fault is None else (fault.handler,)
+                )
+            front = reached - seen
+            seen |= front
+        return pd in seen
 
     def _probed(self, pd: str) -> None:
         context = self.context

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from cellreap import headers
@@ -111,6 +111,10 @@ class Slots(Concern):
         """Whether the PD has or had a capability to something that the server manages."""
         return pd in self._cspaces and server in self._cspaces[pd].servers
 
+    def servers_of(self, pd: str) -> Collection[str]:
+        """The PDs that manage, or managed, something that the PD has or had a capability to."""
+        return self._cspaces[pd].servers if pd in self._cspaces else ()
+
     def give_back(self, event: Event, pd: str, node: str, kind: str, gone: bool) -> int:
         """A PD gives a capability back. gone: whether it was the last of its kind to that node.
 
@@ -127,14 +131,15 @@ class Slots(Concern):
         return self._empty(pd, cspace, (kind, node))
 
     def tell(self, pd: str, slot: int, about: str) -> None:
-        """Somebody else emptied the slot. The PD must be told, if it can still act.
+        """Somebody else emptied the slot. The PD must be told, if it can act now or later.
 
         about: what the notice will name.
         """
         context, cspace = self.context, self._cspaces[pd]
         cspace.reserved[slot] = Reservation(0, True)
         cspace.lost += 1
-        if context.actors.may_answer(pd) and not context.cleanups.dooms_pd(pd):
+        lives = context.actors.may_answer(pd) or context.blame.is_held(pd)
+        if lives and not context.cleanups.dooms_pd(pd):
             if about not in cspace.untold:
                 context.debts.owe("QUEUE", pd, "lost", about, "-")
             cspace.untold.setdefault(about, []).append(slot)
