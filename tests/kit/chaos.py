@@ -90,7 +90,7 @@ def _honest(requests: int, crashed: frozenset[str]) -> list[Table]:
 
 def _crashes(rng: random.Random) -> list[Table]:
     """Crashes of servers that the clients call, without their instants."""
-    crashes = [
+    crashes: list[Table] = [
         {"pd": rng.choice(ECHOES), "how": rng.choice(WAYS)} for _ in range(rng.randint(1, 2))
     ]
     for crash in crashes:
