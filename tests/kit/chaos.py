@@ -140,12 +140,14 @@ UNTIL_REFUSED: Final = 1000
 
 
 def _filler(rng: random.Random, name: str) -> list[Table]:
-    """It makes things of one kind, in the smaller tables until it is refused."""
+    """It makes things of one kind, in two of the smaller tables until it is refused."""
     kind = rng.choice(FILLS)
     most = rng.randint(30, 60)
     if kind == PDS:
         most = rng.randint(5, 10)
-    elif kind in (SPACES, TYPES, TICKETS):
+    elif kind == TICKETS:
+        most = rng.randint(5, 10)  # each is a cleanup, which prints the state of the system
+    elif kind in (SPACES, TYPES):
         most = UNTIL_REFUSED
     return [
         _pd(
