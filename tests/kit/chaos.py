@@ -244,7 +244,7 @@ def _caught(rng: random.Random, name: str, space: str) -> list[Table]:
 def _colluder(name: str, space: str, requests: list[str]) -> Table:
     # At another depth its clients would go with it, by the configuration.
     depths = {"pd_depth": 0, "rs_depth": 0}
-    return _pd(name, "colluder", requests=requests, space=_space(space, "KEPT"), **depths)
+    return _pd(name, "colluder", requests=requests, space=_space(space, "KEPT"), args=[1], **depths)
 
 
 def _circle(rng: random.Random, name: str) -> list[Table]:
