@@ -19,7 +19,6 @@ static struct {
 static uint32_t allocate(cr_incoming *m)
 {
     uint32_t object = 0;
-    uint32_t slot;
     uint32_t at = MAX_BLOCKS;
     for (uint32_t i = 0; i < MAX_BLOCKS && object == 0; i++) {
         if (blocks[i].object != 0 && blocks[i].pooled) {
@@ -34,14 +33,10 @@ static uint32_t allocate(cr_incoming *m)
     }
     blocks[at].object = object;
     blocks[at].pooled = 0;
-    if (cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
+    if (!st_give(m, space, object)) {
         blocks[at].pooled = 1;
         return ST_BAD_REQUEST;
     }
-    m->reply[0] = space;
-    m->reply[1] = object;
-    m->reply[2] = slot;
-    m->reply_count = 3;
     return ST_OK;
 }
 

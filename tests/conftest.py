@@ -88,10 +88,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Without `--thorough`, the tests that are marked so are deselected and counted as such."""
     if config.getoption("--thorough"):
         return
-    left_out = [item for item in items if item.get_closest_marker("thorough") is not None]
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        (left_out if item.get_closest_marker("thorough") else kept).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item.get_closest_marker("thorough") is None]
+        items[:] = kept
 
 
 @pytest.fixture(scope="session")

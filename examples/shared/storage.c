@@ -46,6 +46,19 @@ void st_say_notice(const cr_work_entry *work)
     cr_say(&line);
 }
 
+int st_give(cr_incoming *m, uint32_t space, uint32_t object)
+{
+    uint32_t slot;
+    if (cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
+        return 0;
+    }
+    m->reply[0] = space;
+    m->reply[1] = object;
+    m->reply[2] = slot;
+    m->reply_count = 3;
+    return 1;
+}
+
 int st_note(const cr_work_entry *work)
 {
     st_say_notice(work);

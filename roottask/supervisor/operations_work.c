@@ -30,10 +30,7 @@ void cr_do_get_work(cr_asked *a)
         out[1] = notices[i].space;
         out[2] = notices[i].object;
         out[3] = notices[i].pd;
-        cr_trace_begin(&cr_sys.trace, CR_EV_GET_WORK);
-        cr_trace_pd(a->from);
-        cr_trace_number(&cr_sys.trace, notices[i].token);
-        cr_trace_end(&cr_sys.trace);
+        cr_trace_notice(CR_EV_GET_WORK, a->from, notices[i].token);
     }
 }
 
@@ -123,10 +120,7 @@ void cr_do_resume_work(cr_asked *a)
     if (cr_work_resume(cr_sys.work, cr_receiver(a->from), a->args.space) != CR_OK) {
         cr_panic("a notice that failed is not there", a->found.notice.token);
     }
-    cr_trace_begin(&cr_sys.trace, CR_EV_RESUME_WORK);
-    cr_trace_pd(a->from);
-    cr_trace_number(&cr_sys.trace, a->found.notice.token);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_notice(CR_EV_RESUME_WORK, a->from, a->found.notice.token);
     cr_notices_changed();
     cr_clock_watch();
     if (!busy) {

@@ -13,14 +13,6 @@ typedef struct walk {
     uint32_t gone;  /* notices that no longer count for the account */
 } walk;
 
-static void trace(cr_event event, const cr_pd *pd, uint64_t token)
-{
-    cr_trace_begin(&cr_sys.trace, event);
-    cr_trace_pd(pd);
-    cr_trace_number(&cr_sys.trace, token);
-    cr_trace_end(&cr_sys.trace);
-}
-
 void cr_backlog_withdraw(const cr_pd *pd, uint64_t token)
 {
     const int busy = cr_work_ready(cr_sys.work, cr_receiver(pd));
@@ -28,7 +20,7 @@ void cr_backlog_withdraw(const cr_pd *pd, uint64_t token)
     if (cr_work_withdraw(cr_sys.work, cr_receiver(pd), token, &notice) != CR_OK) {
         cr_panic("a notice that waits cannot be withdrawn", token);
     }
-    trace(CR_EV_WITHDRAW, pd, token);
+    cr_trace_notice(CR_EV_WITHDRAW, pd, token);
     /* A receiver at its limit may have been kept from what comes next in the lane. */
     if (!busy && cr_work_ready(cr_sys.work, cr_receiver(pd))) {
         cr_signal(cr_body_cap(&pd->body, CR_BODY_SIGNAL));
@@ -48,12 +40,11 @@ static void look_at(walk *w, const cr_work_notice *notice)
     cr_ref node;
     /* A DISCONNECT notice without a PD is one that was merged before. */
     const int merged = notice->kind == CR_NOTICE_DISCONNECT && notice->pd == 0;
-    const int left = notice->kind == CR_NOTICE_FREE || notice->kind == CR_NOTICE_DISCONNECT;
     if (notice->space != w->space) {
         w->space = notice->space;
         w->stands = 0;
     }
-    if (!merged && !(left && was_left(w, notice))) {
+    if (!merged && !(cr_work_is_left(notice->kind) && was_left(w, notice))) {
         return;
     }
     if (w->stands || cr_find_space(notice->space, &node) != CR_RESULT_OK) {
@@ -62,7 +53,7 @@ static void look_at(walk *w, const cr_work_notice *notice)
         if (cr_work_merge(cr_sys.work, cr_receiver(w->to), notice->token) != CR_OK) {
             cr_panic("a notice that waits cannot be merged", notice->token);
         }
-        trace(CR_EV_MERGE, w->to, notice->token);
+        cr_trace_notice(CR_EV_MERGE, w->to, notice->token);
         cr_charge_more(w->to, CR_QUOTA_EDGES, 1);
     }
     w->stands = 1;

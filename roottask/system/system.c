@@ -172,6 +172,14 @@ void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const 
     cr_trace_end(&cr_sys.trace);
 }
 
+void cr_trace_notice(cr_event event, const cr_pd *pd, uint64_t token)
+{
+    cr_trace_begin(&cr_sys.trace, event);
+    cr_trace_pd(pd);
+    cr_trace_number(&cr_sys.trace, token);
+    cr_trace_end(&cr_sys.trace);
+}
+
 /* -- look-up */
 
 cr_result cr_result_of(cr_status status)

@@ -222,6 +222,8 @@ void cr_trace_pd(const cr_pd *pd);
 void cr_trace_pair(cr_event event, cr_ref a, cr_ref b);
 void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot);
 void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const cr_pd *by);
+/* Prints an event that is about a notice of a PD and tells nothing else. */
+void cr_trace_notice(cr_event event, const cr_pd *pd, uint64_t token);
 uint64_t cr_slots_used(void);
 /* Prints the depths of the cleanup that the PD triggers. */
 void cr_trace_depths(const cr_pd *pd);

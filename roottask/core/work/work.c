@@ -83,9 +83,14 @@ const cr_notice_kind cr_work_precedence[CR_NOTICE_KIND_COUNT] = {
     CR_NOTICE_LOST,  CR_NOTICE_FREE,       CR_NOTICE_DISCONNECT,  CR_NOTICE_EXTRACT,
 };
 
-int cr_work_is_limited(cr_notice_kind kind)
+int cr_work_is_left(cr_notice_kind kind)
 {
-    return kind == CR_NOTICE_FREE || kind == CR_NOTICE_DISCONNECT || kind == CR_NOTICE_EXTRACT;
+    return kind == CR_NOTICE_FREE || kind == CR_NOTICE_DISCONNECT;
+}
+
+static int is_limited(cr_notice_kind kind)
+{
+    return cr_work_is_left(kind) || kind == CR_NOTICE_EXTRACT;
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -331,7 +336,7 @@ static void free_item(cr_work *work, uint32_t index)
     }
     r->pending--;
     r->kinds[it->notice.kind]--;
-    r->taken -= it->seen && cr_work_is_limited(it->notice.kind);
+    r->taken -= it->seen && is_limited(it->notice.kind);
     if (it->notice.account != 0) {
         work->receivers[it->notice.account].charged--;
     }
@@ -401,7 +406,7 @@ int cr_work_has(const cr_work *work, uint64_t token)
 static int may_take(const cr_work *work, uint32_t to, const item *it)
 {
     const receiver *r = &work->receivers[to];
-    return it->seen || r->taken < r->most || !cr_work_is_limited(it->notice.kind);
+    return it->seen || r->taken < r->most || !is_limited(it->notice.kind);
 }
 
 /* The first ready lane of this kind from which something can be handed out, or CR_NONE. Only a
@@ -552,7 +557,7 @@ static void hand_out(cr_work *work, item *it)
     receiver *r = &work->receivers[work->lanes[it->lane].receiver];
     it->state = ITEM_OUT;
     work->lanes[it->lane].out++;
-    if (!it->seen && cr_work_is_limited(it->notice.kind)) {
+    if (!it->seen && is_limited(it->notice.kind)) {
         r->taken++;
         charge(work, it, r->account);
     }
@@ -783,8 +788,7 @@ cr_status cr_work_merge(cr_work *work, uint32_t to, uint64_t token)
         return CR_ERR_ARG;
     }
     const uint32_t index = find_unseen(work, to, token);
-    if (index == CR_NONE || (work->items[index].notice.kind != CR_NOTICE_FREE &&
-                             work->items[index].notice.kind != CR_NOTICE_DISCONNECT)) {
+    if (index == CR_NONE || !cr_work_is_left(work->items[index].notice.kind)) {
         return CR_ERR_ABSENT;
     }
     item *it = &work->items[index];

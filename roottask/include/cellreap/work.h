@@ -114,8 +114,8 @@ cr_status cr_work_failed(const cr_work *work, uint32_t receiver, uint32_t space,
  * `again` is set. CR_ERR_ARG. CR_ERR_ABSENT: the lane is not stopped. */
 cr_status cr_work_resume(cr_work *work, uint32_t receiver, uint32_t space);
 
-/* Whether the kind is one of those that are limited. */
-int cr_work_is_limited(cr_notice_kind kind);
+/* Whether an edge of a PD that is gone left such a notice behind: it can be merged. */
+int cr_work_is_left(cr_notice_kind kind);
 /* Sets the account that limited notices count for once the receiver is handed them, if an account
  * is charged for them at all (0: they stay as they are), and how many it may take. CR_ERR_ARG. */
 cr_status cr_work_set_receiver(cr_work *work, uint32_t receiver, uint8_t account, uint32_t most);

@@ -127,12 +127,7 @@ class InC:
         return int(self.lib.cr_work_merge(self.work, to, token))
 
     def unseen(self, to: int) -> list[Got]:
-        at, out = self.ffi.new("cr_work_cursor *"), self.ffi.new("cr_work_notice *")
-        found = []
-        while self.lib.cr_work_next_unseen(self.work, to, at, out) == OK:
-            found.append(self.got(out))
-        assert self.lib.cr_work_next_unseen(self.work, to, at, out) == REASONS["absent"]
-        return sorted(found)
+        return self._walk(self.lib.cr_work_next_unseen, to)
 
     def take(self, to: int) -> tuple[Got, bool] | None:
         out, failed = self.ffi.new("cr_work_notice *"), self.ffi.new("uint32_t *", 99)
@@ -191,11 +186,15 @@ class InC:
 
     def can_do(self, to: int) -> list[Got]:
         """The order of the lanes is the core's affair."""
+        return self._walk(self.lib.cr_work_next, to)
+
+    def _walk(self, step: Any, to: int) -> list[Got]:
+        """All that a cursor comes to, sorted."""
         at, out = self.ffi.new("cr_work_cursor *"), self.ffi.new("cr_work_notice *")
         found = []
-        while self.lib.cr_work_next(self.work, to, at, out) == OK:
+        while step(self.work, to, at, out) == OK:
             found.append(self.got(out))
-        assert self.lib.cr_work_next(self.work, to, at, out) == REASONS["absent"]
+        assert step(self.work, to, at, out) == REASONS["absent"]
         return sorted(found)
 
     def answers(self, answers: Sequence[tuple[int, bool]]) -> Any:

@@ -15,6 +15,7 @@ from cellreap import headers
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, parse_id, pd_id
 from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.work import LEFT_BEHIND
 from cellreap.trace.events import Event
 
 
@@ -157,7 +158,7 @@ class Accounts(Concern):
 
     def _queue(self, event: Event) -> None:
         to, kind, token = event["to"], event["kind"], event.number("token")
-        pd = event["from"] if kind in ("free", "disconnect") else to
+        pd = event["from"] if kind in LEFT_BEHIND else to
         if kind not in _LEFT or pd not in self._account_of:
             return
         name = self._left[token] = self._account_of[pd]
@@ -269,7 +270,7 @@ _MOST_KEPT = (
     + 4
 )
 """The most edges that the configuration can need for one PD, and those of a spawned PD."""
-_LEFT = ("free", "disconnect", "lost", "destroy", "pre-destroy")
+_LEFT = (*LEFT_BEHIND, "lost", "destroy", "pre-destroy")
 """Kinds of notices for which the edge that caused them had kept room."""
 _USES: dict[str, Callable[[Accounts, Event], None]] = {
     "PD": Accounts._pd,

@@ -23,10 +23,10 @@ GIVEN_UP = "given up"
 """The notices whose receivers were given up. They are also counted as waiting."""
 NEVER_STOP = ("pre-destroy", "extract", "probe", "fault")
 """Kinds of notices whose failure does not stop a lane."""
-LIMITED = ("free", "disconnect", "extract")
-"""Kinds of notices of which a receiver may fetch only so many before it finishes them."""
 LEFT_BEHIND = ("free", "disconnect")
 """Kinds of notices that a destroyed PD leaves behind. They can be merged."""
+LIMITED = (*LEFT_BEHIND, "extract")
+"""Kinds of notices of which a receiver may fetch only so many before it finishes them."""
 
 Tag = tuple[str, int]
 """The account of a notice: ("cleanup", n), ("extraction", x), or ("no cleanup", 0)."""
