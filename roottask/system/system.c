@@ -117,16 +117,15 @@ void cr_trace_pd(const cr_pd *pd)
     cr_trace_string(&cr_sys.trace, id);
 }
 
-/* The number of slots that PDs, resources and the root task itself use. Slots that the allocator
- * keeps for halves of split blocks do not count, because they depend on the history of the
- * allocator. */
+/* The number of slots that PDs, resources and the root task itself use. The allocator's slots for
+ * halves of split blocks do not count, because they depend on the history of the allocator. */
 uint64_t cr_slots_used(void)
 {
     uint64_t pds = 0;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         pds += cr_pd_exists(&cr_sys.pds[i]) ? CR_BODY_ROOT_SLOTS : 0;
     }
-    return pds + cr_pool_used() - 2u * cr_untyped_pairs();
+    return pds + cr_pool_used();
 }
 
 void cr_account(void)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from cellreap.errors import InputError
@@ -26,6 +26,8 @@ from cellreap.trace.upgrade import NotOfVersionError, known_versions, table_of, 
 
 MAX_LINE = 65536
 """Bytes in a line, without its newline. A SAY of the longest text takes less than 2 KiB."""
+MAX_SNAPSHOT = 1 << 18
+"""Lines of a snapshot that are kept. That of a system with the most PDs has fewer."""
 MAX_PROBLEMS = 1000
 """Number of problems that are kept. Further ones are only counted."""
 
@@ -155,6 +157,7 @@ class Reader:
     _first_damage: Problem | None = None
     _ended: int | None = None
     _marked: bool = False
+    _snapshot: list[str] | None = None  # the lines of the snapshot that the kernel prints
 
     def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
         """The event in a line. None if it has none, or if it or an earlier line is damaged."""
@@ -164,10 +167,17 @@ class Reader:
             self._unsound(number, b"", f"a trace line is longer than {MAX_LINE} bytes", "line.long")
         at = line.find(MARK)
         if at < 0:
+            if self._snapshot is not None and len(self._snapshot) < MAX_SNAPSHOT:
+                self._snapshot.append(line.rstrip(b"\r").decode("latin-1"))
             return None
         self._marked = True
         event = self._line(number, line[at:].rstrip(b"\r"))
-        return event if self.broken_at is None else None
+        if event is None or self.broken_at is not None:
+            return None
+        if self._snapshot is not None:
+            event = replace(event, text=tuple(self._snapshot))
+        self._snapshot = [] if event.name == "TRUTH" and event["snapshot"] == "1" else None
+        return event
 
     # -- lines
 

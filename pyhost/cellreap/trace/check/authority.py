@@ -48,6 +48,11 @@ class Authority(Concern):
 
     # -- for other concerns
 
+    def priority_of(self, pd: str) -> int | None:
+        """The priority of a PD; None if it was not told."""
+        rights = self._rights.get(pd)
+        return None if rights is None else rights.priority
+
     def begin(self, event: Event) -> None:
         """TRACE: the depths of the system."""
         self._system = (event["pd_depth"], event["rs_depth"])

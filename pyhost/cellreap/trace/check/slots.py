@@ -107,6 +107,11 @@ class Slots(Concern):
             return "slots.limit", f"{lost}, so it is given no more"
         return None
 
+    def of(self, pd: str) -> dict[int, Capability]:
+        """The slots of a PD in which capabilities are, by the events."""
+        cspace = self._cspaces.get(pd)
+        return {} if cspace is None else cspace.used
+
     def had_server(self, pd: str, server: str) -> bool:
         """Whether the PD has or had a capability to something that the server manages."""
         return pd in self._cspaces and server in self._cspaces[pd].servers

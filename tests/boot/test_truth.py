@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The kernel's word agrees with the model, before each crash and after each cleanup.
+
+The check compares the two (rules truth.*) wherever the trace has the kernel's word.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cellreap.system.config import Depth
+from cellreap.system.sdk import ARCHES, Sdk, installed_sdk
+from cellreap.testing import Change, Run, Target, together, with_system
+from cellreap.trace.check.truth import EVENTS
+from kit.command_line import command, environment
+from kit.crowds import COUNTED, crowd, down
+from kit.marks import slow_but
+from kit.paths import BOOT_CONFIGS, CONFIGS
+from kit.planted import LEAKS, plant
+from kit.truth_traces import record, recorded
+
+TRUTH: Change = with_system(truth=True)
+DEPTHS: list[tuple[Depth, Depth]] = [(0, 0), (0, 1), (0, 2), (1, 2), ("inf", "inf")]
+
+
+def check_taken(run: Run, cleanups: int, sdk: Sdk) -> None:
+    """The kernel was asked at the start, before and after each cleanup, and at the end."""
+    assert len(run.cleanups()) == cleanups
+    truths = run.of("TRUTH")
+    assert len(truths) >= 2 + 2 * cleanups
+    snapshots = {"seL4": "1", "refkernel": "0"}[sdk.kernel.name]
+    assert {event["snapshot"] for event in truths} == {snapshots}
+    names = [event.name for event in run.events]
+    for cleanup in run.cleanups():
+        (settled,) = run.of("SETTLED", n=cleanup["n"])
+        assert names[run.at(settled) + 1] == "TRUTH"
+    assert names[-2:] == ["UNTYPEDS", "END"]
+
+
+@pytest.mark.behaviour("C-20", "C-24")
+@pytest.mark.parametrize("depths", slow_but(DEPTHS, (0, 2)), ids="-".join(["{}"]).format)
+def test_the_scenario(target: Target, sdk: Sdk, depths: tuple[Depth, Depth]) -> None:
+    pd_depth, rs_depth = depths
+    run = target.run("block_fs_db_app", pd_depth=pd_depth, rs_depth=rs_depth, change=TRUTH)
+    check_taken(run, 1, sdk)
+
+
+def test_a_respawned_server_and_its_disks(target: Target, sdk: Sdk) -> None:
+    check_taken(target.run("recycle", change=TRUTH), 1, sdk)
+
+
+@pytest.mark.slow
+def test_a_crowd(target: Target, sdk: Sdk) -> None:
+    change = together(TRUTH, crowd(), down("kill", 1, 2))
+    check_taken(target.run("crowd", change=change, qemu_args=COUNTED), 3, sdk)
+
+
+def test_the_recorded_boot_is_as_a_new_one(
+    target_of: Callable[[str], Target], rewrite: bool
+) -> None:
+    """With --rewrite, it is recorded anew for the tests of the check."""
+    if installed_sdk("x86_64") is None:
+        pytest.skip("no seL4 for x86_64 is installed: refkernel takes no snapshots")
+    run = target_of("x86_64").run("block_fs_db_app", pd_depth=0, rs_depth=1, change=TRUTH)
+    if rewrite:
+        record(run.trace.read_bytes())
+    told = [(event.name, event.values.get("pd")) for event in run.events if event.name in EVENTS]
+    assert told == [
+        (event.name, event.values.get("pd")) for event in recorded() if event.name in EVENTS
+    ]
+
+
+# -- planted leaks
+
+
+@dataclass(frozen=True)
+class Planted:
+    """The sources with all leaks, and a folder for images."""
+
+    sources: Path
+    folder: Path
+
+    def run(self, leak: int, arch: str) -> dict[str, Any]:
+        """The report on a run of a system with the leak; without any for 0."""
+        name = "crowd" if leak == 4 else "block_fs_db_app"
+        text = next(
+            path.read_text()
+            for path in (CONFIGS / f"{name}.toml", BOOT_CONFIGS / f"{name}.toml")
+            if path.exists()
+        )
+        text = text.replace(f'name = "{name}"', f'name = "leak-{leak}"\ntruth = true', 1)
+        text = text.replace("args = [5, 0]", "args = [5, 1]")  # connects before it acknowledges
+        config = self.folder / f"leak-{leak}.toml"
+        config.write_text(text)
+        done = subprocess.run(
+            command("run", str(config), "--arch", arch, "--rs-depth", "1", "--json"),
+            env={**environment(), "CELLREAP_HOME": str(self.sources)},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr
+        shown = json.loads(done.stdout)
+        assert isinstance(shown, dict)
+        return shown
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Planted:
+    """A copy of the sources with all leaks. It is built when it is first used."""
+    sources = plant(tmp_path_factory.mktemp("planted"))
+    return Planted(sources, tmp_path_factory.mktemp("leaks"))
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("H-10")
+@pytest.mark.parametrize("leak", [0, *LEAKS])
+@pytest.mark.parametrize("arch", ARCHES)
+def test_each_planted_leak_is_found_by_the_snapshot_and_by_the_walk(
+    planted: Planted, arch: str, leak: int
+) -> None:
+    if installed_sdk(arch) is None:
+        pytest.skip(f"no seL4 for {arch} is installed: refkernel takes no snapshots")
+    report = planted.run(leak, arch)
+    found = [text.split(": ", 2)[1:] for text in report["violations"]]
+    told = {
+        "snapshot" if "the snapshot of the kernel: " in text else "walk"
+        for rule, text in found
+        if rule.startswith("truth.")
+    }
+    assert told == ({"snapshot", "walk"} if leak else set()), report["violations"]
+    assert report["verdict"] == ("fail" if leak else "pass")
