@@ -19,6 +19,11 @@ hypothesis.settings.load_profile("cellreap")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of this suite."""
     parser.addoption(
+        "--thorough",
+        action="store_true",
+        help="also run the tests that repeat others with many more parameters: about an hour",
+    )
+    parser.addoption(
         "--exhaustive-seconds",
         type=float,
         default=20.0,
@@ -28,9 +33,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--crowd-seeds",
         type=int,
-        default=3,
+        default=1,
         metavar="N",
-        help="at how many instants a server with a crowd of clients is brought down (default: 3)",
+        help="at how many instants a server with a crowd of clients is brought down (default: 1)",
     )
     parser.addoption(
         "--chaos-seeds",
@@ -39,6 +44,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="how many random systems with hostile PDs are booted (default: 200 if test_chaos.py "
         "is named, else 2)",
+    )
+    parser.addoption(
+        "--fuzz-messages",
+        type=int,
+        default=None,
+        metavar="N",
+        help="how many random messages test_target_fuzz.py sends (default: 20000, with --thorough "
+        "100000)",
     )
     parser.addoption(
         "--rewrite",
@@ -69,6 +82,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             for seed in range(1, int(count) + 1)
         ]
         metafunc.parametrize("chaos_seed", slow)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without `--thorough`, the tests that are marked so are deselected and counted as such."""
+    if config.getoption("--thorough"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("thorough") is not None]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item.get_closest_marker("thorough") is None]
+
+
+@pytest.fixture(scope="session")
+def thorough(request: pytest.FixtureRequest) -> bool:
+    """Whether tests that take samples try everything."""
+    return bool(request.config.getoption("--thorough"))
 
 
 @pytest.fixture(scope="session")

@@ -22,8 +22,13 @@ static uint32_t mark_node(cr_ref node, uint32_t mark)
     if (node.index == CR_NONE || cr_same(node, cr_sys.root)) {
         return 0;
     }
-    uint32_t had = cr_sup.cleaner.touched[node.index];
-    cr_sup.cleaner.touched[node.index] |= mark;
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    if (cleaner->touched_generation[node.index] != node.generation) {
+        cleaner->touched_generation[node.index] = node.generation;
+        cleaner->touched[node.index] = 0;
+    }
+    uint32_t had = cleaner->touched[node.index];
+    cleaner->touched[node.index] |= mark;
     return had;
 }
 

@@ -424,6 +424,10 @@ static int start_next(void)
     for (uint32_t i = 0; i < cleaner->count;) {
         const cr_trigger_entry entry = cleaner->queue[i];
         cr_pd *pd = cr_pd_of(entry.pd);
+        if (pd != 0 && cr_is_doomed(pd)) {
+            i++; /* A cleanup that began later than this trigger destroys the PD. */
+            continue;
+        }
         uint64_t cycles = cr_arch_cycles();
         cr_status status = pd != 0 ? plan_for(pd) : CR_OK;
         if (status != CR_OK) {

@@ -51,8 +51,10 @@ typedef struct cr_cleaner {
     cr_doomed doomed[CR_KEPT_DOOMED];
     cr_pair pre_destroy[CR_KEPT_PRE_DESTROY];
     uint32_t pre_destroy_groups[CR_KEPT_PRE_DESTROY];
-    /* For each node of the model: the cleanups that concern it, one bit each (apart.c). */
+    /* For each node of the model: the cleanups that concern it, one bit each (apart.c). A node that
+     * was made since in the same place has another generation. */
     uint32_t touched[CR_MAX_NODES];
+    uint32_t touched_generation[CR_MAX_NODES];
     /* Triggers whose cleanup has not begun, oldest first. Each PD is in the queue at most once. */
     cr_trigger_entry queue[CR_MAX_PDS];
     uint32_t count;

@@ -25,7 +25,7 @@ from cellreap.system.loader import FDT_FILE
 from cellreap.system.sdk import ARCHES, SUPPORT_FOLDER
 from cellreap.testing import Run, Target
 from demo import DEPTHS
-from kit.marks import slow_but
+from kit.marks import slow_but, thorough_but
 from kit.outcomes import ALL, LONG, compare, depth
 
 pytestmark = pytest.mark.slow
@@ -65,7 +65,7 @@ def test_the_trace_names_the_architecture(target_of: Callable[[str], Target], ar
 
 @pytest.mark.slow
 @pytest.mark.behaviour("H-02")
-@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, "aarch64"))
 def test_an_image_built_twice_is_the_same_also_in_another_cache(
     target_of: Callable[[str], Target], arch: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

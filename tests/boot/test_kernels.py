@@ -19,10 +19,24 @@ from kit.outcomes import ALL, LONG, compare
 
 BUILT = [arch for arch in ARCHES if has_refkernel(arch)]
 SHORT = [name for name in ALL if name not in LONG]
+SCENARIO = "block_fs_db_app"
 
 
-@pytest.mark.parametrize("arch", slow_but(BUILT, BUILT[0]))
-@pytest.mark.parametrize("name", slow_but(SHORT, "block_fs_db_app"))
+@pytest.mark.parametrize(
+    ("name", "arch"),
+    [
+        pytest.param(
+            name,
+            arch,
+            marks=[
+                *([] if name == SCENARIO and arch == BUILT[0] else [pytest.mark.slow]),
+                *([] if name == SCENARIO or arch == BUILT[0] else [pytest.mark.thorough]),
+            ],
+        )
+        for name in SHORT
+        for arch in BUILT
+    ],
+)
 def test_every_configuration_does_the_same_on_both_kernels(
     on_refkernel: Callable[[str], Target], target_of: Callable[[str], Target], arch: str, name: str
 ) -> None:

@@ -18,7 +18,7 @@ from cellreap.system.config import Config
 from cellreap.system.config.quotas import quotas, words
 from cellreap.system.sdk import ARCHES
 from cellreap.testing import Change, Run, Target, together, with_pd
-from kit.marks import slow_but
+from kit.marks import slow_but, thorough_but
 
 COUNTED = ("-icount", "shift=0,sleep=off")
 FULL, MEMORY, BUSY = (
@@ -123,7 +123,7 @@ def most(run: Run, name: str, kind: int) -> int:
 @pytest.mark.parametrize("arch", slow_but(ARCHES, "x86_64"))
 @pytest.mark.parametrize(
     "kind",
-    slow_but([RESOURCES, SPACES, EDGES, TYPES, PDS], TYPES),
+    thorough_but([RESOURCES, SPACES, EDGES, TYPES, PDS], RESOURCES, EDGES, TYPES),
     ids=("nodes", "spaces", "edges", "types", "PDs"),
 )
 def test_who_makes_all_it_can_keeps_nobody_from_its_share_or_from_coming_back(

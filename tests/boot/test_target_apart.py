@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from cellreap.system.config import Config, Pd
+from cellreap.system.config import Config, Link, Pd
 from cellreap.testing import Run, Target
 
 NEVER = 2
@@ -87,3 +87,37 @@ def test_two_cleanups_wait_at_the_same_time(target: Target) -> None:
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["deaf", "deafer"]
     assert run.alive() == {"first_client", "second_client", "third_client"}
     assert set(order(run)) == {"first_server", "second_server", "third_server", "deaf", "deafer"}
+
+
+@pytest.mark.behaviour("J-14", "X-02", "X-04")
+def test_a_trigger_in_the_queue_that_an_earlier_one_dooms_goes_with_it(target: Target) -> None:
+    """Third and fourth server are linked, and both fault while the first cleanup waits. The cleanup
+    of the third server dooms the fourth one, and then waits for a subscriber of its own.
+    """
+
+    def change(config: Config) -> Config:
+        space = {"name": "fourth", "type": "PART"}
+        fourth = Pd.model_validate(
+            {"name": "fourth_server", "program": "hole", "args": (1,), "space": (space,)}
+        )
+        caller = Pd(name="fourth_client", program="stuck", requests=("fourth",), priority=30)
+        deafer = Pd(
+            name="deafer", program="subscriber", requests=("third",), args=(1, NEVER),
+            deadline_ms=1500,
+        )  # fmt: skip
+        pds = (*config.pds, fourth, caller, deafer)
+        return config.model_copy(
+            update={"pds": pds, "links": (Link(between=("third_server", "fourth_server")),)}
+        )
+
+    run = target.run("apart", change=change)
+    begun = order(run)
+    assert begun == ["first_server", "second_server", "third_server", "deaf", "deafer"]
+    faults = [run.name(event["pd"]) for event in run.of("FAULT")]
+    assert faults == ["first_server", "second_server", "third_server", "fourth_server"]
+    n = begun.index("third_server") + 1
+    assert run.destroyed_pds(n) == {"third_server", "fourth_server"}
+    wait, resume = span(run, n, "WAIT", "CONTINUE")
+    assert wait < resume
+    freed = {run.name(event["pd"]) for event in run.of("SERVER_DIED")}
+    assert {"third_client", "fourth_client"} <= freed

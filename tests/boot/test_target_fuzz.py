@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A PD sends 100,000 messages of all kinds. The root task continues, and no other PD notices.
+"""A PD sends messages of all kinds. The root task continues, and no other PD notices.
+
+`--fuzz-messages` says how many. What so many random messages must reach is asserted of the 100,000
+that `--thorough` sends.
 
 Every run has passed the check of its trace against the reference model before a test sees it.
 Whatever a random message causes, the root task's state is therefore legal and agrees with its
@@ -20,7 +23,6 @@ from cellreap.testing import Run, Target, together, with_crashes, with_pd
 
 BYSTANDERS = ("block_server_1", "block_server_2", "fs", "db", "app")
 CRASHING = "block_server_1"
-MESSAGES = 100_000
 FEWER = 2_000  # of one life, if the PD may have several
 PROTOCOL = enums("protocol.h")
 OPERATIONS = {name: number for name, number in PROTOCOL["cr_op"].items() if name != "CR_OP_COUNT"}
@@ -31,7 +33,7 @@ SAID = re.compile(r"sent (\d+): answered (\d+), refused (\d+)")
 # What the fuzzer does besides sending messages, by argument, and the expected cause of its cleanup.
 EXIT, FAULTS, CAP_FAULTS, LOSE_WORK, CALL_FAULT, TERMINATES = 1, 2, 4, 8, 16, 32
 ENDS = {EXIT: "exit", FAULTS: "fault", CAP_FAULTS: "fault", LOSE_WORK | TERMINATES: "late"}
-LAST_LIFE = 40  # the number of a PD; the fuzzer is respawned until it has this number
+LAST_LIFE = 20  # the number of a PD; the fuzzer is respawned until it has this number
 
 
 def _alone(config: Config) -> Config:
@@ -88,15 +90,25 @@ def fuzzed_target(request: pytest.FixtureRequest, target_of: Callable[[str], Tar
 
 
 @pytest.fixture
-def fuzzed(fuzzed_target: Target) -> Run:
-    return fuzzed_target.run("fuzz")
+def messages(request: pytest.FixtureRequest, thorough: bool) -> int:
+    said = request.config.getoption("--fuzz-messages")
+    return int(said) if said is not None else 100_000 if thorough else 20_000
+
+
+@pytest.fixture
+def fuzzed(fuzzed_target: Target, messages: int) -> Run:
+    return fuzz(fuzzed_target, messages)
+
+
+def fuzz(target: Target, messages: int) -> Run:
+    return target.run("fuzz", change=with_pd("fuzzer", args=(1, messages)))
 
 
 @pytest.mark.slow
-def test_it_sends_all_its_messages_and_lives(fuzzed: Run) -> None:
+def test_it_sends_all_its_messages_and_lives(fuzzed: Run, messages: int) -> None:
     (said,) = [match for match in map(SAID.fullmatch, fuzzed.says("fuzzer")) if match]
     sent, answered, refused = map(int, said.groups())
-    assert sent == MESSAGES
+    assert sent == messages
     assert answered > 1000
     assert refused > 1000
     assert "fuzzer" in fuzzed.alive()
@@ -117,6 +129,7 @@ def test_nobody_but_the_crash_and_the_fuzzer_brings_anybody_down(fuzzed: Run) ->
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_each_operation_succeeds_beside_all_that_fail(fuzzed: Run) -> None:
     """Otherwise few operations would have been tried. Only EXIT ends the fuzzer."""
     accepted = _counts(fuzzed, "accepted")
@@ -130,6 +143,7 @@ def test_each_operation_succeeds_beside_all_that_fail(fuzzed: Run) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_all_ways_of_sending_and_all_kinds_of_capability_are_tried(fuzzed: Run) -> None:
     assert min(_counts(fuzzed, "to root")[way] for way in WAYS) > 1000
     to_fault = _counts(fuzzed, "to fault")
@@ -143,6 +157,7 @@ def test_all_ways_of_sending_and_all_kinds_of_capability_are_tried(fuzzed: Run) 
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_it_is_owed_all_kinds_of_notice_and_handles_faults(fuzzed: Run) -> None:
     fuzzer = fuzzed.id("fuzzer")
     owed = {event["kind"] for event in fuzzed.of("QUEUE", to=fuzzer)}
@@ -155,9 +170,12 @@ def test_it_is_owed_all_kinds_of_notice_and_handles_faults(fuzzed: Run) -> None:
 
 
 @pytest.mark.slow
-def test_it_is_owed_what_dead_holders_leave(target_of: Callable[[str], Target]) -> None:
+@pytest.mark.thorough
+def test_it_is_owed_what_dead_holders_leave(
+    target_of: Callable[[str], Target], messages: int
+) -> None:
     """Its messages depend on the timing, and few of those that it gives something to die."""
-    runs = [target_of(arch).run("fuzz") for arch in ARCHES]
+    runs = [fuzz(target_of(arch), messages) for arch in ARCHES]
     assert any(run.of("QUEUE", to=run.id("fuzzer"), kind="free") for run in runs)
 
 

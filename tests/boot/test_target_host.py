@@ -21,6 +21,7 @@ from cellreap.testing import Run, Target
 from cellreap.trace.events import Event
 from cellreap.trace.writer import seal
 from kit.command_line import cellreap, cellreap_json, command, environment
+from kit.marks import thorough_but
 from kit.outcomes import unkeyed
 from kit.paths import CONFIGS
 
@@ -86,7 +87,9 @@ def _timeless(run: Run) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("C-28", "D-04")
-@pytest.mark.parametrize("name", ["block_fs_db_app", "protocol"])
+@pytest.mark.parametrize(
+    "name", thorough_but(["block_fs_db_app", "protocol"], "block_fs_db_app")
+)
 def test_two_boots_of_one_image_have_the_same_trace(target: Target, name: str) -> None:
     """Equal to the last cycle if QEMU counts instructions.
 

@@ -7,7 +7,7 @@ import pytest
 
 from cellreap.testing import Target
 from demo import DEPTHS
-from kit.marks import slow_but
+from kit.marks import slow_but, thorough_but
 from kit.outcomes import ALL, LONG, depth, outcomes
 
 
@@ -28,10 +28,13 @@ def test_every_depth_is_the_same_in_both_modes(
 ASKING = ["flush", "lie", "nosy", "tickets"]
 
 
-@pytest.mark.slow
 @pytest.mark.behaviour("A-03", "A-27")
 @pytest.mark.parametrize(
-    "name", slow_but([*(name for name in ALL if name not in LONG), *ASKING], "terminate")
+    "name",
+    thorough_but(
+        [*(name for name in ALL if name not in LONG), *ASKING],
+        *("terminate", "reattach", "subscribed", "extract", *ASKING),
+    ),
 )
 def test_every_configuration_is_the_same_in_both_modes(target: Target, name: str) -> None:
     first, second = target.run(name), target.run(name, mode="sync")

@@ -68,6 +68,7 @@ def test_the_clients_of_many_spaces_of_a_crashed_server_all_live(target: Target)
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.behaviour("J-06")
 def test_a_server_of_many_lives_when_one_of_its_clients_crashes(target: Target) -> None:
     run = target.run("multitude", change=many, qemu_args=COUNTED)
@@ -83,6 +84,7 @@ def test_a_server_acknowledges_a_thousand_resources_of_a_crashed_client(target: 
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.behaviour("J-06")
 def test_a_client_of_a_thousand_resources_lives_when_the_server_crashes(target: Target) -> None:
     run = target.run("multitude", change=rich({**SERVER, "at": 2}), qemu_args=COUNTED)

@@ -13,7 +13,7 @@ import pytest
 from cellreap import headers
 from cellreap.model.ids import parse_id
 from cellreap.testing import Run, Target, together, with_crashes, with_pd, with_system
-from kit.marks import slow_but
+from kit.marks import slow_but, thorough_but
 
 FULL = headers.constant("protocol.h", "CR_RESULT_FULL")
 LEFT = 40
@@ -75,7 +75,10 @@ def test_without_a_number_no_pd_is_respawned(target: Target) -> None:
 @pytest.mark.behaviour("X-06")
 @pytest.mark.parametrize(
     ("kind", "limit"),
-    [(PDS, "CR_MAX_PDS"), (SPACES, "CR_MAX_NODES"), (RESOURCES, "CR_MAX_NODES")],
+    thorough_but(
+        [(PDS, "CR_MAX_PDS"), (SPACES, "CR_MAX_NODES"), (RESOURCES, "CR_MAX_NODES")],
+        (PDS, "CR_MAX_PDS"),
+    ),
     ids=("PDs", "spaces", "resources"),
 )
 def test_an_entry_that_is_used_up_is_not_used_again(target: Target, kind: int, limit: str) -> None:
@@ -87,6 +90,7 @@ def test_an_entry_that_is_used_up_is_not_used_again(target: Target, kind: int, l
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.behaviour("X-06")
 def test_a_request_whose_badges_are_used_up_is_not_used_again(target: Target) -> None:
     change = together(with_pd("comer", program="comer"), with_pd("cycler", args=(RESOURCES, 0)))

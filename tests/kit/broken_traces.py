@@ -12,7 +12,7 @@ from cellreap.trace.events import Event
 from cellreap.trace.lines import keyed_sum
 from cellreap.trace.reader import MAX_LINE
 from cellreap.trace.writer import NO_SECRET, Draft, seal
-from kit import broken_respawns, truth_traces
+from kit import broken_apart, broken_respawns, truth_traces
 from kit.trace_simulator import RUNS, Target, block_fs_db_app
 
 Values = dict[str, object]
@@ -358,6 +358,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "progress.early": emitted("GIVE_UP", pd="PD_5", token=1, ran=999, held_up=1999),
     "triggers.cleanup": lambda: scenario(_cleanup_of_nothing),
     "triggers.order": lambda: scenario(_wrong_order),
+    "triggers.needless": lambda: of_drafts(broken_apart.unrelated().events),
     "triggers.end": lambda: scenario(lambda target: target.fault("PD_5")),
     "blame.handler": lambda: edited("blame", "FAULT_HELD", {"handler": "PD_2"}, pd="PD_3"),
     "blame.told": lambda: scenario(_not_told),
@@ -365,6 +366,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "blame.resumed": lambda: edited("blame", "FINISH_WORK", {"result": "failed"}, token=1),
     "blame.taken": lambda: inserted("blame", "FAULT_RESUMED", "DEADLINE", pd="PD_2", ms=5),
     "blame.probe": emitted("PROBE", pd="PD_2", by="PD_5"),
+    "blame.waits": lambda: edited("blame", "REQUEST", None, pd="PD_6"),
     "freed.stop": lambda: edited("depths-1-0", "STOP", None, pd="PD_3"),
     "freed.when": emitted("SERVER_DIED", pd="PD_5", server="PD_4"),
     "freed.once": lambda: freed(("PD_3", "PD_1"), ("PD_3", "PD_1")),
@@ -383,6 +385,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "tickets.state": lambda: edited("notices", "TICKET", {"state": 3}, ticket=1, state=1),
     "tickets.counts": lambda: edited("notices", "TICKET", {"done": 5}, ticket=1, state=1),
     "tickets.wait": lambda: edited("sync", "TICKET", None, ticket=3),
+    "tickets.needless": lambda: inserted("sync", "TICKET", "SAY", pd="PD_2", text="x"),
     "extractions.number": lambda: edited("notices", "EXTRACT", {"x": 2}, x=1),
     "extractions.one": lambda: scenario(_two_extractions),
     "extractions.under_way": emitted("MODEL", x=9, row="PD,PD_1,a,,,,"),
@@ -390,6 +393,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "extractions.ends": lambda: edited("notices", "SUBGRAPH", {"to": "ROOM_SPACE_4"}),
     "extractions.new": lambda: edited("notices", "SUBGRAPH", {"to": "TABLE_SPACE_3"}),
     "extractions.answered": lambda: edited("notices", "FINISH_WORK", None, pd="PD_3"),
+    "extractions.needless": lambda: inserted("notices", "MODEL", "SAY", pd="PD_1", text="x"),
     "extractions.printed": lambda: edited("notices", "EXTRACTED", None, x=1),
     "extractions.end": lambda: scenario(lambda target: target.extract()),
     "state.printed": lambda: scenario(_unprinted),
@@ -401,6 +405,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.within": lambda: edited("depths-1-0", "SETTLED", None, n=1),
     "cleanup.plan": lambda: edited("depths-1-0", "DOOM_PD", {"depth": 0}, pd="PD_3"),
     "cleanup.apart": _side_by_side,
+    "cleanup.needless": lambda: of_drafts(broken_apart.idle().events),
     "cleanup.phases": lambda: edited("depths-1-0", "STEP", {"name": "notify"}, name="mark"),
     "cleanup.doomed": lambda: waiting(
         "HOLD", pd="PD_2", node="ROOM_SPACE_2", slot=30, by="-"

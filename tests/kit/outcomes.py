@@ -12,7 +12,7 @@ from kit.paths import CONFIGS
 
 ALL = sorted(path.stem for path in CONFIGS.glob("*.toml"))
 # These runs have thousands of events. The smaller ones show that the events are the same.
-LONG = {"hung"}
+LONG = {"hung", "respawn"}
 
 
 @dataclass(frozen=True)

@@ -130,6 +130,8 @@ NUMBERS: list[tuple[str, str, str, Callable[[int], int]]] = [
     ),
     ("pyhost/cellreap/trace/check/actors.py", r"REFUSALS_SUM = (\d+)", "CR_REFUSALS_SUM", int),
     ("pyhost/cellreap/trace/check/policy.py", r"max_refusals: .* = (\d+)", "CR_REFUSALS_TOLD", int),
+    ("pyhost/cellreap/trace/check/policy.py", r"max_cleanups: .* = (\d+)", "CR_MAX_CLEANUPS", int),
+    ("pyhost/cellreap/trace/rules.py", r"or while (\d+) cleanups wait", "CR_MAX_CLEANUPS", int),
     (
         "pyhost/cellreap/trace/check/policy.py",
         r"max_lost_slots: .* = (\d+)",

@@ -114,12 +114,12 @@ def _same(a: Event, b: Event) -> bool:
     return a.name == b.name and a.values == b.values
 
 
-def stride(length: int) -> int:
-    """1 for traces of up to some hundred lines.
+def stride(length: int, thorough: bool = False) -> int:
+    """1 for a trace of few hundred lines, or if the test is thorough.
 
-    The cost of a test grows with the square of the length.
+    The cost of trying everything grows with the square of the length.
     """
-    return max(1, (length // 800) ** 2)
+    return 1 if thorough else max(1, (length // 260) ** 2)
 
 
 def every(step: int, items: Iterable[_Item]) -> Iterator[_Item]:
@@ -128,18 +128,19 @@ def every(step: int, items: Iterable[_Item]) -> Iterator[_Item]:
 
 
 def passing(
-    events: Sequence[Event], mutations: Iterable[tuple[Mutation, list[Event]]]
+    events: Sequence[Event],
+    mutations: Iterable[tuple[Mutation, list[Event]]],
+    thorough: bool = False,
 ) -> Iterator[tuple[Mutation, bool]]:
     """Each mutation, and whether the trace that it makes passes the check.
 
     This is fast if `mutations` come with rising `keep`: their common beginning is replayed once. Of
-    a long trace only some are tried, evenly spread, so that a trace of any length takes a few
-    seconds.
+    a long trace only some are tried, evenly spread, unless the test is thorough.
     """
     replay = Replay(Report("mutated"))
     fed = -1
     saved = b""
-    for mutation, tail in every(stride(len(events)), mutations):
+    for mutation, tail in every(stride(len(events), thorough), mutations):
         if mutation.keep < fed:
             replay, fed = Replay(Report("mutated")), -1
         if mutation.keep != fed:
@@ -267,6 +268,30 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
         ]
         return made.count(a.name) - made.count(b.name) == 1
     return (a.name, b.name) not in (("UNHOLD", "HOLD"), ("UNSUBSCRIBE", "SUBSCRIBE"))
+
+
+def leapt_cleanups(events: Sequence[Event], crossed: range, moved: int) -> frozenset[int]:
+    """The crossed events of cleanups that the moved event is free to happen before or after.
+
+    Only a notice's receiver is free, and only with a notice that another cleanup queued: it fetches
+    and acknowledges it when it runs. It does so before or after a cleanup, not in its middle.
+    """
+    event = events[moved]
+    if event.name not in ("GET_WORK", "FINISH_WORK"):
+        return frozenset()
+    parts: dict[str, list[int]] = {}
+    for j in crossed:
+        if events[j].values.get("n", "0") != "0":
+            parts.setdefault(events[j]["n"], []).append(j)
+    return frozenset(
+        j
+        for part in parts.values()
+        if {"CLEANUP", "SETTLED"} <= {events[j].name for j in part}
+        and not any(
+            events[j].name == "QUEUE" and events[j]["token"] == event["token"] for j in part
+        )
+        for j in part
+    )
 
 
 def _lane(events: Sequence[Event], event: Event) -> int:

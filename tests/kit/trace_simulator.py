@@ -8,7 +8,7 @@ cleanup must do.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,7 +146,7 @@ class Target:
             self.emit("OWN", pd=creator, created=pd)
         return pd
 
-    def _had_depths(self, pd: str, depths: tuple[int | None, int | None]) -> None:
+    def had_depths(self, pd: str, depths: tuple[int | None, int | None]) -> None:
         """The configuration gave the PD depths of its own, if these are not the system's."""
         if depths == self.system_depths:
             return
@@ -154,7 +154,8 @@ class Target:
             zip(("pd_depth", "rs_depth"), map(reference.depth_text, depths), strict=True)
         )
         at = next(i for i, (e, v) in enumerate(self.events) if e == "RIGHTS" and v["pd"] == pd)
-        self.events.insert(at + 1, ("DEPTHS", of))
+        if self.events[at + 1] != ("DEPTHS", of):
+            self.events.insert(at + 1, ("DEPTHS", of))
 
     def _memory(self, size: int) -> int:
         """The lowest aligned address that no body covers."""
@@ -486,12 +487,7 @@ class Target:
 
     def extracted(self, x: int) -> None:
         """The state with all reported rows, which are assumed to fit."""
-        rows = []
-        for row in state_rows(self.model)[1:]:
-            doomed = row.startswith(("PD,", "RESOURCE_SPACE,")) and row.split(",")[1] in self.doomed
-            if doomed:
-                row += "DOOMED" if row.endswith(",") else " DOOMED"
-            rows.append(row)
+        rows = self._rows()
         for upper, lower in self.pieces[x]:
             if (
                 upper in self.model.nodes
@@ -520,11 +516,21 @@ class Target:
             + RESOURCE_SLOTS * len(self.model.space_of),
         }
 
+    def _rows(self) -> list[str]:
+        """The rows of the state, with a word at those that a cleanup that waits has doomed."""
+        rows = []
+        for row in state_rows(self.model)[1:]:
+            doomed = row.startswith(("PD,", "RESOURCE_SPACE,")) and row.split(",")[1] in self.doomed
+            if doomed:
+                row += "DOOMED" if row.endswith(",") else " DOOMED"
+            rows.append(row)
+        return rows
+
     def account(self) -> None:
         self.emit("ACCOUNT", **self.used())
 
     def state(self, n: int, cycles: int = 0) -> None:
-        rows = state_rows(self.model)[1:]
+        rows = self._rows()
         for row in rows:
             self.emit("STATE", n=n, row=row)
         self.emit("SETTLED", n=n, rows=len(rows), **self.used(), cycles=cycles)
@@ -551,20 +557,40 @@ class Target:
         meanwhile: what PDs do whenever the cleanup waits for subscribers. Afterwards those are
         served.
         """
+        steps = self.steps(depths)
+        while True:
+            try:
+                n = next(steps)
+            except StopIteration as end:
+                plan: reference.Plan = end.value
+                return plan
+            if meanwhile is not None:
+                meanwhile(self)
+            for pd in self._awaited(n):
+                self.serve(pd)
+
+    def steps(
+        self, depths: tuple[int | None, int | None] | None = None, of: str | None = None
+    ) -> Generator[int, None, reference.Plan]:
+        """A cleanup that stops wherever it waits for subscribers, and yields its number there.
+
+        of: the trigger, if it is not the one that has waited longest.
+        """
         while self.pending[0][0] not in self.model.nodes:
             self.pending.popleft()
-        trigger, cause = self.pending.popleft()
-        self._had_depths(trigger, depths or self.depths)
+        trigger, cause = next(each for each in self.pending if of in (None, each[0]))
+        self.pending.remove((trigger, cause))
+        self.had_depths(trigger, depths or self.depths)
         plan = reference.plan(self.model, trigger, *(depths or self.depths))
         n = self.cleanups = self.cleanups + 1
         for ticket in self.tickets.values():
             if ticket.what == trigger:
                 ticket.tag = ("cleanup", n)
         self._tell(n, plan, cause)
-        plan = self._carry_out(n, plan, meanwhile)
+        plan = yield from self._carry_out(n, plan)
         self.model = reference.apply(self.model, plan)
         self._settle(("cleanup", n))
-        self.doomed = set()
+        self.doomed -= plan.doomed()
         self.state(n, cycles=12345)
         for pd, body in plan.revoked_bodies:
             self._tell_loss(pd, _pd_of(body))
@@ -604,9 +630,7 @@ class Target:
         for to, kind, node, dead in plan.notices:
             self.emit("OWE", n=n, to=to, kind=kind, node=node, from_=dead or "-")
 
-    def _carry_out(
-        self, n: int, plan: reference.Plan, meanwhile: Callable[[Target], None] | None
-    ) -> reference.Plan:
+    def _carry_out(self, n: int, plan: reference.Plan) -> Generator[int, None, reference.Plan]:
         calls = {"suspend": 0, "revoke": 0, "delete": 0, "signal": 0}
 
         def step(name: str, node: str = "-", pd: str = "-", call: str = "", count: int = 0) -> None:
@@ -626,7 +650,7 @@ class Target:
         for group in plan.groups:
             for node in group:
                 step("mark", node)
-        self.doomed = plan.doomed()
+        self.doomed |= plan.doomed()
         waited = False
         for group in reversed(plan.groups):
             told = [(pd, node) for pd, node in plan.pre_destroy if node in group]
@@ -636,10 +660,7 @@ class Target:
             if told and self._awaited(n):
                 waited = True
                 self.emit("WAIT", n=n)
-                if meanwhile is not None:
-                    meanwhile(self)
-                for pd in self._awaited(n):
-                    self.serve(pd)
+                yield n
                 self.emit("CONTINUE", n=n)
             if told:
                 step("await")
@@ -838,9 +859,9 @@ def rich_run() -> list[Draft]:
     target.cleanup((0, 0))
     target.account()
     target.serve_all()
+    target.say(init, "two at once")
     target.exit(db, 7)
     target.fault(again, "unknown-syscall", 0x0, 0x400004)
-    target.say(init, "two at once")
     target.cleanup((None, None))
     target.account()
     target.cleanup((0, None))
@@ -942,18 +963,19 @@ def notices_run() -> list[Draft]:
     target.cleanup(meanwhile=meanwhile)
     target.account()
     target.told(2)
-    target.serve(watcher)
-    target.serve(app)
     target.cleanup((0, 0))
     target.account()
+    target.cleanup((0, 0))
+    target.account()
+    target.serve(watcher)
+    for notice in target.fetch(app):  # those about the files
+        target.ack(app, notice)
     # app fails the first notice about its tables. Those behind it wait until app resumes the lane.
     target.freeze("PD_7")
     target.serve(app, "failed")
     target.told(2)
     target.again(app, spare)
     target.serve(app)
-    target.cleanup((0, 0))
-    target.account()
     target.told(2)
     target.late("PD_7", target.queues["PD_7"][0], 60)
     target.cleanup()
@@ -1017,6 +1039,10 @@ def blame_run() -> list[Draft]:
     quick = target.pd("quick", deadline=100)
     target.handler(patient, nurse)
     target.handler(guest, slow)
+    # nurse calls the middle one, and that calls the quick one.
+    middle = target.pd("middle")
+    target.request(nurse, target.space(middle, "FILE"))
+    target.request(middle, target.space(quick, "BLOCK"))
     target.quiet()
     # The first handler continues its PD once, and then leaves it to the root task.
     target.hold_fault(patient, nurse)

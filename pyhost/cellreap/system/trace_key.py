@@ -7,10 +7,13 @@ same input yields the same bytes, and no program of a PD can know the secret of 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import secrets
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from cellreap import headers
 from cellreap.errors import UsageError
@@ -47,7 +50,8 @@ def key_for(blob: bytes | bytearray) -> bytes:
 def user_secret(env: Mapping[str, str] | None = None) -> bytes:
     """The user's secret, made when it is first needed.
 
-    If it cannot be kept, it is another one each time, and builds are not the same.
+    If it cannot be kept, the user is told so once. It is then another one each time, and builds are
+    not the same.
     """
     path = data_folder(os.environ if env is None else env) / _FILE
     try:
@@ -66,6 +70,22 @@ def user_secret(env: Mapping[str, str] | None = None) -> bytes:
             finally:
                 beside.unlink()
         kept = path.read_bytes()
-    except OSError:
-        return secrets.token_bytes(_BYTES)
-    return kept if len(kept) == _BYTES else secrets.token_bytes(_BYTES)
+    except OSError as error:
+        return _not_kept(path, error.strerror or str(error))
+    if len(kept) != _BYTES:
+        return _not_kept(path, f"expected {_BYTES} bytes, found {len(kept)}")
+    return kept
+
+
+def _not_kept(path: Path, why: str) -> bytes:
+    _tell(path, why)
+    return secrets.token_bytes(_BYTES)
+
+
+@functools.cache  # once for each file and reason, however many images a process builds
+def _tell(path: Path, why: str) -> None:
+    print(
+        f"cellreap: {path}: {why}. The trace secret cannot be kept, so equal builds give different "
+        f"images. {VARIABLE} or --trace-key sets one key for all.",
+        file=sys.stderr,
+    )

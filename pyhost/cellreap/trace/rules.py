@@ -98,7 +98,10 @@ RULES: Final[dict[str, str]] = {
     "notice of a held fault, and the PD could run for its deadline.",
     "triggers.cleanup": "A cleanup has a trigger.",
     "triggers.order": "Triggers are cleaned up in their order and with their cause. A later one "
-    "comes first only while a cleanup waits, and only if no node and no PD concerns both.",
+    "comes first only if each earlier one touches a cleanup or trigger that waits, and it does "
+    "not.",
+    "triggers.needless": "A trigger waits only while it touches a cleanup or an earlier trigger "
+    "that waits, or while 8 cleanups wait.",
     "triggers.end": "At END no trigger waits for its cleanup.",
     # blame
     "blame.handler": "FAULT_HELD names the fault handler of its PD. The handler is not down, and "
@@ -111,6 +114,8 @@ RULES: Final[dict[str, str]] = {
     "or has no deadline.",
     "blame.probe": "Only a PD that has a deadline, can answer and has no probe yet is probed. The "
     "PD that waits for it has a deadline and a notice to finish.",
+    "blame.waits": "A PD is probed only if calls can lead to it from the PD that waits: each one "
+    "on the way has or had a capability to the next, or has a fault that the next one holds.",
     # stopping
     "freed.stop": "A PD is stopped once: directly after it became a trigger, or beside its "
     "SUSPEND.",
@@ -148,6 +153,7 @@ RULES: Final[dict[str, str]] = {
     "tickets.state": "TICKET has the state that follows from the events before it.",
     "tickets.counts": "TICKET has the counts that follow from the events before it.",
     "tickets.wait": "In mode sync a terminator is answered exactly once, when its ticket is over.",
+    "tickets.needless": "A terminator that waits is answered as soon as its ticket is over.",
     # extractions
     "extractions.number": "Extractions are numbered from 1.",
     "extractions.one": "A PD has one extraction under way at a time.",
@@ -158,6 +164,7 @@ RULES: Final[dict[str, str]] = {
     "holds the target or may request its space.",
     "extractions.new": "A reported edge is not known yet and closes no circle.",
     "extractions.answered": "The rows follow when all servers that can answer have answered.",
+    "extractions.needless": "An extraction waits only while a server that was asked can answer.",
     "extractions.printed": "The MODEL rows of an extraction are contiguous, and EXTRACTED follows "
     "them.",
     "extractions.end": "At END every extraction is over.",
@@ -172,8 +179,9 @@ RULES: Final[dict[str, str]] = {
     "cleanup under way.",
     "cleanup.within": "During a cleanup that does not wait, only its own events occur.",
     "cleanup.plan": "The plan is the plan of the reference model, each part once.",
-    "cleanup.apart": "A cleanup begins while another one waits only if no node and no PD concerns "
-    "both.",
+    "cleanup.apart": "A cleanup begins while others wait only if it touches none of them, and only "
+    "while fewer than 8 wait.",
+    "cleanup.needless": "A cleanup waits only while a subscriber that was told can still answer.",
     "cleanup.phases": "The phases of a cleanup follow each other in order.",
     "cleanup.doomed": "While a cleanup waits, doomed nodes do not change.",
     "cleanup.wait": "A cleanup waits only if a subscriber can still answer, and CONTINUE ends "

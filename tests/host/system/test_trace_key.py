@@ -47,16 +47,32 @@ def test_another_user_has_other_secrets(home: Path) -> None:
     assert key_of() != first
 
 
-def test_a_secret_that_cannot_be_kept_is_drawn_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.behaviour("J-15")
+def test_a_secret_that_cannot_be_kept_is_drawn_anew_and_the_user_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
     assert user_secret() != user_secret()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert str(tmp_path / "file") in line
+    assert "Not a directory. The trace secret cannot be kept" in line
+    assert VARIABLE in line
+    assert "--trace-key" in line
     (tmp_path / "cellreap").mkdir()
     (tmp_path / "cellreap" / "trace-secret").write_bytes(b"short")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert user_secret() != user_secret()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "trace-secret: expected 32 bytes, found 5. The trace secret cannot be kept" in line
+
+
+@pytest.mark.behaviour("J-15")
+def test_a_secret_that_is_kept_is_no_news(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert key_of() == key_of()
+    assert capsys.readouterr().err == ""
 
 
 def test_a_given_key_is_the_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ def faults_twice(target: Target) -> None:
 
 def speaks_after_its_fault(target: Target) -> None:
     target.fault("PD_5")
-    target.say("PD_5", "hello?")
+    target.refuse("PD_5", 10, 4)
 
 
 def terminated_without_the_capability(target: Target) -> None:
@@ -232,7 +232,7 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
     (not_refused, "REFUSE: status=0: expected a cr_result other than CR_RESULT_OK"),
     (root_task_faults, "FAULT: pd=PD_0: the root task never dies"),
     (faults_twice, "FAULT: PD_5 is to be cleaned up already"),
-    (speaks_after_its_fault, "SAY: PD_5 has faulted or exited and can do nothing any more"),
+    (speaks_after_its_fault, "REFUSE: PD_5 has faulted or exited and can do nothing any more"),
     (
         terminated_without_the_capability,
         "TERMINATE: by=PD_1: it does not hold the capability to the body of PD_5",

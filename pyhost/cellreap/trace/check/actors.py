@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import ClassVar
 
 from cellreap import headers
@@ -74,6 +75,10 @@ class Actors(Concern):
     def waits_for(self, pd: str) -> int | None:
         """The ticket for which the PD waits; None if it does not wait."""
         return self._waiting.get(pd)
+
+    def waiting(self) -> Mapping[str, int]:
+        """The PDs that wait for a ticket, and the ticket."""
+        return self._waiting
 
     def go_on(self, pd: str) -> None:
         """The PD was told the result of its ticket."""

@@ -97,11 +97,21 @@ class Authority(Concern):
         if not self.context.policy.says_rights:
             return
         trigger, has = event["trigger"], (event["pd_depth"], event["rs_depth"])
-        expected = self._depths.get(trigger, self._system)
+        expected = self._depths_of(trigger)
         if has != expected:
             text = f"pd_depth={has[0]} rs_depth={has[1]}: expected those of {trigger}"
             text += f", {expected[0]} and {expected[1]}"
             self.context.bad("authority.cleanup", f"CLEANUP: {text}")
+
+    def depths_of(self, pd: str) -> tuple[int | None, int | None]:
+        """The depths of the cleanup that the PD triggers. None: no limit."""
+        pd_depth, rs_depth = (
+            None if depth == "inf" else int(depth) for depth in self._depths_of(pd)
+        )
+        return pd_depth, rs_depth
+
+    def _depths_of(self, pd: str) -> tuple[str, str]:
+        return self._depths.get(pd, self._system)
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""

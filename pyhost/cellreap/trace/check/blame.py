@@ -141,6 +141,24 @@ class Blame(Concern):
             context.bad("blame.probe", text)
         elif not context.notices.has_work(by):
             context.bad("blame.probe", f"PROBE: by={by}: it has no notice to finish")
+        elif not self._can_wait_for(by, pd):
+            text = f"PROBE: pd={pd}: no call of {by} can lead to it"
+            context.bad("blame.waits", text)
+
+    def _can_wait_for(self, by: str, pd: str) -> bool:
+        """Whether a chain of calls and held faults can lead from one PD to the other."""
+        seen: set[str] = set()
+        front = {by}
+        while front and pd not in seen:
+            reached: set[str] = set()
+            for each in front:
+                fault = self._held.get(each)
+                reached.update(
+                    self.context.slots.servers_of(each) if fault is None else (fault.handler,)
+                )
+            front = reached - seen
+            seen |= front
+        return pd in seen
 
     def _probed(self, pd: str) -> None:
         context = self.context

@@ -90,6 +90,14 @@ class Cleanups(Concern):
         """Whether a cleanup waits."""
         return bool(self._waiting)
 
+    def has_room(self) -> bool:
+        """Whether one more cleanup can wait."""
+        return len(self._waiting) < self.context.policy.max_cleanups
+
+    def touched(self) -> set[str]:
+        """What the cleanups that wait concern."""
+        return set().union(*(running.touched for running in self._waiting.values()))
+
     def outstanding(self, running: Running) -> Iterator[Notice]:
         """The unfinished notices of a cleanup whose receivers can act."""
         for notice in self.context.notices.unfinished_of(running.tag):
@@ -111,6 +119,16 @@ class Cleanups(Concern):
                 running.given_up.add(pd)
                 return True
         return False
+
+    def demand_continued(self, event: Event) -> None:
+        """Checks that no cleanup waits for nobody when a PD acts again."""
+        if not self.context.policy.side_by_side:
+            return
+        for number, running in self._waiting.items():
+            if running.must_wait and next(self.outstanding(running), None) is None:
+                running.must_wait = False
+                text = f"expected CONTINUE n={number} before it: the cleanup waits for nobody"
+                self.context.bad("cleanup.needless", f"{event.name}: {text}")
 
     def at_end(self) -> None:
         """The trace ends."""
@@ -203,12 +221,23 @@ class Cleanups(Concern):
         tells = context.policy.tells_subscribers
         unblocks = not context.policy.frees_first
         self._running = Running(result, plan, context.model, tells, unblocks)
-        for other, waiting in self._waiting.items():
-            shared = sorted(waiting.concerns & self._running.concerns)
-            if shared and context.policy.side_by_side:
-                text = f"{shared[0]} concerns cleanup {other} too, which waits"
-                context.bad("cleanup.apart", f"CLEANUP: n={number}: {text}")
+        self._apart(self._running)
         context.tickets.begin(trigger, self._running.tag)
+
+    def _apart(self, begun: Running) -> None:
+        """Checks that a cleanup that begins touches none that waits."""
+        context = self.context
+        shown = f"CLEANUP: n={begun.result.number}"
+        if not context.policy.side_by_side:
+            return
+        if not self.has_room():
+            text = f"{len(self._waiting)} cleanups wait already"
+            context.bad("cleanup.apart", f"{shown}: {text}")
+        for other, waiting in self._waiting.items():
+            shared = sorted(waiting.touched & begun.touched)
+            if shared:
+                text = f"{shared[0]} concerns cleanup {other} too, which waits"
+                context.bad("cleanup.apart", f"{shown}: {text}")
 
     def planned(self, running: Running, event: Event) -> None:
         """Checks an event that states a part of the plan."""
@@ -234,7 +263,8 @@ class Cleanups(Concern):
 
     def wait(self, running: Running, event: Event) -> None:
         """WAIT: the cleanup waits for subscribers that were notified."""
-        if next(self.outstanding(running), None) is None:
+        running.must_wait = next(self.outstanding(running), None) is not None
+        if not running.must_wait:
             text = f"WAIT: n={event['n']}: there is nobody to wait for"
             self.context.bad("cleanup.wait", text)
         running.waiting = running.waited = True
@@ -260,6 +290,7 @@ class Cleanups(Concern):
     def settled(self, running: Running, event: Event) -> None:
         """SETTLED: the cleanup ends."""
         context = self.context
+        context.triggers.look()
         self._all_done(running)
         running.result.cycles = event.number("cycles")
         for pd in running.depth:

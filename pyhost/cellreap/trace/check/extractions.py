@@ -30,6 +30,8 @@ class _Running:
     below: dict[str, list[str]] = field(default_factory=dict)
     """the same edges: from -> to"""
     rows: Counter[str] = field(default_factory=Counter)
+    told_needless: bool = False
+    """it was reported that it waits needlessly"""
 
 
 class Extractions(Concern):
@@ -69,6 +71,22 @@ class Extractions(Concern):
             text = f"{name} within extraction {number}: expected EXTRACTED x={number} first"
             self.context.bad("extractions.printed", text)
             self.printing = None
+
+    def demand_over(self, event: Event) -> None:
+        """Checks that no extraction waits for nobody when a PD acts again."""
+        for x, running in self._running.items():
+            if running.told_needless or not self.context.policy.side_by_side:
+                continue
+            if not any(self._can_answer(notice.to) for notice in self._unfinished(x)):
+                running.told_needless = True
+                text = f"expected the rows of extraction {x} before it: nobody can answer"
+                self.context.bad("extractions.needless", f"{event.name}: {text}")
+
+    def _unfinished(self, x: int) -> Iterator[Notice]:
+        return self.context.notices.unfinished_of(("extraction", x))
+
+    def _can_answer(self, pd: str) -> bool:
+        return self.context.actors.may_answer(pd)
 
     def at_end(self) -> None:
         """The trace ends."""

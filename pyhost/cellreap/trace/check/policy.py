@@ -41,14 +41,16 @@ class Policy:
     those PDs after the destruction.
     """
     side_by_side: bool = True
-    """A cleanup may begin while another one waits, if the same nodes and PDs concern only one of
-    them.
+    """A cleanup begins while another one waits if the two do not touch, and a trigger or a cleanup
+    waits no longer than it must. If False, a trigger waits until no cleanup is under way.
     """
     clocks: bool = True
     """AWAIT stands directly after MODE. LATE names the oldest notice that its PD could finish. A PD
     that waits for a ticket is told before the ticket is over only if it has a notice to finish. If
     False, it also needs a deadline.
     """
+    max_cleanups: int = 8
+    """Maximum number of cleanups that wait."""
     max_refusals: int | None = 64
     """Maximum number of a PD's refusals that are printed one by one. None: no limit."""
     max_lost_slots: int | None = 32

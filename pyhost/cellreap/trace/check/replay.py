@@ -50,6 +50,16 @@ FAULT_ANSWERS: Final = ("FAULT", "FAULT_RESUMED")
 """Events that may come while they are required, for their PD: a fault handler answered."""
 STOPPING: Final = frozenset({"STOP", "SERVER_DIED"})
 """Events that may come within a cleanup, but are not numbered."""
+SAME_MESSAGE: Final = frozenset(
+    {
+        *ANSWERS, *FAULT_ANSWERS, *STOPPING,
+        "EXIT", "TERMINATE", "LATE", "CLEANUP", "GIVE_UP", "PROBE", "QUEUE", "TICKET", "ACCOUNT",
+        "REFUSE", "REFUSED", "MODEL", "EXTRACTED",
+    }
+)  # fmt: skip
+"""Events that the root task may write between an event and what follows from it at once, such as
+cleanups. All others show that it went on to another message.
+"""
 CONCERNS: Final[tuple[type[Concern], ...]] = (
     Memory,
     Accounts,
@@ -116,6 +126,7 @@ class Replay:
         self._truth: Truth = self._concerns[Truth]
         self._known: Collection[str] = ()  # the events of the trace's version
         self._ended = False
+        self._finisher: str | None = None  # the PD of the last FINISH_WORK, if of this message
 
     @property
     def model(self) -> IndexedModel:
@@ -215,6 +226,7 @@ class Replay:
         context, name = self._context, event.name
         if name not in STOPPING:
             context.cleanups.see_outside(event)
+        self._message(event)
         if name in NEED_BODIES:
             context.memory.demand_body(name)
             context.authority.demand_rights(name)
@@ -230,6 +242,19 @@ class Replay:
             raise HeaderError(
                 "trace_events.h has this event, and no concern in trace/check handles it"
             )
+
+    def _message(self, event: Event) -> None:
+        """Checks, when the root task goes on to another message, that nothing waits needlessly."""
+        if event.name in SAME_MESSAGE:
+            return
+        finisher = event["pd"] if event.name == "FINISH_WORK" else None
+        goes_on = finisher is not None and finisher == self._finisher
+        self._finisher = finisher
+        if not goes_on:
+            self._context.cleanups.demand_continued(event)
+            self._context.triggers.demand_begun(event)
+            self._context.extractions.demand_over(event)
+            self._context.tickets.demand_told(event)
 
     def _trace(self, event: Event) -> None:
         context, report = self._context, self.report

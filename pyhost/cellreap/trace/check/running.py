@@ -10,6 +10,7 @@ from typing import Any
 from cellreap.model import reference
 from cellreap.model.ids import ROOT, NodeKind, parse_id
 from cellreap.model.indexed import IndexedModel
+from cellreap.trace.check.apart import touched
 from cellreap.trace.check.slots import Reservation
 from cellreap.trace.check.work import Tag
 from cellreap.trace.report import Cleanup
@@ -98,21 +99,6 @@ def plan_events(plan: dict[str, Any]) -> dict[str, Counter[Row]]:
     }
 
 
-def concerns(plan: reference.Plan) -> set[str]:
-    """The doomed nodes, and the PDs that lose something or are told something."""
-    found = {*dict(plan.destroyed_pds), *plan.deleted_spaces}
-    for pairs in (
-        plan.removed_requests,
-        plan.revoked,
-        plan.revoked_spaces,
-        plan.revoked_bodies,
-        plan.pre_destroy,
-    ):
-        found.update(pd for pd, _ in pairs)
-    found.update(to for to, _, _, _ in plan.notices)
-    return found - {ROOT}
-
-
 class Running:
     """A cleanup between CLEANUP and SETTLED: what it must do, and the events seen so far."""
 
@@ -143,10 +129,12 @@ class Running:
         self.to_tell = sorted(self.untold)
         """the groups with subscribers that are not awaited yet, the next group last"""
         self.awaits = len(self.to_tell)
-        self.concerns = concerns(plan)
+        self.touched = touched(before, plan.doomed())
         self.plan_open = True
         self.phase = Phase.PLAN
         self.waiting = False
+        self.must_wait = False
+        """it waits, and a subscriber could still answer when this was last looked at"""
         self.waited = False
         self.given_up: set[str] = set()
         """subscribers without whose answers it goes on"""

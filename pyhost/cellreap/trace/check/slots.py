@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from cellreap import headers
@@ -115,6 +115,10 @@ class Slots(Concern):
     def had_server(self, pd: str, server: str) -> bool:
         """Whether the PD has or had a capability to something that the server manages."""
         return pd in self._cspaces and server in self._cspaces[pd].servers
+
+    def servers_of(self, pd: str) -> Collection[str]:
+        """The PDs that manage, or managed, something that the PD has or had a capability to."""
+        return self._cspaces[pd].servers if pd in self._cspaces else ()
 
     def give_back(self, event: Event, pd: str, node: str, kind: str, gone: bool) -> int:
         """A PD gives a capability back. gone: whether it was the last of its kind to that node.

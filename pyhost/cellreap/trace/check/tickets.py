@@ -28,6 +28,8 @@ class _Asked:
     settled: bool = False
     was_over: bool = False
     delays: bool = False
+    told_needless: bool = False
+    """it was reported that its owner waits needlessly"""
 
 
 class Tickets(Concern):
@@ -86,6 +88,17 @@ class Tickets(Concern):
             for asked in self._by_tag.get(tag, ()):
                 if asked.settled:
                     asked.was_over |= self.context.notices.is_over(tag, asked.shown.pd)
+
+    def demand_told(self, event: Event) -> None:
+        """Checks that no PD waits for a ticket that is over when a PD acts again."""
+        if not self.context.policy.side_by_side:
+            return
+        for pd, number in self.context.actors.waiting().items():
+            asked = self._all[number]
+            if not asked.told_needless and self._states(asked) == {self._over}:
+                asked.told_needless = True
+                text = f"expected TICKET ticket={number} before it: {pd} waits for it"
+                self.context.bad("tickets.needless", f"{event.name}: {text}")
 
     # -- events
 

@@ -7,10 +7,9 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cellreap.model import reference
 from cellreap.model.ids import ROOT
+from cellreap.trace.check.apart import first_apart
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.check.running import concerns
 from cellreap.trace.events import Event, causes
 from cellreap.trace.report import Lateness
 
@@ -39,6 +38,7 @@ class Triggers(Concern):
         super().__init__(context)
         self._deadlines: dict[str, int] = {}  # milliseconds
         self._pending: OrderedDict[str, Trigger] = OrderedDict()  # by PD, oldest first
+        self._looks = False
 
     # -- for other concerns
 
@@ -57,27 +57,49 @@ class Triggers(Concern):
             text = f"{shown}: nothing has happened to {pd} that asks for it"
             self.context.bad("triggers.cleanup", text)
             return
-        due = next(iter(self._pending.values()))
-        if (due.pd, due.cause) != (pd, cause) and not self._overtakes(pd, cause):
+        due, first = self._due(), next(iter(self._pending.values()))
+        if due is None:
+            text = "expected it later: it touches a cleanup or an earlier trigger that waits"
+            self.context.bad("triggers.order", f"{shown}: {text}")
+        elif (due.pd, due.cause) != (pd, cause):
             expected = f"that of {due.pd}, which is due to its {due.cause} in line {due.line}"
             self.context.bad("triggers.order", f"{shown} cause={cause}: expected {expected}")
-        del self._pending[pd if pd in self._pending else due.pd]
+        del self._pending[pd if pd in self._pending else (due or first).pd]
 
-    def _overtakes(self, pd: str, cause: str) -> bool:
-        """Whether the trigger may be cleaned up before the older ones, which then still wait.
+    def _due(self) -> Trigger | None:
+        """The trigger whose cleanup begins next. None if all must wait.
 
-        What concerns them at the smallest depths must not concern it.
+        The cleanup of a trigger touches none that waits, and that of no trigger before it.
         """
-        context, due = self.context, self._pending.get(pd)
-        if due is None or due.cause != cause or not context.cleanups.waits():
-            return False
-        its = concerns(reference.plan(context.model, pd, 0, 0))
-        for older in self._pending.values():
-            if older is due:
-                break
-            if its & concerns(reference.plan(context.model, older.pd, 0, 0)):
-                return False
-        return True
+        cleanups, queue = self.context.cleanups, self._pending
+        if not cleanups.waits() or not self.context.policy.side_by_side:
+            return next(iter(queue.values()), None)
+        if not cleanups.has_room():
+            return None
+        doomed = set(cleanups.doomed())
+        depths_of = self.context.authority.depths_of
+        pd = first_apart(
+            self.context.model,
+            ((pd, depths_of(pd)) for pd in queue if pd not in doomed),
+            doomed,
+            cleanups.touched(),
+        )
+        return None if pd is None else queue[pd]
+
+    def look(self) -> None:
+        """A trigger came or a cleanup ended. A trigger that waits may now have to begin."""
+        self._looks = True
+
+    def demand_begun(self, event: Event) -> None:
+        """Checks that no trigger waits needlessly when a PD acts again."""
+        if not self._looks:
+            return
+        self._looks = False
+        due = self._due() if self.context.policy.side_by_side else None
+        if due is not None:
+            text = f"{event.name}: expected CLEANUP trigger={due.pd} before it, which is due to its"
+            text += f" {due.cause} in line {due.line} and touches nothing that waits"
+            self.context.bad("triggers.needless", text)
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed. It is no longer a trigger."""
@@ -131,6 +153,7 @@ class Triggers(Concern):
             context.debts.owe("STOP", pd)
         if not context.cleanups.dooms_pd(pd):
             self._pending[pd] = Trigger(pd, causes()[name], event.line)
+            self.look()
 
     def _terminated(self, event: Event, pd: str, by: str) -> None:
         context = self.context

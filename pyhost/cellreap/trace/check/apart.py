@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which cleanups touch each other, and so come one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cellreap.model import reference
+from cellreap.model.ids import ROOT
+from cellreap.model.indexed import IndexedModel
+
+Depths = tuple[int | None, int | None]
+
+
+def touched(model: IndexedModel, doomed: Iterable[str]) -> set[str]:
+    """What a cleanup that dooms these nodes concerns.
+
+    These are the doomed nodes and what an edge joins to one of them, to a resource in a doomed
+    space, or to the body of a doomed PD. A space stands for its manager too, and a resource of a
+    server for its server. The root task and its spaces concern nobody.
+    """
+    found: set[str] = set()
+    for node in doomed:
+        parts = model.resources_in(node) if node in model.manager else [model.body_of(node)]
+        for part in (node, *parts):
+            if part is not None:
+                found |= _stands_for(model, part)
+                for _, source, target in model.edges_at(part):
+                    found |= _stands_for(model, source) | _stands_for(model, target)
+    return found - {ROOT}
+
+
+def _stands_for(model: IndexedModel, node: str) -> set[str]:
+    space = model.space_of.get(node, node)
+    manager = model.manager.get(space)
+    if manager is None:
+        return {node}
+    if model.is_core(space):
+        return set() if node == space else {node}
+    return {space, manager} if node == space else {manager}
+
+
+def without(model: IndexedModel, doomed: Iterable[str]) -> IndexedModel:
+    """The model without these nodes and their resources, for the plan of a cleanup beside theirs:
+    what is doomed already is not doomed again.
+    """
+    rest = model.copy()
+    for node in doomed:
+        rest.discard([node, *model.resources_in(node)])
+    return rest
+
+
+def first_apart(
+    model: IndexedModel, queue: Iterable[tuple[str, Depths]], doomed: set[str], taken: set[str]
+) -> str | None:
+    """The first PD in the queue whose cleanup touches neither `taken` nor an earlier one's.
+
+    doomed: by the cleanups that wait. taken: what those concern. The PDs have the depths of their
+    cleanups.
+    """
+    rest = without(model, doomed)
+    taken = set(taken)
+    for pd, depths in queue:
+        its = touched(model, reference.plan(rest, pd, *depths).doomed())
+        if not its & taken:
+            return pd
+        taken |= its
+    return None
