@@ -56,6 +56,7 @@ CHECKS = [
     "deleting takes it from all holders",
     "from me",
     "from the other",
+    "and only that",
     "what is deleted is gone",
     "the other drops its request",
     "its badge names nobody any more",

@@ -123,7 +123,8 @@ static void try_sharing(void)
 {
     uint64_t out[2];
     uint64_t word;
-    uint64_t slot;
+    uint64_t slot; /* the peer's, of the request that is shared with it */
+    uint64_t sent; /* the peer's, of the resource that is sent to it */
     cr_say_check("more is allowed", cr_allow(space, 2), CR_RESULT_OK);
     cr_say_check("another resource is made", ask(RG_MAKE, 0, 0, out), CR_RESULT_OK);
     uint32_t object = (uint32_t)out[0];
@@ -138,9 +139,9 @@ static void try_sharing(void)
                  cr_call_root_with_pd(CR_OP_SEND, peer_pd, mine, 2, &slot, 1), CR_RESULT_UNWANTED);
     cr_say_check("the peer allows one edge",
                  ask_peer_3(PE_ALLOW, 0, cr_info()->pd, 1, &word), CR_RESULT_OK);
-    cr_say_check("a resource is sent", cr_call_root_with_pd(CR_OP_SEND, peer_pd, mine, 2, &slot, 1),
+    cr_say_check("a resource is sent", cr_call_root_with_pd(CR_OP_SEND, peer_pd, mine, 2, &sent, 1),
                  CR_RESULT_OK);
-    cr_say_check("the recipient can use it", ask_peer(PE_USE, slot, 0, &word), RG_OK);
+    cr_say_check("the recipient can use it", ask_peer(PE_USE, sent, 0, &word), RG_OK);
     cr_say_check("it is the same resource", word, object);
     cr_say_check("a request is not shared with a PD that does not allow it",
                  cr_call_root_with_pd(CR_OP_SHARE_REQUEST, peer_pd, mine, 1, &slot, 1),
@@ -158,7 +159,8 @@ static void try_sharing(void)
     cr_say_check("deleting takes it from all holders", ask(RG_DELETE, object, 0, out),
                  CR_RESULT_OK);
     cr_say_check("from me", use(my_slot), CR_CALL_LOST);
-    cr_say_check("from the other", ask_peer(PE_USE, slot, 0, &word), RG_OK);
+    cr_say_check("from the other", ask_peer(PE_USE, sent, 0, &word), CR_CALL_LOST);
+    cr_say_check("and only that", ask_peer(PE_WHO, slot, 0, &theirs), RG_OK);
     cr_say_check("what is deleted is gone", ask(RG_DELETE, object, 0, out), CR_RESULT_GONE);
     cr_say_check("the other drops its request", ask_peer(PE_DROP, space, 0, &word), CR_RESULT_OK);
     cr_say_check("its badge names nobody any more", ask(RG_GIVE_TO, 1, theirs, out) != CR_RESULT_OK,
