@@ -393,9 +393,9 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
 
 /* -- start */
 
-/* One slot for each resource and for each block of kernel memory. What else the root task keeps in
- * the pool is less than 1,024: notifications and TCBs of its own threads, and the timer. */
-_Static_assert(CR_MAX_NODES + (int)CR_BLOCKS + 1024 < 1 << CR_POOL_BITS,
+/* One slot for each resource. What else the root task keeps in the pool is less than 1,024:
+ * notifications and TCBs of its own threads, the timer, and the probes of snapshots. */
+_Static_assert(CR_MAX_NODES + 1024 < 1 << CR_POOL_BITS,
                "a PD over its quota is refused before the pool is empty");
 _Static_assert((int)CR_TRACE_KEY_BYTES == (int)CR_IMAGE_KEY_BYTES, "the same size");
 
