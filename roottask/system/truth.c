@@ -134,8 +134,7 @@ static void make_probes(void)
 
 static int takes_snapshots(void)
 {
-    const uint32_t needed = CR_IMAGE_TRUTH | CR_IMAGE_TRUTH_SNAPSHOT;
-    return (cr_sys.image->flags & needed) == needed;
+    return (cr_sys.image->flags & CR_IMAGE_TRUTH_SNAPSHOT) != 0;
 }
 
 const char *cr_truth_thread_name(const char *name)

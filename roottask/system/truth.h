@@ -10,11 +10,12 @@
 
 #include "system.h"
 
-/* Learns how the kernel names types of capabilities, if the configuration asks for the kernel's word.
- * `notification`: one of the root task's. */
+/* Prepares what is needed, if the configuration asks for the kernel's word. `notification`: one of
+ * the root task's. */
 void cr_truth_init(seL4_CPtr notification);
 
-/* The name of a PD's thread for the kernel: that of the PD, or one that keeps it out of snapshots. */
+/* The name of a PD's thread for the kernel: that of the PD, or the one that keeps it out of
+ * snapshots. */
 const char *cr_truth_thread_name(const char *name);
 
 /* Puts into the trace what the kernel says. Does nothing if the configuration does not ask for it.

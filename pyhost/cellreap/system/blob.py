@@ -108,8 +108,8 @@ def build_blob(
                 "CR_IMAGE_SYNC": config.system.mode == "sync",
                 "CR_IMAGE_EXTRACT": config.system.extract,
                 "CR_IMAGE_TRUTH": config.system.truth,
-                "CR_IMAGE_TRUTH_SNAPSHOT": takes_snapshots(kernel),
-                "CR_IMAGE_TRUTH_TABLES": prints_tables(arch),
+                "CR_IMAGE_TRUTH_SNAPSHOT": config.system.truth and takes_snapshots(kernel),
+                "CR_IMAGE_TRUTH_TABLES": config.system.truth and prints_tables(arch),
             }
         ),
         "system": _text(config.system.name, "CR_NAME_BYTES"),

@@ -118,10 +118,14 @@ def read(
     Later events cannot be interpreted. The rest of the log is still read for damage, which `reader`
     reports. InputError if there is no trace in the log.
     """
+    snapshot: list[str] | None = None  # the lines of the one that the kernel prints
     for number, line, overlong in split_lines(stream, progress):
         event = reader.feed(number, line, overlong)
         if event is not None:
-            yield event
+            yield event if snapshot is None else replace(event, text=tuple(snapshot))
+            snapshot = [] if event.name == "TRUTH" and event["snapshot"] == "1" else None
+        elif snapshot is not None and MARK not in line and len(snapshot) < MAX_SNAPSHOT:
+            snapshot.append(line.rstrip(b"\r").decode("latin-1"))
     reader.finish()
 
 
@@ -157,7 +161,6 @@ class Reader:
     _first_damage: Problem | None = None
     _ended: int | None = None
     _marked: bool = False
-    _snapshot: list[str] | None = None  # the lines of the snapshot that the kernel prints
 
     def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
         """The event in a line. None if it has none, or if it or an earlier line is damaged."""
@@ -167,17 +170,10 @@ class Reader:
             self._unsound(number, b"", f"a trace line is longer than {MAX_LINE} bytes", "line.long")
         at = line.find(MARK)
         if at < 0:
-            if self._snapshot is not None and len(self._snapshot) < MAX_SNAPSHOT:
-                self._snapshot.append(line.rstrip(b"\r").decode("latin-1"))
             return None
         self._marked = True
         event = self._line(number, line[at:].rstrip(b"\r"))
-        if event is None or self.broken_at is not None:
-            return None
-        if self._snapshot is not None:
-            event = replace(event, text=tuple(self._snapshot))
-        self._snapshot = [] if event.name == "TRUTH" and event["snapshot"] == "1" else None
-        return event
+        return event if self.broken_at is None else None
 
     # -- lines
 

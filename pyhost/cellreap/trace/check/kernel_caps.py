@@ -52,6 +52,7 @@ class KernelCaps:
         self._interrupts: tuple[str, ...] | None = None
         self._entries: dict[str, int] = {}  # PD -> its entry in the root task's table, in badges
         self._users: dict[tuple[str, int], object] = {}  # (kind, entry) -> what it names
+        self._requests: dict[int, int] = {}  # the filling of a slot -> the badge of its request
         self._endpoints: dict[str, int] = {}  # PD -> the address of its endpoint
         self._places: dict[str, _Place] = {}
         self._tables: dict[str, list[str]] = {}  # PD -> its address space
@@ -131,6 +132,7 @@ class KernelCaps:
     def _spaces(self, pds: list[str], snapshot: Snapshot) -> dict[str, _Place]:
         """The spaces of each PD."""
         present: dict[str, _Place] = {}
+        seen: set[int | None] = set()
         for slots in snapshot.threads.values():
             if "cspace" not in slots:
                 continue  # its PD was destroyed
@@ -145,6 +147,9 @@ class KernelCaps:
                 self._pool = cspace
             elif cspace != self._pool:
                 self._bad("truth.threads", f"the CSpace at {cspace:#x} belongs to no PD")
+            seen.add(cspace)
+        if self._pool not in seen:
+            self._bad("truth.threads", "no thread has the root task's pool as its CSpace")
         for pd in pds:
             if pd not in present:
                 self._bad("truth.threads", f"{pd} has no CSpace in its body")
@@ -205,7 +210,7 @@ class KernelCaps:
         wanted: dict[int, tuple[str, Cap | None]] = dict(self._fixed(pd, has))
         for slot, (kind, node) in self.capabilities(pd):
             cap = has.get(slot)
-            wanted[slot] = (node, self._client(pd, kind, node, cap))
+            wanted[slot] = (node, self._client(pd, slot, (kind, node), cap))
         for slot in sorted(has.keys() | wanted.keys()):
             cap = has.get(slot)
             what, expected = wanted.get(slot, ("", None))
@@ -230,18 +235,21 @@ class KernelCaps:
             address = cap.address if isinstance(cap, Cap) and self._inside(pd, cap.address) else 0
             yield self._slots[name], (f"its own {kind}", Cap(kind, address, "R", 0))
 
-    def _client(self, pd: str, kind: str, node: str, cap: Cap | str | None) -> Cap | None:
+    def _client(self, pd: str, slot: int, edge: Capability, cap: Cap | str | None) -> Cap | None:
         """The capability for an edge. `cap` is what is in its slot."""
+        kind, node = edge
         if kind == "HOLD" and node not in self._context.model.space_of:
             return None  # The root task gives no capabilities to whole spaces.
         if kind == "HOLD":
             address, badge = self._of_resource(node)
             return Cap("ep", address, "WP", badge)
         badge = cap.badge if isinstance(cap, Cap) else 0
+        filling = self._context.slots.filling(pd, slot)
         if badge >> self._kind_shift != self._kinds["request"]:
             badge = self._badge("request")
-        elif self._users.setdefault(("request", badge), (pd, node)) != (pd, node):
+        elif self._users.setdefault(("request", badge), filling) != filling:
             self._bad("truth.caps", f"{pd}: the badge {badge:#x} was that of another request")
+        badge = self._requests.setdefault(filling, badge)
         address = self._endpoints.get(self._context.model.manager[node], 0)
         return Cap("ep", address, "WP", badge)
 

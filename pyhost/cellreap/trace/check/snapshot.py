@@ -66,6 +66,7 @@ class Snapshot:
     frames: dict[int, list[int]] = field(default_factory=dict)
     """root table -> the addresses of its frames, if they are in this snapshot"""
     interrupts: tuple[str, ...] = ()
+    """which interrupts are bound, and what they signal"""
 
 
 def physical(name: str, kind: str) -> int:
@@ -182,7 +183,9 @@ def _read_caps(snapshot: Snapshot, lines: Sequence[str]) -> None:
             if thread is None:
                 raise SnapshotError(f"{holder} is not among the objects")
             thread.update(_split(line) for line in inside)
-        elif not holder.endswith("_irq"):
+        elif holder.endswith("_irq"):
+            snapshot.interrupts += (f"{holder}: {'; '.join(inside)}",)
+        else:
             raise SnapshotError(f"{holder!r}: an unknown holder of capabilities")
 
 
