@@ -27,6 +27,8 @@ from kit.planted import LEAKS, plant
 from kit.truth_traces import record, recorded
 
 TRUTH: Change = with_system(truth=True)
+# The limits of time only end runs that hang.
+OPTIONS = ("--rs-depth", "1", "--json", "--timeout", "900", "--idle", "300")
 DEPTHS = ("0-0", "0-1", "0-2", "1-2", "inf-inf")
 
 
@@ -104,11 +106,11 @@ class Planted:
         config = self.folder / f"leak-{leak}.toml"
         config.write_text(text)
         done = subprocess.run(
-            command("run", str(config), "--arch", arch, "--rs-depth", "1", "--json"),
+            command("run", str(config), "--arch", arch, *OPTIONS),
             env={**environment(), "CELLREAP_HOME": str(self.sources)},
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=1800,
             check=False,
         )
         assert "Traceback" not in done.stderr
