@@ -18,7 +18,9 @@ from cellreap.trace.writer import seal
 from kit.paths import TRUTH
 
 _NOISE = b"decodeUntypedInvocation"
-"""The kernel's lines about retypes that it refused are left out of the recorded console."""
+"""In the kernel's lines about retypes that it refused. They are left out of the recorded console, as
+is what comes before the trace.
+"""
 
 
 def recorded() -> list[Event]:
@@ -30,7 +32,8 @@ def recorded() -> list[Event]:
 def record(console: bytes) -> None:
     """Makes the console of a boot the recorded one."""
     TRUTH.parent.mkdir(exist_ok=True)
-    lines = console.replace(b"\r", b"").split(b"\n")
+    console = console.replace(b"\r", b"")
+    lines = console[console.index(b"~cr ") :].split(b"\n")
     TRUTH.write_bytes(b"\n".join(line for line in lines if _NOISE not in line))
 
 
