@@ -18,8 +18,8 @@ from cellreap.trace.writer import seal
 from kit.paths import TRUTH
 
 _NOISE = b"decodeUntypedInvocation"
-"""In the kernel's lines about retypes that it refused. They are left out of the recorded console, as
-is what comes before the trace.
+"""In the kernel's lines about retypes that it refused. They are left out of the recorded console.
+What comes before the trace is left out too.
 """
 
 
