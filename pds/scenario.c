@@ -6,31 +6,28 @@
 #include <cellreap/image.h>
 
 void cr_illegal_instruction(void);
-void cr_unknown_syscall(void);
-
-/* No page is mapped at this address. */
-#define NOWHERE ((volatile uint64_t *)0xdead000)
+void cr_unknown_syscall(uint64_t number);
 
 void cr_crash(uint32_t how)
 {
     seL4_Word badge;
     switch ((cr_crash_how)how) {
     case CR_CRASH_PAGE_FAULT:
-        *NOWHERE = 1;
+        *(volatile uint64_t *)CR_STAGED_ADDRESS = 1;
         break;
     case CR_CRASH_CAP_FAULT:
         /* Receiving needs a capability with the right to receive. This slot is beyond the
          * CSpace. */
-        (void)seL4_Recv((seL4_CPtr)1 << 40, &badge);
+        (void)seL4_Recv((seL4_CPtr)1 << CR_STAGED_SLOT_BIT, &badge);
         break;
     case CR_CRASH_ILLEGAL_INSTRUCTION:
         cr_illegal_instruction();
         break;
     case CR_CRASH_UNKNOWN_SYSCALL:
-        cr_unknown_syscall();
+        cr_unknown_syscall(-(uint64_t)CR_STAGED_SYSCALL);
         break;
     case CR_CRASH_EXIT:
-        cr_exit(42);
+        cr_exit(CR_STAGED_CODE);
     case CR_CRASH_HANG:
         for (;;) {
         }

@@ -17,7 +17,7 @@
 #include "system/text.h"
 #include "system/truth.h"
 
-enum { ROOT_STACK = 32768, ROOT_BLOCK_BITS = 12 };
+enum { ROOT_STACK = 32768 };
 
 _Alignas(16) char cr_root_stack[ROOT_STACK];
 /* The name that start.S uses for the end of the stack. */
@@ -34,7 +34,7 @@ void cr_root_main(const seL4_BootInfo *info);
 static void make_own_objects(const cr_image_header *image)
 {
     uint32_t block;
-    if (cr_untyped_take(ROOT_BLOCK_BITS, 0, &block) != CR_OK) {
+    if (cr_untyped_take(CR_OWN_BLOCK_BITS, 0, &block) != CR_OK) {
         cr_panic("no kernel memory for the root task's own objects", 0);
     }
     seL4_CPtr untyped = cr_untyped_cap(block);

@@ -7,6 +7,12 @@
 
 #include "supervisor/hooks.h"
 
+/* What the root task makes for itself besides the timer, the witnesses and the hooks' objects. */
+enum {
+    CR_OWN_BLOCK_BITS = 12, /* of the untyped, which the hooks' objects come from too */
+    CR_OWN_SLOTS = 2        /* an endpoint and a notification */
+};
+
 /* Returns the hooks, or 0 if there are none. */
 const cr_hooks *cr_root_hooks(void);
 /* Called once, after the configuration is known and before any PD exists. `untyped` has room for a

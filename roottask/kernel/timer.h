@@ -14,6 +14,9 @@
 
 /* The longest time that can be set for one interrupt, in nanoseconds. */
 enum { CR_TIMER_MAX_NS = 50000000 };
+/* The slots that the timer keeps once its device was found: the interrupt, the ports, the
+ * signal. */
+enum { CR_TIMER_SLOTS = 3 };
 
 /* Whether the kernel's configuration leaves a timer to user level (a constant of the build). */
 int cr_timer_exists(void);

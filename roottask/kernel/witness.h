@@ -14,6 +14,9 @@
 #include "kernel.h"
 #include <cellreap/limits.h>
 
+/* The slots of a witness: its TCB and its notification. */
+enum { CR_WITNESS_SLOTS = 2 };
+
 /* Makes a witness for each priority whose entry in `wanted` is not 0. `wanted` has
  * CR_PRIORITY_MAX + 1 entries. Must be called once, during setup. Stops the system if there is no
  * room. */

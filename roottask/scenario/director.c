@@ -23,7 +23,18 @@ static struct {
     uint32_t alarm_pd;   /* the configured PD that the alarm is for */
     uint32_t alarm_how;
     int extracted;
+    /* by index of a PD: the number of the last PD there that came to the end of a round, and of the
+     * last one that was dismissed */
+    uint32_t in_rounds[CR_MAX_PDS];
+    uint32_t dismissed[CR_MAX_PDS];
 } director;
+
+static void trace_rounds(cr_event event, const cr_pd *pd)
+{
+    cr_trace_begin(&cr_sys.trace, event);
+    cr_trace_pd(pd);
+    cr_trace_end(&cr_sys.trace);
+}
 
 static int crashes_left(void)
 {
@@ -52,6 +63,29 @@ static void set_alarm(const cr_image_crash *crash)
     cr_clock_alarm(crash->after_ns + (crash->spread_ns != 0 ? random % crash->spread_ns : 0) + 1);
     for (volatile uint32_t turn = (uint32_t)(random >> 32) % 1024; turn > 0; turn--) {
     }
+}
+
+static const char *const crash_words[] = {
+#define CR_CRASH_WAY(enumerator, number, word, what) [enumerator] = word,
+    CR_CRASH_WAYS
+#undef CR_CRASH_WAY
+};
+#define CR_CRASH_WAY(enumerator, number, word, what)                                               \
+    _Static_assert((int)(enumerator) == (number), "as image.h numbers it");
+CR_CRASH_WAYS
+#undef CR_CRASH_WAY
+_Static_assert(sizeof(crash_words) / sizeof(crash_words[0]) == CR_CRASH_COUNT,
+               "one word for each way");
+
+static void trace_stage(const cr_image_crash *crash, const cr_pd *by)
+{
+    const cr_pd *pd = crash->how == CR_CRASH_TERMINATE ? cr_find_configured(crash->pd) : by;
+    cr_trace_begin(&cr_sys.trace, CR_EV_STAGE);
+    cr_trace_number(&cr_sys.trace, director.crash + 1);
+    cr_trace_string(&cr_sys.trace, crash_words[crash->how]);
+    cr_trace_pd(pd);
+    cr_trace_pd(by);
+    cr_trace_end(&cr_sys.trace);
 }
 
 /* The order for a PD at a checkpoint. */
@@ -86,6 +120,7 @@ static uint64_t order_for(cr_pd *pd, uint32_t *slot)
         director.alarm_how = crash->how;
         set_alarm(crash);
     }
+    trace_stage(crash, pd);
     director.armed = 0;
     director.count = 0;
     director.rounds = 0;
@@ -104,6 +139,11 @@ cr_hook_answer cr_director_checkpoint(cr_pd *pd, int round_boundary, uint64_t *o
                                       uint32_t *slot)
 {
     if (round_boundary) {
+        uint32_t *known = &director.in_rounds[pd - cr_sys.pds];
+        if (*known != pd->number) {
+            *known = pd->number;
+            trace_rounds(CR_EV_ROUNDS, pd);
+        }
         return CR_HOOK_KEEP;
     }
     *order = order_for(pd, slot);
@@ -140,10 +180,25 @@ static int next_round(void)
         }
         uint64_t order = over ? CR_ORDER_STOP : order_for(pd, &slot);
         any = 1;
+        if (over && director.dismissed[i] != pd->number) {
+            director.dismissed[i] = pd->number;
+            trace_rounds(CR_EV_DISMISS, pd);
+        }
         cr_answer_checkpoint(pd, order, slot);
     }
     director.rounds += any ? 1u : 0u;
     return any;
+}
+
+static void trace_unfinished(void)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        if (cr_pd_is_served(pd) && director.in_rounds[i] == pd->number &&
+            director.dismissed[i] != pd->number) {
+            trace_rounds(CR_EV_UNFINISHED, pd);
+        }
+    }
 }
 
 void cr_director_release(cr_pd *pd)
@@ -219,5 +274,6 @@ cr_idle cr_director_idle(void)
         cr_extract_start(&cr_sys.pds[0], 0);
         return CR_IDLE_AGAIN;
     }
+    trace_unfinished();
     return CR_IDLE_OVER;
 }

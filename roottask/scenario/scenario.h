@@ -27,6 +27,8 @@ cr_idle cr_director_idle(void);
 
 /* -- quiet.c */
 
+/* The slots of that thread: its TCB, its notification, its signal. */
+enum { CR_QUIET_SLOTS = 3 };
 /* Makes the thread that runs when no other thread can. `untyped` and `bound` are those of
  * cr_root_begin. */
 void cr_quiet_begin(seL4_CPtr untyped, seL4_CPtr bound);

@@ -12,9 +12,10 @@
 #include "arena.h"
 #include "cleaner.h"
 
-enum { QUEUED = 1u << CR_MAX_CLEANUPS };
+/* One bit for each cleanup that waits, one for that which is carried out, and one for the queue. */
+enum { QUEUED = 1u << (CR_MAX_CLEANUPS + 1) };
 
-_Static_assert(CR_MAX_CLEANUPS < 31, "one bit for each cleanup and one for the queue");
+_Static_assert(CR_MAX_CLEANUPS + 1 < 31, "there is a bit for each");
 
 /* Sets `mark` for one node. 0: only looks. Returns the marks that it had. */
 static uint32_t mark_node(cr_ref node, uint32_t mark)
@@ -111,9 +112,11 @@ static void forget(uint32_t mark)
 int cr_cleaner_may_begin(const cr_plan *plan)
 {
     const cr_cleaner *cleaner = &cr_sup.cleaner;
-    int room = cleaner->n_waiting < CR_MAX_CLEANUPS &&
-               cleaner->n_doomed + plan->n_doomed <= CR_KEPT_DOOMED &&
-               cleaner->n_pre_destroy + plan->n_pre_destroy <= CR_KEPT_PRE_DESTROY;
+    /* A cleanup that tells nobody never waits, so others that wait leave it room at any time. */
+    int room = plan->n_pre_destroy == 0 ||
+               (cleaner->n_waiting < CR_MAX_CLEANUPS &&
+                cleaner->n_doomed + plan->n_doomed <= CR_KEPT_DOOMED &&
+                cleaner->n_pre_destroy + plan->n_pre_destroy <= CR_KEPT_PRE_DESTROY);
     if (room && mark_all(plan, 0) == 0) {
         return 1;
     }

@@ -72,11 +72,27 @@ cr_pd *cr_waited_for_by(const cr_pd *pd)
     return pd->life == CR_LIFE_FAULTED ? cr_fault_handler(pd) : cr_called_by(pd, &slot);
 }
 
-int cr_is_in_circle(const cr_pd *pd)
+/* The PD that waits for this one, in the circle of waits that this one is in. 0: it is in none. */
+static const cr_pd *last_in_circle(const cr_pd *pd)
 {
+    const cr_pd *last = pd;
     const cr_pd *at = cr_waited_for_by(pd);
     for (uint32_t i = 0; at != 0 && at != pd && i < CR_MAX_PDS; i++) {
+        last = at;
         at = cr_waited_for_by(at);
     }
-    return at == pd;
+    return at == pd ? last : 0;
+}
+
+int cr_is_in_circle(const cr_pd *pd)
+{
+    return last_in_circle(pd) != 0;
+}
+
+/* A circle has a call: a fault handler is created before the PDs whose faults it handles. So one of
+ * the PDs with held faults in a circle is called, and that is the one to take over. */
+int cr_keeps_its_handler(const cr_pd *pd)
+{
+    const cr_pd *last = pd->life == CR_LIFE_FAULTED ? last_in_circle(pd) : 0;
+    return last != 0 && last->life != CR_LIFE_FAULTED;
 }

@@ -22,5 +22,8 @@ cr_pd *cr_called_by(const cr_pd *pd, uint32_t *slot);
 cr_pd *cr_waited_for_by(const cr_pd *pd);
 /* Whether the PD waits for one that waits, perhaps through others, for the PD itself. */
 int cr_is_in_circle(const cr_pd *pd);
+/* Whether the PD's fault is held and can never be answered: its fault handler waits for the PD
+ * itself, perhaps through others, and the last of them is in a call to it. */
+int cr_keeps_its_handler(const cr_pd *pd);
 
 #endif

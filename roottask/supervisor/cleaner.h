@@ -81,8 +81,8 @@ void cr_cleaner_give_up(cr_pd *pd);
 /* -- several cleanups at a time (apart.c) */
 
 /* Whether the cleanup that was just planned concerns no node and PD that a cleanup under way or an
- * earlier one in the queue concerns, and whether there is room for it to wait. If not, it stays in
- * the queue, and what it concerns is noted. */
+ * earlier one in the queue concerns, and whether there is room for it to wait, if it tells anybody.
+ * If not, it stays in the queue, and what it concerns is noted. */
 int cr_cleaner_may_begin(const cr_plan *plan);
 /* Forgets what the triggers in the queue concern. */
 void cr_cleaner_forget_queued(void);

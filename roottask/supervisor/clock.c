@@ -97,6 +97,18 @@ int cr_clock_tick(int *alarm)
     return 1;
 }
 
+void cr_clock_tell(void)
+{
+    cr_clock *clock = &cr_sup.clock;
+    if (clock->base < clock->told + CR_TRACE_CLOCK_MS * (uint64_t)CR_NS_PER_MS) {
+        return;
+    }
+    clock->told = clock->base;
+    cr_trace_begin(&cr_sys.trace, CR_EV_CLOCK);
+    cr_trace_number(&cr_sys.trace, clock->base / CR_NS_PER_MS);
+    cr_trace_end(&cr_sys.trace);
+}
+
 void cr_clock_next(uint64_t due)
 {
     cr_sup.clock.next = due;

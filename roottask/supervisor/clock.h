@@ -20,6 +20,7 @@ typedef struct cr_clock {
     uint64_t alarm; /* of the hooks */
     uint64_t look;  /* the next look at the receivers (progress.h); 0: there is nothing to see */
     uint64_t interval; /* between two looks */
+    uint64_t told;  /* the time of the last CLOCK event */
     int there;      /* the kernel leaves a timer to user level */
 } cr_clock;
 
@@ -46,6 +47,9 @@ void cr_clock_arm(void);
 /* Handles the timer's interrupt. Returns whether time has passed. *alarm is set if the hooks' alarm
  * is due. */
 int cr_clock_tick(int *alarm);
+/* After a tick, before anything that follows from it: tells the trace the time, if enough has
+ * passed. Makes no kernel call. */
+void cr_clock_tell(void);
 /* After a tick: nothing is due before `due`. 0: nothing is due at all. */
 void cr_clock_next(uint64_t due);
 

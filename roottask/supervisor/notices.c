@@ -151,7 +151,8 @@ cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
 
 static void put_loss(cr_pd *to, cr_work_notice work, const char *about)
 {
-    if (!cr_pd_is_served(to) || cr_is_doomed(to)) {
+    /* A PD whose fault is held finds the notice when it goes on. */
+    if (!cr_pd_is_up(to) || cr_is_doomed(to)) {
         return;
     }
     work.kind = CR_NOTICE_LOST;
@@ -195,6 +196,7 @@ void cr_notices_of_lost_pds(void)
 void cr_notices_restart(cr_pd *pd)
 {
     pd->run.mark = pd->run.ran;
+    pd->run.age = 0;
     pd->run.in_call = 0;
     pd->run.waited = 0;
     pd->run.waits = 0;

@@ -168,6 +168,7 @@ static void advance(cr_pd *pd, uint64_t elapsed)
         run->mark += cr_notices_has_general(pd) ? 0 : elapsed;
     }
     run->chance |= counts;
+    run->age = cr_notices_has_general(pd) ? run->age + elapsed : 0;
     if (!oldest_awaited(pd, &notice)) {
         run->held_up = 0;
     } else if (counts || sample == CR_SAMPLE_IN_CALL) {
@@ -197,7 +198,8 @@ int cr_progress_look(void)
     if (cr_sup.clock.look == 0 || cr_sup.clock.look > now) {
         return 0;
     }
-    const uint64_t elapsed = now - (cr_sup.clock.look - cr_sup.clock.interval);
+    /* If more time has passed, the root task was busy, and no PD could run in that time. */
+    const uint64_t elapsed = cr_sup.clock.interval;
     for (uint32_t i = 0; i <= CR_PRIORITY_MAX; i++) {
         cr_sup.progress.answered[i] = (uint8_t)cr_witness_answered(i);
     }
@@ -240,8 +242,40 @@ int cr_progress_is_late(const cr_pd *pd, cr_work_notice *notice, uint64_t *ms)
     return *ms >= pd->deadline_ms && oldest_that(pd, 0, notice);
 }
 
+void cr_progress_tell_held_up(cr_pd *pd)
+{
+    cr_work_notice notice;
+    const uint64_t ms = pd->run.age / CR_NS_PER_MS;
+    if (pd->deadline_ms == 0 || ms < pd->deadline_ms + CR_TRACE_GRACE_MS ||
+        !cr_pd_is_served(pd) || !oldest_that(pd, 0, &notice)) {
+        return;
+    }
+    pd->run.age = 0;
+    cr_trace_begin(&cr_sys.trace, CR_EV_HELD_UP);
+    cr_trace_pd(pd);
+    cr_trace_number(&cr_sys.trace, ms);
+    cr_trace_number(&cr_sys.trace, (pd->run.ran - pd->run.mark) / CR_NS_PER_MS);
+    cr_trace_end(&cr_sys.trace);
+}
+
+/* Takes over a fault that can never be answered, because the fault handler waits for the PD. The
+ * handler is not to blame: the PD faulted while it was called, or before. One look can be wrong, so
+ * two are needed. One fault at a time: the handler of another one may be free afterwards. */
+static void take_stuck_fault(void)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        pd->run.stuck = cr_keeps_its_handler(pd) ? pd->run.stuck + 1 : 0;
+        if (pd->run.stuck == 2) {
+            cr_fault_take_over(pd);
+            return;
+        }
+    }
+}
+
 void cr_progress_take_faults(void)
 {
+    take_stuck_fault();
     const uint64_t await_ns = (uint64_t)cr_sys.image->await_ms * CR_NS_PER_MS;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];

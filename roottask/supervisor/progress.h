@@ -10,6 +10,7 @@
  * A probe, and the notice of a fault that is held, have clocks of their own. A receiver is late if
  * it could run for its deadline since such a notice was queued and did not finish it, whatever else
  * it finished. A fault handler without a deadline loses the fault to the root task after await_ms.
+ * A fault handler that waits for the PD whose fault it has loses the fault at once.
  *
  * A cleanup, an extraction or a ticket awaits a receiver without a deadline for await_ms of the
  * time in which that receiver could run. Then it is given up: the notices that it has had so long
@@ -44,11 +45,15 @@ int cr_progress_is_late(const cr_pd *pd, cr_work_notice *notice, uint64_t *ms);
 /* Whether the PD's clock will decide something, even if no PD runs any more. It will not if nobody
  * awaits the PD and its calls lead to PDs without a deadline only. For the hooks. */
 int cr_progress_is_pending(const cr_pd *pd);
+/* Tells the trace of a PD that is not late although it has had a notice for longer than its
+ * deadline. Such a PD could not run, or waits for others. */
+void cr_progress_tell_held_up(cr_pd *pd);
 /* The longest that the PD may wait for the root task while it is owed a notice, in nanoseconds. */
 uint64_t cr_progress_limit(const cr_pd *pd);
 /* The PD finished a notice that was not finished before. */
 void cr_progress_made(cr_pd *pd, const cr_work_notice *notice);
-/* Takes over the faults whose handlers have no deadline and did not answer for await_ms. */
+/* Takes over the faults whose handlers have no deadline and did not answer for await_ms, and one
+ * whose handler waits for the PD that faulted. */
 void cr_progress_take_faults(void);
 /* Gives up the receivers whose time is over. */
 void cr_progress_give_up(void);

@@ -84,6 +84,7 @@ static void handle_signals(uint64_t badge)
     int alarm = 0;
     if ((badge & cr_badge(CR_BADGE_TIMER, 0, 0)) != 0) {
         if (cr_clock_tick(&alarm)) {
+            cr_clock_tell();
             if (alarm && hooks != 0 && hooks->alarm != 0) {
                 hooks->alarm();
             }

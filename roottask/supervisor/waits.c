@@ -66,8 +66,8 @@ static void trace_late(const cr_pd *pd, const cr_work_notice *notice, uint64_t m
     cr_trace_end(&cr_sys.trace);
 }
 
-/* Makes late PDs triggers. Answers a PD that is owed a notice and has waited for the root task so
- * long, so that it can finish the notice. */
+/* Makes late PDs triggers, and tells of those that are not late. Answers a PD that is owed a notice
+ * and has waited for the root task so long, so that it can finish the notice. */
 static void find_late(void)
 {
     cr_work_notice notice;
@@ -77,8 +77,11 @@ static void find_late(void)
         if (cr_progress_is_late(pd, &notice, &ms)) {
             trace_late(pd, &notice, ms);
             cr_trigger(pd, CR_CAUSE_LATE, 0);
-        } else if (cr_pd_is_served(pd) && pd->wait != CR_WAIT_NOTHING &&
-                   pd->run.waited >= cr_progress_limit(pd)) {
+            continue;
+        }
+        cr_progress_tell_held_up(pd);
+        if (cr_pd_is_served(pd) && pd->wait != CR_WAIT_NOTHING &&
+            pd->run.waited >= cr_progress_limit(pd)) {
             pd->run.waited = 0;
             cr_waits_release(pd);
         }

@@ -30,7 +30,11 @@ enum {
      * number of an account, and owns the memory for what it spawns. */
     CR_OWNER_BODY = 0x1000,
     /* Slots of the root task that a body uses: the slot of its untyped and its L1 slot. */
-    CR_BODY_ROOT_SLOTS = 2
+    CR_BODY_ROOT_SLOTS = 2,
+    CR_RESOURCE_ROOT_SLOTS = 1, /* the slot of the parent of a resource's capabilities */
+    /* Of a PD that another PD spawned. */
+    CR_SPAWNED_CSPACE_BITS = 8,
+    CR_SPAWNED_STACK_PAGES = 4
 };
 
 typedef struct cr_body {

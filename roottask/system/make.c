@@ -12,8 +12,6 @@
 #include <cellreap/numbers.h>
 #include "kernel/untyped.h"
 
-enum { RESOURCE_SLOTS = 1 };
-
 /* The rights of clients' and holders' capabilities: to send, and to receive a reply. */
 #define CR_CLIENT_RIGHTS seL4_CapRights_new(1, 0, 0, 1)
 
@@ -309,7 +307,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
                                  : creator != 0 ? creator->deadline_ms
                                                 : 0};
     cr_text_copy(pd->name, name, CR_NAME_BYTES);
-    pd->body.cspace_bits = config != 0 ? config->cspace_bits : 8;
+    pd->body.cspace_bits = config != 0 ? config->cspace_bits : CR_SPAWNED_CSPACE_BITS;
     pd->body.block = CR_BLOCK_NONE;
     for (uint32_t i = 0; i < CR_SLOT_FIRST_FREE; i++) {
         pd->slots[i] = CR_SLOT_USED;
@@ -322,7 +320,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .elf = (const uint8_t *)image + elf->offset,
         .elf_bytes = elf->bytes,
         .cspace_bits = pd->body.cspace_bits,
-        .stack_pages = config != 0 ? config->stack_pages : 4,
+        .stack_pages = config != 0 ? config->stack_pages : CR_SPAWNED_STACK_PAGES,
         .priority = pd->priority,
         .l1 = CR_L1_BODIES + index,
         .startup = &startup,
@@ -428,7 +426,7 @@ static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint,
     cr_trace_change(CR_EV_RESOURCE);
     cr_trace_node(*out);
     cr_trace_node(space);
-    cr_trace_number(&cr_sys.trace, RESOURCE_SLOTS);
+    cr_trace_number(&cr_sys.trace, CR_RESOURCE_ROOT_SLOTS);
     cr_trace_end(&cr_sys.trace);
     return CR_RESULT_OK;
 }

@@ -355,7 +355,7 @@ cr_pd *cr_manager_of(cr_ref node)
 cr_pd *cr_server_of(cr_ref node)
 {
     cr_pd *manager = cr_manager_of(node);
-    return manager != 0 && cr_pd_is_served(manager) ? manager : 0;
+    return manager != 0 && cr_pd_is_up(manager) ? manager : 0;
 }
 
 static cr_result own_thing(const cr_pd *from, uint32_t space, uint32_t object, cr_ref *out)

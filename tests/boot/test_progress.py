@@ -11,6 +11,7 @@ import pytest
 
 from cellreap.system.config import Config, Pd
 from cellreap.testing import Change, Run, Target, together, with_pd, with_system
+from cellreap.trace.check import check
 from kit.marks import slow_but
 
 COUNTED = ("-icount", "shift=3,sleep=off")
@@ -81,7 +82,7 @@ def with_busy(turns: int, priority: int) -> Change:
 LONG = 12_500_000
 
 
-@pytest.mark.behaviour("J-06", "J-13")
+@pytest.mark.behaviour("J-06", "J-13", "W-04")
 def test_who_cannot_run_is_not_late(target: Target) -> None:
     """A PD of higher priority computes while the receiver has fetched a notice."""
     change = together(
@@ -96,6 +97,11 @@ def test_who_cannot_run_is_not_late(target: Target) -> None:
     fetched, last = run.of("GET_WORK")[0], run.of("FINISH_WORK")[-1]
     (computed,) = run.of("SAY", text="computed")
     assert run.at(fetched) < run.at(computed) < run.at(last)
+    told = run.of("HELD_UP")
+    assert {run.name(event["pd"]) for event in told} == {"receiver"}
+    assert all(event.number("ran") < 100 <= event.number("ms") for event in told)
+    untold = check(event for event in run.events if event.name != "HELD_UP")
+    assert {violation.rule for violation in untold.violations} == {"clock.late"}
 
 
 @pytest.mark.behaviour("J-06", "N-11")
@@ -132,3 +138,12 @@ def test_a_subscriber_in_a_call_that_is_never_answered_holds_nobody_up(
     assert run.of("CONTINUE", n=1)
     assert {"mute", "subscriber"} <= run.alive()
     assert all("was never" in problem.text for problem in run.report.violations)
+
+
+@pytest.mark.behaviour("J-06", "J-13")
+def test_the_time_in_which_the_root_task_is_busy_is_nobodys(target: Target) -> None:
+    """Each notice takes it less than half its deadline. Meanwhile large PDs are created."""
+    run = target.run("burden", qemu_args=COUNTED)
+    assert run.says("burdener") == ["made 10"]
+    assert not run.of("LATE")
+    assert causes(run) == [("holder", "exit")]

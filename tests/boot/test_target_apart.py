@@ -89,6 +89,43 @@ def test_two_cleanups_wait_at_the_same_time(target: Target) -> None:
     assert set(order(run)) == {"first_server", "second_server", "third_server", "deaf", "deafer"}
 
 
+WAITING = 8
+"""CR_MAX_CLEANUPS."""
+
+
+def with_many_that_wait(config: Config) -> Config:
+    """As many servers as cleanups can wait, each with a subscriber that never answers.
+
+    Then a server faults that has none. The priorities make the servers fault one after the other.
+    """
+    hole, client = config.pd("second_server"), config.pd("second_client")
+    assert hole is not None
+    assert client is not None
+    pds: list[Pd] = []
+    for i in range(WAITING):
+        name = f"thing{i}"
+        space = type(hole.spaces[0])(name=name, type="THING")
+        pds += [
+            hole.model_copy(update={"name": f"server{i}", "spaces": (space,)}),
+            Pd(name=f"deaf{i}", program="subscriber", requests=(name,), args=(1, NEVER),
+               deadline_ms=1000),
+            client.model_copy(
+                update={"name": f"client{i}", "requests": (name,), "priority": 60 + i}
+            ),
+        ]  # fmt: skip
+    return config.model_copy(update={"pds": (*pds, hole, client)})
+
+
+@pytest.mark.behaviour("J-14")
+def test_a_cleanup_that_tells_nobody_begins_however_many_wait(target: Target) -> None:
+    run = target.run("apart", change=with_many_that_wait)
+    assert len(run.of("WAIT")) >= WAITING
+    (n,) = (int(c["n"]) for c in run.cleanups() if run.name(c["trigger"]) == "second_server")
+    assert n == WAITING + 1
+    (settled,) = run.of("SETTLED", n=n)
+    assert run.at(run.of("WAIT")[WAITING - 1]) < run.at(settled) < run.at(run.of("CONTINUE")[0])
+
+
 @pytest.mark.behaviour("J-14", "X-02", "X-04")
 def test_a_trigger_in_the_queue_that_an_earlier_one_dooms_goes_with_it(target: Target) -> None:
     """Third and fourth server are linked, and both fault while the first cleanup waits. The cleanup

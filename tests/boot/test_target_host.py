@@ -51,11 +51,9 @@ def test_a_run_ends_by_itself_at_the_end_of_its_trace_and_leaves_no_emulator(
     target: Target,
 ) -> None:
     image = read_image(target.run("faults_exit").image)
-    start = time.monotonic()
     with Path(os.devnull).open("wb") as nowhere:
         boot = boot_image(image, nowhere, timeout=600, idle=90)
-    assert boot.end is End.COMPLETE
-    assert time.monotonic() - start < 90  # below the idle limit, so no wait ran into it
+    assert boot.end is End.COMPLETE  # so no wait ran into a limit
     assert [pid for pid in _children(os.getpid()) if _is_qemu(pid)] == []
 
 
@@ -87,9 +85,7 @@ def _timeless(run: Run) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("C-28", "D-04")
-@pytest.mark.parametrize(
-    "name", thorough_but(["block_fs_db_app", "protocol"], "block_fs_db_app")
-)
+@pytest.mark.parametrize("name", thorough_but(["block_fs_db_app", "protocol"], "block_fs_db_app"))
 def test_two_boots_of_one_image_have_the_same_trace(target: Target, name: str) -> None:
     """Equal to the last cycle if QEMU counts instructions.
 

@@ -115,22 +115,28 @@ def idle(talks: bool = True) -> Target:
 
 
 def crowd(waits: int = MOST + 1, lone_first: bool = False) -> Target:
-    """So many cleanups wait at a time. lone_first: then a PD that touches none exits, and its
-    cleanup begins when one of them is over.
+    """So many cleanups wait at a time. lone_first: then two PDs that touch none of them exit. The
+    cleanup of the one without a subscriber begins at once, and that of the other one when one of
+    those that wait is over.
     """
     target = Target(0, 0)
     servers = [watched(target, f"server {i}") for i in range(waits)]
-    lone, guest = target.pd("lone"), target.pd("guest")
+    lone, _, its_watcher = watched(target, "lone")
+    free, guest = target.pd("free"), target.pd("guest")
     target.quiet()
     under_way = [(began(target, server), watcher) for server, _, watcher in servers]
     if lone_first:
         target.exit(lone)
-        target.say(guest, "there is no room for one more")
+        target.exit(free)
+        next(target.steps(of=free), None)
+        target.account()
+        target.say(guest, "there is no room for one more that waits")
     for index, (steps, watcher) in enumerate(under_way):
         over(target, steps, watcher)
         if lone_first and index == 0:
-            target.cleanup()
-            target.account()
+            one_more = target.steps(of=lone)
+            next(one_more)
+            under_way.append((one_more, its_watcher))
     return end(target)
 
 

@@ -12,8 +12,8 @@ from cellreap.trace.events import Event
 from cellreap.trace.lines import keyed_sum
 from cellreap.trace.reader import MAX_LINE
 from cellreap.trace.writer import NO_SECRET, Draft, seal
-from kit import broken_apart, broken_respawns, truth_traces
-from kit.trace_simulator import RUNS, Target, block_fs_db_app
+from kit import broken_apart, broken_configurations, broken_respawns, truth_traces
+from kit.trace_simulator import RUNS, Target, block_fs_db_app, time_run
 
 Values = dict[str, object]
 
@@ -372,6 +372,13 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "freed.once": lambda: freed(("PD_3", "PD_1"), ("PD_3", "PD_1")),
     "freed.client": lambda: freed(("PD_5", "PD_1")),
     **broken_respawns.reports(of_drafts),
+    **broken_configurations.reports(),
+    "rounds.known": lambda: edited("time", "ROUNDS", None, pd="PD_3"),
+    "rounds.end": lambda: edited("time", "UNFINISHED", None),
+    "clock.order": lambda: edited("time", "CLOCK", {"ms": 99}, ms=800),
+    "clock.late": lambda: of_drafts(time_run("")),
+    "clock.held_up": lambda: edited("time", "HELD_UP", {"ran": 1000}),
+    "clock.passed": lambda: edited("time", "LATE", {"ms": 2400}),
     "notices.token": lambda: edited("depths-1-0", "QUEUE", {"token": 2}, token=3),
     "notices.owed": lambda: edited("notices", "QUEUE", {"kind": "free"}, kind="disconnect", n=0),
     "notices.fetch": emitted("GET_WORK", pd="PD_5", token=1),

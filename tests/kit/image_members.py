@@ -40,6 +40,7 @@ def manifest(content: dict[str, bytes], **changed: Any) -> dict[str, Any]:
         "pds": ["a"],
         "spaces": [],
         "overrides": {},
+        "sizes": {"base_bytes": 4096, "base_slots": 2, "bodies": {"a": 65536}, "spawned": {}},
     }
     return {**made, **changed}
 

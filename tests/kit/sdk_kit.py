@@ -70,7 +70,16 @@ const uint32_t cr_arch_vspace_bits = 12;
 
 def make_sel4_sources(roottask: Path) -> None:
     """The files of roottask that are read when an image is built, in a checkout made for a test."""
-    for name in ("system/body.c", "system/body.h", "kernel/kernel.h", "kernel/untyped.h"):
+    for name in (
+        "root.h",
+        "kernel/kernel.h",
+        "kernel/timer.h",
+        "kernel/untyped.h",
+        "kernel/witness.h",
+        "scenario/scenario.h",
+        "system/body.c",
+        "system/body.h",
+    ):
         (roottask / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source_root() / "roottask" / name, roottask / name)
     (roottask / "kernel" / "arch" / "x86_64").mkdir(parents=True)

@@ -270,14 +270,19 @@ def depends(events: Sequence[Event], first: int, second: int, moved: int) -> boo
     return (a.name, b.name) not in (("UNHOLD", "HOLD"), ("UNSUBSCRIBE", "SUBSCRIBE"))
 
 
+_BETWEEN = ("CLOCK", "HELD_UP", "ROUNDS", "DISMISS", "UNFINISHED")
+"""Events that may come before or after any cleanup, but not in its middle."""
+
+
 def leapt_cleanups(events: Sequence[Event], crossed: range, moved: int) -> frozenset[int]:
     """The crossed events of cleanups that the moved event is free to happen before or after.
 
-    Only a notice's receiver is free, and only with a notice that another cleanup queued: it fetches
+    The clock and the rounds are free. A notice's receiver is, with a notice that another cleanup
+    queued: it fetches
     and acknowledges it when it runs. It does so before or after a cleanup, not in its middle.
     """
     event = events[moved]
-    if event.name not in ("GET_WORK", "FINISH_WORK"):
+    if event.name not in ("GET_WORK", "FINISH_WORK", *_BETWEEN):
         return frozenset()
     parts: dict[str, list[int]] = {}
     for j in crossed:
@@ -288,7 +293,8 @@ def leapt_cleanups(events: Sequence[Event], crossed: range, moved: int) -> froze
         for part in parts.values()
         if {"CLEANUP", "SETTLED"} <= {events[j].name for j in part}
         and not any(
-            events[j].name == "QUEUE" and events[j]["token"] == event["token"] for j in part
+            events[j].name == "QUEUE" and events[j]["token"] == event.values.get("token")
+            for j in part
         )
         for j in part
     )

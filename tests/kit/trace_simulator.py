@@ -20,7 +20,7 @@ from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
 from cellreap.trace.writer import NO_SECRET, Draft
 
 FIRST_SLOT = 8
-BODY_SLOTS = 1
+BODY_SLOTS = 2
 RESOURCE_SLOTS = 1
 MEMORY = 0x1_0000_0000
 WORK_MAX = 16
@@ -127,6 +127,9 @@ class Target:
         deadline: int = 0,
         creator: str | None = None,
         account: int | None = None,
+        priority: int = 100,
+        rights: frozenset[str] | None = None,
+        depths: tuple[str, str] | None = None,
     ) -> str:
         self.n_pds += 1
         pd = pd_id(self.n_pds)
@@ -139,8 +142,12 @@ class Target:
             self.emit("DEADLINE", pd=pd, ms=deadline)
         own = self.n_pds if account is None else account
         self.accounts[pd] = own if creator is None else self.accounts[creator]
-        spawns = {"set_depth": 0, "extract": int(creator is None), "spawn": int(creator is None)}
-        self.emit("RIGHTS", pd=pd, priority=100, account=self.accounts[pd], **spawns)
+        if rights is None:
+            rights = frozenset(("extract", "spawn") if creator is None else ())
+        flags = {right: int(right in rights) for right in ("set_depth", "extract", "spawn")}
+        self.emit("RIGHTS", pd=pd, priority=priority, account=self.accounts[pd], **flags)
+        if depths is not None:
+            self.emit("DEPTHS", pd=pd, pd_depth=depths[0], rs_depth=depths[1])
         if creator is not None:
             self.model.add_own(creator, pd)
             self.emit("OWN", pd=creator, created=pd)
@@ -337,7 +344,11 @@ class Target:
         self.emit("LATE", pd=pd, token=notice.token, ms=ms)
         self._stopped(pd, "late")
 
-    def freeze(self, pd: str) -> None:
+    def stage(self, crash: int, how: str, pd: str, by: str | None = None) -> None:
+        self.emit("STAGE", crash=crash, how=how, pd=pd, by=by or pd)
+
+    def freeze(self, pd: str, crash: int = 1) -> None:
+        self.stage(crash, "freeze", pd)
         self.emit("FREEZE", pd=pd)
 
     def _stop(self, pd: str) -> None:
@@ -1031,6 +1042,43 @@ def sync_run() -> list[Draft]:
     return target.end()
 
 
+def time_run(word: str = "HELD_UP") -> list[Draft]:
+    """A server that finishes nothing: it could not run at first, and is late in the end.
+
+    A client works in rounds, and another one does not come to the end of its round. word: what is
+    said when the server has had a notice for its deadline; "": nothing.
+    """
+    target = Target(0, 0, "time")
+    server = target.pd("server", deadline=1000)
+    client, worker, guest = target.pd("client"), target.pd("worker"), target.pd("guest")
+    disk = target.space(server, "BLOCK", "disk")
+    for pd in (client, worker, guest):
+        target.request(pd, disk)
+    target.quiet()
+    target.emit("ROUNDS", pd=client)
+    target.emit("ROUNDS", pd=worker)
+    target.emit("CLOCK", ms=100)
+    target.exit(guest, 0)
+    target.cleanup()
+    target.account()
+    for ms in (400, 800, 1200):
+        target.emit("CLOCK", ms=ms)
+    if word:
+        target.emit(word, pd=server, ms=1060, ran=300)
+    for ms in (1600, 2000, 2100):
+        target.emit("CLOCK", ms=ms)
+    if word:
+        target.late(server, target.queues[server][0], 1000)
+    else:
+        target.exit(server)
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    target.emit("DISMISS", pd=worker)
+    target.emit("UNFINISHED", pd=client)
+    return target.end()
+
+
 def blame_run() -> list[Draft]:
     """Faults that a fault handler answers, or loses to the root task."""
     target = Target(0, 0, "blame")
@@ -1071,6 +1119,7 @@ def blame_run() -> list[Draft]:
 
 RUNS: dict[str, Any] = {
     "blame": blame_run,
+    "time": time_run,
     "rich": rich_run,
     "notices": notices_run,
     "sync": sync_run,

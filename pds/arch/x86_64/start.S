@@ -24,7 +24,7 @@ cr_illegal_instruction:
 cr_unknown_syscall:
     pushq %rbx
     movq %rsp, %rbx
-    movq $-4242, %rdx
+    movq %rdi, %rdx
     syscall
     movq %rbx, %rsp
     popq %rbx

@@ -13,6 +13,7 @@ import click
 
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option
+from cellreap.run.expectation import expected_by
 from cellreap.trace.check import check_file
 from cellreap.trace.events import printable
 from cellreap.trace.report import Cleanup, Failure, Report, foreign_told, report_json
@@ -23,15 +24,24 @@ SHOW_PROGRESS_FROM = 16 << 20
 
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path), metavar="TRACE")
+@click.option(
+    "--image",
+    type=click.Path(path_type=Path),
+    metavar="IMAGE|CONFIG.toml",
+    help="Hold the trace against the image that was booted, or against a configuration.",
+)
 @json_option
-def check(trace: Path, as_json: bool) -> int:
+def check(trace: Path, image: Path | None, as_json: bool) -> int:
     """Replay a trace against the reference model.
 
     TRACE is the console log of a run, as `cellreap boot` records it. The exit code is 0 if the
-    trace passes, 1 if it does not, and 2 if the file contains no readable trace.
+    trace passes, 1 if it does not, and 2 if the file contains no readable trace. With --image, the
+    trace must be of the run that the configuration describes. A configuration does not say which
+    kernel and programs are used, so only an image tells the sizes of PDs.
     """
+    expected = None if image is None else expected_by(image)
     with _progress(trace) as progress:
-        report = check_file(trace, progress)
+        report = check_file(trace, progress, expected)
     if as_json:
         click.echo(json.dumps(report_json(report), indent=2))
     else:
@@ -77,6 +87,9 @@ def summary(report: Report) -> list[str]:
         )
     for crash, name in report.unreached:
         lines.append(f"crash {crash} of the configuration, of {printable(name)}, never came about")
+    for pd in report.unfinished:
+        lines.append(f"{_label(pd, report)} did not come to the end of its round")
+    lines += [f"not verified: {what}" for what in report.unverified]
     if report.foreign_lines:
         lines.append(foreign_told(report.foreign_lines))
     for problem in report.violations:

@@ -19,6 +19,7 @@ from cellreap.cli.params import depth_options, json_option, kernel_options
 from cellreap.errors import InputError, UsageError
 from cellreap.progress import Progress
 from cellreap.run.boot import Boot, End
+from cellreap.run.expectation import expected_of_image
 from cellreap.run.qemu import check_bootable, machine_for
 from cellreap.run.summary import tell
 from cellreap.system.build import build_image
@@ -26,6 +27,7 @@ from cellreap.system.config import Depth, Mode, check_timer, override, parse_con
 from cellreap.system.image import Overrides, read_image, write_atomically
 from cellreap.system.refkernel import find_kernel
 from cellreap.system.sdk import CONFIG_FILE, Kernel, load_sdk, timer_missing
+from cellreap.trace.expected import Expected
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.report import Report, report_json
 
@@ -85,9 +87,11 @@ def run(
             folder / f"{parsed.system.name}.trace",
         )
         build_image(parsed, text, found, image_path, progress, overrides)
-        boot = record_image(read_image(image_path), trace, qemu_args, timeout, idle, progress)
+        image = read_image(image_path)
+        expected = expected_of_image(image, parsed)
+        boot = record_image(image, trace, qemu_args, timeout, idle, progress)
         with progress.step("checking the trace"):
-            reading = _check(trace, boot)
+            reading = _check(trace, boot, expected)
         shown = _json(reading.report, boot, found.kernel)
         files: dict[int, str] = {}
         if output is not None:
@@ -135,10 +139,10 @@ def _depth(given: DepthOption | None) -> Depth | None:
     return "inf" if given.limit is None else given.limit
 
 
-def _check(trace: Path, boot: Boot) -> Reading:
+def _check(trace: Path, boot: Boot, expected: Expected) -> Reading:
     try:
         with trace.open("rb") as stream:
-            return read_trace(stream, trace.name)
+            return read_trace(stream, trace.name, expected=expected)
     except InputError:
         if boot.end is End.COMPLETE:
             raise
@@ -154,6 +158,10 @@ def _json(report: Report, boot: Boot, kernel: Kernel) -> dict[str, Any]:
     complaints += [
         f"crash {number} of the configuration, of {name}, never came about"
         for number, name in report.unreached
+    ]
+    complaints += [
+        f"{pd} ({report.names.get(pd, '-')}) did not come to the end of its round"
+        for pd in report.unfinished
     ]
     if boot.end is not End.COMPLETE:
         complaints.insert(0, f"the run did not come to its end: {boot}")

@@ -8,6 +8,7 @@ cache.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from cellreap.progress import Progress
 from cellreap.system.capdl import capdl_text, read_target
@@ -16,7 +17,8 @@ from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_
 from cellreap.system.linking import link, link_loader
 from cellreap.system.loader import PLATFORM_FILE
 from cellreap.system.parts import build_parts
-from cellreap.system.sdk import CONFIG_FILE, Sdk, read_support
+from cellreap.system.sdk import CONFIG_FILE, Sdk, read_support, timer_of
+from cellreap.system.sizes import sizes_of
 from cellreap.system.toolchain import find_toolchain
 
 
@@ -40,7 +42,7 @@ def build_image(
     parts = build_parts(sdk, toolchain, progress)
     with progress.step(f"linking {config.system.name}"):
         roottask = link(config, sdk, toolchain, parts, trace_key)
-        manifest = {
+        manifest: dict[str, Any] = {
             "arch": sdk.kernel.arch,
             "kernel": {
                 "name": sdk.kernel.name,
@@ -55,7 +57,9 @@ def build_image(
         }
         kernel, options = sdk.kernel_elf.read_bytes(), (sdk.root / CONFIG_FILE).read_bytes()
         target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
-        description = capdl_text(config, parts.programs(), target)
+        programs = parts.programs()
+        description = capdl_text(config, programs, target)
+        manifest["sizes"] = sizes_of(config, programs, target, timer_of(sdk)).model_dump()
         contents = (kernel, options, roottask, description.encode(), text.encode())
         members = dict(zip(MEMBERS, contents, strict=True))
         if LOADER in members_of(sdk.kernel.arch):

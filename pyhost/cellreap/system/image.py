@@ -29,8 +29,9 @@ from cellreap.system.config import Config, Depth, Mode, parse_config
 from cellreap.system.elf import read_executable
 from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
 from cellreap.system.sdk import check_options, parse_options
+from cellreap.system.sizes import Sizes
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 MEMBERS = ("kernel.elf", "gen_config.json", "roottask.elf", "system.cdl", "config.toml")
 """Members of every image."""
@@ -76,7 +77,7 @@ class Overrides(_Table):
 class Manifest(_Table):
     """manifest.json."""
 
-    format: Literal[1]
+    format: Literal[2]
     """To be raised when an older reader would misread the file."""
     arch: Literal["x86_64", "aarch64"]
     """The architecture for which the image is built."""
@@ -88,6 +89,8 @@ class Manifest(_Table):
     spaces: list[str]
     """Names of the spaces."""
     overrides: Overrides
+    sizes: Sizes
+    """What the root task uses, as the host works it out."""
     sha256: dict[str, str] = Field(min_length=len(MEMBERS))
     """SHA-256 of every other member."""
 

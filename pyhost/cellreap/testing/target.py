@@ -15,6 +15,7 @@ from pathlib import Path
 
 from cellreap.progress import Progress
 from cellreap.run.boot import End, boot_image
+from cellreap.run.expectation import expected_of_image
 from cellreap.system.build import build_image
 from cellreap.system.config import Config, Depth, Mode, override, parse_config, timed
 from cellreap.system.image import read_image
@@ -129,10 +130,16 @@ class Target:
     def _boot(self, key: str, config: Config, text: str, qemu_args: tuple[str, ...]) -> Run:
         image, trace = self.folder / f"{key}.img", self.folder / f"{key}.trace"
         build_image(config, text, self.sdk, image, Progress(quiet=True))
+        made = read_image(image)
         with trace.open("wb") as file:
-            boot = boot_image(read_image(image), file, extra=qemu_args, timeout=TIMEOUT, idle=IDLE)
+            boot = boot_image(made, file, extra=qemu_args, timeout=TIMEOUT, idle=IDLE)
         raw = trace.read_bytes()
-        reading = read_trace(io.BytesIO(raw), trace.name, keep_events=True)
+        reading = read_trace(
+            io.BytesIO(raw),
+            trace.name,
+            keep_events=True,
+            expected=expected_of_image(made, config),
+        )
         return Run(boot, reading.report, reading.events, trace, image)
 
 

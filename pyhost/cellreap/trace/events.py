@@ -125,6 +125,7 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "STEP": ("steps.h", "CR_STEP"),
         "CNODE": ("trace_events.h", "CR_CNODE"),
         "OWN_CNODE": ("trace_events.h", "CR_OWN_CNODE"),
+        "CRASH": ("trace_events.h", "CR_CRASH_WAY"),
     }
     words = {name: tuple(headers.printed_names(*where)) for name, where in tables.items()}
     return {**words, "OWED_KIND": OWED_KINDS}

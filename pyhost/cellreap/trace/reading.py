@@ -9,6 +9,7 @@ from typing import BinaryIO
 
 from cellreap.trace.check.stream import Consumer, check_stream
 from cellreap.trace.events import Event
+from cellreap.trace.expected import Expected
 from cellreap.trace.report import Report
 from cellreap.trace.story import Story
 
@@ -28,15 +29,17 @@ def read_trace(
     *,
     keep_events: bool = False,
     progress: Callable[[int], None] | None = None,
+    expected: Expected | None = None,
 ) -> Reading:
     """Reads and checks the trace in a console log. InputError if there is no trace in it.
 
     keep_events: keep all events, which takes memory, without the text of snapshots. progress:
-    called with the number of bytes after each piece that was read.
+    called with the number of bytes after each piece that was read. expected: what the
+    configuration demands, if it is known.
     """
     story = Story()
     events: list[Event] = []
     also: list[Consumer] = [story.take]
     if keep_events:
         also.append(lambda event: events.append(replace(event, text=())))
-    return Reading(check_stream(stream, path, progress, also), story, events)
+    return Reading(check_stream(stream, path, progress, also, expected), story, events)

@@ -130,7 +130,11 @@ class Report:
     """(PD, text), in order"""
     unreached: list[tuple[int, str]] = field(default_factory=list)
     """(index in the configuration, PD's name) of crashes that never happened"""
+    unfinished: list[str] = field(default_factory=list)
+    """PDs that did not come to the end of their rounds"""
     events: int = 0
+    unverified: list[str] = field(default_factory=list)
+    """what the check could not verify with what it was given"""
     foreign_lines: int = 0
     """lines that look like trace lines and that the root task did not print"""
     model: IndexedModel = field(default_factory=IndexedModel)
@@ -156,7 +160,7 @@ def foreign_told(count: int) -> str:
 def report_json(report: Report) -> dict[str, Any]:
     """The report as `check --json` and `run --json` print it.
 
-    `foreign_lines` is there only if there are any.
+    `unverified` and `foreign_lines` are there only if there are any.
     """
     name, version = report.kernel_parts()
     violations = [f"{report.path}:{problem}" for problem in report.violations]
@@ -177,5 +181,6 @@ def report_json(report: Report) -> dict[str, Any]:
         "extractions": [
             extraction.to_json() for extraction in report.extractions if extraction.done
         ],
+        **({"unverified": list(report.unverified)} if report.unverified else {}),
         **({"foreign_lines": report.foreign_lines} if report.foreign_lines else {}),
     }

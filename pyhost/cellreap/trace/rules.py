@@ -74,6 +74,45 @@ RULES: Final[dict[str, str]] = {
     "1,000.",
     "actors.status": "A refused operation has a cr_result other than CR_RESULT_OK.",
     "actors.unreached": "Crashes of the configuration are numbered from 1.",
+    # staged crashes
+    "staged.order": "STAGE names a crash by its place, its PD, and who is ordered to do it.",
+    "staged.follows": "What a PD does next after it was ordered to crash is that crash. What the "
+    "root task does by itself happens before the next STAGE and END.",
+    "staged.root": "The root task terminates and freezes a PD only if a crash is staged so.",
+    # rounds of work
+    "rounds.known": "DISMISS and UNFINISHED are about PDs that have ROUNDS, once each.",
+    "rounds.end": "At END each live PD that works in rounds was dismissed, or is UNFINISHED.",
+    # the target's time
+    "clock.order": "CLOCK goes on by at least 100 ms.",
+    "clock.late": "A PD that has had a notice for its deadline, and has finished none, is LATE or "
+    "HELD_UP.",
+    "clock.held_up": "HELD_UP names a PD that has had a notice for its deadline, and could run for "
+    "less.",
+    "clock.passed": "The times of LATE and HELD_UP have passed by CLOCK.",
+    # the configuration, if it is given
+    "config.system": "TRACE has the configured name and depths, and the kernel of the image.",
+    "config.mode": "MODE and AWAIT are the configured ones.",
+    "config.sizes": "BASE, BODY and RESOURCE have the sizes that follow from configuration, "
+    "programs and kernel.",
+    "config.quota": "Each account is told once with the configured quotas.",
+    "config.pd": "The configured PDs exist, those of boot time in their order, the others after "
+    "the first cleanup. No other PD exists but those that a PD may spawn.",
+    "config.rights": "A PD has the configured pin, priority, rights and account.",
+    "config.deadline": "A PD has the configured deadline.",
+    "config.depths": "A PD has the configured depths of its own, or none.",
+    "config.respawn": "A PD has the configured rule for respawns, or none.",
+    "config.handler": "A PD has the configured fault handler, if that exists, and keeps it.",
+    "config.link": "Exactly the configured links exist between live PDs.",
+    "config.hold": "The configuration gives PD capabilities, each in its slot, to live PDs that "
+    "have acknowledged the loss of the last one.",
+    "config.request": "A PD requests the spaces that it may connect to, and from its creation the "
+    "spaces of the root task that it needs.",
+    "config.slot": "Other capabilities are in other slots of the PD's CSpace.",
+    "config.space": "A space with a configured name has that type and manager. The root task has "
+    "its two spaces.",
+    "config.crash": "Each configured crash is staged as often as configured, in order, or is "
+    "UNREACHED, and no other.",
+    "config.extract": "The root task extracts the state at the end if that is configured.",
     # authority and consent
     "authority.rights": "Each PD but the root task has one RIGHTS, directly after its BODY or "
     "DEADLINE.",
@@ -101,7 +140,7 @@ RULES: Final[dict[str, str]] = {
     "comes first only if each earlier one touches a cleanup or trigger that waits, and it does "
     "not.",
     "triggers.needless": "A trigger waits only while it touches a cleanup or an earlier trigger "
-    "that waits, or while 8 cleanups wait.",
+    "that waits, or while 8 cleanups wait and its own tells a subscriber.",
     "triggers.end": "At END no trigger waits for its cleanup.",
     # blame
     "blame.handler": "FAULT_HELD names the fault handler of its PD. The handler is not down, and "
@@ -111,7 +150,7 @@ RULES: Final[dict[str, str]] = {
     "blame.resumed": "A PD continues after a fault only if its fault handler finished the notice "
     "with `ok`.",
     "blame.taken": "The root task takes over a held fault if the fault handler failed the notice, "
-    "or has no deadline.",
+    "has no deadline, or waits for the PD itself. Then a PD is freed from a call to the PD.",
     "blame.probe": "Only a PD that has a deadline, can answer and has no probe yet is probed. The "
     "PD that waits for it has a deadline and a notice to finish.",
     "blame.waits": "A PD is probed only if calls can lead to it from the PD that waits: each one "
@@ -180,7 +219,7 @@ RULES: Final[dict[str, str]] = {
     "cleanup.within": "During a cleanup that does not wait, only its own events occur.",
     "cleanup.plan": "The plan is the plan of the reference model, each part once.",
     "cleanup.apart": "A cleanup begins while others wait only if it touches none of them, and only "
-    "while fewer than 8 wait.",
+    "while fewer than 8 wait if it tells a subscriber.",
     "cleanup.needless": "A cleanup waits only while a subscriber that was told can still answer.",
     "cleanup.phases": "The phases of a cleanup follow each other in order.",
     "cleanup.doomed": "While a cleanup waits, doomed nodes do not change.",

@@ -8,15 +8,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cellreap.trace.check.running import PLAN_EVENTS, PLANNED_AGAIN
+from cellreap.trace.check.staged import ILLEGAL_INSTRUCTION
 from cellreap.trace.events import Event
 
 MAX_SAYS = 120
 """Maximum number of SAY lines that are kept after each cleanup."""
 PARTS = frozenset({*PLAN_EVENTS, "DESTROY", "FREED", "CALLS", "SETTLED"})
 """The events of a cleanup that a chapter keeps."""
-# The processor's code for an unknown instruction. On x86_64, exception 6. On aarch64, the value of
-# ESR_EL1 with only the bit for a 32-bit instruction set.
-_ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
 
 
 @dataclass
@@ -155,6 +153,6 @@ def describe_fault(event: Event, arch: str) -> str:
         return f"capability fault at slot {address:#x}"
     if event["kind"] == "unknown-syscall":
         return f"unknown system call {address - (1 << 64) if address >= 1 << 63 else address}"
-    if address == _ILLEGAL_INSTRUCTION.get(arch):
+    if address == ILLEGAL_INSTRUCTION.get(arch):
         return "illegal instruction"
     return f"processor exception {address:#x}"

@@ -59,6 +59,15 @@ typedef enum cr_crash_how {
     CR_CRASH_COUNT = 10
 } cr_crash_how;
 
+/* What a staged crash does. No page is mapped at the address, no slot has the bit, and the kernel
+ * has no such call. */
+enum {
+    CR_STAGED_ADDRESS = 0xdead000,
+    CR_STAGED_SLOT_BIT = 40,
+    CR_STAGED_SYSCALL = 4242, /* its negative is called */
+    CR_STAGED_CODE = 42       /* of an exit */
+};
+
 typedef struct cr_image_table {
     uint32_t offset;
     uint32_t count;

@@ -14,7 +14,9 @@
 enum {
     CR_TRACE_VERSION = 4,
     CR_TRACE_KEY_BYTES = 16, /* of the key of a trace */
-    CR_TRACE_SUM_BYTES = 8   /* of the checksum of a line */
+    CR_TRACE_SUM_BYTES = 8,  /* of the checksum of a line */
+    CR_TRACE_CLOCK_MS = 100, /* the least time between two CLOCK events */
+    CR_TRACE_GRACE_MS = 50   /* HELD_UP comes this long after the deadline */
 };
 
 /* The function of trace.h that prints a value. */
@@ -49,6 +51,20 @@ typedef enum cr_print {
     CR_OWN_CNODE(CR_OWN_POOL, 2, "pool", "its pool of slots")                                      \
     CR_OWN_CNODE(CR_OWN_UNTYPEDS, 3, "untypeds", "the halves of untypeds that were split")
 
+/* The ways to crash a PD, cr_crash_how of image.h: CR_CRASH_WAY(enumerator, number, word, what
+ * happens) */
+#define CR_CRASH_WAYS                                                                              \
+    CR_CRASH_WAY(CR_CRASH_PAGE_FAULT, 0, "page-fault", "writes to CR_STAGED_ADDRESS")              \
+    CR_CRASH_WAY(CR_CRASH_CAP_FAULT, 1, "cap-fault", "receives from CR_STAGED_SLOT_BIT")           \
+    CR_CRASH_WAY(CR_CRASH_ILLEGAL_INSTRUCTION, 2, "illegal-instruction", "executes one")           \
+    CR_CRASH_WAY(CR_CRASH_UNKNOWN_SYSCALL, 3, "unknown-syscall", "calls -CR_STAGED_SYSCALL")       \
+    CR_CRASH_WAY(CR_CRASH_EXIT, 4, "exit", "exits with CR_STAGED_CODE")                            \
+    CR_CRASH_WAY(CR_CRASH_TERMINATE, 5, "terminate", "another PD terminates it")                   \
+    CR_CRASH_WAY(CR_CRASH_KILL, 6, "kill", "the root task terminates it")                          \
+    CR_CRASH_WAY(CR_CRASH_FREEZE, 7, "freeze", "the root task suspends its thread")                \
+    CR_CRASH_WAY(CR_CRASH_HANG, 8, "hang", "loops forever")                                        \
+    CR_CRASH_WAY(CR_CRASH_BLOCK, 9, "block", "waits forever")
+
 /* The types of fields: CR_TRACE_TYPE(type, how it is printed, what the reader expects) */
 #define CR_TRACE_TYPES                                                                             \
     CR_TRACE_TYPE(NUMBER, NUMBER, "a decimal number below 2^64")                                   \
@@ -69,6 +85,7 @@ typedef enum cr_print {
     CR_TRACE_TYPE(NODE_OR_NONE, TEXT, "a PD, space, resource or -")                                \
     CR_TRACE_TYPE(MODE, TEXT, "a mode")                                                            \
     CR_TRACE_TYPE(CAUSE, TEXT, "a cause")                                                          \
+    CR_TRACE_TYPE(CRASH, TEXT, "a way to crash")                                                   \
     CR_TRACE_TYPE(FAULT_KIND, TEXT, "a kind of fault")                                             \
     CR_TRACE_TYPE(CNODE, TEXT, "a CNode of a PD")                                                  \
     CR_TRACE_TYPE(OWN_CNODE, TEXT, "a CNode of the root task")                                     \
@@ -196,6 +213,18 @@ typedef enum cr_print {
                    "So many more operations of the PD were refused.")                              \
     CR_TRACE_EVENT(CR_EV_FREEZE, "FREEZE", FIELD(pd, PD),                                          \
                    "The scenario stopped the PD's thread, so the PD hangs.")                       \
+    CR_TRACE_EVENT(CR_EV_STAGE, "STAGE", FIELD(crash, NUMBER) FIELD(how, CRASH) FIELD(pd, PD)      \
+                   FIELD(by, PD),                                                                  \
+                   "The scenario makes the PD crash. crash: the position of the crash in the "     \
+                   "configuration, from 1; by: the PD that was ordered to, the PD itself or the "  \
+                   "one that terminates it.")                                                      \
+    CR_TRACE_EVENT(CR_EV_ROUNDS, "ROUNDS", FIELD(pd, PD),                                          \
+                   "The PD came to the end of its first round. It is asked to go on until it is "  \
+                   "dismissed.")                                                                   \
+    CR_TRACE_EVENT(CR_EV_DISMISS, "DISMISS", FIELD(pd, PD),                                        \
+                   "No crash is left, and the PD was told to stop at the end of a round.")         \
+    CR_TRACE_EVENT(CR_EV_UNFINISHED, "UNFINISHED", FIELD(pd, PD),                                  \
+                   "The run ends, and the PD did not come to the end of its round.")               \
     CR_TRACE_EVENT(CR_EV_UNREACHED, "UNREACHED", FIELD(crash, NUMBER) FIELD(name, TEXT),           \
                    "A crash of the configuration did not happen. crash: its position there, "      \
                    "from 1; name: its PD.")                                                        \
@@ -216,6 +245,13 @@ typedef enum cr_print {
                    "The PD missed its deadline. It could have run for this many milliseconds "     \
                    "and finished nothing. token: the oldest notice that it could have finished, "  \
                    "or a probe or the notice of a held fault that it did not finish.")             \
+    CR_TRACE_EVENT(CR_EV_CLOCK, "CLOCK", FIELD(ms, NUMBER),                                        \
+                   "The time, which goes on only while a notice, a wait or an alarm has a time. "  \
+                   "It comes when at least 100 ms have passed since the last one.")                \
+    CR_TRACE_EVENT(CR_EV_HELD_UP, "HELD_UP", FIELD(pd, PD) FIELD(ms, NUMBER) FIELD(ran, NUMBER),   \
+                   "The PD has had a notice for its deadline and finished none, and is not late. " \
+                   "ms: how long, or since the last such event; ran: the milliseconds in which it "\
+                   "could run since it last finished a notice.")                                   \
     CR_TRACE_EVENT(CR_EV_PROBE, "PROBE", FIELD(pd, PD) FIELD(by, PD_OR_NONE),                      \
                    "The PD is sent a probe, because it has kept another PD waiting for the "       \
                    "deadline of that PD. by: that PD.")                                            \

@@ -7,15 +7,17 @@ A script that prints a trace serves as the emulator.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cellreap.run.expectation import expected_by
 from cellreap.trace.writer import seal
+from kit.configured_story import Configured
 from kit.paths import BAD_CONFIGS
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
-from kit.trace_simulator import Target
 
 pytestmark = NEEDS_TOOLCHAIN
 
@@ -31,23 +33,21 @@ def bench(tmp_path: Path, cache: Path) -> Bench:
     return Bench(tmp_path, cache)
 
 
-def trace(kernel: str = "seL4 16.0.0+", pd_depth: int = 0) -> str:
+def trace(bench: Bench, kernel: str = "seL4 16.0.0+", pd_depth: int = 0) -> str:
     """The console of a run of CONFIG in which the server takes a page fault."""
-    target = Target(pd_depth, 0, "small")
-    name, values = target.events[0]
-    target.events[0] = (name, {**values, "kernel": kernel})
-    server, client = target.pd("server"), target.pd("client")
-    disk = target.space(server, "BLOCK", "disk")
-    block = target.resource(disk)
-    target.request(client, disk)
-    target.hold(client, block)
+    image = bench.folder / "told.img"
+    if not image.exists():
+        assert bench.cellreap("build", bench.config, "-o", image).returncode == 0
+    config = replace(expected_by(image), kernel=kernel, depths=(str(pd_depth), "0"))
+    target = Configured(config)
+    target.boot()
+    target.work("server")
+    target.work("client")
+    target.hold(target.ids["client"], target.resource("BLOCK_SPACE_3"))
     target.quiet()
-    target.fault(server, address=0xDEAD000)
-    target.cleanup()
+    target.crash(1, config.crashes[0])
     if pd_depth == 0:
-        target.serve_all()
-        target.say(client, "lost disk, but I still work")
-    target.account()
+        target.say(target.ids["client"], "lost disk, but I still work")
     lines = [line.rstrip("\n") for line in seal(target.end())]
     return "Booting all finished, dropped to user space\n" + "\n".join(lines) + "\n"
 
@@ -55,7 +55,7 @@ def trace(kernel: str = "seL4 16.0.0+", pd_depth: int = 0) -> str:
 @pytest.mark.slow
 @pytest.mark.behaviour("H-01", "H-03", "H-08", "H-10")
 def test_run_tells_who_crashed_what_went_and_who_lives(bench: Bench) -> None:
-    bench.emulator(trace())
+    bench.emulator(trace(bench))
     done = bench.cellreap("run", bench.config)
     assert done.returncode == 0, done.stdout + done.stderr
     told = done.stdout
@@ -64,11 +64,11 @@ def test_run_tells_who_crashed_what_went_and_who_lives(bench: Bench) -> None:
         "Crash 1: server (PD_1): page fault at 0xdead000, instruction at 0x400123",
         "PDs 0, spaces 0",
         "server (PD_1), depth 0: it began here",
-        "disk (BLOCK_SPACE_1): managed by server (PD_1)",
-        "client (PD_2): its request to disk (BLOCK_SPACE_1), BLOCK_1_1",
-        "client (PD_2): lost disk (BLOCK_SPACE_1)",
+        "disk (BLOCK_SPACE_3): managed by server (PD_1)",
+        "client (PD_2): its request to disk (BLOCK_SPACE_3), BLOCK_3_1",
+        "client (PD_2): lost disk (BLOCK_SPACE_3)",
         "1 of 1 notice acknowledged",
-        "64 KiB and 1 slot back",
+        "KiB and 2 slots back",
         "client (PD_2): lost disk, but I still work",
         "Alive at the end: client (PD_2)",
         "PASS: everything as the reference model has it",
@@ -79,7 +79,7 @@ def test_run_tells_who_crashed_what_went_and_who_lives(bench: Bench) -> None:
 @pytest.mark.slow
 @pytest.mark.behaviour("H-10")
 def test_run_json_has_what_is_promised(bench: Bench) -> None:
-    bench.emulator(trace(pd_depth=1))
+    bench.emulator(trace(bench, pd_depth=1))
     done = bench.cellreap(
         "run", bench.config, "--json", "--pd-depth", "1", "-o", bench.folder / "kept"
     )
@@ -88,7 +88,7 @@ def test_run_json_has_what_is_promised(bench: Bench) -> None:
     assert shown["kernel"] == {"name": "seL4", "version": "16.0.0+", "arch": "x86_64"}
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     assert shown["names"]["PD_1"] == "server"
-    assert shown["names"]["BLOCK_SPACE_1"] == "disk"
+    assert shown["names"]["BLOCK_SPACE_3"] == "disk"
     [cleanup] = shown["cleanups"]
     assert cleanup["destroyed_pds"] == [["PD_1", 0], ["PD_2", 1]]
     assert cleanup["cause"] == "fault"
@@ -100,7 +100,7 @@ def test_run_json_has_what_is_promised(bench: Bench) -> None:
         "small.json",
         "small.trace",
     ]
-    assert (kept / "small.trace").read_text() == trace(pd_depth=1)
+    assert (kept / "small.trace").read_text() == trace(bench, pd_depth=1)
     assert json.loads((kept / "small.json").read_text()) == shown
     assert bench.cellreap("check", kept / "small.trace").returncode == 0
 
@@ -109,7 +109,7 @@ def test_run_json_has_what_is_promised(bench: Bench) -> None:
 @pytest.mark.behaviour("H-13")
 def test_run_fails_where_the_trace_is_wrong(bench: Bench) -> None:
     bench.emulator(
-        "\n".join(line for line in trace().splitlines() if " DOOM_SPACE " not in line) + "\n"
+        "\n".join(line for line in trace(bench).splitlines() if " DOOM_SPACE " not in line) + "\n"
     )
     done = bench.cellreap("run", bench.config)
     assert done.returncode == 1
@@ -120,7 +120,7 @@ def test_run_fails_where_the_trace_is_wrong(bench: Bench) -> None:
 @pytest.mark.slow
 @pytest.mark.behaviour("H-13")
 def test_run_fails_where_the_trace_has_no_end(bench: Bench) -> None:
-    bench.emulator("".join(trace().splitlines(keepends=True)[:-1]))
+    bench.emulator("".join(trace(bench).splitlines(keepends=True)[:-1]))
     done = bench.cellreap("run", bench.config, "--idle", "2", "--json")
     assert done.returncode == 1
     shown = json.loads(done.stdout)
@@ -141,7 +141,7 @@ def test_run_fails_where_there_is_no_trace_at_all(bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_run_says_if_another_kernel_ran_than_was_meant(bench: Bench) -> None:
-    bench.emulator(trace(kernel="refkernel 1"))
+    bench.emulator(trace(bench, kernel="refkernel 1"))
     done = bench.cellreap("run", bench.config)
     assert done.returncode == 1
     assert "the trace is of refkernel 1 x86_64: expected seL4 16.0.0+ (x86_64)" in done.stdout
@@ -149,7 +149,7 @@ def test_run_says_if_another_kernel_ran_than_was_meant(bench: Bench) -> None:
 
 @pytest.mark.behaviour("H-01")
 def test_build_then_boot_records_the_console(bench: Bench) -> None:
-    bench.emulator(trace())
+    bench.emulator(trace(bench))
     image = bench.folder / "a.img"
     built = bench.cellreap("build", bench.config, "-o", image, "--json")
     assert built.returncode == 0, built.stderr
@@ -158,7 +158,7 @@ def test_build_then_boot_records_the_console(bench: Bench) -> None:
     assert booted.returncode == 0, booted.stderr
     shown = json.loads(booted.stdout)
     assert shown["end"] == "complete"
-    assert Path(shown["trace"]).read_text() == trace()
+    assert Path(shown["trace"]).read_text() == trace(bench)
     arguments = (bench.folder / "arguments").read_text().splitlines()
     assert arguments[-2:] == ["-icount", "shift=0"]
     assert "-kernel" in arguments

@@ -4,12 +4,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cellreap.cli.main import main
+from cellreap.run.expectation import expected_by
+from cellreap.trace.expected import UNVERIFIED, ExpectedSizes
 from cellreap.trace.writer import seal
+from kit.configured_story import story
+from kit.paths import STORED_TRACES
 from kit.trace_simulator import reference_run, rich_run
 
 
@@ -96,3 +101,100 @@ def test_names_from_a_target_cannot_harm_a_terminal(
     code, out, _ = run(str(path), capsys=capsys)
     assert code == 0
     assert f"{path}: se?[31mL4 ?, x86_64, system a?b: " in out
+
+
+CONFIGURED = """
+[system]
+name = "configured"
+await_ms = 500
+[policy]
+rs_depth = 1
+[[pd]]
+name = "disk"
+program = "block_server"
+respawn = true
+respawn_window_ms = 5000
+respawn_delay_ms = 0
+[[pd.space]]
+name = "disk1"
+type = "BLOCK"
+[[pd]]
+name = "app"
+program = "app"
+pinned = true
+requests = ["disk1"]
+pd_depth = 2
+[[crash]]
+pd = "disk"
+how = "illegal-instruction"
+"""
+
+
+@pytest.fixture
+def configured(tmp_path: Path) -> tuple[Path, Path]:
+    """A configuration, and the trace of a run of it."""
+    file, trace = tmp_path / "configured.toml", tmp_path / "configured.trace"
+    file.write_text(CONFIGURED)
+    sizes = ExpectedSizes(1 << 20, 40, {}, {}, 1, 1, 256)
+    config = expected_by(file)
+    booted = replace(config, arch="x86_64", kernel="seL4 16.0.0", sizes=sizes)
+    trace.write_text("\n".join(seal(story(booted))) + "\n")
+    return file, trace
+
+
+@pytest.mark.behaviour("W-01")
+def test_a_trace_of_the_configuration_passes_and_the_rest_is_not_verified(
+    configured: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, trace = configured
+    code, out, err = run(str(trace), "--image", str(file), capsys=capsys)
+    assert (code, err, out.splitlines()[-1]) == (0, "", "pass")
+    assert f"not verified: {UNVERIFIED['sizes']}" in out.splitlines()
+    assert UNVERIFIED["configuration"] not in out
+    code, out, err = run(str(trace), "--json", capsys=capsys)
+    assert (code, json.loads(out)["unverified"]) == (0, list(UNVERIFIED.values()))
+
+
+@pytest.mark.behaviour("W-01")
+@pytest.mark.parametrize(
+    ("before", "after", "rule"),
+    [
+        ("rs_depth = 1", "rs_depth = 2", "config.system"),
+        ("await_ms = 500", "await_ms = 600", "config.mode"),
+        ("pinned = true", "pinned = false", "config.rights"),
+        ("pd_depth = 2", "pd_depth = 1", "config.depths"),
+        ("respawn_delay_ms = 0", "respawn_delay_ms = 10", "config.respawn"),
+        ('name = "disk"', 'name = "disk"\ndeadline_ms = 7', "config.deadline"),
+        ('"illegal-instruction"', '"page-fault"', "config.crash"),
+        ("[[crash]]", '[[link]]\nbetween = ["disk", "app"]\n[[crash]]', "config.link"),
+    ],
+)
+def test_a_trace_of_another_configuration_fails(
+    configured: tuple[Path, Path],
+    before: str,
+    after: str,
+    rule: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file, trace = configured
+    file.write_text(CONFIGURED.replace(before, after))
+    code, out, err = run(str(trace), "--image", str(file), capsys=capsys)
+    assert (code, err) == (1, "")
+    assert f": {rule}: " in out
+
+
+def test_a_stored_trace_tells_too_little_to_be_held_against_a_configuration(
+    configured: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = str(sorted(STORED_TRACES.glob("*.trace"))[0])
+    code, out, err = run(stored, "--image", str(configured[0]), capsys=capsys)
+    assert (code, err) == (1, "")
+    assert "expected at least 4: earlier ones tell too little" in out
+
+
+def test_an_image_that_is_not_there_is_named(
+    passing: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(str(passing), "--image", "nowhere.img", capsys=capsys)
+    assert (code, out) == (2, "")
+    assert "nowhere.img: cannot be read: No such file or directory" in err

@@ -7,6 +7,7 @@ builds.
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import subprocess
@@ -120,6 +121,35 @@ def test_sources_that_do_not_build_are_told_in_a_line_with_the_log(sources: Path
         match=r"cmake failed: .*main\.c:1:\d+: error: .* \(all of it in .*build\.log\)",
     ):
         build_parts(sdk, find_toolchain("x86_64"), QUIET)
+
+
+@pytest.mark.behaviour("K-08")
+def test_a_build_that_fails_gives_the_lock_back(sources: Path, sdk: Sdk) -> None:
+    main = sources / "roottask" / "main.c"
+    main.write_text("int broken(\n")
+    toolchain = find_toolchain("x86_64")
+    failed: list[str] = []
+
+    def build() -> None:
+        with pytest.raises(CellreapError) as caught:
+            build_parts(sdk, toolchain, QUIET)
+        failed.append(str(caught.value))
+
+    # Whoever waited for the first to fail builds and fails too. None waits forever.
+    threads = [threading.Thread(target=build, daemon=True) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(600)
+    assert len(failed) == 2
+    assert all("main.c:1:" in text for text in failed)
+    key = cache_key(sources, sdk, toolchain)
+    (lock,) = (Path(os.environ["XDG_CACHE_HOME"]) / "cellreap" / "build").glob("*.lock")
+    assert lock.name == f"{key}.lock"
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError if somebody holds it
+    main.write_text(MAIN)
+    assert not build_parts(sdk, toolchain, QUIET).reused
 
 
 def test_what_cmake_refuses_is_told_with_its_reason(sources: Path, sdk: Sdk) -> None:

@@ -25,6 +25,7 @@ from cellreap.trace.reader import Reader
 from cellreap.trace.writer import seal
 from kit.budget_run import budget_run
 from kit.marks import slow_but
+from kit.overlap_run import overlap_run
 from kit.paths import STORED_TRACES
 from kit.trace_mutations import (
     Mutation,
@@ -42,13 +43,13 @@ from kit.trace_mutations import (
 )
 from kit.trace_simulator import RUNS as SIMULATED
 
-RUNS = {**SIMULATED, "budget": budget_run}
+RUNS = {**SIMULATED, "budget": budget_run, "overlap": overlap_run}
 STORED = sorted(STORED_TRACES.glob("*.trace"))
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]
 # The run that stands for all others where the slow tests are left out.
 QUICK = "depths-1-0"
 # Runs of what only later versions of the trace tell.
-SECOND = ["notices", "sync", "blame", "budget"]
+SECOND = ["notices", "sync", "blame", "time", "budget", "overlap"]
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 
 # "EVENT.field" -> why no checker can know the value. No other part of a trace depends on it.
@@ -63,6 +64,7 @@ FREE_FIELDS = {
     "REFUSE.pd": "nothing follows from a refused request",
     "REFUSE.op": "nothing follows from a refused request",
     "REFUSE.status": "nothing follows from a refused request",
+    "STAGE.crash": "the configuration is not in the trace",
     "UNREACHED.crash": "the configuration is not in the trace",
     "UNREACHED.name": "the configuration is not in the trace",
     "FAULT.kind": "all faults are cleaned up alike",
@@ -98,6 +100,9 @@ BOUND_FIELDS = {
     "AWAIT.ms": "where nobody is given up, or to what was too long as well",
     "DEADLINE.ms": "of a PD that is never late, or to what it missed as well",
     "ALLOW.count": "to a larger number, or of edges that nobody made",
+    "CLOCK.ms": "to another time at which nothing is overdue",
+    "HELD_UP.ms": "to another time beyond the deadline that has passed",
+    "HELD_UP.ran": "to another time below the deadline",
     "LATE.ms": "to another time beyond the deadline",
     "GIVE_UP.token": "to another token that frees the same",
     "GIVE_UP.ran": "to another time that is long enough, alone or with held_up",
@@ -272,6 +277,8 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
             return "the next ACCOUNT tells the same" if following == "ACCOUNT" else None
         if event.name == "SERVER_DIED":
             return "which PDs are in a call is the kernel's to know"
+        if event.name == "CLOCK":
+            return "the next one tells the time"
         if event.name == "FREEZE":
             return "it need not have been frozen to do nothing"
         if event.name == "DEADLINE":
@@ -334,7 +341,7 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     if mutation.key == "AWAIT.ms":
         ran = [e.number("ran") for e in later if e.name == "GIVE_UP"]
         return reason if changed.number("ms") <= min(ran, default=1 << 64) else None
-    if mutation.key == "GIVE_UP.token":
+    if mutation.key == "GIVE_UP.token" or event.name in ("CLOCK", "HELD_UP"):
         return reason
     if event.name == "GIVE_UP":
         await_ms = next(e.number("ms") for e in events if e.name == "AWAIT")
@@ -391,9 +398,7 @@ def _tried(name: str, kind: str, thorough: bool) -> tuple[int, list[Mutation]]:
 @pytest.mark.behaviour("M-06", "H-10")
 @pytest.mark.parametrize("kind", MUTATIONS)
 @pytest.mark.parametrize("name", slow_but([*TRACES, *SECOND], QUICK))
-def test_every_sealed_mutation_that_can_be_noticed_is(
-    name: str, kind: str, thorough: bool
-) -> None:
+def test_every_sealed_mutation_that_can_be_noticed_is(name: str, kind: str, thorough: bool) -> None:
     events = events_of(name)
     tried, passed = _tried(name, kind, thorough)
     assert [mutation.what for mutation in passed if _excuse(events, mutation) is None] == []
@@ -411,7 +416,7 @@ def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
                 if not _gone_before_it_was_printed(events_of(name), mutation.at):
                     unnoticed.setdefault(kind, set()).add(mutation.key)
     left_out = {"ACCOUNT", "FINISH_WORK", "GET_WORK", "FREEZE", "DEADLINE", "TICKET"}
-    left_out |= {"SERVER_DIED"}
+    left_out |= {"SERVER_DIED", "CLOCK"}
     assert unnoticed == {
         "delete": {*FREE_EVENTS, *left_out},
         "double": {*FREE_EVENTS, "TICKET", "ALLOW"},

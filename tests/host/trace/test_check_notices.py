@@ -533,3 +533,59 @@ def test_the_report_tells_what_an_operator_needs() -> None:
     assert [failure["resumed"] for failure in shown["failures"]] == [False, True, False]
     assert shown["failures"][-1]["waiting"] == 1
     assert [extraction["x"] for extraction in shown["extractions"]] == [1, 2]
+
+
+def held_client(told: bool) -> list[str]:
+    """A server takes back what a client has, while the fault of the client is held."""
+    target = Target(0, 0)
+    nurse, server, client = (target.pd(name) for name in ("nurse", "server", "client"))
+    target.handler(client, nurse)
+    space = target.space(server, "BLOCK")
+    block = target.resource(space)
+    target.hold(client, block)
+    target.quiet()
+    target.hold_fault(client, nurse)
+    target.unhold(client, block, by=server)
+    if not told:
+        target.events.pop()
+        target.queues[client].clear()
+    target.emit("GET_WORK", pd=nurse, token=1)
+    target.emit("FINISH_WORK", pd=nurse, token=1, result="ok")
+    target.emit("FAULT_RESUMED", pd=client)
+    target.queues[nurse].clear()
+    target.snapshot()
+    target.serve_all()
+    return said(target.end())
+
+
+def test_a_pd_whose_fault_is_held_is_told_of_a_loss() -> None:
+    assert held_client(told=True) == []
+    assert held_client(told=False) == [
+        "GET_WORK: expected QUEUE PD_3 lost BLOCK_1_1 - before it",
+    ]
+
+
+def taken_over(*freed: tuple[str, str]) -> list[str]:
+    """The fault handler has a deadline and has not answered. freed: (PD, server)."""
+    target = Target(0, 0)
+    nurse = target.pd("nurse", deadline=100)
+    ward = target.pd("ward")
+    other = target.pd("other")
+    target.handler(ward, nurse)
+    for server, type_ in ((ward, "BED"), (other, "ROOM")):
+        target.request(nurse, target.space(server, type_))
+    target.quiet()
+    target.hold_fault(ward, nurse)
+    target.fault(ward)
+    for pd, server in freed:
+        target.free(pd, server)
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    return said(target.end())
+
+
+def test_a_fault_is_taken_from_a_handler_only_if_somebody_calls_the_pd() -> None:
+    nobody = "FAULT: pd=PD_2: PD_1, its fault handler, has not given it back, and nobody was in a "
+    assert taken_over(("PD_1", "PD_2")) == []
+    assert taken_over() == [f"{nobody}call to PD_2"]

@@ -542,7 +542,7 @@ def test_the_report_has_what_run_prints() -> None:
     report = checked(target.end())
     shown = report_json(report)
     keys = ["kernel", "verdict", "violations", "names", "cleanups"]
-    assert list(shown) == [*keys, "failures", "late", "tickets", "extractions"]
+    assert list(shown) == [*keys, "failures", "late", "tickets", "extractions", "unverified"]
     assert shown["kernel"] == {"name": "seL4", "version": "16.0.0", "arch": "x86_64"}
     assert (shown["verdict"], shown["violations"]) == ("pass", [])
     assert shown["names"]["PD_1"] == "block_server_1"

@@ -106,8 +106,8 @@ _Start = Annotated[Literal["boot", "after-cleanup"], _expect('"boot" or "after-c
 
 
 def crash_kinds() -> tuple[str, ...]:
-    """The ways to crash a PD, as `how` names them. They are those of image.h."""
-    return tuple(headers.names_of("image.h", "cr_crash_how", "CR_CRASH_"))
+    """The ways to crash a PD, as `how` names them. They are those of a trace."""
+    return tuple(headers.printed_names("trace_events.h", "CR_CRASH_WAY"))
 
 
 def _crash_kind(value: str) -> str:

@@ -38,6 +38,7 @@ class Actors(Concern):
     def may_act(self, event: Event, pd: str) -> bool:
         """Whether this PD may act now. If not, the event breaks a rule."""
         bad = self.context.bad
+        self.context.staged.acts(event, pd)
         if pd not in self.context.model.nodes:
             bad("actors.there", f"{event.name}: {pd} is not there")
             return False
@@ -61,8 +62,13 @@ class Actors(Concern):
 
     def stop(self, pd: str, why: str) -> None:
         """The PD can no longer act."""
+        self.context.staged.went(pd)
         self._silent[pd] = why
         self._waiting.pop(pd, None)
+
+    def hang(self, pd: str) -> None:
+        """The PD was ordered to do nothing more. It is no trigger."""
+        self._silent[pd] = FROZEN
 
     def suspend(self, pd: str) -> None:
         """The root task suspends a doomed PD."""
@@ -138,6 +144,7 @@ class Actors(Concern):
     def freeze(self, event: Event) -> None:
         """FREEZE: the scenario stopped a PD's thread, so the PD hangs."""
         pd = event["pd"]
+        self.context.staged.by_root(event)
         if pd == ROOT or pd not in self.context.model.nodes:
             self.context.bad("actors.freeze", f"FREEZE: {pd} is not there, or never stops")
         elif pd in self._silent:
@@ -150,6 +157,7 @@ class Actors(Concern):
         if event["crash"] == "0":
             text = "UNREACHED: crash=0: expected its place in the configuration, from 1"
             self.context.bad("actors.unreached", text)
+        self.context.staged.unreached(event)
         reported = self.context.report.unreached
         if len(reported) < MAX_PROBLEMS:
             reported.append((event.number("crash"), event["name"]))

@@ -51,18 +51,24 @@ def without(model: IndexedModel, doomed: Iterable[str]) -> IndexedModel:
 
 
 def first_apart(
-    model: IndexedModel, queue: Iterable[tuple[str, Depths]], doomed: set[str], taken: set[str]
+    model: IndexedModel,
+    queue: Iterable[tuple[str, Depths]],
+    doomed: set[str],
+    taken: set[str],
+    room: bool,
 ) -> str | None:
     """The first PD in the queue whose cleanup touches neither `taken` nor an earlier one's.
 
-    doomed: by the cleanups that wait. taken: what those concern. The PDs have the depths of their
+    doomed: by the cleanups that wait. taken: what those concern. room: whether one more can wait;
+    if not, only a cleanup that tells no subscriber begins. The PDs have the depths of their
     cleanups.
     """
     rest = without(model, doomed)
     taken = set(taken)
     for pd, depths in queue:
-        its = touched(model, reference.plan(rest, pd, *depths).doomed())
-        if not its & taken:
+        plan = reference.plan(rest, pd, *depths)
+        its = touched(model, plan.doomed())
+        if not its & taken and (room or not plan.pre_destroy):
             return pd
         taken |= its
     return None

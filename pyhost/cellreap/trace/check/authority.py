@@ -49,9 +49,12 @@ class Authority(Concern):
     # -- for other concerns
 
     def priority_of(self, pd: str) -> int | None:
-        """The priority of a PD; None if it was not told."""
-        rights = self._rights.get(pd)
-        return None if rights is None else rights.priority
+        """The priority of a PD."""
+        return self._rights[pd].priority if pd in self._rights else None
+
+    def rights_of(self, pd: str) -> frozenset[str]:
+        """The words of what a PD may do."""
+        return self._rights[pd].flags if pd in self._rights else frozenset()
 
     def begin(self, event: Event) -> None:
         """TRACE: the depths of the system."""

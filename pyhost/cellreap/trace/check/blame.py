@@ -31,6 +31,8 @@ class Blame(Concern):
         super().__init__(context)
         self._held: dict[str, Fault] = {}  # by the PD that faulted
         self._last: dict[str, int] = {}  # name of a PD -> token of its last FAULT notice
+        self._taken: tuple[str, str] | None = None
+        """A PD and its fault handler, which must wait for the PD: its fault was just taken over."""
 
     # -- for other concerns
 
@@ -75,9 +77,18 @@ class Blame(Concern):
         if not self.context.debts.settle("FAULT", pd) and self.context.triggers.has_deadline(
             fault.handler
         ):
-            text = f"FAULT: pd={pd}: {fault.handler}, its fault handler, has not given it back"
-            self.context.bad("blame.taken", text)
+            self._taken = pd, fault.handler
         return True
+
+    def interrupt(self, event: Event) -> None:
+        """Handles an event after a FAULT that was taken over: somebody is freed from the PD."""
+        if self._taken is None or event.name == "STOP":
+            return
+        pd, handler = self._taken
+        self._taken = None
+        if event.name != "SERVER_DIED" or event["server"] != pd:
+            text = f"FAULT: pd={pd}: {handler}, its fault handler, has not given it back"
+            self.context.bad("blame.taken", f"{text}, and nobody was in a call to {pd}")
 
     def _handler_is_told(self, pd: str) -> None:
         context = self.context
@@ -130,6 +141,7 @@ class Blame(Concern):
             self.context.bad("blame.resumed", text)
         if self._held.pop(pd, None) is not None:
             self.context.actors.resume(pd)
+            self.context.timing.heard(pd)
 
     def probe(self, event: Event) -> None:
         """PROBE: a PD is asked whether it still runs, because another one waits for it."""

@@ -230,7 +230,7 @@ class Cleanups(Concern):
         shown = f"CLEANUP: n={begun.result.number}"
         if not context.policy.side_by_side:
             return
-        if not self.has_room():
+        if begun.tells and not self.has_room():
             text = f"{len(self._waiting)} cleanups wait already"
             context.bad("cleanup.apart", f"{shown}: {text}")
         for other, waiting in self._waiting.items():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.policy import CURRENT, Policy
 from cellreap.trace.events import Event, printable
+from cellreap.trace.expected import Expected
 from cellreap.trace.reader import MAX_PROBLEMS, Problem
 from cellreap.trace.report import Report
 from cellreap.trace.rules import RULES
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
     from cellreap.trace.check.notices import Notices
     from cellreap.trace.check.running import Running
     from cellreap.trace.check.slots import Slots
+    from cellreap.trace.check.staged import Staged
     from cellreap.trace.check.state import State
     from cellreap.trace.check.tickets import Tickets
+    from cellreap.trace.check.timing import Timing
     from cellreap.trace.check.triggers import Triggers
 
 Handlers = Mapping[str, Callable[[Any, Event], None]]
@@ -79,6 +82,7 @@ class Context:
     accounts: Accounts
     slots: Slots
     actors: Actors
+    staged: Staged
     authority: Authority
     consent: Consent
     triggers: Triggers
@@ -86,12 +90,15 @@ class Context:
     freed: Freed
     notices: Notices
     tickets: Tickets
+    timing: Timing
     extractions: Extractions
     cleanups: Cleanups
     state: State
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, expected: Expected | None) -> None:
         self.report = report
+        self.expected = expected
+        """what the configuration demands; None: not known"""
         self.version = 0
         self.policy: Policy = CURRENT
         self.mode = "async"

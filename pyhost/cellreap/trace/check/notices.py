@@ -29,6 +29,7 @@ class Notices(Concern):
     def put(self, event: Event, tag: Tag) -> None:
         """Queues a notice on an account."""
         token, to = event.number("token"), event["to"]
+        self.context.timing.queued(to, token, event["kind"])
         self._judge("QUEUE", self._work.queue(token, to, event["kind"], event["node"], tag))
         if self.context.freed.is_stopped(to):
             self._work.forget(to)
@@ -145,6 +146,7 @@ class Notices(Concern):
             failure = Failure(pd, lane_of(notice.node), token, notice.kind, notice.node)
             context.report.failures.append(failure)
             self._failures[token] = failure
+        context.timing.finished(pd, token)
         context.tickets.note(self.changed_accounts())
         context.slots.finished(pd, token)
         if notice.kind == "fault":
@@ -159,6 +161,7 @@ class Notices(Concern):
         token = event.number("token")
         if self._judge("RESUME_WORK", self._work.resume(event["pd"], token)):
             self._failures.pop(token).resumed = True
+            self.context.timing.heard(event["pd"])
 
     handlers: ClassVar[Handlers] = {
         "QUEUE": queue_of_no_cleanup,

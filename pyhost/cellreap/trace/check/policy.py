@@ -61,6 +61,10 @@ class Policy:
     """A slot that somebody else emptied stays empty until its PD finished the notice of the loss.
     If False, this holds only for what a cleanup of a space took, and UNHOLD has no `by`.
     """
+    stages: bool = True
+    """STAGE tells of each crash that the scenario stages."""
+    tells_time: bool = True
+    """CLOCK tells the time."""
     says_rights: bool = True
     """RIGHTS and DEPTHS say what each PD may do, and each edge names the PD that made it."""
 
@@ -72,6 +76,8 @@ VERSION_3: Final = Policy(
     side_by_side=False,
     tells_every_loss=False,
     says_rights=False,
+    stages=False,
+    tells_time=False,
     holds_faults=False,
 )
 """Versions 2 and 3."""

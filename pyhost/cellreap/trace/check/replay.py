@@ -14,6 +14,7 @@ from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.authority import Authority
 from cellreap.trace.check.blame import Blame
 from cellreap.trace.check.cleanup import Cleanups
+from cellreap.trace.check.configured import Configured
 from cellreap.trace.check.consent import Consent
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.edges import Edges
@@ -25,14 +26,18 @@ from cellreap.trace.check.notices import Notices
 from cellreap.trace.check.policy import policy_of
 from cellreap.trace.check.progress import Progress
 from cellreap.trace.check.respawns import Respawns
+from cellreap.trace.check.rounds import Rounds
 from cellreap.trace.check.slots import Slots
+from cellreap.trace.check.staged import Staged
 from cellreap.trace.check.state import State
 from cellreap.trace.check.steps import Steps
 from cellreap.trace.check.tickets import Tickets
+from cellreap.trace.check.timing import Timing
 from cellreap.trace.check.triggers import Triggers
 from cellreap.trace.check.truth import EVENTS as TRUTH_EVENTS
 from cellreap.trace.check.truth import Truth
 from cellreap.trace.events import Event
+from cellreap.trace.expected import SINCE, Expected, unverified
 from cellreap.trace.lines import KEYED_FROM
 from cellreap.trace.report import Report
 from cellreap.trace.upgrade import events_of
@@ -67,6 +72,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Edges,
     Slots,
     Actors,
+    Staged,
     Authority,
     Consent,
     Triggers,
@@ -77,10 +83,13 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Tickets,
     Extractions,
     Progress,
+    Timing,
+    Rounds,
     Cleanups,
     Steps,
     State,
     Truth,
+    Configured,
 )
 
 
@@ -104,15 +113,18 @@ WITHIN: Final = _registered("within")
 class Replay:
     """The state of a replay. Feed it all events in order, then call finish."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, expected: Expected | None = None) -> None:
+        """expected: what the configuration demands, if it is known."""
         self.report = report
-        self._context = context = Context(report)
+        report.unverified = unverified(expected)
+        self._context = context = Context(report, expected)
         self._concerns: dict[type[Concern], Any] = {kind: kind(context) for kind in CONCERNS}
         context.memory = self._concerns[Memory]
         context.nodes = self._concerns[Nodes]
         context.accounts = self._concerns[Accounts]
         context.slots = self._concerns[Slots]
         context.actors = self._concerns[Actors]
+        context.staged = self._concerns[Staged]
         context.authority = self._concerns[Authority]
         context.consent = self._concerns[Consent]
         context.triggers = self._concerns[Triggers]
@@ -120,6 +132,7 @@ class Replay:
         context.freed = self._concerns[Freed]
         context.notices = self._concerns[Notices]
         context.tickets = self._concerns[Tickets]
+        context.timing = self._concerns[Timing]
         context.extractions = self._concerns[Extractions]
         context.cleanups = self._concerns[Cleanups]
         context.state = self._concerns[State]
@@ -147,6 +160,8 @@ class Replay:
             try:
                 self._handle(event)
                 self._context.accounts.see(event)
+                self._concerns[Rounds].see(event)
+                self._concerns[Configured].see(event)
             except CellreapError as error:
                 self._context.bad("model.possible", f"{event.name}: {error.line()}")
         self._context.previous = event
@@ -201,6 +216,7 @@ class Replay:
                 context.bad("order.answer", f"{name}: expected {owed} before it")
         context.nodes.interrupt(event)
         context.freed.interrupt(event)
+        context.blame.interrupt(event)
         if name not in ("MODEL", "EXTRACTED"):
             context.extractions.interrupt(name)
         if name == "QUEUE" or not of_no_cleanup:
@@ -263,6 +279,10 @@ class Replay:
         context.policy = policy_of(context.version)
         context.notices.use_policy()
         context.authority.begin(event)
+        if context.expected is not None and context.version < SINCE:
+            text = f"TRACE: version={context.version}: expected at least {SINCE}: earlier ones tell"
+            context.bad("config.system", f"{text} too little to be held against a configuration")
+            context.expected = None
         self._known = events_of(context.version)
         if not self._known:
             text = f"TRACE: version={event['version']}: expected a known version"
@@ -281,6 +301,9 @@ class Replay:
         context = self._context
         self._ended = True
         context.cleanups.at_end()
+        context.staged.at_end()
+        self._concerns[Rounds].at_end()
+        self._concerns[Configured].at_end()
         context.triggers.at_end()
         self._concerns[Respawns].at_end()
         context.notices.at_end()

@@ -121,6 +121,13 @@ class Slots(Concern):
         """A number that names the time at which the slot was last filled."""
         return self._cspaces[pd].filled[slot]
 
+    def is_kept_empty(self, pd: str, slot: int) -> bool:
+        """Whether the slot, or any slot, must not be given until the PD finishes a notice."""
+        cspace = self._cspaces.get(pd)
+        return cspace is not None and (
+            slot in cspace.reserved or cspace.lost >= (self.context.policy.max_lost_slots or 1)
+        )
+
     def had_server(self, pd: str, server: str) -> bool:
         """Whether the PD has or had a capability to something that the server manages."""
         return pd in self._cspaces and server in self._cspaces[pd].servers
@@ -145,14 +152,15 @@ class Slots(Concern):
         return self._empty(pd, cspace, (kind, node))
 
     def tell(self, pd: str, slot: int, about: str) -> None:
-        """Somebody else emptied the slot. The PD must be told, if it can still act.
+        """Somebody else emptied the slot. The PD must be told, if it can act now or later.
 
         about: what the notice will name.
         """
         context, cspace = self.context, self._cspaces[pd]
         cspace.reserved[slot] = Reservation(0, True)
         cspace.lost += 1
-        if context.actors.may_answer(pd) and not context.cleanups.dooms_pd(pd):
+        lives = context.actors.may_answer(pd) or context.blame.is_held(pd)
+        if lives and not context.cleanups.dooms_pd(pd):
             if about not in cspace.untold:
                 context.debts.owe("QUEUE", pd, "lost", about, "-")
             cspace.untold.setdefault(about, []).append(slot)

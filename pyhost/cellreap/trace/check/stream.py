@@ -10,6 +10,7 @@ from typing import BinaryIO
 from cellreap.errors import InputError
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.events import Event
+from cellreap.trace.expected import Expected
 from cellreap.trace.reader import MAX_PROBLEMS, Reader, read
 from cellreap.trace.report import Report
 
@@ -17,9 +18,9 @@ Consumer = Callable[[Event], None]
 """A function that takes each event of a trace, in order."""
 
 
-def check(events: Iterable[Event], path: str = "trace") -> Report:
+def check(events: Iterable[Event], path: str = "trace", expected: Expected | None = None) -> Report:
     """Replays the events of a complete trace, in order. `path` is for messages only."""
-    replay = Replay(Report(path))
+    replay = Replay(Report(path), expected)
     for event in events:
         replay.feed(event)
     replay.finish()
@@ -31,15 +32,17 @@ def check_stream(
     path: str,
     progress: Callable[[int], None] | None = None,
     also: Iterable[Consumer] = (),
+    expected: Expected | None = None,
 ) -> Report:
     """Checks the trace in a console log. InputError if there is no trace in it.
 
     progress: called with the number of bytes after each piece that was read. also: consumers that
-    get each event after the replay. The replay ends where the trace is damaged, because events
-    after a lost one cannot be interpreted. Damage after that place is still reported.
+    get each event after the replay. expected: what the configuration demands, if it is known. The
+    replay ends where the trace is damaged, because events after a lost one cannot be interpreted.
+    Damage after that place is still reported.
     """
     reader = Reader(path)
-    replay = Replay(Report(path))
+    replay = Replay(Report(path), expected)
     consumers = (replay.feed, *also)
     for event in read(reader, stream, progress):
         for consume in consumers:
@@ -55,12 +58,16 @@ def check_stream(
     return report
 
 
-def check_file(path: str | Path, progress: Callable[[int], None] | None = None) -> Report:
+def check_file(
+    path: str | Path,
+    progress: Callable[[int], None] | None = None,
+    expected: Expected | None = None,
+) -> Report:
     """Checks the trace in a file. InputError if there is no trace in it or it cannot be read."""
     name = str(path)
     try:
         with Path(path).open("rb") as stream:
-            return check_stream(stream, name, progress)
+            return check_stream(stream, name, progress, expected=expected)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         what = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise InputError(name, None, None, f"cannot be read: {what}") from None

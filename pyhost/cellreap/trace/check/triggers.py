@@ -50,6 +50,11 @@ class Triggers(Concern):
         """The PD's deadline in milliseconds; 0: none."""
         return self._deadlines.get(pd, 0)
 
+    def deadlines(self) -> list[tuple[str, int]]:
+        """The deadlines of live PDs."""
+        nodes = self.context.model.nodes
+        return [(pd, ms) for pd, ms in self._deadlines.items() if pd in nodes]
+
     def begin(self, pd: str, cause: str) -> None:
         """A cleanup begins and names this PD and cause."""
         shown = f"CLEANUP: trigger={pd}"
@@ -74,8 +79,6 @@ class Triggers(Concern):
         cleanups, queue = self.context.cleanups, self._pending
         if not cleanups.waits() or not self.context.policy.side_by_side:
             return next(iter(queue.values()), None)
-        if not cleanups.has_room():
-            return None
         doomed = set(cleanups.doomed())
         depths_of = self.context.authority.depths_of
         pd = first_apart(
@@ -83,6 +86,7 @@ class Triggers(Concern):
             ((pd, depths_of(pd)) for pd in queue if pd not in doomed),
             doomed,
             cleanups.touched(),
+            cleanups.has_room(),
         )
         return None if pd is None else queue[pd]
 
@@ -158,6 +162,7 @@ class Triggers(Concern):
     def _terminated(self, event: Event, pd: str, by: str) -> None:
         context = self.context
         if by == ROOT:
+            context.staged.by_root(event)
             return
         if context.actors.may_act(event, by):
             body = context.model.body_of(pd)
@@ -179,6 +184,7 @@ class Triggers(Concern):
         elif ms < deadline:
             text = f"LATE: ms={ms}: {pd} has {deadline} ms to acknowledge a notice"
             context.bad("triggers.late", text)
+        context.timing.late(event)
         notice = context.notices.waiting(pd, token)
         if notice is None:
             context.bad("triggers.late", f"LATE: token={token}: no such notice waits for {pd}")

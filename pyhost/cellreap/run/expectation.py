@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a configuration or an image demands of a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from cellreap.errors import InputError
+from cellreap.system.capdl.constants import body_slot, roottask
+from cellreap.system.config import (
+    Config,
+    Depth,
+    Pd,
+    deadline_of,
+    override,
+    parse_config,
+    quotas,
+    read_text,
+    respawn_of,
+)
+from cellreap.system.image import Image, read_image
+from cellreap.system.sdk import timer_missing
+from cellreap.system.sizes import Sizes
+from cellreap.trace.expected import Depths, Expected, ExpectedCrash, ExpectedPd, ExpectedSizes
+
+_ZIP = b"PK\x03\x04"
+
+
+def expected_by(path: Path) -> Expected:
+    """What an image, or a configuration, demands. InputError if the file is neither."""
+    try:
+        with path.open("rb") as file:
+            is_image = file.read(len(_ZIP)) == _ZIP
+    except (OSError, ValueError) as error:
+        what = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise InputError(str(path), None, None, f"cannot be read: {what}") from None
+    if is_image:
+        image = read_image(path)
+        overrides = image.manifest.overrides.model_dump()
+        return expected_of_image(image, override(image.config, **overrides))
+    config = parse_config(read_text(path), path)
+    with_timer = expected_of(config, str(path), timer=True)
+    return replace(with_timer, without_timer=expected_of(config, str(path), timer=False))
+
+
+def expected_of_image(image: Image, config: Config) -> Expected:
+    """What an image demands. config: what its root task contains."""
+    manifest = image.manifest
+    timer = timer_missing(image.options, manifest.arch) is None
+    kernel = f"{manifest.kernel.name} {manifest.kernel.version}"
+    return replace(
+        expected_of(config, str(image.path), timer),
+        arch=manifest.arch,
+        kernel=kernel,
+        sizes=_sizes(manifest.sizes),
+    )
+
+
+def expected_of(config: Config, source: str, timer: bool) -> Expected:
+    """What a configuration demands, without what follows from programs and kernel.
+
+    source: its file. timer: whether the kernel leaves a timer to user level.
+    """
+    depths = (_depth(config.policy.pd_depth), _depth(config.policy.rs_depth))
+    shares = {word: quotas.quotas(config, word) for word in quotas.words()}
+    return Expected(
+        source=source,
+        system=config.system.name,
+        depths=depths,
+        mode=config.system.mode,
+        await_ms=config.system.await_ms if timer else 0,
+        pds=tuple(
+            _pd(config, account, pd, depths, timer, _quotas(shares, account, pd))
+            for account, pd in enumerate(config.pds, 1)
+        ),
+        links=frozenset(frozenset(link.between) for link in config.links),
+        crashes=tuple(
+            ExpectedCrash(crash.pd, crash.how, crash.by, crash.repeat) for crash in config.crashes
+        ),
+        extract=config.system.extract,
+    )
+
+
+def _pd(
+    config: Config, account: int, pd: Pd, system: Depths, timer: bool, own: dict[str, int]
+) -> ExpectedPd:
+    flags = {"set_depth": pd.may_set_depth, "extract": pd.may_extract, "spawn": bool(pd.spawns)}
+    depths = (
+        system[0] if pd.pd_depth is None else _depth(pd.pd_depth),
+        system[1] if pd.rs_depth is None else _depth(pd.rs_depth),
+    )
+    rule = respawn_of(pd, timer)
+    return ExpectedPd(
+        name=pd.name,
+        account=account,
+        pinned=pd.pinned,
+        late=pd.start == "after-cleanup",
+        priority=pd.priority,
+        rights=frozenset(flag for flag, has in flags.items() if has),
+        deadline_ms=deadline_of(config, pd, timer),
+        depths=None if pd.pd_depth is None and pd.rs_depth is None else depths,
+        respawn=(
+            (rule["respawn_budget"], rule["respawn_window_ms"], rule["respawn_delay_ms"])
+            if pd.respawn
+            else None
+        ),
+        handler=pd.fault_handler,
+        holds=pd.holds_pds,
+        requests=frozenset(pd.requests),
+        spaces={space.name: space.type for space in pd.spaces},
+        spawns=frozenset(pd.spawns),
+        spawn_priority=pd.priority if pd.spawn_priority is None else pd.spawn_priority,
+        spawn_allow=pd.spawn_allow,
+        cspace_slots=1 << pd.cspace_bits,
+        quotas=own,
+    )
+
+
+def _quotas(shares: dict[str, list[int] | None], account: int, pd: Pd) -> dict[str, int]:
+    """The quotas of an account, without those that only the root task knows."""
+    found = {word: each[account - 1] for word, each in shares.items() if each is not None}
+    for word in shares.keys() - found.keys():
+        asked = getattr(pd.quota, word)
+        if asked is not None:  # memory is set aside in whole blocks
+            found[word] = asked - asked % (1 << roottask("kernel/untyped.h", "CR_RESERVE_MIN_BITS"))
+        elif not quotas.may(pd, word):
+            found[word] = quotas.need(pd, word)
+    return found
+
+
+def _sizes(sizes: Sizes) -> ExpectedSizes:
+    return ExpectedSizes(
+        base_bytes=sizes.base_bytes,
+        base_slots=sizes.base_slots,
+        bodies=sizes.bodies,
+        spawned=sizes.spawned,
+        body_slots=body_slot("CR_BODY_ROOT_SLOTS"),
+        resource_slots=roottask("system/body.h", "CR_RESOURCE_ROOT_SLOTS"),
+        spawned_cspace_slots=1 << body_slot("CR_SPAWNED_CSPACE_BITS"),
+    )
+
+
+def _depth(depth: Depth) -> str:
+    return str(depth)

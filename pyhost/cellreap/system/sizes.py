@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the root task of a configuration uses of kernel memory and of its own slots.
+
+All sizes are worked out from the configuration, the programs and the kernel, as main.c, witness.c
+and body.c do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict
+
+from cellreap.system.capdl.constants import body_slot, roottask
+from cellreap.system.capdl.parts import Parts
+from cellreap.system.capdl.target import Target
+from cellreap.system.config import Config, Pd
+from cellreap.system.elf import read_executable
+
+
+class Sizes(BaseModel):
+    """The sizes of a system, in bytes and slots."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    base_bytes: int
+    """What the root task keeps for itself, besides its CSpace."""
+    base_slots: int
+    bodies: dict[str, int]
+    """Name of a configured PD -> bytes of its body."""
+    spawned: dict[str, int]
+    """Program that a PD may spawn -> bytes of the body."""
+
+
+def sizes_of(config: Config, programs: Mapping[str, bytes], target: Target, timer: bool) -> Sizes:
+    """The sizes of a system. CellreapError for a program that the root task would refuse to load.
+
+    timer: whether the kernel leaves a timer to user level.
+    """
+
+    def body(pd: Pd) -> int:
+        elf = read_executable(programs[pd.program], f"{pd.program}.elf", target.arch)
+        return 1 << Parts(pd, elf, target).body(0).bits
+
+    spawned = {
+        program: body(
+            Pd(
+                name=program,
+                program=program,
+                cspace_bits=body_slot("CR_SPAWNED_CSPACE_BITS"),
+                stack_pages=body_slot("CR_SPAWNED_STACK_PAGES"),
+            )
+        )
+        for pd in config.pds
+        for program in pd.spawns
+    }
+    witnesses = _witnesses(config) if timer else 0
+    own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
+    return Sizes(
+        base_bytes=own + _witness_bytes(witnesses, target),
+        base_slots=roottask("root.h", "CR_OWN_SLOTS")
+        + timer * roottask("kernel/timer.h", "CR_TIMER_SLOTS")
+        + witnesses * roottask("kernel/witness.h", "CR_WITNESS_SLOTS")
+        + config.system.scenario * roottask("scenario/scenario.h", "CR_QUIET_SLOTS"),
+        bodies={pd.name: body(pd) for pd in config.pds},
+        spawned=spawned,
+    )
+
+
+def _witnesses(config: Config) -> int:
+    """One for each priority that a PD can have."""
+    spawned = {
+        pd.priority if pd.spawn_priority is None else pd.spawn_priority
+        for pd in config.pds
+        if pd.spawns
+    }
+    return len({pd.priority for pd in config.pds} | spawned)
+
+
+def _witness_bytes(witnesses: int, target: Target) -> int:
+    """One block, a power of two."""
+    if witnesses == 0:
+        return 0
+    needed = witnesses * ((1 << target.tcb_bits) + (1 << target.notification_bits))
+    smallest = roottask("kernel/untyped.h", "CR_BLOCK_MIN_BITS")
+    return 1 << max((needed - 1).bit_length(), smallest)

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The configuration against which a run is held: the system, its sizes, and which PDs there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from cellreap.model.ids import ROOT
+from cellreap.trace.check.configured_edges import ConfiguredEdges
+from cellreap.trace.check.context import Concern, Context
+from cellreap.trace.events import Event
+from cellreap.trace.expected import Depths, Expected, ExpectedPd
+
+CORE_SPACES: Final = ("RESSPC", "PD")
+"""The types of the root task's spaces, in the order of their creation."""
+CREATION: Final = frozenset(
+    {"BODY", "DEADLINE", "RIGHTS", "DEPTHS", "OWN", "HANDLER", "LINK", "RESPAWN_RULE"}
+)
+"""Events by which a PD is created. Those of edges and capabilities come in addition."""
+
+
+class Making:
+    """A PD whose creation the trace tells at the moment."""
+
+    def __init__(self, pd: str, name: str, pinned: bool) -> None:
+        self.pd = pd
+        self.name = name
+        self.pinned = pinned
+        self.creator: str | None = None
+        self.account = 0
+        self.body = 0
+        self.allows = 0
+        self.depths: Depths | None = None
+        self.rule: tuple[int, int, int] | None = None
+
+
+class Configured(Concern):
+    """Compares each event with the configuration. Does nothing if it is not known."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.edges = ConfiguredEdges(context)
+        self._making: Making | None = None
+        self._made: list[str] = []  # names of the configured PDs that were ever created, in order
+        self._core: list[str] = []  # types of the core spaces
+        self._extractions = 0
+        self._quotas: set[str] = set()
+        self._settled = False
+        self._refused = False
+
+    def see(self, event: Event) -> None:
+        """Takes an event after the model has it."""
+        if self.context.expected is None:
+            return
+        making = self._making
+        if making is not None and not self._belongs(event, making):
+            self._making = None
+            self._created(making)
+        self._settled |= event.name == "SETTLED" and event["n"] != "0"
+        if event.name in SYNC:
+            self._synchronize(event)
+        making = self._making
+        pd, creator = (None, None) if making is None else (making.pd, making.creator)
+        self.edges.see(event, self.context.expected, pd, creator)
+        handler = _SEEN.get(event.name)
+        if handler is not None:
+            handler(self, event, self.context.expected)
+
+    def _bad(self, rule: str, event: Event | str, text: str) -> None:
+        name = event if isinstance(event, str) else event.name
+        self.context.bad(f"config.{rule}", f"{name}: {text}")
+
+    # -- the system
+
+    def _trace(self, event: Event, expected: Expected) -> None:
+        has = [event["system"], event["pd_depth"], event["rs_depth"]]
+        wanted = [expected.system, *expected.depths]
+        for value, field in ((expected.arch, "arch"), (expected.kernel, "kernel")):
+            if value is not None:
+                has.append(event[field])
+                wanted.append(value)
+        if has != wanted:
+            self._bad("system", event, f"{' '.join(has)}: expected {' '.join(wanted)}")
+
+    def _mode(self, event: Event, expected: Expected) -> None:
+        if event["mode"] != expected.mode:
+            self._bad("mode", event, f"{event['mode']}: expected {expected.mode}")
+
+    def _await(self, event: Event, expected: Expected) -> None:
+        if event["ms"] == "0" and expected.without_timer is not None:
+            self.context.expected = expected = expected.without_timer
+        if event.number("ms") != expected.await_ms:
+            self._bad("mode", event, f"ms={event['ms']}: expected {expected.await_ms}")
+
+    def _base(self, event: Event, expected: Expected) -> None:
+        sizes = expected.sizes
+        has = event.number("bytes"), event.number("slots")
+        if sizes is not None and has != (sizes.base_bytes, sizes.base_slots):
+            text = f"expected bytes={sizes.base_bytes} slots={sizes.base_slots}"
+            self._bad("sizes", str(event), text)
+
+    def _quota(self, event: Event, expected: Expected) -> None:
+        pd = expected.pd(event["name"])
+        if pd is None or event.number("account") != pd.account:
+            self._bad("quota", event, f"name={event['name']}: no such account is configured")
+            return
+        self._quotas.add(pd.name)
+        for word, quota in pd.quotas.items():
+            if event.number(word) != quota:
+                self._bad("quota", event, f"{pd.name}: {word}={event[word]}: expected {quota}")
+
+    def _extract(self, event: Event, expected: Expected) -> None:
+        if event["by"] == ROOT:
+            self._extractions += 1
+            if self._extractions > int(expected.extract):
+                self._bad("extract", event, "none by the root task is configured, or one was")
+
+    # -- PDs
+
+    def _belongs(self, event: Event, making: Making) -> bool:
+        """Whether the event is part of the creation of the PD."""
+        if event.name in CREATION:
+            return True
+        if event.name in ("REQUEST", "HOLD"):
+            model = self.context.model
+            node = event["space" if event.name == "REQUEST" else "node"]
+            return event["by"] == "-" and model.is_core(model.space_of.get(node, node))
+        if event.name == "RESOURCE":
+            return self.context.model.is_core(event["space"])
+        return event.name == "ALLOW" and event["pd"] == making.pd and making.creator is not None
+
+    def _pd(self, event: Event, expected: Expected) -> None:
+        if event["id"] == ROOT:
+            return
+        if tuple(self._core) != CORE_SPACES:
+            self._bad("space", event, f"expected the spaces {' and '.join(CORE_SPACES)} before")
+        self._making = Making(event["id"], event["name"], event["pinned"] == "1")
+
+    def _body(self, event: Event, expected: Expected) -> None:
+        if self._making is not None and event["pd"] == self._making.pd:
+            self._making.body = event.number("bytes")
+        sizes = expected.sizes
+        if sizes is not None and event.number("slots") != sizes.body_slots:
+            self._bad("sizes", event, f"slots={event['slots']}: expected {sizes.body_slots}")
+
+    def _rights(self, event: Event, expected: Expected) -> None:
+        if self._making is not None and event["pd"] == self._making.pd:
+            self._making.account = event.number("account")
+
+    def _depths(self, event: Event, expected: Expected) -> None:
+        making, before = self._making, self.context.previous
+        if making is None or event["pd"] != making.pd or before is None:
+            return
+        if before.name == "RIGHTS":  # else the PD itself has set them
+            making.depths = (event["pd_depth"], event["rs_depth"])
+
+    def _rule(self, event: Event, expected: Expected) -> None:
+        if self._making is not None and event["pd"] == self._making.pd:
+            rule = (event.number("budget"), event.number("window_ms"), event.number("delay_ms"))
+            self._making.rule = rule
+
+    def _own(self, event: Event, expected: Expected) -> None:
+        if self._making is None or event["created"] != self._making.pd:
+            self._bad("pd", event, f"{event['created']} was not created just now")
+        else:
+            self._making.creator = event["pd"]
+
+    def _allow(self, event: Event, expected: Expected) -> None:
+        making = self._making
+        if making is not None and event["pd"] == making.pd and event["by"] == making.creator:
+            making.allows = event.number("count")
+
+    def _created(self, making: Making) -> None:
+        """The creation of a PD is complete."""
+        if making.pd not in self.context.model.nodes:
+            return
+        if making.creator is not None:
+            self._spawned(making, making.creator)
+            return
+        expected = self.context.expected
+        pd = expected.pd(making.name) if expected is not None else None
+        if expected is None or pd is None:
+            self._bad("pd", "PD", f"{making.name}: no such PD is configured")
+            return
+        self._has_its_place(making, pd)
+        self.edges.created(making.pd, pd)
+        authority = self.context.authority
+        self._compare(
+            making,
+            "rights",
+            ("pinned", making.pinned, pd.pinned),
+            ("account", making.account, pd.account),
+            ("priority", authority.priority_of(making.pd), pd.priority),
+            ("rights", authority.rights_of(making.pd), pd.rights),
+        )
+        has = self.context.triggers.deadline_of(making.pd)
+        self._compare(making, "deadline", ("deadline", has, pd.deadline_ms))
+        self._compare(making, "respawn", ("rule", making.rule, pd.respawn))
+        if pd.depths is not None or "set_depth" not in pd.rights:
+            self._compare(making, "depths", ("depths", making.depths, pd.depths))
+        if expected.sizes is not None:
+            self._compare(making, "sizes", ("body", making.body, expected.sizes.bodies[pd.name]))
+
+    def _has_its_place(self, making: Making, pd: ExpectedPd) -> None:
+        if pd.name in self._made:
+            if pd.respawn is None:
+                self._bad("pd", "PD", f"{pd.name}: it was created before and does not respawn")
+            elif self.edges.live(pd.name, but=making.pd) is not None:
+                self._bad("pd", "PD", f"{pd.name}: it exists already")
+            return
+        self._made.append(pd.name)
+        if pd.late:
+            if not self._settled:
+                self._bad("pd", "PD", f"{pd.name}: expected it after the first cleanup")
+            return
+        boot = self._boot()
+        made = [name for name in self._made if name in boot]
+        if self._quotas or made != boot[: len(made)]:
+            self._bad("pd", "PD", f"{pd.name}: expected the PDs of boot time in their order")
+
+    def _boot(self) -> list[str]:
+        expected = self.context.expected
+        return [pd.name for pd in expected.pds if not pd.late] if expected is not None else []
+
+    def _spawned(self, making: Making, creator: str) -> None:
+        expected = self.context.expected
+        parent = self.edges.config_of(creator)
+        if expected is None or parent is None or making.name not in parent.spawns:
+            text = f"{making.name}: {creator} may not spawn it by the configuration"
+            self._bad("pd", "PD", text)
+            return
+        has = self.context.authority.priority_of(making.pd)
+        self._compare(
+            making,
+            "rights",
+            ("pinned", making.pinned, False),
+            ("account", making.account, parent.account),
+            ("priority", has, min(parent.spawn_priority, parent.priority)),
+            ("allowance", making.allows, parent.spawn_allow),
+        )
+        if expected.sizes is not None:
+            size = expected.sizes.spawned[making.name]
+            self._compare(making, "sizes", ("body", making.body, size))
+
+    def _compare(self, making: Making, rule: str, *values: tuple[str, object, object]) -> None:
+        """values: (what, as in the trace, as configured)."""
+        for what, has, wanted in values:
+            if has != wanted:
+                text = f"{making.name}: {what} {_shown(has)}: expected {_shown(wanted)}"
+                self._bad(rule, making.pd, text)
+
+    # -- spaces and resources
+
+    def _space(self, event: Event, expected: Expected) -> None:
+        if event["manager"] == ROOT:
+            self._core.append(event["type"])
+            if tuple(self._core) != CORE_SPACES[: len(self._core)] or event["name"] != "-":
+                self._bad("space", event, f"{event['id']}: the root task has no such space")
+            return
+        owner = next((pd for pd in expected.pds if event["name"] in pd.spaces), None)
+        if owner is None:
+            return
+        manager = self.edges.config_of(event["manager"])
+        if manager is not owner or owner.spaces[event["name"]] != event["type"]:
+            text = f"{owner.spaces[event['name']]} of {owner.name}"
+            self._bad("space", event, f"{event['name']}: expected {text}")
+
+    def _resource(self, event: Event, expected: Expected) -> None:
+        sizes = expected.sizes
+        if sizes is not None and event.number("slots") != sizes.resource_slots:
+            self._bad("sizes", event, f"slots={event['slots']}: expected {sizes.resource_slots}")
+
+    # -- points at which everything configured must be there
+
+    def _synchronize(self, event: Event) -> None:
+        if event.name == "SETTLED" and event["n"] != "0":
+            return
+        if event.name == "CLEANUP" and self.context.cleanups.waits():
+            return
+        if [name for name in self._made if name in self._boot()] != self._boot():
+            self._bad("pd", event, "expected all PDs of boot time before it")
+        self.edges.synchronize(event)
+
+    def at_end(self) -> None:
+        """The trace ends."""
+        expected, event = self.context.expected, "END"
+        if expected is None:
+            return
+        for pd in expected.pds:
+            if pd.late and self._settled and pd.name not in self._made and not self._refused:
+                self._bad("pd", event, f"expected {pd.name}, which starts after a cleanup")
+            if pd.name not in self._quotas:
+                self._bad("quota", event, f"the quotas of {pd.name} were not told")
+        if expected.extract and not self._extractions:
+            self._bad("extract", event, "expected an extraction by the root task before it")
+
+    def _refuse(self, event: Event, expected: Expected) -> None:
+        """There was no room for a configured PD."""
+        self._refused |= event["pd"] == ROOT
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, frozenset):
+        return ",".join(sorted(value)) or "none"
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))
+    return (
+        "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    )
+
+
+SYNC: Final = frozenset({"QUOTA", "CLEANUP", "SETTLED", "END"})
+"""Events before which everything that the configuration demands of live PDs must have come."""
+_SEEN: Final[dict[str, Callable[[Configured, Event, Expected], None]]] = {
+    "TRACE": Configured._trace,
+    "MODE": Configured._mode,
+    "AWAIT": Configured._await,
+    "BASE": Configured._base,
+    "QUOTA": Configured._quota,
+    "PD": Configured._pd,
+    "BODY": Configured._body,
+    "RIGHTS": Configured._rights,
+    "DEPTHS": Configured._depths,
+    "RESPAWN_RULE": Configured._rule,
+    "OWN": Configured._own,
+    "ALLOW": Configured._allow,
+    "SPACE": Configured._space,
+    "RESOURCE": Configured._resource,
+    "EXTRACT": Configured._extract,
+    "REFUSE": Configured._refuse,
+}

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The edges that the configuration gives PDs: handlers, links, PD capabilities and requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from cellreap import headers
+from cellreap.model.ids import parse_id, pd_id
+from cellreap.trace.check.context import Context
+from cellreap.trace.events import Event
+from cellreap.trace.expected import Expected, ExpectedPd
+
+NEEDED_CORE: Final = ("RESSPC", "PD")
+"""The types of the root task's spaces that PDs may request: to create spaces, and to spawn."""
+
+
+class ConfiguredEdges:
+    """Compares edges with the configuration, which must be known."""
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self._configs: dict[str, ExpectedPd] = {}  # by PD, also of destroyed PDs
+        self._pds: dict[str, str] = {}  # name -> the last PD of it
+        self._given_back: set[tuple[str, str]] = set()
+        """(holder, PD): the holder dropped the capability"""
+        self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
+
+    def config_of(self, pd: str) -> ExpectedPd | None:
+        """The configured PD that this PD was created from."""
+        return self._configs.get(pd)
+
+    def live(self, name: str, but: str | None = None) -> str | None:
+        """The PD of a configured name, if it exists. but: a PD that does not count."""
+        pd = self._pds.get(name)
+        return pd if pd != but and pd in self.context.model.nodes else None
+
+    def created(self, pd: str, config: ExpectedPd) -> None:
+        """A configured PD was created. Its edges must be there, except PD capabilities."""
+        self._configs[pd] = config
+        self._pds[config.name] = pd
+        model = self.context.model
+        handler = None if config.handler is None else self.live(config.handler)
+        if model.faults.get(pd) != handler:
+            text = f"{config.name}: handler {model.faults.get(pd)}: expected {handler}"
+            self._bad("handler", "PD", text)
+        core = [space for asker, space in model.requests if asker == pd and model.is_core(space)]
+        asks = {space.partition("_")[0] for space in core}
+        wanted = set()
+        if config.spaces:
+            wanted.add(NEEDED_CORE[0])
+        if "spawn" in config.rights:
+            wanted.add(NEEDED_CORE[1])
+        if asks != wanted:
+            text = f"{config.name}: requests {sorted(asks)} at first: expected {sorted(wanted)}"
+            self._bad("request", "PD", text)
+
+    def synchronize(self, event: Event) -> None:
+        """Everything that is configured must be there now, and nothing else."""
+        expected = self.context.expected
+        if expected is None:
+            return
+        live = {pd: self._configs[pd] for pd in self._pds.values() if self._is_there(pd)}
+        for pd, config in live.items():
+            for index, name in enumerate(config.holds):
+                self._held(event, pd, self._first + index, name)
+        for a, b in sorted(map(sorted, expected.links)):
+            ends = self.live(a), self.live(b)
+            if ends[0] is not None and ends[1] is not None:
+                pair = (min(ends[0], ends[1]), max(ends[0], ends[1]))
+                if pair not in self.context.model.links:
+                    self._bad("link", event.name, f"{a} and {b} are not linked")
+
+    def _is_there(self, pd: str) -> bool:
+        return pd in self.context.model.nodes
+
+    def _held(self, event: Event, pd: str, slot: int, name: str) -> None:
+        context, target = self.context, self.live(name)
+        if target is None or (pd, target) in self._given_back:
+            return
+        body = context.model.body_of(target)
+        if body is not None and (pd, body) in context.model.holds:
+            return
+        silent = context.actors.silence(pd) or context.actors.silence(target)
+        doomed = context.cleanups.dooms_pd(pd) or context.cleanups.dooms_pd(target)
+        if silent is None and not doomed and not context.slots.is_kept_empty(pd, slot):
+            text = f"{pd} has no capability to {target}, {name}, in slot {slot}"
+            self._bad("hold", event.name, text)
+
+    # -- events
+
+    def see(
+        self, event: Event, expected: Expected, making: str | None, creator: str | None
+    ) -> None:
+        """Takes an event. making: the PD that is being created; creator: the PD that spawned it."""
+        handler = _SEEN.get(event.name)
+        if handler is not None:
+            handler(self, event, expected)
+        elif event.name == "HANDLER" and event["pd"] != making:
+            self._bad("handler", event.name, f"{event['pd']} exists already")
+        elif event.name == "HOLD" and event["by"] == "-" and self._target(event["node"]):
+            self._hold(event, expected, making, event["pd"] == creator)
+        elif event.name in ("HOLD", "REQUEST"):
+            self._slot(event, expected)
+        if event.name == "REQUEST" and event["by"] == "-":
+            self._request(event, making)
+
+    def _link(self, event: Event, expected: Expected) -> None:
+        names = self.context.report.names
+        if frozenset((names.get(event["a"]), names.get(event["b"]))) not in expected.links:
+            self._bad("link", event.name, f"{event['a']} and {event['b']}: it is not configured")
+
+    def _unhold(self, event: Event, expected: Expected) -> None:
+        target = self._target(event["node"])
+        if target is not None and event["by"] == event["pd"]:
+            self._given_back.add((event["pd"], target))
+
+    def _target(self, node: str) -> str | None:
+        """The PD whose capability the node is."""
+        parts = parse_id(node)
+        if parts is None or parts.kind != "RESOURCE" or parts.type != "PD":
+            return None
+        return pd_id(parts.number)
+
+    def _hold(self, event: Event, expected: Expected, making: str | None, spawned: bool) -> None:
+        """A PD capability: by the configuration, or of the PD that the holder spawned."""
+        names = self.context.report.names
+        config = self.config_of(event["pd"])
+        if config is None and event["pd"] == making:
+            config = expected.pd(names[making])
+        index = event.number("slot") - self._first
+        name = names.get(self._target(event["node"]) or "")
+        of_config = config is not None and 0 <= index < len(config.holds)
+        if config is not None and of_config and not spawned and config.holds[index] == name:
+            return
+        if not spawned or of_config:
+            text = f"{event['pd']} slot={event['slot']}: the capability to {name} is not configured"
+            self._bad("hold", event.name, text)
+
+    def _slot(self, event: Event, expected: Expected) -> None:
+        """Slots of configured PD capabilities get no other ones, and no CSpace is exceeded."""
+        pd, slot = event["pd"], event.number("slot")
+        config = self.config_of(pd)
+        sizes = expected.sizes
+        if config is not None:
+            slots, first = config.cspace_slots, self._first + len(config.holds)
+        elif sizes is not None:
+            slots, first = sizes.spawned_cspace_slots, self._first
+        else:
+            return
+        if slot != 0 and not first <= slot < slots:
+            text = f"{pd} slot={slot}: expected a slot from {first} to {slots - 1}"
+            self._bad("slot", event.name, text)
+
+    def _request(self, event: Event, making: str | None) -> None:
+        model, pd, space = self.context.model, event["pd"], event["space"]
+        if model.is_core(space):
+            if pd != making:
+                self._bad("request", event.name, f"{pd} has requests to core spaces from the start")
+            return
+        config = self.config_of(pd)
+        name = self.context.report.names.get(space, "-")
+        if config is None or name not in config.requests:
+            self._bad("request", event.name, f"{pd}: a request to {name} is not configured")
+
+    def _bad(self, rule: str, what: str, text: str) -> None:
+        self.context.bad(f"config.{rule}", f"{what}: {text}")
+
+
+_SEEN: Final[dict[str, Callable[[ConfiguredEdges, Event, Expected], None]]] = {
+    "LINK": ConfiguredEdges._link,
+    "UNHOLD": ConfiguredEdges._unhold,
+}

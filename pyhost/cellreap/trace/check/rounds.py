@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rounds of work: the run ends only after the PDs that work in rounds were dismissed."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import Event
+
+
+class Rounds(Concern):
+    """ROUNDS, DISMISS, UNFINISHED."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._working: dict[str, None] = {}
+        self._dismissed: set[str] = set()
+        self._ending = False
+
+    def at_end(self) -> None:
+        """The trace ends."""
+        for pd in self._working:
+            if pd in self.context.model.nodes and self.context.actors.may_answer(pd):
+                text = f"END: {pd} works in rounds, and was not dismissed: expected DISMISS"
+                self.context.bad("rounds.end", f"{text} or UNFINISHED")
+
+    def see(self, event: Event) -> None:
+        """Nothing happens between UNFINISHED and the end but what is printed then."""
+        if self._ending and event.name not in AT_END:
+            self.context.bad("rounds.end", f"{event.name} after UNFINISHED: expected END")
+            self._ending = False
+
+    # -- events
+
+    def begin(self, event: Event) -> None:
+        """ROUNDS: a PD came to the end of its first round."""
+        pd = event["pd"]
+        if self.context.actors.may_act(event, pd):
+            if pd in self._working or pd in self._dismissed:
+                self.context.bad("rounds.known", f"ROUNDS: {pd} works in rounds already")
+            self._working[pd] = None
+
+    def dismiss(self, event: Event) -> None:
+        """DISMISS: a PD was told to stop."""
+        if self._leaves(event):
+            self._dismissed.add(event["pd"])
+            self.context.staged.demand_none_left(event)
+
+    def unfinished(self, event: Event) -> None:
+        """UNFINISHED: a PD did not come to the end of its round."""
+        if self._leaves(event):
+            self.context.report.unfinished.append(event["pd"])
+            self._ending = True
+
+    def _leaves(self, event: Event) -> bool:
+        pd = event["pd"]
+        if pd not in self._working:
+            self.context.bad("rounds.known", f"{event.name}: {pd} does not work in rounds")
+            return False
+        del self._working[pd]
+        return True
+
+    handlers: ClassVar[Handlers] = {"ROUNDS": begin, "DISMISS": dismiss, "UNFINISHED": unfinished}
+
+
+AT_END = frozenset({"UNFINISHED", "REFUSED", "ACCOUNT", "STATE", "SETTLED", "END"})
+"""Events that come after UNFINISHED."""

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Crashes that the scenario stages: each is the configured one, and happens as it was ordered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from cellreap import headers
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import Event
+
+ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
+"""The processor's code for an unknown instruction: on x86_64, exception 6; on aarch64, the value of
+ESR_EL1 with only the bit for a 32-bit instruction set.
+"""
+BY_ROOT = {"kill": "TERMINATE", "freeze": "FREEZE"}
+"""Way to crash -> the event, if the root task causes it at some instruction of the PD."""
+SILENT = ("hang", "block")
+"""Ways to crash after which the PD does nothing."""
+FAULTS = {
+    "page-fault": "vm-fault",
+    "cap-fault": "cap-fault",
+    "illegal-instruction": "user-exception",
+    "unknown-syscall": "unknown-syscall",
+}
+"""Way to crash -> the kind of the fault."""
+
+
+@dataclass
+class Order:
+    """A STAGE event that nothing has followed yet."""
+
+    crash: int
+    how: str
+    pd: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"the {self.how} of {self.pd} that line {self.line} stages"
+
+
+class Staged(Concern):
+    """STAGE, and what follows from it."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._orders: dict[str, Order] = {}
+        """the PD whose next action it is -> the order"""
+        self._alarm: Order | None = None
+        """a crash that the root task will cause"""
+        self._excused = False
+        """the PD of the alarm went down by itself"""
+        self._index = 0
+        self._fired = 0
+
+    # -- for other concerns
+
+    def acts(self, event: Event, pd: str) -> None:
+        """A PD does something. If it was ordered to crash, this must be the crash."""
+        order = self._orders.pop(pd, None)
+        if order is not None and not self._is_it(order, event):
+            text = f"{event}: expected {order}"
+            self.context.bad("staged.follows", text)
+
+    def went(self, pd: str) -> None:
+        """The PD is stopped, or its fault is held."""
+        self._orders.pop(pd, None)
+        for actor in [actor for actor, order in self._orders.items() if order.pd == pd]:
+            del self._orders[actor]
+        if self._alarm is not None and self._alarm.pd == pd:
+            self._excused = True
+
+    def by_root(self, event: Event) -> None:
+        """The root task terminates or freezes a PD."""
+        if not self.context.policy.stages:
+            return
+        alarm, names = self._alarm, self.context.report.names
+        if (
+            alarm is None
+            or BY_ROOT[alarm.how] != event.name
+            or names.get(alarm.pd) != names.get(event["pd"])
+        ):
+            text = f"{event.name}: pd={event['pd']}: no crash is staged that the root task causes"
+            self.context.bad("staged.root", text)
+        self._alarm = None
+
+    def unreached(self, event: Event) -> None:
+        """UNREACHED: the present crash and those after it do not happen."""
+        expected = self.context.expected
+        if expected is None:
+            return
+        crash = event.number("crash")
+        due = expected.crashes[self._index] if self._index < len(expected.crashes) else None
+        if due is None or (crash, event["name"]) != (self._index + 1, due.pd):
+            self._bad(f"UNREACHED: crash={crash} name={event['name']}: expected {self._due()}")
+        self._index = len(expected.crashes)
+
+    def demand_none_left(self, event: Event) -> None:
+        """PDs are dismissed only after the last crash."""
+        expected = self.context.expected
+        if expected is not None and self._index < len(expected.crashes):
+            self._bad(f"{event.name}: expected {self._due()} before it")
+
+    def at_end(self) -> None:
+        """The trace ends."""
+        self._alarm_is_over("END")
+        for actor, order in self._orders.items():
+            if self.context.actors.silence(actor) is None:
+                self.context.bad("staged.follows", f"END: expected {order}")
+        expected = self.context.expected
+        if expected is not None and self._index < len(expected.crashes):
+            self._bad(f"END: expected {self._due()}")
+
+    # -- events
+
+    def stage(self, event: Event) -> None:
+        """STAGE: the scenario makes a PD crash."""
+        context, how, pd, by = self.context, event["how"], event["pd"], event["by"]
+        self._alarm_is_over("STAGE")
+        self._configured(event)
+        if event["crash"] == "0":
+            context.bad("staged.order", "STAGE: crash=0: expected its place, from 1")
+        if (how == "terminate") == (pd == by):
+            context.bad("staged.order", f"STAGE: how={how} pd={pd} by={by}: not who can do that")
+        if not context.actors.may_act(event, by):
+            return
+        if pd not in context.model.nodes:
+            context.bad("actors.there", f"STAGE: {pd} is not there")
+            return
+        order = Order(event.number("crash"), how, pd, event.line)
+        if how in BY_ROOT:
+            self._alarm, self._excused = order, False
+        elif how in SILENT:
+            context.actors.hang(pd)
+        else:
+            self._orders[by] = order
+
+    def _alarm_is_over(self, when: str) -> None:
+        alarm, self._alarm = self._alarm, None
+        if alarm is not None and not self._excused:
+            self.context.bad("staged.follows", f"{when}: expected {alarm}")
+
+    def _is_it(self, order: Order, event: Event) -> bool:
+        """Whether the event is what was ordered."""
+        if order.how == "terminate":
+            return event.name == "TERMINATE" and event["pd"] == order.pd
+        if order.how == "exit":
+            code = headers.constant("image.h", "CR_STAGED_CODE")
+            return event.name == "EXIT" and event.number("code") == code
+        return (
+            event.name in ("FAULT", "FAULT_HELD")
+            and event["kind"] == FAULTS[order.how]
+            and event.number("address") == self._address(order.how)
+        )
+
+    def _address(self, how: str) -> int:
+        if how == "page-fault":
+            return headers.constant("image.h", "CR_STAGED_ADDRESS")
+        if how == "cap-fault":
+            return 1 << headers.constant("image.h", "CR_STAGED_SLOT_BIT")
+        if how == "unknown-syscall":
+            return (1 << 64) - headers.constant("image.h", "CR_STAGED_SYSCALL")
+        return ILLEGAL_INSTRUCTION[self.context.report.arch]
+
+    # -- the configuration
+
+    def _configured(self, event: Event) -> None:
+        expected, names = self.context.expected, self.context.report.names
+        if expected is None:
+            return
+        if self._index == len(expected.crashes):
+            self._bad(f"{event}: expected no further crash")
+            return
+        due = expected.crashes[self._index]
+        by = due.pd if due.by is None else due.by
+        has = (event.number("crash"), event["how"], names.get(event["pd"]), names.get(event["by"]))
+        if has != (self._index + 1, due.how, due.pd, by):
+            self._bad(f"{event}: expected {self._due()}")
+        self._fired += 1
+        if self._fired == due.repeat:
+            self._index, self._fired = self._index + 1, 0
+
+    def _due(self) -> str:
+        expected = self.context.expected
+        if expected is None or self._index == len(expected.crashes):
+            return "no further crash"
+        due = expected.crashes[self._index]
+        times = f", time {self._fired + 1} of {due.repeat}" if due.repeat > 1 else ""
+        return f"crash {self._index + 1} of the configuration, {due.how} of {due.pd}{times}"
+
+    def _bad(self, text: str) -> None:
+        self.context.bad("config.crash", text)
+
+    handlers: ClassVar[Handlers] = {"STAGE": stage}

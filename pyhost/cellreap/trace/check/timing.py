@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The target's time: no deadline passes without a word."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cellreap import headers
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import Event
+
+SLACK_MS = 100
+"""How much later than it should the root task may tell something. It looks every 10 ms, and reads
+the time at the end of an interval of the timer.
+"""
+
+
+class Timing(Concern):
+    """CLOCK, HELD_UP."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._step = headers.constant("trace_events.h", "CR_TRACE_CLOCK_MS")
+        self._grace = headers.constant("trace_events.h", "CR_TRACE_GRACE_MS")
+        self._now = 0
+        self._unheard: dict[str, int] = {}
+        """PD -> since this time, at the latest, it has had a notice and nothing was heard of it"""
+        self._began: dict[str, int] = {}
+        """PD -> at this time, or later, it last finished a notice or was first owed one"""
+        self._told: dict[str, int] = {}
+        """PD -> the time of its last HELD_UP, or when it was last owed its first notice"""
+        self._queued: dict[int, int] = {}
+        """token of a probe or of a notice about a fault -> at this time, or later, it was queued"""
+        self._finished: set[int] = set()
+
+    # -- for other concerns
+
+    def queued(self, pd: str, token: int, kind: str) -> None:
+        """A notice is to be queued."""
+        if kind in ("probe", "fault"):
+            self._queued[token] = self._now
+        elif self.context.notices.oldest(pd) is None:
+            self._restart(pd)
+
+    def finished(self, pd: str, token: int) -> None:
+        """The PD finished a notice."""
+        self._unheard.pop(pd, None)
+        if token not in self._finished:
+            self._finished.add(token)
+            self._began[pd] = self._told[pd] = self._now
+
+    def heard(self, pd: str) -> None:
+        """The PD resumed a lane, or continues after a fault."""
+        self._unheard.pop(pd, None)
+
+    def late(self, event: Event) -> None:
+        """LATE: so much time has passed."""
+        began = self._queued.get(event.number("token"), self._began.get(event["pd"], 0))
+        self._has_passed(event, event.number("ms"), began)
+
+    # -- events
+
+    def clock(self, event: Event) -> None:
+        """CLOCK: the time."""
+        now = event.number("ms")
+        if now < self._now + self._step:
+            text = f"CLOCK: ms={now}: expected {self._now + self._step} at the least"
+            self.context.bad("clock.order", text)
+        self._now = now
+        for pd, deadline in self.context.triggers.deadlines():
+            self._is_heard_of(pd, deadline)
+
+    def held_up(self, event: Event) -> None:
+        """HELD_UP: a PD has had a notice for its deadline, and could not run for so long."""
+        pd, ms, ran = event["pd"], event.number("ms"), event.number("ran")
+        deadline = self.context.triggers.deadline_of(pd)
+        if not self._is_awaited(pd):
+            self.context.bad("clock.held_up", f"HELD_UP: {pd} has nothing that it could finish")
+        elif deadline == 0 or ms < deadline or ran >= deadline:
+            text = f"ms={ms} ran={ran}: {pd} has a deadline of {deadline} ms"
+            self.context.bad("clock.held_up", f"HELD_UP: {text}")
+        self._has_passed(event, ms, self._told.get(pd, 0))
+        self._has_passed(event, ran, self._began.get(pd, 0))
+        self._told[pd] = self._now
+        self._unheard.pop(pd, None)
+
+    def _restart(self, pd: str) -> None:
+        self._unheard.pop(pd, None)
+        self._began[pd] = self._told[pd] = self._now
+
+    def _is_awaited(self, pd: str) -> bool:
+        """Whether the PD has a notice to finish, and is not stopped."""
+        context = self.context
+        return context.actors.may_answer(pd) and context.notices.oldest(pd) is not None
+
+    def _is_heard_of(self, pd: str, deadline: int) -> None:
+        if not self._is_awaited(pd):
+            self._unheard.pop(pd, None)
+            return
+        since = self._unheard.setdefault(pd, self._now)
+        if self._now - since > deadline + self._grace + SLACK_MS:
+            text = f"{pd} has finished nothing for {self._now - since} ms, and has {deadline} ms"
+            expected = "expected LATE or HELD_UP before it"
+            self.context.bad("clock.late", f"CLOCK: ms={self._now}: {text}: {expected}")
+            self._unheard[pd] = self._now
+
+    def _has_passed(self, event: Event, ms: int, began: int) -> None:
+        """Checks that so many milliseconds can have passed since then."""
+        most = self._now + self._step + SLACK_MS - began
+        if self.context.policy.tells_time and ms > most:
+            text = f"{event.name}: {ms} ms: at most {most} ms have passed since {event['pd']}"
+            self.context.bad("clock.passed", f"{text} last finished a notice or was owed one")
+
+    handlers: ClassVar[Handlers] = {"CLOCK": clock, "HELD_UP": held_up}

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a configuration demands of a run: the form in which the check compares it with a trace.
+
+`run.expectation` makes it from a configuration or an image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+Depths = tuple[str, str]
+"""pd_depth and rs_depth, as a trace prints them."""
+
+
+UNVERIFIED: Final = {
+    "configuration": "the configuration: PDs, edges, depths, deadlines, rights, quotas, crashes "
+    "(--image)",
+    "sizes": "sizes of memory, kernel, architecture (--image with an image)",
+}
+"""What a check cannot verify without a configuration, and without an image."""
+SINCE: Final = 4
+"""The trace version since which a trace tells enough to be held against a configuration."""
+
+
+@dataclass(frozen=True)
+class ExpectedPd:
+    """A PD of the configuration."""
+
+    name: str
+    account: int
+    """Its position in the configuration, from 1."""
+    pinned: bool = False
+    late: bool = False
+    """It is created only after the first cleanup."""
+    priority: int = 100
+    rights: frozenset[str] = frozenset()
+    """Of set_depth, extract and spawn."""
+    deadline_ms: int = 0
+    depths: Depths | None = None
+    """Its own depths, if it has any."""
+    respawn: tuple[int, int, int] | None = None
+    """Budget, window and first delay."""
+    handler: str | None = None
+    holds: tuple[str, ...] = ()
+    """The PDs whose PD capability it has, in the order of their slots."""
+    requests: frozenset[str] = frozenset()
+    spaces: Mapping[str, str] = field(default_factory=dict)
+    """Name -> type."""
+    spawns: frozenset[str] = frozenset()
+    spawn_priority: int = 100
+    spawn_allow: int = 0
+    cspace_slots: int = 256
+    quotas: Mapping[str, int] = field(default_factory=dict)
+    """Word -> quota. Without the words for which only the root task knows it."""
+
+
+@dataclass(frozen=True)
+class ExpectedCrash:
+    """A staged crash."""
+
+    pd: str
+    how: str
+    by: str | None = None
+    repeat: int = 1
+
+
+@dataclass(frozen=True)
+class ExpectedSizes:
+    """What the root task uses of kernel memory and of its own slots."""
+
+    base_bytes: int
+    base_slots: int
+    bodies: Mapping[str, int]
+    """Name of a configured PD -> the bytes of its body."""
+    spawned: Mapping[str, int]
+    """Program -> the bytes of the body of a PD that was spawned from it."""
+    body_slots: int
+    resource_slots: int
+    spawned_cspace_slots: int
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A configured system."""
+
+    source: str
+    """The file that it comes from, for messages."""
+    system: str
+    depths: Depths
+    mode: str
+    await_ms: int
+    """0: there is no timer."""
+    pds: tuple[ExpectedPd, ...]
+    arch: str | None = None
+    kernel: str | None = None
+    """Name and version. None: not known."""
+    sizes: ExpectedSizes | None = None
+    """None: not known."""
+    links: frozenset[frozenset[str]] = frozenset()
+    crashes: tuple[ExpectedCrash, ...] = ()
+    extract: bool = False
+    without_timer: Expected | None = None
+    """What is expected if there is no timer. None: it is known whether there is one."""
+
+    def pd(self, name: str) -> ExpectedPd | None:
+        """The PD of that name."""
+        return next((pd for pd in self.pds if pd.name == name), None)
+
+
+def unverified(expected: Expected | None) -> list[str]:
+    """What a check that knows only this could not verify."""
+    if expected is None:
+        return [UNVERIFIED["configuration"], UNVERIFIED["sizes"]]
+    return [UNVERIFIED["sizes"]] if expected.sizes is None else []

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Traces of a configured system, simulated, for any configuration.
+
+A story that is told by one configuration and held against another contradicts nothing in itself.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from cellreap.model.ids import ROOT
+from cellreap.trace.expected import Expected, ExpectedCrash, ExpectedPd, ExpectedSizes
+from cellreap.trace.writer import Draft
+from kit.trace_simulator import BODY_SLOTS, FIRST_SLOT, RESOURCE_SLOTS, Target
+
+WORDS = ("nodes", "edges", "spaces", "types", "requests", "tickets", "pds", "bytes", "maps")
+BODY: Final = 1 << 16
+FAULTS: Final[dict[str, dict[str, Any]]] = {
+    "page-fault": {"kind": "vm-fault", "address": 0xDEAD000},
+    "cap-fault": {"kind": "cap-fault", "address": 1 << 40},
+    "illegal-instruction": {"kind": "user-exception", "address": 6},
+    "unknown-syscall": {"kind": "unknown-syscall", "address": (1 << 64) - 4242},
+}
+
+
+def _account(name: str, account: int, **values: Any) -> ExpectedPd:
+    quotas = {word: 50 + account for word in WORDS if word != "bytes"}
+    return ExpectedPd(name, account, deadline_ms=1000, quotas=quotas, **values)
+
+
+@functools.cache
+def expected() -> Expected:
+    """A system with something of everything that a configuration can say."""
+    rule = (3, 0, 0)
+    pds = (
+        _account("nurse", 1, priority=110),
+        _account("disk", 2, spaces={"disk1": "BLOCK"}, respawn=rule, handler="nurse"),
+        _account("fs", 3, spaces={"files": "FILE"}, requests=frozenset({"disk1"}), pinned=True),
+        _account("app", 4, requests=frozenset({"files"}), depths=("1", "inf"), respawn=rule),
+        _account(
+            "init", 5, holds=("app", "thread"), rights=frozenset({"spawn", "extract", "set_depth"}),
+            spawns=frozenset({"child"}), spawn_priority=90, spawn_allow=2, cspace_slots=64,
+        ),
+        _account("thread", 6, respawn=rule),
+        _account("late", 7, late=True, requests=frozenset({"disk1"})),
+    )  # fmt: skip
+    names = [pd.name for pd in pds]
+    return Expected(
+        source="system.toml",
+        system="configured",
+        depths=("0", "1"),
+        mode="async",
+        await_ms=1000,
+        pds=pds,
+        arch="x86_64",
+        kernel="seL4 16.0.0",
+        sizes=ExpectedSizes(
+            base_bytes=1 << 20,
+            base_slots=40,
+            bodies=dict.fromkeys(names, BODY),
+            spawned={"child": BODY},
+            body_slots=BODY_SLOTS,
+            resource_slots=RESOURCE_SLOTS,
+            spawned_cspace_slots=256,
+        ),
+        links=frozenset({frozenset({"app", "thread"})}),
+        crashes=(
+            ExpectedCrash("disk", "page-fault", repeat=2),
+            ExpectedCrash("app", "terminate", by="init"),
+            ExpectedCrash("app", "exit"),
+            ExpectedCrash("thread", "kill"),
+            ExpectedCrash("late", "hang"),
+        ),
+        extract=True,
+    )
+
+
+class Configured(Target):
+    """A simulated root task with a configuration."""
+
+    def __init__(self, config: Expected) -> None:
+        depths = tuple(None if depth == "inf" else int(depth) for depth in config.depths)
+        super().__init__(depths[0], depths[1], config.system, config.mode)
+        self.config = config
+        sizes = config.sizes
+        assert sizes is not None
+        self.sizes = sizes
+        self.base = (sizes.base_bytes, sizes.base_slots)
+        self._change("BASE", bytes=self.base[0], slots=self.base[1])
+        self._change("TRACE", kernel=config.kernel, arch=config.arch)
+        self._change("AWAIT", ms=config.await_ms)
+        self.ids: dict[str, str] = {}
+        self.counts: dict[str, int] = {}
+        for type_ in ("RESSPC", "PD"):
+            self.core_space(type_)
+
+    def _change(self, event: str, **values: object) -> None:
+        at = next(i for i, (name, _) in enumerate(self.events) if name == event)
+        self.events[at] = (event, {**self.events[at][1], **values})
+
+    # -- PDs
+
+    def boot(self) -> None:
+        for pd in self.config.pds:
+            if not pd.late:
+                self.make(pd)
+        for pd in self.config.pds:
+            quotas = {word: pd.quotas.get(word, 1 << 20) for word in WORDS}
+            self.emit("QUOTA", account=pd.account, name=pd.name, **quotas)
+
+    def alive(self, name: str) -> str | None:
+        pd = self.ids.get(name)
+        return pd if pd in self.model.nodes else None
+
+    def make(self, pd: ExpectedPd) -> None:
+        """Creates a PD with what the configuration gives it, and lets it begin its work."""
+        me = self.ids[pd.name] = self.pd(
+            pd.name,
+            pinned=pd.pinned,
+            size=self.sizes.bodies.get(pd.name, BODY),
+            deadline=pd.deadline_ms,
+            account=pd.account,
+            priority=pd.priority,
+            rights=pd.rights,
+            depths=pd.depths,
+        )
+        if pd.spaces:
+            self.request(me, self.core_space("RESSPC"))
+        if "spawn" in pd.rights:
+            self.request(me, self.core_space("PD"))
+        handler = None if pd.handler is None else self.alive(pd.handler)
+        if handler is not None:
+            self.handler(me, handler)
+        for ends in self.config.links:
+            other = next((name for name in ends if name != pd.name), pd.name)
+            peer = self.alive(other)
+            if pd.name in ends and peer is not None:
+                self.link(me, peer)
+        for config in self.config.pds:
+            if config.holds:
+                self.grant(config)
+        if pd.respawn is not None:
+            budget, window, delay = pd.respawn
+            rule = {"budget": budget, "window_ms": window, "delay_ms": delay}
+            self.emit("RESPAWN_RULE", pd=me, **rule)
+
+    def grant(self, config: ExpectedPd) -> None:
+        """Fills the slots of configured PD capabilities that are due."""
+        holder = self.alive(config.name)
+        for slot, name in enumerate(config.holds, FIRST_SLOT):
+            target = self.alive(name)
+            if holder is None:
+                continue
+            slots = self.slots[holder]
+            if target is None:
+                slots.setdefault(slot, "reserved")
+            elif slots.get(slot, "reserved") == "reserved":
+                slots.pop(slot, None)
+                self.body_cap(holder, target)
+
+    def work(self, name: str) -> None:
+        """A PD makes its spaces and connects."""
+        me, pd = self.alive(name), self.config.pd(name)
+        assert me is not None
+        assert pd is not None
+        for space, type_ in pd.spaces.items():
+            self.space(me, type_, space)
+        there = {values["name"]: values["id"] for event, values in self.events if event == "SPACE"}
+        for wanted in sorted(pd.requests):
+            space = str(there.get(wanted, ""))
+            if space in self.model.nodes and (me, space) not in self.model.requests:
+                self.request(me, space)
+
+    def spawn(self, creator: str, program: str) -> None:
+        parent = self.config.pd(creator)
+        assert parent is not None
+        me = self.ids[creator]
+        pd = self.pd(
+            program, size=self.sizes.spawned[program], deadline=parent.deadline_ms, creator=me,
+            priority=min(parent.spawn_priority, parent.priority),
+        )  # fmt: skip
+        if parent.spawn_allow:
+            self.emit("ALLOW", pd=pd, by=me, count=parent.spawn_allow)
+        self.body_cap(me, pd)
+
+    # -- crashes
+
+    def crash(self, number: int, crash: ExpectedCrash) -> None:
+        pd = self.alive(crash.pd)
+        by = None if crash.by is None else self.alive(crash.by)
+        assert pd is not None
+        self.stage(number, crash.how, pd, by)
+        if crash.how in FAULTS:
+            self._fault(pd, crash)
+        elif crash.how == "exit":
+            self.exit(pd, 42)
+        elif crash.how == "freeze":
+            self.emit("FREEZE", pd=pd)
+        elif crash.how in ("terminate", "kill"):
+            self.terminate(pd, by or ROOT)
+        if crash.how not in ("freeze", "hang", "block"):
+            self.clean_up()
+
+    def _fault(self, pd: str, crash: ExpectedCrash) -> None:
+        fault = {**FAULTS[crash.how], "ip": 0x400123}
+        config = self.config.pd(crash.pd)
+        handler = None if config is None or config.handler is None else self.alive(config.handler)
+        if handler is not None:
+            self.hold_fault(pd, handler, **fault)
+            (notice,) = self.fetch(handler)
+            self.ack(handler, notice, "failed")
+        self.fault(pd, **fault)
+
+    def quiet(self) -> None:
+        """Prints what has changed since it was printed last."""
+        names = [event for event, _ in self.events]
+        memory = {"BODY", "RESOURCE", "DELETE", "CLEANUP"}
+        printed = max((i for i, name in enumerate(names) if name == "ACCOUNT"), default=0)
+        if memory & set(names[printed:]):
+            self.account()
+        edges = {"HOLD", "REQUEST", "LINK", "HANDLER", "OWN"}
+        changes = memory - {"CLEANUP"} | {"PD", "SPACE"} | edges
+        printed = max((i for i, name in enumerate(names) if name == "SETTLED"), default=0)
+        if changes & set(names[printed:]):
+            self.snapshot()
+
+    def clean_up(self) -> None:
+        trigger = next(pd.depths for pd in self.config.pds if self.ids.get(pd.name) == self._due())
+        depths = self.config.depths if trigger is None else trigger
+        self.cleanup((_depth(depths[0]), _depth(depths[1])))
+        gone = [pd for pd in self.config.pds if pd.name in self.ids and not self.alive(pd.name)]
+        for pd in gone:
+            self._decide(pd)
+        for pd in gone:
+            if pd.respawn is not None:
+                self.make(pd)
+        self.quiet()
+        self.serve_all()
+        for pd in self.config.pds:
+            if self.alive(pd.name) is not None and pd.holds:
+                self.grant(pd)
+        for pd in self.config.pds:
+            if self.alive(pd.name) is not None and (pd in gone or not pd.spaces):
+                self.work(pd.name)
+        self.quiet()
+
+    def _due(self) -> str:
+        return self.pending[0][0]
+
+    def _decide(self, pd: ExpectedPd) -> None:
+        if pd.respawn is not None:
+            count = self.counts[pd.name] = self.counts.get(pd.name, 0) + 1
+            self.emit("RESPAWN_DUE", name=pd.name, count=count, delay_ms=0)
+
+    def had_depths(self, pd: str, depths: tuple[int | None, int | None]) -> None:
+        """The depths are those of the configuration, which were told."""
+
+
+def _depth(text: str) -> int | None:
+    return None if text == "inf" else int(text)
+
+
+def story(config: Expected) -> list[Draft]:
+    """A run of the configuration, in which all its crashes happen."""
+    target = Configured(config)
+    target.boot()
+    for pd in config.pds:
+        if not pd.late:
+            target.work(pd.name)
+    for parent in config.pds:
+        for program in sorted(parent.spawns):
+            target.spawn(parent.name, program)
+    target.quiet()
+    crashing = {crash.pd for crash in config.crashes}
+    worker = next(pd.name for pd in config.pds if pd.name not in crashing and not pd.spaces)
+    target.emit("ROUNDS", pd=target.ids[worker])
+    cleaned = False
+    for number, crash in enumerate(config.crashes, 1):
+        for _ in range(crash.repeat):
+            target.crash(number, crash)
+            if not cleaned and target.cleanups:
+                for pd in config.pds:
+                    if pd.late:
+                        target.make(pd)
+                cleaned = True
+                target.quiet()
+    target.emit("DISMISS", pd=target.ids[worker])
+    if config.extract:
+        x = target.extract()
+        target.serve_all()
+        target.extracted(x)
+    target.quiet()
+    return target.end()
+
+
+def with_pd(name: str, /, **values: Any) -> Callable[[Expected], Expected]:
+    """Another configuration: one PD with other values."""
+
+    def change(config: Expected) -> Expected:
+        pds = tuple(replace(pd, **values) if pd.name == name else pd for pd in config.pds)
+        return replace(config, pds=pds)
+
+    return change
+
+
+def with_sizes(**values: Any) -> Callable[[Expected], Expected]:
+    """Another configuration: other sizes."""
+
+    def change(config: Expected) -> Expected:
+        assert config.sizes is not None
+        return replace(config, sizes=replace(config.sizes, **values))
+
+    return change
+
+
+def with_system(**values: Any) -> Callable[[Expected], Expected]:
+    """Another configuration: the system has other values."""
+    return lambda config: replace(config, **values)
+
+
+def without_crash(number: int) -> Callable[[Expected], Expected]:
+    """Another configuration: one crash less."""
+
+    def change(config: Expected) -> Expected:
+        left = [crash for i, crash in enumerate(config.crashes, 1) if i != number]
+        return replace(config, crashes=tuple(left))
+
+    return change
+
+
+def other_quota(config: Expected) -> Expected:
+    """Another configuration: one PD has another quota."""
+    quotas: Mapping[str, int] = {**config.pds[3].quotas, "edges": 51}
+    return with_pd("app", quotas=quotas)(config)
