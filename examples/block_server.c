@@ -19,7 +19,6 @@ static struct {
 static uint32_t allocate(cr_incoming *m)
 {
     uint32_t object = 0;
-    uint32_t slot;
     uint32_t at = MAX_BLOCKS;
     for (uint32_t i = 0; i < MAX_BLOCKS && object == 0; i++) {
         if (blocks[i].object != 0 && blocks[i].pooled) {
@@ -34,14 +33,10 @@ static uint32_t allocate(cr_incoming *m)
     }
     blocks[at].object = object;
     blocks[at].pooled = 0;
-    if (cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
+    if (!st_give(m, space, object)) {
         blocks[at].pooled = 1;
         return ST_BAD_REQUEST;
     }
-    m->reply[0] = space;
-    m->reply[1] = object;
-    m->reply[2] = slot;
-    m->reply_count = 3;
     return ST_OK;
 }
 
@@ -59,8 +54,23 @@ static uint32_t serve(cr_incoming *m)
     return ST_BAD_REQUEST;
 }
 
+/* Whether the notice says that nobody else holds the block any more. A DISCONNECT notice without a
+ * PD stands for the notices about several, so the root task is asked who holds what. */
+static int is_freed(const cr_work_entry *w, uint32_t object)
+{
+    uint64_t arguments[] = {space, object};
+    uint64_t holds[2]; /* ours; those of all PDs */
+    if (w->kind == CR_NOTICE_FREE || object == 0) {
+        return object != 0 && object == w->object;
+    }
+    return w->kind == CR_NOTICE_DISCONNECT && w->pd == 0 &&
+           cr_call_root(CR_OP_HOLDS, arguments, 2, holds, 2) == CR_RESULT_OK &&
+           holds[0] == holds[1];
+}
+
 static int work(const cr_work_entry *w)
 {
+    int failed = 0;
     st_say_notice(w);
     if (w->kind == CR_NOTICE_DESTROY) {
         for (uint32_t i = 0; i < MAX_BLOCKS; i++) {
@@ -68,18 +78,19 @@ static int work(const cr_work_entry *w)
         }
         return 0;
     }
-    for (uint32_t i = 0; w->kind == CR_NOTICE_FREE && i < MAX_BLOCKS; i++) {
-        if (blocks[i].object != w->object) {
+    for (uint32_t i = 0; i < MAX_BLOCKS; i++) {
+        if (!is_freed(w, blocks[i].object)) {
             continue;
         }
         if (cr_info()->args[0] == DELETE) {
-            uint64_t arguments[] = {space, w->object};
+            uint64_t arguments[] = {space, blocks[i].object};
             blocks[i].object = 0;
-            return cr_call_root(CR_OP_DELETE_RESOURCE, arguments, 2, 0, 0) != CR_RESULT_OK;
+            failed |= cr_call_root(CR_OP_DELETE_RESOURCE, arguments, 2, 0, 0) != CR_RESULT_OK;
+        } else {
+            blocks[i].pooled = cr_info()->args[0] == POOL;
         }
-        blocks[i].pooled = cr_info()->args[0] == POOL;
     }
-    return 0;
+    return failed;
 }
 
 void cr_main(void)

@@ -23,8 +23,12 @@ void st_say_notice(const cr_work_entry *work)
         cr_put(put_thing(cr_put(&line, "told: my "), work), " is destroyed");
         break;
     case CR_NOTICE_DISCONNECT:
-        cr_put_hex(cr_put(put_thing(cr_put(&line, "told: my "), work), " has lost its client PD_"),
-                   work->pd);
+        put_thing(cr_put(&line, "told: my "), work);
+        if (work->pd != 0) {
+            cr_put_hex(cr_put(&line, " has lost its client PD_"), work->pd);
+        } else {
+            cr_put(&line, " has lost holders or clients");
+        }
         break;
     case CR_NOTICE_LOST:
         put_thing(cr_put(&line, "told: I have lost "), work);
@@ -40,6 +44,19 @@ void st_say_notice(const cr_work_entry *work)
         break;
     }
     cr_say(&line);
+}
+
+int st_give(cr_incoming *m, uint32_t space, uint32_t object)
+{
+    uint32_t slot;
+    if (cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
+        return 0;
+    }
+    m->reply[0] = space;
+    m->reply[1] = object;
+    m->reply[2] = slot;
+    m->reply_count = 3;
+    return 1;
 }
 
 int st_note(const cr_work_entry *work)

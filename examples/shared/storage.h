@@ -45,6 +45,9 @@ static inline const char *st_name(uint32_t label)
     }
 }
 
+/* Gives a resource to the client that sent `m`, and composes the answer to ST_ALLOCATE. Returns
+ * whether it was given. */
+int st_give(cr_incoming *m, uint32_t space, uint32_t object);
 /* Prints a notice in words. */
 void st_say_notice(const cr_work_entry *work);
 /* The `work` function of a PD that only prints its notices: each is done. */

@@ -5,6 +5,7 @@
 #include "extract.h"
 #include "arena.h"
 #include "notices.h"
+#include "system/backlog.h"
 #include "system/charge.h"
 #include "system/state.h"
 #include "tickets.h"
@@ -58,19 +59,24 @@ static cr_extraction *place(const cr_pd *by)
     return unused;
 }
 
-static uint32_t questions_of(const cr_pd *manager)
+/* The questions that the PDs of an account have not answered, also those of extractions that have
+ * ended. */
+static uint32_t questions_of(uint32_t account)
 {
-    return cr_work_pending_of(cr_sys.work, cr_receiver(manager), CR_NOTICE_EXTRACT);
+    uint32_t n = 0;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (cr_pd_exists(&cr_sys.pds[i]) && cr_sys.pds[i].account == account) {
+            n += cr_work_pending_of(cr_sys.work, cr_receiver(&cr_sys.pds[i]), CR_NOTICE_EXTRACT);
+        }
+    }
+    return n;
 }
 
 cr_result cr_extract_check(const cr_pd *by, int with_ticket)
 {
-    uint32_t questions = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        questions += questions_of(&cr_sys.pds[i]);
-    }
-    int room = place(by) != 0 && questions + CR_MAX_SPACES <= CR_MAX_QUESTIONS &&
-               (!with_ticket || cr_ticket_room(by));
+    /* There is always room for the questions: those that nobody awaits are withdrawn, and a server
+     * takes only so many. */
+    int room = place(by) != 0 && (!with_ticket || cr_ticket_room(by));
     if (!cr_number_left(cr_sup.extract.last_x + 1, CR_LAST_EXTRACTION)) {
         return CR_RESULT_FULL;
     }
@@ -132,7 +138,7 @@ cr_result cr_extract_may_split(const cr_pd *manager, const cr_work_notice *notic
          edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
         ++*more;
     }
-    return questions_of(manager) + *more <= cr_quota_of(manager->account, CR_QUOTA_NODES)
+    return questions_of(manager->account) + *more <= cr_quota_of(manager->account, CR_QUOTA_NODES)
                ? CR_RESULT_OK
                : CR_RESULT_FULL;
 }
@@ -323,6 +329,19 @@ void cr_extract_take(const cr_pd *from, const cr_work_notice *notice, const cr_p
     }
 }
 
+/* -- questions that nobody awaits any more */
+
+void cr_extract_withdraw(const cr_pd *pd)
+{
+    cr_work_cursor at = {0};
+    cr_work_notice notice;
+    while (cr_work_next_unseen(cr_sys.work, cr_receiver(pd), &at, &notice) == CR_OK) {
+        if (notice.kind == CR_NOTICE_EXTRACT && of_tag(notice.tag) == 0) {
+            cr_backlog_withdraw(pd, notice.token);
+        }
+    }
+}
+
 /* -- the result */
 
 static void finish(cr_extraction *e)
@@ -356,6 +375,9 @@ static void finish(cr_extraction *e)
     cr_trace_number(&cr_sys.trace, rows);
     cr_trace_end(&cr_sys.trace);
     e->used = 0;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_extract_withdraw(&cr_sys.pds[i]);
+    }
     if (e->ticket != 0) {
         cr_ticket_settle(e->ticket);
     }

@@ -67,6 +67,9 @@ void cr_extract_split(cr_pd *manager, const cr_work_notice *notice);
 cr_result cr_extract_may_take(const cr_pd *from, const cr_work_notice *notice,
                               const cr_subgraph_item *items, uint32_t count, cr_pieces *out);
 void cr_extract_take(const cr_pd *from, const cr_work_notice *notice, const cr_pieces *pieces);
+/* Withdraws the PD's questions that it was never handed and that no extraction awaits: its notices
+ * were given up, or the extraction has ended. */
+void cr_extract_withdraw(const cr_pd *pd);
 /* Prints the results of the extractions that await no PD. */
 void cr_extract_follow_up(void);
 /* Whether an extraction awaits that this PD finishes a notice with this tag. */

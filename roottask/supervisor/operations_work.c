@@ -3,6 +3,7 @@
  * Operations on notices: fetching, acknowledging, and resuming a lane. See operations.h for the
  * rules of checks. */
 #include "supervisor.h"
+#include "system/charge.h"
 
 cr_result cr_check_get_work(cr_asked *a)
 {
@@ -14,9 +15,12 @@ void cr_do_get_work(cr_asked *a)
 {
     cr_work_notice notices[CR_WORK_MAX];
     uint32_t count = 0;
+    const uint32_t charged = cr_work_charged(cr_sys.work, a->from->account);
     if (cr_work_fetch(cr_sys.work, cr_receiver(a->from), CR_WORK_MAX, notices, &count) != CR_OK) {
         cr_panic("no such receiver", a->from->number);
     }
+    cr_charge_more(a->from, CR_QUOTA_EDGES,
+                   cr_work_charged(cr_sys.work, a->from->account) - charged);
     a->results[0] = count > 0 ? (uint64_t)notices[0].kind : 0;
     a->results[1] = count;
     a->count = 2 + count * CR_WORK_WORDS;
@@ -26,10 +30,7 @@ void cr_do_get_work(cr_asked *a)
         out[1] = notices[i].space;
         out[2] = notices[i].object;
         out[3] = notices[i].pd;
-        cr_trace_begin(&cr_sys.trace, CR_EV_GET_WORK);
-        cr_trace_pd(a->from);
-        cr_trace_number(&cr_sys.trace, notices[i].token);
-        cr_trace_end(&cr_sys.trace);
+        cr_trace_notice(CR_EV_GET_WORK, a->from, notices[i].token);
     }
 }
 
@@ -119,10 +120,7 @@ void cr_do_resume_work(cr_asked *a)
     if (cr_work_resume(cr_sys.work, cr_receiver(a->from), a->args.space) != CR_OK) {
         cr_panic("a notice that failed is not there", a->found.notice.token);
     }
-    cr_trace_begin(&cr_sys.trace, CR_EV_RESUME_WORK);
-    cr_trace_pd(a->from);
-    cr_trace_number(&cr_sys.trace, a->found.notice.token);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_notice(CR_EV_RESUME_WORK, a->from, a->found.notice.token);
     cr_notices_changed();
     cr_clock_watch();
     if (!busy) {

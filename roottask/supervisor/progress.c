@@ -307,6 +307,7 @@ static void give_up(cr_pd *pd, const cr_work_notice *oldest, uint64_t token)
     cr_trace_end(&cr_sys.trace);
     cr_cleaner_give_up(pd);
     cr_ticket_give_up(pd, token);
+    cr_extract_withdraw(pd);
     cr_notices_changed();
     pd->run.held_up = 0;
 }

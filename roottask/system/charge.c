@@ -3,6 +3,7 @@
  * The accounts of the configured PDs. See charge.h. The host computes the same quotas
  * (pyhost/cellreap/system/config/quotas.py), and both must agree. */
 #include "charge.h"
+#include "backlog.h"
 #include "kernel/untyped.h"
 #include "text.h"
 #include <cellreap/accounts.h>
@@ -299,6 +300,11 @@ static void count(uint32_t account)
     }
 }
 
+static int fits(const cr_tally *tally, uint32_t n, int for_need)
+{
+    return cr_tally_has(tally, n, 0) || (for_need && cr_tally_has(tally, n, 1));
+}
+
 cr_result cr_charge(const cr_pd *pd, cr_quota kind, uint32_t n, int for_need)
 {
     cr_tally *tally = &tallies[pd->account][kind];
@@ -307,12 +313,21 @@ cr_result cr_charge(const cr_pd *pd, cr_quota kind, uint32_t n, int for_need)
     bound.needed = 0;
     if (!cr_tally_has(&bound, n, 0)) {
         count(pd->account);
-        if (!cr_tally_has(tally, n, 0) && !(for_need && cr_tally_has(tally, n, 1))) {
+        if (!fits(tally, n, for_need) && kind == CR_QUOTA_EDGES &&
+            cr_backlog_merge(pd->account) > 0) {
+            count(pd->account);
+        }
+        if (!fits(tally, n, for_need)) {
             return CR_RESULT_FULL;
         }
     }
     tally->used += n;
     return CR_RESULT_OK;
+}
+
+void cr_charge_more(const cr_pd *pd, cr_quota kind, uint32_t n)
+{
+    tallies[pd->account][kind].used += n;
 }
 
 /* -- what is charged together */

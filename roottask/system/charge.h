@@ -8,6 +8,9 @@
  * what was dropped is not subtracted. An account is counted again when its bound reaches its
  * quota.
  *
+ * An account that has no room for another edge is relieved of the notices that its destroyed PDs
+ * left behind (backlog.h).
+ *
  * A configured PD itself is not charged: its node, its PD capability, its requests to core spaces,
  * its fault handler, its links and the PD capabilities that the configuration gives it. Room for
  * them is set aside. */
@@ -32,6 +35,8 @@ cr_result cr_charge(const cr_pd *pd, cr_quota kind, uint32_t n, int for_need);
 cr_result cr_charge_spawned(const cr_pd *creator);
 cr_result cr_charge_space(const cr_pd *manager, const char *type, int for_need);
 cr_result cr_charge_request(const cr_pd *pd, const char *name);
+/* `n` more count as used, whether they fit or not: notices that come to count for the PD. */
+void cr_charge_more(const cr_pd *pd, cr_quota kind, uint32_t n);
 uint64_t cr_quota_of(uint32_t account, cr_quota kind);
 
 /* Whether the configuration has the PD make a space of this name. */

@@ -306,6 +306,10 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
                   .deadline_ms = config != 0    ? config->deadline_ms
                                  : creator != 0 ? creator->deadline_ms
                                                 : 0};
+    if (cr_work_set_receiver(cr_sys.work, cr_receiver(pd), (uint8_t)pd->account, CR_MAX_TAKEN) !=
+        CR_OK) {
+        cr_panic("no such receiver", pd->number);
+    }
     cr_text_copy(pd->name, name, CR_NAME_BYTES);
     pd->body.cspace_bits = config != 0 ? config->cspace_bits : CR_SPAWNED_CSPACE_BITS;
     pd->body.block = CR_BLOCK_NONE;

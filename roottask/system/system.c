@@ -18,7 +18,7 @@ enum { TRACE_BUFFER = 1 << 19 };
 static _Alignas(8) uint8_t model_memory[5 << 18];
 static _Alignas(8) uint8_t planner_memory[11 << 19];
 static char trace_buffer[TRACE_BUFFER];
-static _Alignas(8) uint8_t work_memory[23 << 17];
+static _Alignas(8) uint8_t work_memory[25 << 17];
 
 /* -- ids and trace */
 
@@ -168,6 +168,14 @@ void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const 
     } else {
         cr_trace_string(&cr_sys.trace, "-");
     }
+    cr_trace_end(&cr_sys.trace);
+}
+
+void cr_trace_notice(cr_event event, const cr_pd *pd, uint64_t token)
+{
+    cr_trace_begin(&cr_sys.trace, event);
+    cr_trace_pd(pd);
+    cr_trace_number(&cr_sys.trace, token);
     cr_trace_end(&cr_sys.trace);
 }
 

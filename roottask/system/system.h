@@ -24,12 +24,14 @@
 
 enum {
     CR_MAX_PLAN = CR_MAX_NODES + CR_MAX_EDGES, /* enough for any plan over a model of this size */
-    /* The questions of extractions: one about each space in each extraction, and those about
-     * resources, which the quotas of nodes limit. */
+    /* The questions of extractions under way: one about each space in each extraction, and those
+     * about resources, which the quotas of nodes limit. */
     CR_MAX_QUESTIONS = CR_MAX_EXTRACTIONS * CR_MAX_SPACES + CR_MAX_NODES,
-    /* An edge that is gone leaves its place to the notice about it. The last term: a probe and a
-     * fault of each PD. */
-    CR_MAX_NOTICES = CR_MAX_EDGES + CR_MAX_QUESTIONS + 2 * CR_MAX_PDS,
+    /* An edge that is gone leaves its place to the notice about it. Beside these and the questions
+     * there are those that each PD has taken, one notice about each space that stands for several,
+     * and a probe and a fault of each PD (docs/architecture.md, "Accounts"). */
+    CR_MAX_NOTICES =
+        CR_MAX_EDGES + CR_MAX_QUESTIONS + CR_MAX_SPACES + (CR_MAX_TAKEN + 2) * CR_MAX_PDS,
     CR_ID_BYTES = 48
 };
 
@@ -221,6 +223,8 @@ void cr_trace_pd(const cr_pd *pd);
 void cr_trace_pair(cr_event event, cr_ref a, cr_ref b);
 void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot);
 void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const cr_pd *by);
+/* Prints an event that is about a notice of a PD and tells nothing else. */
+void cr_trace_notice(cr_event event, const cr_pd *pd, uint64_t token);
 uint64_t cr_slots_used(void);
 /* Prints the depths of the cleanup that the PD triggers. */
 void cr_trace_depths(const cr_pd *pd);

@@ -165,3 +165,40 @@ def test_tickets_that_are_not_over_count_for_their_account(
     check_return(run)
     for name in FILLERS:
         assert made(run, name, BUSY) == quota(run, name, "tickets") >= 4
+
+
+# -- what destroyed PDs leave behind
+
+LIVES = 21
+
+
+@pytest.mark.behaviour("J-10", "M-11", "N-06")
+@pytest.mark.parametrize("fetches", slow_but([0, 1], 0), ids=("never fetches", "never finishes"))
+@pytest.mark.parametrize("arch", slow_but(ARCHES, "x86_64"))
+def test_a_server_that_acknowledges_nothing_keeps_no_client_from_coming_back(
+    arch: str, fetches: int, target_of: Callable[[str], Target]
+) -> None:
+    """The client may have 8 edges. It leaves a notice behind each time, and connects each time.
+
+    The server is told of all clients at last: one notice stands for those that it has not fetched.
+    """
+    change = with_pd("shelf", args=(0, fetches))
+    run = target_of(arch).run("forgotten", change=change, qemu_args=COUNTED, passes=False)
+    clients = run.ids("client")
+    assert len(clients) == LIVES > quota(run, "client", "edges")
+    for space in ("kept", "goods"):
+        asked = run.of("REQUEST", space=run.id(space))
+        assert [event["pd"] for event in asked] == clients
+    assert run.says("client") == []
+    assert run.alive() >= {"shelf", "server"}
+    mine = {e["token"] for e in run.of("QUEUE", to=run.id("shelf"), kind="disconnect")}
+    assert len(mine) == LIVES
+    withdrawn = {event["token"] for event in run.of("WITHDRAW")}
+    merged = {event["token"] for event in run.of("MERGE")}
+    assert len(merged) == 1
+    assert len(withdrawn) > quota(run, "client", "edges")
+    assert merged | withdrawn <= mine
+    assert len(run.of("GET_WORK", pd=run.id("shelf"))) == fetches
+    left = mine - withdrawn
+    assert {problem.rule for problem in run.report.violations} == {"notices.end"}
+    assert len(run.report.violations) == len(left) <= quota(run, "client", "edges") + 1 + fetches

@@ -8,7 +8,9 @@ import io
 
 import pytest
 
+from cellreap import headers
 from cellreap.testing import Run, Target, together, with_pd, with_system
+from kit.marks import thorough_but
 
 BY_SPACE, BY_RESOURCE, NOTHING, HALF, FAILS, NEVER, DIES, CROWDS = range(8)
 SUBGRAPH, FULL = 30, 8
@@ -201,3 +203,37 @@ def test_a_lying_server_is_refused_each_time_and_changes_nothing(target: Target)
         # A row that is reported twice counts once.
         rows = [event["row"] for event in run.of("MODEL", x=x)]
         assert len(set(rows)) == len(rows)
+
+
+COUNTED = ("-icount", "shift=0,sleep=off")
+TAKEN = headers.constant("limits.h", "CR_MAX_TAKEN")
+
+
+@pytest.mark.behaviour("M-03", "M-11")
+@pytest.mark.parametrize(("spaces", "times"), thorough_but([(40, 2), (380, 7)], (40, 2)))
+def test_a_server_that_answers_nothing_keeps_nobody_from_extracting(
+    spaces: int, times: int, target: Target
+) -> None:
+    """The server fetches as many questions as it gets, and finishes none.
+
+    What it has not fetched is withdrawn when it is given up, so that nothing is left of it. 14
+    extractions with 381 spaces have more questions than the root task has room for.
+    """
+    change = together(
+        with_pd("shelf", args=(spaces, 3)),
+        *(with_pd(name, args=(times,)) for name in ("first", "second")),
+    )
+    run = target.run("stale", change=change, qemu_args=COUNTED, passes=False)
+    for name in ("first", "second"):
+        assert run.says(name) == [f"extracted: {times}, then result 0"]
+    asked = {event["token"] for event in run.of("QUEUE", kind="extract")}
+    assert len(asked) == 2 * times * (spaces + 1)
+    fetched = {event["token"] for event in run.of("GET_WORK")}
+    assert len(fetched) == TAKEN
+    assert {event["token"] for event in run.of("WITHDRAW")} == asked - fetched
+    # Nor does it fetch that the two have exited.
+    left = run.of("QUEUE", kind="disconnect")
+    assert {event["from"] for event in left} == {run.id(name) for name in ("first", "second")}
+    assert {problem.rule for problem in run.report.violations} == {"notices.end"}
+    assert len(run.report.violations) + run.report.more_violations == TAKEN + len(left)
+    assert "shelf" in run.alive()

@@ -182,6 +182,43 @@ def _over_quota(target: Target) -> None:
     target.space(pd, "ROOM")
 
 
+def _merged_too_early(target: Target) -> None:
+    """PD_6 leaves one notice behind, and has room for many edges."""
+    _quota(target, "guest", edges=1000)
+    guest = target.pd("guest", account=1)
+    target.request(guest, "TABLE_SPACE_4")
+    target.quiet()
+    target.exit(guest)
+    target.cleanup((0, 0))
+    target.account()
+    target.merge("PD_4", target.queues["PD_4"][0], "TABLE_SPACE_4")
+
+
+def _first_notice_of_fs(event: str) -> Callable[[], Report]:
+    """The event is about a notice that tells fs of a loss."""
+    return lambda: crashed(
+        lambda target: target.emit(event, pd="PD_3", token=target.queues["PD_3"][0].token)
+    )
+
+
+def _takes_too_much() -> Report:
+    """A server fetches 48 notices, of three spaces, and finishes none."""
+    target = Target(0, 0)
+    server, guest = target.pd("server"), target.pd("guest")
+    for name in ("a", "b", "c"):
+        space = target.space(server, "ROOM", name)
+        for _ in range(16):
+            target.hold(guest, target.resource(space))
+    target.quiet()
+    target.exit(guest)
+    target.cleanup()
+    target.account()
+    taken = [target.fetch(server) for _ in range(3)]
+    for notice in (*taken[0], *taken[1], *taken[2]):
+        target.ack(server, notice)
+    return of_drafts(target.end())
+
+
 def _no_body(target: Target) -> None:
     target.emit("PD", id="PD_9", name="x", pinned=0)
     target.account()
@@ -316,6 +353,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "memory.account": lambda: edited("depths-0-0", "ACCOUNT", None),
     "accounts.quota": lambda: scenario(_quota_twice),
     "accounts.within": lambda: scenario(_over_quota),
+    "accounts.pressed": lambda: scenario(_merged_too_early),
     "memory.freed": lambda: edited("depths-1-0", "FREED", {"bytes": 4096}, pd="PD_3"),
     "nodes.root": lambda: edited("depths-0-0", "PD", {"name": "root"}, id="PD_0"),
     "nodes.fresh": lambda: scenario(_space_again),
@@ -386,6 +424,10 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "notices.finish": lambda: edited("depths-1-0", "GET_WORK", None, token=3),
     "notices.each": lambda: crashed(_each),
     "notices.resume": lambda: edited("notices", "RESUME_WORK", {"token": 1}),
+    "notices.taken": _takes_too_much,
+    "notices.unseen": emitted("WITHDRAW", pd="PD_5", token=1),
+    "notices.merged": _first_notice_of_fs("MERGE"),
+    "notices.withdrawn": _first_notice_of_fs("WITHDRAW"),
     "notices.end": lambda: edited("depths-1-0", "FINISH_WORK", None, token=3),
     "tickets.asked": lambda: edited("notices", "ACCEPT", {"what": "PD_3"}, ticket=2),
     "tickets.number": lambda: edited("notices", "ACCEPT", {"ticket": 3}, ticket=2),

@@ -24,6 +24,8 @@ PRECEDENCE: Final = (
 """The kinds as a trace names them, in the order in which they are handed out."""
 STOPPING: Final = frozenset({"destroy", "lost", "free", "disconnect"})
 """The kinds whose failure stops their lane."""
+LIMITED: Final = frozenset({"free", "disconnect", "extract"})
+"""The kinds of which a receiver may be handed only so many before it finishes them."""
 
 State = Literal["waiting", "out", "failed"]
 Verdict = Literal["ok", "absent", "state"]
@@ -55,6 +57,10 @@ class Notice:
     """it failed before and was resumed"""
     pd: Hashable = None
     """the PD of a fault"""
+    account: int = 0
+    """that has room for it; 0: none is charged"""
+    seen: bool = False
+    """it was handed out before"""
     state: State = "waiting"
 
     @property
@@ -88,6 +94,8 @@ class Queues:
         """`capacity`: the maximum number of notices at a time. None is unlimited."""
         self.capacity = capacity
         self._lanes: dict[tuple[Hashable, Hashable], _Lane] = {}
+        self._limits: dict[Hashable, tuple[int, int]] = {}
+        """receiver -> its account, and how many notices of limited kinds it may take"""
         self._tokens = 0
         self._turns = 0
 
@@ -108,7 +116,19 @@ class Queues:
 
     def ready(self, receiver: Hashable) -> bool:
         """Whether the receiver has something to fetch."""
-        return any(lane.ready for lane in self._of(receiver))
+        return any(lane.ready and self._may_take(lane.notices[0]) for lane in self._of(receiver))
+
+    def taken(self, receiver: Hashable) -> int:
+        """The notices of limited kinds that the receiver was handed and has not finished."""
+        return sum(n.seen and n.kind in LIMITED for n in self.notices(receiver))
+
+    def charged(self, account: int) -> int:
+        """The notices that count for an account."""
+        return sum(n.account == account for lane in self._lanes.values() for n in lane.notices)
+
+    def unseen(self, receiver: Hashable) -> list[Notice]:
+        """The notices that the receiver was never handed."""
+        return [notice for notice in self.notices(receiver) if not notice.seen]
 
     def notices(self, receiver: Hashable) -> list[Notice]:
         """All notices that the receiver is owed, by token, including failed ones."""
@@ -138,6 +158,7 @@ class Queues:
         tag: int = 0,
         since: int = 0,
         pd: Hashable = None,
+        account: int = 0,
     ) -> Notice:
         """Appends a notice to its lane.
 
@@ -151,7 +172,9 @@ class Queues:
                 "full", f"no room for a notice to {receiver}: {self.capacity} are owed"
             )
         self._tokens += 1
-        notice = Notice(self._tokens, receiver, space, kind, about, tag, since, pd=pd)
+        notice = Notice(
+            self._tokens, receiver, space, kind, about, tag, since, pd=pd, account=account
+        )
         lane = self._lanes.setdefault((receiver, notice.lane), _Lane(receiver))
         lane.notices.append(notice)
         if len(lane.notices) == 1:
@@ -165,7 +188,8 @@ class Queues:
         out. All such lanes come in their turn, each with its longest run of that kind.
         """
         ready = sorted(
-            (lane for lane in self._of(receiver) if lane.ready), key=lambda lane: lane.since
+            (each for each in self._of(receiver) if each.ready and self._may_take(each.notices[0])),
+            key=lambda lane: lane.since,
         )
         heads = [lane.notices[0].kind for lane in ready]
         if not heads:
@@ -174,12 +198,57 @@ class Queues:
         out: list[Notice] = []
         for lane in ready:
             for notice in lane.notices:
-                if notice.kind != kind or len(out) == most:
+                if notice.kind != kind or len(out) == most or not self._may_take(notice):
                     break
                 out.append(notice)
-        for notice in out:
-            notice.state = "out"
+                self._hand_out(notice)
         return out
+
+    def _hand_out(self, notice: Notice) -> None:
+        notice.state = "out"
+        account = self._limits.get(notice.receiver, (0, 0))[0]
+        if not notice.seen and notice.kind in LIMITED and notice.account and account:
+            notice.account = account
+        notice.seen = True
+
+    def _may_take(self, notice: Notice) -> bool:
+        """Whether its receiver may be handed the notice, now that its turn has come."""
+        if notice.seen or notice.kind not in LIMITED or notice.receiver not in self._limits:
+            return True
+        return self.taken(notice.receiver) < self._limits[notice.receiver][1]
+
+    def limit(self, receiver: Hashable, account: int, most: int) -> None:
+        """Sets the account for what the receiver is handed, and how much it may take."""
+        self._limits[receiver] = (account, most)
+
+    def withdraw(self, receiver: Hashable, token: int) -> Notice:
+        """Removes an unseen notice. NoticeError "absent": the receiver has none with this token."""
+        notice = self._unseen(receiver, token)
+        self._remove(notice)
+        return notice
+
+    def merge(self, receiver: Hashable, token: int, about: object = None) -> Notice:
+        """Makes an unseen free or disconnect notice a disconnect notice about its space.
+
+        It counts for its receiver's account. NoticeError "absent": there is no such notice.
+        """
+        notice = self._unseen(receiver, token)
+        if notice.kind not in ("free", "disconnect"):
+            raise NoticeError("absent", f"{token} is no notice that can be merged")
+        notice.kind, notice.about, notice.pd = "disconnect", about, 0
+        account = self._limits.get(receiver, (0, 0))[0]
+        if notice.account and account:
+            notice.account = account
+        lane = self._lanes[receiver, notice.lane]
+        if lane.ready and lane.notices[0] is notice:
+            self._queue_up(lane)
+        return notice
+
+    def _unseen(self, receiver: Hashable, token: int) -> Notice:
+        for notice in self.unseen(receiver):
+            if notice.token == token:
+                return notice
+        raise NoticeError("absent", f"{receiver} was handed {token}, or is not owed it")
 
     def check(self, receiver: Hashable, answers: Sequence[tuple[int, bool]]) -> Verdict:
         """Whether these (token, failed), in this order, can be taken.
@@ -269,13 +338,14 @@ class Queues:
         lane.since = self._turns
 
     def _remove(self, notice: Notice) -> None:
-        """Removes the head of a lane.
+        """Removes a notice.
 
-        The rest may now be handed out, so the lane moves to the end.
+        If it was the head of its lane, the rest may now be handed out: the lane moves to the end.
         """
         lane = self._lanes[notice.receiver, notice.lane]
+        was_head = lane.notices[0] is notice
         lane.notices.remove(notice)
         if not lane.notices:
             del self._lanes[notice.receiver, notice.lane]
-        elif lane.ready:
+        elif lane.ready and was_head:
             self._queue_up(lane)

@@ -3,27 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
-
-
-def thorough_but(values: Iterable[Any], *always: Any) -> list[Any]:
-    """Slow parameters. Only the named ones run without `--thorough`.
-
-    Raises ValueError if a named one is not among the values.
-    """
-    listed = list(values)
-    if missing := [value for value in always if value not in listed]:
-        raise ValueError(f"expected values of the test, got {missing}")
-    return [
-        pytest.param(
-            *(value if isinstance(value, tuple) else (value,)),
-            marks=[pytest.mark.slow, *([] if value in always else [pytest.mark.thorough])],
-        )
-        for value in listed
-    ]
 
 
 def slow_but(values: Iterable[Any], *quick: Any) -> list[Any]:
@@ -31,14 +14,28 @@ def slow_but(values: Iterable[Any], *quick: Any) -> list[Any]:
 
     Raises ValueError if a named one is not among the values: then none would stand for them.
     """
-    listed = list(values)
-    if missing := [value for value in quick if value not in listed]:
-        raise ValueError(f"expected values of the test, got {missing}")
+    slow = pytest.mark.slow
+    return [value if named else _marked(value, slow) for value, named in _named(values, quick)]
+
+
+def thorough_but(values: Iterable[Any], *always: Any) -> list[Any]:
+    """Slow parameters. Only the named ones run without `--thorough`.
+
+    Raises ValueError if a named one is not among the values.
+    """
+    slow, thorough = pytest.mark.slow, pytest.mark.thorough
     return [
-        value
-        if value in quick
-        else pytest.param(
-            *(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.slow
-        )
-        for value in listed
+        _marked(value, slow) if named else _marked(value, slow, thorough)
+        for value, named in _named(values, always)
     ]
+
+
+def _named(values: Iterable[Any], names: Sequence[Any]) -> list[tuple[Any, bool]]:
+    listed = list(values)
+    if missing := [name for name in names if name not in listed]:
+        raise ValueError(f"expected values of the test, got {missing}")
+    return [(value, value in names) for value in listed]
+
+
+def _marked(value: Any, *marks: pytest.MarkDecorator) -> Any:
+    return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=marks)

@@ -40,6 +40,8 @@ class Notice:
     out: bool = False
     failed: bool = False
     given_up: bool = False
+    seen: bool = False
+    """it was handed out, be it before it was taken back"""
 
     @property
     def lane(self) -> int | str:
@@ -398,7 +400,7 @@ class Target:
                     break
                 handed.append(notice)
         for notice in handed:
-            notice.out = True
+            notice.out = notice.seen = True
             self.emit("GET_WORK", pd=pd, token=notice.token)
         return handed
 
@@ -445,6 +447,16 @@ class Target:
         for notice in self.queues.pop(pd, []):
             if not notice.failed:
                 self.ends[notice.tag, pd, "dropped"] += 1
+
+    def merge(self, pd: str, notice: Notice, space: str) -> None:
+        """A notice that its receiver has not fetched stands for several."""
+        notice.kind, notice.node = "disconnect", space
+        self.emit("MERGE", pd=pd, token=notice.token)
+
+    def withdraw(self, pd: str, notice: Notice) -> None:
+        """A notice that its receiver has not fetched is taken back for good."""
+        self.queues[pd].remove(notice)
+        self.emit("WITHDRAW", pd=pd, token=notice.token)
 
     # -- tickets and extractions
 
@@ -510,6 +522,10 @@ class Target:
             self.emit("MODEL", x=x, row=row)
         self.emit("EXTRACTED", x=x, rows=len(rows))
         self.extractions_over.add(x)
+        for pd, queue in self.queues.items():
+            for notice in list(queue):
+                if notice.tag == ("extraction", x) and not notice.seen:
+                    self.withdraw(pd, notice)
         self._settle(("extraction", x))
 
     def _settle(self, tag: tuple[str, int]) -> None:
@@ -1117,7 +1133,41 @@ def blame_run() -> list[Draft]:
     return target.end()
 
 
+def merged_run() -> list[Draft]:
+    """A client may have few edges, and its server fetches nothing for a while."""
+    target = Target(0, 0, "merged")
+    for account, (name, quota) in enumerate((("shelf", 20), ("client", 4)), 1):
+        words = ("nodes", "edges", "spaces", "types", "requests", "tickets", "pds", "bytes", "maps")
+        target.emit("QUOTA", account=account, name=name, **dict.fromkeys(words, quota))
+    shelf = target.pd("shelf")
+    kept = target.space(shelf, "THING", "kept")
+    for _ in range(4):  # the last one has the last room that there is, and leaves a notice in it
+        client = target.pd("client", account=2)
+        target.request(client, kept)
+        target.quiet()
+        target.exit(client)
+        target.cleanup()
+        target.account()
+    client = target.pd("client", account=2)
+    first, *others = list(target.queues[shelf])
+    target.merge(shelf, first, kept)
+    for notice in others:
+        target.withdraw(shelf, notice)
+    target.request(client, kept)
+    target.quiet()
+    for name in ("shop", "stall"):
+        target.request(client, target.space(shelf, "THING", name))
+    # It asks for an extraction. Nobody awaits that it answers itself.
+    x = target.extract(shelf)
+    target.extracted(x)
+    target.told(1)
+    target.serve(shelf)
+    target.snapshot()
+    return target.end()
+
+
 RUNS: dict[str, Any] = {
+    "merged": merged_run,
     "blame": blame_run,
     "time": time_run,
     "rich": rich_run,

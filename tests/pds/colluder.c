@@ -2,8 +2,19 @@
  *
  * A server that answers no call. With a request it connects to all of its requests after a round,
  * and after another it calls the server of the first. So two or more of them can wait for each
- * other in a circle of calls. Without a request it receives all calls and keeps them unanswered. */
+ * other in a circle of calls. Without a request it receives all calls and keeps them unanswered.
+ *
+ * Argument 0: 1 if it keeps calls unanswered after its own call has failed. Otherwise it then
+ * handles its notices. */
 #include "storage.h"
+
+static _Noreturn void keep_calls(void)
+{
+    for (;;) {
+        seL4_Word badge;
+        (void)seL4_Recv(CR_SLOT_ENDPOINT, &badge);
+    }
+}
 
 void cr_main(void)
 {
@@ -13,9 +24,8 @@ void cr_main(void)
     uint32_t space;
     uint32_t received;
     (void)cr_own_space();
-    while (info->n_requests == 0) {
-        seL4_Word badge;
-        (void)seL4_Recv(CR_SLOT_ENDPOINT, &badge);
+    if (info->n_requests == 0) {
+        keep_calls();
     }
     (void)cr_next_round();
     for (uint32_t i = 0; i < info->n_requests; i++) {
@@ -27,5 +37,8 @@ void cr_main(void)
     (void)cr_next_round();
     uint32_t label = cr_call(slots[0], ST_ALLOCATE, 0, 0, 0, 0, &received);
     cr_say(cr_put(cr_put(&line, "answer: "), st_name(label)));
+    if (info->args[0] == 1) {
+        keep_calls();
+    }
     cr_wait_for_work(st_note);
 }

@@ -22,19 +22,14 @@ static uint64_t client;
 static uint32_t allocate(cr_incoming *m)
 {
     uint32_t object;
-    uint32_t slot;
     client = m->badge;
     if (cr_create_resource(space, &object) != CR_RESULT_OK) {
         return ST_FULL;
     }
-    if (cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
+    if (!st_give(m, space, object)) {
         (void)cr_call_root(CR_OP_DELETE_RESOURCE, (uint64_t[]){space, object}, 2, 0, 0);
         return ST_FULL;
     }
-    m->reply[0] = space;
-    m->reply[1] = object;
-    m->reply[2] = slot;
-    m->reply_count = 3;
     return ST_OK;
 }
 

@@ -13,17 +13,12 @@ static uint32_t serve(cr_incoming *m)
 {
     static uint32_t given;
     uint32_t object = given % cr_info()->args[0] + 1;
-    uint32_t slot;
     if (m->label != ST_ALLOCATE ||
         (given < cr_info()->args[0] && cr_create_resource(space, &object) != CR_RESULT_OK) ||
-        cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
+        !st_give(m, space, object)) {
         return ST_FULL;
     }
     given++;
-    m->reply[0] = space;
-    m->reply[1] = object;
-    m->reply[2] = slot;
-    m->reply_count = 3;
     return ST_OK;
 }
 

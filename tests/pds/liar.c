@@ -115,15 +115,7 @@ static int work(const cr_work_entry *w)
 
 static uint32_t serve(cr_incoming *m)
 {
-    uint32_t slot;
-    if (m->label != ST_ALLOCATE || cr_give(space, objects[0], m->badge, &slot) != CR_RESULT_OK) {
-        return ST_BAD_REQUEST;
-    }
-    m->reply[0] = space;
-    m->reply[1] = objects[0];
-    m->reply[2] = slot;
-    m->reply_count = 3;
-    return ST_OK;
+    return m->label == ST_ALLOCATE && st_give(m, space, objects[0]) ? ST_OK : ST_BAD_REQUEST;
 }
 
 void cr_main(void)

@@ -20,15 +20,10 @@ static uint32_t finished;
 static uint32_t serve(cr_incoming *m)
 {
     uint32_t object;
-    uint32_t slot;
     if (m->label != ST_ALLOCATE || cr_create_resource(space, &object) != CR_RESULT_OK ||
-        cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
+        !st_give(m, space, object)) {
         return ST_FULL;
     }
-    m->reply[0] = space;
-    m->reply[1] = object;
-    m->reply[2] = slot;
-    m->reply_count = 3;
     return ST_OK;
 }
 

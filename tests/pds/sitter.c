@@ -83,31 +83,18 @@ static int handle(const cr_fault *fault)
     return 0;
 }
 
-static int work(const cr_work_entry *w)
-{
-    st_say_notice(w);
-    return 0;
-}
-
 static uint32_t serve(cr_incoming *m)
 {
     uint32_t object;
-    uint32_t slot;
     client = m->badge;
-    if (cr_create_resource(space, &object) != CR_RESULT_OK ||
-        cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
-        return ST_FULL;
-    }
-    m->reply[0] = space;
-    m->reply[1] = object;
-    m->reply[2] = slot;
-    m->reply_count = 3;
-    return ST_OK;
+    return cr_create_resource(space, &object) == CR_RESULT_OK && st_give(m, space, object)
+               ? ST_OK
+               : ST_FULL;
 }
 
 void cr_main(void)
 {
-    static const cr_server server = {serve, work, 0};
+    static const cr_server server = {serve, st_note, 0};
     const cr_startup *info = cr_info();
     const uint64_t act = info->args[0];
     uint32_t received;
@@ -125,7 +112,7 @@ void cr_main(void)
     (void)cr_next_round();
     if (act == CALLS) {
         say("lost ", cr_call(ward, WD_FAULT, 0, 0, 0, 0, &received) == CR_CALL_LOST);
-        cr_wait_for_work(work);
+        cr_wait_for_work(st_note);
     }
     seL4_Send(ward, seL4_MessageInfo_new(WD_FAULT, 0, 0, 0));
     if (act == CALLS_LATER) {
@@ -139,8 +126,8 @@ void cr_main(void)
         /* the fault, and then the loss of the ward's space */
         seL4_Word badge;
         (void)seL4_Wait(CR_SLOT_NOTIFICATION, &badge);
-        cr_do_work(work);
+        cr_do_work(st_note);
         use_slots_anew();
     }
-    cr_wait_for_work(work);
+    cr_wait_for_work(st_note);
 }

@@ -33,7 +33,6 @@ static void make_space(void)
 static uint32_t serve(cr_incoming *m)
 {
     uint32_t object;
-    uint32_t slot;
     cr_checkpoint();
     if (cr_badge_kind_of(m->badge) != CR_BADGE_REQUEST || m->words[0] >= made) {
         return ST_BAD_REQUEST;
@@ -53,14 +52,7 @@ static uint32_t serve(cr_incoming *m)
     if (cr_info()->args[2] == IN_A_RESOURCE) {
         make_space();
     }
-    if (cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
-        return ST_FULL;
-    }
-    m->reply[0] = space;
-    m->reply[1] = object;
-    m->reply[2] = slot;
-    m->reply_count = 3;
-    return ST_OK;
+    return st_give(m, space, object) ? ST_OK : ST_FULL;
 }
 
 static int work(const cr_work_entry *w)

@@ -24,18 +24,14 @@ static void pretend_to_fault(void)
 static uint32_t serve(cr_incoming *m)
 {
     uint32_t object;
-    uint32_t slot;
     if (m->label == WD_FAULT) {
         pretend_to_fault();
         return ST_OK;
     }
     if (m->label != ST_ALLOCATE || cr_create_resource(space, &object) != CR_RESULT_OK ||
-        cr_give(space, object, m->badge, &slot) != CR_RESULT_OK) {
+        !st_give(m, space, object)) {
         return ST_FULL;
     }
-    m->reply[m->reply_count++] = space;
-    m->reply[m->reply_count++] = object;
-    m->reply[m->reply_count++] = slot;
     return ST_OK;
 }
 

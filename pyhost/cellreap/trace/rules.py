@@ -45,6 +45,7 @@ RULES: Final[dict[str, str]] = {
     # accounts
     "accounts.quota": "The quotas of an account are told once.",
     "accounts.within": "No account uses more than its quota.",
+    "accounts.pressed": "Notices are merged only when their account has no room for more edges.",
     # nodes and edges
     "nodes.root": "The root task is the first PD.",
     "nodes.fresh": "The id of a PD or space is never used again.",
@@ -185,6 +186,13 @@ RULES: Final[dict[str, str]] = {
     "notices.finish": "A PD finishes only notices that it fetched, and each once.",
     "notices.each": "Only an extract notice about a space is finished with `each`.",
     "notices.resume": "A PD resumes only a notice of its own that failed.",
+    "notices.taken": "A PD has fetched at most 32 free, disconnect and extract notices that it has "
+    "not finished.",
+    "notices.unseen": "Only a notice that its PD has not fetched is merged or withdrawn.",
+    "notices.merged": "A free or disconnect notice of a destroyed PD is merged, one for each "
+    "receiver, space and account.",
+    "notices.withdrawn": "A notice is withdrawn when nobody awaits its extraction any more, when "
+    "another notice tells its receiver of the space, or when the space is gone.",
     "notices.end": "At END every notice is finished or held, or its receiver is destroyed.",
     # tickets
     "tickets.asked": "ACCEPT follows the operation of its PD directly.",

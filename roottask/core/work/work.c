@@ -28,7 +28,8 @@ typedef enum item_state {
 
 typedef struct item {
     cr_work_notice notice;
-    uint32_t state;
+    uint16_t state;
+    uint16_t seen; /* it was handed out before */
     uint32_t lane;
     uint32_t next;  /* in the lane */
     uint32_t prev;
@@ -54,6 +55,9 @@ typedef struct receiver {
     uint32_t pending;
     uint32_t kinds[CR_NOTICE_KIND_COUNT]; /* pending, by kind */
     uint32_t charged; /* notices of the account with this number */
+    uint32_t taken;   /* notices of limited kinds that it has seen */
+    uint32_t most;    /* of those */
+    uint8_t account;  /* that the notices which it takes count for; 0: they stay as they are */
     uint32_t lanes; /* the first lane, or CR_NONE */
     uint32_t ready_first[CR_NOTICE_KIND_COUNT];
     uint32_t ready_last[CR_NOTICE_KIND_COUNT];
@@ -78,6 +82,16 @@ const cr_notice_kind cr_work_precedence[CR_NOTICE_KIND_COUNT] = {
     CR_NOTICE_PROBE, CR_NOTICE_FAULT,      CR_NOTICE_PRE_DESTROY, CR_NOTICE_DESTROY,
     CR_NOTICE_LOST,  CR_NOTICE_FREE,       CR_NOTICE_DISCONNECT,  CR_NOTICE_EXTRACT,
 };
+
+int cr_work_is_left(cr_notice_kind kind)
+{
+    return kind == CR_NOTICE_FREE || kind == CR_NOTICE_DISCONNECT;
+}
+
+static int is_limited(cr_notice_kind kind)
+{
+    return cr_work_is_left(kind) || kind == CR_NOTICE_EXTRACT;
+}
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
@@ -145,7 +159,7 @@ cr_status cr_work_init(void *memory, size_t bytes, uint32_t n_items, uint32_t n_
         work->lanes[i] = (lane){.first = CR_NONE, .last = CR_NONE, .ready = CR_NONE, .chain = next};
     }
     for (uint32_t i = 0; i < n_receivers; i++) {
-        work->receivers[i] = (receiver){.lanes = CR_NONE};
+        work->receivers[i] = (receiver){.lanes = CR_NONE, .most = UINT32_MAX};
         for (uint32_t kind = 0; kind < CR_NOTICE_KIND_COUNT; kind++) {
             work->receivers[i].ready_first[kind] = CR_NONE;
             work->receivers[i].ready_last[kind] = CR_NONE;
@@ -308,19 +322,36 @@ static void free_lane(cr_work *work, uint32_t index)
     work->free_lane = index;
 }
 
+/* Removes a notice that is in no lane any more from the table of tokens and from the counts. */
+static void free_item(cr_work *work, uint32_t index)
+{
+    item *it = &work->items[index];
+    receiver *r = &work->receivers[work->lanes[it->lane].receiver];
+    uint32_t *link = &work->by_token[token_bucket(work, it->notice.token)];
+    for (uint32_t steps = 0; *link != index && *link != CR_NONE && steps < work->n_items; steps++) {
+        link = &work->items[*link].chain;
+    }
+    if (*link == index) {
+        *link = it->chain;
+    }
+    r->pending--;
+    r->kinds[it->notice.kind]--;
+    r->taken -= it->seen && is_limited(it->notice.kind);
+    if (it->notice.account != 0) {
+        work->receivers[it->notice.account].charged--;
+    }
+    work->pending--;
+    it->lane = CR_NONE;
+    it->chain = work->free_item;
+    work->free_item = index;
+}
+
 /* Removes the head of a lane, whatever its state. Frees the lane if no notice is left. */
 static void remove_head(cr_work *work, uint32_t lane_index)
 {
     lane *l = &work->lanes[lane_index];
     const uint32_t index = l->first;
-    item *head = &work->items[index];
-    uint32_t *link = &work->by_token[token_bucket(work, head->notice.token)];
-    for (uint32_t steps = 0; *link != index && *link != CR_NONE && steps < work->n_items; steps++) {
-        link = &work->items[*link].chain;
-    }
-    if (*link == index) {
-        *link = head->chain;
-    }
+    const item *head = &work->items[index];
     make_unready(work, lane_index);
     if (head->state == ITEM_OUT) {
         l->out--;
@@ -333,20 +364,25 @@ static void remove_head(cr_work *work, uint32_t lane_index)
     } else {
         work->items[l->first].prev = CR_NONE;
     }
-    work->receivers[l->receiver].pending--;
-    work->receivers[l->receiver].kinds[head->notice.kind]--;
-    if (head->notice.account != 0) {
-        work->receivers[head->notice.account].charged--;
-    }
-    work->pending--;
-    head->lane = CR_NONE;
-    head->chain = work->free_item;
-    work->free_item = index;
+    free_item(work, index);
     if (l->first == CR_NONE) {
         free_lane(work, lane_index);
     } else {
         make_ready(work, lane_index);
     }
+}
+
+/* Removes a notice that is not the head of its lane and waits. */
+static void remove_behind(cr_work *work, uint32_t index)
+{
+    const item *it = &work->items[index];
+    work->items[it->prev].next = it->next;
+    if (it->next == CR_NONE) {
+        work->lanes[it->lane].last = it->prev;
+    } else {
+        work->items[it->next].prev = it->prev;
+    }
+    free_item(work, index);
 }
 
 /* ---- counts ---------------------------------------------------------------------------------- */
@@ -366,11 +402,32 @@ int cr_work_has(const cr_work *work, uint64_t token)
     return find_item(work, token) != CR_NONE;
 }
 
+/* Whether the receiver may be handed this notice, now that its turn has come. */
+static int may_take(const cr_work *work, uint32_t to, const item *it)
+{
+    const receiver *r = &work->receivers[to];
+    return it->seen || r->taken < r->most || !is_limited(it->notice.kind);
+}
+
+/* The first ready lane of this kind from which something can be handed out, or CR_NONE. Only a
+ * receiver at its limit makes it search. */
+static uint32_t first_ready(const cr_work *work, uint32_t to, uint32_t kind)
+{
+    uint32_t at = work->receivers[to].ready_first[kind];
+    for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
+        if (may_take(work, to, &work->items[work->lanes[at].first])) {
+            return at;
+        }
+        at = work->lanes[at].ready_next;
+    }
+    return CR_NONE;
+}
+
 /* The kind to hand out next, or CR_NONE. */
 static uint32_t next_kind(const cr_work *work, uint32_t to)
 {
     for (uint32_t i = 0; i < CR_NOTICE_KIND_COUNT; i++) {
-        if (work->receivers[to].ready_first[cr_work_precedence[i]] != CR_NONE) {
+        if (first_ready(work, to, (uint32_t)cr_work_precedence[i]) != CR_NONE) {
             return (uint32_t)cr_work_precedence[i];
         }
     }
@@ -485,6 +542,28 @@ cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
     return CR_OK;
 }
 
+/* Makes a notice count for another account. One that no account was charged for stays so. */
+static void charge(cr_work *work, item *it, uint8_t account)
+{
+    if (it->notice.account != 0 && account != 0) {
+        work->receivers[it->notice.account].charged--;
+        work->receivers[account].charged++;
+        it->notice.account = account;
+    }
+}
+
+static void hand_out(cr_work *work, item *it)
+{
+    receiver *r = &work->receivers[work->lanes[it->lane].receiver];
+    it->state = ITEM_OUT;
+    work->lanes[it->lane].out++;
+    if (!it->seen && is_limited(it->notice.kind)) {
+        r->taken++;
+        charge(work, it, r->account);
+    }
+    it->seen = 1;
+}
+
 cr_status cr_work_fetch(cr_work *work, uint32_t to, uint32_t max, cr_work_notice *out,
                         uint32_t *count)
 {
@@ -497,16 +576,16 @@ cr_status cr_work_fetch(cr_work *work, uint32_t to, uint32_t max, cr_work_notice
         return CR_OK;
     }
     uint32_t n = 0;
-    for (uint32_t from = work->receivers[to].ready_first[kind]; from != CR_NONE && n < max;
-         from = work->receivers[to].ready_first[kind]) {
-        lane *l = &work->lanes[from];
+    for (uint32_t from = first_ready(work, to, kind); from != CR_NONE && n < max;
+         from = first_ready(work, to, kind)) {
+        const lane *l = &work->lanes[from];
         make_unready(work, from);
         for (uint32_t at = l->first; at != CR_NONE && n < max; at = work->items[at].next) {
-            if ((uint32_t)work->items[at].notice.kind != kind) {
+            if ((uint32_t)work->items[at].notice.kind != kind ||
+                !may_take(work, to, &work->items[at])) {
                 break;
             }
-            work->items[at].state = ITEM_OUT;
-            l->out++;
+            hand_out(work, &work->items[at]);
             out[n++] = work->items[at].notice;
         }
     }
@@ -632,6 +711,101 @@ cr_status cr_work_take(cr_work *work, uint32_t to, cr_work_notice *out, uint32_t
     *out = head->notice;
     *failed = head->state == ITEM_FAILED;
     remove_head(work, index);
+    return CR_OK;
+}
+
+/* ---- notices that nobody has seen ------------------------------------------------------------ */
+
+cr_status cr_work_set_receiver(cr_work *work, uint32_t to, uint8_t account, uint32_t most)
+{
+    if (to >= work->n_receivers || account >= work->n_receivers || most == 0) {
+        return CR_ERR_ARG;
+    }
+    work->receivers[to].account = account;
+    work->receivers[to].most = most;
+    return CR_OK;
+}
+
+/* The notice with this token, if it is the receiver's and unseen, else CR_NONE. */
+static uint32_t find_unseen(const cr_work *work, uint32_t to, uint64_t token)
+{
+    const uint32_t index = find_item(work, token);
+    const int its = index != CR_NONE && work->lanes[work->items[index].lane].receiver == to;
+    return its && !work->items[index].seen ? index : CR_NONE;
+}
+
+cr_status cr_work_next_unseen(const cr_work *work, uint32_t to, cr_work_cursor *at,
+                              cr_work_notice *out)
+{
+    if (to >= work->n_receivers || at->lane > work->n_items || at->item > work->n_items) {
+        return CR_ERR_ARG;
+    }
+    /* The cursor is already at the notice to look at next, so that the last one may go. */
+    uint32_t lane_at = at->lane != 0 ? at->lane - 1 : work->receivers[to].lanes;
+    uint32_t item_at = at->item != 0      ? at->item - 1
+                       : lane_at != CR_NONE ? work->lanes[lane_at].first
+                                            : CR_NONE;
+    for (uint32_t steps = 0; !at->over && item_at != CR_NONE && steps < work->n_items; steps++) {
+        const item *it = &work->items[item_at];
+        item_at = it->next;
+        if (item_at == CR_NONE) {
+            lane_at = work->lanes[lane_at].next;
+            item_at = lane_at != CR_NONE ? work->lanes[lane_at].first : CR_NONE;
+        }
+        if (!it->seen) {
+            at->over = item_at == CR_NONE;
+            at->lane = at->over ? 0 : lane_at + 1;
+            at->item = at->over ? 0 : item_at + 1;
+            *out = it->notice;
+            return CR_OK;
+        }
+    }
+    at->over = 1;
+    return CR_ERR_ABSENT;
+}
+
+cr_status cr_work_withdraw(cr_work *work, uint32_t to, uint64_t token, cr_work_notice *out)
+{
+    if (to >= work->n_receivers) {
+        return CR_ERR_ARG;
+    }
+    const uint32_t index = find_unseen(work, to, token);
+    if (index == CR_NONE) {
+        return CR_ERR_ABSENT;
+    }
+    *out = work->items[index].notice;
+    if (work->items[index].prev == CR_NONE) {
+        remove_head(work, work->items[index].lane);
+    } else {
+        remove_behind(work, index);
+    }
+    return CR_OK;
+}
+
+cr_status cr_work_merge(cr_work *work, uint32_t to, uint64_t token)
+{
+    if (to >= work->n_receivers) {
+        return CR_ERR_ARG;
+    }
+    const uint32_t index = find_unseen(work, to, token);
+    if (index == CR_NONE || !cr_work_is_left(work->items[index].notice.kind)) {
+        return CR_ERR_ABSENT;
+    }
+    item *it = &work->items[index];
+    receiver *r = &work->receivers[to];
+    const int was_ready = work->lanes[it->lane].ready != CR_NONE && it->prev == CR_NONE;
+    if (was_ready) {
+        make_unready(work, it->lane);
+    }
+    r->kinds[it->notice.kind]--;
+    it->notice.kind = CR_NOTICE_DISCONNECT;
+    it->notice.object = 0;
+    it->notice.pd = 0;
+    r->kinds[it->notice.kind]++;
+    charge(work, it, r->account);
+    if (was_ready) {
+        make_ready(work, it->lane);
+    }
     return CR_OK;
 }
 

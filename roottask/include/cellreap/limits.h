@@ -27,6 +27,9 @@
     CR_SYSTEM_LIMIT(CR_MAX_LOST_SLOTS, 32,                                                         \
         "slots of a PD that wait for it to acknowledge their loss; a PD at the limit is given "    \
         "no capability")                                                                           \
+    CR_SYSTEM_LIMIT(CR_MAX_TAKEN, 32,                                                              \
+        "`free`, `disconnect` and `extract` notices that a PD has fetched and not finished; a PD " \
+        "at the limit is handed no more of them")                                                  \
     CR_SYSTEM_LIMIT(CR_MAX_TICKETS, 512, "tickets that are not over")                              \
     CR_SYSTEM_LIMIT(CR_MAX_TICKETS_EACH, 16, "tickets of one PD that are not over")                \
     CR_SYSTEM_LIMIT(CR_MAX_CLEANUPS, 8, "cleanups that await subscribers at a time")               \
@@ -46,8 +49,8 @@
     CR_QUOTA(CR_QUOTA_NODES, 0, "nodes",                                                           \
         "spaces and resources that it manages, and 2 for each PD that it spawned")                 \
     CR_QUOTA(CR_QUOTA_EDGES, 1, "edges",                                                           \
-        "its edges, those between its spaces and resources, and the notices that they left "       \
-        "behind; a subscription counts twice")                                                     \
+        "its edges, those between its spaces and resources, the notices that they left behind, "   \
+        "and those that it has fetched; a subscription counts twice")                              \
     CR_QUOTA(CR_QUOTA_SPACES, 2, "spaces", "spaces that it manages")                               \
     CR_QUOTA(CR_QUOTA_TYPES, 3, "types", "types of the spaces that it manages")                    \
     CR_QUOTA(CR_QUOTA_REQUESTS, 4, "requests", "REQUEST edges that it has")                        \

@@ -351,6 +351,11 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_RESUME_WORK, "RESUME_WORK", FIELD(pd, PD) FIELD(token, NUMBER),           \
                    "The PD resumed the lane of the notice, which had failed. The notice is "       \
                    "handed out again.")                                                            \
+    CR_TRACE_EVENT(CR_EV_MERGE, "MERGE", FIELD(pd, PD) FIELD(token, NUMBER),                       \
+                   "The PD's notice, which it has not fetched, now stands for several destroyed "  \
+                   "PDs: it is a disconnect notice about its space, and names no PD.")             \
+    CR_TRACE_EVENT(CR_EV_WITHDRAW, "WITHDRAW", FIELD(pd, PD) FIELD(token, NUMBER),                 \
+                   "The PD's notice, which it has not fetched, was taken back for good.")          \
     /* Tickets */                                                                                  \
     CR_TRACE_EVENT(CR_EV_ACCEPT, "ACCEPT", FIELD(ticket, NUMBER) FIELD(pd, PD)                     \
                    FIELD(what, PD_OR_NONE),                                                        \

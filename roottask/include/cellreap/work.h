@@ -17,6 +17,11 @@
  * lane hands out its longest run of that kind for which there is room. It hands out nothing more
  * until that run is finished.
  *
+ * FREE, DISCONNECT and EXTRACT notices are caused by others than their receiver, without end. So a
+ * receiver may be given a limit on how many of them it takes: is handed and has not finished. It is
+ * handed no further one at the limit. Those that it never was handed are *unseen*. An unseen notice
+ * can be withdrawn, and unseen notices about PDs that are gone can be merged into one.
+ *
  * A receiver is a number below a limit that the caller sets. The caller provides all memory.
  * Putting, fetching and finishing one notice takes constant time on average. */
 #ifndef CELLREAP_WORK_H
@@ -32,8 +37,8 @@ typedef struct cr_work_notice {
     /* selects the lane, except of a PROBE or FAULT. 0: none; the notice is about `pd` */
     uint32_t space;
     uint32_t object; /* 0: the space itself */
-    /* FREE, DISCONNECT: number of the dead PD. PRE_DESTROY of a PD, LOST of a PD capability, PROBE,
-     * FAULT: number of the PD that the notice is about. Else 0. */
+    /* FREE, DISCONNECT: number of the dead PD; 0 after cr_work_merge. PRE_DESTROY of a PD, LOST of
+     * a PD capability, PROBE, FAULT: number of the PD that the notice is about. Else 0. */
     uint32_t pd;
     uint32_t tag;    /* chosen by the caller, for counting */
     uint8_t again;   /* set by cr_work_resume: the notice failed before */
@@ -108,6 +113,25 @@ cr_status cr_work_failed(const cr_work *work, uint32_t receiver, uint32_t space,
 /* Resumes a stopped lane: its failed notice can be fetched again. That notice gets tag 0, and
  * `again` is set. CR_ERR_ARG. CR_ERR_ABSENT: the lane is not stopped. */
 cr_status cr_work_resume(cr_work *work, uint32_t receiver, uint32_t space);
+
+/* Whether an edge of a PD that is gone left such a notice behind: it can be merged. */
+int cr_work_is_left(cr_notice_kind kind);
+/* Sets the account that limited notices count for once the receiver is handed them, if an account
+ * is charged for them at all (0: they stay as they are), and how many it may take. CR_ERR_ARG. */
+cr_status cr_work_set_receiver(cr_work *work, uint32_t receiver, uint8_t account, uint32_t most);
+
+/* The next unseen notice of the receiver after *at, lane by lane, also in stopped lanes. Between
+ * two calls with the same cursor, only the notice that came last may be withdrawn or merged.
+ * CR_ERR_ARG. CR_ERR_ABSENT: there is no further one. */
+cr_status cr_work_next_unseen(const cr_work *work, uint32_t receiver, cr_work_cursor *at,
+                              cr_work_notice *out);
+/* Removes an unseen notice. The others of its lane keep their order. CR_ERR_ARG. CR_ERR_ABSENT: the
+ * receiver has no unseen notice with this token. */
+cr_status cr_work_withdraw(cr_work *work, uint32_t receiver, uint64_t token, cr_work_notice *out);
+/* Makes an unseen FREE or DISCONNECT notice one about no PD in particular: a DISCONNECT notice
+ * about its space with `pd` 0. It counts for the receiver's account and keeps its token, its tag
+ * and its place. CR_ERR_ARG. CR_ERR_ABSENT. */
+cr_status cr_work_merge(cr_work *work, uint32_t receiver, uint64_t token);
 
 /* Removes one notice that the receiver is owed, the oldest of one of its lanes. For receivers that
  * no longer exist. *failed: the notice was acknowledged as failed. CR_ERR_ARG. CR_ERR_ABSENT: no

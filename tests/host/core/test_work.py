@@ -43,6 +43,7 @@ class Got(NamedTuple):
     tag: int
     again: int
     since: int
+    account: int = 0
 
 
 class Side(Protocol):
@@ -60,6 +61,12 @@ class Side(Protocol):
     def resume(self, to: int, space: int) -> int: ...
 
     def untag(self, to: int, token: int) -> None: ...
+
+    def limit(self, to: int, account: int, most: int) -> None: ...
+
+    def withdraw(self, to: int, token: int) -> tuple[int, Got | None]: ...
+
+    def merge(self, to: int, token: int) -> int: ...
 
     def look(
         self,
@@ -108,6 +115,20 @@ class InC:
     def untag(self, to: int, token: int) -> None:
         assert self.lib.cr_work_untag(self.work, to, token) == OK
 
+    def limit(self, to: int, account: int, most: int) -> None:
+        assert self.lib.cr_work_set_receiver(self.work, to, account, most) == OK
+
+    def withdraw(self, to: int, token: int) -> tuple[int, Got | None]:
+        out = self.ffi.new("cr_work_notice *")
+        status = self.lib.cr_work_withdraw(self.work, to, token, out)
+        return status, self.got(out) if status == OK else None
+
+    def merge(self, to: int, token: int) -> int:
+        return int(self.lib.cr_work_merge(self.work, to, token))
+
+    def unseen(self, to: int) -> list[Got]:
+        return self._walk(self.lib.cr_work_next_unseen, to)
+
     def take(self, to: int) -> tuple[Got, bool] | None:
         out, failed = self.ffi.new("cr_work_notice *"), self.ffi.new("uint32_t *", 99)
         status = self.lib.cr_work_take(self.work, to, out, failed)
@@ -134,6 +155,8 @@ class InC:
             "handed out": [
                 [self.one(lib.cr_work_look, to, token) for to in everyone] for token in tokens
             ],
+            "unseen": [self.unseen(to) for to in everyone],
+            "charged": [lib.cr_work_charged(self.work, to) for to in everyone],
             "oldest of": [self.oldest_of(to) for to in everyone],
             "can do": [self.can_do(to) for to in everyone],
         }
@@ -163,11 +186,15 @@ class InC:
 
     def can_do(self, to: int) -> list[Got]:
         """The order of the lanes is the core's affair."""
+        return self._walk(self.lib.cr_work_next, to)
+
+    def _walk(self, step: Any, to: int) -> list[Got]:
+        """All that a cursor comes to, sorted."""
         at, out = self.ffi.new("cr_work_cursor *"), self.ffi.new("cr_work_notice *")
         found = []
-        while self.lib.cr_work_next(self.work, to, at, out) == OK:
+        while step(self.work, to, at, out) == OK:
             found.append(self.got(out))
-        assert self.lib.cr_work_next(self.work, to, at, out) == REASONS["absent"]
+        assert step(self.work, to, at, out) == REASONS["absent"]
         return sorted(found)
 
     def answers(self, answers: Sequence[tuple[int, bool]]) -> Any:
@@ -185,6 +212,7 @@ class InC:
             notice.tag,
             notice.again,
             notice.since,
+            notice.account,
         )
 
 
@@ -198,7 +226,14 @@ class InPython:
         about = got.object, got.pd
         try:
             notice = self.queues.put(
-                to, got.space, got.kind, about, tag=got.tag, since=got.since, pd=got.pd
+                to,
+                got.space,
+                got.kind,
+                about,
+                tag=got.tag,
+                since=got.since,
+                pd=got.pd,
+                account=got.account,
             )
         except NoticeError as error:
             return REASONS[error.reason], 0
@@ -226,6 +261,22 @@ class InPython:
     def untag(self, to: int, token: int) -> None:
         self.queues.untag(to, token)
 
+    def limit(self, to: int, account: int, most: int) -> None:
+        self.queues.limit(to, account, most)
+
+    def withdraw(self, to: int, token: int) -> tuple[int, Got | None]:
+        try:
+            return OK, self.got(self.queues.withdraw(to, token))
+        except NoticeError as error:
+            return REASONS[error.reason], None
+
+    def merge(self, to: int, token: int) -> int:
+        try:
+            self.queues.merge(to, token, (0, 0))
+        except NoticeError as error:
+            return REASONS[error.reason]
+        return OK
+
     def look(
         self,
         tags: Sequence[int],
@@ -241,6 +292,8 @@ class InPython:
             "count of": [[self.count_of(to, tag) for to in everyone] for tag in tags],
             "failed": [[self.one(to, _of_space(space)) for to in everyone] for space in spaces],
             "handed out": [[self.one(to, _of_token(token)) for to in everyone] for token in tokens],
+            "unseen": [[self.got(each) for each in queues.unseen(to)] for to in everyone],
+            "charged": [queues.charged(to) if to else 0 for to in everyone],
             "oldest of": [next(iter(self.can_do(to)), None) for to in everyone],
             "can do": [self.can_do(to) for to in everyone],
         }
@@ -264,6 +317,7 @@ class InPython:
             notice.tag,
             notice.again,
             notice.since,
+            notice.account,
         )
 
     def can_do(self, to: int) -> list[Got]:
@@ -281,9 +335,15 @@ def _of_token(token: int) -> Callable[[Any], bool]:
 
 
 def new(
-    kind: str, space: int = 1, object_: int = 0, pd: int = 0, tag: int = 0, since: int = 0
+    kind: str,
+    space: int = 1,
+    object_: int = 0,
+    pd: int = 0,
+    tag: int = 0,
+    since: int = 0,
+    account: int = 0,
 ) -> Got:
-    return Got(0, kind, space, object_, pd, tag, 0, since)
+    return Got(0, kind, space, object_, pd, tag, 0, since, account)
 
 
 # -- C against Python
@@ -301,7 +361,15 @@ class Both:
         return c
 
     def put(self, to: int, kind: str, space: int, tag: int, since: int) -> None:
-        got = new(kind, space, object_=7 * tag + since, pd=tag ^ since, tag=tag, since=since)
+        got = new(
+            kind,
+            space,
+            object_=7 * tag + since,
+            pd=tag ^ since,
+            tag=tag,
+            since=since,
+            account=since % RECEIVERS,
+        )
         status, c = self.c.put(to, got)
         wanted, py = self.py.put(to, got)
         assert status == wanted
@@ -345,6 +413,34 @@ class Both:
         token = max(self.py.queues._tokens - back, 0)
         self.same(lambda side: side.untag(to, token))
 
+    def limit(self, to: int, account: int, most: int) -> None:
+        for side in (self.c, self.py):
+            side.limit(to, account, most)
+
+    def withdraw(self, to: int, back: int) -> None:
+        """A token, counted from the newest."""
+        token = max(self.py.queues._tokens - back, 0)
+        self.same(lambda side: side.withdraw(to, token))
+
+    def merge(self, to: int, back: int) -> None:
+        """A token, counted from the newest."""
+        token = max(self.py.queues._tokens - back, 0)
+        self.same(lambda side: side.merge(to, token))
+
+    def sweep(self, to: int, part: int) -> None:
+        """Walks over the unseen notices and withdraws or merges some of them meanwhile."""
+        lib, at = self.c.lib, self.c.ffi.new("cr_work_cursor *")
+        out, met = self.c.ffi.new("cr_work_notice *"), []
+        wanted = [notice.token for notice in self.py.queues.unseen(to)]
+        while lib.cr_work_next_unseen(self.c.work, to, at, out) == OK:
+            token = int(out.token)
+            met.append(token)
+            if token % 3 == part:
+                self.same(lambda side, t=token: side.withdraw(to, t))  # type: ignore[misc]
+            elif token % 3 == 0:
+                self.same(lambda side, t=token: side.merge(to, t))  # type: ignore[misc]
+        assert sorted(met) == wanted
+
     def take(self, to: int, count: int) -> None:
         """The core chooses the lane. The notice must be the oldest of some lane."""
         for _ in range(count):
@@ -381,6 +477,10 @@ ACTION = st.one_of(
     st.tuples(st.just("resume"), TO, SPACE),
     st.tuples(st.just("untag"), TO, st.integers(0, 14)),
     st.tuples(st.just("take"), TO, st.integers(1, 3)),
+    st.tuples(st.just("limit"), TO, TO, st.integers(1, 3)),
+    st.tuples(st.just("withdraw"), TO, st.integers(0, 14)),
+    st.tuples(st.just("merge"), TO, st.integers(0, 14)),
+    st.tuples(st.just("sweep"), TO, st.integers(0, 2)),
 )
 
 
@@ -417,6 +517,9 @@ def test_so_are_thousands_of_them(seed: int) -> None:
             if rng.random() < 0.1:
                 both.untag(to, rng.randrange(300))
             both.take(to, rng.randrange(2))
+            if rng.random() < 0.2:
+                both.sweep(to, rng.randrange(3))
+                both.limit(to, rng.randrange(RECEIVERS), rng.choice([3, 9, 300]))
         fills += both.py.queues.room() == 0
         if step % 50 == 0:
             both.compare()

@@ -68,9 +68,7 @@ def test_a_secret_that_cannot_be_kept_is_drawn_anew_and_the_user_is_told_once(
 
 
 @pytest.mark.behaviour("J-15")
-def test_a_secret_that_is_kept_is_no_news(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_secret_that_is_kept_is_no_news(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert key_of() == key_of()
     assert capsys.readouterr().err == ""
 

@@ -24,7 +24,6 @@ from cellreap.trace.events import Event
 from cellreap.trace.reader import Reader
 from cellreap.trace.writer import seal
 from kit.budget_run import budget_run
-from kit.marks import slow_but
 from kit.overlap_run import overlap_run
 from kit.paths import STORED_TRACES
 from kit.trace_mutations import (
@@ -49,8 +48,18 @@ GENERATED = ["rich", "depths-0-2", "depths-1-0"]
 # The run that stands for all others where the slow tests are left out.
 QUICK = "depths-1-0"
 # Runs of what only later versions of the trace tell.
-SECOND = ["notices", "sync", "blame", "time", "budget", "overlap"]
+SECOND = ["notices", "sync", "blame", "time", "budget", "overlap", "merged"]
 TRACES = [*GENERATED, *(path.name for path in STORED)]
+# One trace of the first version stands for those that are much like it.
+ALIKE = [path.name for path in STORED if path.name != "block_fs_db_app-0-0.trace"]
+NAMES = [
+    name
+    if name == QUICK
+    else pytest.param(
+        name, marks=[pytest.mark.slow, *([pytest.mark.thorough] if name in ALIKE else [])]
+    )
+    for name in [*TRACES, *SECOND]
+]
 
 # "EVENT.field" -> why no checker can know the value. No other part of a trace depends on it.
 FREE_FIELDS = {
@@ -205,7 +214,7 @@ def _rejected(reader: Reader, start: int, lines: Sequence[bytes]) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("H-09")
-@pytest.mark.parametrize("name", slow_but([*TRACES, *SECOND], QUICK))
+@pytest.mark.parametrize("name", NAMES)
 def test_every_raw_mutation_is_rejected(name: str, thorough: bool) -> None:
     lines = lines_of(name)
     reader, fed, saved = Reader(name), -1, b""
@@ -397,8 +406,10 @@ def _tried(name: str, kind: str, thorough: bool) -> tuple[int, list[Mutation]]:
 
 @pytest.mark.behaviour("M-06", "H-10")
 @pytest.mark.parametrize("kind", MUTATIONS)
-@pytest.mark.parametrize("name", slow_but([*TRACES, *SECOND], QUICK))
-def test_every_sealed_mutation_that_can_be_noticed_is(name: str, kind: str, thorough: bool) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_every_sealed_mutation_that_can_be_noticed_is(
+    name: str, kind: str, thorough: bool
+) -> None:
     events = events_of(name)
     tried, passed = _tried(name, kind, thorough)
     assert [mutation.what for mutation in passed if _excuse(events, mutation) is None] == []
@@ -432,7 +443,7 @@ def test_the_runs_have_every_event() -> None:
 @pytest.mark.parametrize(
     "how", ["next", "back 7", "on 3", "back 20", "over what it needs", "over what needs it"]
 )
-@pytest.mark.parametrize("name", slow_but([*TRACES, *SECOND], QUICK))
+@pytest.mark.parametrize("name", NAMES)
 def test_every_sealed_move_across_a_dependency_is_noticed(
     name: str, how: str, thorough: bool
 ) -> None:

@@ -476,22 +476,17 @@ def test_the_end_of_a_terminator_that_waits_may_come_late() -> None:
 
 @pytest.mark.behaviour("M-04")
 def test_who_answers_after_the_extraction_is_over_is_asked_no_more() -> None:
-    """A question that was held behind a failure is handed out when its lane is resumed."""
+    """A server fetches its own question and waits for the state. Nobody awaits its answer."""
 
     def run(ask: bool) -> list[str]:
         target = Target(0, 0, "late")
-        server, client = (target.pd(name) for name in ("server", "client"))
+        server = target.pd("server")
         disk = target.space(server, "BLOCK", "disk")
         target.resource(disk)
-        target.request(client, disk)
-        target.unrequest(client, disk)
-        x = target.extract()
-        target.serve(server, "failed")
-        target.extracted(x)
-        target.again(server, disk)
-        (lost,) = target.fetch(server)
-        target.ack(server, lost)
+        x = target.extract(server)
         (question,) = target.fetch(server)
+        target.extracted(x)
+        target.told(1)
         if ask:
             target.extractions_over.clear()
         target.ack(server, question, "each")
@@ -500,6 +495,28 @@ def test_who_answers_after_the_extraction_is_over_is_asked_no_more() -> None:
 
     assert run(ask=False) == []
     assert run(ask=True)[0].startswith("QUEUE PD_1 extract BLOCK_1_1 -: no such notice is owed")
+
+
+@pytest.mark.behaviour("M-11")
+def test_a_question_that_nobody_awaits_any_more_is_withdrawn() -> None:
+    """Also one that was held behind a failure."""
+
+    def run(withdraw: bool) -> list[str]:
+        target = Target(0, 0, "late")
+        server, client = (target.pd(name) for name in ("server", "client"))
+        disk = target.space(server, "BLOCK", "disk")
+        target.request(client, disk)
+        target.unrequest(client, disk)
+        x = target.extract()
+        target.serve(server, "failed")
+        target.extracted(x)
+        target.again(server, disk)
+        target.serve(server)
+        target.quiet()
+        return said([each for each in target.end() if withdraw or each[0] != "WITHDRAW"])
+
+    assert run(withdraw=True) == []
+    assert any("expected WITHDRAW PD_1 2 before it" in text for text in run(withdraw=False))
 
 
 # -- extractions

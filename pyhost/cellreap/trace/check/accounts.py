@@ -8,13 +8,14 @@ model. So the cost does not depend on how much is made and dropped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 from cellreap import headers
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, parse_id, pd_id
 from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.work import LEFT_BEHIND
 from cellreap.trace.events import Event
 
 
@@ -34,7 +35,11 @@ class Accounts(Concern):
         self._most: dict[str, Counter[str]] = {}
         """account -> at most so much is in use"""
         self._left: dict[int, str] = {}
-        """token of a notice that an edge left behind -> account"""
+        """token of a notice that an edge left behind -> the account that it counts for"""
+        self._taken: set[int] = set()
+        """those that came to count for the account of their receiver"""
+        self._owed: set[str] = set()
+        """accounts that notices of the cleanup under way count for"""
         self._told: set[tuple[str, str]] = set()
         """(subscriber, node): the notice of the subscription was queued"""
         self._maps: dict[str, Counter[str]] = {}
@@ -62,18 +67,45 @@ class Accounts(Concern):
             count(self, event)
 
     def _use(self, pd: str | None, **uses: int) -> None:
+        """The PD makes this now."""
         name = self._account_of.get(pd or "")
-        if name is None or name not in self._quotas:
-            return
-        most, quota = self._most[name], self._quotas[name]
-        most.update(uses)
-        if all(most[word] <= quota[word] for word in uses):
+        if name is not None and name in self._quotas:
+            self._most[name].update(uses)
+            self._check(name, uses)
+
+    def _check(self, name: str, words: Iterable[str], *, made: bool = True) -> None:
+        """made: something was made. Else a notice took the place of what was made before, and what
+        the account has taken may exceed the quota.
+        """
+        quota, most = self._quotas[name], self._most[name]
+        if all(most[word] <= quota[word] for word in words):
             return
         self._most[name] = most = self._exact(name)
-        for word in uses:
-            if most[word] > quota[word]:
+        more = 0 if made else sum(self._left[token] == name for token in self._taken)
+        for word in words:
+            if most[word] > quota[word] + more:
                 text = f"{name} uses {most[word]} {word}, and its quota is {quota[word]}"
                 self.context.bad("accounts.within", text)
+
+    # -- for other concerns
+
+    def charged_together(self, token: int, other: int) -> bool:
+        """Whether two notices count for the same account."""
+        return self._left.get(token) == self._left.get(other)
+
+    def merging(self, token: int) -> None:
+        """Notices of an account are about to be merged: this one is the first, or comes after them.
+
+        It must have no room for what its PDs can make at once, beside what the configuration needs.
+        """
+        name, before = self._left.get(token), self.context.previous
+        begun = before is not None and before.name in ("MERGE", "WITHDRAW")
+        if name is None or name not in self._quotas or begun:
+            return
+        quota, used = self._quotas[name]["edges"], self._exact(name)["edges"]
+        if used + _MOST_KEPT < quota:
+            text = f"token={token}: {name} uses {used} edges, and its quota is {quota}"
+            self.context.bad("accounts.pressed", text)
 
     def _pd(self, event: Event) -> None:
         self._account_of[event["id"]] = event["name"]  # of a spawned PD, OWN comes next
@@ -126,14 +158,41 @@ class Accounts(Concern):
 
     def _queue(self, event: Event) -> None:
         to, kind, token = event["to"], event["kind"], event.number("token")
-        pd = event["from"] if kind in ("free", "disconnect") else to
+        pd = event["from"] if kind in LEFT_BEHIND else to
         if kind not in _LEFT or pd not in self._account_of:
             return
-        self._left[token] = self._account_of[pd]
+        name = self._left[token] = self._account_of[pd]
         if kind == "pre-destroy":
             self._told.add((to, event["node"]))
-        else:
-            self._use(pd, edges=1)
+        elif name in self._quotas:
+            self._most[name]["edges"] += 1
+            if event.number("n") == 0:
+                self._check(name, ["edges"], made=False)
+            else:
+                self._owed.add(name)
+
+    def _settled(self, _event: Event) -> None:
+        """The edges that the notices of a cleanup are about are there until now."""
+        for name in sorted(self._owed):
+            self._check(name, ["edges"], made=False)
+        self._owed.clear()
+
+    def _get_work(self, event: Event) -> None:
+        self._taken_by(event["pd"], event.number("token"))
+
+    def _merge(self, event: Event) -> None:
+        self._taken_by(event["pd"], event.number("token"))
+
+    def _taken_by(self, pd: str, token: int) -> None:
+        """A notice of another account counts for its receiver's from now on."""
+        name = self._account_of.get(pd)
+        if self.context.policy.limits_taken and name is not None and token in self._left:
+            if self._left[token] == name:
+                return
+            if name in self._most:
+                self._most[name]["edges"] += 1
+            self._left[token] = name
+            self._taken.add(token)
 
     def _subgraph(self, event: Event) -> None:
         name = self._account_of.get(event["pd"])
@@ -188,6 +247,7 @@ class Accounts(Concern):
             for token, account in self._left.items()
             if self.context.notices.is_unfinished(token)
         }
+        self._taken &= self._left.keys()
         uses["edges"] += sum(account == name for account in self._left.values())
         uses["types"] = len(types)
         uses["maps"] = sum(reported[name] for reported in self._maps.values())
@@ -204,7 +264,13 @@ class Accounts(Concern):
         return 0
 
 
-_LEFT = ("free", "disconnect", "lost", "destroy", "pre-destroy")
+_MOST_KEPT = (
+    2 * headers.constant("protocol.h", "CR_STARTUP_SPACES")
+    + 2 * headers.constant("protocol.h", "CR_STARTUP_REQUESTS")
+    + 4
+)
+"""The most edges that the configuration can need for one PD, and those of a spawned PD."""
+_LEFT = (*LEFT_BEHIND, "lost", "destroy", "pre-destroy")
 """Kinds of notices for which the edge that caused them had kept room."""
 _USES: dict[str, Callable[[Accounts, Event], None]] = {
     "PD": Accounts._pd,
@@ -217,6 +283,9 @@ _USES: dict[str, Callable[[Accounts, Event], None]] = {
     "MAP": Accounts._map,
     "SUBSCRIBE": Accounts._subscribe,
     "QUEUE": Accounts._queue,
+    "SETTLED": Accounts._settled,
+    "GET_WORK": Accounts._get_work,
+    "MERGE": Accounts._merge,
     "SUBGRAPH": Accounts._subgraph,
     "EXTRACTED": Accounts._extracted,
 }

@@ -56,7 +56,7 @@ class Extractions(Concern):
         It gets none if the extraction is over or the space is destroyed.
         """
         model = self.context.model
-        if x in self._running and space in model.manager and self._lives(space):
+        if x in self._running and space in model.manager and self.lives(space):
             self._ask(x, [(pd, resource) for resource in model.resources_in(space)])
 
     def _ask(self, x: int, questions: list[tuple[str, str]]) -> None:
@@ -93,7 +93,7 @@ class Extractions(Concern):
         for x in self._running:
             self.context.bad("extractions.end", f"END: extraction {x} was never told (EXTRACTED)")
 
-    def _lives(self, node: str) -> bool:
+    def lives(self, node: str) -> bool:
         """Whether the node exists, and neither the node nor its space is doomed."""
         model, doomed = self.context.model, self.context.cleanups.doomed()
         return node in model.nodes and node not in doomed and model.space_of.get(node) not in doomed
@@ -171,7 +171,7 @@ class Extractions(Concern):
     def _not_its_own(self, pd: str, ends: Ends) -> Iterator[tuple[str, str]]:
         model = self.context.model
         for node in ends:
-            if not self._lives(node):
+            if not self.lives(node):
                 yield "extractions.ends", f"{node} is not there, or doomed"
         upper, lower = ends
         if (upper in model.space_of) != (lower in model.space_of):
@@ -198,8 +198,8 @@ class Extractions(Concern):
         seen, pending = {node}, [node]
         while pending:
             here = pending.pop()
-            reported = pieces.get(here, ()) if pieces and self._lives(here) else ()
-            for lower in [*model.built_on(here), *(one for one in reported if self._lives(one))]:
+            reported = pieces.get(here, ()) if pieces and self.lives(here) else ()
+            for lower in [*model.built_on(here), *(one for one in reported if self.lives(one))]:
                 if lower not in seen:
                     seen.add(lower)
                     pending.append(lower)
@@ -246,12 +246,13 @@ class Extractions(Concern):
         tag: Tag = ("extraction", x)
         context.tickets.settle(tag)
         context.tickets.note((tag,))
+        context.notices.end_extraction(tag)
 
     def _state(self, running: _Running, doomed: Collection[str]) -> list[str]:
         """The expected rows of the extraction, without the header."""
         marked = with_doomed(self.context.model.copy(), doomed)
         for upper, lower in running.pieces:
-            alive = self._lives(upper) and self._lives(lower)
+            alive = self.lives(upper) and self.lives(lower)
             if (
                 alive
                 and (upper, lower) not in marked.maps

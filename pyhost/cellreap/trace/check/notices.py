@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Notices: which PD may fetch, finish and resume which, and the notices that no cleanup owes."""
+"""Notices: which PD may fetch, finish and resume which, the notices that no cleanup owes, and those
+that are merged or withdrawn.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.check.work import FAILED, Notice, Tag, Work, Wrong, lane_of
+from cellreap.trace.check.work import FAILED, LEFT_BEHIND, Notice, Tag, Work, Wrong, lane_of
 from cellreap.trace.events import Event
 from cellreap.trace.report import Failure
 
 
 class Notices(Concern):
-    """QUEUE (of no cleanup), GET_WORK, FINISH_WORK, RESUME_WORK."""
+    """QUEUE (of no cleanup), GET_WORK, FINISH_WORK, RESUME_WORK, MERGE, WITHDRAW."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -25,12 +27,15 @@ class Notices(Concern):
     def use_policy(self) -> None:
         """Applies the policy once the trace version is known."""
         self._work.in_lanes = self.context.policy.lanes
+        if not self.context.policy.limits_taken:
+            self._work.max_taken = None
 
     def put(self, event: Event, tag: Tag) -> None:
         """Queues a notice on an account."""
         token, to = event.number("token"), event["to"]
-        self.context.timing.queued(to, token, event["kind"])
-        self._judge("QUEUE", self._work.queue(token, to, event["kind"], event["node"], tag))
+        kind, node, dead = event["kind"], event["node"], event["from"]
+        self.context.timing.queued(to, token, kind)
+        self._judge("QUEUE", self._work.queue(token, to, kind, node, tag, dead))
         if self.context.freed.is_stopped(to):
             self._work.forget(to)
             self.context.tickets.note(self.changed_accounts())
@@ -78,7 +83,19 @@ class Notices(Concern):
         """The notices of a PD up to this token are awaited by nobody any more. Returns them."""
         given_up = self._work.give_up(pd, token)
         self.context.tickets.note(self.changed_accounts())
+        self._owe_withdrawals(each for each in given_up if each.kind == "extract")
         return given_up
+
+    def end_extraction(self, tag: Tag) -> None:
+        """An extraction is over. Its notices that nobody has fetched are withdrawn."""
+        self._owe_withdrawals(self._work.unseen_questions(tag))
+
+    def _owe_withdrawals(self, notices: Iterable[Notice]) -> None:
+        """Demands that those of the notices that nobody has fetched are withdrawn next."""
+        if self.context.policy.limits_taken:
+            for notice in notices:
+                if not notice.seen:
+                    self.context.debts.owe("WITHDRAW", notice.to, str(notice.token))
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
@@ -163,9 +180,72 @@ class Notices(Concern):
             self._failures.pop(token).resumed = True
             self.context.timing.heard(event["pd"])
 
+    # -- merged and withdrawn notices
+
+    def _unseen(self, event: Event) -> Notice | None:
+        """The notice that the event is about, if its PD has not fetched it."""
+        notice = self._work.get(event.number("token"))
+        if notice is not None and notice.to == event["pd"] and not notice.seen:
+            return notice
+        text = f"token={event['token']}: {event['pd']} has no such notice that it has not fetched"
+        self.context.bad("notices.unseen", f"{event.name}: {text}")
+        return None
+
+    def _was_left(self, notice: Notice) -> bool:
+        """Whether a PD that is destroyed left the notice behind."""
+        gone = notice.dead != "-" and notice.dead not in self.context.model.nodes
+        return gone and notice.kind in LEFT_BEHIND
+
+    def merge(self, event: Event) -> None:
+        """MERGE: a notice stands for several from now on. The others of its account go."""
+        context = self.context
+        notice = self._unseen(event)
+        if notice is None:
+            return
+        beside = self._work.unseen_beside(notice)
+        if not self._was_left(notice):
+            text = f"token={notice.token}: no destroyed PD left this {notice.kind} notice behind"
+            context.bad("notices.merged", f"MERGE: {text}")
+            return
+        if any(other.stands_for_several() and other.token < notice.token for other in beside):
+            text = f"token={notice.token}: another notice about the space stands for several"
+            context.bad("notices.merged", f"MERGE: {text}")
+        for other in beside:
+            same = context.accounts.charged_together(other.token, notice.token)
+            if other.stands_for_several() or (same and self._was_left(other)):
+                context.debts.owe("WITHDRAW", other.to, str(other.token))
+        context.accounts.merging(notice.token)
+        self._work.merge(notice)
+
+    def withdraw(self, event: Event) -> None:
+        """WITHDRAW: a notice is taken back for good."""
+        context = self.context
+        owed = context.debts.settle("WITHDRAW", event["pd"], event["token"])
+        notice = self._unseen(event)
+        if notice is None:
+            return
+        if not owed:
+            self._needs_no_telling(notice)
+            context.accounts.merging(notice.token)
+        self._work.withdraw(notice)
+        context.tickets.note(self.changed_accounts())
+
+    def _needs_no_telling(self, notice: Notice) -> None:
+        """Checks that nothing is lost with the notice: its space is gone, or another notice stands
+        for it.
+        """
+        beside = self._work.unseen_beside(notice)
+        gone = not self.context.extractions.lives(lane_of(notice.node))
+        stands = any(other.stands_for_several() for other in beside)
+        if not (notice.stands_for_several() or self._was_left(notice)) or not (gone or stands):
+            text = f"token={notice.token}: no other notice tells {notice.to} of {notice.node}"
+            self.context.bad("notices.withdrawn", f"WITHDRAW: {text}")
+
     handlers: ClassVar[Handlers] = {
         "QUEUE": queue_of_no_cleanup,
         "GET_WORK": get_work,
         "FINISH_WORK": finish_work,
         "RESUME_WORK": resume_work,
+        "MERGE": merge,
+        "WITHDRAW": withdraw,
     }

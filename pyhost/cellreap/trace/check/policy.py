@@ -61,6 +61,10 @@ class Policy:
     """A slot that somebody else emptied stays empty until its PD finished the notice of the loss.
     If False, this holds only for what a cleanup of a space took, and UNHOLD has no `by`.
     """
+    limits_taken: bool = True
+    """A receiver fetches only so many notices before it finishes them. What nobody has fetched is
+    withdrawn with its extraction, and merged where an account is full.
+    """
     stages: bool = True
     """STAGE tells of each crash that the scenario stages."""
     tells_time: bool = True
@@ -76,6 +80,7 @@ VERSION_3: Final = Policy(
     side_by_side=False,
     tells_every_loss=False,
     says_rights=False,
+    limits_taken=False,
     stages=False,
     tells_time=False,
     holds_faults=False,

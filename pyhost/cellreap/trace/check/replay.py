@@ -47,7 +47,7 @@ NEED_BODIES: Final = frozenset(
     {"PD", "ACCOUNT", "FAULT", "FAULT_HELD", "EXIT", "TERMINATE", "LATE", "CLEANUP"}
 )
 """Events before which the BODY of the last PD must have come."""
-ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT", "STOP"})
+ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT", "STOP", "WITHDRAW"})
 """Events that may come while other events are required, as may QUEUE with n=0, and the TICKET of a
 terminator that used a plain send.
 """

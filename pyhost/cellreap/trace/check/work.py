@@ -23,6 +23,10 @@ GIVEN_UP = "given up"
 """The notices whose receivers were given up. They are also counted as waiting."""
 NEVER_STOP = ("pre-destroy", "extract", "probe", "fault")
 """Kinds of notices whose failure does not stop a lane."""
+LEFT_BEHIND = ("free", "disconnect")
+"""Kinds of notices that a destroyed PD leaves behind. They can be merged."""
+LIMITED = (*LEFT_BEHIND, "extract")
+"""Kinds of notices of which a receiver may fetch only so many before it finishes them."""
 
 Tag = tuple[str, int]
 """The account of a notice: ("cleanup", n), ("extraction", x), or ("no cleanup", 0)."""
@@ -35,7 +39,8 @@ class Notice:
     """A notice that is not finished, or that failed and is still the first of its lane.
 
     tag: None once it was resumed or given up. given_up: the tag before it was given up. batch: the
-    number of the batch in which it was fetched.
+    number of the batch in which it was fetched. dead: the PD that left it behind, or "-". seen: it
+    was fetched, be it before it was taken back.
     """
 
     token: int
@@ -46,6 +51,12 @@ class Notice:
     state: str = QUEUED
     batch: int = 0
     given_up: Tag | None = None
+    dead: str = "-"
+    seen: bool = False
+
+    def stands_for_several(self) -> bool:
+        """Whether it was merged."""
+        return self.kind == "disconnect" and self.dead == "-"
 
 
 def lane_of(node: str, kind: str = "") -> str:
@@ -114,6 +125,21 @@ class _Receiver:
     """tokens in the order of QUEUE; used only where there are no lanes"""
     can_do: int = 0
     """number of notices that it can fetch or finish: neither failed nor held"""
+    taken: int = 0
+    """number of notices of limited kinds that it has fetched and not finished"""
+
+    def take(self, notice: Notice, most: int | None) -> Wrong | None:
+        """It fetches a notice. most: the most that it may have taken."""
+        if notice.seen:
+            return None
+        notice.seen = True
+        if notice.kind not in LIMITED:
+            return None
+        self.taken += 1
+        if most is None or self.taken <= most:
+            return None
+        text = f"{notice.to} has {self.taken} such notices: expected at most {most}"
+        return "notices.taken", f"token={notice.token}: {text}"
 
 
 class Work:
@@ -122,6 +148,8 @@ class Work:
     def __init__(self) -> None:
         self.in_lanes = True
         """False: the rules of trace version 1"""
+        self.max_taken: int | None = headers.constant("limits.h", "CR_MAX_TAKEN")
+        """None: no limit"""
         self._most = headers.constant("protocol.h", "CR_WORK_MAX")
         self._notices: dict[int, Notice] = {}
         self._receivers: dict[str, _Receiver] = {}
@@ -204,7 +232,9 @@ class Work:
 
     # -- operations
 
-    def queue(self, token: int, to: str, kind: str, node: str, tag: Tag) -> Wrong | None:
+    def queue(
+        self, token: int, to: str, kind: str, node: str, tag: Tag, dead: str = "-"
+    ) -> Wrong | None:
         """Queues a notice at the end of its lane."""
         wrong = None
         if token <= self._last_token:
@@ -212,7 +242,7 @@ class Work:
         self._last_token = max(token, self._last_token)
         if token in self._notices:
             return wrong
-        notice = self._notices[token] = Notice(token, to, kind, node, tag)
+        notice = self._notices[token] = Notice(token, to, kind, node, tag, dead=dead)
         receiver = self._receivers.setdefault(to, _Receiver())
         lane = receiver.lanes.setdefault(lane_of(node, kind), _Lane())
         stopped = lane.stopped()
@@ -242,7 +272,7 @@ class Work:
         if wrong is not None:
             return "notices.order", f"token={token}: {pd} {wrong}"
         notice.state = OUT
-        return None
+        return self._receivers[pd].take(notice, self.max_taken)
 
     def _not_next(self, notice: Notice) -> str | None:
         """Without lanes: what is wrong if the notice is not the next in its receiver's queue."""
@@ -298,9 +328,13 @@ class Work:
             self._stop(notice, lane)
             return None
         self._receivers[pd].can_do -= 1
-        del lane.notices[token]
-        del self._notices[token]
+        self._remove(notice, lane)
         return None
+
+    def _remove(self, notice: Notice, lane: _Lane) -> None:
+        self._receivers[notice.to].taken -= notice.seen and notice.kind in LIMITED
+        del lane.notices[notice.token]
+        del self._notices[notice.token]
 
     def _no_longer_waits(self, notice: Notice, lane: _Lane, account: _Account) -> None:
         assert notice.tag is not None
@@ -360,6 +394,33 @@ class Work:
                 account.add(pd, GIVEN_UP)
                 notice.tag = None
         return given_up
+
+    def unseen_beside(self, notice: Notice) -> list[Notice]:
+        """The notices in the same lane that nobody has fetched, without this one."""
+        lane = self._lane(notice).notices.values()
+        return [each for each in lane if each is not notice and not each.seen]
+
+    def unseen_questions(self, tag: Tag) -> list[Notice]:
+        """The extract notices of an extraction that nobody has fetched."""
+        account = self._accounts.get(tag)
+        notices = account.open.values() if account is not None else ()
+        return [each for each in notices if each.kind == "extract" and not each.seen]
+
+    def withdraw(self, notice: Notice) -> None:
+        """A notice that nobody has fetched is taken back for good. No ticket counts it any more."""
+        lane = self._lane(notice)
+        if not lane.stopped():
+            self._receivers[notice.to].can_do -= 1
+        if notice.tag is not None:
+            account = self._accounts[notice.tag]
+            if lane.stopped():
+                account.add(notice.to, HELD, -1)
+            self._no_longer_waits(notice, lane, account)
+        self._remove(notice, lane)
+
+    def merge(self, notice: Notice) -> None:
+        """A notice that nobody has fetched stands for several PDs and for all of its space."""
+        notice.kind, notice.node, notice.dead = "disconnect", lane_of(notice.node), "-"
 
     def forget(self, pd: str) -> None:
         """A receiver is destroyed."""
