@@ -15,6 +15,7 @@
 #include "supervisor/supervisor.h"
 #include "system/charge.h"
 #include "system/text.h"
+#include "system/truth.h"
 
 enum { ROOT_STACK = 32768 };
 
@@ -45,6 +46,7 @@ static void make_own_objects(const cr_image_header *image)
     if (cr_system_init(image, endpoint) != CR_OK) {
         cr_panic("the model does not fit its memory", 0);
     }
+    cr_truth_init(bound);
     cr_progress_init(image);
     cr_root_begin(untyped, bound);
 }
@@ -121,6 +123,7 @@ void cr_root_main(const seL4_BootInfo *info)
         seL4_DebugSnapshot();
     }
 #endif
+    cr_truth();
     cr_supervisor_run(cr_sys.endpoint);
     for (;;) {
         (void)seL4_TCB_Suspend(seL4_CapInitThreadTCB);

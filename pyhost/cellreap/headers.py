@@ -23,6 +23,10 @@ _MARK = Path("roottask/include/cellreap/trace_events.h")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _ENUM = re.compile(r"\benum\b\s*(\w+)?\s*\{([^{}]*)\}", re.DOTALL)
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_BADGE = re.compile(
+    r"\(\(uint64_t\)kind << (\d+)\) \| "
+    r"\(\(uint64_t\)\(generation & (0x[0-9a-f]+)u\) << (\d+)\) \| index;"
+)
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\Z")
 # A cell of a table that is a list of forms: NUMBER(space) FLAG(wait).
@@ -227,6 +231,18 @@ def constant(header: str, name: str) -> int:
         if name in members:
             return members[name]
     raise HeaderError(f"{header_path(header)}: no enumerator {name}")
+
+
+def badge_layout() -> tuple[int, int, int]:
+    """Of cr_badge in protocol.h: the shift of the kind, the mask and the shift of the generation.
+
+    HeaderError if a badge has another form.
+    """
+    found = _BADGE.search(read_header("protocol.h"))
+    if found is None:
+        raise HeaderError("protocol.h: cr_badge is not (kind, generation, index) as it was")
+    kind, mask, generation = (int(text, 0) for text in found.groups())
+    return kind, mask, generation
 
 
 def names_of(header: str, tag: str, prefix: str) -> dict[str, int]:

@@ -26,6 +26,7 @@ _Static_assert(sizeof(call_names) / sizeof(call_names[0]) == CR_CALL_COUNT,
 /* The root task's CSpace. Both are slots in the CNode that the kernel gave at boot. */
 static seL4_CPtr l1_cnode;
 static seL4_CPtr pool_cnode;
+static uint32_t boot_cnode_bits;
 
 static uint32_t pool_next[1u << CR_POOL_BITS];
 static uint32_t pool_first;
@@ -97,6 +98,16 @@ seL4_Word cr_cnode_data(uint32_t guard_bits)
 seL4_CPtr cr_l1_cnode(void)
 {
     return l1_cnode;
+}
+
+seL4_CPtr cr_pool_cnode(void)
+{
+    return pool_cnode;
+}
+
+uint32_t cr_boot_bits(void)
+{
+    return boot_cnode_bits;
 }
 
 seL4_Word cr_l1_data(void)
@@ -199,27 +210,34 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
     }
     seL4_CPtr l1 = info->empty.start;
     seL4_CPtr pool = info->empty.start + 1;
+    seL4_CPtr untypeds = info->empty.start + 2;
     /* Until the thread uses the new CSpace, addresses are those of boot time: one CNode that
      * resolves all bits. */
     if (seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_L1_BITS, seL4_CapInitThreadCNode, 0, 0,
                             l1, 1) ||
         seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_POOL_BITS, seL4_CapInitThreadCNode, 0,
                             0, pool, 1) ||
+        seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_UNTYPEDS_BITS, seL4_CapInitThreadCNode,
+                            0, 0, untypeds, 1) ||
         seL4_CNode_Mint(l1, CR_L1_BOOT, CR_L1_BITS, seL4_CapInitThreadCNode,
                         seL4_CapInitThreadCNode, seL4_WordBits, seL4_AllRights,
                         cr_cnode_data(CR_SUBSPACE_BITS - boot_bits)) ||
         seL4_CNode_Mint(l1, CR_L1_POOL, CR_L1_BITS, seL4_CapInitThreadCNode, pool, seL4_WordBits,
                         seL4_AllRights, cr_cnode_data(CR_SUBSPACE_BITS - CR_POOL_BITS)) ||
+        seL4_CNode_Mint(l1, CR_L1_UNTYPEDS, CR_L1_BITS, seL4_CapInitThreadCNode, untypeds,
+                        seL4_WordBits, seL4_AllRights,
+                        cr_cnode_data(CR_SUBSPACE_BITS - CR_UNTYPEDS_BITS)) ||
         seL4_TCB_SetSpace(seL4_CapInitThreadTCB, 0, l1, cr_l1_data(), seL4_CapInitThreadVSpace,
                           0)) {
         return CR_ERR_MEMORY;
     }
     l1_cnode = l1;
     pool_cnode = pool;
-    for (uint32_t i = 1; i < 1u << CR_POOL_BITS; i++) {
+    boot_cnode_bits = boot_bits;
+    for (uint32_t i = CR_POOL_SPARE + 1; i < 1u << CR_POOL_BITS; i++) {
         pool_next[i] = i + 1 < 1u << CR_POOL_BITS ? i + 1 : 0;
     }
-    pool_first = 1;
+    pool_first = CR_POOL_SPARE + 1;
     return CR_OK;
 }
 

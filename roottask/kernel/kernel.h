@@ -6,7 +6,8 @@
  * The CSpace is a CNode of 2^CR_L1_BITS slots (L1). Each L1 slot can hold another CNode, which
  * resolves the remaining 32 bits. L1 slot CR_L1_BOOT holds the CNode that the kernel gave at boot,
  * so capability addresses of boot time remain valid. L1 slot CR_L1_POOL holds a pool of slots for
- * any use. From CR_L1_BODIES on, each PD's body has its own L1 slot. */
+ * any use but untypeds, which are in L1 slot CR_L1_UNTYPEDS. From CR_L1_BODIES on, each PD's body
+ * has its own L1 slot. */
 #ifndef CELLREAP_SEL4_KERNEL_H
 #define CELLREAP_SEL4_KERNEL_H
 
@@ -18,8 +19,12 @@ enum {
     CR_L1_BITS = 12,
     CR_L1_BOOT = 0,
     CR_L1_POOL = 1,
-    CR_L1_BODIES = 2,
+    CR_L1_UNTYPEDS = 2,
+    CR_L1_BODIES = 3,
+    CR_L1_SPARE = 4095, /* always empty, except while its user looks into a CNode */
     CR_POOL_BITS = 14,
+    CR_POOL_SPARE = 0, /* a slot of the pool that is always empty */
+    CR_UNTYPEDS_BITS = 11, /* one slot a block of untyped.h */
     CR_SUBSPACE_BITS = 32 /* the bits that the CNode in an L1 slot resolves, guard and index */
 };
 
@@ -67,6 +72,10 @@ seL4_Word cr_cnode_data(uint32_t guard_bits);
 /* The root task's CSpace and its guard, for threads that share the CSpace. */
 seL4_CPtr cr_l1_cnode(void);
 seL4_Word cr_l1_data(void);
+/* log2 of the slots of the CNode that the kernel gave at boot. */
+uint32_t cr_boot_bits(void);
+/* The capability to the pool, without a guard. */
+seL4_CPtr cr_pool_cnode(void);
 
 /* Each function makes one kernel call. cr_retype creates `count` objects in consecutive slots of
  * the CNode in L1 slot `l1`. */

@@ -17,6 +17,9 @@ typedef struct block {
     uint32_t owner; /* only for this owner; 0: not set aside */
 } block;
 
+_Static_assert(CR_BLOCKS == 1 << CR_UNTYPEDS_BITS, "one slot a block");
+
+/* The half at entry i has its capability in slot i of the CNode of untypeds. */
 static block blocks[CR_BLOCKS];
 static uint32_t n_boot;
 /* Table entries above those of boot time are allocated in pairs, for the two halves of a block. */
@@ -61,14 +64,9 @@ static uint32_t take_pair(void)
     if (pair != CR_BLOCK_NONE) {
         free_pair = blocks[pair].parent;
     } else if (n_blocks + 2 <= CR_BLOCKS) {
-        uint32_t a = cr_pool_take();
-        uint32_t b = cr_pool_take();
-        if (a == 0 || b == 0) {
-            return CR_BLOCK_NONE;
-        }
         pair = n_blocks;
-        blocks[pair].cap = cr_cptr(CR_L1_POOL, a);
-        blocks[pair + 1].cap = cr_cptr(CR_L1_POOL, b);
+        blocks[pair].cap = cr_cptr(CR_L1_UNTYPEDS, pair);
+        blocks[pair + 1].cap = cr_cptr(CR_L1_UNTYPEDS, pair + 1);
         n_blocks += 2;
     }
     return pair;
@@ -99,8 +97,8 @@ static cr_status split(uint32_t parent)
         half->owner = blocks[parent].owner;
         /* The kernel allocates from the start of the untyped, so the first retype gives the lower
          * half. */
-        if (cr_retype(blocks[parent].cap, seL4_UntypedObject, half->bits, CR_L1_POOL,
-                      (uint32_t)half->cap, 1)) {
+        if (cr_retype(blocks[parent].cap, seL4_UntypedObject, half->bits,
+                      CR_L1_UNTYPEDS, (uint32_t)half->cap, 1)) {
             cr_panic("an untyped block does not split", blocks[parent].paddr);
         }
     }
@@ -248,7 +246,26 @@ uint64_t cr_untyped_bytes_used(void)
     return bytes_used;
 }
 
-uint32_t cr_untyped_pairs(void)
+/* The kernel refuses an object that is larger than any untyped, and says in the first message
+ * register how many bytes are left. */
+static uint64_t bytes_left(seL4_CPtr untyped)
 {
-    return (n_blocks - n_boot) / 2;
+    if (seL4_Untyped_Retype(untyped, seL4_UntypedObject, seL4_MaxUntypedBits, cr_l1_cnode(),
+                            CR_L1_POOL, CR_L1_BITS, CR_POOL_SPARE, 1) != seL4_NotEnoughMemory) {
+        cr_panic("an untyped has room for more than there is", (uint64_t)untyped);
+    }
+    return seL4_GetMR(0);
+}
+
+cr_untyped_sums cr_untyped_ask(void)
+{
+    cr_untyped_sums sums = {0};
+    for (uint32_t i = 0; i < n_blocks; i++) {
+        if (blocks[i].state == BLOCK_FREE) {
+            sums.blocks++;
+            sums.bytes += bytes_left(blocks[i].cap);
+        }
+        sums.halves += i >= n_boot && blocks[i].state != BLOCK_ABSENT ? 1u : 0u;
+    }
+    return sums;
 }

@@ -26,7 +26,7 @@ seL4_CPtr cr_untyped_largest_at_boot(const seL4_BootInfo *info);
 
 /* Takes a block of 2^bits bytes. A block has an owner, a number that its user chose, or 0. This
  * function takes a block that is set aside for `owner`. CR_ERR_MEMORY: no block fits.
- * CR_ERR_FULL_NODES: no table entry or pool slot is left for splitting. */
+ * CR_ERR_FULL_NODES: no table entry is left for splitting. */
 cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *block);
 
 /* Sets a block that is in use aside: after cr_untyped_give it is free for this owner only. */
@@ -50,8 +50,14 @@ seL4_CPtr cr_untyped_cap(uint32_t block);
 uint64_t cr_untyped_paddr(uint32_t block);
 uint32_t cr_untyped_bits(uint32_t block);
 uint64_t cr_untyped_bytes_used(void);
-/* The number of pairs of pool slots that the allocator keeps for halves of blocks, both free and in
- * use. */
-uint32_t cr_untyped_pairs(void);
+typedef struct cr_untyped_sums {
+    uint32_t blocks; /* free for this allocator */
+    uint64_t bytes;  /* free in them, as the kernel says */
+    uint32_t halves; /* blocks that were made by splitting others */
+} cr_untyped_sums;
+
+/* Asks the kernel how much is free in each free block. It changes nothing. A debug kernel prints a
+ * line for each block. */
+cr_untyped_sums cr_untyped_ask(void);
 
 #endif

@@ -20,6 +20,7 @@
 #include "notices.h"
 #include "system/state.h"
 #include "system/text.h"
+#include "system/truth.h"
 
 static const char *const cause_names[] = {
 #define CR_CAUSE(enumerator, number, word, event) [enumerator] = word,
@@ -332,6 +333,7 @@ static void settle(void)
     }
     release_tombstones(&cr_sup.cleaner.now.plan);
     cr_print_state(cr_sup.cleaner.now.tag, cr_sup.cleaner.now.cycles);
+    cr_truth();
     cr_notices_of_lost_pds();
     enter(CR_PHASE_NONE);
     cr_sys.settled++;
@@ -466,6 +468,7 @@ void cr_terminate(cr_pd *pd)
 
 void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket)
 {
+    cr_truth();
     stop(pd);
     if (cr_is_doomed(pd)) {
         return; /* The cleanup under way destroys the PD. */

@@ -6,6 +6,7 @@
 #include "supervisor.h"
 #include "kernel/fault.h"
 #include "system/state.h"
+#include "system/truth.h"
 
 cr_supervisor cr_sup;
 
@@ -127,5 +128,6 @@ void cr_supervisor_run(seL4_CPtr endpoint)
     }
     cr_trace_refused_rest();
     cr_print_if_changed();
+    cr_truth();
     cr_trace_finish(&cr_sys.trace);
 }

@@ -57,7 +57,7 @@ typedef struct cr_body_params {
     seL4_CPtr root_endpoint;  /* unbadged */
     seL4_Word request_badge;  /* for the PD's operations */
     seL4_Word fault_badge;
-    const char *name;
+    const char *name; /* of the thread, for the kernel's own messages */
     uint32_t owner; /* of the memory */
 } cr_body_params;
 

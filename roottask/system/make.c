@@ -8,6 +8,7 @@
 #include "charge.h"
 #include "kernel/arch/arch.h"
 #include "text.h"
+#include "truth.h"
 #include <cellreap/numbers.h>
 #include "kernel/untyped.h"
 
@@ -330,7 +331,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
         .root_endpoint = cr_sys.endpoint,
         .request_badge = cr_badge(CR_BADGE_PD, index, generation),
         .fault_badge = cr_badge(CR_BADGE_FAULT, index, generation),
-        .name = pd->name,
+        .name = cr_truth_thread_name(pd->name),
         .owner = config != 0 ? CR_OWNER_BODY + config_index : pd->account,
     };
     /* Making the body can fail. Nothing refers to the PD yet: it has no node, no number and no

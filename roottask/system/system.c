@@ -117,16 +117,15 @@ void cr_trace_pd(const cr_pd *pd)
     cr_trace_string(&cr_sys.trace, id);
 }
 
-/* The number of slots that PDs, resources and the root task itself use. Slots that the allocator
- * keeps for halves of split blocks do not count, because they depend on the history of the
- * allocator. */
+/* The number of slots that PDs, resources and the root task itself use. The allocator's slots for
+ * halves of split blocks do not count, because they depend on the history of the allocator. */
 uint64_t cr_slots_used(void)
 {
     uint64_t pds = 0;
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         pds += cr_pd_exists(&cr_sys.pds[i]) ? CR_BODY_ROOT_SLOTS : 0;
     }
-    return pds + cr_pool_used() - 2u * cr_untyped_pairs();
+    return pds + cr_pool_used();
 }
 
 void cr_account(void)
@@ -402,9 +401,9 @@ cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *s
 
 /* -- start */
 
-/* One slot for each resource and for each block of kernel memory. What else the root task keeps in
- * the pool is less than 1,024: notifications and TCBs of its own threads, and the timer. */
-_Static_assert(CR_MAX_NODES + (int)CR_BLOCKS + 1024 < 1 << CR_POOL_BITS,
+/* One slot for each resource. What else the root task keeps in the pool is less than 1,024:
+ * notifications and TCBs of its own threads, the timer, and the probes of snapshots. */
+_Static_assert(CR_MAX_NODES + 1024 < 1 << CR_POOL_BITS,
                "a PD over its quota is refused before the pool is empty");
 _Static_assert((int)CR_TRACE_KEY_BYTES == (int)CR_IMAGE_KEY_BYTES, "the same size");
 

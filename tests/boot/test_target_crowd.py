@@ -14,14 +14,12 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.system.config import Config
 from cellreap.system.sdk import ARCHES, installed_sdk
-from cellreap.testing import Change, Run, Target, together, with_crashes
+from cellreap.testing import Run, Target, together
 from cellreap.trace.events import Event
+from kit.crowds import CLIENTS, COUNTED, crowd, down
 from kit.outcomes import unkeyed
 
-CLIENTS = 64
-COUNTED = ("-icount", "shift=0,sleep=off")
 SAID = re.compile(
     r"asked (\d+): answered (\d+), lost (\d+); bystander: asked (\d+): answered (\d+), lost (\d+)"
 )
@@ -45,34 +43,6 @@ def boots(
     """The target of the kernel."""
     arch, kernel = request.param
     return on_refkernel(arch) if kernel == "refkernel" else target_of(arch)
-
-
-def crowd(config: Config) -> Config:
-    """64 clients in place of one.
-
-    Every other client connects again before it acknowledges a loss.
-    """
-    one = config.pd("client")
-    assert one is not None
-    others = tuple(pd for pd in config.pds if pd.name != "client")
-    many = tuple(
-        one.model_copy(update={"name": f"client_{i}", "args": (one.args[0], i)})
-        for i in range(CLIENTS)
-    )
-    return config.model_copy(update={"pds": (*others, *many)})
-
-
-def down(how: str, seed: int, repeat: int) -> Change:
-    """The server goes down at an instant within two milliseconds after its 20th call."""
-    entry = {
-        "pd": "server",
-        "at": 20,
-        "how": how,
-        "spread_ns": 2_000_000,
-        "seed": seed,
-        "repeat": repeat,
-    }
-    return with_crashes(entry)
 
 
 def counts(run: Run) -> list[tuple[int, ...]]:
@@ -115,7 +85,9 @@ def given_before_acknowledged(run: Run) -> list[tuple[Event, str]]:
 @pytest.mark.slow
 @pytest.mark.behaviour("C-20", "C-21", "X-20")
 def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
-    run = boots.run("crowd", change=together(crowd, down("kill", crowd_seed, 2)), qemu_args=COUNTED)
+    run = boots.run(
+        "crowd", change=together(crowd(), down("kill", crowd_seed, 2)), qemu_args=COUNTED
+    )
     killed = [c.number("n") for c in run.cleanups() if c["cause"] == "terminate"]
     assert len(killed) == 2
     assert len(run.ids("server")) == 3
@@ -132,7 +104,7 @@ def test_killed_at_any_instant(boots: Target, crowd_seed: int) -> None:
 @pytest.mark.behaviour("C-21", "N-11")
 def test_stopped_at_any_instant(boots: Target, crowd_seed: int) -> None:
     run = boots.run(
-        "crowd", change=together(crowd, down("freeze", crowd_seed, 1)), qemu_args=COUNTED
+        "crowd", change=together(crowd(), down("freeze", crowd_seed, 1)), qemu_args=COUNTED
     )
     assert [run.name(event["pd"]) for event in run.of("FREEZE")] == ["server"]
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["server"]
@@ -145,7 +117,7 @@ def test_stopped_at_any_instant(boots: Target, crowd_seed: int) -> None:
 
 @pytest.mark.slow
 def test_the_same_seed_is_the_same_run(target: Target) -> None:
-    change = together(crowd, down("kill", 1, 2))
+    change = together(crowd(), down("kill", 1, 2))
     first, second = (target.run("crowd", change=change, qemu_args=COUNTED, again=i) for i in (0, 1))
     assert [unkeyed(event) for event in first.events[:-1]] == [
         unkeyed(event) for event in second.events[:-1]
@@ -155,7 +127,7 @@ def test_the_same_seed_is_the_same_run(target: Target) -> None:
 @pytest.mark.slow
 def test_different_seeds_are_different_instants(target: Target) -> None:
     runs = [
-        target.run("crowd", change=together(crowd, down("kill", seed, 2)), qemu_args=COUNTED)
+        target.run("crowd", change=together(crowd(), down("kill", seed, 2)), qemu_args=COUNTED)
         for seed in (1, 2)
     ]
     assert counts(runs[0]) != counts(runs[1])

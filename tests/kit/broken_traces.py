@@ -12,7 +12,7 @@ from cellreap.trace.events import Event
 from cellreap.trace.lines import keyed_sum
 from cellreap.trace.reader import MAX_LINE
 from cellreap.trace.writer import NO_SECRET, Draft, seal
-from kit import broken_apart, broken_configurations, broken_respawns
+from kit import broken_apart, broken_configurations, broken_respawns, truth_traces
 from kit.trace_simulator import RUNS, Target, block_fs_db_app, time_run
 
 Values = dict[str, object]
@@ -476,5 +476,6 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.freed": lambda: edited("depths-1-0", "FREED", None, pd="PD_3"),
     "cleanup.notices": lambda: edited("depths-1-0", "QUEUE", {"kind": "destroy"}, token=1),
     "cleanup.calls": lambda: edited("depths-1-0", "CALLS", {"count": 0}, kind="signal"),
+    **truth_traces.reports(),
 }  # fmt: skip
 """Rule -> the report on a trace that breaks it."""

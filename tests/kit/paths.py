@@ -28,5 +28,7 @@ GOLDENS: Final = DATA / "goldens"
 
 `pytest --rewrite` makes both anew.
 """
+TRUTH: Final = DATA / "truth" / "block_fs_db_app.trace"
+"""Console of a boot of seL4 (x86_64) with the kernel's word."""
 CELLULOS: Final = ROOT.parent / "shared" / "data" / "cellulos"
 """Model states that CellulOS wrote. They are not part of the repository."""

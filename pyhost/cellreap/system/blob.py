@@ -26,6 +26,7 @@ from cellreap.system.config import (
     respawn_of,
     timed,
 )
+from cellreap.system.sdk import prints_tables, takes_snapshots
 from cellreap.system.trace_key import key_for
 
 MAX_BYTES = 256 << 20  # far larger than any supported system
@@ -106,6 +107,9 @@ def build_blob(
                 "CR_IMAGE_SNAPSHOT": config.system.snapshot,
                 "CR_IMAGE_SYNC": config.system.mode == "sync",
                 "CR_IMAGE_EXTRACT": config.system.extract,
+                "CR_IMAGE_TRUTH": config.system.truth,
+                "CR_IMAGE_TRUTH_SNAPSHOT": config.system.truth and takes_snapshots(kernel),
+                "CR_IMAGE_TRUTH_TABLES": config.system.truth and prints_tables(arch),
             }
         ),
         "system": _text(config.system.name, "CR_NAME_BYTES"),

@@ -249,6 +249,19 @@ def require_option(
         raise InputError(name, None, f"{key} ({option})", message)
 
 
+def takes_snapshots(kernel: str) -> bool:
+    """Whether the kernel has seL4_DebugSnapshot. kernel: its name and version."""
+    return kernel.split(" ")[0] == "seL4"
+
+
+def prints_tables(arch: str) -> bool:
+    """Whether seL4_DebugSnapshot can print address spaces.
+
+    On aarch64 it takes 4 KiB pages for larger ones, and stops in an assertion of its own.
+    """
+    return arch == "x86_64"
+
+
 def timer_missing(options: Mapping[str, Any], arch: str) -> str | None:
     """The first option because of which a kernel leaves no timer to the root task. None: it leaves
     one.

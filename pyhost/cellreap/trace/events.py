@@ -29,6 +29,8 @@ class Event:
     values: Mapping[str, str]
     line: int = 0
     seq: int = -1
+    text: tuple[str, ...] = ()
+    """The snapshot that the kernel printed before this event, if the event before announced one."""
 
     def __getitem__(self, field_name: str) -> str:
         return self.values[field_name]
@@ -121,6 +123,8 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "NOTICE_KIND": ("policy.h", "CR_NOTICE_KIND"),
         "WORK_RESULT": ("protocol.h", "CR_WORK_RESULT"),
         "STEP": ("steps.h", "CR_STEP"),
+        "CNODE": ("trace_events.h", "CR_CNODE"),
+        "OWN_CNODE": ("trace_events.h", "CR_OWN_CNODE"),
         "CRASH": ("trace_events.h", "CR_CRASH_WAY"),
     }
     words = {name: tuple(headers.printed_names(*where)) for name, where in tables.items()}

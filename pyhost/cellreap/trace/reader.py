@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from cellreap.errors import InputError
@@ -26,6 +26,8 @@ from cellreap.trace.upgrade import NotOfVersionError, known_versions, table_of, 
 
 MAX_LINE = 65536
 """Bytes in a line, without its newline. A SAY of the longest text takes less than 2 KiB."""
+MAX_SNAPSHOT = 1 << 18
+"""Lines of a snapshot that are kept. That of a system with the most PDs has fewer."""
 MAX_PROBLEMS = 1000
 """Number of problems that are kept. Further ones are only counted."""
 
@@ -116,10 +118,14 @@ def read(
     Later events cannot be interpreted. The rest of the log is still read for damage, which `reader`
     reports. InputError if there is no trace in the log.
     """
+    snapshot: list[str] | None = None  # the lines of the one that the kernel prints
     for number, line, overlong in split_lines(stream, progress):
         event = reader.feed(number, line, overlong)
         if event is not None:
-            yield event
+            yield event if snapshot is None else replace(event, text=tuple(snapshot))
+            snapshot = [] if event.name == "TRUTH" and event["snapshot"] == "1" else None
+        elif snapshot is not None and MARK not in line and len(snapshot) < MAX_SNAPSHOT:
+            snapshot.append(line.rstrip(b"\r").decode("latin-1"))
     reader.finish()
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from cellreap.trace.check.stream import Consumer, check_stream
@@ -33,12 +33,13 @@ def read_trace(
 ) -> Reading:
     """Reads and checks the trace in a console log. InputError if there is no trace in it.
 
-    keep_events: keep all events, which takes memory. progress: called with the number of bytes
-    after each piece that was read. expected: what the configuration demands, if it is known.
+    keep_events: keep all events, which takes memory, without the text of snapshots. progress:
+    called with the number of bytes after each piece that was read. expected: what the
+    configuration demands, if it is known.
     """
     story = Story()
     events: list[Event] = []
     also: list[Consumer] = [story.take]
     if keep_events:
-        also.append(events.append)
+        also.append(lambda event: events.append(replace(event, text=())))
     return Reading(check_stream(stream, path, progress, also, expected), story, events)

@@ -246,5 +246,22 @@ RULES: Final[dict[str, str]] = {
     "cleanup.freed": "The memory of each doomed PD is freed once, after it is destroyed.",
     "cleanup.notices": "The notices of the plan are queued, each once.",
     "cleanup.calls": "CALLS counts each kind once, and the sum is the sum of the steps.",
+    # the kernel's word
+    "truth.form": "TRUTH, the CAPS of both CNodes of each PD, the OWN_CAPS of each CNode of the "
+    "root task and UNTYPEDS stand together, each once.",
+    "truth.when": "A trace with TRUTH has it before the first crash, between each crash and the "
+    "STOP of its PD, directly after each cleanup, and directly before END.",
+    "truth.snapshot": "The text after a TRUTH with a snapshot is a snapshot of the kernel.",
+    "truth.threads": "In the kernel, each PD has one thread, with its priority and with spaces in "
+    "its body, and there is no other thread.",
+    "truth.caps": "In the kernel, the CSpace of each PD has the capabilities of the model and no "
+    "others, each to its object and with its rights and badge.",
+    "truth.tables": "In the kernel, the address space of a PD is in its body and stays as it was.",
+    "truth.walk": "The slots of a PD's CNodes that the kernel says are not empty are those of the "
+    "model, each with a capability of the right type.",
+    "truth.own": "In the CNodes of the root task are, besides what was there at first, the "
+    "capabilities that the model needs and no others.",
+    "truth.memory": "The bytes in use by the model, and those that are free by the kernel, are "
+    "always the same in sum.",
 }
 """Id -> demand."""

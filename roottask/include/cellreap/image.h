@@ -26,7 +26,11 @@ enum {
 enum {
     CR_IMAGE_SNAPSHOT = 1, /* a debug kernel prints all capabilities before the first PD runs */
     CR_IMAGE_SYNC = 2,     /* answers TERMINATE when all notices are acknowledged, else at once */
-    CR_IMAGE_EXTRACT = 4   /* at the end of the run the root task extracts the model state */
+    CR_IMAGE_EXTRACT = 4,  /* at the end of the run the root task extracts the model state */
+    CR_IMAGE_TRUTH = 8,    /* the trace has the capabilities that the kernel has */
+    /* with TRUTH: the kernel can print snapshots (seL4_DebugSnapshot) */
+    CR_IMAGE_TRUTH_SNAPSHOT = 16,
+    CR_IMAGE_TRUTH_TABLES = 32 /* with TRUTH_SNAPSHOT: address spaces too */
 };
 
 /* Flags of a PD. */

@@ -39,6 +39,18 @@ typedef enum cr_print {
     CR_CAUSE(CR_CAUSE_TERMINATE, 2, "terminate", "TERMINATE")                                      \
     CR_CAUSE(CR_CAUSE_LATE, 3, "late", "LATE")
 
+/* The CNodes of a PD: CR_CNODE(enumerator, number, word, meaning) */
+#define CR_CNODES                                                                                  \
+    CR_CNODE(CR_CNODE_CSPACE, 0, "cspace", "its CSpace")                                           \
+    CR_CNODE(CR_CNODE_BODY, 1, "body", "the root task's capabilities to its objects")
+
+/* The CNodes of the root task: CR_OWN_CNODE(enumerator, number, word, meaning) */
+#define CR_OWN_CNODES                                                                              \
+    CR_OWN_CNODE(CR_OWN_LEVEL_1, 0, "level-1", "the first level of its CSpace")                    \
+    CR_OWN_CNODE(CR_OWN_BOOT, 1, "boot", "the CNode that the kernel gave it")                      \
+    CR_OWN_CNODE(CR_OWN_POOL, 2, "pool", "its pool of slots")                                      \
+    CR_OWN_CNODE(CR_OWN_UNTYPEDS, 3, "untypeds", "the halves of untypeds that were split")
+
 /* The ways to crash a PD, cr_crash_how of image.h: CR_CRASH_WAY(enumerator, number, word, what
  * happens) */
 #define CR_CRASH_WAYS                                                                              \
@@ -75,6 +87,8 @@ typedef enum cr_print {
     CR_TRACE_TYPE(CAUSE, TEXT, "a cause")                                                          \
     CR_TRACE_TYPE(CRASH, TEXT, "a way to crash")                                                   \
     CR_TRACE_TYPE(FAULT_KIND, TEXT, "a kind of fault")                                             \
+    CR_TRACE_TYPE(CNODE, TEXT, "a CNode of a PD")                                                  \
+    CR_TRACE_TYPE(OWN_CNODE, TEXT, "a CNode of the root task")                                     \
     CR_TRACE_TYPE(OWED_KIND, TEXT, "a kind of notice that a plan owes")                            \
     CR_TRACE_TYPE(NOTICE_KIND, TEXT, "a kind of notice")                                           \
     CR_TRACE_TYPE(WORK_RESULT, TEXT, "a result of a notice")                                       \
@@ -310,6 +324,24 @@ typedef enum cr_print {
                    FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(cycles, NUMBER),                \
                    "The cleanup is over: the number of STATE rows, the memory in use, and the "    \
                    "time that the cleanup took.")                                                  \
+    /* The kernel's word, if the configuration asks for it (truth) */                              \
+    CR_TRACE_EVENT(CR_EV_TRUTH, "TRUTH", FIELD(snapshot, FLAG),                                    \
+                   "The capabilities that the kernel has, as the kernel says. snapshot=1: the "    \
+                   "lines up to the next event are what the kernel prints on "                     \
+                   "seL4_DebugDumpScheduler and seL4_DebugSnapshot.")                              \
+    CR_TRACE_EVENT(CR_EV_CAPS, "CAPS", FIELD(pd, PD) FIELD(cnode, CNODE) FIELD(slots, NUMBER)      \
+                   FIELD(caps, TEXT),                                                              \
+                   "The slots of a CNode of the PD that are not empty. slots: the size of the "    \
+                   "CNode.")                                                                       \
+    CR_TRACE_EVENT(CR_EV_OWN_CAPS, "OWN_CAPS", FIELD(cnode, OWN_CNODE)                             \
+                   FIELD(untypeds, NUMBER) FIELD(endpoints, NUMBER) FIELD(notifications, NUMBER)   \
+                   FIELD(cnodes, NUMBER) FIELD(threads, NUMBER) FIELD(others, NUMBER),             \
+                   "The number of capabilities of each type in a CNode of the root task.")         \
+    CR_TRACE_EVENT(CR_EV_UNTYPEDS, "UNTYPEDS", FIELD(free, NUMBER) FIELD(bytes, NUMBER)            \
+                   FIELD(halves, NUMBER),                                                          \
+                   "The number of untypeds that are free for the allocator, the bytes that are "   \
+                   "free in them for the kernel, and the number of untypeds that the allocator "   \
+                   "made by splitting others.")                                                    \
     /* Notices */                                                                                  \
     CR_TRACE_EVENT(CR_EV_GET_WORK, "GET_WORK", FIELD(pd, PD) FIELD(token, NUMBER),                 \
                    "The PD was handed the notice.")                                                \
@@ -358,6 +390,20 @@ typedef enum cr_cause {
 #undef CR_CAUSE
     CR_CAUSE_COUNT
 } cr_cause;
+
+typedef enum cr_cnode {
+#define CR_CNODE(enumerator, number, ...) enumerator = number,
+    CR_CNODES
+#undef CR_CNODE
+    CR_CNODE_COUNT
+} cr_cnode;
+
+typedef enum cr_own_cnode {
+#define CR_OWN_CNODE(enumerator, number, ...) enumerator = number,
+    CR_OWN_CNODES
+#undef CR_OWN_CNODE
+    CR_OWN_CNODE_COUNT
+} cr_own_cnode;
 
 typedef enum cr_trace_type {
 #define CR_TRACE_TYPE(type, print, expected) CR_TRACE_TYPE_##type,

@@ -101,7 +101,7 @@ def test_who_starts_later_is_left_out_by_name_and_keeps_its_slot() -> None:
         10: Held("root_ep", "PW", {"badge": 0x3_0000001_00000001}),
     }
     assert found.caps["cspace_client"][4] == Held("root_ep", "PW", {"badge": 0x2_0000001_00000003})
-    assert list(found.caps["root_cspace"]) == [3, 4, 5]
+    assert list(found.caps["root_cspace"]) == [4, 5, 6]
 
 
 def test_a_thread_has_what_its_configuration_says() -> None:

@@ -120,6 +120,24 @@ def test_mode_and_extraction_are_flags_of_the_whole() -> None:
     assert flags("extract = true") == constant("image.h", "CR_IMAGE_EXTRACT")
 
 
+@pytest.mark.behaviour("A-01")
+@pytest.mark.parametrize(
+    ("kernel", "arch", "named"),
+    [
+        ("seL4 16.0.0", "x86_64", {"TRUTH", "TRUTH_SNAPSHOT", "TRUTH_TABLES"}),
+        ("seL4 13.0.0", "aarch64", {"TRUTH", "TRUTH_SNAPSHOT"}),
+        ("refkernel 1.0", "x86_64", {"TRUTH", "TRUTH_TABLES"}),
+    ],
+)
+def test_the_kernel_decides_which_words_of_it_are_asked_for(
+    kernel: str, arch: str, named: set[str]
+) -> None:
+    text = FULL.replace('name = "full"', 'name = "full"\ntruth = true')
+    raw = build_blob(parse_config(text, Path("f.toml")), PROGRAMS, kernel, arch)
+    flags = layout().from_buffer("cr_image_header *", raw).flags
+    assert flags == sum(constant("image.h", f"CR_IMAGE_{name}") for name in named)
+
+
 @pytest.mark.behaviour("N-11")
 def test_a_deadline_is_the_pds_own_or_the_systems_or_a_second_where_there_is_a_timer() -> None:
     def deadlines(text: str, timer: bool = True) -> list[int]:

@@ -4,14 +4,8 @@
 from __future__ import annotations
 
 import functools
-import re
 
 from cellreap import headers
-
-_BADGE = re.compile(
-    r"\(\(uint64_t\)kind << (\d+)\) \| "
-    r"\(\(uint64_t\)\(generation & (0x[0-9a-f]+)u\) << (\d+)\) \| index;"
-)
 
 
 def protocol(name: str) -> int:
@@ -52,9 +46,6 @@ def badge(kind: str, index: int, generation: int = 1) -> str:
 
     The first user of an index has generation 1.
     """
-    found = _BADGE.search(headers.read_header("protocol.h"))
-    if found is None:
-        raise headers.HeaderError("protocol.h: cr_badge is not (kind, generation, index) as it was")
-    kind_shift, mask, generation_shift = (int(text, 0) for text in found.groups())
+    kind_shift, mask, generation_shift = headers.badge_layout()
     value = protocol(kind) << kind_shift | (generation & mask) << generation_shift | index
     return f"badge: {value:#x}"

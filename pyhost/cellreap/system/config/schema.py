@@ -151,6 +151,10 @@ class System(Table):
     """Whether a debug kernel prints all objects and capabilities before the first PD runs
     (seL4_DebugSnapshot).
     """
+    truth: _Bool = False
+    """Whether the trace has the kernel's word on what capabilities there are: before the first PD
+    runs, before each crash, after each cleanup and at the end.
+    """
     mode: _Mode = "async"
     """When a PD that terminates another is answered: at once (async), or when all notices are
     acknowledged (sync).

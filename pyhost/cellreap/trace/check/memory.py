@@ -93,6 +93,11 @@ class Memory(Concern):
 
     # -- for other concerns
 
+    @property
+    def bytes_in_use(self) -> int:
+        """The bytes of untyped memory in use, by the events."""
+        return self._bytes
+
     def body(self, pd: str) -> Body | None:
         """The body of a live PD."""
         return self._bodies.get(pd)

@@ -34,6 +34,8 @@ from cellreap.trace.check.steps import Steps
 from cellreap.trace.check.tickets import Tickets
 from cellreap.trace.check.timing import Timing
 from cellreap.trace.check.triggers import Triggers
+from cellreap.trace.check.truth import EVENTS as TRUTH_EVENTS
+from cellreap.trace.check.truth import Truth
 from cellreap.trace.events import Event
 from cellreap.trace.expected import SINCE, Expected, unverified
 from cellreap.trace.lines import KEYED_FROM
@@ -86,6 +88,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Cleanups,
     Steps,
     State,
+    Truth,
     Configured,
 )
 
@@ -133,6 +136,7 @@ class Replay:
         context.extractions = self._concerns[Extractions]
         context.cleanups = self._concerns[Cleanups]
         context.state = self._concerns[State]
+        self._truth: Truth = self._concerns[Truth]
         self._known: Collection[str] = ()  # the events of the trace's version
         self._ended = False
         self._finisher: str | None = None  # the PD of the last FINISH_WORK, if of this message
@@ -147,6 +151,12 @@ class Replay:
         self._context.line = event.line
         self.report.events += 1
         if self._in_place(event):
+            if event.name in TRUTH_EVENTS:
+                _, handler = OUTSIDE[event.name]
+                handler(self._truth, event)
+                return
+            self._truth.see(event)
+            self._in_order(event)
             try:
                 self._handle(event)
                 self._context.accounts.see(event)
@@ -183,7 +193,6 @@ class Replay:
             version = self._context.version
             bad("order.version", f"{name}: trace version {version} has no such event")
             return False
-        self._in_order(event)
         return True
 
     def _in_order(self, event: Event) -> None:

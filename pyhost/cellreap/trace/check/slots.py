@@ -34,6 +34,8 @@ class _CSpace:
     used: dict[int, Capability] = field(default_factory=dict)
     of: dict[Capability, int] = field(default_factory=dict)
     """capability -> its slot"""
+    filled: dict[int, int] = field(default_factory=dict)
+    """slot -> how often slots of any PD had been filled when this one was"""
     reserved: dict[int, Reservation] = field(default_factory=dict)
     by_token: dict[int, list[int]] = field(default_factory=dict)
     """token -> the slots that are reserved until the notice is finished"""
@@ -52,6 +54,7 @@ class Slots(Concern):
         super().__init__(context)
         self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
         self._cspaces: dict[str, _CSpace] = {}
+        self._times = 0  # how often a slot was filled
         self._holders: dict[str, dict[tuple[str, str], None]] = {}
         """node -> (PD, HOLD or REQUEST) of the capabilities to the node"""
 
@@ -70,6 +73,8 @@ class Slots(Concern):
             if found is None:
                 cspace.used[slot] = (kind, node)
                 cspace.of[kind, node] = slot
+                self._times += 1
+                cspace.filled[slot] = self._times
                 model = self.context.model
                 cspace.servers.add(model.manager[model.space_of.get(node, node)])
                 self._holders.setdefault(node, {})[pd, kind] = None
@@ -106,6 +111,15 @@ class Slots(Concern):
             lost = f"{cspace.lost} slots wait for {pd} to acknowledge losses"
             return "slots.limit", f"{lost}, so it is given no more"
         return None
+
+    def of(self, pd: str) -> dict[int, Capability]:
+        """The slots of a PD in which capabilities are, by the events."""
+        cspace = self._cspaces.get(pd)
+        return {} if cspace is None else cspace.used
+
+    def filling(self, pd: str, slot: int) -> int:
+        """A number that names the time at which the slot was last filled."""
+        return self._cspaces[pd].filled[slot]
 
     def is_kept_empty(self, pd: str, slot: int) -> bool:
         """Whether the slot, or any slot, must not be given until the PD finishes a notice."""

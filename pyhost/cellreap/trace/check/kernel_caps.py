@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compares a snapshot of the kernel with the model, capability by capability.
+
+Objects are told apart by their addresses: those of a PD are in the memory of its BODY. Badges have
+the entries of the root task's tables, which the trace does not have. They must name one thing for
+ever, and two things never have the same.
+
+The threads in a snapshot are the root task's probes: they have the spaces of PDs, and one of them
+has the root task's pool of slots as its CSpace.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cellreap import headers
+from cellreap.model.ids import ROOT, parse_id
+from cellreap.trace.check.context import Context
+from cellreap.trace.check.slots import Capability
+from cellreap.trace.check.snapshot import Cap, Snapshot, SnapshotError, physical
+
+THREAD_NAME = "rootserver"
+"""The name of the threads of PDs, and of the root task's own: snapshots leave them out."""
+WITH_TABLES = "x86_64"
+"""The architecture on which snapshots have the address spaces of PDs."""
+
+_CSpace = dict[int, Cap | str]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The addresses of a CSpace and an address space."""
+
+    cspace: int
+    tables: int
+
+
+class KernelCaps:
+    """What the replay keeps of snapshots, and what it demands of the next one."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._kinds = headers.names_of("protocol.h", "cr_badge_kind", "CR_BADGE_")
+        self._kind_shift, _, self._upper_shift = headers.badge_layout()
+        self._slots = {
+            name: headers.constant("protocol.h", f"CR_SLOT_{name}")
+            for name in ("ROOT", "ENDPOINT", "NOTIFICATION", "FAULT")
+        }
+        self._endpoint: int | None = None  # of the root task
+        self._interrupts: tuple[str, ...] | None = None
+        self._entries: dict[str, int] = {}  # PD -> its entry in the root task's table, in badges
+        self._users: dict[tuple[str, int], object] = {}  # (kind, entry) -> what it names
+        self._requests: dict[int, int] = {}  # the filling of a slot -> the badge of its request
+        self._endpoints: dict[str, int] = {}  # PD -> the address of its endpoint
+        self._places: dict[str, _Place] = {}
+        self._tables: dict[str, list[str]] = {}  # PD -> its address space
+        self._pool: int | None = None  # the address of the root task's pool
+        self._first_pool: Counter[Cap | str] | None = None  # what is the root task's own in it
+        self._first_dump: Counter[tuple[str, int]] | None = None  # the root task's own threads
+        self._probes: set[int] | None = None
+
+    # -- what must be there
+
+    def exists(self, node: str) -> bool:
+        """Whether the kernel still has capabilities to a node: not if its manager was stopped."""
+        context = self._context
+        manager = context.model.manager.get(context.model.space_of.get(node, node))
+        return manager is not None and not context.freed.is_stopped(manager)
+
+    def capabilities(self, pd: str) -> Iterator[tuple[int, Capability]]:
+        """The slots of a PD's CSpace with the capabilities that must be in them."""
+        for slot, capability in sorted(self._context.slots.of(pd).items()):
+            if self.exists(capability[1]):
+                yield slot, capability
+
+    # -- comparing
+
+    def _bad(self, rule: str, text: str) -> None:
+        self._context.bad(rule, f"the snapshot of the kernel: {text}")
+
+    def compare(self, snapshot: Snapshot) -> None:
+        """Compares a snapshot with the replay. SnapshotError: it is not one."""
+        pds = [node for node, info in self._context.model.nodes.items() if info.kind == "PD"]
+        pds.remove(ROOT)
+        for known in (self._places, self._tables, self._entries, self._endpoints):
+            for pd in known.keys() - set(pds):
+                del known[pd]
+        self._threads(pds, snapshot)
+        present = self._spaces(pds, snapshot)
+        for pd, place in present.items():
+            self._name(pd, snapshot.cspaces.get(place.cspace, {}))
+        for pd, place in present.items():
+            self._cspace(pd, snapshot.cspaces.get(place.cspace, {}))
+            if self._context.report.arch == WITH_TABLES:
+                self._address_space(pd, place.tables, snapshot)
+        if self._pool is not None:
+            self._compare_pool(snapshot.cspaces.get(self._pool, {}))
+
+    def _inside(self, pd: str, address: int) -> bool:
+        body = self._context.memory.body(pd)
+        return body is not None and body.paddr <= address < body.paddr + body.bytes
+
+    # -- threads, and which spaces belong to whom
+
+    def _threads(self, pds: list[str], snapshot: Snapshot) -> None:
+        """Checks that there is a thread for each PD, and besides only those of the first time."""
+        context = self._context
+        rest = Counter(snapshot.dump)
+        for pd in pds:
+            thread = (THREAD_NAME, context.authority.priority_of(pd) or 0)
+            if rest[thread] > 0:
+                rest[thread] -= 1
+            else:
+                text = f"no thread of priority {thread[1]} is left for {pd}"
+                self._bad("truth.threads", text)
+        first = self._first_dump = +rest if self._first_dump is None else self._first_dump
+        for name, priority in sorted((rest - first).keys()):
+            text = f"a thread {name!r} of priority {priority} belongs to no PD"
+            self._bad("truth.threads", text)
+        for name, priority in sorted((first - rest).keys()):
+            self._bad("truth.threads", f"a thread {name!r} of priority {priority} is gone")
+        self._probes = set(snapshot.threads) if self._probes is None else self._probes
+        if self._probes != set(snapshot.threads):
+            self._bad("truth.threads", "the snapshot has other threads than the first one")
+        interrupts = snapshot.interrupts
+        self._interrupts = interrupts if self._interrupts is None else self._interrupts
+        if self._interrupts != interrupts:
+            self._bad("truth.threads", "the interrupts are not those of the first snapshot")
+
+    def _spaces(self, pds: list[str], snapshot: Snapshot) -> dict[str, _Place]:
+        """The spaces of each PD."""
+        present: dict[str, _Place] = {}
+        seen: set[int | None] = set()
+        for slots in snapshot.threads.values():
+            if "cspace" not in slots:
+                continue  # its PD was destroyed
+            if "vspace" not in slots:
+                raise SnapshotError("a thread has a CSpace and no address space")
+            cspace = physical(slots["cspace"].split(" ")[0], "cnode")
+            place = _Place(cspace, physical(slots["vspace"], "pd"))
+            pd = next((one for one in pds if self._inside(one, cspace)), None)
+            if pd is not None and pd not in present:
+                present[pd] = place
+            elif self._pool is None and pd is None:
+                self._pool = cspace
+            elif cspace != self._pool:
+                self._bad("truth.threads", f"the CSpace at {cspace:#x} belongs to no PD")
+            seen.add(cspace)
+        if self._pool not in seen:
+            self._bad("truth.threads", "no thread has the root task's pool as its CSpace")
+        for pd in pds:
+            if pd not in present:
+                self._bad("truth.threads", f"{pd} has no CSpace in its body")
+            elif self._places.setdefault(pd, present[pd]) != present[pd]:
+                self._bad("truth.threads", f"{pd} has other spaces than before")
+        return present
+
+    # -- the root task's pool
+
+    def _compare_pool(self, has: _CSpace) -> None:
+        """Checks that it has the parent of each resource, and besides only what is the root's."""
+        wanted = Counter(map(self._parent, filter(self.exists, self._context.model.space_of)))
+        rest = Counter(has.values())
+        for cap in wanted - rest:
+            self._bad("truth.own", f"the pool has no {_shown(cap)}")
+        rest -= wanted
+        first = self._first_pool = rest if self._first_pool is None else self._first_pool
+        for kept in rest - first:
+            self._bad("truth.own", f"the pool has {_shown(kept)}, which belongs to nothing")
+        for lost in first - rest:
+            self._bad("truth.own", f"the pool has no {_shown(lost)} any more")
+
+    def _parent(self, resource: str) -> Cap | str:
+        """The capability from which those to a resource are derived."""
+        address, badge = self._of_resource(resource)
+        return Cap("ep", address, "RWGP", badge)
+
+    def _of_resource(self, resource: str) -> tuple[int, int]:
+        """The address and the badge of capabilities to a resource."""
+        model = self._context.model
+        space = model.space_of[resource]
+        manager = model.manager[space]
+        if manager != ROOT:
+            badge = self._badge("resource") | _number(space) << self._upper_shift
+            return self._endpoints.get(manager, 0), badge | _number(resource)
+        # A capability to a PD, which the root task serves.
+        number = _number(resource)
+        entry = next((self._entries[pd] for pd in self._entries if _number(pd) == number), 0)
+        return self._endpoint or 0, self._badge("body") | entry
+
+    # -- CSpaces
+
+    def _name(self, pd: str, cspace: _CSpace) -> None:
+        """Learns the addresses and the badges by which other PDs' capabilities name the PD."""
+        cap = cspace.get(self._slots["ROOT"])
+        if not isinstance(cap, Cap):
+            return
+        self._endpoint = cap.address if self._endpoint is None else self._endpoint
+        entry = cap.badge & ~(self._kinds["pd"] << self._kind_shift)
+        known = self._entries.setdefault(pd, entry)
+        if known != entry or self._users.setdefault(("pd", entry), pd) != pd:
+            self._bad("truth.caps", f"{pd}: its badge {cap.badge:#x} was that of another PD")
+        own = cspace.get(self._slots["ENDPOINT"])
+        if isinstance(own, Cap) and self._inside(pd, own.address):
+            self._endpoints[pd] = own.address
+
+    def _cspace(self, pd: str, has: _CSpace) -> None:
+        wanted: dict[int, tuple[str, Cap | None]] = dict(self._fixed(pd, has))
+        for slot, (kind, node) in self.capabilities(pd):
+            cap = has.get(slot)
+            wanted[slot] = (node, self._client(pd, slot, (kind, node), cap))
+        for slot in sorted(has.keys() | wanted.keys()):
+            cap = has.get(slot)
+            what, expected = wanted.get(slot, ("", None))
+            if slot not in wanted:
+                text = f"slot {slot} has {_shown(cap)}: expected it to be empty"
+                self._bad("truth.caps", f"{pd}: {text}")
+            elif cap != expected or cap is None:
+                text = f"slot {slot} has {_shown(cap)}: expected {_shown(expected)}, for {what}"
+                self._bad("truth.caps", f"{pd}: {text}")
+
+    def _fixed(self, pd: str, has: _CSpace) -> Iterator[tuple[int, tuple[str, Cap | None]]]:
+        """The capabilities that every PD has."""
+        entry, root = self._entries.get(pd, 0), self._endpoint or 0
+        operations = Cap("ep", root, "WGP", self._badge("pd") | entry)
+        yield self._slots["ROOT"], ("operations", operations)
+        yield self._slots["FAULT"], ("faults", Cap("ep", root, "WP", self._badge("fault") | entry))
+        own = [("NOTIFICATION", "notification")]
+        if not self._context.freed.is_stopped(pd):
+            own.append(("ENDPOINT", "ep"))
+        for name, kind in own:
+            cap = has.get(self._slots[name])
+            address = cap.address if isinstance(cap, Cap) and self._inside(pd, cap.address) else 0
+            yield self._slots[name], (f"its own {kind}", Cap(kind, address, "R", 0))
+
+    def _client(self, pd: str, slot: int, edge: Capability, cap: Cap | str | None) -> Cap | None:
+        """The capability for an edge. `cap` is what is in its slot."""
+        kind, node = edge
+        if kind == "HOLD" and node not in self._context.model.space_of:
+            return None  # The root task gives no capabilities to whole spaces.
+        if kind == "HOLD":
+            address, badge = self._of_resource(node)
+            return Cap("ep", address, "WP", badge)
+        badge = cap.badge if isinstance(cap, Cap) else 0
+        filling = self._context.slots.filling(pd, slot)
+        if badge >> self._kind_shift != self._kinds["request"]:
+            badge = self._badge("request")
+        elif self._users.setdefault(("request", badge), filling) != filling:
+            self._bad("truth.caps", f"{pd}: the badge {badge:#x} was that of another request")
+        badge = self._requests.setdefault(filling, badge)
+        address = self._endpoints.get(self._context.model.manager[node], 0)
+        return Cap("ep", address, "WP", badge)
+
+    def _badge(self, kind: str) -> int:
+        return self._kinds[kind] << self._kind_shift
+
+    # -- address spaces
+
+    def _address_space(self, pd: str, root: int, snapshot: Snapshot) -> None:
+        lines = snapshot.tables.get(root)
+        if lines is None:
+            self._bad("truth.tables", f"{pd} has no address space")
+            return
+        for address in sorted(snapshot.entries[root]):
+            if not self._inside(pd, address):
+                self._bad("truth.tables", f"{pd} has an entry at {address:#x}, not in its body")
+        for address in snapshot.frames.get(root, ()):
+            if not self._inside(pd, address):
+                self._bad("truth.tables", f"{pd} has a frame at {address:#x}, not in its body")
+        if self._tables.setdefault(pd, lines) != lines:
+            self._bad("truth.tables", f"the address space of {pd} is not as it was")
+
+
+def _number(node: str) -> int:
+    parts = parse_id(node)
+    assert parts is not None  # the reader lets no malformed id through
+    return parts.number
+
+
+def _shown(cap: Cap | str | None) -> str:
+    if cap is None:
+        return "nothing"
+    if isinstance(cap, str):
+        return cap
+    badge = f", badge {cap.badge:#x}" if cap.badge else ""
+    where = f"at {cap.address:#x}" if cap.address else "of another PD"
+    return f"{cap.kind} {where} ({cap.rights}{badge})"

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The kernel's word: what the kernel has, compared with what it must have by the other events."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import ClassVar, Final
+
+from cellreap import headers
+from cellreap.model.ids import ROOT
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.kernel_caps import KernelCaps
+from cellreap.trace.check.snapshot import SnapshotError, read_snapshot
+from cellreap.trace.events import Event
+
+EVENTS: Final = frozenset({"TRUTH", "CAPS", "OWN_CAPS", "UNTYPEDS"})
+"""Events that change nothing. They may stand between events that must follow each other."""
+TRIGGERS: Final = frozenset({"FAULT", "EXIT", "TERMINATE", "LATE"})
+
+_RUN = re.compile(r"([a-z])(0|[1-9]\d{0,8})(?:-([1-9]\d{0,8}))?")
+_UNTYPED, _ENDPOINT, _NOTIFICATION, _CNODE, _THREAD, _OTHER = "uencto"
+_COUNTED: Final = {
+    "untypeds": _UNTYPED,
+    "endpoints": _ENDPOINT,
+    "notifications": _NOTIFICATION,
+    "cnodes": _CNODE,
+    "threads": _THREAD,
+    "others": _OTHER,
+}
+_MAX_SLOTS: Final = 1 << 20
+_SHOWN = 5
+
+Slots = dict[int, str]
+"""Slot -> the letter of its capability's type. Empty slots are left out."""
+
+
+def slots_of(text: str, size: int) -> Slots | None:
+    """The slots in a list like e1,n3,e8-11. None: the text is no such list."""
+    slots: Slots = {}
+    last = -1
+    for run in text.split(",") if text != "-" else ():
+        found = _RUN.fullmatch(run)
+        if found is None:
+            return None
+        first, end = int(found[2]), int(found[3] or found[2])
+        if not last < first <= end < size:
+            return None
+        slots.update(dict.fromkeys(range(first, end + 1), found[1]))
+        last = end
+    return slots
+
+
+class Truth(Concern):
+    """TRUTH, CAPS, OWN_CAPS, UNTYPEDS."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        constant = headers.constant
+        self._root, self._own, self._notification, self._fault = (
+            constant("protocol.h", f"CR_SLOT_{name}")
+            for name in ("ROOT", "ENDPOINT", "NOTIFICATION", "FAULT")
+        )
+        self._cnodes = headers.printed_names("trace_events.h", "CR_CNODE")
+        self._own_cnodes = headers.printed_names("trace_events.h", "CR_OWN_CNODE")
+        self._kernel = KernelCaps(context)
+        self._taken = False  # whether the trace has the kernel's word
+        self._began = False  # whether something happened that it must precede
+        self._due: str | None = None  # the event after which it must come next
+        self._crash: str | None = None  # the PD before whose STOP it must come
+        self._fresh = False  # whether nothing happened since it was complete
+        self._open = False
+        self._snapshot = False
+        self._caps: dict[tuple[str, str], tuple[int, Slots]] = {}
+        self._counts: dict[str, dict[str, int]] = {}
+        self._bodies: dict[str, Slots] = {}  # PD -> what stays in its body's CNode
+        self._first: dict[str, Counter[str]] = {}  # CNode -> what is the root task's own in it
+        self._bytes: int | None = None  # free and in use
+
+    # -- when
+
+    def see(self, event: Event) -> None:
+        """Takes notice of any other event."""
+        name, bad = event.name, self.context.bad
+        if self._open:
+            bad("truth.form", f"{name} within the kernel's word: expected UNTYPEDS first")
+            self._open = False
+        if not self._taken:
+            self._began |= name in TRIGGERS
+            return
+        if self._due is not None:
+            bad("truth.when", f"{name}: expected TRUTH right after the {self._due}")
+            self._due = None
+        if name in TRIGGERS:
+            self._crash = event["pd"]
+        elif name == "STOP" and event["pd"] == self._crash:
+            text = f"STOP: pd={self._crash}: expected TRUTH between its crash and this"
+            bad("truth.when", text)
+            self._crash = None
+        elif name == "SETTLED" and event["n"] != "0":
+            self._due = f"SETTLED n={event['n']}"
+        elif name == "END" and not self._fresh:
+            bad("truth.when", "END: expected TRUTH right before it")
+        self._fresh = False
+
+    def truth(self, event: Event) -> None:
+        """TRUTH: the kernel's word begins."""
+        bad = self.context.bad
+        if self._open:
+            bad("truth.form", "TRUTH within the kernel's word: expected UNTYPEDS first")
+        if not self._taken and self._began:
+            bad("truth.when", "TRUTH: expected the first before anything crashed")
+        self._taken = self._open = True
+        self._due = self._crash = None
+        self._snapshot = event["snapshot"] == "1"
+        self._caps, self._counts = {}, {}
+
+    def part(self, event: Event) -> bool:
+        """Whether this event may be a part of the kernel's word. Compares a snapshot before it."""
+        if not self._open:
+            self.context.bad("truth.form", f"{event.name}: expected TRUTH before it")
+            return False
+        if self._snapshot:
+            self._snapshot = False
+            try:
+                self._kernel.compare(read_snapshot(event.text))
+            except SnapshotError as error:
+                self.context.bad("truth.snapshot", f"the snapshot of the kernel: {error}")
+        return True
+
+    # -- the parts
+
+    def caps(self, event: Event) -> None:
+        """CAPS: a CNode of a PD."""
+        if not self.part(event):
+            return
+        key, size = (event["pd"], event["cnode"]), event.number("slots")
+        slots = slots_of(event["caps"], min(size, _MAX_SLOTS))
+        if slots is None:
+            text = f"caps={event['caps']}: expected runs of slots of {size}, in ascending order"
+            self.context.bad("truth.form", f"CAPS: {text}")
+            return
+        before, known = self._caps.setdefault(key, (size, {}))
+        if before != size or known.keys() & slots.keys():
+            self.context.bad("truth.form", f"CAPS: {' '.join(key)}: told twice")
+        known.update(slots)
+
+    def own_caps(self, event: Event) -> None:
+        """OWN_CAPS: a CNode of the root task."""
+        if not self.part(event):
+            return
+        if event["cnode"] in self._counts:
+            self.context.bad("truth.form", f"OWN_CAPS: cnode={event['cnode']}: told twice")
+        self._counts[event["cnode"]] = {
+            letter: event.number(name) for name, letter in _COUNTED.items()
+        }
+
+    def untypeds(self, event: Event) -> None:
+        """UNTYPEDS: the kernel's word is complete. Compares all of it."""
+        if not self.part(event):
+            return
+        self._open, self._fresh = False, True
+        self._compare_pds()
+        self._compare_own(event.number("halves"))
+        context = self.context
+        total = event.number("bytes") + context.memory.bytes_in_use
+        if self._bytes is not None and total != self._bytes:
+            lost = self._bytes - total
+            what = "are in use and belong to nobody" if lost > 0 else "are free and in use"
+            text = f"bytes={event['bytes']}: {abs(lost)} bytes {what}"
+            context.bad("truth.memory", f"UNTYPEDS: {text}")
+        self._bytes = total if self._bytes is None else self._bytes
+
+    # -- the CNodes of PDs
+
+    def _compare_pds(self) -> None:
+        context = self.context
+        pds = [node for node, info in context.model.nodes.items() if info.kind == "PD"]
+        wanted = {(pd, cnode) for pd in pds if pd != ROOT for cnode in self._cnodes}
+        for pd, cnode in sorted(wanted ^ self._caps.keys()):
+            missing = (pd, cnode) in wanted
+            text = f"CAPS: pd={pd} cnode={cnode}: {'is missing' if missing else 'is not there'}"
+            context.bad("truth.form", text)
+        for pd in sorted(self._bodies.keys() - set(pds)):
+            del self._bodies[pd]
+        for key in sorted(wanted & self._caps.keys()):
+            size, slots = self._caps[key]
+            pd, cnode = key
+            if cnode == "cspace":
+                self._compare(pd, "its CSpace", slots, self._cspace(pd))
+            else:
+                self._compare(pd, "the CNode of its body", slots, self._body(pd, size, slots))
+
+    def _compare(self, pd: str, where: str, has: Slots, wanted: Slots) -> None:
+        differ = [slot for slot in sorted(has.keys() | wanted.keys())
+                  if has.get(slot) != wanted.get(slot)]  # fmt: skip
+        for slot in differ[:_SHOWN]:
+            text = f"slot {slot} is {_said(has.get(slot))}: expected {_said(wanted.get(slot))}"
+            self.context.bad("truth.walk", f"CAPS: {pd}: {where}: {text}")
+        if len(differ) > _SHOWN:
+            text = f"{len(differ) - _SHOWN} further slots differ"
+            self.context.bad("truth.walk", f"CAPS: {pd}: {where}: {text}")
+
+    def _cspace(self, pd: str) -> Slots:
+        slots = {self._root: _ENDPOINT, self._notification: _NOTIFICATION, self._fault: _ENDPOINT}
+        if not self.context.freed.is_stopped(pd):
+            slots[self._own] = _ENDPOINT
+        for slot, _ in self._kernel.capabilities(pd):
+            slots[slot] = _ENDPOINT
+        return slots
+
+    def _body(self, pd: str, size: int, has: Slots) -> Slots:
+        """What is there: a thread, a CSpace, an address space, an endpoint, a notification twice.
+
+        A reply capability may be there or not. Tables and frames stay as they were at first. The
+        second half has the parents of the capabilities in the CSpace that are for requests.
+        """
+        endpoint = {} if self.context.freed.is_stopped(pd) else {4: _ENDPOINT}
+        slots = {1: _THREAD, 2: _CNODE, 3: _OTHER, 5: _NOTIFICATION, 6: _NOTIFICATION, **endpoint}
+        if has.get(7) == _OTHER:
+            slots[7] = _OTHER
+        half = size // 2
+        stays = {slot: letter for slot, letter in has.items() if 8 <= slot < half}
+        slots.update(self._bodies.setdefault(pd, stays))
+        for slot, (kind, _) in self._kernel.capabilities(pd):
+            if kind == "REQUEST":
+                slots[half + slot] = _ENDPOINT
+        return slots
+
+    # -- the CNodes of the root task
+
+    def _compare_own(self, halves: int) -> None:
+        context = self.context
+        for cnode in self._own_cnodes:
+            if cnode not in self._counts:
+                context.bad("truth.form", f"OWN_CAPS: cnode={cnode}: is missing")
+                continue
+            has = Counter(self._counts[cnode])
+            for letter, number in self._of_model(cnode, halves).items():
+                has[letter] -= number
+            first = self._first.setdefault(cnode, has)
+            for letter in _COUNTED.values():
+                more = has[letter] - first[letter]
+                if more:
+                    too = f"{abs(more)} too {'many' if more > 0 else 'few'}"
+                    text = f"{self._counts[cnode][letter]} of {_said(letter)}: {too}"
+                    context.bad("truth.own", f"OWN_CAPS: cnode={cnode}: {text}")
+
+    def _of_model(self, cnode: str, halves: int) -> dict[str, int]:
+        """What must be in a CNode of the root task besides what is its own for ever."""
+        model = self.context.model
+        if cnode == "level-1":
+            return {_CNODE: sum(info.kind == "PD" for info in model.nodes.values())}
+        if cnode == "pool":
+            return {_ENDPOINT: sum(map(self._kernel.exists, model.space_of))}
+        return {_UNTYPED: halves} if cnode == "untypeds" else {}
+
+    handlers: ClassVar[Handlers] = {
+        "TRUTH": truth,
+        "CAPS": caps,
+        "OWN_CAPS": own_caps,
+        "UNTYPEDS": untypeds,
+    }
+
+
+def _said(letter: str | None) -> str:
+    return {
+        None: "empty",
+        _UNTYPED: "an untyped",
+        _ENDPOINT: "an endpoint",
+        _NOTIFICATION: "a notification",
+        _CNODE: "a CNode",
+        _THREAD: "a thread",
+        _OTHER: "something else",
+    }.get(letter, "of an unknown type")

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Asks the kernel for its capabilities. See truth.h.
+ *
+ * - A snapshot (seL4_DebugSnapshot) has what is in the CSpace and the address space of each thread,
+ *   and a dump (seL4_DebugDumpScheduler) has all threads. The kernel prints both, so nothing but
+ *   the kernel's own code stands between its objects and the console.
+ * - A walk asks for the type of the capability in every slot of every CSpace
+ *   (seL4_DebugCapIdentify), with the root task's own CNodes, which a snapshot leaves out.
+ * - The free bytes of an untyped are in the kernel's answer to a retype that needs more than any
+ *   untyped has.
+ *
+ * seL4 stops in an assertion of its own if a snapshot has a thread that has received a call: it
+ * takes the reply capability for one to a thread. On aarch64 the same happens for a thread whose
+ * address space maps a page. Snapshots leave out threads of the name of seL4's first thread. So all
+ * threads have that name, but the probes: threads that never run, each of which has the CSpace and
+ * the address space of a PD. One more has the pool as its CSpace. */
+#include "truth.h"
+#include "kernel/arch/arch.h"
+#include "kernel/untyped.h"
+#include "text.h"
+
+enum {
+    TEXT_MAX = 1700, /* of a list of slots in one line */
+    SEEN_MAX = 256,  /* CSpaces and address spaces that a kernel keeps in mind for a snapshot */
+    SEEN_EACH = 2,
+    PROBES_BITS = 7
+};
+
+_Static_assert(1 << PROBES_BITS == CR_MAX_PDS, "room for a probe a PD, and for the pool's");
+
+_Static_assert(TEXT_MAX + 200 < CR_TRACE_LINE_MAX, "a list and what else is in its line");
+
+/* The types of capabilities that are told apart. */
+typedef enum cap_class {
+    CLASS_EMPTY = 0,
+    CLASS_UNTYPED,
+    CLASS_ENDPOINT,
+    CLASS_NOTIFICATION,
+    CLASS_CNODE,
+    CLASS_THREAD,
+    CLASS_OTHER,
+    CLASS_COUNT
+} cap_class;
+
+static const char letters[CLASS_COUNT] = {
+    [CLASS_EMPTY] = '-', [CLASS_UNTYPED] = 'u', [CLASS_ENDPOINT] = 'e', [CLASS_NOTIFICATION] = 'n',
+    [CLASS_CNODE] = 'c', [CLASS_THREAD] = 't',  [CLASS_OTHER] = 'o',
+};
+
+static const char *const cnode_names[] = {
+#define CR_CNODE(enumerator, number, word, meaning) [enumerator] = word,
+    CR_CNODES
+#undef CR_CNODE
+};
+
+static const char *const own_names[] = {
+#define CR_OWN_CNODE(enumerator, number, word, meaning) [enumerator] = word,
+    CR_OWN_CNODES
+#undef CR_OWN_CNODE
+};
+
+/* The kernel's numbers for these types. They differ between kernels, so each is learned from a
+ * capability of that type. */
+static uint32_t numbers[CLASS_OTHER];
+
+/* Probes, by index of their PD. The root task's has the pool as its CSpace. */
+static seL4_CPtr probes[CR_MAX_PDS];
+/* An address space without a page, for probes that must not have their PD's. */
+static seL4_CPtr nothing_mapped;
+
+/* Of the last snapshot: the number of PDs, and the number that the next PD was to get. */
+static uint32_t pds_then;
+static uint32_t next_then;
+
+/* The first block is one of boot time. */
+static void learn_numbers(seL4_CPtr notification)
+{
+    const seL4_CPtr samples[CLASS_OTHER] = {
+        [CLASS_EMPTY] = cr_cptr(CR_L1_POOL, CR_POOL_SPARE),
+        [CLASS_UNTYPED] = cr_untyped_cap(0),
+        [CLASS_ENDPOINT] = cr_sys.endpoint,
+        [CLASS_NOTIFICATION] = notification,
+        [CLASS_CNODE] = cr_l1_cnode(),
+        [CLASS_THREAD] = seL4_CapInitThreadTCB,
+    };
+    for (uint32_t i = 0; i < CLASS_OTHER; i++) {
+        numbers[i] = seL4_DebugCapIdentify(samples[i]);
+        for (uint32_t k = 0; k < i; k++) {
+            if (numbers[k] == numbers[i]) {
+                cr_panic("the kernel does not tell types of capabilities apart", i);
+            }
+        }
+    }
+}
+
+static void give_spaces(seL4_CPtr probe, seL4_CPtr cspace, uint32_t bits, seL4_CPtr vspace)
+{
+    cr_must(seL4_TCB_SetSpace(probe, 0, cspace, cr_cnode_data(seL4_WordBits - bits), vspace, 0),
+            "a probe has no space");
+}
+
+/* One more than there can be PDs at a time: the root task's own place is that of the pool's. */
+static uint32_t probes_needed(void)
+{
+    const cr_image_header *image = cr_sys.image;
+    for (uint32_t i = 0; i < image->pds.count; i++) {
+        if ((cr_image_pds(image)[i].flags & CR_IMAGE_MAY_SPAWN) != 0) {
+            return CR_MAX_PDS;
+        }
+    }
+    return image->pds.count + 1;
+}
+
+static void make_probes(void)
+{
+    const uint32_t needed = probes_needed();
+    uint32_t block;
+    if (cr_untyped_take(PROBES_BITS + seL4_TCBBits + 1, 0, &block) != CR_OK) {
+        cr_panic("no kernel memory for the probes of snapshots", 0);
+    }
+    seL4_CPtr untyped = cr_untyped_cap(block);
+    for (uint32_t i = 0; i < needed; i++) {
+        probes[i] = cr_pool_make(untyped, seL4_TCBObject, "no probe");
+        seL4_DebugNameThread(probes[i], "probe");
+    }
+    nothing_mapped = cr_pool_cap();
+    cr_must(cr_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, CR_L1_POOL,
+                      (uint32_t)nothing_mapped, 1),
+            "no address space for the probes");
+    cr_must(cr_arch_assign_asid(nothing_mapped), "no number for an address space");
+    give_spaces(probes[0], cr_pool_cnode(), CR_POOL_BITS, nothing_mapped);
+}
+
+static int takes_snapshots(void)
+{
+    return (cr_sys.image->flags & CR_IMAGE_TRUTH_SNAPSHOT) != 0;
+}
+
+const char *cr_truth_thread_name(const char *name)
+{
+    return takes_snapshots() ? "rootserver" : name;
+}
+
+void cr_truth_init(seL4_CPtr notification)
+{
+    if ((cr_sys.image->flags & CR_IMAGE_TRUTH) == 0) {
+        return;
+    }
+    learn_numbers(notification);
+    next_then = cr_sys.next_pd;
+    if (takes_snapshots()) {
+        make_probes();
+    }
+}
+
+static cap_class class_of(seL4_CPtr cap)
+{
+    uint32_t number = seL4_DebugCapIdentify(cap);
+    for (uint32_t i = 0; i < CLASS_OTHER; i++) {
+        if (numbers[i] == number) {
+            return (cap_class)i;
+        }
+    }
+    return CLASS_OTHER;
+}
+
+/* -- a list of slots: "e1,n3,e8-11" */
+
+typedef struct list {
+    const cr_pd *pd;
+    cr_cnode cnode;
+    uint32_t slots;
+    char text[TEXT_MAX];
+    size_t used;
+    int printed;
+} list;
+
+static void print_list(list *l)
+{
+    if (l->used == 0 && l->printed) {
+        return;
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_CAPS);
+    cr_trace_pd(l->pd);
+    cr_trace_string(&cr_sys.trace, cnode_names[l->cnode]);
+    cr_trace_number(&cr_sys.trace, l->slots);
+    if (l->used == 0) {
+        cr_trace_string(&cr_sys.trace, "-");
+    } else {
+        cr_trace_bytes(&cr_sys.trace, l->text, l->used);
+    }
+    cr_trace_end(&cr_sys.trace);
+    l->used = 0;
+    l->printed = 1;
+}
+
+static void put_number(list *l, uint32_t number)
+{
+    char text[24];
+    size_t count = cr_format_decimal(text, number);
+    for (size_t i = 0; i < count; i++) {
+        l->text[l->used++] = text[i];
+    }
+}
+
+/* Adds the slots first..last, which have capabilities of one type. */
+static void add_run(list *l, cap_class class, uint32_t first, uint32_t last)
+{
+    if (class == CLASS_EMPTY) {
+        return;
+    }
+    if (l->used + 48 > TEXT_MAX) {
+        print_list(l);
+    }
+    if (l->used > 0) {
+        l->text[l->used++] = ',';
+    }
+    l->text[l->used++] = letters[class];
+    put_number(l, first);
+    if (last != first) {
+        l->text[l->used++] = '-';
+        put_number(l, last);
+    }
+}
+
+/* Walks the CNode in an L1 slot, which has a PD's capabilities or the root task's to a PD. */
+static void walk(const cr_pd *pd, cr_cnode cnode, uint32_t l1, uint32_t slots)
+{
+    static list l;
+    l = (list){.pd = pd, .cnode = cnode, .slots = slots};
+    cap_class run = CLASS_EMPTY;
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < slots; i++) {
+        cap_class class = class_of(cr_cptr(l1, i));
+        if (class != run) {
+            if (i > 0) {
+                add_run(&l, run, first, i - 1);
+            }
+            run = class;
+            first = i;
+        }
+    }
+    add_run(&l, run, first, slots - 1);
+    print_list(&l);
+}
+
+/* A CNode that has no L1 slot is seen through a copy of its capability in a spare L1 slot. */
+static void show(seL4_CPtr cnode, uint32_t bits)
+{
+    cr_must(cr_mint(cr_slot_l1(CR_L1_SPARE), cr_slot_at(cnode), seL4_AllRights,
+                    cr_cnode_data(CR_SUBSPACE_BITS - bits)),
+            "a CNode cannot be shown");
+}
+
+static void hide(void)
+{
+    cr_must(cr_delete(cr_slot_l1(CR_L1_SPARE)), "a CNode cannot be hidden");
+}
+
+static void walk_pd(const cr_pd *pd)
+{
+    show(cr_body_cap(&pd->body, CR_BODY_CSPACE), pd->body.cspace_bits);
+    walk(pd, CR_CNODE_CSPACE, CR_L1_SPARE, 1u << pd->body.cspace_bits);
+    hide();
+    walk(pd, CR_CNODE_BODY, pd->body.l1, 2 * pd->body.parents);
+}
+
+static void count(cr_own_cnode cnode, uint32_t l1, uint32_t slots)
+{
+    uint64_t counts[CLASS_COUNT] = {0};
+    for (uint32_t i = 0; i < slots; i++) {
+        counts[class_of(cr_cptr(l1, i))]++;
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_OWN_CAPS);
+    cr_trace_string(&cr_sys.trace, own_names[cnode]);
+    for (uint32_t i = CLASS_UNTYPED; i < CLASS_COUNT; i++) {
+        cr_trace_number(&cr_sys.trace, counts[i]);
+    }
+    cr_trace_end(&cr_sys.trace);
+}
+
+static void count_own(void)
+{
+    show(cr_l1_cnode(), CR_L1_BITS);
+    count(CR_OWN_LEVEL_1, CR_L1_SPARE, 1u << CR_L1_BITS);
+    hide();
+    count(CR_OWN_BOOT, CR_L1_BOOT, 1u << cr_boot_bits());
+    count(CR_OWN_POOL, CR_L1_POOL, 1u << CR_POOL_BITS);
+    count(CR_OWN_UNTYPEDS, CR_L1_UNTYPEDS, 1u << CR_UNTYPEDS_BITS);
+}
+
+/* The kernel keeps the CSpaces and address spaces of the last snapshot in mind, and adds those that
+ * are new. Some releases write past the end of their list. */
+static int has_room_for_snapshot(void)
+{
+    return SEEN_EACH * (1 + pds_then + cr_sys.next_pd - next_then) <= SEEN_MAX;
+}
+
+static void print_snapshot(void)
+{
+    const int tables = (cr_sys.image->flags & CR_IMAGE_TRUTH_TABLES) != 0;
+    pds_then = 0;
+    next_then = cr_sys.next_pd;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        const cr_body *body = &cr_sys.pds[i].body;
+        if (cr_pd_exists(&cr_sys.pds[i])) {
+            pds_then++;
+            give_spaces(probes[i], cr_body_cap(body, CR_BODY_CSPACE), body->cspace_bits,
+                        tables ? cr_body_cap(body, CR_BODY_VSPACE) : nothing_mapped);
+        }
+    }
+    seL4_DebugDumpScheduler();
+    seL4_DebugSnapshot();
+}
+
+static void take_snapshot(void)
+{
+    const int can = takes_snapshots() && has_room_for_snapshot();
+    cr_trace_begin(&cr_sys.trace, CR_EV_TRUTH);
+    cr_trace_number(&cr_sys.trace, (uint64_t)can);
+    cr_trace_end(&cr_sys.trace);
+    if (can) {
+        cr_trace_flush(&cr_sys.trace);
+        print_snapshot();
+    }
+}
+
+void cr_truth(void)
+{
+    if ((cr_sys.image->flags & CR_IMAGE_TRUTH) == 0) {
+        return;
+    }
+    take_snapshot();
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (cr_pd_exists(&cr_sys.pds[i])) {
+            walk_pd(&cr_sys.pds[i]);
+        }
+    }
+    count_own();
+    /* The kernel of a debug build prints a line about each refused retype. */
+    cr_trace_flush(&cr_sys.trace);
+    const cr_untyped_sums sums = cr_untyped_ask();
+    cr_trace_begin(&cr_sys.trace, CR_EV_UNTYPEDS);
+    cr_trace_number(&cr_sys.trace, sums.blocks);
+    cr_trace_number(&cr_sys.trace, sums.bytes);
+    cr_trace_number(&cr_sys.trace, sums.halves);
+    cr_trace_end(&cr_sys.trace);
+}

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Many clients of one server, which is brought down at some instant."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cellreap.system.config import Config
+from cellreap.testing import Change, with_crashes
+
+CLIENTS: Final = 64
+COUNTED: Final = ("-icount", "shift=0,sleep=off")
+"""Arguments of QEMU: time is the number of instructions, so a boot repeats exactly."""
+
+
+def crowd(clients: int = CLIENTS) -> Change:
+    """So many clients in place of one of the system `crowd`.
+
+    Every other client connects again before it acknowledges a loss.
+    """
+
+    def change(config: Config) -> Config:
+        one = config.pd("client")
+        assert one is not None
+        others = tuple(pd for pd in config.pds if pd.name != "client")
+        many = tuple(
+            one.model_copy(update={"name": f"client_{i}", "args": (one.args[0], i)})
+            for i in range(clients)
+        )
+        return config.model_copy(update={"pds": (*others, *many)})
+
+    return change
+
+
+def down(how: str, seed: int, repeat: int) -> Change:
+    """The server goes down at an instant within two milliseconds after its 20th call."""
+    entry = {
+        "pd": "server",
+        "at": 20,
+        "how": how,
+        "spread_ns": 2_000_000,
+        "seed": seed,
+        "repeat": repeat,
+    }
+    return with_crashes(entry)

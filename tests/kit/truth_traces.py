@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A recorded boot with the kernel's word, and changes to what the kernel says in it.
+
+`pytest --rewrite tests/boot/test_truth.py` records it anew.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from cellreap.trace.check import Report, check_stream
+from cellreap.trace.check.truth import EVENTS
+from cellreap.trace.events import Event
+from cellreap.trace.reader import Reader, read
+from cellreap.trace.writer import seal
+from kit.paths import TRUTH
+
+_NOISE = b"decodeUntypedInvocation"
+"""In the kernel's lines about retypes that it refused. They are left out of the recorded console.
+What comes before the trace is left out too.
+"""
+
+
+def recorded() -> list[Event]:
+    """The events of the recorded boot, with the text of its snapshots."""
+    with TRUTH.open("rb") as stream:
+        return list(read(Reader(TRUTH.name), stream))
+
+
+def record(console: bytes) -> None:
+    """Makes the console of a boot the recorded one."""
+    TRUTH.parent.mkdir(exist_ok=True)
+    console = console.replace(b"\r", b"")
+    lines = console[console.index(b"~cr ") :].split(b"\n")
+    TRUTH.write_bytes(b"\n".join(line for line in lines if _NOISE not in line))
+
+
+def report_on(events: list[Event]) -> Report:
+    """The report on a console with these events and the text of their snapshots."""
+    lines: list[str] = []
+    for event, line in zip(events, seal(events), strict=True):
+        lines += [*event.text, line]
+    return check_stream(io.BytesIO("\n".join(lines).encode()), TRUTH.name)
+
+
+def groups(events: list[Event]) -> list[range]:
+    """The places of the events that belong to one answer of the kernel, for each answer."""
+    starts = [at for at, event in enumerate(events) if event.name == "TRUTH"]
+    ends = [at + 1 for at, event in enumerate(events) if event.name == "UNTYPEDS"]
+    return [range(start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+def of_last(
+    events: list[Event], change: Callable[[list[Event]], Iterator[Event] | list[Event]]
+) -> list[Event]:
+    """The events with a change to the last answer but one: that after the cleanup."""
+    where = groups(events)[-2]
+    return [*events[: where.start], *change([events[i] for i in where]), *events[where.stop :]]
+
+
+def with_text(events: list[Event], change: Callable[[list[str]], list[str]]) -> list[Event]:
+    """The events with another text of the snapshot after the cleanup."""
+
+    def changed(part: list[Event]) -> list[Event]:
+        return [replace(e, text=tuple(change(list(e.text)))) if e.text else e for e in part]
+
+    return of_last(events, changed)
+
+
+def with_value(
+    events: list[Event], name: str, field: str, change: Callable[[str], str], **match: str
+) -> list[Event]:
+    """The events with another value in the first such event after the cleanup."""
+
+    def changed(part: list[Event]) -> Iterator[Event]:
+        left = 1
+        for event in part:
+            fits = event.name == name and all(event[key] == match[key] for key in match)
+            if fits and left:
+                left -= 1
+                event = replace(event, values={**event.values, field: change(event[field])})
+            yield event
+
+    return of_last(events, changed)
+
+
+def without(events: list[Event], name: str) -> list[Event]:
+    """The events without those of this name after the cleanup."""
+    return of_last(events, lambda part: [event for event in part if event.name != name])
+
+
+def line_with(lines: list[str], text: str, last: bool = False) -> int:
+    """The first or last line that contains the text."""
+    found = [at for at, line in enumerate(lines) if text in line]
+    return found[-1 if last else 0]
+
+
+def _extra_cap(lines: list[str]) -> list[str]:
+    """The first PD has its capability to the root task also in slot 200."""
+    at = line_with(lines, "0x4: ")
+    return [*lines[: at + 1], lines[at].replace("0x4: ", "0xc8: "), *lines[at + 1 :]]
+
+
+def _without_line(text: str) -> Callable[[list[str]], list[str]]:
+    def change(lines: list[str]) -> list[str]:
+        at = line_with(lines, text)
+        return [*lines[:at], *lines[at + 1 :]]
+
+    return change
+
+
+def _more(text: str) -> str:
+    return str(int(text) + 4096)
+
+
+def reports() -> dict[str, Callable[[], Report]]:
+    """Rule -> the report on a trace in which the kernel says something that breaks it."""
+
+    def on(change: Callable[[list[Event]], list[Event]]) -> Callable[[], Report]:
+        return lambda: report_on(change(recorded()))
+
+    return {
+        "truth.form": on(lambda events: without(events, "OWN_CAPS")),
+        "truth.when": on(
+            lambda events: of_last(events, lambda part: [e for e in part if e.name not in EVENTS])
+        ),
+        "truth.snapshot": on(lambda events: with_text(events, lambda lines: lines[:-1])),
+        "truth.threads": on(lambda events: with_text(events, _without_line("rootserver\t"))),
+        "truth.caps": on(lambda events: with_text(events, _extra_cap)),
+        "truth.tables": on(lambda events: with_text(events, _without_line(": frame_"))),
+        "truth.walk": on(
+            lambda events: with_value(events, "CAPS", "caps", lambda caps: f"{caps},e250")
+        ),
+        "truth.own": on(
+            lambda events: with_value(events, "OWN_CAPS", "endpoints", _more, cnode="pool")
+        ),
+        "truth.memory": on(lambda events: with_value(events, "UNTYPEDS", "bytes", _more)),
+    }
