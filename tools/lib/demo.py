@@ -81,6 +81,10 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+TOLD: Final = (ExitCode.DONE, ExitCode.FAILED, ExitCode.UNEXPECTED, ExitCode.NO_END)
+"""The exit codes of a run with a result, good or bad."""
+
+
 def run_command(arch: str, depths: tuple[str, str], *more: str) -> list[str]:
     """The arguments with which `cellreap` runs the reference scenario."""
     pd_depth, rs_depth = depths
@@ -98,12 +102,13 @@ def run_scenario(arch: str, depths: tuple[str, str], *more: str) -> Outcome:
         text=True,
         check=False,
     )
-    if done.returncode not in (ExitCode.DONE, ExitCode.FAILED):
+    if done.returncode not in TOLD:
         return Outcome(
             None, (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
         )
     result = json.loads(done.stdout)
-    return Outcome(result, next(iter(result["violations"]), ""))
+    found = [*result["violations"], *(each["text"] for each in result.get("unexpected", ()))]
+    return Outcome(result, next(iter(found), ""))
 
 
 def missing_sdk(arch: str) -> str | None:
@@ -155,7 +160,7 @@ def _boots(console: Console, arch: str, jobs: int) -> int:
     command = run_command(arch, _SHOWN_IN_FULL)
     console.print(f"$ cellreap {' '.join(command)}\n", style="bold", soft_wrap=True)
     code = _show(command)
-    if code not in (ExitCode.DONE, ExitCode.FAILED):
+    if code not in TOLD:
         return 1
     console.print(
         f"\nThe same crash at {len(DEPTHS)} pairs of depths, {jobs} at a time:", style="bold"

@@ -119,7 +119,8 @@ def boot(
 ) -> int:
     """Boot an image and record its trace.
 
-    The run lasts until the trace ends or an error occurs (exit code 1).
+    The run lasts until the trace ends, an error occurs (exit code 1) or a limit is reached
+    (exit code 4).
     """
     read = read_image(image)
     trace = output if output is not None else image.with_suffix(".trace")
@@ -134,6 +135,8 @@ def boot(
         click.echo(json.dumps(shown, indent=2))
     else:
         click.echo(f"{trace}: {result} ({kernel.name} {kernel.version}, {kernel.arch})")
+    if result.end.is_limit:
+        return ExitCode.NO_END
     return ExitCode.DONE if result.end is End.COMPLETE else ExitCode.FAILED
 
 

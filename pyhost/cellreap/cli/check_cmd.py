@@ -14,8 +14,8 @@ import click
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option
 from cellreap.run.expectation import expected_by
-from cellreap.trace.check import check_file
 from cellreap.trace.events import printable
+from cellreap.trace.reading import read_file
 from cellreap.trace.report import Cleanup, Failure, Report, foreign_told, report_json
 
 SHOW_PROGRESS_FROM = 16 << 20
@@ -36,17 +36,20 @@ def check(trace: Path, image: Path | None, as_json: bool) -> int:
 
     TRACE is the console log of a run, as `cellreap boot` records it. The exit code is 0 if the
     trace passes, 1 if it does not, and 2 if the file contains no readable trace. With --image, the
-    trace must be of the run that the configuration describes. A configuration does not say which
+    trace must be of the run that the configuration describes, and 3 means that the run came to
+    something else than the configuration expects. A configuration does not say which
     kernel and programs are used, so only an image tells the sizes of PDs.
     """
     expected = None if image is None else expected_by(image)
     with _progress(trace) as progress:
-        report = check_file(trace, progress, expected)
+        report = read_file(trace, progress=progress, expected=expected).report
     if as_json:
         click.echo(json.dumps(report_json(report), indent=2))
     else:
         click.echo("\n".join(summary(report)))
-    return ExitCode.DONE if report.passed else ExitCode.FAILED
+    if not report.passed:
+        return ExitCode.FAILED
+    return ExitCode.UNEXPECTED if report.unexpected else ExitCode.DONE
 
 
 @contextlib.contextmanager
@@ -96,7 +99,10 @@ def summary(report: Report) -> list[str]:
         lines.append(f"{printable(report.path)}:{problem}")
     if report.more_violations:
         lines.append(f"{printable(report.path)}: {report.more_violations} more")
+    lines += [f"{printable(report.path)}:{printable(str(each))}" for each in report.unexpected]
     found = len(report.violations) + report.more_violations
+    if not found and report.unexpected:
+        return [*lines, f"not as expected: {_count(len(report.unexpected), 'finding')}"]
     verdict = "pass" if report.passed else f"fail: {_count(found, 'violation')}"
     return [*lines, verdict]
 

@@ -12,11 +12,17 @@ class ExitCode(enum.IntEnum):
     meaning: str
 
     DONE = 0, "The command did what it was asked, and what it checked passed."
-    FAILED = 1, "What the command checked failed, or the run did not come to its end."
+    FAILED = 1, "What the command checked failed, or the kernel or the root task stopped."
     USAGE = (
         2,
         "An argument, an input file or the environment is wrong; one line on stderr says why.",
     )
+    UNEXPECTED = (
+        3,
+        "The run passed its check and is not what the configuration expects: [expect], or a PD "
+        "crashed by itself, never ran, or nobody is left.",
+    )
+    NO_END = 4, "The run did not come to its end in time, and its trace is right as far as it goes."
     INTERRUPTED = 130, "The command was interrupted (Ctrl-C)."
     OUTPUT_CLOSED = 141, "The reader of the command's output closed it."
 

@@ -66,7 +66,11 @@ def run(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Build, boot and check a configuration. The exit code is 1 if the check fails."""
+    """Build, boot and check a configuration.
+
+    The exit code is 1 if the check fails, 3 if the run is not what the configuration expects, and 4
+    if it does not come to its end in time.
+    """
     text = read_text(config)
     parsed = parse_config(text, config)
     overrides = Overrides(
@@ -106,7 +110,15 @@ def run(
             click.echo(line)
         if output is not None:
             click.echo(f"kept in {output}: {image_path.name}, {trace.name}, {trace.stem}.json")
-    return ExitCode.DONE if shown["verdict"] == "pass" else ExitCode.FAILED
+    return _exit_code(reading.report, boot, shown["violations"])
+
+
+def _exit_code(report: Report, boot: Boot, complaints: list[str]) -> ExitCode:
+    if boot.end.is_limit and all(each.rule.startswith("line.") for each in report.violations):
+        return ExitCode.NO_END
+    if complaints:
+        return ExitCode.FAILED
+    return ExitCode.UNEXPECTED if report.unexpected else ExitCode.DONE
 
 
 @contextlib.contextmanager
@@ -171,7 +183,7 @@ def _json(report: Report, boot: Boot, kernel: Kernel) -> dict[str, Any]:
     return {
         **shown,
         "kernel": {"name": kernel.name, "version": kernel.version, "arch": kernel.arch},
-        "verdict": "fail" if complaints else "pass",
+        "verdict": "fail" if complaints or report.unexpected else "pass",
         "violations": complaints,
         "boot": boot_json(boot),
     }

@@ -44,6 +44,11 @@ class End(enum.Enum):
     SILENT = "the console went silent"
     FLOOD = "the console did not stop"
 
+    @property
+    def is_limit(self) -> bool:
+        """Whether the run was ended by a limit: it might have gone on."""
+        return self in (End.TIMEOUT, End.SILENT, End.FLOOD)
+
 
 @dataclass(frozen=True)
 class Boot:

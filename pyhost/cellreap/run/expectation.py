@@ -11,6 +11,7 @@ from cellreap.system.capdl.constants import body_slot, roottask
 from cellreap.system.config import (
     Config,
     Depth,
+    Expect,
     Pd,
     deadline_of,
     override,
@@ -22,7 +23,14 @@ from cellreap.system.config import (
 from cellreap.system.image import Image, read_image
 from cellreap.system.sdk import timer_missing
 from cellreap.system.sizes import Sizes
-from cellreap.trace.expected import Depths, Expected, ExpectedCrash, ExpectedPd, ExpectedSizes
+from cellreap.trace.expected import (
+    Depths,
+    Expected,
+    ExpectedCrash,
+    ExpectedOutcome,
+    ExpectedPd,
+    ExpectedSizes,
+)
 
 _ZIP = b"PK\x03\x04"
 
@@ -79,6 +87,19 @@ def expected_of(config: Config, source: str, timer: bool) -> Expected:
             ExpectedCrash(crash.pd, crash.how, crash.by, crash.repeat) for crash in config.crashes
         ),
         extract=config.system.extract,
+        outcome=_outcome(config.expect),
+    )
+
+
+def _outcome(expect: Expect) -> ExpectedOutcome:
+    return ExpectedOutcome(
+        alive=None if expect.alive is None else frozenset(expect.alive),
+        dead=frozenset(expect.dead),
+        said=expect.said,
+        exits=expect.exits,
+        cleanups=expect.cleanups,
+        crashes=frozenset(expect.crashes),
+        nobody_left=expect.nobody_left,
     )
 
 

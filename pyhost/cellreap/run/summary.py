@@ -64,8 +64,16 @@ def tell(
         lines += [f"  {printable(text, 400)}" for text in complaints[:_MAX_VIOLATIONS]]
         if len(complaints) > _MAX_VIOLATIONS:
             lines.append(f"  ... and {len(complaints) - _MAX_VIOLATIONS} more")
-    else:
+    elif not report.unexpected:
         lines.append(f"PASS: everything as the reference model has it; {count}")
+    if report.unexpected:
+        found = _count(len(report.unexpected), "finding")
+        also = "" if complaints else f"; the cleanups are as the reference model has them; {count}"
+        lines.append(f"NOT AS EXPECTED: {found}{also}")
+        shown = report.unexpected[:_MAX_VIOLATIONS]
+        lines += [f"  {printable(str(each), 400)}" for each in shown]
+        if len(report.unexpected) > _MAX_VIOLATIONS:
+            lines.append(f"  ... and {len(report.unexpected) - _MAX_VIOLATIONS} more")
     return lines
 
 

@@ -67,6 +67,22 @@ class ExpectedCrash:
 
 
 @dataclass(frozen=True)
+class ExpectedOutcome:
+    """What the run must come to, as [expect] says it. PDs have their names."""
+
+    alive: frozenset[str] | None = None
+    """Exactly these live at the end. None: nothing is said."""
+    dead: frozenset[str] = frozenset()
+    said: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    exits: Mapping[str, int] = field(default_factory=dict)
+    cleanups: int | None = None
+    crashes: frozenset[str] = frozenset()
+    """These may crash though nobody stages it."""
+    nobody_left: bool = False
+    """No PD needs to live at the end."""
+
+
+@dataclass(frozen=True)
 class ExpectedSizes:
     """What the root task uses of kernel memory and of its own slots."""
 
@@ -101,6 +117,7 @@ class Expected:
     links: frozenset[frozenset[str]] = frozenset()
     crashes: tuple[ExpectedCrash, ...] = ()
     extract: bool = False
+    outcome: ExpectedOutcome = ExpectedOutcome()
     without_timer: Expected | None = None
     """What is expected if there is no timer. None: it is known whether there is one."""
 

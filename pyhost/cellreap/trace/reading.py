@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import BinaryIO
 
-from cellreap.trace.check.stream import Consumer, check_stream
+from cellreap.trace.check.stream import Consumer, check_stream, opened
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
+from cellreap.trace.outcome import Outcome, unexpected
 from cellreap.trace.report import Report
 from cellreap.trace.story import Story
 
@@ -20,6 +22,7 @@ class Reading:
 
     report: Report
     story: Story = field(default_factory=Story)
+    outcome: Outcome = field(default_factory=Outcome)
     events: list[Event] = field(default_factory=list)
 
 
@@ -38,8 +41,23 @@ def read_trace(
     configuration demands, if it is known.
     """
     story = Story()
+    outcome = Outcome()
     events: list[Event] = []
-    also: list[Consumer] = [story.take]
+    also: list[Consumer] = [story.take, outcome.take]
     if keep_events:
         also.append(lambda event: events.append(replace(event, text=())))
-    return Reading(check_stream(stream, path, progress, also, expected), story, events)
+    report = check_stream(stream, path, progress, also, expected)
+    if expected is not None:
+        report.unexpected = unexpected(outcome, expected)
+    return Reading(report, story, outcome, events)
+
+
+def read_file(
+    path: Path,
+    *,
+    progress: Callable[[int], None] | None = None,
+    expected: Expected | None = None,
+) -> Reading:
+    """Reads and checks the trace in a file, as read_trace does."""
+    with opened(path) as stream:
+        return read_trace(stream, str(path), progress=progress, expected=expected)

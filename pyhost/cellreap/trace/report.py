@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,6 +109,32 @@ class Extraction:
         return "\n".join([HEADER, *self.rows]) + "\n"
 
 
+class Word(enum.StrEnum):
+    """What is unexpected. Messages begin with it."""
+
+    UNSTAGED = "unstaged crash"
+    NEVER_RAN = "never ran"
+    NOBODY_LEFT = "nobody left"
+    NOT_ALIVE = "not alive"
+    STILL_ALIVE = "still alive"
+    NOT_SAID = "not said"
+    EXIT_CODE = "exit code"
+    CLEANUPS = "cleanups"
+
+
+@dataclass(frozen=True)
+class Unexpected:
+    """A way in which a run was not as expected. line: of the trace; 0: none in particular."""
+
+    word: Word
+    text: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        where = f"line {self.line}: " if self.line else ""
+        return f"{where}{self.word}: {self.text}"
+
+
 @dataclass
 class Report:
     """What a trace records, and which rules it violates."""
@@ -130,6 +157,8 @@ class Report:
     """(PD, text), in order"""
     unreached: list[tuple[int, str]] = field(default_factory=list)
     """(index in the configuration, PD's name) of crashes that never happened"""
+    unexpected: list[Unexpected] = field(default_factory=list)
+    """how the run was not what its configuration expects"""
     unfinished: list[str] = field(default_factory=list)
     """PDs that did not come to the end of their rounds"""
     events: int = 0
@@ -160,7 +189,7 @@ def foreign_told(count: int) -> str:
 def report_json(report: Report) -> dict[str, Any]:
     """The report as `check --json` and `run --json` print it.
 
-    `unverified` and `foreign_lines` are there only if there are any.
+    `unexpected`, `unverified` and `foreign_lines` are there only if there are any.
     """
     name, version = report.kernel_parts()
     violations = [f"{report.path}:{problem}" for problem in report.violations]
@@ -168,7 +197,7 @@ def report_json(report: Report) -> dict[str, Any]:
         violations.append(f"{report.path}: {report.more_violations} more")
     return {
         "kernel": {"name": name, "version": version, "arch": report.arch},
-        "verdict": "pass" if report.passed else "fail",
+        "verdict": "pass" if report.passed and not report.unexpected else "fail",
         "violations": violations,
         "names": dict(sorted(report.names.items())),
         "cleanups": [
@@ -181,6 +210,11 @@ def report_json(report: Report) -> dict[str, Any]:
         "extractions": [
             extraction.to_json() for extraction in report.extractions if extraction.done
         ],
+        **(
+            {"unexpected": [{"word": each.word, "text": each.text} for each in report.unexpected]}
+            if report.unexpected
+            else {}
+        ),
         **({"unverified": list(report.unverified)} if report.unverified else {}),
         **({"foreign_lines": report.foreign_lines} if report.foreign_lines else {}),
     }

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cellreap.run.expectation import expected_by
-from cellreap.trace.writer import seal
+from cellreap.trace.writer import Draft, seal
 from kit.configured_story import Configured
 from kit.paths import BAD_CONFIGS
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
@@ -33,8 +33,18 @@ def bench(tmp_path: Path, cache: Path) -> Bench:
     return Bench(tmp_path, cache)
 
 
+def console(events: list[Draft]) -> str:
+    lines = [line.rstrip("\n") for line in seal(events)]
+    return "Booting all finished, dropped to user space\n" + "\n".join(lines) + "\n"
+
+
 def trace(bench: Bench, kernel: str = "seL4 16.0.0+", pd_depth: int = 0) -> str:
     """The console of a run of CONFIG in which the server takes a page fault."""
+    return console(told(bench, kernel, pd_depth))
+
+
+def told(bench: Bench, kernel: str = "seL4 16.0.0+", pd_depth: int = 0) -> list[Draft]:
+    """The events of that run."""
     image = bench.folder / "told.img"
     if not image.exists():
         assert bench.cellreap("build", bench.config, "-o", image).returncode == 0
@@ -48,8 +58,7 @@ def trace(bench: Bench, kernel: str = "seL4 16.0.0+", pd_depth: int = 0) -> str:
     target.crash(1, config.crashes[0])
     if pd_depth == 0:
         target.say(target.ids["client"], "lost disk, but I still work")
-    lines = [line.rstrip("\n") for line in seal(target.end())]
-    return "Booting all finished, dropped to user space\n" + "\n".join(lines) + "\n"
+    return target.end()
 
 
 @pytest.mark.slow
@@ -122,11 +131,49 @@ def test_run_fails_where_the_trace_is_wrong(bench: Bench) -> None:
 def test_run_fails_where_the_trace_has_no_end(bench: Bench) -> None:
     bench.emulator("".join(trace(bench).splitlines(keepends=True)[:-1]))
     done = bench.cellreap("run", bench.config, "--idle", "2", "--json")
-    assert done.returncode == 1
+    assert done.returncode == 4
     shown = json.loads(done.stdout)
     assert shown["verdict"] == "fail"
     assert shown["boot"]["end"] == "silent"
     assert "the run did not come to its end" in shown["violations"][0]
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("H-13")
+def test_a_violation_before_a_missing_end_is_a_violation(bench: Bench) -> None:
+    """The exit code tells a run that was too slow from one that went wrong."""
+    lines = [line for line in trace(bench).splitlines() if " DOOM_SPACE " not in line]
+    events = [event for event in told(bench) if event[0] != "DOOM_SPACE"]
+    assert len(events) == len(lines) - 1
+    bench.emulator(console(events[:-1]))
+    done = bench.cellreap("run", bench.config, "--idle", "2")
+    assert done.returncode == 1
+    assert "cleanup." in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("Y-04", "H-13")
+def test_what_the_configuration_does_not_expect_has_an_exit_code_of_its_own(bench: Bench) -> None:
+    bench.emulator(trace(bench))
+    with bench.config.open("a") as file:
+        file.write('[expect]\nalive = ["client"]\nsaid = { client = ["I still work"] }\n')
+    done = bench.cellreap("run", bench.config)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with bench.config.open("a") as file:
+        file.write("cleanups = 2\n")
+    done = bench.cellreap("run", bench.config, "-o", bench.folder / "kept")
+    assert done.returncode == 3
+    assert "NOT AS EXPECTED: 1 finding; the cleanups are as" in done.stdout
+    assert "  cleanups: 1: expected 2" in done.stdout
+    assert "PASS" not in done.stdout
+    shown = json.loads((bench.folder / "kept" / "small.json").read_text())
+    assert (shown["verdict"], shown["violations"]) == ("fail", [])
+    assert shown["unexpected"] == [{"word": "cleanups", "text": "1: expected 2"}]
+    done = bench.cellreap("check", bench.folder / "kept" / "small.trace", "--image", bench.config)
+    assert done.returncode == 3
+    assert done.stdout.endswith("small.trace:cleanups: 1: expected 2\nnot as expected: 1 finding\n")
+    changed = bench.cellreap("run", bench.config, "--pd-depth", "0")
+    assert changed.returncode == 0, "another system than the file's is expected of nothing"
 
 
 @pytest.mark.slow
@@ -169,7 +216,7 @@ def test_boot_without_an_end_is_a_failure_and_keeps_the_console(bench: Bench) ->
     bench.emulator("hello\n")
     bench.cellreap("build", bench.config, "-o", "a.img")
     done = bench.cellreap("boot", "a.img", "-o", "b.trace", "--idle", "2")
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert "the console went silent" in done.stdout
     assert (bench.folder / "b.trace").read_text() == "hello\n"
 

@@ -241,5 +241,15 @@ def test_lines_of_keys_in_every_way_to_write_them() -> None:
 
 def test_the_schema_for_editors_names_every_table() -> None:
     schema = json_schema()
-    assert set(schema["properties"]) == {"system", "policy", "pd", "link", "crash"}
+    assert set(schema["properties"]) == {"system", "policy", "pd", "link", "crash", "expect"}
     assert schema["$defs"]["Pd"]["additionalProperties"] is False
+
+
+@pytest.mark.behaviour("Y-04")
+def test_another_depth_or_crash_is_another_system_than_the_file_expects() -> None:
+    config = parse(HEAD + '[expect]\nalive = []\ncrashes = ["a"]\n')
+    assert override(config, mode="sync").expect == config.expect
+    assert config.expect.alive == ()
+    for changed in (override(config, pd_depth=1), override(config, crash="a")):
+        assert (changed.expect.alive, changed.expect.crashes) == (None, ("a",))
+        assert changed.expect.nobody_left

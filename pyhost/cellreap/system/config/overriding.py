@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from cellreap.errors import UsageError
 from cellreap.system.config.rules import problems, unknown
-from cellreap.system.config.schema import Config, Crash, Depth, Mode
+from cellreap.system.config.schema import Config, Crash, Depth, Expect, Mode
 
 
 def override(
@@ -20,7 +20,9 @@ def override(
 
     A depth replaces the policy's and every PD's own. A mode replaces the system's. A crash replaces
     the file's crashes: by the file's entries for that PD if there are any, else by one page fault
-    at the checkpoint of the file's first crash. UsageError if the values are impossible.
+    at the checkpoint of the file's first crash. Of [expect], which is about the file's own system,
+    only `crashes` remains if there is a depth or a crash, and nobody must be left. UsageError if
+    the values are impossible.
     """
     policy = config.policy
     system = config.system
@@ -40,8 +42,17 @@ def override(
         at = crashes[0].at if crashes else 1
         own = tuple(entry for entry in crashes if entry.pd == crash)
         crashes = own or (Crash(pd=crash, how="page-fault", at=at),)
+    expect = config.expect
+    if any(value is not None for value in (pd_depth, rs_depth, crash)):
+        expect = Expect(crashes=expect.crashes, nobody_left=True)
     changed = config.model_copy(
-        update={"system": system, "policy": policy, "pds": pds, "crashes": crashes}
+        update={
+            "system": system,
+            "policy": policy,
+            "pds": pds,
+            "crashes": crashes,
+            "expect": expect,
+        }
     )
     for _, message in problems(changed):
         raise UsageError(f"--crash {crash}: {message}")

@@ -15,6 +15,7 @@ from cellreap.system.config.rules import problems
 from cellreap.system.config.schema import (
     Config,
     Crash,
+    Expect,
     Link,
     Pd,
     Policy,
@@ -118,6 +119,7 @@ def _known_keys(at: KeyPath) -> list[str]:
         ("pd", "quota"): Quota,
         ("link",): Link,
         ("crash",): Crash,
+        ("expect",): Expect,
     }
     table = tables[tuple(part for part in at if isinstance(part, str))]
     return [field.alias or name for name, field in table.model_fields.items()]

@@ -29,6 +29,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _background(config)
     yield from _respawns(config)
     yield from _without_scenario(config)
+    yield from _expected(config)
     yield from _limits(config)
     yield from quotas.problems(config)
 
@@ -153,6 +154,31 @@ def _without_scenario(config: Config) -> Iterator[Problem]:
     for i, pd in enumerate(config.pds):
         if pd.start == "after-cleanup":
             yield ("pd", i, "start"), said
+
+
+def _expected(config: Config) -> Iterator[Problem]:
+    """Names in [expect] are those of PDs or of programs that PDs spawn."""
+    expect = config.expect
+    known = [pd.name for pd in config.pds]
+    known += sorted({name for pd in config.pds for name in pd.spawns} - set(known))
+    for key, names in (
+        ("alive", expect.alive or ()),
+        ("dead", expect.dead),
+        ("crashes", expect.crashes),
+    ):
+        for j, name in enumerate(names):
+            if name not in known:
+                yield ("expect", key, j), unknown("PD", name, known)
+        yield from _repeated(("expect", key), names)
+    for key, table in (("said", expect.said), ("exits", expect.exits)):
+        for name in table:
+            if name not in known:
+                yield ("expect", key, name), unknown("PD", name, known)
+    if expect.nobody_left and expect.alive is not None:
+        yield ("expect", "nobody_left"), "alive says who is left; expected only one of the two"
+    for j, name in enumerate(expect.dead):
+        if name in (expect.alive or ()):
+            yield ("expect", "dead", j), f'"{name}" is in alive, too; expected it in one of them'
 
 
 def _limits(config: Config) -> Iterator[Problem]:

@@ -338,6 +338,39 @@ class Crash(Table):
     """For kill and freeze: the seed of that number, together with the number of the repetition."""
 
 
+_Said = Annotated[
+    dict[_Name, Annotated[tuple[_Text, ...], Field(strict=False)]],
+    _expect("lists of strings, by name of a PD"),
+]
+_Exits = Annotated[dict[_Name, _Word], _expect("exit codes, by name of a PD")]
+
+
+class Expect(Table):
+    """[expect]: what a run must come to. PDs that were spawned have the names of their programs. A
+    run that is not as expected fails, and so does one in which a PD crashes that no [[crash]]
+    names, a PD is never created, or nobody is left. Depths and crashes on the command line
+    make another system of it: of this table only `crashes` is then heeded, and nobody needs to be
+    left.
+    """
+
+    alive: _Names | None = None
+    """Exactly these PDs live at the end."""
+    dead: _Names = ()
+    """These PDs do not live at the end."""
+    said: _Said = {}
+    """Texts that a PD says: each is a part of one of its lines. `said = { client = ["ok"] }`"""
+    exits: _Exits = {}
+    """The code with which a PD last exited. `exits = { client = 0 }`"""
+    cleanups: Annotated[int, Field(ge=0), _expect("an integer of at least 0")] | None = None
+    """The number of cleanups."""
+    crashes: _Names = ()
+    """PDs that may crash though no [[crash]] names them: by a fault, by an exit with a code other
+    than 0, or because they miss a deadline.
+    """
+    nobody_left: _Bool = False
+    """Whether the run may end with no PD alive. Only without `alive`."""
+
+
 class Config(Table):
     """A whole system."""
 
@@ -346,6 +379,7 @@ class Config(Table):
     pds: Annotated[tuple[Pd, ...], Field(strict=False, alias="pd")]
     links: Annotated[tuple[Link, ...], Field(strict=False, alias="link")] = ()
     crashes: Annotated[tuple[Crash, ...], Field(strict=False, alias="crash")] = ()
+    expect: Expect = Expect()
 
     def pd(self, name: str) -> Pd | None:
         """The PD of that name."""

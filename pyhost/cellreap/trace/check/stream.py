@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -64,10 +65,16 @@ def check_file(
     expected: Expected | None = None,
 ) -> Report:
     """Checks the trace in a file. InputError if there is no trace in it or it cannot be read."""
-    name = str(path)
+    with opened(path) as stream:
+        return check_stream(stream, str(path), progress, expected=expected)
+
+
+@contextlib.contextmanager
+def opened(path: str | Path) -> Iterator[BinaryIO]:
+    """The file, open for reading. InputError if it cannot be read."""
     try:
         with Path(path).open("rb") as stream:
-            return check_stream(stream, name, progress, expected=expected)
+            yield stream
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         what = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise InputError(name, None, None, f"cannot be read: {what}") from None
+        raise InputError(str(path), None, None, f"cannot be read: {what}") from None

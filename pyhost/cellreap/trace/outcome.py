@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a run came to, and whether that is what its configuration expects.
+
+A run can be legal and still not be what its author wanted: a program of the system crashed, and the
+root task cleaned up after it as it must. Such findings are no violations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from cellreap.model.ids import ROOT
+from cellreap.trace.events import Event
+from cellreap.trace.expected import Expected
+from cellreap.trace.report import Unexpected, Word
+from cellreap.trace.story import describe_fault
+
+_MAX_SAID: Final = 1 << 20  # characters of a PD's lines that are kept
+_SHOWN: Final = 80
+
+
+@dataclass(frozen=True)
+class Crash:
+    """A crash that no STAGE ordered."""
+
+    pd: str
+    name: str
+    how: str
+    line: int
+
+
+@dataclass
+class Outcome:
+    """What a run came to. Takes the events of its trace in order. PDs have their names."""
+
+    crashes: list[Crash] = field(default_factory=list)
+    """Those that nobody staged: a fault, an exit with a code other than 0, a missed deadline."""
+    cleanups: int = 0
+    created: set[str] = field(default_factory=set)
+    exits: dict[str, int] = field(default_factory=dict)
+    """Name -> the last exit code."""
+    said: dict[str, str] = field(default_factory=dict)
+    """Name -> its lines."""
+    ended: bool = False
+    _alive: dict[str, str] = field(default_factory=dict)
+    _names: dict[str, str] = field(default_factory=dict)
+    _staged: dict[str, str] = field(default_factory=dict)
+    _arch: str = ""
+
+    def alive(self) -> list[str]:
+        """The PDs that live at the end, in the order of creation."""
+        return list(self._alive.values())
+
+    def take(self, event: Event) -> None:
+        """Takes the next event."""
+        match event.name:
+            case "TRACE":
+                self._arch = event["arch"]
+            case "PD" if event["id"] != ROOT:
+                self._alive[event["id"]] = self._names[event["id"]] = event["name"]
+                self.created.add(event["name"])
+            case "DESTROY":
+                self._alive.pop(event["node"], None)
+            case "END":
+                self.ended = True
+            case "CLEANUP":
+                self.cleanups += 1
+            case "SAY":
+                name = self._name(event["pd"])
+                self.said[name] = (self.said.get(name, "") + event["text"] + "\n")[-_MAX_SAID:]
+            case "STAGE" if event["how"] != "terminate":
+                self._staged[event["pd"]] = event["how"]
+            case "FAULT_RESUMED":
+                self._staged.pop(event["pd"], None)
+            case "FAULT":
+                self._crash(event, describe_fault(event, self._arch))
+            case "EXIT":
+                code = event.number("code")
+                self.exits[self._name(event["pd"])] = code
+                if code != 0:
+                    self._crash(event, f"exit with code {code}")
+            case "LATE":
+                self._crash(event, f"it missed its deadline for notice {event['token']}")
+
+    def _name(self, pd: str) -> str:
+        return self._names.get(pd, pd)
+
+    def _crash(self, event: Event, how: str) -> None:
+        pd = event["pd"]
+        if self._staged.pop(pd, None) is None:
+            self.crashes.append(Crash(pd, self._name(pd), how, event.line))
+
+
+def unexpected(outcome: Outcome, expected: Expected) -> list[Unexpected]:
+    """The ways in which a run was not what its configuration expects. Empty: it was.
+
+    Before its end only crashes tell anything.
+    """
+    found = list(_crashes(outcome, expected))
+    if outcome.ended:
+        found += [*_lives(outcome, expected), *_rest(outcome, expected)]
+    return found
+
+
+def _crashes(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
+    for crash in outcome.crashes:
+        if crash.name not in expected.outcome.crashes:
+            text = f"{crash.name} ({crash.pd}): {crash.how}"
+            yield Unexpected(Word.UNSTAGED, text, crash.line)
+
+
+def _lives(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
+    wanted, alive = expected.outcome, set(outcome.alive())
+    for pd in expected.pds:
+        if pd.name not in outcome.created:
+            late = ": it starts after the first cleanup" if pd.late else ""
+            yield Unexpected(Word.NEVER_RAN, f"{pd.name}{late}")
+    if wanted.alive is None and not wanted.nobody_left and not alive:
+        yield Unexpected(Word.NOBODY_LEFT, "only the root task lives at the end")
+    for name in sorted((wanted.alive or frozenset()) - alive):
+        yield Unexpected(Word.NOT_ALIVE, f"{name}: expected it to live at the end")
+    gone = wanted.dead if wanted.alive is None else alive - wanted.alive
+    for name in sorted(gone & alive):
+        yield Unexpected(Word.STILL_ALIVE, f"{name}: expected it to be dead at the end")
+
+
+def _rest(outcome: Outcome, expected: Expected) -> Iterator[Unexpected]:
+    wanted = expected.outcome
+    for name, texts in wanted.said.items():
+        for text in texts:
+            if not any(text in line for line in outcome.said.get(name, "").splitlines()):
+                yield Unexpected(Word.NOT_SAID, f"{name}: expected {text!r}{_last(outcome, name)}")
+    for name, code in wanted.exits.items():
+        found = outcome.exits.get(name)
+        if found != code:
+            said = "it did not exit" if found is None else f"it exited with {found}"
+            yield Unexpected(Word.EXIT_CODE, f"{name}: {said}: expected {code}")
+    if wanted.cleanups is not None and outcome.cleanups != wanted.cleanups:
+        yield Unexpected(Word.CLEANUPS, f"{outcome.cleanups}: expected {wanted.cleanups}")
+
+
+def _last(outcome: Outcome, name: str) -> str:
+    lines = outcome.said.get(name, "").splitlines()
+    return f"; it last said {lines[-1][:_SHOWN]!r}" if lines else "; it said nothing"
