@@ -24,7 +24,7 @@ ROOMS: dict[str, set[str]] = {
     "cli": {"model", "trace", "system", "run", "testing"},
     "testing": {"model", "trace", "system", "run", "cli"},
 }
-COMMAND_LINE = {"__main__"}
+COMMAND_LINE = {"__main__", "pytest_plugin"}
 """Modules of the package itself that are not a library. They may use all folders."""
 
 # Folder -> the folders it may include from. All may include public headers (cellreap/...).

@@ -16,19 +16,18 @@ from cellreap.cli.boot_cmd import boot_json, boot_options, record_image
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import Depth as DepthOption
 from cellreap.cli.params import depth_options, json_option, kernel_options
-from cellreap.errors import InputError, UsageError
+from cellreap.errors import UsageError
 from cellreap.progress import Progress
 from cellreap.run.boot import Boot, End
 from cellreap.run.expectation import expected_of_image
 from cellreap.run.qemu import check_bootable, machine_for
+from cellreap.run.reading import read_run
 from cellreap.run.summary import tell
 from cellreap.system.build import build_image
 from cellreap.system.config import Depth, Mode, check_timer, override, parse_config, read_text
 from cellreap.system.image import Overrides, read_image, write_atomically
 from cellreap.system.refkernel import find_kernel
 from cellreap.system.sdk import CONFIG_FILE, Kernel, load_sdk, timer_missing
-from cellreap.trace.expected import Expected
-from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.report import Report, report_json
 
 
@@ -95,7 +94,7 @@ def run(
         expected = expected_of_image(image, parsed)
         boot = record_image(image, trace, qemu_args, timeout, idle, progress)
         with progress.step("checking the trace"):
-            reading = _check(trace, boot, expected)
+            reading = read_run(trace, boot, expected)
         shown = _json(reading.report, boot, found.kernel)
         files: dict[int, str] = {}
         if output is not None:
@@ -149,16 +148,6 @@ def _depth(given: DepthOption | None) -> Depth | None:
     if given is None:
         return None
     return "inf" if given.limit is None else given.limit
-
-
-def _check(trace: Path, boot: Boot, expected: Expected) -> Reading:
-    try:
-        with trace.open("rb") as stream:
-            return read_trace(stream, trace.name, expected=expected)
-    except InputError:
-        if boot.end is End.COMPLETE:
-            raise
-        return Reading(Report(trace.name))  # there is no event; the finding is how the boot ended
 
 
 def _json(report: Report, boot: Boot, kernel: Kernel) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import hashlib
-import io
 import os
 import pickle
 import unittest
@@ -16,13 +15,13 @@ from pathlib import Path
 from cellreap.progress import Progress
 from cellreap.run.boot import End, boot_image
 from cellreap.run.expectation import expected_of_image
+from cellreap.run.reading import read_run
 from cellreap.system.build import build_image
 from cellreap.system.config import Config, Depth, Mode, override, parse_config, timed
 from cellreap.system.image import read_image
 from cellreap.system.sdk import Sdk, timer_missing
 from cellreap.testing.changes import Change, validated
 from cellreap.testing.run import Run
-from cellreap.trace.reading import read_trace
 
 # Seconds. They only end runs that hang, so they are long enough for a busy machine.
 TIMEOUT, IDLE = 600, 90
@@ -89,6 +88,35 @@ class Target:
 
         passes: False if the check may find violations. The test then reads them in the report.
         """
+        run = self.boot(
+            name,
+            pd_depth=pd_depth,
+            rs_depth=rs_depth,
+            crash=crash,
+            mode=mode,
+            change=change,
+            qemu_args=qemu_args,
+            again=again,
+        )
+        if run.boot.end is not End.COMPLETE:
+            raise AssertionError(f"{run.trace}: {run.boot}")
+        if passes and not run.report.passed:
+            raise AssertionError(f"{run.trace}: {run.report.violations[:5]}")
+        return run
+
+    def boot(
+        self,
+        name: str,
+        *,
+        pd_depth: Depth | None = None,
+        rs_depth: Depth | None = None,
+        crash: str | None = None,
+        mode: Mode | None = None,
+        change: Change | None = None,
+        qemu_args: tuple[str, ...] = (),
+        again: int = 0,
+    ) -> Run:
+        """Returns the run of configuration NAME.toml, however it went. See `run`."""
         text, config = self.load(name)
         config = override(config, pd_depth=pd_depth, rs_depth=rs_depth, crash=crash, mode=mode)
         if change is not None:
@@ -100,12 +128,7 @@ class Target:
         key = f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
         if key not in self._runs:
             self._runs[key] = self._shared(key, config, text, qemu_args)
-        run = self._runs[key]
-        if run.boot.end is not End.COMPLETE:
-            raise AssertionError(f"{run.trace}: {run.boot}")
-        if passes and not run.report.passed:
-            raise AssertionError(f"{run.trace}: {run.report.violations[:5]}")
-        return run
+        return self._runs[key]
 
     def image(self, name: str) -> Path:
         """Returns the image of configuration NAME.toml. Builds it but does not boot it."""
@@ -133,13 +156,8 @@ class Target:
         made = read_image(image)
         with trace.open("wb") as file:
             boot = boot_image(made, file, extra=qemu_args, timeout=TIMEOUT, idle=IDLE)
-        raw = trace.read_bytes()
-        reading = read_trace(
-            io.BytesIO(raw),
-            trace.name,
-            keep_events=True,
-            expected=expected_of_image(made, config),
-        )
+        expected = expected_of_image(made, config)
+        reading = read_run(trace, boot, expected, keep_events=True)
         return Run(boot, reading.report, reading.events, trace, image)
 
 

@@ -7,17 +7,14 @@ A script that prints a trace serves as the emulator.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cellreap.run.expectation import expected_by
-from cellreap.trace.writer import Draft, seal
-from kit.configured_story import Configured
 from kit.paths import BAD_CONFIGS
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
+from kit.small_runs import console, told, trace
 
 pytestmark = NEEDS_TOOLCHAIN
 
@@ -31,34 +28,6 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def bench(tmp_path: Path, cache: Path) -> Bench:
     return Bench(tmp_path, cache)
-
-
-def console(events: list[Draft]) -> str:
-    lines = [line.rstrip("\n") for line in seal(events)]
-    return "Booting all finished, dropped to user space\n" + "\n".join(lines) + "\n"
-
-
-def trace(bench: Bench, kernel: str = "seL4 16.0.0+", pd_depth: int = 0) -> str:
-    """The console of a run of CONFIG in which the server takes a page fault."""
-    return console(told(bench, kernel, pd_depth))
-
-
-def told(bench: Bench, kernel: str = "seL4 16.0.0+", pd_depth: int = 0) -> list[Draft]:
-    """The events of that run."""
-    image = bench.folder / "told.img"
-    if not image.exists():
-        assert bench.cellreap("build", bench.config, "-o", image).returncode == 0
-    config = replace(expected_by(image), kernel=kernel, depths=(str(pd_depth), "0"))
-    target = Configured(config)
-    target.boot()
-    target.work("server")
-    target.work("client")
-    target.hold(target.ids["client"], target.resource("BLOCK_SPACE_3"))
-    target.quiet()
-    target.crash(1, config.crashes[0])
-    if pd_depth == 0:
-        target.say(target.ids["client"], "lost disk, but I still work")
-    return target.end()
 
 
 @pytest.mark.slow

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads the trace of a boot, however the boot ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cellreap.errors import InputError
+from cellreap.run.boot import Boot, End
+from cellreap.trace.expected import Expected
+from cellreap.trace.reading import Reading, read_trace
+from cellreap.trace.report import Report
+
+
+def read_run(trace: Path, boot: Boot, expected: Expected, *, keep_events: bool = False) -> Reading:
+    """Reads and checks the trace of a boot. InputError if a complete run has no readable trace.
+
+    A boot that ended early may have no event at all. The finding is then how it ended.
+    """
+    try:
+        with trace.open("rb") as stream:
+            return read_trace(stream, trace.name, keep_events=keep_events, expected=expected)
+    except InputError:
+        if boot.end is End.COMPLETE:
+            raise
+        return Reading(Report(trace.name))

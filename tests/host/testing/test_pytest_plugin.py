@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The pytest plugin, in projects outside this checkout. A script serves as the emulator."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from kit.small_checkout import NEEDS_TOOLCHAIN, Bench
+from kit.small_runs import console, told, trace
+
+pytest_plugins = ["pytester"]
+pytestmark = NEEDS_TOOLCHAIN
+
+THREE_LINES = """
+def test_server_crash(cellreap):
+    run = cellreap.run("small.toml", crash="server")
+    assert run.passed and run.alive == {"client"}
+"""
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All tests share one cache because they build the same sources."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def bench(pytester: pytest.Pytester, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """A project with a configuration, and an emulator that prints a good run of it."""
+    bench = Bench(pytester.path, cache)
+    for key, value in bench.env.items():
+        monkeypatch.setenv(key, value)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv("PYTEST_PLUGINS", "cellreap.pytest_plugin")
+    bench.emulator(trace(bench))
+    return bench
+
+
+def run_tests(pytester: pytest.Pytester, text: str, *args: str) -> pytest.RunResult:
+    pytester.makepyfile(test_it=text)
+    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *args)
+
+
+@pytest.mark.behaviour("Y-03")
+def test_three_lines_test_a_system(pytester: pytest.Pytester, bench: Bench) -> None:
+    result = run_tests(pytester, THREE_LINES)
+    result.assert_outcomes(passed=1)
+
+
+@pytest.mark.behaviour("Y-03", "H-13")
+def test_a_failure_tells_the_story_and_where_its_evidence_is(
+    pytester: pytest.Pytester, bench: Bench
+) -> None:
+    wrong = [event for event in told(bench) if event[0] != "DOOM_SPACE"]
+    bench.emulator(console(wrong))
+    result = run_tests(
+        pytester, THREE_LINES, "--junitxml=junit.xml", "--cellreap-keep=kept", "-p", "no:xdist"
+    )
+    result.assert_outcomes(failed=1)
+    shown = result.stdout.str()
+    assert "where False = <small.toml crash=server on seL4 16.0.0+ (x86_64): " in shown
+    assert "cleanup.plan" in shown
+    assert "FAIL: " in shown
+    assert "Crash 1: server (PD_1): page fault at 0xdead000" in shown
+    assert "end of the console of small.toml" in shown
+    kept = sorted(path.suffix for path in (pytester.path / "kept").iterdir())
+    assert kept == [".img", ".trace"]
+    case = ET.parse(pytester.path / "junit.xml").getroot().find(".//testcase")
+    assert case is not None
+    properties = {each.get("name"): each.get("value") for each in case.iter("property")}
+    assert Path(str(properties["cellreap_trace"])).read_text() == console(wrong)
+    assert case.find("failure") is not None
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("Y-03", "Y-04")
+def test_what_is_not_expected_fails(pytester: pytest.Pytester, bench: Bench) -> None:
+    with bench.config.open("a") as file:
+        file.write("[expect]\ncleanups = 2\n")
+    text = 'def test_it(cellreap):\n    assert cellreap.run("small.toml").passed\n'
+    result = run_tests(pytester, text)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*cleanups: 1: expected 2*", "NOT AS EXPECTED: 1 finding*"])
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("Y-03")
+def test_a_run_without_an_end_is_a_failure_with_its_console(
+    pytester: pytest.Pytester, bench: Bench
+) -> None:
+    bench.emulator("seL4 failed assertion 'x' at a.c:1 in function f\n")
+    result = run_tests(pytester, THREE_LINES)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*the run did not come to its end*", "seL4 failed assertion 'x' at a.c:1 in function f"]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("Y-03")
+def test_a_marker_repeats_a_test_and_bad_input_is_one_line(
+    pytester: pytest.Pytester, bench: Bench
+) -> None:
+    both = """
+import pytest
+
+@pytest.mark.cellreap(arch=["x86_64", "aarch64"])
+def test_arch(cellreap):
+    assert cellreap.run("small.toml").passed
+
+@pytest.mark.cellreap(pd_depth=[0, "inf"], rs_depth=0)
+def test_depths(cellreap):
+    assert cellreap.defaults["rs_depth"] == 0
+    assert cellreap.defaults["pd_depth"] in (0, "inf")
+
+@pytest.mark.cellreap(kernel="seL4", arch="aarch64")
+def test_needs_sel4(cellreap):
+    cellreap.run("small.toml")
+
+def test_missing(cellreap):
+    cellreap.run("none.toml")
+"""
+    result = run_tests(pytester, both, "-v", "-rsf")
+    result.assert_outcomes(passed=3, failed=2, skipped=1)
+    shown = result.stdout.str()
+    assert "test_depths[pd_depth=0]" in shown
+    assert "test_depths[pd_depth=inf]" in shown
+    assert "no seL4 SDK for aarch64" in shown
+    assert re.search(r"SKIPPED \[1\] .*: no seL4 SDK$", shown, re.MULTILINE)
+    assert re.search(r"none\.toml: .*No such file", shown)
+    assert "Traceback" not in shown
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("Y-03")
+def test_a_wrong_key_of_the_marker_is_named(pytester: pytest.Pytester, bench: Bench) -> None:
+    text = "import pytest\n@pytest.mark.cellreap(depth=1)\ndef test_it(cellreap):\n    pass\n"
+    result = run_tests(pytester, text)
+    assert result.ret != 0
+    assert "depth: expected one of arch, kernel, pd_depth" in result.stdout.str()
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("Y-03")
+def test_workers_share_the_boots(pytester: pytest.Pytester, bench: Bench) -> None:
+    boots = pytester.path / "boots"
+    emulator = bench.folder / "bin" / "qemu-system-x86_64"
+    emulator.write_text(emulator.read_text().replace("\n", f"\necho >> {boots}\n", 1))
+    text = "import pytest\n@pytest.mark.parametrize('n', range(4))\ndef test_it(cellreap, n):\n"
+    text += '    assert cellreap.run("small.toml").cleanups == 1\n'
+    result = run_tests(pytester, text, "-n", "2")
+    result.assert_outcomes(passed=4)
+    assert boots.read_text() == "\n"
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("Y-03")
+def test_without_the_fixture_the_plugin_loads_nothing(
+    pytester: pytest.Pytester, bench: Bench
+) -> None:
+    text = """
+import sys
+
+def test_nothing_is_loaded():
+    heavy = [name for name in sys.modules if name.startswith("cellreap.")]
+    assert heavy == ["cellreap.pytest_plugin"]
+"""
+    assert os.environ["PYTEST_PLUGINS"] == "cellreap.pytest_plugin"
+    run_tests(pytester, text).assert_outcomes(passed=1)
