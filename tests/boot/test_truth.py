@@ -6,29 +6,19 @@ The check compares the two (rules truth.*) wherever the trace has the kernel's w
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cellreap.system.config import Depth
-from cellreap.system.sdk import ARCHES, Sdk, installed_sdk
+from cellreap.system.sdk import Sdk, installed_sdk
 from cellreap.testing import Change, Run, Target, together, with_system
 from cellreap.trace.check.truth import EVENTS
-from kit.command_line import command, environment
 from kit.crowds import COUNTED, crowd, down
 from kit.marks import slow_but
-from kit.paths import BOOT_CONFIGS, CONFIGS
-from kit.planted import LEAKS, plant
 from kit.truth_traces import record, recorded
 
 TRUTH: Change = with_system(truth=True)
-# The limits of time only end runs that hang.
-OPTIONS = ("--rs-depth", "2", "--json", "--timeout", "900", "--idle", "300")
 DEPTHS = ("0-0", "0-1", "0-2", "1-2", "inf-inf")
 
 
@@ -81,66 +71,3 @@ def test_the_recorded_boot_is_as_a_new_one(
 
 def _depth(text: str) -> Depth:
     return "inf" if text == "inf" else int(text)
-
-
-# -- planted leaks
-
-
-@dataclass(frozen=True)
-class Planted:
-    """The sources with all leaks, and a folder for images."""
-
-    sources: Path
-    folder: Path
-
-    def run(self, leak: int, arch: str) -> dict[str, Any]:
-        """The report on a run of a system with the leak; without any for 0."""
-        name = "crowd" if leak == 4 else "block_fs_db_app"
-        text = next(
-            path.read_text()
-            for path in (CONFIGS / f"{name}.toml", BOOT_CONFIGS / f"{name}.toml")
-            if path.exists()
-        )
-        text = text.replace(f'name = "{name}"', f'name = "leak-{leak}"\ntruth = true', 1)
-        text = text.replace("args = [5, 0]", "args = [5, 1]")  # connects before it acknowledges
-        config = self.folder / f"leak-{leak}.toml"
-        config.write_text(text)
-        done = subprocess.run(
-            command("run", str(config), "--arch", arch, *OPTIONS),
-            env={**environment(), "CELLREAP_HOME": str(self.sources)},
-            capture_output=True,
-            text=True,
-            timeout=1800,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr
-        shown = json.loads(done.stdout)
-        assert isinstance(shown, dict)
-        return shown
-
-
-@pytest.fixture(scope="module")
-def planted(tmp_path_factory: pytest.TempPathFactory) -> Planted:
-    """A copy of the sources with all leaks. It is built when it is first used."""
-    sources = plant(tmp_path_factory.mktemp("planted"))
-    return Planted(sources, tmp_path_factory.mktemp("leaks"))
-
-
-@pytest.mark.slow
-@pytest.mark.behaviour("H-10")
-@pytest.mark.parametrize("leak", [0, *LEAKS])
-@pytest.mark.parametrize("arch", ARCHES)
-def test_each_planted_leak_is_found_by_the_snapshot_and_by_the_walk(
-    planted: Planted, arch: str, leak: int
-) -> None:
-    if installed_sdk(arch) is None:
-        pytest.skip(f"no seL4 for {arch} is installed: refkernel takes no snapshots")
-    report = planted.run(leak, arch)
-    found = [text.split(": ", 2)[1:] for text in report["violations"]]
-    told = {
-        "snapshot" if "the snapshot of the kernel: " in text else "walk"
-        for rule, text in found
-        if rule.startswith("truth.")
-    }
-    assert told == ({"snapshot", "walk"} if leak else set()), report["violations"]
-    assert report["verdict"] == ("fail" if leak else "pass")
