@@ -75,7 +75,12 @@ CHANGES: dict[int, Change] = {
         },
     ),
     3: Change(
-        added={("TRACE", "key"): "-", ("HOLD", "by"): "-", ("REQUEST", "by"): "-"},
+        added={
+            ("TRACE", "key"): "-",
+            ("HOLD", "by"): "-",
+            ("REQUEST", "by"): "-",
+            ("STEP", "kinds"): "-",
+        },
     ),
 }
 """Version -> what the next version renames and adds to events. Others are not listed."""
