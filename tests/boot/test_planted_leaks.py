@@ -120,7 +120,7 @@ def _sorted(violations: list[str], trace: Path) -> Planted:
     (settled,) = [event.line for event in events if event.name == "SETTLED" and event["n"] == "1"]
     found = Planted([], [], [], [])
     for violation in violations:
-        match = re.fullmatch(r".*?(\d+): ([a-z.]+): (.*)", violation)
+        match = re.fullmatch(r".*?(\d+): ([a-z._]+): (.*)", violation)
         assert match, violation
         line, rule, text = int(match[1]), match[2], match[3]
         if line <= settled:
@@ -146,6 +146,7 @@ def test_each_leak_is_found_by_the_snapshot_and_by_the_walk(
     planted: Callable[[str], Planted], arch: str, leak: str
 ) -> None:
     found = planted(arch)
+    assert not found.before and not found.other  # nothing else could tell
     assert _finds(found.walk, FOUND[leak].walk), found
     if installed_sdk(arch) is not None:  # refkernel takes no snapshots
         assert _finds(found.snapshot, FOUND[leak].snapshot), found
