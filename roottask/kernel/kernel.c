@@ -37,15 +37,6 @@ const char *cr_call_name(cr_call call)
     return call_names[call];
 }
 
-uint64_t cr_calls_total(void)
-{
-    uint64_t total = 0;
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        total += cr_calls[i];
-    }
-    return total;
-}
-
 void cr_console_put(char c)
 {
     seL4_DebugPutChar(c);

@@ -47,7 +47,6 @@ typedef enum cr_call {
 
 extern uint64_t cr_calls[CR_CALL_COUNT];
 const char *cr_call_name(cr_call call);
-uint64_t cr_calls_total(void);
 
 /* A slot: the CNode, the index in the CNode and the number of bits to resolve. */
 typedef struct cr_slot {

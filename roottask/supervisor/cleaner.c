@@ -277,24 +277,54 @@ static void plan_again(void)
 }
 
 /* The calls that stopped a PD count for the cleanup that destroys it, even if the PD was stopped
- * before that step. Returns their number. */
-static uint64_t count_earlier_stop(const cr_step *step)
+ * before that step. `out`: their number by kind. */
+static void count_earlier_stop(const cr_step *step, uint64_t out[CR_CALL_COUNT])
 {
     const cr_pd *pd = step->kind == CR_STEP_SUSPEND ? cr_pd_of(step->pd) : 0;
-    uint64_t calls = 0;
-    for (int i = 0; pd != 0 && pd->life == CR_LIFE_STOPPED && i < CR_CALL_COUNT; i++) {
-        cr_sup.cleaner.now.calls[i] += pd->stop_calls[i];
-        calls += pd->stop_calls[i];
+    const int stopped = pd != 0 && pd->life == CR_LIFE_STOPPED;
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        out[i] = stopped ? pd->stop_calls[i] : 0;
+        cr_sup.cleaner.now.calls[i] += out[i];
     }
-    return calls;
+}
+
+/* Adds the number of calls and the calls by kind to the line of a step. */
+static void trace_calls(const uint64_t calls[CR_CALL_COUNT])
+{
+    enum { ENTRY_MAX = 48 }; /* a name, a colon, a number and a comma */
+    char text[CR_CALL_COUNT * ENTRY_MAX];
+    size_t used = 0;
+    uint64_t total = 0;
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        if (calls[i] == 0) {
+            continue;
+        }
+        total += calls[i];
+        if (used != 0) {
+            text[used++] = ',';
+        }
+        for (const char *name = cr_call_name((cr_call)i); *name != '\0'; name++) {
+            text[used++] = *name;
+        }
+        text[used++] = ':';
+        used += cr_format_decimal(&text[used], calls[i]);
+    }
+    if (used == 0) {
+        text[used++] = '-';
+    }
+    cr_trace_number(&cr_sys.trace, total);
+    cr_trace_bytes(&cr_sys.trace, text, used);
 }
 
 static cr_status take_step(const cr_step *step)
 {
     char node[CR_ID_BYTES] = "-";
     char pd[CR_ID_BYTES] = "-";
-    uint64_t earlier = count_earlier_stop(step);
-    uint64_t calls = cr_calls_total();
+    uint64_t calls[CR_CALL_COUNT];
+    count_earlier_stop(step, calls);
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        calls[i] -= cr_calls[i]; /* unsigned: the sum below is right */
+    }
     /* Read the ids before the step: the step may destroy the nodes. */
     if (step->node.index != CR_NONE) {
         cr_node_id(step->node, node);
@@ -306,11 +336,14 @@ static cr_status take_step(const cr_step *step)
     if (status != CR_OK) {
         return status;
     }
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        calls[i] += cr_calls[i];
+    }
     begin(CR_EV_STEP);
     cr_trace_string(&cr_sys.trace, cr_step_name(step->kind));
     cr_trace_string(&cr_sys.trace, node);
     cr_trace_string(&cr_sys.trace, pd);
-    cr_trace_number(&cr_sys.trace, cr_calls_total() - calls + earlier);
+    trace_calls(calls);
     end();
     status = cr_step_done(&cr_sup.cleaner.now.journal, step);
     if (status == CR_OK && step->kind == CR_STEP_AWAIT &&

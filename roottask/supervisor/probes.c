@@ -23,6 +23,7 @@ void cr_probes_tick(cr_pd *pd, cr_sample sample, uint64_t elapsed_ns)
         run->circle += has_probe(pd) && cr_is_in_circle(pd) ? elapsed_ns : 0;
     } else if (sample != CR_SAMPLE_STARVED) {
         run->in_call = 0;
+        run->answers = 0;
     }
 }
 
@@ -85,10 +86,25 @@ uint64_t cr_probes_circle_time(const cr_pd *pd, const cr_work_notice *notice)
     return notice->kind == CR_NOTICE_PROBE ? pd->run.circle : 0;
 }
 
-int cr_probes_decide(cr_pd *server)
+void cr_probes_answered(const cr_pd *pd)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *by = &cr_sys.pds[i];
+        cr_pd *at = cr_pd_is_served(by) ? cr_waited_for_by(by) : 0;
+        int circle;
+        if (at != 0 && end_of_calls(at, &circle) == pd && !circle) {
+            by->run.answers++;
+        }
+    }
+}
+
+int cr_probes_decide(const cr_pd *pd, cr_pd *server)
 {
     int circle;
     int decides = 0;
+    if (pd->run.answers >= CR_PROBES_ENOUGH) {
+        return 0;
+    }
     cr_pd *at = end_of_calls(server, &circle);
     for (uint32_t n = 0; at != 0 && n < (circle ? CR_MAX_PDS : 1); n++) {
         decides |= can_be_probed(at);

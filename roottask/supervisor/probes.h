@@ -9,6 +9,8 @@
 
 #include "calls.h"
 
+enum { CR_PROBES_ENOUGH = 2 };
+
 /* Called at each look for each receiver whose clock runs, with what it did in the interval.
  * `elapsed_ns`: the length of the interval. */
 void cr_probes_tick(cr_pd *pd, cr_sample sample, uint64_t elapsed_ns);
@@ -17,7 +19,10 @@ void cr_probes_tick(cr_pd *pd, cr_sample sample, uint64_t elapsed_ns);
 void cr_probes_send(void);
 /* The time that the PD spent in circles of calls since the probe was sent. 0 for other notices. */
 uint64_t cr_probes_circle_time(const cr_pd *pd, const cr_work_notice *notice);
-/* Whether a PD that waits in a call to this one will have it probed, or another one. */
-int cr_probes_decide(cr_pd *server);
+/* The PD has finished a probe. */
+void cr_probes_answered(const cr_pd *pd);
+/* Whether probes will decide about the call of a PD to a server: nothing can be expected of a PD
+ * that has answered several and still not the call. It can live like this for ever. */
+int cr_probes_decide(const cr_pd *pd, cr_pd *server);
 
 #endif

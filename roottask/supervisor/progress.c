@@ -148,7 +148,7 @@ int cr_progress_is_pending(const cr_pd *pd)
         return 0;
     }
     return oldest_awaited(pd, &notice) || oldest_strict(pd, &notice) ||
-           cr_progress_sample(pd, &server) != CR_SAMPLE_IN_CALL || cr_probes_decide(server);
+           cr_progress_sample(pd, &server) != CR_SAMPLE_IN_CALL || cr_probes_decide(pd, server);
 }
 
 static void advance(cr_pd *pd, uint64_t elapsed)
@@ -221,6 +221,9 @@ void cr_progress_made(cr_pd *pd, const cr_work_notice *notice)
 {
     if (awaits(pd, notice)) {
         pd->run.held_up = 0;
+    }
+    if (notice->kind == CR_NOTICE_PROBE) {
+        cr_probes_answered(pd);
     }
     if (!notice->again && !cr_notice_is_strict(notice)) {
         cr_notices_restart(pd);

@@ -61,6 +61,7 @@ typedef struct cr_run {
     uint64_t mark;    /* `ran` when it last finished a notice, or was first owed one */
     uint64_t in_call; /* in calls, without a break, since then or since it had another PD probed */
     uint64_t circle;  /* in circles of calls, since it was probed */
+    uint32_t answers; /* probes that the PD at the end of its calls finished since it is in_call */
     uint64_t held_up; /* in calls to other PDs while it was awaited, since it was last given up */
     uint64_t age;     /* it has had a notice and finished none, and nothing was told of that */
     uint64_t waited;  /* waiting for the root task, in its first wait since `mark` */

@@ -23,11 +23,10 @@
 enum {
     TEXT_MAX = 1700, /* of a list of slots in one line */
     SEEN_MAX = 256,  /* CSpaces and address spaces that a kernel keeps in mind for a snapshot */
-    SEEN_EACH = 2,
-    PROBES_BITS = 7
+    SEEN_EACH = 2
 };
 
-_Static_assert(1 << PROBES_BITS == CR_MAX_PDS, "room for a probe a PD, and for the pool's");
+_Static_assert(1 << CR_PROBES_BITS == CR_MAX_PDS, "room for a probe a PD, and for the pool's");
 
 _Static_assert(TEXT_MAX + 200 < CR_TRACE_LINE_MAX, "a list and what else is in its line");
 
@@ -116,7 +115,7 @@ static void make_probes(void)
 {
     const uint32_t needed = probes_needed();
     uint32_t block;
-    if (cr_untyped_take(PROBES_BITS + seL4_TCBBits + 1, 0, &block) != CR_OK) {
+    if (cr_untyped_take(CR_PROBES_BITS + seL4_TCBBits + 1, 0, &block) != CR_OK) {
         cr_panic("no kernel memory for the probes of snapshots", 0);
     }
     seL4_CPtr untyped = cr_untyped_cap(block);

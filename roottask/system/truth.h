@@ -10,6 +10,10 @@
 
 #include "system.h"
 
+/* What snapshots cost: a block with room for 2^CR_PROBES_BITS probes and one address space, and a
+ * slot for each of them. */
+enum { CR_PROBES_BITS = 7 };
+
 /* Prepares what is needed, if the configuration asks for the kernel's word. `notification`: one of
  * the root task's. */
 void cr_truth_init(seL4_CPtr notification);

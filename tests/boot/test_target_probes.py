@@ -10,7 +10,7 @@ from cellreap.testing import Change, Run, Target, together, with_crashes, with_p
 from kit.marks import slow_but
 
 COUNTED = ("-icount", "shift=3,sleep=off")
-PASSES, BLOCKS, SPINS, SLOW = range(4)
+PASSES, BLOCKS, SPINS, SLOW, KEEPS = range(5)
 HOWS: dict[str, Change] = {
     "blocks": with_pd("server", args=(BLOCKS,)),
     "spins": with_pd("server", args=(SPINS,)),
@@ -97,6 +97,24 @@ def test_a_slow_server_that_answers_probes_lives_and_so_does_its_client(target: 
     assert not run.of("LATE")
     assert run.says("client")[0] == "answer: ok"
     assert {"client", "server"} <= run.alive()
+
+
+@pytest.mark.behaviour("J-07")
+def test_a_run_ends_beside_a_server_that_answers_probes_and_keeps_its_caller(
+    target: Target,
+) -> None:
+    """Nobody can be blamed, so the scenario does not wait for the client's notice. The check says
+    that the client never fetched it.
+    """
+    change = with_pd("server", args=(KEEPS,))
+    run = target.run("probes", change=change, qemu_args=COUNTED, passes=False)
+    assert [problem.rule for problem in run.report.violations] == ["notices.end"]
+    assert probes(run) == {("server", "client")}
+    assert len(run.of("PROBE")) >= 2
+    assert finished(run, "server").count("probe") >= 2
+    assert not run.of("LATE")
+    assert {"client", "server"} <= run.alive()
+    assert run.says("client") == []
 
 
 @pytest.mark.slow

@@ -469,7 +469,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.doomed": lambda: waiting(
         "HOLD", pd="PD_2", node="ROOM_SPACE_2", slot=30, by="-"
     ),
-    "cleanup.wait": lambda: waiting("STEP", n=1, name="mark", node="PD_1", pd="-", calls=0),
+    "cleanup.wait": lambda: waiting(
+        "STEP", n=1, name="mark", node="PD_1", pd="-", calls=0, kinds="-"
+    ),
     "cleanup.awaited": lambda: edited("notices", "LATE", None, pd="PD_5"),
     "cleanup.tell": lambda: edited(
         "notices", "STEP", {"node": "FILE_SPACE_2"}, name="tell", pd="PD_4"
@@ -485,6 +487,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.parts": lambda: edited("depths-1-0", "DESTROY", None, node="FILE_3_1"),
     "cleanup.freed": lambda: edited("depths-1-0", "FREED", None, pd="PD_3"),
     "cleanup.notices": lambda: edited("depths-1-0", "QUEUE", {"kind": "destroy"}, token=1),
+    "cleanup.step_calls": lambda: edited(
+        "depths-1-0", "STEP", {"calls": 2, "kinds": "suspend:1,revoke:1"}, name="suspend"
+    ),
     "cleanup.calls": lambda: edited("depths-1-0", "CALLS", {"count": 0}, kind="signal"),
     **truth_traces.reports(),
 }  # fmt: skip

@@ -79,6 +79,7 @@ def make_sel4_sources(roottask: Path) -> None:
         "scenario/scenario.h",
         "system/body.c",
         "system/body.h",
+        "system/truth.h",
     ):
         (roottask / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source_root() / "roottask" / name, roottask / name)

@@ -201,6 +201,9 @@ def _others(event: Event, name: str, value: str, nodes: dict[str, list[str]]) ->
         candidates = ["-", "give", "send", "connect", "create_space", "spawn"]
     elif value == "inf":
         candidates = ["0", "1", "7"]
+    elif name == "kinds":
+        first, *rest = value.split(",")
+        candidates = [",".join(rest), first, f"{value},signal:1", f"{value}0", "signal:1", "-"]
     elif name == "row":
         candidates = [value + "x", value.replace("PD_1", "PD_2"), value.replace("_1", "_2")]
     else:

@@ -25,6 +25,8 @@ RESOURCE_SLOTS = 1
 MEMORY = 0x1_0000_0000
 RESSPC_NUMBER = 0xFFF
 WORK_MAX = 16
+MAX_TAKEN = 32
+LIMITED = ("free", "disconnect", "extract")
 PRECEDENCE = (
     "probe", "fault", "pre-destroy", "destroy", "lost", "free", "disconnect", "extract",
 )  # fmt: skip
@@ -90,6 +92,12 @@ class Target:
         self.ends: Counter[tuple[tuple[str, int] | None, str, str]] = Counter()
         self.silent: set[str] = set()
         """the PDs that are stopped"""
+        self.suspended: set[str] = set()
+        """the PDs whose threads are suspended"""
+        self.managers: dict[str, str] = {}
+        """space -> its manager, also of spaces that are gone"""
+        self.stop_calls: dict[str, Counter[str]] = {}
+        """PD that is stopped -> the kernel calls that this took"""
         self.tickets: dict[int, Ticket] = {}
         self.x = 0
         self.pieces: dict[int, list[tuple[str, str]]] = {}
@@ -125,6 +133,13 @@ class Target:
         draft = {key.rstrip("_"): value for key, value in values.items()}
         cause = {} if "op" in draft else cause_of(self.model, event, draft, self.spawning)
         self.events.append((event, {**draft, **cause}))
+        pd, server = str(values.get("pd")), str(values.get("server"))
+        if event in ("FREEZE", "FAULT_HELD"):
+            self.suspended.add(pd)
+        elif event == "FAULT_RESUMED":
+            self.suspended.discard(pd)
+        elif event == "SERVER_DIED" and server in self.stop_calls:
+            self.stop_calls[server]["resume"] += 1
 
     # -- creation
 
@@ -199,6 +214,7 @@ class Target:
         self.n_spaces += 1
         space = space_id(type_, self.n_spaces)
         self.model.add_space(space, manager)
+        self.managers[space] = manager
         self.objects[space] = 0
         self.emit("SPACE", id=space, type=type_, manager=manager, name=name)
         if manager != ROOT:
@@ -384,7 +400,24 @@ class Target:
         self.stage(crash, "freeze", pd)
         self.emit("FREEZE", pd=pd)
 
+    def _may_be_in_call(self, pd: str, server: str) -> bool:
+        """Whether the PD can be in a call, over a slot that is full or that it thinks is."""
+        if pd == server or pd in self.suspended:
+            return False
+        for what in self.slots.get(pd, {}).values():
+            about = parse_id(what.removeprefix("lost ") if isinstance(what, str) else what[1])
+            assert about is not None
+            if about.kind == "PD":
+                continue
+            space = space_id(about.type, about.number if about.space is None else about.space)
+            if self.managers[space] == server:
+                return True
+        return False
+
     def _stop(self, pd: str) -> None:
+        self.stop_calls[pd] = calls = Counter(suspend=1, revoke=1, delete=1)
+        calls["read-registers"] = sum(self._may_be_in_call(other, pd) for other in self.slots)
+        self.suspended.add(pd)
         self.silent.add(pd)
         self.emit("STOP", pd=pd)
         self._forget(pd)
@@ -412,6 +445,19 @@ class Target:
     def held(self, pd: str, notice: Notice) -> bool:
         lane = [other for other in self.queues[pd] if other.lane == notice.lane]
         return lane[0].failed and lane[0] is not notice
+
+    def _needs_signal(self, pd: str) -> bool:
+        """Whether a notice that is queued now comes with a signal: the PD had nothing to fetch."""
+        lanes: dict[int | str, list[Notice]] = {}
+        for notice in self.queues.get(pd, []):
+            lanes.setdefault(notice.lane, []).append(notice)
+        taken = sum(each.seen and each.kind in LIMITED for each in self.queues.get(pd, []))
+        return pd not in self.silent and not any(
+            not lane[0].failed
+            and not any(each.out for each in lane)
+            and (lane[0].seen or taken < MAX_TAKEN or lane[0].kind not in LIMITED)
+            for lane in lanes.values()
+        )
 
     def fetch(self, pd: str, most: int = WORK_MAX) -> list[Notice]:
         """The notices that the PD is handed out, all of one kind."""
@@ -446,7 +492,7 @@ class Target:
                     other.out = False
         else:
             queue.remove(notice)
-        if notice.kind in ("lost", "destroy"):
+        if notice.kind in ("lost", "destroy") and result != "failed":
             slots = self.slots[pd]
             for slot in [slot for slot, what in slots.items() if what == f"lost {notice.node}"]:
                 del slots[slot]
@@ -689,18 +735,29 @@ class Target:
             self.emit("OWE", n=n, to=to, kind=kind, node=node, from_=dead or "-")
 
     def _carry_out(self, n: int, plan: reference.Plan) -> Generator[int, None, reference.Plan]:
-        calls = {"suspend": 0, "revoke": 0, "delete": 0, "signal": 0}
+        total = Counter[str]()
 
-        def step(name: str, node: str = "-", pd: str = "-", call: str = "", count: int = 0) -> None:
-            if call:
-                calls[call] += count
-            self.emit("STEP", n=n, name=name, node=node, pd=pd, calls=count)
+        def step(name: str, node: str = "-", pd: str = "-", *kinds: str) -> None:
+            count(name, node, pd, Counter(kinds))
+
+        def count(name: str, node: str, pd: str, calls: Counter[str]) -> None:
+            total.update(calls)
+            kinds = ",".join(f"{kind}:{count}" for kind, count in calls.items() if count) or "-"
+            sum_ = calls.total()
+            self.emit("STEP", n=n, name=name, node=node, pd=pd, calls=sum_, kinds=kinds)
+
+        def take(node: str) -> tuple[str, ...]:
+            server = self.managers[before.space_of.get(node, node)]
+            return () if server in self.silent else ("cancel-sends", "revoke", "delete")
+
+        def signal(to: str) -> tuple[str, ...]:
+            return ("signal",) if self._needs_signal(to) else ()
 
         def suspend(pds: list[str]) -> None:
             for pd in pds:
                 if pd not in self.silent:
                     self._stop(pd)
-                step("suspend", pd=pd, call="suspend", count=1)
+                count("suspend", "-", pd, self.stop_calls[pd])
                 self.emit("SUSPEND", n=n, pd=pd)
 
         dead = dict(plan.destroyed_pds)
@@ -713,7 +770,7 @@ class Target:
         for group in reversed(plan.groups):
             told = [(pd, node) for pd, node in plan.pre_destroy if node in group]
             for pd, node in told:
-                step("tell", node, pd, "signal", 1)
+                step("tell", node, pd, *signal(pd))
                 self._put(n, pd, "pre-destroy", node, None, ("cleanup", n))
             if told and self._awaited(n):
                 waited = True
@@ -732,17 +789,17 @@ class Target:
             for node in group:
                 for asker, _ in sorted(pair for pair in before.requests if pair[1] == node):
                     if asker not in gone:
-                        step("cut-request", node, asker, "revoke", 1)
+                        step("cut-request", node, asker, *(take(node) if asker not in dead else ()))
                 for res in before.resources_in(node) if node in before.manager else []:
-                    step("destroy-resource", res, call="revoke", count=2)
+                    step("destroy-resource", res, "-", *take(res))
                     self.emit("DESTROY", n=n, node=res)
                 body = before.body_of(node) if node in dead else None
                 if body is not None:
-                    step("destroy-resource", body, call="revoke", count=2)
+                    step("destroy-resource", body, "-", *take(body))
                     self.emit("DESTROY", n=n, node=body)
                 if node in dead:
                     paddr, size = self.bodies.pop(node)
-                    step("destroy-pd", node, node, "delete", 2)
+                    step("destroy-pd", node, node, "revoke")
                     self.emit("DESTROY", n=n, node=node)
                     self.emit("FREED", n=n, pd=node, paddr=hex(paddr), bytes=size, slots=BODY_SLOTS)
                     del self.slots[node]
@@ -752,15 +809,15 @@ class Target:
                     self.emit("DESTROY", n=n, node=node)
                 gone.add(node)
         for res in plan.core_freed:
-            step("destroy-resource", res, call="revoke", count=2)
+            step("destroy-resource", res, "-", *take(res))
             self.emit("DESTROY", n=n, node=res)
         self._empty_slots(plan, before)
         for to, kind, node, killed in plan.notices:
-            step("notify", node, to, "signal", 1)
+            step("notify", node, to, *signal(to))
             self._put(n, to, kind, node, killed, ("cleanup", n))
-        for kind, count in calls.items():
-            if count:
-                self.emit("CALLS", n=n, kind=kind, count=count)
+        for kind, number in total.items():
+            if number:
+                self.emit("CALLS", n=n, kind=kind, count=number)
         return plan
 
     def _awaited(self, n: int) -> list[str]:

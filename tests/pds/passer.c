@@ -7,12 +7,13 @@
  *   1  blocks for ever
  *   2  computes for ever
  *   3  computes for a time, looks for notices again and again, and answers
+ *   4  handles its notices, and never answers
  * Argument 1: 1: it calls the server of its first request at the start, and prints the answer.
  * Argument 2: of message 3: the number of times that it looks for notices. */
 #include "storage.h"
 #include <cellreap/image.h>
 
-enum { PASSES = 0, BLOCKS = 1, SPINS = 2, SLOW = 3, TURNS = 60000 };
+enum { PASSES = 0, BLOCKS = 1, SPINS = 2, SLOW = 3, KEEPS = 4, TURNS = 60000 };
 
 static uint32_t next;
 
@@ -42,6 +43,8 @@ static uint32_t serve(cr_incoming *m)
     case SPINS:
         cr_crash(CR_CRASH_HANG);
         break;
+    case KEEPS:
+        cr_wait_for_work(work);
     default:
         for (uint32_t i = 0; i < cr_info()->args[2]; i++) {
             cr_do_work(work);

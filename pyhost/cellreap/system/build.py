@@ -17,7 +17,7 @@ from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_
 from cellreap.system.linking import link, link_loader
 from cellreap.system.loader import PLATFORM_FILE
 from cellreap.system.parts import build_parts
-from cellreap.system.sdk import CONFIG_FILE, Sdk, read_support, timer_of
+from cellreap.system.sdk import CONFIG_FILE, Sdk, read_support, takes_snapshots, timer_of
 from cellreap.system.sizes import sizes_of
 from cellreap.system.toolchain import find_toolchain
 
@@ -59,7 +59,9 @@ def build_image(
         target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
         programs = parts.programs()
         description = capdl_text(config, programs, target)
-        manifest["sizes"] = sizes_of(config, programs, target, timer_of(sdk)).model_dump()
+        manifest["sizes"] = sizes_of(
+            config, programs, target, timer_of(sdk), takes_snapshots(str(sdk.kernel))
+        ).model_dump()
         contents = (kernel, options, roottask, description.encode(), text.encode())
         members = dict(zip(MEMBERS, contents, strict=True))
         if LOADER in members_of(sdk.kernel.arch):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the root task of a configuration uses of kernel memory and of its own slots.
 
-All sizes are worked out from the configuration, the programs and the kernel, as main.c, witness.c
-and body.c do.
+All sizes are worked out from the configuration, the programs and the kernel, as main.c, witness.c,
+truth.c and body.c do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
 
-from cellreap.system.capdl.constants import body_slot, roottask
+from cellreap.system.capdl.constants import body_slot, limit, roottask
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.target import Target
 from cellreap.system.config import Config, Pd
@@ -32,10 +32,12 @@ class Sizes(BaseModel):
     """Program that a PD may spawn -> bytes of the body."""
 
 
-def sizes_of(config: Config, programs: Mapping[str, bytes], target: Target, timer: bool) -> Sizes:
+def sizes_of(
+    config: Config, programs: Mapping[str, bytes], target: Target, timer: bool, snapshots: bool
+) -> Sizes:
     """The sizes of a system. CellreapError for a program that the root task would refuse to load.
 
-    timer: whether the kernel leaves a timer to user level.
+    timer: whether the kernel leaves a timer to user level. snapshots: whether it takes snapshots.
     """
 
     def body(pd: Pd) -> int:
@@ -56,12 +58,14 @@ def sizes_of(config: Config, programs: Mapping[str, bytes], target: Target, time
     }
     witnesses = _witnesses(config) if timer else 0
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
+    probes = config.system.truth and snapshots
     return Sizes(
-        base_bytes=own + _witness_bytes(witnesses, target),
+        base_bytes=own + _witness_bytes(witnesses, target) + probes * _probe_bytes(target),
         base_slots=roottask("root.h", "CR_OWN_SLOTS")
         + timer * roottask("kernel/timer.h", "CR_TIMER_SLOTS")
         + witnesses * roottask("kernel/witness.h", "CR_WITNESS_SLOTS")
-        + config.system.scenario * roottask("scenario/scenario.h", "CR_QUIET_SLOTS"),
+        + config.system.scenario * roottask("scenario/scenario.h", "CR_QUIET_SLOTS")
+        + probes * _probe_slots(config),
         bodies={pd.name: body(pd) for pd in config.pds},
         spawned=spawned,
     )
@@ -84,3 +88,14 @@ def _witness_bytes(witnesses: int, target: Target) -> int:
     needed = witnesses * ((1 << target.tcb_bits) + (1 << target.notification_bits))
     smallest = roottask("kernel/untyped.h", "CR_BLOCK_MIN_BITS")
     return 1 << max((needed - 1).bit_length(), smallest)
+
+
+def _probe_slots(config: Config) -> int:
+    """A probe for each PD that there can be at a time and for the pool, and an address space."""
+    spawns = any(pd.spawns for pd in config.pds)
+    return 1 + (limit("CR_MAX_PDS") if spawns else len(config.pds) + 1)
+
+
+def _probe_bytes(target: Target) -> int:
+    """One block. Its second half is for the address space."""
+    return 1 << roottask("system/truth.h", "CR_PROBES_BITS") + target.tcb_bits + 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -49,6 +50,14 @@ class Event:
         value = self.values[field_name]
         return None if value == "-" else value
 
+    def calls(self, field_name: str) -> Counter[str]:
+        """The value of a field with kinds of kernel calls: their numbers by kind."""
+        kinds = (self.optional(field_name) or "").split(",")
+        counts: Counter[str] = Counter()
+        for kind, _, count in (each.partition(":") for each in kinds if each):
+            counts[kind] += int(count)
+        return counts
+
     def __str__(self) -> str:
         return " ".join(
             [self.name, *(f"{name}={encode(value)}" for name, value in self.values.items())]
@@ -88,6 +97,7 @@ def _node(*kinds: NodeKind, none: bool = False) -> Callable[[str], bool]:
     return accepts
 
 
+_CALLS = "[a-z0-9][a-z0-9-]*:[1-9][0-9]{0,18}"
 _FORMS: dict[str, Callable[[str], bool]] = {
     "NUMBER": _integer(r"0|[1-9][0-9]{0,19}"),
     "FLAG": _like("[01]"),
@@ -106,6 +116,7 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "NODE": _node("PD", "RESOURCE_SPACE", "RESOURCE"),
     "NODE_OR_NONE": _node("PD", "RESOURCE_SPACE", "RESOURCE", none=True),
     "CALL": _like(r"[a-z0-9][a-z0-9-]*"),
+    "CALLS": _like(rf"-|{_CALLS}(,{_CALLS})*"),
 }
 """Type in the table CR_TRACE_TYPES -> whether a value has the form of the type."""
 

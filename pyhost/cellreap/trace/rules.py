@@ -258,7 +258,8 @@ RULES: Final[dict[str, str]] = {
     "cleanup.parts": "The parts of a node and its holders are destroyed before the node.",
     "cleanup.freed": "The memory of each doomed PD is freed once, after it is destroyed.",
     "cleanup.notices": "The notices of the plan are queued, each once.",
-    "cleanup.calls": "CALLS counts each kind once, and the sum is the sum of the steps.",
+    "cleanup.step_calls": "Each step made the kernel calls that it needs, and no others.",
+    "cleanup.calls": "CALLS counts each kind once, with the sum of the steps.",
     # the kernel's word
     "truth.form": "TRUTH, the CAPS of both CNodes of each PD, the OWN_CAPS of each CNode of the "
     "root task and UNTYPEDS stand together, each once.",

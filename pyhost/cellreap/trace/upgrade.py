@@ -85,6 +85,7 @@ CHANGES: dict[int, Change] = {
             ("HOLD", "by"): "-",
             ("REQUEST", "by"): "-",
             **{(event, cause): "-" for event in _OF_THE_MODEL for cause in ("asker", "op")},
+            ("STEP", "kinds"): "-",
         },
     ),
 }

@@ -94,7 +94,8 @@ typedef enum cr_print {
     CR_TRACE_TYPE(WORK_RESULT, TEXT, "a result of a notice")                                       \
     CR_TRACE_TYPE(STEP, TEXT, "a kind of step")                                                    \
     CR_TRACE_TYPE(OP_OR_NONE, TEXT, "an operation or -")                                           \
-    CR_TRACE_TYPE(CALL, TEXT, "a word of a-z, 0-9 and -, a kind of kernel call")
+    CR_TRACE_TYPE(CALL, TEXT, "a word of a-z, 0-9 and -, a kind of kernel call")                   \
+    CR_TRACE_TYPE(CALLS, TEXT, "- or kinds of kernel calls with their numbers, as in a:1,b:2")
 
 /* CR_TRACE_EVENT(enumerator, name, FIELD(name, type) ..., meaning)
  *
@@ -318,8 +319,10 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_SUSPEND, "SUSPEND", FIELD(n, NUMBER) FIELD(pd, PD),                       \
                    "The PD is stopped.")                                                           \
     CR_TRACE_EVENT(CR_EV_STEP, "STEP", FIELD(n, NUMBER) FIELD(name, STEP)                          \
-                   FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE) FIELD(calls, NUMBER),           \
-                   "A step was carried out with this many kernel calls.")                          \
+                   FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE) FIELD(calls, NUMBER)            \
+                   FIELD(kinds, CALLS),                                                            \
+                   "A step was carried out with this many kernel calls. kinds: how many of each "  \
+                   "kind, as in revoke:1,delete:2; -: none.")                                      \
     CR_TRACE_EVENT(CR_EV_DESTROY, "DESTROY", FIELD(n, NUMBER) FIELD(node, NODE),                   \
                    "The node was destroyed, with all its edges.")                                  \
     CR_TRACE_EVENT(CR_EV_FREED, "FREED", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(paddr, ADDRESS)      \

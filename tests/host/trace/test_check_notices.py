@@ -432,7 +432,7 @@ FORBIDDEN: list[tuple[str, Callable[[Target], None], str]] = [
     ),
     (
         "step",
-        lambda t: t.emit("STEP", n=1, name="mark", node="PD_1", pd="-", calls=0),
+        lambda t: t.emit("STEP", n=1, name="mark", node="PD_1", pd="-", calls=0, kinds="-"),
         "STEP: n=1: the cleanup waits",
     ),
     # a snapshot in which the doomed nodes are not marked

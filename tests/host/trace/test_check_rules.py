@@ -311,7 +311,10 @@ CHANGES: list[tuple[str, dict[str, object], dict[str, object], str]] = [
      "STEP: name=polish: expected one of suspend, mark,"),
     ("STEP", {"pd": "PD_5"}, {"name": "cut-request"},
      "STEP cut-request node=BLOCK_SPACE_1 pd=PD_5: there"),
-    ("STEP", {"calls": 100}, {"name": "mark"}, "SETTLED: CALLS add up to"),
+    ("STEP", {"calls": 100}, {"name": "mark"},
+     "STEP mark node=BLOCK_SPACE_1 pd=-: calls=100, but kinds=- adds up to 0"),
+    ("STEP", {"calls": 1, "kinds": "copy:1"}, {"name": "mark"},
+     "SETTLED: CALLS: kind=copy: 0, but 1 in the steps"),
     ("DESTROY", {"node": "TABLE_4_1"}, {"node": "BLOCK_1_1"}, "DESTROY: TABLE_4_1 is not to be"),
     ("FREED", {"paddr": "0x0"}, {"pd": "PD_3"},
      "FREED: PD_3: paddr=0x0, but its BODY has 0x100020000"),
@@ -553,7 +556,13 @@ def test_the_report_has_what_run_prints() -> None:
     assert plan.to_json() == expected
     assert {key: cleanup[key] for key in expected} == expected
     assert cleanup["cause"] == "fault"
-    assert cleanup["kernel_calls"] == {"suspend": 2, "revoke": 8, "delete": 4, "signal": 3}
+    assert cleanup["kernel_calls"] == {
+        "suspend": 2,
+        "revoke": 4,
+        "delete": 2,
+        "read-registers": 2,
+        "signal": 2,
+    }
     assert report.says == [("PD_5", "hello")]
     assert report.system == "test"
 

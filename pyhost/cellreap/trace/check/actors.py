@@ -31,6 +31,7 @@ class Actors(Concern):
         }
         self._refused: Counter[str] = Counter()
         self._silent: dict[str, str] = {}
+        self._frozen: set[str] = set()
         self._waiting: dict[str, int] = {}
 
     # -- for other concerns
@@ -55,6 +56,10 @@ class Actors(Concern):
     def silence(self, pd: str) -> str | None:
         """Why the PD can no longer act; None if it can."""
         return self._silent.get(pd)
+
+    def is_suspended(self, pd: str) -> bool:
+        """Whether the PD's thread is suspended. That of a PD that hangs by itself is not."""
+        return pd in self._frozen or self._silent.get(pd, FROZEN) != FROZEN
 
     def may_answer(self, pd: str) -> bool:
         """Whether the PD can still answer. A PD that hangs counts until its deadline."""
@@ -97,6 +102,7 @@ class Actors(Concern):
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
         self._silent.pop(pd, None)
+        self._frozen.discard(pd)
         self._waiting.pop(pd, None)
 
     def at_end(self) -> None:
@@ -151,6 +157,7 @@ class Actors(Concern):
             self.context.bad("actors.freeze", f"FREEZE: {pd} {self._silent[pd]} already")
         else:
             self._silent[pd] = FROZEN
+            self._frozen.add(pd)
 
     def unreached(self, event: Event) -> None:
         """UNREACHED: a crash of the configuration did not happen."""

@@ -313,6 +313,7 @@ class Cleanups(Concern):
             context.notices.forget(pd)
             context.actors.forget(pd)
             context.freed.forget(pd)
+            context.calls.forget(pd)
             context.authority.forget(pd)
             context.consent.forget(pd)
             context.triggers.forget(pd)
@@ -338,10 +339,22 @@ class Cleanups(Concern):
             bad("cleanup.steps", f"SETTLED: there was no STEP {name} node={node} pd={pd}")
         for name, node, pd in sorted(running.steps - expected):
             bad("cleanup.steps", f"SETTLED: a STEP {name} node={node} pd={pd} too many")
-        calls = sum(running.result.kernel_calls.values())
-        if calls != running.step_calls:
-            text = f"CALLS add up to {calls} kernel calls, the steps to {running.step_calls}"
-            bad("cleanup.calls", f"SETTLED: {text}")
+        self._calls(running)
+
+    def _calls(self, running: Running) -> None:
+        """Checks that CALLS has the sums of the steps."""
+        calls = running.result.kernel_calls
+        if not self.context.policy.tells_kinds:
+            total = sum(calls.values())
+            if total != running.step_calls:
+                text = f"CALLS add up to {total} kernel calls, the steps to {running.step_calls}"
+                self.context.bad("cleanup.calls", f"SETTLED: {text}")
+            return
+        for kind in sorted(calls.keys() | running.step_kinds.keys()):
+            count = calls.get(kind, 0)
+            if count != running.step_kinds[kind]:
+                text = f"CALLS: kind={kind}: {count}, but {running.step_kinds[kind]} in the steps"
+                self.context.bad("cleanup.calls", f"SETTLED: {text}")
 
     handlers: ClassVar[Handlers] = {"CLEANUP": cleanup}
     within: ClassVar[WithinHandlers] = {

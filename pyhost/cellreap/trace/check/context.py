@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.actors import Actors
     from cellreap.trace.check.authority import Authority
     from cellreap.trace.check.blame import Blame
+    from cellreap.trace.check.calls import Calls
     from cellreap.trace.check.cleanup import Cleanups
     from cellreap.trace.check.consent import Consent
     from cellreap.trace.check.extractions import Extractions
@@ -88,6 +89,7 @@ class Context:
     triggers: Triggers
     blame: Blame
     freed: Freed
+    calls: Calls
     notices: Notices
     tickets: Tickets
     timing: Timing

@@ -65,6 +65,7 @@ class Freed(Concern):
                 return
             self._suspending = pd
         self._stopped.add(pd)
+        context.calls.stop(pd)
         context.actors.suspend(pd)
         context.notices.forget(pd)
         context.tickets.note(context.notices.changed_accounts())
@@ -82,6 +83,7 @@ class Freed(Concern):
         if pd in self._freed:
             context.bad("freed.once", f"SERVER_DIED: {pd} is freed already")
         self._freed.add(pd)
+        context.calls.resume(server)
         if context.actors.may_act(event, pd) and not context.slots.had_server(pd, server):
             text = f"SERVER_DIED: {pd} never had a capability to {server}"
             context.bad("freed.client", text)

@@ -59,6 +59,10 @@ class Notices(Concern):
         """Whether the PD has a notice that it can still finish."""
         return self._work.has_work(pd)
 
+    def is_ready(self, pd: str) -> bool:
+        """Whether the PD would be handed a notice if it asked for work now."""
+        return self._work.is_ready(pd)
+
     def oldest(self, pd: str) -> int | None:
         """The token of the oldest notice that the PD can still finish, without strict ones."""
         return self._work.oldest(pd, self.context.blame.is_strict)
@@ -165,7 +169,7 @@ class Notices(Concern):
             self._failures[token] = failure
         context.timing.finished(pd, token)
         context.tickets.note(self.changed_accounts())
-        context.slots.finished(pd, token)
+        context.slots.finished(pd, token, result != "failed")
         if notice.kind == "fault":
             context.blame.finished(notice, result)
         if result == "each" and notice.tag is not None:

@@ -14,6 +14,7 @@ from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.authority import Authority
 from cellreap.trace.check.blame import Blame
 from cellreap.trace.check.causes import Causes
+from cellreap.trace.check.calls import Calls
 from cellreap.trace.check.cleanup import Cleanups
 from cellreap.trace.check.configured import Configured
 from cellreap.trace.check.consent import Consent
@@ -79,6 +80,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Triggers,
     Blame,
     Freed,
+    Calls,
     Respawns,
     Notices,
     Tickets,
@@ -132,6 +134,7 @@ class Replay:
         context.triggers = self._concerns[Triggers]
         context.blame = self._concerns[Blame]
         context.freed = self._concerns[Freed]
+        context.calls = self._concerns[Calls]
         context.notices = self._concerns[Notices]
         context.tickets = self._concerns[Tickets]
         context.timing = self._concerns[Timing]

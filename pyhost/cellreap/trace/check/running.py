@@ -73,6 +73,10 @@ class Paired:
     def __init__(self) -> None:
         self._open: tuple[str, object] | None = None
 
+    def is_open(self) -> bool:
+        """Whether the other side of the last event is still to come."""
+        return self._open is not None
+
     def see(self, side: str, thing: object) -> bool:
         """Records an event of one side. Returns whether it fits the other side."""
         if self._open is None:
@@ -148,6 +152,8 @@ class Running:
         self.cut: set[tuple[str, str]] = set()
         self.steps: Counter[Row] = Counter()
         self.step_calls = 0
+        self.step_kinds: Counter[str] = Counter()
+        """kind of kernel call -> how many there were in the steps"""
         self.steps_destroyed: set[str] = set()
         self.rows: Counter[str] = Counter()
         self.suspending = Paired()

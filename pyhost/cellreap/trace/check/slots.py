@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from cellreap import headers
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context
+from cellreap.trace.check.ways import Ways
 from cellreap.trace.events import Event
 
 Capability = tuple[str, str]
@@ -55,6 +56,7 @@ class Slots(Concern):
         self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
         self._end = 1 << headers.constant("limits.h", "CR_CSPACE_BITS_MAX")
         self._cspaces: dict[str, _CSpace] = {}
+        self.ways = Ways()
         self._times = 0  # how often a slot was filled
         self._holders: dict[str, dict[tuple[str, str], None]] = {}
         """node -> (PD, HOLD or REQUEST) of the capabilities to the node"""
@@ -77,7 +79,9 @@ class Slots(Concern):
                 self._times += 1
                 cspace.filled[slot] = self._times
                 model = self.context.model
-                cspace.servers.add(model.manager[model.space_of.get(node, node)])
+                server = model.manager[model.space_of.get(node, node)]
+                cspace.servers.add(server)
+                self.ways.fill(pd, slot, server)
                 self._holders.setdefault(node, {})[pd, kind] = None
             else:
                 rule, text = found
@@ -160,8 +164,7 @@ class Slots(Concern):
         about: what the notice will name.
         """
         context, cspace = self.context, self._cspaces[pd]
-        cspace.reserved[slot] = Reservation(0, True)
-        cspace.lost += 1
+        self._reserve(pd, slot, Reservation(0, True))
         lives = context.actors.may_answer(pd) or context.blame.is_held(pd)
         if lives and not context.cleanups.dooms_pd(pd):
             if about not in cspace.untold:
@@ -175,11 +178,21 @@ class Slots(Concern):
             assert cspace is not None
             cspace.reserved[slot] = Reservation(token, True)
             cspace.by_token.setdefault(token, []).append(slot)
+            self.ways.told(pd, slot, token)
+
+    def _reserve(self, pd: str, slot: int, notice: Reservation) -> None:
+        """Somebody else emptied the slot. It must stay empty until the PD finishes the notice."""
+        cspace = self._cspaces[pd]
+        cspace.reserved[slot] = notice
+        cspace.lost += notice.lost
+        if not self.context.freed.is_stopped(self.ways.server(pd, slot)):
+            self.ways.keep(pd, slot, notice.token)
 
     def _empty(self, pd: str, cspace: _CSpace, capability: Capability) -> int:
         kind, node = capability
         slot = cspace.of.pop(capability)
         del cspace.used[slot]
+        self.ways.empty(pd, slot)
         holders = self._holders[node]
         del holders[pd, kind]
         if not holders:
@@ -203,15 +216,16 @@ class Slots(Concern):
                     if self.context.policy.tells_every_loss:
                         self.tell(pd, slot, notice)
                 elif notice is not None:
-                    cspace.reserved[slot] = notice
+                    self._reserve(pd, slot, notice)
                     cspace.by_token.setdefault(notice.token, []).append(slot)
-                    cspace.lost += notice.lost
 
-    def finished(self, pd: str, token: int) -> None:
+    def finished(self, pd: str, token: int, succeeded: bool) -> None:
         """Frees the slots that were reserved until the PD finished this notice."""
         cspace = self._cspaces.get(pd)
         if cspace is None:
             return
+        if succeeded:
+            self.ways.finished(pd, token)
         for slot in cspace.by_token.pop(token, ()):
             cspace.lost -= cspace.reserved.pop(slot).lost
 
@@ -222,3 +236,4 @@ class Slots(Concern):
             for capability in list(cspace.of):
                 self._empty(pd, cspace, capability)
             del self._cspaces[pd]
+            self.ways.forget(pd)

@@ -41,7 +41,7 @@ class Steps(Concern):
         if name not in self._names and (name != "unblock" or not running.unblocks):
             text = f"STEP: name={name}: expected one of {', '.join(self._names)}"
             self.context.bad("cleanup.steps", text)
-        running.step_calls += event.number("calls")
+        self.context.calls.step(running, event)
         if name == "cut-request":
             self._cut(running, shown, pd, node)
             return
@@ -162,6 +162,7 @@ class Steps(Concern):
             text = f"QUEUE {' '.join(row)}: no such notice is owed, or it was queued before"
             bad("cleanup.notices", text)
         step = "tell" if kind == "pre-destroy" else "notify"
+        self.context.calls.queue(running, to)
         if not running.notifying.see("QUEUE", (step, node, to)):
             text = f"QUEUE {' '.join(row)}: expected each QUEUE beside the STEP {step} that did it"
             bad("cleanup.beside", text)

@@ -199,6 +199,18 @@ class Work:
         receiver = self._receivers.get(pd)
         return receiver is not None and receiver.can_do > 0
 
+    def is_ready(self, pd: str) -> bool:
+        """Whether the PD would be handed a notice if it asked for work now."""
+        receiver = self._receivers.get(pd)
+        if receiver is None or receiver.can_do == 0:
+            return False
+        full = self.max_taken is not None and receiver.taken >= self.max_taken
+        heads = (lane.head() for lane in receiver.lanes.values() if lane.notices)
+        return any(
+            head.state == QUEUED and (head.seen or not full or head.kind not in LIMITED)
+            for head in heads
+        )
+
     def oldest(self, pd: str, but: Callable[[Notice], bool]) -> int | None:
         """The token of the oldest notice that the PD can still finish.
 

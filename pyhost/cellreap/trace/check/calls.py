@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The kernel calls that each step of a cleanup needs, by kind.
+
+Their numbers follow from the model, the slots and the notices, and are exact for every step:
+
+- `suspend`: the PD's thread is suspended. Its endpoint is revoked, which takes all capabilities to
+  the PD, and deleted, which restarts the calls that are queued there. A call that the PD has
+  received is found in the registers of the caller, so these are read once for each PD with a slot
+  that leads to the stopped one and with a thread that is not suspended. Each PD that is answered
+  (SERVER_DIED) is resumed. These calls count for this step, no matter when the PD was stopped.
+- `cut-request`, `destroy-resource`: if the server lives on, the messages that wait at its endpoint
+  are cancelled, the capabilities of all holders are revoked, and their parent is deleted. If the
+  server is stopped, its endpoint is gone, and all of them with it. The server of the capability to
+  a PD is the root task, which always lives. A doomed client's REQUEST goes with its CSpace.
+- `destroy-pd`: everything that the PD was made from is revoked with its untyped.
+- `tell`, `notify`: the receiver is signalled if it is not stopped and had nothing to fetch. A
+  signal stays until it is received, and the receiver then fetches until nothing is left.
+- `mark`, `await`, `destroy-space`: only the model changes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from cellreap.model.ids import ROOT
+from cellreap.trace.check.context import Concern, Context
+from cellreap.trace.check.running import Running
+from cellreap.trace.events import Event
+
+STOPS: Final = {"suspend": 1, "revoke": 1, "delete": 1}
+TAKES: Final = {"cancel-sends": 1, "revoke": 1, "delete": 1}
+DESTROYS_BODY: Final = {"revoke": 1}
+SIGNALS: Final = {"signal": 1}
+
+
+class Calls(Concern):
+    """The `calls` and `kinds` of STEP. Has no events of its own."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._stops: dict[str, Counter[str]] = {}
+        """PD that is stopped -> the calls that stopped it"""
+        self._signal: bool | None = None
+        """whether the last QUEUE needed a signal, until its STEP comes"""
+
+    # -- for other concerns
+
+    def stop(self, pd: str) -> None:
+        """A PD is stopped."""
+        context = self.context
+        calls = Counter(STOPS)
+        for caller in context.slots.ways.callers(pd):
+            if caller != pd and not context.actors.is_suspended(caller):
+                calls["read-registers"] += 1
+        self._stops[pd] = calls
+
+    def resume(self, server: str) -> None:
+        """A PD is answered because the server was stopped."""
+        if server in self._stops:
+            self._stops[server]["resume"] += 1
+
+    def forget(self, pd: str) -> None:
+        """The PD is destroyed."""
+        self._stops.pop(pd, None)
+
+    def queue(self, running: Running, to: str) -> None:
+        """A notice of a cleanup will be queued. `running.notifying` has not seen it yet."""
+        self._signal = None if running.notifying.is_open() else self._signals(to)
+
+    def step(self, running: Running, event: Event) -> None:
+        """Checks the kernel calls of a step, before anything else records the step."""
+        running.step_calls += event.number("calls")
+        if not self.context.policy.tells_kinds:
+            return
+        kinds = event.calls("kinds")
+        running.step_kinds.update(kinds)
+        bad, name = self.context.bad, event["name"]
+        shown = f"STEP {name} node={event['node']} pd={event['pd']}"
+        total = sum(kinds.values())
+        if event.number("calls") != total:
+            text = f"calls={event['calls']}, but kinds={event['kinds']} adds up to {total}"
+            bad("cleanup.step_calls", f"{shown}: {text}")
+        expected = self._expected(event)
+        if expected is not None and kinds != expected:
+            texts = (f"{kind}:{count}" for kind, count in sorted(expected.items()))
+            text = f"kinds={event['kinds']}: expected {','.join(texts) or '-'}"
+            bad("cleanup.step_calls", f"{shown}: {text}")
+
+    # -- what each step needs
+
+    def _expected(self, event: Event) -> Counter[str] | None:
+        """The calls that a step needs. None if the step itself is wrong."""
+        name, node, pd = event["name"], event["node"], event["pd"]
+        if name == "suspend":
+            return self._stops.get(pd)
+        if name == "cut-request":
+            doomed = self.context.cleanups.dooms_pd(pd)
+            return Counter(TAKES if not doomed and self._is_served(node) else {})
+        if name == "destroy-resource":
+            return Counter(TAKES if self._is_served(node) else {})
+        if name == "destroy-pd":
+            return Counter(DESTROYS_BODY)
+        if name in ("tell", "notify"):
+            signals = self._signals(pd) if self._signal is None else self._signal
+            self._signal = None
+            return Counter(SIGNALS if signals else {})
+        return Counter()
+
+    def _is_served(self, node: str) -> bool:
+        """Whether the server of a space or resource lives on. For core spaces: the root task."""
+        model = self.context.model
+        server = model.manager.get(model.space_of.get(node, node), ROOT)
+        return not self.context.freed.is_stopped(server)
+
+    def _signals(self, to: str) -> bool:
+        """Whether a notice that is queued now needs a signal."""
+        return not self.context.freed.is_stopped(to) and not self.context.notices.is_ready(to)
