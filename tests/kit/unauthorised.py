@@ -59,7 +59,8 @@ class Scene:
         return self.model.manager[self.model.space_of.get(node, node)]
 
     def serves(self, manager: str, pd: str) -> bool:
-        return any(a == pd and self.model.manager[space] == manager for a, space in self.model.requests)
+        requests, managers = self.model.requests, self.model.manager
+        return any(asker == pd and managers[space] == manager for asker, space in requests)
 
     def has_body(self, holder: str, pd: str) -> bool:
         return (holder, self.model.body_of(pd)) in self.model.holds
@@ -309,8 +310,8 @@ def _spawned_for_another(scene: Scene) -> None:
 
 
 def _deadline_of(target: Target, pd: str) -> int:
-    told = [values["ms"] for event, values in target.events if event == "DEADLINE" and values["pd"] == pd]
-    return int(str(told[0])) if told else 0
+    told = (v["ms"] for event, v in target.events if event == "DEADLINE" and v["pd"] == pd)
+    return int(str(next(told, 0)))
 
 
 def _connect_another(scene: Scene) -> None:
@@ -502,7 +503,7 @@ def run_with(
 ) -> list[Draft] | None:
     """The events of a run with the change. None if it does not fit there."""
     with pytest.MonkeyPatch.context() as patch:
-        kinds = []
+        kinds: list[Any] = []
         for module, base in ((trace_simulator, Target), (configured_story, Configured)):
             kinds.append(Planting.of(base, plant, point, seed))
             patch.setattr(module, base.__name__, kinds[-1])

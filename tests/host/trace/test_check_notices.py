@@ -206,13 +206,13 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         {},
         "MODEL: the row ,,NONE,MAP,TABLE_SPACE_3,FILE_SPACE_2, is not in the state",
     ),
-    ("notices", "MODEL", {}, {"x": 1}, "EXTRACTED: rows=61, but 60 MODEL events came before it"),
+    ("notices", "MODEL", {}, {"x": 1}, "EXTRACTED: rows=73, but 72 MODEL events came before it"),
     (
         "notices",
         "EXTRACTED",
         {"rows": 1},
         {"x": 1},
-        "EXTRACTED: rows=1, but 61 MODEL events came before it",
+        "EXTRACTED: rows=1, but 73 MODEL events came before it",
     ),
     ("notices", "WAIT", {}, {}, "within cleanup 1: expected SETTLED n=1 first"),
     (

@@ -13,8 +13,8 @@ from cellreap.trace.check.accounts import Accounts
 from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.authority import Authority
 from cellreap.trace.check.blame import Blame
-from cellreap.trace.check.causes import Causes
 from cellreap.trace.check.calls import Calls
+from cellreap.trace.check.causes import Causes
 from cellreap.trace.check.cleanup import Cleanups
 from cellreap.trace.check.configured import Configured
 from cellreap.trace.check.consent import Consent
