@@ -115,6 +115,8 @@ RULES: Final[dict[str, str]] = {
     "config.crash": "Each configured crash is staged as often as configured, in order, or is "
     "UNREACHED, and no other.",
     "config.extract": "The root task extracts the state at the end if that is configured.",
+    "config.truth": "The trace has the kernel's word if that is configured, with snapshots if the "
+    "kernel of the image takes them, and else not.",
     # causes of changes of the model
     "causes.operation": "A change names an operation that makes such changes, and the PD that "
     "asked; or neither, if the configuration makes the change.",
