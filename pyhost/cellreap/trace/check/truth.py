@@ -131,6 +131,8 @@ class Truth(Concern):
         self._taken = self._open = True
         self._due = self._crash = None
         self._snapshot = event["snapshot"] == "1"
+        self.context.report.asked += 1
+        self.context.report.snapshots += self._snapshot
         self._caps, self._counts = {}, {}
 
     def part(self, event: Event) -> bool:
