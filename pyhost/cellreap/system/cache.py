@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -21,17 +22,57 @@ def cache_folder(env: Mapping[str, str] | None = None) -> Path:
     return base.expanduser() / "cellreap"
 
 
-def digest(root: Path, folders: Iterable[Path], facts: Iterable[str]) -> str:
-    """A name for the files in these folders, by their paths below `root`, and for these facts."""
+def digest(
+    root: Path, folders: Iterable[Path], facts: Iterable[str], suffixes: tuple[str, ...] = ("",)
+) -> str:
+    """A name for the files in these folders, by their paths below `root`, and for these facts.
+
+    suffixes: how the names of the files end.
+    """
     total = hashlib.sha256()
     for fact in facts:
         total.update(f"{fact}\0".encode())
     for folder in folders:
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        paths = (path for path in folder.rglob("*") if path.name.endswith(suffixes))
+        for path in sorted(path for path in paths if path.is_file()):
             content = path.read_bytes()
             total.update(f"{path.relative_to(root)}\0{len(content)}\0".encode())
             total.update(content)
     return total.hexdigest()[:24]
+
+
+def digest_of(*facts: str | bytes) -> str:
+    """A name for these facts, in this order."""
+    total = hashlib.sha256()
+    for fact in facts:
+        raw = fact.encode() if isinstance(fact, str) else fact
+        total.update(f"{len(raw)}\0".encode())
+        total.update(raw)
+    return total.hexdigest()[:24]
+
+
+def kept(path: Path) -> bytes | None:
+    """The content of a file in the cache; None if there is none. The file counts as used now."""
+    try:
+        content = path.read_bytes()
+        os.utime(path)
+    except OSError:
+        return None
+    return content
+
+
+def keep(path: Path, content: bytes) -> None:
+    """Puts a file into the cache, whole or not at all."""
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            beside.write_bytes(content)
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except OSError as error:
+        raise CellreapError(f"{path}: cannot be used as a cache: {error.strerror}") from None
 
 
 @contextlib.contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The output of CMake: the root task's library, the programs, and the boot loader.
+"""The output of CMake: the root task's library, the library for PDs, and the boot loader.
 
 It depends only on the sources, the SDK and the compiler. It is kept in a cache under a key of these
 three and used again for every configuration.
@@ -23,10 +23,10 @@ _LIBRARY = "libcellreap_root.a"
 _BARE_LIBRARY = "libcellreap_bare.a"
 _CONFORMANCE = "conformance.elf"
 _LOADER_LIBRARY = "libcellreap_loader.a"
-_SOURCES = ("roottask", "pds", "examples", "tests/pds")
+_SOURCES = ("roottask", "pds")
 _FACTS = "capdl_facts.o"
 _DONE = "complete"  # written last: a build directory without it is incomplete
-_CACHE_FORMAT = "2"  # part of the key; raise it when the cache changes its format
+_CACHE_FORMAT = "3"  # part of the key; raise it when the cache changes its format
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,9 @@ class Parts:
         """The root task that checks the kernel."""
         return self.folder / _CONFORMANCE
 
-    def programs(self) -> dict[str, bytes]:
-        """The ELF file of every program, by name."""
-        return {
-            path.stem: path.read_bytes() for path in sorted((self.folder / "pds").glob("*.elf"))
-        }
-
 
 def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
-    """The root task's library and all programs, from the cache if nothing changed."""
+    """The libraries of the root task and for PDs, from the cache if nothing changed."""
     root = checkout()
     key = cache_key(root, sdk, toolchain)
     folder = cache_folder() / "build" / key
@@ -83,8 +77,8 @@ def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
             build_tree(root / "roottask", folder, toolchain, options)
             _compile_facts(root, folder, sdk, toolchain)
         parts = Parts(folder, reused=False)
-        if not parts.library.is_file() or not parts.programs():
-            raise CellreapError(f"{folder}: the build made no {_LIBRARY}, or no pds/*.elf")
+        if not parts.library.is_file():
+            raise CellreapError(f"{folder}: the build made no {_LIBRARY}")
         if cache_key(root, sdk, toolchain) == key:  # else the sources changed during the build
             (folder / _DONE).write_text(f"{toolchain.version}\n{sdk.kernel}\n")
         return parts
