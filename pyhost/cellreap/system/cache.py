@@ -8,7 +8,9 @@ import fcntl
 import hashlib
 import os
 import secrets
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from cellreap.errors import CellreapError
@@ -73,6 +75,83 @@ def keep(path: Path, content: bytes) -> None:
             beside.unlink(missing_ok=True)
     except OSError as error:
         raise CellreapError(f"{path}: cannot be used as a cache: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something in the cache that can be used again, or deleted, by itself."""
+
+    kind: str
+    """The folder of the cache that it is in."""
+    path: Path
+    bytes: int
+    used: float
+    """When it was used last, as time.time() counts."""
+
+
+DONE = "complete"
+"""A file that is written last into a folder of the cache. A folder without it is incomplete."""
+
+
+def touch(path: Path) -> None:
+    """Notes that a folder of the cache is used now, if it can be noted."""
+    with contextlib.suppress(OSError):
+        os.utime(path / DONE)
+
+
+def entries() -> list[Entry]:
+    """What the cache has, without the locks, and without what is being made now."""
+    found = []
+    for path in sorted(cache_folder().glob("*/*")):
+        try:
+            if path.is_dir():
+                sizes = [file.lstat().st_size for file in path.rglob("*") if not file.is_dir()]
+                done = path / DONE
+                used = (done if done.exists() else path).stat().st_mtime
+                found.append(Entry(path.parent.name, path, sum(sizes), used))
+            elif path.suffix != ".lock" and not path.name.startswith("."):
+                state = path.stat()
+                found.append(Entry(path.parent.name, path, state.st_size, state.st_mtime))
+        except FileNotFoundError:
+            continue  # deleted in the meantime
+    return found
+
+
+def prune(before: float) -> list[Entry]:
+    """Deletes what was last used before this time, except what a build holds now.
+
+    Returns what it deleted. Locks stay: whoever waits for one must find the same file.
+    """
+    gone = []
+    for entry in entries():
+        if entry.used >= before:
+            continue
+        if entry.path.is_dir():
+            if not _delete_unlocked(entry.path):
+                continue
+        else:
+            entry.path.unlink(missing_ok=True)
+        gone.append(entry)
+    return gone
+
+
+def _delete_unlocked(folder: Path) -> bool:
+    descriptor = os.open(lock_of(folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    else:
+        (folder / DONE).unlink(missing_ok=True)  # first, so that nobody uses what is left of it
+        shutil.rmtree(folder)
+        return True
+    finally:
+        os.close(descriptor)
+
+
+def lock_of(folder: Path) -> Path:
+    """The lock that whoever makes this folder of the cache holds."""
+    return folder.with_name(f"{folder.name}.lock")
 
 
 @contextlib.contextmanager

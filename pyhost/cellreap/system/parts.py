@@ -14,7 +14,7 @@ from pathlib import Path
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError, source_root
 from cellreap.progress import Progress
-from cellreap.system.cache import cache_folder, digest, file_lock
+from cellreap.system.cache import DONE, cache_folder, digest, file_lock, lock_of, touch
 from cellreap.system.capdl import facts_source
 from cellreap.system.sdk import Sdk
 from cellreap.system.toolchain import LOG, Toolchain, build_tree, run_tool
@@ -25,7 +25,6 @@ _CONFORMANCE = "conformance.elf"
 _LOADER_LIBRARY = "libcellreap_loader.a"
 _SOURCES = ("roottask", "pds")
 _FACTS = "capdl_facts.o"
-_DONE = "complete"  # written last: a build directory without it is incomplete
 _CACHE_FORMAT = "3"  # part of the key; raise it when the cache changes its format
 
 
@@ -67,8 +66,9 @@ def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
     root = checkout()
     key = cache_key(root, sdk, toolchain)
     folder = cache_folder() / "build" / key
-    with file_lock(folder.with_name(f"{key}.lock"), progress):
-        if (folder / _DONE).is_file():
+    with file_lock(lock_of(folder), progress):
+        if (folder / DONE).is_file():
+            touch(folder)
             return Parts(folder, reused=True)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -80,7 +80,7 @@ def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
         if not parts.library.is_file():
             raise CellreapError(f"{folder}: the build made no {_LIBRARY}")
         if cache_key(root, sdk, toolchain) == key:  # else the sources changed during the build
-            (folder / _DONE).write_text(f"{toolchain.version}\n{sdk.kernel}\n")
+            (folder / DONE).write_text(f"{toolchain.version}\n{sdk.kernel}\n")
         return parts
 
 

@@ -211,5 +211,5 @@ def described() -> list[Sample]:
         lines = (comment.group(1) if comment else "").splitlines()[2:]
         text = "\n".join(line.removeprefix(" *").removeprefix(" ").rstrip() for line in lines)
         flat = " ".join(text.split("\n\n")[0].split())
-        found.append(Sample(name, re.split(r"(?<=[.:])\s", flat)[0].rstrip(":"), text.strip()))
+        found.append(Sample(name, re.split(r"(?<=\.)\s", flat)[0], text.strip()))
     return found
