@@ -11,12 +11,14 @@ from elftools.elf.elffile import ELFFile
 from cellreap.progress import Progress
 from cellreap.system.config import Config
 from cellreap.system.parts import build_parts
+from cellreap.system.programs import build_samples
 from cellreap.system.toolchain import find_toolchain
 from cellreap.testing import Run, Target, dangling, with_crashes, with_pd, with_system
 from kit.marks import slow_but
 
 NOWHERE = 0xDEAD000  # pds/lib/crash.c: an address that is not mapped
 BEYOND = 1 << 40  # pds/lib/crash.c: a capability address beyond any CSpace
+PROGRAMS = ("app", "block_server")
 # x86_64: the exception's number. aarch64: the syndrome of an unknown instruction of 32 bits.
 ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
 
@@ -37,9 +39,10 @@ def fault_of(how: str, target: Target) -> tuple[str, int | None]:
 @pytest.fixture(scope="session")
 def text_of(target: Target) -> dict[str, range]:
     """The address range of each program's instructions."""
-    parts = build_parts(target.sdk, find_toolchain(target.sdk.kernel.arch), Progress(quiet=True))
+    toolchain, quiet = find_toolchain(target.sdk.kernel.arch), Progress(quiet=True)
+    parts = build_parts(target.sdk, toolchain, quiet)
     found = {}
-    for name, raw in parts.programs().items():
+    for name, raw in build_samples(PROGRAMS, target.sdk, toolchain, parts, quiet).items():
         for segment in ELFFile(io.BytesIO(raw)).iter_segments("PT_LOAD"):
             if segment["p_flags"] & 1:
                 start = segment["p_vaddr"]

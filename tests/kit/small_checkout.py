@@ -24,12 +24,15 @@ project(small C)
 add_compile_options(-O1 -g -ffreestanding -fno-pic -ffile-prefix-map=${CMAKE_BINARY_DIR}=.)
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
 add_library(cellreap_root STATIC main.c)
-add_executable(server.elf main.c)
-target_link_options(server.elf PRIVATE -static -nostdlib -no-pie -Wl,--build-id=none)
-set_target_properties(server.elf PROPERTIES RUNTIME_OUTPUT_DIRECTORY pds)
+add_library(cellreap_pd STATIC library.c)
+set_target_properties(cellreap_pd PROPERTIES ARCHIVE_OUTPUT_DIRECTORY pd_library)
+file(WRITE "${CMAKE_BINARY_DIR}/pd-compile-options" "-ffreestanding\\n-fno-pic\\n")
+file(WRITE "${CMAKE_BINARY_DIR}/pd-link-options" "-static\\n-nostdlib\\n-no-pie\\n")
 """
+LIBRARY = "int library(void);\nint library(void)\n{\n    return 1;\n}\n"
 MAIN = "void _start(void);\nvoid _start(void)\n{\n    for (;;) {\n    }\n}\n"
 LD = "ENTRY(_start)\nSECTIONS { . = 0x400000; .text : { *(.text*) } .image : { *(.image) } }\n"
+START = '    .section .note.GNU-stack, "", %progbits\n'
 CONFIG = """
 [system]
 name = "small"
@@ -60,7 +63,13 @@ def make_checkout(root: Path) -> None:
     make_sel4_sources(root / "roottask")
     (root / "roottask" / "CMakeLists.txt").write_text(CMAKE)
     (root / "roottask" / "main.c").write_text(MAIN)
+    (root / "roottask" / "library.c").write_text(LIBRARY)
     (root / "roottask" / "roottask.ld").write_text(LD)
+    (root / "pds" / "arch" / "x86_64").mkdir(parents=True)
+    (root / "pds" / "arch" / "x86_64" / "start.S").write_text(START)
+    (root / "pds" / "pd.ld").write_text(LD)
+    (root / "examples").mkdir()
+    (root / "examples" / "server.c").write_text(MAIN)
 
 
 class Bench:

@@ -13,6 +13,7 @@ from cellreap.cli.params import json_option, kernel_options, trace_key_option
 from cellreap.progress import Progress
 from cellreap.system.build import build_image
 from cellreap.system.config import check_timer, parse_config, read_text
+from cellreap.system.programs import keep_programs
 from cellreap.system.refkernel import find_kernel
 from cellreap.system.sdk import load_sdk, timer_missing
 
@@ -41,15 +42,17 @@ def build(
     """Build an image: kernel, root task, PDs and configuration in one file.
 
     The same input yields the same bytes, except that each user's images have other secrets (see
-    --trace-key). Parts that do not depend on the configuration are built
-    once and kept in $XDG_CACHE_HOME/cellreap.
+    --trace-key). What was compiled is kept in $XDG_CACHE_HOME/cellreap and used again. The ELF
+    files of the PDs' programs, with debug information, are kept beside the image in a folder with
+    the image's name and .programs.
     """
     text = read_text(config)
     parsed = parse_config(text, config)
     progress = Progress()
     found = load_sdk(find_kernel(arch, sdk, progress), arch)
     check_timer(parsed, text, config, timer_missing(found.options, arch))
-    build_image(parsed, text, found, output, progress, trace_key=trace_key)
+    built = build_image(parsed, text, found, output, progress, trace_key=trace_key, path=config)
+    keep_programs(output.with_suffix(".programs"), built)
     sha256 = hashlib.sha256(output.read_bytes()).hexdigest()
     if as_json:
         kernel = {

@@ -36,6 +36,17 @@ _COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
         "Check that a kernel behaves as required.",
     ),
     "run": ("cellreap.cli.run_cmd", "run", "Build, boot and check a configuration."),
+    "programs": (
+        "cellreap.cli.programs_cmd",
+        "programs",
+        "List the programs that come with cellreap.",
+    ),
+    "cache": ("cellreap.cli.cache_cmd", "cache", "List or delete what builds keep."),
+    "completion": (
+        "cellreap.cli.completion_cmd",
+        "completion",
+        "Print a script for the completion of a shell.",
+    ),
 }
 
 

@@ -26,6 +26,7 @@ from cellreap.run.summary import tell
 from cellreap.system.build import build_image
 from cellreap.system.config import Depth, Mode, check_timer, override, parse_config, read_text
 from cellreap.system.image import Overrides, read_image, write_atomically
+from cellreap.system.programs import keep_programs
 from cellreap.system.refkernel import find_kernel
 from cellreap.system.sdk import CONFIG_FILE, Kernel, load_sdk, timer_missing
 from cellreap.trace.report import Report, report_json
@@ -48,7 +49,8 @@ from cellreap.trace.report import Report, report_json
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="Keep the image, the trace (the raw console) and the report in this directory.",
+    help="Keep the image, the PDs' programs, the trace (the raw console) and the report in this "
+    "directory.",
 )
 @json_option
 def run(
@@ -89,7 +91,9 @@ def run(
             folder / f"{parsed.system.name}.img",
             folder / f"{parsed.system.name}.trace",
         )
-        build_image(parsed, text, found, image_path, progress, overrides)
+        built = build_image(parsed, text, found, image_path, progress, overrides, path=config)
+        if output is not None:
+            keep_programs(image_path.with_suffix(".programs"), built)
         image = read_image(image_path)
         expected = expected_of_image(image, parsed)
         boot = record_image(image, trace, qemu_args, timeout, idle, progress)
@@ -108,7 +112,8 @@ def run(
         for line in tell(reading, str(found.kernel), shown["violations"], boot.seconds, files):
             click.echo(line)
         if output is not None:
-            click.echo(f"kept in {output}: {image_path.name}, {trace.name}, {trace.stem}.json")
+            names = (image_path.name, f"{trace.stem}.programs", trace.name, f"{trace.stem}.json")
+            click.echo(f"kept in {output}: {', '.join(names)}")
     return _exit_code(reading.report, boot, shown["violations"])
 
 

@@ -26,6 +26,7 @@ from cellreap.system.config import (
     respawn_of,
     timed,
 )
+from cellreap.system.programs import programs_of
 from cellreap.system.sdk import prints_tables, takes_snapshots
 from cellreap.system.trace_key import key_for
 
@@ -121,12 +122,6 @@ def build_blob(
     header["trace_key"] = trace_key or key_for(body)
     body[:size] = _struct("cr_image_header", header)
     return bytes(body)
-
-
-def programs_of(config: Config) -> list[str]:
-    """The programs that a configuration needs, each once. Those that PDs run come first."""
-    spawned = (name for pd in config.pds for name in pd.spawns)
-    return list(dict.fromkeys([*(pd.program for pd in config.pds), *spawned]))
 
 
 _ROW_TYPE = {

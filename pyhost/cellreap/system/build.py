@@ -17,6 +17,7 @@ from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_
 from cellreap.system.linking import link, link_loader
 from cellreap.system.loader import PLATFORM_FILE
 from cellreap.system.parts import build_parts
+from cellreap.system.programs import Source, build_programs, check_layouts, loadable
 from cellreap.system.sdk import CONFIG_FILE, Sdk, read_support, takes_snapshots, timer_of
 from cellreap.system.sizes import sizes_of
 from cellreap.system.toolchain import find_toolchain
@@ -30,18 +31,28 @@ def build_image(
     progress: Progress,
     overrides: Overrides | None = None,
     trace_key: bytes | None = None,
-) -> None:
+    path: Path | None = None,
+) -> dict[str, bytes]:
     """Builds the image of `config` and writes it to `output`.
 
     text: the text of the configuration's file, which the image keeps. overrides: the values in
     `config` that are not from the file. trace_key: the secret of the image, from which each run
-    derives the key of its trace; None: one of this image and user. CellreapError if a tool or a
-    program is missing, or if the sources do not build.
+    derives the key of its trace; None: one of this image and user. path: the configuration's file,
+    to whose folder the paths of its programs are relative; None: to the current folder.
+
+    Returns the ELF files of the PDs' programs, with their debug information. InputError if a
+    program of the file is wrong. CellreapError if a tool is missing, or if the sources of cellreap
+    do not build.
     """
+    source = Source(config, text, path or Path(f"{config.system.name}.toml"))
     toolchain = find_toolchain(sdk.kernel.arch)
     parts = build_parts(sdk, toolchain, progress)
+    built = build_programs(source, sdk, toolchain, parts, progress)
     with progress.step(f"linking {config.system.name}"):
-        roottask = link(config, sdk, toolchain, parts, trace_key)
+        programs = loadable(built, sdk.kernel.arch)
+        target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
+        check_layouts(source, programs, target)
+        roottask = link(config, programs, sdk, toolchain, parts, trace_key)
         manifest: dict[str, Any] = {
             "arch": sdk.kernel.arch,
             "kernel": {
@@ -56,8 +67,6 @@ def build_image(
             "overrides": (overrides or Overrides()).model_dump(),
         }
         kernel, options = sdk.kernel_elf.read_bytes(), (sdk.root / CONFIG_FILE).read_bytes()
-        target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
-        programs = parts.programs()
         description = capdl_text(config, programs, target)
         manifest["sizes"] = sizes_of(
             config, programs, target, timer_of(sdk), takes_snapshots(str(sdk.kernel))
@@ -68,3 +77,4 @@ def build_image(
             members[PLATFORM_FILE] = read_support(sdk, PLATFORM_FILE)
             members[LOADER] = link_loader(sdk, toolchain, parts, roottask)
         write_image(output, manifest, members)
+    return built

@@ -98,6 +98,8 @@ def read_executable(raw: bytes, name: str, arch: str) -> Executable:
             raise refuse(
                 "e_phnum", f"{elf['e_phnum']} program headers: expected 1 to {MAX_SEGMENTS}"
             )
+        if elf["e_phoff"] % 8:
+            raise refuse("e_phoff", f"is {elf['e_phoff']}: expected a multiple of 8")
         if elf["e_phoff"] + 56 * elf["e_phnum"] > len(raw):
             raise refuse("e_phoff", "is cut: the program headers lie beyond the end of the file")
         headers = [segment.header for segment in elf.iter_segments()]
@@ -158,6 +160,26 @@ def _segment_problem(
     if not any(start <= entry < end for start, end in ranges):
         return "e_entry", f"{entry:#x} lies in no segment"
     return None
+
+
+def without_sections(executable: Executable) -> bytes:
+    """The ELF file without section headers, and without what follows its segments.
+
+    This is all that a loader needs. Symbols and debug information, which can be larger than the
+    program, are left out.
+    """
+    raw = bytearray(executable.raw)
+    (table,) = struct.unpack_from("<Q", raw, 0x20)
+    (entries,) = struct.unpack_from("<H", raw, 0x38)
+    ends = [one.offset + one.file_bytes for one in executable.segments if one.file_bytes]
+    end = max(64, table + 56 * entries, *ends)
+    struct.pack_into("<Q", raw, 0x28, 0)  # e_shoff
+    struct.pack_into("<3H", raw, 0x3A, 0, 0, 0)  # e_shentsize, e_shnum, e_shstrndx
+    for at in range(table, table + 56 * entries, 56):
+        (file_bytes,) = struct.unpack_from("<Q", raw, at + 32)
+        if file_bytes == 0:  # its offset means nothing, and the root task refuses one too large
+            struct.pack_into("<Q", raw, at + 8, 0)
+    return bytes(raw[:end])
 
 
 def multiboot_elf32(kernel: Executable) -> bytes:

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cellreap.system.blob import build_blob, programs_of
+from cellreap.system.blob import build_blob
 from cellreap.system.config import Config
 from cellreap.system.elf import read_executable
 from cellreap.system.image import LOADER
@@ -40,15 +40,18 @@ cr_image_end:
 
 
 def link(
-    config: Config, sdk: Sdk, toolchain: Toolchain, parts: Parts, trace_key: bytes | None = None
+    config: Config,
+    programs: Mapping[str, bytes],
+    sdk: Sdk,
+    toolchain: Toolchain,
+    parts: Parts,
+    trace_key: bytes | None = None,
 ) -> bytes:
     """The root task's ELF file with the configuration in it.
 
-    trace_key: the secret of the image; None: one of this image and user.
+    programs: the ELF files of the PDs' programs. trace_key: the secret of the image; None: one of
+    this image and user.
     """
-    programs = parts.programs()
-    for name in set(programs_of(config)) & programs.keys():
-        read_executable(programs[name], str(parts.folder / "pds" / f"{name}.elf"), sdk.kernel.arch)
     kernel = f"{sdk.kernel.name} {sdk.kernel.version}"
     timer = timer_missing(sdk.options, sdk.kernel.arch) is None
     blob = build_blob(config, programs, kernel, sdk.kernel.arch, timer, trace_key)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The output of CMake: the root task's library, the programs, and the boot loader.
+"""The output of CMake: the root task's library, the library for PDs, and the boot loader.
 
 It depends only on the sources, the SDK and the compiler. It is kept in a cache under a key of these
 three and used again for every configuration.
@@ -14,7 +14,7 @@ from pathlib import Path
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError, source_root
 from cellreap.progress import Progress
-from cellreap.system.cache import cache_folder, digest, file_lock
+from cellreap.system.cache import DONE, cache_folder, digest, file_lock, lock_of, touch
 from cellreap.system.capdl import facts_source
 from cellreap.system.sdk import Sdk
 from cellreap.system.toolchain import LOG, Toolchain, build_tree, run_tool
@@ -23,10 +23,9 @@ _LIBRARY = "libcellreap_root.a"
 _BARE_LIBRARY = "libcellreap_bare.a"
 _CONFORMANCE = "conformance.elf"
 _LOADER_LIBRARY = "libcellreap_loader.a"
-_SOURCES = ("roottask", "pds", "examples", "tests/pds")
+_SOURCES = ("roottask", "pds")
 _FACTS = "capdl_facts.o"
-_DONE = "complete"  # written last: a build directory without it is incomplete
-_CACHE_FORMAT = "2"  # part of the key; raise it when the cache changes its format
+_CACHE_FORMAT = "3"  # part of the key; raise it when the cache changes its format
 
 
 @dataclass(frozen=True)
@@ -61,20 +60,15 @@ class Parts:
         """The root task that checks the kernel."""
         return self.folder / _CONFORMANCE
 
-    def programs(self) -> dict[str, bytes]:
-        """The ELF file of every program, by name."""
-        return {
-            path.stem: path.read_bytes() for path in sorted((self.folder / "pds").glob("*.elf"))
-        }
-
 
 def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
-    """The root task's library and all programs, from the cache if nothing changed."""
+    """The libraries of the root task and for PDs, from the cache if nothing changed."""
     root = checkout()
     key = cache_key(root, sdk, toolchain)
     folder = cache_folder() / "build" / key
-    with file_lock(folder.with_name(f"{key}.lock"), progress):
-        if (folder / _DONE).is_file():
+    with file_lock(lock_of(folder), progress):
+        if (folder / DONE).is_file():
+            touch(folder)
             return Parts(folder, reused=True)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
@@ -83,10 +77,10 @@ def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
             build_tree(root / "roottask", folder, toolchain, options)
             _compile_facts(root, folder, sdk, toolchain)
         parts = Parts(folder, reused=False)
-        if not parts.library.is_file() or not parts.programs():
-            raise CellreapError(f"{folder}: the build made no {_LIBRARY}, or no pds/*.elf")
+        if not parts.library.is_file():
+            raise CellreapError(f"{folder}: the build made no {_LIBRARY}")
         if cache_key(root, sdk, toolchain) == key:  # else the sources changed during the build
-            (folder / _DONE).write_text(f"{toolchain.version}\n{sdk.kernel}\n")
+            (folder / DONE).write_text(f"{toolchain.version}\n{sdk.kernel}\n")
         return parts
 
 

@@ -14,12 +14,11 @@ from pathlib import Path
 
 from cellreap.errors import UsageError
 from cellreap.progress import Progress
-from cellreap.system.cache import cache_folder, digest, file_lock
+from cellreap.system.cache import DONE, cache_folder, digest, file_lock, lock_of, touch
 from cellreap.system.parts import checkout
 from cellreap.system.sdk import installed_sdk, no_sdk
 from cellreap.system.toolchain import Toolchain, build_tree, find_toolchain
 
-_DONE = "complete"  # written last, beside the SDK directory
 _LAYOUT = "1"  # part of the key; raise it when the cache changes its format
 
 
@@ -53,15 +52,16 @@ def build_refkernel(arch: str, progress: Progress, env: Mapping[str, str] | None
     toolchain = find_toolchain(arch)
     folder = cache_folder(env) / "refkernel" / _key(sources, toolchain)
     sdk = folder / arch
-    with file_lock(folder.with_name(f"{folder.name}.lock"), progress):
-        if not (folder / _DONE).is_file():
+    with file_lock(lock_of(folder), progress):
+        touch(folder)
+        if not (folder / DONE).is_file():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             options = {"REFKERNEL_ARCH": arch, "CMAKE_INSTALL_PREFIX": str(sdk)}
             with progress.step(f"building refkernel ({arch})"):
                 build_tree(sources, folder / "build", toolchain, options, target="install")
             shutil.rmtree(folder / "build")
-            (folder / _DONE).write_text(f"{toolchain.version}\n")
+            (folder / DONE).write_text(f"{toolchain.version}\n")
     return sdk
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import shutil
@@ -21,6 +22,15 @@ _COMPILERS: Mapping[str, tuple[str, ...]] = {
     "aarch64": ("aarch64-linux-gnu-gcc",),
 }
 _PACKAGES = {"cmake": "cmake", "ninja": "ninja-build", "gcc": "gcc"}
+
+
+class ToolError(CellreapError):
+    """A tool failed. output: all that it printed. cause: the first line that looks like it."""
+
+    def __init__(self, message: str, cause: str, output: str) -> None:
+        super().__init__(message)
+        self.cause = cause
+        self.output = output
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,7 @@ def build_tree(
 
 
 def run_tool(command: Sequence[str], folder: Path | None, log: Path | None = None) -> str:
-    """Runs a tool and returns its output. CellreapError if it fails.
+    """Runs a tool and returns its output. ToolError if it fails, CellreapError if it cannot start.
 
     The error contains the first line of output that looks like the cause.
     """
@@ -96,6 +106,7 @@ def run_tool(command: Sequence[str], folder: Path | None, log: Path | None = Non
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
+            env={**os.environ, "LC_ALL": "C"},  # the messages are searched for words
             check=False,
         )
     except OSError as error:
@@ -112,5 +123,6 @@ def run_tool(command: Sequence[str], folder: Path | None, log: Path | None = Non
         if cause.startswith("CMake Error") and cause != lines[-1]:
             cause = f"{cause} {lines[lines.index(cause) + 1]}"  # the message is in the next line
         more = f" (all of it in {log})" if log is not None else ""
-        raise CellreapError(f"{Path(command[0]).name} failed: {cause}{more}")
+        message = f"{Path(command[0]).name} failed: {cause}{more}"
+        raise ToolError(message, cause, done.stdout)
     return done.stdout

@@ -19,7 +19,10 @@ from cellreap.run.reading import read_run
 from cellreap.system.build import build_image
 from cellreap.system.config import Config, Depth, Mode, override, parse_config, timed
 from cellreap.system.image import read_image
+from cellreap.system.parts import build_parts
+from cellreap.system.programs import Source, build_programs
 from cellreap.system.sdk import Sdk, timer_missing
+from cellreap.system.toolchain import find_toolchain
 from cellreap.testing.changes import Change, validated
 from cellreap.testing.run import Run
 
@@ -53,11 +56,16 @@ class Target:
         Raises FileNotFoundError if no folder has the file, and InputError if the configuration is
         wrong.
         """
+        path = self.find(name)
+        text = path.read_text(encoding="utf-8")
+        return text, parse_config(text, path)
+
+    def find(self, name: str) -> Path:
+        """Returns the file of configuration NAME.toml. Raises FileNotFoundError."""
         for folder in self.configs:
             path = folder / f"{name}.toml"
             if path.exists():
-                text = path.read_text(encoding="utf-8")
-                return text, parse_config(text, path)
+                return path
         raise FileNotFoundError(f"{name}.toml is in none of {', '.join(map(str, self.configs))}")
 
     def run(
@@ -124,10 +132,11 @@ class Target:
         missing = timer_missing(self.sdk.options, self.sdk.kernel.arch)
         if missing is not None and any(timed(config)):
             raise NoTimer(f"{self.sdk.kernel} leaves no timer to user level: it has no {missing}")
-        told = repr((config.model_dump_json(by_alias=True), qemu_args, again))
+        own = self._own(name, config)
+        told = repr((config.model_dump_json(by_alias=True), own, qemu_args, again))
         key = f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
         if key not in self._runs:
-            self._runs[key] = self._shared(key, config, text, qemu_args)
+            self._runs[key] = self._shared(name, key, config, text, qemu_args)
         return self._runs[key]
 
     def image(self, name: str) -> Path:
@@ -136,23 +145,40 @@ class Target:
         path = self.folder / f"{name}.only.img"
         with _locked(path.with_suffix(".lock")):
             if not path.exists():
-                build_image(config, text, self.sdk, path, Progress(quiet=True))
+                build_image(
+                    config, text, self.sdk, path, Progress(quiet=True), path=self.find(name)
+                )
         return path
 
-    def _shared(self, key: str, config: Config, text: str, qemu_args: tuple[str, ...]) -> Run:
+    def _own(self, name: str, config: Config) -> list[str]:
+        """What identifies the programs of the configuration itself, which can change."""
+        if not config.programs:
+            return []
+        toolchain = find_toolchain(self.sdk.kernel.arch)
+        parts = build_parts(self.sdk, toolchain, Progress(quiet=True))
+        source = Source(config, "", self.find(name))
+        built = build_programs(source, self.sdk, toolchain, parts, Progress(quiet=True))
+        return [hashlib.sha256(raw).hexdigest() for raw in built.values()]
+
+    def _shared(
+        self, name: str, key: str, config: Config, text: str, qemu_args: tuple[str, ...]
+    ) -> Run:
         kept = self.folder / f"{key}.pickle"
         with _locked(kept.with_suffix(".lock")):
             if kept.exists():
                 loaded = pickle.loads(kept.read_bytes())
                 assert isinstance(loaded, Run)
                 return loaded
-            run = self._boot(key, config, text, qemu_args)
+            run = self._boot(name, key, config, text, qemu_args)
             kept.write_bytes(pickle.dumps(run))
             return run
 
-    def _boot(self, key: str, config: Config, text: str, qemu_args: tuple[str, ...]) -> Run:
+    def _boot(
+        self, name: str, key: str, config: Config, text: str, qemu_args: tuple[str, ...]
+    ) -> Run:
         image, trace = self.folder / f"{key}.img", self.folder / f"{key}.trace"
-        build_image(config, text, self.sdk, image, Progress(quiet=True))
+        quiet = Progress(quiet=True)
+        build_image(config, text, self.sdk, image, quiet, path=self.find(name))
         made = read_image(image)
         with trace.open("wb") as file:
             boot = boot_image(made, file, extra=qemu_args, timeout=TIMEOUT, idle=IDLE)

@@ -18,13 +18,14 @@ from pathlib import Path
 
 import pytest
 
-from cellreap.errors import CellreapError
+from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
 from cellreap.system.build import build_image
 from cellreap.system.cache import file_lock
 from cellreap.system.config import Config, parse_config
 from cellreap.system.image import read_image
 from cellreap.system.parts import build_parts, cache_key
+from cellreap.system.programs import loadable
 from cellreap.system.sdk import Sdk, load_sdk
 from cellreap.system.toolchain import find_toolchain
 from kit.sdk_kit import make_sdk
@@ -60,7 +61,6 @@ def test_an_unchanged_build_is_used_again_and_a_changed_one_is_not(sources: Path
     toolchain = find_toolchain("x86_64")
     first = build_parts(sdk, toolchain, QUIET)
     assert not first.reused
-    assert set(first.programs()) == {"server"}
     again = build_parts(sdk, toolchain, QUIET)
     assert again.reused
     assert again.folder == first.folder
@@ -104,10 +104,9 @@ def test_the_configuration_is_in_the_root_task_and_in_the_image(
 ) -> None:
     from cellreap.system.blob import build_blob
 
-    build_image(config(), CONFIG, sdk, tmp_path / "a.img", QUIET)
+    built = build_image(config(), CONFIG, sdk, tmp_path / "a.img", QUIET)
     image = read_image(tmp_path / "a.img")
-    programs = build_parts(sdk, find_toolchain("x86_64"), QUIET).programs()
-    blob = build_blob(config(), programs, f"seL4 {sdk.kernel.version}", "x86_64")
+    blob = build_blob(config(), loadable(built, "x86_64"), f"seL4 {sdk.kernel.version}", "x86_64")
     assert image.roottask.count(blob) == 1
     assert image.config == config()
     assert (image.manifest.system, image.manifest.pds) == ("s", ["a"])
@@ -173,8 +172,17 @@ def test_a_build_that_failed_is_not_used_again(sources: Path, sdk: Sdk) -> None:
 
 def test_a_program_that_was_not_built_is_told(sources: Path, sdk: Sdk, tmp_path: Path) -> None:
     text = CONFIG.replace("server", "sever")
-    with pytest.raises(CellreapError, match='no program is named "sever"; expected one of server'):
-        build_image(parse_config(text, Path("f.toml")), text, sdk, tmp_path / "a.img", QUIET)
+    with pytest.raises(InputError) as caught:
+        build_image(
+            parse_config(text, Path("f.toml")),
+            text,
+            sdk,
+            tmp_path / "a.img",
+            QUIET,
+            path=Path("f.toml"),
+        )
+    said = 'no program is named "sever"; expected one of server'
+    assert caught.value.line() == f"f.toml:5: pd[0].program: {said}"
     assert not (tmp_path / "a.img").exists()
 
 

@@ -7,7 +7,8 @@ satisfies every rule of this package.
 """
 
 from cellreap.system.config.overriding import override
-from cellreap.system.config.reading import load_config, parse_config, read_text
+from cellreap.system.config.reading import dotted, load_config, parse_config, read_text
+from cellreap.system.config.rules import unknown
 from cellreap.system.config.schema import (
     DEFAULT_DEADLINE_MS,
     MAX_DEADLINE_MS,
@@ -19,6 +20,7 @@ from cellreap.system.config.schema import (
     Mode,
     Pd,
     Policy,
+    Program,
     Quota,
     Space,
     System,
@@ -37,11 +39,13 @@ __all__ = [
     "Mode",
     "Pd",
     "Policy",
+    "Program",
     "Quota",
     "Space",
     "System",
     "check_timer",
     "deadline_of",
+    "dotted",
     "json_schema",
     "load_config",
     "override",
@@ -49,4 +53,5 @@ __all__ = [
     "read_text",
     "respawn_of",
     "timed",
+    "unknown",
 ]

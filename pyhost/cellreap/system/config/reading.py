@@ -19,6 +19,7 @@ from cellreap.system.config.schema import (
     Link,
     Pd,
     Policy,
+    Program,
     Quota,
     Space,
     System,
@@ -103,7 +104,7 @@ def _shape_problem(problem: dict[str, Any], values: Mapping[str, Any]) -> tuple[
     if kind == "expected":
         return at, f"{problem['msg']}, got {_shown(problem['input'])}"
     wanted = {"model_type": "a table", "tuple_type": "a list"}.get(kind, problem["msg"])
-    if at and isinstance(at[-1], str) and at[-1] in ("pd", "space", "link", "crash"):
+    if at and at[-1] in ("pd", "space", "link", "crash", "program"):
         wanted = f"[[{'.'.join(part for part in at if isinstance(part, str))}]] tables"
     return at, f"expected {wanted}, got {_shown(problem['input'])}"
 
@@ -114,6 +115,7 @@ def _known_keys(at: KeyPath) -> list[str]:
         (): Config,
         ("system",): System,
         ("policy",): Policy,
+        ("program",): Program,
         ("pd",): Pd,
         ("pd", "space"): Space,
         ("pd", "quota"): Quota,

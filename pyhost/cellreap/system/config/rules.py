@@ -20,6 +20,7 @@ def problems(config: Config) -> Iterator[Problem]:
     """All problems, as (where, message). A caller may stop at the first."""
     if not config.pds:
         yield ("pd",), "expected at least one [[pd]]"
+    yield from _programs(config)
     yield from _names(config)
     yield from _references(config)
     yield from _links(config)
@@ -39,6 +40,28 @@ def unknown(what: str, name: str, known: list[str]) -> str:
     shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
     expected = f"expected one of {shown}" if known else "there is none so far"
     return f'no {what} is named "{name}"; {expected}'
+
+
+def _programs(config: Config) -> Iterator[Problem]:
+    """Whether files exist and build is found out by a build, not here."""
+    names: set[str] = set()
+    for i, program in enumerate(config.programs):
+        at: KeyPath = ("program", i)
+        if program.name in names:
+            said = f'a program named "{program.name}" was there before'
+            yield (*at, "name"), f"{said}; expected another name"
+        names.add(program.name)
+        if program.elf is None and not program.sources:
+            yield at, "expected elf, or sources with at least one file"
+        elif program.elf is not None and program.sources:
+            yield (*at, "sources"), "a program has elf or sources; expected one of the two"
+        for key in ("include", "flags"):
+            if program.elf is not None and getattr(program, key):
+                yield (*at, key), "is for sources, and an ELF file is used as it is"
+        yield from _repeated((*at, "sources"), program.sources)
+        for j, source in enumerate(program.sources):
+            if not source.endswith((".c", ".S")):
+                yield (*at, "sources", j), f'"{source}": expected a file that ends in .c or .S'
 
 
 def _names(config: Config) -> Iterator[Problem]:

@@ -78,6 +78,17 @@ _Depth = Annotated[
     Annotated[int, Field(ge=0, le=MAX_DEPTH)] | Literal["inf"],
     _expect(f'an integer from 0 to {MAX_DEPTH}, or "inf"'),
 ]
+_Path = Annotated[
+    str,
+    StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,4096}$"),
+    _expect("a path relative to this file"),
+]
+_Paths = Annotated[tuple[_Path, ...], Field(strict=False)]
+_Flags = Annotated[
+    tuple[Annotated[str, StringConstraints(pattern=r"^-[^\x00]{1,4096}$")], ...],
+    Field(strict=False),
+    _expect('a list of options for the compiler, such as "-DSIZE=8"'),
+]
 _Bool = Annotated[bool, _expect("true or false")]
 _Text = Annotated[str, _expect("a string")]
 _Deadline = Annotated[
@@ -231,13 +242,34 @@ class Quota(Table):
     """Maps that it reports, in all extractions under way."""
 
 
+class Program(Table):
+    """[[program]]: a program of the user. It is an ELF file, or it is built from sources. Paths are
+    relative to the folder of this file. A program of the same name in cellreap is not used.
+    """
+
+    name: _Name
+    """Unique among these programs. `program` and `spawns` refer to it."""
+    elf: _Path | None = None
+    """A static ELF executable for the architecture. It need not know cellreap."""
+    sources: _Paths = ()
+    """C sources (.c) and assembler sources (.S). They are linked with the library for PDs, and one
+    of them defines cr_main.
+    """
+    include: _Paths = ()
+    """Folders that are searched for headers before those of cellreap."""
+    flags: _Flags = ()
+    """Options for the compiler, after the default ones, which are -std=gnu11 -O2 -g -Wall -Wextra
+    and those that every PD needs.
+    """
+
+
 class Pd(Table):
     """[[pd]]: a protection domain. PDs are created in the order of the file."""
 
     name: _Name
     """Unique in the system."""
     program: _Name
-    """The name of the ELF file that it runs, among the built programs."""
+    """The program that it runs: one of this file ([[program]]), or one that comes with cellreap."""
     pinned: _Bool = False
     """Policy does not doom it. Losing a linked PD or its fault handler still does."""
     respawn: _Bool = False
@@ -376,6 +408,7 @@ class Config(Table):
 
     system: System
     policy: Policy = Policy()
+    programs: Annotated[tuple[Program, ...], Field(strict=False, alias="program")] = ()
     pds: Annotated[tuple[Pd, ...], Field(strict=False, alias="pd")]
     links: Annotated[tuple[Link, ...], Field(strict=False, alias="link")] = ()
     crashes: Annotated[tuple[Crash, ...], Field(strict=False, alias="crash")] = ()

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`cellreap programs`: lists the programs that come with cellreap, and their arguments."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+
+import click
+
+from cellreap.cli.params import json_option
+from cellreap.errors import UsageError
+from cellreap.system.programs import described
+
+
+@click.command()
+@click.argument("name", required=False)
+@json_option
+def programs(name: str | None, as_json: bool) -> None:
+    """List the programs that come with cellreap, or tell what one does.
+
+    A PD of a configuration runs one with `program = "NAME"`. The text about a program says what the
+    numbers in the `args` of the PD mean, from argument 0 on.
+    """
+    found = {sample.name: sample for sample in described()}
+    if name is not None and name not in found:
+        known = ", ".join(found)
+        raise UsageError(f'no program of cellreap is named "{name}"; expected one of {known}')
+    listed = list(found.values()) if name is None else [found[name]]
+    if as_json:
+        shown = [
+            {"name": sample.name, "summary": sample.summary, "text": sample.text}
+            for sample in listed
+        ]
+        click.echo(json.dumps({"programs": shown}, indent=2))
+    elif name is not None:
+        click.echo(listed[0].text)
+    else:
+        width = max(map(len, found))
+        for sample in listed:
+            start = f"{sample.name:{width}}  "
+            click.echo(
+                textwrap.fill(
+                    sample.summary,
+                    96,
+                    initial_indent=start,
+                    subsequent_indent=" " * len(start),
+                )
+            )
+        click.echo("\n`cellreap programs NAME` says what a program does with its arguments.")

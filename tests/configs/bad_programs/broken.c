@@ -1,0 +1,4 @@
+void cr_main(void)
+{
+    missing_semicolon()
+}

@@ -1,0 +1,7 @@
+void nowhere(void);
+void cr_main(void);
+
+void cr_main(void)
+{
+    nowhere();
+}

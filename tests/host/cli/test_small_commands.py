@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`programs`, `cache` and `completion`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cellreap.progress import Progress
+from cellreap.system.cache import DONE, entries, file_lock, lock_of
+from kit.command_line import cellreap
+from kit.paths import ROOT
+from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
+
+DAY = 24 * 3600
+
+
+@pytest.mark.behaviour("Y-08")
+def test_the_samples_are_listed_and_described() -> None:
+    listed = cellreap("programs").stdout
+    for path in (ROOT / "examples").glob("*.c"):
+        assert f"\n{path.stem} " in f"\n{listed}"
+    (quitter,) = json.loads(cellreap("programs", "quitter", "--json").stdout)["programs"]
+    assert quitter["summary"].startswith("A client that connects to its servers")
+    assert "Argument 1: the number of operations" in cellreap("programs", "quitter").stdout
+    done = cellreap("programs", "tester")  # a program of the tests
+    assert 'no program of cellreap is named "tester"; expected one of app, ' in error_of(done)
+
+
+@pytest.mark.behaviour("Y-08")
+@NEEDS_TOOLCHAIN
+def test_the_cache_is_listed_and_pruned_by_age(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, tmp_path / "cache")
+    assert bench.cellreap("build", bench.config, "-o", "a.img").returncode == 0
+    shown = json.loads(bench.cellreap("cache", "--json").stdout)
+    assert shown["folder"] == str(tmp_path / "cache" / "cellreap")
+    kinds = sorted(entry["kind"] for entry in shown["entries"])
+    assert kinds == ["build", "objects", "objects", "objects", "objects", "programs"]
+    assert all(entry["bytes"] > 0 for entry in shown["entries"] if entry["kind"] != "objects")
+    first = (tmp_path / "a.img").read_bytes()
+    old = time.time() - 10 * DAY
+    for path in (tmp_path / "cache").rglob("*"):
+        os.utime(path, (old, old))
+    assert json.loads(bench.cellreap("cache", "--prune", "--json").stdout)["deleted"] == []
+    assert bench.cellreap("build", bench.config, "-o", "a.img").returncode == 0  # uses all of it
+    pruned = bench.cellreap("cache", "--prune", "--days", "9", "--json")
+    assert json.loads(pruned.stdout)["deleted"] == []
+    gone = json.loads(bench.cellreap("cache", "--prune", "--all", "--json").stdout)["deleted"]
+    assert sorted(entry["kind"] for entry in gone) == kinds
+    assert json.loads(bench.cellreap("cache", "--json").stdout)["entries"] == []
+    assert bench.cellreap("build", bench.config, "-o", "a.img").returncode == 0
+    assert (tmp_path / "a.img").read_bytes() == first
+
+
+@pytest.mark.behaviour("Y-08")
+def test_what_a_build_holds_is_not_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cellreap.system.cache import prune
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folders = [tmp_path / "cellreap" / "build" / name for name in ("held", "done", "cut")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "file").write_bytes(b"1234")
+    (folders[1] / DONE).touch()
+    with file_lock(lock_of(folders[0]), Progress(quiet=True)):
+        assert {entry.path for entry in prune(time.time() + DAY)} == set(folders[1:])
+        assert [entry.path for entry in entries()] == folders[:1]
+    assert [entry.bytes for entry in prune(time.time() + DAY)] == [4]
+
+
+def test_what_is_for_pruning_alone_is_refused_without_it() -> None:
+    for option in ("--all", "--days=3"):
+        assert "--days and --all are for --prune" in error_of(cellreap("cache", option))
+
+
+@pytest.mark.behaviour("Y-02")
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_the_shell_completes_commands_and_options(tmp_path: Path) -> None:
+    script = cellreap("completion", "bash")
+    assert script.returncode == 0
+    program = tmp_path / "cellreap"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m cellreap "$@"\n')
+    program.chmod(0o755)
+    ask = (
+        f"{script.stdout}\n"
+        'complete_it() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=();'
+        " _cellreap_completion cellreap; printf '%s\\n' \"${COMPREPLY[@]}\"; }\n"
+        "complete_it cellreap pro; complete_it cellreap run --pd\n"
+    )
+    done = subprocess.run(
+        ["bash", "-c", ask],
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        },
+        check=True,
+        timeout=120,
+    )
+    assert done.stdout.split() == ["programs", "--pd-depth"]
+    assert error_of(cellreap("completion", "tcsh"))
