@@ -172,7 +172,8 @@ def check_caught(run: Run, config: Config, name: str) -> None:
         return
     assert answers == ["answer: server died"]
     assert not set(keepers) & run.alive()
-    assert {blamed(run).get(keeper) for keeper in keepers} == {"probe"}
+    # With an extraction it also has a question of its own that it does not answer.
+    assert {blamed(run).get(keeper) for keeper in keepers} <= {"probe", "extract"}
     (totals,) = [text for text in run.says(name) if TOTAL.search(text)]
     for server, values in zip(ECHOES, TOTAL.findall(totals), strict=True):
         asked, answered, lost = map(int, values)
