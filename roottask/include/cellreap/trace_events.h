@@ -100,8 +100,8 @@ typedef enum cr_print {
 /* CR_TRACE_EVENT(enumerator, name, FIELD(name, type) ..., meaning)
  *
  * An event that changes the model names its cause in its last two fields. asker: the PD whose
- * operation makes the change; op: that operation. Both are - if no PD asked: the configuration makes
- * the change. What a cleanup changes has events of its own. */
+ * operation makes the change; op: that operation. Both are - if no PD asked: the configuration
+ * makes the change. What a cleanup changes has events of its own. */
 #define CR_TRACE_EVENTS                                                                            \
     /* The run */                                                                                  \
     CR_TRACE_EVENT(CR_EV_TRACE, "TRACE", FIELD(version, NUMBER) FIELD(arch, TEXT)                  \
