@@ -22,8 +22,6 @@
 
 enum {
     TEXT_MAX = 1700, /* of a list of slots in one line */
-    SEEN_MAX = 256,  /* CSpaces and address spaces that a kernel keeps in mind for a snapshot */
-    SEEN_EACH = 2
 };
 
 _Static_assert(1 << CR_PROBES_BITS == CR_MAX_PDS, "room for a probe a PD, and for the pool's");
@@ -293,7 +291,7 @@ static void count_own(void)
  * are new. Some releases write past the end of their list. */
 static int has_room_for_snapshot(void)
 {
-    return SEEN_EACH * (1 + pds_then + cr_sys.next_pd - next_then) <= SEEN_MAX;
+    return 1 + pds_then + cr_sys.next_pd - next_then <= CR_SEEN_MAX;
 }
 
 static void print_snapshot(void)

@@ -11,6 +11,7 @@ import pytest
 from cellreap import headers
 from cellreap.testing import Run, Target, together, with_pd, with_system
 from kit.marks import thorough_but
+from kit.truth_traces import WITH_TRUTH
 
 BY_SPACE, BY_RESOURCE, NOTHING, HALF, FAILS, NEVER, DIES, CROWDS = range(8)
 SUBGRAPH, FULL = 30, 8
@@ -56,7 +57,7 @@ def test_part_of_an_answer_is_taken_and_so_is_none(target: Target, how: int, cou
 
 @pytest.mark.behaviour("M-03")
 def test_the_ticket_is_over_when_the_last_piece_is_there(target: Target) -> None:
-    run = target.run("extract")
+    run = target.run("extract", change=WITH_TRUTH)
     (extracted,) = run.of("EXTRACTED")
     acks = [
         e
@@ -78,7 +79,7 @@ def test_the_columns_are_those_that_the_scripts_of_cellulos_read(target: Target)
     of an edge by id among the nodes, wherever the nodes stand, and the type of a REQUEST in DATA.
     An extra row is one more node or edge to them.
     """
-    run = target.run("extract")
+    run = target.run("extract", change=WITH_TRUTH)
     text = run.report.extractions[0].csv()
     assert "\r" not in text
     rows = list(csv.DictReader(io.StringIO(text)))

@@ -10,6 +10,7 @@ import pytest
 from cellreap.system.config import Config, Pd
 from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
 from kit.marks import slow_but
+from kit.truth_traces import WITH_TRUTH
 
 
 def by(how: str, **more: object) -> Change:
@@ -81,7 +82,7 @@ def test_a_kill_is_a_termination_by_the_root_task(target: Target) -> None:
 def test_one_that_goes_by_its_deadline_may_take_the_next_one_along_and_that_ends(
     target: Target,
 ) -> None:
-    run = target.run("cascade")
+    run = target.run("cascade", change=WITH_TRUTH)
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["first", "second", "third"]
     assert [(run.name(c["trigger"]), c["cause"]) for c in run.cleanups()] == [
         ("quitter", "exit"),

@@ -9,6 +9,7 @@ import pytest
 
 from cellreap.system.config import Config
 from cellreap.testing import Change, Run, Target, with_pd
+from kit.truth_traces import WITH_TRUTH
 
 
 @pytest.fixture
@@ -207,7 +208,7 @@ def test_a_link_holds_in_both_directions(target: Target) -> None:
 @pytest.mark.slow
 @pytest.mark.behaviour("C-16")
 def test_links_of_links_have_the_depth_of_who_took_them_along(target: Target) -> None:
-    run = target.run("chain_of_links")
+    run = target.run("chain_of_links", change=WITH_TRUTH)
     assert run.doomed() == {"block_server_1": "0", "one": "0", "two": "0", "fs": "1", "three": "1"}
     assert run.alive() == {"db", "app", "four"}
 
@@ -215,7 +216,7 @@ def test_links_of_links_have_the_depth_of_who_took_them_along(target: Target) ->
 @pytest.mark.slow
 @pytest.mark.behaviour("C-16")
 def test_links_are_followed_at_the_last_depth_too(target: Target) -> None:
-    run = target.run("chain_of_links", pd_depth="inf")
+    run = target.run("chain_of_links", pd_depth="inf", change=WITH_TRUTH)
     by_depth = [{"block_server_1", "one", "two"}, {"fs", "three"}, {"db"}, {"app", "four"}]
     assert run.doomed() == {
         name: str(depth) for depth, names in enumerate(by_depth) for name in names

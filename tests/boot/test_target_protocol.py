@@ -9,6 +9,7 @@ from cellreap import headers
 from cellreap.model.csvstate import read_state
 from cellreap.testing import Run, Target
 from cellreap.trace.events import Event
+from kit.truth_traces import WITH_TRUTH
 
 CHECKS = [
     "wrong magic is refused",
@@ -187,7 +188,7 @@ def test_a_space_made_anew_under_the_same_name_is_another(run: Run) -> None:
 
 @pytest.fixture
 def recycle(target: Target) -> Run:
-    return target.run("recycle")
+    return target.run("recycle", change=WITH_TRUTH)
 
 
 def _objects(run: Run, disk: str, pd: str) -> list[str]:
@@ -240,7 +241,7 @@ def test_the_system_works_again_on_what_it_was_given(recycle: Run) -> None:
 def test_a_slot_that_was_revoked_is_given_again_only_after_the_loss_was_acknowledged(
     target: Target,
 ) -> None:
-    run = target.run("recycle")
+    run = target.run("recycle", change=WITH_TRUTH)
     db = run.id("db")
     (queued,) = [
         event for event in run.of("QUEUE") if event["to"] == db and event["kind"] == "lost"

@@ -11,23 +11,22 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.system.config import Depth
-from cellreap.system.sdk import Sdk, installed_sdk
-from cellreap.testing import Change, Run, Target, together, with_system
+from cellreap.system.sdk import ARCHES, installed_sdk
+from cellreap.testing import Run, Target, together
 from cellreap.trace.check.truth import EVENTS
 from kit.crowds import COUNTED, crowd, down
 from kit.marks import slow_but
-from kit.truth_traces import record, recorded
+from kit.truth_traces import WITH_TRUTH, record, recorded
 
-TRUTH: Change = with_system(truth=True)
 DEPTHS = ("0-0", "0-1", "0-2", "1-2", "inf-inf")
 
 
-def check_taken(run: Run, cleanups: int, sdk: Sdk) -> None:
+def check_taken(run: Run, cleanups: int, target: Target) -> None:
     """The kernel was asked at the start, before and after each cleanup, and at the end."""
     assert len(run.cleanups()) == cleanups
     truths = run.of("TRUTH")
     assert len(truths) >= 2 + 2 * cleanups
-    snapshots = {"seL4": "1", "refkernel": "0"}[sdk.kernel.name]
+    snapshots = {"seL4": "1", "refkernel": "0"}[target.sdk.kernel.name]
     assert {event["snapshot"] for event in truths} == {snapshots}
     names = [event.name for event in run.events]
     for cleanup in run.cleanups():
@@ -36,22 +35,33 @@ def check_taken(run: Run, cleanups: int, sdk: Sdk) -> None:
     assert names[-2:] == ["UNTYPEDS", "END"]
 
 
+def run_scenario(target: Target, pd_depth: Depth, rs_depth: Depth) -> Run:
+    return target.run("block_fs_db_app", pd_depth=pd_depth, rs_depth=rs_depth, change=WITH_TRUTH)
+
+
 @pytest.mark.behaviour("C-20", "C-24")
 @pytest.mark.parametrize("depths", slow_but(DEPTHS, "0-1"))
-def test_the_scenario(target: Target, sdk: Sdk, depths: str) -> None:
-    pd_depth, rs_depth = map(_depth, depths.split("-"))
-    run = target.run("block_fs_db_app", pd_depth=pd_depth, rs_depth=rs_depth, change=TRUTH)
-    check_taken(run, 1, sdk)
-
-
-def test_a_respawned_server_and_its_disks(target: Target, sdk: Sdk) -> None:
-    check_taken(target.run("recycle", change=TRUTH), 1, sdk)
+def test_the_scenario(target: Target, depths: str) -> None:
+    check_taken(run_scenario(target, *map(_depth, depths.split("-"))), 1, target)
 
 
 @pytest.mark.slow
-def test_a_crowd(target: Target, sdk: Sdk) -> None:
-    change = together(TRUTH, crowd(), down("kill", 1, 2))
-    check_taken(target.run("crowd", change=change, qemu_args=COUNTED), 3, sdk)
+@pytest.mark.parametrize("arch", ARCHES)
+def test_every_architecture_and_kernel(
+    target_of: Callable[[str], Target], on_refkernel: Callable[[str], Target], arch: str
+) -> None:
+    for target in (target_of(arch), on_refkernel(arch)):
+        check_taken(run_scenario(target, 0, 1), 1, target)
+
+
+def test_a_respawned_server_and_its_disks(target: Target) -> None:
+    check_taken(target.run("recycle", change=WITH_TRUTH), 1, target)
+
+
+@pytest.mark.slow
+def test_a_crowd(target: Target) -> None:
+    change = together(WITH_TRUTH, crowd(), down("kill", 1, 2))
+    check_taken(target.run("crowd", change=change, qemu_args=COUNTED), 3, target)
 
 
 def test_the_recorded_boot_is_as_a_new_one(
@@ -60,7 +70,7 @@ def test_the_recorded_boot_is_as_a_new_one(
     """With --rewrite, it is recorded anew for the tests of the check."""
     if installed_sdk("x86_64") is None:
         pytest.skip("no seL4 for x86_64 is installed: refkernel takes no snapshots")
-    run = target_of("x86_64").run("block_fs_db_app", pd_depth=0, rs_depth=1, change=TRUTH)
+    run = run_scenario(target_of("x86_64"), 0, 1)
     if rewrite:
         record(run.trace.read_bytes())
     told = [(event.name, event.values.get("pd")) for event in run.events if event.name in EVENTS]

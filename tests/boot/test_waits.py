@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap.testing import Target
+from kit.truth_traces import WITH_TRUTH
 
 OK, GONE = 0, 6
 EXTRACT = 29
@@ -15,7 +16,7 @@ EXTRACT = 29
 @pytest.mark.behaviour("J-13")
 def test_only_the_last_of_a_chain_of_connects_is_told(target: Target) -> None:
     """One waits for two's space, two for three's, and three exits without making it."""
-    run = target.run("wait_chain")
+    run = target.run("wait_chain", change=WITH_TRUTH)
     assert run.says("two") == [f"connect: {GONE}"]
     assert run.says("one") == [f"connect: {OK}"]
 

@@ -138,8 +138,15 @@ def _find(drafts: list[Draft], event: str, match: dict[str, object]) -> int:
     )
 
 
+def with_truth(drafts: list[Draft]) -> list[Draft]:
+    """The kernel's word begins after the core spaces."""
+    at = _find(drafts, "PD", {"id": "PD_1"})
+    return [*drafts[:at], ("TRUTH", {"snapshot": 0}), *drafts[at:]]
+
+
 EDITS: Final[tuple[tuple[str, Edit], ...]] = (
     ("config.mode", _with("MODE", {"mode": "sync"})),
+    ("config.truth", with_truth),
     ("config.slot", _with("REQUEST", {"slot": 256}, pd="PD_4", space="FILE_SPACE_4")),
     ("config.pd", _without("PD", id="PD_3")),
     ("config.handler", _without("HANDLER", pd="PD_2")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A recorded boot with the kernel's word, and changes to what the kernel says in it.
+"""Boots with the kernel's word: one that was recorded, and changes to what the kernel says in it.
 
 `pytest --rewrite tests/boot/test_truth.py` records it anew.
 """
@@ -9,13 +9,18 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Final
 
+from cellreap.testing import Change, with_system
 from cellreap.trace.check import Report, check_stream
 from cellreap.trace.check.truth import EVENTS
 from cellreap.trace.events import Event
 from cellreap.trace.reader import Reader, read
 from cellreap.trace.writer import seal
 from kit.paths import TRUTH
+
+WITH_TRUTH: Final[Change] = with_system(truth=True)
+"""The system with the kernel's word. The check demands that it is there."""
 
 _NOISE = b"decodeUntypedInvocation"
 """In the kernel's lines about retypes that it refused. They are left out of the recorded console.

@@ -16,7 +16,14 @@ from cellreap.cli.params import json_option
 from cellreap.run.expectation import expected_by
 from cellreap.trace.check import check_file
 from cellreap.trace.events import printable
-from cellreap.trace.report import Cleanup, Failure, Report, foreign_told, report_json
+from cellreap.trace.report import (
+    Cleanup,
+    Failure,
+    Report,
+    foreign_told,
+    kernels_word_told,
+    report_json,
+)
 
 SHOW_PROGRESS_FROM = 16 << 20
 """Size in bytes from which reading a file takes noticeable time."""
@@ -90,6 +97,8 @@ def summary(report: Report) -> list[str]:
     for pd in report.unfinished:
         lines.append(f"{_label(pd, report)} did not come to the end of its round")
     lines += [f"not verified: {what}" for what in report.unverified]
+    if report.asked:
+        lines.append(kernels_word_told(report))
     if report.foreign_lines:
         lines.append(foreign_told(report.foreign_lines))
     for problem in report.violations:

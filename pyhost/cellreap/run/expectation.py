@@ -20,7 +20,7 @@ from cellreap.system.config import (
     respawn_of,
 )
 from cellreap.system.image import Image, read_image
-from cellreap.system.sdk import timer_missing
+from cellreap.system.sdk import takes_snapshots, timer_missing
 from cellreap.system.sizes import Sizes
 from cellreap.trace.expected import Depths, Expected, ExpectedCrash, ExpectedPd, ExpectedSizes
 
@@ -54,6 +54,9 @@ def expected_of_image(image: Image, config: Config) -> Expected:
         arch=manifest.arch,
         kernel=kernel,
         sizes=_sizes(manifest.sizes),
+        snapshots_up_to=(
+            roottask("system/truth.h", "CR_SEEN_MAX") if takes_snapshots(kernel) else 0
+        ),
     )
 
 
@@ -79,6 +82,7 @@ def expected_of(config: Config, source: str, timer: bool) -> Expected:
             ExpectedCrash(crash.pd, crash.how, crash.by, crash.repeat) for crash in config.crashes
         ),
         extract=config.system.extract,
+        truth=config.system.truth,
     )
 
 

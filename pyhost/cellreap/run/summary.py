@@ -10,7 +10,7 @@ from typing import Any
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.events import Event, printable
 from cellreap.trace.reading import Reading
-from cellreap.trace.report import Report, foreign_told
+from cellreap.trace.report import Report, foreign_told, kernels_word_told
 from cellreap.trace.story import Chapter
 
 # This number of cleanups is shown in detail. Of more, equal ones in a row are shown once.
@@ -56,6 +56,9 @@ def tell(
     lines += [*asked, ""] if (asked := _asked(report, names, files or {})) else []
     alive = [_name(pd, names) for pd in story.alive() if pd != ROOT]
     lines += [f"Alive at the end: {', '.join(alive) or 'nobody but the root task'}", ""]
+    if report.asked:
+        told = kernels_word_told(report)
+        lines += [f"{told[0].upper()}{told[1:]}.", ""]
     if report.foreign_lines:
         lines += [f"{foreign_told(report.foreign_lines)}.", ""]
     count = f"{report.events} events in {seconds:.1f} s"

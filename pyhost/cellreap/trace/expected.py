@@ -101,6 +101,9 @@ class Expected:
     links: frozenset[frozenset[str]] = frozenset()
     crashes: tuple[ExpectedCrash, ...] = ()
     extract: bool = False
+    truth: bool = False
+    snapshots_up_to: int = 0
+    """The kernel's word has a snapshot as long as no more PDs were created, with the root task."""
     without_timer: Expected | None = None
     """What is expected if there is no timer. None: it is known whether there is one."""
 

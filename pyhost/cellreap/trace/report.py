@@ -135,6 +135,10 @@ class Report:
     events: int = 0
     unverified: list[str] = field(default_factory=list)
     """what the check could not verify with what it was given"""
+    asked: int = 0
+    """how often the kernel was asked for its capabilities"""
+    snapshots: int = 0
+    """how often it printed a snapshot; else the root task only walked its own CNodes"""
     foreign_lines: int = 0
     """lines that look like trace lines and that the root task did not print"""
     model: IndexedModel = field(default_factory=IndexedModel)
@@ -157,10 +161,17 @@ def foreign_told(count: int) -> str:
     return f"{count} lines look like trace lines and are not the root task's"
 
 
+def kernels_word_told(report: Report) -> str:
+    """A sentence about the kernel's word."""
+    walks = "once" if report.asked == 1 else f"{report.asked} times"
+    snapshots = "1 snapshot" if report.snapshots == 1 else f"{report.snapshots or 'no'} snapshots"
+    return f"the kernel was asked for its capabilities {walks}, with {snapshots}"
+
+
 def report_json(report: Report) -> dict[str, Any]:
     """The report as `check --json` and `run --json` print it.
 
-    `unverified` and `foreign_lines` are there only if there are any.
+    `unverified`, `foreign_lines` and `kernels_word` are there only if there are any.
     """
     name, version = report.kernel_parts()
     violations = [f"{report.path}:{problem}" for problem in report.violations]
@@ -182,5 +193,10 @@ def report_json(report: Report) -> dict[str, Any]:
             extraction.to_json() for extraction in report.extractions if extraction.done
         ],
         **({"unverified": list(report.unverified)} if report.unverified else {}),
+        **(
+            {"kernels_word": {"asked": report.asked, "snapshots": report.snapshots}}
+            if report.asked
+            else {}
+        ),
         **({"foreign_lines": report.foreign_lines} if report.foreign_lines else {}),
     }

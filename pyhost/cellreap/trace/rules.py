@@ -114,6 +114,8 @@ RULES: Final[dict[str, str]] = {
     "config.crash": "Each configured crash is staged as often as configured, in order, or is "
     "UNREACHED, and no other.",
     "config.extract": "The root task extracts the state at the end if that is configured.",
+    "config.truth": "The trace has the kernel's word if that is configured, with snapshots if the "
+    "kernel of the image takes them, and else not.",
     # authority and consent
     "authority.rights": "Each PD but the root task has one RIGHTS, directly after its BODY or "
     "DEADLINE.",

@@ -6,8 +6,17 @@ from __future__ import annotations
 import pytest
 
 from cellreap.trace.writer import Draft
-from kit.broken_configurations import EDITS, STORIES, Change, Edit, held, of_edit, of_story
-from kit.configured_story import expected, story
+from kit.broken_configurations import (
+    EDITS,
+    STORIES,
+    Change,
+    Edit,
+    held,
+    of_edit,
+    of_story,
+    with_truth,
+)
+from kit.configured_story import expected, story, with_system
 
 
 @pytest.mark.behaviour("W-01")
@@ -29,6 +38,23 @@ def test_the_story_of_another_configuration_fails(rule: str, change: Change) -> 
 @pytest.mark.parametrize(("rule", "edit"), EDITS)
 def test_a_changed_story_fails(rule: str, edit: Edit) -> None:
     assert rule in {violation.rule for violation in of_edit(edit).violations}
+
+
+@pytest.mark.behaviour("W-01")
+def test_the_kernels_word_is_demanded_if_it_is_configured() -> None:
+    asked = with_system(truth=True)(expected())
+    (violation,) = held(story(expected()), asked).violations
+    assert violation.rule == "config.truth"
+
+
+@pytest.mark.behaviour("W-01")
+def test_a_snapshot_is_demanded_if_the_kernel_takes_them() -> None:
+    for most, found in ((0, set()), (1, {"config.truth"})):  # the root task is one
+        asked = with_system(truth=True, snapshots_up_to=most)(expected())
+        rules = {
+            violation.rule for violation in held(with_truth(story(expected())), asked).violations
+        }
+        assert rules & {"config.truth"} == found
 
 
 PRINTED = {"memory.account", "state.printed", "memory.body", "authority.rights"}

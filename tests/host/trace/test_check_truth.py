@@ -10,9 +10,11 @@ from dataclasses import replace
 
 import pytest
 
+from cellreap.cli.check_cmd import summary
 from cellreap.trace.check import Replay, Report
 from cellreap.trace.check.truth import EVENTS, slots_of
 from cellreap.trace.events import Event
+from cellreap.trace.report import report_json
 from kit.truth_traces import groups, line_with, recorded, report_on, with_text, with_value
 
 
@@ -21,10 +23,24 @@ def events() -> list[Event]:
     return recorded()
 
 
+def walks_of(events: list[Event]) -> list[Event]:
+    """The events as they are where the kernel takes no snapshots."""
+    walked = [replace(e, values={"snapshot": "0"}) if e.name == "TRUTH" else e for e in events]
+    return [replace(event, text=()) for event in walked]
+
+
 def test_the_recorded_boot_passes(events: list[Event]) -> None:
     report = report_on(events)
     assert report.violations == []
     assert len(groups(events)) == 4  # at the start, before the crash, after the cleanup, at the end
+
+
+def test_reports_tell_how_often_the_kernel_was_asked(events: list[Event]) -> None:
+    said = "the kernel was asked for its capabilities 4 times, with {} snapshots"
+    for told, snapshots in ((events, 4), (walks_of(events), 0)):
+        report = report_on(told)
+        assert report_json(report)["kernels_word"] == {"asked": 4, "snapshots": snapshots}
+        assert said.format(snapshots or "no") in summary(report)
 
 
 @pytest.mark.parametrize(
@@ -200,9 +216,7 @@ def test_every_lost_event_of_the_kernels_word_is_found(events: list[Event]) -> N
 
 
 def test_a_walk_alone_is_compared_too(events: list[Event]) -> None:
-    """As where the kernel takes no snapshots."""
-    walked = [replace(e, values={"snapshot": "0"}) if e.name == "TRUTH" else e for e in events]
-    walked = [replace(event, text=()) for event in walked]
+    walked = walks_of(events)
     assert report_on(walked).violations == []
     changed = with_value(walked, "CAPS", "caps", lambda caps: f"{caps},e255")
     (violation,) = report_on(changed).violations

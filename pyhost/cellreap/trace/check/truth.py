@@ -13,10 +13,13 @@ from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.kernel_caps import KernelCaps
 from cellreap.trace.check.snapshot import SnapshotError, read_snapshot
 from cellreap.trace.events import Event
+from cellreap.trace.expected import Expected
 
 EVENTS: Final = frozenset({"TRUTH", "CAPS", "OWN_CAPS", "UNTYPEDS"})
 """Events that change nothing. They may stand between events that must follow each other."""
 TRIGGERS: Final = frozenset({"FAULT", "EXIT", "TERMINATE", "LATE"})
+
+_AFTER: Final = TRIGGERS | {"END"}
 
 _RUN = re.compile(r"([a-z])(0|[1-9]\d{0,8})(?:-([1-9]\d{0,8}))?")
 _UNTYPED, _ENDPOINT, _NOTIFICATION, _CNODE, _THREAD, _OTHER = "uencto"
@@ -69,6 +72,7 @@ class Truth(Concern):
         self._due: str | None = None  # the event after which it must come next
         self._crash: str | None = None  # the PD before whose STOP it must come
         self._fresh = False  # whether nothing happened since it was complete
+        self._pds = 0  # that were ever created, with the root task
         self._open = False
         self._snapshot = False
         self._caps: dict[tuple[str, str], tuple[int, Slots]] = {}
@@ -85,7 +89,9 @@ class Truth(Concern):
         if self._open:
             bad("truth.form", f"{name} within the kernel's word: expected UNTYPEDS first")
             self._open = False
+        self._pds += name == "PD"
         if not self._taken:
+            self._missing(name)
             self._began |= name in TRIGGERS
             return
         if self._due is not None:
@@ -103,9 +109,21 @@ class Truth(Concern):
             bad("truth.when", "END: expected TRUTH right before it")
         self._fresh = False
 
+    def _missing(self, name: str) -> None:
+        expected = self.context.expected
+        if expected is not None and expected.truth and not self._began and name in _AFTER:
+            self.context.bad("config.truth", f"{name}: expected the kernel's word before it")
+
+    def _lacks_snapshot(self, event: Event, expected: Expected) -> bool:
+        return event["snapshot"] == "0" and self._pds <= expected.snapshots_up_to
+
     def truth(self, event: Event) -> None:
         """TRUTH: the kernel's word begins."""
-        bad = self.context.bad
+        bad, expected = self.context.bad, self.context.expected
+        if expected is not None and not expected.truth:
+            bad("config.truth", "TRUTH: the kernel's word is not configured")
+        elif expected is not None and self._lacks_snapshot(event, expected):
+            bad("config.truth", "TRUTH: snapshot=0: expected a snapshot by this kernel")
         if self._open:
             bad("truth.form", "TRUTH within the kernel's word: expected UNTYPEDS first")
         if not self._taken and self._began:
@@ -113,6 +131,8 @@ class Truth(Concern):
         self._taken = self._open = True
         self._due = self._crash = None
         self._snapshot = event["snapshot"] == "1"
+        self.context.report.asked += 1
+        self.context.report.snapshots += self._snapshot
         self._caps, self._counts = {}, {}
 
     def part(self, event: Event) -> bool:

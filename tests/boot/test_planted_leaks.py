@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Leaks in the kernel that the root task does not tell are found by what the kernel says.
+
+A copy of the root task's sources has all leaks, and is booted once on each architecture.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from cellreap.headers import source_root
+from cellreap.system.sdk import ARCHES, installed_sdk
+from cellreap.trace.reader import Reader, read
+from kit.command_line import command
+from kit.paths import CONFIGS, LEAKS
+from mutation.copies import Copy, files_of
+from mutation.faults import Fault, edited, read_named
+
+pytestmark = pytest.mark.slow
+
+SCENARIO: Final = "block_fs_db_app"
+SNAPSHOT: Final = "the snapshot of the kernel: "
+
+
+@dataclass(frozen=True)
+class Leak:
+    """What a snapshot and a walk say of a leak: rule and regular expression."""
+
+    snapshot: tuple[str, str]
+    walk: tuple[str, str]
+
+
+def _kept(pd: str, slot: int) -> Leak:
+    return Leak(
+        ("caps", rf"{pd}: slot {slot} has ep .*: expected it to be empty"),
+        ("walk", rf"CAPS: {pd}: its CSpace: slot {slot} is an endpoint: expected empty"),
+    )
+
+
+# PD_4 is the database and PD_5 the app.
+FOUND: Final = {
+    "the holder of a deleted resource keeps its capability": _kept("PD_5", 9),
+    "the app keeps its capability to request from a deleted space": _kept("PD_5", 8),
+    "the capability of the database is not derived from its parent, so no revoke reaches it": (
+        _kept("PD_4", 8)
+    ),
+    "the body of a destroyed PD stays": Leak(
+        ("threads", r"a thread 'rootserver' of priority \d+ belongs to no PD"),
+        ("memory", r"UNTYPEDS: bytes=\d+: \d+ bytes are in use and belong to nobody"),
+    ),
+    "the root task keeps a copy of the parent of a deleted resource": Leak(
+        ("own", r"the pool has ep .*, which belongs to nothing"),
+        ("own", r"OWN_CAPS: cnode=pool: \d+ of an endpoint: 1 too many"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Planted:
+    """What the check found in a boot with all leaks."""
+
+    before: list[str]  # until the end of the cleanup
+    snapshot: list[str]  # rule and text
+    walk: list[str]
+    other: list[str]
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Planted]:
+    """The boot of an architecture."""
+    root = source_root()
+    files = files_of(root)
+    leaks = read_named(LEAKS, files)
+    assert {leak.name for leak in leaks} == FOUND.keys()
+    copy = Copy(root, files, tmp_path_factory.mktemp("planted"))
+    every = Fault("all leaks", tuple(edit for leak in leaks for edit in leak.edits), named=True)
+    copy.plant(edited(files, every))
+
+    @cache
+    def boot(arch: str) -> Planted:
+        return _boot(copy, arch)
+
+    return boot
+
+
+def _boot(copy: Copy, arch: str) -> Planted:
+    name = f"leaks-{arch}"
+    config = copy.folder / f"{name}.toml"
+    text = (CONFIGS / f"{SCENARIO}.toml").read_text()
+    config.write_text(text.replace(f'name = "{SCENARIO}"', f'name = "{name}"\ntruth = true', 1))
+    done = subprocess.run(
+        [
+            *command("run", str(config), "--arch", arch, "--rs-depth", "2", "--json"),
+            # The limits of time only end runs that hang.
+            *("-o", str(copy.folder), "--timeout", "900", "--idle", "300"),
+        ],
+        env={**os.environ, **copy.env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stdout)["verdict"] == "fail"
+    return _sorted(json.loads(done.stdout)["violations"], copy.folder / f"{name}.trace")
+
+
+def _sorted(violations: list[str], trace: Path) -> Planted:
+    with trace.open("rb") as stream:
+        events = list(read(Reader(trace.name), stream))
+    (settled,) = [event.line for event in events if event.name == "SETTLED" and event["n"] == "1"]
+    found = Planted([], [], [], [])
+    for violation in violations:
+        match = re.fullmatch(r".*?(\d+): ([a-z._]+): (.*)", violation)
+        assert match, violation
+        line, rule, text = int(match[1]), match[2], match[3]
+        if line <= settled:
+            found.before.append(violation)
+        elif not rule.startswith("truth."):
+            found.other.append(violation)
+        elif text.startswith(SNAPSHOT):
+            found.snapshot.append(f"{rule}: {text.removeprefix(SNAPSHOT)}")
+        else:
+            found.walk.append(f"{rule}: {text}")
+    return found
+
+
+def _finds(texts: list[str], finding: tuple[str, str]) -> bool:
+    rule, pattern = finding
+    return any(re.fullmatch(rf"truth\.{rule}: {pattern}", text) for text in texts)
+
+
+@pytest.mark.behaviour("H-10")
+@pytest.mark.parametrize("leak", FOUND)
+@pytest.mark.parametrize("arch", ARCHES)
+def test_each_leak_is_found_by_the_snapshot_and_by_the_walk(
+    planted: Callable[[str], Planted], arch: str, leak: str
+) -> None:
+    found = planted(arch)
+    assert not found.before
+    assert not found.other, found.other  # nothing else could tell
+    assert _finds(found.walk, FOUND[leak].walk), found
+    if installed_sdk(arch) is not None:  # refkernel takes no snapshots
+        assert _finds(found.snapshot, FOUND[leak].snapshot), found
