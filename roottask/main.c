@@ -92,7 +92,7 @@ static void trace_start(const cr_image_header *image)
     cr_trace_node(cr_sys.root);
     cr_trace_string(&cr_sys.trace, cr_sys.pds[0].name);
     cr_trace_number(&cr_sys.trace, 1);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_change_end();
 }
 
 static void set_up(const seL4_BootInfo *info)

@@ -42,7 +42,9 @@ static cr_result check_and_do(const cr_raw_message *m, cr_asked *a)
     if (result != CR_RESULT_OK) {
         return result;
     }
+    cr_sys.cause = (cr_cause_of){.asker = a->from, .op = (uint32_t)a->args.op};
     operations[a->args.op].run(a);
+    cr_sys.cause = (cr_cause_of){0};
     return a->undone;
 }
 

@@ -17,7 +17,7 @@ void cr_allow(const cr_pd *pd, const cr_pd *by, uint32_t count)
     cr_trace_pd(pd);
     cr_trace_pd(by);
     cr_trace_number(&cr_sys.trace, count);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_change_end();
 }
 
 int cr_is_allowed(const cr_pd *pd, const cr_pd *by)

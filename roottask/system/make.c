@@ -73,7 +73,7 @@ static cr_status add_space(cr_ref manager, const char *type, const char *name, u
     cr_trace_string(&cr_sys.trace, type);
     cr_trace_node(manager);
     cr_trace_string(&cr_sys.trace, name);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_change_end();
     return CR_OK;
 }
 
@@ -254,7 +254,7 @@ void cr_trace_depths(const cr_pd *pd)
     cr_trace_pd(pd);
     cr_trace_depth(&cr_sys.trace, cr_depth_of(pd->pd_depth, cr_sys.image->pd_depth));
     cr_trace_depth(&cr_sys.trace, cr_depth_of(pd->rs_depth, cr_sys.image->rs_depth));
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_change_end();
 }
 
 /* Prints the rules that the PD lives by from its creation. */
@@ -352,7 +352,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
     cr_trace_pd(pd);
     cr_trace_string(&cr_sys.trace, pd->name);
     cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_PINNED) != 0);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_change_end();
     cr_trace_change(CR_EV_BODY);
     cr_trace_pd(pd);
     cr_trace_address(&cr_sys.trace, cr_untyped_paddr(pd->body.block));
@@ -431,7 +431,7 @@ static cr_result add_resource(cr_ref space, uint32_t number, seL4_CPtr endpoint,
     cr_trace_node(*out);
     cr_trace_node(space);
     cr_trace_number(&cr_sys.trace, CR_RESOURCE_ROOT_SLOTS);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_change_end();
     return CR_RESULT_OK;
 }
 

@@ -99,6 +99,23 @@ void cr_trace_change(cr_event event)
     cr_trace_begin(&cr_sys.trace, event);
 }
 
+void cr_trace_change_end(void)
+{
+    static const char *const words[CR_OP_COUNT] = {
+#define CR_OPERATION(enumerator, number, word, ...) [enumerator] = #word,
+        CR_OPERATIONS
+#undef CR_OPERATION
+    };
+    if (cr_sys.cause.op == 0) {
+        cr_trace_string(&cr_sys.trace, "-");
+        cr_trace_string(&cr_sys.trace, "-");
+    } else {
+        cr_trace_pd(cr_sys.cause.asker);
+        cr_trace_string(&cr_sys.trace, words[cr_sys.cause.op]);
+    }
+    cr_trace_end(&cr_sys.trace);
+}
+
 void cr_trace_node(cr_ref node)
 {
     char id[CR_ID_BYTES];
@@ -145,7 +162,7 @@ void cr_trace_pair(cr_event event, cr_ref a, cr_ref b)
     cr_trace_change(event);
     cr_trace_node(a);
     cr_trace_node(b);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_change_end();
 }
 
 void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot)
@@ -154,7 +171,7 @@ void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot)
     cr_trace_node(pd);
     cr_trace_node(node);
     cr_trace_number(&cr_sys.trace, slot);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_change_end();
 }
 
 void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const cr_pd *by)
@@ -168,7 +185,7 @@ void cr_trace_edge(cr_event event, cr_ref pd, cr_ref node, uint32_t slot, const 
     } else {
         cr_trace_string(&cr_sys.trace, "-");
     }
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_change_end();
 }
 
 void cr_trace_notice(cr_event event, const cr_pd *pd, uint64_t token)

@@ -138,6 +138,12 @@ typedef struct cr_map_ends {
     uint32_t target_object;
 } cr_map_ends;
 
+/* Why the model changes: an operation (cr_op) of a PD. 0 and 0: the configuration says so. */
+typedef struct cr_cause_of {
+    const cr_pd *asker;
+    uint32_t op;
+} cr_cause_of;
+
 typedef struct cr_system {
     const cr_image_header *image;
     cr_model *model;
@@ -155,6 +161,7 @@ typedef struct cr_system {
     int changed;        /* the model has changed since the last printed state */
     int memory_changed; /* the use of memory and slots has changed since the last ACCOUNT */
     int slots_due;      /* a slot may be CR_SLOT_DUE */
+    cr_cause_of cause;  /* of what changes now */
     uint64_t base_bytes;
     char types[CR_MAX_TYPES][CR_TYPE_BYTES];
     uint32_t type_spaces[CR_MAX_TYPES]; /* number of spaces of the type; 0: the entry is free */
@@ -215,8 +222,10 @@ static inline int cr_pd_is_suspended(const cr_pd *pd)
 void cr_node_id(cr_ref node, char *out);
 void cr_pd_id(const cr_pd *pd, char *out);
 void cr_pd_number_id(uint32_t number, char *out);
-/* Begins the line of an event that changes the model. */
+/* Begin and end the line of an event that changes the model. The end prints the cause. BODY has
+ * none: it belongs to the PD before it. */
 void cr_trace_change(cr_event event);
+void cr_trace_change_end(void);
 void cr_trace_node(cr_ref node);
 void cr_trace_pd(const cr_pd *pd);
 /* Print whole lines of changes: of two nodes; of a PD, a node and a slot; of a new HOLD or REQUEST,

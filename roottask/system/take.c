@@ -92,7 +92,7 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
     cr_trace_node(resource);
     cr_trace_number(&cr_sys.trace, slot);
     cr_trace_pd(by);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_change_end();
     if (left > 0) {
         return left;
     }
@@ -281,7 +281,7 @@ static void trace_delete(cr_ref node, const cr_pd *by, int part)
     cr_trace_node(node);
     cr_trace_pd(by);
     cr_trace_number(&cr_sys.trace, (uint64_t)part);
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_change_end();
 }
 
 void cr_delete_resource(cr_pd *by, cr_ref resource)

@@ -362,6 +362,16 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "nodes.delete": emitted("DELETE", node="TABLE_4_1", by="PD_5", part=0),
     "nodes.part": emitted("DELETE", node="TABLE_4_1", by="PD_4", part=1),
     "edges.unhold": emitted("UNHOLD", pd="PD_5", node="TABLE_4_1", slot=9, by="PD_2"),
+    "causes.operation": emitted(
+        "SUBSCRIBE", pd="PD_5", node="PD_5", asker="PD_5", op="connect"
+    ),
+    "causes.asker": emitted("SUBSCRIBE", pd="PD_5", node="PD_5", asker="PD_0", op="subscribe"),
+    "causes.authority": lambda: scenario(lambda target: target.map("FILE_3_1", "TABLE_4_1")),
+    "causes.configured": lambda: scenario(lambda target: target.link("PD_4", "PD_5")),
+    "causes.core": lambda: scenario(
+        lambda target: target.resource(target.core_space("PD"), 5)
+    ),
+    "causes.spawn": lambda: edited("notices", "OWN", None),
     "edges.handler": emitted("HANDLER", pd="PD_5", handler="PD_0"),
     "slots.none": emitted("HOLD", pd="PD_4", node="TABLE_4_1", slot=40, by="-"),
     "slots.one": emitted("HOLD", pd="PD_5", node="TABLE_4_1", slot=40, by="-"),
@@ -404,7 +414,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "blame.resumed": lambda: edited("blame", "FINISH_WORK", {"result": "failed"}, token=1),
     "blame.taken": lambda: inserted("blame", "FAULT_RESUMED", "DEADLINE", pd="PD_2", ms=5),
     "blame.probe": emitted("PROBE", pd="PD_2", by="PD_5"),
-    "blame.waits": lambda: edited("blame", "REQUEST", None, pd="PD_6"),
+    "blame.waits": lambda: edited("blame", "REQUEST", None, space="BLOCK_SPACE_2"),
     "freed.stop": lambda: edited("depths-1-0", "STOP", None, pd="PD_3"),
     "freed.when": emitted("SERVER_DIED", pd="PD_5", server="PD_4"),
     "freed.once": lambda: freed(("PD_3", "PD_1"), ("PD_3", "PD_1")),

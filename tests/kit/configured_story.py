@@ -178,13 +178,10 @@ class Configured(Target):
         parent = self.config.pd(creator)
         assert parent is not None
         me = self.ids[creator]
-        pd = self.pd(
+        self.pd(
             program, size=self.sizes.spawned[program], deadline=parent.deadline_ms, creator=me,
-            priority=min(parent.spawn_priority, parent.priority),
+            priority=min(parent.spawn_priority, parent.priority), allows=parent.spawn_allow,
         )  # fmt: skip
-        if parent.spawn_allow:
-            self.emit("ALLOW", pd=pd, by=me, count=parent.spawn_allow)
-        self.body_cap(me, pd)
 
     # -- crashes
 

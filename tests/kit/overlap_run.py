@@ -13,7 +13,7 @@ def watched(target: Target, name: str, deadline: int = 0) -> tuple[str, str, str
     space = target.space(server, "BLOCK", name)
     target.request(watcher, space)
     target.hold(watcher, target.resource(space))
-    target.subscribe(watcher, server)
+    target.subscribe(watcher, space)
     return server, space, watcher
 
 

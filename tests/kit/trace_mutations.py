@@ -197,6 +197,8 @@ def _others(event: Event, name: str, value: str, nodes: dict[str, list[str]]) ->
             "1",
             "0",
         ]
+    elif kind.name == "OP_OR_NONE":
+        candidates = ["-", "give", "send", "connect", "create_space", "spawn"]
     elif value == "inf":
         candidates = ["0", "1", "7"]
     elif name == "kinds":

@@ -23,6 +23,7 @@ FIRST_SLOT = 8
 BODY_SLOTS = 2
 RESOURCE_SLOTS = 1
 MEMORY = 0x1_0000_0000
+RESSPC_NUMBER = 0xFFF
 WORK_MAX = 16
 MAX_TAKEN = 32
 LIMITED = ("free", "disconnect", "extract")
@@ -105,6 +106,8 @@ class Target:
         self.pending: deque[tuple[str, str]] = deque()
         self.cleanups = 0
         self.core_spaces: dict[str, str] = {}
+        self.spawning: str | None = None
+        """the creator of the PD that is being made"""
         depth = [reference.depth_text(depth) for depth in self.depths]
         self.emit(
             "TRACE",
@@ -123,8 +126,13 @@ class Target:
         self.emit("PD", id=ROOT, name="ROOT_TASK", pinned=1)
 
     def emit(self, event: str, /, **values: object) -> None:
-        """Writes an event. A field named like a Python keyword has a trailing underscore."""
-        self.events.append((event, {key.rstrip("_"): value for key, value in values.items()}))
+        """Writes an event. A field named like a Python keyword has a trailing underscore.
+
+        A change of the model gets its likeliest cause, unless the values say another one.
+        """
+        draft = {key.rstrip("_"): value for key, value in values.items()}
+        cause = {} if "op" in draft else cause_of(self.model, event, draft, self.spawning)
+        self.events.append((event, {**draft, **cause}))
         pd, server = str(values.get("pd")), str(values.get("server"))
         if event in ("FREEZE", "FAULT_HELD"):
             self.suspended.add(pd)
@@ -147,7 +155,12 @@ class Target:
         priority: int = 100,
         rights: frozenset[str] | None = None,
         depths: tuple[str, str] | None = None,
+        allows: int = 0,
     ) -> str:
+        """allows: the edges that a spawned PD allows its creator."""
+        if creator is not None:
+            self.core_request(creator, "PD")
+        self.spawning = creator
         self.n_pds += 1
         pd = pd_id(self.n_pds)
         self.model.add_pd(pd, name, pinned=pinned)
@@ -164,10 +177,15 @@ class Target:
         flags = {right: int(right in rights) for right in ("set_depth", "extract", "spawn")}
         self.emit("RIGHTS", pd=pd, priority=priority, account=self.accounts[pd], **flags)
         if depths is not None:
-            self.emit("DEPTHS", pd=pd, pd_depth=depths[0], rs_depth=depths[1])
+            values = {"pd": pd, "pd_depth": depths[0], "rs_depth": depths[1]}
+            self.emit("DEPTHS", **values, asker="-", op="-")
         if creator is not None:
             self.model.add_own(creator, pd)
             self.emit("OWN", pd=creator, created=pd)
+            if allows:
+                self.emit("ALLOW", pd=pd, by=creator, count=allows)
+            self.body_cap(creator, pd)
+            self.spawning = None
         return pd
 
     def had_depths(self, pd: str, depths: tuple[int | None, int | None]) -> None:
@@ -178,8 +196,9 @@ class Target:
             zip(("pd_depth", "rs_depth"), map(reference.depth_text, depths), strict=True)
         )
         at = next(i for i, (e, v) in enumerate(self.events) if e == "RIGHTS" and v["pd"] == pd)
-        if self.events[at + 1] != ("DEPTHS", of):
-            self.events.insert(at + 1, ("DEPTHS", of))
+        told = ("DEPTHS", {**of, "asker": "-", "op": "-"})
+        if self.events[at + 1] != told:
+            self.events.insert(at + 1, told)
 
     def _memory(self, size: int) -> int:
         """The lowest aligned address that no body covers."""
@@ -190,6 +209,8 @@ class Target:
         return at
 
     def space(self, manager: str, type_: str, name: str = "-") -> str:
+        if manager != ROOT:
+            self.core_request(manager, "RESSPC")
         self.n_spaces += 1
         space = space_id(type_, self.n_spaces)
         self.model.add_space(space, manager)
@@ -200,6 +221,16 @@ class Target:
             self.model.add_hold(manager, space)
             self.emit("HOLD", pd=manager, node=space, slot=0, by="-")
         return space
+
+    def core_request(self, pd: str, type_: str) -> None:
+        """The PD has the request to a core space that an operation of it needs."""
+        if type_ == "RESSPC" and type_ not in self.core_spaces:
+            # Its number is beyond those of all other spaces, which tests name.
+            space = self.core_spaces[type_] = space_id(type_, RESSPC_NUMBER)
+            self.model.add_space(space, ROOT)
+            self.emit("SPACE", id=space, type=type_, manager=ROOT, name="-")
+        if (pd, self.core_space(type_)) not in self.model.requests:
+            self.request(pd, self.core_space(type_))
 
     def core_space(self, type_: str) -> str:
         if type_ not in self.core_spaces:
@@ -813,6 +844,67 @@ class Target:
                     self.slots[pd][slot] = f"lost {_pd_of(node)}"
 
 
+CAUSES: dict[str, tuple[str, str]] = {
+    "DELETE": ("by", "delete_resource"),
+    "UNHOLD": ("by", "release"),
+    "UNREQUEST": ("pd", "disconnect"),
+    "SUBSCRIBE": ("pd", "subscribe"),
+    "UNSUBSCRIBE": ("pd", "unsubscribe"),
+    "MAP": ("from", "map"),
+    "UNMAP": ("from", "unmap"),
+    "ALLOW": ("pd", "allow"),
+    "DEPTHS": ("pd", "set_depth"),
+    "SPACE": ("manager", "create_space"),
+    "RESOURCE": ("space", "create_resource"),
+    "HOLD": ("by", "give"),
+    "REQUEST": ("by", "share_request"),
+    "PD": ("id", "-"),
+    "OWN": ("pd", "spawn"),
+    "HANDLER": ("pd", "-"),
+    "LINK": ("a", "-"),
+}
+"""Event that changes the model -> the field that tells which PD asked, and the usual operation."""
+
+
+def cause_of(
+    model: Model, event: str, draft: dict[str, object], spawning: str | None
+) -> dict[str, object]:
+    """The likeliest cause of a change: `asker` and `op`. Empty for other events.
+
+    spawning: the creator of the PD that is being made.
+    """
+    if event not in CAUSES:
+        return {}
+    name, op = CAUSES[event]
+    values = {key: str(value) for key, value in draft.items()}
+    asker = values[name]
+    manager = model.manager.get(model.space_of.get(asker, asker))
+    if name in ("from", "space"):
+        asker = manager or "PD_1"
+    node = values.get("node", values.get("space", ""))
+    server = model.manager.get(model.space_of.get(node, node))
+    if event == "DELETE" and (values["part"] == "1" or "_SPACE_" in node):
+        op = "delete_space"
+    elif event == "UNHOLD" and values["by"] != values["pd"]:
+        op = "take_back"
+    elif event == "HOLD" and asker == "-":
+        asker = values["pd"]
+        op = "create_space" if node in model.manager else "create_resource"
+        if server == ROOT:
+            op = "-"
+    elif event == "HOLD":
+        clients = {pd for pd, space in model.requests if model.manager.get(space) == asker}
+        op = "give" if server == asker and values["pd"] in clients else "send"
+    elif event == "REQUEST" and asker == "-":
+        asker, op = values["pd"], "-" if server == ROOT else "connect"
+    of_root = ROOT in (asker, server)
+    if spawning is not None and event in ("PD", "RESOURCE", "HOLD", "ALLOW", "OWN"):
+        asker, op = spawning, "spawn"
+    elif event in ("SPACE", "RESOURCE") and of_root:
+        op = "-"
+    return {"asker": "-" if op == "-" else asker, "op": op}
+
+
 def _pd_of(body: str) -> str:
     """The PD that a body belongs to."""
     parts = parse_id(body)
@@ -883,7 +975,6 @@ def rich_run() -> list[Draft]:
     target.pd("child", size=1 << 12, creator=init)
     for pd in (pds["block_server_1"], app, db, watcher):
         target.body_cap(init, pd)
-    target.request(init, target.core_space("PD"))
     target.request(init, "BLOCK_SPACE_1")
     target.hold(init, "BLOCK_1_1")
     target.hold(init, "BLOCK_1_1")
@@ -894,15 +985,18 @@ def rich_run() -> list[Draft]:
     shared = target.resource(target.core_space("MO"))
     target.hold(app, shared)
     target.hold(init, shared)
+    target.body_cap(watcher, app)
     target.subscribe(watcher, app)
     target.subscribe(watcher, app)
-    target.subscribe(db, "BLOCK_SPACE_1")
+    target.subscribe(db, "FILE_SPACE_3")
     target.subscribe(init, "BLOCK_SPACE_1")
     target.unsubscribe(watcher, app)
     for pd in (watcher, thread):
         target.request(pd, "BLOCK_SPACE_2")
     target.unrequest(thread, "BLOCK_SPACE_2")
     extra = target.resource("BLOCK_SPACE_2")
+    for pd in (app, thread):
+        target.body_cap(pds["block_server_2"], pd)
     target.hold(app, extra)
     target.hold(app, extra)
     target.unhold(app, extra)
@@ -913,6 +1007,7 @@ def rich_run() -> list[Draft]:
     target.map(row, "FILE_3_2")
     target.unmap(row, "FILE_3_2")
     target.map(row, "FILE_3_1")
+    target.body_cap(db, watcher)
     target.hold(watcher, row)
     target.request(app, scratch)
     target.delete(scratch)
@@ -952,9 +1047,8 @@ def rich_run() -> list[Draft]:
     target.account()
     target.serve_all()
     target.unrequest(init, target.core_space("PD"))
-    target.delete(target.core_spaces["MO"])
     target.serve_all()
-    target.quiet()
+    target.snapshot()
     return target.end()
 
 
@@ -987,9 +1081,10 @@ def notices_run() -> list[Draft]:
         target.request(pd, spare)
     for row in rows:
         target.hold(other, row)
+    target.request(other, inn)
     target.hold(other, room)
-    target.body_cap(watcher, other)
-    target.body_cap(watcher, app)
+    for pd in (other, app, fs, keeper):
+        target.body_cap(watcher, pd)
     for pd, node in ((watcher, fs), (app, files), (idler, files), (fs, disk), (watcher, keeper)):
         target.subscribe(pd, node)
     target.quiet()
@@ -1067,6 +1162,7 @@ def notices_run() -> list[Draft]:
     target.serve_all()
     # A failure that is never resumed.
     guest = target.pd("guest")
+    target.request(guest, spare)
     for row in rows:
         target.hold(guest, row)
     target.quiet()
@@ -1156,10 +1252,11 @@ def blame_run() -> list[Draft]:
     """Faults that a fault handler answers, or loses to the root task."""
     target = Target(0, 0, "blame")
     nurse, slow = target.pd("nurse", deadline=100), target.pd("slow")
-    patient, guest = target.pd("patient"), target.pd("guest")
-    quick = target.pd("quick", deadline=100)
+    patient = target.pd("patient")
     target.handler(patient, nurse)
+    guest = target.pd("guest")
     target.handler(guest, slow)
+    quick = target.pd("quick", deadline=100)
     # nurse calls the middle one, and that calls the quick one.
     middle = target.pd("middle")
     target.request(nurse, target.space(middle, "FILE"))

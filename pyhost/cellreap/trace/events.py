@@ -139,7 +139,8 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "CRASH": ("trace_events.h", "CR_CRASH_WAY"),
     }
     words = {name: tuple(headers.printed_names(*where)) for name, where in tables.items()}
-    return {**words, "OWED_KIND": OWED_KINDS}
+    operations = tuple(operation.word for operation in headers.operations())
+    return {**words, "OWED_KIND": OWED_KINDS, "OP_OR_NONE": (*operations, "-")}
 
 
 @functools.cache

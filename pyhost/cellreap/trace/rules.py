@@ -51,7 +51,7 @@ RULES: Final[dict[str, str]] = {
     "nodes.fresh": "The id of a PD or space is never used again.",
     "nodes.type": "The type of a space, and the space of a resource, match the id.",
     "nodes.manager": "The root task manages the spaces of core types and no other spaces.",
-    "nodes.delete": "Only the manager that holds a node, or the root task, deletes the node.",
+    "nodes.delete": "Only the manager that holds a node deletes the node.",
     "nodes.part": "The resources of a deleted space are deleted directly before it, by its "
     "manager.",
     "edges.handler": "HANDLER never names the root task.",
@@ -59,7 +59,8 @@ RULES: Final[dict[str, str]] = {
     # slots
     "slots.none": "The slot is 0 if the edge needs no capability.",
     "slots.one": "All holds of one node by one PD are one capability in one slot.",
-    "slots.range": "The root task assigns slots from CR_SLOT_FIRST_FREE on.",
+    "slots.range": "The root task assigns slots from CR_SLOT_FIRST_FREE on, and none beyond the "
+    "largest CSpace.",
     "slots.used": "A slot is assigned only while it is empty.",
     "slots.reused": "A slot that somebody else emptied is assigned again only after its PD "
     "finished the notice of the loss.",
@@ -116,6 +117,18 @@ RULES: Final[dict[str, str]] = {
     "config.extract": "The root task extracts the state at the end if that is configured.",
     "config.truth": "The trace has the kernel's word if that is configured, with snapshots if the "
     "kernel of the image takes them, and else not.",
+    # causes of changes of the model
+    "causes.operation": "A change names an operation that makes such changes, and the PD that "
+    "asked; or neither, if the configuration makes the change.",
+    "causes.asker": "The PD that asked is neither the root task nor doomed.",
+    "causes.authority": "The PD that asked may: it has a request to RESSPC for a space and to PD "
+    "for a spawned PD; it manages what it gives or deletes and what its maps begin at; it holds "
+    "what it sends; it drops only what is its own. It names another PD by a request of that PD to "
+    "it or by the capability to that PD.",
+    "causes.configured": "Without an operation, there are only PDs and what they have from the "
+    "start, the spaces of the root task, requests to these, and PD capabilities.",
+    "causes.core": "A resource of a core space is made for a HOLD, which follows directly.",
+    "causes.spawn": "A PD that is spawned has OWN and a HOLD for its creator.",
     # authority and consent
     "authority.rights": "Each PD but the root task has one RIGHTS, directly after its BODY or "
     "DEADLINE.",

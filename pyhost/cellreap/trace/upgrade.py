@@ -54,6 +54,11 @@ class Change:
     """(new name of the event, new field) -> its value in older traces. New fields are the last."""
 
 
+_OF_THE_MODEL = (
+    "PD", "SPACE", "RESOURCE", "DELETE", "HOLD", "UNHOLD", "REQUEST", "UNREQUEST", "MAP", "UNMAP",
+    "HANDLER", "LINK", "OWN", "SUBSCRIBE", "UNSUBSCRIBE",
+)  # fmt: skip
+"""Events of version 3 that change the model. Version 4 adds their cause."""
 CHANGES: dict[int, Change] = {
     2: Change(
         events={
@@ -79,6 +84,7 @@ CHANGES: dict[int, Change] = {
             ("TRACE", "key"): "-",
             ("HOLD", "by"): "-",
             ("REQUEST", "by"): "-",
+            **{(event, cause): "-" for event in _OF_THE_MODEL for cause in ("asker", "op")},
             ("STEP", "kinds"): "-",
         },
     ),

@@ -93,10 +93,15 @@ typedef enum cr_print {
     CR_TRACE_TYPE(NOTICE_KIND, TEXT, "a kind of notice")                                           \
     CR_TRACE_TYPE(WORK_RESULT, TEXT, "a result of a notice")                                       \
     CR_TRACE_TYPE(STEP, TEXT, "a kind of step")                                                    \
+    CR_TRACE_TYPE(OP_OR_NONE, TEXT, "an operation or -")                                           \
     CR_TRACE_TYPE(CALL, TEXT, "a word of a-z, 0-9 and -, a kind of kernel call")                   \
     CR_TRACE_TYPE(CALLS, TEXT, "- or kinds of kernel calls with their numbers, as in a:1,b:2")
 
-/* CR_TRACE_EVENT(enumerator, name, FIELD(name, type) ..., meaning) */
+/* CR_TRACE_EVENT(enumerator, name, FIELD(name, type) ..., meaning)
+ *
+ * An event that changes the model names its cause in its last two fields. asker: the PD whose
+ * operation makes the change; op: that operation. Both are - if no PD asked: the configuration
+ * makes the change. What a cleanup changes has events of its own. */
 #define CR_TRACE_EVENTS                                                                            \
     /* The run */                                                                                  \
     CR_TRACE_EVENT(CR_EV_TRACE, "TRACE", FIELD(version, NUMBER) FIELD(arch, TEXT)                  \
@@ -126,7 +131,8 @@ typedef enum cr_print {
                    "The quotas of an account. account: the position of its PD in the "             \
                    "configuration, from 1; name: that PD.")                                        \
     /* The model: nodes */                                                                         \
-    CR_TRACE_EVENT(CR_EV_PD, "PD", FIELD(id, PD) FIELD(name, TEXT) FIELD(pinned, FLAG),            \
+    CR_TRACE_EVENT(CR_EV_PD, "PD", FIELD(id, PD) FIELD(name, TEXT) FIELD(pinned, FLAG)             \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "A PD was made.")                                                               \
     CR_TRACE_EVENT(CR_EV_BODY, "BODY", FIELD(pd, PD) FIELD(paddr, ADDRESS) FIELD(bytes, NUMBER)    \
                    FIELD(slots, NUMBER),                                                           \
@@ -143,7 +149,7 @@ typedef enum cr_print {
                    "the configuration, from 1; of a spawned PD, that of the configured PD that "   \
                    "it descends from.")                                                            \
     CR_TRACE_EVENT(CR_EV_DEPTHS, "DEPTHS", FIELD(pd, PD) FIELD(pd_depth, DEPTH)                    \
-                   FIELD(rs_depth, DEPTH),                                                         \
+                   FIELD(rs_depth, DEPTH) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),          \
                    "The depths of the cleanup that the PD triggers, from now on. Without this "    \
                    "event they are the depths of TRACE.")                                          \
     CR_TRACE_EVENT(CR_EV_RESPAWN_RULE, "RESPAWN_RULE", FIELD(pd, PD) FIELD(budget, NUMBER)         \
@@ -160,47 +166,57 @@ typedef enum cr_print {
                    "The PD of this name was destroyed and is not respawned: its budget is used "   \
                    "up.")                                                                          \
     CR_TRACE_EVENT(CR_EV_SPACE, "SPACE", FIELD(id, SPACE) FIELD(type, SPACE_TYPE)                  \
-                   FIELD(manager, PD) FIELD(name, TEXT),                                           \
+                   FIELD(manager, PD) FIELD(name, TEXT) FIELD(asker, PD_OR_NONE)                   \
+                   FIELD(op, OP_OR_NONE),                                                          \
                    "A space was made.")                                                            \
     CR_TRACE_EVENT(CR_EV_RESOURCE, "RESOURCE", FIELD(id, RESOURCE) FIELD(space, SPACE)             \
-                   FIELD(slots, NUMBER),                                                           \
+                   FIELD(slots, NUMBER) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),            \
                    "A resource was made in the space. It uses this number of slots in the root "   \
                    "task's CSpace.")                                                               \
-    CR_TRACE_EVENT(CR_EV_DELETE, "DELETE", FIELD(node, THING) FIELD(by, PD) FIELD(part, FLAG),     \
+    CR_TRACE_EVENT(CR_EV_DELETE, "DELETE", FIELD(node, THING) FIELD(by, PD) FIELD(part, FLAG)      \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "A resource or an empty space was deleted, with all its edges. part: 1 for a "  \
                    "resource that is deleted with its space, whose DELETE follows.")               \
     /* The model: edges */                                                                         \
     CR_TRACE_EVENT(CR_EV_HOLD, "HOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER)        \
-                   FIELD(by, PD_OR_NONE),                                                          \
+                   FIELD(by, PD_OR_NONE) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),           \
                    "The PD was given a HOLD. The capability is in this slot of its CSpace; 0: "    \
                    "no capability. by: the PD that gave it; -: the configuration, or an "          \
                    "operation of the PD itself.")                                                  \
     CR_TRACE_EVENT(CR_EV_UNHOLD, "UNHOLD", FIELD(pd, PD) FIELD(node, THING) FIELD(slot, NUMBER)    \
-                   FIELD(by, PD),                                                                  \
+                   FIELD(by, PD) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                   \
                    "One HOLD of the PD was dropped, by the PD itself or by the manager.")          \
-    CR_TRACE_EVENT(CR_EV_REQUEST, "REQUEST", FIELD(pd, PD) FIELD(space, SPACE)                     \
-                   FIELD(slot, NUMBER) FIELD(by, PD_OR_NONE),                                      \
+    CR_TRACE_EVENT(CR_EV_REQUEST, "REQUEST", FIELD(pd, PD) FIELD(space, SPACE) FIELD(slot, NUMBER) \
+                   FIELD(by, PD_OR_NONE) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),           \
                    "The PD was given a REQUEST to the space. The capability is in this slot of "   \
                    "its CSpace; 0: no capability. by: as in HOLD.")                                \
     CR_TRACE_EVENT(CR_EV_UNREQUEST, "UNREQUEST", FIELD(pd, PD) FIELD(space, SPACE)                 \
-                   FIELD(slot, NUMBER),                                                            \
+                   FIELD(slot, NUMBER) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),             \
                    "The PD dropped its REQUEST.")                                                  \
-    CR_TRACE_EVENT(CR_EV_MAP, "MAP", FIELD(from, THING) FIELD(to, THING),                          \
+    CR_TRACE_EVENT(CR_EV_MAP, "MAP", FIELD(from, THING) FIELD(to, THING) FIELD(asker, PD_OR_NONE)  \
+                   FIELD(op, OP_OR_NONE),                                                          \
                    "A MAP edge was made.")                                                         \
-    CR_TRACE_EVENT(CR_EV_UNMAP, "UNMAP", FIELD(from, THING) FIELD(to, THING),                      \
+    CR_TRACE_EVENT(CR_EV_UNMAP, "UNMAP", FIELD(from, THING) FIELD(to, THING)                       \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "A MAP edge was dropped.")                                                      \
-    CR_TRACE_EVENT(CR_EV_HANDLER, "HANDLER", FIELD(pd, PD) FIELD(handler, PD),                     \
+    CR_TRACE_EVENT(CR_EV_HANDLER, "HANDLER", FIELD(pd, PD) FIELD(handler, PD)                      \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "The handler receives the PD's faults. Without this event, the root task "      \
                    "does.")                                                                        \
-    CR_TRACE_EVENT(CR_EV_LINK, "LINK", FIELD(a, PD) FIELD(b, PD),                                  \
+    CR_TRACE_EVENT(CR_EV_LINK, "LINK", FIELD(a, PD) FIELD(b, PD) FIELD(asker, PD_OR_NONE)          \
+                   FIELD(op, OP_OR_NONE),                                                          \
                    "The two PDs were linked.")                                                     \
-    CR_TRACE_EVENT(CR_EV_OWN, "OWN", FIELD(pd, PD) FIELD(created, PD),                             \
+    CR_TRACE_EVENT(CR_EV_OWN, "OWN", FIELD(pd, PD) FIELD(created, PD) FIELD(asker, PD_OR_NONE)     \
+                   FIELD(op, OP_OR_NONE),                                                          \
                    "The first PD had the other one created.")                                      \
-    CR_TRACE_EVENT(CR_EV_SUBSCRIBE, "SUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE),              \
+    CR_TRACE_EVENT(CR_EV_SUBSCRIBE, "SUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE)               \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "The PD subscribed to the node: it is told before the node is destroyed.")      \
-    CR_TRACE_EVENT(CR_EV_UNSUBSCRIBE, "UNSUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE),          \
+    CR_TRACE_EVENT(CR_EV_UNSUBSCRIBE, "UNSUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE)           \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "One subscription of the PD was dropped.")                                      \
-    CR_TRACE_EVENT(CR_EV_ALLOW, "ALLOW", FIELD(pd, PD) FIELD(by, PD) FIELD(count, NUMBER),         \
+    CR_TRACE_EVENT(CR_EV_ALLOW, "ALLOW", FIELD(pd, PD) FIELD(by, PD) FIELD(count, NUMBER)          \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "The PD `by` may make this many edges for the PD, and no more. Each HOLD and "  \
                    "REQUEST that it makes for the PD takes one off.")                              \
     /* Actions of PDs */                                                                           \

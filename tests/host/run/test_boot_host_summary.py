@@ -155,7 +155,7 @@ def test_lateness_failures_tickets_and_extractions_are_told() -> None:
     raw = "\n".join(seal(notices_run())).encode()
     reading = read_trace(io.BytesIO(raw), "trace")
     lines = tell(reading, "seL4 16.0.0 (x86_64)", [], 1.0, {1: "out/notices.extract1.csv"})
-    assert "Model state for watcher (PD_4): 61 rows, out/notices.extract1.csv" in lines
+    assert "Model state for watcher (PD_4): 73 rows, out/notices.extract1.csv" in lines
     assert any(
         "idler (PD_5) missed its deadline of 100 ms for notice 15 (pre-destroy FILE_SPACE_2)"
         in line

@@ -98,6 +98,7 @@ def test_of_several_notices_only_the_first_needs_a_signal() -> None:
     target = Target(1, 0)
     server, client = target.pd("server"), target.pd("client")
     space = target.space(server, "BLOCK")
+    target.body_cap(server, client)
     for _ in range(2):
         target.hold(client, target.resource(space))
     target.quiet()
@@ -161,9 +162,10 @@ def _readers(before: Callable[[Target, str], None]) -> int:
     """How many PDs' registers are read when a server with one client stops."""
     target = Target(0, 0)
     server, client = target.pd("server"), target.pd("client")
-    watcher = target.pd("watcher")
-    target.space(server, "BLOCK")
+    target.space(server, "BLOCK", "disk")
+    target.body_cap(server, client)
     target.hold(client, target.resource("BLOCK_SPACE_1"))
+    watcher = target.pd("watcher")
     before(target, client)
     target.quiet()
     target.exit(server)
@@ -182,8 +184,15 @@ def _frozen(target: Target, client: str) -> None:
     target.freeze(client)
 
 
-def _taken_and_known(target: Target, client: str) -> None:
+def _taken(target: Target, client: str) -> None:
+    """A server takes back from its clients only."""
+    target.request(client, "BLOCK_SPACE_1")
     target.unhold(client, "BLOCK_1_1", by="PD_1")
+    target.unrequest(client, "BLOCK_SPACE_1")
+
+
+def _taken_and_known(target: Target, client: str) -> None:
+    _taken(target, client)
     target.serve(client)
 
 
@@ -194,7 +203,7 @@ def test_the_registers_of_those_are_read_who_can_be_in_a_call() -> None:
     assert _readers(lambda target, client: target.request("PD_3", "BLOCK_SPACE_1")) == 2
     assert _readers(_frozen) == 0
     assert _readers(lambda target, client: target.unhold(client, "BLOCK_1_1")) == 0
-    assert _readers(lambda target, client: target.unhold(client, "BLOCK_1_1", by="PD_1")) == 1
+    assert _readers(_taken) == 1
     assert _readers(lambda target, client: target.delete("BLOCK_1_1")) == 1
     assert _readers(_taken_and_known) == 0
 

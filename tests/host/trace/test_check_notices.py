@@ -125,7 +125,7 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         {},
         "RESUME_WORK: token=1: no notice of PD_3's that has failed",
     ),
-    ("notices", "RESUME_WORK", {}, {}, "GET_WORK: token=19: no such notice waits for PD_3"),
+    ("notices", "RESUME_WORK", {}, {}, "GET_WORK: token=21: no such notice waits for PD_3"),
     ("notices", "ACCEPT", {"ticket": 3}, {"ticket": 2}, "ACCEPT: ticket=3: expected 2"),
     ("notices", "ACCEPT", {}, {"ticket": 2}, "SAY: expected ACCEPT PD_4 PD_6 before it"),
     (
@@ -206,13 +206,13 @@ CHANGES: list[tuple[str, str, dict[str, object], dict[str, object], str]] = [
         {},
         "MODEL: the row ,,NONE,MAP,TABLE_SPACE_3,FILE_SPACE_2, is not in the state",
     ),
-    ("notices", "MODEL", {}, {"x": 1}, "EXTRACTED: rows=61, but 60 MODEL events came before it"),
+    ("notices", "MODEL", {}, {"x": 1}, "EXTRACTED: rows=73, but 72 MODEL events came before it"),
     (
         "notices",
         "EXTRACTED",
         {"rows": 1},
         {"x": 1},
-        "EXTRACTED: rows=1, but 61 MODEL events came before it",
+        "EXTRACTED: rows=1, but 73 MODEL events came before it",
     ),
     ("notices", "WAIT", {}, {}, "within cleanup 1: expected SETTLED n=1 first"),
     (
@@ -347,6 +347,7 @@ def test_version_1_has_one_queue_and_failures_without_effect() -> None:
 def test_no_slot_is_given_while_too_many_wait() -> None:
     target = Target(0, 0)
     server, client, other = (target.pd(name) for name in ("server", "client", "other"))
+    target.body_cap(server, client)
     space = target.space(server, "BLOCK")
     for _ in range(32):
         target.hold(client, target.resource(space))
@@ -374,6 +375,7 @@ def unmarked_snapshot(target: Target) -> None:
 def waiting(meanwhile: Callable[[Target], None]) -> list[str]:
     """client, PD_2, is doomed at depth 1 by the end of server, PD_1. other, PD_3, is told of it."""
     target, server, client, other, _ = small()
+    target.body_cap(other, client)
     target.subscribe(other, client)
     target.space(other, "ROOM")
     target.quiet()
@@ -548,7 +550,7 @@ def test_the_report_tells_what_an_operator_needs() -> None:
         ("PD_7", 50, 60),
     ]
     assert [failure["resumed"] for failure in shown["failures"]] == [False, True, False]
-    assert shown["failures"][-1]["waiting"] == 1
+    assert shown["failures"][-1]["waiting"] == 2
     assert [extraction["x"] for extraction in shown["extractions"]] == [1, 2]
 
 
@@ -559,6 +561,7 @@ def held_client(told: bool) -> list[str]:
     target.handler(client, nurse)
     space = target.space(server, "BLOCK")
     block = target.resource(space)
+    target.request(client, space)
     target.hold(client, block)
     target.quiet()
     target.hold_fault(client, nurse)
@@ -587,8 +590,8 @@ def taken_over(*freed: tuple[str, str]) -> list[str]:
     target = Target(0, 0)
     nurse = target.pd("nurse", deadline=100)
     ward = target.pd("ward")
-    other = target.pd("other")
     target.handler(ward, nurse)
+    other = target.pd("other")
     for server, type_ in ((ward, "BED"), (other, "ROOM")):
         target.request(nurse, target.space(server, type_))
     target.quiet()

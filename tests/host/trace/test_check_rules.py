@@ -253,7 +253,7 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
     ),
     (
         state_not_printed,
-        "CLEANUP: the model was changed in line 54, after the state was printed last",
+        "CLEANUP: the model was changed in line 59, after the state was printed last",
     ),
     (memory_not_accounted, "CLEANUP: memory was given or freed after the last ACCOUNT"),
     (unfetched_token, "GET_WORK: token=1: no such notice waits for PD_5"),
@@ -390,7 +390,7 @@ def test_an_edge_to_something_that_is_gone_is_found() -> None:
     )
     drafts.insert(last, ("STATE", {"n": 1, "row": ",,NONE,MAP,FILE_3_1,BLOCK_1_1,"}))
     assert said(drafts) == [
-        "SETTLED: rows=32, but 33 STATE events came before it",
+        "SETTLED: rows=36, but 37 STATE events came before it",
         "STATE: the row ,,NONE,MAP,FILE_3_1,BLOCK_1_1, is not in the state that the events make",
     ]
 
@@ -512,7 +512,8 @@ def test_memory_of_a_dead_pd_may_be_given_again() -> None:
 
 def test_rows_may_come_in_any_order_with_link_ends_either_way_and_managers_named() -> None:
     target, pds = scenario(0, 0)
-    target.link(pds["app"], pds["db"])
+    twin = target.pd("twin")
+    target.link(twin, pds["db"])
     target.hold(pds["app"], "TABLE_SPACE_4")
     target.quiet()
     drafts = target.end()
@@ -521,7 +522,7 @@ def test_rows_may_come_in_any_order_with_link_ends_either_way_and_managers_named
     for index, draft in zip(rows, swapped, strict=True):
         drafts[index] = draft
     drafts = edited(
-        drafts, "STATE", {"row": ",,NONE,LINK,PD_5,PD_4,"}, row=",,NONE,LINK,PD_4,PD_5,"
+        drafts, "STATE", {"row": ",,NONE,LINK,PD_6,PD_4,"}, row=",,NONE,LINK,PD_4,PD_6,"
     )
     space = "RESOURCE_SPACE,TABLE_SPACE_4,TABLE,,,,"
     drafts = edited(drafts, "STATE", {"row": space + "MANAGER=PD_4"}, row=space)

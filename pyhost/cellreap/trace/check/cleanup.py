@@ -57,6 +57,23 @@ NOT_DOOMED = {
 """Event -> its fields that must not name a doomed node while a cleanup waits."""
 
 
+def wrong_sums(running: Running, tells_kinds: bool) -> Iterator[str]:
+    """What is wrong with CALLS: it must have the sums of the steps.
+
+    tells_kinds: whether each step tells its kernel calls by kind.
+    """
+    calls = running.result.kernel_calls
+    if not tells_kinds:
+        total = sum(calls.values())
+        if total != running.step_calls:
+            yield f"CALLS add up to {total} kernel calls, the steps to {running.step_calls}"
+        return
+    for kind in sorted(calls.keys() | running.step_kinds.keys()):
+        count = calls.get(kind, 0)
+        if count != running.step_kinds[kind]:
+            yield f"CALLS: kind={kind}: {count}, but {running.step_kinds[kind]} in the steps"
+
+
 class Cleanups(Concern):
     """CLEANUP, the plan, WAIT, CONTINUE, STATE, SETTLED."""
 
@@ -339,22 +356,8 @@ class Cleanups(Concern):
             bad("cleanup.steps", f"SETTLED: there was no STEP {name} node={node} pd={pd}")
         for name, node, pd in sorted(running.steps - expected):
             bad("cleanup.steps", f"SETTLED: a STEP {name} node={node} pd={pd} too many")
-        self._calls(running)
-
-    def _calls(self, running: Running) -> None:
-        """Checks that CALLS has the sums of the steps."""
-        calls = running.result.kernel_calls
-        if not self.context.policy.tells_kinds:
-            total = sum(calls.values())
-            if total != running.step_calls:
-                text = f"CALLS add up to {total} kernel calls, the steps to {running.step_calls}"
-                self.context.bad("cleanup.calls", f"SETTLED: {text}")
-            return
-        for kind in sorted(calls.keys() | running.step_kinds.keys()):
-            count = calls.get(kind, 0)
-            if count != running.step_kinds[kind]:
-                text = f"CALLS: kind={kind}: {count}, but {running.step_kinds[kind]} in the steps"
-                self.context.bad("cleanup.calls", f"SETTLED: {text}")
+        for text in wrong_sums(running, self.context.policy.tells_kinds):
+            bad("cleanup.calls", f"SETTLED: {text}")
 
     handlers: ClassVar[Handlers] = {"CLEANUP": cleanup}
     within: ClassVar[WithinHandlers] = {

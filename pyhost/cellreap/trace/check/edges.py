@@ -26,9 +26,9 @@ class Edges(Concern):
         model = context.model
         by = event.optional("by") or pd
         manager = model.manager.get(model.space_of.get(node, node))
-        if by not in (pd, manager):
-            context.bad("edges.unhold", f"UNHOLD: by={by}: expected {pd} or {manager}")
-        elif by != ROOT and by != pd:
+        if by not in (pd, manager) or by == ROOT:
+            context.bad("edges.unhold", f"UNHOLD: by={by}: expected {pd} or the manager")
+        elif by != pd:
             context.actors.may_act(event, by)
         model.drop_hold(pd, node)
         slot = context.slots.give_back(event, pd, node, "HOLD", (pd, node) not in model.holds)

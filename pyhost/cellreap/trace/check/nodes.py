@@ -87,12 +87,12 @@ class Nodes(Concern):
         context.memory.give_resource(resource, event.number("slots"))
 
     def delete(self, event: Event) -> None:
-        """A manager, or the root task, deletes a resource or an empty space."""
+        """A manager deletes a resource or an empty space."""
         context = self.context
         model = context.model
         node, by = event["node"], event["by"]
         manager = model.manager.get(model.space_of.get(node, node))
-        if by != ROOT and context.actors.may_act(event, by) and by != manager:
+        if by == ROOT or (context.actors.may_act(event, by) and by != manager):
             context.bad("nodes.delete", f"DELETE: by={by}: {node} is managed by {manager}")
         if manager is not None and manager != ROOT and (manager, node) not in model.holds:
             text = f"DELETE: {node}: {manager} manages it but does not hold it"

@@ -71,6 +71,8 @@ class Policy:
     """CLOCK tells the time."""
     says_rights: bool = True
     """RIGHTS and DEPTHS say what each PD may do, and each edge names the PD that made it."""
+    names_causes: bool = True
+    """Each change of the model names the operation that makes it, and the PD that asked."""
     tells_kinds: bool = True
     """STEP tells the kernel calls of each kind. If False, it tells only their sum."""
 
@@ -82,6 +84,7 @@ VERSION_3: Final = Policy(
     side_by_side=False,
     tells_every_loss=False,
     says_rights=False,
+    names_causes=False,
     tells_kinds=False,
     limits_taken=False,
     stages=False,

@@ -14,6 +14,7 @@ from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.authority import Authority
 from cellreap.trace.check.blame import Blame
 from cellreap.trace.check.calls import Calls
+from cellreap.trace.check.causes import Causes
 from cellreap.trace.check.cleanup import Cleanups
 from cellreap.trace.check.configured import Configured
 from cellreap.trace.check.consent import Consent
@@ -92,6 +93,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     State,
     Truth,
     Configured,
+    Causes,
 )
 
 
@@ -165,6 +167,7 @@ class Replay:
                 return
             self._truth.see(event)
             self._in_order(event)
+            self._concerns[Causes].judge(event)
             try:
                 self._handle(event)
                 self._context.accounts.see(event)
@@ -172,6 +175,7 @@ class Replay:
                 self._concerns[Configured].see(event)
             except CellreapError as error:
                 self._context.bad("model.possible", f"{event.name}: {error.line()}")
+            self._concerns[Causes].report(event)
         self._context.previous = event
 
     def finish(self) -> None:

@@ -54,6 +54,7 @@ class Slots(Concern):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
+        self._end = 1 << headers.constant("limits.h", "CR_CSPACE_BITS_MAX")
         self._cspaces: dict[str, _CSpace] = {}
         self.ways = Ways()
         self._times = 0  # how often a slot was filled
@@ -104,6 +105,8 @@ class Slots(Concern):
         """(rule, text) if the slot may not be given now; None if it may."""
         if slot < self._first:
             return "slots.range", f"the root task gives out slots from {self._first} on"
+        if slot >= self._end:
+            return "slots.range", f"the largest CSpace has {self._end} slots"
         if slot in cspace.used:
             return "slots.used", f"{pd} has its capability to {cspace.used[slot][1]} there"
         if slot in cspace.reserved:

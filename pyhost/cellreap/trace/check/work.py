@@ -128,6 +128,17 @@ class _Receiver:
     taken: int = 0
     """number of notices of limited kinds that it has fetched and not finished"""
 
+    def is_ready(self, most: int | None) -> bool:
+        """Whether it would be handed a notice. most: the most that it may have taken."""
+        if self.can_do == 0:
+            return False
+        full = most is not None and self.taken >= most
+        heads = (lane.head() for lane in self.lanes.values() if lane.notices)
+        return any(
+            head.state == QUEUED and (head.seen or not full or head.kind not in LIMITED)
+            for head in heads
+        )
+
     def take(self, notice: Notice, most: int | None) -> Wrong | None:
         """It fetches a notice. most: the most that it may have taken."""
         if notice.seen:
@@ -202,14 +213,7 @@ class Work:
     def is_ready(self, pd: str) -> bool:
         """Whether the PD would be handed a notice if it asked for work now."""
         receiver = self._receivers.get(pd)
-        if receiver is None or receiver.can_do == 0:
-            return False
-        full = self.max_taken is not None and receiver.taken >= self.max_taken
-        heads = (lane.head() for lane in receiver.lanes.values() if lane.notices)
-        return any(
-            head.state == QUEUED and (head.seen or not full or head.kind not in LIMITED)
-            for head in heads
-        )
+        return receiver is not None and receiver.is_ready(self.max_taken)
 
     def oldest(self, pd: str, but: Callable[[Notice], bool]) -> int | None:
         """The token of the oldest notice that the PD can still finish.

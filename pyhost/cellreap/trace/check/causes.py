@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Causes: every change of the model names the operation that makes it and the PD that asked.
+
+The PD must have the authority for the operation in the model before the change. Changes that no PD
+asked for are those of the configuration. What a cleanup changes follows from its plan.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cellreap.model.ids import ROOT
+from cellreap.trace.check.context import Concern, Context
+from cellreap.trace.check.powers import NOBODY, OPERATIONS, Making, Powers
+from cellreap.trace.events import Event
+
+MAKING: Final = frozenset(
+    {
+        "BODY", "DEADLINE", "RIGHTS", "DEPTHS", "RESPAWN_RULE", "OWN", "HANDLER", "LINK", "REQUEST",
+        "ALLOW", "RESOURCE", "HOLD",
+    }
+)  # fmt: skip
+"""Events by which a PD is made, besides PD."""
+
+
+class Causes(Concern):
+    """The last two fields of events that change the model. Has no events of its own."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._powers = Powers(context)
+        self._asked: str | None = None
+        """the PD that asked for the last change"""
+        self._found: list[tuple[str, str]] = []
+
+    # -- for the frame
+
+    def judge(self, event: Event) -> None:
+        """Takes an event before the model has it."""
+        if not self.context.policy.names_causes:
+            return
+        self._follow(event)
+        ops = OPERATIONS.get(event.name)
+        if ops is None:
+            return
+        asker, op = event["asker"], event["op"]
+        if op not in ops or (op == NOBODY) != (asker == NOBODY):
+            text = f"asker={asker} op={op}: expected {' or '.join(sorted(ops))}"
+            self._bad("operation", event, text)
+        else:
+            self._asked = event.optional("asker")
+            wrong = self._powers.wrong(event, asker)
+            if wrong is not None:
+                self._bad("authority" if op != NOBODY else "configured", event, wrong)
+        if event.name == "PD":
+            lacks = ["OWN", "HOLD"] if op == "spawn" else []
+            self._powers.making = Making(event["id"], asker, op, lacks)
+
+    def report(self, event: Event) -> None:
+        """Reports what is wrong with the event. The model has it by now."""
+        asked, self._asked = self._asked, None
+        found, self._found = self._found, []
+        if asked is not None:
+            self._may_ask(event, asked)
+        for rule, text in found:
+            self.context.bad(rule, text)
+
+    def _bad(self, rule: str, event: Event, text: str) -> None:
+        self._found.append((f"causes.{rule}", f"{event.name}: {text}"))
+
+    # -- what must follow
+
+    def _follow(self, event: Event) -> None:
+        needs, self._powers.needs = self._powers.needs, None
+        if needs is not None and (event.name != "HOLD" or event["node"] != needs):
+            self._bad("core", event, f"expected the HOLD for which {needs} was made")
+        making = self._powers.making
+        if making is not None and not self._belongs(event, making):
+            self._made(event.name)
+
+    def _belongs(self, event: Event, making: Making) -> bool:
+        """Whether the event can be part of making the PD."""
+        if event.name not in MAKING:
+            return False
+        cause = (making.asker, making.op)
+        return event.name not in OPERATIONS or (event["asker"], event["op"]) == cause
+
+    def _made(self, event: str) -> None:
+        making, self._powers.making = self._powers.making, None
+        if making is not None and making.lacks:
+            text = f"{making.asker} spawned {making.pd}: expected {making.lacks[0]} before it"
+            self._found.append(("causes.spawn", f"{event}: {text}"))
+
+    # -- the PD that asked
+
+    def _may_ask(self, event: Event, asker: str) -> None:
+        context = self.context
+        if asker == ROOT:
+            text = f"{event.name}: asker={ROOT}: the root task asks for nothing"
+            context.bad("causes.asker", text)
+        elif context.actors.may_act(event, asker) and context.cleanups.dooms_pd(asker):
+            context.bad("causes.asker", f"{event.name}: {asker} is doomed")

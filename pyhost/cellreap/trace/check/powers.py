@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What an operation demands: the authority of the PD that asks, for each change of the model.
+
+docs/operations.md has the same rules in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from cellreap.model.ids import ROOT, parse_id, pd_id
+from cellreap.trace.check.context import Context
+from cellreap.trace.events import Event
+
+NOBODY: Final = "-"
+"""The operation of a change that the configuration makes."""
+
+
+@dataclass
+class Making:
+    """A PD that is being made."""
+
+    pd: str
+    asker: str
+    op: str
+    lacks: list[str] = field(default_factory=list)
+    """of a spawned PD: the events that its creator still has to get"""
+
+
+class Powers:
+    """Says what is wrong with a change, before the model has it. Changes nothing but `making` and
+    `needs`.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.context = context
+        self.making: Making | None = None
+        """the PD that is being made"""
+        self.needs: str | None = None
+        """a resource of a core space, directly after it was made"""
+
+    def wrong(self, event: Event, asker: str) -> str | None:
+        """What is wrong with the authority for the change; None if nothing."""
+        return _POWERS[event.name, event["op"]](self, event, asker)
+
+    def gets(self, event: str) -> None:
+        """The creator of the PD that is being made gets what it must get."""
+        if self.making is not None and event in self.making.lacks:
+            self.making.lacks.remove(event)
+
+    def _manages(self, asker: str, node: str) -> bool:
+        model = self.context.model
+        return model.manager.get(model.space_of.get(node, node)) == asker
+
+    def _asks(self, pd: str, type_: str) -> bool:
+        """Whether the PD has a request to a core space of that type."""
+        model = self.context.model
+        return any(
+            kind == "REQUEST" and source == pd and target.startswith(f"{type_}_SPACE_")
+            for kind, source, target in model.edges_at(pd)
+        )
+
+    def _has_body(self, asker: str, pd: str) -> bool:
+        """Whether it holds the capability to the PD."""
+        body = self.context.model.body_of(pd) if pd in self.context.model.nodes else None
+        return body is not None and (asker, body) in self.context.model.holds
+
+    def _serves(self, asker: str, pd: str) -> bool:
+        """Whether the PD is a client of it."""
+        manager = self.context.model.manager
+        return any(
+            kind == "REQUEST" and source == pd and manager.get(target) == asker
+            for kind, source, target in self.context.model.edges_at(pd)
+        )
+
+    # -- nodes
+
+    def _spawned_pd(self, event: Event, asker: str) -> str | None:
+        return None if self._asks(asker, "PD") else f"{asker} has no request to PD"
+
+    def _configured_pd(self, event: Event, asker: str) -> None:
+        return None
+
+    def _space(self, event: Event, asker: str) -> str | None:
+        if event["manager"] != asker:
+            return f"{asker} asked, and {event['manager']} manages it"
+        return None if self._asks(asker, "RESSPC") else f"{asker} has no request to RESSPC"
+
+    def _core_space(self, event: Event, asker: str) -> str | None:
+        if event["manager"] == ROOT:
+            return None
+        return f"expected an operation of {event['manager']}"
+
+    def _resource(self, event: Event, asker: str) -> str | None:
+        if self._manages(asker, event["space"]):
+            return None
+        return f"{asker} does not manage {event['space']}"
+
+    def _core_resource(self, event: Event, asker: str) -> str | None:
+        """A resource of the root task, which it makes for a HOLD."""
+        if event["space"] not in self.context.model.nodes:
+            return None  # the model reports it
+        if not self.context.model.is_core(event["space"]):
+            return "expected an operation of the manager"
+        self.needs = event["id"]
+        parts = parse_id(event["id"])
+        if parts is not None and parts.type == "PD":
+            pd = pd_id(parts.number)
+            if pd not in self.context.model.nodes or pd == ROOT:
+                return f"there is no {pd} whose capability it is"
+            if event["op"] == "spawn" and (self.making is None or self.making.pd != pd):
+                return f"{asker} did not spawn {pd} just now"
+        return None
+
+    def _delete(self, event: Event, asker: str) -> str | None:
+        if event["by"] != asker:
+            return f"by={event['by']}: {asker} asked"
+        of_space = event["part"] == "1" or event["node"] in self.context.model.manager
+        if of_space != (event["op"] == "delete_space"):
+            return f"op={event['op']}: expected the operation of the other kind"
+        return None if self._manages(asker, event["node"]) else f"{asker} does not manage it"
+
+    # -- holds
+
+    def _own_hold(self, event: Event, asker: str) -> str | None:
+        """A manager holds what it makes."""
+        before = self.context.previous
+        made = "SPACE" if event["op"] == "create_space" else "RESOURCE"
+        if before is None or before.name != made or before["id"] != event["node"]:
+            return f"expected it right after the {made} of {event['node']}"
+        if event["pd"] != asker or event.optional("by") is not None:
+            return f"pd={event['pd']} by={event['by']}: expected pd={asker} by=-"
+        return None if self._manages(asker, event["node"]) else f"{asker} does not manage it"
+
+    def _given(self, event: Event, asker: str) -> str | None:
+        pd, node = event["pd"], event["node"]
+        if event["by"] != asker:
+            return f"by={event['by']}: {asker} asked"
+        if not self._manages(asker, node):
+            return f"{asker} does not manage {node}"
+        return None if self._serves(asker, pd) else f"{pd} is no client of {asker}"
+
+    def _sent(self, event: Event, asker: str) -> str | None:
+        pd, node = event["pd"], event["node"]
+        if event["by"] != asker:
+            return f"by={event['by']}: {asker} asked"
+        if (asker, node) not in self.context.model.holds:
+            return f"{asker} does not hold {node}"
+        return self._named(asker, pd, node)
+
+    def _named(self, asker: str, pd: str, node: str) -> str | None:
+        """Whether it can name the PD that gets an edge to the node."""
+        if pd == asker or self._manages(pd, node):
+            return f"{pd} cannot get it from {asker}"
+        return None if self._has_body(asker, pd) else f"{asker} has no capability to {pd}"
+
+    def _creators_hold(self, event: Event, asker: str) -> str | None:
+        making = self.making
+        if making is None or self.context.model.body_of(making.pd) != event["node"]:
+            return f"{event['node']} is not the capability to a PD that {asker} spawned just now"
+        if event["pd"] != asker:
+            return f"pd={event['pd']}: expected {asker}, which spawned {making.pd}"
+        self.gets("HOLD")
+        return None
+
+    def _configured_hold(self, event: Event, asker: str) -> str | None:
+        node = event["node"]
+        if event.optional("by") is not None:
+            return f"by={event['by']}: expected its operation"
+        model = self.context.model
+        if node in model.space_of and model.is_core(model.space_of[node]):
+            return None
+        return f"the configuration gives no holds of {node}"
+
+    def _release(self, event: Event, asker: str) -> str | None:
+        if event["by"] != asker or event["pd"] != asker:
+            return f"pd={event['pd']} by={event['by']}: {asker} asked"
+        if self._manages(asker, event["node"]):
+            return f"{asker} manages {event['node']} and holds it until it deletes it"
+        return None
+
+    def _take_back(self, event: Event, asker: str) -> str | None:
+        if event["by"] != asker:
+            return f"by={event['by']}: {asker} asked"
+        if not self._manages(asker, event["node"]):
+            return f"{asker} does not manage {event['node']}"
+        pd = event["pd"]
+        return None if self._serves(asker, pd) else f"{pd} is no client of {asker}"
+
+    # -- requests
+
+    def _connect(self, event: Event, asker: str) -> str | None:
+        if event["pd"] != asker or event.optional("by") is not None:
+            return f"pd={event['pd']} by={event['by']}: expected pd={asker} by=-"
+        if self.context.model.manager.get(event["space"]) == ROOT:
+            return "only the configuration gives requests to spaces of the root task"
+        return None
+
+    def _share(self, event: Event, asker: str) -> str | None:
+        space, model = event["space"], self.context.model
+        if event["by"] != asker:
+            return f"by={event['by']}: {asker} asked"
+        if not self._manages(asker, space) and (asker, space) not in model.requests:
+            return f"{asker} neither manages {space} nor has a request to it"
+        return self._named(asker, event["pd"], space)
+
+    def _first_client(self, event: Event, asker: str) -> str | None:
+        before = self.context.previous
+        own = before is not None and before.name == "HOLD" and before["op"] == "create_space"
+        if before is None or not own or before["node"] != event["space"]:
+            return f"expected it right after {event['space']} was made"
+        return self._share(event, asker)
+
+    def _configured_request(self, event: Event, asker: str) -> str | None:
+        if event.optional("by") is not None:
+            return f"by={event['by']}: expected its operation"
+        manager = self.context.model.manager.get(event["space"], ROOT)
+        return None if manager == ROOT else f"expected an operation of {event['pd']}"
+
+    def _own_edge(self, event: Event, asker: str) -> str | None:
+        """A PD drops or makes an edge of its own."""
+        return None if event["pd"] == asker else f"pd={event['pd']}: {asker} asked"
+
+    # -- maps, subscriptions, and what PDs have from the start
+
+    def _map(self, event: Event, asker: str) -> str | None:
+        model, lower = self.context.model, event["to"]
+        if not self._manages(asker, event["from"]):
+            return f"{asker} does not manage {event['from']}"
+        space = model.space_of.get(lower, lower)
+        if (asker, lower) not in model.holds and (asker, space) not in model.requests:
+            return f"{asker} neither holds {lower} nor has a request to its space"
+        return None
+
+    def _subscription(self, event: Event, asker: str) -> str | None:
+        node, model = event["node"], self.context.model
+        if event["pd"] != asker:
+            return f"pd={event['pd']}: {asker} asked"
+        if node not in model.manager:
+            found = node == asker or self._has_body(asker, node)
+            return None if found else f"{asker} has no capability to {node}"
+        if event.name == "UNSUBSCRIBE":
+            return None
+        depends = any(
+            source == asker and node in (target, model.space_of.get(target))
+            for kind, source, target in model.edges_at(asker)
+            if kind in ("HOLD", "REQUEST")
+        )
+        if model.is_core(node) or not (depends or self._manages(asker, node)):
+            return f"{asker} does not depend on {node}"
+        return None
+
+    def _own(self, event: Event, asker: str) -> str | None:
+        making = self.making
+        if making is None or (event["pd"], event["created"]) != (asker, making.pd):
+            return f"{event['created']}: {asker} did not spawn it just now"
+        self.gets("OWN")
+        return None
+
+    def _from_start(self, event: Event, asker: str) -> str | None:
+        """HANDLER, LINK or DEPTHS of a PD that is being made."""
+        made = None if self.making is None else self.making.pd
+        ends = (event["a"], event["b"]) if event.name == "LINK" else (event["pd"],)
+        return None if made in ends else f"{ends[0]} is not being made"
+
+    def _allowed_from_start(self, event: Event, asker: str) -> str | None:
+        made = None if self.making is None else self.making.pd
+        if (event["pd"], event["by"]) == (made, asker):
+            return None
+        return f"expected that of a PD that {asker} spawned just now"
+
+
+_POWERS: Final[Mapping[tuple[str, str], Callable[[Powers, Event, str], str | None]]] = {
+    ("PD", "spawn"): Powers._spawned_pd,
+    ("PD", NOBODY): Powers._configured_pd,
+    ("SPACE", "create_space"): Powers._space,
+    ("SPACE", NOBODY): Powers._core_space,
+    ("RESOURCE", "create_resource"): Powers._resource,
+    ("RESOURCE", "spawn"): Powers._core_resource,
+    ("RESOURCE", NOBODY): Powers._core_resource,
+    ("DELETE", "delete_space"): Powers._delete,
+    ("DELETE", "delete_resource"): Powers._delete,
+    ("HOLD", "create_space"): Powers._own_hold,
+    ("HOLD", "create_resource"): Powers._own_hold,
+    ("HOLD", "give"): Powers._given,
+    ("HOLD", "send"): Powers._sent,
+    ("HOLD", "spawn"): Powers._creators_hold,
+    ("HOLD", NOBODY): Powers._configured_hold,
+    ("UNHOLD", "release"): Powers._release,
+    ("UNHOLD", "take_back"): Powers._take_back,
+    ("REQUEST", "connect"): Powers._connect,
+    ("REQUEST", "share_request"): Powers._share,
+    ("REQUEST", "create_space"): Powers._first_client,
+    ("REQUEST", NOBODY): Powers._configured_request,
+    ("UNREQUEST", "disconnect"): Powers._own_edge,
+    ("MAP", "map"): Powers._map,
+    ("UNMAP", "unmap"): Powers._map,
+    ("HANDLER", NOBODY): Powers._from_start,
+    ("LINK", NOBODY): Powers._from_start,
+    ("OWN", "spawn"): Powers._own,
+    ("SUBSCRIBE", "subscribe"): Powers._subscription,
+    ("UNSUBSCRIBE", "unsubscribe"): Powers._subscription,
+    ("ALLOW", "allow"): Powers._own_edge,
+    ("ALLOW", "spawn"): Powers._allowed_from_start,
+    ("DEPTHS", "set_depth"): Powers._own_edge,
+    ("DEPTHS", NOBODY): Powers._from_start,
+}
+"""(event, operation) -> what is wrong with the authority of the PD that asks; None if nothing."""
+OPERATIONS: Final[Mapping[str, frozenset[str]]] = {
+    name: frozenset(op for event, op in _POWERS if event == name) for name, _ in _POWERS
+}
+"""Event that changes the model -> the operations that can make it."""
