@@ -48,7 +48,7 @@ def test_a_trace_that_passes(passing: Path, capsys: pytest.CaptureFixture[str]) 
     assert (code, err, lines[-1]) == (0, "", "pass")
     assert lines[0].startswith(f"{passing}: seL4 16.0.0, x86_64, system rich system: ")
     assert (
-        "cleanup 1: fault of PD_1 (block_server_1), pd_depth 1, rs_depth 0: 23 kernel calls"
+        "cleanup 1: fault of PD_1 (block_server_1), pd_depth 1, rs_depth 0: 20 kernel calls"
         in lines
     )
     assert "  destroyed PDs: PD_1 (block_server_1), PD_3 (fs)" in lines

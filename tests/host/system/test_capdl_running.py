@@ -138,7 +138,7 @@ def test_python_capdl_tool_writes_the_same(arch: str) -> None:
 def test_without_the_tool_we_write(
     package: ModuleType | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "capdl", package)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "capdl", package)
     monkeypatch.setitem(sys.modules, "capdl.Object", ModuleType("capdl.Object"))
     made = described()
     assert write(made) == (render(made), "own")
