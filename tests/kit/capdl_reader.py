@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A reader of capDL for tests: the part of the Haskell tool's grammar that system.cdl uses.
+"""A reader of capDL for tests: the part of the Haskell tool's grammar that descriptions use.
 
 It is written from capDL-tool's Parser.hs and ParserUtils.hs. It refuses everything else.
 """
@@ -51,6 +51,7 @@ class Spec:
     objects: dict[str, Thing] = field(default_factory=dict)
     # name -> bits, covered objects
     untypeds: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
+    paddrs: dict[str, int] = field(default_factory=dict)  # of untypeds, where they are known
     caps: dict[str, dict[Slot, Held]] = field(default_factory=dict)
     derived: dict[Ref, list[Ref]] = field(default_factory=dict)
 
@@ -126,6 +127,10 @@ def read_capdl(text: str) -> Spec:
             assert slot not in slots, f"slot {slot} of {name} is filled twice"
             reader.expect(":")
             slots[slot] = _held(reader)
+    if reader.has("irq"):
+        reader.expect("maps")
+        reader.expect("{")
+        reader.expect("}")
     reader.expect("cdt")
     reader.expect("{")
     while not reader.has("}"):
@@ -145,12 +150,19 @@ def _declaration(reader: _Reader, spec: Spec, untyped: str | None) -> None:
     assert name not in spec.untypeds, f"{name} is declared twice"
     reader.expect("=")
     if untyped is None and reader.has("ut"):
-        bits = _params(reader)["bits"]
+        params = _params(reader)
+        bits, paddr = params["bits"], params.get("paddr")
         assert isinstance(bits, int)
         spec.untypeds[name] = (bits, [])
+        if paddr is not None:
+            assert isinstance(paddr, int)
+            spec.paddrs[name] = paddr
         reader.expect("{")
         while not reader.has("}"):
-            _declaration(reader, spec, name)
+            if reader.tokens[reader.at + 1][1] == "=":
+                _declaration(reader, spec, name)
+            else:  # declared elsewhere
+                spec.untypeds[name][1].append(reader.take("name"))
         return
     kind = reader.expect(*_KINDS)
     spec.objects[name] = Thing(kind, _params(reader))
@@ -173,10 +185,16 @@ def _params(reader: _Reader) -> dict[str, int | str]:
             reader.expect("fill")
             reader.expect(":")
             reader.expect("[")
-            params["fill"] = reader.take("fill").strip("{}")
+            if not reader.has("]"):
+                params["fill"] = reader.take("fill").strip("{}")
+                reader.expect("]")
+        elif text == "init":
+            reader.expect("init")
+            reader.expect(":")
+            reader.expect("[")
             reader.expect("]")
         else:
-            key = reader.expect(*_TCB_NUMBERS)
+            key = reader.expect(*_TCB_NUMBERS, "paddr")
             reader.expect(":")
             params[key] = reader.number()
         if reader.expect(",", ")") == ")":

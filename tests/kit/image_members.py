@@ -41,6 +41,13 @@ def manifest(content: dict[str, bytes], **changed: Any) -> dict[str, Any]:
         "spaces": [],
         "overrides": {},
         "sizes": {"base_bytes": 4096, "base_slots": 2, "bodies": {"a": 65536}, "spawned": {}},
+        "target": {
+            **dict.fromkeys(("slot_bits", "notification_bits"), 5),
+            **dict.fromkeys(("endpoint_bits", "tcb_bits"), 4),
+            **dict.fromkeys(("page_bits", "vspace_bits"), 12),
+            "table_bits": [12, 12, 12],
+            "table_spans": [39, 30, 21],
+        },
     }
     return {**made, **changed}
 

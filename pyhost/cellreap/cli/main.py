@@ -30,6 +30,11 @@ _COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "boot": ("cellreap.cli.boot_cmd", "boot", "Boot an image and record its trace."),
     "check": ("cellreap.cli.check_cmd", "check", "Replay a trace against the reference model."),
+    "capdl": (
+        "cellreap.cli.capdl_cmd",
+        "capdl",
+        "Write the capabilities after a cleanup in capDL.",
+    ),
     "conformance": (
         "cellreap.cli.conformance_cmd",
         "conformance",

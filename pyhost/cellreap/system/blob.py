@@ -124,6 +124,24 @@ def build_blob(
     return bytes(body)
 
 
+def read_programs(blob: bytes) -> dict[str, bytes]:
+    """The ELF files in a blob, by the names of the programs. CellreapError if it is no blob."""
+    ffi = layout()
+    try:
+        header = ffi.from_buffer("cr_image_header *", blob[: ffi.sizeof("cr_image_header")])
+        table = header.programs
+        end = table.offset + table.count * ffi.sizeof("cr_image_program")
+        rows = ffi.from_buffer("cr_image_program[]", blob[table.offset : end])
+        named = {
+            ffi.string(row.name).decode(): blob[row.offset : row.offset + row.bytes] for row in rows
+        }
+    except ValueError as error:
+        raise CellreapError(f"it has no configuration for the root task: {error}") from None
+    if len(named) != table.count:
+        raise CellreapError("it has no configuration for the root task: programs are missing")
+    return named
+
+
 _ROW_TYPE = {
     "programs": "cr_image_program",
     "pds": "cr_image_pd",

@@ -7,6 +7,7 @@ cache.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,11 @@ def build_image(
         manifest["sizes"] = sizes_of(
             config, programs, target, timer_of(sdk), takes_snapshots(str(sdk.kernel))
         ).model_dump()
+        manifest["target"] = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(target).items()
+            if name != "arch"
+        }
         contents = (kernel, options, roottask, description.encode(), text.encode())
         members = dict(zip(MEMBERS, contents, strict=True))
         if LOADER in members_of(sdk.kernel.arch):

@@ -10,12 +10,13 @@ import io
 import itertools
 import struct
 from dataclasses import dataclass
+from typing import Any
 
 from elftools.common.exceptions import ELFError
 from elftools.construct.core import ConstructError
 from elftools.elf.elffile import ELFFile
 
-from cellreap.errors import InputError
+from cellreap.errors import CellreapError, InputError
 
 MAX_FILE_BYTES = 256 << 20
 MAX_MEMORY_BYTES = 1 << 30  # more memory than any supported machine gives to one program
@@ -249,3 +250,15 @@ def multiboot_elf32(kernel: Executable) -> bytes:
 
 def _aligned(size: int) -> int:
     return size + -size % 64
+
+
+def symbol_bytes(raw: bytes, start: str, end: str) -> bytes:
+    """The contents of an ELF file between two symbols. CellreapError if it has no such contents."""
+    try:
+        elf = ELFFile(io.BytesIO(raw))
+        table: Any = elf.get_section_by_name(".symtab")
+        found = [table.get_symbol_by_name(name)[0]["st_value"] for name in (start, end)]
+        offset = next(iter(elf.address_offsets(found[0], found[1] - found[0])))
+    except (*_JUNK, StopIteration):
+        raise CellreapError(f"nothing lies between {start} and {end}") from None
+    return raw[offset : offset + found[1] - found[0]]

@@ -20,13 +20,15 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cellreap.errors import InputError
+from cellreap.errors import CellreapError, InputError
+from cellreap.system.blob import read_programs
+from cellreap.system.capdl.target import Target
 from cellreap.system.config import Config, Depth, Mode, parse_config
-from cellreap.system.elf import read_executable
+from cellreap.system.elf import read_executable, symbol_bytes
 from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
 from cellreap.system.sdk import check_options, parse_options
 from cellreap.system.sizes import Sizes
@@ -65,6 +67,22 @@ class KernelEntry(_Table):
     sha256: str
 
 
+_Bits = Annotated[int, Field(ge=0, le=63)]
+
+
+class TargetEntry(_Table):
+    """What the descriptions in capDL take from the kernel and the architecture."""
+
+    slot_bits: _Bits
+    tcb_bits: _Bits
+    notification_bits: _Bits
+    endpoint_bits: _Bits
+    page_bits: _Bits
+    vspace_bits: _Bits
+    table_bits: list[_Bits] = Field(min_length=3, max_length=3)
+    table_spans: list[_Bits] = Field(min_length=3, max_length=3)
+
+
 class Overrides(_Table):
     """The command line's values that replaced those of config.toml when the image was built."""
 
@@ -91,6 +109,7 @@ class Manifest(_Table):
     overrides: Overrides
     sizes: Sizes
     """What the root task uses, as the host works it out."""
+    target: TargetEntry
     sha256: dict[str, str] = Field(min_length=len(MEMBERS))
     """SHA-256 of every other member."""
 
@@ -108,6 +127,20 @@ class Image:
     loader: bytes = b""  # empty for architectures that need none
     # [start, end) in bytes that the kernel expects; None if it expects none.
     memory: tuple[int, int] | None = None
+
+    def target(self) -> Target:
+        """What the descriptions in capDL take from the kernel and the architecture."""
+        entry: dict[str, Any] = self.manifest.target.model_dump()
+        entry |= {name: tuple(entry[name]) for name in ("table_bits", "table_spans")}
+        return Target(self.manifest.arch, **entry)
+
+    def programs(self) -> dict[str, bytes]:
+        """The ELF files of the programs, by name. InputError if the root task has none."""
+        raw, where = self.roottask, f"{self.path}: roottask.elf"
+        try:
+            return read_programs(symbol_bytes(raw, "cr_image_start", "cr_image_end"))
+        except CellreapError as error:
+            raise InputError(where, None, None, error.line()) from None
 
 
 def members_of(arch: str) -> tuple[str, ...]:

@@ -153,6 +153,7 @@ def test_a_member_that_is_not_the_manifests_is_told(tmp_path: Path, name: str) -
         ({"surplus": 1}, "surplus: Extra inputs are not permitted"),
         ({"sha256": {}}, "sha256: Dictionary should have at least 5 items"),
         ({"kernel": {"name": "seL4"}}, "kernel.version: Field required"),
+        ({"target": {"slot_bits": 64}}, "target.slot_bits: Input should be less than or equal to"),
     ],
 )
 def test_a_manifest_that_is_wrong_is_told(

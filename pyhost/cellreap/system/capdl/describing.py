@@ -42,24 +42,37 @@ def describe(config: Config, programs: Mapping[str, bytes], target: Target) -> D
         bodies.append(layout.body(pds[pd.name]))
         caps.update(layout.caps(pds))
         derived.update(layout.derived())
+    caps["root_cspace"] = root_caps(dict(enumerate(bodies, 1)))
+    heading = _heading(config, [pd.name for pd in config.pds if pd.name not in pds])
+    made = Description(target.arch, heading, shared(target), tuple(bodies), caps, derived)
+    return checked(made, "system.cdl")
+
+
+def shared(target: Target) -> tuple[Object, ...]:
+    """The root task's own objects to which PDs' capabilities refer, and its CNode of bodies."""
     l1_bits = roottask("kernel/kernel.h", "CR_L1_BITS")
-    shared = (
-        Object(
-            "root_cspace", "cnode", l1_bits + target.slot_bits, (f"{l1_bits} bits",), 1 << l1_bits
-        ),
+    size, params = l1_bits + target.slot_bits, (f"{l1_bits} bits",)
+    return (
+        Object("root_cspace", "cnode", size, params, 1 << l1_bits),
         Object("root_ep", "ep", target.endpoint_bits),
     )
+
+
+def root_caps(bodies: Mapping[int, Body]) -> tuple[Cap, ...]:
+    """The root task's capabilities to the CNodes of PDs, by their entries in its table."""
     first = roottask("kernel/kernel.h", "CR_L1_BODIES")
     subspace = roottask("kernel/kernel.h", "CR_SUBSPACE_BITS")
-    own = [body.objects[0] for body in bodies]
-    caps["root_cspace"] = tuple(
-        Cap(slot, cnode.name, guard(subspace - radix(cnode)))
-        for slot, cnode in enumerate(own, first + 1)
+    own = {index: body.objects[0] for index, body in sorted(bodies.items())}
+    return tuple(
+        Cap(first + index, cnode.name, guard(subspace - radix(cnode)))
+        for index, cnode in own.items()
     )
-    heading = _heading(config, [pd.name for pd in config.pds if pd.name not in pds])
-    made = Description(target.arch, heading, shared, tuple(bodies), caps, derived)
+
+
+def checked(made: Description, name: str) -> Description:
+    """The description. CellreapError if no kernel could hold it."""
     for problem in problems(made):
-        raise CellreapError(f"system.cdl: {problem}")
+        raise CellreapError(f"{name}: {problem}")
     return made
 
 

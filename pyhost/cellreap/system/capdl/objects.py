@@ -27,12 +27,16 @@ class Object:
 
 @dataclass(frozen=True)
 class Body:
-    """A PD: its untyped and the objects that are retyped from it, in that order."""
+    """A PD: its untyped and the objects that are retyped from it, in that order.
+
+    paddr: the physical address of the untyped; None: only a run decides it.
+    """
 
     title: str
     untyped: str
     bits: int
     objects: tuple[Object, ...]
+    paddr: int | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,17 @@ def bytes_taken(objects: list[Object] | tuple[Object, ...]) -> int:
         size = 1 << thing.bits
         end += -end % size + size
     return end
+
+
+def places_of(body: Body) -> dict[str, int]:
+    """The physical addresses of the objects of a PD whose untyped has one."""
+    places: dict[str, int] = {}
+    at = body.paddr or 0
+    for thing in body.objects:
+        at += -at % (1 << thing.bits)
+        places[thing.name] = at
+        at += 1 << thing.bits
+    return places
 
 
 def shown(place: SlotRef) -> str:

@@ -28,10 +28,7 @@ class Parts(Layout):
     def body(self, number: int) -> Body:
         """The PD's untyped and the objects that are retyped from it."""
         target, pd = self.target, self.pd
-        parents_bits = max(
-            (body_slot("CR_BODY_FRAMES") + len(self.frames) - 1).bit_length(), pd.cspace_bits
-        )
-        body_bits = parents_bits + 1
+        body_bits = (self.parents() - 1).bit_length() + 1
         kinds = LEVELS[target.arch]
         objects = [
             cnode(self.name("body"), body_bits, target.slot_bits),
@@ -60,6 +57,11 @@ class Parts(Layout):
         )
         return Body(f"PD_{number:x} {pd.name}", self.name("ut"), bits, tuple(objects))
 
+    def parents(self) -> int:
+        """The slot of the body's CNode with the parent of the REQUEST in slot 0 of the CSpace."""
+        frames = (body_slot("CR_BODY_FRAMES") + len(self.frames) - 1).bit_length()
+        return 1 << max(frames, self.pd.cspace_bits)
+
     def _fill(self, stretch: Stretch, vaddr: int) -> tuple[str, ...]:
         start = max(stretch.start, vaddr)
         end = min(stretch.start + stretch.count, vaddr + self.page)
@@ -83,13 +85,13 @@ class Parts(Layout):
             "dom: 0",
         )
 
-    def caps(self, pds: Mapping[str, int]) -> dict[str, tuple[Cap, ...]]:
+    def caps(self, pds: Mapping[str, int], generation: int = 1) -> dict[str, tuple[Cap, ...]]:
         """The capabilities that each object of this PD holds.
 
-        pds: the root task's index of every PD of boot time.
+        pds: the root task's index of this PD and of those that it holds. generation: of this PD.
         """
         made = {
-            self.name("cspace"): self._cspace(pds),
+            self.name("cspace"): self._cspace(pds, generation),
             self.name("tcb"): (
                 Cap("cspace", self.name("cspace"), guard(WORD_BITS - self.pd.cspace_bits)),
                 Cap("vspace", self.name("vspace")),
@@ -120,13 +122,14 @@ class Parts(Layout):
         executable = stretch.executable or self.target.arch == "x86_64"
         return "R" + ("W" if stretch.writable else "") + ("X" if executable else "")
 
-    def _cspace(self, pds: Mapping[str, int]) -> tuple[Cap, ...]:
+    def _cspace(self, pds: Mapping[str, int], generation: int) -> tuple[Cap, ...]:
         index = pds[self.pd.name]
+        own, fault = (badge(kind, index, generation) for kind in ("CR_BADGE_PD", "CR_BADGE_FAULT"))
         caps = [
-            Cap(protocol("CR_SLOT_ROOT"), "root_ep", ("WGP", badge("CR_BADGE_PD", index))),
+            Cap(protocol("CR_SLOT_ROOT"), "root_ep", ("WGP", own)),
             Cap(protocol("CR_SLOT_ENDPOINT"), self.name("ep"), ("R",)),
             Cap(protocol("CR_SLOT_NOTIFICATION"), self.name("ntfn"), ("R",)),
-            Cap(protocol("CR_SLOT_FAULT"), "root_ep", ("WP", badge("CR_BADGE_FAULT", index))),
+            Cap(protocol("CR_SLOT_FAULT"), "root_ep", ("WP", fault)),
         ]
         # The index in the list determines the slot, even if some of the PDs do not exist.
         for slot, held in enumerate(self.pd.holds_pds, protocol("CR_SLOT_FIRST_FREE")):

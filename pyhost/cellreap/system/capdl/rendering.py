@@ -8,20 +8,31 @@ from cellreap.system.capdl.objects import Cap, Description, Object, shown
 
 def render(made: Description) -> str:
     """The text of a description in capDL."""
-    lines = [f"-- {line}".rstrip() for line in made.heading]
+    lines = heading(made)
     lines += ["", f"arch {made.arch}", "", "objects {", ""]
     lines += [_declaration(thing) for thing in made.shared]
     for body in made.bodies:
-        lines += ["", f"-- {body.title}", f"{body.untyped} = ut ({body.bits} bits) {{"]
+        paddr = "" if body.paddr is None else f", paddr: {body.paddr:#x}"
+        lines += ["", f"-- {body.title}", f"{body.untyped} = ut ({body.bits} bits{paddr}) {{"]
         lines += [f"  {_declaration(thing)}" for thing in body.objects]
         lines.append("}")
     lines += ["", "}", "", "caps {"]
     for holder, caps in made.caps.items():
         lines += ["", f"{holder} {{", *(f"  {_cap(cap)}" for cap in caps), "}"]
-    lines += ["", "}", "", "cdt {"]
+    return "\n".join([*lines, "", "}", "", *derivations(made), ""])
+
+
+def heading(made: Description) -> list[str]:
+    """The comments at the beginning."""
+    return [f"-- {line}".rstrip() for line in made.heading]
+
+
+def derivations(made: Description) -> list[str]:
+    """The section `cdt`."""
+    lines = ["cdt {"]
     for parent, children in made.derived.items():
         lines += ["", f"{shown(parent)} {{", *(f"  {shown(child)}" for child in children), "}"]
-    return "\n".join([*lines, "", "}", ""])
+    return [*lines, "", "}"]
 
 
 def _declaration(thing: Object) -> str:

@@ -147,6 +147,11 @@ class Replay:
         self._finisher: str | None = None  # the PD of the last FINISH_WORK, if of this message
 
     @property
+    def context(self) -> Context:
+        """What the concerns know."""
+        return self._context
+
+    @property
     def model(self) -> IndexedModel:
         """The model state that the events so far make."""
         return self.report.model

@@ -34,16 +34,19 @@ def check_stream(
     progress: Callable[[int], None] | None = None,
     also: Iterable[Consumer] = (),
     expected: Expected | None = None,
+    replay: Replay | None = None,
 ) -> Report:
     """Checks the trace in a console log. InputError if there is no trace in it.
 
     progress: called with the number of bytes after each piece that was read. also: consumers that
-    get each event after the replay. expected: what the configuration demands, if it is known. The
-    replay ends where the trace is damaged, because events after a lost one cannot be interpreted.
-    Damage after that place is still reported.
+    get each event after the replay. expected: what the configuration demands, if it is known.
+    replay: a new one of this path and `expected`, if a consumer looks into it.
+
+    The replay ends where the trace is damaged, because events after a lost one cannot be
+    interpreted. Damage after that place is still reported.
     """
     reader = Reader(path)
-    replay = Replay(Report(path), expected)
+    replay = replay or Replay(Report(path), expected)
     consumers = (replay.feed, *also)
     for event in read(reader, stream, progress):
         for consume in consumers:

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The distribution of capabilities after a cleanup, from a trace and the image that was booted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cellreap.errors import InputError, UsageError
+from cellreap.model.ids import ROOT, parse_id
+from cellreap.run.entries import Entries
+from cellreap.run.expectation import expected_of_image
+from cellreap.system.capdl import Description, Given, RunningPd, describe_running
+from cellreap.system.capdl.constants import body_slot
+from cellreap.system.capdl.objects import places_of
+from cellreap.system.config import Pd, override
+from cellreap.system.image import Image, read_image
+from cellreap.trace.check import Report
+from cellreap.trace.check.replay import Replay
+from cellreap.trace.check.snapshot import Cap as KernelCap
+from cellreap.trace.check.snapshot import Snapshot, SnapshotError, read_snapshot
+from cellreap.trace.check.stream import check_stream
+from cellreap.trace.events import Event
+
+
+@dataclass
+class Distribution:
+    """What a trace says of the capabilities after a cleanup.
+
+    report: of the whole trace. made: None if the trace does not pass. snapshot: the kernel's after
+    the cleanup, if the trace has it.
+    """
+
+    report: Report
+    made: Description | None = None
+    pds: Sequence[RunningPd] = ()
+    snapshot: tuple[str, ...] = ()
+
+
+class _Watcher:
+    """Looks at a replay when a cleanup has ended."""
+
+    def __init__(self, replay: Replay, image: Image, after: int) -> None:
+        self._replay, self._image, self._after = replay, image, after
+        self._entries = Entries(image.config.system.generations_left or 0)
+        self._ends = False
+        """the last event ended the cleanup, or announced the snapshot after it"""
+        self.pds: list[RunningPd] | None = None
+        self.snapshot: tuple[str, ...] = ()
+
+    def see(self, event: Event) -> None:
+        """Takes an event that the replay has handled."""
+        self._entries.see(event)
+        if self._ends and event.text:
+            self.snapshot = event.text
+        self._ends = self._ends and event.name == "TRUTH"
+        if event.name == "SETTLED" and event.number("n") == self._after:
+            self._ends = True
+            self.pds = self._running()
+
+    def _running(self) -> list[RunningPd]:
+        context = self._replay.context
+        pds = [node for node, info in context.model.nodes.items() if info.kind == "PD"]
+        names = Counter(context.report.names[pd] for pd in pds)
+        return [self._pd(pd, names[context.report.names[pd]] > 1) for pd in pds if pd != ROOT]
+
+    def _pd(self, pd: str, shared_name: bool) -> RunningPd:
+        context, entry = self._replay.context, self._entries.pds[pd]
+        name = context.report.names[pd]
+        body = context.memory.body(pd)
+        assert body is not None  # the check demands it
+        config = next(
+            (each for each in self._image.config.pds if each.name == name),
+            Pd(
+                name=name,
+                program=name,
+                cspace_bits=body_slot("CR_SPAWNED_CSPACE_BITS"),
+                stack_pages=body_slot("CR_SPAWNED_STACK_PAGES"),
+                priority=context.authority.priority_of(pd) or 0,
+            ),
+        )
+        own = f"{name}.{pd}" if shared_name else name
+        return RunningPd(
+            id=pd,
+            config=config.model_copy(update={"name": own}),
+            index=entry.index,
+            generation=entry.generation,
+            paddr=body.paddr,
+            stopped=context.freed.is_stopped(pd),
+            given=tuple(self._given(pd)),
+        )
+
+    def _given(self, pd: str) -> list[Given]:
+        context = self._replay.context
+        given = []
+        for slot, (kind, node) in context.slots.of(pd).items():
+            parts = parse_id(node)
+            assert parts is not None  # the reader lets no malformed id through
+            server = context.model.manager[context.model.space_of.get(node, node)]
+            if context.freed.is_stopped(server):
+                continue  # they went with its endpoint
+            if kind == "REQUEST":
+                entry = self._entries.requests[pd, node]
+                request = ("CR_BADGE_REQUEST", entry.index, entry.generation)
+                given.append(Given(slot, server, request, request=True))
+            elif server == ROOT:
+                held = self._entries.pds[f"PD_{parts.number:x}"]
+                given.append(Given(slot, None, ("CR_BADGE_BODY", held.index, held.generation)))
+            else:
+                assert parts.space is not None
+                resource = ("CR_BADGE_RESOURCE", parts.number, parts.space)
+                given.append(Given(slot, server, resource))
+        return given
+
+
+def distribution(trace: Path, image_path: Path, after: int) -> Distribution:
+    """The capabilities after cleanup number `after` of a trace.
+
+    InputError if a file cannot be read, UsageError if the trace has no such cleanup.
+    """
+    image = read_image(image_path)
+    expected = expected_of_image(
+        image, override(image.config, **image.manifest.overrides.model_dump())
+    )
+    replay = Replay(Report(str(trace)), expected)
+    watcher = _Watcher(replay, image, after)
+    try:
+        with trace.open("rb") as stream:
+            report = check_stream(stream, str(trace), also=(watcher.see,), replay=replay)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        what = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise InputError(str(trace), None, None, f"cannot be read: {what}") from None
+    if not report.passed:
+        return Distribution(report)
+    if watcher.pds is None:
+        count = len(report.cleanups)
+        have = f"{count} cleanup{'' if count == 1 else 's'}"
+        raise UsageError(f"--after {after}: expected a cleanup of {trace}, which has {have}")
+    heading = _heading(report, after)
+    made = describe_running(watcher.pds, image.programs(), image.target(), heading)
+    return Distribution(report, made, watcher.pds, watcher.snapshot)
+
+
+def _heading(report: Report, after: int) -> tuple[str, ...]:
+    return (
+        f"{report.system}: the protection domains after cleanup {after}, on {report.kernel}.",
+        "",
+        "Not listed, because the trace does not tell it: the root task's own objects, except",
+        "root_ep and the CNode that has the PDs' CNodes (its other slots are not listed); the root",
+        "task's parents of the capabilities to resources, which stand between these and the root",
+        "task's capability to the endpoint of their server; the capabilities from which those",
+        "without a parent here derive; address space ids; reply capabilities. Registers and frames",
+        "are those of the start. File names are those of programs, whose ELF files are in",
+        "roottask.elf.",
+    )
+
+
+def differences(made: Description, pds: Sequence[RunningPd], lines: tuple[str, ...]) -> list[str]:
+    """What is otherwise in the CSpaces of a snapshot of the kernel than in a description."""
+    try:
+        snapshot = read_snapshot(lines)
+    except SnapshotError as error:
+        return [f"the snapshot cannot be read: {error}"]
+    places = {name: at for body in made.bodies for name, at in places_of(body).items()}
+    roots = Counter(_root_ep(made, pd, places, snapshot) for pd in pds)
+    places["root_ep"] = roots.most_common(1)[0][0] or 0
+    kinds = {thing.name: thing.kind for body in made.bodies for thing in body.objects}
+    kinds["root_ep"] = "ep"
+    found = []
+    for pd in pds:
+        holder = f"cspace_{pd.config.name}"
+        there = snapshot.cspaces.get(places[holder], {})
+        listed = {
+            cap.slot: KernelCap(
+                kinds[cap.target],
+                places[cap.target],
+                "".join(letter for letter in "RWGP" if letter in cap.params[0]),
+                next((int(p[7:], 0) for p in cap.params if p.startswith("badge: ")), 0),
+            )
+            for cap in made.caps[holder]
+        }
+        for slot in sorted({*there, *(each for each in listed if isinstance(each, int))}):
+            if there.get(slot) != listed.get(slot):
+                told = f"{listed.get(slot) or 'nothing'}, and the kernel has {there.get(slot)}"
+                found.append(f"slot {slot} of {pd.id}: {told}")
+    return found
+
+
+def _root_ep(
+    made: Description, pd: RunningPd, places: dict[str, int], snapshot: Snapshot
+) -> int | None:
+    """The address of the root task's endpoint, by the first capability of a PD."""
+    holder = f"cspace_{pd.config.name}"
+    first = next(cap.slot for cap in made.caps[holder] if cap.target == "root_ep")
+    assert isinstance(first, int)
+    cap = snapshot.cspaces.get(places[holder], {}).get(first)
+    return cap.address if isinstance(cap, KernelCap) else None

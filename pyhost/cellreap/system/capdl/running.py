@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Describes the PDs of a system as they are in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cellreap.system.capdl.constants import badge, body_slot
+from cellreap.system.capdl.describing import checked, root_caps, shared
+from cellreap.system.capdl.objects import Body, Cap, Description, SlotRef, slot_number
+from cellreap.system.capdl.parts import Parts
+from cellreap.system.capdl.target import Target
+from cellreap.system.config import Pd
+from cellreap.system.elf import read_executable
+
+
+@dataclass(frozen=True)
+class Given:
+    """A capability that a PD was given.
+
+    server: the id of the PD whose endpoint it is to; None: the root task. request: the badge is
+    that of a REQUEST, whose parent is in the CNode of the PD's body.
+    """
+
+    slot: int
+    server: str | None
+    badge: tuple[str, int, int]  # kind, index, generation
+    request: bool = False
+
+
+@dataclass(frozen=True)
+class RunningPd:
+    """A PD in a run.
+
+    config: what it was made from, with a name that no other PD has now. index, generation: its
+    entry in the root task's table. stopped: its endpoint is gone, and its thread is suspended.
+    """
+
+    id: str
+    config: Pd
+    index: int
+    generation: int
+    paddr: int
+    stopped: bool
+    given: tuple[Given, ...]
+
+
+def describe_running(
+    pds: Sequence[RunningPd], programs: Mapping[str, bytes], target: Target, heading: Sequence[str]
+) -> Description:
+    """The objects and capabilities of PDs in a run. CellreapError if no kernel could hold them."""
+    layouts = {
+        pd.id: Parts(
+            pd.config.model_copy(update={"holds_pds": ()}),
+            read_executable(programs[pd.config.program], f"{pd.config.program}.elf", target.arch),
+            target,
+        )
+        for pd in pds
+    }
+    bodies: dict[int, Body] = {}
+    caps: dict[str, tuple[Cap, ...]] = {}
+    derived: dict[SlotRef, list[SlotRef]] = {}
+    for pd in pds:
+        layout = layouts[pd.id]
+        body = layout.body(0)
+        kept = tuple(thing for thing in body.objects if not _is_gone(pd, layout, thing.name))
+        title = f"{pd.id} {pd.config.name}{', stopped' if pd.stopped else ''}"
+        bodies[pd.index] = replace(body, title=title, objects=kept, paddr=pd.paddr)
+        for holder, held in layout.caps({pd.config.name: pd.index}, pd.generation).items():
+            caps[holder] = tuple(cap for cap in held if not _is_gone(pd, layout, cap.target))
+        for parent, places in layout.derived().items():
+            if not pd.stopped or parent != _endpoint(layout):
+                derived[parent] = list(places)
+    for pd in pds:
+        _give(pd, layouts, caps, derived)
+    caps["root_cspace"] = root_caps(bodies)
+    ordered = tuple(bodies[pd.index] for pd in pds)
+    children = {parent: tuple(children) for parent, children in derived.items()}
+    made = Description(target.arch, tuple(heading), shared(target), ordered, caps, children)
+    return checked(made, "the capabilities of the run")
+
+
+def _endpoint(layout: Parts) -> SlotRef:
+    """The root task's capability to the endpoint of a PD."""
+    return layout.name("body"), body_slot("CR_BODY_ENDPOINT")
+
+
+def _is_gone(pd: RunningPd, layout: Parts, name: str) -> bool:
+    """Whether an object of a PD does not exist: a stopped PD has no endpoint."""
+    return pd.stopped and name == layout.name("ep")
+
+
+def _give(
+    pd: RunningPd,
+    layouts: Mapping[str, Parts],
+    caps: dict[str, tuple[Cap, ...]],
+    derived: dict[SlotRef, list[SlotRef]],
+) -> None:
+    """Adds the capabilities that a PD was given."""
+    layout = layouts[pd.id]
+    cspace, own = layout.name("cspace"), layout.name("body")
+    held, parents = list(caps[cspace]), list(caps[own])
+    for given in sorted(pd.given, key=lambda each: each.slot):
+        number = badge(*given.badge)
+        place: SlotRef = (cspace, given.slot)
+        if given.server is None:
+            held.append(Cap(given.slot, "root_ep", ("WP", number)))
+            continue
+        server = layouts[given.server]
+        held.append(Cap(given.slot, server.name("ep"), ("WP", number)))
+        if given.request:
+            parent: SlotRef = (own, layout.parents() + given.slot)
+            parents.append(Cap(parent[1], server.name("ep"), ("RWGP", number)))
+            derived[_endpoint(server)].append(parent)
+            derived[parent] = [place]
+        else:
+            derived[_endpoint(server)].append(place)
+    caps[cspace] = tuple(sorted(held, key=slot_number))
+    caps[own] = tuple(sorted(parents, key=slot_number))
