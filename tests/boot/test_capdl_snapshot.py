@@ -16,7 +16,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -277,16 +277,12 @@ def test_a_description_that_is_off_by_a_little_is_told_apart(run: tuple[Spec, st
         {(8 if slot == 9 else slot): held for slot, held in slots.items()},
         {slot: held for slot, held in slots.items() if slot != 10},
     ):
-        other = Spec(spec.arch, spec.objects, spec.untypeds, {**spec.caps, "cspace_watch_1": wrong})
+        other = replace(spec, caps={**spec.caps, "cspace_watch_1": wrong})
         assert expected(other, bodies, root_ep).caps != printed.caps
     moved = [*spec.untypeds["ut_app"][1]]
     moved[-1], moved[-2] = moved[-2], moved[-1]
-    other = Spec(
-        spec.arch,
-        spec.objects,
-        {**spec.untypeds, "ut_app": (spec.untypeds["ut_app"][0], moved)},
-        spec.caps,
-    )
+    untypeds = {**spec.untypeds, "ut_app": (spec.untypeds["ut_app"][0], moved)}
+    other = replace(spec, untypeds=untypeds)
     assert expected(other, bodies, root_ep).objects != printed.objects
 
 
