@@ -547,8 +547,8 @@ static void boot_empty_slots(void)
     cf_is(info->initThreadCNodeSizeBits, CONFIG_ROOT_CNODE_SIZE_BITS);
     cf_is(info->empty.start < info->empty.end, 1);
     cf_is(info->empty.end, (seL4_Word)1 << CONFIG_ROOT_CNODE_SIZE_BITS);
-    /* The first two slots hold the root task's own CSpace at this point. */
-    cf_is((uint64_t)cf_empty(info->empty.start + 2), 1);
+    /* The first three slots hold the root task's own CNodes at this point. */
+    cf_is((uint64_t)cf_empty(info->empty.start + 3), 1);
     cf_is((uint64_t)cf_empty(info->empty.end - 1), 1);
 }
 

@@ -14,7 +14,7 @@ enum {
 };
 
 void cr_illegal_instruction(void);
-void cr_unknown_syscall(void);
+void cr_unknown_syscall(uint64_t number);
 
 /* -- starting, stopping, registers */
 
@@ -544,7 +544,7 @@ static void do_illegal(volatile cf_worker *self)
 
 static void do_unknown(volatile cf_worker *self)
 {
-    cr_unknown_syscall();
+    cr_unknown_syscall(-(uint64_t)4242);
     self->progress++;
 }
 

@@ -13,7 +13,7 @@ from cellreap.cli.params import json_option
 from cellreap.errors import UsageError
 from cellreap.run.distribution import differences, distribution
 from cellreap.system.capdl.writing import WRITERS, write
-from cellreap.system.image import write_atomically
+from cellreap.system.files import write_atomically
 from cellreap.trace.events import printable
 
 

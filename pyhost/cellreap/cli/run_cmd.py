@@ -25,7 +25,8 @@ from cellreap.run.reading import read_run
 from cellreap.run.summary import tell
 from cellreap.system.build import build_image
 from cellreap.system.config import Depth, Mode, check_timer, override, parse_config, read_text
-from cellreap.system.image import Overrides, read_image, write_atomically
+from cellreap.system.files import write_atomically
+from cellreap.system.image import Overrides, read_image
 from cellreap.system.programs import keep_programs
 from cellreap.system.refkernel import find_kernel
 from cellreap.system.sdk import CONFIG_FILE, Kernel, load_sdk, timer_missing

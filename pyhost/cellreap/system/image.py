@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import secrets
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -29,6 +28,7 @@ from cellreap.system.blob import read_programs
 from cellreap.system.capdl.target import Target
 from cellreap.system.config import Config, Depth, Mode, parse_config
 from cellreap.system.elf import read_executable, symbol_bytes
+from cellreap.system.files import write_atomically
 from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
 from cellreap.system.sdk import check_options, parse_options
 from cellreap.system.sizes import Sizes
@@ -172,21 +172,6 @@ def write_image(path: Path, manifest: Mapping[str, Any], members: Mapping[str, b
             info.external_attr = 0o644 << 16
             archive.writestr(info, content)
     write_atomically(path, packed.getvalue())
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Writes a file by way of a temporary file beside it. InputError if that fails."""
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        try:
-            with beside.open("xb") as file:
-                file.write(content)
-            beside.replace(path)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(str(path), None, None, f"cannot be written: {error.strerror}") from None
 
 
 def read_image(path: Path) -> Image:

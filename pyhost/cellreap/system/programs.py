@@ -19,7 +19,7 @@ from cellreap.system.capdl.target import Target
 from cellreap.system.compiling import Compiler, ProgramError, Recipe
 from cellreap.system.config import Config, dotted, unknown
 from cellreap.system.elf import MAX_FILE_BYTES, read_executable, without_sections
-from cellreap.system.image import write_atomically
+from cellreap.system.files import write_atomically
 from cellreap.system.parts import Parts, checkout
 from cellreap.system.sdk import Sdk
 from cellreap.system.toml_lines import KeyPath, key_lines, line_of
