@@ -126,7 +126,7 @@ def test_an_emulator_that_is_killed_is_told_as_such(target: Target, tmp_path: Pa
     assert boot.events > 100
     assert path.stat().st_size == boot.bytes  # the output before the end is kept
     code, shown = cellreap_json("check", str(path))
-    assert code == 1
+    assert code == 4
     assert any("cut off" in text or "cut line" in text for text in shown["violations"])
 
 
@@ -237,7 +237,7 @@ def test_silence_ends_the_run(target: Target, tmp_path: Path) -> None:
         str(tmp_path),
     )
     assert target
-    assert code == 1
+    assert code == 4
     assert (shown["verdict"], shown["boot"]["end"], shown["boot"]["bytes"]) == ("fail", "silent", 0)
     assert "went silent" in shown["violations"][0]
 

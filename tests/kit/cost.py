@@ -90,6 +90,7 @@ def long_history(n: int) -> list[Draft]:
         target.request(client, disk)
         block = target.resource(disk)
         target.hold(client, block)
+        target.body_cap(client, server)
         target.subscribe(client, server)
         target.body_cap(boss, client)
         target.quiet()

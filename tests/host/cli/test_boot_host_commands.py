@@ -76,6 +76,7 @@ def test_run_json_has_what_is_promised(bench: Bench) -> None:
     assert sorted(path.name for path in kept.iterdir()) == [
         "small.img",
         "small.json",
+        "small.programs",
         "small.trace",
     ]
     assert (kept / "small.trace").read_text() == trace(bench, pd_depth=1)

@@ -220,9 +220,12 @@ class Slots(Concern):
                     cspace.by_token.setdefault(notice.token, []).append(slot)
 
     def finished(self, pd: str, token: int, succeeded: bool) -> None:
-        """Frees the slots that were reserved until the PD finished this notice."""
+        """Frees the slots that were reserved until the PD finished this notice.
+
+        One that failed is delivered again. Without lanes it is not, and counts as finished.
+        """
         cspace = self._cspaces.get(pd)
-        if cspace is None:
+        if cspace is None or (not succeeded and self.context.policy.lanes):
             return
         if succeeded:
             self.ways.finished(pd, token)
