@@ -15,7 +15,7 @@ from cellreap.system.sdk import ARCHES, installed_sdk
 from cellreap.testing import Run, Target, together
 from cellreap.trace.check.truth import EVENTS
 from kit.crowds import COUNTED, crowd, down
-from kit.marks import slow_but
+from kit.marks import thorough_but
 from kit.truth_traces import WITH_TRUTH, record, recorded
 
 DEPTHS = ("0-0", "0-1", "0-2", "1-2", "inf-inf")
@@ -40,7 +40,7 @@ def run_scenario(target: Target, pd_depth: Depth, rs_depth: Depth) -> Run:
 
 
 @pytest.mark.behaviour("C-20", "C-24")
-@pytest.mark.parametrize("depths", slow_but(DEPTHS, "0-1"))
+@pytest.mark.parametrize("depths", thorough_but(DEPTHS, "0-1"))
 def test_the_scenario(target: Target, depths: str) -> None:
     check_taken(run_scenario(target, *map(_depth, depths.split("-"))), 1, target)
 

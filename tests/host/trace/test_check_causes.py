@@ -72,6 +72,7 @@ def test_no_change_without_authority_passes(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.behaviour("W-02")
 @pytest.mark.parametrize("name", STORIES)
 def test_no_change_without_authority_passes_in_any_story(name: str) -> None:
