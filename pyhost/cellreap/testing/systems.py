@@ -46,14 +46,17 @@ class SystemRun:
         return self.run.boot.end is End.COMPLETE and report.passed and not report.unexpected
 
     @property
-    def findings(self) -> list[str]:
-        """Why it did not pass. A violation names line, rule, event and what was expected."""
-        report = self.run.report
-        found = [str(problem) for problem in report.violations]
-        found += [str(each) for each in report.unexpected]
+    def _violations(self) -> list[str]:
+        """How the run broke off, and the violations of rules."""
+        found = [str(problem) for problem in self.run.report.violations]
         if self.run.boot.end is not End.COMPLETE:
             found.insert(0, f"the run did not come to its end: {self.run.boot}")
         return found
+
+    @property
+    def findings(self) -> list[str]:
+        """Why it did not pass. A violation names line, rule, event and what was expected."""
+        return [*self._violations, *map(str, self.run.report.unexpected)]
 
     @cached_property
     def _reading(self) -> Reading:
@@ -100,10 +103,8 @@ class SystemRun:
     @property
     def story(self) -> str:
         """What happened, as `cellreap run` tells it."""
-        violations = [str(problem) for problem in self.run.report.violations]
-        if self.run.boot.end is not End.COMPLETE:
-            violations.insert(0, f"the run did not come to its end: {self.run.boot}")
-        return "\n".join(tell(self._reading, self.kernel, violations, self.run.boot.seconds))
+        seconds = self.run.boot.seconds
+        return "\n".join(tell(self._reading, self.kernel, self._violations, seconds))
 
     def console_end(self) -> str:
         """The last lines of the console."""
