@@ -18,6 +18,8 @@ from pathlib import Path
 from cellreap.errors import CellreapError
 
 HOME_VARIABLE = "CELLREAP_HOME"
+INSTALLED_SOURCES = "_sources"
+"""The folder of the installed package that has the C sources. setup.py makes it."""
 _MARK = Path("roottask/include/cellreap/trace_events.h")
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
@@ -43,7 +45,8 @@ class HeaderError(CellreapError):
 
 @functools.cache
 def source_root() -> Path:
-    """The checkout with the C sources: $CELLREAP_HOME, else the one that contains this package.
+    """The folder with the C sources: $CELLREAP_HOME, else those that were installed with this
+    package, else the checkout that contains it.
 
     HeaderError if there is none.
     """
@@ -55,13 +58,11 @@ def source_root() -> Path:
                 f"{HOME_VARIABLE}={named}: no {_MARK} there; expected a checkout of cellreap"
             )
         return root.resolve()
-    for parent in Path(__file__).resolve().parents:
+    package = Path(__file__).resolve().parent
+    for parent in (package / INSTALLED_SOURCES, *package.parents):
         if (parent / _MARK).is_file():
             return parent
-    raise HeaderError(
-        f"no checkout of cellreap around {Path(__file__).resolve().parent}; "
-        f"set {HOME_VARIABLE} to one"
-    )
+    raise HeaderError(f"no checkout of cellreap around {package}; set {HOME_VARIABLE} to one")
 
 
 def header_path(name: str) -> Path:

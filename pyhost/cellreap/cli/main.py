@@ -41,6 +41,11 @@ _COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
         "Check that a kernel behaves as required.",
     ),
     "run": ("cellreap.cli.run_cmd", "run", "Build, boot and check a configuration."),
+    "init": (
+        "cellreap.cli.init_cmd",
+        "init",
+        "Make a project: a server, a client and a test.",
+    ),
     "programs": (
         "cellreap.cli.programs_cmd",
         "programs",

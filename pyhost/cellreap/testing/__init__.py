@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from cellreap.testing.changes import Change, together, validated, with_crashes, with_pd, with_system
 from cellreap.testing.run import Run, dangling
-from cellreap.testing.target import NoTimer, Target
+from cellreap.testing.target import NoTimer, Target, open_target
 
 __all__ = [
     "Change",
@@ -24,6 +24,7 @@ __all__ = [
     "Run",
     "Target",
     "dangling",
+    "open_target",
     "together",
     "validated",
     "with_crashes",

@@ -15,7 +15,9 @@ from cellreap.headers import expand_enums, read_header, source_root
 
 LIBRARY_VARIABLE: Final = "CELLREAP_CORE_LIB"
 HEADERS: Final = ("status.h", "model.h", "policy.h")
-_BUILT: Final = Path("build/host/libcellreap_core.so")
+_NAME: Final = "libcellreap_core.so"
+_BUILT: Final = Path("build/host") / _NAME
+_INSTALLED: Final = Path(__file__).resolve().parents[2] / "_core" / _NAME  # by setup.py
 
 
 class CoreMissing(CellreapError):
@@ -31,12 +33,14 @@ class CoreError(CellreapError):
 
 
 def library_path() -> Path:
-    """The path of the core's library: $CELLREAP_CORE_LIB, else build/host in the checkout.
+    """The path of the core's library: $CELLREAP_CORE_LIB, else the installed one, else the one in
+    build/host of the checkout.
 
     Raises CoreMissing if the file does not exist.
     """
     named = os.environ.get(LIBRARY_VARIABLE)
-    path = Path(named) if named else source_root() / _BUILT
+    own = _INSTALLED if _INSTALLED.is_file() else source_root() / _BUILT
+    path = Path(named) if named else own
     if not path.is_file():
         where = f"{LIBRARY_VARIABLE}={path}" if named else str(path)
         raise CoreMissing(f"{where}: no such library; run tools/setup to build the core")

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The wheel, installed in a new virtual environment, does everything without a checkout."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import click
+import pytest
+
+from cellreap import __version__
+from cellreap.cli.main import cli
+from cellreap.system.cache import cache_folder
+from kit.paths import DATA, ROOT
+
+ELSEWHERE = ("PYTHONPATH", "CELLREAP_HOME", "CELLREAP_CORE_LIB")
+# Command -> arguments, in the project that `init` made. The order is that of the commands' needs.
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "init": ("demo",),
+    "build": ("system.toml", "-o", "demo.img"),
+    "boot": ("demo.img", "-o", "demo.trace"),
+    "check": ("demo.trace", "--image", "demo.img"),
+    "run": ("system.toml", "-o", "out"),
+    "plan": ("scenario.csv", "--crash", "block_server_1", "--pd-depth", "1"),
+    "conformance": ("-o", "conformance.txt"),
+    "programs": ("app",),
+    "cache": (),
+    "completion": ("bash",),
+}
+
+
+def environment() -> dict[str, str]:
+    """The environment without what leads to a checkout."""
+    return {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout, built from a copy."""
+    folder = tmp_path_factory.mktemp("wheel")
+    names = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
+    ).stdout.decode()
+    for name in names.splitlines():
+        if not name.startswith("tests/") and (ROOT / name).is_file():
+            (folder / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / "copy" / name)
+    release = int(importlib.metadata.version("setuptools").split(".")[0])
+    offline = ["--no-build-isolation"] if release >= 77 else []
+    command = [sys.executable, "-m", "pip", "wheel", *offline, "--no-deps", "-w", str(folder)]
+    done = subprocess.run(
+        [*command, str(folder / "copy")], capture_output=True, check=False, env=environment()
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    shutil.rmtree(folder / "copy")
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of a new environment with the wheel. Only dependencies are of this one."""
+    venv = tmp_path_factory.mktemp("venv")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    interpreter = venv / "bin" / "python"
+    install = [sys.executable, "-m", "pip", "--python", str(interpreter), "install"]
+    command = [*install, "-q", "--no-deps", "--no-index", str(wheel)]
+    subprocess.run(command, check=True, env=environment())
+    # Only now, because pip must not find another cellreap that is installed there.
+    (site,) = venv.glob("lib/python*/site-packages")
+    (site / "dependencies.pth").write_text(f"{sysconfig.get_paths()['purelib']}\n")
+    return interpreter
+
+
+def ran(python: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Runs the environment's Python in a folder, with the cache of this suite."""
+    return subprocess.run(
+        [str(python), *arguments],
+        cwd=folder,
+        env={**environment(), "HOME": str(folder), "XDG_CACHE_HOME": str(cache_folder().parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("Y-02")
+def test_the_wheel_has_what_a_build_needs_and_nothing_of_this_machine(wheel: Path) -> None:
+    assert wheel.name.startswith(f"cellreap-{__version__}-py3-none-linux_")
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        for folder in ("roottask", "pds", "examples", "refkernel"):
+            for path in (ROOT / folder).rglob("*"):
+                inside = f"cellreap/_sources/{path.relative_to(ROOT)}"
+                assert path.is_dir() or inside in names, inside
+        here = str(ROOT).encode()
+        assert [name for name in names if here in archive.read(name)] == []
+        assert not any("__pycache__" in name or name.startswith("tests") for name in names)
+        assert any(name.endswith("licenses/LICENSE") for name in names)
+        (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        text = archive.read(metadata).decode()
+    assert "License-Expression: BSD-2-Clause" in text
+    assert "Description-Content-Type: text/markdown" in text
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("Y-02", "Y-08")
+def test_every_command_works_in_a_new_environment_and_a_new_project_is_green(
+    python: Path, tmp_path: Path
+) -> None:
+    assert COMMANDS.keys() == set(cli.list_commands(click.Context(cli)))
+    where = "from cellreap import headers; print(headers.source_root())"
+    assert ran(python, tmp_path, "-c", where).stdout.startswith(str(python.parents[1]))
+    for name, arguments in COMMANDS.items():
+        folder = tmp_path if name == "init" else tmp_path / "demo"
+        done = ran(python, folder, "-m", "cellreap", name, *arguments)
+        assert "Traceback" not in done.stderr
+        if name == "conformance":  # test_conformance.py is about its verdict
+            assert re.search(r"^conformance: \d+ checks, ", done.stdout, re.MULTILINE), done.stderr
+        else:
+            assert done.returncode == 0, (name, done.stdout, done.stderr)
+        if name == "init":
+            shutil.copy(DATA / "scenario.csv", tmp_path / "demo")
+    report = json.loads((tmp_path / "demo" / "out" / "demo.json").read_text())
+    assert (report["verdict"], report["system"]) == ("pass", "demo")
+    tests = ran(python, tmp_path / "demo", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert tests.returncode == 0, tests.stdout
+    assert " 3 passed" in f" {tests.stdout}"
+    again = ran(python, tmp_path, "-m", "cellreap", "init", "demo")
+    assert again.returncode == 2
+    assert "demo: is not empty; expected a new folder" in again.stderr
