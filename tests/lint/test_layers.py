@@ -23,7 +23,6 @@ ROOMS: dict[str, set[str]] = {
     "run": {"model", "system", "trace"},
     "cli": {"model", "trace", "system", "run", "testing"},
     "testing": {"model", "trace", "system", "run", "cli"},
-    "template": {"testing"},  # copied into projects by `cellreap init`
 }
 COMMAND_LINE = {"__main__", "pytest_plugin"}
 """Modules of the package itself that are not a library. They may use all folders."""

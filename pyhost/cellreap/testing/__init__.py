@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from cellreap.testing.changes import Change, together, validated, with_crashes, with_pd, with_system
 from cellreap.testing.run import Run, dangling
-from cellreap.testing.target import NoTimer, Target, open_target
+from cellreap.testing.target import NoTimer, Target
 
 __all__ = [
     "Change",
@@ -24,7 +24,6 @@ __all__ = [
     "Run",
     "Target",
     "dangling",
-    "open_target",
     "together",
     "validated",
     "with_crashes",

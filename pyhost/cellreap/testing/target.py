@@ -12,7 +12,6 @@ import unittest
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cellreap.arches import ARCHES
 from cellreap.progress import Progress
 from cellreap.run.boot import End, boot_image
 from cellreap.run.expectation import expected_of_image
@@ -22,8 +21,7 @@ from cellreap.system.config import Config, Depth, Mode, override, parse_config, 
 from cellreap.system.image import read_image
 from cellreap.system.parts import build_parts
 from cellreap.system.programs import Source, build_programs
-from cellreap.system.refkernel import find_kernel
-from cellreap.system.sdk import Sdk, load_sdk, timer_missing
+from cellreap.system.sdk import Sdk, timer_missing
 from cellreap.system.toolchain import find_toolchain
 from cellreap.testing.changes import Change, validated
 from cellreap.testing.run import Run
@@ -187,15 +185,6 @@ class Target:
         expected = expected_of_image(made, config)
         reading = read_run(trace, boot, expected, keep_events=True)
         return Run(boot, reading.report, reading.events, trace, image)
-
-
-def open_target(folder: Path, configs: Sequence[Path], arch: str = ARCHES[0]) -> Target:
-    """Returns the target of an architecture, on the kernel that `cellreap run` uses.
-
-    folder, configs: as for Target. Raises CellreapError if the kernel cannot be used.
-    """
-    sdk = load_sdk(find_kernel(arch, None, Progress(quiet=True)), arch)
-    return Target(sdk, folder, configs)
 
 
 @contextlib.contextmanager
