@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Progress of a command: a spinner on a terminal, plain lines in a log.
 
-All output goes to stderr.
+All output goes to stderr. In a log, a step that takes long says so every ten seconds.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,13 +17,18 @@ Update = Callable[[str], None]
 """Shows a short text after the step's name. It is cheap enough to call for every event."""
 
 _MIN_UPDATE_SECONDS = 0.1
+_SIGN_SECONDS = 10.0
 
 
 class Progress:
     """Shows steps one after the other. If `quiet`, it shows nothing."""
 
-    def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, quiet: bool = False, stream: TextIO | None = None, every: float = _SIGN_SECONDS
+    ) -> None:
+        """every: seconds between the lines of a step in a log."""
         self._quiet = quiet
+        self._every = every
         self._stream = sys.stderr if stream is None else stream
 
     @contextmanager
@@ -33,10 +39,7 @@ class Progress:
         elif self._stream.isatty():
             yield from self._spin(name)
         else:
-            start = time.monotonic()
-            self._line(f"{name} ...")
-            yield lambda text: None
-            self._line(f"{name}: done after {time.monotonic() - start:.1f} s")
+            yield from self._tell(name)
 
     def note(self, text: str) -> None:
         """Prints a line that stays."""
@@ -61,6 +64,29 @@ class Progress:
         console.print(
             f"[green]✓[/green] {name} [dim]{time.monotonic() - start:.1f} s[/dim]", highlight=False
         )
+
+    def _tell(self, name: str) -> Iterator[Update]:
+        start = time.monotonic()
+        over = threading.Event()
+        latest = ""
+
+        def update(text: str) -> None:
+            nonlocal latest
+            latest = f", {text}"
+
+        def say_so() -> None:
+            while not over.wait(self._every):
+                self._line(f"{name}: {time.monotonic() - start:.0f} s so far{latest}")
+
+        self._line(f"{name} ...")
+        signs = threading.Thread(target=say_so, daemon=True)
+        signs.start()
+        try:
+            yield update
+        finally:
+            over.set()
+            signs.join()
+        self._line(f"{name}: done after {time.monotonic() - start:.1f} s")
 
     def _line(self, text: str) -> None:
         print(text, file=self._stream, flush=True)

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +27,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "build": ("system.toml", "-o", "demo.img"),
     "boot": ("demo.img", "-o", "demo.trace"),
     "check": ("demo.trace", "--image", "demo.img"),
+    "capdl": ("demo.trace", "--after", "1", "--image", "demo.img"),
     "run": ("system.toml", "-o", "out"),
     "plan": ("scenario.csv", "--crash", "block_server_1", "--pd-depth", "1"),
     "conformance": ("-o", "conformance.txt"),
@@ -43,25 +42,35 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
 
 
+def _python(folder: Path, *arguments: str) -> None:
+    command = [sys.executable, *arguments]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, check=False, env=environment()
+    )
+    assert done.returncode == 0, done.stderr.decode()
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout, built from a copy."""
+    """The wheel of the sdist of this checkout."""
     folder = tmp_path_factory.mktemp("wheel")
+    copy = folder / "copy"
     names = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
     ).stdout.decode()
     for name in names.splitlines():
-        if not name.startswith("tests/") and (ROOT / name).is_file():
-            (folder / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / "copy" / name)
-    release = int(importlib.metadata.version("setuptools").split(".")[0])
-    offline = ["--no-build-isolation"] if release >= 77 else []
-    command = [sys.executable, "-m", "pip", "wheel", *offline, "--no-deps", "-w", str(folder)]
-    done = subprocess.run(
-        [*command, str(folder / "copy")], capture_output=True, check=False, env=environment()
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, copy / name)
+    sdist = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+    _python(copy, "-c", sdist, str(folder))
+    shutil.rmtree(copy)
+    (packed,) = folder.glob("*.tar.gz")
+    _python(
+        folder,
+        *("-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", str(folder)),
+        packed.name,
     )
-    assert done.returncode == 0, done.stderr.decode()
-    shutil.rmtree(folder / "copy")
     (made,) = folder.glob("*.whl")
     return made
 
@@ -126,14 +135,11 @@ def test_every_command_works_in_a_new_environment_and_a_new_project_is_green(
         folder = tmp_path if name == "init" else tmp_path / "demo"
         done = ran(python, folder, "-m", "cellreap", name, *arguments)
         assert "Traceback" not in done.stderr
-        if name == "conformance":  # test_conformance.py is about its verdict
-            assert re.search(r"^conformance: \d+ checks, ", done.stdout, re.MULTILINE), done.stderr
-        else:
-            assert done.returncode == 0, (name, done.stdout, done.stderr)
+        assert done.returncode == 0, (name, done.stdout, done.stderr)
         if name == "init":
             shutil.copy(DATA / "scenario.csv", tmp_path / "demo")
     report = json.loads((tmp_path / "demo" / "out" / "demo.json").read_text())
-    assert (report["verdict"], report["system"]) == ("pass", "demo")
+    assert report["verdict"] == "pass"
     tests = ran(python, tmp_path / "demo", "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert tests.returncode == 0, tests.stdout
     assert " 3 passed" in f" {tests.stdout}"

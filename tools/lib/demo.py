@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -32,6 +32,7 @@ from cellreap.model.core import CoreModel
 from cellreap.model.csvstate import read_state
 from cellreap.model.reference import check_why
 from cellreap.model.reference import plan as reference_plan
+from cellreap.progress import Progress
 from cellreap.system.refkernel import has_refkernel
 from cellreap.system.sdk import installed_sdk, no_sdk
 
@@ -165,8 +166,14 @@ def _boots(console: Console, arch: str, jobs: int) -> int:
     console.print(
         f"\nThe same crash at {len(DEPTHS)} pairs of depths, {jobs} at a time:", style="bold"
     )
-    with ThreadPoolExecutor(jobs) as pool:
-        outcomes = list(pool.map(lambda depths: run_scenario(arch, depths), DEPTHS))
+    with (
+        Progress().step(f"booting {len(DEPTHS)} times ({arch})") as update,
+        ThreadPoolExecutor(jobs) as pool,
+    ):
+        runs = [pool.submit(run_scenario, arch, depths) for depths in DEPTHS]
+        for done, _ in enumerate(as_completed(runs), 1):
+            update(f"{done} of {len(runs)}")
+        outcomes = [run.result() for run in runs]
     table = _table("calls", "notices", "verdict")
     for depths, outcome in zip(DEPTHS, outcomes, strict=True):
         if outcome.cleanup is None or outcome.result is None:

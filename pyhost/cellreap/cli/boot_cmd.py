@@ -14,7 +14,7 @@ from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option
 from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
-from cellreap.runs.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End, boot_image
+from cellreap.runs.boot import DEFAULT_IDLE, MAX_UNTIMED_BYTES, Boot, End, boot_image
 from cellreap.runs.qemu import split_arguments
 from cellreap.system.image import Image, read_image
 
@@ -33,10 +33,10 @@ def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--timeout",
             type=click.FloatRange(min=0, min_open=True),
-            default=DEFAULT_TIMEOUT,
-            show_default=True,
+            default=None,
             metavar="SECONDS",
-            help="End the run after this time.",
+            help="End the run after this time. If not given, the run may take any time, and ends "
+            f"after {MAX_UNTIMED_BYTES >> 20} MiB of output.",
         ),
         click.option(
             "--qemu-arg",
@@ -55,7 +55,7 @@ def record_image(
     image: Image,
     trace: Path,
     qemu_args: tuple[str, ...],
-    timeout: float,
+    timeout: float | None,
     idle: float,
     progress: Progress,
 ) -> Boot:
@@ -112,7 +112,7 @@ def refuse_failed(boot: Boot) -> Boot:
 def boot(
     image: Path,
     qemu_args: tuple[str, ...],
-    timeout: float,
+    timeout: float | None,
     idle: float,
     output: Path | None,
     as_json: bool,

@@ -27,7 +27,6 @@ from cellreap.errors import InputError
 from cellreap.progress import Progress
 from cellreap.runs.boot import (
     DEFAULT_IDLE,
-    DEFAULT_TIMEOUT,
     Boot,
     End,
     Options,
@@ -141,7 +140,7 @@ def run_conformance(
     progress: Progress,
     *,
     extra: Sequence[str],
-    timeout: float,
+    timeout: float | None,
     idle: float,
 ) -> Conformance:
     """Builds and boots the image and writes the console, byte by byte, to `console`.
@@ -164,7 +163,7 @@ def boot_conformance(
     console: BinaryIO,
     *,
     extra: Sequence[str] = (),
-    timeout: float = DEFAULT_TIMEOUT,
+    timeout: float | None = None,
     idle: float = DEFAULT_IDLE,
 ) -> Conformance:
     """Boots the image of `parts` on the kernel of `sdk`.
@@ -222,7 +221,7 @@ def conformance(
     arch: str,
     sdk: Path | None,
     qemu_args: tuple[str, ...],
-    timeout: float,
+    timeout: float | None,
     idle: float,
     output: Path | None,
     as_json: bool,

@@ -63,7 +63,7 @@ def run(
     rs_depth: DepthOption | None,
     mode: Mode | None,
     qemu_args: tuple[str, ...],
-    timeout: float,
+    timeout: float | None,
     idle: float,
     output: Path | None,
     as_json: bool,

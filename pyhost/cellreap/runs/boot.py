@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 import re
 import tempfile
 import time
@@ -25,9 +26,10 @@ from cellreap.runs.qemu import check_bootable, cpu_for, find_emulator, machine_f
 from cellreap.system.elf import Executable, multiboot_elf32, read_executable
 from cellreap.system.image import LOADER, Image
 
-DEFAULT_TIMEOUT = 60.0  # seconds
-DEFAULT_IDLE = 20.0  # seconds without a byte
+DEFAULT_IDLE = 60.0  # seconds without a byte
 MAX_CONSOLE_BYTES = 1 << 30
+# The limit of a run without a time limit. A system does as much on a slow machine as on a fast one.
+MAX_UNTIMED_BYTES = 1 << 24
 _GRACE = 0.3  # seconds in which the kernel prints more after a fatal message
 # Seconds without an event after a fatal message once there are PDs, which can print such a message.
 _GRACE_WITH_PDS = 5.0
@@ -70,15 +72,16 @@ def boot_image(
     trace: BinaryIO,
     *,
     extra: Sequence[str] = (),
-    timeout: float = DEFAULT_TIMEOUT,
+    timeout: float | None = None,
     idle: float = DEFAULT_IDLE,
     on_events: Callable[[int], None] = lambda count: None,
     finish: re.Pattern[bytes] | None = None,
 ) -> Boot:
     """Boots an image on its emulator and writes its console to `trace`.
 
-    timeout, idle: seconds. finish: a pattern that ends the run, as END does. CellreapError if the
-    image cannot boot.
+    timeout, idle: seconds. timeout None: the run may take any time, but the console is limited to
+    MAX_UNTIMED_BYTES. finish: a pattern that ends the run, as END does. CellreapError if the image
+    cannot boot.
     """
     options = Options(image.options, f"{image.path}: gen_config.json", image.manifest.arch)
     record_as = functools.partial(
@@ -144,20 +147,22 @@ def record(
     command: Sequence[str],
     trace: BinaryIO,
     *,
-    timeout: float = DEFAULT_TIMEOUT,
+    timeout: float | None = None,
     idle: float = DEFAULT_IDLE,
     on_events: Callable[[int], None] = lambda count: None,
     finish: re.Pattern[bytes] | None = None,
 ) -> Boot:
     """Runs a command until its console prints END or another event ends the run.
 
-    timeout, idle: seconds. on_events: called with the number of events so far whenever it grew.
-    finish: a line that ends the run, as END does.
+    timeout, idle: as for boot_image. on_events: called with the number of events so far whenever it
+    grew. finish: a line that ends the run, as END does.
     """
     start = time.monotonic()
     console = Console(finish)
+    deadline = math.inf if timeout is None else start + timeout
+    most = MAX_UNTIMED_BYTES if timeout is None else MAX_CONSOLE_BYTES
     with Process(command) as process:
-        end = _follow(process, console, trace, start + timeout, idle, on_events)
+        end = _follow(process, console, trace, deadline, idle, most, on_events)
         failure = process.failure() if end is End.EXITED else ""
         end = End.FAILED if failure else end
         last_words = process.last_words
@@ -166,9 +171,9 @@ def record(
         End.FATAL: console.fatal,
         End.EXITED: last_words or "it said nothing",
         End.FAILED: last_words or failure,
-        End.TIMEOUT: f"limit {timeout:g} s",
+        End.TIMEOUT: f"limit {timeout or 0:g} s",
         End.SILENT: f"nothing for {idle:g} s",
-        End.FLOOD: f"limit {MAX_CONSOLE_BYTES} bytes",
+        End.FLOOD: f"limit {most} bytes",
     }[end]
     return Boot(end, time.monotonic() - start, console.bytes, console.events, detail)
 
@@ -179,6 +184,7 @@ def _follow(
     trace: BinaryIO,
     deadline: float,
     idle: float,
+    most: int,
     on_events: Callable[[int], None],
 ) -> End:
     """Copies the process's console to `trace` until the run is over. Returns why it ended."""
@@ -205,7 +211,7 @@ def _follow(
             on_events(console.events)
         if console.complete:
             return End.COMPLETE
-        if console.bytes > MAX_CONSOLE_BYTES:
+        if console.bytes > most:
             return End.FLOOD
         if not console.fatal:
             fatal_until = None  # an event followed the message

@@ -204,6 +204,29 @@ def test_the_time_limit_ends_a_run_that_goes_on_and_keeps_what_there_is(stand_in
     assert f"limit {limit:g} s" in str(boot)
 
 
+@pytest.mark.behaviour("H-03")
+def test_a_run_may_take_any_time_as_long_as_it_goes_on(
+    stand_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine that takes 45 s between two pieces of output."""
+    clock = itertools.count(0, 45)
+    monkeypatch.setattr("cellreap.runs.boot.time.monotonic", lambda: float(next(clock)))
+    body = f"for _ in range(20):\n    put(b'tick\\n')\n    time.sleep(0.01)\nput({END!r})"
+    boot = record(script(stand_in, body), io.BytesIO())
+    assert boot.end is End.COMPLETE
+    assert boot.seconds > 60
+
+
+def test_without_a_time_limit_the_output_is_limited(
+    stand_in: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cellreap.runs.boot.MAX_UNTIMED_BYTES", 1000)
+    body = "while True:\n    put(b'tick\\n')"
+    boot = record(script(stand_in, body), io.BytesIO())
+    assert boot.end is End.FLOOD
+    assert boot.detail == "limit 1000 bytes"
+
+
 def test_silence_ends_a_run_before_its_time(stand_in: Path) -> None:
     command = script(stand_in, "put(b'hello\\n')\ntime.sleep(600)")
     boot, trace, _ = run_until_it_spoke(command, b"hello\n", idle=0.4)

@@ -188,6 +188,30 @@ def test_scripts_are_executable_and_parse(tool: Path) -> None:
     assert subprocess.run(["bash", "-n", str(tool)], check=False).returncode == 0
 
 
+def test_a_long_step_of_setup_says_that_it_still_runs(tmp_path: Path) -> None:
+    """The step goes on until its sign has been read. What it prints goes where it is sent."""
+    os.mkfifo(tmp_path / "go")
+    script = (
+        "set -euo pipefail\nsource tools/lib/signs.sh\n"
+        "if ! with_signs pip bash -c 'read -r line <\"$0\"; echo \"$line\"; exit 3' \"$1\" "
+        '>"$2" 2>&1; then echo "failed"; fi'
+    )
+    with subprocess.Popen(
+        ["bash", "-c", script, "setup", tmp_path / "go", tmp_path / "log"],
+        cwd=source_root(),
+        env={**os.environ, "SIGNS_EVERY": "0.05"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as setup:
+        assert setup.stderr is not None
+        assert setup.stderr.readline() == "setup: pip: 0 s so far\n"
+        (tmp_path / "go").write_text("installed\n")
+        out, _ = setup.communicate(timeout=60)
+    assert (setup.returncode, out) == (0, "failed\n")
+    assert (tmp_path / "log").read_text() == "installed\n"
+
+
 def test_setup_takes_no_arguments() -> None:
     """It refuses before it does anything."""
     done = subprocess.run(

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+#
+# Signs of life of long commands, on what is stderr when this file is read.
+
+signs_every=${SIGNS_EVERY:-10} # seconds
+exec 7>&2
+
+# with_signs NAME COMMAND...: runs the command, and says every $signs_every seconds that it still
+# runs. The output of the command can be redirected.
+with_signs() {
+    local name=$1 code=0 start=$SECONDS ticker
+    shift
+    # `read` waits for ever for what nobody writes, so it serves as a sleep without a process that
+    # would outlive the ticker. The ticker ends with this script, however that ends. It must not
+    # keep the caller's lock (9) or output.
+    (
+        exec 8<> <(:)
+        until read -r -t "$signs_every" -u 8 _; do
+            kill -0 $$ 2>/dev/null || exit
+            echo "setup: $name: $((SECONDS - start)) s so far" >&7
+        done
+    ) >/dev/null 2>&1 9>&- &
+    ticker=$!
+    "$@" || code=$?
+    kill "$ticker" 2>/dev/null || true
+    wait "$ticker" 2>/dev/null || true
+    return "$code"
+}
