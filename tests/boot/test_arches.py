@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from cellreap.progress import Progress
-from cellreap.run.boot import End, boot_image
-from cellreap.run.qemu import MACHINES
+from cellreap.runs.boot import End, boot_image
+from cellreap.runs.qemu import MACHINES
 from cellreap.system.build import build_image
 from cellreap.system.image import LOADER, read_image
 from cellreap.system.loader import FDT_FILE

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cellreap.run.distribution import differences, distribution
+from cellreap.runs.distribution import differences, distribution
 from cellreap.system.capdl.objects import slot_number
 from cellreap.system.sdk import Sdk
 from cellreap.trace.events import Event

@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 from cellreap.progress import Progress
-from cellreap.run.boot import End, boot_image
+from cellreap.runs.boot import End, boot_image
 from cellreap.system.build import build_image
 from cellreap.system.config import parse_config
 from cellreap.system.image import read_image

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cellreap.progress import Progress
-from cellreap.run.boot import End, boot_image
+from cellreap.runs.boot import End, boot_image
 from cellreap.system.image import read_image
 from cellreap.system.parts import build_parts
 from cellreap.system.sdk import Sdk

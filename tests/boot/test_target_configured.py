@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from cellreap.run.expectation import expected_by, expected_of_image
+from cellreap.runs.expectation import expected_by, expected_of_image
 from cellreap.system.config import Config
 from cellreap.system.image import read_image
 from cellreap.testing import Change, Target, together, with_crashes, with_pd, with_system

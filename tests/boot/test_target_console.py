@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.run.boot import End
-from cellreap.run.console import Console
+from cellreap.runs.boot import End
+from cellreap.runs.console import Console
 from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target
 from cellreap.trace.check import check_stream

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from cellreap.run.boot import End, boot_image
+from cellreap.runs.boot import End, boot_image
 from cellreap.system.image import LOADER, MANIFEST, read_image, write_image
 from cellreap.testing import Run, Target
 from cellreap.trace.events import Event

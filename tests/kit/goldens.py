@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from cellreap.run.summary import tell
+from cellreap.runs.summary import tell
 from cellreap.trace.check.running import PLAN_EVENTS
 from cellreap.trace.events import Event
 from cellreap.trace.reading import Reading, read_trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cellreap.run.expectation import expected_by
+from cellreap.runs.expectation import expected_by
 from cellreap.trace.writer import Draft, seal
 from kit.configured_story import Configured
 from kit.small_checkout import Bench

@@ -20,9 +20,9 @@ ROOMS: dict[str, set[str]] = {
     "model": set(),
     "trace": {"model"},
     "system": {"model"},
-    "run": {"model", "system", "trace"},
-    "cli": {"model", "trace", "system", "run", "testing"},
-    "testing": {"model", "trace", "system", "run", "cli"},
+    "runs": {"model", "system", "trace"},
+    "cli": {"model", "trace", "system", "runs", "testing"},
+    "testing": {"model", "trace", "system", "runs", "cli"},
 }
 COMMAND_LINE = {"__main__", "pytest_plugin"}
 """Modules of the package itself that are not a library. They may use all folders."""
@@ -97,11 +97,11 @@ def test_the_reference_never_calls_the_core() -> None:
     [
         ("model", "from cellreap.trace.check import check_file", True),
         ("model", "def f():\n    import cellreap.cli.main", True),
-        ("trace", "from cellreap import run", True),
+        ("trace", "from cellreap import runs", True),
         ("trace", "from cellreap.model.graph import Model", False),
         ("system", "from cellreap.trace import reader", True),
-        ("run", "from cellreap.cli.main import main", True),
-        ("cli", "from cellreap.run.boot import End", False),
+        ("runs", "from cellreap.cli.main import main", True),
+        ("cli", "from cellreap.runs.boot import End", False),
         ("", "from cellreap.model.graph import Model", True),
         ("", "from cellreap.errors import UsageError", False),
         ("model", "import json", False),

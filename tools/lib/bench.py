@@ -31,7 +31,7 @@ from cellreap.cli.main import run_and_exit
 from cellreap.errors import CellreapError
 from cellreap.headers import source_root
 from cellreap.model.core import CoreModel
-from cellreap.run.qemu import MACHINES
+from cellreap.runs.qemu import MACHINES
 from cellreap.trace.check import check_file
 from cellreap.trace.reader import Reader, read
 from demo import DEPTHS, available_cores, missing_sdk, run_scenario

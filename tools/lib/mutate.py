@@ -62,6 +62,11 @@ class _Shown:
     "--only", multiple=True, metavar="TEXT", help="Only faults whose key contains TEXT. Repeatable."
 )
 @click.option("--list", "list_only", is_flag=True, help="Print the faults and try none.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Run no whole suite of many minutes. What survives is to be tried again without this.",
+)
 @click.option("--thorough", is_flag=True, help="Also run the checks that take long.")
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(1), metavar="N")
 @click.option("--under", default="", metavar="COMMAND", help="Run each check under COMMAND: nice.")
@@ -82,6 +87,7 @@ def mutate(
     seed: int,
     only: Sequence[str],
     list_only: bool,
+    quick: bool,
     thorough: bool,
     jobs: int,
     under: str,
@@ -116,14 +122,19 @@ def mutate(
         return ExitCode.DONE
     reasons = read_reasons(root / plan.reasons)
     lasting = {name: text for name, text in files.items() if not plan.is_neutral(name)}
-    state = digest(lasting) + ("-thorough" if thorough else "")
+    left_out = frozenset(
+        name
+        for name, check in plan.check.items()
+        if (check.whole and quick) or (check.thorough and not thorough)
+    )
+    extent = ("-quick" if quick else "") + ("-thorough" if thorough else "")
     with alone(folder):
         kept = folder / "results.jsonl"
         if fresh:
             kept.unlink(missing_ok=True)
-        results = Results(kept, state)
+        results = Results(kept, digest(lasting), extent)
         runner = Runner(shlex.split(under))
-        trial = Trial(root, files, plan, results, folder, jobs, runner, thorough)
+        trial = Trial(root, files, plan, results, folder, jobs, runner, left_out)
         signal.signal(signal.SIGTERM, _interrupt)
         tried = _run(trial, wanted_named, seeded, count)
     return _report(tried, reasons)

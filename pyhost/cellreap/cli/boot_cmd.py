@@ -14,8 +14,8 @@ from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option
 from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
-from cellreap.run.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End, boot_image
-from cellreap.run.qemu import split_arguments
+from cellreap.runs.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End, boot_image
+from cellreap.runs.qemu import split_arguments
 from cellreap.system.image import Image, read_image
 
 

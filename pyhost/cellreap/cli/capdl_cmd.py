@@ -11,7 +11,7 @@ import click
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option
 from cellreap.errors import UsageError
-from cellreap.run.distribution import differences, distribution
+from cellreap.runs.distribution import differences, distribution
 from cellreap.system.capdl.writing import WRITERS, write
 from cellreap.system.files import write_atomically
 from cellreap.trace.events import printable

@@ -13,7 +13,7 @@ import click
 
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option
-from cellreap.run.expectation import expected_by
+from cellreap.runs.expectation import expected_by
 from cellreap.trace.events import printable
 from cellreap.trace.reading import read_file
 from cellreap.trace.report import (

@@ -25,7 +25,7 @@ from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option, kernel_options
 from cellreap.errors import InputError
 from cellreap.progress import Progress
-from cellreap.run.boot import (
+from cellreap.runs.boot import (
     DEFAULT_IDLE,
     DEFAULT_TIMEOUT,
     Boot,
@@ -35,7 +35,7 @@ from cellreap.run.boot import (
     files_of,
     record,
 )
-from cellreap.run.qemu import check_bootable, machine_for, split_arguments
+from cellreap.runs.qemu import check_bootable, machine_for, split_arguments
 from cellreap.system.elf import read_executable
 from cellreap.system.image import LOADER, members_of
 from cellreap.system.linking import link_loader

@@ -18,11 +18,11 @@ from cellreap.cli.params import Depth as DepthOption
 from cellreap.cli.params import depth_options, json_option, kernel_options
 from cellreap.errors import UsageError
 from cellreap.progress import Progress
-from cellreap.run.boot import Boot, End
-from cellreap.run.expectation import expected_of_image
-from cellreap.run.qemu import check_bootable, machine_for
-from cellreap.run.reading import read_run
-from cellreap.run.summary import tell
+from cellreap.runs.boot import Boot, End
+from cellreap.runs.expectation import expected_of_image
+from cellreap.runs.qemu import check_bootable, machine_for
+from cellreap.runs.reading import read_run
+from cellreap.runs.summary import tell
 from cellreap.system.build import build_image
 from cellreap.system.config import Depth, Mode, check_timer, override, parse_config, read_text
 from cellreap.system.files import write_atomically

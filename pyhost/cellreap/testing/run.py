@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cellreap.model.ids import ROOT, parse_id
-from cellreap.run.boot import Boot
+from cellreap.runs.boot import Boot
 from cellreap.trace.check import Report
 from cellreap.trace.events import Event
 

@@ -12,8 +12,8 @@ from typing import Any, Final, NoReturn
 
 from cellreap.errors import CellreapError, UsageError
 from cellreap.progress import Progress
-from cellreap.run.boot import End
-from cellreap.run.summary import tell
+from cellreap.runs.boot import End
+from cellreap.runs.summary import tell
 from cellreap.system.config import Depth, Mode, read_text
 from cellreap.system.refkernel import build_refkernel, find_kernel
 from cellreap.system.sdk import ARCHES, Sdk, installed_sdk, load_sdk

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from cellreap.progress import Progress
-from cellreap.run.boot import End, boot_image
-from cellreap.run.expectation import expected_of_image
-from cellreap.run.reading import read_run
+from cellreap.runs.boot import End, boot_image
+from cellreap.runs.expectation import expected_of_image
+from cellreap.runs.reading import read_run
 from cellreap.system.build import build_image
 from cellreap.system.config import Config, Depth, Mode, override, parse_config, timed
 from cellreap.system.image import read_image

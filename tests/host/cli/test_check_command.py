@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cellreap.cli.main import main
-from cellreap.run.expectation import expected_by
+from cellreap.runs.expectation import expected_by
 from cellreap.trace.expected import UNVERIFIED, ExpectedSizes
 from cellreap.trace.writer import seal
 from kit.configured_story import story

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cellreap.cli.conformance_cmd import Conformance, read_console
-from cellreap.run.boot import Boot, End
+from cellreap.runs.boot import Boot, End
 from kit.small_checkout import CMAKE, NEEDS_TOOLCHAIN, Bench, error_of
 
 pytestmark = NEEDS_TOOLCHAIN

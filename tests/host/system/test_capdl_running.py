@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from cellreap.errors import CellreapError
-from cellreap.run.entries import Entries, Entry
+from cellreap.runs.entries import Entries, Entry
 from cellreap.system.capdl import Cap, Description, Given, RunningPd, Target, describe_running
 from cellreap.system.capdl.checking import problems
 from cellreap.system.capdl.rendering import render

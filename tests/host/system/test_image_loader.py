@@ -12,7 +12,7 @@ import pytest
 
 from cellreap import headers
 from cellreap.errors import InputError
-from cellreap.run.boot import boot_files
+from cellreap.runs.boot import boot_files
 from cellreap.system.elf import read_executable
 from cellreap.system.image import LOADER, MANIFEST, MEMBERS, members_of, read_image, write_image
 from cellreap.system.loader import (

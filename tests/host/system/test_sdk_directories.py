@@ -11,7 +11,7 @@ import pytest
 
 from cellreap.errors import InputError, UsageError
 from cellreap.headers import source_root
-from cellreap.run.qemu import MACHINES, check_bootable, cpu_for
+from cellreap.runs.qemu import MACHINES, check_bootable, cpu_for
 from cellreap.system.sdk import (
     ARCHES,
     CONFIG_FILE,

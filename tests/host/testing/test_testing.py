@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from cellreap.errors import InputError
-from cellreap.run.boot import Boot, End
+from cellreap.runs.boot import Boot, End
 from cellreap.system.sdk import Sdk, load_sdk
 from cellreap.testing import (
     NoTimer,

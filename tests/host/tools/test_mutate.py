@@ -42,6 +42,10 @@ command = ["{python}", "check.py", "adds"]
 command = ["{python}", "check.py", "slow"]
 thorough = true
 
+[check.whole]
+command = ["{python}", "check.py", "adds"]
+whole = true
+
 [check.hangs]
 command = ["{python}", "check.py", "hangs"]
 seconds = 1
@@ -52,7 +56,7 @@ configs = ["adds", "counts"]
 
 [[rule]]
 files = ["sums.py"]
-checks = ["adds", "slow", "compiles"]
+checks = ["adds", "whole", "slow", "compiles"]
 
 [[rule]]
 files = ["*"]
@@ -197,6 +201,18 @@ def test_results_are_kept_until_what_is_checked_changes(tree: Path) -> None:
     assert len(results(tree)) == len(kept)
 
 
+def test_what_survives_a_quick_run_is_tried_again_and_what_was_noticed_is_not(tree: Path) -> None:
+    replace(tree / "tools/mutation/plan.toml", 'checks = ["adds", "whole"', 'checks = ["whole"')
+    quick = mutate(tree, "--count", "0", "--only", "sums are", "--quick")
+    assert "SURVIVED: sums are differences\n" in quick.stdout
+    whole = mutate(tree, "--count", "0", "--only", "sums are")
+    assert "sums are differences: noticed by whole: two and three" in whole.stderr
+    kept = results(tree)
+    again = mutate(tree, "--count", "0", "--only", "sums are", "--quick")
+    assert again.returncode == 0
+    assert results(tree) == kept
+
+
 def test_a_named_fault_whose_text_has_moved_ends_everything(tree: Path) -> None:
     replace(tree / "sums.py", "a + b", "b + a")
     done = mutate(tree, "--count", "0")
@@ -218,7 +234,7 @@ def test_a_fault_that_hangs_is_noticed_and_interrupting_leaves_nothing_running(
 ) -> None:
     plan = tree / "tools/mutation/plan.toml"
     replace(plan, 'files = ["sums.py"]\nchecks = ["adds", ', 'files = ["sums.py"]\nchecks = [')
-    replace(plan, 'checks = ["slow", "compiles"]', 'checks = ["hangs"]')
+    replace(plan, 'checks = ["whole", "slow", "compiles"]', 'checks = ["hangs"]')
     done = mutate(tree, "--count", "0", "--only", "sums are")
     assert done.returncode == 2  # it hangs without the fault, too
     assert "hangs fails without a fault: it hangs: no end after 1 s" in done.stderr

@@ -10,8 +10,8 @@ import pytest
 
 from cellreap.cli.check_cmd import summary
 from cellreap.errors import InputError
-from cellreap.run.console import Console
-from cellreap.run.summary import tell
+from cellreap.runs.console import Console
+from cellreap.runs.summary import tell
 from cellreap.trace.check import check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.lines import Lines, crc_of, keyed_sum

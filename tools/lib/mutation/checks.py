@@ -35,8 +35,9 @@ class Check(pydantic.BaseModel):
 
     command: {python} is the running Python. env: set for the command; {copy} is the folder of the
     copy, outside its tree. configs: the command is repeated for each, in the place of {config}.
-    builds: it fails if the sources do not build, and then the fault counts for nothing. thorough:
-    it takes long, and runs only if asked for. seconds: after these, the fault has made it hang.
+    builds: it fails if the sources do not build, and then the fault counts for nothing. whole: it
+    is a whole suite, of many minutes, and can be left out. thorough: it takes long, and runs only
+    if asked for. seconds: after these, the fault has made it hang.
     """
 
     model_config = _STRICT
@@ -44,6 +45,7 @@ class Check(pydantic.BaseModel):
     env: dict[str, str] = {}
     configs: tuple[str, ...] = ()
     builds: bool = False
+    whole: bool = False
     thorough: bool = False
     seconds: float = 900
 

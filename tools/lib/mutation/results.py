@@ -36,10 +36,15 @@ class Result:
 class Results:
     """The results in a file: one line of JSON each, appended as they come."""
 
-    def __init__(self, path: Path, state: str) -> None:
-        """state: only results of this state are found again."""
+    def __init__(self, path: Path, state: str, extent: str = "") -> None:
+        """state: only results of this state are found again. extent: which checks run.
+
+        A fault that survived counts for this extent alone. One that a check noticed, or that does
+        not build, needs no other checks.
+        """
         self.path = path
         self.state = state
+        self._survived = state + extent
         self._lock = threading.Lock()
         self._found: dict[str, Result] = {}
         if path.exists():
@@ -48,8 +53,17 @@ class Results:
                     result = Result(**json.loads(line))
                 except (ValueError, TypeError):
                     raise InputError(str(path), number, None, "is no result") from None
-                if result.state == state:
+                if result.state == self._state_of(result.outcome):
                     self._found[result.fault] = result
+
+    def _state_of(self, outcome: str) -> str:
+        return self._survived if outcome == SURVIVED else self.state
+
+    def make(
+        self, fault: str, outcome: str, by: str = "", says: str = "", seconds: float = 0.0
+    ) -> Result:
+        """A result of this state and extent."""
+        return Result(self._state_of(outcome), fault, outcome, by, says, seconds)
 
     def get(self, fault: str) -> Result | None:
         """The result of a fault, if it is known."""

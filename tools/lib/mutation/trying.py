@@ -38,14 +38,14 @@ class Trial:
         folder: Path,
         jobs: int,
         runner: Runner,
-        thorough: bool,
+        left_out: frozenset[str],
     ) -> None:
-        """folder: for the copies. thorough: checks that take long run, too."""
+        """folder: for the copies. left_out: the names of checks that do not run."""
         self._files = files
         self._plan = plan
         self._results = results
         self._runner = runner
-        self._thorough = thorough
+        self._left_out = left_out
         self._clean = threading.Lock()
         self._copies: queue.SimpleQueue[Copy | int] = queue.SimpleQueue()
         self._jobs = jobs
@@ -90,7 +90,7 @@ class Trial:
 
         def result(outcome: str, by: str = "", says: str = "") -> Result:
             seconds = round(time.monotonic() - start, 1)
-            return Result(self._results.state, fault.key, outcome, by, says, seconds)
+            return self._results.make(fault.key, outcome, by, says, seconds)
 
         try:
             copy.plant(edited(self._files, fault))
@@ -119,7 +119,7 @@ class Trial:
         return [
             (name, f"{name} {which}".strip(), command)
             for name in ordered
-            if self._thorough or not self._plan.check[name].thorough
+            if name not in self._left_out
             for which, command in commands(self._plan.check[name])
         ]
 
@@ -148,4 +148,4 @@ class Trial:
             )
             if not ok:
                 raise BrokenCheck(f"{label} fails without a fault: {says}")
-            self._results.add(Result(self._results.state, _CLEAN + label, SURVIVED))
+            self._results.add(self._results.make(_CLEAN + label, SURVIVED))

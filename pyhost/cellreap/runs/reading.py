@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cellreap.errors import InputError
-from cellreap.run.boot import Boot, End
+from cellreap.runs.boot import Boot, End
 from cellreap.trace.expected import Expected
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.report import Report

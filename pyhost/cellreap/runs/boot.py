@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from cellreap.run.console import Console
-from cellreap.run.process import Process
-from cellreap.run.qemu import check_bootable, cpu_for, find_emulator, machine_for, qemu_command
+from cellreap.runs.console import Console
+from cellreap.runs.process import Process
+from cellreap.runs.qemu import check_bootable, cpu_for, find_emulator, machine_for, qemu_command
 from cellreap.system.elf import Executable, multiboot_elf32, read_executable
 from cellreap.system.image import LOADER, Image
 

@@ -7,7 +7,7 @@ import io
 
 import pytest
 
-from cellreap.run.summary import tell
+from cellreap.runs.summary import tell
 from cellreap.trace.reading import read_trace
 from cellreap.trace.writer import seal
 from kit.trace_simulator import Target, notices_run

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from cellreap.errors import InputError, UsageError
 from cellreap.model.ids import ROOT, parse_id
-from cellreap.run.entries import Entries
-from cellreap.run.expectation import expected_of_image
+from cellreap.runs.entries import Entries
+from cellreap.runs.expectation import expected_of_image
 from cellreap.system.capdl import Description, Given, RunningPd, describe_running
 from cellreap.system.capdl.constants import body_slot
 from cellreap.system.capdl.objects import places_of

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from cellreap.errors import CellreapError, UsageError
-from cellreap.run.boot import Boot, End, record
-from cellreap.run.qemu import MACHINES, Machine, find_emulator, qemu_command, split_arguments
+from cellreap.runs.boot import Boot, End, record
+from cellreap.runs.qemu import MACHINES, Machine, find_emulator, qemu_command, split_arguments
 
 
 def line(seq: int, text: str) -> bytes:
@@ -170,7 +170,7 @@ def test_a_fatal_message_ends_the_run_with_what_follows_it(
     stand_in: Path, said: bytes, found: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As long as a busy machine needs for the following. The emulator ends before that.
-    monkeypatch.setattr("cellreap.run.boot._GRACE", GENEROUS)
+    monkeypatch.setattr("cellreap.runs.boot._GRACE", GENEROUS)
     body = f"put({said!r})\ntime.sleep(0.05)\nput(b'0x1234: the stack')"
     boot, trace = run(script(stand_in, body))
     assert boot.end is End.FATAL
@@ -267,7 +267,7 @@ def test_an_error_while_recording_ends_it_too(stand_in: Path) -> None:
 def test_when_we_are_ended_the_emulator_ends_with_us(stand_in: Path, sign: signal.Signals) -> None:
     command = script(stand_in, "put(b'running\\n')\ntime.sleep(600)")
     code = (
-        "import signal, sys\nfrom cellreap.run.boot import record\n"
+        "import signal, sys\nfrom cellreap.runs.boot import record\n"
         # The signal is ignored from the start if the tests run in the background of a shell.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "record(sys.argv[1:], sys.stdout.buffer, timeout=120, idle=120)\n"
