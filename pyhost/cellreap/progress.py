@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Progress of a command: a spinner on a terminal, plain lines in a log.
 
-All output goes to stderr. In a log, a step that takes long says so every ten seconds.
+All output goes to stderr. In a log, a step that takes long says so every five seconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Update = Callable[[str], None]
 """Shows a short text after the step's name. It is cheap enough to call for every event."""
 
 _MIN_UPDATE_SECONDS = 0.1
-_SIGN_SECONDS = 10.0
+_SIGN_SECONDS = 5.0
 
 
 class Progress:

@@ -14,10 +14,12 @@ from pathlib import Path
 import pytest
 
 from cellreap.progress import Progress
+from cellreap.system.cache import file_lock
 from cellreap.system.refkernel import build_refkernel, find_kernel
 from cellreap.system.sdk import Sdk, installed_sdk, load_sdk
 from cellreap.testing import Target
 from kit.paths import BOOT_CONFIGS, CONFIGS
+from kit.wheels import make_wheel
 
 CONFIG_FOLDERS = (CONFIGS, BOOT_CONFIGS)
 
@@ -76,6 +78,14 @@ def on_refkernel(
         return Target(sdk, shared_folder(f"refkernel-{arch}"), CONFIG_FOLDERS)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def wheel(shared_folder: Callable[[str], Path]) -> Path:
+    """The wheel of this checkout."""
+    folder = shared_folder("wheel")
+    with file_lock(folder.with_suffix(".lock"), Progress(quiet=True)):
+        return next(folder.glob("*.whl"), None) or make_wheel(folder)
 
 
 @pytest.fixture(scope="session")

@@ -4,11 +4,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -17,10 +14,9 @@ import pytest
 
 from cellreap import __version__
 from cellreap.cli.main import cli
-from cellreap.system.cache import cache_folder
 from kit.paths import DATA, ROOT
+from kit.wheels import environment, make_venv
 
-ELSEWHERE = ("PYTHONPATH", "CELLREAP_HOME", "CELLREAP_CORE_LIB")
 # Command -> arguments, in the project that `init` made. The order is that of the commands' needs.
 COMMANDS: dict[str, tuple[str, ...]] = {
     "init": ("demo",),
@@ -37,57 +33,10 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 
 
-def environment() -> dict[str, str]:
-    """The environment without what leads to a checkout."""
-    return {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
-
-
-def _python(folder: Path, *arguments: str) -> None:
-    command = [sys.executable, *arguments]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, check=False, env=environment()
-    )
-    assert done.returncode == 0, done.stderr.decode()
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of the sdist of this checkout."""
-    folder = tmp_path_factory.mktemp("wheel")
-    copy = folder / "copy"
-    names = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
-    ).stdout.decode()
-    for name in names.splitlines():
-        if (ROOT / name).is_file():
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, copy / name)
-    sdist = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
-    _python(copy, "-c", sdist, str(folder))
-    shutil.rmtree(copy)
-    (packed,) = folder.glob("*.tar.gz")
-    _python(
-        folder,
-        *("-m", "pip", "wheel", "-q", "--no-build-isolation", "--no-deps", "-w", str(folder)),
-        packed.name,
-    )
-    (made,) = folder.glob("*.whl")
-    return made
-
-
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of a new environment with the wheel. Only dependencies are of this one."""
-    venv = tmp_path_factory.mktemp("venv")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
-    interpreter = venv / "bin" / "python"
-    install = [sys.executable, "-m", "pip", "--python", str(interpreter), "install"]
-    command = [*install, "-q", "--no-deps", "--no-index", str(wheel)]
-    subprocess.run(command, check=True, env=environment())
-    # Only now, because pip must not find another cellreap that is installed there.
-    (site,) = venv.glob("lib/python*/site-packages")
-    (site / "dependencies.pth").write_text(f"{sysconfig.get_paths()['purelib']}\n")
-    return interpreter
+    """The Python of a new environment with the wheel."""
+    return make_venv(tmp_path_factory.mktemp("venv"), wheel)
 
 
 def ran(python: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -95,7 +44,7 @@ def ran(python: Path, folder: Path, *arguments: str) -> subprocess.CompletedProc
     return subprocess.run(
         [str(python), *arguments],
         cwd=folder,
-        env={**environment(), "HOME": str(folder), "XDG_CACHE_HOME": str(cache_folder().parent)},
+        env=environment(folder),
         capture_output=True,
         text=True,
         check=False,

@@ -210,6 +210,16 @@ def test_an_image_that_is_damaged_is_not_booted(target: Target, tmp_path: Path) 
     assert not damaged.with_suffix(".trace").exists()
 
 
+SHIPPED = sorted(path.stem for path in CONFIGS.glob("*.toml"))
+
+
+@pytest.mark.parametrize("name", thorough_but(SHIPPED, "hang"))
+def test_no_shipped_configuration_needs_a_fast_machine(target: Target, name: str) -> None:
+    """At 4 million instructions a second of the machine's own time, so every deadline is short."""
+    run = target.run(name, qemu_args=("-icount", "shift=8,sleep=off"))
+    assert run.report.unexpected == []
+
+
 @pytest.mark.slow
 def test_a_time_limit_ends_the_run_and_keeps_what_there_is(target: Target, tmp_path: Path) -> None:
     """At 8 million instructions a second no kernel completes 50 crashes in the time limit."""

@@ -34,6 +34,7 @@ VARYING: Final = (
     (re.compile(r"\binstruction at 0x[0-9a-f]+"), "instruction at ADDRESS"),
     (re.compile(r"\bin \d+\.\d million cycles"), "in N million cycles"),
     (re.compile(r"; \d+ events in \d+\.\d s$"), "; N events in N s"),
+    (re.compile(r"\bpassed in \d+\.\d\ds( \(\d+:\d\d:\d\d\))?$"), "passed in N s"),
     (re.compile(r"\bnot acknowledged for \d+ ms"), "not acknowledged for N ms"),
 )
 """Text that differs between machines or builds. The order of what PDs say differs too.

@@ -3,7 +3,7 @@
 #
 # Signs of life of long commands, on what is stderr when this file is read.
 
-signs_every=${SIGNS_EVERY:-10} # seconds
+signs_every=${SIGNS_EVERY:-5} # seconds
 exec 7>&2
 
 # with_signs NAME COMMAND...: runs the command, and says every $signs_every seconds that it still
