@@ -162,7 +162,9 @@ def edges_by_name(model: Model, names: dict[str, str]) -> set[tuple[str, ...]]:
     known = {node.id: node.name for node in model.nodes.values() if node.kind == "PD"} | names
     bodies = {res: model.body_of(pd) for pd in model.pds() if (res := model.body_of(pd))}
     known |= {body: f"body {body}" for body in bodies if body is not None}
-    found = {("PD", known[pd], str(model.nodes[pd].pinned)) for pd in model.pds()}
+    found: set[tuple[str, ...]] = {
+        ("PD", known[pd], str(model.nodes[pd].pinned)) for pd in model.pds()
+    }
     found |= {("SPACE", known.get(s, s), known[m]) for s, m in model.manager.items()}
     for edge in model.edges():
         ends = known.get(edge.source, edge.source), known.get(edge.target, edge.target)

@@ -187,7 +187,10 @@ def test_bad_file_ends_with_one_line_and_exit_2(run: Run, path: Path) -> None:
     ("args", "message"),
     [
         ((SCENARIO,), "Missing option '--crash'. (see cellreap plan --help)"),
-        (("--crash", "PD_1"), "Missing argument 'CONFIG.toml|TRACE|MODEL.csv'. (see cellreap plan --help)"),
+        (
+            ("--crash", "PD_1"),
+            "Missing argument 'CONFIG.toml|TRACE|MODEL.csv'. (see cellreap plan --help)",
+        ),
         (
             ("nowhere.csv", "--crash", "PD_1"),
             "nowhere.csv: cannot be read: No such file or directory",
