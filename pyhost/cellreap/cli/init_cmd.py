@@ -10,7 +10,7 @@ import click
 
 import cellreap
 from cellreap.errors import UsageError
-from cellreap.system.image import write_atomically
+from cellreap.system.files import write_atomically
 
 _TEMPLATE = Path(cellreap.__file__).resolve().parent / "template"
 _PLACE = "@NAME@"
