@@ -91,7 +91,7 @@ def test_every_command_works_in_a_new_environment_and_a_new_project_is_green(
     assert report["verdict"] == "pass"
     tests = ran(python, tmp_path / "demo", "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert tests.returncode == 0, tests.stdout
-    assert " 3 passed" in f" {tests.stdout}"
+    assert "\n3 passed" in tests.stdout
     again = ran(python, tmp_path, "-m", "cellreap", "init", "demo")
     assert again.returncode == 2
     assert "demo: is not empty; expected a new folder" in again.stderr

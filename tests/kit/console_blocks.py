@@ -35,6 +35,7 @@ VARYING: Final = (
     (re.compile(r"\bin \d+\.\d million cycles"), "in N million cycles"),
     (re.compile(r"; \d+ events in \d+\.\d s$"), "; N events in N s"),
     (re.compile(r"\bpassed in \d+\.\d\ds( \(\d+:\d\d:\d\d\))?$"), "passed in N s"),
+    (re.compile(r"^  line \d+: unstaged crash: "), "  line N: unstaged crash: "),
     (re.compile(r"\bnot acknowledged for \d+ ms"), "not acknowledged for N ms"),
 )
 """Text that differs between machines or builds. The order of what PDs say differs too.
