@@ -11,16 +11,13 @@ exec 7>&2
 with_signs() {
     local name=$1 code=0 start=$SECONDS ticker
     shift
-    # `read` waits for ever for what nobody writes, so it serves as a sleep without a process that
-    # would outlive the ticker. The ticker ends with this script, however that ends. It must not
-    # keep the caller's lock (9) or output.
+    # It ends with this script, however that ends. A last `sleep` may outlive it, so it must not
+    # hold the caller's lock (9) or output.
     (
-        exec 8<> <(:)
-        until read -r -t "$signs_every" -u 8 _; do
-            kill -0 $$ 2>/dev/null || exit
+        while sleep "$signs_every" 7>&- && kill -0 $$; do
             echo "setup: $name: $((SECONDS - start)) s so far" >&7
         done
-    ) >/dev/null 2>&1 9>&- &
+    ) </dev/null >/dev/null 2>&1 9>&- &
     ticker=$!
     "$@" || code=$?
     kill "$ticker" 2>/dev/null || true
