@@ -32,14 +32,17 @@ class Progress:
         self._stream = sys.stderr if stream is None else stream
 
     @contextmanager
-    def step(self, name: str) -> Iterator[Update]:
-        """Announces a step. If the step succeeds, prints how long it took."""
+    def step(self, name: str, signs: bool = True) -> Iterator[Update]:
+        """Announces a step. If the step succeeds, prints how long it took.
+
+        signs: whether a log gets a line every few seconds.
+        """
         if self._quiet:
             yield lambda text: None
         elif self._stream.isatty():
             yield from self._spin(name)
         else:
-            yield from self._tell(name)
+            yield from self._tell(name, self._every if signs else None)
 
     def note(self, text: str) -> None:
         """Prints a line that stays."""
@@ -65,7 +68,7 @@ class Progress:
             f"[green]✓[/green] {name} [dim]{time.monotonic() - start:.1f} s[/dim]", highlight=False
         )
 
-    def _tell(self, name: str) -> Iterator[Update]:
+    def _tell(self, name: str, every: float | None) -> Iterator[Update]:
         start = time.monotonic()
         over = threading.Event()
         latest = ""
@@ -75,7 +78,7 @@ class Progress:
             latest = f", {text}"
 
         def say_so() -> None:
-            while not over.wait(self._every):
+            while not over.wait(every):
                 self._line(f"{name}: {time.monotonic() - start:.0f} s so far{latest}")
 
         self._line(f"{name} ...")

@@ -23,6 +23,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "build": ("system.toml", "-o", "demo.img"),
     "boot": ("demo.img", "-o", "demo.trace"),
     "check": ("demo.trace", "--image", "demo.img"),
+    "show": ("demo.trace", "--image", "demo.img"),
+    "debug": ("demo.img", "--port", "0", "--qemu-arg=-version"),
     "capdl": ("demo.trace", "--after", "1", "--image", "demo.img"),
     "run": ("system.toml", "-o", "out"),
     "plan": ("scenario.csv", "--crash", "block_server_1", "--pd-depth", "1"),

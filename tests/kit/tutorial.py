@@ -67,7 +67,8 @@ def follow(
     errors = folder / ".errors"
     errors.mkdir()
     script = []
-    for item in sorted([*commands, *read_files(text)], key=lambda each: each.line):
+    items: list[Command | File] = [*commands, *read_files(text)]
+    for item in sorted(items, key=lambda each: each.line):
         if isinstance(item, File):
             script.append(item.shell)
             continue

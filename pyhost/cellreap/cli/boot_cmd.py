@@ -12,7 +12,7 @@ import click
 
 from cellreap.api.running import Limits, record_image
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import json_option
+from cellreap.cli.params import json_option, qemu_option
 from cellreap.progress import Progress
 from cellreap.runs.boot import DEFAULT_IDLE, MAX_UNTIMED_BYTES, Boot, End
 from cellreap.system.image import read_image
@@ -37,14 +37,7 @@ def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="End the run after this time. If not given, the run may take any time, and ends "
             f"after {MAX_UNTIMED_BYTES >> 20} MiB of output.",
         ),
-        click.option(
-            "--qemu-arg",
-            "qemu_args",
-            multiple=True,
-            metavar="ARG",
-            help="Further arguments for QEMU. One option may hold several words: "
-            "--qemu-arg '-icount shift=0'.",
-        ),
+        qemu_option,
     ):
         command = option(command)
     return command

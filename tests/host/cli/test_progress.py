@@ -47,6 +47,13 @@ def test_a_step_that_fails_says_nothing_more() -> None:
     assert threading.active_count() == before
 
 
+def test_a_step_that_is_shown_otherwise_gives_no_signs() -> None:
+    log = Log()
+    with Progress(stream=log, every=0.01).step("booting", signs=False):
+        assert not log.sign.wait(0.05)
+    assert len(log.getvalue().splitlines()) == 2
+
+
 def test_a_quiet_step_says_nothing() -> None:
     log = Log()
     with Progress(quiet=True, stream=log, every=0.01).step("linking") as update:
