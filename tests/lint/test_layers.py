@@ -24,6 +24,7 @@ ROOMS: dict[str, set[str]] = {
     "api": {"model", "trace", "system", "runs"},
     "cli": {"model", "trace", "system", "runs", "api", "testing"},
     "testing": {"model", "trace", "system", "runs", "api", "cli"},
+    "template": set(),  # is copied into projects by `cellreap init`
 }
 COMMAND_LINE = {"__init__", "__main__", "pytest_plugin"}
 """Modules of the package itself that are its public face. They may use all folders."""
