@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import click
 
@@ -38,6 +38,13 @@ def to_depth(ctx: click.Context, param: click.Parameter, value: str | None) -> D
     )
 
 
+def given(depth: Depth | None) -> int | Literal["inf"] | None:
+    """A depth as configurations have it."""
+    if depth is None:
+        return None
+    return "inf" if depth.limit is None else depth.limit
+
+
 def _together(*options: Decorator) -> Decorator:
     """Several options as one decorator. --help lists them in this order."""
 
@@ -52,6 +59,39 @@ def _together(*options: Decorator) -> Decorator:
 json_option: Decorator = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object."
 )
+
+
+def image_option(text: str) -> Decorator:
+    """--image. text: its help."""
+    return click.option(
+        "--image", type=click.Path(path_type=Path), metavar="IMAGE|CONFIG.toml", help=text
+    )
+
+
+qemu_option: Decorator = click.option(
+    "--qemu-arg",
+    "qemu_args",
+    multiple=True,
+    metavar="ARG",
+    help="Further arguments for QEMU. One option may hold several words: "
+    "--qemu-arg '-icount shift=0'.",
+)
+
+
+programs_option: Decorator = click.option(
+    "--programs",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="The ELF files of the PDs' programs, for the source lines of faults. If not given: the "
+    "folder IMAGE.programs beside the image.",
+)
+
+
+def after_option(least: int, meaning: str, *, required: bool = False) -> Decorator:
+    """--after. least: the lowest number. meaning: its help."""
+    return click.option(
+        "--after", type=click.IntRange(min=least), metavar="N", required=required, help=meaning
+    )
 
 
 def kernel_options(purpose: str) -> Decorator:
