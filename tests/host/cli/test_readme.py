@@ -106,6 +106,9 @@ def test_only_what_differs_between_machines_is_left_out() -> None:
     shown = [
         "x on seL4 16.0.0+ (x86_64)",
         "page fault at 0xdead000, instruction at 0x400bd0",
+        "  registers  rip=0x400989 rsp=0x10013f00",
+        "             r8=0x10001000 r11=0x246",
+        "             disk1 (BLOCK_SPACE_4): managed by fs (PD_3)",
         "15 kernel calls in 7.7 million cycles",
         "PASS: everything as the reference model has it; 193 events in 0.9 s",
         "  then said  fs (PD_3): b",
@@ -116,6 +119,8 @@ def test_only_what_differs_between_machines_is_left_out() -> None:
     assert same_everywhere(shown) == [
         "x on KERNEL (x86_64)",
         "page fault at 0xdead000, instruction at ADDRESS",
+        "  registers  N",
+        "             disk1 (BLOCK_SPACE_4): managed by fs (PD_3)",
         "15 kernel calls in N million cycles",
         "PASS: everything as the reference model has it; N events in N s",
         "  then said  app (PD_5): a",
