@@ -54,6 +54,15 @@ json_option: Decorator = click.option(
 )
 
 
+sdk_option: Decorator = click.option(
+    "--sdk",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The seL4 SDK. If not given: $CELLREAP_SDK_<ARCH>, else the SDK installed for the user, "
+    "else refkernel.",
+)
+
+
 def kernel_options(purpose: str) -> Decorator:
     """--arch and --sdk. purpose: the help of --arch, for example "Architecture to run on." """
     return _together(
@@ -64,13 +73,7 @@ def kernel_options(purpose: str) -> Decorator:
             show_default=True,
             help=purpose,
         ),
-        click.option(
-            "--sdk",
-            type=click.Path(path_type=Path),
-            metavar="DIR",
-            help="The seL4 SDK. If not given: $CELLREAP_SDK_<ARCH>, else the SDK installed for the "
-            "user, else refkernel.",
-        ),
+        sdk_option,
     )
 
 
