@@ -152,11 +152,6 @@ int cr_component_step(cr_component_message *yours)
     return 1;
 }
 
-void cr_component_serve(void)
-{
-    cr_supervisor_run(cr_sys.endpoint);
-}
-
 void cr_component_end(void)
 {
     cr_supervisor_end();

@@ -167,3 +167,12 @@ def test_the_libraries_have_no_scenario(sdk: Sdk, prefix_of: Callable[[Sdk], Pat
 
 def test_the_example_is_short() -> None:
     assert len((EXAMPLE / "main.c").read_text().splitlines()) <= MOST_LINES
+
+
+def test_the_table_of_the_interface_is_that_of_the_header() -> None:
+    header = (ROOT / "roottask" / "include" / "cellreap" / "component.h").read_text()
+    page = (ROOT / "docs" / "embedding.md").read_text()
+    rows = re.findall(r"^\| `(cr_component_\w+)` \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted(re.findall(r"^\w+ (cr_component_\w+)\(", header, re.MULTILINE))
+    (lines,) = re.findall(r"is such a root task in (\d+) lines", page.replace("\n", " "))
+    assert int(lines) == len((EXAMPLE / "main.c").read_text().splitlines())

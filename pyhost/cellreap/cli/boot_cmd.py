@@ -20,7 +20,7 @@ from cellreap.runs.qemu import split_arguments
 from cellreap.runs.root_task import boot_root_task
 from cellreap.system.elf import arch_of, is_elf, read_executable
 from cellreap.system.image import Image, KernelEntry, read_image
-from cellreap.system.parts import build_parts
+from cellreap.system.parts import Parts, build_parts
 from cellreap.system.refkernel import find_kernel
 from cellreap.system.sdk import Kernel, load_sdk
 from cellreap.system.toolchain import find_toolchain
@@ -96,7 +96,9 @@ def record_root_task(
     read_executable(raw, str(path), arch)
     found = load_sdk(find_kernel(arch, sdk, progress), arch)
     toolchain = find_toolchain(arch)
-    parts = build_parts(found, toolchain, progress)
+
+    def parts() -> Parts:
+        return build_parts(found, toolchain, progress)
 
     def run(file: BinaryIO, on_events: Callable[[int], None]) -> Boot:
         record_as = functools.partial(

@@ -163,7 +163,7 @@ def boot_conformance(
         record, trace=console, timeout=timeout, idle=idle, finish=_SUMMARY
     )
     roottask, name = parts.conformance.read_bytes(), str(parts.conformance)
-    boot = boot_root_task(sdk, toolchain, parts, roottask, name, extra, record_as)
+    boot = boot_root_task(sdk, toolchain, lambda: parts, roottask, name, extra, record_as)
     console.seek(0)
     return read_console(console.read(), boot)
 

@@ -18,7 +18,7 @@ from cellreap.system.toolchain import Toolchain
 def boot_root_task(
     sdk: Sdk,
     toolchain: Toolchain,
-    parts: Parts,
+    parts: Callable[[], Parts],
     roottask: bytes,
     name: str,
     extra: Sequence[str],
@@ -26,15 +26,15 @@ def boot_root_task(
 ) -> Boot:
     """Boots the ELF file `roottask`. CellreapError if the machine cannot boot it.
 
-    name: of the file, for messages. extra: further arguments for the emulator. record_as: runs the
-    emulator's command.
+    parts: called if the machine needs a boot loader. name: of the file, for messages. extra:
+    further arguments for the emulator. record_as: runs the emulator's command.
     """
     arch = sdk.kernel.arch
     read_executable(roottask, name, arch)
     kernel = read_executable(sdk.kernel_elf.read_bytes(), str(sdk.kernel_elf), arch)
     loader, memory = b"", None
     if LOADER in members_of(arch):
-        loader = link_loader(sdk, toolchain, parts, roottask)
+        loader = link_loader(sdk, toolchain, parts(), roottask)
         described = str(sdk.root / SUPPORT_FOLDER / PLATFORM_FILE)
         memory = memory_around(
             read_memory(read_support(sdk, PLATFORM_FILE), described), kernel, described

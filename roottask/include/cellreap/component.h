@@ -118,8 +118,6 @@ uint32_t cr_component_pd(uint32_t pd);
  * message with a badge of yours, whose registers are as the kernel delivered them, or signals of
  * yours. To a message, reply with seL4_Reply before the next step. */
 int cr_component_step(cr_component_message *yours);
-/* The same for ever, for a root task that has minted no badges. */
-void cr_component_serve(void);
 
 /* Ends the trace with its END event. No function may be called afterwards. The PDs go on, and
  * nobody serves them. */
