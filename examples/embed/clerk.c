@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A client that uses the ledger until it is gone. It rings the bell of the root task when it begins,
- * and reports at the root task's desk when it was told of its loss. */
+ * A client that uses the ledger until it is gone. It rings the root task's bell when it begins, and
+ * reports at the root task's desk when it was told of its loss. */
 #include "embed.h"
 #include <cellreap/client.h>
 

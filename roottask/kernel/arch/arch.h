@@ -32,8 +32,8 @@ seL4_Error cr_arch_assign_asid(seL4_CPtr vspace);
  * task has that function. */
 void cr_idle_start(void);
 _Noreturn void cr_idle_main(void);
-/* The entry point of the root task's witness threads, in threads.S. It runs cr_witness_main with the
- * argument that cr_arch_set_argument has set, if the root task has that function. */
+/* The entry point of the root task's witness threads, in threads.S. It runs cr_witness_main with
+ * the argument that cr_arch_set_argument has set, if the root task has that function. */
 void cr_witness_start(void);
 _Noreturn void cr_witness_main(uint64_t index);
 
