@@ -90,6 +90,7 @@ static void handle_signals(uint64_t badge)
             }
             cr_waits_expire();
         }
+        cr_silence_tick(cr_clock_take_passed());
     }
     if (hooks != 0 && hooks->signal != 0) {
         hooks->signal(badge);
@@ -114,6 +115,9 @@ int cr_supervisor_turn(seL4_CPtr endpoint, cr_own_message *own)
     seL4_Word badge;
     cr_trace_flush(&cr_sys.trace);
     cr_clock_arm();
+    if (cr_silence_counts()) {
+        cr_clock_stand();
+    }
     own->tag = seL4_Recv(endpoint, &badge);
     own->badge = badge & CR_OWN_BADGE_BITS;
     if (badge == own->badge) {

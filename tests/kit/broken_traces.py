@@ -165,18 +165,19 @@ def _odd_body(target: Target) -> None:
     target.emit("BODY", pd="PD_9", paddr="0x200000800", bytes=4096, slots=1)
 
 
-def _quota(target: Target, name: str, **quotas: int) -> None:
+def quota(target: Target, name: str, **quotas: int) -> None:
+    """Emits QUOTA. quotas: those that are not 99, by their words."""
     words = ("nodes", "edges", "spaces", "types", "requests", "tickets", "pds", "bytes", "maps")
     target.emit("QUOTA", account=1, name=name, **{word: quotas.get(word, 99) for word in words})
 
 
 def _quota_twice(target: Target) -> None:
-    _quota(target, "fs")
-    _quota(target, "fs")
+    quota(target, "fs")
+    quota(target, "fs")
 
 
 def _over_quota(target: Target) -> None:
-    _quota(target, "poor", nodes=1)
+    quota(target, "poor", nodes=1)
     pd = target.pd("poor")
     target.space(pd, "ROOM")
     target.space(pd, "ROOM")
@@ -184,7 +185,7 @@ def _over_quota(target: Target) -> None:
 
 def _merged_too_early(target: Target) -> None:
     """PD_6 leaves one notice behind, and has room for many edges."""
-    _quota(target, "guest", edges=1000)
+    quota(target, "guest", edges=1000)
     guest = target.pd("guest", account=1)
     target.request(guest, "TABLE_SPACE_4")
     target.quiet()
@@ -396,7 +397,8 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "consent.allow": emitted("ALLOW", pd="PD_5", by="PD_0", count=1),
     "consent.allowed": lambda: edited("depths-1-0", "ALLOW", {"count": 0}, pd="PD_5"),
     "consent.by": lambda: edited("depths-1-0", "HOLD", {"by": "-"}, pd="PD_5"),
-    "triggers.root": emitted("FAULT", pd="PD_0", kind="vm-fault", address="0x0", ip="0x0"),
+    "triggers.root": emitted("FAULT", pd="PD_0", kind="vm-fault", address="0x0", ip="0x0",
+        registers="-"),
     "triggers.once": lambda: scenario(_twice),
     "triggers.right": lambda: scenario(lambda target: target.terminate("PD_5", "PD_1")),
     "triggers.deadline": lambda: edited("notices", "DEADLINE", {"ms": 0}, pd="PD_5"),
@@ -421,6 +423,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "freed.client": lambda: freed(("PD_5", "PD_1")),
     **broken_respawns.reports(of_drafts),
     **broken_configurations.reports(),
+    "silence.long": lambda: edited("blame", "SILENT", {"ms": 4999}),
+    "silence.each": lambda: edited("blame", "STANDS", None, pd="PD_2"),
+    "silence.state": lambda: edited("blame", "STANDS", {"state": "receive"}, pd="PD_3"),
     "rounds.known": lambda: edited("time", "ROUNDS", None, pd="PD_3"),
     "rounds.end": lambda: edited("time", "UNFINISHED", None),
     "clock.order": lambda: edited("time", "CLOCK", {"ms": 99}, ms=800),
