@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
+from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option
 from cellreap.runs.expectation import expected_by
@@ -22,8 +22,8 @@ from cellreap.trace.report import (
     Report,
     foreign_told,
     kernels_word_told,
-    report_json,
 )
+from cellreap.trace.telling import reading_json
 
 SHOW_PROGRESS_FROM = 16 << 20
 """Size in bytes from which reading a file takes noticeable time."""
@@ -49,9 +49,10 @@ def check(trace: Path, image: Path | None, as_json: bool) -> int:
     """
     expected = None if image is None else expected_by(image)
     with _progress(trace) as progress:
-        report = read_file(trace, progress=progress, expected=expected).report
+        reading = read_file(trace, progress=progress, expected=expected)
+    report = reading.report
     if as_json:
-        click.echo(json.dumps(report_json(report), indent=2))
+        echo_json("check", reading_json(reading))
     else:
         click.echo("\n".join(summary(report)))
     if not report.passed:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from cellreap.api.results import Run
 from cellreap.api.running import Limits, boot_and_check, build_system
 from cellreap.api.systems import System, kernel_for
 from cellreap.cli.boot_cmd import boot_json, boot_options
+from cellreap.cli.echo import echo_json, json_text
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import Depth, depth_options, given, json_option, kernel_options
 from cellreap.errors import UsageError
@@ -25,7 +25,8 @@ from cellreap.system.config import Mode
 from cellreap.system.files import write_atomically
 from cellreap.system.image import read_image
 from cellreap.system.sdk import CONFIG_FILE
-from cellreap.trace.report import Report, report_json
+from cellreap.trace.report import Report
+from cellreap.trace.telling import reading_json
 
 
 @click.command()
@@ -86,12 +87,10 @@ def run(
         shown = run_json(result)
         files: dict[int, str] = {}
         if output is not None:
-            write_atomically(
-                trace.with_suffix(".json"), (json.dumps(shown, indent=2) + "\n").encode()
-            )
+            write_atomically(trace.with_suffix(".json"), (json_text("run", shown) + "\n").encode())
             files = write_extractions(report, trace)
     if as_json:
-        click.echo(json.dumps(shown, indent=2))
+        echo_json("run", shown)
     else:
         for line in result.told(files):
             click.echo(line)
@@ -143,7 +142,7 @@ def run_json(run: Run) -> dict[str, Any]:
     assert kernel is not None
     assert run.boot is not None
     return {
-        **report_json(run.reading.report),
+        **reading_json(run.reading),
         "kernel": {"name": kernel.name, "version": kernel.version, "arch": kernel.arch},
         "verdict": "pass" if run.passed else "fail",
         "violations": run.violations,
