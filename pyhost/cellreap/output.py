@@ -19,7 +19,17 @@ VERSION: Final = 1
 Depth = int | Literal["inf"]
 Verdict = Literal["pass", "fail"]
 NoticeKind = Literal["free", "destroy", "disconnect", "lost", "pre-destroy", "extract"]
-Ending = Literal["complete", "fatal", "exited", "failed", "timeout", "silent", "flood"]
+Ending = Literal[
+    "complete",
+    "fatal",
+    "exited",
+    "failed",
+    "timeout",
+    "silent",
+    "flood",
+    "asked",
+    "interrupted",
+]
 Why = Literal["trigger", "link", "fault", "request", "hold", "managed", "map"]
 CrashWord = Literal[
     "unstaged crash",
@@ -56,7 +66,8 @@ class Console(TypedDict):
 
     end: Ending
     """`complete`: the trace came to its end. `fatal`: kernel or root task stopped. `exited`: the
-    emulator ended. `timeout`, `silent`, `flood`: a limit ended it.
+    emulator ended. `timeout`, `silent`, `flood`: a limit ended it. `asked`: --until
+    ended it. `interrupted`: Ctrl-C did.
     """
     detail: str
     """The fatal message, the emulator's last line, or the limit. Empty if complete."""
@@ -332,6 +343,69 @@ class Unexpected(TypedDict):
     """The finding, for people."""
 
 
+class Fault(TypedDict):
+    """A fault of a PD: a crash report."""
+
+    pd: str
+    """The PD."""
+    name: str
+    """Its name in the configuration."""
+    kind: str
+    """`vm-fault`, `cap-fault`, `unknown-syscall` or `user-exception`."""
+    address: str
+    """The address, slot or number of the fault, in hex."""
+    ip: str
+    """The address of the instruction, in hex."""
+    handler: str | None
+    """The fault handler that was told of it. null: the root task was."""
+    fatal: bool
+    """Whether it brought the PD down. A fault handler may let it go on."""
+    function: str | None
+    """The function of the instruction. null: not known."""
+    file: str | None
+    """Its source file. null: not known."""
+    line: int | None
+    """Its line in that file. null: not known."""
+    stack_overflow: bool
+    """Whether the PD is known to have run out of its stack."""
+    registers: dict[str, str]
+    """The registers that are not 0, in hex. Empty: not known."""
+
+
+class Standing(TypedDict):
+    """A PD that lives when a trace breaks off."""
+
+    pd: str
+    """The PD."""
+    name: str
+    """Its name in the configuration."""
+    state: str | None
+    """What it does, as the events of a trace say it. null: nobody looked."""
+    on: str | None
+    """The PD that it waits for. null: none, or not known."""
+    slot: int
+    """The slot that it calls or receives with."""
+    space: str | None
+    """The name of the space that it waits for."""
+    ip: str | None
+    """The address of its instruction, in hex. null: not known."""
+    chance: bool
+    """Whether it could have run."""
+    place: str | None
+    """The function and line of its instruction. null: not known."""
+    said: str | None
+    """The last line that it printed. null: none."""
+
+
+class Silence(TypedDict):
+    """What is known of PDs when a trace breaks off."""
+
+    ms: int | None
+    """For how long nothing happened. null: the root task did not look."""
+    pds: list[Standing]
+    """The PDs that live."""
+
+
 class KernelsWord(TypedDict):
     """How often the kernel was asked for its capabilities."""
 
@@ -376,6 +450,10 @@ class Report(TypedDict):
     """Extractions that came to their end."""
     unexpected: NotRequired[list[Unexpected]]
     """How the run was not what the configuration expects. Only if there is any."""
+    faults: NotRequired[list[Fault]]
+    """Faults, in order. Only if there is any."""
+    silence: NotRequired[Silence]
+    """What is known of PDs if the trace breaks off. Only then."""
     unverified: NotRequired[list[str]]
     """What the check could not verify with what it was given. Only if there is any."""
     kernels_word: NotRequired[KernelsWord]
@@ -398,6 +476,15 @@ class RunOutput(Versioned, Report):
     """The command."""
     boot: Boot
     """How the boot ended."""
+    kept: NotRequired[str]
+    """The folder with image, trace and programs, if they are kept."""
+
+
+class ShowOutput(Versioned, Report):
+    """`cellreap show --json`."""
+
+    command: Literal["show"]
+    """The command."""
 
 
 class CapdlOutput(Versioned):
@@ -499,6 +586,7 @@ OUTPUTS: Final[dict[str, type[Any]]] = {
     "boot": BootOutput,
     "check": CheckOutput,
     "run": RunOutput,
+    "show": ShowOutput,
     "capdl": CapdlOutput,
     "conformance": ConformanceOutput,
     "programs": ProgramsOutput,

@@ -25,26 +25,26 @@ from cellreap.model.plan import WHYS
 from cellreap.output import OUTPUTS, versioned
 from cellreap.runs.boot import Boot, End
 from cellreap.system.sdk import load_sdk
-from cellreap.trace.reading import read_trace
+from cellreap.trace.reading import read_file, read_trace
 from cellreap.trace.report import Word
 from cellreap.trace.telling import reading_json
 from kit.command_line import cellreap, cellreap_json
 from kit.docs_tables import check_table, table_lines
 from kit.docstrings import attribute_docs, one_line
-from kit.goldens import RECORDED, read_golden
 from kit.output_schema import FILE, bases, definitions, docs_of, faults, generated, text
-from kit.paths import CONFIGS, DATA, GOLDENS, ROOT, STORED_TRACES
+from kit.paths import CONFIGS, DATA, GOLDENS, ROOT
 from kit.sdk_kit import make_sdk
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench
 from kit.small_runs import trace
 
 SCHEMA = ROOT / "pyhost" / "cellreap" / FILE
 PAGE = ROOT / "docs" / "json.md"
-HANG = next(golden for golden in RECORDED if golden.config == "hang")
+RECORDED = DATA / "traces"
+HANG = RECORDED / "v3" / "hang.trace"
 
 
 def hang() -> dict[str, Any]:
-    return reading_json(read_golden(HANG.trace.read_bytes(), HANG))
+    return reading_json(read_file(HANG))
 
 
 # -- the schema
@@ -104,7 +104,7 @@ def test_unknown_keys_are_forbidden_everywhere() -> None:
 def places(shown: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The places of all objects with fixed keys in a report."""
     if isinstance(shown, dict):
-        if not at or at[-1] not in ("names", "exits", "kernel_calls", "doomed_why"):
+        if not at or at[-1] not in ("names", "exits", "kernel_calls", "doomed_why", "registers"):
             yield at
         for key, value in shown.items():
             yield from places(value, (*at, key))
@@ -201,7 +201,7 @@ def type_of(schema: dict[str, Any]) -> str:
 @pytest.mark.behaviour("Y-08")
 @pytest.mark.parametrize(
     "path",
-    [*sorted(GOLDENS.glob("*.trace")), *sorted(STORED_TRACES.glob("*.trace"))],
+    [*sorted(GOLDENS.glob("*.trace")), *sorted(RECORDED.glob("*/*.trace"))],
     ids=lambda path: path.name,
 )
 def test_the_report_on_every_recorded_trace(path: Path) -> None:
@@ -212,7 +212,7 @@ def test_the_report_on_every_recorded_trace(path: Path) -> None:
 
 @pytest.mark.behaviour("Y-08")
 def test_a_damaged_trace_is_reported_as_the_schema_says() -> None:
-    lines = HANG.trace.read_bytes().splitlines(keepends=True)
+    lines = HANG.read_bytes().splitlines(keepends=True)
     for keep in range(20, len(lines), 40):
         for rest in (lines[:keep], lines[: keep - 1] + lines[keep:]):
             reading = read_trace(io.BytesIO(b"".join(rest)), "damaged")
@@ -245,7 +245,7 @@ def test_plans_and_lists(tmp_path: Path) -> None:
     for source, more in (
         (DATA / "scenario.csv", ("--explain", "db")),
         (CONFIGS / "block_fs_db_app.toml", ()),
-        (GOLDENS / "block_fs_db_app-0-0.trace", ("--after", "0")),
+        (RECORDED / "v1" / "block_fs_db_app-0-0.trace", ("--after", "0")),
     ):
         code, shown = cellreap_json(
             "plan", str(source), "--crash", "block_server_1", "--engine", "reference", *more
@@ -253,6 +253,7 @@ def test_plans_and_lists(tmp_path: Path) -> None:
         assert (code, shown["version"], shown["command"]) == (0, 1, "plan")
         assert ("explain" in shown) == bool(more and more[0] == "--explain")
     assert cellreap_json("programs")[0] == 0
+    assert cellreap_json("show", str(HANG))[0] == 0
     wrong = cellreap("plan", str(tmp_path / "none.csv"), "--crash", "a", "--json")
     assert (wrong.returncode, wrong.stdout) == (2, "")  # errors are a line on stderr
 
