@@ -1,4 +1,66 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""cellreap: cleans up after crashed seL4 protection domains, and checks the result."""
+"""cellreap: cleans up after crashed seL4 protection domains, and checks the result.
+
+`__all__` lists the public names. docs/api.md is their reference. Everything else in the package may
+change at any time. A name is imported when it is first used, so that `import cellreap` is cheap.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from cellreap.api.functions import boot, build, check, plan, run, state
+    from cellreap.api.results import Run
+    from cellreap.api.systems import NoKernel, System
+    from cellreap.errors import CellreapError, InputError, ModelError, UsageError
+    from cellreap.model.graph import Model
+    from cellreap.model.plan import Plan
+    from cellreap.system.image import Image
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "CellreapError",
+    "Image",
+    "InputError",
+    "Model",
+    "ModelError",
+    "NoKernel",
+    "Plan",
+    "Run",
+    "System",
+    "UsageError",
+    "boot",
+    "build",
+    "check",
+    "plan",
+    "run",
+    "state",
+]
+
+_MODULES: Final = {
+    "cellreap.api.functions": ("boot", "build", "check", "plan", "run", "state"),
+    "cellreap.api.results": ("Run",),
+    "cellreap.api.systems": ("NoKernel", "System"),
+    "cellreap.errors": ("CellreapError", "InputError", "ModelError", "UsageError"),
+    "cellreap.model.graph": ("Model",),
+    "cellreap.model.plan": ("Plan",),
+    "cellreap.system.image": ("Image",),
+}
+
+
+if not TYPE_CHECKING:  # a type checker would take any name for one of these
+
+    def __getattr__(name: str) -> Any:
+        for module, names in _MODULES.items():
+            if name in names:
+                value = getattr(importlib.import_module(module), name)
+                globals()[name] = value
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -21,6 +21,10 @@ HOME_VARIABLE = "CELLREAP_HOME"
 _MARK = Path("roottask/include/cellreap/trace_events.h")
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+# What only a C++ compiler sees, such as extern "C".
+_CPLUSPLUS = re.compile(
+    r"^[ \t]*#[ \t]*ifdef __cplusplus\b.*?^[ \t]*#[ \t]*endif\b[^\n]*$", re.DOTALL | re.MULTILINE
+)
 _ENUM = re.compile(r"\benum\b\s*(\w+)?\s*\{([^{}]*)\}", re.DOTALL)
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _BADGE = re.compile(
@@ -79,8 +83,9 @@ def read_header(name: str) -> str:
 
 
 def strip(text: str) -> str:
-    """C text without comments and with continued lines joined."""
-    return _COMMENT.sub(" ", text).replace("\\\r\n", " ").replace("\\\n", " ")
+    """C text without comments, without what only C++ sees, and with continued lines joined."""
+    text = _COMMENT.sub(" ", text).replace("\\\r\n", " ").replace("\\\n", " ")
+    return _CPLUSPLUS.sub("", text)
 
 
 def parse_table(text: str, macro: str) -> list[tuple[str | int, ...]]:

@@ -126,6 +126,8 @@ static cr_status core_request(cr_pd *pd, cr_ref space)
     return status;
 }
 
+_Static_assert(sizeof(cr_startup) <= 4096, "the startup information is one page");
+
 static void fill_startup(cr_pd *pd, cr_startup *out)
 {
     const cr_image_header *image = cr_sys.image;

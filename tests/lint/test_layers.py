@@ -21,11 +21,12 @@ ROOMS: dict[str, set[str]] = {
     "trace": {"model"},
     "system": {"model"},
     "runs": {"model", "system", "trace"},
-    "cli": {"model", "trace", "system", "runs", "testing"},
-    "testing": {"model", "trace", "system", "runs", "cli"},
+    "api": {"model", "trace", "system", "runs"},
+    "cli": {"model", "trace", "system", "runs", "api", "testing"},
+    "testing": {"model", "trace", "system", "runs", "api", "cli"},
 }
-COMMAND_LINE = {"__main__", "pytest_plugin"}
-"""Modules of the package itself that are not a library. They may use all folders."""
+COMMAND_LINE = {"__init__", "__main__", "pytest_plugin"}
+"""Modules of the package itself that are its public face. They may use all folders."""
 
 # Folder -> the folders it may include from. All may include public headers (cellreap/...).
 FOLDERS: dict[str, set[str]] = {

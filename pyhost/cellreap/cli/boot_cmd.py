@@ -10,13 +10,12 @@ from typing import Any
 
 import click
 
+from cellreap.api.running import Limits, record_image
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option
-from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
-from cellreap.runs.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End, boot_image
-from cellreap.runs.qemu import split_arguments
-from cellreap.system.image import Image, read_image
+from cellreap.runs.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End
+from cellreap.system.image import read_image
 
 
 def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -51,53 +50,6 @@ def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def record_image(
-    image: Image,
-    trace: Path,
-    qemu_args: tuple[str, ...],
-    timeout: float,
-    idle: float,
-    progress: Progress,
-) -> Boot:
-    """Boots an image and writes its console to the file `trace`. CellreapError if that fails.
-
-    timeout, idle: seconds.
-    """
-    extra = split_arguments(qemu_args)
-    kernel = image.manifest.kernel
-    with progress.step(
-        f"booting {image.manifest.system} on {kernel.name} {kernel.version}"
-    ) as update:
-        try:
-            file = trace.open("wb")
-        except OSError as error:
-            raise InputError(
-                str(trace), None, None, f"cannot be written: {error.strerror}"
-            ) from None
-        with file:
-            boot = boot_image(
-                image,
-                file,
-                extra=extra,
-                timeout=timeout,
-                idle=idle,
-                on_events=lambda count: update(f"{count} events"),
-            )
-    return refuse_failed(boot)
-
-
-def refuse_failed(boot: Boot) -> Boot:
-    """CellreapError if the run says nothing about the system.
-
-    That is the case if its emulator did not start or was killed. Otherwise returns `boot`.
-    """
-    if boot.end is End.FAILED:
-        raise CellreapError(
-            f"QEMU failed after {boot.seconds:.1f} s and {boot.events} events: {boot.detail}"
-        )
-    return boot
-
-
 @click.command()
 @click.argument("image", type=click.Path(path_type=Path), metavar="IMAGE")
 @boot_options
@@ -124,7 +76,7 @@ def boot(
     """
     read = read_image(image)
     trace = output if output is not None else image.with_suffix(".trace")
-    result = record_image(read, trace, qemu_args, timeout, idle, Progress())
+    result = record_image(read, trace, Limits(timeout, idle, qemu_args), Progress())
     kernel = read.manifest.kernel
     if as_json:
         shown = {

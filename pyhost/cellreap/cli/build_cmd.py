@@ -9,13 +9,10 @@ from pathlib import Path
 
 import click
 
+from cellreap.api.running import build_system
+from cellreap.api.systems import System, kernel_for
 from cellreap.cli.params import json_option, kernel_options, trace_key_option
 from cellreap.progress import Progress
-from cellreap.system.build import build_image
-from cellreap.system.config import check_timer, parse_config, read_text
-from cellreap.system.programs import keep_programs
-from cellreap.system.refkernel import find_kernel
-from cellreap.system.sdk import load_sdk, timer_missing
 
 
 @click.command()
@@ -46,13 +43,11 @@ def build(
     files of the PDs' programs, with debug information, are kept beside the image in a folder with
     the image's name and .programs.
     """
-    text = read_text(config)
-    parsed = parse_config(text, config)
+    system = System.read(config)
     progress = Progress()
-    found = load_sdk(find_kernel(arch, sdk, progress), arch)
-    check_timer(parsed, text, config, timer_missing(found.options, arch))
-    built = build_image(parsed, text, found, output, progress, trace_key=trace_key, path=config)
-    keep_programs(output.with_suffix(".programs"), built)
+    found = kernel_for(arch, sdk, progress)
+    system.check_kernel(found)
+    build_system(system, found, output, progress, trace_key=trace_key, keep=True)
     sha256 = hashlib.sha256(output.read_bytes()).hexdigest()
     if as_json:
         kernel = {
@@ -63,9 +58,9 @@ def build(
         shown = {
             "image": str(output),
             "sha256": sha256,
-            "system": parsed.system.name,
+            "system": system.name,
             "kernel": kernel,
         }
         click.echo(json.dumps(shown, indent=2))
     else:
-        click.echo(f"{output}: {parsed.system.name} on {found.kernel}")
+        click.echo(f"{output}: {system.name} on {found.kernel}")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import json_option
+from cellreap.cli.params import after_option, json_option
 from cellreap.errors import UsageError
 from cellreap.runs.distribution import differences, distribution
 from cellreap.system.capdl.writing import WRITERS, write
@@ -19,12 +19,10 @@ from cellreap.trace.events import printable
 
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path), metavar="TRACE")
-@click.option(
-    "--after",
-    type=click.IntRange(min=1),
-    metavar="N",
+@after_option(
+    1,
+    "After the N-th cleanup. What is there at boot is in the image, as system.cdl.",
     required=True,
-    help="After the N-th cleanup. What is there at boot is in the image, as system.cdl.",
 )
 @click.option(
     "--image",

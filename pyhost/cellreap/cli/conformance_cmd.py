@@ -20,7 +20,8 @@ from typing import Any, BinaryIO
 
 import click
 
-from cellreap.cli.boot_cmd import boot_json, boot_options, refuse_failed
+from cellreap.api.running import refuse_failed
+from cellreap.cli.boot_cmd import boot_json, boot_options
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option, kernel_options
 from cellreap.errors import InputError

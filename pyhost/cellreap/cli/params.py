@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import click
 
@@ -38,6 +38,13 @@ def to_depth(ctx: click.Context, param: click.Parameter, value: str | None) -> D
     )
 
 
+def given(depth: Depth | None) -> int | Literal["inf"] | None:
+    """A depth as configurations have it."""
+    if depth is None:
+        return None
+    return "inf" if depth.limit is None else depth.limit
+
+
 def _together(*options: Decorator) -> Decorator:
     """Several options as one decorator. --help lists them in this order."""
 
@@ -52,6 +59,13 @@ def _together(*options: Decorator) -> Decorator:
 json_option: Decorator = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object."
 )
+
+
+def after_option(least: int, meaning: str, *, required: bool = False) -> Decorator:
+    """--after. least: the lowest number. meaning: its help."""
+    return click.option(
+        "--after", type=click.IntRange(min=least), metavar="N", required=required, help=meaning
+    )
 
 
 def kernel_options(purpose: str) -> Decorator:

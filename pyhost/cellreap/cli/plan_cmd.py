@@ -15,23 +15,26 @@ from typing import Any
 
 import click
 
-from cellreap.cli.params import Depth, depth_options, json_option
+from cellreap.api.planning import ENGINES, Engine, plan_state
+from cellreap.api.states import state_of
+from cellreap.cli.params import Depth, after_option, depth_options, given, json_option
 from cellreap.errors import ModelError, UsageError
-from cellreap.model.csvstate import ReadReport, read_state
 from cellreap.model.graph import Model
-from cellreap.model.ids import ROOT
-from cellreap.model.reference import Plan, depth_text, explain, label
-from cellreap.model.reference import plan as reference_plan
+from cellreap.model.plan import Plan, depth_text
+from cellreap.model.reference import explain, label
 
 Section = tuple[str, list[tuple[str, ...]]]
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path), metavar="MODEL.csv")
+@click.argument("source", type=click.Path(path_type=Path), metavar="CONFIG.toml|TRACE|MODEL.csv")
 @click.option(
     "--crash", required=True, metavar="PD", help="The PD that crashes: its id or its name."
 )
-@depth_options(default="0")
+@depth_options(note=". Default: as the configuration or the trace has it, 0 for CSV")
+@after_option(
+    0, "Of a trace: the state after the N-th cleanup; 0: before the first. Default: at the end."
+)
 @click.option(
     "--explain",
     "explained",
@@ -41,82 +44,60 @@ Section = tuple[str, list[tuple[str, ...]]]
 @click.option(
     "--strict",
     is_flag=True,
-    help="Refuse a state that is illegal or from which something must be left out.",
+    help="Refuse a state that is illegal or from which something must be left out, and a trace "
+    "that does not pass its check.",
 )
 @click.option(
     "--engine",
-    type=click.Choice(["core", "reference"]),
-    default="core",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
     show_default=True,
     help="What computes the plan: the root task's own code, or the model in Python.",
 )
 @json_option
 def plan(
-    model: Path,
+    source: Path,
     crash: str,
-    pd_depth: Depth,
-    rs_depth: Depth,
+    pd_depth: Depth | None,
+    rs_depth: Depth | None,
+    after: int | None,
     explained: str | None,
     strict: bool,
-    engine: str,
+    engine: Engine,
     as_json: bool,
 ) -> None:
-    """Show what the crash of a PD would doom in a model state, and in which order.
+    """Show what the crash of a PD would doom, and in which order. Nothing is booted.
 
-    MODEL.csv may be a state that CellulOS wrote, or a console log that contains one.
+    The state is that of a configuration, that in a trace, or a CSV file: also one that CellulOS
+    wrote, or a console log that contains one. A configuration does not tell resources and maps,
+    which programs make when they run.
     """
-    state, report = read_state(model, strict=strict)
-    violations = state.check_legal()
-    if strict and violations:
-        more = f" (the first of {len(violations)} findings)" if len(violations) > 1 else ""
-        raise UsageError(
-            f"{model}: no legal state: {violations[0].rule}: {violations[0].text}{more}"
-        )
-    trigger = _pd(state, crash, "--crash", model)
-    if trigger == ROOT:
-        raise UsageError(f"--crash: {ROOT} is the root task, expected another PD")
-    node = None if explained is None else _node(state, explained, model)
-    decided = _decide(engine, state, trigger, pd_depth.limit, rs_depth.limit)
-    lines = [] if node is None else explain(state, decided, node)
+    state = state_of(source, after=after, strict=strict)
+    node = None if explained is None else _node(state.model, explained, source)
+    decided = plan_state(state, source, crash, given(pd_depth), given(rs_depth), engine)
+    lines = [] if node is None else explain(state.model, decided, node)
 
     if as_json:
         shown: dict[str, Any] = decided.to_json()
         shown["engine"] = engine
         shown["input"] = {
-            **report.to_json(),
-            "violations": [finding.text for finding in violations],
+            **({} if state.report is None else state.report.to_json()),
+            "violations": list(state.violations),
         }
         if node is not None:
             shown["explain"] = {"node": node, "lines": lines}
         click.echo(json.dumps(shown, indent=2))
         return
-    for note in _notes(report, [finding.text for finding in violations], model):
+    for note in state.notes:
         click.echo(f"cellreap: note: {note}", err=True)
     heading = (
-        f"{label(state, trigger)} crashes, pd_depth {depth_text(decided.pd_depth)}, "
+        f"{label(state.model, decided.trigger)} crashes, pd_depth {depth_text(decided.pd_depth)}, "
         f"rs_depth {depth_text(decided.rs_depth)}"
     )
-    sections = _sections(state, decided)
+    sections = _sections(state.model, decided)
     if lines:
         sections.append(("Why", [(line,) for line in lines]))
     _show(heading, sections)
-
-
-def _decide(
-    engine: str, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None
-) -> Plan:
-    if engine == "reference":
-        return reference_plan(model, crash, pd_depth, rs_depth)
-    from cellreap.model.core import CoreModel  # needs the library; the reference does not
-
-    return CoreModel.from_model(model).plan(crash, pd_depth, rs_depth)
-
-
-def _pd(model: Model, name_or_id: str, option: str, path: Path) -> str:
-    try:
-        return model.find_pd(name_or_id)
-    except ModelError as error:
-        raise UsageError(f"{path}: {option}: {error}") from None
 
 
 def _node(model: Model, name_or_id: str, path: Path) -> str:
@@ -127,14 +108,6 @@ def _node(model: Model, name_or_id: str, path: Path) -> str:
         return model.find_pd(name_or_id)
     except ModelError:
         raise UsageError(f"{path}: --explain: no node has the id or name '{name_or_id}'") from None
-
-
-def _notes(report: ReadReport, violations: list[str], path: Path) -> list[str]:
-    notes = report.notes()
-    if violations:
-        more = f" (the first of {len(violations)} findings)" if len(violations) > 1 else ""
-        notes.append(f"{path}: no legal state: {violations[0]}{more}")
-    return notes
 
 
 # -- output for people

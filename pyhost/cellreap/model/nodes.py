@@ -45,6 +45,7 @@ class Nodes:
     """The live nodes, by id. Keys and values of the mappings are node ids."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
+    """id -> the PD, space or resource"""
     manager: dict[str, str] = field(default_factory=dict)
     """space -> the PD that manages it"""
     space_of: dict[str, str] = field(default_factory=dict)

@@ -27,13 +27,15 @@ class Plan:
     """
 
     trigger: str
+    """the PD that crashes"""
     pd_depth: int | None
-    """None: unlimited"""
+    """hops of clients that are destroyed; None: unlimited"""
     rs_depth: int | None
-    """None: unlimited"""
+    """hops of mapped spaces that are destroyed; None: unlimited"""
     destroyed_pds: list[tuple[str, int]] = field(default_factory=list)
     """(PD, PD depth), with the trigger"""
     deleted_spaces: list[str] = field(default_factory=list)
+    """the spaces that go, also those of destroyed PDs"""
     removed_requests: list[tuple[str, str]] = field(default_factory=list)
     """(survivor, space)"""
     revoked: list[tuple[str, str]] = field(default_factory=list)
@@ -51,6 +53,7 @@ class Plan:
     pre_destroy: list[tuple[str, str]] = field(default_factory=list)
     """(subscriber, doomed node)"""
     groups: list[list[str]] = field(default_factory=list)
+    """the doomed PDs and spaces in the order of destruction; those of one group in any order"""
     doomed_why: dict[str, tuple[str, str | None]] = field(default_factory=dict)
     """doomed PD or space -> (one of WHYS, cause). If several causes hold, it names any of them."""
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from cellreap.errors import InputError, UsageError
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.runs.entries import Entries
-from cellreap.runs.expectation import expected_of_image
+from cellreap.runs.expectation import config_of, expected_of_image
 from cellreap.system.capdl import Description, Given, RunningPd, describe_running
 from cellreap.system.capdl.constants import body_slot
 from cellreap.system.capdl.objects import places_of
-from cellreap.system.config import Pd, override
+from cellreap.system.config import Pd
 from cellreap.system.image import Image, read_image
 from cellreap.trace.check import Report
 from cellreap.trace.check.replay import Replay
@@ -121,9 +121,7 @@ def distribution(trace: Path, image_path: Path, after: int) -> Distribution:
     InputError if a file cannot be read, UsageError if the trace has no such cleanup.
     """
     image = read_image(image_path)
-    expected = expected_of_image(
-        image, override(image.config, **image.manifest.overrides.model_dump())
-    )
+    expected = expected_of_image(image, config_of(image))
     replay = Replay(Report(str(trace)), expected)
     watcher = _Watcher(replay, image, after)
     try:

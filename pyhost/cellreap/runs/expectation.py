@@ -45,11 +45,19 @@ def expected_by(path: Path) -> Expected:
         raise InputError(str(path), None, None, f"cannot be read: {what}") from None
     if is_image:
         image = read_image(path)
-        overrides = image.manifest.overrides.model_dump()
-        return expected_of_image(image, override(image.config, **overrides))
-    config = parse_config(read_text(path), path)
-    with_timer = expected_of(config, str(path), timer=True)
-    return replace(with_timer, without_timer=expected_of(config, str(path), timer=False))
+        return expected_of_image(image, config_of(image))
+    return expected_of_config(parse_config(read_text(path), path), str(path))
+
+
+def expected_of_config(config: Config, source: str) -> Expected:
+    """What a configuration demands on a kernel that is not known. source: its file."""
+    with_timer = expected_of(config, source, timer=True)
+    return replace(with_timer, without_timer=expected_of(config, source, timer=False))
+
+
+def config_of(image: Image) -> Config:
+    """The configuration that an image's root task contains."""
+    return override(image.config, **image.manifest.overrides.model_dump())
 
 
 def expected_of_image(image: Image, config: Config) -> Expected:

@@ -34,13 +34,13 @@ def tell(
     reading: Reading,
     kernel: str,
     complaints: list[str],
-    seconds: float,
+    seconds: float | None,
     files: Mapping[int, str] | None = None,
 ) -> list[str]:
     """The lines of the summary.
 
-    complaints: all violations, with those of the report. seconds: the duration of the run. files:
-    the file of each extraction, by number.
+    complaints: all violations, with those of the report. seconds: the duration of the run, if it
+    is known. files: the file of each extraction, by number.
     """
     report, story = reading.report, reading.story
     names = report.names
@@ -61,7 +61,8 @@ def tell(
         lines += [f"{told[0].upper()}{told[1:]}.", ""]
     if report.foreign_lines:
         lines += [f"{foreign_told(report.foreign_lines)}.", ""]
-    count = f"{report.events} events in {seconds:.1f} s"
+    took = "" if seconds is None else f" in {seconds:.1f} s"
+    count = f"{report.events} events{took}"
     if complaints:
         lines.append(f"FAIL: {_count(len(complaints), 'violation')}, {count}")
         lines += [f"  {printable(text, 400)}" for text in complaints[:_MAX_VIOLATIONS]]

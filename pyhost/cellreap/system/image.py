@@ -116,17 +116,30 @@ class Manifest(_Table):
 
 @dataclass(frozen=True)
 class Image:
-    """A checked image."""
+    """An image: what a boot needs, checked. `cellreap.build` makes one."""
 
     path: Path
+    """The file."""
     manifest: Manifest
+    """What the image is for: kernel, architecture, names of PDs and spaces, SHA-256 of each part.
+    """
     kernel: bytes
+    """The kernel's ELF file."""
     roottask: bytes
-    options: Mapping[str, Any]  # the kernel's gen_config.json
-    config: Config  # of the file; the root task already contains the overrides
-    loader: bytes = b""  # empty for architectures that need none
-    # [start, end) in bytes that the kernel expects; None if it expects none.
+    """The root task's ELF file, which contains the programs of the PDs."""
+    options: Mapping[str, Any]
+    """The kernel's gen_config.json."""
+    config: Config
+    """The configuration of the file. The root task already contains what replaced its values."""
+    loader: bytes = b""
+    """The boot loader. Empty for architectures that need none."""
     memory: tuple[int, int] | None = None
+    """[start, end) of the memory that the kernel expects, in bytes. None if it expects none."""
+
+    @classmethod
+    def read(cls, path: str | Path) -> Image:
+        """Reads and checks an image. InputError if it is wrong."""
+        return read_image(Path(path))
 
     def target(self) -> Target:
         """What the descriptions in capDL take from the kernel and the architecture."""

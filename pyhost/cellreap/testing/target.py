@@ -11,6 +11,7 @@ import pickle
 import unittest
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from cellreap.progress import Progress
 from cellreap.runs.boot import End, boot_image
@@ -35,6 +36,22 @@ class NoTimer(unittest.SkipTest):
 
     Test frameworks count a test that raises this as skipped.
     """
+
+
+class How(TypedDict, total=False):
+    """How a configuration is run, for `Target` and for the fixture of the pytest plugin."""
+
+    pd_depth: Depth | None
+    rs_depth: Depth | None
+    crash: str | None
+    mode: Mode | None
+    """These four are the options of `cellreap run`."""
+    change: Change | None
+    """Applied to the configuration before the build."""
+    qemu_args: tuple[str, ...]
+    """Further arguments for QEMU."""
+    again: int
+    """Different numbers cause different boots of the same system."""
 
 
 class Target:
@@ -68,72 +85,41 @@ class Target:
                 return path
         raise FileNotFoundError(f"{name}.toml is in none of {', '.join(map(str, self.configs))}")
 
-    def run(
-        self,
-        name: str,
-        *,
-        pd_depth: Depth | None = None,
-        rs_depth: Depth | None = None,
-        crash: str | None = None,
-        mode: Mode | None = None,
-        change: Change | None = None,
-        qemu_args: tuple[str, ...] = (),
-        again: int = 0,
-        passes: bool = True,
-    ) -> Run:
+    def run(self, name: str, *, passes: bool = True, **how: Unpack[How]) -> Run:
         """Returns the run of configuration NAME.toml.
 
         The trace must be complete and pass the check. Otherwise raises AssertionError. Raises
         NoTimer if the system needs a timer and the kernel leaves none.
 
-        pd_depth, rs_depth, crash, mode: as the options of `cellreap run`.
-
-        change: applied to the configuration before the build.
-
-        qemu_args: further arguments for QEMU.
-
-        again: different numbers cause different boots of the same system.
-
         passes: False if the check may find violations. The test then reads them in the report.
+
+        how: see `How`.
         """
-        run = self.boot(
-            name,
-            pd_depth=pd_depth,
-            rs_depth=rs_depth,
-            crash=crash,
-            mode=mode,
-            change=change,
-            qemu_args=qemu_args,
-            again=again,
-        )
+        run = self.boot(name, **how)
         if run.boot.end is not End.COMPLETE:
             raise AssertionError(f"{run.trace}: {run.boot}")
         if passes and not run.report.passed:
             raise AssertionError(f"{run.trace}: {run.report.violations[:5]}")
         return run
 
-    def boot(
-        self,
-        name: str,
-        *,
-        pd_depth: Depth | None = None,
-        rs_depth: Depth | None = None,
-        crash: str | None = None,
-        mode: Mode | None = None,
-        change: Change | None = None,
-        qemu_args: tuple[str, ...] = (),
-        again: int = 0,
-    ) -> Run:
+    def boot(self, name: str, **how: Unpack[How]) -> Run:
         """Returns the run of configuration NAME.toml, however it went. See `run`."""
+        change, qemu_args = how.get("change"), how.get("qemu_args", ())
         text, config = self.load(name)
-        config = override(config, pd_depth=pd_depth, rs_depth=rs_depth, crash=crash, mode=mode)
+        config = override(
+            config,
+            pd_depth=how.get("pd_depth"),
+            rs_depth=how.get("rs_depth"),
+            crash=how.get("crash"),
+            mode=how.get("mode"),
+        )
         if change is not None:
             config = validated(change(config))
         missing = timer_missing(self.sdk.options, self.sdk.kernel.arch)
         if missing is not None and any(timed(config)):
             raise NoTimer(f"{self.sdk.kernel} leaves no timer to user level: it has no {missing}")
         own = self._own(name, config)
-        told = repr((config.model_dump_json(by_alias=True), own, qemu_args, again))
+        told = repr((config.model_dump_json(by_alias=True), own, qemu_args, how.get("again", 0)))
         key = f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
         if key not in self._runs:
             self._runs[key] = self._shared(name, key, config, text, qemu_args)

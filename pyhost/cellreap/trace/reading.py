@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from cellreap.trace.check.stream import Consumer, check_stream, opened
+from cellreap.trace.check.stream import Consumer, check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
+from cellreap.trace.files import opened
 from cellreap.trace.outcome import Outcome, unexpected
 from cellreap.trace.report import Report
 from cellreap.trace.story import Story
@@ -52,12 +53,24 @@ def read_trace(
     return Reading(report, story, outcome, events)
 
 
+def reading_of(report: Report, events: list[Event]) -> Reading:
+    """The reading of a trace that was checked before, from its events."""
+    story, outcome = Story(), Outcome()
+    for event in events:
+        story.take(event)
+        outcome.take(event)
+    return Reading(report, story, outcome, events)
+
+
 def read_file(
     path: Path,
     *,
+    keep_events: bool = False,
     progress: Callable[[int], None] | None = None,
     expected: Expected | None = None,
 ) -> Reading:
     """Reads and checks the trace in a file, as read_trace does."""
     with opened(path) as stream:
-        return read_trace(stream, str(path), progress=progress, expected=expected)
+        return read_trace(
+            stream, str(path), keep_events=keep_events, progress=progress, expected=expected
+        )

@@ -15,6 +15,10 @@
 #include <cellreap/status.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What one account may use of one table, and uses. */
 typedef struct cr_tally {
     uint64_t quota;
@@ -39,5 +43,9 @@ cr_status cr_accounts_share(uint64_t total, const cr_claim *claims, uint32_t cou
 /* Whether `n` more fit the quota. `for_need`: they are for what the configuration names. Else the
  * unused part of the need stays free. */
 int cr_tally_has(const cr_tally *tally, uint64_t n, int for_need);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { CR_BLAKE2S_BLOCK = 64 };
 
 /* A hash in progress. A state that cr_blake2s_init made may be copied and used for several hashes
@@ -25,5 +29,9 @@ void cr_blake2s_init(cr_blake2s *state, const uint8_t *key, size_t key_bytes, si
 void cr_blake2s_add(cr_blake2s *state, const void *bytes, size_t count);
 /* Writes the digest to `out`. The state must not be used afterwards. */
 void cr_blake2s_end(cr_blake2s *state, uint8_t *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

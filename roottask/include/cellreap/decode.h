@@ -11,6 +11,10 @@
 #include <cellreap/model.h>
 #include <cellreap/protocol.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A message as received. */
 typedef struct cr_raw_message {
     uint64_t label;
@@ -68,5 +72,9 @@ typedef struct cr_operation_args {
  * CR_RESULT_BAD_MAGIC, BAD_OP, BAD_LENGTH, NO_SUCH or FAILED. *out is valid only if the
  * result is CR_RESULT_OK. */
 cr_result cr_decode_operation(const cr_raw_message *message, cr_operation_args *out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

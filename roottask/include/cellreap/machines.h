@@ -10,6 +10,10 @@
 #ifndef CELLREAP_MACHINES_H
 #define CELLREAP_MACHINES_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* CR_LIFE(enumerator, name, meaning) */
 #define CR_LIVES                                                                                   \
     CR_LIFE(CR_LIFE_ABSENT, "absent", "the entry in the table of PDs is free")                     \
@@ -99,5 +103,9 @@ typedef enum cr_phase {
 int cr_life_may(cr_life from, cr_life to);
 int cr_wait_may(cr_wait from, cr_wait to);
 int cr_phase_may(cr_phase from, cr_phase to);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -22,6 +22,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum {
     CR_NONE = 0xffffffff, /* no index */
     CR_MODEL_MAGIC = 0x4d6c6c63,
@@ -228,5 +232,9 @@ void cr_model_reset_touched(cr_model *model);
 /* Checks that all lists, hash chains, counts and free lists agree. CR_ERR_CORRUPT. For tests and
  * for arenas from outside. The cost is the size of the arena. */
 cr_status cr_model_check(const cr_model *model);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

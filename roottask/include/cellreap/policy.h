@@ -11,6 +11,10 @@
 
 #include <cellreap/model.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { CR_DEPTH_INF = 0xffffffff };
 
 /* Why a node is doomed. `cause` of cr_doomed is the node before it on the path from the trigger. */
@@ -146,5 +150,9 @@ cr_status cr_plan_restore(cr_planner *planner, const cr_model *model, cr_plan *p
 
 /* Whether the last plan dooms this PD or space. */
 int cr_plan_dooms(const cr_planner *planner, const cr_plan *plan, cr_ref node);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -388,8 +388,6 @@ typedef struct cr_startup {
     } pds[CR_STARTUP_PDS]; /* the PD capabilities that it holds */
 } cr_startup;
 
-_Static_assert(sizeof(cr_startup) <= 4096, "the startup information is one page");
-
 /* The first label of servers' answers to their clients. Errors of the kernel have labels below 16,
  * so a client can tell them from answers. */
 enum { CR_REPLY_BASE = 0x100 };

@@ -23,6 +23,10 @@
 
 #include <cellreap/policy.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* CR_STEP(enumerator, number, name in traces, what it does) */
 #define CR_STEPS                                                                                   \
     CR_STEP(CR_STEP_SUSPEND, 0, "suspend",                                                         \
@@ -77,5 +81,9 @@ cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model 
 cr_status cr_step_done(cr_journal *journal, const cr_step *step);
 
 const char *cr_step_name(cr_step_kind kind);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -21,6 +21,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct cr_trace {
     char *buffer;
     size_t capacity;
@@ -66,5 +70,9 @@ uint32_t cr_crc32(uint32_t state, const void *bytes, size_t count);
 /* Write an unsigned number to `out` (at least 21 bytes), NUL-terminated. Return its length. */
 size_t cr_format_decimal(char *out, uint64_t value);
 size_t cr_format_hex(char *out, uint64_t value);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -29,6 +29,10 @@
 
 #include <cellreap/policy.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A notice as its receiver gets it. It has numbers out of ids, because the nodes that they name may
  * no longer exist. */
 typedef struct cr_work_notice {
@@ -161,5 +165,9 @@ void cr_work_count_of(const cr_work *work, uint32_t receiver, uint32_t tag, uint
 
 /* The kinds in the order in which they are handed out. */
 extern const cr_notice_kind cr_work_precedence[CR_NOTICE_KIND_COUNT];
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

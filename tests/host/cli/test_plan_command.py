@@ -187,7 +187,10 @@ def test_bad_file_ends_with_one_line_and_exit_2(run: Run, path: Path) -> None:
     ("args", "message"),
     [
         ((SCENARIO,), "Missing option '--crash'. (see cellreap plan --help)"),
-        (("--crash", "PD_1"), "Missing argument 'MODEL.csv'. (see cellreap plan --help)"),
+        (
+            ("--crash", "PD_1"),
+            "Missing argument 'CONFIG.toml|TRACE|MODEL.csv'. (see cellreap plan --help)",
+        ),
         (
             ("nowhere.csv", "--crash", "PD_1"),
             "nowhere.csv: cannot be read: No such file or directory",
@@ -326,7 +329,7 @@ def test_interrupt_is_no_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cellreap.cli.plan_cmd.read_state", interrupt)
+    monkeypatch.setattr("cellreap.cli.plan_cmd.state_of", interrupt)
     code, out, err = run("plan", SCENARIO, "--crash", "PD_1")
     assert (code, out) == (130, "")
     assert err.strip() == "cellreap: interrupted"

@@ -36,17 +36,26 @@ BY_TIME = ("kill", "freeze")
 """Ways to crash a PD that need a timer."""
 
 
-def _expect(expected: str | Callable[[], str]) -> WrapValidator:
-    """For any error in this value, the message names the expected value."""
+class Expecting:
+    """For any error in a value, the message names the expected value."""
 
-    def check(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    def __init__(self, expected: str | Callable[[], str]) -> None:
+        self._expected = expected
+
+    @property
+    def what(self) -> str:
+        """The expected value."""
+        return self._expected if isinstance(self._expected, str) else self._expected()
+
+    def __call__(self, value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
         try:
             return handler(value)
         except ValidationError:
-            what = expected if isinstance(expected, str) else expected()
-            raise PydanticCustomError("expected", "expected {what}", {"what": what}) from None
+            raise PydanticCustomError("expected", "expected {what}", {"what": self.what}) from None
 
-    return WrapValidator(check)
+
+def _expect(expected: str | Callable[[], str]) -> WrapValidator:
+    return WrapValidator(Expecting(expected))
 
 
 _Priority = Annotated[int, Field(ge=1, le=200), _expect("an integer from 1 to 200")]
@@ -407,12 +416,19 @@ class Config(Table):
     """A whole system."""
 
     system: System
+    """The system as a whole."""
     policy: Policy = Policy()
+    """The depths of cleanups."""
     programs: Annotated[tuple[Program, ...], Field(strict=False, alias="program")] = ()
+    """Programs of the user."""
     pds: Annotated[tuple[Pd, ...], Field(strict=False, alias="pd")]
+    """The protection domains, at least one."""
     links: Annotated[tuple[Link, ...], Field(strict=False, alias="link")] = ()
+    """Pairs of PDs that live and die together."""
     crashes: Annotated[tuple[Crash, ...], Field(strict=False, alias="crash")] = ()
+    """The crashes that are staged, in order."""
     expect: Expect = Expect()
+    """What a run must come to."""
 
     def pd(self, name: str) -> Pd | None:
         """The PD of that name."""

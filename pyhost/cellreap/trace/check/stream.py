@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from cellreap.errors import InputError
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
+from cellreap.trace.files import opened
 from cellreap.trace.reader import MAX_PROBLEMS, Reader, read
 from cellreap.trace.report import Report
 
@@ -70,14 +69,3 @@ def check_file(
     """Checks the trace in a file. InputError if there is no trace in it or it cannot be read."""
     with opened(path) as stream:
         return check_stream(stream, str(path), progress, expected=expected)
-
-
-@contextlib.contextmanager
-def opened(path: str | Path) -> Iterator[BinaryIO]:
-    """The file, open for reading. InputError if it cannot be read."""
-    try:
-        with Path(path).open("rb") as stream:
-            yield stream
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        what = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise InputError(str(path), None, None, f"cannot be read: {what}") from None

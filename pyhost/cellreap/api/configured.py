@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The model state that a configuration describes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from cellreap.api.states import CONFIGURATION, Depths, State, limit
+from cellreap.api.systems import System
+from cellreap.model.graph import Model
+from cellreap.model.ids import ROOT, pd_id, resource_id, space_id
+from cellreap.system.config import Config, Pd
+
+_ROOT_NAME: Final = "ROOT_TASK"
+# The root task's own spaces, as it numbers them.
+_SPACES_SPACE: Final = space_id("RESSPC", 1)
+_PDS_SPACE: Final = space_id("PD", 2)
+_FIRST_SPACE: Final = 3
+
+
+def of_system(system: System) -> State:
+    """The state of a configured system when all PDs are there that exist from boot.
+
+    It has what the file says. Ids of spaces are numbered in the order of the file.
+    """
+    model, names = _configured(system.config)
+    late = [pd.name for pd in system.config.pds if pd.start == "after-cleanup"]
+    notes = [
+        f"{system.path}: the file does not tell resources and maps, which programs make when they "
+        "run: a trace has them"
+    ]
+    if late:
+        notes.append(f"{system.path}: not there before the first cleanup: {', '.join(late)}")
+    by_id = {pd_id(number): pd for number, pd in _at_boot(system.config)}
+    policy = system.config.policy
+
+    def depths_of(pd: str) -> Depths:
+        own = by_id.get(pd)
+        chosen = (
+            policy.pd_depth if own is None or own.pd_depth is None else own.pd_depth,
+            policy.rs_depth if own is None or own.rs_depth is None else own.rs_depth,
+        )
+        return limit(chosen[0]), limit(chosen[1])
+
+    return State(model, CONFIGURATION, depths_of, names, tuple(notes))
+
+
+def _at_boot(config: Config) -> list[tuple[int, Pd]]:
+    """The PDs that exist from boot, with their numbers."""
+    there = [pd for pd in config.pds if pd.start == "boot"]
+    return list(enumerate(there, 1))
+
+
+def _configured(config: Config) -> tuple[Model, dict[str, str]]:
+    model = Model()
+    model.add_pd(ROOT, _ROOT_NAME, pinned=True)
+    model.add_space(_SPACES_SPACE, ROOT)
+    model.add_space(_PDS_SPACE, ROOT)
+    pds = _at_boot(config)
+    ids = {pd.name: pd_id(number) for number, pd in pds}
+    spaces: dict[str, str] = {}
+    for _, pd in pds:
+        model.add_pd(ids[pd.name], pd.name, pinned=pd.pinned)
+        if pd.fault_handler is not None:
+            model.set_fault(ids[pd.name], ids[pd.fault_handler])
+        if pd.spaces:
+            model.add_request(ids[pd.name], _SPACES_SPACE)
+        if pd.spawns:
+            model.add_request(ids[pd.name], _PDS_SPACE)
+        for space in pd.spaces:
+            id_ = space_id(space.type, _FIRST_SPACE + len(spaces))
+            spaces[space.name] = id_
+            model.add_space(id_, ids[pd.name])
+            model.add_hold(ids[pd.name], id_)
+    for number, pd in pds:
+        if any(pd.name in other.holds_pds for _, other in pds):
+            model.add_resource(_body(number), _PDS_SPACE)
+    numbers = {pd.name: number for number, pd in pds}
+    for _, pd in pds:
+        for name in pd.requests:
+            model.add_request(ids[pd.name], spaces[name])
+        for name in pd.holds_pds:
+            if name in ids:
+                model.add_hold(ids[pd.name], _body(numbers[name]))
+    for link in config.links:
+        a, b = link.between
+        if a in ids and b in ids:
+            model.add_link(ids[a], ids[b])
+    return model, {id_: name for name, id_ in spaces.items()}
+
+
+def _body(number: int) -> str:
+    """The resource that stands for the capability to a PD."""
+    return resource_id("PD", 2, number)

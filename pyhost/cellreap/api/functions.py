@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The public functions: a thin face over the steps that the command line takes, too.
+
+They print nothing.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+from cellreap.api.configured import of_system
+from cellreap.api.planning import Engine, plan_state
+from cellreap.api.results import Run
+from cellreap.api.running import Limits, boot_and_check, build_system
+from cellreap.api.states import State, checked, state_of
+from cellreap.api.systems import System, kernel_for
+from cellreap.api.traced import of_trace
+from cellreap.errors import UsageError
+from cellreap.model.graph import Model
+from cellreap.model.plan import Plan
+from cellreap.progress import Progress
+from cellreap.runs.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT
+from cellreap.runs.expectation import (
+    config_of,
+    expected_by,
+    expected_of_config,
+    expected_of_image,
+)
+from cellreap.runs.qemu import check_bootable, machine_for
+from cellreap.system.config import Depth, Mode
+from cellreap.system.image import Image, read_image
+from cellreap.system.sdk import CONFIG_FILE
+from cellreap.trace.reading import read_file
+
+Source: TypeAlias = str | Path | System | Run | Model
+"""What a model state can come from."""
+
+
+def state(source: Source, *, after: int | None = None, strict: bool = False) -> Model:
+    """The model state that a configuration, a trace or a CSV file describes.
+
+    A file is a configuration if its name ends in `.toml`, a trace if a trace begins in it, and else
+    a model state as CSV. A configuration does not tell resources and maps: programs make them.
+
+    `after`: for a trace, the state after the cleanup of that number, 0 for the state before the
+    first one. By default it is the state at the end of the trace. `strict`: UsageError if the state
+    is illegal, if something had to be left out of it, or if the trace does not pass its check.
+
+    >>> model = cellreap.state("configs/block_fs_db_app.toml")
+    >>> model.nodes["PD_3"].name, sorted(model.requests)[1:4]
+    ('fs', [('PD_2', 'RESSPC_SPACE_1'), ('PD_3', 'BLOCK_SPACE_3'), ('PD_3', 'BLOCK_SPACE_4')])
+    """
+    return _state(source, after, strict)[0].model
+
+
+def plan(
+    source: Source,
+    crash: str,
+    *,
+    pd_depth: Depth | None = None,
+    rs_depth: Depth | None = None,
+    after: int | None = None,
+    strict: bool = False,
+    engine: Engine = "core",
+) -> Plan:
+    """What the crash of a PD would doom, and in which order. Nothing is booted.
+
+    `source`, `after` and `strict` are those of `state`. `crash` is the name or the id of the PD.
+    `pd_depth`, `rs_depth`: 0, 1, 2, ... or "inf"; by default those of the configuration or the
+    trace, or 0 for CSV. `engine`: "core" is the root task's own code, "reference" the independent
+    model in Python.
+
+    From a model state in CSV:
+
+    >>> plan = cellreap.plan("tests/data/scenario.csv", "block_server_1", pd_depth=1)
+    >>> plan.destroyed_pds
+    [('PD_1', 0), ('PD_3', 1)]
+    >>> plan.groups
+    [['BLOCK_SPACE_1'], ['FILE_SPACE_3', 'PD_1'], ['PD_3']]
+
+    From a configuration:
+
+    >>> cellreap.plan("configs/block_fs_db_app.toml", "block_server_1", pd_depth="inf").doomed_why
+    {'BLOCK_SPACE_3': ('managed', 'PD_1'), 'FILE_SPACE_5': ('managed', 'PD_3'), \
+'PD_1': ('trigger', None), 'PD_3': ('request', 'BLOCK_SPACE_3'), \
+'PD_4': ('request', 'FILE_SPACE_5'), 'PD_5': ('request', 'TABLE_SPACE_6'), \
+'TABLE_SPACE_6': ('managed', 'PD_4')}
+
+    From a trace, in the state before its first crash:
+
+    >>> trace = "tests/data/goldens/block_fs_db_app-0-0.trace"
+    >>> cellreap.plan(trace, "fs", rs_depth=1, after=0).deleted_spaces
+    ['FILE_SPACE_5', 'TABLE_SPACE_6']
+    """
+    found, name = _state(source, after, strict)
+    return plan_state(found, name, crash, pd_depth, rs_depth, engine)
+
+
+def build(
+    system: str | Path | System,
+    output: str | Path,
+    *,
+    arch: str | None = None,
+    kernel: str | Path | None = None,
+) -> Image:
+    """Builds an image: kernel, root task, PDs and configuration in one file.
+
+    `arch`: "x86_64" or "aarch64". `kernel`: "seL4", "refkernel" or the path of an SDK; by default
+    seL4 if it is installed, else refkernel. The programs' ELF files with debug information are kept
+    beside the image. CellreapError if a program or a tool is missing or does not build.
+    """
+    system = _system(system)
+    quiet = Progress(quiet=True)
+    sdk = kernel_for(arch, kernel, quiet)
+    system.check_kernel(sdk)
+    build_system(system, sdk, Path(output), quiet, keep=True)
+    return read_image(Path(output))
+
+
+def boot(
+    image: str | Path | Image,
+    trace: str | Path | None = None,
+    *,
+    timeout: float = DEFAULT_TIMEOUT,
+    idle: float = DEFAULT_IDLE,
+    qemu_args: Sequence[str] = (),
+) -> Run:
+    """Boots an image on QEMU, records its trace and checks it against the image.
+
+    `trace`: where to write the console; by default beside the image, with the suffix `.trace`.
+    `timeout`, `idle`: the run ends after so many seconds, or if nothing is printed for so many.
+    `qemu_args`: further arguments for QEMU.
+    """
+    image = image if isinstance(image, Image) else read_image(Path(image))
+    path = image.path.with_suffix(".trace") if trace is None else Path(trace)
+    limits = Limits(timeout, idle, tuple(qemu_args))
+    return boot_and_check(image, path, limits, Progress(quiet=True), keep_events=True)
+
+
+def check(trace: str | Path, against: str | Path | System | Image | None = None) -> Run:
+    """Replays a trace against the reference model. What it finds is in the run that it returns.
+
+    `against`: the image that was booted, or a configuration. Without it, the check does not know
+    what the system was to be, and what it was to come to. InputError if the file has no trace.
+    """
+    if against is None:
+        expected = None
+    elif isinstance(against, System):
+        expected = expected_of_config(against.config, str(against.path))
+    elif isinstance(against, Image):
+        expected = expected_of_image(against, config_of(against))
+    else:
+        expected = expected_by(Path(against))
+    reading = read_file(Path(trace), expected=expected, keep_events=True)
+    report = reading.report
+    kernel = f"{report.kernel or 'an unknown kernel'} ({report.arch})"
+    return Run(report.system or "the system", kernel, reading, Path(trace))
+
+
+def run(
+    system: str | Path | System,
+    *,
+    crash: str | None = None,
+    pd_depth: Depth | None = None,
+    rs_depth: Depth | None = None,
+    mode: Mode | None = None,
+    arch: str | None = None,
+    kernel: str | Path | None = None,
+    output: str | Path | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+    idle: float = DEFAULT_IDLE,
+    qemu_args: Sequence[str] = (),
+) -> Run:
+    """Builds a system, boots it on QEMU and checks its trace.
+
+    `crash`: the PD that crashes, instead of those in the file. `pd_depth`, `rs_depth`: 0, 1, 2, ...
+    or "inf". `mode`: "async" or "sync". These four replace what the file says. `arch`, `kernel`: as
+    for `build`. `timeout`, `idle`, `qemu_args`: as for `boot`. `output`: a folder that keeps image,
+    programs and trace; without it they go when the result is no longer used.
+
+    A run that fails is no error: the result says why. CellreapError if the system cannot be built
+    or booted.
+
+    >>> run = cellreap.run("configs/block_fs_db_app.toml", rs_depth=1)  # boots
+    >>> run.passed, sorted(run.alive)
+    (True, ['app', 'block_server_2', 'db', 'fs'])
+    >>> run.said("fs")
+    ['told: my space 5 is destroyed', 'told: I have lost space 4']
+    """
+    system = _system(system).changed(crash=crash, pd_depth=pd_depth, rs_depth=rs_depth, mode=mode)
+    quiet = Progress(quiet=True)
+    sdk = kernel_for(arch, kernel, quiet)
+    system.check_kernel(sdk)
+    check_bootable(sdk.options, machine_for(sdk.kernel.arch), str(sdk.root / CONFIG_FILE))
+    temporary = None
+    if output is None:
+        temporary = tempfile.TemporaryDirectory(prefix="cellreap-run-")
+    folder = Path(temporary.name if temporary is not None else str(output))
+    folder.mkdir(parents=True, exist_ok=True)
+    image = folder / f"{system.name}.img"
+    build_system(system, sdk, image, quiet, keep=output is not None)
+    limits = Limits(timeout, idle, tuple(qemu_args))
+    result = boot_and_check(
+        read_image(image), image.with_suffix(".trace"), limits, quiet, keep_events=True
+    )
+    return replace(result, folder=temporary)
+
+
+def _system(system: str | Path | System) -> System:
+    return system if isinstance(system, System) else System.read(system)
+
+
+def _state(source: Source, after: int | None, strict: bool) -> tuple[State, str]:
+    """The state of a source, and the name of the source in messages."""
+    if isinstance(source, (str, Path)):
+        return state_of(Path(source), after=after, strict=strict), str(source)
+    if isinstance(source, Run):
+        found = of_trace(source.trace, after, strict=strict)
+        return checked(found, str(source.trace), strict=strict), str(source.trace)
+    if after is not None:
+        raise UsageError(f"after={after}: only a trace has cleanups")
+    if isinstance(source, System):
+        return checked(of_system(source), str(source.path), strict=strict), str(source.path)
+    return checked(State(source, "model"), "the model", strict=strict), "the model"

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The result of a run, or of a check of its trace. PDs have their names."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from cellreap.runs.boot import Boot, End
+from cellreap.runs.summary import tell
+from cellreap.system.sdk import Kernel
+from cellreap.trace.events import Event
+from cellreap.trace.outcome import Outcome
+from cellreap.trace.reading import Reading
+
+_CONSOLE_LINES: Final = 40
+_CONSOLE_BYTES: Final = 1 << 16
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run:
+    """A run of a system: how it went, and what its trace says.
+
+    >>> run = cellreap.check("tests/data/goldens/block_fs_db_app-0-0.trace")
+    >>> run
+    <block_fs_db_app on refkernel 0.1 (x86_64): passed>
+    >>> sorted(run.alive), sorted(run.dead), run.cleanups
+    (['app', 'block_server_2', 'db', 'fs'], ['block_server_1'], 1)
+    >>> run.said("fs")
+    ['told: I have lost space 4']
+    """
+
+    name: str
+    """The system, and what was changed in it."""
+    kernel: str
+    """Name, version and architecture of the kernel."""
+    reading: Reading = field(repr=False)
+    """The report of the check, the story, and the events."""
+    trace: Path
+    """The recorded console."""
+    image: Path | None = None
+    """What was booted, if it is known."""
+    boot: Boot | None = None
+    """How the boot ended. None: the trace was only read."""
+    sdk_kernel: Kernel | None = None
+    """The kernel that was booted. None: the trace was only read."""
+    folder: tempfile.TemporaryDirectory[str] | None = None
+    """Where image and trace are if nobody said where. It goes with this object."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the run came to its end, violated no rule, and was what [expect] says."""
+        return not self.findings
+
+    @property
+    def findings(self) -> list[str]:
+        """Why it did not pass. A violation names line, rule, event and what was expected."""
+        return [*self.violations, *map(str, self.reading.report.unexpected)]
+
+    @cached_property
+    def violations(self) -> list[str]:
+        """How the run broke off, and the violations of rules."""
+        report = self.reading.report
+        found = [f"{report.path}:{problem}" for problem in report.violations]
+        if report.more_violations:
+            found.append(f"{report.path}: {report.more_violations} more")
+        if self.boot is None:
+            return found
+        found += [
+            f"crash {number} of the configuration, of {name}, never came about"
+            for number, name in report.unreached
+        ]
+        found += [
+            f"{pd} ({report.names.get(pd, '-')}) did not come to the end of its round"
+            for pd in report.unfinished
+        ]
+        if self.boot.end is not End.COMPLETE:
+            found.insert(0, f"the run did not come to its end: {self.boot}")
+        told = f"{report.kernel} ({report.arch})"
+        if self.sdk_kernel is not None and report.kernel and told != str(self.sdk_kernel):
+            found.insert(0, f"the trace is of {told}: expected {self.sdk_kernel}")
+        return found
+
+    @property
+    def _outcome(self) -> Outcome:
+        return self.reading.outcome
+
+    @property
+    def alive(self) -> frozenset[str]:
+        """The PDs that live at the end."""
+        return frozenset(self._outcome.alive())
+
+    @property
+    def dead(self) -> frozenset[str]:
+        """The PDs that were there and do not live at the end."""
+        return frozenset(self._outcome.created) - self.alive
+
+    @property
+    def exits(self) -> Mapping[str, int]:
+        """PD -> the code with which it last exited."""
+        return dict(self._outcome.exits)
+
+    @property
+    def cleanups(self) -> int:
+        """The number of cleanups."""
+        return self._outcome.cleanups
+
+    def said(self, name: str) -> list[str]:
+        """What the PDs of that name printed, line by line."""
+        return self._outcome.said.get(name, "").splitlines()
+
+    @property
+    def events(self) -> list[Event]:
+        """All events of the trace, in order."""
+        return self.reading.events
+
+    @property
+    def story(self) -> str:
+        """What happened, as `cellreap run` tells it."""
+        return "\n".join(self.told())
+
+    def told(self, files: Mapping[int, str] | None = None) -> list[str]:
+        """The lines of the story. files: the file of each extraction, by number."""
+        seconds = None if self.boot is None else self.boot.seconds
+        return tell(self.reading, self.kernel, self.violations, seconds, files)
+
+    def console_end(self) -> str:
+        """The last lines of the console."""
+        text = self.trace.read_bytes()[-_CONSOLE_BYTES:].decode("utf-8", "replace")
+        return "\n".join(text.splitlines()[-_CONSOLE_LINES:])
+
+    def keep(self, folder: str | Path) -> list[Path]:
+        """Copies image and trace into a directory. Returns the copies."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        kept = [path for path in (self.image, self.trace) if path is not None]
+        return [Path(shutil.copy(path, folder)) for path in kept]
+
+    def __str__(self) -> str:
+        return f"{self.name} on {self.kernel}"
+
+    def __repr__(self) -> str:
+        findings = self.findings
+        what = findings[0] if findings else "passed"
+        more = f" and {len(findings) - 1} more" if len(findings) > 1 else ""
+        return f"<{self}: {what}{more}>"

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Builds, boots and checks a system, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cellreap.api.results import Run
+from cellreap.api.systems import System
+from cellreap.errors import CellreapError, InputError
+from cellreap.progress import Progress
+from cellreap.runs.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End, boot_image
+from cellreap.runs.expectation import config_of, expected_of_image
+from cellreap.runs.qemu import split_arguments
+from cellreap.runs.reading import read_run
+from cellreap.system.build import build_image
+from cellreap.system.config import Config
+from cellreap.system.image import Image
+from cellreap.system.programs import keep_programs
+from cellreap.system.sdk import Kernel, Sdk
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How the emulator is run. timeout, idle: seconds. qemu_args: further arguments for QEMU."""
+
+    timeout: float = DEFAULT_TIMEOUT
+    idle: float = DEFAULT_IDLE
+    qemu_args: Sequence[str] = ()
+
+
+def build_system(
+    system: System,
+    sdk: Sdk,
+    output: Path,
+    progress: Progress,
+    *,
+    trace_key: bytes | None = None,
+    keep: bool = False,
+) -> None:
+    """Builds the image of a system and writes it to `output`. See `build_image` for errors.
+
+    keep: keep the programs' ELF files, with debug information, beside the image.
+    """
+    built = build_image(
+        system.config,
+        system.text,
+        sdk,
+        output,
+        progress,
+        system.overrides,
+        trace_key=trace_key,
+        path=system.path,
+    )
+    if keep:
+        keep_programs(output.with_suffix(".programs"), built)
+
+
+def record_image(image: Image, trace: Path, limits: Limits, progress: Progress) -> Boot:
+    """Boots an image and writes its console to the file `trace`. CellreapError if that fails."""
+    extra = split_arguments(tuple(limits.qemu_args))
+    kernel = image.manifest.kernel
+    with progress.step(
+        f"booting {image.manifest.system} on {kernel.name} {kernel.version}"
+    ) as update:
+        try:
+            file = trace.open("wb")
+        except OSError as error:
+            raise InputError(
+                str(trace), None, None, f"cannot be written: {error.strerror}"
+            ) from None
+        with file:
+            boot = boot_image(
+                image,
+                file,
+                extra=extra,
+                timeout=limits.timeout,
+                idle=limits.idle,
+                on_events=lambda count: update(f"{count} events"),
+            )
+    return refuse_failed(boot)
+
+
+def refuse_failed(boot: Boot) -> Boot:
+    """CellreapError if the run says nothing about the system.
+
+    That is the case if its emulator did not start or was killed. Otherwise returns `boot`.
+    """
+    if boot.end is End.FAILED:
+        raise CellreapError(
+            f"QEMU failed after {boot.seconds:.1f} s and {boot.events} events: {boot.detail}"
+        )
+    return boot
+
+
+def boot_and_check(
+    image: Image,
+    trace: Path,
+    limits: Limits,
+    progress: Progress,
+    *,
+    config: Config | None = None,
+    keep_events: bool = False,
+) -> Run:
+    """Boots an image, records its trace and checks it.
+
+    config: what the root task contains; None: what the image says. keep_events: the run has the
+    events of the trace.
+    """
+    boot = record_image(image, trace, limits, progress)
+    expected = expected_of_image(image, config_of(image) if config is None else config)
+    with progress.step("checking the trace"):
+        reading = read_run(trace, boot, expected, keep_events=keep_events)
+    entry = image.manifest.kernel
+    kernel = Kernel(entry.name, entry.version, entry.arch, entry.sha256)
+    return Run(
+        name=image.manifest.system,
+        kernel=str(kernel),
+        reading=reading,
+        trace=trace,
+        image=image.path,
+        boot=boot,
+        sdk_kernel=kernel,
+    )

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The model state that a configuration, a trace or a CSV file describes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from cellreap.errors import UsageError
+from cellreap.model.csvstate import ReadReport, read_state
+from cellreap.model.graph import Model
+from cellreap.trace.files import opened
+from cellreap.trace.lines import MARK, Lines
+
+CONFIGURATION: Final = "configuration"
+TRACE: Final = "trace"
+CSV: Final = "csv"
+
+_MAX_LINE: Final = 1 << 16  # a longer line is read in pieces
+
+Depths = tuple[int | None, int | None]
+"""pd_depth and rs_depth. None: unlimited."""
+
+
+@dataclass(frozen=True)
+class State:
+    """A model state, and what is to be known of it."""
+
+    model: Model
+    kind: str
+    """`configuration`, `trace` or `csv`."""
+    depths_of: Callable[[str], Depths] = lambda pd: (0, 0)
+    """The depths that the source gives the crash of a PD, by its id."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The names of spaces, by id, if the source has them."""
+    notes: tuple[str, ...] = ()
+    """What its reader should know: what was left out, or is not in such a source."""
+    violations: tuple[str, ...] = ()
+    """Why the state is illegal."""
+    report: ReadReport | None = None
+    """What the reader of a CSV file noticed."""
+
+
+def state_of(path: Path, *, after: int | None = None, strict: bool = False) -> State:
+    """The state in a file. The suffix .toml means a configuration, a line with TRACE a trace.
+
+    after: of a trace, the state after this cleanup; 0: before the first; None: at the end. strict:
+    a state is refused if something must be left out or if it is illegal. InputError, UsageError.
+    """
+    # What only one of the kinds needs is imported for it alone: a CSV file is planned at once.
+    if path.suffix == ".toml":
+        from cellreap.api.configured import of_system
+        from cellreap.api.systems import System
+
+        found = of_system(System.read(path))
+    elif _has_trace(path):
+        from cellreap.api.traced import of_trace
+
+        found = of_trace(path, after, strict=strict)
+    else:
+        found = _of_csv(path, strict=strict)
+    if after is not None and found.kind != TRACE:
+        raise UsageError(f"--after {after}: {path} is no trace: only a trace has cleanups")
+    return checked(found, str(path), strict=strict)
+
+
+def checked(state: State, source: str, *, strict: bool = False) -> State:
+    """The state with a note if it is illegal. strict: UsageError in this case."""
+    found = state.model.check_legal()
+    if not found:
+        return state
+    first = found[0]
+    more = f" (the first of {len(found)} findings)" if len(found) > 1 else ""
+    if strict:
+        raise UsageError(f"{source}: no legal state: {first.rule}: {first.text}{more}")
+    note = f"{source}: no legal state: {first.text}{more}"
+    told = tuple(finding.text for finding in found)
+    return replace(state, violations=told, notes=(*state.notes, note))
+
+
+def limit(depth: int | str) -> int | None:
+    """A depth as planners take it: None if it is `inf`."""
+    return None if depth == "inf" else int(depth)
+
+
+def _of_csv(path: Path, *, strict: bool) -> State:
+    model, report = read_state(path, strict=strict)
+    return State(model, CSV, notes=tuple(report.notes()), report=report)
+
+
+def _has_trace(path: Path) -> bool:
+    """Whether a trace begins in a file."""
+    lines = Lines()
+    with opened(path) as stream:
+        while line := stream.readline(_MAX_LINE):
+            if MARK in line and lines.find(line.rstrip(b"\n")) is not None and lines.begun:
+                return True
+    return False

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A configured system, and the kernel that it runs on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from cellreap.arches import ARCHES
+from cellreap.errors import UsageError
+from cellreap.progress import Progress
+from cellreap.system.config import (
+    Config,
+    Depth,
+    Mode,
+    check_timer,
+    override,
+    parse_config,
+    read_text,
+)
+from cellreap.system.image import Overrides
+from cellreap.system.refkernel import build_refkernel, find_kernel
+from cellreap.system.sdk import Sdk, installed_sdk, load_sdk, no_sdk, timer_missing
+
+SEL4: Final = "seL4"
+REFKERNEL: Final = "refkernel"
+
+
+class NoKernel(UsageError):
+    """The kernel that was asked for is not installed."""
+
+
+@dataclass(frozen=True)
+class System:
+    """A configured system: a TOML file, or one with other depths or another crash.
+
+    >>> system = cellreap.System.read("configs/block_fs_db_app.toml")
+    >>> system.name, system.pds
+    ('block_fs_db_app', ('block_server_1', 'block_server_2', 'fs', 'db', 'app'))
+    >>> system.spaces
+    {'disk1': 'block_server_1', 'disk2': 'block_server_2', 'files': 'fs', 'database': 'db'}
+    """
+
+    path: Path
+    """The file of the configuration. The paths in it are relative to its folder."""
+    text: str = field(repr=False)
+    """The text of the file."""
+    config: Config = field(repr=False)
+    """Every value of the configuration, with what replaces those of the file."""
+    overrides: Overrides = field(default_factory=Overrides)
+    """What replaces values of the file."""
+
+    @classmethod
+    def read(cls, path: str | Path) -> System:
+        """Reads a configuration. InputError for the first thing that is wrong in it."""
+        text = read_text(Path(path))
+        return cls(Path(path), text, parse_config(text, Path(path)))
+
+    @property
+    def name(self) -> str:
+        """The name of the system."""
+        return self.config.system.name
+
+    @property
+    def pds(self) -> tuple[str, ...]:
+        """The names of the PDs, in the order of their creation."""
+        return tuple(pd.name for pd in self.config.pds)
+
+    @property
+    def spaces(self) -> dict[str, str]:
+        """The name of each space, and of the PD that manages it."""
+        return {space.name: pd.name for pd in self.config.pds for space in pd.spaces}
+
+    def changed(
+        self,
+        *,
+        crash: str | None = None,
+        pd_depth: Depth | None = None,
+        rs_depth: Depth | None = None,
+        mode: Mode | None = None,
+    ) -> System:
+        """The system with another crash, other depths or another mode, as `cellreap.run` takes
+        them. UsageError if it has no such PD.
+        """
+        config = override(self.config, crash=crash, pd_depth=pd_depth, rs_depth=rs_depth, mode=mode)
+        asked = {"crash": crash, "pd_depth": pd_depth, "rs_depth": rs_depth, "mode": mode}
+        given = {key: value for key, value in asked.items() if value is not None}
+        return replace(self, config=config, overrides=self.overrides.model_copy(update=given))
+
+    def check_kernel(self, sdk: Sdk) -> None:
+        """InputError if the file needs a timer and the kernel leaves none to user level."""
+        missing = timer_missing(sdk.options, sdk.kernel.arch)
+        if missing is not None:
+            check_timer(parse_config(self.text, self.path), self.text, self.path, missing)
+
+
+def kernel_for(arch: str | None, kernel: str | Path | None, progress: Progress) -> Sdk:
+    """The kernel to use, checked. refkernel is built if necessary.
+
+    arch: None for the default. kernel: "seL4", "refkernel" or the path of an SDK; None: seL4 if it
+    is installed, else refkernel. NoKernel if seL4 is asked for and not installed.
+    """
+    arch = ARCHES[0] if arch is None else arch
+    if arch not in ARCHES:
+        raise UsageError(f"architecture {arch}: expected one of {', '.join(ARCHES)}")
+    if kernel == REFKERNEL:
+        return load_sdk(build_refkernel(arch, progress), arch)
+    if kernel == SEL4 and installed_sdk(arch) is None:
+        raise NoKernel(no_sdk(arch))
+    path = None if kernel is None or kernel == SEL4 else Path(kernel)
+    return load_sdk(find_kernel(arch, path, progress), arch)

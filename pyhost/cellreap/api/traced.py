@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The model state that a trace tells."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cellreap.api.states import TRACE, State
+from cellreap.errors import UsageError
+from cellreap.model.graph import Model
+from cellreap.trace.check.replay import Replay
+from cellreap.trace.check.stream import check_stream
+from cellreap.trace.events import Event
+from cellreap.trace.files import opened
+from cellreap.trace.report import Report
+
+
+def of_trace(path: Path, after: int | None = None, *, strict: bool = False) -> State:
+    """The state that a trace tells. See `state_of`."""
+    replay = _Copying(Report(str(path)), after)
+    with opened(path) as stream:
+        report = check_stream(stream, str(path), replay=replay)
+    model = replay.model if after is None else replay.found
+    if model is None:
+        count = len(report.cleanups)
+        have = f"{count} cleanup{'' if count == 1 else 's'}"
+        wanted = "at least one cleanup" if after == 0 else f"cleanup {after}"
+        raise UsageError(f"--after {after}: expected {wanted} in {path}, which has {have}")
+    notes: tuple[str, ...] = ()
+    if not report.passed:
+        found = len(report.violations) + report.more_violations
+        more = f" (the first of {found})" if found > 1 else ""
+        note = f"{path}:{report.violations[0]}{more}: the state may be wrong"
+        if strict:
+            raise UsageError(note)
+        notes = (note,)
+    spaces = {id_: name for id_, name in report.names.items() if id_ in model.manager}
+    depths_of = replay.context.authority.depths_of
+    return State(model, TRACE, depths_of, spaces, notes)
+
+
+class _Copying(Replay):
+    """A replay that copies the model as it is after a cleanup."""
+
+    def __init__(self, report: Report, after: int | None) -> None:
+        super().__init__(report)
+        self.found: Model | None = None
+        self._after = after
+
+    def feed(self, event: Event) -> None:
+        begins = self._after == 0 and event.name == "CLEANUP"
+        if begins and self.found is None:
+            self.found = self.model.copy()
+        super().feed(event)
+        if self._after and event.name == "SETTLED" and event.number("n") == self._after:
+            self.found = self.model.copy()
