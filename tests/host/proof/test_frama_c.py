@@ -27,6 +27,13 @@ PROOFS = {
     for proof in (
         Proof("machines", ("machines/machines.c",)),
         Proof("accounts", ("accounts/accounts.c",)),
+        Proof(
+            "decode",
+            ("operations/decode.c",),
+            included=True,
+            kernel_warnings=2,  # two typedefs in functions
+            options=("-eva-slevel", "100", "-eva-split-return", "auto"),
+        ),
         Proof("model", MODEL, precision=0, options=(*EXACT_BUCKETS, "-eva-slevel", "10")),
         Proof(
             "steps",
@@ -100,6 +107,18 @@ PLANTED = {
         "steps/steps.c",
         "if (journal->index >= phase_length(journal->phase, plan)) {",
         "if (journal->index == phase_length(journal->phase, plan)) {",
+    ),
+    "a register behind the message": Planted(
+        "decode",
+        "operations/decode.c",
+        "    if (count > c->length || c->at > c->length - count) {\n        return 0;\n    }\n",
+        "",
+    ),
+    "text longer than its room": Planted(
+        "decode",
+        "operations/decode.c",
+        "    if (bytes > CR_SAY_MAX) {\n        return CR_RESULT_BAD_LENGTH;\n    }\n",
+        "",
     ),
     "a step without a name": Planted(
         "steps", "steps/steps.c", 'kind < CR_STEP_KIND_COUNT ? names[kind] : "?"', "names[kind]"
