@@ -13,6 +13,7 @@
 #include "operations.h"
 #include "population.h"
 #include "progress.h"
+#include "silence.h"
 #include "tickets.h"
 
 typedef struct cr_supervisor {
@@ -26,6 +27,7 @@ typedef struct cr_supervisor {
     cr_progress progress;
     cr_population population;
     cr_operations operations;
+    cr_silence silence;
 } cr_supervisor;
 
 extern cr_supervisor cr_sup;

@@ -37,9 +37,9 @@ static cr_pd *server_of(const cr_pd *pd, uint32_t slot)
     return 0;
 }
 
-/* Whether the thread is in the kernel with this instruction. A thread that runs can have any
- * registers, but it cannot stay at a system call that does not return. */
-static int is_at_syscall(const cr_pd *pd, seL4_Word ip)
+/* A thread that runs can have any registers, but it cannot stay at a system call that does not
+ * return. */
+int cr_is_at_syscall(const cr_pd *pd, seL4_Word ip)
 {
     const cr_image_program *program = &cr_image_programs(cr_sys.image)[pd->program];
     const uint8_t *code = cr_body_code((const uint8_t *)cr_sys.image + program->offset, ip,
@@ -56,7 +56,7 @@ cr_pd *cr_called_by(const cr_pd *pd, uint32_t *slot)
         return 0;
     }
     if ((!cr_arch_is_call(&registers, &invoked) && !cr_arch_is_send(&registers, &invoked)) ||
-        invoked >= 1u << pd->body.cspace_bits || !is_at_syscall(pd, cr_arch_ip(&registers))) {
+        invoked >= 1u << pd->body.cspace_bits || !cr_is_at_syscall(pd, cr_arch_ip(&registers))) {
         return 0;
     }
     *slot = (uint32_t)invoked;

@@ -20,6 +20,8 @@ typedef enum cr_sample {
 cr_pd *cr_called_by(const cr_pd *pd, uint32_t *slot);
 /* The same, or the fault handler that has a fault of the PD. */
 cr_pd *cr_waited_for_by(const cr_pd *pd);
+/* Whether the instruction at this address of the PD's program is a system call. */
+int cr_is_at_syscall(const cr_pd *pd, seL4_Word ip);
 /* Whether the PD waits for one that waits, perhaps through others, for the PD itself. */
 int cr_is_in_circle(const cr_pd *pd);
 /* Whether the PD's fault is held and can never be answered: its fault handler waits for the PD

@@ -31,7 +31,14 @@ int cr_clock_exists(void)
 
 uint64_t cr_clock_now(void)
 {
-    return cr_sup.clock.base + (cr_sup.clock.set != 0 ? cr_timer_elapsed() : 0);
+    const cr_clock *clock = &cr_sup.clock;
+    return clock->base + (clock->set != 0 && !clock->still ? cr_timer_elapsed() : 0);
+}
+
+/* The time of the clock when the timer's interrupt comes. */
+static uint64_t end_of_interval(void)
+{
+    return cr_sup.clock.base + (cr_sup.clock.still ? 0 : cr_sup.clock.set);
 }
 
 uint64_t cr_clock_due(uint64_t ms)
@@ -40,7 +47,7 @@ uint64_t cr_clock_due(uint64_t ms)
     if (!clock->there) {
         return 0;
     }
-    uint64_t due = clock->base + clock->set + ms * CR_NS_PER_MS;
+    uint64_t due = end_of_interval() + ms * CR_NS_PER_MS;
     if (clock->next == 0 || due < clock->next) {
         clock->next = due;
     }
@@ -71,13 +78,30 @@ void cr_clock_arm(void)
     if (due == 0) {
         return; /* If the timer is set, its interrupt will have no effect. */
     }
-    if (clock->set != 0 && clock->base + clock->set <= due) {
+    if (clock->set != 0 && !clock->still && clock->base + clock->set <= due) {
         return;
     }
     uint64_t at = cr_clock_now();
     uint64_t left = due > at ? due - at : 1;
     clock->base = at;
+    clock->still = 0;
     clock->set = cr_timer_start(left < INTERVAL_NS ? left : INTERVAL_NS);
+}
+
+void cr_clock_stand(void)
+{
+    cr_clock *clock = &cr_sup.clock;
+    if (clock->there && clock->set == 0) {
+        clock->still = 1;
+        clock->set = cr_timer_start(CR_TIMER_MAX_NS);
+    }
+}
+
+uint64_t cr_clock_take_passed(void)
+{
+    uint64_t passed = cr_sup.clock.passed;
+    cr_sup.clock.passed = 0;
+    return passed;
 }
 
 int cr_clock_tick(int *alarm)
@@ -88,8 +112,14 @@ int cr_clock_tick(int *alarm)
     if (clock->set == 0 || cr_timer_elapsed() < clock->set) {
         return 0; /* The interrupt of an earlier setting. */
     }
-    clock->base += clock->set;
+    const int still = clock->still;
+    clock->passed += clock->set;
+    clock->base += still ? 0 : clock->set;
     clock->set = 0;
+    clock->still = 0;
+    if (still) {
+        return 0;
+    }
     if (clock->alarm != 0 && clock->alarm <= clock->base) {
         clock->alarm = 0;
         *alarm = 1;
@@ -104,6 +134,7 @@ void cr_clock_tell(void)
         return;
     }
     clock->told = clock->base;
+    cr_sup.clock.tells++;
     cr_trace_begin(&cr_sys.trace, CR_EV_CLOCK);
     cr_trace_number(&cr_sys.trace, clock->base / CR_NS_PER_MS);
     cr_trace_end(&cr_sys.trace);
@@ -118,7 +149,7 @@ void cr_clock_watch(void)
 {
     cr_clock *clock = &cr_sup.clock;
     if (clock->there && clock->look == 0) {
-        clock->look = clock->base + clock->set + clock->interval;
+        clock->look = end_of_interval() + clock->interval;
         if (clock->next == 0 || clock->look < clock->next) {
             clock->next = clock->look;
         }

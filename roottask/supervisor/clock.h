@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The clock of the supervisor: due times, with one timer interrupt at a time. While nothing is due,
- * the timer is off and the clock stands still. This has no effect, because all times are computed
- * relative to the present time of the clock. For the same reason the clock must not be used as the
- * time of day. */
+ * the clock stands still, and the timer is off or counts real time for silence.h. This has no
+ * effect, because all times are computed relative to the present time of the clock. For the same
+ * reason the clock must not be used as the time of day. */
 #ifndef CELLREAP_SUPERVISOR_CLOCK_H
 #define CELLREAP_SUPERVISOR_CLOCK_H
 
@@ -21,6 +21,9 @@ typedef struct cr_clock {
     uint64_t look;  /* the next look at the receivers (progress.h); 0: there is nothing to see */
     uint64_t interval; /* between two looks */
     uint64_t told;  /* the time of the last CLOCK event */
+    uint64_t tells; /* the number of CLOCK events */
+    uint64_t passed; /* of real time, since it was taken last */
+    int still;      /* the timer is set although nothing is due, and the clock stands still */
     int there;      /* the kernel leaves a timer to user level */
 } cr_clock;
 
@@ -44,8 +47,14 @@ int cr_clock_alarm_pending(void);
 /* Sets the timer if something is due before its interrupt. Must be the last call before the root
  * task waits for a message. */
 void cr_clock_arm(void);
-/* Handles the timer's interrupt. Returns whether time has passed. *alarm is set if the hooks' alarm
- * is due. */
+/* Sets the timer if it is off, so that real time is counted. The clock stands still meanwhile. Must
+ * come after cr_clock_arm. */
+void cr_clock_stand(void);
+/* The nanoseconds of real time that the timer has counted since the last call. Real time is counted
+ * only while the timer is set. */
+uint64_t cr_clock_take_passed(void);
+/* Handles the timer's interrupt. Returns whether the clock has gone on. *alarm is set if the hooks'
+ * alarm is due. */
 int cr_clock_tick(int *alarm);
 /* After a tick, before anything that follows from it: tells the trace the time, if enough has
  * passed. Makes no kernel call. */

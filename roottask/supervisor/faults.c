@@ -7,6 +7,7 @@
 #include "faults.h"
 #include "arena.h"
 #include "cleaner.h"
+#include "kernel/arch/arch.h"
 #include "notices.h"
 
 static const char *const fault_names[] = {
@@ -15,6 +16,41 @@ static const char *const fault_names[] = {
 #undef CR_FAULT_KIND
 };
 
+/* Adds the registers of the PD's thread to the line of a fault. Those that are 0 are left out. */
+static void trace_registers(const cr_pd *pd)
+{
+    enum { ENTRY_MAX = CR_ARCH_REGISTER_NAME_MAX + 21 }; /* with colon, number and comma */
+    char text[sizeof(seL4_UserContext) / sizeof(seL4_Word) * ENTRY_MAX];
+    seL4_UserContext registers;
+    size_t used = 0;
+    if (cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
+        cr_panic("the registers of a PD that faulted cannot be read", pd->number);
+    }
+    for (uint32_t i = 0; i < cr_arch_register_count; i++) {
+        const char *at = (const char *)&registers + cr_arch_registers[i].offset;
+        const seL4_Word value = *(const seL4_Word *)(const void *)at;
+        if (value == 0) {
+            continue;
+        }
+        if (used != 0) {
+            text[used++] = ',';
+        }
+        for (const char *name = cr_arch_registers[i].name; *name != '\0'; name++) {
+            text[used++] = *name;
+        }
+        text[used++] = ':';
+        text[used++] = '0';
+        text[used++] = 'x';
+        used += cr_format_hex(&text[used], value);
+    }
+    if (used == 0) {
+        text[used++] = '-';
+    }
+    cr_trace_bytes(&cr_sys.trace, text, used);
+}
+
+/* The registers are read for each of the two events, and not kept. The thread of a held fault is
+ * suspended, so they are the same. */
 static void trace_fault(const cr_pd *pd, const cr_pd *handler, const cr_held_fault *fault)
 {
     cr_trace_begin(&cr_sys.trace, handler != 0 ? CR_EV_FAULT_HELD : CR_EV_FAULT);
@@ -25,6 +61,7 @@ static void trace_fault(const cr_pd *pd, const cr_pd *handler, const cr_held_fau
     cr_trace_string(&cr_sys.trace, fault_names[fault->kind]);
     cr_trace_address(&cr_sys.trace, fault->address);
     cr_trace_address(&cr_sys.trace, fault->ip);
+    trace_registers(pd);
     cr_trace_end(&cr_sys.trace);
 }
 

@@ -259,6 +259,7 @@ void cr_progress_tell_held_up(cr_pd *pd)
     cr_trace_number(&cr_sys.trace, ms);
     cr_trace_number(&cr_sys.trace, (pd->run.ran - pd->run.mark) / CR_NS_PER_MS);
     cr_trace_end(&cr_sys.trace);
+    cr_sup.progress.held_ups++;
 }
 
 /* Takes over a fault that can never be answered, because the fault handler waits for the PD. The

@@ -90,6 +90,7 @@ static void handle_signals(uint64_t badge)
             }
             cr_waits_expire();
         }
+        cr_silence_tick(cr_clock_take_passed());
     }
     if (hooks != 0 && hooks->signal != 0) {
         hooks->signal(badge);
@@ -117,6 +118,9 @@ void cr_supervisor_run(seL4_CPtr endpoint)
     while (running) {
         cr_trace_flush(&cr_sys.trace);
         cr_clock_arm();
+        if (cr_silence_counts()) {
+            cr_clock_stand();
+        }
         seL4_MessageInfo_t tag = seL4_Recv(endpoint, &badge);
         if (cr_badge_is_signal(badge)) {
             handle_signals(badge);

@@ -19,6 +19,7 @@
 #include "progress.h"
 #include "population.h"
 #include "waits.h"
+#include "silence.h"
 #include "operations.h"
 #include "hooks.h"
 #include "arena.h"

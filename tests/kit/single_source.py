@@ -220,11 +220,11 @@ def fault_kinds() -> None:
     known = set(headers.printed_names("protocol.h", "CR_FAULT_KIND"))
     used = set(
         re.findall(
-            r'event\["kind"\] == "([a-z]+-[a-z]+)"', text_of("pyhost/cellreap/trace/story.py")
+            r'event\["kind"\] == "([a-z]+-[a-z]+)"', text_of("pyhost/cellreap/trace/faults.py")
         )
     )
-    assert used, "story.py: no kind of fault"
-    assert used <= known | {"pre-destroy"}, f"kinds of fault in story.py: {sorted(used - known)}"
+    assert used, "faults.py: no kind of fault"
+    assert used <= known | {"pre-destroy"}, f"kinds of fault in faults.py: {sorted(used - known)}"
 
 
 def modes() -> None:

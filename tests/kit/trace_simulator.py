@@ -25,6 +25,7 @@ RESOURCE_SLOTS = 1
 MEMORY = 0x1_0000_0000
 RESSPC_NUMBER = 0xFFF
 WORK_MAX = 16
+REGISTERS = "rip:0x400123,rsp:0x10013f00"
 MAX_TAKEN = 32
 LIMITED = ("free", "disconnect", "extract")
 PRECEDENCE = (
@@ -365,15 +366,21 @@ class Target:
     def fault(
         self, pd: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
     ) -> None:
-        self.emit("FAULT", pd=pd, kind=kind, address=hex(address), ip=hex(ip))
+        what = {"address": hex(address), "ip": hex(ip), "registers": REGISTERS}
+        self.emit("FAULT", pd=pd, kind=kind, **what)
         self._stopped(pd, "fault")
 
     def hold_fault(
         self, pd: str, handler: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
     ) -> None:
-        what = {"kind": kind, "address": hex(address), "ip": hex(ip)}
+        what = {"kind": kind, "address": hex(address), "ip": hex(ip), "registers": REGISTERS}
         self.emit("FAULT_HELD", pd=pd, handler=handler, **what)
         self._put(0, handler, "fault", pd, None, None)
+
+    def stands(self, pd: str, state: str, on: str = "-", *, slot: int = 0, chance: int = 1) -> None:
+        space = "files" if state == "connect" else "-"
+        what = {"on": on, "slot": slot, "space": space, "ip": "0x400200", "chance": chance}
+        self.emit("STANDS", pd=pd, state=state, **what)
 
     def probe(self, pd: str, by: str) -> None:
         self.emit("PROBE", pd=pd, by=by)
@@ -1269,6 +1276,14 @@ def blame_run() -> list[Draft]:
     target.emit("FAULT_RESUMED", pd=patient)
     target.say(patient, "on it goes")
     target.hold_fault(patient, nurse)
+    # Nothing happens for a while.
+    target.emit("SILENT", ms=5100)
+    target.stands(nurse, "call", middle, slot=8)
+    target.stands(slow, "receive", slot=3)
+    target.stands(patient, "fault", nurse)
+    target.stands(guest, "runs", chance=0)
+    target.stands(quick, "receive", slot=2)
+    target.stands(middle, "connect")
     # The first handler has a notice to finish, so it may have another PD probed.
     target.probe(quick, nurse)
     for notice in target.fetch(quick):

@@ -30,6 +30,7 @@ from cellreap.runs.expectation import (
     expected_of_config,
     expected_of_image,
 )
+from cellreap.runs.places import Places, places_by, places_of_image
 from cellreap.runs.qemu import check_bootable, machine_for
 from cellreap.system.config import Depth, Mode
 from cellreap.system.image import Image, read_image
@@ -147,15 +148,17 @@ def check(trace: str | Path, against: str | Path | System | Image | None = None)
     `against`: the image that was booted, or a configuration. Without it, the check does not know
     what the system was to be, and what it was to come to. InputError if the file has no trace.
     """
-    if against is None:
-        expected = None
-    elif isinstance(against, System):
+    expected, places = None, None
+    if isinstance(against, System):
         expected = expected_of_config(against.config, str(against.path))
+        places = Places(against.config)
     elif isinstance(against, Image):
         expected = expected_of_image(against, config_of(against))
-    else:
-        expected = expected_by(Path(against))
-    reading = read_file(Path(trace), expected=expected, keep_events=True)
+        places = places_of_image(against)
+    elif against is not None:
+        expected, places = expected_by(Path(against)), places_by(Path(against))
+    explain = None if places is None else places.explain()
+    reading = read_file(Path(trace), expected=expected, keep_events=True, explain=explain)
     report = reading.report
     kernel = f"{report.kernel or 'an unknown kernel'} ({report.arch})"
     return Run(report.system or "the system", kernel, reading, Path(trace))
@@ -202,7 +205,7 @@ def run(
     folder = Path(temporary.name if temporary is not None else str(output))
     folder.mkdir(parents=True, exist_ok=True)
     image = folder / f"{system.name}.img"
-    build_system(system, sdk, image, quiet, keep=output is not None)
+    build_system(system, sdk, image, quiet, keep=True)
     limits = Limits(timeout, idle, tuple(qemu_args))
     result = boot_and_check(
         read_image(image), image.with_suffix(".trace"), limits, quiet, keep_events=True

@@ -79,7 +79,7 @@ class Run:
             f"{pd} ({report.names.get(pd, '-')}) did not come to the end of its round"
             for pd in report.unfinished
         ]
-        if self.boot.end is not End.COMPLETE:
+        if self.boot.end is not End.COMPLETE and not self.boot.end.was_wanted:
             found.insert(0, f"the run did not come to its end: {self.boot}")
         told = f"{report.kernel} ({report.arch})"
         if self.sdk_kernel is not None and report.kernel and told != str(self.sdk_kernel):
@@ -124,10 +124,13 @@ class Run:
         """What happened, as `cellreap run` tells it."""
         return "\n".join(self.told())
 
-    def told(self, files: Mapping[int, str] | None = None) -> list[str]:
-        """The lines of the story. files: the file of each extraction, by number."""
+    def told(self, files: Mapping[int, str] | None = None, cleanups: int = 0) -> list[str]:
+        """The lines of the story.
+
+        files: the file of each extraction, by number. cleanups: so many were told before.
+        """
         seconds = None if self.boot is None else self.boot.seconds
-        return tell(self.reading, self.kernel, self.violations, seconds, files)
+        return tell(self.reading, self.kernel, self.violations, seconds, files, cleanups)
 
     def console_end(self) -> str:
         """The last lines of the console."""

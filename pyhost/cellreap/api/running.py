@@ -11,8 +11,9 @@ from cellreap.api.results import Run
 from cellreap.api.systems import System
 from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
-from cellreap.runs.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End, boot_image
+from cellreap.runs.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End, Watch, boot_image
 from cellreap.runs.expectation import config_of, expected_of_image
+from cellreap.runs.places import places_of_image, programs_beside
 from cellreap.runs.qemu import split_arguments
 from cellreap.runs.reading import read_run
 from cellreap.system.build import build_image
@@ -24,10 +25,13 @@ from cellreap.system.sdk import Kernel, Sdk
 
 @dataclass(frozen=True)
 class Limits:
-    """How the emulator is run. timeout, idle: seconds. qemu_args: further arguments for QEMU."""
+    """How the emulator is run.
 
-    timeout: float = DEFAULT_TIMEOUT
-    idle: float = DEFAULT_IDLE
+    timeout, idle: seconds; None: no limit. qemu_args: further arguments for QEMU.
+    """
+
+    timeout: float | None = DEFAULT_TIMEOUT
+    idle: float | None = DEFAULT_IDLE
     qemu_args: Sequence[str] = ()
 
 
@@ -55,11 +59,17 @@ def build_system(
         path=system.path,
     )
     if keep:
-        keep_programs(output.with_suffix(".programs"), built)
+        keep_programs(programs_beside(output), built)
 
 
-def record_image(image: Image, trace: Path, limits: Limits, progress: Progress) -> Boot:
-    """Boots an image and writes its console to the file `trace`. CellreapError if that fails."""
+def record_image(
+    image: Image, trace: Path, limits: Limits, progress: Progress, watch: Watch | None = None
+) -> Boot:
+    """Boots an image and writes its console to the file `trace`. CellreapError if that fails.
+
+    watch: who watches the run.
+    """
+    quiet = watch is not None and watch.shows  # progress would mix with it
     extra = split_arguments(tuple(limits.qemu_args))
     kernel = image.manifest.kernel
     with progress.step(
@@ -78,7 +88,8 @@ def record_image(image: Image, trace: Path, limits: Limits, progress: Progress) 
                 extra=extra,
                 timeout=limits.timeout,
                 idle=limits.idle,
-                on_events=lambda count: update(f"{count} events"),
+                on_events=lambda count: None if quiet else update(f"{count} events"),
+                watch=watch,
             )
     return refuse_failed(boot)
 
@@ -103,16 +114,24 @@ def boot_and_check(
     *,
     config: Config | None = None,
     keep_events: bool = False,
+    watch: Watch | None = None,
 ) -> Run:
     """Boots an image, records its trace and checks it.
 
     config: what the root task contains; None: what the image says. keep_events: the run has the
-    events of the trace.
+    events of the trace. watch: who watches the run.
     """
-    boot = record_image(image, trace, limits, progress)
+    boot = record_image(image, trace, limits, progress, watch)
     expected = expected_of_image(image, config_of(image) if config is None else config)
     with progress.step("checking the trace"):
-        reading = read_run(trace, boot, expected, keep_events=keep_events)
+        reading = read_run(
+            trace,
+            boot,
+            expected,
+            keep_events=keep_events,
+            explain=places_of_image(image).explain(),
+            open_end=boot.end.was_wanted,
+        )
     entry = image.manifest.kernel
     kernel = Kernel(entry.name, entry.version, entry.arch, entry.sha256)
     return Run(

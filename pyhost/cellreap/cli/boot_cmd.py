@@ -12,7 +12,7 @@ import click
 
 from cellreap.api.running import Limits, record_image
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import json_option
+from cellreap.cli.params import json_option, qemu_option
 from cellreap.progress import Progress
 from cellreap.runs.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End
 from cellreap.system.image import read_image
@@ -37,14 +37,7 @@ def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="SECONDS",
             help="End the run after this time.",
         ),
-        click.option(
-            "--qemu-arg",
-            "qemu_args",
-            multiple=True,
-            metavar="ARG",
-            help="Further arguments for QEMU. One option may hold several words: "
-            "--qemu-arg '-icount shift=0'.",
-        ),
+        qemu_option,
     ):
         command = option(command)
     return command

@@ -12,9 +12,12 @@ from pathlib import Path
 import click
 
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import json_option
+from cellreap.cli.params import image_option, json_option, programs_option
+from cellreap.errors import UsageError
 from cellreap.runs.expectation import expected_by
+from cellreap.runs.places import places_by
 from cellreap.trace.events import printable
+from cellreap.trace.explain import Explain
 from cellreap.trace.reading import read_file
 from cellreap.trace.report import (
     Cleanup,
@@ -31,14 +34,10 @@ SHOW_PROGRESS_FROM = 16 << 20
 
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path), metavar="TRACE")
-@click.option(
-    "--image",
-    type=click.Path(path_type=Path),
-    metavar="IMAGE|CONFIG.toml",
-    help="Hold the trace against the image that was booted, or against a configuration.",
-)
+@image_option("Hold the trace against the image that was booted, or against a configuration.")
+@programs_option
 @json_option
-def check(trace: Path, image: Path | None, as_json: bool) -> int:
+def check(trace: Path, image: Path | None, programs: Path | None, as_json: bool) -> int:
     """Replay a trace against the reference model.
 
     TRACE is the console log of a run, as `cellreap boot` records it. The exit code is 0 if the
@@ -48,8 +47,11 @@ def check(trace: Path, image: Path | None, as_json: bool) -> int:
     kernel and programs are used, so only an image tells the sizes of PDs.
     """
     expected = None if image is None else expected_by(image)
-    with _progress(trace) as progress:
-        report = read_file(trace, progress=progress, expected=expected).report
+    with show_progress(trace) as progress:
+        reading = read_file(
+            trace, progress=progress, expected=expected, explain=explainer(image, programs)
+        )
+    report = reading.report
     if as_json:
         click.echo(json.dumps(report_json(report), indent=2))
     else:
@@ -59,8 +61,17 @@ def check(trace: Path, image: Path | None, as_json: bool) -> int:
     return ExitCode.UNEXPECTED if report.unexpected else ExitCode.DONE
 
 
+def explainer(image: Path | None, programs: Path | None) -> Explain | None:
+    """What explains faults: the given image or configuration. UsageError, InputError as there."""
+    if image is None:
+        if programs is not None:
+            raise UsageError("--programs: expected --image with the image of these programs")
+        return None
+    return places_by(image, programs).explain()
+
+
 @contextlib.contextmanager
-def _progress(path: Path) -> Iterator[Callable[[int], None] | None]:
+def show_progress(path: Path) -> Iterator[Callable[[int], None] | None]:
     """A progress bar on stderr, if the file is large and stderr is a terminal."""
     try:
         size = path.stat().st_size if path.is_file() else 0
@@ -81,6 +92,11 @@ def summary(report: Report) -> list[str]:
     lines = [f"{heading}{system}: {_count(report.events, 'event')}"]
     for cleanup in report.cleanups:
         lines += _cleanup_lines(cleanup, report)
+    for fault in report.faults:
+        handler = "" if fault.handler is None else f", told to {_label(fault.handler, report)}"
+        lines.append(f"{_label(fault.pd, report)}: {fault.what}, {fault.where}{handler}")
+        overflow = fault.overflow_told()
+        lines += [f"  {line}" for line in (overflow, *fault.registers_told()) if line]
     for late in report.late:
         about = f"{late.deadline} ms for notice {late.token} ({late.kind} {late.node})"
         lines.append(f"{_label(late.pd, report)} missed its deadline of {about}")

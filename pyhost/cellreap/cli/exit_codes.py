@@ -23,7 +23,11 @@ class ExitCode(enum.IntEnum):
         "crashed by itself, never ran, or nobody is left.",
     )
     NO_END = 4, "The run did not come to its end in time, and its trace is right as far as it goes."
-    INTERRUPTED = 130, "The command was interrupted (Ctrl-C)."
+    INTERRUPTED = (
+        130,
+        "The command was interrupted (Ctrl-C). A system that goes on by itself is ended in this "
+        "way, and `run` then exits with 0, 1 or 3.",
+    )
     OUTPUT_CLOSED = 141, "The reader of the command's output closed it."
 
     def __new__(cls, code: int, meaning: str) -> ExitCode:

@@ -30,6 +30,7 @@ _COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     ),
     "boot": ("cellreap.cli.boot_cmd", "boot", "Boot an image and record its trace."),
     "check": ("cellreap.cli.check_cmd", "check", "Replay a trace against the reference model."),
+    "show": ("cellreap.cli.show_cmd", "show", "Tell the story of a kept trace."),
     "capdl": (
         "cellreap.cli.capdl_cmd",
         "capdl",
@@ -41,6 +42,7 @@ _COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
         "Check that a kernel behaves as required.",
     ),
     "run": ("cellreap.cli.run_cmd", "run", "Build, boot and check a configuration."),
+    "debug": ("cellreap.cli.debug_cmd", "debug", "Boot a system that waits for a debugger."),
     "programs": (
         "cellreap.cli.programs_cmd",
         "programs",

@@ -61,6 +61,32 @@ json_option: Decorator = click.option(
 )
 
 
+def image_option(text: str) -> Decorator:
+    """--image. text: its help."""
+    return click.option(
+        "--image", type=click.Path(path_type=Path), metavar="IMAGE|CONFIG.toml", help=text
+    )
+
+
+qemu_option: Decorator = click.option(
+    "--qemu-arg",
+    "qemu_args",
+    multiple=True,
+    metavar="ARG",
+    help="Further arguments for QEMU. One option may hold several words: "
+    "--qemu-arg '-icount shift=0'.",
+)
+
+
+programs_option: Decorator = click.option(
+    "--programs",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="The ELF files of the PDs' programs, for the source lines of faults. If not given: the "
+    "folder IMAGE.programs beside the image.",
+)
+
+
 def after_option(least: int, meaning: str, *, required: bool = False) -> Decorator:
     """--after. least: the lowest number. meaning: its help."""
     return click.option(

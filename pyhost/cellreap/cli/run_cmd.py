@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import tempfile
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 from typing import Any, get_args
 
 import click
+from click.core import ParameterSource
 
 from cellreap.api.results import Run
 from cellreap.api.running import Limits, boot_and_check, build_system
@@ -18,14 +17,22 @@ from cellreap.api.systems import System, kernel_for
 from cellreap.cli.boot_cmd import boot_json, boot_options
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import Depth, depth_options, given, json_option, kernel_options
-from cellreap.errors import UsageError
 from cellreap.progress import Progress
+from cellreap.runs.boot import End, Watch
+from cellreap.runs.evidence import Evidence
+from cellreap.runs.expectation import expected_of_image
+from cellreap.runs.follow import Follower, Until, parse_until
+from cellreap.runs.places import places_of_image
 from cellreap.runs.qemu import check_bootable, machine_for
 from cellreap.system.config import Mode
 from cellreap.system.files import write_atomically
 from cellreap.system.image import read_image
 from cellreap.system.sdk import CONFIG_FILE
 from cellreap.trace.report import Report, report_json
+
+
+def _to_until(ctx: click.Context, param: click.Parameter, value: str | None) -> Until | None:
+    return None if value is None else parse_until(value)
 
 
 @click.command()
@@ -46,10 +53,25 @@ from cellreap.trace.report import Report, report_json
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     help="Keep the image, the PDs' programs, the trace (the raw console) and the report in this "
-    "directory.",
+    "directory. Without it they are kept in a new one if the run does not pass.",
+)
+@click.option(
+    "--until",
+    metavar="EVENT|DURATION",
+    callback=_to_until,
+    help="End the run after this time (30s, 5m), or at this event of the trace (SETTLED, "
+    "SAY:text=ready). Nothing else ends it then, except END.",
+)
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Show the console live on stderr: what PDs print, and the lines of the trace.",
 )
 @json_option
+@click.pass_context
 def run(
+    ctx: click.Context,
     config: Path,
     arch: str,
     sdk: Path | None,
@@ -61,12 +83,19 @@ def run(
     timeout: float,
     idle: float,
     output: Path | None,
+    until: Until | None,
+    verbose: bool,
     as_json: bool,
 ) -> int:
     """Build, boot and check a configuration.
 
     The exit code is 1 if the check fails, 3 if the run is not what the configuration expects, and 4
     if it does not come to its end in time.
+
+    A system with `scenario = false` in [system] has no end. It goes on until Ctrl-C or as --until
+    says, and what happens is told at once. Without --timeout and --idle nothing else ends it. What
+    its trace has so far is checked, and the exit code is 0, 1 or 3. If Ctrl-C ends another run, the
+    exit code is 130.
     """
     progress = Progress()
     system = System.read(config).changed(
@@ -76,52 +105,75 @@ def run(
     # Before the build, which would be in vain.
     system.check_kernel(found)
     check_bootable(found.options, machine_for(arch), str(found.root / CONFIG_FILE))
-    limits = Limits(timeout, idle, qemu_args)
-    with _folder(output) as folder:
-        path = folder / f"{system.name}.img"
-        trace = path.with_suffix(".trace")
-        build_system(system, found, path, progress, keep=output is not None)
-        result = boot_and_check(read_image(path), trace, limits, progress, config=system.config)
-        report = result.reading.report
+    goes_on = until is not None or not system.config.system.scenario
+    tells = goes_on and not as_json
+    limits = Limits(
+        _limit(ctx, "timeout", timeout, goes_on), _limit(ctx, "idle", idle, goes_on), qemu_args
+    )
+    with Evidence(output, system.name) as kept:
+        build_system(system, found, kept.image, progress, keep=True)
+        image = read_image(kept.image)
+        follower = Follower(
+            until,
+            expected_of_image(image, system.config),
+            places_of_image(image).explain(),
+            _echo if tells else None,
+        )
+        watch = _watch(follower, until, verbose, verbose or tells)
+        result = boot_and_check(
+            image, kept.trace, limits, progress, config=system.config, watch=watch
+        )
+        code = _exit_code(result, goes_on)
+        kept.passed = code == ExitCode.DONE
         shown = run_json(result)
         files: dict[int, str] = {}
-        if output is not None:
-            write_atomically(
-                trace.with_suffix(".json"), (json.dumps(shown, indent=2) + "\n").encode()
-            )
-            files = write_extractions(report, trace)
+        if kept.stays:
+            shown["kept"] = str(kept.folder)
+            write_atomically(kept.report, (json.dumps(shown, indent=2) + "\n").encode())
+            files = write_extractions(result.reading.report, kept.trace)
     if as_json:
         click.echo(json.dumps(shown, indent=2))
     else:
-        for line in result.told(files):
+        for line in result.told(files, follower.told):
             click.echo(line)
-        if output is not None:
-            names = (path.name, f"{trace.stem}.programs", trace.name, f"{trace.stem}.json")
-            click.echo(f"kept in {output}: {', '.join(names)}")
-    return _exit_code(result)
+        if kept.stays:
+            click.echo(kept.told())
+    return code
 
 
-def _exit_code(run: Run) -> ExitCode:
+def _echo(line: str) -> None:
+    click.echo(line)
+    sys.stdout.flush()
+
+
+def _limit(ctx: click.Context, name: str, value: float, goes_on: bool) -> float | None:
+    """The value of a limit. A system that goes on has none but what the user gives."""
+    by_user = ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+    return value if by_user or not goes_on else None
+
+
+def _watch(follower: Follower, until: Until | None, verbose: bool, shows: bool) -> Watch:
+    """The watcher of a run."""
+
+    def take(data: bytes) -> bool:
+        if verbose:
+            sys.stderr.buffer.write(data)
+            sys.stderr.flush()
+        return follower.take(data)
+
+    return Watch(take, until.seconds if until is not None else None, shows)
+
+
+def _exit_code(run: Run, goes_on: bool) -> ExitCode:
     report, boot = run.reading.report, run.boot
     sound = all(each.rule.startswith("line.") for each in report.violations)
     if boot is not None and boot.end.is_limit and sound:
         return ExitCode.NO_END
     if run.violations:
         return ExitCode.FAILED
+    if boot is not None and boot.end is End.INTERRUPTED and not goes_on:
+        return ExitCode.INTERRUPTED
     return ExitCode.UNEXPECTED if report.unexpected else ExitCode.DONE
-
-
-@contextlib.contextmanager
-def _folder(kept: Path | None) -> Iterator[Path]:
-    if kept is None:
-        with tempfile.TemporaryDirectory(prefix="cellreap-run-") as name:
-            yield Path(name)
-        return
-    try:
-        kept.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"-o {kept}: {error.strerror}; expected a directory") from None
-    yield kept
 
 
 def write_extractions(report: Report, trace: Path) -> dict[int, str]:

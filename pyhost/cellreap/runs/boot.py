@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import math
 import re
 import tempfile
 import time
@@ -28,6 +29,7 @@ from cellreap.system.image import LOADER, Image
 DEFAULT_TIMEOUT = 60.0  # seconds
 DEFAULT_IDLE = 20.0  # seconds without a byte
 MAX_CONSOLE_BYTES = 1 << 30
+_PATIENCE = 60.0  # seconds of one wait for output, if nothing limits it
 _GRACE = 0.3  # seconds in which the kernel prints more after a fatal message
 # Seconds without an event after a fatal message once there are PDs, which can print such a message.
 _GRACE_WITH_PDS = 5.0
@@ -43,11 +45,18 @@ class End(enum.Enum):
     TIMEOUT = "the time was up"
     SILENT = "the console went silent"
     FLOOD = "the console did not stop"
+    ASKED = "it was ended as asked"
+    INTERRUPTED = "it was interrupted"
 
     @property
     def is_limit(self) -> bool:
         """Whether the run was ended by a limit: it might have gone on."""
         return self in (End.TIMEOUT, End.SILENT, End.FLOOD)
+
+    @property
+    def was_wanted(self) -> bool:
+        """Whether the user ended the run: its trace has no END, and none is missing."""
+        return self in (End.ASKED, End.INTERRUPTED)
 
 
 @dataclass(frozen=True)
@@ -65,24 +74,43 @@ class Boot:
         return f"{self.end.value} after {self.seconds:.1f} s, {self.events} events{said}"
 
 
+@dataclass(frozen=True)
+class Watch:
+    """How somebody watches a run, and when it is to end."""
+
+    on_data: Callable[[bytes], bool] = lambda data: False
+    """Gets the console as it comes. If it returns true, the run ends."""
+    seconds: float | None = None
+    """The run ends after this time. None: it goes on."""
+    shows: bool = False
+    """Whether it shows something while the run goes on."""
+
+
 def boot_image(
     image: Image,
     trace: BinaryIO,
     *,
     extra: Sequence[str] = (),
-    timeout: float = DEFAULT_TIMEOUT,
-    idle: float = DEFAULT_IDLE,
+    timeout: float | None = DEFAULT_TIMEOUT,
+    idle: float | None = DEFAULT_IDLE,
     on_events: Callable[[int], None] = lambda count: None,
     finish: re.Pattern[bytes] | None = None,
+    watch: Watch | None = None,
 ) -> Boot:
     """Boots an image on its emulator and writes its console to `trace`.
 
-    timeout, idle: seconds. finish: a pattern that ends the run, as END does. CellreapError if the
-    image cannot boot.
+    timeout, idle: seconds; None: no limit. finish: a pattern that ends the run, as END does. watch:
+    who watches the run, and when it is to end. CellreapError if the image cannot boot.
     """
     options = Options(image.options, f"{image.path}: gen_config.json", image.manifest.arch)
     record_as = functools.partial(
-        record, trace=trace, timeout=timeout, idle=idle, on_events=on_events, finish=finish
+        record,
+        trace=trace,
+        timeout=timeout,
+        idle=idle,
+        on_events=on_events,
+        finish=finish,
+        watch=watch,
     )
     return boot_files_with(options, boot_files(image), image.memory, extra, record_as)
 
@@ -144,20 +172,28 @@ def record(
     command: Sequence[str],
     trace: BinaryIO,
     *,
-    timeout: float = DEFAULT_TIMEOUT,
-    idle: float = DEFAULT_IDLE,
+    timeout: float | None = DEFAULT_TIMEOUT,
+    idle: float | None = DEFAULT_IDLE,
     on_events: Callable[[int], None] = lambda count: None,
     finish: re.Pattern[bytes] | None = None,
+    watch: Watch | None = None,
 ) -> Boot:
     """Runs a command until its console prints END or another event ends the run.
 
-    timeout, idle: seconds. on_events: called with the number of events so far whenever it grew.
-    finish: a line that ends the run, as END does.
+    timeout, idle: seconds; None: no limit. on_events: called with the number of events so far
+    whenever it grew. finish: a line that ends the run, as END does. watch: who watches the run.
+    Then Ctrl-C ends the run, and is no exception.
     """
     start = time.monotonic()
     console = Console(finish)
+    limits = _Limits(start, timeout, idle, watch.seconds if watch is not None else None)
     with Process(command) as process:
-        end = _follow(process, console, trace, start + timeout, idle, on_events)
+        try:
+            end = _follow(process, console, trace, limits, on_events, watch)
+        except KeyboardInterrupt:
+            if watch is None:
+                raise
+            end = End.INTERRUPTED
         failure = process.failure() if end is End.EXITED else ""
         end = End.FAILED if failure else end
         last_words = process.last_words
@@ -166,45 +202,70 @@ def record(
         End.FATAL: console.fatal,
         End.EXITED: last_words or "it said nothing",
         End.FAILED: last_words or failure,
-        End.TIMEOUT: f"limit {timeout:g} s",
-        End.SILENT: f"nothing for {idle:g} s",
+        End.TIMEOUT: f"limit {timeout or 0:g} s",
+        End.SILENT: f"nothing for {idle or 0:g} s",
         End.FLOOD: f"limit {MAX_CONSOLE_BYTES} bytes",
+        End.ASKED: "",
+        End.INTERRUPTED: "",
     }[end]
     return Boot(end, time.monotonic() - start, console.bytes, console.events, detail)
+
+
+@dataclass
+class _Limits:
+    """Seconds after which a run ends; None: no limit. asked: as the user wants it."""
+
+    start: float
+    timeout: float | None
+    idle: float | None
+    asked: float | None
+
+    def until(self, heard: float) -> tuple[float, End | None]:
+        """When the run ends if nothing more is heard, and why. heard: when something was."""
+        ends = (
+            (self.start, self.asked, End.ASKED),
+            (self.start, self.timeout, End.TIMEOUT),
+            (heard, self.idle, End.SILENT),
+        )
+        found = [(start + seconds, end) for start, seconds, end in ends if seconds is not None]
+        return min(found, key=lambda one: one[0], default=(math.inf, None))
 
 
 def _follow(
     process: Process,
     console: Console,
     trace: BinaryIO,
-    deadline: float,
-    idle: float,
+    limits: _Limits,
     on_events: Callable[[int], None],
+    watch: Watch | None,
 ) -> End:
     """Copies the process's console to `trace` until the run is over. Returns why it ended."""
-    quiet_until = time.monotonic() + idle
+    heard = time.monotonic()
     fatal_until: float | None = None
     while True:
         now = time.monotonic()
-        until = min(deadline, quiet_until if fatal_until is None else fatal_until)
-        if now >= until and fatal_until is not None:
-            return End.FATAL
-        if now >= until:
-            return End.TIMEOUT if now >= deadline else End.SILENT
-        data = process.read(until - now)
+        until, end = limits.until(heard)
+        if fatal_until is not None and fatal_until < until:
+            until, end = fatal_until, End.FATAL
+        if end is not None and now >= until:
+            return End.FATAL if fatal_until is not None else end
+        data = process.read(min(until - now, _PATIENCE))
         if data is None:
             continue
         if not data:
             return End.EXITED if fatal_until is None else End.FATAL
         trace.write(data)
         trace.flush()
-        quiet_until = time.monotonic() + idle
+        heard = time.monotonic()
         before = console.events
         console.take(data)
         if console.events != before:
             on_events(console.events)
+        asked = watch is not None and watch.on_data(data)
         if console.complete:
             return End.COMPLETE
+        if asked:
+            return End.ASKED
         if console.bytes > MAX_CONSOLE_BYTES:
             return End.FLOOD
         if not console.fatal:

@@ -35,15 +35,19 @@ from cellreap.trace.expected import (
 _ZIP = b"PK\x03\x04"
 
 
-def expected_by(path: Path) -> Expected:
-    """What an image, or a configuration, demands. InputError if the file is neither."""
+def is_image(path: Path) -> bool:
+    """Whether a file begins as an image does. InputError if it cannot be read."""
     try:
         with path.open("rb") as file:
-            is_image = file.read(len(_ZIP)) == _ZIP
+            return file.read(len(_ZIP)) == _ZIP
     except (OSError, ValueError) as error:
         what = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise InputError(str(path), None, None, f"cannot be read: {what}") from None
-    if is_image:
+
+
+def expected_by(path: Path) -> Expected:
+    """What an image, or a configuration, demands. InputError if the file is neither."""
+    if is_image(path):
         image = read_image(path)
         return expected_of_image(image, config_of(image))
     return expected_of_config(parse_config(read_text(path), path), str(path))

@@ -8,18 +8,34 @@ from pathlib import Path
 from cellreap.errors import InputError
 from cellreap.runs.boot import Boot, End
 from cellreap.trace.expected import Expected
+from cellreap.trace.explain import Explain
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.report import Report
 
 
-def read_run(trace: Path, boot: Boot, expected: Expected, *, keep_events: bool = False) -> Reading:
+def read_run(
+    trace: Path,
+    boot: Boot,
+    expected: Expected,
+    *,
+    keep_events: bool = False,
+    explain: Explain | None = None,
+    open_end: bool = False,
+) -> Reading:
     """Reads and checks the trace of a boot. InputError if a complete run has no readable trace.
 
     A boot that ended early may have no event at all. The finding is then how it ended.
     """
     try:
         with trace.open("rb") as stream:
-            return read_trace(stream, trace.name, keep_events=keep_events, expected=expected)
+            return read_trace(
+                stream,
+                trace.name,
+                keep_events=keep_events,
+                expected=expected,
+                explain=explain,
+                open_end=open_end,
+            )
     except InputError:
         if boot.end is End.COMPLETE:
             raise

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.events import Event, printable
+from cellreap.trace.expected import NO_END
+from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reading import Reading
 from cellreap.trace.report import Report, foreign_told, kernels_word_told
+from cellreap.trace.silence import Silence
 from cellreap.trace.story import Chapter
 
 # This number of cleanups is shown in detail. Of more, equal ones in a row are shown once.
@@ -36,29 +39,36 @@ def tell(
     complaints: list[str],
     seconds: float | None,
     files: Mapping[int, str] | None = None,
+    told: int = 0,
 ) -> list[str]:
     """The lines of the summary.
 
-    complaints: all violations, with those of the report. seconds: the duration of the run, if it
-    is known. files: the file of each extraction, by number.
+    complaints: all violations, with those of the report. seconds: its duration; None: not
+    known. files: the file of each extraction, by number. told: so many cleanups were told before.
     """
     report, story = reading.report, reading.story
     names = report.names
+    faults = {fault.pd: fault for fault in report.faults if fault.fatal}
     lines = [f"{printable(report.system) or 'the system'} on {kernel}", ""]
-    if len(story.chapters) <= _DETAILED:
-        for number, chapter in enumerate(story.chapters):
-            plan = report.cleanups[number].plan if number < len(report.cleanups) else {}
-            lines += [*_long(chapter, names, plan), ""]
+    chapters = story.chapters[told:]
+    if len(chapters) <= _DETAILED:
+        for chapter in chapters:
+            lines += [*chapter_lines(chapter, report, report.faults), ""]
     else:
-        lines += [*_table(story.chapters, names), ""]
+        lines += [*_table(chapters, names, faults), ""]
     if not story.chapters:
         lines += ["Nothing crashed.", ""]
     lines += [*asked, ""] if (asked := _asked(report, names, files or {})) else []
-    alive = [_name(pd, names) for pd in story.alive() if pd != ROOT]
-    lines += [f"Alive at the end: {', '.join(alive) or 'nobody but the root task'}", ""]
+    alive = [name_of(pd, names) for pd in story.alive() if pd != ROOT]
+    when = "when the trace broke off" if report.broken_off else "at the end"
+    lines += [f"Alive {when}: {', '.join(alive) or 'nobody but the root task'}", ""]
+    if report.silence is not None:
+        lines += [*_silence(report.silence, names), ""]
     if report.asked:
-        told = kernels_word_told(report)
-        lines += [f"{told[0].upper()}{told[1:]}.", ""]
+        word = kernels_word_told(report)
+        lines += [f"{word[0].upper()}{word[1:]}.", ""]
+    if report.broken_off:
+        lines += [f"Not verified: {NO_END}.", ""]
     if report.foreign_lines:
         lines += [f"{foreign_told(report.foreign_lines)}.", ""]
     took = "" if seconds is None else f" in {seconds:.1f} s"
@@ -68,6 +78,8 @@ def tell(
         lines += [f"  {printable(text, 400)}" for text in complaints[:_MAX_VIOLATIONS]]
         if len(complaints) > _MAX_VIOLATIONS:
             lines.append(f"  ... and {len(complaints) - _MAX_VIOLATIONS} more")
+    elif report.broken_off and not report.unexpected:
+        lines.append(f"NO END: right as far as it goes; {count}")
     elif not report.unexpected:
         lines.append(f"PASS: everything as the reference model has it; {count}")
     if report.unexpected:
@@ -81,37 +93,52 @@ def tell(
     return lines
 
 
-def _long(chapter: Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) -> list[str]:
+def chapter_lines(chapter: Chapter, report: Report, faults: Sequence[FaultSeen]) -> list[str]:
+    """All about one cleanup. report: of the events so far."""
+    number = chapter.number - 1
+    plan = report.cleanups[number].plan if number < len(report.cleanups) else {}
+    fatal = (each for each in reversed(faults) if each.fatal and each.pd == chapter.trigger)
+    return _long(chapter, report.names, plan, next(fatal, None))
+
+
+def _long(
+    chapter: Chapter,
+    names: Mapping[str, str],
+    plan: Mapping[str, Any],
+    fault: FaultSeen | None,
+) -> list[str]:
     why = plan.get("doomed_why", {})
 
     def reason(node: str) -> str:
         kind, cause = why.get(node, ("", None))
-        return _WHY.get(kind, "").format(_name(cause, names) if cause else "")
+        return _WHY.get(kind, "").format(name_of(cause, names) if cause else "")
 
     doomed = [
-        f"{_name(event['pd'], names)}, depth {event['depth']}: {reason(event['pd'])}"
+        f"{name_of(event['pd'], names)}, depth {event['depth']}: {reason(event['pd'])}"
         for event in sorted(chapter.of("DOOM_PD"), key=lambda event: event.number("depth"))
     ]
     doomed += [
-        f"{_name(event['space'], names)}: {reason(event['space'])}"
+        f"{name_of(event['space'], names)}: {reason(event['space'])}"
         for event in chapter.of("DOOM_SPACE")
     ]
     lost: dict[str, list[str]] = {}
     for event in chapter.of("LOSE_REQUEST"):
-        lost.setdefault(event["pd"], []).append(f"its request to {_name(event['space'], names)}")
+        lost.setdefault(event["pd"], []).append(f"its request to {name_of(event['space'], names)}")
     for event in chapter.of("REVOKE"):
         lost.setdefault(event["pd"], []).append(event["resource"])
     for event in chapter.of("REVOKE_SPACE"):
-        lost.setdefault(event["pd"], []).append(_name(event["space"], names))
+        lost.setdefault(event["pd"], []).append(name_of(event["space"], names))
     for event in chapter.of("REVOKE_BODY"):
         lost.setdefault(event["pd"], []).append(f"{event['resource']} (a dead PD's body)")
     before = [
-        f"{_name(event['pd'], names)}: {_name(event['node'], names)} is about to go"
+        f"{name_of(event['pd'], names)}: {name_of(event['node'], names)} is about to go"
         for event in chapter.of("PRE_DESTROY")
     ]
     if before:
         before.append(f"{chapter.answered} of {len(before)} answered")
-    told = [f"{_name(event['to'], names)}: {_notice(event, names)}" for event in chapter.of("OWE")]
+    told = [
+        f"{name_of(event['to'], names)}: {_notice(event, names)}" for event in chapter.of("OWE")
+    ]
     if told:
         done, failed = chapter.finished["ok"], chapter.finished["failed"]
         told.append(
@@ -119,50 +146,79 @@ def _long(chapter: Chapter, names: Mapping[str, str], plan: Mapping[str, Any]) -
             f"{f', {failed} failed' if failed else ''}"
         )
     pd_depth, rs_depth = chapter.depths
-    heading = f"Crash {chapter.number}: {_name(chapter.trigger, names)}: {_how(chapter, names)}"
-    lines = [heading, *_section("depths", [f"PDs {pd_depth}, spaces {rs_depth}"])]
+    heading = f"Crash {chapter.number}: {name_of(chapter.trigger, names)}: {_how(chapter, names)}"
+    lines = [
+        heading,
+        *fault_lines(fault),
+        *_section("depths", [f"PDs {pd_depth}, spaces {rs_depth}"]),
+    ]
     lines += _section("doomed", doomed)
     lines += _section("before", before)
-    lines += _section("lost", [f"{_name(pd, names)}: {_list(what)}" for pd, what in lost.items()])
+    lines += _section("lost", [f"{name_of(pd, names)}: {_list(what)}" for pd, what in lost.items()])
     lines += _section("told", told)
     lines += _section("order", [_order(chapter, names)])
     lines += _section("freed", [_freed(chapter) + _took(chapter)])
-    says = [f"{_name(pd, names)}: {printable(text)}" for pd, text in chapter.says[:_MAX_SAYS]]
+    says = [f"{name_of(pd, names)}: {printable(text)}" for pd, text in chapter.says[:_MAX_SAYS]]
     if len(chapter.says) > _MAX_SAYS:
         says.append("... and more in the trace")
     return lines + _section("then said", says)
 
 
+def fault_lines(fault: FaultSeen | None) -> list[str]:
+    """Where a fault happened, and the registers. Empty without a fault."""
+    if fault is None:
+        return []
+    told = [fault.overflow_told(), fault.place]
+    lines = _section("where", [printable(each, 200) for each in told if each])
+    return lines + _section("registers", fault.registers_told())
+
+
+def _silence(silence: Silence, names: Mapping[str, str]) -> list[str]:
+    """What each PD did when the trace broke off, as far as anybody knows."""
+    pds = [each.told(lambda node: name_of(node, names)) for each in silence.pds]
+    return [f"{silence.heading()}{':' if pds else '.'}", *(f"  {line}" for line in pds)]
+
+
 def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -> list[str]:
     """Missed deadlines, failed notices, the results of tickets, and extractions."""
     lines = []
+    for fault in report.faults:
+        if fault.handler is not None and not fault.fatal:
+            handler = name_of(fault.handler, names)
+            what = f"faulted and went on, as {handler} answered: {fault.what}"
+            lines.append(f"{name_of(fault.pd, names)} {what}, {fault.where}")
     for late in report.late:
         what = f"missed its deadline of {late.deadline} ms for notice {late.token}"
-        lines.append(f"{_name(late.pd, names)} {what} ({late.kind} {late.node})")
+        lines.append(f"{name_of(late.pd, names)} {what} ({late.kind} {late.node})")
     for failure in report.failures:
         what = f"failed to deal with notice {failure.token} ({failure.kind} {failure.node})"
         behind = f"{_count(failure.waiting, 'notice')} behind it"
         after = "resumed later" if failure.resumed else behind
-        lines.append(f"{_name(failure.pd, names)} {what}: {after}")
+        lines.append(f"{name_of(failure.pd, names)} {what}: {after}")
     for ticket in report.tickets:
-        what = f"the end of {_name(ticket.what, names)}" if ticket.what else "an extraction"
+        what = f"the end of {name_of(ticket.what, names)}" if ticket.what else "an extraction"
         done = f"{ticket.done} done, {ticket.failed} failed, {ticket.dropped} dropped"
         done += f", {ticket.waiting} waiting"
         state = f"{ticket.state}, {done}" if ticket.state else "never told"
-        lines.append(f"Ticket {ticket.ticket} of {_name(ticket.pd, names)} for {what}: {state}")
+        lines.append(f"Ticket {ticket.ticket} of {name_of(ticket.pd, names)} for {what}: {state}")
     for extraction in report.extractions:
         if extraction.done:
             where = f", {files[extraction.number]}" if extraction.number in files else ""
-            lines.append(
-                f"Model state for {_name(extraction.by, names)}: {len(extraction.rows)} rows{where}"
-            )
+            about = f"{len(extraction.rows)} rows{where}"
+            lines.append(f"Model state for {name_of(extraction.by, names)}: {about}")
     return lines
 
 
-def _table(chapters: list[Chapter], names: Mapping[str, str]) -> list[str]:
+def _table(
+    chapters: list[Chapter], names: Mapping[str, str], faults: Mapping[str, FaultSeen]
+) -> list[str]:
     """A few lines for each crash. Crashes in a row with the same result are shown once."""
     lines: list[str] = []
-    for text, group in itertools.groupby(chapters, lambda chapter: _short(chapter, names)):
+
+    def short(chapter: Chapter) -> tuple[str, ...]:
+        return _short(chapter, names, faults.get(chapter.trigger))
+
+    for text, group in itertools.groupby(chapters, short):
         numbers = [chapter.number for chapter in group]
         which = (
             f"Crash {numbers[0]}"
@@ -173,7 +229,7 @@ def _table(chapters: list[Chapter], names: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def _short(chapter: Chapter, names: Mapping[str, str]) -> tuple[str, ...]:
+def _short(chapter: Chapter, names: Mapping[str, str], fault: FaultSeen | None) -> tuple[str, ...]:
     """Text without ids, which differ between crashes that are otherwise the same."""
 
     def name(node: str) -> str:
@@ -186,13 +242,15 @@ def _short(chapter: Chapter, names: Mapping[str, str]) -> tuple[str, ...]:
     spaces, notices = len(chapter.of("DOOM_SPACE")), len(chapter.of("OWE"))
     said, by, who = chapter.how.rpartition(" by ")
     how = f"{said}{by}{name(who)}" if by else chapter.how
+    told = [fault.overflow_told(), fault.place] if fault is not None else []
+    where = [printable(each, 200) for each in told if each]
     counted = f"{_count(spaces, 'space')} gone, {_count(notices, 'notice')}"
-    return f"{name(chapter.trigger)}: {how}", along, counted, _freed(chapter)
+    return f"{name(chapter.trigger)}: {how}", *where, along, counted, _freed(chapter)
 
 
 def _how(chapter: Chapter, names: Mapping[str, str]) -> str:
     said, by, who = chapter.how.rpartition(" by ")
-    return f"{said}{by}{_name(who, names)}" if by else chapter.how
+    return f"{said}{by}{name_of(who, names)}" if by else chapter.how
 
 
 def _order(chapter: Chapter, names: Mapping[str, str]) -> str:
@@ -218,11 +276,11 @@ def _took(chapter: Chapter) -> str:
 
 
 def _notice(event: Event, names: Mapping[str, str]) -> str:
-    node = _name(event["node"], names)
+    node = name_of(event["node"], names)
     return {
-        "free": f"{event['node']} is free, {_name(event['from'], names)} held it",
+        "free": f"{event['node']} is free, {name_of(event['from'], names)} held it",
         "destroy": f"its {node} is gone",
-        "disconnect": f"{_name(event['from'], names)} is no longer a client of {node}",
+        "disconnect": f"{name_of(event['from'], names)} is no longer a client of {node}",
         "lost": f"lost {node}",
         "pre-destroy": f"{node} is about to go",
     }.get(event["kind"], f"{event['kind']} {node}")
@@ -236,7 +294,7 @@ def _section(label: str, lines: list[str]) -> list[str]:
     ]
 
 
-def _name(node: str, names: Mapping[str, str]) -> str:
+def name_of(node: str, names: Mapping[str, str]) -> str:
     """The node's name in the configuration with its id.
 
     Several PDs may have had the same name, one after the other.

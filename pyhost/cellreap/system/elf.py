@@ -26,7 +26,7 @@ MACHINES = {"x86_64": "EM_X86_64", "aarch64": "EM_AARCH64"}
 """cellreap's name of an architecture -> ELF's name."""
 
 # What pyelftools raises for malformed files.
-_JUNK = (
+ELF_ERRORS = (
     ELFError,
     ConstructError,
     struct.error,
@@ -105,7 +105,7 @@ def read_executable(raw: bytes, name: str, arch: str) -> Executable:
             raise refuse("e_phoff", "is cut: the program headers lie beyond the end of the file")
         headers = [segment.header for segment in elf.iter_segments()]
         entry = int(elf["e_entry"])
-    except _JUNK as error:
+    except ELF_ERRORS as error:
         raise refuse(None, f"is cut or damaged: {error or type(error).__name__}") from None
     kinds = {header["p_type"] for header in headers}
     if kinds & {"PT_INTERP", "PT_DYNAMIC"}:
@@ -259,6 +259,6 @@ def symbol_bytes(raw: bytes, start: str, end: str) -> bytes:
         table: Any = elf.get_section_by_name(".symtab")
         found = [table.get_symbol_by_name(name)[0]["st_value"] for name in (start, end)]
         offset = next(iter(elf.address_offsets(found[0], found[1] - found[0])))
-    except (*_JUNK, StopIteration):
+    except (*ELF_ERRORS, StopIteration):
         raise CellreapError(f"nothing lies between {start} and {end}") from None
     return raw[offset : offset + found[1] - found[0]]

@@ -16,12 +16,13 @@ from typing import TypedDict, Unpack
 from cellreap.progress import Progress
 from cellreap.runs.boot import End, boot_image
 from cellreap.runs.expectation import expected_of_image
+from cellreap.runs.places import Places, programs_beside
 from cellreap.runs.reading import read_run
 from cellreap.system.build import build_image
 from cellreap.system.config import Config, Depth, Mode, override, parse_config, timed
 from cellreap.system.image import read_image
 from cellreap.system.parts import build_parts
-from cellreap.system.programs import Source, build_programs
+from cellreap.system.programs import Source, build_programs, keep_programs
 from cellreap.system.sdk import Sdk, timer_missing
 from cellreap.system.toolchain import find_toolchain
 from cellreap.testing.changes import Change, validated
@@ -164,12 +165,14 @@ class Target:
     ) -> Run:
         image, trace = self.folder / f"{key}.img", self.folder / f"{key}.trace"
         quiet = Progress(quiet=True)
-        build_image(config, text, self.sdk, image, quiet, path=self.find(name))
+        built = build_image(config, text, self.sdk, image, quiet, path=self.find(name))
+        keep_programs(programs_beside(image), built)
         made = read_image(image)
         with trace.open("wb") as file:
             boot = boot_image(made, file, extra=qemu_args, timeout=TIMEOUT, idle=IDLE)
         expected = expected_of_image(made, config)
-        reading = read_run(trace, boot, expected, keep_events=True)
+        places = Places(config, built)
+        reading = read_run(trace, boot, expected, keep_events=True, explain=places.explain())
         return Run(boot, reading.report, reading.events, trace, image)
 
 

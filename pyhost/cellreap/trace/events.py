@@ -58,6 +58,12 @@ class Event:
             counts[kind] += int(count)
         return counts
 
+    def registers(self) -> dict[str, int]:
+        """The value of the field `registers`: register -> value. Those that are 0 are left out."""
+        each = (self.optional("registers") or "").split(",")
+        parts = (one.partition(":") for one in each if one)
+        return {name: int(value, 16) for name, _, value in parts}
+
     def __str__(self) -> str:
         return " ".join(
             [self.name, *(f"{name}={encode(value)}" for name, value in self.values.items())]
@@ -97,6 +103,7 @@ def _node(*kinds: NodeKind, none: bool = False) -> Callable[[str], bool]:
     return accepts
 
 
+_REGISTER = "[a-z][a-z0-9_]*:0x[0-9a-f]{1,16}"
 _CALLS = "[a-z0-9][a-z0-9-]*:[1-9][0-9]{0,18}"
 _FORMS: dict[str, Callable[[str], bool]] = {
     "NUMBER": _integer(r"0|[1-9][0-9]{0,19}"),
@@ -117,6 +124,7 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "NODE_OR_NONE": _node("PD", "RESOURCE_SPACE", "RESOURCE", none=True),
     "CALL": _like(r"[a-z0-9][a-z0-9-]*"),
     "CALLS": _like(rf"-|{_CALLS}(,{_CALLS})*"),
+    "REGISTERS": _like(rf"-|{_REGISTER}(,{_REGISTER})*"),
 }
 """Type in the table CR_TRACE_TYPES -> whether a value has the form of the type."""
 
@@ -137,6 +145,7 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "CNODE": ("trace_events.h", "CR_CNODE"),
         "OWN_CNODE": ("trace_events.h", "CR_OWN_CNODE"),
         "CRASH": ("trace_events.h", "CR_CRASH_WAY"),
+        "STAND": ("trace_events.h", "CR_STAND"),
     }
     words = {name: tuple(headers.printed_names(*where)) for name, where in tables.items()}
     operations = tuple(operation.word for operation in headers.operations())

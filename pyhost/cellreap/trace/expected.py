@@ -20,6 +20,11 @@ UNVERIFIED: Final = {
     "sizes": "sizes of memory, kernel, architecture (--image with an image)",
 }
 """What a check cannot verify without a configuration, and without an image."""
+NO_END: Final = (
+    "what only the end of a run shows, because the trace has no END: that nothing is left undone "
+    "(the rules *.end), and [expect], except for crashes"
+)
+"""What a check cannot verify without END."""
 SINCE: Final = 4
 """The trace version since which a trace tells enough to be held against a configuration."""
 

@@ -14,8 +14,8 @@ from typing import Final
 from cellreap.model.ids import ROOT
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
+from cellreap.trace.faults import describe_fault
 from cellreap.trace.report import Unexpected, Word
-from cellreap.trace.story import describe_fault
 
 _MAX_SAID: Final = 1 << 20  # characters of a PD's lines that are kept
 _SHOWN: Final = 80

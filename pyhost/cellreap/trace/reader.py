@@ -118,23 +118,39 @@ def read(
     Later events cannot be interpreted. The rest of the log is still read for damage, which `reader`
     reports. InputError if there is no trace in the log.
     """
-    snapshot: list[str] | None = None  # the lines of the one that the kernel prints
+    events = Events(reader)
     for number, line, overlong in split_lines(stream, progress):
-        event = reader.feed(number, line, overlong)
+        event = events.feed(number, line, overlong)
         if event is not None:
-            yield event if snapshot is None else replace(event, text=tuple(snapshot))
-            snapshot = [] if event.name == "TRUTH" and event["snapshot"] == "1" else None
-        elif snapshot is not None and MARK not in line and len(snapshot) < MAX_SNAPSHOT:
-            snapshot.append(line.rstrip(b"\r").decode("latin-1"))
+            yield event
     reader.finish()
+
+
+class Events:
+    """The events in lines of a console, with the snapshots that the kernel prints before them."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._snapshot: list[str] | None = None
+        """The lines of the one that the kernel prints."""
+
+    def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
+        """The event in a line, if the trace is sound so far."""
+        event, snapshot = self._reader.feed(number, line, overlong), self._snapshot
+        if event is not None:
+            announced = event.name == "TRUTH" and event["snapshot"] == "1"
+            self._snapshot = [] if announced else None
+            return event if snapshot is None else replace(event, text=tuple(snapshot))
+        if snapshot is not None and MARK not in line and len(snapshot) < MAX_SNAPSHOT:
+            snapshot.append(line.rstrip(b"\r").decode("latin-1"))
+        return None
 
 
 @dataclass
 class Reader:
     """Finds the trace in the lines of a console log.
 
-    Feed it all lines, call finish, then read `problems`. It keeps no lines, so its memory use does
-    not grow with the trace.
+    Feed it all lines, call finish, then read `problems`. It keeps no lines.
     """
 
     path: str
@@ -146,6 +162,8 @@ class Reader:
     last_line: int = 0
     table: EventTable | None = None
     """The events of the trace's version; None before the TRACE event."""
+    cut_off: bool = False
+    """There is no END. Valid after finish."""
     foreign: int = 0
     """Number of lines that look like trace lines and are not the root task's."""
 
@@ -410,7 +428,8 @@ class Reader:
             one = gap.first == gap.last
             what = f"event {gap.first} is" if one else f"events {gap.first} to {gap.last} are"
             self._problem(gap.line, f"lost: {what} missing before this line", "line.lost")
-        if self._ended is None:
+        self.cut_off = self._ended is None
+        if self.cut_off:
             self._blame([s for s in self._suspects if s.ends(self._next, self.last_line)])
             self._break(self.last_line)
             what = f"cut off: no END after event {self._next - 1}"

@@ -11,9 +11,12 @@ from typing import BinaryIO
 from cellreap.trace.check.stream import Consumer, check_stream
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Expected
+from cellreap.trace.explain import Explain
+from cellreap.trace.faults import Faults
 from cellreap.trace.files import opened
 from cellreap.trace.outcome import Outcome, unexpected
 from cellreap.trace.report import Report
+from cellreap.trace.silence import Listener
 from cellreap.trace.story import Story
 
 
@@ -34,20 +37,27 @@ def read_trace(
     keep_events: bool = False,
     progress: Callable[[int], None] | None = None,
     expected: Expected | None = None,
+    explain: Explain | None = None,
+    open_end: bool = False,
 ) -> Reading:
     """Reads and checks the trace in a console log. InputError if there is no trace in it.
 
     keep_events: keep all events, which takes memory, without the text of snapshots. progress:
     called with the number of bytes after each piece that was read. expected: what the
-    configuration demands, if it is known.
+    configuration demands, if it is known. explain: what programs and configuration
+    tell. open_end: the trace need not have an END.
     """
+    explain = explain or Explain()
+    faults, listener = Faults(explain.fault), Listener(explain.standing)
     story = Story()
     outcome = Outcome()
     events: list[Event] = []
-    also: list[Consumer] = [story.take, outcome.take]
+    also: list[Consumer] = [faults.take, listener.take, story.take, outcome.take]
     if keep_events:
         also.append(lambda event: events.append(replace(event, text=())))
-    report = check_stream(stream, path, progress, also, expected)
+    report = check_stream(stream, path, progress, also, expected, open_end=open_end)
+    report.faults = faults.found
+    report.silence = listener.heard() if report.cut_off else None
     if expected is not None:
         report.unexpected = unexpected(outcome, expected)
     return Reading(report, story, outcome, events)
@@ -68,9 +78,17 @@ def read_file(
     keep_events: bool = False,
     progress: Callable[[int], None] | None = None,
     expected: Expected | None = None,
+    explain: Explain | None = None,
+    open_end: bool = False,
 ) -> Reading:
     """Reads and checks the trace in a file, as read_trace does."""
     with opened(path) as stream:
         return read_trace(
-            stream, str(path), keep_events=keep_events, progress=progress, expected=expected
+            stream,
+            str(path),
+            keep_events=keep_events,
+            progress=progress,
+            expected=expected,
+            explain=explain,
+            open_end=open_end,
         )

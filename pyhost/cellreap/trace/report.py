@@ -9,7 +9,9 @@ from typing import Any
 
 from cellreap.model.csvstate import HEADER
 from cellreap.model.indexed import IndexedModel
+from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reader import Problem
+from cellreap.trace.silence import Silence
 
 
 @dataclass
@@ -159,11 +161,19 @@ class Report:
     """(index in the configuration, PD's name) of crashes that never happened"""
     unexpected: list[Unexpected] = field(default_factory=list)
     """how the run was not what its configuration expects"""
+    faults: list[FaultSeen] = field(default_factory=list)
+    """all faults, in order"""
+    silence: Silence | None = None
+    """what is known of the PDs when a trace without END breaks off"""
     unfinished: list[str] = field(default_factory=list)
     """PDs that did not come to the end of their rounds"""
     events: int = 0
     unverified: list[str] = field(default_factory=list)
     """what the check could not verify with what it was given"""
+    cut_off: bool = False
+    """the trace has no END, and was sound so far"""
+    broken_off: bool = False
+    """the trace has no END, and that was no violation"""
     asked: int = 0
     """how often the kernel was asked for its capabilities"""
     snapshots: int = 0
@@ -200,7 +210,8 @@ def kernels_word_told(report: Report) -> str:
 def report_json(report: Report) -> dict[str, Any]:
     """The report as `check --json` and `run --json` print it.
 
-    `unexpected`, `unverified`, `foreign_lines` and `kernels_word` are there only if there are any.
+    `unexpected`, `faults`, `silence`, `unverified`, `foreign_lines` and `kernels_word` are there
+    only if there are any.
     """
     name, version = report.kernel_parts()
     violations = [f"{report.path}:{problem}" for problem in report.violations]
@@ -226,6 +237,8 @@ def report_json(report: Report) -> dict[str, Any]:
             if report.unexpected
             else {}
         ),
+        **({"faults": [fault.to_json() for fault in report.faults]} if report.faults else {}),
+        **({"silence": report.silence.to_json()} if report.silence is not None else {}),
         **({"unverified": list(report.unverified)} if report.unverified else {}),
         **(
             {"kernels_word": {"asked": report.asked, "snapshots": report.snapshots}}

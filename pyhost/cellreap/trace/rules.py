@@ -91,6 +91,12 @@ RULES: Final[dict[str, str]] = {
     "clock.held_up": "HELD_UP names a PD that has had a notice for its deadline, and could run for "
     "less.",
     "clock.passed": "The times of LATE and HELD_UP have passed by CLOCK.",
+    # silence
+    "silence.long": "SILENT comes only after CR_TRACE_SILENCE_MS.",
+    "silence.each": "After SILENT comes one STANDS for each PD that is not destroyed, and nowhere "
+    "else.",
+    "silence.state": "STANDS says `frozen`, `fault` or `stopped` exactly of PDs whose threads are "
+    "suspended. A `fault` is on the PD's fault handler, a `call` on a PD that it can call.",
     # the configuration, if it is given
     "config.system": "TRACE has the configured name and depths, and the kernel of the image.",
     "config.mode": "MODE and AWAIT are the configured ones.",

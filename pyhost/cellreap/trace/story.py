@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cellreap.trace.check.running import PLAN_EVENTS, PLANNED_AGAIN
-from cellreap.trace.check.staged import ILLEGAL_INSTRUCTION
 from cellreap.trace.events import Event
+from cellreap.trace.faults import describe_fault
 
 MAX_SAYS = 120
 """Maximum number of SAY lines that are kept after each cleanup."""
@@ -142,17 +142,3 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "QUEUE": Story._queue,
     "FINISH_WORK": Story._finish_work,
 }
-
-
-def describe_fault(event: Event, arch: str) -> str:
-    """A FAULT event as text for people."""
-    address = event.number("address")
-    if event["kind"] == "vm-fault":
-        return f"page fault at {address:#x}"
-    if event["kind"] == "cap-fault":
-        return f"capability fault at slot {address:#x}"
-    if event["kind"] == "unknown-syscall":
-        return f"unknown system call {address - (1 << 64) if address >= 1 << 63 else address}"
-    if address == ILLEGAL_INSTRUCTION.get(arch):
-        return "illegal instruction"
-    return f"processor exception {address:#x}"

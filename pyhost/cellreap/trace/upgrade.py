@@ -86,6 +86,7 @@ CHANGES: dict[int, Change] = {
             ("REQUEST", "by"): "-",
             **{(event, cause): "-" for event in _OF_THE_MODEL for cause in ("asker", "op")},
             ("STEP", "kinds"): "-",
+            ("FAULT", "registers"): "-",
         },
     ),
 }

@@ -16,6 +16,7 @@ enum {
     CR_TRACE_KEY_BYTES = 16, /* of the key of a trace */
     CR_TRACE_SUM_BYTES = 8,  /* of the checksum of a line */
     CR_TRACE_CLOCK_MS = 100, /* the least time between two CLOCK events */
+    CR_TRACE_SILENCE_MS = 5000, /* SILENT comes after so much time without any other event */
     CR_TRACE_GRACE_MS = 50   /* HELD_UP comes this long after the deadline */
 };
 
@@ -65,6 +66,20 @@ typedef enum cr_print {
     CR_CRASH_WAY(CR_CRASH_HANG, 8, "hang", "loops forever")                                        \
     CR_CRASH_WAY(CR_CRASH_BLOCK, 9, "block", "waits forever")
 
+/* What a PD does when nothing happens: CR_STAND(enumerator, number, word, meaning) */
+#define CR_STANDS                                                                                  \
+    CR_STAND(CR_STAND_RUNS, 0, "runs", "it can run: it is at no system call, or goes on")          \
+    CR_STAND(CR_STAND_CALL, 1, "call", "it is at a call or send with the capability in `slot`")    \
+    CR_STAND(CR_STAND_RECEIVE, 2, "receive", "it is at a receive from `slot`")                     \
+    CR_STAND(CR_STAND_SYSCALL, 3, "syscall", "it is at another system call")                       \
+    CR_STAND(CR_STAND_CHECKPOINT, 4, "checkpoint", "the scenario lets it wait between two rounds") \
+    CR_STAND(CR_STAND_CONNECT, 5, "connect", "it waits for the space with that name")              \
+    CR_STAND(CR_STAND_TICKET, 6, "ticket", "it waits for its ticket")                              \
+    CR_STAND(CR_STAND_TERMINATE, 7, "terminate", "it waits for the end of a PD, in mode sync")     \
+    CR_STAND(CR_STAND_FROZEN, 8, "frozen", "the scenario suspended its thread")                    \
+    CR_STAND(CR_STAND_FAULT, 9, "fault", "its fault handler, `on`, has its fault")                 \
+    CR_STAND(CR_STAND_STOPPED, 10, "stopped", "it was stopped, and its cleanup is not over")
+
 /* The types of fields: CR_TRACE_TYPE(type, how it is printed, what the reader expects) */
 #define CR_TRACE_TYPES                                                                             \
     CR_TRACE_TYPE(NUMBER, NUMBER, "a decimal number below 2^64")                                   \
@@ -87,6 +102,8 @@ typedef enum cr_print {
     CR_TRACE_TYPE(CAUSE, TEXT, "a cause")                                                          \
     CR_TRACE_TYPE(CRASH, TEXT, "a way to crash")                                                   \
     CR_TRACE_TYPE(FAULT_KIND, TEXT, "a kind of fault")                                             \
+    CR_TRACE_TYPE(STAND, TEXT, "what a PD does")                                                   \
+    CR_TRACE_TYPE(REGISTERS, TEXT, "- or registers with their values, as in pc:0x10,sp:0x20")      \
     CR_TRACE_TYPE(CNODE, TEXT, "a CNode of a PD")                                                  \
     CR_TRACE_TYPE(OWN_CNODE, TEXT, "a CNode of the root task")                                     \
     CR_TRACE_TYPE(OWED_KIND, TEXT, "a kind of notice that a plan owes")                            \
@@ -247,11 +264,14 @@ typedef enum cr_print {
                    "from 1; name: its PD.")                                                        \
     /* Triggers: each causes one cleanup, or none if its PD is destroyed before */                 \
     CR_TRACE_EVENT(CR_EV_FAULT, "FAULT", FIELD(pd, PD) FIELD(kind, FAULT_KIND)                     \
-                   FIELD(address, ADDRESS) FIELD(ip, ADDRESS),                                     \
-                   "The PD faulted, and no fault handler continues it.")                           \
+                   FIELD(address, ADDRESS) FIELD(ip, ADDRESS) FIELD(registers, REGISTERS),         \
+                   "The PD faulted, and no fault handler continues it. registers: those of its "   \
+                   "thread that are not 0; -: it has none, or they were not read.")                \
     CR_TRACE_EVENT(CR_EV_FAULT_HELD, "FAULT_HELD", FIELD(pd, PD) FIELD(handler, PD)                \
-                   FIELD(kind, FAULT_KIND) FIELD(address, ADDRESS) FIELD(ip, ADDRESS),             \
-                   "The PD faulted and is stopped. Its fault handler is told with a notice.")      \
+                   FIELD(kind, FAULT_KIND) FIELD(address, ADDRESS) FIELD(ip, ADDRESS)              \
+                   FIELD(registers, REGISTERS),                                                    \
+                   "The PD faulted and is stopped. Its fault handler is told with a notice. "      \
+                   "registers: as in FAULT.")                                                      \
     CR_TRACE_EVENT(CR_EV_FAULT_RESUMED, "FAULT_RESUMED", FIELD(pd, PD),                            \
                    "The PD continues after its fault, as its fault handler answered.")             \
     CR_TRACE_EVENT(CR_EV_EXIT, "EXIT", FIELD(pd, PD) FIELD(code, NUMBER),                          \
@@ -265,6 +285,17 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_CLOCK, "CLOCK", FIELD(ms, NUMBER),                                        \
                    "The time, which goes on only while a notice, a wait or an alarm has a time. "  \
                    "It comes when at least 100 ms have passed since the last one.")                \
+    CR_TRACE_EVENT(CR_EV_SILENT, "SILENT", FIELD(ms, NUMBER),                                      \
+                   "For so many milliseconds there was no event but CLOCK and HELD_UP. A STANDS "  \
+                   "follows for each PD that is not destroyed.")                                   \
+    CR_TRACE_EVENT(CR_EV_STANDS, "STANDS", FIELD(pd, PD) FIELD(state, STAND)                       \
+                   FIELD(on, PD_OR_NONE) FIELD(slot, NUMBER) FIELD(space, TEXT)                    \
+                   FIELD(ip, ADDRESS) FIELD(chance, FLAG),                                         \
+                   "What the PD does, as its registers showed it twice, at least 100 ms apart. "   \
+                   "on: the PD that it waits for; -: none, or not known. slot: the capability of " \
+                   "its system call; 0: none. space: the name that a `connect` waits for; else "   \
+                   "-. ip: its instruction; 0x0: not read. chance: 1 if PDs of its priority had "  \
+                   "the processor between the two looks; else it may be able to run.")             \
     CR_TRACE_EVENT(CR_EV_HELD_UP, "HELD_UP", FIELD(pd, PD) FIELD(ms, NUMBER) FIELD(ran, NUMBER),   \
                    "The PD has had a notice for its deadline and finished none, and is not late. " \
                    "ms: how long, or since the last such event; ran: the milliseconds in which it "\
@@ -409,6 +440,13 @@ typedef enum cr_cause {
 #undef CR_CAUSE
     CR_CAUSE_COUNT
 } cr_cause;
+
+typedef enum cr_stand {
+#define CR_STAND(enumerator, number, ...) enumerator = number,
+    CR_STANDS
+#undef CR_STAND
+    CR_STAND_COUNT
+} cr_stand;
 
 typedef enum cr_cnode {
 #define CR_CNODE(enumerator, number, ...) enumerator = number,

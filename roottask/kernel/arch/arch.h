@@ -7,6 +7,7 @@
 #define CELLREAP_SEL4_ARCH_H
 
 #include "kernel/kernel.h"
+#include <stddef.h>
 
 enum { CR_ARCH_TABLE_LEVELS = 3 };
 
@@ -49,6 +50,17 @@ int cr_arch_is_call(const seL4_UserContext *registers, seL4_CPtr *invoked);
 /* The same for a seL4_Send. After a Send the registers are unchanged, so the caller must also look
  * at the instruction. */
 int cr_arch_is_send(const seL4_UserContext *registers, seL4_CPtr *invoked);
+/* The same for a receive that waits: seL4_Recv, seL4_Wait, seL4_ReplyRecv. */
+int cr_arch_is_receive(const seL4_UserContext *registers, seL4_CPtr *invoked);
+/* A register of a seL4_UserContext, under the name that debuggers give it. */
+typedef struct cr_arch_register {
+    const char *name;
+    size_t offset; /* of its seL4_Word */
+} cr_arch_register;
+enum { CR_ARCH_REGISTER_NAME_MAX = 9 };
+/* All registers of a thread. */
+extern const cr_arch_register cr_arch_registers[];
+extern const uint32_t cr_arch_register_count;
 /* The address of the instruction that the thread executes when it is resumed. For a thread that
  * waits in the kernel, this is its system call. */
 seL4_Word cr_arch_ip(const seL4_UserContext *registers);

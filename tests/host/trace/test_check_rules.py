@@ -131,7 +131,7 @@ def not_refused(target: Target) -> None:
 
 
 def root_task_faults(target: Target) -> None:
-    target.emit("FAULT", pd="PD_0", kind="vm-fault", address="0x0", ip="0x0")
+    target.emit("FAULT", pd="PD_0", kind="vm-fault", address="0x0", ip="0x0", registers="-")
 
 
 def faults_twice(target: Target) -> None:

@@ -27,6 +27,7 @@ from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
 from cellreap.trace.check.policy import policy_of
 from cellreap.trace.check.progress import Progress
+from cellreap.trace.check.quiet import Quiet
 from cellreap.trace.check.respawns import Respawns
 from cellreap.trace.check.rounds import Rounds
 from cellreap.trace.check.slots import Slots
@@ -88,6 +89,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Progress,
     Timing,
     Rounds,
+    Quiet,
     Cleanups,
     Steps,
     State,
@@ -167,6 +169,7 @@ class Replay:
                 return
             self._truth.see(event)
             self._in_order(event)
+            self._concerns[Quiet].see(event)
             self._concerns[Causes].judge(event)
             try:
                 self._handle(event)

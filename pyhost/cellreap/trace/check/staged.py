@@ -9,11 +9,8 @@ from typing import ClassVar
 from cellreap import headers
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
+from cellreap.trace.faults import ILLEGAL_INSTRUCTION
 
-ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
-"""The processor's code for an unknown instruction: on x86_64, exception 6; on aarch64, the value of
-ESR_EL1 with only the bit for a 32-bit instruction set.
-"""
 BY_ROOT = {"kill": "TERMINATE", "freeze": "FREEZE"}
 """Way to crash -> the event, if the root task causes it at some instruction of the PD."""
 SILENT = ("hang", "block")

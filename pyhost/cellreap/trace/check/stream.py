@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.events import Event
-from cellreap.trace.expected import Expected
+from cellreap.trace.expected import NO_END, Expected
 from cellreap.trace.files import opened
 from cellreap.trace.reader import MAX_PROBLEMS, Reader, read
 from cellreap.trace.report import Report
@@ -34,12 +34,14 @@ def check_stream(
     also: Iterable[Consumer] = (),
     expected: Expected | None = None,
     replay: Replay | None = None,
+    open_end: bool = False,
 ) -> Report:
     """Checks the trace in a console log. InputError if there is no trace in it.
 
     progress: called with the number of bytes after each piece that was read. also: consumers that
     get each event after the replay. expected: what the configuration demands, if it is known.
-    replay: a new one of this path and `expected`, if a consumer looks into it.
+    replay: a new one of this path and `expected`, if a consumer looks into it. open_end: the trace
+    need not have an END, because the run was ended from outside.
 
     The replay ends where the trace is damaged, because events after a lost one cannot be
     interpreted. Damage after that place is still reported.
@@ -54,11 +56,26 @@ def check_stream(
     report.foreign_lines = reader.foreign
     if reader.broken_at is None:
         replay.finish()
+    report.cut_off = reader.cut_off and reader.broken_at == reader.last_line
+    if open_end and reader.cut_off:
+        _accept_cut(reader, report)
     violations = [*reader.problems, *report.violations]
     report.violations = sorted(violations, key=lambda problem: problem.line)
     report.more_violations += reader.more_problems + max(0, len(report.violations) - MAX_PROBLEMS)
     del report.violations[MAX_PROBLEMS:]
     return report
+
+
+def _accept_cut(reader: Reader, report: Report) -> None:
+    """A trace that ends without END is no damage, nor is a last line of which a part is there."""
+    last = ("line.cut", "line.form", "line.checksum", "line.cut_off")
+    reader.problems = [
+        problem
+        for problem in reader.problems
+        if problem.line != reader.last_line or problem.rule not in last
+    ]
+    report.broken_off = True
+    report.unverified.append(NO_END)
 
 
 def check_file(

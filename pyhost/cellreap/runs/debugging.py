@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a debugger needs to know of a system: the ELF files, where they are loaded, the stub."""
+
+from __future__ import annotations
+
+import io
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+
+from cellreap.errors import UsageError
+from cellreap.runs.places import Places
+from cellreap.system.elf import Executable, read_executable
+from cellreap.system.files import write_atomically
+from cellreap.system.image import Image
+from cellreap.system.programs import keep_programs
+
+_DEBUGGERS = {"x86_64": "gdb", "aarch64": "gdb-multiarch"}
+_ARCHITECTURES = {"x86_64": "i386:x86-64", "aarch64": "aarch64"}  # gdb's names
+_HOST = "127.0.0.1"  # who reaches the stub controls the emulator, so nobody else may
+_EXECUTE = 1
+
+
+def stub_arguments(port: int) -> tuple[str, ...]:
+    """QEMU's arguments: a stub for gdb at this port. The machine is stopped at the start."""
+    return "-S", "-gdb", f"tcp:{_HOST}:{port}"
+
+
+def free_port(port: int) -> int:
+    """The port if it is free; for 0, one that is free. UsageError if it is not."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_HOST, port))
+        except OSError as error:
+            raise UsageError(f"--port {port}: {error.strerror}") from None
+        return int(probe.getsockname()[1])
+
+
+def write_files(image: Image, places: Places, folder: Path, port: int) -> list[str]:
+    """Writes the ELF files and a script for gdb to a folder. Returns how to attach, in lines.
+
+    Programs whose files with debug information are not at hand are those of the image, which have
+    no symbols.
+    """
+    arch = image.manifest.arch
+    root = folder / "roottask.elf"
+    write_atomically(root, image.roottask)
+    programs = {**image.programs(), **places.programs}
+    keep_programs(folder / "programs", programs)
+    users: dict[str, list[str]] = {}
+    for pd in places.config.pds:
+        for program in (pd.program, *pd.spawns):
+            users.setdefault(program, []).append(pd.name if program == pd.program else program)
+    script = folder / "debug.gdb"
+    write_atomically(script, _script(arch, root, folder, programs, port).encode())
+    lines = [
+        f"{image.manifest.system} is stopped at its first instruction. To attach:",
+        f"  {_DEBUGGERS[arch]} -x {script}",
+        "or in a gdb of your own:",
+        f"  set architecture {_ARCHITECTURES[arch]}",
+        f"  target remote {_HOST}:{port}",
+        f"  add-symbol-file {root} {_text(image.roottask, arch):#x}    (the root task)",
+    ]
+    for program, raw in programs.items():
+        named = ", ".join(dict.fromkeys(users.get(program, [])))
+        bare = ": no symbols, its file is not at hand" if program in places.missing else ""
+        path = folder / "programs" / f"{program}.elf"
+        lines.append(f"  add-symbol-file {path} {_text(raw, arch):#x}    ({named}{bare})")
+    return [
+        *lines,
+        "Root task and PDs have address spaces of their own, and their programs overlap. So use",
+        "the symbols of one at a time (the script has `symbols-of-NAME`), and hardware breakpoints",
+        "(hbreak), which hold in every address space. `continue` starts the system.",
+    ]
+
+
+def _script(arch: str, root: Path, folder: Path, programs: Mapping[str, bytes], port: int) -> str:
+    lines = [
+        f"set architecture {_ARCHITECTURES[arch]}",
+        "set confirm off",
+        "set pagination off",
+        f"target remote {_HOST}:{port}",
+        f"symbol-file {root}",
+        *_command("root-task", f"symbol-file {root}"),
+    ]
+    for program in programs:
+        lines += _command(program, f"symbol-file {folder / 'programs' / program}.elf")
+    return "\n".join(lines) + "\n"
+
+
+def _command(name: str, action: str) -> list[str]:
+    """The definition of a command in gdb that takes the symbols of one program."""
+    return [f"define symbols-of-{name}", f"  {action}", "end"]
+
+
+def _text(raw: bytes, arch: str) -> int:
+    """The address of a program's code: that of .text, or of its first segment with code."""
+    section = ELFFile(io.BytesIO(raw)).get_section_by_name(".text")
+    return int(section["sh_addr"]) if section is not None else _code(read_executable(raw, "", arch))
+
+
+def _code(executable: Executable) -> int:
+    return next(one.vaddr for one in executable.segments if one.flags & _EXECUTE)

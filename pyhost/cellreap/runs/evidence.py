@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The files of a run: they are kept if the user asks for it, or if the run does not pass."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from types import TracebackType
+
+from cellreap.errors import UsageError
+from cellreap.runs.places import programs_beside
+
+
+class Evidence:
+    """The folder of a run. `with` deletes it, unless the run was recorded and did not pass."""
+
+    def __init__(self, output: Path | None, system: str) -> None:
+        """output: where the user wants the files. None: in a new folder, if the run fails."""
+        self._output = output
+        self._system = system
+        self.folder = Path()
+        self.passed = False
+
+    def __enter__(self) -> Evidence:
+        if self._output is None:
+            self.folder = Path(tempfile.mkdtemp(prefix=f"cellreap-{self._system}-"))
+            return self
+        try:
+            self._output.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            message = f"-o {self._output}: {error.strerror}; expected a directory"
+            raise UsageError(message) from None
+        self.folder = self._output
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self.stays:
+            shutil.rmtree(self.folder)
+        elif error is not None:  # nobody else will tell
+            print(self.told(), file=sys.stderr)
+
+    @property
+    def image(self) -> Path:
+        """The image."""
+        return self.folder / f"{self._system}.img"
+
+    @property
+    def trace(self) -> Path:
+        """The raw console, with the trace."""
+        return self.folder / f"{self._system}.trace"
+
+    @property
+    def report(self) -> Path:
+        """The report in JSON."""
+        return self.trace.with_suffix(".json")
+
+    @property
+    def stays(self) -> bool:
+        """Whether the files are kept: they were asked for, or tell of a failure."""
+        recorded = self.trace.exists() and self.trace.stat().st_size > 0
+        return self._output is not None or (recorded and not self.passed)
+
+    def told(self) -> str:
+        """The line that says where the files are."""
+        files = (self.image, programs_beside(self.image), self.trace, self.report)
+        names = ", ".join(file.name for file in files if file.exists())
+        return f"kept in {self.folder}: {names or 'nothing'}"

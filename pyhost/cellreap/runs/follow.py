@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Follows a run while it goes on: tells its story as it happens, and ends it when it is to end."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from cellreap import headers
+from cellreap.errors import UsageError
+from cellreap.model.ids import ROOT
+from cellreap.runs.summary import chapter_lines, name_of
+from cellreap.trace.check.replay import Replay
+from cellreap.trace.events import Event, printable
+from cellreap.trace.expected import Expected
+from cellreap.trace.explain import Explain
+from cellreap.trace.faults import Faults
+from cellreap.trace.reader import MAX_LINE, Events, Reader
+from cellreap.trace.report import Report
+from cellreap.trace.story import Story
+
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(ms|s|m|h)")
+
+
+@dataclass(frozen=True)
+class Until:
+    """When a run ends. seconds: after this time; else at the first event with these values."""
+
+    seconds: float | None = None
+    event: str = ""
+    values: tuple[tuple[str, str], ...] = ()
+
+    def is_it(self, event: Event) -> bool:
+        """Whether the run ends at this event."""
+        return event.name == self.event and all(
+            event[field] == value for field, value in self.values
+        )
+
+
+def parse_until(text: str) -> Until:
+    """The value of --until. UsageError if it is neither a duration nor an event."""
+    duration = _DURATION.fullmatch(text)
+    if duration is not None:
+        return Until(seconds=float(duration[1]) * _UNITS[duration[2]])
+    name, _, rest = text.partition(":")
+    fields = headers.event_table().fields.get(name)
+    if fields is None:
+        raise UsageError(
+            f"--until {text}: expected a duration such as 30s (ms, s, m, h), or an event of the "
+            "trace such as SETTLED, SETTLED:n=2 or SAY:text=ready"
+        )
+    values = []
+    for each in rest.split(",") if rest else ():
+        field, equals, value = each.partition("=")
+        if not equals or field not in fields:
+            known = ", ".join(fields)
+            raise UsageError(f"--until {text}: {each}: expected FIELD=VALUE with one of {known}")
+        values.append((field, value))
+    return Until(event=name, values=tuple(values))
+
+
+class Follower:
+    """Gets the console of a run piece by piece."""
+
+    def __init__(
+        self,
+        until: Until | None,
+        expected: Expected,
+        explain: Explain,
+        tell: Callable[[str], None] | None,
+    ) -> None:
+        """tell: called with each line of the story. None: the story is not told."""
+        self._until = until
+        self._tell = tell
+        self._reader = Reader("the console")
+        self._events = Events(self._reader)
+        self._replay = Replay(Report("the console"), expected)
+        self._story = Story()
+        self._faults = Faults(explain.fault)
+        self._rest = b""
+        self._line = 0
+        self._start = time.monotonic()
+        self.told = 0
+        """The number of cleanups that were told."""
+
+    def take(self, data: bytes) -> bool:
+        """Takes the next bytes. Returns whether the run is to end."""
+        if self._tell is None and (self._until is None or not self._until.event):
+            return False
+        *lines, rest = (self._rest + data).split(b"\n")
+        self._rest = rest[-MAX_LINE:]
+        over = False
+        for line in lines:
+            self._line += 1
+            event = self._events.feed(self._line, line)
+            if event is not None:
+                self._happened(event)
+                over = over or (self._until is not None and self._until.is_it(event))
+        return over
+
+    def _happened(self, event: Event) -> None:
+        if self._tell is None:
+            return
+        self._replay.feed(event)
+        self._story.take(event)
+        self._faults.take(event)
+        names = self._replay.report.names
+        said = _said(event, names)
+        if event.name in ("FAULT", "FAULT_HELD") and self._faults.found:
+            fault = self._faults.found[-1]
+            said = f"{name_of(fault.pd, names)}: {fault.what}, {fault.where}"
+        if said:
+            self._tell(f"[{time.monotonic() - self._start:7.1f} s] {said}")
+        if event.name == "SETTLED":
+            for chapter in self._story.chapters[self.told :]:
+                for line in chapter_lines(chapter, self._replay.report, self._faults.found):
+                    self._tell(line)
+            self.told = len(self._story.chapters)
+
+
+def _said(event: Event, names: dict[str, str]) -> str:
+    """What the story tells at once of an event. Empty: nothing."""
+
+    def name(field: str = "pd") -> str:
+        return name_of(event[field], names)
+
+    match event.name:
+        case "PD" if event["id"] != ROOT:
+            return f"{name('id')} was created"
+        case "SAY":
+            return f"{name()}: {printable(event['text'])}"
+        case "EXIT":
+            return f"{name()}: exit with code {event['code']}"
+        case "TERMINATE":
+            return f"{name()}: terminated by {name('by')}"
+        case "LATE":
+            return f"{name()}: missed its deadline for notice {event['token']}"
+        case "RESPAWN_DUE":
+            return f"{printable(event['name'])} is respawned in {event['delay_ms']} ms"
+        case "STAYS_DOWN":
+            return f"{printable(event['name'])} stays down: its budget is used up"
+    return ""

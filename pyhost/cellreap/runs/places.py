@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Explains faults: the source line of the instruction, and whether a PD ran out of its stack.
+
+The programs are the ELF files with debug information that `cellreap build` and `cellreap run` keep
+beside an image. A file that is not the program in the image is not used. The stack follows from the
+configuration, as the root task lays it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cellreap.errors import InputError, UsageError
+from cellreap.runs.expectation import is_image
+from cellreap.system.capdl.constants import body_slot, protocol
+from cellreap.system.config import Config, parse_config, read_text
+from cellreap.system.debug_info import DebugInfo, Place
+from cellreap.system.elf import MAX_FILE_BYTES, read_executable, without_sections
+from cellreap.system.image import Image, read_image
+from cellreap.trace.explain import Explain
+from cellreap.trace.faults import FaultSeen
+from cellreap.trace.silence import Standing
+
+_PAGE = 4096  # the root task maps pages of this size for PDs (cr_arch_frame_type)
+_RED_ZONE = 128  # bytes below the stack pointer that a program may use (x86_64)
+_STACK_POINTERS = ("rsp", "sp")
+
+
+@dataclass
+class Places:
+    """What is known of the PDs of a system."""
+
+    config: Config
+    programs: Mapping[str, bytes] = field(default_factory=dict)
+    """Name -> ELF file, checked. Programs whose files are not at hand are left out."""
+    missing: tuple[str, ...] = ()
+    """Programs whose files are not at hand."""
+    _infos: dict[str, DebugInfo] = field(default_factory=dict)
+
+    def program_of(self, name: str, spawned: bool) -> str | None:
+        """The program that a PD runs. A spawned PD has the name of its program."""
+        if spawned:
+            return name
+        return next((pd.program for pd in self.config.pds if pd.name == name), None)
+
+    def stack_of(self, name: str, spawned: bool) -> tuple[int, int] | None:
+        """The addresses of a PD's stack: [start, end)."""
+        pages = next((pd.stack_pages for pd in self.config.pds if pd.name == name), None)
+        if spawned:
+            pages = body_slot("CR_SPAWNED_STACK_PAGES")
+        start = protocol("CR_VADDR_STACK")
+        return None if pages is None else (start, start + pages * _PAGE)
+
+    def place(self, name: str, spawned: bool, address: int) -> Place | None:
+        """The source line of an address in a PD. None: its program is not at hand."""
+        program = self.program_of(name, spawned)
+        known = program is not None and program in self.programs
+        return self._info(program).place(address) if program and known else None
+
+    def explain(self) -> Explain:
+        """The functions that fill in what is known."""
+        return Explain(self._fault, self._standing)
+
+    def _standing(self, standing: Standing) -> None:
+        if standing.ip:
+            place = self.place(standing.name, standing.spawned, standing.ip)
+            standing.place = str(place) if place is not None else None
+
+    def _fault(self, fault: FaultSeen) -> None:
+        place = self.place(fault.name, fault.spawned, fault.ip)
+        if place is not None:
+            fault.place = str(place)
+            fault.function, fault.file = place.function, place.file
+            fault.source_line = place.line
+        fault.overflow = self._overflow(fault)
+
+    def _overflow(self, fault: FaultSeen) -> tuple[int, int] | None:
+        """The PD's stack, if the fault is an access below it: to the page that is not mapped for
+        this purpose, or beside a stack pointer that is below the stack.
+        """
+        stack = self.stack_of(fault.name, fault.spawned)
+        if stack is None or fault.kind != "vm-fault" or fault.address == fault.ip:
+            return None
+        start = stack[0]
+        pointer = next((fault.registers[x] for x in _STACK_POINTERS if x in fault.registers), start)
+        beside = pointer - _RED_ZONE <= fault.address and pointer < start
+        in_guard = start - _PAGE <= fault.address
+        return stack if fault.address < start and (in_guard or beside) else None
+
+    def _info(self, program: str) -> DebugInfo:
+        if program not in self._infos:
+            self._infos[program] = DebugInfo(self.programs[program])
+        return self._infos[program]
+
+
+def programs_beside(image: Path) -> Path:
+    """The folder in which the ELF files of an image's programs are kept."""
+    return image.with_suffix(".programs")
+
+
+def places_by(path: Path, folder: Path | None = None) -> Places:
+    """What an image, or a configuration, tells. A configuration tells only of stacks.
+
+    folder: as in places_of_image. InputError if a file cannot be used.
+    """
+    if is_image(path):
+        return places_of_image(read_image(path), folder)
+    if folder is not None:
+        raise UsageError("--programs: expected --image with an image, which names the programs")
+    return Places(parse_config(read_text(path), path))
+
+
+def places_of_image(image: Image, folder: Path | None = None) -> Places:
+    """What an image tells, with the programs in a folder; None: the folder beside the image.
+
+    InputError if a folder was given and a file in it is not the program in the image.
+    """
+    wanted = image.programs()
+    where = programs_beside(image.path) if folder is None else folder
+    found: dict[str, bytes] = {}
+    missing = []
+    for name, loaded in wanted.items():
+        path = where / f"{name}.elf"
+        try:
+            raw = _program(path, image.manifest.arch, loaded)
+        except InputError:
+            if folder is not None:
+                raise
+            missing.append(name)
+            continue
+        found[name] = raw
+    return Places(image.config, found, tuple(missing))
+
+
+def _program(path: Path, arch: str, loaded: bytes) -> bytes:
+    """The ELF file. InputError if it cannot be read or is not the program that was loaded."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise InputError(str(path), None, None, error.strerror or "cannot be read") from None
+    if without_sections(read_executable(raw, str(path), arch)) != loaded:
+        raise InputError(str(path), None, None, "is not the program in the image")
+    return raw

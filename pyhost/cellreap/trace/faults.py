@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The faults of a trace, each with what is known of the instruction that faulted."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from cellreap.trace.events import Event
+
+ILLEGAL_INSTRUCTION = {"x86_64": 6, "aarch64": 1 << 25}
+"""The processor's code for an unknown instruction: on x86_64, exception 6; on aarch64, the value of
+ESR_EL1 with only the bit for a 32-bit instruction set.
+"""
+_WIDTH: Final = 84
+
+
+@dataclass
+class FaultSeen:
+    """A fault. handler: the fault handler that was told of it. line: of the trace."""
+
+    pd: str
+    name: str
+    spawned: bool
+    kind: str
+    address: int
+    ip: int
+    registers: dict[str, int]
+    """Without those that are 0. Empty: not known."""
+    what: str
+    """The fault for people."""
+    line: int
+    handler: str | None = None
+    fatal: bool = False
+    """The PD was left to the root task."""
+    place: str | None = None
+    """The function and line of the instruction. None: not known."""
+    function: str | None = None
+    file: str | None = None
+    source_line: int | None = None
+    overflow: tuple[int, int] | None = None
+    """The PD ran out of its stack, which is [start, end). None: not, or not known."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The fault for --json. What is not known is null."""
+        return {
+            "pd": self.pd,
+            "name": self.name,
+            "kind": self.kind,
+            "address": hex(self.address),
+            "ip": hex(self.ip),
+            "handler": self.handler,
+            "fatal": self.fatal,
+            "function": self.function,
+            "file": self.file,
+            "line": self.source_line,
+            "stack_overflow": self.overflow is not None,
+            "registers": {name: hex(value) for name, value in self.registers.items()},
+        }
+
+    @property
+    def where(self) -> str:
+        """The instruction for people, in a few words."""
+        return f"in {self.place}" if self.place else f"instruction at {self.ip:#x}"
+
+    def overflow_told(self) -> str | None:
+        """A sentence about the stack, if it is too small."""
+        if self.overflow is None:
+            return None
+        start, end = self.overflow
+        return f"stack overflow: its stack is {start:#x} to {end:#x} ({(end - start) >> 10} KiB)"
+
+    def registers_told(self) -> list[str]:
+        """Lines with the registers."""
+        text = " ".join(f"{name}={value:#x}" for name, value in self.registers.items())
+        return textwrap.wrap(text, _WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+@dataclass
+class Faults:
+    """Collects the faults from the events of a trace, in order."""
+
+    explain: Callable[[FaultSeen], None] = lambda fault: None
+    found: list[FaultSeen] = field(default_factory=list)
+    _names: dict[str, tuple[str, bool]] = field(default_factory=dict)
+    _held: dict[str, FaultSeen] = field(default_factory=dict)
+    _arch: str = ""
+
+    def take(self, event: Event) -> None:
+        """Takes the next event."""
+        match event.name:
+            case "TRACE":
+                self._arch = event["arch"]
+            case "PD":
+                self._names[event["id"]] = event["name"], event["op"] == "spawn"
+            case "FAULT_RESUMED":
+                self._held.pop(event["pd"], None)
+            case "FAULT_HELD":
+                self._held[event["pd"]] = self._add(event, event["handler"])
+            case "FAULT":
+                held = self._held.pop(event["pd"], None)
+                (held or self._add(event, None)).fatal = True
+
+    def _add(self, event: Event, handler: str | None) -> FaultSeen:
+        name, spawned = self._names.get(event["pd"], (event["pd"], False))
+        fault = FaultSeen(
+            pd=event["pd"],
+            name=name,
+            spawned=spawned,
+            kind=event["kind"],
+            address=event.number("address"),
+            ip=event.number("ip"),
+            registers=event.registers(),
+            what=describe_fault(event, self._arch),
+            line=event.line,
+            handler=handler,
+        )
+        self.explain(fault)
+        self.found.append(fault)
+        return fault
+
+
+def describe_fault(event: Event, arch: str) -> str:
+    """A FAULT event as text for people."""
+    address = event.number("address")
+    if event["kind"] == "vm-fault":
+        return f"page fault at {address:#x}"
+    if event["kind"] == "cap-fault":
+        return f"capability fault at slot {address:#x}"
+    if event["kind"] == "unknown-syscall":
+        return f"unknown system call {address - (1 << 64) if address >= 1 << 63 else address}"
+    if address == ILLEGAL_INSTRUCTION.get(arch):
+        return "illegal instruction"
+    return f"processor exception {address:#x}"
