@@ -6,6 +6,13 @@
 #define _Generic(...) 0
 #include "../../roottask/core/operations/decode.c"
 
+#ifndef OPERATION /* one operation, for a shorter analysis */
+#define OPERATION 0
+#define LAST CR_OP_COUNT
+#else
+#define LAST OPERATION
+#endif
+
 enum { REGISTERS = 120 }; /* seL4_MsgMaxLength */
 
 static uint64_t registers[REGISTERS];
@@ -15,7 +22,7 @@ void main(void)
 {
     cr_raw_message message;
     /*@ loop unroll 100; */
-    for (uint32_t label = 0; label <= CR_OP_COUNT; label++) {
+    for (uint32_t label = OPERATION; label <= LAST; label++) {
         MAKE_ANY(&registers);
         MAKE_ANY(&message);
         message.words = registers;

@@ -577,7 +577,8 @@ cr_status cr_model_add_resource(cr_model *model, cr_ref space, uint32_t number, 
     if (model->free_edge == CR_NONE) {
         return CR_ERR_FULL_EDGES;
     }
-    *out = take_node(model, CR_NODE_RESOURCE, cr_node_at(model, space.index)->type, number, 0, space);
+    const uint32_t type = cr_node_at(model, space.index)->type;
+    *out = take_node(model, CR_NODE_RESOURCE, type, number, 0, space);
     insert_edge(model, CR_EDGE_SUBSET, out->index, space.index);
     return CR_OK;
 }

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from kit.frama_c import CORE, HARNESSES, NEEDS_FRAMA_C, Proof, analyse, functions_of
+from kit.marks import thorough_but
 from kit.paths import ROOT
 
 pytestmark = [NEEDS_FRAMA_C, pytest.mark.slow]
@@ -33,6 +34,22 @@ PROOFS = {
             included=True,
             kernel_warnings=2,  # two typedefs in functions
             options=("-eva-slevel", "100", "-eva-split-return", "auto"),
+        ),
+        Proof(
+            "work",
+            ("work/work.c",),
+            included=True,
+            options=("-eva-slevel", "10", "-eva-split-return", "auto"),
+        ),
+        Proof(
+            "planner",
+            tuple(
+                f"policy/{part}.c"
+                for part in ("planner", "look", "traversal", "consequences", "order")
+            ),
+            ("model/model.c",),
+            precision=0,
+            options=(*EXACT_BUCKETS, "-eva-slevel", "10", "-eva-split-return", "auto"),
         ),
         Proof("model", MODEL, precision=0, options=(*EXACT_BUCKETS, "-eva-slevel", "10")),
         Proof(
@@ -113,12 +130,34 @@ PLANTED = {
         "operations/decode.c",
         "    if (count > c->length || c->at > c->length - count) {\n        return 0;\n    }\n",
         "",
+        "OPERATION=CR_OP_MAP",
     ),
     "text longer than its room": Planted(
         "decode",
         "operations/decode.c",
         "    if (bytes > CR_SAY_MAX) {\n        return CR_RESULT_BAD_LENGTH;\n    }\n",
         "",
+        "OPERATION=CR_OP_SAY",
+    ),
+    "a notice beyond the arrays": Planted(
+        "work",
+        "work/work.c",
+        "work->items[index < work->n_items ? index : 0]",
+        "work->items[index]",
+        "OPERATION=18",
+    ),
+    "a notice of no kind": Planted(
+        "work", "work/work.c", "kind < CR_NOTICE_KIND_COUNT ? kind : 0", "kind", "OPERATION=12"
+    ),
+    "a doomed node beyond the arrays": Planted(
+        "planner",
+        "policy/planner.h",
+        "planner->found[place < planner->max_items ? place : 0]",
+        "planner->found[place]",
+        "OPERATION=3",
+    ),
+    "a record beyond the arrays": Planted(
+        "planner", "policy/planner.c", "node.index >= planner->max_nodes || ", "", "OPERATION=3"
     ),
     "a step without a name": Planted(
         "steps", "steps/steps.c", 'kind < CR_STEP_KIND_COUNT ? names[kind] : "?"', "names[kind]"
@@ -126,10 +165,29 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize("what", PLANTED)
+SLOWLY_FOUND = {
+    "an edge beyond the arrays": Planted(
+        "planner",
+        "policy/planner.h",
+        "planner->before[place < planner->max_before ? place : 0]",
+        "planner->before[place]",
+        "OPERATION=0",
+    ),
+    "a plan longer than its room": Planted(
+        "planner",
+        "policy/look.c",
+        "next >= planner->max_items",
+        "next > planner->max_items",
+        "OPERATION=0",
+    ),
+}
+FAULTS = PLANTED | SLOWLY_FOUND
+
+
+@pytest.mark.parametrize("what", thorough_but(FAULTS, *PLANTED))
 def test_a_planted_fault_is_found(what: str, tmp_path: Path) -> None:
     """Otherwise the test above would show nothing."""
-    fault = PLANTED[what]
+    fault = FAULTS[what]
     for folder in (CORE, Path("roottask", "include"), HARNESSES):
         shutil.copytree(ROOT / folder, tmp_path / folder)
     file = tmp_path / CORE / fault.file
