@@ -17,6 +17,10 @@
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+#ifdef CELLREAP_ROOT_TASK
+/* A root task that includes the component may have libsel4's variable too, of either class. */
+#define __sel4_ipc_buffer cr_ipc_buffer
+#endif
 #define __thread
 #include <sel4/sel4.h>
 #undef __thread

@@ -38,6 +38,18 @@ typedef struct cr_hooks {
 /* Sets up the state of the supervisor. `notification` is bound to the root task's thread. `hooks`
  * may be 0. */
 void cr_supervisor_init(const cr_hooks *hooks, seL4_CPtr notification);
+/* What is not for the supervisor: a message with a badge of kind CR_BADGE_NONE, or signals with
+ * such badges. */
+typedef struct cr_own_message {
+    seL4_MessageInfo_t tag; /* of a message */
+    seL4_Word badge;
+} cr_own_message;
+
+/* Receives one message and serves it. Returns whether it, or a part of the signals, is not for the
+ * supervisor. The registers of such a message are still there. */
+int cr_supervisor_turn(seL4_CPtr endpoint, cr_own_message *own);
+/* Ends the trace. */
+void cr_supervisor_end(void);
 /* Serves messages until a hook ends the run. Without that hook it never returns. */
 void cr_supervisor_run(seL4_CPtr endpoint);
 

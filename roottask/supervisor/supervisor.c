@@ -110,26 +110,44 @@ static void follow_up(void)
     cr_connect_follow_up();
 }
 
+int cr_supervisor_turn(seL4_CPtr endpoint, cr_own_message *own)
+{
+    seL4_Word badge;
+    cr_trace_flush(&cr_sys.trace);
+    cr_clock_arm();
+    if (cr_silence_counts()) {
+        cr_clock_stand();
+    }
+    own->tag = seL4_Recv(endpoint, &badge);
+    own->badge = badge & CR_OWN_BADGE_BITS;
+    if (badge == own->badge) {
+        return 1; /* Nothing follows from it, and its registers must stay as they are. */
+    }
+    int own_signals = 0;
+    if (cr_badge_is_signal(badge)) {
+        handle_signals(badge);
+        own_signals = own->badge != 0;
+    } else {
+        handle_message(own->tag, badge);
+    }
+    follow_up();
+    return own_signals;
+}
+
 void cr_supervisor_run(seL4_CPtr endpoint)
 {
     const cr_hooks *hooks = cr_sup.hooks;
-    seL4_Word badge;
-    int running = 1;
-    while (running) {
-        cr_trace_flush(&cr_sys.trace);
-        cr_clock_arm();
-        if (cr_silence_counts()) {
-            cr_clock_stand();
+    cr_own_message own;
+    do {
+        if (cr_supervisor_turn(endpoint, &own)) {
+            cr_panic("a message with a badge that was never minted", own.badge);
         }
-        seL4_MessageInfo_t tag = seL4_Recv(endpoint, &badge);
-        if (cr_badge_is_signal(badge)) {
-            handle_signals(badge);
-        } else {
-            handle_message(tag, badge);
-        }
-        follow_up();
-        running = hooks == 0 || hooks->handled == 0 || hooks->handled();
-    }
+    } while (hooks == 0 || hooks->handled == 0 || hooks->handled());
+    cr_supervisor_end();
+}
+
+void cr_supervisor_end(void)
+{
     cr_trace_refused_rest();
     cr_print_if_changed();
     cr_truth();

@@ -64,11 +64,9 @@ static _Alignas(4096) uint8_t window[PAGE];
 /* Too large for the stack. Only one cr_body_make runs at a time. */
 static layout plan;
 
-cr_status cr_body_init(const seL4_BootInfo *info)
+cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start)
 {
-    extern char cr_image_base[];
-    seL4_CPtr frame = info->userImageFrames.start +
-                      ((uintptr_t)window - (uintptr_t)cr_image_base) / PAGE;
+    seL4_CPtr frame = info->userImageFrames.start + ((uintptr_t)window - image_start) / PAGE;
     if (frame >= info->userImageFrames.end || cr_arch_unmap_frame(frame)) {
         return CR_ERR_MEMORY;
     }

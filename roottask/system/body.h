@@ -63,7 +63,7 @@ typedef struct cr_body_params {
 
 /* Prepares the address in the root task's image at which frames are filled. Must be called once,
  * before the first cr_body_make. */
-cr_status cr_body_init(const seL4_BootInfo *info);
+cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start);
 
 /* Makes a body, loads the program and leaves the thread suspended, ready to be resumed. If it
  * fails, it leaves nothing behind.

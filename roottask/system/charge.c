@@ -174,7 +174,7 @@ static cr_status reserve_body(uint32_t config)
     const cr_image_pd *row = &cr_image_pds(cr_sys.image)[config];
     const cr_image_program *elf = &cr_image_programs(cr_sys.image)[row->program];
     const cr_body_params params = {
-        .elf = (const uint8_t *)cr_sys.image + elf->offset,
+        .elf = cr_image_elf(cr_sys.image, elf),
         .elf_bytes = elf->bytes,
         .cspace_bits = row->cspace_bits,
         .stack_pages = row->stack_pages,

@@ -323,7 +323,7 @@ cr_status cr_make_pd(uint32_t config_index, uint32_t program, const char *name, 
 
     const cr_image_program *elf = &cr_image_programs(image)[program];
     cr_body_params params = {
-        .elf = (const uint8_t *)image + elf->offset,
+        .elf = cr_image_elf(image, elf),
         .elf_bytes = elf->bytes,
         .cspace_bits = pd->body.cspace_bits,
         .stack_pages = config != 0 ? config->stack_pages : CR_SPAWNED_STACK_PAGES,
@@ -567,4 +567,19 @@ cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, ui
     }
     cr_result result = can_take_slot(pd, slot);
     return result == CR_RESULT_OK ? cr_charge(pd, CR_QUOTA_EDGES, 1, 0) : result;
+}
+
+cr_status cr_give_foreign(cr_pd *pd, seL4_CPtr capability, uint32_t slot)
+{
+    if (slot < CR_SLOT_FIRST_FREE || slot >= 1u << pd->body.cspace_bits) {
+        return CR_ERR_ARG;
+    }
+    if (pd->slots[slot] != CR_SLOT_FREE) {
+        return CR_ERR_EXISTS;
+    }
+    if (cr_copy(cr_pd_slot(pd, slot), cr_slot_at(capability), seL4_AllRights)) {
+        return CR_ERR_ARG;
+    }
+    pd->slots[slot] = CR_SLOT_USED;
+    return CR_OK;
 }

@@ -342,6 +342,10 @@ void cr_drop_request(cr_pd *pd, cr_ref space);
 void cr_delete_resource(cr_pd *by, cr_ref resource);
 void cr_delete_space(cr_pd *by, cr_ref space);
 
+/* Puts a copy of a capability that the model does not know into a free slot of a PD's CSpace.
+ * CR_ERR_ARG: no such slot or capability. CR_ERR_EXISTS. */
+cr_status cr_give_foreign(cr_pd *pd, seL4_CPtr capability, uint32_t slot);
+
 /* -- consent: no PD gets an edge by the act of another PD alone */
 
 /* Sets how many more edges `by` may make for `pd`. */

@@ -39,33 +39,14 @@ static int pds_fit(const cr_image_header *image)
     return 1;
 }
 
-int cr_image_valid(const cr_image_header *image, size_t bytes)
+int cr_image_rows_valid(const cr_image_header *image)
 {
-    if (bytes < sizeof(*image) || image->magic != CR_IMAGE_MAGIC ||
-        image->version != CR_IMAGE_VERSION || image->bytes < sizeof(*image) ||
-        image->bytes > bytes ||
-        image->crc !=
-            cr_crc32(0, (const uint8_t *)image + sizeof(*image), image->bytes - sizeof(*image)) ||
-        !ends(image->system, CR_NAME_BYTES) || !ends(image->kernel, CR_NAME_BYTES) ||
-        !ends(image->arch, CR_TYPE_BYTES)) {
-        return 0;
-    }
-    if (!table_fits(image, image->programs, sizeof(cr_image_program)) ||
-        !table_fits(image, image->pds, sizeof(cr_image_pd)) ||
-        !table_fits(image, image->spaces, sizeof(cr_image_space)) ||
-        !table_fits(image, image->requests, sizeof(cr_image_request)) ||
-        !table_fits(image, image->holds, sizeof(cr_image_pd_hold)) ||
-        !table_fits(image, image->spawns, sizeof(cr_image_spawn)) ||
-        !table_fits(image, image->links, sizeof(cr_image_link)) ||
-        !table_fits(image, image->crashes, sizeof(cr_image_crash)) ||
-        image->pds.count > CR_IMAGE_MAX_PDS || !pds_fit(image)) {
+    if (image->pds.count > CR_IMAGE_MAX_PDS || !pds_fit(image)) {
         return 0;
     }
     uint32_t pds = image->pds.count;
     for (uint32_t i = 0; i < image->programs.count; i++) {
-        const cr_image_program *program = &cr_image_programs(image)[i];
-        if (!ends(program->name, CR_NAME_BYTES) || program->offset % 8 != 0 ||
-            program->offset > image->bytes || program->bytes > image->bytes - program->offset) {
+        if (!ends(cr_image_programs(image)[i].name, CR_NAME_BYTES)) {
             return 0;
         }
     }
@@ -108,4 +89,35 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         }
     }
     return 1;
+}
+
+int cr_image_valid(const cr_image_header *image, size_t bytes)
+{
+    if (bytes < sizeof(*image) || image->magic != CR_IMAGE_MAGIC ||
+        image->version != CR_IMAGE_VERSION || image->bytes < sizeof(*image) ||
+        image->bytes > bytes ||
+        image->crc !=
+            cr_crc32(0, (const uint8_t *)image + sizeof(*image), image->bytes - sizeof(*image)) ||
+        !ends(image->system, CR_NAME_BYTES) || !ends(image->kernel, CR_NAME_BYTES) ||
+        !ends(image->arch, CR_TYPE_BYTES)) {
+        return 0;
+    }
+    if (!table_fits(image, image->programs, sizeof(cr_image_program)) ||
+        !table_fits(image, image->pds, sizeof(cr_image_pd)) ||
+        !table_fits(image, image->spaces, sizeof(cr_image_space)) ||
+        !table_fits(image, image->requests, sizeof(cr_image_request)) ||
+        !table_fits(image, image->holds, sizeof(cr_image_pd_hold)) ||
+        !table_fits(image, image->spawns, sizeof(cr_image_spawn)) ||
+        !table_fits(image, image->links, sizeof(cr_image_link)) ||
+        !table_fits(image, image->crashes, sizeof(cr_image_crash))) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < image->programs.count; i++) {
+        const cr_image_program *program = &cr_image_programs(image)[i];
+        if (program->offset % 8 != 0 || program->offset > image->bytes ||
+            program->bytes > image->bytes - program->offset) {
+            return 0;
+        }
+    }
+    return cr_image_rows_valid(image);
 }

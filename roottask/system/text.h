@@ -28,10 +28,16 @@ static inline int cr_text_same(const char *a, const char *b)
     return a[i] == b[i];
 }
 
+/* What is at an offset from the header. Another root task's tables can be before it. */
+static inline const void *cr_image_at(const cr_image_header *image, uint32_t offset)
+{
+    return (const void *)((uintptr_t)image + (uintptr_t)(intptr_t)(int32_t)offset);
+}
+
 #define CR_IMAGE_TABLE(function, row, table)                                              \
     static inline const row *function(const cr_image_header *image)                       \
     {                                                                                     \
-        return (const row *)(const void *)((const uint8_t *)image + image->table.offset); \
+        return (const row *)cr_image_at(image, image->table.offset);                      \
     }
 
 CR_IMAGE_TABLE(cr_image_programs, cr_image_program, programs)
@@ -43,8 +49,18 @@ CR_IMAGE_TABLE(cr_image_spawns, cr_image_spawn, spawns)
 CR_IMAGE_TABLE(cr_image_links, cr_image_link, links)
 CR_IMAGE_TABLE(cr_image_crashes, cr_image_crash, crashes)
 
-/* Checks magic, version and checksum, that every table lies within the image, and that every index
- * lies within its table. */
+/* The ELF file of a program. */
+static inline const uint8_t *cr_image_elf(const cr_image_header *image,
+                                          const cr_image_program *program)
+{
+    return (const uint8_t *)cr_image_at(image, program->offset);
+}
+
+/* Checks that every name ends, that every number is in its range, and that every index lies within
+ * its table. */
+int cr_image_rows_valid(const cr_image_header *image);
+/* Checks magic, version and checksum, that every table and every program lies within the image,
+ * and the rows. */
 int cr_image_valid(const cr_image_header *image, size_t bytes);
 
 #endif

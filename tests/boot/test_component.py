@@ -57,10 +57,10 @@ def read_object(path: Path, folder: str) -> Object:
 
 @pytest.fixture(scope="module")
 def objects(sdk: Sdk) -> list[Object]:
-    """The root task's objects without start.S, which calls code above it."""
+    """The root task's objects in its folders."""
     parts = build_parts(sdk, find_toolchain(sdk.kernel.arch), Progress(quiet=True))
     found = []
-    for target in ("cellreap_component", "cellreap_root"):
+    for target in ("cellreap_core", "cellreap_component", "cellreap_root"):
         top = parts.folder / "CMakeFiles" / f"{target}.dir"
         for path in sorted(top.rglob("*.c.obj")):
             folder = path.relative_to(top).parts[0]

@@ -165,18 +165,19 @@ def _odd_body(target: Target) -> None:
     target.emit("BODY", pd="PD_9", paddr="0x200000800", bytes=4096, slots=1)
 
 
-def _quota(target: Target, name: str, **quotas: int) -> None:
+def quota(target: Target, name: str, **quotas: int) -> None:
+    """Emits QUOTA. quotas: those that are not 99, by their words."""
     words = ("nodes", "edges", "spaces", "types", "requests", "tickets", "pds", "bytes", "maps")
     target.emit("QUOTA", account=1, name=name, **{word: quotas.get(word, 99) for word in words})
 
 
 def _quota_twice(target: Target) -> None:
-    _quota(target, "fs")
-    _quota(target, "fs")
+    quota(target, "fs")
+    quota(target, "fs")
 
 
 def _over_quota(target: Target) -> None:
-    _quota(target, "poor", nodes=1)
+    quota(target, "poor", nodes=1)
     pd = target.pd("poor")
     target.space(pd, "ROOM")
     target.space(pd, "ROOM")
@@ -184,7 +185,7 @@ def _over_quota(target: Target) -> None:
 
 def _merged_too_early(target: Target) -> None:
     """PD_6 leaves one notice behind, and has room for many edges."""
-    _quota(target, "guest", edges=1000)
+    quota(target, "guest", edges=1000)
     guest = target.pd("guest", account=1)
     target.request(guest, "TABLE_SPACE_4")
     target.quiet()

@@ -3,24 +3,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from cellreap.api.results import Run
 from cellreap.api.systems import System
 from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
-from cellreap.runs.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End, Watch, boot_image
+from cellreap.runs.boot import (
+    DEFAULT_IDLE,
+    DEFAULT_TIMEOUT,
+    Boot,
+    End,
+    Watch,
+    boot_image,
+    record,
+)
 from cellreap.runs.expectation import config_of, expected_of_image
 from cellreap.runs.places import places_of_image, programs_beside
 from cellreap.runs.qemu import split_arguments
 from cellreap.runs.reading import read_run
+from cellreap.runs.root_task import boot_root_task
 from cellreap.system.build import build_image
 from cellreap.system.config import Config
+from cellreap.system.elf import arch_of, read_executable
 from cellreap.system.image import Image
+from cellreap.system.parts import Parts, build_parts
 from cellreap.system.programs import keep_programs
-from cellreap.system.sdk import Kernel, Sdk
+from cellreap.system.refkernel import find_kernel
+from cellreap.system.sdk import Kernel, Sdk, load_sdk
+from cellreap.system.toolchain import find_toolchain
 
 
 @dataclass(frozen=True)
@@ -70,11 +85,59 @@ def record_image(
     watch: who watches the run.
     """
     quiet = watch is not None and watch.shows  # progress would mix with it
-    extra = split_arguments(tuple(limits.qemu_args))
     kernel = image.manifest.kernel
-    with progress.step(
-        f"booting {image.manifest.system} on {kernel.name} {kernel.version}"
-    ) as update:
+    what = f"{image.manifest.system} on {kernel.name} {kernel.version}"
+    run = functools.partial(
+        boot_image,
+        image,
+        extra=split_arguments(tuple(limits.qemu_args)),
+        timeout=limits.timeout,
+        idle=limits.idle,
+        watch=watch,
+    )
+    return _record(what, trace, progress, run, quiet=quiet)
+
+
+def record_root_task(
+    path: Path, sdk: Path | None, trace: Path, limits: Limits, progress: Progress
+) -> tuple[Boot, Kernel]:
+    """Boots a root task that is an ELF file, and writes its console to the file `trace`.
+
+    CellreapError if that fails. sdk: as find_kernel takes it.
+    """
+    extra = split_arguments(tuple(limits.qemu_args))
+    raw = path.read_bytes()
+    arch = arch_of(raw, str(path))
+    read_executable(raw, str(path), arch)
+    found = load_sdk(find_kernel(arch, sdk, progress), arch)
+    toolchain = find_toolchain(arch)
+
+    def parts() -> Parts:
+        return build_parts(found, toolchain, progress)
+
+    def run(file: BinaryIO, on_events: Callable[[int], None]) -> Boot:
+        record_as = functools.partial(
+            record, trace=file, timeout=limits.timeout, idle=limits.idle, on_events=on_events
+        )
+        return boot_root_task(found, toolchain, parts, raw, str(path), extra, record_as)
+
+    what = f"{path.name} on {found.kernel.name} {found.kernel.version}"
+    return _record(what, trace, progress, run), found.kernel
+
+
+def _record(
+    what: str, trace: Path, progress: Progress, run: Callable[..., Boot], *, quiet: bool = False
+) -> Boot:
+    """Calls `run` with the file of the trace and a function for the number of events.
+
+    quiet: the number is not shown.
+    """
+    with progress.step(f"booting {what}") as update:
+
+        def on_events(count: int) -> None:
+            if not quiet:
+                update(f"{count} events")
+
         try:
             file = trace.open("wb")
         except OSError as error:
@@ -82,15 +145,7 @@ def record_image(
                 str(trace), None, None, f"cannot be written: {error.strerror}"
             ) from None
         with file:
-            boot = boot_image(
-                image,
-                file,
-                extra=extra,
-                timeout=limits.timeout,
-                idle=limits.idle,
-                on_events=lambda count: None if quiet else update(f"{count} events"),
-                watch=watch,
-            )
+            boot = run(file, on_events=on_events)
     return refuse_failed(boot)
 
 

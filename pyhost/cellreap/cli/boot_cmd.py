@@ -10,12 +10,15 @@ from typing import Any
 
 import click
 
-from cellreap.api.running import Limits, record_image
+from cellreap.api.running import Limits, record_image, record_root_task
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import json_option, qemu_option
+from cellreap.cli.params import json_option, qemu_option, sdk_option
+from cellreap.errors import UsageError
 from cellreap.progress import Progress
 from cellreap.runs.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End
-from cellreap.system.image import read_image
+from cellreap.system.elf import is_elf
+from cellreap.system.image import KernelEntry, read_image
+from cellreap.system.sdk import Kernel
 
 
 def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,7 +47,8 @@ def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command()
-@click.argument("image", type=click.Path(path_type=Path), metavar="IMAGE")
+@click.argument("image", type=click.Path(path_type=Path), metavar="IMAGE|ROOTTASK.elf")
+@sdk_option
 @boot_options
 @click.option(
     "-o",
@@ -56,21 +60,31 @@ def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @json_option
 def boot(
     image: Path,
+    sdk: Path | None,
     qemu_args: tuple[str, ...],
     timeout: float,
     idle: float,
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """Boot an image and record its trace.
+    """Boot an image, or another root task, and record its trace.
+
+    An image contains its kernel. A root task of your own that includes the component is an ELF
+    file, and boots on the kernel of the SDK.
 
     The run lasts until the trace ends, an error occurs (exit code 1) or a limit is reached
     (exit code 4).
     """
-    read = read_image(image)
     trace = output if output is not None else image.with_suffix(".trace")
-    result = record_image(read, trace, Limits(timeout, idle, qemu_args), Progress())
-    kernel = read.manifest.kernel
+    limits, progress = Limits(timeout, idle, qemu_args), Progress()
+    kernel: Kernel | KernelEntry
+    if _begins_as_elf(image):
+        result, kernel = record_root_task(image, sdk, trace, limits, progress)
+    elif sdk is not None:
+        raise UsageError(f"--sdk: {image} is an image, which contains its kernel")
+    else:
+        read = read_image(image)
+        result, kernel = record_image(read, trace, limits, progress), read.manifest.kernel
     if as_json:
         shown = {
             "trace": str(trace),
@@ -83,6 +97,14 @@ def boot(
     if result.end.is_limit:
         return ExitCode.NO_END
     return ExitCode.DONE if result.end is End.COMPLETE else ExitCode.FAILED
+
+
+def _begins_as_elf(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return is_elf(file.read(4))
+    except (OSError, ValueError):
+        return False  # read_image tells what is wrong
 
 
 def boot_json(result: Boot) -> dict[str, Any]:

@@ -26,24 +26,12 @@ from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option, kernel_options
 from cellreap.errors import InputError
 from cellreap.progress import Progress
-from cellreap.runs.boot import (
-    DEFAULT_IDLE,
-    DEFAULT_TIMEOUT,
-    Boot,
-    End,
-    Options,
-    boot_files_with,
-    files_of,
-    record,
-)
+from cellreap.runs.boot import DEFAULT_IDLE, DEFAULT_TIMEOUT, Boot, End, record
 from cellreap.runs.qemu import check_bootable, machine_for, split_arguments
-from cellreap.system.elf import read_executable
-from cellreap.system.image import LOADER, members_of
-from cellreap.system.linking import link_loader
-from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
+from cellreap.runs.root_task import boot_root_task
 from cellreap.system.parts import Parts, build_parts
 from cellreap.system.refkernel import find_kernel
-from cellreap.system.sdk import CONFIG_FILE, SUPPORT_FOLDER, Sdk, load_sdk, read_support
+from cellreap.system.sdk import CONFIG_FILE, Sdk, load_sdk
 from cellreap.system.toolchain import Toolchain, find_toolchain
 
 _CHECK = re.compile(
@@ -172,22 +160,11 @@ def boot_conformance(
 
     The image may be built for another kernel with the same libsel4. timeout, idle: seconds.
     """
-    arch = sdk.kernel.arch
-    roottask = parts.conformance.read_bytes()
-    read_executable(roottask, str(parts.conformance), arch)
-    kernel = read_executable(sdk.kernel_elf.read_bytes(), str(sdk.kernel_elf), arch)
-    loader, memory = b"", None
-    if LOADER in members_of(arch):
-        loader = link_loader(sdk, toolchain, parts, roottask)
-        described = str(sdk.root / SUPPORT_FOLDER / PLATFORM_FILE)
-        memory = memory_around(
-            read_memory(read_support(sdk, PLATFORM_FILE), described), kernel, described
-        )
-    options = Options(sdk.options, str(sdk.root / CONFIG_FILE), arch)
     record_as = functools.partial(
         record, trace=console, timeout=timeout, idle=idle, finish=_SUMMARY
     )
-    boot = boot_files_with(options, files_of(kernel, roottask, loader), memory, extra, record_as)
+    roottask, name = parts.conformance.read_bytes(), str(parts.conformance)
+    boot = boot_root_task(sdk, toolchain, lambda: parts, roottask, name, extra, record_as)
     console.seek(0)
     return read_console(console.read(), boot)
 

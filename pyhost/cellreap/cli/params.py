@@ -61,6 +61,15 @@ json_option: Decorator = click.option(
 )
 
 
+sdk_option: Decorator = click.option(
+    "--sdk",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The seL4 SDK. If not given: $CELLREAP_SDK_<ARCH>, else the SDK installed for the user, "
+    "else refkernel.",
+)
+
+
 def image_option(text: str) -> Decorator:
     """--image. text: its help."""
     return click.option(
@@ -104,13 +113,7 @@ def kernel_options(purpose: str) -> Decorator:
             show_default=True,
             help=purpose,
         ),
-        click.option(
-            "--sdk",
-            type=click.Path(path_type=Path),
-            metavar="DIR",
-            help="The seL4 SDK. If not given: $CELLREAP_SDK_<ARCH>, else the SDK installed for the "
-            "user, else refkernel.",
-        ),
+        sdk_option,
     )
 
 

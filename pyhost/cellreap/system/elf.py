@@ -67,6 +67,23 @@ class Executable:
     raw: bytes
 
 
+_ARCHES = {62: "x86_64", 183: "aarch64"}
+
+
+def is_elf(raw: bytes) -> bool:
+    """Whether a file that begins like this is an ELF file."""
+    return raw[:4] == b"\x7fELF"
+
+
+def arch_of(raw: bytes, name: str) -> str:
+    """The architecture that an ELF file is for. InputError if it is for another one."""
+    machine = int.from_bytes(raw[18:20], "little")
+    if machine not in _ARCHES:
+        expected = " or ".join(f"{number} ({arch})" for number, arch in _ARCHES.items())
+        raise InputError(name, None, "e_machine", f"is {machine}: expected {expected}")
+    return _ARCHES[machine]
+
+
 def read_executable(raw: bytes, name: str, arch: str) -> Executable:
     """The ELF64 executable in `raw`, checked to be static and for `arch`.
 
@@ -80,7 +97,7 @@ def read_executable(raw: bytes, name: str, arch: str) -> Executable:
         raise refuse(None, "is empty: expected an ELF executable")
     if len(raw) > MAX_FILE_BYTES:
         raise refuse(None, f"has {len(raw)} bytes: expected at most {MAX_FILE_BYTES}")
-    if raw[:4] != b"\x7fELF":
+    if not is_elf(raw):
         raise refuse(None, "is no ELF file: expected it to start with 7f 45 4c 46")
     if len(raw) < 64:
         raise refuse(None, "is cut: the ELF header is not complete")

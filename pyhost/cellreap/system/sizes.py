@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the root task of a configuration uses of kernel memory and of its own slots.
 
-All sizes are worked out from the configuration, the programs and the kernel, as main.c, witness.c,
+All sizes are worked out from the configuration, the programs and the kernel, as setup.c, witness.c,
 truth.c and body.c do.
 """
 

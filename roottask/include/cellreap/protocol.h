@@ -43,7 +43,7 @@ enum {
  * index is the number of the object, and the number of its space takes the place of the
  * generation. Neither number is ever used again, so the badge names this resource for ever. */
 typedef enum cr_badge_kind {
-    CR_BADGE_NONE = 0,
+    CR_BADGE_NONE = 0,     /* for a root task that includes the component: component.h */
     CR_BADGE_PD = 1,       /* an operation that this PD asks the root task for */
     CR_BADGE_FAULT = 2,    /* a fault of this PD */
     CR_BADGE_BODY = 3,     /* the capability to this PD that other PDs hold */
@@ -56,6 +56,9 @@ typedef enum cr_badge_kind {
     CR_BADGE_TIMER = 8,    /* the timer's interrupt */
     CR_BADGE_KIND_COUNT = 9
 } cr_badge_kind;
+
+/* What is not the kind. */
+#define CR_OWN_BADGE_BITS (~(uint64_t)0 >> 4)
 
 static inline uint64_t cr_badge(cr_badge_kind kind, uint32_t index, uint32_t generation)
 {

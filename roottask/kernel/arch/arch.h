@@ -29,12 +29,12 @@ seL4_Error cr_arch_unmap_frame(seL4_CPtr frame);
 seL4_Error cr_arch_sync_code(seL4_CPtr frame);
 seL4_Error cr_arch_assign_asid(seL4_CPtr vspace);
 
-/* The entry point of the root task's second thread, in start.S. It runs cr_idle_main if the root
+/* The entry point of the root task's second thread, in threads.S. It runs cr_idle_main if the root
  * task has that function. */
 void cr_idle_start(void);
 _Noreturn void cr_idle_main(void);
-/* The entry point of the root task's witness threads, in start.S. It runs cr_witness_main with the
- * argument that cr_arch_set_argument has set, if the root task has that function. */
+/* The entry point of the root task's witness threads, in threads.S. It runs cr_witness_main with
+ * the argument that cr_arch_set_argument has set, if the root task has that function. */
 void cr_witness_start(void);
 _Noreturn void cr_witness_main(uint64_t index);
 
@@ -69,6 +69,8 @@ enum { CR_ARCH_SYSCALL_BYTES_MAX = 4 };
 extern const uint32_t cr_arch_syscall_bytes;
 int cr_arch_is_syscall(const uint8_t *code);
 
+/* As traces name the architecture. */
+extern const char cr_arch_name[];
 uint16_t cr_arch_elf_machine(void);
 
 /* A counter that increases with the work of the machine. 0: there is no counter, or user threads

@@ -7,6 +7,7 @@ A script that prints a trace serves as the emulator.
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,31 @@ def test_build_then_boot_records_the_console(bench: Bench) -> None:
     arguments = (bench.folder / "arguments").read_text().splitlines()
     assert arguments[-2:] == ["-icount", "shift=0"]
     assert "-kernel" in arguments
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("Y-07")
+def test_boot_takes_another_root_task_without_an_image(bench: Bench) -> None:
+    bench.emulator(trace(bench))
+    assert bench.cellreap("build", bench.config, "-o", "a.img").returncode == 0
+    with zipfile.ZipFile(bench.folder / "a.img") as image:
+        raw = image.read("roottask.elf")
+    (bench.folder / "own.elf").write_bytes(raw)
+    done = bench.cellreap("boot", "own.elf", "--sdk", bench.sdk, "--json")
+    assert done.returncode == 0, done.stderr
+    shown = json.loads(done.stdout)
+    assert (shown["trace"], shown["kernel"]["version"]) == ("own.trace", "16.0.0+")
+    assert (bench.folder / "own.trace").read_text() == trace(bench)
+
+    assert "--sdk: a.img is an image" in error_of(
+        bench.cellreap("boot", "a.img", "--sdk", bench.sdk)
+    )
+    (bench.folder / "riscv.elf").write_bytes(raw[:18] + b"\xf3" + raw[19:])
+    assert "riscv.elf: e_machine: is 243: expected 62 (x86_64) or 183 (aarch64)" in error_of(
+        bench.cellreap("boot", "riscv.elf")
+    )
+    (bench.folder / "cut.elf").write_bytes(raw[:40])
+    assert "cut.elf: is cut" in error_of(bench.cellreap("boot", "cut.elf"))
 
 
 @pytest.mark.slow

@@ -128,6 +128,8 @@ int cr_arch_is_syscall(const uint8_t *code)
     return (code[0] & 0x1f) == 0x01 && (code[2] & 0xe0) == 0 && code[3] == 0xd4;
 }
 
+const char cr_arch_name[] = "aarch64";
+
 uint16_t cr_arch_elf_machine(void)
 {
     return EM_AARCH64;

@@ -120,6 +120,8 @@ int cr_arch_is_syscall(const uint8_t *code)
     return code[0] == 0x0f && (code[1] == 0x05 || code[1] == 0x34); /* syscall, sysenter */
 }
 
+const char cr_arch_name[] = "x86_64";
+
 uint16_t cr_arch_elf_machine(void)
 {
     return EM_X86_64;

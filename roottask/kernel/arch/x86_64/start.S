@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The entry points of the root task's threads. The kernel passes the address of the boot
- * information in rdi. The code here must set the stack pointer before it calls C and must keep
- * rdi. */
+ * The entry point of the root task. The kernel passes the address of the boot information in
+ * rdi. The code here must set the stack pointer before it calls C and must keep rdi. */
     .section .text.start, "ax", @progbits
     .globl _start
     .type _start, @function
@@ -10,21 +9,5 @@ _start:
     leaq cr_root_stack_top(%rip), %rsp
     xorl %ebp, %ebp
     call cr_root_main
-1:  jmp 1b
-
-    .weak cr_idle_main
-    .globl cr_idle_start
-    .type cr_idle_start, @function
-cr_idle_start:
-    xorl %ebp, %ebp
-    call cr_idle_main
-1:  jmp 1b
-
-    .weak cr_witness_main
-    .globl cr_witness_start
-    .type cr_witness_start, @function
-cr_witness_start:
-    xorl %ebp, %ebp
-    call cr_witness_main
 1:  jmp 1b
     .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The component for another root task. See cellreap/component.h. The description becomes a
+ * configuration as image.h has it, whose tables are where the other root task has them. */
+#include "setup.h"
+#include "kernel/arch/arch.h"
+#include "supervisor/supervisor.h"
+#include "system/text.h"
+
+/* A capability of clients: to send, and to receive a reply. */
+#define TO_CALL seL4_CapRights_new(1, 0, 0, 1)
+
+static cr_image_header described;
+static cr_image_program programs[CR_IMAGE_MAX_PDS];
+static seL4_CPtr bound;
+
+/* Offsets are from the header and may be negative. */
+static int reaches(const void *thing, uint32_t *offset)
+{
+    const intptr_t away = (intptr_t)thing - (intptr_t)&described;
+    *offset = (uint32_t)away;
+    return away == (intptr_t)(int32_t)*offset;
+}
+
+static int describe_table(cr_image_table *table, const void *rows, uint32_t count)
+{
+    table->count = count;
+    return count == 0 || (rows != 0 && (uintptr_t)rows % 4 == 0 && reaches(rows, &table->offset));
+}
+
+static int copy_name(char *out, const char *name, size_t bytes)
+{
+    cr_text_copy(out, name, bytes);
+    return cr_text_same(out, name);
+}
+
+static cr_status describe(const cr_component_system *system)
+{
+    if (system->n_programs > CR_IMAGE_MAX_PDS || system->await_ms == 0 ||
+        (system->flags & ~(uint32_t)CR_IMAGE_SYNC) != 0) {
+        return CR_ERR_ARG;
+    }
+    described = (cr_image_header){
+        .magic = CR_IMAGE_MAGIC,
+        .version = CR_IMAGE_VERSION,
+        .bytes = sizeof(described),
+        .pd_depth = system->pd_depth,
+        .rs_depth = system->rs_depth,
+        .flags = system->flags,
+        .await_ms = system->await_ms,
+    };
+    for (uint32_t i = 0; i < CR_IMAGE_KEY_BYTES; i++) {
+        described.trace_key[i] = system->trace_key[i];
+    }
+    for (uint32_t i = 0; i < system->n_programs; i++) {
+        const cr_component_program *program = &system->programs[i];
+        if (program->elf == 0 || (uintptr_t)program->elf % 16 != 0 ||
+            !reaches(program->elf, &programs[i].offset) ||
+            !copy_name(programs[i].name, program->name, CR_NAME_BYTES)) {
+            return CR_ERR_ARG;
+        }
+        programs[i].bytes = program->bytes;
+    }
+    return copy_name(described.system, system->name, CR_NAME_BYTES) &&
+                   copy_name(described.kernel, system->kernel, CR_NAME_BYTES) &&
+                   copy_name(described.arch, cr_arch_name, CR_TYPE_BYTES) &&
+                   describe_table(&described.programs, programs, system->n_programs) &&
+                   describe_table(&described.pds, system->pds, system->n_pds) &&
+                   describe_table(&described.spaces, system->spaces, system->n_spaces) &&
+                   describe_table(&described.requests, system->requests, system->n_requests) &&
+                   describe_table(&described.holds, system->holds, system->n_holds) &&
+                   describe_table(&described.spawns, system->spawns, system->n_spawns) &&
+                   describe_table(&described.links, system->links, system->n_links) &&
+                   cr_image_rows_valid(&described)
+               ? CR_OK
+               : CR_ERR_ARG;
+}
+
+static int has_deadline(const cr_component_system *system)
+{
+    for (uint32_t i = 0; i < system->n_pds; i++) {
+        if (system->pds[i].deadline_ms != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+cr_status cr_component_init(const cr_component_room *room, const cr_component_system *system)
+{
+    cr_own_objects own;
+    cr_status status = cr_room_valid(room) ? describe(system) : CR_ERR_ARG;
+    if (status == CR_OK) {
+        status = cr_set_up_objects(room, &described, 0, &own);
+    }
+    if (status != CR_OK) {
+        return status;
+    }
+    if (!cr_clock_exists() && has_deadline(system)) {
+        return CR_ERR_ABSENT;
+    }
+    bound = own.bound;
+    cr_set_up_system();
+    return CR_OK;
+}
+
+void cr_component_start(void)
+{
+    cr_set_up_pds();
+}
+
+static cr_status mint(uint64_t slot, seL4_CPtr object, seL4_CapRights_t rights, uint64_t badge)
+{
+    if (badge == 0 || cr_badge_kind_of(badge) != CR_BADGE_NONE || cr_badge_is_signal(badge) ||
+        slot >= 1ull << cr_boot_bits()) {
+        return CR_ERR_ARG;
+    }
+    return cr_mint(cr_slot_at(slot), cr_slot_at(object), rights, badge) == seL4_NoError
+               ? CR_OK
+               : CR_ERR_EXISTS;
+}
+
+cr_status cr_component_mint_endpoint(uint64_t slot, uint64_t badge)
+{
+    return mint(slot, cr_sys.endpoint, TO_CALL, badge);
+}
+
+cr_status cr_component_mint_signal(uint64_t slot, uint64_t badge)
+{
+    return mint(slot, bound, seL4_CanWrite, badge);
+}
+
+cr_status cr_component_give(uint32_t pd, uint64_t capability, uint32_t slot)
+{
+    cr_pd *to = cr_find_configured(pd);
+    return to != 0 && cr_pd_is_up(to) ? cr_give_foreign(to, capability, slot) : CR_ERR_ABSENT;
+}
+
+uint32_t cr_component_pd(uint32_t pd)
+{
+    const cr_pd *found = cr_find_configured(pd);
+    return found != 0 && cr_pd_is_up(found) ? found->number : 0;
+}
+
+int cr_component_step(cr_component_message *yours)
+{
+    cr_own_message own;
+    if (!cr_supervisor_turn(cr_sys.endpoint, &own)) {
+        return 0;
+    }
+    *yours = (cr_component_message){.badge = own.badge, .tag = own.tag.words[0]};
+    return 1;
+}
+
+void cr_component_end(void)
+{
+    cr_supervisor_end();
+}

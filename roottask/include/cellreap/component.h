@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The component as a part of your root task (docs/embedding.md). Your root task describes PDs, the
+ * component creates and supervises them, and cleans up after those that go.
+ *
+ *     cr_component_init     takes its room from what the kernel gave at boot
+ *     cr_component_start    creates the PDs of the description
+ *     cr_component_step     serves one message; again and again
+ *     cr_component_end      ends the trace
+ *
+ * Only the thread that the kernel started may call these functions. It must have the highest
+ * priority of the system, and a stack of at least CR_COMPONENT_STACK bytes. It is the only thread
+ * that may use the IPC buffer. A function that cannot do what it must stops the system with a
+ * message on the console, except where a status is named.
+ *
+ * Capabilities are addresses in the root task's CSpace (seL4_CPtr). After cr_component_init, the
+ * addresses of boot time remain valid. No header of seL4 is needed, which C++ would not accept. */
+#ifndef CELLREAP_COMPONENT_H
+#define CELLREAP_COMPONENT_H
+
+#include <cellreap/image.h>
+#include <cellreap/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct seL4_BootInfo;
+
+enum {
+    CR_COMPONENT_SLOTS = 3, /* that the component takes of the CNode that the kernel gave */
+    CR_COMPONENT_STACK = 32768
+};
+
+/* What the component may take. All else remains yours. */
+typedef struct cr_component_room {
+    const struct seL4_BootInfo *boot_info;
+    /* The first of CR_COMPONENT_SLOTS slots that are empty, in `boot_info->empty`. */
+    uint64_t slots;
+    /* The untypeds that you keep. The component takes all others that are no devices. */
+    const uint64_t *kept;
+    uint32_t n_kept;
+    /* The address of the first page of your root task's image. */
+    const void *image_start;
+} cr_component_room;
+
+typedef struct cr_component_program {
+    char name[CR_NAME_BYTES];
+    const void *elf; /* a static ELF64 executable, aligned to 16 */
+    uint32_t bytes;
+} cr_component_program;
+
+/* A system. image.h describes the rows. The component uses the tables and the ELF files as long as
+ * it runs, so they must not change. They must be in the root task's image. */
+typedef struct cr_component_system {
+    const char *name;
+    const char *kernel;  /* name and version for the trace, such as "seL4 16.0.0" */
+    uint32_t pd_depth;   /* CR_DEPTH_INF (policy.h): infinite */
+    uint32_t rs_depth;
+    uint32_t await_ms;   /* at least 1 */
+    uint32_t flags;      /* CR_IMAGE_SYNC, or 0 */
+    uint8_t trace_key[CR_IMAGE_KEY_BYTES]; /* a secret; see docs/trace-format.md, "The key" */
+    const cr_component_program *programs;
+    const cr_image_pd *pds;
+    const cr_image_space *spaces;
+    const cr_image_request *requests;
+    const cr_image_pd_hold *holds;
+    const cr_image_spawn *spawns;
+    const cr_image_link *links;
+    uint32_t n_programs;
+    uint32_t n_pds;
+    uint32_t n_spaces;
+    uint32_t n_requests;
+    uint32_t n_holds;
+    uint32_t n_spawns;
+    uint32_t n_links;
+} cr_component_system;
+
+/* For cr_image_pd: a fair share of everything. */
+#define CR_FAIR_SHARES                                                                          \
+    {CR_IMAGE_NONE, CR_IMAGE_NONE, CR_IMAGE_NONE, CR_IMAGE_NONE, CR_IMAGE_NONE, CR_IMAGE_NONE, \
+     CR_IMAGE_NONE, CR_IMAGE_NONE, CR_IMAGE_NONE}
+
+/* A message or signals for you. */
+typedef struct cr_component_message {
+    uint64_t badge; /* yours, or the OR of your signals' badges */
+    uint64_t tag;   /* of a message: the word of its seL4_MessageInfo_t */
+} cr_component_message;
+
+/* Takes the room and makes what the component needs for itself. Must be the root task's first use
+ * of the kernel, apart from printing. CR_ERR_ARG: the description is wrong, or the room. Nothing
+ * has been taken. CR_ERR_MEMORY: there is too little. CR_ERR_ABSENT: a PD has a deadline, and the
+ * kernel leaves no timer to user level. */
+cr_status cr_component_init(const cr_component_room *room, const cr_component_system *system);
+
+/* Creates the PDs, without those that begin late. No PD runs before cr_component_step waits. */
+void cr_component_start(void);
+
+/* Mint a capability of yours into an empty slot of the CNode that the kernel gave: to the
+ * component's endpoint, to send and be replied to, or to the notification that is bound to the
+ * thread, to signal. `badge` must not be 0, and its 4 highest bits must be 0. Badges of signals are
+ * ORed: use bits that no badge of yours for the endpoint has. CR_ERR_ARG, CR_ERR_EXISTS: the slot
+ * is not empty. */
+cr_status cr_component_mint_endpoint(uint64_t slot, uint64_t badge);
+cr_status cr_component_mint_signal(uint64_t slot, uint64_t badge);
+
+/* Puts a copy of a capability of yours into a slot of a PD's CSpace: from CR_SLOT_FIRST_FREE
+ * (protocol.h) on, best from the last slot down, because the component fills slots from the first
+ * on. It goes with the PD. A PD that is created anew does not have it. CR_ERR_ABSENT: there is no
+ * such PD now. CR_ERR_ARG: no such slot or capability. CR_ERR_EXISTS: the slot is not free. */
+cr_status cr_component_give(uint32_t pd, uint64_t capability, uint32_t slot);
+
+/* The number in the id of a PD of the description, by its index. A PD that is created anew has
+ * another number. 0: it does not exist, or it is stopped. */
+uint32_t cr_component_pd(uint32_t pd);
+
+/* Waits for one message, serves it, and does all that follows. Returns 1 if it was for you: a
+ * message with a badge of yours, whose registers are as the kernel delivered them, or signals of
+ * yours. To a message, reply with seL4_Reply before the next step. */
+int cr_component_step(cr_component_message *yours);
+
+/* Ends the trace with its END event. No function may be called afterwards. The PDs go on, and
+ * nobody serves them. */
+void cr_component_end(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

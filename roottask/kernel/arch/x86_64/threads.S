@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The entry points of the root task's further threads. A thread begins with its stack and, in rdi,
+ * the argument of its C function. */
+    .section .text, "ax", @progbits
+    .weak cr_idle_main
+    .globl cr_idle_start
+    .type cr_idle_start, @function
+cr_idle_start:
+    xorl %ebp, %ebp
+    call cr_idle_main
+1:  jmp 1b
+
+    .weak cr_witness_main
+    .globl cr_witness_start
+    .type cr_witness_start, @function
+cr_witness_start:
+    xorl %ebp, %ebp
+    call cr_witness_main
+1:  jmp 1b
+    .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Sets the root task up. See setup.h.
+ *
+ * Errors after the room was taken stop the system (cr_panic): without its own objects the root task
+ * cannot clean up after a crash. */
+#include "setup.h"
+#include "kernel/untyped.h"
+#include "root.h"
+#include "supervisor/supervisor.h"
+#include "system/charge.h"
+#include "system/truth.h"
+
+/* What the kernel gave, without what the root task keeps. */
+static seL4_BootInfo given;
+
+int cr_room_valid(const cr_component_room *room)
+{
+    const seL4_SlotRegion empty = room->boot_info->empty;
+    if (room->slots < empty.start || room->slots > empty.end ||
+        empty.end - room->slots < CR_COMPONENT_SLOTS) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < room->n_kept; i++) {
+        if (room->kept[i] < room->boot_info->untyped.start ||
+            room->kept[i] >= room->boot_info->untyped.end) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* An untyped that is kept counts as a device, which is never taken. */
+static void cut_down(const cr_component_room *room)
+{
+    given = *room->boot_info;
+    given.empty.start = room->slots;
+    for (uint32_t i = 0; i < room->n_kept; i++) {
+        given.untypedList[room->kept[i] - given.untyped.start].isDevice = 1;
+    }
+}
+
+cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header *image,
+                            const cr_hooks *hooks, cr_own_objects *out)
+{
+    uint32_t block;
+    cut_down(room);
+    seL4_SetIPCBuffer(given.ipcBuffer);
+    if (cr_cspace_init(&given, cr_untyped_largest_at_boot(&given)) != CR_OK ||
+        cr_untyped_init(&given) != CR_OK ||
+        cr_body_init(&given, (uintptr_t)room->image_start) != CR_OK ||
+        cr_untyped_take(CR_OWN_BLOCK_BITS, 0, &block) != CR_OK) {
+        return CR_ERR_MEMORY;
+    }
+    out->untyped = cr_untyped_cap(block);
+    out->bound = cr_pool_make(out->untyped, seL4_NotificationObject, "no notification");
+    seL4_CPtr endpoint = cr_pool_make(out->untyped, seL4_EndpointObject, "no endpoint");
+    cr_must(seL4_TCB_BindNotification(seL4_CapInitThreadTCB, out->bound),
+            "the notification cannot be bound");
+    cr_supervisor_init(hooks, out->bound);
+    if (cr_system_init(image, endpoint) != CR_OK) {
+        cr_panic("the model does not fit its memory", 0);
+    }
+    cr_truth_init(out->bound);
+    cr_progress_init(image);
+    return CR_OK;
+}
+
+static const char *const mode_names[] = {
+#define CR_MODE(enumerator, number, word, meaning) [enumerator] = word,
+    CR_MODES
+#undef CR_MODE
+};
+
+static void trace_start(const cr_image_header *image)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_TRACE);
+    cr_trace_number(&cr_sys.trace, CR_TRACE_VERSION);
+    cr_trace_string(&cr_sys.trace, image->arch);
+    cr_trace_string(&cr_sys.trace, image->kernel);
+    cr_trace_string(&cr_sys.trace, image->system);
+    cr_trace_depth(&cr_sys.trace, image->pd_depth);
+    cr_trace_depth(&cr_sys.trace, image->rs_depth);
+    cr_trace_key(&cr_sys.trace);
+    cr_trace_end(&cr_sys.trace);
+    cr_trace_begin(&cr_sys.trace, CR_EV_BASE);
+    cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
+    cr_trace_number(&cr_sys.trace, cr_slots_used());
+    cr_trace_end(&cr_sys.trace);
+    cr_trace_begin(&cr_sys.trace, CR_EV_MODE);
+    const cr_mode mode = (image->flags & CR_IMAGE_SYNC) != 0 ? CR_MODE_SYNC : CR_MODE_ASYNC;
+    cr_trace_string(&cr_sys.trace, mode_names[mode]);
+    cr_trace_end(&cr_sys.trace);
+    cr_trace_begin(&cr_sys.trace, CR_EV_AWAIT);
+    cr_trace_number(&cr_sys.trace, cr_clock_exists() ? image->await_ms : 0);
+    cr_trace_end(&cr_sys.trace);
+    cr_trace_begin(&cr_sys.trace, CR_EV_PD);
+    cr_trace_node(cr_sys.root);
+    cr_trace_string(&cr_sys.trace, cr_sys.pds[0].name);
+    cr_trace_number(&cr_sys.trace, 1);
+    cr_trace_change_end();
+}
+
+void cr_set_up_system(void)
+{
+    trace_start(cr_sys.image);
+    if (cr_core_space("RESSPC", &cr_sys.resspc_space) != CR_OK ||
+        cr_core_space("PD", &cr_sys.pd_space) != CR_OK) {
+        cr_panic("the core spaces cannot be made", 0);
+    }
+    cr_accounts_init();
+}
+
+void cr_set_up_pds(void)
+{
+    cr_population_start();
+    cr_accounts_start();
+#ifdef CONFIG_DEBUG_BUILD
+    if ((cr_sys.image->flags & CR_IMAGE_SNAPSHOT) != 0) {
+        seL4_DebugSnapshot();
+    }
+#endif
+    cr_truth();
+}
