@@ -130,7 +130,7 @@ PLANTED = {
         "operations/decode.c",
         "    if (count > c->length || c->at > c->length - count) {\n        return 0;\n    }\n",
         "",
-        "OPERATION=CR_OP_MAP",
+        "OPERATION=CR_OP_SAY",
     ),
     "text longer than its room": Planted(
         "decode",
