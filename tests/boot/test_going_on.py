@@ -130,8 +130,10 @@ def test_ctrl_c_ends_it_with_a_summary_and_a_failure_is_kept(runs: Runs, bare: s
     done = CliRunner().invoke(cli, ["check", *asked], standalone_mode=False)
     assert done.return_value == 1
     assert "cut off: no END after event" in done.output
+    assert "not verified: what only the end of a run shows" in done.output
 
 
+@pytest.mark.slow
 @pytest.mark.behaviour("Y-06")
 def test_ctrl_c_ends_a_run_that_has_an_end_with_a_code_of_its_own(
     runs: Runs, tmp_path: Path

@@ -171,7 +171,7 @@ def test_the_story_of_the_kept_trace_has_a_line_for_each_pd(
     lines = [line.strip() for line in done.output.splitlines()]
     (server,) = (line for line in lines if line.startswith("server (PD_1): runs, in spin at"))
     assert server.endswith('; last said "I serve"')
-    told = "client (PD_2): in a call to server (PD_1), in "
+    told = "client (PD_2): in a call to server (PD_1), in cr_call"
     assert any(line.startswith(told) and line.endswith('"I call"') for line in lines)
     told = "waiter (PD_3): waits for a message in its notification"
     assert any(line.startswith(told) for line in lines)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from cellreap.runs.boot import Boot, End
+from cellreap.runs.places import programs_beside
 from cellreap.runs.summary import tell
 from cellreap.system.sdk import Kernel
 from cellreap.trace.events import Event
@@ -26,9 +27,9 @@ _CONSOLE_BYTES: Final = 1 << 16
 class Run:
     """A run of a system: how it went, and what its trace says.
 
-    >>> run = cellreap.check("tests/data/goldens/block_fs_db_app-0-0.trace")
+    >>> run = cellreap.check("tests/data/traces/v1/block_fs_db_app-0-0.trace")
     >>> run
-    <block_fs_db_app on refkernel 0.1 (x86_64): passed>
+    <block_fs_db_app on seL4 16.0.0+ (x86_64): passed>
     >>> sorted(run.alive), sorted(run.dead), run.cleanups
     (['app', 'block_server_2', 'db', 'fs'], ['block_server_1'], 1)
     >>> run.said("fs")
@@ -138,9 +139,15 @@ class Run:
         return "\n".join(text.splitlines()[-_CONSOLE_LINES:])
 
     def keep(self, folder: str | Path) -> list[Path]:
-        """Copies image and trace into a directory. Returns the copies."""
+        """Copies image and trace, and the programs beside the image, into a directory.
+
+        Returns the copies of image and trace.
+        """
         Path(folder).mkdir(parents=True, exist_ok=True)
         kept = [path for path in (self.image, self.trace) if path is not None]
+        programs = None if self.image is None else programs_beside(self.image)
+        if programs is not None and programs.is_dir():
+            shutil.copytree(programs, Path(folder) / programs.name, dirs_exist_ok=True)
         return [Path(shutil.copy(path, folder)) for path in kept]
 
     def __str__(self) -> str:

@@ -66,7 +66,8 @@ class Places:
     def _standing(self, standing: Standing) -> None:
         if standing.ip:
             place = self.place(standing.name, standing.spawned, standing.ip)
-            standing.place = str(place) if place is not None else None
+            if place is not None:  # system calls are inlined: their own lines say nothing
+                standing.place = place.inlined_into or str(place)
 
     def _fault(self, fault: FaultSeen) -> None:
         place = self.place(fault.name, fault.spawned, fault.ip)

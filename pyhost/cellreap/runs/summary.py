@@ -67,7 +67,7 @@ def tell(
     if report.asked:
         word = kernels_word_told(report)
         lines += [f"{word[0].upper()}{word[1:]}.", ""]
-    if report.broken_off:
+    if NO_END in report.unverified:
         lines += [f"Not verified: {NO_END}.", ""]
     if report.foreign_lines:
         lines += [f"{foreign_told(report.foreign_lines)}.", ""]

@@ -69,7 +69,7 @@ def test_a_failure_tells_the_story_and_where_its_evidence_is(
     assert "Crash 1: server (PD_1): page fault at 0xdead000" in shown
     assert "end of the console of small.toml" in shown
     kept = sorted(path.suffix for path in (pytester.path / "kept").iterdir())
-    assert kept == [".img", ".trace"]
+    assert kept == [".img", ".programs", ".trace"]
     case = ET.parse(pytester.path / "junit.xml").getroot().find(".//testcase")
     assert case is not None
     properties = {each.get("name"): each.get("value") for each in case.iter("property")}

@@ -57,6 +57,8 @@ def check_stream(
     if reader.broken_at is None:
         replay.finish()
     report.cut_off = reader.cut_off and reader.broken_at == reader.last_line
+    if reader.cut_off:
+        report.unverified.append(NO_END)
     if open_end and reader.cut_off:
         _accept_cut(reader, report)
     violations = [*reader.problems, *report.violations]
@@ -75,7 +77,6 @@ def _accept_cut(reader: Reader, report: Report) -> None:
         if problem.line != reader.last_line or problem.rule not in last
     ]
     report.broken_off = True
-    report.unverified.append(NO_END)
 
 
 def check_file(
