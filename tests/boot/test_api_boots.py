@@ -10,6 +10,7 @@ import pytest
 
 import cellreap
 from cellreap.runs.boot import End
+from kit.command_line import cellreap_json
 from kit.paths import ROOT
 
 
@@ -37,3 +38,15 @@ def test_an_image_is_built_booted_and_checked(tmp_path: Path, arch: str) -> None
     again = cellreap.check(run.trace, image)
     assert again.passed
     assert again.alive == run.alive
+    assert cellreap.check(run.trace, system).passed
+    other = cellreap.check(run.trace, system.changed(pd_depth=7))
+    assert "config.system" in other.findings[0]
+
+
+@pytest.mark.behaviour("Y-08")
+def test_what_capdl_prints_is_as_the_schema_says(tmp_path: Path, arch: str) -> None:
+    run = cellreap.run(ROOT / "configs" / "pinned.toml", arch=arch, output=tmp_path)
+    assert run.passed, run.findings
+    code, shown = cellreap_json("capdl", str(run.trace), "--after", "1")
+    assert (code, shown["problems"]) == (0, [])
+    assert "cspace_" in shown["capdl"]

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from typing import Any
 
+from kit.output_schema import check_printed
 from kit.paths import ROOT
 
 
@@ -24,7 +25,7 @@ def environment() -> dict[str, str]:
 
 def cellreap(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end."""
-    return subprocess.run(
+    done = subprocess.run(
         command(*arguments),
         env=environment(),
         capture_output=True,
@@ -32,6 +33,8 @@ def cellreap(*arguments: str) -> subprocess.CompletedProcess[str]:
         timeout=600,
         check=False,
     )
+    check_printed(arguments, done.stdout)
+    return done
 
 
 def cellreap_json(*arguments: str) -> tuple[int, dict[str, Any]]:

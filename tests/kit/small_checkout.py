@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from cellreap import headers
+from kit.output_schema import check_printed
 from kit.sdk_kit import make_sdk, make_sel4_sources
 
 CMAKE = """\
@@ -118,6 +119,7 @@ class Bench:
             check=False,
         )
         assert "Traceback" not in done.stderr
+        check_printed(arguments, done.stdout)
         return done
 
 

@@ -93,7 +93,7 @@ def plan(
 
     From a trace, in the state before its first crash:
 
-    >>> trace = "tests/data/goldens/block_fs_db_app-0-0.trace"
+    >>> trace = "tests/data/traces/v1/block_fs_db_app-0-0.trace"
     >>> cellreap.plan(trace, "fs", rs_depth=1, after=0).deleted_spaces
     ['FILE_SPACE_5', 'TABLE_SPACE_6']
     """

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from cellreap.api.running import Limits, record_image, record_root_task
+from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option, qemu_option, sdk_option
 from cellreap.errors import UsageError
@@ -91,7 +91,7 @@ def boot(
             "kernel": {"name": kernel.name, "version": kernel.version, "arch": kernel.arch},
             **boot_json(result),
         }
-        click.echo(json.dumps(shown, indent=2))
+        echo_json("boot", shown)
     else:
         click.echo(f"{trace}: {result} ({kernel.name} {kernel.version}, {kernel.arch})")
     if result.end.is_limit:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
 import click
 
 from cellreap.api.running import build_system
 from cellreap.api.systems import System, kernel_for
+from cellreap.cli.echo import echo_json
 from cellreap.cli.params import json_option, kernel_options, trace_key_option
 from cellreap.progress import Progress
 
@@ -61,6 +61,6 @@ def build(
             "system": system.name,
             "kernel": kernel,
         }
-        click.echo(json.dumps(shown, indent=2))
+        echo_json("build", shown)
     else:
         click.echo(f"{output}: {system.name} on {found.kernel}")

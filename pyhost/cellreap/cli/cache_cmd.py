@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable
 
 import click
 
+from cellreap.cli.echo import echo_json
 from cellreap.cli.params import json_option
 from cellreap.system.cache import Entry, cache_folder, entries, prune
 
@@ -57,7 +57,7 @@ def cache(pruned: bool, days: float, everything: bool, as_json: bool) -> None:
                 for entry in found
             ],
         }
-        click.echo(json.dumps(shown, indent=2))
+        echo_json("cache", shown)
         return
     for line in _table(found, now):
         click.echo(line)

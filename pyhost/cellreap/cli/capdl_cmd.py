@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
+from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import after_option, json_option
 from cellreap.errors import UsageError
@@ -68,7 +68,7 @@ def capdl(
         write_atomically(output, text.encode())
     if as_json:
         shown = {"after": after, "writer": used, "compared": compared, "problems": problems}
-        click.echo(json.dumps({**shown, "capdl": text}, indent=2))
+        echo_json("capdl", {**shown, "capdl": text})
     elif output is None and text is not None:
         click.echo(text, nl=False)
     return ExitCode.FAILED if problems or text is None else ExitCode.DONE

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
 
+from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import image_option, json_option, programs_option
 from cellreap.errors import UsageError
@@ -25,8 +25,8 @@ from cellreap.trace.report import (
     Report,
     foreign_told,
     kernels_word_told,
-    report_json,
 )
+from cellreap.trace.telling import reading_json
 
 SHOW_PROGRESS_FROM = 16 << 20
 """Size in bytes from which reading a file takes noticeable time."""
@@ -53,7 +53,7 @@ def check(trace: Path, image: Path | None, programs: Path | None, as_json: bool)
         )
     report = reading.report
     if as_json:
-        click.echo(json.dumps(report_json(report), indent=2))
+        echo_json("check", reading_json(reading))
     else:
         click.echo("\n".join(summary(report)))
     if not report.passed:

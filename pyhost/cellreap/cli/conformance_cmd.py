@@ -9,7 +9,6 @@ output comes from the kernel.
 from __future__ import annotations
 
 import functools
-import json
 import re
 import tempfile
 from collections import Counter
@@ -22,6 +21,7 @@ import click
 
 from cellreap.api.running import refuse_failed
 from cellreap.cli.boot_cmd import boot_json, boot_options
+from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option, kernel_options
 from cellreap.errors import InputError
@@ -217,7 +217,7 @@ def conformance(
         result = run_conformance(found, console, progress, extra=extra, timeout=timeout, idle=idle)
     refuse_failed(result.boot)
     if as_json:
-        click.echo(json.dumps(conformance_json(result, found), indent=2))
+        echo_json("conformance", conformance_json(result, found))
     else:
         for line in (*result.lines, *result.complaints):
             click.echo(line)

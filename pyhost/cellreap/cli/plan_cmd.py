@@ -6,7 +6,6 @@ Reads a model state and changes nothing.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -17,6 +16,7 @@ import click
 
 from cellreap.api.planning import ENGINES, Engine, plan_state
 from cellreap.api.states import state_of
+from cellreap.cli.echo import echo_json
 from cellreap.cli.params import Depth, after_option, depth_options, given, json_option
 from cellreap.errors import ModelError, UsageError
 from cellreap.model.graph import Model
@@ -81,12 +81,14 @@ def plan(
         shown: dict[str, Any] = decided.to_json()
         shown["engine"] = engine
         shown["input"] = {
+            "kind": state.kind,
+            "notes": list(state.notes),
             **({} if state.report is None else state.report.to_json()),
             "violations": list(state.violations),
         }
         if node is not None:
             shown["explain"] = {"node": node, "lines": lines}
-        click.echo(json.dumps(shown, indent=2))
+        echo_json("plan", shown)
         return
     for note in state.notes:
         click.echo(f"cellreap: note: {note}", err=True)

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 
 import click
 
+from cellreap.cli.echo import echo_json
 from cellreap.cli.params import json_option
 from cellreap.errors import UsageError
 from cellreap.system.programs import described
@@ -32,7 +32,7 @@ def programs(name: str | None, as_json: bool) -> None:
             {"name": sample.name, "summary": sample.summary, "text": sample.text}
             for sample in listed
         ]
-        click.echo(json.dumps({"programs": shown}, indent=2))
+        echo_json("programs", {"programs": shown})
     elif name is not None:
         click.echo(listed[0].text)
     else:

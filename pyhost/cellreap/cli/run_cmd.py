@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any, get_args
@@ -15,6 +14,7 @@ from cellreap.api.results import Run
 from cellreap.api.running import Limits, boot_and_check, build_system
 from cellreap.api.systems import System, kernel_for
 from cellreap.cli.boot_cmd import boot_json, boot_options
+from cellreap.cli.echo import echo_json, json_text
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import Depth, depth_options, given, json_option, kernel_options
 from cellreap.progress import Progress
@@ -28,7 +28,8 @@ from cellreap.system.config import Mode
 from cellreap.system.files import write_atomically
 from cellreap.system.image import read_image
 from cellreap.system.sdk import CONFIG_FILE
-from cellreap.trace.report import Report, report_json
+from cellreap.trace.report import Report
+from cellreap.trace.telling import reading_json
 
 
 def _to_until(ctx: click.Context, param: click.Parameter, value: str | None) -> Until | None:
@@ -129,10 +130,10 @@ def run(
         files: dict[int, str] = {}
         if kept.stays:
             shown["kept"] = str(kept.folder)
-            write_atomically(kept.report, (json.dumps(shown, indent=2) + "\n").encode())
+            write_atomically(kept.report, (json_text("run", shown) + "\n").encode())
             files = write_extractions(result.reading.report, kept.trace)
     if as_json:
-        click.echo(json.dumps(shown, indent=2))
+        echo_json("run", shown)
     else:
         for line in result.told(files, follower.told):
             click.echo(line)
@@ -195,7 +196,7 @@ def run_json(run: Run) -> dict[str, Any]:
     assert kernel is not None
     assert run.boot is not None
     return {
-        **report_json(run.reading.report),
+        **reading_json(run.reading),
         "kernel": {"name": kernel.name, "version": kernel.version, "arch": kernel.arch},
         "verdict": "pass" if run.passed else "fail",
         "violations": run.violations,

@@ -8,12 +8,14 @@ from pathlib import Path
 import click
 
 from cellreap.cli.check_cmd import explainer, show_progress
+from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import image_option, programs_option
+from cellreap.cli.params import image_option, json_option, programs_option
 from cellreap.runs.expectation import expected_by
 from cellreap.runs.summary import tell
 from cellreap.trace.events import printable
 from cellreap.trace.reading import read_file
+from cellreap.trace.telling import reading_json
 
 
 @click.command()
@@ -23,7 +25,8 @@ from cellreap.trace.reading import read_file
     "what was not as expected."
 )
 @programs_option
-def show(trace: Path, image: Path | None, programs: Path | None) -> int:
+@json_option
+def show(trace: Path, image: Path | None, programs: Path | None, as_json: bool) -> int:
     """Tell the story of a kept trace, as `cellreap run` does.
 
     A trace without END, of a run that broke off, is told as far as it goes. The exit code is that
@@ -41,8 +44,11 @@ def show(trace: Path, image: Path | None, programs: Path | None) -> int:
     report = reading.report
     kernel = f"{printable(report.kernel) or 'an unknown kernel'} ({printable(report.arch)})"
     complaints = [str(problem) for problem in report.violations]
-    for line in tell(reading, kernel, complaints, None):
-        click.echo(line)
+    if as_json:
+        echo_json("show", reading_json(reading))
+    else:
+        for line in tell(reading, kernel, complaints, None):
+            click.echo(line)
     if not report.passed:
         return ExitCode.FAILED
     return ExitCode.UNEXPECTED if report.unexpected else ExitCode.DONE

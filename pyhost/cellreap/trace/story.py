@@ -13,6 +13,8 @@ from cellreap.trace.faults import describe_fault
 
 MAX_SAYS = 120
 """Maximum number of SAY lines that are kept after each cleanup."""
+MAX_SAID = 100_000
+"""Maximum number of SAY lines that are kept in all."""
 PARTS = frozenset({*PLAN_EVENTS, "DESTROY", "FREED", "CALLS", "SETTLED"})
 """The events of a cleanup that a chapter keeps."""
 
@@ -44,6 +46,10 @@ class Story:
 
     def __init__(self) -> None:
         self.chapters: list[Chapter] = []
+        self.said: list[tuple[str, str, int]] = []
+        """(PD, text, number of the last cleanup that had begun), in order"""
+        self.in_use: tuple[int, int] | None = None
+        """bytes and slots, as the root task last counted them"""
         self._arch = ""
         self._how: dict[str, str] = {}
         self._deadlines: dict[str, str] = {}
@@ -79,8 +85,15 @@ class Story:
         self._alive.pop(event["node"], None)
 
     def _say(self, event: Event) -> None:
+        if len(self.said) < MAX_SAID:
+            after = self.chapters[-1].number if self.chapters else 0
+            self.said.append((event["pd"], event["text"], after))
         if self.chapters and len(self.chapters[-1].says) <= MAX_SAYS:
             self.chapters[-1].says.append((event["pd"], event["text"]))
+
+    def _count(self, event: Event) -> None:
+        """ACCOUNT, SETTLED: what is in use."""
+        self.in_use = event.number("bytes"), event.number("slots")
 
     # -- triggers
 
@@ -133,6 +146,8 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "DEADLINE": Story._deadline,
     "DESTROY": Story._destroy,
     "SAY": Story._say,
+    "ACCOUNT": Story._count,
+    "SETTLED": Story._count,
     "FAULT": Story._fault,
     "EXIT": Story._exit,
     "TERMINATE": Story._terminate,

@@ -162,7 +162,7 @@ def test_run_says_if_another_kernel_ran_than_was_meant(bench: Bench) -> None:
     bench.emulator(trace(bench, kernel="refkernel 1"))
     done = bench.cellreap("run", bench.config)
     assert done.returncode == 1
-    assert "the trace is of refkernel 1 x86_64: expected seL4 16.0.0+ (x86_64)" in done.stdout
+    assert "the trace is of refkernel 1 (x86_64): expected seL4 16.0.0+ (x86_64)" in done.stdout
 
 
 @pytest.mark.behaviour("H-01")

@@ -14,6 +14,7 @@ from cellreap.runs.expectation import expected_by
 from cellreap.trace.expected import UNVERIFIED, ExpectedSizes
 from cellreap.trace.writer import seal
 from kit.configured_story import story
+from kit.output_schema import check_printed
 from kit.paths import STORED_TRACES
 from kit.trace_simulator import reference_run, rich_run
 
@@ -39,6 +40,7 @@ def run(*args: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
     code = ended.value.code
     assert isinstance(code, int)
     out, err = capsys.readouterr()
+    check_printed(args, out)
     return code, out, err
 
 

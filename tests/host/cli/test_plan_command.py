@@ -18,6 +18,7 @@ from cellreap import __version__
 from cellreap.cli.main import main
 from cellreap.errors import CellreapError
 from cellreap.model.core import library_path
+from kit.output_schema import check_printed
 from kit.paths import CELLULOS, DATA
 
 SCENARIO = str(DATA / "scenario.csv")
@@ -45,6 +46,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         with pytest.raises(SystemExit) as caught:
             main(args)
         out, err = capsys.readouterr()
+        check_printed(args, out)
         code = caught.value.code
         assert isinstance(code, int)
         return code, out, err
@@ -126,6 +128,8 @@ def test_json_has_the_documented_keys(run: Run, engine: str) -> None:
     assert plan["notices"] == [["PD_3", "lost", "BLOCK_SPACE_1", None]]
     assert plan["groups"] == [["BLOCK_SPACE_1"], ["PD_1"]]
     assert plan["input"] == {
+        "kind": "csv",
+        "notes": [],
         "ours": True,
         "rows": 42,
         "skipped_lines": 0,

@@ -1,0 +1,600 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The objects that `--json` prints: their keys and types.
+
+`output.schema.json` and docs/json.md are made of these definitions; `pytest --rewrite` writes them.
+Keys may be added. When a key goes or gets another meaning, VERSION is raised.
+
+Ids are those of the run (`PD_1`, `BLOCK_SPACE_3`); `names` has their names in the configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+VERSION: Final = 1
+
+Depth = int | Literal["inf"]
+Verdict = Literal["pass", "fail"]
+NoticeKind = Literal["free", "destroy", "disconnect", "lost", "pre-destroy", "extract"]
+Ending = Literal[
+    "complete",
+    "fatal",
+    "exited",
+    "failed",
+    "timeout",
+    "silent",
+    "flood",
+    "asked",
+    "interrupted",
+]
+Why = Literal["trigger", "link", "fault", "request", "hold", "managed", "map"]
+CrashWord = Literal[
+    "unstaged crash",
+    "never ran",
+    "nobody left",
+    "not alive",
+    "still alive",
+    "not said",
+    "exit code",
+    "cleanups",
+]
+
+
+class Versioned(TypedDict):
+    """What every object begins with."""
+
+    version: Literal[1]
+    """The version of these objects."""
+
+
+class Kernel(TypedDict):
+    """A kernel."""
+
+    name: str
+    """`seL4` or `refkernel`."""
+    version: str
+    """Its version, or what is known of it: `16.0.0+` is that one or a later one."""
+    arch: str
+    """`x86_64` or `aarch64`."""
+
+
+class Console(TypedDict):
+    """How a boot ended."""
+
+    end: Ending
+    """`complete`: the trace came to its end. `fatal`: kernel or root task stopped. `exited`: the
+    emulator ended. `timeout`, `silent`, `flood`: a limit ended it. `asked`: --until
+    ended it. `interrupted`: Ctrl-C did.
+    """
+    detail: str
+    """The fatal message, the emulator's last line, or the limit. Empty if complete."""
+    seconds: float
+    """How long it took."""
+    bytes: int
+    """Bytes on the console."""
+
+
+class Boot(Console):
+    """How a boot ended, and what it traced."""
+
+    events: int
+    """Lines of the trace with a correct checksum."""
+
+
+class Plan(TypedDict):
+    """What a cleanup does. Lists are sorted."""
+
+    trigger: str
+    """The PD that crashes."""
+    pd_depth: Depth
+    """Hops of clients that are destroyed."""
+    rs_depth: Depth
+    """Hops of mapped spaces that are destroyed."""
+    destroyed_pds: list[tuple[str, int]]
+    """PD and its depth. The trigger has depth 0."""
+    deleted_spaces: list[str]
+    """Spaces that go, with those of destroyed PDs."""
+    removed_requests: list[tuple[str, str]]
+    """Survivor and space."""
+    revoked: list[tuple[str, str]]
+    """Survivor, but not the root task, and resource of a deleted space."""
+    revoked_spaces: list[tuple[str, str]]
+    """Survivor, but not the root task, and deleted space that it held."""
+    revoked_bodies: list[tuple[str, str]]
+    """Survivor, but not the root task, and capability to a destroyed PD."""
+    core_freed: list[str]
+    """Core resources that only the root task holds afterwards."""
+    notices: list[tuple[str, NoticeKind, str, str | None]]
+    """Receiver, kind, what it is about, and the dead PD of a `free` or `disconnect`."""
+    pre_destroy: list[tuple[str, str]]
+    """Subscriber and doomed PD or space."""
+    groups: list[list[str]]
+    """PDs and spaces in the order of destruction; within a group in any order."""
+    doomed_why: dict[str, tuple[Why, str | None]]
+    """Doomed PD or space: why, and by which PD, space or resource."""
+
+
+class LeftOut(TypedDict):
+    """A row of a model state that was left out."""
+
+    line: int
+    """The line of the file."""
+    what: str
+    """What is wrong with it."""
+
+
+class Input(TypedDict):
+    """What a plan was made of."""
+
+    kind: Literal["configuration", "trace", "csv"]
+    """What the file is."""
+    notes: list[str]
+    """What is to be known of the state, for people."""
+    violations: list[str]
+    """Why the state is illegal. Empty if it is legal."""
+    ours: NotRequired[bool]
+    """CSV: whether cellreap wrote it, and not CellulOS."""
+    rows: NotRequired[int]
+    """CSV: the number of rows."""
+    skipped_lines: NotRequired[int]
+    """CSV: lines that are no rows."""
+    duplicate_rows: NotRequired[int]
+    """CSV: rows that repeat an earlier one."""
+    empty_requests: NotRequired[int]
+    """CSV: REQUEST rows for a type of which the PD has no space."""
+    left_out: NotRequired[list[LeftOut]]
+    """CSV: rows that name what is not listed."""
+
+
+class Explained(TypedDict):
+    """The answer to --explain."""
+
+    node: str
+    """The node that was asked about."""
+    lines: list[str]
+    """Why it goes or survives, for people."""
+
+
+class PlanOutput(Versioned, Plan):
+    """`cellreap plan --json`."""
+
+    command: Literal["plan"]
+    """The command."""
+    engine: Literal["core", "reference"]
+    """What computed the plan."""
+    input: Input
+    """What it was made of."""
+    explain: NotRequired[Explained]
+    """With --explain."""
+
+
+class BuildOutput(Versioned):
+    """`cellreap build --json`."""
+
+    command: Literal["build"]
+    """The command."""
+    image: str
+    """The file."""
+    sha256: str
+    """Its SHA-256."""
+    system: str
+    """The name of the system."""
+    kernel: Kernel
+    """The kernel in the image."""
+
+
+class BootOutput(Versioned, Boot):
+    """`cellreap boot --json`."""
+
+    command: Literal["boot"]
+    """The command."""
+    trace: str
+    """The file with the console."""
+    kernel: Kernel
+    """The kernel in the image."""
+
+
+class Amount(TypedDict):
+    """Kernel memory and slots of the root task."""
+
+    bytes: int
+    """Bytes of kernel memory."""
+    slots: int
+    """Slots of the root task's CSpace."""
+
+
+class Acknowledged(TypedDict):
+    """The notices of a cleanup, other than `pre-destroy`."""
+
+    owed: int
+    """Notices to survivors."""
+    ok: int
+    """Acknowledged as done."""
+    failed: int
+    """Acknowledged as failed."""
+
+
+class Answered(TypedDict):
+    """The `pre-destroy` notices of a cleanup."""
+
+    owed: int
+    """Notices to subscribers."""
+    answered: int
+    """Acknowledged."""
+
+
+class Cleanup(Plan):
+    """A cleanup: its plan, and what came of it."""
+
+    number: int
+    """Its number, from 1."""
+    cause: str
+    """The event that caused it: `fault`, `exit`, `terminate`, `late`."""
+    how: str
+    """How its trigger went, for people."""
+    kernel_calls: dict[str, int]
+    """Kernel calls by kind."""
+    order: list[str]
+    """PDs, spaces and resources as they were destroyed."""
+    freed: Amount
+    """What the destroyed PDs and resources gave back."""
+    in_use: Amount | None
+    """What was in use at the end of the cleanup. null: it did not come to its end."""
+    cycles: int
+    """Its duration in cycles. 0: the machine has no counter."""
+    acknowledged: Acknowledged
+    """What became of its notices."""
+    before: Answered
+    """What became of the notices before the destruction."""
+
+
+class Failure(TypedDict):
+    """A notice that its receiver could not deal with."""
+
+    pd: str
+    """The receiver."""
+    space: str
+    """The space whose later notices wait; `-` for notices about PDs."""
+    token: int
+    """The notice."""
+    kind: str
+    """Its kind."""
+    node: str
+    """What it is about."""
+    waiting: int
+    """How many notices wait behind it."""
+    resumed: bool
+    """Whether it was resumed later."""
+
+
+class Late(TypedDict):
+    """A PD that missed its deadline."""
+
+    pd: str
+    """The PD."""
+    token: int
+    """The notice."""
+    kind: str
+    """The kind of the notice."""
+    node: str
+    """What the notice is about."""
+    deadline: int
+    """The deadline in milliseconds."""
+    ms: int
+    """How long the PD took."""
+
+
+class Ticket(TypedDict):
+    """A request to terminate a PD, or for an extraction, that the root task accepted."""
+
+    ticket: int
+    """Its number."""
+    pd: str
+    """Whose it is."""
+    what: str | None
+    """The PD to terminate. null: an extraction."""
+    state: str | None
+    """The last state that its owner was told. null: none."""
+    done: int
+    """Notices that were acknowledged as done."""
+    failed: int
+    """Notices that were acknowledged as failed."""
+    dropped: int
+    """Notices whose receiver went."""
+    waiting: int
+    """Notices that wait."""
+    held: int
+    """Notices behind one that failed."""
+
+
+class Extraction(TypedDict):
+    """A model state that was extracted while the system ran."""
+
+    x: int
+    """Its number."""
+    by: str
+    """The PD that asked for it; `PD_0` is the root task."""
+    subgraphs: int
+    """Edges that servers reported."""
+    rows: list[str]
+    """The state as rows of CSV, without the header."""
+
+
+class Said(TypedDict):
+    """A line that a PD printed."""
+
+    pd: str
+    """The PD."""
+    text: str
+    """The line."""
+    after: int
+    """The number of the last cleanup that had begun. 0: none had."""
+
+
+class Unexpected(TypedDict):
+    """A way in which the run was not what the configuration expects."""
+
+    word: CrashWord
+    """What kind it is."""
+    text: str
+    """The finding, for people."""
+
+
+class Fault(TypedDict):
+    """A fault of a PD: a crash report."""
+
+    pd: str
+    """The PD."""
+    name: str
+    """Its name in the configuration."""
+    kind: str
+    """`vm-fault`, `cap-fault`, `unknown-syscall` or `user-exception`."""
+    address: str
+    """The address, slot or number of the fault, in hex."""
+    ip: str
+    """The address of the instruction, in hex."""
+    handler: str | None
+    """The fault handler that was told of it. null: the root task was."""
+    fatal: bool
+    """Whether it brought the PD down. A fault handler may let it go on."""
+    function: str | None
+    """The function of the instruction. null: not known."""
+    file: str | None
+    """Its source file. null: not known."""
+    line: int | None
+    """Its line in that file. null: not known."""
+    stack_overflow: bool
+    """Whether the PD is known to have run out of its stack."""
+    registers: dict[str, str]
+    """The registers that are not 0, in hex. Empty: not known."""
+
+
+class Standing(TypedDict):
+    """A PD that lives when a trace breaks off."""
+
+    pd: str
+    """The PD."""
+    name: str
+    """Its name in the configuration."""
+    state: str | None
+    """What it does, as the events of a trace say it. null: nobody looked."""
+    on: str | None
+    """The PD that it waits for. null: none, or not known."""
+    slot: int
+    """The slot that it calls or receives with."""
+    space: str | None
+    """The name of the space that it waits for."""
+    ip: str | None
+    """The address of its instruction, in hex. null: not known."""
+    chance: bool
+    """Whether it could have run."""
+    place: str | None
+    """The function and line of its instruction. null: not known."""
+    said: str | None
+    """The last line that it printed. null: none."""
+
+
+class Silence(TypedDict):
+    """What is known of PDs when a trace breaks off."""
+
+    ms: int | None
+    """For how long nothing happened. null: the root task did not look."""
+    pds: list[Standing]
+    """The PDs that live."""
+
+
+class KernelsWord(TypedDict):
+    """How often the kernel was asked for its capabilities."""
+
+    asked: int
+    """How often."""
+    snapshots: int
+    """How often it printed a snapshot."""
+
+
+class Report(TypedDict):
+    """What a trace says, and whether it is right."""
+
+    kernel: Kernel
+    """The kernel that ran."""
+    verdict: Verdict
+    """`fail` if there is a violation, or something unexpected."""
+    violations: list[str]
+    """What is wrong: file, line, rule, and what was expected."""
+    names: dict[str, str]
+    """Id of each PD and space that ever was: its name in the configuration."""
+    alive: list[str]
+    """PDs that live at the end, in the order of creation, without the root task."""
+    dead: list[str]
+    """PDs that were there and do not live at the end."""
+    exits: dict[str, int]
+    """Name of a PD: the code with which it last exited."""
+    said: list[Said]
+    """What PDs printed, in order: at most 100,000 lines."""
+    in_use: Amount | None
+    """Memory and slots in use at the end. null: the trace does not tell."""
+    events: int
+    """The number of events in the trace."""
+    cleanups: list[Cleanup]
+    """The cleanups, in order."""
+    failures: list[Failure]
+    """Notices that failed."""
+    late: list[Late]
+    """Missed deadlines."""
+    tickets: list[Ticket]
+    """Tickets."""
+    extractions: list[Extraction]
+    """Extractions that came to their end."""
+    unexpected: NotRequired[list[Unexpected]]
+    """How the run was not what the configuration expects. Only if there is any."""
+    faults: NotRequired[list[Fault]]
+    """Faults, in order. Only if there is any."""
+    silence: NotRequired[Silence]
+    """What is known of PDs if the trace breaks off. Only then."""
+    unverified: NotRequired[list[str]]
+    """What the check could not verify with what it was given. Only if there is any."""
+    kernels_word: NotRequired[KernelsWord]
+    """Only if the kernel was asked."""
+    foreign_lines: NotRequired[int]
+    """Lines that look like trace lines and that the root task did not print. Only if any."""
+
+
+class CheckOutput(Versioned, Report):
+    """`cellreap check --json`."""
+
+    command: Literal["check"]
+    """The command."""
+
+
+class RunOutput(Versioned, Report):
+    """`cellreap run --json`. `-o DIR` keeps the same object in a file."""
+
+    command: Literal["run"]
+    """The command."""
+    boot: Boot
+    """How the boot ended."""
+    kept: NotRequired[str]
+    """The folder with image, trace and programs, if they are kept."""
+
+
+class ShowOutput(Versioned, Report):
+    """`cellreap show --json`."""
+
+    command: Literal["show"]
+    """The command."""
+
+
+class CapdlOutput(Versioned):
+    """`cellreap capdl --json`."""
+
+    command: Literal["capdl"]
+    """The command."""
+    after: int
+    """The number of the cleanup."""
+    writer: Literal["own", "tool"] | None
+    """What wrote the text. null: there is none."""
+    compared: bool
+    """Whether the text was compared with a snapshot of the kernel."""
+    problems: list[str]
+    """Why the trace does not pass its check, or what the snapshot has otherwise."""
+    capdl: str | None
+    """The description. null: the trace does not pass."""
+
+
+class Check(TypedDict):
+    """A check of the kernel."""
+
+    name: str
+    """Its name."""
+    made: bool
+    """false: the kernel lacks what it checks."""
+    ok: bool
+    """Whether the kernel did what is required."""
+    detail: str
+    """The actual and the expected result. Empty if it is ok."""
+
+
+class ConformanceOutput(Versioned):
+    """`cellreap conformance --json`."""
+
+    command: Literal["conformance"]
+    """The command."""
+    kernel: Kernel
+    """The kernel."""
+    verdict: Verdict
+    """`pass` if every check that was made is ok, and all came to their end."""
+    checks: list[Check]
+    """The checks, in order."""
+    complaints: list[str]
+    """Why it fails, besides failed checks."""
+    boot: Console
+    """How the boot ended."""
+
+
+class Program(TypedDict):
+    """A program that comes with cellreap."""
+
+    name: str
+    """Its name, for `program` in a configuration."""
+    summary: str
+    """What it does, in a sentence."""
+    text: str
+    """The same with its arguments."""
+
+
+class ProgramsOutput(Versioned):
+    """`cellreap programs --json`."""
+
+    command: Literal["programs"]
+    """The command."""
+    programs: list[Program]
+    """All programs, or the one that was named."""
+
+
+class CacheEntry(TypedDict):
+    """Something that builds keep."""
+
+    kind: str
+    """`build`, `refkernel`, `objects` or `programs`."""
+    name: str
+    """Its name in the folder of its kind."""
+    bytes: int
+    """Its size."""
+    used_days_ago: float
+    """When it was last used."""
+
+
+class CacheOutput(Versioned):
+    """`cellreap cache --json`."""
+
+    command: Literal["cache"]
+    """The command."""
+    folder: str
+    """Where it is."""
+    entries: NotRequired[list[CacheEntry]]
+    """What is there. Without --prune."""
+    deleted: NotRequired[list[CacheEntry]]
+    """What was deleted. With --prune."""
+
+
+OUTPUTS: Final[dict[str, type[Any]]] = {
+    "plan": PlanOutput,
+    "build": BuildOutput,
+    "boot": BootOutput,
+    "check": CheckOutput,
+    "run": RunOutput,
+    "show": ShowOutput,
+    "capdl": CapdlOutput,
+    "conformance": ConformanceOutput,
+    "programs": ProgramsOutput,
+    "cache": CacheOutput,
+}
+"""Command -> what its --json prints. Every command with --json is here."""
+
+
+def versioned(command: str, shown: Mapping[str, Any]) -> dict[str, Any]:
+    """The object of a command, with its version."""
+    return {"version": VERSION, "command": command, **shown}

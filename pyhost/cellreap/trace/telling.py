@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""All that is known of a run, as one object for --json: the report, and what the story tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cellreap.model.ids import ROOT, parse_id
+from cellreap.trace.reading import Reading
+from cellreap.trace.report import report_json
+from cellreap.trace.story import Chapter
+
+
+def reading_json(reading: Reading) -> dict[str, Any]:
+    """The keys of `cellreap.output.Report`."""
+    report, story = reading.report, reading.story
+    shown = report_json(report)
+    chapters = {chapter.number: chapter for chapter in story.chapters}
+    cleanups = []
+    for cleanup, plain in zip(report.cleanups, shown["cleanups"], strict=True):
+        silent = Chapter(cleanup.number, cleanup.trigger, cleanup.cause, ("", ""))
+        cleanups.append({**plain, **_cleanup(chapters.get(cleanup.number, silent))})
+    alive = [pd for pd in story.alive() if pd != ROOT]
+    return {
+        **shown,
+        "alive": alive,
+        "dead": [pd for pd in _pds(report.names) if pd not in alive],
+        "exits": dict(sorted(reading.outcome.exits.items())),
+        "said": [{"pd": pd, "text": text, "after": after} for pd, text, after in story.said],
+        "in_use": None if story.in_use is None else _amount(*story.in_use),
+        "events": report.events,
+        "cleanups": cleanups,
+    }
+
+
+def _pds(names: dict[str, str]) -> list[str]:
+    """The PDs that ever were, in the order of creation, without the root task."""
+    ids = {id_: parse_id(id_) for id_ in names}
+    pds = [id_ for id_, parts in ids.items() if parts is not None and parts.kind == "PD"]
+    return [pd for pd in pds if pd != ROOT]
+
+
+def _cleanup(chapter: Chapter) -> dict[str, Any]:
+    freed, settled = chapter.of("FREED"), chapter.of("SETTLED")
+    end = settled[-1] if settled else None
+    return {
+        "number": chapter.number,
+        "how": chapter.how,
+        "order": [event["node"] for event in chapter.of("DESTROY")],
+        "freed": _amount(
+            sum(event.number("bytes") for event in freed),
+            sum(event.number("slots") for event in freed),
+        ),
+        "in_use": None if end is None else _amount(end.number("bytes"), end.number("slots")),
+        "cycles": sum(event.number("cycles") for event in settled),
+        "acknowledged": {
+            "owed": len(chapter.of("OWE")),
+            "ok": chapter.finished["ok"],
+            "failed": chapter.finished["failed"],
+        },
+        "before": {"owed": len(chapter.of("PRE_DESTROY")), "answered": chapter.answered},
+    }
+
+
+def _amount(size: int, slots: int) -> dict[str, int]:
+    return {"bytes": size, "slots": slots}
