@@ -27,11 +27,16 @@ class ModelError(CellreapError):
 
 
 class InputError(CellreapError):
-    """A file cannot be read as the expected kind of file.
+    """A file cannot be read as the expected kind of file."""
 
-    path: the file as the user named it. line: from 1; None for the whole file. field: the column or
-    key; None for the whole line. expected: what the file should contain there.
-    """
+    path: str
+    """The file as the user named it."""
+    line_number: int | None
+    """The line, from 1. None: the whole file."""
+    field: str | None
+    """The column or key, such as `pd[0].program`. None: the whole line."""
+    expected: str
+    """What is wrong, and what the file should contain there."""
 
     def __init__(self, path: str, line: int | None, field: str | None, expected: str) -> None:
         self.path = path

@@ -21,10 +21,11 @@ cr_status cr_accounts_share(uint64_t total, const cr_claim *claims, uint32_t cou
         left -= sure;
         sharers += fair && claims[i].may;
     }
+    const uint64_t share = sharers != 0 ? left / sharers : 0;
     for (uint32_t i = 0; i < count; i++) {
         const int fair = claims[i].asked == UINT64_MAX;
         quotas[i] = fair ? claims[i].need : claims[i].asked;
-        quotas[i] += fair && claims[i].may ? left / sharers : 0;
+        quotas[i] += fair && claims[i].may ? share : 0;
     }
     return CR_OK;
 }

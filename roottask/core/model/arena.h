@@ -86,6 +86,29 @@ static inline uint32_t *cr_buckets_mut(cr_model *model)
     return (uint32_t *)(void *)(cr_edges_mut(model) + model->max_edges);
 }
 
+/* The node and the edge at an index. Every index that is read from the arena goes through these
+ * functions. Only a corrupt arena contains an index out of range. Any entry then serves, because no
+ * access may leave the arena, whatever its bytes are. */
+static inline const cr_node *cr_node_at(const cr_model *model, uint32_t index)
+{
+    return &cr_nodes(model)[index < model->max_nodes ? index : 0];
+}
+
+static inline cr_node *cr_node_at_mut(cr_model *model, uint32_t index)
+{
+    return &cr_nodes_mut(model)[index < model->max_nodes ? index : 0];
+}
+
+static inline const cr_edge *cr_edge_at(const cr_model *model, uint32_t index)
+{
+    return &cr_edges(model)[index < model->max_edges ? index : 0];
+}
+
+static inline cr_edge *cr_edge_at_mut(cr_model *model, uint32_t index)
+{
+    return &cr_edges_mut(model)[index < model->max_edges ? index : 0];
+}
+
 /* The list that an edge is on at one of its ends. A LINK has no direction. It is on the OUT list of
  * both ends, so that one walk finds all PDs that a PD is linked with. */
 static inline cr_direction cr_list_of(uint32_t kind, cr_direction side)

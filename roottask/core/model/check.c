@@ -56,8 +56,8 @@ static int parent_agrees(const cr_model *model, uint32_t index)
     if (edge >= model->max_edges || node->parent.index >= model->max_nodes) {
         return 0;
     }
-    const cr_node *parent = &cr_nodes(model)[node->parent.index];
-    const uint32_t other = cr_edges(model)[edge].end[is_space ? CR_OUT : CR_IN];
+    const cr_node *parent = cr_node_at(model, node->parent.index);
+    const uint32_t other = cr_edge_at(model, edge)->end[is_space ? CR_OUT : CR_IN];
     if (other != node->parent.index || parent->generation != node->parent.generation) {
         return 0;
     }

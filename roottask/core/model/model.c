@@ -5,7 +5,7 @@
  *
  * Two rules hold for all functions. A function checks everything before it changes anything, so a
  * refused call leaves the graph unchanged. Every loop ends within a limit from the header of the
- * arena, even if a list is corrupt. */
+ * arena, and no access leaves the arena, even if a list is corrupt (docs/proof.md). */
 #include "arena.h"
 
 enum { LIMIT = 0x7fffffff };
@@ -131,7 +131,7 @@ static const cr_node *node_at(const cr_model *model, cr_ref ref)
 static cr_node *node_at_mut(cr_model *model, cr_ref ref)
 {
     model->touched_nodes++;
-    return node_at(model, ref) != NULL ? &cr_nodes_mut(model)[ref.index] : NULL;
+    return node_at(model, ref) != NULL ? cr_node_at_mut(model, ref.index) : NULL;
 }
 
 static cr_ref ref_of(const cr_model *model, uint32_t index)
@@ -157,7 +157,7 @@ static cr_ref take_node(cr_model *model, cr_node_kind kind, uint32_t type, uint3
                         uint32_t flags, cr_ref parent)
 {
     const uint32_t index = model->free_node;
-    cr_node *node = &cr_nodes_mut(model)[index];
+    cr_node *node = cr_node_at_mut(model, index);
     model->touched_nodes++;
     model->free_node = node->next_free;
     model->n_nodes++;
@@ -219,16 +219,23 @@ static uint32_t find_edge_counting(cr_model *model, cr_edge_kind kind, uint32_t 
     return index;
 }
 
+/* The head of the list that an edge of this kind is on at one of its ends, which is `node`. */
+static uint32_t *head_of(cr_model *model, uint32_t node, uint32_t kind, cr_direction side)
+{
+    const uint32_t row = kind < CR_EDGE_KIND_COUNT ? kind : 0;
+    return &cr_node_at_mut(model, node)->head[row][cr_list_of(kind, side)];
+}
+
 static void list_insert(cr_model *model, uint32_t index, cr_direction side)
 {
-    cr_edge *edges = cr_edges_mut(model);
-    cr_edge *edge = &edges[index];
+    cr_edge *edge = cr_edge_at_mut(model, index);
     const uint32_t node = edge->end[side];
-    uint32_t *head = &cr_nodes_mut(model)[node].head[edge->kind][cr_list_of(edge->kind, side)];
+    uint32_t *head = head_of(model, node, edge->kind, side);
     edge->prev[side] = CR_NONE;
     edge->next[side] = *head;
     if (*head != CR_NONE) {
-        edges[*head].prev[cr_side_of(&edges[*head], node, side)] = index;
+        cr_edge *first = cr_edge_at_mut(model, *head);
+        first->prev[cr_side_of(first, node, side)] = index;
         model->touched_edges++;
     }
     *head = index;
@@ -236,19 +243,20 @@ static void list_insert(cr_model *model, uint32_t index, cr_direction side)
 
 static void list_remove(cr_model *model, uint32_t index, cr_direction side)
 {
-    cr_edge *edges = cr_edges_mut(model);
-    const cr_edge *edge = &edges[index];
+    const cr_edge *edge = cr_edge_at(model, index);
     const uint32_t node = edge->end[side];
     const uint32_t next = edge->next[side];
     const uint32_t prev = edge->prev[side];
     if (prev == CR_NONE) {
-        cr_nodes_mut(model)[node].head[edge->kind][cr_list_of(edge->kind, side)] = next;
+        *head_of(model, node, edge->kind, side) = next;
     } else {
-        edges[prev].next[cr_side_of(&edges[prev], node, side)] = next;
+        cr_edge *before = cr_edge_at_mut(model, prev);
+        before->next[cr_side_of(before, node, side)] = next;
         model->touched_edges++;
     }
     if (next != CR_NONE) {
-        edges[next].prev[cr_side_of(&edges[next], node, side)] = prev;
+        cr_edge *after = cr_edge_at_mut(model, next);
+        after->prev[cr_side_of(after, node, side)] = prev;
         model->touched_edges++;
     }
 }
@@ -257,7 +265,7 @@ static void insert_edge(cr_model *model, cr_edge_kind kind, uint32_t from, uint3
 {
     order_ends(kind, &from, &to);
     const uint32_t index = model->free_edge;
-    cr_edge *edge = &cr_edges_mut(model)[index];
+    cr_edge *edge = cr_edge_at_mut(model, index);
     uint32_t *bucket = &cr_buckets_mut(model)[cr_bucket_of(model, kind, from, to)];
     model->free_edge = edge->chain;
     model->n_edges++;
@@ -271,14 +279,13 @@ static void insert_edge(cr_model *model, cr_edge_kind kind, uint32_t from, uint3
     list_insert(model, index, CR_OUT);
     list_insert(model, index, CR_IN);
     if (kind == CR_EDGE_HOLD) {
-        cr_nodes_mut(model)[to].holders++;
+        cr_node_at_mut(model, to)->holders++;
     }
 }
 
 static void remove_edge(cr_model *model, uint32_t index)
 {
-    cr_edge *edges = cr_edges_mut(model);
-    cr_edge *edge = &edges[index];
+    cr_edge *edge = cr_edge_at_mut(model, index);
     list_remove(model, index, CR_OUT);
     list_remove(model, index, CR_IN);
     uint32_t *link =
@@ -286,14 +293,14 @@ static void remove_edge(cr_model *model, uint32_t index)
                                             edge->end[CR_IN])];
     for (uint32_t steps = 0; *link != index && *link < model->max_edges && steps < model->max_edges;
          steps++) {
-        link = &edges[*link].chain;
+        link = &cr_edge_at_mut(model, *link)->chain;
         model->touched_edges++;
     }
     if (*link == index) {
         *link = edge->chain;
     }
     if (edge->kind == CR_EDGE_HOLD) {
-        cr_nodes_mut(model)[edge->end[CR_IN]].holders--;
+        cr_node_at_mut(model, edge->end[CR_IN])->holders--;
     }
     clear_edge(edge);
     edge->chain = model->free_edge;
@@ -315,8 +322,8 @@ static int is_core_resource(const cr_model *model, const cr_node *node)
 
 int cr_ends_fit(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to)
 {
-    const cr_node *a = &cr_nodes(model)[from];
-    const cr_node *b = &cr_nodes(model)[to];
+    const cr_node *a = cr_node_at(model, from);
+    const cr_node *b = cr_node_at(model, to);
     switch (kind) {
     case CR_EDGE_HOLD:
         return a->kind == CR_NODE_PD && (b->kind == CR_NODE_SPACE || b->kind == CR_NODE_RESOURCE);
@@ -396,7 +403,7 @@ cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_
     }
     const uint32_t found = find_edge_counting(model, kind, from.index, to.index);
     if (found != CR_NONE) {
-        cr_edge *edge = &cr_edges_mut(model)[found];
+        cr_edge *edge = cr_edge_at_mut(model, found);
         if (!counted(kind)) {
             return CR_ERR_EXISTS;
         }
@@ -441,8 +448,9 @@ cr_status cr_model_drop_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr
     if (status != CR_OK) {
         return status;
     }
-    if (cr_edges(model)[index].count > 1) {
-        cr_edges_mut(model)[index].count--;
+    cr_edge *edge = cr_edge_at_mut(model, index);
+    if (edge->count > 1) {
+        edge->count--;
     } else {
         remove_edge(model, index);
     }
@@ -474,17 +482,18 @@ uint32_t cr_model_find(const cr_model *model, cr_edge_kind kind, cr_ref from, cr
 uint32_t cr_model_count(const cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
 {
     const uint32_t index = cr_model_find(model, kind, from, to);
-    return index == CR_NONE ? 0 : cr_edges(model)[index].count;
+    return index == CR_NONE ? 0 : cr_edge_at(model, index)->count;
 }
 
 uint32_t cr_model_first(const cr_model *model, cr_ref node, cr_edge_kind kind,
                         cr_direction direction)
 {
     const cr_node *slot = node_at(model, node);
-    if (slot == NULL || !in_range(kind) || (uint32_t)direction > CR_IN) {
+    const uint32_t row = (uint32_t)kind;
+    if (slot == NULL || row >= CR_EDGE_KIND_COUNT || (uint32_t)direction > CR_IN) {
         return CR_NONE;
     }
-    return slot->head[kind][cr_list_of(kind, direction)];
+    return slot->head[row][cr_list_of(kind, direction)];
 }
 
 uint32_t cr_model_next(const cr_model *model, uint32_t edge, cr_ref node, cr_direction direction)
@@ -568,7 +577,8 @@ cr_status cr_model_add_resource(cr_model *model, cr_ref space, uint32_t number, 
     if (model->free_edge == CR_NONE) {
         return CR_ERR_FULL_EDGES;
     }
-    *out = take_node(model, CR_NODE_RESOURCE, cr_nodes(model)[space.index].type, number, 0, space);
+    const uint32_t type = cr_node_at(model, space.index)->type;
+    *out = take_node(model, CR_NODE_RESOURCE, type, number, 0, space);
     insert_edge(model, CR_EDGE_SUBSET, out->index, space.index);
     return CR_OK;
 }
@@ -579,7 +589,8 @@ cr_status cr_model_set_pinned(cr_model *model, cr_ref pd, int pinned)
     if (status != CR_OK) {
         return status;
     }
-    cr_node *node = node_at_mut(model, pd);
+    cr_node *node = cr_node_at_mut(model, pd.index);
+    model->touched_nodes++;
     node->flags &= ~(uint32_t)CR_FLAG_PINNED;
     if (pinned) {
         node->flags |= CR_FLAG_PINNED;

@@ -5,10 +5,11 @@
  * its forms are in `rules`. */
 #include <cellreap/decode.h>
 
-/* The part of a message that is not yet read. */
+/* A message, and the number of its registers that were read. */
 typedef struct cursor {
     const uint64_t *words;
-    uint32_t left;
+    uint32_t length;
+    uint32_t at;
 } cursor;
 
 /* Reads one argument into `member`, which has the type of the form. `out`: all arguments. */
@@ -27,12 +28,11 @@ enum { CAP_NONE = 0, CAP_PERHAPS = 1, CAP_ONE = 2 };
  * moves behind them. */
 static int take(cursor *c, uint32_t count, const uint64_t **out)
 {
-    if (c->left < count) {
+    if (count > c->length || c->at > c->length - count) {
         return 0;
     }
-    *out = c->words;
-    c->words += count;
-    c->left -= count;
+    *out = &c->words[c->at];
+    c->at += count;
     return 1;
 }
 
@@ -83,7 +83,7 @@ static cr_result read_flag(cursor *c, cr_operation_args *out, void *member)
 
 static cr_result read_flag_or_not(cursor *c, cr_operation_args *out, void *member)
 {
-    return c->left > 0 ? read_flag(c, out, member) : CR_RESULT_OK;
+    return c->at < c->length ? read_flag(c, out, member) : CR_RESULT_OK;
 }
 
 static cr_result read_32_bits(cursor *c, cr_operation_args *out, void *member)
@@ -154,7 +154,7 @@ static int is_server_type(const char *type)
         CR_CORE_TYPES
 #undef CR_CORE_TYPE
     };
-    for (uint32_t i = 0; type[i] != '\0'; i++) {
+    for (uint32_t i = 0; i < CR_TYPE_WORDS * 8 && type[i] != '\0'; i++) {
         int letter = type[i] >= 'A' && type[i] <= 'Z';
         int other = type[i] == '_' || (type[i] >= '0' && type[i] <= '9');
         if (!letter && (!other || i == 0)) {
@@ -208,11 +208,14 @@ static cr_result read_text(cursor *c, cr_operation_args *out, void *member)
         return CR_RESULT_BAD_LENGTH;
     }
     uint32_t bytes = as_number(words[0]);
-    if (bytes > CR_SAY_MAX || !take(c, (bytes + 7) / 8, &words)) {
+    if (bytes > CR_SAY_MAX) {
         return CR_RESULT_BAD_LENGTH;
     }
     for (uint32_t i = 0; i < bytes; i++) {
-        text[i] = byte_at(words, i);
+        if (i % 8 == 0 && !take(c, 1, &words)) {
+            return CR_RESULT_BAD_LENGTH;
+        }
+        text[i] = byte_at(words, i % 8);
     }
     out->count = bytes;
     return CR_RESULT_OK;
@@ -224,19 +227,23 @@ static cr_result read_text(cursor *c, cr_operation_args *out, void *member)
 static cr_result read_rows(cursor *c, cr_operation_args *out, void *rows, uint32_t size,
                            uint32_t most, const form *forms)
 {
-    const uint64_t *count;
-    if (!take(c, 1, &count) || *count == 0 || *count > most) {
+    const uint64_t *word;
+    if (!take(c, 1, &word)) {
         return CR_RESULT_BAD_LENGTH;
     }
-    out->count = (uint32_t)*count;
+    const uint32_t count = as_number(*word);
+    if (count == 0 || count > most) {
+        return CR_RESULT_BAD_LENGTH;
+    }
+    out->count = count;
     uint32_t words = 0;
     for (const form *f = forms; f->read != 0; f++) {
         words += f->words;
     }
-    if (c->left < words * out->count) {
+    if (c->length - c->at < words * count) {
         return CR_RESULT_BAD_LENGTH;
     }
-    for (uint32_t i = 0; i < out->count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         for (const form *f = forms; f->read != 0; f++) {
             cr_result result = f->read(c, out, (char *)rows + i * size + f->at);
             if (result != CR_RESULT_OK) {
@@ -332,7 +339,7 @@ static cr_result space_or_number(const cr_operation_args *r)
 
 static cr_result both_or_none_each(const cr_operation_args *r)
 {
-    for (uint32_t i = 0; i < r->count; i++) {
+    for (uint32_t i = 0; i < r->count && i < CR_SUBGRAPH_MAX; i++) {
         if ((r->items[i].object == 0) != (r->items[i].target_object == 0)) {
             return CR_RESULT_FAILED;
         }
@@ -342,7 +349,7 @@ static cr_result both_or_none_each(const cr_operation_args *r)
 
 static cr_result no_token_twice(const cr_operation_args *r)
 {
-    for (uint32_t i = 0; i < r->count; i++) {
+    for (uint32_t i = 0; i < r->count && i < CR_WORK_MAX; i++) {
         for (uint32_t k = 0; k < i; k++) {
             if (r->answers[k].token == r->answers[i].token) {
                 return CR_RESULT_NO_SUCH;
@@ -391,19 +398,20 @@ cr_result cr_decode_operation(const cr_raw_message *m, cr_operation_args *out)
     if (!is_operation(m->label)) {
         return CR_RESULT_BAD_OP;
     }
-    const form *forms = operations[m->label];
+    const cr_op op = (cr_op)m->label;
+    const form *forms = operations[op];
     if (!is_long_enough(m, forms)) {
         return CR_RESULT_BAD_LENGTH;
     }
-    out->op = (cr_op)m->label;
+    out->op = op;
     out->has_pd = m->extra;
     out->pd = m->extra != 0 ? m->unwrapped : 0;
-    cursor c = {m->words + 1, m->length - 1};
+    cursor c = {m->words, m->length, 1};
     for (const form *f = forms; f->read != 0; f++) {
         cr_result result = f->read(&c, out, (char *)out + f->at);
         if (result != CR_RESULT_OK) {
             return result;
         }
     }
-    return rules[out->op] != 0 ? rules[out->op](out) : CR_RESULT_OK;
+    return rules[op] != 0 ? rules[op](out) : CR_RESULT_OK;
 }

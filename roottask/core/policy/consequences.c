@@ -8,21 +8,20 @@ static const cr_ref NOBODY = {CR_NONE, 0};
 
 static void push_pair(cr_planner *planner, cr_pair *pairs, uint32_t *count, cr_ref pd, cr_ref node)
 {
-    if (cr_room(planner, *count)) {
-        pairs[*count].pd = pd;
-        pairs[*count].node = node;
-        ++*count;
+    uint32_t place = 0;
+    if (cr_take_place(planner, count, &place)) {
+        pairs[place].pd = pd;
+        pairs[place].node = node;
     }
 }
 
 static void push_notice(cr_planner *planner, cr_notice_kind kind, cr_ref to, cr_ref node,
                         cr_ref from)
 {
-    uint32_t *count = &planner->plan->n_notices;
-    if (cr_room(planner, *count)) {
+    uint32_t place = 0;
+    if (cr_take_place(planner, &planner->plan->n_notices, &place)) {
         const cr_notice notice = {.kind = kind, .to = to, .node = node, .from = from};
-        planner->notices[*count] = notice;
-        ++*count;
+        planner->notices[place] = notice;
     }
 }
 
@@ -101,9 +100,9 @@ static void holds_of_dead(cr_planner *planner, cr_ref pd)
             continue;
         }
         cr_scratch *scratch = cr_scratch_of(planner, holds.other);
-        if (scratch->lost_holds == 0 && cr_room(planner, planner->n_core)) {
-            planner->core[planner->n_core] = holds.other;
-            planner->n_core++;
+        uint32_t place = 0;
+        if (scratch->lost_holds == 0 && cr_take_place(planner, &planner->n_core, &place)) {
+            planner->core[place] = holds.other;
         }
         scratch->lost_holds++;
     }
@@ -159,7 +158,7 @@ static int nobody_left(cr_planner *planner, cr_ref resource)
     return 0;
 }
 
-static void tell_subscribers(cr_planner *planner, cr_ref node)
+static void tell_subscribers(cr_planner *planner, cr_ref node, uint32_t group)
 {
     int is_root = 0;
     cr_walk subscribers = cr_walk_start(planner, node, CR_EDGE_SUBSCRIBE, CR_IN);
@@ -168,11 +167,11 @@ static void tell_subscribers(cr_planner *planner, cr_ref node)
         const int listens = found != NULL
                                 ? found->pd_depth > 0
                                 : cr_survives(planner, subscribers.other, &is_root) && !is_root;
-        if (listens && cr_room(planner, planner->plan->n_pre_destroy)) {
-            planner->pre_destroy_groups[planner->plan->n_pre_destroy] =
-                cr_found_of(planner, node)->group;
-            push_pair(planner, planner->pre_destroy, &planner->plan->n_pre_destroy,
-                      subscribers.other, node);
+        uint32_t place = 0;
+        if (listens && cr_take_place(planner, &planner->plan->n_pre_destroy, &place)) {
+            const cr_pair pair = {.pd = subscribers.other, .node = node};
+            planner->pre_destroy[place] = pair;
+            planner->pre_destroy_groups[place] = group;
         }
     }
 }
@@ -181,8 +180,9 @@ static void tell_subscribers(cr_planner *planner, cr_ref node)
  * before its server, so that it can still flush to the server. */
 void cr_find_subscribers(cr_planner *planner)
 {
-    for (uint32_t i = planner->n_found; i-- > 0 && planner->status == CR_OK;) {
-        tell_subscribers(planner, planner->doomed[i].node);
+    for (uint32_t i = planner->n_found; i > 0 && planner->status == CR_OK; i--) {
+        const cr_doomed *doomed = &planner->doomed[i - 1];
+        tell_subscribers(planner, doomed->node, doomed->group);
     }
 }
 
@@ -200,10 +200,10 @@ void cr_find_consequences(cr_planner *planner)
     }
     for (uint32_t i = 0; i < planner->n_core && planner->status == CR_OK; i++) {
         const cr_ref resource = planner->core[i];
+        uint32_t place = 0;
         if (!cr_scratch_of(planner, resource)->is_body && nobody_left(planner, resource) &&
-            cr_room(planner, planner->plan->n_core_freed)) {
-            planner->core_freed[planner->plan->n_core_freed] = resource;
-            planner->plan->n_core_freed++;
+            cr_take_place(planner, &planner->plan->n_core_freed, &place)) {
+            planner->core_freed[place] = resource;
         }
     }
 }

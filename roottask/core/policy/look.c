@@ -10,12 +10,19 @@ void cr_fail(cr_planner *planner, cr_status status)
     }
 }
 
-int cr_room(cr_planner *planner, uint32_t count)
+int cr_take_place(cr_planner *planner, uint32_t *count, uint32_t *place)
 {
-    if (count >= planner->max_items) {
+    const uint32_t next = *count;
+    if (next >= planner->max_items) {
         cr_fail(planner, CR_ERR_FULL_PLAN);
+        return 0;
     }
-    return planner->status == CR_OK;
+    if (planner->status != CR_OK) {
+        return 0;
+    }
+    *place = next;
+    *count = next + 1;
+    return 1;
 }
 
 cr_walk cr_walk_start(cr_planner *planner, cr_ref node, cr_edge_kind kind, cr_direction direction)
@@ -86,7 +93,7 @@ cr_scratch *cr_scratch_of(cr_planner *planner, cr_ref node)
 cr_doomed *cr_found_of(cr_planner *planner, cr_ref node)
 {
     const uint32_t local = cr_scratch_of(planner, node)->local;
-    return local < planner->n_found ? &planner->found[local] : NULL;
+    return local < planner->n_found ? cr_found_at(planner, local) : NULL;
 }
 
 int cr_first_time(cr_planner *planner, cr_ref node)

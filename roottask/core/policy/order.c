@@ -21,10 +21,10 @@ static void before(cr_planner *planner, cr_ref u, uint32_t v, uint32_t rank)
         return;
     }
     if (!cr_first_time(planner, u)) {
-        planner->before[scratch->slot].ranks |= rank;
+        cr_before_at(planner, scratch->slot)->ranks |= rank;
         return;
     }
-    if (planner->n_before == planner->max_before) {
+    if (planner->n_before >= planner->max_before) {
         cr_fail(planner, CR_ERR_FULL_PLAN);
         return;
     }
@@ -100,15 +100,15 @@ static void index_successors(cr_planner *planner)
         order[i].succ_start = 0;
     }
     for (uint32_t e = 0; e < planner->n_before; e++) {
-        order[planner->before[e].u + 1].succ_start++;
+        cr_order_at(planner, planner->before[e].u + 1)->succ_start++;
     }
     for (uint32_t i = 0; i < planner->n_found; i++) {
         order[i + 1].succ_start += order[i].succ_start;
         order[i].cursor = order[i].succ_start;
     }
     for (uint32_t e = 0; e < planner->n_before; e++) {
-        cr_order_node *u = &order[planner->before[e].u];
-        planner->succ[u->cursor] = e;
+        cr_order_node *u = cr_order_at(planner, planner->before[e].u);
+        *cr_succ_at(planner, u->cursor) = e;
         u->cursor++;
     }
 }
@@ -141,15 +141,15 @@ static void settle_opposed(cr_planner *planner)
     for (uint32_t x = 0; x < planner->n_found; x++) {
         planner->mark++;
         for (uint32_t e = order[x].pred_start; e < order[x + 1].pred_start; e++) {
-            const cr_ref w = planner->found[planner->before[e].u].node;
+            const cr_ref w = cr_found_at(planner, cr_before_at(planner, e)->u)->node;
             (void)cr_first_time(planner, w);
             cr_scratch_of(planner, w)->slot = e;
         }
         for (uint32_t i = order[x].succ_start; i < order[x + 1].succ_start; i++) {
-            cr_before *out = &planner->before[planner->succ[i]];
-            const cr_scratch *w = cr_scratch_of(planner, planner->found[out->v].node);
+            cr_before *out = cr_before_at(planner, *cr_succ_at(planner, i));
+            const cr_scratch *w = cr_scratch_of(planner, cr_found_at(planner, out->v)->node);
             if (x < out->v && w->mark == planner->mark) { /* each pair once */
-                settle(out, &planner->before[w->slot]);
+                settle(out, cr_before_at(planner, w->slot));
             }
         }
     }
@@ -159,14 +159,16 @@ static void settle_opposed(cr_planner *planner)
 
 static void discover(cr_planner *planner, uint32_t node, uint32_t caller, uint32_t *discovered)
 {
-    cr_order_node *n = &planner->order[node];
+    cr_order_node *n = cr_order_at(planner, node);
+    uint32_t place = 0;
     n->number = *discovered;
     n->low = *discovered;
     n->caller = caller;
     n->cursor = n->succ_start;
     ++*discovered;
-    planner->queue[planner->n_stack] = node;
-    planner->n_stack++;
+    if (cr_take_place(planner, &planner->n_stack, &place)) {
+        planner->queue[place] = node;
+    }
 }
 
 static void lower(uint32_t *value, uint32_t other)
@@ -182,11 +184,13 @@ static void close_component(cr_planner *planner, uint32_t node, uint32_t compone
 {
     uint32_t member = CR_NONE;
     while (member != node && planner->n_stack > 0) {
+        uint32_t place = 0;
         planner->n_stack--;
         member = planner->queue[planner->n_stack];
-        planner->order[member].component = component;
-        planner->sequence[*n_sequence] = member;
-        ++*n_sequence;
+        cr_order_at(planner, member)->component = component;
+        if (cr_take_place(planner, n_sequence, &place)) {
+            planner->sequence[place] = member;
+        }
     }
 }
 
@@ -210,18 +214,19 @@ static void find_components(cr_planner *planner)
         }
         discover(planner, start, CR_NONE, &discovered);
         while (at != CR_NONE) { /* each iteration advances a cursor or leaves a node for good */
-            cr_order_node *n = &order[at];
-            if (n->cursor < order[at + 1].succ_start) {
-                const cr_before *edge = &planner->before[planner->succ[n->cursor]];
+            cr_order_node *n = cr_order_at(planner, at);
+            if (n->cursor < cr_order_at(planner, at + 1)->succ_start) {
+                const cr_before *edge = cr_before_at(planner, *cr_succ_at(planner, n->cursor));
+                cr_order_node *after = cr_order_at(planner, edge->v);
                 n->cursor++;
                 if (edge->ranks == 0) {
                     continue;
                 }
-                if (order[edge->v].number == CR_NONE) {
+                if (after->number == CR_NONE) {
                     discover(planner, edge->v, at, &discovered);
                     at = edge->v;
-                } else if (order[edge->v].component == CR_NONE) {
-                    lower(&n->low, order[edge->v].number);
+                } else if (after->component == CR_NONE) {
+                    lower(&n->low, after->number);
                 }
                 continue;
             }
@@ -230,7 +235,7 @@ static void find_components(cr_planner *planner)
                 components++;
             }
             if (n->caller != CR_NONE) {
-                lower(&order[n->caller].low, n->low);
+                lower(&cr_order_at(planner, n->caller)->low, n->low);
             }
             at = n->caller;
         }
@@ -246,13 +251,16 @@ static void find_levels(cr_planner *planner)
     for (uint32_t i = 0; i < planner->n_found; i++) {
         order[i].level = 0;
     }
-    for (uint32_t i = planner->n_found; i-- > 0;) {
-        const uint32_t u = planner->sequence[i];
-        const uint32_t level = order[order[u].component].level;
-        for (uint32_t k = order[u].succ_start; k < order[u + 1].succ_start; k++) {
-            const cr_before *edge = &planner->before[planner->succ[k]];
-            cr_order_node *after = &order[order[edge->v].component];
-            if (edge->ranks != 0 && order[edge->v].component != order[u].component &&
+    for (uint32_t i = planner->n_found; i > 0; i--) {
+        const uint32_t u = planner->sequence[i - 1];
+        const cr_order_node *node = cr_order_at(planner, u);
+        const uint32_t level = cr_order_at(planner, node->component)->level;
+        const uint32_t end = cr_order_at(planner, u + 1)->succ_start;
+        for (uint32_t k = node->succ_start; k < end; k++) {
+            const cr_before *edge = cr_before_at(planner, *cr_succ_at(planner, k));
+            const uint32_t component = cr_order_at(planner, edge->v)->component;
+            cr_order_node *after = cr_order_at(planner, component);
+            if (edge->ranks != 0 && component != node->component &&
                 after->level <= level) {
                 after->level = level + 1;
             }
@@ -266,9 +274,10 @@ static void find_levels(cr_planner *planner)
 
 static void put_in_group(cr_planner *planner, uint32_t i)
 {
-    cr_order_node *group = &planner->order[planner->found[i].group];
-    planner->doomed[group->cursor] = planner->found[i];
-    group->cursor++;
+    cr_order_node *group = cr_order_at(planner, planner->found[i].group);
+    const uint32_t place = group->cursor;
+    planner->doomed[place < planner->max_items ? place : 0] = planner->found[i];
+    group->cursor = place + 1;
 }
 
 /* Writes the doomed nodes by group, with a counting sort. Within a group any order is allowed.
@@ -280,8 +289,8 @@ static void sort_by_group(cr_planner *planner)
         order[i].cursor = 0;
     }
     for (uint32_t i = 0; i < planner->n_found; i++) {
-        planner->found[i].group = order[order[i].component].level;
-        order[planner->found[i].group + 1].cursor++;
+        planner->found[i].group = cr_order_at(planner, order[i].component)->level;
+        cr_order_at(planner, planner->found[i].group + 1)->cursor++;
     }
     for (uint32_t i = 0; i < planner->n_found; i++) {
         order[i + 1].cursor += order[i].cursor;

@@ -213,18 +213,23 @@ cr_status cr_plan_restore(cr_planner *planner, const cr_model *model, cr_plan *p
         plan->n_doomed > planner->max_items || plan->n_pre_destroy > planner->max_items) {
         return CR_ERR_ARG;
     }
+    planner->status = CR_OK;
     planner->n_found = 0;
     planner->n_pds = 0;
     /* The trigger first, then the other PDs, then the spaces. */
     for (int turn = 0; turn < 3; turn++) {
         for (uint32_t i = 0; i < plan->n_doomed; i++) {
-            cr_node_info info;
+            cr_node_info info = {.kind = CR_NODE_FREE};
             const int first = doomed[i].why == CR_WHY_TRIGGER;
             if (cr_model_get(model, doomed[i].node, &info) != CR_OK) {
                 return CR_ERR_CORRUPT;
             }
             if (turn == (first ? 0 : info.kind == CR_NODE_PD ? 1 : 2)) {
-                planner->found[planner->n_found++] = doomed[i];
+                uint32_t place = 0;
+                if (!cr_take_place(planner, &planner->n_found, &place)) {
+                    return CR_ERR_CORRUPT;
+                }
+                planner->found[place] = doomed[i];
                 planner->n_pds += info.kind == CR_NODE_PD;
             }
         }
@@ -254,5 +259,5 @@ int cr_plan_dooms(const cr_planner *planner, const cr_plan *plan, cr_ref node)
     }
     const cr_scratch *scratch = &planner->scratch[node.index];
     return scratch->epoch == planner->epoch && scratch->local < planner->n_found &&
-           planner->found[scratch->local].node.generation == node.generation;
+           cr_found_at(planner, scratch->local)->node.generation == node.generation;
 }

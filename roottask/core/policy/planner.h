@@ -111,9 +111,31 @@ int cr_survives(cr_planner *planner, cr_ref pd, int *is_root);
 /* Fails the plan. The first error is kept. */
 void cr_fail(cr_planner *planner, cr_status status);
 
-/* Whether an array with `count` entries has room for one more. If not, the plan fails with
- * CR_ERR_FULL_PLAN. Also 0 if the plan has already failed. */
-int cr_room(cr_planner *planner, uint32_t count);
+/* Takes the next place in an array with `*count` entries. If there is none, the plan fails with
+ * CR_ERR_FULL_PLAN. Returns 0 then, and if the plan has already failed. */
+int cr_take_place(cr_planner *planner, uint32_t *count, uint32_t *place);
+
+/* The entries at a place that was read from memory. Only damaged memory contains a place out of
+ * range. Any entry then serves, because no access may leave the arrays (docs/proof.md). */
+static inline cr_doomed *cr_found_at(const cr_planner *planner, uint32_t place)
+{
+    return &planner->found[place < planner->max_items ? place : 0];
+}
+
+static inline cr_order_node *cr_order_at(const cr_planner *planner, uint32_t place)
+{
+    return &planner->order[place <= planner->max_items ? place : 0];
+}
+
+static inline cr_before *cr_before_at(const cr_planner *planner, uint32_t place)
+{
+    return &planner->before[place < planner->max_before ? place : 0];
+}
+
+static inline uint32_t *cr_succ_at(const cr_planner *planner, uint32_t place)
+{
+    return &planner->succ[place < planner->max_before ? place : 0];
+}
 
 /* ---- the parts, in the order in which a plan is made ----------------------------------------- */
 

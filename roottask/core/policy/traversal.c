@@ -43,10 +43,10 @@ static void keep_better_reason(cr_planner *planner, cr_doomed *found, cr_why why
 
 static void add_found(cr_planner *planner, const cr_doomed *entry)
 {
-    if (cr_room(planner, planner->n_found)) {
-        cr_scratch_of(planner, entry->node)->local = planner->n_found;
-        planner->found[planner->n_found] = *entry;
-        planner->n_found++;
+    uint32_t place = 0;
+    if (cr_take_place(planner, &planner->n_found, &place)) {
+        cr_scratch_of(planner, entry->node)->local = place;
+        planner->found[place] = *entry;
     }
 }
 
@@ -173,10 +173,13 @@ static void reach_space(cr_planner *planner, cr_ref t, cr_ref cause, uint32_t de
     }
     if (found != NULL && found->rs_depth == CR_NONE) {
         /* The space is new, or was doomed only because of its manager. A space enters the queue
-         * once, so there is room. */
+         * once, so there is a place. */
         found->rs_depth = depth;
-        planner->queue[*n_queue] = cr_scratch_of(planner, t)->local;
-        ++*n_queue;
+        const uint32_t local = cr_scratch_of(planner, t)->local;
+        uint32_t place = 0;
+        if (cr_take_place(planner, n_queue, &place)) {
+            planner->queue[place] = local;
+        }
     } else if (found != NULL && found->rs_depth == depth && found->why == CR_WHY_MAP) {
         keep_better_reason(planner, found, CR_WHY_MAP, cause);
     }
@@ -186,14 +189,15 @@ static void find_mapping_spaces(cr_planner *planner, uint32_t rs_depth)
 {
     uint32_t n_queue = 0;
     for (uint32_t i = planner->n_pds; i < planner->n_found; i++) {
-        if (planner->found[i].rs_depth == 0) {
-            planner->queue[n_queue] = i;
-            n_queue++;
+        uint32_t place = 0;
+        if (planner->found[i].rs_depth == 0 && cr_take_place(planner, &n_queue, &place)) {
+            planner->queue[place] = i;
         }
     }
     for (uint32_t i = 0; i < n_queue && planner->status == CR_OK; i++) {
-        const cr_ref space = planner->found[planner->queue[i]].node;
-        const uint32_t depth = planner->found[planner->queue[i]].rs_depth;
+        const cr_doomed *found = cr_found_at(planner, planner->queue[i]);
+        const cr_ref space = found->node;
+        const uint32_t depth = found->rs_depth;
         if (depth == rs_depth) {
             break; /* the queue is in order of depth: no later space is nearer */
         }

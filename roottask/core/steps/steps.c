@@ -162,7 +162,7 @@ static int group_is_told(const cr_journal *journal, const cr_plan *plan)
 {
     const uint32_t at = journal->index;
     return journal->phase == PHASE_TELL && at > journal->awaited &&
-           (at == plan->n_pre_destroy ||
+           (at >= plan->n_pre_destroy ||
             plan->pre_destroy_groups[at] != plan->pre_destroy_groups[at - 1]);
 }
 

@@ -173,6 +173,29 @@ cr_status cr_work_init(void *memory, size_t bytes, uint32_t n_items, uint32_t n_
     return CR_OK;
 }
 
+/* The entry at an index, and the row of a kind. Every index that is read from memory goes through
+ * these functions. Only damaged memory contains one out of range. Any entry then serves, because no
+ * access may leave the arrays. */
+static item *get_item(const cr_work *work, uint32_t index)
+{
+    return &work->items[index < work->n_items ? index : 0];
+}
+
+static lane *get_lane(const cr_work *work, uint32_t index)
+{
+    return &work->lanes[index < work->n_items ? index : 0];
+}
+
+static receiver *get_receiver(const cr_work *work, uint32_t index)
+{
+    return &work->receivers[index < work->n_receivers ? index : 0];
+}
+
+static uint32_t row_of(uint32_t kind)
+{
+    return kind < CR_NOTICE_KIND_COUNT ? kind : 0;
+}
+
 /* ---- finding --------------------------------------------------------------------------------- */
 
 static uint32_t bucket_of(const cr_work *work, uint32_t a, uint32_t b)
@@ -193,10 +216,10 @@ static uint32_t find_item(const cr_work *work, uint64_t token)
 {
     uint32_t at = work->by_token[token_bucket(work, token)];
     for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-        if (work->items[at].notice.token == token) {
+        if (get_item(work, at)->notice.token == token) {
             return at;
         }
-        at = work->items[at].chain;
+        at = get_item(work, at)->chain;
     }
     return CR_NONE;
 }
@@ -205,10 +228,10 @@ static uint32_t find_lane(const cr_work *work, uint32_t to, uint32_t key)
 {
     uint32_t at = work->by_key[bucket_of(work, to, key)];
     for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-        if (work->lanes[at].receiver == to && work->lanes[at].key == key) {
+        if (get_lane(work, at)->receiver == to && get_lane(work, at)->key == key) {
             return at;
         }
-        at = work->lanes[at].chain;
+        at = get_lane(work, at)->chain;
     }
     return CR_NONE;
 }
@@ -217,8 +240,8 @@ static uint32_t find_lane(const cr_work *work, uint32_t to, uint32_t key)
 static uint32_t find_handed_out(const cr_work *work, uint32_t to, uint64_t token)
 {
     const uint32_t at = find_item(work, token);
-    if (at == CR_NONE || work->items[at].state != ITEM_OUT ||
-        work->lanes[work->items[at].lane].receiver != to) {
+    if (at == CR_NONE || get_item(work, at)->state != ITEM_OUT ||
+        get_lane(work, get_item(work, at)->lane)->receiver != to) {
         return CR_NONE;
     }
     return at;
@@ -238,39 +261,39 @@ static uint32_t key_of(const cr_work_notice *notice)
  * handed out. The lane must have a notice and must not be stopped. */
 static void make_ready(cr_work *work, uint32_t index)
 {
-    lane *l = &work->lanes[index];
+    lane *l = get_lane(work, index);
     if (l->out != 0) {
         return;
     }
-    const uint32_t kind = (uint32_t)work->items[l->first].notice.kind;
-    receiver *r = &work->receivers[l->receiver];
+    const uint32_t kind = row_of((uint32_t)get_item(work, l->first)->notice.kind);
+    receiver *r = get_receiver(work, l->receiver);
     l->ready = kind;
     l->ready_next = CR_NONE;
     l->ready_prev = r->ready_last[kind];
     if (l->ready_prev == CR_NONE) {
         r->ready_first[kind] = index;
     } else {
-        work->lanes[l->ready_prev].ready_next = index;
+        get_lane(work, l->ready_prev)->ready_next = index;
     }
     r->ready_last[kind] = index;
 }
 
 static void make_unready(cr_work *work, uint32_t index)
 {
-    lane *l = &work->lanes[index];
+    lane *l = get_lane(work, index);
     if (l->ready == CR_NONE) {
         return;
     }
-    receiver *r = &work->receivers[l->receiver];
+    receiver *r = get_receiver(work, l->receiver);
     if (l->ready_prev == CR_NONE) {
-        r->ready_first[l->ready] = l->ready_next;
+        r->ready_first[row_of(l->ready)] = l->ready_next;
     } else {
-        work->lanes[l->ready_prev].ready_next = l->ready_next;
+        get_lane(work, l->ready_prev)->ready_next = l->ready_next;
     }
     if (l->ready_next == CR_NONE) {
-        r->ready_last[l->ready] = l->ready_prev;
+        r->ready_last[row_of(l->ready)] = l->ready_prev;
     } else {
-        work->lanes[l->ready_next].ready_prev = l->ready_prev;
+        get_lane(work, l->ready_next)->ready_prev = l->ready_prev;
     }
     l->ready = CR_NONE;
 }
@@ -280,21 +303,21 @@ static uint32_t new_lane(cr_work *work, uint32_t to, uint32_t key)
     /* There is one: a notice is free, and each lane has a notice. */
     const uint32_t index = work->free_lane;
     uint32_t *bucket = &work->by_key[bucket_of(work, to, key)];
-    receiver *r = &work->receivers[to];
-    work->free_lane = work->lanes[index].chain;
-    work->lanes[index] = (lane){.receiver = to,
-                                .key = key,
-                                .first = CR_NONE,
-                                .last = CR_NONE,
-                                .ready = CR_NONE,
-                                .ready_next = CR_NONE,
-                                .ready_prev = CR_NONE,
-                                .next = r->lanes,
-                                .prev = CR_NONE,
-                                .chain = *bucket};
+    receiver *r = get_receiver(work, to);
+    work->free_lane = get_lane(work, index)->chain;
+    *get_lane(work, index) = (lane){.receiver = to,
+                                    .key = key,
+                                    .first = CR_NONE,
+                                    .last = CR_NONE,
+                                    .ready = CR_NONE,
+                                    .ready_next = CR_NONE,
+                                    .ready_prev = CR_NONE,
+                                    .next = r->lanes,
+                                    .prev = CR_NONE,
+                                    .chain = *bucket};
     *bucket = index;
     if (r->lanes != CR_NONE) {
-        work->lanes[r->lanes].prev = index;
+        get_lane(work, r->lanes)->prev = index;
     }
     r->lanes = index;
     return index;
@@ -302,21 +325,21 @@ static uint32_t new_lane(cr_work *work, uint32_t to, uint32_t key)
 
 static void free_lane(cr_work *work, uint32_t index)
 {
-    lane *l = &work->lanes[index];
+    lane *l = get_lane(work, index);
     uint32_t *link = &work->by_key[bucket_of(work, l->receiver, l->key)];
     for (uint32_t steps = 0; *link != index && *link != CR_NONE && steps < work->n_items; steps++) {
-        link = &work->lanes[*link].chain;
+        link = &get_lane(work, *link)->chain;
     }
     if (*link == index) {
         *link = l->chain;
     }
     if (l->prev == CR_NONE) {
-        work->receivers[l->receiver].lanes = l->next;
+        get_receiver(work, l->receiver)->lanes = l->next;
     } else {
-        work->lanes[l->prev].next = l->next;
+        get_lane(work, l->prev)->next = l->next;
     }
     if (l->next != CR_NONE) {
-        work->lanes[l->next].prev = l->prev;
+        get_lane(work, l->next)->prev = l->prev;
     }
     l->chain = work->free_lane;
     work->free_lane = index;
@@ -325,20 +348,20 @@ static void free_lane(cr_work *work, uint32_t index)
 /* Removes a notice that is in no lane any more from the table of tokens and from the counts. */
 static void free_item(cr_work *work, uint32_t index)
 {
-    item *it = &work->items[index];
-    receiver *r = &work->receivers[work->lanes[it->lane].receiver];
+    item *it = get_item(work, index);
+    receiver *r = get_receiver(work, get_lane(work, it->lane)->receiver);
     uint32_t *link = &work->by_token[token_bucket(work, it->notice.token)];
     for (uint32_t steps = 0; *link != index && *link != CR_NONE && steps < work->n_items; steps++) {
-        link = &work->items[*link].chain;
+        link = &get_item(work, *link)->chain;
     }
     if (*link == index) {
         *link = it->chain;
     }
     r->pending--;
-    r->kinds[it->notice.kind]--;
+    r->kinds[row_of((uint32_t)it->notice.kind)]--;
     r->taken -= it->seen && is_limited(it->notice.kind);
     if (it->notice.account != 0) {
-        work->receivers[it->notice.account].charged--;
+        get_receiver(work, it->notice.account)->charged--;
     }
     work->pending--;
     it->lane = CR_NONE;
@@ -349,9 +372,9 @@ static void free_item(cr_work *work, uint32_t index)
 /* Removes the head of a lane, whatever its state. Frees the lane if no notice is left. */
 static void remove_head(cr_work *work, uint32_t lane_index)
 {
-    lane *l = &work->lanes[lane_index];
+    lane *l = get_lane(work, lane_index);
     const uint32_t index = l->first;
-    const item *head = &work->items[index];
+    const item *head = get_item(work, index);
     make_unready(work, lane_index);
     if (head->state == ITEM_OUT) {
         l->out--;
@@ -362,7 +385,7 @@ static void remove_head(cr_work *work, uint32_t lane_index)
     if (l->first == CR_NONE) {
         l->last = CR_NONE;
     } else {
-        work->items[l->first].prev = CR_NONE;
+        get_item(work, l->first)->prev = CR_NONE;
     }
     free_item(work, index);
     if (l->first == CR_NONE) {
@@ -375,12 +398,12 @@ static void remove_head(cr_work *work, uint32_t lane_index)
 /* Removes a notice that is not the head of its lane and waits. */
 static void remove_behind(cr_work *work, uint32_t index)
 {
-    const item *it = &work->items[index];
-    work->items[it->prev].next = it->next;
+    const item *it = get_item(work, index);
+    get_item(work, it->prev)->next = it->next;
     if (it->next == CR_NONE) {
-        work->lanes[it->lane].last = it->prev;
+        get_lane(work, it->lane)->last = it->prev;
     } else {
-        work->items[it->next].prev = it->prev;
+        get_item(work, it->next)->prev = it->prev;
     }
     free_item(work, index);
 }
@@ -394,7 +417,7 @@ uint32_t cr_work_room(const cr_work *work)
 
 uint32_t cr_work_pending(const cr_work *work, uint32_t to)
 {
-    return to < work->n_receivers ? work->receivers[to].pending : 0;
+    return to < work->n_receivers ? get_receiver(work, to)->pending : 0;
 }
 
 int cr_work_has(const cr_work *work, uint64_t token)
@@ -405,7 +428,7 @@ int cr_work_has(const cr_work *work, uint64_t token)
 /* Whether the receiver may be handed this notice, now that its turn has come. */
 static int may_take(const cr_work *work, uint32_t to, const item *it)
 {
-    const receiver *r = &work->receivers[to];
+    const receiver *r = get_receiver(work, to);
     return it->seen || r->taken < r->most || !is_limited(it->notice.kind);
 }
 
@@ -413,12 +436,12 @@ static int may_take(const cr_work *work, uint32_t to, const item *it)
  * receiver at its limit makes it search. */
 static uint32_t first_ready(const cr_work *work, uint32_t to, uint32_t kind)
 {
-    uint32_t at = work->receivers[to].ready_first[kind];
+    uint32_t at = get_receiver(work, to)->ready_first[kind];
     for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-        if (may_take(work, to, &work->items[work->lanes[at].first])) {
+        if (may_take(work, to, get_item(work, get_lane(work, at)->first))) {
             return at;
         }
-        at = work->lanes[at].ready_next;
+        at = get_lane(work, at)->ready_next;
     }
     return CR_NONE;
 }
@@ -442,13 +465,13 @@ int cr_work_ready(const cr_work *work, uint32_t to)
 uint32_t cr_work_pending_of(const cr_work *work, uint32_t to, cr_notice_kind kind)
 {
     return to < work->n_receivers && (uint32_t)kind < CR_NOTICE_KIND_COUNT
-               ? work->receivers[to].kinds[kind]
+               ? get_receiver(work, to)->kinds[kind]
                : 0;
 }
 
 uint32_t cr_work_charged(const cr_work *work, uint32_t account)
 {
-    return account < work->n_receivers ? work->receivers[account].charged : 0;
+    return account < work->n_receivers ? get_receiver(work, account)->charged : 0;
 }
 
 /* Counts the notices of a lane that have this tag and are not acknowledged. */
@@ -457,7 +480,7 @@ static uint32_t count_lane(const cr_work *work, const lane *l, uint32_t tag)
     uint32_t n = 0;
     uint32_t at = l->first;
     for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-        const item *it = &work->items[at];
+        const item *it = get_item(work, at);
         if (it->notice.tag == tag && it->state != ITEM_FAILED) {
             n++;
         }
@@ -471,9 +494,9 @@ void cr_work_count_of(const cr_work *work, uint32_t to, uint32_t tag, uint32_t *
 {
     *waiting = 0;
     *held = 0;
-    uint32_t at = to < work->n_receivers ? work->receivers[to].lanes : CR_NONE;
+    uint32_t at = to < work->n_receivers ? get_receiver(work, to)->lanes : CR_NONE;
     for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-        const lane *l = &work->lanes[at];
+        const lane *l = get_lane(work, at);
         const uint32_t n = count_lane(work, l, tag);
         *waiting += n;
         if (l->stopped) {
@@ -513,8 +536,8 @@ cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
     if (lane_index == CR_NONE) {
         lane_index = new_lane(work, to, key);
     }
-    lane *l = &work->lanes[lane_index];
-    item *it = &work->items[index];
+    lane *l = get_lane(work, lane_index);
+    item *it = get_item(work, index);
     work->free_item = it->chain;
     notice->token = work->next_token++;
     uint32_t *bucket = &work->by_token[token_bucket(work, notice->token)];
@@ -525,14 +548,14 @@ cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
                  .prev = l->last,
                  .chain = *bucket};
     *bucket = index;
-    work->receivers[to].pending++;
-    work->receivers[to].kinds[notice->kind]++;
+    get_receiver(work, to)->pending++;
+    get_receiver(work, to)->kinds[notice->kind]++;
     if (notice->account != 0) {
-        work->receivers[notice->account].charged++;
+        get_receiver(work, notice->account)->charged++;
     }
     work->pending++;
     if (l->last != CR_NONE) {
-        work->items[l->last].next = index;
+        get_item(work, l->last)->next = index;
         l->last = index;
         return CR_OK; /* the lane stays as it is: ready, handed out or stopped */
     }
@@ -546,17 +569,17 @@ cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
 static void charge(cr_work *work, item *it, uint8_t account)
 {
     if (it->notice.account != 0 && account != 0) {
-        work->receivers[it->notice.account].charged--;
-        work->receivers[account].charged++;
+        get_receiver(work, it->notice.account)->charged--;
+        get_receiver(work, account)->charged++;
         it->notice.account = account;
     }
 }
 
 static void hand_out(cr_work *work, item *it)
 {
-    receiver *r = &work->receivers[work->lanes[it->lane].receiver];
+    receiver *r = get_receiver(work, get_lane(work, it->lane)->receiver);
     it->state = ITEM_OUT;
-    work->lanes[it->lane].out++;
+    get_lane(work, it->lane)->out++;
     if (!it->seen && is_limited(it->notice.kind)) {
         r->taken++;
         charge(work, it, r->account);
@@ -578,15 +601,15 @@ cr_status cr_work_fetch(cr_work *work, uint32_t to, uint32_t max, cr_work_notice
     uint32_t n = 0;
     for (uint32_t from = first_ready(work, to, kind); from != CR_NONE && n < max;
          from = first_ready(work, to, kind)) {
-        const lane *l = &work->lanes[from];
+        const lane *l = get_lane(work, from);
         make_unready(work, from);
-        for (uint32_t at = l->first; at != CR_NONE && n < max; at = work->items[at].next) {
-            if ((uint32_t)work->items[at].notice.kind != kind ||
-                !may_take(work, to, &work->items[at])) {
+        for (uint32_t at = l->first; at != CR_NONE && n < max; at = get_item(work, at)->next) {
+            if ((uint32_t)get_item(work, at)->notice.kind != kind ||
+                !may_take(work, to, get_item(work, at))) {
                 break;
             }
-            hand_out(work, &work->items[at]);
-            out[n++] = work->items[at].notice;
+            hand_out(work, get_item(work, at));
+            out[n++] = get_item(work, at)->notice;
         }
     }
     *count = n;
@@ -615,13 +638,13 @@ cr_status cr_work_check(const cr_work *work, uint32_t to, const cr_work_answer *
         if (at == CR_NONE || place_of(answers, i, answers[i].token) != CR_NONE) {
             return CR_ERR_ABSENT;
         }
-        const item *it = &work->items[at];
+        const item *it = get_item(work, at);
         if (it->prev == CR_NONE) {
             continue;
         }
-        const item *before = &work->items[it->prev];
+        const item *before = get_item(work, it->prev);
         const uint32_t place = place_of(answers, i, before->notice.token);
-        if (place == CR_NONE ||
+        if (place >= i ||
             (answers[place].failed && cr_notice_stops_its_lane(before->notice.kind))) {
             return CR_ERR_STATE;
         }
@@ -638,7 +661,7 @@ cr_status cr_work_look(const cr_work *work, uint32_t to, uint64_t token, cr_work
     if (at == CR_NONE) {
         return CR_ERR_ABSENT;
     }
-    *out = work->items[at].notice;
+    *out = get_item(work, at)->notice;
     return CR_OK;
 }
 
@@ -650,18 +673,18 @@ cr_status cr_work_finish(cr_work *work, uint32_t to, const cr_work_answer *answe
         return status;
     }
     const uint32_t index = find_item(work, answer->token);
-    item *it = &work->items[index];
+    item *it = get_item(work, index);
     *out = it->notice;
     if (!answer->failed || !cr_notice_stops_its_lane(it->notice.kind)) {
         remove_head(work, it->lane);
         return CR_OK;
     }
-    lane *l = &work->lanes[it->lane];
+    lane *l = get_lane(work, it->lane);
     it->state = ITEM_FAILED;
     l->stopped = 1;
     l->out--;
-    for (uint32_t at = it->next; at != CR_NONE && l->out > 0; at = work->items[at].next) {
-        work->items[at].state = ITEM_WAITING;
+    for (uint32_t at = it->next; at != CR_NONE && l->out > 0; at = get_item(work, at)->next) {
+        get_item(work, at)->state = ITEM_WAITING;
         l->out--;
     }
     return CR_OK;
@@ -673,10 +696,10 @@ cr_status cr_work_failed(const cr_work *work, uint32_t to, uint32_t space, cr_wo
         return CR_ERR_ARG;
     }
     const uint32_t index = find_lane(work, to, space);
-    if (index == CR_NONE || !work->lanes[index].stopped) {
+    if (index == CR_NONE || !get_lane(work, index)->stopped) {
         return CR_ERR_ABSENT;
     }
-    *out = work->items[work->lanes[index].first].notice;
+    *out = get_item(work, get_lane(work, index)->first)->notice;
     return CR_OK;
 }
 
@@ -686,14 +709,14 @@ cr_status cr_work_resume(cr_work *work, uint32_t to, uint32_t space)
         return CR_ERR_ARG;
     }
     const uint32_t index = find_lane(work, to, space);
-    if (index == CR_NONE || !work->lanes[index].stopped) {
+    if (index == CR_NONE || !get_lane(work, index)->stopped) {
         return CR_ERR_ABSENT;
     }
-    lane *l = &work->lanes[index];
+    lane *l = get_lane(work, index);
     l->stopped = 0;
-    work->items[l->first].state = ITEM_WAITING;
-    work->items[l->first].notice.tag = 0;
-    work->items[l->first].notice.again = 1;
+    get_item(work, l->first)->state = ITEM_WAITING;
+    get_item(work, l->first)->notice.tag = 0;
+    get_item(work, l->first)->notice.again = 1;
     make_ready(work, index);
     return CR_OK;
 }
@@ -703,11 +726,11 @@ cr_status cr_work_take(cr_work *work, uint32_t to, cr_work_notice *out, uint32_t
     if (to >= work->n_receivers) {
         return CR_ERR_ARG;
     }
-    const uint32_t index = work->receivers[to].lanes;
+    const uint32_t index = get_receiver(work, to)->lanes;
     if (index == CR_NONE) {
         return CR_ERR_ABSENT;
     }
-    const item *head = &work->items[work->lanes[index].first];
+    const item *head = get_item(work, get_lane(work, index)->first);
     *out = head->notice;
     *failed = head->state == ITEM_FAILED;
     remove_head(work, index);
@@ -721,8 +744,8 @@ cr_status cr_work_set_receiver(cr_work *work, uint32_t to, uint8_t account, uint
     if (to >= work->n_receivers || account >= work->n_receivers || most == 0) {
         return CR_ERR_ARG;
     }
-    work->receivers[to].account = account;
-    work->receivers[to].most = most;
+    get_receiver(work, to)->account = account;
+    get_receiver(work, to)->most = most;
     return CR_OK;
 }
 
@@ -730,8 +753,8 @@ cr_status cr_work_set_receiver(cr_work *work, uint32_t to, uint8_t account, uint
 static uint32_t find_unseen(const cr_work *work, uint32_t to, uint64_t token)
 {
     const uint32_t index = find_item(work, token);
-    const int its = index != CR_NONE && work->lanes[work->items[index].lane].receiver == to;
-    return its && !work->items[index].seen ? index : CR_NONE;
+    const int its = index != CR_NONE && get_lane(work, get_item(work, index)->lane)->receiver == to;
+    return its && !get_item(work, index)->seen ? index : CR_NONE;
 }
 
 cr_status cr_work_next_unseen(const cr_work *work, uint32_t to, cr_work_cursor *at,
@@ -741,16 +764,16 @@ cr_status cr_work_next_unseen(const cr_work *work, uint32_t to, cr_work_cursor *
         return CR_ERR_ARG;
     }
     /* The cursor is already at the notice to look at next, so that the last one may go. */
-    uint32_t lane_at = at->lane != 0 ? at->lane - 1 : work->receivers[to].lanes;
+    uint32_t lane_at = at->lane != 0 ? at->lane - 1 : get_receiver(work, to)->lanes;
     uint32_t item_at = at->item != 0      ? at->item - 1
-                       : lane_at != CR_NONE ? work->lanes[lane_at].first
+                       : lane_at != CR_NONE ? get_lane(work, lane_at)->first
                                             : CR_NONE;
     for (uint32_t steps = 0; !at->over && item_at != CR_NONE && steps < work->n_items; steps++) {
-        const item *it = &work->items[item_at];
+        const item *it = get_item(work, item_at);
         item_at = it->next;
         if (item_at == CR_NONE) {
-            lane_at = work->lanes[lane_at].next;
-            item_at = lane_at != CR_NONE ? work->lanes[lane_at].first : CR_NONE;
+            lane_at = get_lane(work, lane_at)->next;
+            item_at = lane_at != CR_NONE ? get_lane(work, lane_at)->first : CR_NONE;
         }
         if (!it->seen) {
             at->over = item_at == CR_NONE;
@@ -773,9 +796,9 @@ cr_status cr_work_withdraw(cr_work *work, uint32_t to, uint64_t token, cr_work_n
     if (index == CR_NONE) {
         return CR_ERR_ABSENT;
     }
-    *out = work->items[index].notice;
-    if (work->items[index].prev == CR_NONE) {
-        remove_head(work, work->items[index].lane);
+    *out = get_item(work, index)->notice;
+    if (get_item(work, index)->prev == CR_NONE) {
+        remove_head(work, get_item(work, index)->lane);
     } else {
         remove_behind(work, index);
     }
@@ -788,20 +811,20 @@ cr_status cr_work_merge(cr_work *work, uint32_t to, uint64_t token)
         return CR_ERR_ARG;
     }
     const uint32_t index = find_unseen(work, to, token);
-    if (index == CR_NONE || !cr_work_is_left(work->items[index].notice.kind)) {
+    if (index == CR_NONE || !cr_work_is_left(get_item(work, index)->notice.kind)) {
         return CR_ERR_ABSENT;
     }
-    item *it = &work->items[index];
-    receiver *r = &work->receivers[to];
-    const int was_ready = work->lanes[it->lane].ready != CR_NONE && it->prev == CR_NONE;
+    item *it = get_item(work, index);
+    receiver *r = get_receiver(work, to);
+    const int was_ready = get_lane(work, it->lane)->ready != CR_NONE && it->prev == CR_NONE;
     if (was_ready) {
         make_unready(work, it->lane);
     }
-    r->kinds[it->notice.kind]--;
+    r->kinds[row_of((uint32_t)it->notice.kind)]--;
     it->notice.kind = CR_NOTICE_DISCONNECT;
     it->notice.object = 0;
     it->notice.pd = 0;
-    r->kinds[it->notice.kind]++;
+    r->kinds[row_of((uint32_t)it->notice.kind)]++;
     charge(work, it, r->account);
     if (was_ready) {
         make_ready(work, it->lane);
@@ -817,11 +840,11 @@ cr_status cr_work_oldest_of(const cr_work *work, uint32_t to, cr_work_notice *ou
         return CR_ERR_ARG;
     }
     uint32_t oldest = CR_NONE;
-    uint32_t at = work->receivers[to].lanes;
+    uint32_t at = get_receiver(work, to)->lanes;
     for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-        const lane *l = &work->lanes[at];
-        if (!l->stopped && (oldest == CR_NONE || work->items[l->first].notice.token <
-                                                     work->items[oldest].notice.token)) {
+        const lane *l = get_lane(work, at);
+        if (!l->stopped && (oldest == CR_NONE || get_item(work, l->first)->notice.token <
+                                                     get_item(work, oldest)->notice.token)) {
             oldest = l->first;
         }
         at = l->next;
@@ -829,7 +852,7 @@ cr_status cr_work_oldest_of(const cr_work *work, uint32_t to, cr_work_notice *ou
     if (oldest == CR_NONE) {
         return CR_ERR_ABSENT;
     }
-    *out = work->items[oldest].notice;
+    *out = get_item(work, oldest)->notice;
     return CR_OK;
 }
 
@@ -838,15 +861,15 @@ cr_status cr_work_next(const cr_work *work, uint32_t to, cr_work_cursor *at, cr_
     if (to >= work->n_receivers || at->lane > work->n_items || at->item > work->n_items) {
         return CR_ERR_ARG;
     }
-    uint32_t lane_at = at->lane != 0 ? at->lane - 1 : work->receivers[to].lanes;
-    uint32_t item_at = at->item != 0 ? work->items[at->item - 1].next : CR_NONE;
+    uint32_t lane_at = at->lane != 0 ? at->lane - 1 : get_receiver(work, to)->lanes;
+    uint32_t item_at = at->item != 0 ? get_item(work, at->item - 1)->next : CR_NONE;
     if (at->item != 0 && item_at == CR_NONE) {
-        lane_at = work->lanes[lane_at].next;
+        lane_at = get_lane(work, lane_at)->next;
     }
     for (uint32_t steps = 0; !at->over && item_at == CR_NONE && lane_at != CR_NONE &&
                              steps < work->n_items;
          steps++) {
-        const lane *l = &work->lanes[lane_at];
+        const lane *l = get_lane(work, lane_at);
         if (!l->stopped) {
             item_at = l->first;
         } else {
@@ -859,7 +882,7 @@ cr_status cr_work_next(const cr_work *work, uint32_t to, cr_work_cursor *at, cr_
     }
     at->lane = lane_at + 1;
     at->item = item_at + 1;
-    *out = work->items[item_at].notice;
+    *out = get_item(work, item_at)->notice;
     return CR_OK;
 }
 
@@ -868,16 +891,16 @@ cr_status cr_work_untag(cr_work *work, uint32_t to, uint64_t token)
     if (to >= work->n_receivers) {
         return CR_ERR_ARG;
     }
-    uint32_t lane_at = work->receivers[to].lanes;
+    uint32_t lane_at = get_receiver(work, to)->lanes;
     for (uint32_t lanes = 0; lane_at != CR_NONE && lanes < work->n_items; lanes++) {
-        uint32_t at = work->lanes[lane_at].first;
+        uint32_t at = get_lane(work, lane_at)->first;
         for (uint32_t steps = 0; at != CR_NONE && steps < work->n_items; steps++) {
-            if (work->items[at].notice.token <= token) {
-                work->items[at].notice.tag = 0;
+            if (get_item(work, at)->notice.token <= token) {
+                get_item(work, at)->notice.tag = 0;
             }
-            at = work->items[at].next;
+            at = get_item(work, at)->next;
         }
-        lane_at = work->lanes[lane_at].next;
+        lane_at = get_lane(work, lane_at)->next;
     }
     return CR_OK;
 }

@@ -8,7 +8,6 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +66,7 @@ def entry(name: str, thing: Any, *, signature: bool) -> Iterator[str]:
     own = [each for each in thing.__mro__ if each.__module__.startswith("cellreap")]
     is_error = issubclass(thing, Exception)
     rows = [row for each in reversed(own) for row in attributes(each)]
-    methods = [row for each in own for row in methods_of(each)] if not is_error else []
+    methods = [row for each in own[: 1 if is_error else None] for row in methods_of(each)]
     if is_error and len(own) > 1:
         yield from ("", f"It is a `{own[1].__name__}`.")
     if rows:
@@ -79,7 +78,7 @@ def entry(name: str, thing: Any, *, signature: bool) -> Iterator[str]:
 
 def attributes(cls: type) -> list[tuple[str, str]]:
     """Fields and properties. Every one must have a docstring."""
-    found = attribute_docs(cls) if is_dataclass(cls) else {}
+    found = attribute_docs(cls)
     for key, value in vars(cls).items():
         if isinstance(value, property) or type(value).__name__ == "cached_property":
             found[key] = " ".join(inspect.cleandoc(value.__doc__ or "").split())

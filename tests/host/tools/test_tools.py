@@ -194,4 +194,4 @@ def test_setup_takes_no_arguments() -> None:
         [str(source_root() / "tools/setup"), "--help"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr == "setup: no arguments are expected, got: --help\n"
+    assert done.stderr == "setup: expected no arguments or --proof, got: --help\n"

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The core has no run-time error, for any input within the bounds of docs/proof.md.
+
+Frama-C's Eva computes what is possible for all inputs at once. An alarm is an access or an
+operation that it cannot show to be defined.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kit.frama_c import CORE, HARNESSES, NEEDS_FRAMA_C, Proof, analyse, functions_of
+from kit.marks import thorough_but
+from kit.paths import ROOT
+
+pytestmark = [NEEDS_FRAMA_C, pytest.mark.slow]
+
+MODEL = ("model/model.c", "model/check.c")
+EXACT_BUCKETS = ("-eva-slevel-function", "cr_bucket_count:40")
+"""The number of buckets is a power of two, which masks hashes. An interval would not do."""
+
+PROOFS = {
+    proof.harness: proof
+    for proof in (
+        Proof("machines", ("machines/machines.c",)),
+        Proof("accounts", ("accounts/accounts.c",)),
+        Proof(
+            "decode",
+            ("operations/decode.c",),
+            included=True,
+            kernel_warnings=2,  # two typedefs in functions
+            options=("-eva-slevel", "100", "-eva-split-return", "auto"),
+        ),
+        Proof(
+            "work",
+            ("work/work.c",),
+            included=True,
+            options=("-eva-slevel", "10", "-eva-split-return", "auto"),
+        ),
+        Proof(
+            "planner",
+            tuple(
+                f"policy/{part}.c"
+                for part in ("planner", "look", "traversal", "consequences", "order")
+            ),
+            ("model/model.c",),
+            precision=0,
+            options=(*EXACT_BUCKETS, "-eva-slevel", "10", "-eva-split-return", "auto"),
+        ),
+        Proof("model", MODEL, precision=0, options=(*EXACT_BUCKETS, "-eva-slevel", "10")),
+        Proof(
+            "steps",
+            ("steps/steps.c",),
+            MODEL,
+            options=(*EXACT_BUCKETS, "-eva-split-return", "auto", "-eva-slevel", "60"),
+        ),
+    )
+}
+
+
+@pytest.mark.parametrize("name", PROOFS)
+def test_no_input_leads_to_a_run_time_error(name: str) -> None:
+    proof = PROOFS[name]
+    finding = analyse(ROOT, proof)
+    assert finding.is_clean(), finding.alarms or finding.text[-4000:]
+    missed = functions_of(ROOT, proof) - set(finding.covered)
+    assert not missed, "the harness calls no function that calls these"
+    for function, (some, every) in finding.covered.items():
+        assert 4 * some >= 3 * every, f"{some} of {every} statements of {function} are reached"
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A fault in a file of the core, and the part of the harness that is analysed."""
+
+    proof: str
+    file: str
+    old: str
+    new: str
+    define: str = ""
+
+
+PLANTED = {
+    "a state that no table has": Planted(
+        "machines", "machines/machines.c", "(uint32_t)to < CR_WAIT_COUNT && ", ""
+    ),
+    "a share among nobody": Planted(
+        "accounts", "accounts/accounts.c", "sharers != 0 ? left / sharers : 0", "left / sharers"
+    ),
+    "a node beyond the arena": Planted(
+        "model",
+        "model/arena.h",
+        "cr_nodes(model)[index < model->max_nodes ? index : 0]",
+        "cr_nodes(model)[index]",
+        "OPERATION=3",
+    ),
+    "an edge beyond the arena": Planted(
+        "model",
+        "model/arena.h",
+        "cr_edges_mut(model)[index < model->max_edges ? index : 0]",
+        "cr_edges_mut(model)[index]",
+        "OPERATION=5",
+    ),
+    "a reference that is not looked at": Planted(
+        "model",
+        "model/model.c",
+        "    if (ref.index >= model->max_nodes) {\n        return NULL;\n    }\n",
+        "",
+        "OPERATION=11",
+    ),
+    "a list of no kind": Planted(
+        "model",
+        "model/model.c",
+        "slot == NULL || row >= CR_EDGE_KIND_COUNT ||",
+        "slot == NULL ||",
+        "OPERATION=8",
+    ),
+    "a cursor behind the plan": Planted(
+        "steps",
+        "steps/steps.c",
+        "if (journal->index >= phase_length(journal->phase, plan)) {",
+        "if (journal->index == phase_length(journal->phase, plan)) {",
+    ),
+    "a register behind the message": Planted(
+        "decode",
+        "operations/decode.c",
+        "    if (count > c->length || c->at > c->length - count) {\n        return 0;\n    }\n",
+        "",
+        "OPERATION=CR_OP_SAY",
+    ),
+    "text longer than its room": Planted(
+        "decode",
+        "operations/decode.c",
+        "    if (bytes > CR_SAY_MAX) {\n        return CR_RESULT_BAD_LENGTH;\n    }\n",
+        "",
+        "OPERATION=CR_OP_SAY",
+    ),
+    "a notice beyond the arrays": Planted(
+        "work",
+        "work/work.c",
+        "work->items[index < work->n_items ? index : 0]",
+        "work->items[index]",
+        "OPERATION=18",
+    ),
+    "a notice of no kind": Planted(
+        "work", "work/work.c", "kind < CR_NOTICE_KIND_COUNT ? kind : 0", "kind", "OPERATION=12"
+    ),
+    "a doomed node beyond the arrays": Planted(
+        "planner",
+        "policy/planner.h",
+        "planner->found[place < planner->max_items ? place : 0]",
+        "planner->found[place]",
+        "OPERATION=3",
+    ),
+    "a record beyond the arrays": Planted(
+        "planner", "policy/planner.c", "node.index >= planner->max_nodes || ", "", "OPERATION=3"
+    ),
+    "a step without a name": Planted(
+        "steps", "steps/steps.c", 'kind < CR_STEP_KIND_COUNT ? names[kind] : "?"', "names[kind]"
+    ),
+}
+
+
+SLOWLY_FOUND = {
+    "an edge beyond the arrays": Planted(
+        "planner",
+        "policy/planner.h",
+        "planner->before[place < planner->max_before ? place : 0]",
+        "planner->before[place]",
+        "OPERATION=0",
+    ),
+    "a plan longer than its room": Planted(
+        "planner",
+        "policy/look.c",
+        "next >= planner->max_items",
+        "next > planner->max_items",
+        "OPERATION=0",
+    ),
+}
+FAULTS = PLANTED | SLOWLY_FOUND
+
+
+@pytest.mark.parametrize("what", thorough_but(FAULTS, *PLANTED))
+def test_a_planted_fault_is_found(what: str, tmp_path: Path) -> None:
+    """Otherwise the test above would show nothing."""
+    fault = FAULTS[what]
+    for folder in (CORE, Path("roottask", "include"), HARNESSES):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    file = tmp_path / CORE / fault.file
+    text = file.read_text()
+    assert text.count(fault.old) == 1
+    file.write_text(text.replace(fault.old, fault.new))
+    finding = analyse(tmp_path, PROOFS[fault.proof], *([fault.define] if fault.define else []))
+    assert not finding.is_clean()
+    assert finding.alarms

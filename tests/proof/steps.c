@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The steps of a cleanup, with any journal, any plan whose arrays are as long as it says, and a
+ * model with any bytes: neither the journal nor the model need fit the plan. */
+#include "any_model.h"
+#include <cellreap/steps.h>
+
+enum { ENTRIES = 4096 };
+
+static cr_doomed doomed[ENTRIES];
+static cr_pair pre_destroy[ENTRIES];
+static uint32_t pre_destroy_groups[ENTRIES];
+static cr_ref core_freed[ENTRIES];
+static cr_notice notices[ENTRIES];
+
+void main(void)
+{
+    const cr_model *model = any_model();
+    cr_plan plan;
+    cr_journal journal;
+    cr_step step = {0};
+    cr_step other;
+    MAKE_ANY(&doomed);
+    MAKE_ANY(&pre_destroy);
+    MAKE_ANY(&pre_destroy_groups);
+    MAKE_ANY(&core_freed);
+    MAKE_ANY(&notices);
+    MAKE_ANY(&plan);
+    plan.doomed = doomed;
+    plan.pre_destroy = pre_destroy;
+    plan.pre_destroy_groups = pre_destroy_groups;
+    plan.core_freed = core_freed;
+    plan.notices = notices;
+    plan.n_doomed = at_most(ENTRIES);
+    plan.n_pre_destroy = at_most(ENTRIES);
+    plan.n_core_freed = at_most(ENTRIES);
+    plan.n_notices = at_most(ENTRIES);
+
+    cr_journal_start(&journal);
+    (void)cr_step_next(&journal, &plan, model, &step);
+    MAKE_ANY(&journal);
+    if (cr_step_next(&journal, &plan, model, &step) == CR_OK) {
+        (void)cr_step_name(step.kind);
+        (void)cr_step_done(&journal, &step);
+    }
+    MAKE_ANY(&other);
+    (void)cr_step_done(&journal, &other);
+    (void)cr_step_name((cr_step_kind)any());
+}
