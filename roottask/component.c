@@ -86,10 +86,24 @@ static int has_deadline(const cr_component_system *system)
     return 0;
 }
 
+/* Only the scenario creates these. */
+static int has_late_pd(const cr_component_system *system)
+{
+    for (uint32_t i = 0; i < system->n_pds; i++) {
+        if ((system->pds[i].flags & CR_IMAGE_LATE) != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 cr_status cr_component_init(const cr_component_room *room, const cr_component_system *system)
 {
     cr_own_objects own;
     cr_status status = cr_room_valid(room) ? describe(system) : CR_ERR_ARG;
+    if (status == CR_OK && has_late_pd(system)) {
+        status = CR_ERR_ARG;
+    }
     if (status == CR_OK) {
         status = cr_set_up_objects(room, &described, 0, &own);
     }

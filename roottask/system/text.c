@@ -28,7 +28,8 @@ static int pds_fit(const cr_image_header *image)
     for (uint32_t i = 0; i < image->pds.count; i++) {
         const cr_image_pd *pd = &cr_image_pds(image)[i];
         if (!ends(pd->name, CR_NAME_BYTES) || pd->program >= image->programs.count ||
-            pd->priority < 1 || pd->priority > CR_PRIORITY_MAX ||
+            pd->priority < 1 || pd->priority > CR_PRIORITY_MAX || pd->spawn_priority < 1 ||
+            pd->spawn_priority > pd->priority ||
             pd->cspace_bits < CR_CSPACE_BITS_MIN || pd->cspace_bits > CR_CSPACE_BITS_MAX ||
             pd->stack_pages < 1 || pd->stack_pages > CR_STACK_PAGES_MAX ||
             pd->respawn_delay_ms > CR_RESPAWN_DELAY_MAX_MS ||

@@ -130,6 +130,8 @@ def test_the_component_refuses_what_is_wrong(
         ("program.elf", arg),
         ("pd.program", arg),
         ("pd.priority", arg),
+        ("pd.spawn_priority", arg),
+        ("pd.flags", arg),
         ("pd.fault_handler", arg),
         ("init", ok),
         ("mint_endpoint", ok),
@@ -161,6 +163,9 @@ def test_the_libraries_have_no_scenario(sdk: Sdk, prefix_of: Callable[[Sdk], Pat
     """What another root task links stages no crash, and has no start code or stack of its own."""
     listed = run_tool(["nm", "-A", str(prefix_of(sdk) / "lib" / "libcellreap_supervisor.a")], None)
     assert " T cr_component_init" in listed
+    # libsel4's variable is the other root task's, of whichever class.
+    assert " cr_ipc_buffer\n" in listed
+    assert "__sel4_ipc_buffer" not in listed
     for name in ("cr_director_idle", "cr_quiet_begin", "cr_root_main", "cr_root_stack", "_start"):
         assert f" T {name}\n" not in listed, name
 

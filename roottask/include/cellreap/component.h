@@ -51,7 +51,8 @@ typedef struct cr_component_program {
 } cr_component_program;
 
 /* A system. image.h describes the rows. The component uses the tables and the ELF files as long as
- * it runs, so they must not change. They must be in the root task's image. */
+ * it runs, so they must not change. They must be in the root task's image. No PD can have the flag
+ * CR_IMAGE_LATE, which is for staged crashes. */
 typedef struct cr_component_system {
     const char *name;
     const char *kernel;  /* name and version for the trace, such as "seL4 16.0.0" */
@@ -93,7 +94,7 @@ typedef struct cr_component_message {
  * kernel leaves no timer to user level. */
 cr_status cr_component_init(const cr_component_room *room, const cr_component_system *system);
 
-/* Creates the PDs, without those that begin late. No PD runs before cr_component_step waits. */
+/* Creates the PDs. No PD runs before cr_component_step waits. */
 void cr_component_start(void);
 
 /* Mint a capability of yours into an empty slot of the CNode that the kernel gave: to the

@@ -75,6 +75,8 @@ void cr_root_main(const seL4_BootInfo *info)
     WITH(program.elf, ledger_elf + 1);
     WITH(pd.program, 1);
     WITH(pd.priority, 201);
+    WITH(pd.spawn_priority, 2);
+    WITH(pd.flags, CR_IMAGE_LATE);
     WITH(pd.fault_handler, 0);
     answer("init", cr_component_init(&room, &system));
     cr_component_start();
