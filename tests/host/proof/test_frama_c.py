@@ -28,6 +28,7 @@ PROOFS = {
     for proof in (
         Proof("machines", ("machines/machines.c",)),
         Proof("accounts", ("accounts/accounts.c",)),
+        Proof("blake2s", ("trace/blake2s.c",)),
         Proof(
             "decode",
             ("operations/decode.c",),
@@ -90,6 +91,12 @@ PLANTED = {
     ),
     "a share among nobody": Planted(
         "accounts", "accounts/accounts.c", "sharers != 0 ? left / sharers : 0", "left / sharers"
+    ),
+    "a block with one byte too many": Planted(
+        "blake2s",
+        "trace/blake2s.c",
+        "if (state->used == CR_BLAKE2S_BLOCK) {",
+        "if (state->used > CR_BLAKE2S_BLOCK) {",
     ),
     "a node beyond the arena": Planted(
         "model",
