@@ -57,8 +57,10 @@ class Runs:
         config = self._folder / "going.toml"
         config.write_text(text)
         kernel = ("--arch", self._sdk.kernel.arch, "--sdk", str(self._sdk.root))
+        # A shell starts background jobs with SIGINT ignored, and programs inherit that.
+        heard = ("env", "--default-signal=INT", sys.executable, "-m")
         return subprocess.Popen(
-            [sys.executable, "-m", "cellreap", "run", str(config), *kernel, *options],
+            [*heard, "cellreap", "run", str(config), *kernel, *options],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
