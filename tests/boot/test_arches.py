@@ -35,7 +35,7 @@ FIRST, *OTHERS = ARCHES
 
 @pytest.mark.behaviour("C-28")
 @pytest.mark.parametrize("arch", OTHERS)
-@pytest.mark.parametrize(("pd_depth", "rs_depth"), slow_but(DEPTHS, DEPTHS[0]))
+@pytest.mark.parametrize(("pd_depth", "rs_depth"), thorough_but(DEPTHS, DEPTHS[0], DEPTHS[-1]))
 def test_every_depth_does_the_same(
     target_of: Callable[[str], Target], arch: str, pd_depth: str, rs_depth: str
 ) -> None:
@@ -48,7 +48,12 @@ def test_every_depth_does_the_same(
 
 @pytest.mark.behaviour("C-02", "C-03", "C-28")
 @pytest.mark.parametrize("arch", OTHERS)
-@pytest.mark.parametrize("name", slow_but(name for name in ALL if name not in LONG))
+@pytest.mark.parametrize(
+    "name",
+    thorough_but(
+        (name for name in ALL if name not in LONG), "protocol", "handler", "extract", "spawn"
+    ),
+)
 def test_every_configuration_does_the_same(
     target_of: Callable[[str], Target], arch: str, name: str
 ) -> None:

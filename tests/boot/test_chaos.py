@@ -20,6 +20,7 @@ from cellreap.system.config import Config
 from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target
 from kit.chaos import CAUGHT, CLIENTS, DEADLINE_MS, ECHOES, HONEST, chaos, counted
+from kit.marks import thorough_but
 
 TOTAL = re.compile(r"asked (\d+): answered (\d+), lost (\d+)")
 WRONG = re.compile(r"WRONG|BROKEN|TWICE|OUT OF ORDER|FAILED")
@@ -200,7 +201,7 @@ def check(run: Run, config: Config) -> None:
 
 
 @pytest.mark.behaviour("J-07", "J-10", "J-13")
-@pytest.mark.parametrize("mode", ["async", "sync"])
+@pytest.mark.parametrize("mode", thorough_but(["async", "sync"], "async"))
 @pytest.mark.parametrize("arch", ARCHES)
 def test_the_honest_do_not_notice(
     target_of: Callable[[str], Target], arch: str, mode: str, chaos_seed: int

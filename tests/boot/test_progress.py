@@ -12,7 +12,7 @@ import pytest
 from cellreap.system.config import Config, Pd
 from cellreap.testing import Change, Run, Target, together, with_pd, with_system
 from cellreap.trace.check import check
-from kit.marks import slow_but
+from kit.marks import slow_but, thorough_but
 
 COUNTED = ("-icount", "shift=3,sleep=off")
 COMPUTES, HANGS, FAILS, CALLS = range(4)
@@ -45,7 +45,7 @@ def test_who_steadily_finishes_notices_is_never_late(target: Target) -> None:
 
 
 @pytest.mark.behaviour("N-11", "J-06")
-@pytest.mark.parametrize("how", [HANGS, FAILS])
+@pytest.mark.parametrize("how", thorough_but([HANGS, FAILS], HANGS))
 def test_who_finishes_nothing_is_late(target: Target, how: int) -> None:
     """To fail the first notice and resume it, again and again, is no progress."""
     run = target.run("progress", change=together(receives(how), with_system(deadline_ms=200)))

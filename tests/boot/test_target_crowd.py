@@ -125,6 +125,7 @@ def test_the_same_seed_is_the_same_run(target: Target) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_different_seeds_are_different_instants(target: Target) -> None:
     runs = [
         target.run("crowd", change=together(crowd(), down("kill", seed, 2)), qemu_args=COUNTED)

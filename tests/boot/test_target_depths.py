@@ -385,7 +385,7 @@ def test_groups_are_destroyed_one_after_the_other(run: Run) -> None:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("M-06", "H-10", "H-03")
-@pytest.mark.parametrize("row", ROWS[::3], ids=lambda row: str(row.id))
+@pytest.mark.parametrize("row", ROWS[::6], ids=lambda row: str(row.id))
 def test_the_command_line_says_the_same(target: Target, row: Row) -> None:
     """`run --json` of every third pair, in a process of its own, with exit code and plan."""
     options = ["--arch", target.sdk.kernel.arch]

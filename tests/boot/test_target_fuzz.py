@@ -196,6 +196,7 @@ def test_what_is_its_own_end_is_nobody_elses(target: Target, end: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_in_sync_mode_it_is_no_different(target: Target) -> None:
     """A terminator is answered when its ticket is over.
 

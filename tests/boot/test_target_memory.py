@@ -10,6 +10,7 @@ import pytest
 
 from cellreap.testing import Run, Target, with_crashes, with_pd
 from cellreap.trace.events import Event
+from kit.marks import thorough_but
 
 ROUNDS = 10
 PDS = ["block_server_1", "block_server_2", "fs", "db", "app"]
@@ -124,14 +125,18 @@ def test_a_second_unrelated_crash_is_cleaned_up_too(target: Target) -> None:
 @pytest.mark.parametrize("rs_depth", [0, 1])
 @pytest.mark.parametrize(
     ("first", "second"),
-    [
+    thorough_but(
+        [
+            ("block_server_1", "block_server_2"),
+            ("block_server_2", "fs"),
+            ("block_server_1", "db"),
+            ("fs", "db"),
+            ("block_server_2", "app"),
+            ("db", "app"),
+        ],
         ("block_server_1", "block_server_2"),
-        ("block_server_2", "fs"),
-        ("block_server_1", "db"),
         ("fs", "db"),
-        ("block_server_2", "app"),
-        ("db", "app"),
-    ],
+    ),
 )
 def test_one_crash_after_the_other_in_a_system_that_is_broken_already(
     target: Target, first: str, second: str, rs_depth: int

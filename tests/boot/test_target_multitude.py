@@ -76,6 +76,7 @@ def test_a_server_of_many_lives_when_one_of_its_clients_crashes(target: Target) 
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.behaviour("J-06")
 def test_a_server_acknowledges_a_thousand_resources_of_a_crashed_client(target: Target) -> None:
     run = target.run("multitude", change=rich(CLIENT), qemu_args=COUNTED)

@@ -17,6 +17,7 @@ import pytest
 
 from cellreap.headers import source_root
 from cellreap.model.core.library import LIBRARY_VARIABLE
+from kit.marks import thorough_but
 from kit.paths import ROOT, TESTS
 
 MODULES = ("test_core_model", "test_core_plan", "test_core_again", "test_steps", "test_work")
@@ -65,7 +66,9 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize(
+    "module", thorough_but(MODULES, "test_core_model", "test_core_again", "test_steps")
+)
 def test_the_sanitizers_find_nothing(sanitized: dict[str, str], module: str) -> None:
     arguments = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
     done = subprocess.run(
