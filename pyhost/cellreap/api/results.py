@@ -18,6 +18,7 @@ from cellreap.system.sdk import Kernel
 from cellreap.trace.events import Event
 from cellreap.trace.outcome import Outcome
 from cellreap.trace.reading import Reading
+from cellreap.trace.report import violation_lines
 
 _CONSOLE_LINES: Final = 40
 _CONSOLE_BYTES: Final = 1 << 16
@@ -67,9 +68,7 @@ class Run:
     def violations(self) -> list[str]:
         """How the run broke off, and the violations of rules."""
         report = self.reading.report
-        found = [f"{report.path}:{problem}" for problem in report.violations]
-        if report.more_violations:
-            found.append(f"{report.path}: {report.more_violations} more")
+        found = violation_lines(report)
         if self.boot is None:
             return found
         found += [

@@ -15,10 +15,10 @@ from cellreap.api.running import Limits, build_system, record_image
 from cellreap.api.systems import System, kernel_for
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import kernel_options, qemu_option
-from cellreap.errors import UsageError
 from cellreap.progress import Progress
 from cellreap.runs.boot import End, Watch
 from cellreap.runs.debugging import free_port, stub_arguments, write_files
+from cellreap.runs.evidence import make_output
 from cellreap.runs.expectation import is_image
 from cellreap.runs.places import Places, places_of_image
 from cellreap.system.image import Image, read_image
@@ -100,8 +100,5 @@ def _folder(kept: Path | None) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="cellreap-debug-") as name:
             yield Path(name)
         return
-    try:
-        kept.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"-o {kept}: {error.strerror}; expected a directory") from None
+    make_output(kept)
     yield kept

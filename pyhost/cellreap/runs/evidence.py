@@ -13,6 +13,14 @@ from cellreap.errors import UsageError
 from cellreap.runs.places import programs_beside
 
 
+def make_output(output: Path) -> None:
+    """Makes the directory that -o names, if it is not there. UsageError if that fails."""
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"-o {output}: {error.strerror}; expected a directory") from None
+
+
 class Evidence:
     """The folder of a run. `with` deletes it, unless the run was recorded and did not pass."""
 
@@ -27,11 +35,7 @@ class Evidence:
         if self._output is None:
             self.folder = Path(tempfile.mkdtemp(prefix=f"cellreap-{self._system}-"))
             return self
-        try:
-            self._output.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            message = f"-o {self._output}: {error.strerror}; expected a directory"
-            raise UsageError(message) from None
+        make_output(self._output)
         self.folder = self._output
         return self
 

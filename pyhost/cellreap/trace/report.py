@@ -207,6 +207,14 @@ def kernels_word_told(report: Report) -> str:
     return f"the kernel was asked for its capabilities {walks}, with {snapshots}"
 
 
+def violation_lines(report: Report) -> list[str]:
+    """A line for each violation, and one for the number of those that are not kept."""
+    lines = [f"{report.path}:{problem}" for problem in report.violations]
+    if report.more_violations:
+        lines.append(f"{report.path}: {report.more_violations} more")
+    return lines
+
+
 def report_json(report: Report) -> dict[str, Any]:
     """The report as `check --json` and `run --json` print it.
 
@@ -214,13 +222,10 @@ def report_json(report: Report) -> dict[str, Any]:
     only if there are any.
     """
     name, version = report.kernel_parts()
-    violations = [f"{report.path}:{problem}" for problem in report.violations]
-    if report.more_violations:
-        violations.append(f"{report.path}: {report.more_violations} more")
     return {
         "kernel": {"name": name, "version": version, "arch": report.arch},
         "verdict": "pass" if report.passed and not report.unexpected else "fail",
-        "violations": violations,
+        "violations": violation_lines(report),
         "names": dict(sorted(report.names.items())),
         "cleanups": [
             {**cleanup.plan, "cause": cleanup.cause, "kernel_calls": cleanup.kernel_calls}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from cellreap import headers
-from cellreap.model.ids import ROOT, parse_id
+from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 
@@ -37,7 +37,7 @@ class Quiet(Concern):
         if event.number("ms") < LEAST_MS:
             text = f"SILENT: ms={event['ms']}: expected at least {LEAST_MS}"
             self.context.bad("silence.long", text)
-        self._due = [node for node in self.context.model.nodes if _is_pd(node) and node != ROOT]
+        self._due = [pd for pd in self.context.model.pds() if pd != ROOT]
 
     def stands(self, event: Event) -> None:
         """STANDS: what a PD does."""
@@ -61,8 +61,3 @@ class Quiet(Concern):
             self.context.bad("silence.state", text)
 
     handlers: ClassVar[Handlers] = {"SILENT": silent, "STANDS": stands}
-
-
-def _is_pd(node: str) -> bool:
-    parts = parse_id(node)
-    return parts is not None and parts.kind == "PD"
