@@ -36,7 +36,10 @@ def prefix_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Sdk], Path]
     @cache
     def install(root: Path, arch: str) -> Path:
         prefix = tmp_path_factory.mktemp("prefix")
-        parts = build_parts(load_sdk(root, arch), find_toolchain(arch), QUIET)
+        # What the cache has was built by any checkout, which may be gone. An installation needs it.
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+            parts = build_parts(load_sdk(root, arch), find_toolchain(arch), QUIET)
         run_tool(["cmake", "--install", str(parts.folder), "--prefix", str(prefix)], None)
         return prefix
 
