@@ -66,6 +66,10 @@ def _takes(target: Target, pd: str, _: str) -> None:
     target.ack(pd, left)
 
 
+def _spawns(target: Target, pd: str, _: str) -> None:
+    target.pd("child", creator=pd)
+
+
 USES: Final[dict[str, tuple[Act, dict[str, int]]]] = {
     "manages": (_manages, {"nodes": 3, "spaces": 2, "types": 2, "edges": 6}),
     "maps": (_maps, {"nodes": 2, "spaces": 1, "types": 1, "edges": 6}),
@@ -73,6 +77,7 @@ USES: Final[dict[str, tuple[Act, dict[str, int]]]] = {
     "requests": (_requests, {"edges": 1, "requests": 1}),
     "subscribes": (_subscribes, {"edges": 4}),
     "takes": (_takes, {"nodes": 2, "spaces": 1, "types": 1, "edges": 5}),
+    "spawns": (_spawns, {"pds": 1, "nodes": 2, "edges": 4, "bytes": 65536}),
     "drops": (_drops, {"edges": 1, "requests": 1}),
 }
 

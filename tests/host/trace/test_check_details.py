@@ -36,3 +36,17 @@ def test_the_ticket_of_a_plain_send_is_told_before_the_pd_stops_and_only_there()
     assert said([*drafts[:stop], told, *drafts[stop:]]) == []
     twice = said([*drafts[:stop], told, told, *drafts[stop:]])
     assert [text for text in twice if "expected STOP" in text]
+
+
+@pytest.mark.behaviour("W-01")
+def test_nobody_is_to_terminate_a_pd_that_went_down_by_itself() -> None:
+    target = Target(0, 0)
+    pds = block_fs_db_app(target)
+    target.quiet()
+    target.stage(1, "terminate", pds["fs"], pds["app"])
+    target.fault(pds["fs"])
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    target.say(pds["app"], "it is gone")
+    assert said(target.end()) == []
