@@ -9,7 +9,7 @@ import pytest
 
 from cellreap.trace.check import check_stream
 from cellreap.trace.writer import Draft, seal
-from kit.trace_simulator import Target, block_fs_db_app
+from kit.trace_simulator import Target, block_fs_db_app, merged_run
 
 
 def said(drafts: list[Draft]) -> list[str]:
@@ -50,3 +50,36 @@ def test_nobody_is_to_terminate_a_pd_that_went_down_by_itself() -> None:
     target.serve_all()
     target.say(pds["app"], "it is gone")
     assert said(target.end()) == []
+
+
+@pytest.mark.behaviour("W-02")
+def test_the_id_of_a_dead_pd_is_never_given_again() -> None:
+    target = Target(0, 0)
+    pds = block_fs_db_app(target)
+    target.quiet()
+    target.exit(pds["app"])
+    target.cleanup()
+    target.emit("PD", id=pds["app"], name="successor", pinned=0)
+    assert [text for text in said(target.end()) if "was used before" in text]
+
+
+@pytest.mark.behaviour("W-02")
+def test_who_was_in_a_call_is_freed_as_soon_as_the_server_is_stopped() -> None:
+    target = Target(0, 0)
+    pds = block_fs_db_app(target)
+    target.quiet()
+    target.fault(pds["fs"])
+    target.say(pds["app"], "something else")
+    target.free(pds["db"], pds["fs"])
+    assert [text for text in said(target.end()) if "expected it right after the STOP" in text]
+
+
+@pytest.mark.behaviour("J-10", "W-02")
+def test_one_notice_about_a_space_stands_for_several() -> None:
+    drafts = merged_run()
+    names = [name for name, *_ in drafts]
+    merged, withdrawn = names.index("MERGE"), names.index("WITHDRAW")
+    assert merged < withdrawn
+    _, *values = drafts[withdrawn]
+    drafts[withdrawn] = ("MERGE", *values)
+    assert [text for text in said(drafts) if "another notice about the space stands" in text]
