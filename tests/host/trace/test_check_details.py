@@ -80,6 +80,5 @@ def test_one_notice_about_a_space_stands_for_several() -> None:
     names = [name for name, *_ in drafts]
     merged, withdrawn = names.index("MERGE"), names.index("WITHDRAW")
     assert merged < withdrawn
-    _, *values = drafts[withdrawn]
-    drafts[withdrawn] = ("MERGE", *values)
+    drafts[withdrawn] = ("MERGE", drafts[withdrawn][1])
     assert [text for text in said(drafts) if "another notice about the space stands" in text]
