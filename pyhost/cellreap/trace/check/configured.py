@@ -9,6 +9,7 @@ from typing import Final
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.configured_edges import ConfiguredEdges
 from cellreap.trace.check.context import Concern, Context
+from cellreap.trace.check.injected import as_configured
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Depths, Expected, ExpectedPd
 
@@ -48,6 +49,7 @@ class Configured(Concern):
         self._quotas: set[str] = set()
         self._settled = False
         self._refused = False
+        self._injections: list[str] = []
 
     def see(self, event: Event) -> None:
         """Takes an event after the model has it."""
@@ -116,6 +118,9 @@ class Configured(Concern):
             if self._extractions > int(expected.extract):
                 self._bad("extract", event, "none by the root task is configured, or one was")
 
+    def _inject(self, event: Event, expected: Expected) -> None:
+        self._injections.append(as_configured(event))
+
     # -- PDs
 
     def _belongs(self, event: Event, making: Making) -> bool:
@@ -132,6 +137,9 @@ class Configured(Concern):
 
     def _pd(self, event: Event, expected: Expected) -> None:
         if event["id"] == ROOT:
+            if tuple(self._injections) != expected.inject:
+                has, wanted = ", ".join(self._injections), ", ".join(expected.inject)
+                self._bad("inject", event, f"{has or 'none'}: expected {wanted or 'none'}")
             return
         if tuple(self._core) != CORE_SPACES:
             self._bad("space", event, f"expected the spaces {' and '.join(CORE_SPACES)} before")
@@ -216,7 +224,7 @@ class Configured(Concern):
             return
         boot = self._boot()
         made = [name for name in self._made if name in boot]
-        if self._quotas or made != boot[: len(made)]:
+        if not self._refused and (self._quotas or made != boot[: len(made)]):
             self._bad("pd", "PD", f"{pd.name}: expected the PDs of boot time in their order")
 
     def _boot(self) -> list[str]:
@@ -278,7 +286,8 @@ class Configured(Concern):
             return
         if event.name == "CLEANUP" and self.context.cleanups.waits():
             return
-        if [name for name in self._made if name in self._boot()] != self._boot():
+        made = [name for name in self._made if name in self._boot()]
+        if made != self._boot() and not self._refused:
             self._bad("pd", event, "expected all PDs of boot time before it")
         self.edges.synchronize(event)
 
@@ -296,7 +305,7 @@ class Configured(Concern):
             self._bad("extract", event, "expected an extraction by the root task before it")
 
     def _refuse(self, event: Event, expected: Expected) -> None:
-        """There was no room for a configured PD."""
+        """A configured PD could not be made. It is tried again."""
         self._refused |= event["pd"] == ROOT
 
 
@@ -316,6 +325,7 @@ _SEEN: Final[dict[str, Callable[[Configured, Event, Expected], None]]] = {
     "TRACE": Configured._trace,
     "MODE": Configured._mode,
     "AWAIT": Configured._await,
+    "INJECT": Configured._inject,
     "BASE": Configured._base,
     "QUOTA": Configured._quota,
     "PD": Configured._pd,
