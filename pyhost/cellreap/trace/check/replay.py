@@ -23,6 +23,7 @@ from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
 from cellreap.trace.check.freed import Freed
 from cellreap.trace.check.injected import Injected
+from cellreap.trace.check.making import Making
 from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
@@ -98,6 +99,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Configured,
     Causes,
     Injected,
+    Making,
 )
 
 
@@ -145,6 +147,7 @@ class Replay:
         context.extractions = self._concerns[Extractions]
         context.cleanups = self._concerns[Cleanups]
         context.state = self._concerns[State]
+        context.making = self._concerns[Making]
         self._truth: Truth = self._concerns[Truth]
         self._known: Collection[str] = ()  # the events of the trace's version
         self._ended = False
@@ -165,12 +168,13 @@ class Replay:
         self._context.line = event.line
         self.report.events += 1
         if self._in_place(event):
+            if event.name == "INJECTED":  # It may stand anywhere, and changes nothing.
+                self._concerns[Injected].happens(event)
+                return
+            self._context.making.demand_undone(event)
             if event.name in TRUTH_EVENTS:
                 _, handler = OUTSIDE[event.name]
                 handler(self._truth, event)
-                return
-            if event.name == "INJECTED":  # It may stand anywhere, and changes nothing.
-                self._concerns[Injected].happens(event)
                 return
             self._truth.see(event)
             self._in_order(event)
