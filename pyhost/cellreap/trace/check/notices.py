@@ -47,6 +47,10 @@ class Notices(Concern):
             return None
         return notice
 
+    def count(self) -> int:
+        """The number of notices that the root task still has. Stopped PDs have none."""
+        return self._work.count(self.context.freed.is_stopped)
+
     def is_unfinished(self, token: int) -> bool:
         """Whether the notice is not finished, or failed and still in its lane."""
         return self._work.get(token) is not None

@@ -22,6 +22,7 @@ from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
 from cellreap.trace.check.freed import Freed
+from cellreap.trace.check.in_use import InUse
 from cellreap.trace.check.injected import Injected
 from cellreap.trace.check.making import Making
 from cellreap.trace.check.memory import Memory
@@ -64,7 +65,7 @@ SAME_MESSAGE: Final = frozenset(
     {
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
         "EXIT", "TERMINATE", "LATE", "CLEANUP", "GIVE_UP", "PROBE", "QUEUE", "TICKET", "ACCOUNT",
-        "REFUSE", "REFUSED", "MODEL", "EXTRACTED",
+        "IN_USE", "REFUSE", "REFUSED", "MODEL", "EXTRACTED",
     }
 )  # fmt: skip
 """Events that the root task may write between an event and what follows from it at once, such as
@@ -100,6 +101,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Causes,
     Injected,
     Making,
+    InUse,
 )
 
 
@@ -177,6 +179,7 @@ class Replay:
                 handler(self._truth, event)
                 return
             self._truth.see(event)
+            self._concerns[InUse].interrupt(event)
             self._in_order(event)
             self._concerns[Quiet].see(event)
             self._concerns[Causes].judge(event)

@@ -192,6 +192,15 @@ class Work:
             return 0
         return len(self._lane(notice).notices) - 1
 
+    def count(self, gone: Callable[[str], bool]) -> int:
+        """The number of notices to receivers that are not gone."""
+        return len(self._notices) - sum(
+            len(lane.notices)
+            for pd, receiver in self._receivers.items()
+            if gone(pd)
+            for lane in receiver.lanes.values()
+        )
+
     def unfinished(self) -> Iterator[Notice]:
         """All notices that are still to be finished, without held ones."""
         for notice in self._notices.values():
