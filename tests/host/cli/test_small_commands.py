@@ -44,6 +44,8 @@ def test_the_cache_is_listed_and_pruned_by_age(tmp_path: Path) -> None:
     kinds = sorted(entry["kind"] for entry in shown["entries"])
     assert kinds == ["build", "objects", "objects", "objects", "objects", "programs"]
     assert all(entry["bytes"] > 0 for entry in shown["entries"] if entry["kind"] != "objects")
+    listed = bench.cellreap("cache").stdout
+    assert all(f"  {kind}" in listed or f"{kind} " in listed for kind in kinds)
     first = (tmp_path / "a.img").read_bytes()
     old = time.time() - 10 * DAY
     for path in (tmp_path / "cache").rglob("*"):

@@ -103,3 +103,21 @@ def test_time_before_a_server_was_owed_a_notice_does_not_count(
     target.serve(server)
     found = [text for text in said(target.end()) if "ms have passed" in text]
     assert (found == []) is is_possible
+
+
+@pytest.mark.behaviour("M-03")
+def test_a_pd_finishes_all_that_it_fetched_before_an_extraction_is_over() -> None:
+    target = Target(0, 0)
+    server, *askers = (target.pd(name) for name in ("server", "one", "other"))
+    target.space(server, "BLOCK")
+    target.quiet()
+    extractions = [target.extract(by) for by in askers]
+    asked = target.fetch(server)
+    assert len(asked) == 2
+    for notice in asked:  # in one message
+        target.ack(server, notice)
+    for x in extractions:
+        target.extracted(x)
+    for ticket in (1, 2):
+        target.told(ticket)
+    assert said(target.end()) == []
