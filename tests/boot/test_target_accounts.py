@@ -139,6 +139,24 @@ def test_who_makes_all_it_can_keeps_nobody_from_its_share_or_from_coming_back(
 
 
 @pytest.mark.slow
+@pytest.mark.behaviour("J-10")
+def test_spaces_are_nodes_and_take_edges(target: Target) -> None:
+    """A quota of nodes limits them, and one of edges: each takes 2."""
+    quotas_of = {"greedy": {"nodes": 20}, "modest": {"edges": 30}}
+
+    def limit(config: Config) -> Config:
+        for name, most_of in quotas_of.items():
+            pd = config.pd(name)
+            assert pd is not None
+            config = with_pd(name, quota=pd.quota.model_copy(update=most_of))(config)
+        return config
+
+    run = target.run("accounts", change=together(filling(SPACES), limit), qemu_args=COUNTED)
+    assert made(run, "greedy", FULL) == 20 - 1  # and its own
+    assert made(run, "modest", FULL) == (30 - 2 - 2) // 2  # and its own, and its request
+
+
+@pytest.mark.slow
 @pytest.mark.behaviour("J-10", "M-11")
 @pytest.mark.parametrize("arch", ARCHES)
 def test_the_memory_of_spawned_pds_is_an_account_too(
