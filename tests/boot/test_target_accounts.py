@@ -220,3 +220,22 @@ def test_a_server_that_acknowledges_nothing_keeps_no_client_from_coming_back(
     left = mine - withdrawn
     assert {problem.rule for problem in run.report.violations} == {"notices.end"}
     assert len(run.report.violations) == len(left) <= quota(run, "client", "edges") + 1 + fetches
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("J-10", "N-06")
+def test_what_is_left_about_each_space_is_merged_for_itself(target: Target) -> None:
+    """The server that acknowledges nothing has both spaces."""
+
+    def of_one_server(config: Config) -> Config:
+        pds = {pd.name: pd for pd in config.pds}
+        spaces = (*pds["shelf"].spaces, *pds.pop("server").spaces)
+        pds["shelf"] = pds["shelf"].model_copy(update={"spaces": spaces, "args": (0, 0)})
+        return config.model_copy(update={"pds": tuple(pds.values())})
+
+    run = target.run("forgotten", change=of_one_server, qemu_args=COUNTED, passes=False)
+    about = {event["token"]: event["node"] for event in run.of("QUEUE", kind="disconnect")}
+    merged = [about[event["token"]] for event in run.of("MERGE")]
+    assert sorted(merged) == sorted(map(run.id, ("kept", "goods")))
+    assert len(run.ids("client")) == LIVES
+    assert {problem.rule for problem in run.report.violations} == {"notices.end"}
