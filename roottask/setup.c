@@ -9,6 +9,7 @@
 #include "root.h"
 #include "supervisor/supervisor.h"
 #include "system/charge.h"
+#include "system/inject.h"
 #include "system/truth.h"
 
 /* What the kernel gave, without what the root task keeps. */
@@ -94,6 +95,7 @@ static void trace_start(const cr_image_header *image)
     cr_trace_begin(&cr_sys.trace, CR_EV_AWAIT);
     cr_trace_number(&cr_sys.trace, cr_clock_exists() ? image->await_ms : 0);
     cr_trace_end(&cr_sys.trace);
+    cr_inject_start(image);
     cr_trace_begin(&cr_sys.trace, CR_EV_PD);
     cr_trace_node(cr_sys.root);
     cr_trace_string(&cr_sys.trace, cr_sys.pds[0].name);

@@ -4,6 +4,7 @@
  * without any check. cr_image_valid must therefore check every offset, count and index, even though
  * the checksum is correct. */
 #include "text.h"
+#include <cellreap/inject.h>
 #include <cellreap/policy.h>
 #include <cellreap/trace.h>
 
@@ -89,7 +90,9 @@ int cr_image_rows_valid(const cr_image_header *image)
             return 0;
         }
     }
-    return 1;
+    cr_injector injector;
+    return cr_injector_init(&injector, cr_image_injections(image), image->injections.count) ==
+           CR_OK;
 }
 
 int cr_image_valid(const cr_image_header *image, size_t bytes)
@@ -110,7 +113,8 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         !table_fits(image, image->holds, sizeof(cr_image_pd_hold)) ||
         !table_fits(image, image->spawns, sizeof(cr_image_spawn)) ||
         !table_fits(image, image->links, sizeof(cr_image_link)) ||
-        !table_fits(image, image->crashes, sizeof(cr_image_crash))) {
+        !table_fits(image, image->crashes, sizeof(cr_image_crash)) ||
+        !table_fits(image, image->injections, sizeof(cr_image_injection))) {
         return 0;
     }
     for (uint32_t i = 0; i < image->programs.count; i++) {

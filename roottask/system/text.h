@@ -48,6 +48,7 @@ CR_IMAGE_TABLE(cr_image_holds, cr_image_pd_hold, holds)
 CR_IMAGE_TABLE(cr_image_spawns, cr_image_spawn, spawns)
 CR_IMAGE_TABLE(cr_image_links, cr_image_link, links)
 CR_IMAGE_TABLE(cr_image_crashes, cr_image_crash, crashes)
+CR_IMAGE_TABLE(cr_image_injections, cr_image_injection, injections)
 
 /* The ELF file of a program. */
 static inline const uint8_t *cr_image_elf(const cr_image_header *image,

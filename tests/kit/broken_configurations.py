@@ -110,6 +110,8 @@ STORIES: Final[tuple[tuple[str, Change], ...]] = (
     ("config.crash", _crash(3, pd="thread")),
     ("config.crash", with_system(crashes=())),
     ("config.extract", with_system(extract=False)),
+    ("config.inject", with_system(inject=())),
+    ("config.inject", with_system(inject=("make:900:error",))),
 )  # fmt: skip
 """(a rule, another configuration whose story breaks it)."""
 

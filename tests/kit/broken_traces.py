@@ -16,6 +16,7 @@ from kit import broken_apart, broken_configurations, broken_respawns, truth_trac
 from kit.trace_simulator import RUNS, Target, block_fs_db_app, time_run
 
 Values = dict[str, object]
+INJECTION: Final = {"chain": "make", "step": 1, "call": 0, "end": 0, "how": "error", "always": 0}
 
 
 def of_lines(lines: list[str]) -> Report:
@@ -403,6 +404,8 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "triggers.right": lambda: scenario(lambda target: target.terminate("PD_5", "PD_1")),
     "triggers.deadline": lambda: edited("notices", "DEADLINE", {"ms": 0}, pd="PD_5"),
     "triggers.late": lambda: edited("notices", "LATE", {"token": 1}, pd="PD_5"),
+    "inject.told": lambda: inserted("depths-0-0", "SPACE", "INJECT", **INJECTION),
+    "inject.happens": emitted("INJECTED", **INJECTION),
     "progress.await": lambda: edited("depths-0-0", "AWAIT", None),
     "progress.awaited": emitted("GIVE_UP", pd="PD_5", token=1, ran=1000, held_up=2000),
     "progress.early": emitted("GIVE_UP", pd="PD_5", token=1, ran=999, held_up=1999),

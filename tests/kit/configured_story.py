@@ -75,6 +75,7 @@ def expected() -> Expected:
             ExpectedCrash("late", "hang"),
         ),
         extract=True,
+        inject=("make:900:error", "step:900.2:fault:always", "step:901.end:hang"),
     )
 
 
@@ -92,6 +93,8 @@ class Configured(Target):
         self._change("BASE", bytes=self.base[0], slots=self.base[1])
         self._change("TRACE", kernel=config.kernel, arch=config.arch)
         self._change("AWAIT", ms=config.await_ms)
+        for text in reversed(config.inject):
+            self._announce(text)
         self.ids: dict[str, str] = {}
         self.counts: dict[str, int] = {}
         for type_ in ("RESSPC", "PD"):
@@ -100,6 +103,15 @@ class Configured(Target):
     def _change(self, event: str, **values: object) -> None:
         at = next(i for i, (name, _) in enumerate(self.events) if name == event)
         self.events[at] = (event, {**self.events[at][1], **values})
+
+    def _announce(self, text: str) -> None:
+        chain, place, how, *always = text.split(":")
+        step, _, call = place.partition(".")
+        values = {"chain": chain, "step": int(step), "how": how, "always": len(always)}
+        end = call == "end"
+        values |= {"call": 0 if end else int(call or 0), "end": int(end)}
+        at = next(i for i, (name, _) in enumerate(self.events) if name == "AWAIT")
+        self.events.insert(at + 1, ("INJECT", values))
 
     # -- PDs
 

@@ -24,6 +24,7 @@ from cellreap.trace.report import (
     Failure,
     Report,
     foreign_told,
+    injected_told,
     kernels_word_told,
 )
 from cellreap.trace.telling import reading_json
@@ -118,6 +119,8 @@ def summary(report: Report) -> list[str]:
     lines += [f"not verified: {what}" for what in report.unverified]
     if report.asked:
         lines.append(kernels_word_told(report))
+    if report.injected:
+        lines.append(injected_told(report))
     if report.foreign_lines:
         lines.append(foreign_told(report.foreign_lines))
     for problem in report.violations:

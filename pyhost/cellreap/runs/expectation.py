@@ -102,6 +102,7 @@ def expected_of(config: Config, source: str, timer: bool) -> Expected:
             ExpectedCrash(crash.pd, crash.how, crash.by, crash.repeat) for crash in config.crashes
         ),
         extract=config.system.extract,
+        inject=config.inject,
         truth=config.system.truth,
         outcome=_outcome(config.expect),
     )

@@ -12,7 +12,7 @@ from cellreap.trace.events import Event, printable
 from cellreap.trace.expected import NO_END
 from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reading import Reading
-from cellreap.trace.report import Report, foreign_told, kernels_word_told
+from cellreap.trace.report import Report, foreign_told, injected_told, kernels_word_told
 from cellreap.trace.silence import Silence
 from cellreap.trace.story import Chapter
 
@@ -64,6 +64,9 @@ def tell(
     lines += [f"Alive {when}: {', '.join(alive) or 'nobody but the root task'}", ""]
     if report.silence is not None:
         lines += [*_silence(report.silence, names), ""]
+    if report.injected:
+        word = injected_told(report)
+        lines += [f"{word[0].upper()}{word[1:]}.", ""]
     if report.asked:
         word = kernels_word_told(report)
         lines += [f"{word[0].upper()}{word[1:]}.", ""]

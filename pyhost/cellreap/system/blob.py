@@ -151,6 +151,7 @@ _ROW_TYPE = {
     "spawns": "cr_image_spawn",
     "links": "cr_image_link",
     "crashes": "cr_image_crash",
+    "injections": "cr_image_injection",
 }
 
 
@@ -202,6 +203,20 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
             }
             for crash in config.crashes
         ],
+        "injections": [_injection_row(text) for text in config.inject],
+    }
+
+
+def _injection_row(text: str) -> dict[str, Any]:
+    """text: as in the configuration, which has checked it."""
+    chain, place, how, *always = text.split(":")
+    step, _, call = place.partition(".")
+    return {
+        "chain": headers.printed_names("inject.h", "CR_CHAIN")[chain],
+        "step": int(step),
+        "call": _constant("CR_IMAGE_STEP_END") if call == "end" else int(call or 0),
+        "how": headers.printed_names("inject.h", "CR_INJECTION")[how],
+        "always": bool(always),
     }
 
 

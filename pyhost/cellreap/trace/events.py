@@ -146,6 +146,8 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "OWN_CNODE": ("trace_events.h", "CR_OWN_CNODE"),
         "CRASH": ("trace_events.h", "CR_CRASH_WAY"),
         "STAND": ("trace_events.h", "CR_STAND"),
+        "CHAIN": ("inject.h", "CR_CHAIN"),
+        "INJECTION": ("inject.h", "CR_INJECTION"),
     }
     words = {name: tuple(headers.printed_names(*where)) for name, where in tables.items()}
     operations = tuple(operation.word for operation in headers.operations())

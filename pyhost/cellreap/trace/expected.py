@@ -122,6 +122,8 @@ class Expected:
     links: frozenset[frozenset[str]] = frozenset()
     crashes: tuple[ExpectedCrash, ...] = ()
     extract: bool = False
+    inject: tuple[str, ...] = ()
+    """The failures to inject, as the configuration writes them."""
     outcome: ExpectedOutcome = ExpectedOutcome()
     truth: bool = False
     snapshots_up_to: int = 0

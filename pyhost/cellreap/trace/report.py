@@ -174,6 +174,8 @@ class Report:
     """the trace has no END, and was sound so far"""
     broken_off: bool = False
     """the trace has no END, and that was no violation"""
+    injected: dict[str, int] = field(default_factory=dict)
+    """failure to inject, as a configuration writes it -> how often it happened"""
     asked: int = 0
     """how often the kernel was asked for its capabilities"""
     snapshots: int = 0
@@ -205,6 +207,16 @@ def kernels_word_told(report: Report) -> str:
     walks = "once" if report.asked == 1 else f"{report.asked} times"
     snapshots = "1 snapshot" if report.snapshots == 1 else f"{report.snapshots or 'no'} snapshots"
     return f"the kernel was asked for its capabilities {walks}, with {snapshots}"
+
+
+def injected_told(report: Report) -> str:
+    """A sentence about the injected failures."""
+    often = {0: "never happened", 1: "happened"}
+    each = [
+        f"{text} ({often.get(count, f'happened {count} times')})"
+        for text, count in report.injected.items()
+    ]
+    return f"injected: {', '.join(each)}"
 
 
 def violation_lines(report: Report) -> list[str]:

@@ -123,6 +123,10 @@ RULES: Final[dict[str, str]] = {
     "config.extract": "The root task extracts the state at the end if that is configured.",
     "config.truth": "The trace has the kernel's word if that is configured, with snapshots if the "
     "kernel of the image takes them, and else not.",
+    "config.inject": "The failures to inject are the configured ones.",
+    # injected failures
+    "inject.told": "INJECT comes directly after AWAIT or another INJECT, and each once.",
+    "inject.happens": "INJECTED repeats an INJECT, once unless that is for always.",
     # causes of changes of the model
     "causes.operation": "A change names an operation that makes such changes, and the PD that "
     "asked; or neither, if the configuration makes the change.",

@@ -11,13 +11,15 @@
 
 enum {
     CR_IMAGE_MAGIC = 0x49526c63,
-    CR_IMAGE_VERSION = 5,
+    CR_IMAGE_VERSION = 6,
     CR_NAME_BYTES = 32, /* a name is NUL-terminated within this size */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
     CR_IMAGE_KEY_BYTES = 16,
     CR_IMAGE_QUOTAS = 9, /* the number of rows of CR_QUOTAS in limits.h */
     CR_IMAGE_NONE = 0xffffffff,
+    CR_IMAGE_MAX_INJECTIONS = 64,
+    CR_IMAGE_STEP_END = 0xffffffff, /* the `call` of an injection at the end of a step */
     CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
 };
@@ -94,6 +96,7 @@ typedef struct cr_image_header {
     cr_image_table spawns;   /* cr_image_spawn */
     cr_image_table links;    /* cr_image_link */
     cr_image_table crashes;  /* cr_image_crash, in order */
+    cr_image_table injections; /* cr_image_injection, at most CR_IMAGE_MAX_INJECTIONS */
     char system[CR_NAME_BYTES];
     char kernel[CR_NAME_BYTES]; /* name and version, "seL4 16.0.0" */
     char arch[CR_TYPE_BYTES];
@@ -178,5 +181,14 @@ typedef struct cr_image_crash {
     uint32_t spread_ns;
     uint32_t seed;
 } cr_image_crash;
+
+/* For tests: something fails at a step of the root task. See inject.h. */
+typedef struct cr_image_injection {
+    uint32_t chain;  /* cr_chain */
+    uint32_t step;   /* from 1 */
+    uint32_t call;   /* kernel call of the step, from 1; 0: before the step; or CR_IMAGE_STEP_END */
+    uint32_t how;    /* cr_injected */
+    uint32_t always; /* each attempt fails, not only the first; of making: each later step */
+} cr_image_injection;
 
 #endif

@@ -104,6 +104,8 @@ typedef enum cr_print {
     CR_TRACE_TYPE(FAULT_KIND, TEXT, "a kind of fault")                                             \
     CR_TRACE_TYPE(STAND, TEXT, "what a PD does")                                                   \
     CR_TRACE_TYPE(REGISTERS, TEXT, "- or registers with their values, as in pc:0x10,sp:0x20")      \
+    CR_TRACE_TYPE(CHAIN, TEXT, "a kind of chain of steps")                                         \
+    CR_TRACE_TYPE(INJECTION, TEXT, "a failure to inject")                                          \
     CR_TRACE_TYPE(CNODE, TEXT, "a CNode of a PD")                                                  \
     CR_TRACE_TYPE(OWN_CNODE, TEXT, "a CNode of the root task")                                     \
     CR_TRACE_TYPE(OWED_KIND, TEXT, "a kind of notice that a plan owes")                            \
@@ -141,6 +143,14 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_AWAIT, "AWAIT", FIELD(ms, NUMBER),                                        \
                    "How long a PD without a deadline is awaited, in the time in which it could "   \
                    "run. 0: the kernel leaves no timer to the root task.")                         \
+    CR_TRACE_EVENT(CR_EV_INJECT, "INJECT", FIELD(chain, CHAIN) FIELD(step, NUMBER)                 \
+                   FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG), \
+                   "The configuration has something fail, for tests: a step of chains of this "    \
+                   "kind, counted from 1. call: the kernel call of the step, from 1; 0: before "   \
+                   "the step, or with end=1 after it. always: each attempt fails.")                \
+    CR_TRACE_EVENT(CR_EV_INJECTED, "INJECTED", FIELD(chain, CHAIN) FIELD(step, NUMBER)             \
+                   FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG), \
+                   "The failure happens now.")                                                     \
     CR_TRACE_EVENT(CR_EV_QUOTA, "QUOTA", FIELD(account, NUMBER) FIELD(name, TEXT)                  \
                    FIELD(nodes, NUMBER) FIELD(edges, NUMBER) FIELD(spaces, NUMBER)                 \
                    FIELD(types, NUMBER) FIELD(requests, NUMBER) FIELD(tickets, NUMBER)             \

@@ -129,20 +129,24 @@ def messages() -> dict[tuple[str, ...], list[str]]:
 def page() -> Iterator[str]:
     said = messages()
     for path, table in tables().items():
-        if not path:
-            continue
-        yield from ("", f"## {heading(path)}", "")
-        about = one_line(table.__doc__ or "").partition(": ")[2]
-        yield from textwrap.wrap(about[:1].upper() + about[1:], 100)
+        if path:
+            yield from ("", f"## {heading(path)}", "")
+            about = one_line(table.__doc__ or "").partition(": ")[2]
+            yield from textwrap.wrap(about[:1].upper() + about[1:], 100)
+        else:
+            yield from ("", "## Above all tables", "", "Keys that are in no table come first.")
         yield ""
         docs = attribute_docs(table)
         rows = []
         for (key, annotation), name in zip(hints(table).items(), table.model_fields, strict=True):
+            if not path and table_in(annotation) is not None:
+                continue
             shown = f"`{key}`"
             rows.append([shown, value_of(annotation), default_of(table, name), docs[name]])
         yield from table_lines(("key", "value", "default", "meaning"), rows)
-        own = [text for key in hints(table) for text in said.get((*path, key), ())]
-        own += said.get(path, [])
+        keys = [key for key, of in hints(table).items() if path or table_in(of) is None]
+        own = [text for key in keys for text in said.get((*path, key), ())]
+        own += said.get(path, []) if path else []
         if own:
             yield from ("", "Refused, among others:", "", "```", *own, "```")
     yield ""

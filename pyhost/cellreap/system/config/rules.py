@@ -32,6 +32,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _without_scenario(config)
     yield from _expected(config)
     yield from _limits(config)
+    yield from _injections(config)
     yield from quotas.problems(config)
 
 
@@ -218,6 +219,13 @@ def _limits(config: Config) -> Iterator[Problem]:
     most = headers.constant("limits.h", "CR_IMAGE_MAX_PDS")
     if len(config.pds) > most:
         yield ("pd", most), f"{len(config.pds)} PDs; expected at most {most}"
+
+
+def _injections(config: Config) -> Iterator[Problem]:
+    yield from _repeated(("inject",), config.inject)
+    most = headers.constant("image.h", "CR_IMAGE_MAX_INJECTIONS")
+    if len(config.inject) > most:
+        yield ("inject",), f"{len(config.inject)} entries; expected at most {most}"
 
 
 def _repeated(at: KeyPath, names: tuple[str, ...]) -> Iterator[Problem]:

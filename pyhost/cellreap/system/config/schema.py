@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -412,9 +413,30 @@ class Expect(Table):
     """Whether the run may end with no PD alive. Only without `alive`."""
 
 
+_Injection = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^(step:[1-9][0-9]{0,8}(\.([1-9][0-9]{0,8}|end))?:(fault|error|hang)"
+        r"|make:[1-9][0-9]{0,8}:error)(:always)?$"
+    ),
+    _expect('"step:N:HOW", "step:N.K:HOW", "step:N.end:HOW" or "make:N:error"'),
+]
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
 class Config(Table):
     """A whole system."""
 
+    inject: Annotated[tuple[_Injection, ...], Field(strict=False), BeforeValidator(_listed)] = ()
+    """For tests: failures of the root task itself, as a string or a list of strings. `step:N:HOW`
+    is before the Nth step of cleanups, counted from boot, `step:N.K:HOW` before its Kth kernel
+    call, and `step:N.end:HOW` at its end. HOW is fault, error or hang. `make:N:error` is the Nth
+    step of making PDs, spaces, resources and edges. With `:always` at the end each attempt fails,
+    not only the first; of making, each later step.
+    """
     system: System
     """The system as a whole."""
     policy: Policy = Policy()

@@ -9,6 +9,7 @@ from typing import Final
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.configured_edges import ConfiguredEdges
 from cellreap.trace.check.context import Concern, Context
+from cellreap.trace.check.injected import as_configured
 from cellreap.trace.events import Event
 from cellreap.trace.expected import Depths, Expected, ExpectedPd
 
@@ -48,6 +49,7 @@ class Configured(Concern):
         self._quotas: set[str] = set()
         self._settled = False
         self._refused = False
+        self._injections: list[str] = []
 
     def see(self, event: Event) -> None:
         """Takes an event after the model has it."""
@@ -116,6 +118,9 @@ class Configured(Concern):
             if self._extractions > int(expected.extract):
                 self._bad("extract", event, "none by the root task is configured, or one was")
 
+    def _inject(self, event: Event, expected: Expected) -> None:
+        self._injections.append(as_configured(event))
+
     # -- PDs
 
     def _belongs(self, event: Event, making: Making) -> bool:
@@ -132,6 +137,9 @@ class Configured(Concern):
 
     def _pd(self, event: Event, expected: Expected) -> None:
         if event["id"] == ROOT:
+            if tuple(self._injections) != expected.inject:
+                has, wanted = ", ".join(self._injections), ", ".join(expected.inject)
+                self._bad("inject", event, f"{has or 'none'}: expected {wanted or 'none'}")
             return
         if tuple(self._core) != CORE_SPACES:
             self._bad("space", event, f"expected the spaces {' and '.join(CORE_SPACES)} before")
@@ -316,6 +324,7 @@ _SEEN: Final[dict[str, Callable[[Configured, Event, Expected], None]]] = {
     "TRACE": Configured._trace,
     "MODE": Configured._mode,
     "AWAIT": Configured._await,
+    "INJECT": Configured._inject,
     "BASE": Configured._base,
     "QUOTA": Configured._quota,
     "PD": Configured._pd,

@@ -22,6 +22,7 @@ from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
 from cellreap.trace.check.freed import Freed
+from cellreap.trace.check.injected import Injected
 from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
@@ -96,6 +97,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Truth,
     Configured,
     Causes,
+    Injected,
 )
 
 
@@ -166,6 +168,9 @@ class Replay:
             if event.name in TRUTH_EVENTS:
                 _, handler = OUTSIDE[event.name]
                 handler(self._truth, event)
+                return
+            if event.name == "INJECTED":  # It may stand anywhere, and changes nothing.
+                self._concerns[Injected].happens(event)
                 return
             self._truth.see(event)
             self._in_order(event)

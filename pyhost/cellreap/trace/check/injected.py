@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Injected failures: which are announced, and which happen."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cellreap.trace.check.context import Concern, Handlers
+from cellreap.trace.events import Event
+
+
+def as_configured(event: Event) -> str:
+    """The failure of an INJECT or INJECTED, as a configuration writes it."""
+    call = "end" if event["end"] == "1" else event["call"]
+    place = event["step"] if call == "0" else f"{event['step']}.{call}"
+    always = ":always" if event["always"] == "1" else ""
+    return f"{event['chain']}:{place}:{event['how']}{always}"
+
+
+class Injected(Concern):
+    """INJECT, INJECTED."""
+
+    def announce(self, event: Event) -> None:
+        """INJECT: something is to fail."""
+        before, text = self.context.previous, as_configured(event)
+        injected = self.context.report.injected
+        if before is None or before.name not in ("AWAIT", "INJECT") or text in injected:
+            said = "expected it once, right after AWAIT or another INJECT"
+            self.context.bad("inject.told", f"INJECT: {text}: {said}")
+        if event["end"] == "1" and event["call"] != "0":
+            self.context.bad("inject.told", f"INJECT: call={event['call']}: expected 0 with end=1")
+        injected.setdefault(text, 0)
+
+    def happens(self, event: Event) -> None:
+        """INJECTED: it fails now."""
+        text, injected = as_configured(event), self.context.report.injected
+        if text not in injected:
+            self.context.bad("inject.happens", f"INJECTED: {text}: no INJECT has it")
+        elif injected[text] and event["always"] == "0":
+            self.context.bad("inject.happens", f"INJECTED: {text}: it happened before")
+        injected[text] = injected.get(text, 0) + 1
+
+    handlers: ClassVar[Handlers] = {"INJECT": announce, "INJECTED": happens}
