@@ -23,6 +23,7 @@ static struct {
     seL4_CPtr done; /* for the worker, to the endpoint */
     void (*job)(void);
     seL4_IPCBuffer *main_buffer;
+    seL4_Word ip; /* where it faulted last */
 } worker;
 
 static seL4_CPtr frame_of(const seL4_BootInfo *info, uintptr_t image_start, const void *page)
@@ -88,10 +89,17 @@ cr_worker_event cr_worker_wait(uint64_t *badge)
 {
     seL4_Word from;
     seL4_SetIPCBuffer((seL4_IPCBuffer *)(void *)own.buffer);
-    (void)seL4_RecvWithMRs(worker.endpoint, &from, 0, 0, 0, 0);
+    seL4_Word first = 0;
+    (void)seL4_RecvWithMRs(worker.endpoint, &from, &first, 0, 0, 0);
     seL4_SetIPCBuffer(worker.main_buffer);
     *badge = from;
+    worker.ip = first;
     return from == DONE ? CR_WORKER_DONE : from == FAULT ? CR_WORKER_FAULT : CR_WORKER_SIGNAL;
+}
+
+uint64_t cr_worker_ip(void)
+{
+    return worker.ip;
 }
 
 void cr_worker_stop(void)

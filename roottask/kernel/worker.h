@@ -33,6 +33,8 @@ void cr_worker_init(const seL4_BootInfo *info, uintptr_t image_start, seL4_CPtr 
 void cr_worker_start(void);
 /* Waits for the next event. `badge` is that of a signal. */
 cr_worker_event cr_worker_wait(uint64_t *badge);
+/* The instruction at which it faulted last. */
+uint64_t cr_worker_ip(void);
 /* Stops the worker, wherever it is. */
 void cr_worker_stop(void);
 

@@ -35,6 +35,7 @@ from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.staged import Staged
 from cellreap.trace.check.state import State
 from cellreap.trace.check.steps import Steps
+from cellreap.trace.check.takeovers import Takeovers
 from cellreap.trace.check.tickets import Tickets
 from cellreap.trace.check.timing import Timing
 from cellreap.trace.check.triggers import Triggers
@@ -98,6 +99,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Configured,
     Causes,
     Injected,
+    Takeovers,
 )
 
 
@@ -145,6 +147,7 @@ class Replay:
         context.extractions = self._concerns[Extractions]
         context.cleanups = self._concerns[Cleanups]
         context.state = self._concerns[State]
+        context.takeovers = self._concerns[Takeovers]
         self._truth: Truth = self._concerns[Truth]
         self._known: Collection[str] = ()  # the events of the trace's version
         self._ended = False
@@ -171,7 +174,12 @@ class Replay:
                 return
             if event.name == "INJECTED":  # It may stand anywhere, and changes nothing.
                 self._concerns[Injected].happens(event)
+                self._context.takeovers.injected(event)
                 return
+            if event.name == "TAKEOVER":  # It stands among the events of a step.
+                self._context.takeovers.takeover(event)
+                return
+            self._context.takeovers.see(event)
             self._truth.see(event)
             self._in_order(event)
             self._concerns[Quiet].see(event)
