@@ -38,8 +38,8 @@ _Noreturn void cr_idle_main(void);
 void cr_witness_start(void);
 _Noreturn void cr_witness_main(uint64_t index);
 
-/* The entry point of the worker (kernel/worker.h), in threads.S. It runs cr_worker_main, if the root
- * task has that function. */
+/* The entry point of the worker (kernel/worker.h), in threads.S. It runs cr_worker_main if the
+ * root task has that function. */
 void cr_worker_begin(void);
 _Noreturn void cr_worker_main(void);
 

@@ -17,10 +17,30 @@ from cellreap.trace.events import Event
 Step = tuple[str, str, str]
 """(name, node, pd)"""
 
-WHILE_REPEATED: Final = frozenset(
-    {"STEP", "SUSPEND", "DESTROY", "FREED", "QUEUE", "STOP", "SERVER_DIED"}
-)
-"""Events of a step. While a step is repeated, nothing else happens."""
+PARTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
+    ("suspend", "STOP"): ("pd", "pd"),
+    ("suspend", "SERVER_DIED"): ("server", "pd"),
+    ("suspend", "SUSPEND"): ("pd", "pd"),
+    ("destroy-resource", "DESTROY"): ("node", "node"),
+    ("destroy-space", "DESTROY"): ("node", "node"),
+    ("destroy-pd", "DESTROY"): ("node", "node"),
+    ("destroy-pd", "FREED"): ("pd", "pd"),
+    ("notify", "QUEUE"): ("to", "pd"),
+    ("tell", "QUEUE"): ("to", "pd"),
+}
+"""(step, event that tells a part of it) -> the event's field that names the step's node or PD.
+
+While a step is repeated, nothing else happens.
+"""
+
+
+def _is_part(event: Event, step: Step) -> bool:
+    if event.name == "STEP":
+        return (event["name"], event["node"], event["pd"]) == step
+    fields = PARTS.get((step[0], event.name))
+    named = {"node": step[1], "pd": step[2]}
+    return fields is not None and event[fields[0]] == named[fields[1]]
+
 
 
 class Takeovers(Concern):
@@ -54,14 +74,10 @@ class Takeovers(Concern):
             return
         n, step = self._step
         shown = f"STEP n={n} name={step[0]} node={step[1]} pd={step[2]}"
-        if event.name not in WHILE_REPEATED:
-            self.context.bad("takeover.step", f"{event.name}: expected {shown} before it")
+        if event.values.get("n", n) != n or not _is_part(event, step):
+            text = f"{event.name}: expected {shown} before it: that step had begun"
+            self.context.bad("takeover.step", text)
             self._step = None
-        elif event.name == "STEP":
-            if (event["n"], (event["name"], event["node"], event["pd"])) != self._step:
-                text = f"STEP name={event['name']}: expected {shown}, which had begun"
-                self.context.bad("takeover.step", text)
-                self._step = None
 
     def done(self) -> None:
         """The step was carried out."""
