@@ -106,7 +106,7 @@ static uint64_t order_for(cr_pd *pd, uint32_t *slot)
     if (terminate) {
         cr_pd *victim = cr_find_configured(crash->pd);
         cr_ref body;
-        if (victim == 0 || cr_body_resource(victim, &body) != CR_RESULT_OK) {
+        if (victim == 0 || !cr_body_resource(victim, &body)) {
             return CR_ORDER_CONTINUE;
         }
         uint32_t edge = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, body);

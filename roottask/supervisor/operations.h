@@ -4,8 +4,8 @@
  *
  * - cr_check_<word> decides. It must not change anything: not the model, the kernel, the tables or
  *   the trace. It refuses with one precise result, or stores in `found` what cr_do_<word> needs.
- * - cr_do_<word> does the operation directly afterwards and cannot refuse. Only SPAWN can run out
- *   of kernel memory while the PD is being made. It then undoes its changes and sets `undone`.
+ * - cr_do_<word> does the operation directly afterwards. What makes something can be refused by the
+ *   kernel while it is being made. The operation is then undone, and `undone` says why.
  *
  * CR_OPERATIONS in protocol.h lists the operations. An operation that lacks one of the functions
  * does not link. The badge that the kernel delivered identifies the caller. Everything else in a

@@ -68,7 +68,10 @@ void cr_do_connect(cr_asked *a)
         return;
     }
     if (a->found.there == SPACE_THERE) {
-        cr_make_request(0, a->from, a->found.node, a->found.slot);
+        a->undone = cr_make_request(0, a->from, a->found.node, a->found.slot);
+    }
+    if (a->undone != CR_RESULT_OK) {
+        return;
     }
     a->results[0] = a->found.slot;
     a->results[1] = cr_number_of(a->found.node);
@@ -133,9 +136,11 @@ cr_result cr_check_share_request(cr_asked *a)
 
 void cr_do_share_request(cr_asked *a)
 {
-    cr_make_request(a->from, a->found.pd, a->found.node, a->found.slot);
-    a->results[0] = a->found.slot;
-    a->count = 1;
+    a->undone = cr_make_request(a->from, a->found.pd, a->found.node, a->found.slot);
+    if (a->undone == CR_RESULT_OK) {
+        a->results[0] = a->found.slot;
+        a->count = 1;
+    }
 }
 
 /* -- holds */
@@ -157,9 +162,11 @@ cr_result cr_check_give(cr_asked *a)
 
 void cr_do_give(cr_asked *a)
 {
-    cr_make_hold(a->from, a->found.pd, a->found.node, a->found.slot);
-    a->results[0] = a->found.slot;
-    a->count = 1;
+    a->undone = cr_make_hold(a->from, a->found.pd, a->found.node, a->found.slot);
+    if (a->undone == CR_RESULT_OK) {
+        a->results[0] = a->found.slot;
+        a->count = 1;
+    }
 }
 
 cr_result cr_check_send(cr_asked *a)

@@ -45,19 +45,12 @@ cr_result cr_check_spawn(cr_asked *a)
 void cr_do_spawn(cr_asked *a)
 {
     cr_pd *pd;
-    cr_ref body;
-    uint32_t program = a->found.program;
-    a->undone = cr_result_of(cr_make_pd(CR_IMAGE_NONE, program, a->args.name, a->from, &pd));
-    if (a->undone != CR_RESULT_OK) {
-        return;
+    a->undone = cr_spawn_pd(a->found.program, a->args.name, a->from, a->found.slot, &pd);
+    if (a->undone == CR_RESULT_OK) {
+        a->results[0] = a->found.slot;
+        a->results[1] = pd->number;
+        a->count = 2;
     }
-    if (cr_body_resource(pd, &body) != CR_RESULT_OK) {
-        cr_panic("there was room for a PD's capability, and then there was not", pd->number);
-    }
-    cr_make_hold(0, a->from, body, a->found.slot);
-    a->results[0] = a->found.slot;
-    a->results[1] = pd->number;
-    a->count = 2;
 }
 
 cr_result cr_check_terminate(cr_asked *a)
@@ -198,10 +191,7 @@ cr_result cr_check_subscribe(cr_asked *a)
 
 void cr_do_subscribe(cr_asked *a)
 {
-    if (cr_model_add_edge(cr_sys.model, CR_EDGE_SUBSCRIBE, a->from->node, a->found.node) != CR_OK) {
-        cr_panic("there was room for a subscription, and then there was not", a->from->number);
-    }
-    cr_trace_pair(CR_EV_SUBSCRIBE, a->from->node, a->found.node);
+    a->undone = cr_make_subscription(a->from, a->found.node);
 }
 
 /* A PD may always drop its subscription, no matter what else it has lost. */

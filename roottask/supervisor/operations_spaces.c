@@ -39,9 +39,11 @@ cr_result cr_check_create_space(cr_asked *a)
 
 void cr_do_create_space(cr_asked *a)
 {
-    cr_ref space = cr_make_space(a->from, a->args.type, a->args.name);
-    if (a->found.pd != 0) {
-        cr_make_request(a->from, a->found.pd, space, a->found.slot);
+    cr_ref space;
+    a->undone = cr_make_space(a->from, a->args.type, a->args.name, a->found.pd, a->found.slot,
+                              &space);
+    if (a->undone != CR_RESULT_OK) {
+        return;
     }
     a->results[0] = cr_number_of(space);
     a->results[1] = a->found.slot;
@@ -70,8 +72,12 @@ cr_result cr_check_create_resource(cr_asked *a)
 
 void cr_do_create_resource(cr_asked *a)
 {
-    a->results[0] = cr_number_of(cr_make_resource(a->found.node));
-    a->count = 1;
+    cr_ref resource;
+    a->undone = cr_make_resource(a->found.node, &resource);
+    if (a->undone == CR_RESULT_OK) {
+        a->results[0] = cr_number_of(resource);
+        a->count = 1;
+    }
 }
 
 cr_result cr_check_delete_resource(cr_asked *a)
@@ -118,10 +124,7 @@ cr_result cr_check_map(cr_asked *a)
 
 void cr_do_map(cr_asked *a)
 {
-    if (cr_model_add_edge(cr_sys.model, CR_EDGE_MAP, a->found.node, a->found.target) != CR_OK) {
-        cr_panic("there was room for a map, and then there was not", a->found.node.index);
-    }
-    cr_trace_pair(CR_EV_MAP, a->found.node, a->found.target);
+    a->undone = cr_make_map(a->found.node, a->found.target);
 }
 
 cr_result cr_check_unmap(cr_asked *a)

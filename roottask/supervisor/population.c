@@ -6,7 +6,7 @@
 #include "arena.h"
 #include "system/text.h"
 
-enum { RETRY_MS = 10 }; /* the first delay after a refused attempt */
+enum { RETRY_MS = 10 }; /* the first delay after two refused attempts */
 
 static cr_population_entry *entry_of(uint32_t config)
 {
@@ -51,29 +51,15 @@ static void trace_rule(const cr_pd *pd, const cr_image_pd *config)
     }
 }
 
-static cr_status make(uint32_t index)
+static cr_result make(uint32_t index)
 {
     const cr_image_pd *config = image_pd(index);
     cr_pd *pd = 0;
-    cr_status status = cr_make_pd(index, config->program, config->name, 0, &pd);
-    if (status == CR_OK) {
+    cr_result result = cr_make_configured_pd(index, &pd);
+    if (result == CR_RESULT_OK) {
         trace_rule(pd, config);
     }
-    return status;
-}
-
-void cr_population_start(void)
-{
-    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
-        if ((image_pd(i)->flags & CR_IMAGE_LATE) != 0) {
-            continue;
-        }
-        cr_status status = make(i);
-        if (status != CR_OK) {
-            cr_console_string(image_pd(i)->name);
-            cr_panic("a PD of the configuration cannot be created", (uint64_t)status);
-        }
-    }
+    return result;
 }
 
 /* A PD was destroyed and the configuration marks it for respawn. */
@@ -147,19 +133,35 @@ static uint32_t awaited_handler(uint32_t index)
 static void try(uint32_t index)
 {
     cr_population_entry *entry = entry_of(index);
-    cr_status status = make(index);
-    if (status == CR_OK) {
+    cr_result result = make(index);
+    if (result == CR_RESULT_OK) {
         entry->coming = 0;
         entry->refused = 0;
         entry->tries = 0;
         return;
     }
     entry->tries++;
-    entry->refused = 1;
-    /* Without a timer the next attempt is after the next cleanup. */
-    entry->not_before = cr_clock_exists() ? cr_clock_due(delay_of(entry->tries + 1, RETRY_MS))
-                                          : UINT64_MAX;
-    cr_trace_refuse(&cr_sys.pds[0], CR_OP_SPAWN, cr_result_of(status));
+    /* The second attempt is after the next message: not every refusal lasts. Without a timer the
+     * third one is after the next cleanup. */
+    entry->refused = entry->tries > 1;
+    entry->not_before = entry->tries == 1  ? 0
+                        : cr_clock_exists() ? cr_clock_due(delay_of(entry->tries, RETRY_MS))
+                                            : UINT64_MAX;
+    cr_trace_refuse(&cr_sys.pds[0], CR_OP_SPAWN, result);
+}
+
+/* A PD that cannot be created now is tried again later. If there is no memory for it at all,
+ * cr_accounts_start says so. */
+void cr_population_start(void)
+{
+    for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
+        if ((image_pd(i)->flags & CR_IMAGE_LATE) == 0) {
+            entry_of(i)->coming = 1;
+            if (awaited_handler(i) == CR_IMAGE_NONE) {
+                try(i);
+            }
+        }
+    }
 }
 
 /* A cleanup has ended. It may have destroyed PDs, and it has freed room for PDs that were

@@ -4,7 +4,8 @@
  *
  * lay_out computes the complete body before anything is made, so the size of the untyped is known
  * in advance. make_objects must retype the objects in the order in which lay_out adds up their
- * sizes. The ELF file comes from the configuration: read_elf must check every field before it uses
+ * sizes. A step that fails may leave something behind that the revocation of the untyped removes.
+ * The ELF file comes from the configuration: read_elf must check every field before it uses
  * the field. */
 #include "body.h"
 #include "kernel/arch/arch.h"
@@ -61,7 +62,7 @@ typedef struct layout {
  * already exist. */
 static _Alignas(4096) uint8_t window[PAGE];
 
-/* Too large for the stack. Only one cr_body_make runs at a time. */
+/* Too large for the stack. Only one body is made at a time. */
 static layout plan;
 
 cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start)
@@ -223,61 +224,81 @@ static cr_status lay_out(const cr_body_params *params)
     return CR_OK;
 }
 
-/* Makes the objects in the order in which lay_out added up their sizes. */
-static seL4_Error make_objects(const cr_body_params *params, seL4_CPtr untyped, const cr_body *body)
+/* The kernel makes the CNode without a guard. The CNode needs a guard for its L1 slot, and only a
+ * capability that is moved can receive a guard. If the move fails, the slot is empty again when the
+ * untyped is revoked, which happens before another slot is taken. */
+static seL4_Error make_cnode(seL4_CPtr untyped, uint32_t l1)
 {
-    uint32_t l1 = body->l1;
-    seL4_Error error;
-    /* The kernel makes the CNode without a guard. The CNode needs a guard for its L1 slot, and only
-     * a capability that is moved can receive a guard. */
     uint32_t temporary = cr_pool_take();
     if (temporary == 0) {
         return seL4_NotEnoughMemory;
     }
-    error = cr_retype(untyped, seL4_CapTableObject, plan.body_bits, CR_L1_POOL, temporary, 1);
+    seL4_Error error = cr_retype(untyped, seL4_CapTableObject, plan.body_bits, CR_L1_POOL,
+                                 temporary, 1);
     if (!error) {
         error = cr_mutate(cr_slot_l1(l1), cr_slot_at(cr_cptr(CR_L1_POOL, temporary)),
                           cr_cnode_data(CR_SUBSPACE_BITS - plan.body_bits));
     }
     cr_pool_give(temporary);
-    if (error ||
-        (error = cr_retype(untyped, seL4_CapTableObject, params->cspace_bits, l1, CR_BODY_CSPACE,
-                           1)) ||
-        (error = cr_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, l1, CR_BODY_VSPACE,
-                           1))) {
-        return error;
-    }
-    uint32_t table = CR_BODY_TABLES;
-    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
-        error = cr_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], l1, table,
-                          plan.tables[level]);
-        if (error) {
-            return error;
-        }
-        table += plan.tables[level];
-    }
-    for (uint32_t made = 0; made < plan.frames;) {
-        uint32_t count = plan.frames - made;
-        if (count > CONFIG_RETYPE_FAN_OUT_LIMIT) {
-            count = CONFIG_RETYPE_FAN_OUT_LIMIT;
-        }
-        error = cr_retype(untyped, cr_arch_frame_type, PAGE_BITS, l1, CR_BODY_FRAMES + made, count);
-        if (error) {
-            return error;
-        }
-        made += count;
-    }
-    if ((error = cr_retype(untyped, seL4_TCBObject, seL4_TCBBits, l1, CR_BODY_TCB, 1)) ||
-        (error = cr_retype(untyped, seL4_NotificationObject, seL4_NotificationBits, l1,
-                           CR_BODY_NOTIFICATION, 1)) ||
-        (error = cr_retype(untyped, seL4_EndpointObject, seL4_EndpointBits, l1, CR_BODY_ENDPOINT,
-                           1))) {
-        return error;
-    }
-    return seL4_NoError;
+    return error;
 }
 
-/* Fills a page through the window and maps it at its address in the PD. */
+static uint32_t frame_batches(void)
+{
+    return (plan.frames + CONFIG_RETYPE_FAN_OUT_LIMIT - 1) / CONFIG_RETYPE_FAN_OUT_LIMIT;
+}
+
+/* What is retyped from the untyped of a body, in the order in which lay_out added up the sizes: the
+ * body's CNode, its CSpace and its address space, the tables of each level, frames as many as one
+ * call makes, and the thread with its notification and endpoint. */
+enum { FIRST_TABLES = 3, FIRST_FRAMES = FIRST_TABLES + CR_ARCH_TABLE_LEVELS, LAST_OBJECTS = 3 };
+
+static uint32_t count_objects(void)
+{
+    return FIRST_FRAMES + frame_batches() + LAST_OBJECTS;
+}
+
+static seL4_Error make_objects(const cr_body_params *params, const cr_body *body, uint32_t at)
+{
+    const seL4_CPtr untyped = cr_untyped_cap(body->block);
+    const uint32_t l1 = body->l1;
+    if (at == 0) {
+        return make_cnode(untyped, l1);
+    }
+    if (at == 1) {
+        return cr_retype(untyped, seL4_CapTableObject, params->cspace_bits, l1, CR_BODY_CSPACE, 1);
+    }
+    if (at == 2) {
+        return cr_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, l1, CR_BODY_VSPACE, 1);
+    }
+    if (at < FIRST_FRAMES) {
+        const uint32_t level = at - FIRST_TABLES;
+        uint32_t slot = CR_BODY_TABLES;
+        for (uint32_t i = 0; i < level; i++) {
+            slot += plan.tables[i];
+        }
+        return cr_retype(untyped, cr_arch_table_type[level], cr_arch_table_bits[level], l1, slot,
+                         plan.tables[level]);
+    }
+    if (at < FIRST_FRAMES + frame_batches()) {
+        const uint32_t made = (at - FIRST_FRAMES) * CONFIG_RETYPE_FAN_OUT_LIMIT;
+        const uint32_t left = plan.frames - made;
+        return cr_retype(untyped, cr_arch_frame_type, PAGE_BITS, l1, CR_BODY_FRAMES + made,
+                         left < CONFIG_RETYPE_FAN_OUT_LIMIT ? left : CONFIG_RETYPE_FAN_OUT_LIMIT);
+    }
+    switch (at - FIRST_FRAMES - frame_batches()) {
+    case 0:
+        return cr_retype(untyped, seL4_TCBObject, seL4_TCBBits, l1, CR_BODY_TCB, 1);
+    case 1:
+        return cr_retype(untyped, seL4_NotificationObject, seL4_NotificationBits, l1,
+                         CR_BODY_NOTIFICATION, 1);
+    default:
+        return cr_retype(untyped, seL4_EndpointObject, seL4_EndpointBits, l1, CR_BODY_ENDPOINT, 1);
+    }
+}
+
+/* Fills a page through the window and maps it at its address in the PD. If this fails, the frame may
+ * still be in the window until the untyped is revoked. */
 static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page)
 {
     seL4_CPtr frame = cr_body_cap(body, s->first_frame + page);
@@ -307,23 +328,39 @@ static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page
                              s->executable);
 }
 
-static seL4_Error load(const cr_body *body)
+static seL4_Error load_pages(const cr_body_params *params, const cr_body *body, uint32_t at)
 {
-    seL4_CPtr vspace = cr_body_cap(body, CR_BODY_VSPACE);
-    seL4_Error error = cr_arch_assign_asid(vspace);
-    uint32_t table = CR_BODY_TABLES;
-    for (uint32_t level = 0; !error && level < CR_ARCH_TABLE_LEVELS; level++) {
-        for (uint32_t i = 0; !error && i < plan.tables[level]; i++) {
-            error = cr_arch_map_table(level, cr_body_cap(body, table++), vspace,
-                                      plan.table_vaddr[level][i]);
+    (void)params;
+    uint32_t page = at;
+    for (uint32_t i = 0; i < plan.n_stretches; i++) {
+        if (page < plan.stretches[i].pages) {
+            return load_page(body, &plan.stretches[i], page);
         }
+        page -= plan.stretches[i].pages;
     }
-    for (uint32_t i = 0; !error && i < plan.n_stretches; i++) {
-        for (uint32_t page = 0; !error && page < plan.stretches[i].pages; page++) {
-            error = load_page(body, &plan.stretches[i], page);
+    return seL4_RangeError;
+}
+
+static seL4_Error assign_asid(const cr_body_params *params, const cr_body *body, uint32_t at)
+{
+    (void)params;
+    (void)at;
+    return cr_arch_assign_asid(cr_body_cap(body, CR_BODY_VSPACE));
+}
+
+static seL4_Error map_table(const cr_body_params *params, const cr_body *body, uint32_t at)
+{
+    (void)params;
+    uint32_t i = at;
+    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
+        if (i < plan.tables[level]) {
+            return cr_arch_map_table(level, cr_body_cap(body, CR_BODY_TABLES + at),
+                                     cr_body_cap(body, CR_BODY_VSPACE),
+                                     plan.table_vaddr[level][i]);
         }
+        i -= plan.tables[level];
     }
-    return error;
+    return seL4_RangeError;
 }
 
 static cr_slot slot_of(const cr_body *body, uint32_t slot)
@@ -331,59 +368,69 @@ static cr_slot slot_of(const cr_body *body, uint32_t slot)
     return cr_slot_in(cr_body_cap(body, CR_BODY_CSPACE), slot, body->cspace_bits);
 }
 
-static seL4_Error give_initial_caps(const cr_body_params *params, const cr_body *body)
+enum { INITIAL_CAPS = 5 };
+
+static seL4_Error give_initial_cap(const cr_body_params *params, const cr_body *body, uint32_t at)
 {
-    seL4_Error error;
-    /* Grant right on the capability to the root task: an operation that names a PD transfers a PD
-     * capability. */
-    if ((error = cr_mint(slot_of(body, CR_SLOT_ROOT), cr_slot_at(params->root_endpoint),
-                         seL4_CapRights_new(1, 1, 0, 1), params->request_badge)) ||
-        (error = cr_mint(slot_of(body, CR_SLOT_FAULT), cr_slot_at(params->root_endpoint),
-                         seL4_CapRights_new(1, 0, 0, 1), params->fault_badge)) ||
-        (error = cr_copy(slot_of(body, CR_SLOT_ENDPOINT),
-                         cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT)), seL4_CanRead)) ||
-        (error = cr_copy(slot_of(body, CR_SLOT_NOTIFICATION),
-                         cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION)), seL4_CanRead)) ||
-        (error = cr_mint(cr_slot_at(cr_body_cap(body, CR_BODY_SIGNAL)),
-                         cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION)), seL4_CanWrite,
-                         cr_badge(CR_BADGE_SIGNAL, 0, 0)))) {
-        return error;
+    const cr_slot notification = cr_slot_at(cr_body_cap(body, CR_BODY_NOTIFICATION));
+    switch (at) {
+    case 0:
+        /* Grant right on the capability to the root task: an operation that names a PD transfers a
+         * PD capability. */
+        return cr_mint(slot_of(body, CR_SLOT_ROOT), cr_slot_at(params->root_endpoint),
+                       seL4_CapRights_new(1, 1, 0, 1), params->request_badge);
+    case 1:
+        return cr_mint(slot_of(body, CR_SLOT_FAULT), cr_slot_at(params->root_endpoint),
+                       seL4_CapRights_new(1, 0, 0, 1), params->fault_badge);
+    case 2:
+        return cr_copy(slot_of(body, CR_SLOT_ENDPOINT),
+                       cr_slot_at(cr_body_cap(body, CR_BODY_ENDPOINT)), seL4_CanRead);
+    case 3:
+        return cr_copy(slot_of(body, CR_SLOT_NOTIFICATION), notification, seL4_CanRead);
+    default:
+        return cr_mint(cr_slot_at(cr_body_cap(body, CR_BODY_SIGNAL)), notification, seL4_CanWrite,
+                       cr_badge(CR_BADGE_SIGNAL, 0, 0));
     }
-    return seL4_NoError;
 }
 
-static seL4_Error configure_thread(const cr_body_params *params, const cr_body *body)
+static seL4_Error set_spaces(const cr_body_params *params, const cr_body *body)
 {
-    seL4_CPtr tcb = cr_body_cap(body, CR_BODY_TCB);
     seL4_CPtr buffer = 0;
     for (uint32_t i = 0; i < plan.n_stretches; i++) {
         if (plan.stretches[i].vaddr == CR_VADDR_IPC_BUFFER) {
             buffer = cr_body_cap(body, plan.stretches[i].first_frame);
         }
     }
-    cr_calls[CR_CALL_CONFIGURE] += 3;
-    seL4_Error error = seL4_TCB_Configure(tcb, CR_SLOT_FAULT, cr_body_cap(body, CR_BODY_CSPACE),
-                                          cr_cnode_data(seL4_WordBits - params->cspace_bits),
-                                          cr_body_cap(body, CR_BODY_VSPACE), 0, CR_VADDR_IPC_BUFFER,
-                                          buffer);
-    if (!error) {
-        error = seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, params->priority);
-    }
-    if (!error) {
-        error = seL4_TCB_BindNotification(tcb, cr_body_cap(body, CR_BODY_NOTIFICATION));
-    }
+    return seL4_TCB_Configure(cr_body_cap(body, CR_BODY_TCB), CR_SLOT_FAULT,
+                              cr_body_cap(body, CR_BODY_CSPACE),
+                              cr_cnode_data(seL4_WordBits - params->cspace_bits),
+                              cr_body_cap(body, CR_BODY_VSPACE), 0, CR_VADDR_IPC_BUFFER, buffer);
+}
+
+enum { CONFIGURATIONS = 4 };
+
+static seL4_Error configure_thread(const cr_body_params *params, const cr_body *body, uint32_t at)
+{
+    const seL4_CPtr tcb = cr_body_cap(body, CR_BODY_TCB);
+    seL4_UserContext registers;
+    switch (at) {
+    case 0:
+        cr_calls[CR_CALL_CONFIGURE]++;
+        return set_spaces(params, body);
+    case 1:
+        cr_calls[CR_CALL_CONFIGURE]++;
+        return seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, params->priority);
+    case 2:
 #ifdef CONFIG_DEBUG_BUILD
-    if (!error) {
         seL4_DebugNameThread(tcb, params->name);
-    }
 #endif
-    if (!error) {
-        seL4_UserContext registers;
+        cr_calls[CR_CALL_CONFIGURE]++;
+        return seL4_TCB_BindNotification(tcb, cr_body_cap(body, CR_BODY_NOTIFICATION));
+    default:
         cr_arch_start_registers(&registers, plan.entry,
                                 CR_VADDR_STACK + (seL4_Word)params->stack_pages * PAGE);
-        error = cr_write_registers(tcb, 0, &registers);
+        return cr_write_registers(tcb, 0, &registers);
     }
-    return error;
 }
 
 /* The memory of a configured PD is set aside for it from its first body on. */
@@ -412,33 +459,94 @@ cr_status cr_body_reserve(const cr_body_params *params)
     return status;
 }
 
-cr_status cr_body_make(const cr_body_params *params, cr_body *out)
+cr_status cr_body_lay_out(const cr_body_params *params)
 {
-    cr_status status = lay_out(params);
-    if (status != CR_OK) {
-        return status;
+    return lay_out(params);
+}
+
+cr_status cr_body_take(const cr_body_params *params, cr_body *out)
+{
+    *out = (cr_body){CR_BLOCK_NONE, params->l1, params->cspace_bits, plan.parents};
+    return take_block(params->owner, &out->block);
+}
+
+static uint32_t count_one(void)
+{
+    return 1;
+}
+
+static uint32_t count_tables(void)
+{
+    uint32_t count = 0;
+    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
+        count += plan.tables[level];
     }
-    cr_body body = {CR_BLOCK_NONE, params->l1, params->cspace_bits, plan.parents};
-    status = take_block(params->owner, &body.block);
-    if (status != CR_OK) {
-        return status;
+    return count;
+}
+
+static uint32_t count_pages(void)
+{
+    return plan.frames;
+}
+
+static uint32_t count_caps(void)
+{
+    return INITIAL_CAPS;
+}
+
+static uint32_t count_configurations(void)
+{
+    return CONFIGURATIONS;
+}
+
+/* The steps after the untyped was taken, in order. */
+static const struct {
+    cr_make_kind kind;
+    uint32_t (*count)(void);
+    seL4_Error (*apply)(const cr_body_params *params, const cr_body *body, uint32_t at);
+} parts[] = {
+    {CR_MAKE_OBJECTS, count_objects, make_objects},
+    {CR_MAKE_ASID, count_one, assign_asid},
+    {CR_MAKE_TABLE, count_tables, map_table},
+    {CR_MAKE_PAGE, count_pages, load_pages},
+    {CR_MAKE_CAP, count_caps, give_initial_cap},
+    {CR_MAKE_THREAD, count_configurations, configure_thread},
+};
+
+enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
+
+uint32_t cr_body_steps(void)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < PARTS; i++) {
+        count += parts[i].count();
     }
-    seL4_Error error = make_objects(params, cr_untyped_cap(body.block), &body);
-    if (!error) {
-        error = load(&body);
+    return count;
+}
+
+int cr_body_step(uint32_t at, cr_make_step *out)
+{
+    uint32_t what = at;
+    for (uint32_t i = 0; i < PARTS; i++) {
+        const uint32_t count = parts[i].count();
+        if (what < count) {
+            *out = (cr_make_step){parts[i].kind, what};
+            return 1;
+        }
+        what -= count;
     }
-    if (!error) {
-        error = give_initial_caps(params, &body);
+    return 0;
+}
+
+cr_status cr_body_apply(const cr_body_params *params, const cr_body *body,
+                        const cr_make_step *step)
+{
+    for (uint32_t i = 0; i < PARTS; i++) {
+        if (parts[i].kind == step->kind) {
+            return parts[i].apply(params, body, step->what) ? CR_ERR_MEMORY : CR_OK;
+        }
     }
-    if (!error) {
-        error = configure_thread(params, &body);
-    }
-    if (error) {
-        status = cr_body_destroy(&body);
-        return status == CR_OK ? CR_ERR_MEMORY : status;
-    }
-    *out = body;
-    return CR_OK;
+    return CR_ERR_ARG;
 }
 
 cr_status cr_body_destroy(cr_body *body)

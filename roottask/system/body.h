@@ -12,6 +12,7 @@
 
 #include "kernel/kernel.h"
 #include <cellreap/limits.h>
+#include <cellreap/make_steps.h>
 #include <cellreap/protocol.h>
 
 /* Slots of the body's CNode. */
@@ -62,14 +63,23 @@ typedef struct cr_body_params {
 } cr_body_params;
 
 /* Prepares the address in the root task's image at which frames are filled. Must be called once,
- * before the first cr_body_make. */
+ * before the first body is made. */
 cr_status cr_body_init(const seL4_BootInfo *info, uintptr_t image_start);
 
-/* Makes a body, loads the program and leaves the thread suspended, ready to be resumed. If it
- * fails, it leaves nothing behind.
- * - CR_ERR_ARG: the ELF file cannot be loaded.
- * - CR_ERR_MEMORY: not enough kernel memory. */
-cr_status cr_body_make(const cr_body_params *params, cr_body *out);
+/* A body is made in steps: cr_body_lay_out, cr_body_take, and each step of cr_body_step. At the end
+ * the program is loaded, and the thread is suspended, ready to be resumed. The parameters must stay
+ * the same, and one body is made at a time. cr_body_destroy removes everything from cr_body_take
+ * on. */
+/* Computes the body. Changes nothing. CR_ERR_ARG: the ELF file cannot be loaded. */
+cr_status cr_body_lay_out(const cr_body_params *params);
+/* Takes the untyped. CR_ERR_MEMORY. */
+cr_status cr_body_take(const cr_body_params *params, cr_body *out);
+/* How many steps there are, and step `at`, from 0. Returns 0 if there is no such step. */
+uint32_t cr_body_steps(void);
+int cr_body_step(uint32_t at, cr_make_step *out);
+/* CR_ERR_MEMORY: the kernel refused. */
+cr_status cr_body_apply(const cr_body_params *params, const cr_body *body,
+                        const cr_make_step *step);
 
 /* Sets memory aside for a body with this owner. CR_ERR_ARG, CR_ERR_MEMORY. */
 cr_status cr_body_reserve(const cr_body_params *params);

@@ -29,7 +29,6 @@ static int fill_due_slot(uint32_t i)
     const cr_image_pd_hold *hold = &cr_image_holds(cr_sys.image)[i];
     cr_pd *holder = cr_find_configured(hold->pd);
     uint32_t slot = configured_slot(i);
-    cr_ref body;
     if (holder == 0 || slot >= CR_SLOT_FIRST_FREE + holder->pd_slots ||
         holder->slots[slot] != CR_SLOT_DUE) {
         return 0;
@@ -39,14 +38,12 @@ static int fill_due_slot(uint32_t i)
         holder->slots[slot] = CR_SLOT_RESERVED;
         return 0;
     }
-    /* Room for the hold and for what cr_body_resource makes is set aside. */
+    /* If the kernel refuses, the slot stays due. */
     if (!cr_may_have_caps(holder) || !cr_may_have_caps(target) ||
-        holder->lost >= CR_MAX_LOST_SLOTS ||
-        cr_body_resource(target, &body) != CR_RESULT_OK) {
+        holder->lost >= CR_MAX_LOST_SLOTS) {
         return 1;
     }
-    cr_make_hold(0, holder, body, slot);
-    return 0;
+    return cr_make_body_hold(holder, target, slot) != CR_RESULT_OK;
 }
 
 void cr_fill_due_slots(void)

@@ -297,15 +297,17 @@ cr_space_entry *cr_space_entry_of(cr_ref space);
 cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint);
 cr_status cr_core_space(const char *type, cr_ref *out);
 
-/* Creates a PD and starts it. `creator` is 0 for the root task. Making the body can fail if kernel
- * memory or slots are exhausted. Then nothing has changed. CR_ERR_MEMORY, FULL_NODES, FULL_EDGES,
- * ARG. */
-cr_status cr_make_pd(uint32_t config, uint32_t program, const char *name, cr_pd *creator,
-                     cr_pd **out);
+/* Create a PD and start it, with its first edges. `slot`: for the creator's capability to it. If
+ * the kernel refuses something, nothing has changed. CR_RESULT_MEMORY, FULL. FAILED: the ELF file
+ * cannot be loaded. */
+cr_result cr_make_configured_pd(uint32_t config, cr_pd **out);
+cr_result cr_spawn_pd(uint32_t program, const char *name, cr_pd *creator, uint32_t slot,
+                      cr_pd **out);
 
 /* What a PD can ask for has two functions. cr_can_... changes nothing and returns the reason if it
  * cannot be done. It may also find the slot of the PD's CSpace for the new capability. cr_make_...
- * must be called directly after it, with that slot, and cannot fail. */
+ * must be called directly after it, with that slot. It fails only if the kernel refuses something,
+ * with CR_RESULT_MEMORY. Then nothing has changed. */
 
 /* Whether there is room for a PD and for the creator's capability to it. CR_RESULT_FULL,
  * UNACKED. */
@@ -314,22 +316,31 @@ cr_result cr_can_spawn(const cr_pd *creator, uint32_t *slot);
  * UNACKED. UNWANTED: `first` does not allow it to the manager. */
 cr_result cr_can_make_space(const cr_pd *manager, const char *type, const char *name,
                             const cr_pd *first, uint32_t *slot);
-cr_ref cr_make_space(cr_pd *manager, const char *type, const char *name);
+cr_result cr_make_space(cr_pd *manager, const char *type, const char *name, cr_pd *first,
+                        uint32_t slot, cr_ref *out);
 /* CR_RESULT_GONE, FULL. */
 cr_result cr_can_make_resource(cr_ref space);
-cr_ref cr_make_resource(cr_ref space);
+cr_result cr_make_resource(cr_ref space, cr_ref *out);
 /* `by` is the PD that makes the edge for `pd`, which must allow it; 0: `pd` itself asked for it.
  * CR_RESULT_GONE, FULL, UNACKED, UNWANTED. EXISTS: the PD has the request already, and *slot is its
  * slot (0 for a core space). */
 cr_result cr_can_make_request(const cr_pd *by, const cr_pd *pd, cr_ref space, uint32_t *slot);
-void cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot);
+cr_result cr_make_request(const cr_pd *by, cr_pd *pd, cr_ref space, uint32_t slot);
 /* Adds one hold. Only the first hold copies the capability. *slot is the present slot or the new
  * one. `by`: as above. CR_RESULT_GONE, FULL, UNACKED, UNWANTED. */
 cr_result cr_can_make_hold(const cr_pd *by, const cr_pd *pd, cr_ref resource, uint32_t *slot);
-void cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot);
-/* The core resource that stands for a PD's body. It is made when it is first needed. Room for it is
- * set aside. */
-cr_result cr_body_resource(cr_pd *pd, cr_ref *out);
+cr_result cr_make_hold(const cr_pd *by, cr_pd *pd, cr_ref resource, uint32_t slot);
+cr_result cr_make_map(cr_ref from, cr_ref to);
+cr_result cr_make_subscription(const cr_pd *pd, cr_ref node);
+/* The core resource that stands for a PD's body. Returns 0 if there is none: it is made with the
+ * first capability to the PD. */
+int cr_body_resource(const cr_pd *pd, cr_ref *out);
+/* Gives a PD a capability to another one. Room for it, and for the resource, is set aside. */
+cr_result cr_make_body_hold(cr_pd *holder, const cr_pd *pd, uint32_t slot);
+/* Checks whether a PD can receive a capability, and finds the slot for it. CR_RESULT_FULL,
+ * UNACKED. */
+cr_result cr_can_take_slot(const cr_pd *pd, uint32_t *slot);
+uint32_t cr_nodes_left(void);
 /* Whether one of the PD's holds can be dropped. CR_RESULT_NO_SUCH. DENIED: the PD manages the
  * resource. */
 cr_result cr_can_drop_hold(const cr_pd *pd, cr_ref resource);

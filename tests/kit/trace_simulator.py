@@ -373,6 +373,11 @@ class Target:
     def refuse(self, pd: str, op: int, status: int) -> None:
         self.emit("REFUSE", pd=pd, op=op, status=status)
 
+    def unmade(self, what: str, name: str, step: int, kind: str, status: int = 10) -> None:
+        """A step of making something fails."""
+        self.emit("MAKE_FAILED", what=what, name=name, step=step, kind=kind, status=status)
+        self.emit("MAKE_UNDONE", what=what, name=name, steps=step - 1, left=0, **self.used())
+
     def fault(
         self, pd: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
     ) -> None:
@@ -1082,7 +1087,7 @@ def rich_run() -> list[Draft]:
 
 def takeovers_run() -> list[Draft]:
     """Cleaners die at steps of several kinds."""
-    deaths = ((1, "fault"), (4, "hang"), (6, "error"), (8, "fault"), (10, "hang"))
+    deaths = ((2, "fault"), (4, "hang"), (6, "error"), (8, "fault"), (10, "hang"))
     target = Target(0, 0, "block_fs_db_app", injections=deaths)
     pds = block_fs_db_app(target)
     target.subscribe(pds["fs"], "BLOCK_SPACE_1")
@@ -1371,7 +1376,31 @@ def merged_run() -> list[Draft]:
     return target.end()
 
 
+def making_run() -> list[Draft]:
+    """Making fails: by an injected error, and because the kernel refuses."""
+    target = Target(0, 0, "making")
+    failure = {"chain": "make", "call": 0, "end": 0, "how": "error", "always": 0}
+    at = next(i for i, (name, _) in enumerate(target.events) if name == "AWAIT") + 1
+    target.events.insert(at, ("INJECT", {"step": 60, **failure}))
+    boss = target.pd("boss")
+    disk = target.space(boss, "BLOCK", "disk")
+    target.emit("INJECTED", step=60, **failure)
+    target.unmade("pd", "child", 12, "page")
+    target.refuse(boss, 8, 10)
+    child = target.pd("child", creator=boss)
+    target.unmade("request", child, 4, "grant")
+    target.request(child, disk)
+    target.unmade("resource", disk, 3, "parent")
+    target.quiet()
+    target.exit(child)
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    return target.end()
+
+
 RUNS: dict[str, Any] = {
+    "making": making_run,
     "merged": merged_run,
     "takeovers": takeovers_run,
     "blame": blame_run,

@@ -149,6 +149,8 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "DEATH": ("trace_events.h", "CR_DEATH"),
         "CHAIN": ("inject.h", "CR_CHAIN"),
         "INJECTION": ("inject.h", "CR_INJECTION"),
+        "MADE": ("make_steps.h", "CR_MADE"),
+        "MAKE_STEP": ("make_steps.h", "CR_MAKE_STEP"),
     }
     words = {name: tuple(headers.printed_names(*where)) for name, where in tables.items()}
     operations = tuple(operation.word for operation in headers.operations())

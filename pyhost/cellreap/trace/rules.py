@@ -39,7 +39,7 @@ RULES: Final[dict[str, str]] = {
     "memory.block": "The size of a body is a power of two, at least 16 bytes, and the body is "
     "aligned to it.",
     "memory.overlap": "The bodies of live PDs do not overlap.",
-    "memory.sums": "ACCOUNT and SETTLED have the bytes and slots that are in use.",
+    "memory.sums": "ACCOUNT, SETTLED and MAKE_UNDONE have the bytes and slots that are in use.",
     "memory.account": "ACCOUNT occurs if and only if memory changed since the last one.",
     "memory.freed": "FREED repeats the BODY of its PD.",
     # accounts
@@ -134,6 +134,13 @@ RULES: Final[dict[str, str]] = {
     "takeover.step": "The step at which a cleaner died belongs to the cleanup under way, and is "
     "carried out next. Nothing that is no part of it comes before.",
     "takeover.attempts": "TAKEOVER counts the attempts of a step, and there are not too many.",
+    "inject.making": "An error that is injected into making is directly followed by its "
+    "MAKE_FAILED.",
+    # making that fails
+    "making.undone": "MAKE_UNDONE directly follows the MAKE_FAILED of the same. Each step before "
+    "the failed one was undone.",
+    "making.step": "MAKE_FAILED has a kind of step that making such a thing has, and a cr_result "
+    "other than CR_RESULT_OK.",
     # causes of changes of the model
     "causes.operation": "A change names an operation that makes such changes, and the PD that "
     "asked; or neither, if the configuration makes the change.",

@@ -113,6 +113,8 @@ typedef enum cr_print {
     CR_TRACE_TYPE(DEATH, TEXT, "a death of the cleaner")                                           \
     CR_TRACE_TYPE(CHAIN, TEXT, "a kind of chain of steps")                                         \
     CR_TRACE_TYPE(INJECTION, TEXT, "a failure to inject")                                          \
+    CR_TRACE_TYPE(MADE, TEXT, "what is made")                                                      \
+    CR_TRACE_TYPE(MAKE_STEP, TEXT, "a kind of step of making")                                     \
     CR_TRACE_TYPE(CNODE, TEXT, "a CNode of a PD")                                                  \
     CR_TRACE_TYPE(OWN_CNODE, TEXT, "a CNode of the root task")                                     \
     CR_TRACE_TYPE(OWED_KIND, TEXT, "a kind of notice that a plan owes")                            \
@@ -260,6 +262,16 @@ typedef enum cr_print {
                    FIELD(status, NUMBER),                                                          \
                    "An operation of the PD was refused and changed nothing. op: its cr_op; "       \
                    "status: its cr_result.")                                                       \
+    CR_TRACE_EVENT(CR_EV_MAKE_FAILED, "MAKE_FAILED", FIELD(what, MADE) FIELD(name, TEXT)           \
+                   FIELD(step, NUMBER) FIELD(kind, MAKE_STEP) FIELD(status, NUMBER),               \
+                   "A step of making something failed: the position of the step, from 1, its "     \
+                   "kind, and the cr_result. name: of the PD or space, or the id of the PD that "  \
+                   "gets the edge, or of the space of the resource.")                              \
+    CR_TRACE_EVENT(CR_EV_MAKE_UNDONE, "MAKE_UNDONE", FIELD(what, MADE) FIELD(name, TEXT)           \
+                   FIELD(steps, NUMBER) FIELD(left, NUMBER) FIELD(bytes, NUMBER)                   \
+                   FIELD(slots, NUMBER),                                                           \
+                   "The steps before it were undone, last first. left: the steps that could not "  \
+                   "be undone; bytes, slots: all that are in use.")                                \
     CR_TRACE_EVENT(CR_EV_REFUSED, "REFUSED", FIELD(pd, PD) FIELD(count, NUMBER),                   \
                    "So many more operations of the PD were refused.")                              \
     CR_TRACE_EVENT(CR_EV_FREEZE, "FREEZE", FIELD(pd, PD),                                          \

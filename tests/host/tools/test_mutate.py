@@ -228,6 +228,13 @@ def test_a_check_that_fails_without_a_fault_is_an_error(tree: Path) -> None:
     assert "adds fails without a fault: two and three" in done.stderr
 
 
+def test_a_copy_that_does_not_build_without_a_fault_is_an_error(tree: Path) -> None:
+    replace(tree / "tools/mutation/plan.toml", 'prepare = [["true"]]', 'prepare = [["false"]]')
+    done = mutate(tree, "--count", "0", "--only", "sums are")
+    assert done.returncode == 2
+    assert "the sources do not build without a fault: it said nothing" in done.stderr
+
+
 @pytest.mark.slow
 def test_a_fault_that_hangs_is_noticed_and_interrupting_leaves_nothing_running(
     tree: Path,

@@ -104,6 +104,8 @@ FREE_FIELDS = {
         for word in headers.printed_names("limits.h", "CR_QUOTA")
     },
     "QUOTA.name": "the configuration is not in the trace",
+    "MAKE_FAILED.kind": "to another kind of step of such a thing",
+    "MAKE_FAILED.status": "to another error",
     "HOLD.slot": "to another free slot, that nothing else is told of",
     "REQUEST.slot": "to another free slot, that nothing else is told of",
 }
@@ -294,6 +296,8 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
             return "the next ACCOUNT tells the same" if following == "ACCOUNT" else None
         if event.name == "CLOCK":
             return "the next one tells the time"
+        if event.name == "INJECTED":
+            return "what was injected need not have happened"
         if event.name == "FREEZE":
             return "it need not have been frozen to do nothing"
         if event.name == "DEADLINE":

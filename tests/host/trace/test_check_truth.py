@@ -222,3 +222,13 @@ def test_a_walk_alone_is_compared_too(events: list[Event]) -> None:
     (violation,) = report_on(changed).violations
     assert violation.rule == "truth.walk"
     assert "slot 255 is an endpoint: expected empty" in violation.text
+
+
+@pytest.mark.behaviour("H-10")
+def test_untypeds_that_are_split_in_the_meantime_are_no_difference(events: list[Event]) -> None:
+    def two_more(number: str) -> str:
+        return str(int(number) + 2)
+
+    split = with_value(events, "OWN_CAPS", "untypeds", two_more, cnode="untypeds")
+    split = with_value(split, "UNTYPEDS", "halves", two_more)
+    assert report_on(split).violations == []

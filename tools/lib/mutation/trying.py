@@ -47,6 +47,7 @@ class Trial:
         self._runner = runner
         self._left_out = left_out
         self._clean = threading.Lock()
+        self._prepared: set[Path] = set()  # folders of copies that build without a fault
         self._copies: queue.SimpleQueue[Copy | int] = queue.SimpleQueue()
         self._jobs = jobs
         self._root = root
@@ -96,6 +97,8 @@ class Trial:
             copy.plant(edited(self._files, fault))
             built, says = self._prepare(copy)
             if not built:
+                copy.restore()
+                self._check_prepare(copy)
                 return result(UNBUILT, "prepare", says)
             for name, label, command in self._commands(fault):
                 check = self._plan.check[name]
@@ -133,6 +136,16 @@ class Trial:
             if not ok:
                 return False, says
         return True, ""
+
+    def _check_prepare(self, copy: Copy) -> None:
+        """Raises BrokenCheck if the sources without a fault do not build. Tried once a copy."""
+        with self._clean:
+            if copy.folder in self._prepared:
+                return
+            built, says = self._prepare(copy)
+            if not built:
+                raise BrokenCheck(f"the sources do not build without a fault: {says}")
+            self._prepared.add(copy.folder)
 
     def _check_clean(self, copy: Copy, name: str, label: str, command: Sequence[str]) -> None:
         """Raises BrokenCheck if the check fails without a fault. It is run once for that."""

@@ -224,7 +224,7 @@ class Configured(Concern):
             return
         boot = self._boot()
         made = [name for name in self._made if name in boot]
-        if self._quotas or made != boot[: len(made)]:
+        if not self._refused and (self._quotas or made != boot[: len(made)]):
             self._bad("pd", "PD", f"{pd.name}: expected the PDs of boot time in their order")
 
     def _boot(self) -> list[str]:
@@ -286,7 +286,8 @@ class Configured(Concern):
             return
         if event.name == "CLEANUP" and self.context.cleanups.waits():
             return
-        if [name for name in self._made if name in self._boot()] != self._boot():
+        made = [name for name in self._made if name in self._boot()]
+        if made != self._boot() and not self._refused:
             self._bad("pd", event, "expected all PDs of boot time before it")
         self.edges.synchronize(event)
 
@@ -304,7 +305,7 @@ class Configured(Concern):
             self._bad("extract", event, "expected an extraction by the root task before it")
 
     def _refuse(self, event: Event, expected: Expected) -> None:
-        """There was no room for a configured PD."""
+        """A configured PD could not be made. It is tried again."""
         self._refused |= event["pd"] == ROOT
 
 

@@ -25,6 +25,8 @@ class ConfiguredEdges:
         self._pds: dict[str, str] = {}  # name -> the last PD of it
         self._given_back: set[tuple[str, str]] = set()
         """(holder, PD): the holder dropped the capability"""
+        self._ungiven: set[str] = set()
+        """PDs that a capability could not be given to just now"""
         self._first = headers.constant("protocol.h", "CR_SLOT_FIRST_FREE")
 
     def config_of(self, pd: str) -> ExpectedPd | None:
@@ -71,13 +73,14 @@ class ConfiguredEdges:
                 pair = (min(ends[0], ends[1]), max(ends[0], ends[1]))
                 if pair not in self.context.model.links:
                     self._bad("link", event.name, f"{a} and {b} are not linked")
+        self._ungiven.clear()
 
     def _is_there(self, pd: str) -> bool:
         return pd in self.context.model.nodes
 
     def _held(self, event: Event, pd: str, slot: int, name: str) -> None:
         context, target = self.context, self.live(name)
-        if target is None or (pd, target) in self._given_back:
+        if target is None or pd in self._ungiven or (pd, target) in self._given_back:
             return
         body = context.model.body_of(target)
         if body is not None and (pd, body) in context.model.holds:
@@ -164,6 +167,11 @@ class ConfiguredEdges:
         if config is None or name not in config.requests:
             self._bad("request", event.name, f"{pd}: a request to {name} is not configured")
 
+    def _failed(self, event: Event, expected: Expected) -> None:
+        """A capability could not be given. It is tried again."""
+        if event["what"] == "hold":
+            self._ungiven.add(event["name"])
+
     def _bad(self, rule: str, what: str, text: str) -> None:
         self.context.bad(f"config.{rule}", f"{what}: {text}")
 
@@ -171,4 +179,5 @@ class ConfiguredEdges:
 _SEEN: Final[dict[str, Callable[[ConfiguredEdges, Event, Expected], None]]] = {
     "LINK": ConfiguredEdges._link,
     "UNHOLD": ConfiguredEdges._unhold,
+    "MAKE_FAILED": ConfiguredEdges._failed,
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.consent import Consent
     from cellreap.trace.check.extractions import Extractions
     from cellreap.trace.check.freed import Freed
+    from cellreap.trace.check.making import Making
     from cellreap.trace.check.memory import Memory
     from cellreap.trace.check.nodes import Nodes
     from cellreap.trace.check.notices import Notices
@@ -98,6 +99,7 @@ class Context:
     cleanups: Cleanups
     state: State
     takeovers: Takeovers
+    making: Making
 
     def __init__(self, report: Report, expected: Expected | None) -> None:
         self.report = report

@@ -39,5 +39,10 @@ class Injected(Concern):
         elif injected[text] and event["always"] == "0":
             self.context.bad("inject.happens", f"INJECTED: {text}: it happened before")
         injected[text] = injected.get(text, 0) + 1
+        self.context.making.demand_undone(event)
+        if event["chain"] == "make":
+            self.context.making.must_fail()
+        else:
+            self.context.takeovers.injected(event)
 
     handlers: ClassVar[Handlers] = {"INJECT": announce, "INJECTED": happens}

@@ -23,6 +23,7 @@ from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
 from cellreap.trace.check.freed import Freed
 from cellreap.trace.check.injected import Injected
+from cellreap.trace.check.making import Making
 from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
@@ -100,6 +101,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Causes,
     Injected,
     Takeovers,
+    Making,
 )
 
 
@@ -148,6 +150,7 @@ class Replay:
         context.cleanups = self._concerns[Cleanups]
         context.state = self._concerns[State]
         context.takeovers = self._concerns[Takeovers]
+        context.making = self._concerns[Making]
         self._truth: Truth = self._concerns[Truth]
         self._known: Collection[str] = ()  # the events of the trace's version
         self._ended = False
@@ -168,16 +171,16 @@ class Replay:
         self._context.line = event.line
         self.report.events += 1
         if self._in_place(event):
-            if event.name in TRUTH_EVENTS:
-                _, handler = OUTSIDE[event.name]
-                handler(self._truth, event)
-                return
             if event.name == "INJECTED":  # It may stand anywhere, and changes nothing.
                 self._concerns[Injected].happens(event)
-                self._context.takeovers.injected(event)
                 return
             if event.name == "TAKEOVER":  # It stands among the events of a step.
                 self._context.takeovers.takeover(event)
+                return
+            self._context.making.demand_undone(event)
+            if event.name in TRUTH_EVENTS:
+                _, handler = OUTSIDE[event.name]
+                handler(self._truth, event)
                 return
             self._context.takeovers.see(event)
             self._truth.see(event)

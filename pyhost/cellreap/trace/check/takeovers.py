@@ -86,9 +86,8 @@ class Takeovers(Concern):
     # -- events
 
     def injected(self, event: Event) -> None:
-        """INJECTED: a step is made to fail."""
-        if event["chain"] == "step":
-            self._injected = event["how"]
+        """INJECTED: a step of a cleanup is made to fail."""
+        self._injected = event["how"]
 
     def takeover(self, event: Event) -> None:
         """TAKEOVER: a cleaner died, and another one goes on."""

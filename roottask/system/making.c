@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Applies, undoes and commits the steps of what is being made. See making.h. */
+#include "making.h"
+#include "inject.h"
+#include "kernel/untyped.h"
+#include "text.h"
+
+/* The rights of clients' and holders' capabilities: to send, and to receive a reply. */
+#define CR_CLIENT_RIGHTS seL4_CapRights_new(1, 0, 0, 1)
+
+cr_making cr_now_made;
+
+void cr_making_begin(cr_made made, const char *name)
+{
+    cr_now_made.made = made;
+    cr_text_copy(cr_now_made.name, name, CR_ID_BYTES);
+    cr_now_made.has_pd = 0;
+    cr_now_made.n_edges = 0;
+    cr_now_made.n_steps = 0;
+    cr_now_made.resource.ref.index = CR_NONE;
+}
+
+void cr_making_begin_at(cr_made made, cr_ref node)
+{
+    char id[CR_ID_BYTES];
+    cr_node_id(node, id);
+    cr_making_begin(made, id);
+}
+
+void cr_making_add(cr_make_kind kind, uint32_t what)
+{
+    if (cr_now_made.n_steps == CR_MAKING_STEPS) {
+        cr_panic("a chain has more steps than there can be", cr_now_made.made);
+    }
+    cr_now_made.steps[cr_now_made.n_steps++] = (cr_make_step){kind, what};
+}
+
+void cr_making_add_edge(const cr_new_edge *edge)
+{
+    if (cr_now_made.n_edges == CR_MAKING_EDGES) {
+        cr_panic("a chain has more edges than there can be", cr_now_made.made);
+    }
+    cr_now_made.edges[cr_now_made.n_edges] = *edge;
+    cr_making_add(CR_MAKE_EDGE, cr_now_made.n_edges++);
+}
+
+void cr_making_add_resource(void)
+{
+    cr_making_add(CR_MAKE_SLOT, CR_OF_RESOURCE);
+    cr_making_add(CR_MAKE_NODE, CR_OF_RESOURCE);
+    cr_making_add(CR_MAKE_PARENT, CR_OF_RESOURCE);
+}
+
+void cr_making_add_hold(const cr_pd *by, cr_pd *pd, const cr_ref *resource, uint32_t slot)
+{
+    const uint32_t known = cr_model_find(cr_sys.model, CR_EDGE_HOLD, pd->node, *resource);
+    cr_now_made.hold = (cr_new_cap){.pd = pd, .slot = slot, .node = resource};
+    cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_HOLD,
+                                      .from = &pd->node,
+                                      .to = resource,
+                                      .entry = slot,
+                                      .event = CR_EV_HOLD,
+                                      .slot = slot,
+                                      .by = by});
+    if (known == CR_NONE) {
+        cr_making_add(CR_MAKE_SLOT, CR_OF_HOLD);
+        cr_making_add(CR_MAKE_GRANT, CR_OF_HOLD);
+    }
+}
+
+void cr_making_add_request(const cr_pd *by, cr_pd *pd, const cr_ref *space, uint32_t slot)
+{
+    const uint32_t index = cr_sys.free_request;
+    cr_now_made.request =
+        (cr_new_cap){.pd = pd, .slot = slot, .request = index, .node = space};
+    cr_making_add_edge(&(cr_new_edge){.kind = CR_EDGE_REQUEST,
+                                      .from = &pd->node,
+                                      .to = space,
+                                      .entry = index,
+                                      .event = CR_EV_REQUEST,
+                                      .slot = slot,
+                                      .by = by});
+    cr_making_add(CR_MAKE_SLOT, CR_OF_REQUEST);
+    cr_making_add(CR_MAKE_PARENT, CR_OF_REQUEST);
+    cr_making_add(CR_MAKE_GRANT, CR_OF_REQUEST);
+}
+
+/* -- the steps */
+
+static const cr_make_kind of_pd[] = {CR_MAKE_ENTRY, CR_MAKE_LAYOUT, CR_MAKE_BLOCK};
+
+enum { BEFORE_BODY = sizeof(of_pd) / sizeof(of_pd[0]) };
+
+/* The steps of a body are known when it is laid out. */
+static int step_at(void *context, uint32_t at, cr_make_step *out)
+{
+    const cr_making *now = context;
+    uint32_t rest = at;
+    if (now->has_pd && at < BEFORE_BODY) {
+        *out = (cr_make_step){of_pd[at], CR_OF_PD};
+        return 1;
+    }
+    if (now->has_pd) {
+        rest -= BEFORE_BODY;
+        if (cr_body_step(rest, out)) {
+            return 1;
+        }
+        rest -= cr_body_steps();
+    }
+    if (rest >= now->n_steps) {
+        return 0;
+    }
+    *out = now->steps[rest];
+    return 1;
+}
+
+static cr_slot parent_of(const cr_making *now, uint32_t what)
+{
+    return what == CR_OF_RESOURCE ? cr_slot_at(cr_cptr(CR_L1_POOL, now->resource.pool_slot))
+                                  : cr_pd_parent(now->request.pd, now->request.slot);
+}
+
+static cr_slot slot_of(const cr_new_cap *cap)
+{
+    return cr_pd_slot(cap->pd, cap->slot);
+}
+
+static cr_status of_kernel(seL4_Error error)
+{
+    return error == seL4_NoError ? CR_OK : CR_ERR_MEMORY;
+}
+
+static cr_status add_resource_node(cr_new_resource *make)
+{
+    cr_status status = cr_model_add_resource(cr_sys.model, make->space, *make->number, &make->ref);
+    if (status == CR_OK) {
+        cr_sys.node_entry[make->ref.index] = make->pool_slot;
+    }
+    return status;
+}
+
+static cr_status add_node(cr_making *now, uint32_t what)
+{
+    return what == CR_OF_PD      ? cr_add_pd_node(&now->pd)
+           : what == CR_OF_SPACE ? cr_add_space_node(&now->space)
+                                 : add_resource_node(&now->resource);
+}
+
+static cr_status add_edge(const cr_new_edge *edge)
+{
+    cr_status status = cr_model_add_edge(cr_sys.model, edge->kind, *edge->from, *edge->to);
+    if (status == CR_OK && (edge->kind == CR_EDGE_HOLD || edge->kind == CR_EDGE_REQUEST)) {
+        cr_sys.edge_entry[cr_model_find(cr_sys.model, edge->kind, *edge->from, *edge->to)] =
+            edge->entry;
+    }
+    return status;
+}
+
+static cr_status take_slot(cr_making *now, uint32_t what)
+{
+    cr_new_cap *request = &now->request;
+    switch (what) {
+    case CR_OF_RESOURCE:
+        now->resource.pool_slot = cr_pool_take();
+        return now->resource.pool_slot != 0 ? CR_OK : CR_ERR_FULL_NODES;
+    case CR_OF_REQUEST: {
+        if (request->request == CR_NONE) {
+            return CR_ERR_FULL_EDGES;
+        }
+        cr_request_entry *entry = &cr_sys.requests[request->request];
+        cr_sys.free_request = entry->next_free;
+        *entry = (cr_request_entry){.used = 1,
+                                    .generation = entry->generation + 1,
+                                    .pd = (uint32_t)(request->pd - cr_sys.pds),
+                                    .slot = request->slot,
+                                    .space = *request->node};
+        request->pd->slots[request->slot] = CR_SLOT_USED;
+        return CR_OK;
+    }
+    default:
+        now->was = now->hold.pd->slots[now->hold.slot];
+        now->hold.pd->slots[now->hold.slot] = CR_SLOT_USED;
+        return CR_OK;
+    }
+}
+
+static void give_slot(cr_making *now, uint32_t what)
+{
+    const cr_new_cap *request = &now->request;
+    if (what == CR_OF_RESOURCE) {
+        cr_pool_give(now->resource.pool_slot);
+    } else if (what == CR_OF_REQUEST) {
+        cr_request_entry *entry = &cr_sys.requests[request->request];
+        entry->used = 0;
+        entry->generation--; /* No capability has its badge any more. */
+        entry->next_free = cr_sys.free_request;
+        cr_sys.free_request = request->request;
+        request->pd->slots[request->slot] = CR_SLOT_FREE;
+    } else {
+        now->hold.pd->slots[now->hold.slot] = now->was;
+    }
+}
+
+/* A parent must never be given to a PD, because revoking it takes the capability from all. */
+static cr_status mint_parent(const cr_making *now, uint32_t what)
+{
+    cr_node_info info;
+    if (what == CR_OF_RESOURCE) {
+        const cr_new_resource *made = &now->resource;
+        seL4_Word badge;
+        if (made->body_of != 0) {
+            badge = cr_badge(CR_BADGE_BODY, (uint32_t)(made->body_of - cr_sys.pds),
+                             made->body_of->generation);
+        } else if (cr_model_get(cr_sys.model, made->space, &info) == CR_OK) {
+            badge = cr_badge_resource(info.number, *made->number);
+        } else {
+            return CR_ERR_STALE;
+        }
+        return of_kernel(cr_mint(parent_of(now, what), cr_slot_at(made->endpoint), seL4_AllRights,
+                                 badge));
+    }
+    const cr_pd *manager = cr_manager_of(*now->request.node);
+    if (manager == 0) {
+        return CR_ERR_STATE;
+    }
+    return of_kernel(
+        cr_mint(parent_of(now, what), cr_slot_at(cr_body_cap(&manager->body, CR_BODY_ENDPOINT)),
+                seL4_AllRights,
+                cr_badge(CR_BADGE_REQUEST, now->request.request,
+                         cr_sys.requests[now->request.request].generation)));
+}
+
+static cr_status grant(const cr_making *now, uint32_t what)
+{
+    if (what == CR_OF_REQUEST) {
+        return of_kernel(cr_copy(slot_of(&now->request), parent_of(now, what), CR_CLIENT_RIGHTS));
+    }
+    const uint32_t pool_slot = cr_sys.node_entry[now->hold.node->index];
+    return of_kernel(cr_copy(slot_of(&now->hold), cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot)),
+                             CR_CLIENT_RIGHTS));
+}
+
+static cr_status apply(void *context, const cr_make_step *step)
+{
+    cr_making *now = context;
+    if (cr_inject_at_step(CR_CHAIN_MAKE, 0) != CR_INJECTED_COUNT) {
+        return CR_ERR_MEMORY;
+    }
+    switch (step->kind) {
+    case CR_MAKE_ENTRY:
+        return cr_enter_pd(&now->pd);
+    case CR_MAKE_LAYOUT:
+        return cr_body_lay_out(&now->pd.params);
+    case CR_MAKE_BLOCK:
+        return cr_body_take(&now->pd.params, &now->pd.pd->body);
+    case CR_MAKE_OBJECTS:
+    case CR_MAKE_ASID:
+    case CR_MAKE_TABLE:
+    case CR_MAKE_PAGE:
+    case CR_MAKE_CAP:
+    case CR_MAKE_THREAD:
+        return cr_body_apply(&now->pd.params, &now->pd.pd->body, step);
+    case CR_MAKE_NODE:
+        return add_node(now, step->what);
+    case CR_MAKE_EDGE:
+        return add_edge(&now->edges[step->what]);
+    case CR_MAKE_SLOT:
+        return take_slot(now, step->what);
+    case CR_MAKE_PARENT:
+        return mint_parent(now, step->what);
+    case CR_MAKE_GRANT:
+        return grant(now, step->what);
+    case CR_MAKE_START:
+        return of_kernel(cr_resume(cr_body_cap(&now->pd.pd->body, CR_BODY_TCB)));
+    case CR_MAKE_KIND_COUNT:
+        break;
+    }
+    return CR_ERR_ARG;
+}
+
+/* Removes a node that nothing refers to any more. */
+static cr_status remove_node(cr_making *now, uint32_t what)
+{
+    const cr_ref node = what == CR_OF_PD      ? now->pd.pd->node
+                        : what == CR_OF_SPACE ? now->space.ref
+                                              : now->resource.ref;
+    cr_status status = cr_model_doom(cr_sys.model, node);
+    if (status == CR_OK) {
+        status = cr_model_destroy(cr_sys.model, node);
+    }
+    if (status == CR_OK) {
+        status = cr_model_release(cr_sys.model, node);
+    }
+    if (status == CR_OK && what == CR_OF_SPACE) {
+        cr_sys.spaces[now->space.entry].used = 0;
+        cr_sys.type_spaces[now->space.type_number]--;
+    }
+    return status;
+}
+
+static cr_status undo(void *context, const cr_make_step *step)
+{
+    cr_making *now = context;
+    const cr_new_edge *edge;
+    switch (step->kind) {
+    case CR_MAKE_ENTRY:
+        cr_leave_pd(&now->pd);
+        return CR_OK;
+    case CR_MAKE_BLOCK:
+        return cr_body_destroy(&now->pd.pd->body);
+    case CR_MAKE_NODE:
+        return remove_node(now, step->what);
+    case CR_MAKE_EDGE:
+        edge = &now->edges[step->what];
+        return cr_model_drop_edge(cr_sys.model, edge->kind, *edge->from, *edge->to);
+    case CR_MAKE_SLOT:
+        give_slot(now, step->what);
+        return CR_OK;
+    case CR_MAKE_PARENT:
+        return of_kernel(cr_delete(parent_of(now, step->what)));
+    case CR_MAKE_GRANT:
+        return of_kernel(
+            cr_delete(slot_of(step->what == CR_OF_REQUEST ? &now->request : &now->hold)));
+    case CR_MAKE_START:
+        return of_kernel(cr_suspend(cr_body_cap(&now->pd.pd->body, CR_BODY_TCB)));
+    default:
+        return CR_OK; /* The untyped takes it along. */
+    }
+}
+
+/* -- the trace */
+
+static void commit_resource(cr_new_resource *made)
+{
+    cr_trace_change(CR_EV_RESOURCE);
+    cr_trace_node(made->ref);
+    cr_trace_node(made->space);
+    cr_trace_number(&cr_sys.trace, CR_RESOURCE_ROOT_SLOTS);
+    cr_trace_change_end();
+    if (made->body_of == 0) {
+        cr_space_entry_of(made->space)->next_object++;
+    }
+}
+
+static void commit_edge(const cr_new_edge *edge)
+{
+    if (edge->event == CR_EV_HOLD || edge->event == CR_EV_REQUEST) {
+        const cr_pd *pd = cr_pd_of(*edge->from);
+        cr_trace_edge(edge->event, *edge->from, *edge->to, edge->slot, edge->by);
+        if (pd != 0) {
+            cr_use_allowance(pd, edge->by);
+        }
+    } else if (edge->event != CR_EVENT_COUNT) {
+        cr_trace_pair(edge->event, *edge->from, *edge->to);
+    }
+}
+
+static void commit(void *context, const cr_make_step *step)
+{
+    cr_making *now = context;
+    if (step->kind == CR_MAKE_NODE && step->what == CR_OF_PD) {
+        cr_commit_pd(&now->pd);
+    } else if (step->kind == CR_MAKE_NODE && step->what == CR_OF_SPACE) {
+        cr_commit_space(&now->space);
+    } else if (step->kind == CR_MAKE_NODE) {
+        commit_resource(&now->resource);
+    } else if (step->kind == CR_MAKE_EDGE) {
+        commit_edge(&now->edges[step->what]);
+    } else if (step->kind == CR_MAKE_START) {
+        cr_commit_start(&now->pd);
+    }
+}
+
+static void trace_begin(cr_event event)
+{
+    cr_trace_begin(&cr_sys.trace, event);
+    cr_trace_string(&cr_sys.trace, cr_made_name(cr_now_made.made));
+    cr_trace_string(&cr_sys.trace, cr_now_made.name);
+}
+
+static void trace_failure(const cr_make_result *result)
+{
+    trace_begin(CR_EV_MAKE_FAILED);
+    cr_trace_number(&cr_sys.trace, result->done + 1);
+    cr_trace_string(&cr_sys.trace, cr_make_step_name(result->step.kind));
+    cr_trace_number(&cr_sys.trace, (uint64_t)cr_result_of(result->status));
+    cr_trace_end(&cr_sys.trace);
+    trace_begin(CR_EV_MAKE_UNDONE);
+    cr_trace_number(&cr_sys.trace, result->undone);
+    cr_trace_number(&cr_sys.trace, result->done - result->undone);
+    cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
+    cr_trace_number(&cr_sys.trace, cr_slots_used());
+    cr_trace_end(&cr_sys.trace);
+}
+
+cr_result cr_making_run(void)
+{
+    const cr_make_chain chain = {
+        .step = step_at, .apply = apply, .undo = undo, .commit = commit, .context = &cr_now_made};
+    const cr_make_result result = cr_make_run(&chain);
+    if (result.status != CR_OK) {
+        trace_failure(&result);
+    }
+    return cr_result_of(result.status);
+}
