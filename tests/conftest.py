@@ -26,9 +26,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--exhaustive-seconds",
         type=float,
-        default=20.0,
+        default=10.0,
         metavar="N",
-        help="processor time for comparing core and reference on larger systems (default: 20)",
+        help="processor time for comparing core and reference on larger systems (default: 10)",
     )
     parser.addoption(
         "--crowd-seeds",
@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="how many random messages test_target_fuzz.py sends (default: 20000, with --thorough "
+        help="how many random messages test_target_fuzz.py sends (default: 8000, with --thorough "
         "100000)",
     )
     parser.addoption(

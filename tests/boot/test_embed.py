@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.behaviour("Y-07")]
 EXAMPLE = ROOT / "examples" / "embed"
 QUIET = Progress(quiet=True)
 MOST_LINES = 200
+ALWAYS = (("sel4", "x86_64"), ("refkernel", "aarch64"))
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +71,14 @@ def boot(root_task: Path, sdk: Sdk) -> Path:
 def kernels() -> list[object]:
     """The kernels and architectures that the example boots on."""
     ours = [("refkernel", arch) for arch in ARCHES if has_refkernel(arch)]
-    return [pytest.param(*pair, id="-".join(pair)) for pair in [("sel4", a) for a in ARCHES] + ours]
+    pairs = [*(("sel4", arch) for arch in ARCHES), *ours]
+    # One of each kernel and architecture stands for the others.
+    return [
+        pytest.param(
+            *pair, id="-".join(pair), marks=[] if pair in ALWAYS else [pytest.mark.thorough]
+        )
+        for pair in pairs
+    ]
 
 
 @pytest.mark.parametrize(("kernel", "arch"), kernels())

@@ -20,6 +20,8 @@ from kit.outcomes import ALL, LONG, compare
 BUILT = [arch for arch in ARCHES if has_refkernel(arch)]
 SHORT = [name for name in ALL if name not in LONG]
 SCENARIO = "block_fs_db_app"
+# Those that stand for the others: between them they use all operations.
+ALWAYS = (SCENARIO, "extract", "protocol", "second_crash", "spawn", "subscribed")
 
 
 @pytest.mark.parametrize(
@@ -30,7 +32,7 @@ SCENARIO = "block_fs_db_app"
             arch,
             marks=[
                 *([] if name == SCENARIO and arch == BUILT[0] else [pytest.mark.slow]),
-                *([] if name == SCENARIO or arch == BUILT[0] else [pytest.mark.thorough]),
+                *([] if name in ALWAYS and arch == BUILT[0] else [pytest.mark.thorough]),
             ],
         )
         for name in SHORT

@@ -34,13 +34,14 @@ def finished(run: Run, name: str) -> int:
 
 
 @pytest.mark.behaviour("J-06")
-def test_who_steadily_finishes_notices_is_never_late(target: Target) -> None:
-    """It takes three times its deadline for the 1,001 notices that one crash owes it."""
-    change = together(receives(COMPUTES, 75_000), with_pd("holder", args=(1001,)))
+@pytest.mark.parametrize("notices", thorough_but([201, 1001], 201))
+def test_who_steadily_finishes_notices_is_never_late(target: Target, notices: int) -> None:
+    """It takes three times its deadline for the notices that one crash owes it."""
+    change = together(receives(COMPUTES, 75_000_000 // notices), with_pd("holder", args=(notices,)))
     run = target.run("progress", change=change, qemu_args=COUNTED)
-    assert run.says("holder") == ["resources: 1001"]
+    assert run.says("holder") == [f"resources: {notices}"]
     assert causes(run) == [("holder", "exit")]
-    assert finished(run, "receiver") == 1002  # and the end of the holder's request
+    assert finished(run, "receiver") == notices + 1  # and the end of the holder's request
     assert not run.of("LATE")
 
 

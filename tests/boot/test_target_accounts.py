@@ -120,7 +120,7 @@ def most(run: Run, name: str, kind: int) -> int:
 
 
 @pytest.mark.behaviour("J-10", "M-11")
-@pytest.mark.parametrize("arch", slow_but(ARCHES, "x86_64"))
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, "x86_64"))
 @pytest.mark.parametrize(
     "kind",
     thorough_but([RESOURCES, SPACES, EDGES, TYPES, PDS], RESOURCES, EDGES, TYPES),

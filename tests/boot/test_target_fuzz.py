@@ -93,7 +93,7 @@ def fuzzed_target(request: pytest.FixtureRequest, target_of: Callable[[str], Tar
 @pytest.fixture
 def messages(request: pytest.FixtureRequest, thorough: bool) -> int:
     said = request.config.getoption("--fuzz-messages")
-    return int(said) if said is not None else 100_000 if thorough else 20_000
+    return int(said) if said is not None else 100_000 if thorough else 8_000
 
 
 @pytest.fixture
@@ -110,8 +110,8 @@ def test_it_sends_all_its_messages_and_lives(fuzzed: Run, messages: int) -> None
     (said,) = [match for match in map(SAID.fullmatch, fuzzed.says("fuzzer")) if match]
     sent, answered, refused = map(int, said.groups())
     assert sent == messages
-    assert answered > 1000
-    assert refused > 1000
+    assert answered > messages // 20
+    assert refused > messages // 20
     assert "fuzzer" in fuzzed.alive()
 
 
@@ -181,7 +181,7 @@ def test_it_is_owed_what_dead_holders_leave(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", thorough_but(ENDS, FAULTS, LOSE_WORK | TERMINATES))
+@pytest.mark.parametrize("end", thorough_but(ENDS, LOSE_WORK | TERMINATES))
 def test_what_is_its_own_end_is_nobody_elses(target: Target, end: int) -> None:
     """The fuzzer is respawned after each end, with other messages."""
     loses = bool(end & LOSE_WORK)  # the root task must first owe it a notice

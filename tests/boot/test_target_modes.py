@@ -7,12 +7,12 @@ import pytest
 
 from cellreap.testing import Target
 from demo import DEPTHS
-from kit.marks import slow_but, thorough_but
+from kit.marks import thorough_but
 from kit.outcomes import ALL, LONG, depth, outcomes
 
 
 @pytest.mark.behaviour("A-03", "A-27")
-@pytest.mark.parametrize(("pd_depth", "rs_depth"), slow_but(DEPTHS, DEPTHS[0]))
+@pytest.mark.parametrize(("pd_depth", "rs_depth"), thorough_but(DEPTHS, DEPTHS[0], DEPTHS[-1]))
 def test_every_depth_is_the_same_in_both_modes(
     target: Target, pd_depth: str, rs_depth: str
 ) -> None:
@@ -33,7 +33,9 @@ ASKING = ["flush", "lie", "nosy", "tickets"]
     "name",
     thorough_but(
         [*(name for name in ALL if name not in LONG), *ASKING],
-        *("terminate", "reattach", "subscribed", "extract", *ASKING),
+        "terminate",
+        "subscribed",
+        *ASKING,
     ),
 )
 def test_every_configuration_is_the_same_in_both_modes(target: Target, name: str) -> None:

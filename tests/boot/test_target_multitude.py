@@ -14,25 +14,29 @@ import pytest
 from cellreap.system.config import Config
 from cellreap.system.config.schema import Quota
 from cellreap.testing import Change, Run, Target, together, with_crashes, with_pd
+from kit.marks import thorough_but
 
 COUNTED = ("-icount", "shift=0,sleep=off")
-CLIENTS = 100
 SPACES = 14
 RESOURCES = 1000
-SERVER = {"pd": "server", "at": CLIENTS // 2, "how": "page-fault"}
+SERVER = {"pd": "server", "at": 2, "how": "page-fault"}
 CLIENT = {"pd": "client", "at": 2, "how": "page-fault"}
 
 
-def many(config: Config) -> Config:
+def many(clients: int) -> Change:
     """More clients of the same kind.
 
     A fair share of the edges is the same for each PD. The server makes resources for all.
     """
-    one = config.pd("client")
-    assert one is not None
-    more = tuple(one.model_copy(update={"name": f"client_{i}"}) for i in range(1, CLIENTS))
-    config = config.model_copy(update={"pds": (*config.pds, *more)})
-    return with_pd("server", quota=Quota(edges=1000))(config)
+
+    def change(config: Config) -> Config:
+        one = config.pd("client")
+        assert one is not None
+        more = tuple(one.model_copy(update={"name": f"client_{i}"}) for i in range(1, clients))
+        config = config.model_copy(update={"pds": (*config.pds, *more)})
+        return with_pd("server", quota=Quota(edges=1000))(config)
+
+    return change
 
 
 def rich(crash: dict[str, object]) -> Change:
@@ -55,13 +59,17 @@ def check(run: Run, gone: str, owed: Counter[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("J-06", "J-09")
-def test_the_clients_of_many_spaces_of_a_crashed_server_all_live(target: Target) -> None:
-    run = target.run("multitude", change=together(many, with_crashes(SERVER)), qemu_args=COUNTED)
-    names = ["client", *(f"client_{i}" for i in range(1, CLIENTS))]
+@pytest.mark.parametrize("clients", thorough_but([30, 100], 30))
+def test_the_clients_of_many_spaces_of_a_crashed_server_all_live(
+    target: Target, clients: int
+) -> None:
+    change = together(many(clients), with_crashes({**SERVER, "at": clients // 2}))
+    run = target.run("multitude", change=change, qemu_args=COUNTED)
+    names = ["client", *(f"client_{i}" for i in range(1, clients))]
     check(run, "server", Counter(dict.fromkeys(names, SPACES) | {"bystander": 1}))
     # The round in which the server crashes: those that called it were answered or told.
     said = [text for name in names for text in run.says(name)]
-    assert len(said) == CLIENTS
+    assert len(said) == clients
     told = [text.removeprefix(f"connected {SPACES}, took 1, lost {SPACES}, ") for text in said]
     assert set(told) <= {"server died 0", "server died 1"}
     assert "server died 1" in told
@@ -71,7 +79,7 @@ def test_the_clients_of_many_spaces_of_a_crashed_server_all_live(target: Target)
 @pytest.mark.thorough
 @pytest.mark.behaviour("J-06")
 def test_a_server_of_many_lives_when_one_of_its_clients_crashes(target: Target) -> None:
-    run = target.run("multitude", change=many, qemu_args=COUNTED)
+    run = target.run("multitude", change=many(100), qemu_args=COUNTED)
     check(run, "client", Counter(server=SPACES + 1))  # each space, and the resource
 
 
@@ -88,6 +96,6 @@ def test_a_server_acknowledges_a_thousand_resources_of_a_crashed_client(target: 
 @pytest.mark.thorough
 @pytest.mark.behaviour("J-06")
 def test_a_client_of_a_thousand_resources_lives_when_the_server_crashes(target: Target) -> None:
-    run = target.run("multitude", change=rich({**SERVER, "at": 2}), qemu_args=COUNTED)
+    run = target.run("multitude", change=rich(SERVER), qemu_args=COUNTED)
     check(run, "server", Counter(client=SPACES, bystander=1))
     assert len(run.of("REVOKE")) == RESOURCES

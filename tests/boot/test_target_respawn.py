@@ -95,6 +95,7 @@ def test_the_clock_of_a_window_runs_while_nothing_else_is_due(target: Target) ->
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.behaviour("J-12")
 def test_a_respawn_for_which_there_was_no_room_is_tried_again(target: Target) -> None:
     """No cleanup follows. The room is made by a PD that deletes what it has."""

@@ -115,11 +115,11 @@ def _same(a: Event, b: Event) -> bool:
 
 
 def stride(length: int, thorough: bool = False) -> int:
-    """1 for a trace of few hundred lines, or if the test is thorough.
+    """1 for a short trace, or if the test is thorough.
 
     The cost of trying everything grows with the square of the length.
     """
-    return 1 if thorough else max(1, (length // 260) ** 2)
+    return 1 if thorough else max(1, (length // 100) ** 2)
 
 
 def every(step: int, items: Iterable[_Item]) -> Iterator[_Item]:

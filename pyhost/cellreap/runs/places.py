@@ -16,7 +16,7 @@ from cellreap.errors import InputError, UsageError
 from cellreap.runs.expectation import is_image
 from cellreap.system.capdl.constants import body_slot, protocol
 from cellreap.system.config import Config, parse_config, read_text
-from cellreap.system.debug_info import DebugInfo, Place
+from cellreap.system.debug_info import Place, debug_info
 from cellreap.system.elf import MAX_FILE_BYTES, read_executable, without_sections
 from cellreap.system.image import Image, read_image
 from cellreap.trace.explain import Explain
@@ -37,7 +37,6 @@ class Places:
     """Name -> ELF file, checked. Programs whose files are not at hand are left out."""
     missing: tuple[str, ...] = ()
     """Programs whose files are not at hand."""
-    _infos: dict[str, DebugInfo] = field(default_factory=dict)
 
     def program_of(self, name: str, spawned: bool) -> str | None:
         """The program that a PD runs. A spawned PD has the name of its program."""
@@ -57,7 +56,7 @@ class Places:
         """The source line of an address in a PD. None: its program is not at hand."""
         program = self.program_of(name, spawned)
         known = program is not None and program in self.programs
-        return self._info(program).place(address) if program and known else None
+        return debug_info(self.programs[program]).place(address) if program and known else None
 
     def explain(self) -> Explain:
         """The functions that fill in what is known."""
@@ -89,11 +88,6 @@ class Places:
         beside = pointer - _RED_ZONE <= fault.address and pointer < start
         in_guard = start - _PAGE <= fault.address
         return stack if fault.address < start and (in_guard or beside) else None
-
-    def _info(self, program: str) -> DebugInfo:
-        if program not in self._infos:
-            self._infos[program] = DebugInfo(self.programs[program])
-        return self._infos[program]
 
 
 def programs_beside(image: Path) -> Path:

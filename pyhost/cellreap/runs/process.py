@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
@@ -21,6 +22,9 @@ import sh
 from cellreap.errors import CellreapError
 
 _PATIENCE = 2.0  # seconds between SIGTERM and SIGKILL
+_GATHERED = 0.005
+"""Seconds for which output gathers before it is read. An emulator writes its console byte by byte,
+and a reader that wakes for each byte takes as much of the processor as the emulator."""
 _ANY_CODE = tuple(range(-64, 256))  # every exit code is a result, never an exception of sh
 
 
@@ -61,7 +65,10 @@ class Process:
     def read(self, seconds: float) -> bytes | None:
         """The next bytes. None: none within `seconds`. Empty: the child closed its stdout."""
         ready, _, _ = select.select([self._out], [], [], seconds)
-        return os.read(self._out, 1 << 16) if ready else None
+        if not ready:
+            return None
+        time.sleep(_GATHERED)
+        return os.read(self._out, 1 << 16)
 
     def failure(self) -> str:
         """How a child that closed its stdout failed. Empty if it did not fail, or does not end."""

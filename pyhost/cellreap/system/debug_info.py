@@ -11,7 +11,7 @@ import io
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
@@ -67,19 +67,30 @@ class _Function(NamedTuple):
     inlined: bool
 
 
+@lru_cache(maxsize=32)
+def debug_info(raw: bytes) -> DebugInfo:
+    """The places in a program. A process reads a program's tables once, for all runs of it.
+
+    raw: the ELF file, already checked (read_executable).
+    """
+    return DebugInfo(raw)
+
+
 class DebugInfo:
     """The places in one program. Its tables are read when they are needed first."""
 
     def __init__(self, raw: bytes) -> None:
-        """raw: the ELF file, already checked (read_executable)."""
         self._raw = raw
+        self._read: dict[int, tuple[list[_Row], list[_Function]]] = {}
+        """By compilation unit: its lines, and its functions."""
 
     def place(self, address: int) -> Place:
         """The place of an address. Nothing is known of an address outside the program's code."""
         if not any(start <= address < end for start, end in self._sections.values()):
             return Place(address)  # tables also have functions that the linker left out, at 0
-        row = self._row(address)
-        around = [each for each in self._functions if each.start <= address < each.end]
+        lines, functions = self._tables(address)
+        row = _row_of(lines, address)
+        around = [each for each in functions if each.start <= address < each.end]
         symbol = self._symbol(address)
         if row is None and not around:
             if symbol is None:
@@ -110,29 +121,45 @@ class DebugInfo:
             pass  # Debug information that cannot be read is none.
         return None
 
-    def _units(self) -> Iterator[CompileUnit]:
-        if self._dwarf is not None:
-            yield from self._dwarf.iter_CUs()
+    @cached_property
+    def _units(self) -> list[tuple[CompileUnit, list[tuple[int, int]]]]:
+        """The compilation units, each with the addresses of its code. Empty: not known."""
+        if self._dwarf is None:
+            return []
+        try:
+            return [
+                (unit, self._ranges(unit.get_top_DIE(), unit)) for unit in self._dwarf.iter_CUs()
+            ]
+        except ELF_ERRORS:
+            return []
+
+    def _tables(self, address: int) -> tuple[list[_Row], list[_Function]]:
+        """Lines and functions of the units that have the address, and of those that may have it.
+
+        Lines are sorted. Outer functions come before those that were inlined into them.
+        """
+        lines: list[_Row] = []
+        functions: list[_Function] = []
+        for unit, ranges in self._units:
+            if ranges and not any(start <= address < end for start, end in ranges):
+                continue
+            if unit.cu_offset not in self._read:
+                self._read[unit.cu_offset] = self._lines_of(unit), self._functions_of(unit)
+            its_lines, its_functions = self._read[unit.cu_offset]
+            lines += its_lines
+            functions += its_functions
+        # An end comes before a beginning at the same address.
+        return sorted(lines, key=lambda row: (row.address, row.file is not None)), functions
 
     # -- lines
 
-    def _row(self, address: int) -> _Row | None:
-        at = bisect_right(self._lines, address, key=lambda row: row.address) - 1
-        row = self._lines[at] if at >= 0 else None
-        return row if row is not None and row.file is not None else None
-
-    @cached_property
-    def _lines(self) -> list[_Row]:
-        """The line tables, by address. An end comes before a beginning at the same address."""
-        rows: list[_Row] = []
+    def _lines_of(self, unit: CompileUnit) -> list[_Row]:
         try:
-            for unit in self._units():
-                rows += self._lines_of(unit)
+            return list(self._rows_of(unit))
         except ELF_ERRORS:
             return []
-        return sorted(rows, key=lambda row: (row.address, row.file is not None))
 
-    def _lines_of(self, unit: CompileUnit) -> Iterator[_Row]:
+    def _rows_of(self, unit: CompileUnit) -> Iterator[_Row]:
         assert self._dwarf is not None
         program = self._dwarf.line_program_for_CU(unit)
         if program is None:
@@ -157,25 +184,22 @@ class DebugInfo:
 
     # -- functions
 
-    @cached_property
-    def _functions(self) -> list[_Function]:
-        """Outer functions come before those that were inlined into them."""
+    def _functions_of(self, unit: CompileUnit) -> list[_Function]:
         found: list[_Function] = []
         try:
-            for unit in self._units():
-                for die in unit.iter_DIEs():
-                    if die.tag not in _FUNCTIONS:
-                        continue
-                    name = _name_of(die)
-                    inlined = die.tag == "DW_TAG_inlined_subroutine"
-                    ranges = self._ranges(die, unit) if name else []
-                    found += [_Function(start, end, name, inlined) for start, end in ranges]
+            for die in unit.iter_DIEs():
+                if die.tag not in _FUNCTIONS:
+                    continue
+                name = _name_of(die)
+                inlined = die.tag == "DW_TAG_inlined_subroutine"
+                ranges = self._ranges(die, unit) if name else []
+                found += [_Function(start, end, name, inlined) for start, end in ranges]
         except ELF_ERRORS:
             return []
         return found
 
     def _ranges(self, die: DIE, unit: CompileUnit) -> list[tuple[int, int]]:
-        """The addresses of a function's code: [start, end)."""
+        """The addresses of the code of a function or unit: [start, end)."""
         attributes = die.attributes
         if "DW_AT_low_pc" in attributes and "DW_AT_high_pc" in attributes:
             low, high = attributes["DW_AT_low_pc"].value, attributes["DW_AT_high_pc"]
@@ -231,6 +255,12 @@ class DebugInfo:
             )
         except ELF_ERRORS:
             return []
+
+
+def _row_of(lines: list[_Row], address: int) -> _Row | None:
+    at = bisect_right(lines, address, key=lambda row: row.address) - 1
+    row = lines[at] if at >= 0 else None
+    return row if row is not None and row.file is not None else None
 
 
 def _name_of(die: DIE) -> str:
