@@ -31,7 +31,10 @@ static int wait_for_it(cr_death *death)
     uint64_t badge;
     uint64_t work = work_done();
     uint32_t ticks = 0;
+    /* The timer's calls are no part of the step that is under way. */
+    const uint64_t timer_calls = cr_calls[CR_CALL_TIMER];
     cr_clock_guard();
+    cr_calls[CR_CALL_TIMER] = timer_calls;
     for (;;) {
         switch (cr_worker_wait(&badge)) {
         case CR_WORKER_DONE:
@@ -47,9 +50,8 @@ static int wait_for_it(cr_death *death)
         if ((badge & cr_badge(CR_BADGE_TIMER, 0, 0)) == 0) {
             continue;
         }
-        const uint64_t timer_calls = cr_calls[CR_CALL_TIMER];
         cr_clock_guard_tick();
-        cr_calls[CR_CALL_TIMER] = timer_calls; /* The step that is under way has nothing of it. */
+        cr_calls[CR_CALL_TIMER] = timer_calls;
         ticks = work_done() == work ? ticks + 1 : 0;
         work = work_done();
         if (ticks == CR_WARDEN_PATIENCE) {
