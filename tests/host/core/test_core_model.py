@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -790,3 +791,13 @@ def test_a_missing_core_says_what_to_run(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("CELLREAP_CORE_LIB", "/nowhere/libcellreap_core.so")
     with pytest.raises(CoreMissing, match=r"/nowhere/libcellreap_core.so.*tools/setup"):
         library_path()
+
+
+def test_a_core_that_cannot_be_loaded_is_told_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "libcellreap_core.so"
+    library.write_text("no library\n")
+    monkeypatch.setenv("CELLREAP_CORE_LIB", str(library))
+    with pytest.raises(CoreMissing, match=f"{library}: cannot be loaded"):
+        load_core(())

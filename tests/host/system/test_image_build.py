@@ -247,3 +247,14 @@ def test_a_lock_goes_with_the_process_that_held_it(tmp_path: Path) -> None:
         holder.kill()
         waiter.join(120)
         assert taken
+
+
+def test_a_build_is_of_the_version_and_target_that_the_compiler_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another version is another key of the cache."""
+    compiler = tmp_path / "x86_64-linux-gnu-gcc"
+    compiler.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "made up 1.2" || echo nowhere\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert find_toolchain("x86_64").version == "made up 1.2 nowhere"

@@ -55,12 +55,29 @@ def _drops(target: Target, pd: str, space: str) -> None:
     target.request(pd, space)
 
 
+def _takes(target: Target, pd: str, _: str) -> None:
+    """What others left behind counts for its server as soon as the server has taken it."""
+    own = target.space(pd, "UPPER")
+    guest = target.pd("guest")
+    target.request(guest, own)
+    target.unrequest(guest, own)
+    (left,) = target.fetch(pd)
+    target.resource(own)
+    target.ack(pd, left)
+
+
+def _spawns(target: Target, pd: str, _: str) -> None:
+    target.pd("child", creator=pd)
+
+
 USES: Final[dict[str, tuple[Act, dict[str, int]]]] = {
     "manages": (_manages, {"nodes": 3, "spaces": 2, "types": 2, "edges": 6}),
     "maps": (_maps, {"nodes": 2, "spaces": 1, "types": 1, "edges": 6}),
     "holds": (_holds, {"edges": 2}),
     "requests": (_requests, {"edges": 1, "requests": 1}),
     "subscribes": (_subscribes, {"edges": 4}),
+    "takes": (_takes, {"nodes": 2, "spaces": 1, "types": 1, "edges": 5}),
+    "spawns": (_spawns, {"pds": 1, "nodes": 2, "edges": 4, "bytes": 65536}),
     "drops": (_drops, {"edges": 1, "requests": 1}),
 }
 
