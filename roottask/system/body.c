@@ -297,8 +297,8 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
     }
 }
 
-/* Fills a page through the window and maps it at its address in the PD. If this fails, the frame may
- * still be in the window until the untyped is revoked. */
+/* Fills a page through the window and maps it at its address in the PD. If this fails, the frame
+ * may still be in the window until the untyped is revoked. */
 static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page)
 {
     seL4_CPtr frame = cr_body_cap(body, s->first_frame + page);
