@@ -14,6 +14,11 @@ from typing import Any, Final, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from cellreap.output_parts import Amount as Amount
+from cellreap.output_parts import Bounds as Bounds
+from cellreap.output_parts import Chain as Chain
+from cellreap.output_parts import LargestCleanup as LargestCleanup
+
 VERSION: Final = 1
 
 Depth = int | Literal["inf"]
@@ -184,6 +189,8 @@ class BuildOutput(Versioned):
     """The name of the system."""
     kernel: Kernel
     """The kernel in the image."""
+    bounds: Bounds
+    """The longest chains of steps."""
 
 
 class BootOutput(Versioned, Boot):
@@ -195,15 +202,6 @@ class BootOutput(Versioned, Boot):
     """The file with the console."""
     kernel: Kernel
     """The kernel in the image."""
-
-
-class Amount(TypedDict):
-    """Kernel memory and slots of the root task."""
-
-    bytes: int
-    """Bytes of kernel memory."""
-    slots: int
-    """Slots of the root task's CSpace."""
 
 
 class Acknowledged(TypedDict):

@@ -80,6 +80,16 @@ static void give_pair(uint32_t pair)
     free_pair = pair;
 }
 
+/* The kernel refused a half. The other one must not be left: it would take half of the parent. */
+static cr_status unsplit(uint32_t parent, uint32_t pair)
+{
+    if (cr_revoke(cr_slot_at(blocks[parent].cap))) {
+        cr_panic("a split block is not revoked", blocks[parent].paddr);
+    }
+    give_pair(pair);
+    return CR_ERR_MEMORY;
+}
+
 static cr_status split(uint32_t parent)
 {
     uint32_t pair = take_pair();
@@ -99,7 +109,7 @@ static cr_status split(uint32_t parent)
          * half. */
         if (cr_retype(blocks[parent].cap, seL4_UntypedObject, half->bits,
                       CR_L1_UNTYPEDS, (uint32_t)half->cap, 1)) {
-            cr_panic("an untyped block does not split", blocks[parent].paddr);
+            return unsplit(parent, pair);
         }
     }
     blocks[parent].half = pair;

@@ -297,8 +297,8 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
     }
 }
 
-/* Fills a page through the window and maps it at its address in the PD. If this fails, the frame may
- * still be in the window until the untyped is revoked. */
+/* Fills a page through the window and maps it at its address in the PD. If this fails, the frame
+ * may still be in the window until the untyped is revoked. */
 static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page)
 {
     seL4_CPtr frame = cr_body_cap(body, s->first_frame + page);
@@ -555,7 +555,7 @@ cr_status cr_body_destroy(cr_body *body)
         return CR_OK;
     }
     if (cr_untyped_revoke(body->block)) {
-        return CR_ERR_CORRUPT;
+        return CR_ERR_KERNEL;
     }
     cr_untyped_give(body->block);
     body->block = CR_BLOCK_NONE;

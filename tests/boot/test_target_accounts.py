@@ -158,7 +158,7 @@ def test_spaces_are_nodes_and_take_edges(target: Target) -> None:
 
 @pytest.mark.slow
 @pytest.mark.behaviour("J-10", "M-11")
-@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, "aarch64"))
 def test_the_memory_of_spawned_pds_is_an_account_too(
     arch: str, target_of: Callable[[str], Target]
 ) -> None:
@@ -174,7 +174,7 @@ def test_the_memory_of_spawned_pds_is_an_account_too(
 
 @pytest.mark.slow
 @pytest.mark.behaviour("J-10", "M-11")
-@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, "x86_64"))
 def test_tickets_that_are_not_over_count_for_their_account(
     arch: str, target_of: Callable[[str], Target]
 ) -> None:
@@ -192,7 +192,7 @@ LIVES = 21
 
 @pytest.mark.behaviour("J-10", "M-11", "N-06")
 @pytest.mark.parametrize("fetches", slow_but([0, 1], 0), ids=("never fetches", "never finishes"))
-@pytest.mark.parametrize("arch", slow_but(ARCHES, "x86_64"))
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, "x86_64"))
 def test_a_server_that_acknowledges_nothing_keeps_no_client_from_coming_back(
     arch: str, fetches: int, target_of: Callable[[str], Target]
 ) -> None:

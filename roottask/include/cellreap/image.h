@@ -18,7 +18,7 @@ enum {
     CR_IMAGE_KEY_BYTES = 16,
     CR_IMAGE_QUOTAS = 9, /* the number of rows of CR_QUOTAS in limits.h */
     CR_IMAGE_NONE = 0xffffffff,
-    CR_IMAGE_MAX_INJECTIONS = 64,
+    CR_IMAGE_MAX_INJECTIONS = 128,
     CR_IMAGE_STEP_END = 0xffffffff, /* the `call` of an injection at the end of a step */
     CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Making as a chain of small steps. A PD, a space, a resource, a request, a hold or a map is made by
- * steps of the kinds below, in order. If a step fails, the steps before it are undone in reverse,
- * and everything is as before. The first error is kept. An undo that fails is counted, and the
- * others go on.
+ * Making as a chain of small steps. A PD, a space, a resource or an edge is made by steps of the
+ * kinds below, in order. If a step fails, the steps before it are undone in reverse, and everything
+ * is as before. The first error is kept. An undo that fails is counted, and the others go on.
  *
  * Applying a step is repeated never. Undoing a step may be repeated. A step that fails has no
  * effect that the undoing of an earlier step does not remove. Nothing of a chain is in the trace

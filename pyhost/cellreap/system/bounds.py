@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The longest chains of steps of a system, worked out when it is built.
+
+Nothing in a chain depends on what PDs do beyond their quotas: neither the steps of making a PD, nor
+those of the largest cleanup that there can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cellreap.system.capdl.constants import body_slot, limit
+from cellreap.system.capdl.layout import Layout
+from cellreap.system.capdl.target import Target
+from cellreap.system.config import Config, Pd, quotas
+from cellreap.system.elf import read_executable
+
+_BEFORE_BODY: Final = 3
+"""entry, layout, block"""
+_OBJECTS: Final = 6
+"""The body's CNode, CSpace and address space; the thread, its notification and its endpoint."""
+_CAPS, _THREAD, _ASID = 5, 4, 1
+_CAPABILITY: Final = 7
+"""The resource of the body (slot, node, parent), its edge, and a hold (edge, slot, grant)."""
+
+
+@dataclass(frozen=True)
+class Making:
+    """The chain that makes a PD."""
+
+    steps: int
+    kernel_calls: int
+    """At most: a block of memory is split with further calls."""
+
+
+@dataclass(frozen=True)
+class Cleanup:
+    """The largest cleanup that there can be."""
+
+    steps: int
+    kernel_calls: int
+    plan_entries: int
+    """Entries of the plan: nodes that are doomed, and consequences for others."""
+    plan_limit: int
+    """The entries that the plan's memory has room for."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The longest chains of a system."""
+
+    pds: Mapping[str, Making]
+    """Name of a configured PD -> its chain, with all PDs alive that it has edges to."""
+    spawned: Mapping[str, Making]
+    """Program -> the chain of a PD that is spawned from it."""
+    cleanup: Cleanup
+
+    def longest(self) -> tuple[str, Making]:
+        """The PD or program with the longest chain."""
+        chains = {**self.spawned, **self.pds}
+        return max(chains.items(), key=lambda each: (each[1].steps, each[0]))
+
+
+def bounds_of(
+    config: Config, programs: Mapping[str, bytes], target: Target, options: Mapping[str, Any]
+) -> Bounds:
+    """The bounds of a system. programs: by name. options: the kernel's gen_config.json."""
+    fan_out = int(options.get("RETYPE_FAN_OUT_LIMIT", 256))
+
+    def body(pd: Pd) -> tuple[int, int]:
+        elf = read_executable(programs[pd.program], f"{pd.program}.elf", target.arch)
+        return _body(Layout(pd, elf, target), fan_out)
+
+    def chain(pd: Pd, more_steps: int, more_calls: int) -> Making:
+        steps, calls = body(pd)
+        return Making(steps + more_steps, calls + more_calls)
+
+    spawned = {
+        program: chain(
+            Pd(
+                name=program,
+                program=program,
+                cspace_bits=body_slot("CR_SPAWNED_CSPACE_BITS"),
+                stack_pages=body_slot("CR_SPAWNED_STACK_PAGES"),
+            ),
+            1 + _CAPABILITY,  # OWN
+            2,
+        )
+        for pd in config.pds
+        for program in pd.spawns
+    }
+    pds = {pd.name: chain(pd, _edges(config, pd), 0) for pd in config.pds}
+    return Bounds(pds, spawned, _cleanup(config))
+
+
+def _edges(config: Config, pd: Pd) -> int:
+    """The edges that a configured PD has from the start."""
+    links = sum(pd.name in link.between for link in config.links)
+    return bool(pd.spaces) + bool(pd.spawns) + (pd.fault_handler is not None) + links
+
+
+def _body(layout: Layout, fan_out: int) -> tuple[int, int]:
+    """Steps and kernel calls from the entry to the start, without edges and capabilities."""
+    frames, tables = len(layout.frames), sum(map(len, layout.tables))
+    objects = _OBJECTS + len(layout.tables) + -(-frames // fan_out)
+    steps = _BEFORE_BODY + objects + _ASID + tables + frames + _CAPS + _THREAD
+    steps += 2  # node, start
+    filled = code = 0
+    for stretch, vaddr in layout.frames:
+        from_file = stretch.start < vaddr + layout.page and vaddr < stretch.start + stretch.count
+        startup = stretch is layout.stretches[-3]  # its contents are not in the file
+        filled += from_file or startup
+        code += from_file and stretch.executable
+    # A CNode is moved. A page with contents is mapped, synchronized if it is code, and unmapped.
+    calls = objects + 1 + _ASID + tables + frames + 2 * filled + code + _CAPS + _THREAD + 1
+    return steps, calls
+
+
+def _cleanup(config: Config) -> Cleanup:
+    """Everybody and everything is destroyed, as far as the quotas of the accounts allow."""
+    count = len(config.pds)
+    spawned = _sum(config, "pds", limit("CR_IMAGE_MAX_PDS") - count)
+    pds = min(count + spawned, limit("CR_MAX_PDS") - 1)
+    spaces = _sum(config, "spaces", limit("CR_MAX_SPACES"))
+    nodes = min(_sum(config, "nodes", limit("CR_MAX_NODES")) + 2 * count, limit("CR_MAX_NODES"))
+    edges = min(_sum(config, "edges", limit("CR_MAX_EDGES")) + 5 * count, limit("CR_MAX_EDGES"))
+    requests = _sum(config, "requests", limit("CR_MAX_REQUESTS"))
+    resources = max(nodes - pds - spaces, 0)
+    told = edges // 2  # a subscription counts twice
+    groups = min(told, pds + spaces)
+    steps = 2 * pds + (pds + spaces) + (told + groups) + requests + resources + spaces + edges
+    # A stop reads the registers of all others, and resumes those that were in a call to the PD.
+    calls = pds * 3 + pds * (pds - 1) + pds + 3 * (requests + resources) + pds + told + edges
+    room = limit("CR_MAX_NODES") + limit("CR_MAX_EDGES")  # CR_MAX_PLAN of system.h
+    return Cleanup(steps, calls, pds + spaces + resources + edges, room)
+
+
+def _sum(config: Config, word: str, otherwise: int) -> int:
+    shares = quotas.quotas(config, word)
+    return otherwise if shares is None else min(sum(shares), otherwise)

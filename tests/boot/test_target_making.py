@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Making is done completely or not at all: each step of it is refused once.
+
+What is left behind would show in the numbers of each MAKE_UNDONE, and in the kernel's word, which
+the check compares with the model.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cellreap.arches import ARCHES
+from cellreap.cli.build_cmd import bounds_of_image
+from cellreap.progress import Progress
+from cellreap.system.bounds import Bounds
+from cellreap.system.build import build_image
+from cellreap.system.config import Config
+from cellreap.system.image import read_image
+from cellreap.testing import Change, Run, Target, together, with_system
+from kit.marks import thorough_but
+
+STEPS = {
+    "space": 2,
+    "space with client": 6,
+    "resource": 4,
+    "request": 4,
+    "hold": 3,
+    "second hold": 1,
+    "map": 1,
+    "subscription": 1,
+}
+"""What the builder makes after it spawned a PD, in its order -> the steps of that."""
+MADE = {"space with client": "space", "second hold": "hold"}
+RESPAWNS = 45
+"""The budget in remake.toml. Each respawn but the last few fails once."""
+TRUTH = with_system(truth=True)
+
+
+def injecting(steps: Iterable[int]) -> Change:
+    """These steps of making are refused, counted from boot."""
+    inject = tuple(f"make:{step}:error" for step in steps)
+
+    def change(config: Config) -> Config:
+        return config.model_copy(update={"inject": inject})
+
+    return change
+
+
+def bounds_in(target: Target, name: str, folder: Path) -> Bounds:
+    """What the host works out for a configuration."""
+    text, config = target.load(name)
+    image = folder / f"{name}.img"
+    build_image(config, text, target.sdk, image, Progress(), path=target.find(name))
+    return bounds_of_image(read_image(image))
+
+
+def each_step_once(begin: int, chains: Iterable[int]) -> Iterator[int]:
+    """For each chain with so many steps: attempts that fail at step 1, 2, ..., and one that does
+    not. begin: the steps before.
+    """
+    for length in chains:
+        for step in range(1, length + 1):
+            yield begin + step
+            begin += step
+        begin += length
+
+
+def failures(run: Run) -> list[tuple[str, int]]:
+    """(what was not made, the step that failed), in order."""
+    return [(event["what"], event.number("step")) for event in run.of("MAKE_FAILED")]
+
+
+def check_nothing_is_left(run: Run) -> None:
+    """Attempts at the same thing that fail in a row find everything as it was before."""
+    assert run.report.passed, run.report.violations
+    assert {event["left"] for event in run.of("MAKE_UNDONE")} == {"0"}
+    assert all(run.report.injected.values())
+    attempts = itertools.groupby(
+        run.of("MAKE_UNDONE"), lambda event: (event["what"], event["name"])
+    )
+    for (what, _), group in attempts:
+        used = {(event["bytes"], event["slots"]) for event in group}
+        assert len(used) == 1 or what == "pd", (what, used)
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("T-01", "T-05", "C-25")
+@pytest.mark.parametrize("arch", thorough_but(sorted(ARCHES), "x86_64"))
+def test_each_step_of_each_operation_fails_once(
+    target_of: Callable[[str], Target], tmp_path: Path, arch: str
+) -> None:
+    """The PD is answered with an error each time, and then gets what it asked for."""
+    target = target_of(arch)
+    bounds = bounds_in(target, "build", tmp_path)
+    boot = sum(chain.steps for chain in bounds.pds.values())
+    spawn = bounds.spawned["idler"].steps
+    lengths = {"spawn": spawn, **STEPS}
+    change = together(TRUTH, injecting(each_step_once(boot, lengths.values())))
+    run = target.run("build", change=change)
+    check_nothing_is_left(run)
+    assert failures(run) == [
+        (MADE.get(what, "pd" if what == "spawn" else what), step)
+        for what, length in lengths.items()
+        for step in range(1, length + 1)
+    ]
+    assert run.says("builder") == [
+        *(f"{what}: refused {length}, then result 0" for what, length in lengths.items()),
+        "check terminate: ok",
+    ]
+    undone = [event for event in run.of("MAKE_UNDONE") if event["what"] == "pd"]
+    assert len({(event["bytes"], event["slots"]) for event in undone}) == 1
+    assert run.alive() == {"bystander"}
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("T-01", "T-05", "X-09")
+@pytest.mark.parametrize("arch", thorough_but(sorted(ARCHES), "x86_64"))
+def test_each_step_of_a_respawn_fails_once(
+    target_of: Callable[[str], Target], tmp_path: Path, arch: str
+) -> None:
+    """A PD of boot time is refused, too. Each is made at the next attempt."""
+    target = target_of(arch)
+    bounds = bounds_in(target, "remake", tmp_path)
+    first, again = bounds.pds["bystander"].steps, bounds.pds["crasher"].steps
+    at_boot = 5
+    begin = at_boot + again + first
+    respawns = list(each_respawn_once(begin, again))
+    run = target.run("remake", change=injecting([at_boot, *respawns]))
+    check_nothing_is_left(run)
+    names = [event["name"] for event in run.of("MAKE_FAILED")]
+    assert names == ["bystander", *["crasher"] * again]
+    assert [step for _, step in failures(run)] == [at_boot, *range(1, again + 1)]
+    assert len(run.of("REFUSE", pd="PD_0")) == 1 + again
+    assert len(run.of("PD", name="crasher")) == 1 + RESPAWNS
+    assert "bystander" in run.alive()
+
+
+def each_respawn_once(begin: int, length: int) -> Iterator[int]:
+    """The k-th respawn fails at step k once. begin: the steps before."""
+    for step in range(1, length + 1):
+        yield begin + step
+        begin += step + length
