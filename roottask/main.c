@@ -3,9 +3,10 @@
  * The root task of this project. It sets itself up, creates the PDs of the configuration, and then
  * runs the supervisor. Another root task that includes the component has component.c in its place.
  *
- * The root task has the highest priority in the system and one thread. PDs therefore observe each
- * cleanup as one step. The root task must never return from cr_root_main, and it must never block
- * except in the supervisor's loop. */
+ * Its main thread has the highest priority in the system, and its other threads do only what the
+ * main thread waits for. PDs therefore observe each cleanup as one step. The root task must never
+ * return from cr_root_main, and it must never block except in the supervisor's loop and, for the
+ * cleaner, in the warden's. */
 #include "root.h"
 #include "setup.h"
 #include "system/text.h"

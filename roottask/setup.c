@@ -6,11 +6,16 @@
  * cannot clean up after a crash. */
 #include "setup.h"
 #include "kernel/untyped.h"
+#include "kernel/worker.h"
 #include "root.h"
+#include "supervisor/carry.h"
 #include "supervisor/supervisor.h"
 #include "system/charge.h"
 #include "system/inject.h"
 #include "system/truth.h"
+
+_Static_assert((int)CR_OWN_SLOTS == 2 + (int)CR_WORKER_SLOTS,
+               "an endpoint, a notification, and those of the worker");
 
 /* What the kernel gave, without what the root task keeps. */
 static seL4_BootInfo given;
@@ -58,6 +63,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     seL4_CPtr endpoint = cr_pool_make(out->untyped, seL4_EndpointObject, "no endpoint");
     cr_must(seL4_TCB_BindNotification(seL4_CapInitThreadTCB, out->bound),
             "the notification cannot be bound");
+    cr_worker_init(&given, (uintptr_t)room->image_start, out->untyped, cr_carry_out);
     cr_supervisor_init(hooks, out->bound);
     if (cr_system_init(image, endpoint) != CR_OK) {
         cr_panic("the model does not fit its memory", 0);

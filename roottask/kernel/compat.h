@@ -5,8 +5,9 @@
  *
  * libsel4 keeps the address of the IPC buffer in a thread-local variable. Before version 15.0 it
  * always does so. Since 15.0 it does so only if its configuration says so. In each address space of
- * this project only one thread uses the IPC buffer, so a plain variable is sufficient and no thread
- * needs a TLS area. This file therefore removes the storage class from the declaration. */
+ * this project only one thread at a time uses an IPC buffer (worker.h), so a plain variable is
+ * sufficient and no thread needs a TLS area. This file therefore removes the storage class from
+ * the declaration. */
 #ifndef CELLREAP_SEL4_COMPAT_H
 #define CELLREAP_SEL4_COMPAT_H
 

@@ -10,6 +10,8 @@ seL4_IPCBuffer *__sel4_ipc_buffer;
 
 uint64_t cr_calls[CR_CALL_COUNT];
 
+static int (*refuses)(void);
+
 static const char *const call_names[] = {
     [CR_CALL_RETYPE] = "retype",         [CR_CALL_COPY] = "copy",
     [CR_CALL_DELETE] = "delete",         [CR_CALL_REVOKE] = "revoke",
@@ -35,6 +37,21 @@ static uint32_t pool_in_use;
 const char *cr_call_name(cr_call call)
 {
     return call_names[call];
+}
+
+void cr_before_calls(int (*hook)(void))
+{
+    refuses = hook;
+}
+
+/* Counts a call that is about to be made. Returns whether it must not be made. */
+static int is_refused(cr_call call)
+{
+    if (refuses != 0 && refuses()) {
+        return 1;
+    }
+    cr_calls[call]++;
+    return 0;
 }
 
 void cr_console_put(char c)
@@ -109,88 +126,115 @@ seL4_Word cr_l1_data(void)
 seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t l1, uint32_t slot,
                      uint32_t count)
 {
-    cr_calls[CR_CALL_RETYPE]++;
+    if (is_refused(CR_CALL_RETYPE)) {
+        return seL4_IllegalOperation;
+    }
     return seL4_Untyped_Retype(untyped, type, bits, l1_cnode, l1, CR_L1_BITS, slot, count);
 }
 
 seL4_Error cr_copy(cr_slot to, cr_slot from, seL4_CapRights_t rights)
 {
-    cr_calls[CR_CALL_COPY]++;
+    if (is_refused(CR_CALL_COPY)) {
+        return seL4_IllegalOperation;
+    }
     return seL4_CNode_Copy(to.root, to.index, to.depth, from.root, from.index, from.depth, rights);
 }
 
 seL4_Error cr_mint(cr_slot to, cr_slot from, seL4_CapRights_t rights, seL4_Word badge)
 {
-    cr_calls[CR_CALL_COPY]++;
+    if (is_refused(CR_CALL_COPY)) {
+        return seL4_IllegalOperation;
+    }
     return seL4_CNode_Mint(to.root, to.index, to.depth, from.root, from.index, from.depth, rights,
                            badge);
 }
 
 seL4_Error cr_mutate(cr_slot to, cr_slot from, seL4_Word badge)
 {
-    cr_calls[CR_CALL_COPY]++;
+    if (is_refused(CR_CALL_COPY)) {
+        return seL4_IllegalOperation;
+    }
     return seL4_CNode_Mutate(to.root, to.index, to.depth, from.root, from.index, from.depth, badge);
 }
 
 seL4_Error cr_move(cr_slot to, cr_slot from)
 {
-    cr_calls[CR_CALL_COPY]++;
+    if (is_refused(CR_CALL_COPY)) {
+        return seL4_IllegalOperation;
+    }
     return seL4_CNode_Move(to.root, to.index, to.depth, from.root, from.index, from.depth);
 }
 
 seL4_Error cr_delete(cr_slot at)
 {
-    cr_calls[CR_CALL_DELETE]++;
+    if (is_refused(CR_CALL_DELETE)) {
+        return seL4_IllegalOperation;
+    }
     return seL4_CNode_Delete(at.root, at.index, at.depth);
 }
 
 seL4_Error cr_revoke(cr_slot at)
 {
-    cr_calls[CR_CALL_REVOKE]++;
+    if (is_refused(CR_CALL_REVOKE)) {
+        return seL4_IllegalOperation;
+    }
     return seL4_CNode_Revoke(at.root, at.index, at.depth);
 }
 
 seL4_Error cr_cancel_sends(cr_slot at)
 {
-    cr_calls[CR_CALL_CANCEL]++;
+    if (is_refused(CR_CALL_CANCEL)) {
+        return seL4_IllegalOperation;
+    }
     return seL4_CNode_CancelBadgedSends(at.root, at.index, at.depth);
 }
 
 seL4_Error cr_save_caller(cr_slot at)
 {
-    cr_calls[CR_CALL_COPY]++;
+    if (is_refused(CR_CALL_COPY)) {
+        return seL4_IllegalOperation;
+    }
     return seL4_CNode_SaveCaller(at.root, at.index, at.depth);
 }
 
 seL4_Error cr_suspend(seL4_CPtr tcb)
 {
-    cr_calls[CR_CALL_SUSPEND]++;
+    if (is_refused(CR_CALL_SUSPEND)) {
+        return seL4_IllegalOperation;
+    }
     return seL4_TCB_Suspend(tcb);
 }
 
 seL4_Error cr_resume(seL4_CPtr tcb)
 {
-    cr_calls[CR_CALL_RESUME]++;
+    if (is_refused(CR_CALL_RESUME)) {
+        return seL4_IllegalOperation;
+    }
     return seL4_TCB_Resume(tcb);
 }
 
 seL4_Error cr_read_registers(seL4_CPtr tcb, seL4_UserContext *out)
 {
-    cr_calls[CR_CALL_READ_REGISTERS]++;
+    if (is_refused(CR_CALL_READ_REGISTERS)) {
+        return seL4_IllegalOperation;
+    }
     return seL4_TCB_ReadRegisters(tcb, 0, 0, sizeof(*out) / sizeof(seL4_Word), out);
 }
 
 seL4_Error cr_write_registers(seL4_CPtr tcb, int resume, seL4_UserContext *in)
 {
-    cr_calls[CR_CALL_CONFIGURE]++;
+    if (is_refused(CR_CALL_CONFIGURE)) {
+        return seL4_IllegalOperation;
+    }
     return seL4_TCB_WriteRegisters(tcb, (seL4_Bool)(resume != 0), 0,
                                    sizeof(*in) / sizeof(seL4_Word), in);
 }
 
 void cr_signal(seL4_CPtr notification)
 {
-    cr_calls[CR_CALL_SIGNAL]++;
-    seL4_Signal(notification);
+    if (!is_refused(CR_CALL_SIGNAL)) {
+        seL4_Signal(notification);
+    }
 }
 
 cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)

@@ -48,6 +48,10 @@ typedef enum cr_call {
 extern uint64_t cr_calls[CR_CALL_COUNT];
 const char *cr_call_name(cr_call call);
 
+/* For tests: before each of the calls below `hook` is asked whether the call is refused. A refused
+ * call is not made, and returns seL4_IllegalOperation. 0: none is. */
+void cr_before_calls(int (*hook)(void));
+
 /* A slot: the CNode, the index in the CNode and the number of bits to resolve. */
 typedef struct cr_slot {
     seL4_CPtr root;

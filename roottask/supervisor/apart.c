@@ -135,9 +135,16 @@ void cr_cleaner_arrive(cr_cleanup *cleanup)
     for (uint32_t i = 0; i < cr_sup.cleaner.n_waiting; i++) {
         used |= cr_sup.cleaner.waiting[i].mark;
     }
+    cleanup->journal = 0;
     for (cleanup->mark = 1; (used & cleanup->mark) != 0; cleanup->mark <<= 1) {
+        cleanup->journal++;
     }
     (void)mark_all(&cleanup->plan, cleanup->mark);
+}
+
+cr_journal *cr_journal_of(const cr_cleanup *cleanup)
+{
+    return &cr_sup.journals[cleanup->journal];
 }
 
 void cr_cleaner_depart(const cr_cleanup *cleanup)

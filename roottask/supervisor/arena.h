@@ -16,7 +16,11 @@
 #include "silence.h"
 #include "tickets.h"
 
+/* The journals of the cleanups under way. They have pages of their own. */
+enum { CR_JOURNALS = CR_MAX_CLEANUPS + 1, CR_JOURNAL_PAGE = 4096 };
+
 typedef struct cr_supervisor {
+    _Alignas(CR_JOURNAL_PAGE) cr_journal journals[CR_JOURNAL_PAGE / sizeof(cr_journal)];
     const cr_hooks *hooks; /* 0: none */
     uint64_t changes;      /* number of calls of cr_notices_changed */
     cr_clock clock;
@@ -29,6 +33,8 @@ typedef struct cr_supervisor {
     cr_operations operations;
     cr_silence silence;
 } cr_supervisor;
+
+_Static_assert(CR_JOURNALS <= CR_JOURNAL_PAGE / sizeof(cr_journal), "one page is enough");
 
 extern cr_supervisor cr_sup;
 

@@ -2,8 +2,8 @@
  *
  * Carries out cleanups. See cleaner.h.
  *
- * The cleaner calls no PD and never blocks. If subscribers must be told before the destruction, the
- * cleaner stops at the step that awaits them and returns to the main loop. It continues from its
+ * No PD is called and nothing blocks. If subscribers must be told before the destruction, the steps
+ * stop at the one that awaits them, and the main loop goes on. The cleanup continues from its
  * journal when each of them has acknowledged, can no longer acknowledge, or has used up its time.
  *
  * In the meantime the main loop serves operations. All doomed nodes are already marked, so no
@@ -14,13 +14,14 @@
 #include "cleaner.h"
 #include "answer.h"
 #include "arena.h"
+#include "carry.h"
 #include "connect.h"
 #include "kernel/arch/arch.h"
-#include "kernel/untyped.h"
 #include "notices.h"
 #include "system/state.h"
 #include "system/text.h"
 #include "system/truth.h"
+#include "warden.h"
 
 static const char *const cause_names[] = {
 #define CR_CAUSE(enumerator, number, word, event) [enumerator] = word,
@@ -52,38 +53,6 @@ static void end(void)
     cr_trace_end(&cr_sys.trace);
 }
 
-static void trace_pairs(cr_event event, const cr_pair *pairs, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        begin(event);
-        cr_trace_node(pairs[i].pd);
-        cr_trace_node(pairs[i].node);
-        end();
-    }
-}
-
-/* The consequences for the other PDs. */
-static void trace_consequences(const cr_plan *plan)
-{
-    trace_pairs(CR_EV_LOSE_REQUEST, plan->removed_requests, plan->n_removed_requests);
-    trace_pairs(CR_EV_REVOKE, plan->revoked, plan->n_revoked);
-    trace_pairs(CR_EV_REVOKE_SPACE, plan->revoked_spaces, plan->n_revoked_spaces);
-    trace_pairs(CR_EV_REVOKE_BODY, plan->revoked_bodies, plan->n_revoked_bodies);
-    for (uint32_t i = 0; i < plan->n_core_freed; i++) {
-        begin(CR_EV_FREE_CORE);
-        cr_trace_node(plan->core_freed[i]);
-        end();
-    }
-    for (uint32_t i = 0; i < plan->n_notices; i++) {
-        begin(CR_EV_OWE);
-        cr_trace_node(plan->notices[i].to);
-        cr_trace_string(&cr_sys.trace, cr_notice_name(plan->notices[i].kind));
-        cr_trace_node(plan->notices[i].node);
-        cr_trace_node(plan->notices[i].from);
-        end();
-    }
-}
-
 static void trace_plan(const cr_plan *plan, cr_cause cause)
 {
     begin(CR_EV_CLEANUP);
@@ -103,98 +72,13 @@ static void trace_plan(const cr_plan *plan, cr_cause cause)
         cr_trace_number(&cr_sys.trace, d->group);
         end();
     }
-    trace_consequences(plan);
-    trace_pairs(CR_EV_PRE_DESTROY, plan->pre_destroy, plan->n_pre_destroy);
-}
-
-/* Stops the PD. From here on its operations are not served, and no PD waits for it. Its notices end
- * now: it will not answer them. */
-static void stop(cr_pd *pd)
-{
-    cr_stop_pd(pd);
-    cr_notices_forget(pd);
-    cr_notices_changed(); /* The PD may have been awaited. */
-}
-
-static void trace_destroy(cr_ref node)
-{
-    begin(CR_EV_DESTROY);
-    cr_trace_node(node);
-    end();
-}
-
-static cr_status do_destroy_pd(cr_pd *pd)
-{
-    uint64_t paddr = cr_untyped_paddr(pd->body.block);
-    uint64_t bytes = 1ull << cr_untyped_bits(pd->body.block);
-    trace_destroy(pd->node);
-    cr_status status = cr_take_pd(pd);
-    if (status == CR_OK) {
-        cr_tickets_forget(pd);
-        begin(CR_EV_FREED);
-        cr_trace_pd(pd);
-        cr_trace_address(&cr_sys.trace, paddr);
-        cr_trace_number(&cr_sys.trace, bytes);
-        cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
+    cr_trace_consequences(plan);
+    for (uint32_t i = 0; i < plan->n_pre_destroy; i++) {
+        begin(CR_EV_PRE_DESTROY);
+        cr_trace_node(plan->pre_destroy[i].pd);
+        cr_trace_node(plan->pre_destroy[i].node);
         end();
     }
-    return status;
-}
-
-static cr_status do_tell(cr_ref node, cr_pd *subscriber)
-{
-    if (subscriber == 0) {
-        return CR_ERR_CORRUPT;
-    }
-    const cr_notice notice = {
-        .kind = CR_NOTICE_PRE_DESTROY, .to = subscriber->node, .node = node, .from = {CR_NONE, 0}};
-    cr_status status = cr_notice_put(&notice, cr_sup.cleaner.now.tag, cr_sup.cleaner.now.tag);
-    if (status == CR_OK) {
-        subscriber->told++;
-        subscriber->told_by = cr_sup.cleaner.now.tag;
-    }
-    return status;
-}
-
-/* Carries out one step. */
-static cr_status carry_out(const cr_step *step)
-{
-    cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
-    switch (step->kind) {
-    case CR_STEP_SUSPEND:
-        if (pd == 0) {
-            return CR_ERR_CORRUPT;
-        }
-        if (pd->life != CR_LIFE_STOPPED) {
-            stop(pd);
-        }
-        begin(CR_EV_SUSPEND);
-        cr_trace_pd(pd);
-        end();
-        return CR_OK;
-    case CR_STEP_MARK:
-        return cr_model_doom(cr_sys.model, step->node);
-    case CR_STEP_CUT_REQUEST:
-        return pd != 0 ? cr_take_request(pd, step->node) : CR_ERR_CORRUPT;
-    case CR_STEP_DESTROY_RESOURCE:
-        trace_destroy(step->node);
-        return cr_take_resource(step->node);
-    case CR_STEP_DESTROY_SPACE:
-        trace_destroy(step->node);
-        return cr_take_space(step->node);
-    case CR_STEP_DESTROY_PD:
-        return pd != 0 ? do_destroy_pd(pd) : CR_ERR_CORRUPT;
-    case CR_STEP_NOTIFY:
-        return cr_notice_put(step->notice, cr_sup.cleaner.now.tag, cr_sup.cleaner.now.tag);
-    case CR_STEP_TELL:
-        return do_tell(step->node, pd);
-    case CR_STEP_AWAIT:
-        return CR_OK; /* The wait is over when this step is reached. */
-    case CR_STEP_SETTLE:
-    case CR_STEP_KIND_COUNT:
-        break;
-    }
-    return CR_ERR_CORRUPT;
 }
 
 /* Releases the tombstones. From here on nothing may refer to the destroyed nodes. */
@@ -205,30 +89,6 @@ static void release_tombstones(const cr_plan *plan)
             cr_panic("a destroyed node cannot be released", plan->doomed[i].node.index);
         }
     }
-}
-
-int cr_cleaner_awaits(const cr_pd *pd)
-{
-    uint32_t waiting = 0;
-    uint32_t held = 0;
-    /* A PD that waits for the end of a cleanup cannot acknowledge: it waits for the end of this
-     * cleanup or of a later one. A PD that was given up is not awaited again in this cleanup. */
-    if (!cr_pd_is_served(pd) || pd->told == 0 || cr_ticket_keeps(pd) ||
-        pd->given_up == pd->told_by) {
-        return 0;
-    }
-    cr_work_count_of(cr_sys.work, cr_receiver(pd), pd->told_by, &waiting, &held);
-    return waiting > held;
-}
-
-/* Whether a subscriber that the cleanup told has not acknowledged yet and still can. */
-static int is_awaited(const cr_cleanup *cleanup)
-{
-    int any = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS && !any; i++) {
-        any = cr_sys.pds[i].told_by == cleanup->tag && cr_cleaner_awaits(&cr_sys.pds[i]);
-    }
-    return any;
 }
 
 static void trace_wait(cr_event event)
@@ -251,106 +111,6 @@ static void await_answers(void)
             cr_connect_give_up(pd);
         }
     }
-}
-
-static void forget_told(void)
-{
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (cr_sys.pds[i].told_by == cr_sup.cleaner.now.tag) {
-            cr_sys.pds[i].told = 0;
-        }
-    }
-}
-
-/* Plans the consequences again after all subscribers were told. Time has passed, and the model
- * around the doomed nodes may have changed. */
-static void plan_again(void)
-{
-    cr_status status = cr_plan_again(cr_sys.planner, cr_sys.model, &cr_sup.cleaner.now.plan);
-    if (status != CR_OK) {
-        cr_panic("no cleanup can be planned", (uint64_t)status);
-    }
-    if (cr_sup.cleaner.now.waited) {
-        trace_consequences(&cr_sup.cleaner.now.plan);
-    }
-    forget_told();
-}
-
-/* The calls that stopped a PD count for the cleanup that destroys it, even if the PD was stopped
- * before that step. `out`: their number by kind. */
-static void count_earlier_stop(const cr_step *step, uint64_t out[CR_CALL_COUNT])
-{
-    const cr_pd *pd = step->kind == CR_STEP_SUSPEND ? cr_pd_of(step->pd) : 0;
-    const int stopped = pd != 0 && pd->life == CR_LIFE_STOPPED;
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        out[i] = stopped ? pd->stop_calls[i] : 0;
-        cr_sup.cleaner.now.calls[i] += out[i];
-    }
-}
-
-/* Adds the number of calls and the calls by kind to the line of a step. */
-static void trace_calls(const uint64_t calls[CR_CALL_COUNT])
-{
-    enum { ENTRY_MAX = 48 }; /* a name, a colon, a number and a comma */
-    char text[CR_CALL_COUNT * ENTRY_MAX];
-    size_t used = 0;
-    uint64_t total = 0;
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        if (calls[i] == 0) {
-            continue;
-        }
-        total += calls[i];
-        if (used != 0) {
-            text[used++] = ',';
-        }
-        for (const char *name = cr_call_name((cr_call)i); *name != '\0'; name++) {
-            text[used++] = *name;
-        }
-        text[used++] = ':';
-        used += cr_format_decimal(&text[used], calls[i]);
-    }
-    if (used == 0) {
-        text[used++] = '-';
-    }
-    cr_trace_number(&cr_sys.trace, total);
-    cr_trace_bytes(&cr_sys.trace, text, used);
-}
-
-static cr_status take_step(const cr_step *step)
-{
-    char node[CR_ID_BYTES] = "-";
-    char pd[CR_ID_BYTES] = "-";
-    uint64_t calls[CR_CALL_COUNT];
-    count_earlier_stop(step, calls);
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        calls[i] -= cr_calls[i]; /* unsigned: the sum below is right */
-    }
-    /* Read the ids before the step: the step may destroy the nodes. */
-    if (step->node.index != CR_NONE) {
-        cr_node_id(step->node, node);
-    }
-    if (step->pd.index != CR_NONE) {
-        cr_node_id(step->pd, pd);
-    }
-    cr_status status = carry_out(step);
-    if (status != CR_OK) {
-        return status;
-    }
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        calls[i] += cr_calls[i];
-    }
-    begin(CR_EV_STEP);
-    cr_trace_string(&cr_sys.trace, cr_step_name(step->kind));
-    cr_trace_string(&cr_sys.trace, node);
-    cr_trace_string(&cr_sys.trace, pd);
-    trace_calls(calls);
-    end();
-    status = cr_step_done(&cr_sup.cleaner.now.journal, step);
-    if (status == CR_OK && step->kind == CR_STEP_AWAIT &&
-        cr_sup.cleaner.now.journal.awaited == cr_sup.cleaner.now.plan.n_pre_destroy) {
-        plan_again();
-    }
-    return status;
 }
 
 static void settle(void)
@@ -379,29 +139,13 @@ static void settle(void)
 /* Continues the plan from the journal, up to its end or to a step that awaits acknowledgements. */
 static void carry_on(void)
 {
-    int awaits = 0;
     uint64_t before[CR_CALL_COUNT];
     uint64_t start = cr_arch_cycles();
-    cr_step step;
-    cr_status status;
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         before[i] = cr_calls[i];
     }
     enter(CR_PHASE_STEPS);
-    while ((status = cr_step_next(&cr_sup.cleaner.now.journal, &cr_sup.cleaner.now.plan,
-                                  cr_sys.model, &step)) == CR_OK &&
-           step.kind != CR_STEP_SETTLE) {
-        if (step.kind == CR_STEP_AWAIT && is_awaited(&cr_sup.cleaner.now)) {
-            awaits = 1;
-            break;
-        }
-        if ((status = take_step(&step)) != CR_OK) {
-            break;
-        }
-    }
-    if (status != CR_OK) {
-        cr_panic("a step of a cleanup failed", ((uint64_t)step.kind << 32) | (uint64_t)status);
-    }
+    const int awaits = cr_warden_watch() == CR_CARRY_AWAITS;
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         cr_sup.cleaner.now.calls[i] += cr_calls[i] - before[i];
     }
@@ -439,7 +183,7 @@ static void start(const cr_trigger_entry *entry, uint64_t cycles)
     cr_cleaner_arrive(now);
     cr_ticket_begin(now->ticket, now->tag);
     trace_plan(&now->plan, entry->cause);
-    cr_journal_start(&now->journal);
+    cr_journal_start(cr_journal_of(now), cr_sup.cleaner.epoch);
     now->cycles = cycles;
     carry_on();
 }
@@ -502,7 +246,9 @@ void cr_terminate(cr_pd *pd)
 void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket)
 {
     cr_truth();
-    stop(pd);
+    if (cr_carry_stop(pd) != CR_OK) {
+        cr_panic("a PD cannot be stopped", pd->number);
+    }
     if (cr_is_doomed(pd)) {
         return; /* The cleanup under way destroys the PD. */
     }
@@ -533,7 +279,7 @@ static int continue_next(void)
 {
     cr_cleaner *cleaner = &cr_sup.cleaner;
     for (uint32_t i = 0; cleaner->seen != cr_sup.changes && i < cleaner->n_waiting; i++) {
-        if (!is_awaited(&cleaner->waiting[i])) {
+        if (!cr_carry_awaits(&cleaner->waiting[i])) {
             cr_cleaner_unpark(i);
             cr_trace_refused_rest();
             trace_wait(CR_EV_CONTINUE);

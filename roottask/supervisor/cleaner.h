@@ -4,9 +4,10 @@
  * and leaves a legal state. It writes both the plan and the steps into the trace, so that the host
  * can check each of them.
  *
- * The cleaner must never leave a cleanup half done: if a step fails, it stops the system. It awaits
- * a subscriber until the subscriber has answered, cannot answer any more, or is given up
- * (progress.h). */
+ * The main thread plans a cleanup, watches its steps (warden.h) and settles it. The steps are
+ * carried out by a thread of their own (carry.h). A cleanup must never be left half done: a step
+ * that fails is attempted again. A subscriber is awaited until it has answered, cannot answer any
+ * more, or is given up (progress.h). */
 #ifndef CELLREAP_SUPERVISOR_CLEANER_H
 #define CELLREAP_SUPERVISOR_CLEANER_H
 
@@ -26,7 +27,7 @@ typedef struct cr_cleanup {
     uint32_t mark;    /* the bit in `touched` that stands for this cleanup */
     uint64_t ticket;
     cr_plan plan;
-    cr_journal journal;
+    uint32_t journal; /* its place in cr_sup.journals */
     uint64_t calls[CR_CALL_COUNT]; /* in its steps, by kind */
     uint64_t cycles;
     uint32_t first_doomed; /* while it waits: its entries in the cleaner's arrays */
@@ -39,7 +40,29 @@ enum {
     CR_KEPT_PRE_DESTROY = CR_MAX_EDGES
 };
 
+/* The step that is being carried out, as its line in the trace will have it. */
+typedef struct cr_carried {
+    char node[CR_ID_BYTES];
+    char pd[CR_ID_BYTES];
+    uint64_t calls[CR_CALL_COUNT];
+    uint64_t paddr; /* DESTROY_PD: the memory that becomes free */
+    uint64_t bytes;
+    int refused; /* an injected error happened in this attempt */
+} cr_carried;
+
+/* Why the cleaner's thread came to its end. */
+typedef enum cr_carry_end {
+    CR_CARRY_OVER = 0, /* no step is left */
+    CR_CARRY_AWAITS,   /* the next step awaits subscribers */
+    CR_CARRY_FAILED    /* a step failed */
+} cr_carry_end;
+
 typedef struct cr_cleaner {
+    uint32_t epoch;   /* of the cleaner's thread; never used again */
+    cr_carried at;    /* changed only by the cleaner's thread, like the two that follow */
+    cr_carry_end ended;
+    cr_status error;  /* ended FAILED: why */
+    uint64_t signals; /* badges that the main thread was signalled with while it waited */
     uint64_t seen; /* cr_sup.changes at the last look at the acknowledgements */
     cr_cleanup now; /* the cleanup that is being carried out; its plan is the planner's */
     /* Cleanups that await subscribers, oldest first. Their doomed nodes and subscribers are kept
@@ -61,6 +84,9 @@ typedef struct cr_cleaner {
     int looked; /* none of them can begin before a cleanup ends */
 } cr_cleaner;
 
+/* The journal of a cleanup that is under way. */
+cr_journal *cr_journal_of(const cr_cleanup *cleanup);
+
 /* Makes a PD a trigger and stops it at once. The event that caused it must already be in the trace,
  * and the PD must still be up (cr_pd_is_up). If the PD is doomed, it is only stopped. Otherwise
  * cr_cleaner_follow_up cleans up after it in its turn. */
@@ -68,8 +94,8 @@ void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket);
 /* Terminates a PD on behalf of the root task. */
 void cr_terminate(cr_pd *pd);
 /* Continues the cleanups as far as possible. On return no cleanup is under way and the state is
- * legal, or the cleanups that are under way await subscribers. If a cleanup cannot be planned or
- * fails in a step, the system stops: no legal state could follow. */
+ * legal, or the cleanups that are under way await subscribers. If a cleanup cannot be planned, the
+ * system stops: no legal state could follow. */
 void cr_cleaner_follow_up(void);
 /* Whether any cleanup is under way and awaits subscribers. */
 int cr_cleaner_waits(void);

@@ -104,7 +104,8 @@ uint64_t cr_clock_take_passed(void)
     return passed;
 }
 
-int cr_clock_tick(int *alarm)
+/* Handles the interrupt itself. */
+static int tick(int *alarm)
 {
     cr_clock *clock = &cr_sup.clock;
     cr_timer_ack();
@@ -125,6 +126,38 @@ int cr_clock_tick(int *alarm)
         *alarm = 1;
     }
     return 1;
+}
+
+int cr_clock_tick(int *alarm)
+{
+    cr_clock *clock = &cr_sup.clock;
+    if (!clock->guarded) {
+        return tick(alarm);
+    }
+    *alarm = clock->rang;
+    clock->guarded = 0;
+    clock->rang = 0;
+    return 1;
+}
+
+void cr_clock_guard(void)
+{
+    cr_clock_stand();
+}
+
+void cr_clock_guard_tick(void)
+{
+    cr_clock *clock = &cr_sup.clock;
+    int alarm;
+    if (tick(&alarm)) {
+        clock->guarded = 1;
+        clock->rang |= alarm;
+    }
+    if (clock->set == 0) {
+        /* What is due is looked at afterwards, so the next interrupt does not depend on it. */
+        clock->still = clock->next == 0 && clock->alarm == 0;
+        clock->set = cr_timer_start(INTERVAL_NS);
+    }
 }
 
 void cr_clock_tell(void)

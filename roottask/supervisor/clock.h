@@ -24,6 +24,8 @@ typedef struct cr_clock {
     uint64_t tells; /* the number of CLOCK events */
     uint64_t passed; /* of real time, since it was taken last */
     int still;      /* the timer is set although nothing is due, and the clock stands still */
+    int guarded;    /* the timer's interrupt came while the cleaner was watched */
+    int rang;       /* the alarm was due then */
     int there;      /* the kernel leaves a timer to user level */
 } cr_clock;
 
@@ -56,6 +58,11 @@ uint64_t cr_clock_take_passed(void);
 /* Handles the timer's interrupt. Returns whether the clock has gone on. *alarm is set if the hooks'
  * alarm is due. */
 int cr_clock_tick(int *alarm);
+/* While the cleaner is watched, the timer's interrupt comes at least every 50 ms. cr_clock_guard
+ * must come first, cr_clock_guard_tick after each interrupt. Neither changes what follows from an
+ * interrupt: the next cr_clock_tick returns it. Both have no effect without a timer. */
+void cr_clock_guard(void);
+void cr_clock_guard_tick(void);
 /* After a tick, before anything that follows from it: tells the trace the time, if enough has
  * passed. Makes no kernel call. */
 void cr_clock_tell(void);

@@ -95,9 +95,9 @@ int cr_notices_has_general(const cr_pd *pd)
     return 0;
 }
 
-/* `node` and `from`: the fields of the trace. */
-static cr_status put(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const char *node,
-                     cr_ref from)
+/* `node` and `from`: the fields of the trace. `signals`: whether the receiver must be signalled. */
+static cr_status queue(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const char *node,
+                       cr_ref from, int *signals)
 {
     int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
     if (!cr_notices_has_any(to)) {
@@ -111,6 +111,7 @@ static cr_status put(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const ch
     work->since = to->run.ran;
     cr_clock_watch();
     cr_status status = cr_work_put(cr_sys.work, cr_receiver(to), work);
+    *signals = 0;
     if (status != CR_OK) {
         return status;
     }
@@ -129,13 +130,16 @@ static cr_status put(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const ch
     }
     /* Signal only if there was nothing to fetch. The signal remains set until the PD receives it,
      * and the PD then fetches until nothing is left. */
-    if (!busy) {
-        cr_signal(cr_body_cap(&to->body, CR_BODY_SIGNAL));
-    }
+    *signals = !busy;
     return CR_OK;
 }
 
-cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
+static void signal(const cr_pd *to)
+{
+    cr_signal(cr_body_cap(&to->body, CR_BODY_SIGNAL));
+}
+
+cr_status cr_notice_queue(const cr_notice *notice, uint32_t cleanup, uint32_t tag, int *signals)
 {
     cr_pd *to = cr_pd_of(notice->to);
     char node[CR_ID_BYTES];
@@ -146,7 +150,25 @@ cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
     }
     work.tag = tag;
     cr_node_id(notice->node, node);
-    return put(to, &work, cleanup, node, notice->from);
+    return queue(to, &work, cleanup, node, notice->from, signals);
+}
+
+void cr_notice_signal(const cr_notice *notice)
+{
+    const cr_pd *to = cr_pd_of(notice->to);
+    if (to != 0) {
+        signal(to);
+    }
+}
+
+cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
+{
+    int signals;
+    cr_status status = cr_notice_queue(notice, cleanup, tag, &signals);
+    if (status == CR_OK && signals) {
+        cr_notice_signal(notice);
+    }
+    return status;
 }
 
 static void put_loss(cr_pd *to, cr_work_notice work, const char *about)
@@ -157,8 +179,12 @@ static void put_loss(cr_pd *to, cr_work_notice work, const char *about)
     }
     work.kind = CR_NOTICE_LOST;
     /* There is room: the capability had an edge, and each edge has room for one notice. */
-    if (put(to, &work, 0, about, (cr_ref){CR_NONE, 0}) != CR_OK) {
+    int signals;
+    if (queue(to, &work, 0, about, (cr_ref){CR_NONE, 0}, &signals) != CR_OK) {
         cr_panic("no room for the notice of a loss", to->number);
+    }
+    if (signals) {
+        signal(to);
     }
 }
 

@@ -20,6 +20,10 @@ const char *cr_notice_name(cr_notice_kind kind);
  * is the cleanup that owes it, or 0. `tag` is that of the cleanup or extraction that the notice
  * belongs to. CR_ERR_FULL_NODES, CR_ERR_STALE. */
 cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag);
+/* The same in two parts. The first one makes no kernel call, and says whether the second one must
+ * follow. */
+cr_status cr_notice_queue(const cr_notice *notice, uint32_t cleanup, uint32_t tag, int *signals);
+void cr_notice_signal(const cr_notice *notice);
 /* Queue the LOST notices that no cleanup owes. A PD that is doomed or not served is not told: its
  * slots are never filled again.
  *

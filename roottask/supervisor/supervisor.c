@@ -7,6 +7,7 @@
 #include "kernel/fault.h"
 #include "system/state.h"
 #include "system/truth.h"
+#include "warden.h"
 
 cr_supervisor cr_sup;
 
@@ -110,6 +111,23 @@ static void follow_up(void)
     cr_connect_follow_up();
 }
 
+/* Handles the signals that came while the cleaner was watched. Returns the bits of their badges
+ * that are not the root task's. */
+static uint64_t handle_late_signals(void)
+{
+    uint64_t own = 0;
+    uint64_t badge;
+    /* The loop ends: signals are only late if a cleanup was carried out. */
+    while ((badge = cr_warden_take_signals()) != 0) {
+        own |= badge & CR_OWN_BADGE_BITS;
+        if (cr_badge_is_signal(badge)) {
+            handle_signals(badge);
+            follow_up();
+        }
+    }
+    return own;
+}
+
 int cr_supervisor_turn(seL4_CPtr endpoint, cr_own_message *own)
 {
     seL4_Word badge;
@@ -131,7 +149,12 @@ int cr_supervisor_turn(seL4_CPtr endpoint, cr_own_message *own)
         handle_message(own->tag, badge);
     }
     follow_up();
-    return own_signals;
+    const uint64_t late = handle_late_signals();
+    if (late != 0) {
+        own->badge = own_signals ? own->badge | late : late;
+        own->tag = seL4_MessageInfo_new(0, 0, 0, 0);
+    }
+    return own_signals || late != 0;
 }
 
 void cr_supervisor_run(seL4_CPtr endpoint)

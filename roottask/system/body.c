@@ -555,7 +555,7 @@ cr_status cr_body_destroy(cr_body *body)
         return CR_OK;
     }
     if (cr_untyped_revoke(body->block)) {
-        return CR_ERR_CORRUPT;
+        return CR_ERR_KERNEL;
     }
     cr_untyped_give(body->block);
     body->block = CR_BLOCK_NONE;

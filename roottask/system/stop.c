@@ -32,116 +32,158 @@
 
 enum { NOT_READ = 0xffffffff };
 
-uint32_t cr_called_slot(const cr_pd *pd)
+static cr_status read_called_slot(const cr_pd *pd, uint32_t *slot)
 {
     seL4_UserContext registers;
     seL4_CPtr invoked;
     if (cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
-        cr_panic("the registers of a PD cannot be read", pd->number);
+        return CR_ERR_KERNEL;
     }
     int calls = cr_arch_is_call(&registers, &invoked);
-    return calls && invoked < 1u << pd->body.cspace_bits ? (uint32_t)invoked : 0;
+    *slot = calls && invoked < 1u << pd->body.cspace_bits ? (uint32_t)invoked : 0;
+    return CR_OK;
+}
+
+uint32_t cr_called_slot(const cr_pd *pd)
+{
+    uint32_t slot;
+    if (read_called_slot(pd, &slot) != CR_OK) {
+        cr_panic("the registers of a PD cannot be read", pd->number);
+    }
+    return slot;
 }
 
 /* Frees the client if it calls the server over this slot. `called` has for each PD the slot that it
  * calls, or NOT_READ: the registers of a client are read at most once. */
-static void free_caller(cr_pd *client, uint32_t slot, const cr_pd *server, uint32_t *called)
+static cr_status free_caller(cr_pd *client, uint32_t slot, const cr_pd *server, uint32_t *called)
 {
     uint32_t *its = &called[cr_receiver(client)];
     if (slot == 0 || client == server || cr_pd_is_suspended(client)) {
-        return;
+        return CR_OK;
     }
     if (*its == NOT_READ) {
-        *its = cr_called_slot(client);
+        cr_status status = read_called_slot(client, its);
+        if (status != CR_OK) {
+            return status;
+        }
     }
-    if (*its != slot) {
-        return;
+    /* If the stop is repeated, the registers of a client that was resumed still show the call. */
+    if (*its != slot || client->answered_for == server->number) {
+        return CR_OK;
     }
     *its = 0;
     if (cr_resume(cr_body_cap(&client->body, CR_BODY_TCB))) {
-        cr_panic("a client of a stopped server cannot be resumed", client->number);
+        return CR_ERR_KERNEL;
     }
+    client->answered_for = server->number;
     cr_trace_begin(&cr_sys.trace, CR_EV_SERVER_DIED);
     cr_trace_pd(client);
     cr_trace_pd(server);
     cr_trace_end(&cr_sys.trace);
+    return CR_OK;
 }
 
 /* Frees the callers among the clients that have edges of this kind to the node. */
-static void free_callers_over(cr_ref node, cr_edge_kind kind, const cr_pd *server, uint32_t *called)
+static cr_status free_callers_over(cr_ref node, cr_edge_kind kind, const cr_pd *server,
+                                   uint32_t *called)
 {
-    for (uint32_t edge = cr_model_first(cr_sys.model, node, kind, CR_IN); edge != CR_NONE;
+    cr_status status = CR_OK;
+    for (uint32_t edge = cr_model_first(cr_sys.model, node, kind, CR_IN);
+         status == CR_OK && edge != CR_NONE;
          edge = cr_model_next(cr_sys.model, edge, node, CR_IN)) {
         cr_edge_info info;
         cr_pd *client = cr_model_edge(cr_sys.model, edge, &info) == CR_OK ? cr_pd_of(info.from) : 0;
         if (client != 0) {
-            free_caller(client, cr_edge_slot(edge, kind), server, called);
+            status = free_caller(client, cr_edge_slot(edge, kind), server, called);
         }
     }
+    return status;
 }
 
-static void free_callers_of_space(cr_ref space, const cr_pd *server, uint32_t *called)
+static cr_status free_callers_of_space(cr_ref space, const cr_pd *server, uint32_t *called)
 {
-    free_callers_over(space, CR_EDGE_REQUEST, server, called);
+    cr_status status = free_callers_over(space, CR_EDGE_REQUEST, server, called);
     for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
+         status == CR_OK && edge != CR_NONE;
+         edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
         cr_edge_info info;
         if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-            free_callers_over(info.from, CR_EDGE_HOLD, server, called);
+            status = free_callers_over(info.from, CR_EDGE_HOLD, server, called);
         }
     }
+    return status;
 }
 
 /* Frees clients that still call the server with a capability that was removed while the server
  * lived. */
-static void free_callers_over_emptied(const cr_pd *server, uint32_t *called)
+static cr_status free_callers_over_emptied(const cr_pd *server, uint32_t *called)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    cr_status status = CR_OK;
+    for (uint32_t i = 1; status == CR_OK && i < CR_MAX_PDS; i++) {
         cr_pd *client = &cr_sys.pds[i];
         if (!cr_pd_exists(client) || client->emptied == 0) {
             continue;
         }
-        for (uint32_t slot = CR_SLOT_FIRST_FREE; slot < 1u << client->body.cspace_bits; slot++) {
+        for (uint32_t slot = CR_SLOT_FIRST_FREE;
+             status == CR_OK && slot < 1u << client->body.cspace_bits; slot++) {
             if (client->servers[slot] == server->number) {
-                free_caller(client, slot, server, called);
+                status = free_caller(client, slot, server, called);
             }
         }
     }
+    return status;
 }
 
-static void free_callers(const cr_pd *server)
+static cr_status free_callers(const cr_pd *server)
 {
     uint32_t called[CR_MAX_PDS];
+    cr_status status = CR_OK;
     for (uint32_t i = 0; i < CR_MAX_PDS; i++) {
         called[i] = NOT_READ;
     }
     for (uint32_t edge = cr_model_first(cr_sys.model, server->node, CR_EDGE_MANAGE, CR_OUT);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, server->node, CR_OUT)) {
+         status == CR_OK && edge != CR_NONE;
+         edge = cr_model_next(cr_sys.model, edge, server->node, CR_OUT)) {
         cr_edge_info info;
         if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-            free_callers_of_space(info.to, server, called);
+            status = free_callers_of_space(info.to, server, called);
         }
     }
-    free_callers_over_emptied(server, called);
+    return status == CR_OK ? free_callers_over_emptied(server, called) : status;
 }
 
-void cr_stop_pd(cr_pd *pd)
+/* Until the thread is suspended and the endpoint is gone, the PD counts as up. To repeat these
+ * calls has no effect. */
+static cr_status stop(cr_pd *pd)
+{
+    cr_slot endpoint = cr_slot_at(cr_body_cap(&pd->body, CR_BODY_ENDPOINT));
+    if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB)) || cr_revoke(endpoint) ||
+        cr_delete(endpoint)) {
+        return CR_ERR_KERNEL;
+    }
+    cr_pd_become(pd, CR_LIFE_STOPPED);
+    pd->stopping = 1;
+    cr_trace_begin(&cr_sys.trace, CR_EV_STOP);
+    cr_trace_pd(pd);
+    cr_trace_end(&cr_sys.trace);
+    return CR_OK;
+}
+
+cr_status cr_stop_pd(cr_pd *pd)
 {
     uint64_t before[CR_CALL_COUNT];
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         before[i] = cr_calls[i];
     }
-    cr_slot endpoint = cr_slot_at(cr_body_cap(&pd->body, CR_BODY_ENDPOINT));
-    if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB)) || cr_revoke(endpoint) ||
-        cr_delete(endpoint)) {
-        cr_panic("a PD cannot be stopped", pd->number);
+    cr_status status = pd->life == CR_LIFE_STOPPED ? CR_OK : stop(pd);
+    if (status == CR_OK) {
+        status = free_callers(pd);
     }
-    cr_pd_become(pd, CR_LIFE_STOPPED);
-    cr_trace_begin(&cr_sys.trace, CR_EV_STOP);
-    cr_trace_pd(pd);
-    cr_trace_end(&cr_sys.trace);
-    free_callers(pd);
+    if (status == CR_OK) {
+        pd->stopping = 0;
+    }
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         pd->stop_calls[i] = cr_calls[i] - before[i];
     }
+    return status;
 }

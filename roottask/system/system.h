@@ -112,6 +112,8 @@ typedef struct cr_pd {
      * capability. */
     uint32_t servers[1 << CR_CSPACE_BITS_MAX];
     uint32_t emptied; /* the number of slots with a server */
+    int stopping; /* it is stopped, and not all PDs in a call to it are answered */
+    uint32_t answered_for; /* the number of the last stopped server that it was in a call to */
     uint64_t stop_calls[CR_CALL_COUNT]; /* the kernel calls that stopped it, by kind */
 } cr_pd;
 
@@ -390,9 +392,10 @@ void cr_grant_pds(const cr_pd *pd);
 /* Puts configured PD capabilities into the slots that are due, as far as there is room. */
 void cr_fill_due_slots(void);
 /* Stops a PD for good: suspends its thread, destroys its endpoint, and answers `server died` to all
- * PDs that are in a call to it. The PD must not be stopped yet. Its edges stay, and nothing of it
- * is freed. Traces this. */
-void cr_stop_pd(cr_pd *pd);
+ * PDs that are in a call to it. Its edges stay, and nothing of it is freed. Traces this. The PD
+ * must not be stopped yet, except if an earlier call did not come to its end (`stopping`). Then no
+ * other thread may have run since. CR_ERR_KERNEL: it can be repeated. */
+cr_status cr_stop_pd(cr_pd *pd);
 /* The slot that the PD calls, as the kernel keeps it while the PD waits. 0: the PD calls nothing.
  * If the PD can run, this is only what its registers claim. */
 uint32_t cr_called_slot(const cr_pd *pd);

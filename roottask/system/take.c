@@ -115,12 +115,11 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
 
 /* Removes the capability in a PD's slot and all messages sent with it that have not been received
  * yet. */
-static void remove_request_caps(cr_pd *pd, uint32_t slot)
+static cr_status remove_request_caps(const cr_pd *pd, uint32_t slot)
 {
     cr_slot parent = cr_pd_parent(pd, slot);
-    if (cr_cancel_sends(parent) || cr_revoke(parent) || cr_delete(parent)) {
-        cr_panic("a request capability cannot be taken back", slot);
-    }
+    return cr_cancel_sends(parent) || cr_revoke(parent) || cr_delete(parent) ? CR_ERR_KERNEL
+                                                                             : CR_OK;
 }
 
 static void free_request_entry(uint32_t index)
@@ -143,8 +142,8 @@ void cr_drop_request(cr_pd *pd, cr_ref space)
     uint32_t slot = 0;
     if (index != CR_NONE) {
         slot = cr_sys.requests[index].slot;
-        if (cr_server_of(space) != 0) {
-            remove_request_caps(pd, slot);
+        if (cr_server_of(space) != 0 && remove_request_caps(pd, slot) != CR_OK) {
+            cr_panic("a request capability cannot be taken back", slot);
         }
         pd->slots[slot] = CR_SLOT_FREE;
         free_request_entry(index);
@@ -177,8 +176,8 @@ static cr_status take_request(cr_pd *pd, cr_ref space, const cr_pd *deleted_by)
          * deletes, a doomed client can still be running. */
         if (client.state == CR_STATE_ACTIVE || deleted_by != 0) {
             cr_pd *server = cr_server_of(space);
-            if (server != 0) {
-                remove_request_caps(pd, slot);
+            if (server != 0 && (status = remove_request_caps(pd, slot)) != CR_OK) {
+                return status;
             }
             lose_slot(pd, slot, CR_SLOT_LOST | info.number, server);
             pd->just_lost = deleted_by != 0 ? slot : 0;
@@ -205,7 +204,7 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     const cr_pd *server = cr_server_of(resource);
     if (server != 0 &&
         (cr_cancel_sends(parent) || cr_revoke(parent) || cr_delete(parent))) {
-        return CR_ERR_CORRUPT;
+        return CR_ERR_KERNEL;
     }
     for (uint32_t edge = cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN);
          edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, resource, CR_IN)) {
@@ -253,13 +252,14 @@ cr_status cr_take_space(cr_ref space)
 
 cr_status cr_take_pd(cr_pd *pd)
 {
+    cr_status status = cr_body_destroy(&pd->body);
     for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_REQUEST, CR_OUT);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
+         status == CR_OK && edge != CR_NONE;
+         edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
         if (cr_sys.edge_entry[edge] != CR_NONE) {
             free_request_entry(cr_sys.edge_entry[edge]);
         }
     }
-    cr_status status = cr_body_destroy(&pd->body);
     if (status == CR_OK) {
         status = cr_model_destroy(cr_sys.model, pd->node);
     }

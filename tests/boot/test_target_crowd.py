@@ -116,6 +116,7 @@ def test_stopped_at_any_instant(boots: Target, crowd_seed: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_the_same_seed_is_the_same_run(target: Target) -> None:
     change = together(crowd(), down("kill", 1, 2))
     first, second = (target.run("crowd", change=change, qemu_args=COUNTED, again=i) for i in (0, 1))

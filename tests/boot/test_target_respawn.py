@@ -16,7 +16,7 @@ from cellreap import headers
 from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target, together, with_pd, with_system
 from cellreap.trace.events import Event
-from kit.marks import slow_but
+from kit.marks import thorough_but
 
 COUNTED = ("-icount", "shift=0,sleep=off")
 GONE = headers.constant("protocol.h", "CR_RESULT_GONE")
@@ -36,7 +36,7 @@ def rounds(run: Run, since: Event, until: Event) -> int:
 
 
 @pytest.mark.behaviour("J-12", "X-09", "X-10")
-@pytest.mark.parametrize("arch", slow_but(ARCHES, "x86_64"))
+@pytest.mark.parametrize("arch", thorough_but(ARCHES, "x86_64"))
 def test_a_pd_that_exits_at_once_comes_back_within_its_budget_and_starves_nobody(
     arch: str, target_of: Callable[[str], Target]
 ) -> None:

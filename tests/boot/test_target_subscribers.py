@@ -211,11 +211,11 @@ def test_what_is_terminated_while_a_cleanup_waits_goes_next(target: Target) -> N
 
     def change(config: Config) -> Config:
         quitter = Pd(
-            name="quitter", program="quitter", requests=("goods", "others"), args=(1, 8000)
+            name="quitter", program="quitter", requests=("goods", "others"), args=(1, 3000)
         )
         return config.model_copy(update={"pds": (*config.pds, quitter)})
 
-    slow = together(watcher(SPACE, SLOWLY, 20_000), with_system(deadline_ms=60_000), change)
+    slow = together(watcher(SPACE, SLOWLY, 8_000), with_system(deadline_ms=60_000), change)
     run = target.run("subscribed", change=slow)
     start, end = waited(run)
     (left,) = run.of("EXIT")

@@ -59,6 +59,7 @@ def test_a_respawned_server_and_its_disks(target: Target) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_crowd(target: Target) -> None:
     change = together(WITH_TRUTH, crowd(), down("kill", 1, 2))
     check_taken(target.run("crowd", change=change, qemu_args=COUNTED), 3, target)

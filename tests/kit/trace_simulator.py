@@ -75,7 +75,9 @@ class Target:
         rs_depth: int | None = 0,
         system: str = "test",
         mode: str = "async",
+        injections: tuple[tuple[int, str], ...] = (),
     ) -> None:
+        """injections: (step of cleanups, how the cleaner dies at it)."""
         self.events: list[Draft] = []
         self.model = Model()
         self.depths = (pd_depth, rs_depth)
@@ -123,6 +125,14 @@ class Target:
         self.emit("BASE", bytes=self.base[0], slots=self.base[1])
         self.emit("MODE", mode=mode)
         self.emit("AWAIT", ms=1000)
+        self.injections = [
+            {"chain": "step", "step": step, "call": 0, "end": 0, "how": how, "always": 0}
+            for step, how in injections
+        ]
+        for injection in self.injections:
+            self.emit("INJECT", **injection)
+        self.steps_done = 0
+        self.epoch = 0
         self.model.add_pd(ROOT, "ROOT_TASK", pinned=True)
         self.emit("PD", id=ROOT, name="ROOT_TASK", pinned=1)
 
@@ -770,6 +780,7 @@ class Target:
 
         def count(name: str, node: str, pd: str, calls: Counter[str]) -> None:
             total.update(calls)
+            self._die(n, name, node, pd)
             kinds = ",".join(f"{kind}:{count}" for kind, count in calls.items() if count) or "-"
             sum_ = calls.total()
             self.emit("STEP", n=n, name=name, node=node, pd=pd, calls=sum_, kinds=kinds)
@@ -847,6 +858,16 @@ class Target:
             if number:
                 self.emit("CALLS", n=n, kind=kind, count=number)
         return plan
+
+    def _die(self, n: int, name: str, node: str, pd: str) -> None:
+        """The cleaner dies before its next step, if that is injected."""
+        self.steps_done += 1
+        for injection in self.injections:
+            if injection["step"] == self.steps_done:
+                self.epoch += 1
+                self.emit("INJECTED", **injection)
+                step = {"step": name, "node": node, "pd": pd, "attempts": 1}
+                self.emit("TAKEOVER", n=n, epoch=self.epoch, death=injection["how"], **step)
 
     def _awaited(self, n: int) -> list[str]:
         """The PDs that have not yet answered that they were told."""
@@ -1077,6 +1098,21 @@ def rich_run() -> list[Draft]:
     target.unrequest(init, target.core_space("PD"))
     target.serve_all()
     target.snapshot()
+    return target.end()
+
+
+def takeovers_run() -> list[Draft]:
+    """Cleaners die at steps of several kinds."""
+    deaths = ((2, "fault"), (4, "hang"), (6, "error"), (8, "fault"), (10, "hang"))
+    target = Target(0, 0, "block_fs_db_app", injections=deaths)
+    pds = block_fs_db_app(target)
+    target.subscribe(pds["fs"], "BLOCK_SPACE_1")
+    target.quiet()
+    target.fault(pds["block_server_1"])
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    assert target.epoch == len(deaths)
     return target.end()
 
 
@@ -1382,6 +1418,7 @@ def making_run() -> list[Draft]:
 RUNS: dict[str, Any] = {
     "making": making_run,
     "merged": merged_run,
+    "takeovers": takeovers_run,
     "blame": blame_run,
     "time": time_run,
     "rich": rich_run,

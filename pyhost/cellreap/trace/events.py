@@ -146,6 +146,7 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "OWN_CNODE": ("trace_events.h", "CR_OWN_CNODE"),
         "CRASH": ("trace_events.h", "CR_CRASH_WAY"),
         "STAND": ("trace_events.h", "CR_STAND"),
+        "DEATH": ("trace_events.h", "CR_DEATH"),
         "CHAIN": ("inject.h", "CR_CHAIN"),
         "INJECTION": ("inject.h", "CR_INJECTION"),
         "MADE": ("make_steps.h", "CR_MADE"),

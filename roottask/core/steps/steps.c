@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <cellreap/steps.h>
+#include "journal.h"
 
 typedef enum phase {
     PHASE_SUSPEND_FIRST = 0, /* over doomed */
@@ -14,17 +14,9 @@ typedef enum phase {
 } phase;
 
 static const char *const names[] = {
-#define CR_STEP(enumerator, number, name, meaning) [enumerator] = name,
+#define CR_STEP(enumerator, number, name, ...) [enumerator] = name,
     CR_STEPS
 #undef CR_STEP
-};
-
-/* Whether a step of this kind completes the entry at the cursor. Other steps may be followed by
- * more steps for the same entry, which the model determines. */
-static const int sweeps[CR_STEP_KIND_COUNT] = {
-    [CR_STEP_SUSPEND] = 1,    [CR_STEP_MARK] = 1,    [CR_STEP_DESTROY_SPACE] = 1,
-    [CR_STEP_DESTROY_PD] = 1, [CR_STEP_NOTIFY] = 1,  [CR_STEP_TELL] = 1,
-    [CR_STEP_SETTLE] = 1,
 };
 
 static const cr_ref nothing = {CR_NONE, 0};
@@ -32,11 +24,6 @@ static const cr_ref nothing = {CR_NONE, 0};
 const char *cr_step_name(cr_step_kind kind)
 {
     return kind < CR_STEP_KIND_COUNT ? names[kind] : "?";
-}
-
-void cr_journal_start(cr_journal *journal)
-{
-    *journal = (cr_journal){.magic = CR_JOURNAL_MAGIC};
 }
 
 static uint32_t phase_length(uint32_t at, const cr_plan *plan)
@@ -166,12 +153,10 @@ static int group_is_told(const cr_journal *journal, const cr_plan *plan)
             plan->pre_destroy_groups[at] != plan->pre_destroy_groups[at - 1]);
 }
 
-cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model *model,
-                       cr_step *out)
+/* Moves the cursor to the next entry that needs a step, and returns the step. */
+static cr_status at_cursor(cr_journal *journal, const cr_plan *plan, const cr_model *model,
+                           cr_step *out)
 {
-    if (journal->magic != CR_JOURNAL_MAGIC) {
-        return CR_ERR_CORRUPT;
-    }
     while (journal->phase < PHASE_SETTLE) {
         if (journal->index > phase_length(journal->phase, plan) ||
             (journal->phase == PHASE_TELL && journal->awaited > journal->index)) {
@@ -200,17 +185,28 @@ cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model 
     return CR_OK;
 }
 
-cr_status cr_step_done(cr_journal *journal, const cr_step *step)
+static cr_status begun(const cr_journal *journal, const cr_plan *plan, cr_step *out)
 {
-    if (journal->magic != CR_JOURNAL_MAGIC || step->kind >= CR_STEP_KIND_COUNT) {
+    const int notifies = journal->kind == (uint32_t)CR_STEP_NOTIFY;
+    if (journal->kind >= CR_STEP_KIND_COUNT || (notifies && journal->index >= plan->n_notices)) {
         return CR_ERR_CORRUPT;
     }
-    journal->done++;
-    if (step->kind == CR_STEP_AWAIT) {
-        journal->awaited = journal->index;
-    }
-    if (sweeps[step->kind]) {
-        journal->index++;
-    }
+    *out = (cr_step){(cr_step_kind)journal->kind, journal->node, journal->pd,
+                     notifies ? &plan->notices[journal->index] : 0};
     return CR_OK;
+}
+
+cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model *model,
+                       cr_step *out)
+{
+    cr_status status = cr_journal_check(journal);
+    if (status != CR_OK) {
+        return status;
+    }
+    if (journal->attempts > 0) {
+        return begun(journal, plan, out);
+    }
+    status = at_cursor(journal, plan, model, out);
+    cr_journal_seal(journal);
+    return status;
 }

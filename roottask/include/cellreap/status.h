@@ -21,7 +21,10 @@ typedef enum cr_status {
     CR_ERR_CORRUPT = 11,   /* an invariant of the arena does not hold */
     CR_ERR_ROOT = 12,      /* the root task cannot be doomed or removed, or have this edge */
     CR_ERR_BUSY = 13,      /* the node is still in use */
-    CR_STATUS_COUNT = 14
+    CR_ERR_VERSION = 14,   /* a later version wrote it */
+    CR_ERR_EPOCH = 15,     /* the writer belongs to an earlier epoch */
+    CR_ERR_KERNEL = 16,    /* the kernel refused a call */
+    CR_STATUS_COUNT = 17
 } cr_status;
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * A plan as a chain of small steps. The next step follows from the plan, the model
- * and the journal's cursor, so a cleanup can be continued from a saved journal. If the last step
- * was done and not recorded, a mark, a cut or a destruction does not follow again, because the
- * model shows it. Any other step follows again.
+ * A plan as a chain of small steps. The next step follows from the plan, the model and the journal,
+ * so whoever has these three can continue a cleanup. A step that has begun and is not recorded as
+ * done follows again, even if it was carried out.
  *
  * The order is (docs/semantics.md, "Order"):
  *
@@ -27,23 +26,34 @@
 extern "C" {
 #endif
 
-/* CR_STEP(enumerator, number, name in traces, what it does) */
+/* CR_STEP(enumerator, number, name in traces, what it does, why it may be repeated)
+ *
+ * No step is reverted: a cleanup rolls forward. Who carries out a step may die at any kernel call
+ * in it or behind it. The step is then carried out again, from its beginning. */
 #define CR_STEPS                                                                                   \
     CR_STEP(CR_STEP_SUSPEND, 0, "suspend",                                                         \
-        "stops pd, if it is not stopped yet, and answers the PDs that are in a call to it")        \
-    CR_STEP(CR_STEP_MARK, 1, "mark", "marks node as doomed")                                       \
-    CR_STEP(CR_STEP_CUT_REQUEST, 2, "cut-request", "removes pd's REQUEST to node, a space")        \
+        "stops pd, if it is not stopped yet, and answers the PDs that are in a call to it",        \
+        "a PD that was answered is known by the server that it was answered for")                  \
+    CR_STEP(CR_STEP_MARK, 1, "mark", "marks node as doomed", "a doomed node stays doomed")         \
+    CR_STEP(CR_STEP_CUT_REQUEST, 2, "cut-request", "removes pd's REQUEST to node, a space",        \
+        "the edge goes after the capability; without it nothing is left to do")                    \
     CR_STEP(CR_STEP_DESTROY_RESOURCE, 3, "destroy-resource",                                       \
-        "destroys node and every capability to it")                                                \
+        "destroys node and every capability to it",                                                \
+        "the node goes after the capabilities; without it nothing is left to do")                  \
     CR_STEP(CR_STEP_DESTROY_SPACE, 4, "destroy-space",                                             \
-        "destroys node, which has no resources any more")                                          \
+        "destroys node, which has no resources any more", "a destroyed space stays destroyed")     \
     CR_STEP(CR_STEP_DESTROY_PD, 5, "destroy-pd",                                                   \
-        "destroys pd: its untyped is revoked and free again")                                      \
-    CR_STEP(CR_STEP_NOTIFY, 6, "notify", "queues notice and signals its receiver")                 \
-    CR_STEP(CR_STEP_TELL, 7, "tell", "queues a pre-destroy notice about node to pd, a subscriber") \
+        "destroys pd: its untyped is revoked and free again",                                      \
+        "the PD goes after its untyped was revoked; without it nothing is left to do")             \
+    CR_STEP(CR_STEP_NOTIFY, 6, "notify", "queues notice and signals its receiver",                 \
+        "the journal tells whether the notice is queued; a second signal has no effect")           \
+    CR_STEP(CR_STEP_TELL, 7, "tell", "queues a pre-destroy notice about node to pd, a subscriber", \
+        "as notify")                                                                               \
     CR_STEP(CR_STEP_AWAIT, 8, "await",                                                             \
-        "waits until every subscriber told so far has answered or cannot answer")                  \
-    CR_STEP(CR_STEP_SETTLE, 9, "settle", "the last step: nothing is left to do")
+        "waits until every subscriber told so far has answered or cannot answer",                  \
+        "it changes nothing")                                                                      \
+    CR_STEP(CR_STEP_SETTLE, 9, "settle", "the last step: nothing is left to do",                   \
+        "it changes nothing")
 
 typedef enum cr_step_kind {
 #define CR_STEP(enumerator, number, ...) enumerator = number,
@@ -59,26 +69,72 @@ typedef struct cr_step {
     const cr_notice *notice; /* NOTIFY */
 } cr_step;
 
-enum { CR_JOURNAL_MAGIC = 0x4a6c6c63 };
+/* -- the journal (journal.c)
+ *
+ * The journal tells how far a cleanup is. It outlives who carries out the steps (the cleaner). What
+ * is to be done is written before it is done: cr_step_begin comes before the step, cr_step_done
+ * after it. Whoever writes names the epoch in which it began. A cleaner that died is followed by
+ * one in the next epoch (cr_journal_take_over), and nothing that is left of the old one can write
+ * any more. A checksum covers everything. */
+
+enum {
+    CR_JOURNAL_MAGIC = 0x4b6c6c63,
+    CR_JOURNAL_VERSION = 2,
+    /* Version 1 had a number of its own in this place, and behind it phase, index, done and
+     * awaited. */
+    CR_JOURNAL_MAGIC_1 = 0x4a6c6c63,
+    CR_JOURNAL_BYTES_1 = 20,
+    CR_STEP_ATTEMPTS = 3 /* a step that failed so often is not attempted again */
+};
 
 typedef struct cr_journal {
     uint32_t magic;
+    uint32_t version;
+    uint32_t checksum; /* of what follows */
+    uint32_t epoch;
+    /* The cursor. */
     uint32_t phase;
     uint32_t index;
     uint32_t done;    /* number of finished steps */
     uint32_t awaited; /* entries of pre_destroy that were awaited */
+    /* The step that has begun and is not finished. */
+    uint32_t attempts; /* how often it began; 0: none has begun */
+    uint32_t kind;
+    cr_ref node;
+    cr_ref pd;
+    uint32_t half; /* how far it is: whoever carries it out knows what this means */
 } cr_journal;
 
-void cr_journal_start(cr_journal *journal);
+/* Begins the journal of a cleanup, in the first epoch of it. */
+void cr_journal_start(cr_journal *journal, uint32_t epoch);
 
-/* Returns the step at the cursor, and moves the cursor over entries that need no step. The chain is
- * over when the step is SETTLE. CR_ERR_CORRUPT if the journal is invalid or the model contradicts
- * the plan. */
+/* Whether it is a journal of this version, as it was written last. CR_ERR_CORRUPT: it is damaged.
+ * CR_ERR_VERSION: a later version wrote it. */
+cr_status cr_journal_check(const cr_journal *journal);
+
+/* Reads a journal of this version or the one before. A journal of version 1 has no epoch and no
+ * step that has begun. `out` is in epoch `epoch`. CR_ERR_CORRUPT, VERSION. */
+cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_journal *out);
+
+/* Begins a later epoch. Writes of the earlier ones are refused from now on. CR_ERR_CORRUPT,
+ * VERSION. CR_ERR_EPOCH: `epoch` is not later. */
+cr_status cr_journal_take_over(cr_journal *journal, uint32_t epoch);
+
+/* Returns the step that has begun and is not finished, or else the step at the cursor, and moves
+ * the cursor over entries that need no step. The chain is over when the step is SETTLE.
+ * CR_ERR_CORRUPT if the journal is invalid or the model contradicts the plan. CR_ERR_VERSION. */
 cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model *model,
                        cr_step *out);
 
-/* Records that the step was carried out. CR_ERR_CORRUPT. */
-cr_status cr_step_done(cr_journal *journal, const cr_step *step);
+/* Records that a step begins, or begins again: `attempts` tells how often. CR_ERR_CORRUPT, VERSION,
+ * EPOCH. CR_ERR_BUSY: another step has begun. */
+cr_status cr_step_begin(cr_journal *journal, uint32_t epoch, const cr_step *step);
+
+/* Records how far the step is. CR_ERR_CORRUPT, VERSION, EPOCH. CR_ERR_ABSENT: none has begun. */
+cr_status cr_step_note(cr_journal *journal, uint32_t epoch, uint32_t half);
+
+/* Records that the step that has begun was carried out. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. */
+cr_status cr_step_done(cr_journal *journal, uint32_t epoch);
 
 const char *cr_step_name(cr_step_kind kind);
 

@@ -40,6 +40,12 @@ typedef enum cr_print {
     CR_CAUSE(CR_CAUSE_TERMINATE, 2, "terminate", "TERMINATE")                                      \
     CR_CAUSE(CR_CAUSE_LATE, 3, "late", "LATE")
 
+/* Why a cleaner was followed by another one: CR_DEATH(enumerator, number, word, meaning) */
+#define CR_DEATHS                                                                                  \
+    CR_DEATH(CR_DEATH_FAULT, 0, "fault", "its thread faulted")                                     \
+    CR_DEATH(CR_DEATH_ERROR, 1, "error", "the step failed")                                        \
+    CR_DEATH(CR_DEATH_HANG, 2, "hang", "it did not go on for about a second")
+
 /* The CNodes of a PD: CR_CNODE(enumerator, number, word, meaning) */
 #define CR_CNODES                                                                                  \
     CR_CNODE(CR_CNODE_CSPACE, 0, "cspace", "its CSpace")                                           \
@@ -104,6 +110,7 @@ typedef enum cr_print {
     CR_TRACE_TYPE(FAULT_KIND, TEXT, "a kind of fault")                                             \
     CR_TRACE_TYPE(STAND, TEXT, "what a PD does")                                                   \
     CR_TRACE_TYPE(REGISTERS, TEXT, "- or registers with their values, as in pc:0x10,sp:0x20")      \
+    CR_TRACE_TYPE(DEATH, TEXT, "a death of the cleaner")                                           \
     CR_TRACE_TYPE(CHAIN, TEXT, "a kind of chain of steps")                                         \
     CR_TRACE_TYPE(INJECTION, TEXT, "a failure to inject")                                          \
     CR_TRACE_TYPE(MADE, TEXT, "what is made")                                                      \
@@ -380,6 +387,11 @@ typedef enum cr_print {
                    FIELD(kinds, CALLS),                                                            \
                    "A step was carried out with this many kernel calls. kinds: how many of each "  \
                    "kind, as in revoke:1,delete:2; -: none.")                                      \
+    CR_TRACE_EVENT(CR_EV_TAKEOVER, "TAKEOVER", FIELD(n, NUMBER) FIELD(epoch, NUMBER)               \
+                   FIELD(death, DEATH) FIELD(step, STEP) FIELD(node, NODE_OR_NONE)                 \
+                   FIELD(pd, PD_OR_NONE) FIELD(attempts, NUMBER),                                  \
+                   "The cleaner died at this step, which was attempted so often. Another cleaner " \
+                   "repeats the step. epoch: its number, counted from 1.")                         \
     CR_TRACE_EVENT(CR_EV_DESTROY, "DESTROY", FIELD(n, NUMBER) FIELD(node, NODE),                   \
                    "The node was destroyed, with all its edges.")                                  \
     CR_TRACE_EVENT(CR_EV_FREED, "FREED", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(paddr, ADDRESS)      \
@@ -466,6 +478,13 @@ typedef enum cr_cause {
 #undef CR_CAUSE
     CR_CAUSE_COUNT
 } cr_cause;
+
+typedef enum cr_death {
+#define CR_DEATH(enumerator, number, ...) enumerator = number,
+    CR_DEATHS
+#undef CR_DEATH
+    CR_DEATH_COUNT
+} cr_death;
 
 typedef enum cr_stand {
 #define CR_STAND(enumerator, number, ...) enumerator = number,

@@ -38,6 +38,11 @@ _Noreturn void cr_idle_main(void);
 void cr_witness_start(void);
 _Noreturn void cr_witness_main(uint64_t index);
 
+/* The entry point of the worker (kernel/worker.h), in threads.S. It runs cr_worker_main if the
+ * root task has that function. */
+void cr_worker_begin(void);
+_Noreturn void cr_worker_main(void);
+
 /* Sets the registers of a thread that starts at `entry` with this stack. `entry` is assembler code
  * that calls a C function, not a C function itself. `stack_top` is aligned to 16. */
 void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word stack_top);

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import struct
 from typing import Any
 
 import pytest
@@ -17,8 +18,11 @@ from kit.core_support import SCENARIO, Survivors, random_model, system
 
 KIND = enums("steps.h")["cr_step_kind"]
 REQUEST = enums("model.h")["cr_edge_kind"]["CR_EDGE_REQUEST"]
-CORRUPT = enums("status.h")["cr_status"]["CR_ERR_CORRUPT"]
+STATUS = enums("status.h")["cr_status"]
+CORRUPT, EPOCH, LATER = (STATUS[f"CR_ERR_{name}"] for name in ("CORRUPT", "EPOCH", "VERSION"))
+ABSENT, BUSY = STATUS["CR_ERR_ABSENT"], STATUS["CR_ERR_BUSY"]
 OK = 0
+CURSOR = ("phase", "index", "done", "awaited")
 NAMES = {
     number: name.removeprefix("CR_STEP_").lower().replace("_", "-") for name, number in KIND.items()
 }
@@ -50,7 +54,8 @@ class Cleaner:
         self.plan = self.ffi.cast("cr_plan *", self.raw)
         self.model = self.ffi.cast("cr_model *", self.core.model)
         self.journal = self.ffi.new("cr_journal *")
-        self.lib.cr_journal_start(self.journal)
+        self.epoch = 1
+        self.lib.cr_journal_start(self.journal, self.epoch)
         self.done: list[Step] = []
         self.wanted = plan(model, crash, pd_depth, rs_depth)
         self.survivors = Survivors(model.copy(), self.core, self.wanted.doomed())
@@ -83,7 +88,7 @@ class Cleaner:
                     self.survivors.something(meanwhile)
                 self.replan()
             if again is None or again.random() < 0.7:
-                assert self.lib.cr_step_done(self.journal, step) == OK
+                assert self.lib.cr_step_done(self.journal, self.epoch) == OK
         raise AssertionError("the chain does not end")
 
     def replan(self) -> None:
@@ -95,6 +100,7 @@ class Cleaner:
     def carry_out(self, name: str, step: Any) -> None:
         """Carries out one step, which may have been carried out before."""
         lib = self.lib
+        assert lib.cr_step_begin(self.journal, self.epoch, step) == OK
         info = self.ffi.new("cr_node_info *")
         node = step.pd if name == "destroy-pd" else step.node
         if name == "mark":
@@ -115,7 +121,10 @@ class Cleaner:
         assert self.core.edges() == CoreModel.from_model(after).edges()
 
     def successor(self) -> Cleaner:
-        """A cleaner that finds journal, plan and model and continues with a copied journal."""
+        """A cleaner that finds journal, plan and model, and goes on with a copied journal.
+
+        It does so in the next epoch.
+        """
         other = object.__new__(Cleaner)
         other.__dict__.update(self.__dict__)
         other.journal = self.ffi.new("cr_journal *")
@@ -124,6 +133,8 @@ class Cleaner:
             self.journal, b"\xff" * self.ffi.sizeof("cr_journal"), self.ffi.sizeof("cr_journal")
         )
         other.done = list(self.done)
+        other.epoch += 1
+        assert self.lib.cr_journal_take_over(other.journal, other.epoch) == OK
         return other
 
 
@@ -264,26 +275,98 @@ def test_whoever_finds_the_journal_goes_on_from_any_point(seed: int | None, coun
             cleaner.done.append(told)
             cleaner.carry_out(told[0], step)
             if counted or len(cleaner.done) < cut:
-                assert cleaner.lib.cr_step_done(cleaner.journal, step) == OK
+                assert cleaner.lib.cr_step_done(cleaner.journal, cleaner.epoch) == OK
         heir = cleaner.successor()
         heir.run()
         heir.check()
         repeated = 0 if counted or cut == 0 else 1
-        if repeated and whole.done[cut - 1][0].startswith(("mark", "cut", "destroy")):
-            repeated = 0  # the model shows that the step was done
         assert heir.done == whole.done[:cut] + whole.done[cut - repeated :]
-        assert heir.journal.done == len(whole.done) - (0 if counted or repeated or cut == 0 else 1)
+        assert heir.journal.done == len(whole.done)
 
 
 def test_what_is_no_journal_is_refused() -> None:
     cleaner = Cleaner(system(SCENARIO), "PD_1", 0, 0)
     cleaner.journal.magic = 1
     step = cleaner.ffi.new("cr_step *")
-    assert cleaner.lib.cr_step_next(cleaner.journal, cleaner.plan, cleaner.model, step) == CORRUPT
-    assert cleaner.lib.cr_step_done(cleaner.journal, step) == CORRUPT
-    cleaner.lib.cr_journal_start(cleaner.journal)
-    cleaner.journal.phase = 99
-    assert cleaner.lib.cr_step_next(cleaner.journal, cleaner.plan, cleaner.model, step) == CORRUPT
+    lib, journal = cleaner.lib, cleaner.journal
+    assert lib.cr_step_next(journal, cleaner.plan, cleaner.model, step) == CORRUPT
+    assert lib.cr_step_begin(journal, 1, step) == CORRUPT
+    assert lib.cr_step_done(journal, 1) == CORRUPT
+    assert lib.cr_journal_take_over(journal, 2) == CORRUPT
+
+
+@pytest.mark.behaviour("T-24")
+def test_a_write_of_an_earlier_epoch_is_refused_and_changes_nothing() -> None:
+    cleaner = Cleaner(system(SCENARIO), "PD_1", 0, 0)
+    _, step = cleaner.next()
+    lib, journal = cleaner.lib, cleaner.journal
+    assert lib.cr_step_begin(journal, 1, step) == OK
+    assert lib.cr_journal_take_over(journal, 1) == EPOCH
+    assert lib.cr_journal_take_over(journal, 2) == OK
+    before = bytes(cleaner.ffi.buffer(journal))
+    assert lib.cr_step_begin(journal, 1, step) == EPOCH
+    assert lib.cr_step_note(journal, 1, 7) == EPOCH
+    assert lib.cr_step_done(journal, 1) == EPOCH
+    assert bytes(cleaner.ffi.buffer(journal)) == before
+    assert lib.cr_step_begin(journal, 2, step) == OK
+    assert (journal.attempts, journal.epoch) == (2, 2)
+    assert lib.cr_step_done(journal, 2) == OK
+
+
+@pytest.mark.behaviour("T-02")
+def test_the_journal_tells_what_was_begun_and_how_far_it_is() -> None:
+    cleaner = Cleaner(system(SCENARIO), "PD_1", 0, 0)
+    told, step = cleaner.next()
+    lib, journal = cleaner.lib, cleaner.journal
+    assert lib.cr_step_note(journal, 1, 7) == ABSENT
+    assert lib.cr_step_done(journal, 1) == ABSENT
+    assert lib.cr_step_begin(journal, 1, step) == OK
+    assert lib.cr_step_note(journal, 1, 7) == OK
+    other = cleaner.ffi.new("cr_step *", {"kind": KIND["CR_STEP_MARK"]})
+    assert lib.cr_step_begin(journal, 1, other) == BUSY
+    heir = cleaner.successor()
+    again, _ = heir.next()
+    assert (again, heir.journal.attempts, heir.journal.half) == (told, 1, 7)
+    assert lib.cr_step_done(heir.journal, 2) == OK
+    following, _ = heir.next()
+    assert following != told
+    assert lib.cr_step_begin(heir.journal, 2, heir.next()[1]) == OK
+    assert (heir.journal.attempts, heir.journal.half) == (1, 0)
+
+
+@pytest.mark.parametrize("field", ["epoch", "phase", "index", "attempts", "half", "checksum"])
+def test_a_damaged_journal_is_refused(field: str) -> None:
+    cleaner = Cleaner(system(SCENARIO), "PD_1", 0, 0)
+    _, step = cleaner.next()
+    lib, journal = cleaner.lib, cleaner.journal
+    assert lib.cr_journal_check(journal) == OK
+    setattr(journal, field, getattr(journal, field) ^ 0x100)
+    assert lib.cr_journal_check(journal) == CORRUPT
+    assert lib.cr_step_next(journal, cleaner.plan, cleaner.model, step) == CORRUPT
+    assert lib.cr_step_begin(journal, journal.epoch, step) == CORRUPT
+    assert lib.cr_journal_take_over(journal, journal.epoch + 1) == CORRUPT
+
+
+def test_a_journal_of_the_version_before_is_read_and_of_the_next_one_refused() -> None:
+    """The fixture is what version 1 left in memory: four steps done, the second PD next."""
+    cleaner = Cleaner(system(SUBSCRIBED), "PD_1", 1, 0)
+    ffi, lib, out = cleaner.ffi, cleaner.lib, cleaner.ffi.new("cr_journal *")
+    old = bytes.fromhex("636c6c4a 01000000 03000000 04000000 00000000")
+    assert lib.cr_journal_read(old, len(old), 9, out) == OK
+    assert (out.phase, out.index, out.done, out.awaited, out.attempts) == (1, 3, 4, 0, 0)
+    assert (out.epoch, lib.cr_journal_check(out)) == (9, OK)
+    now = bytes(ffi.buffer(out))
+    again = ffi.new("cr_journal *")
+    assert lib.cr_journal_read(now, len(now), 10, again) == OK
+    assert (again.epoch, again.index) == (10, 3)
+    assert lib.cr_journal_read(now, len(now), 9, again) == EPOCH
+    assert lib.cr_journal_read(old[:-1], len(old) - 1, 9, again) == CORRUPT
+    assert lib.cr_journal_read(now, len(now) - 1, 10, again) == CORRUPT
+    out.version += 1
+    later = bytes(ffi.buffer(out))
+    assert lib.cr_journal_read(later, len(later), 10, again) == LATER
+    assert lib.cr_journal_check(out) == LATER
+    assert lib.cr_journal_read(later + bytes(8), len(later) + 8, 10, again) == LATER
 
 
 @pytest.mark.parametrize(("field", "value"), [("index", 5), ("index", 0xFFFFFFFF), ("awaited", 2)])
@@ -294,7 +377,11 @@ def test_a_cursor_that_the_plan_does_not_have_is_refused(field: str, value: int)
         told, step = cleaner.next()
         cleaner.done.append(told)
         cleaner.carry_out(told[0], step)
-        assert cleaner.lib.cr_step_done(cleaner.journal, step) == OK
+        assert cleaner.lib.cr_step_done(cleaner.journal, cleaner.epoch) == OK
     assert (cleaner.plan.n_pre_destroy, cleaner.journal.index, cleaner.journal.awaited) == (4, 1, 0)
-    setattr(cleaner.journal, field, value)
+    word = {"index": 2, "awaited": 4}[field]
+    old = [0x4A6C6C63, *(getattr(cleaner.journal, name) for name in CURSOR)]
+    old[word] = value
+    forged = struct.pack("<5I", *old)
+    assert cleaner.lib.cr_journal_read(forged, len(forged), 2, cleaner.journal) == OK
     assert cleaner.lib.cr_step_next(cleaner.journal, cleaner.plan, cleaner.model, step) == CORRUPT

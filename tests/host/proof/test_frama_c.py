@@ -30,6 +30,11 @@ PROOFS = {
         Proof("accounts", ("accounts/accounts.c",)),
         Proof("blake2s", ("trace/blake2s.c",)),
         Proof(
+            "journal",
+            ("steps/journal.c", "trace/crc32.c"),
+            options=("-eva-split-return", "auto", "-eva-slevel", "60"),
+        ),
+        Proof(
             "decode",
             ("operations/decode.c",),
             included=True,
@@ -56,7 +61,7 @@ PROOFS = {
         Proof(
             "steps",
             ("steps/steps.c",),
-            MODEL,
+            (*MODEL, "steps/journal.c", "trace/crc32.c"),
             options=(*EXACT_BUCKETS, "-eva-split-return", "auto", "-eva-slevel", "60"),
         ),
     )
@@ -86,6 +91,18 @@ class Planted:
 
 
 PLANTED = {
+    "a journal longer than its bytes": Planted(
+        "journal",
+        "steps/journal.c",
+        "    if (count != sizeof(*out)) {\n        return CR_ERR_CORRUPT;\n    }\n",
+        "",
+    ),
+    "a finished step of no kind": Planted(
+        "journal",
+        "steps/journal.c",
+        "    if (kind >= CR_STEP_KIND_COUNT) {\n        return CR_ERR_CORRUPT;\n    }\n",
+        "",
+    ),
     "a state that no table has": Planted(
         "machines", "machines/machines.c", "(uint32_t)to < CR_WAIT_COUNT && ", ""
     ),

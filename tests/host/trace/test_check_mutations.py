@@ -49,7 +49,7 @@ GENERATED = ["rich", "depths-0-2", "depths-1-0"]
 # The run that stands for all others where the slow tests are left out.
 QUICK = "depths-1-0"
 # Runs of what only later versions of the trace tell.
-SECOND = ["notices", "sync", "blame", "time", "budget", "overlap", "merged"]
+SECOND = ["notices", "sync", "blame", "time", "budget", "overlap", "merged", "takeovers"]
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 # One trace of the first version stands for those that are much like it.
 ALIKE = [path.name for path in STORED if path.name != "block_fs_db_app-0-0.trace"]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.slots import Slots
     from cellreap.trace.check.staged import Staged
     from cellreap.trace.check.state import State
+    from cellreap.trace.check.takeovers import Takeovers
     from cellreap.trace.check.tickets import Tickets
     from cellreap.trace.check.timing import Timing
     from cellreap.trace.check.triggers import Triggers
@@ -97,6 +98,7 @@ class Context:
     extractions: Extractions
     cleanups: Cleanups
     state: State
+    takeovers: Takeovers
     making: Making
 
     def __init__(self, report: Report, expected: Expected | None) -> None:

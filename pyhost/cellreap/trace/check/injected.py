@@ -42,5 +42,7 @@ class Injected(Concern):
         self.context.making.demand_undone(event)
         if event["chain"] == "make":
             self.context.making.must_fail()
+        else:
+            self.context.takeovers.injected(event)
 
     handlers: ClassVar[Handlers] = {"INJECT": announce, "INJECTED": happens}

@@ -37,6 +37,7 @@ from cellreap.trace.check.slots import Slots
 from cellreap.trace.check.staged import Staged
 from cellreap.trace.check.state import State
 from cellreap.trace.check.steps import Steps
+from cellreap.trace.check.takeovers import Takeovers
 from cellreap.trace.check.tickets import Tickets
 from cellreap.trace.check.timing import Timing
 from cellreap.trace.check.triggers import Triggers
@@ -100,6 +101,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Configured,
     Causes,
     Injected,
+    Takeovers,
     Making,
     InUse,
 )
@@ -149,6 +151,7 @@ class Replay:
         context.extractions = self._concerns[Extractions]
         context.cleanups = self._concerns[Cleanups]
         context.state = self._concerns[State]
+        context.takeovers = self._concerns[Takeovers]
         context.making = self._concerns[Making]
         self._truth: Truth = self._concerns[Truth]
         self._known: Collection[str] = ()  # the events of the trace's version
@@ -173,11 +176,15 @@ class Replay:
             if event.name == "INJECTED":  # It may stand anywhere, and changes nothing.
                 self._concerns[Injected].happens(event)
                 return
+            if event.name == "TAKEOVER":  # It stands among the events of a step.
+                self._context.takeovers.takeover(event)
+                return
             self._context.making.demand_undone(event)
             if event.name in TRUTH_EVENTS:
                 _, handler = OUTSIDE[event.name]
                 handler(self._truth, event)
                 return
+            self._context.takeovers.see(event)
             self._truth.see(event)
             self._concerns[InUse].interrupt(event)
             self._in_order(event)

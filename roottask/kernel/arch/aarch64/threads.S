@@ -18,4 +18,12 @@ cr_witness_start:
     mov x29, xzr
     bl cr_witness_main
 1:  b 1b
+
+    .weak cr_worker_main
+    .globl cr_worker_begin
+    .type cr_worker_begin, %function
+cr_worker_begin:
+    mov x29, xzr
+    bl cr_worker_main
+1:  b 1b
     .section .note.GNU-stack, "", %progbits

@@ -18,4 +18,12 @@ cr_witness_start:
     xorl %ebp, %ebp
     call cr_witness_main
 1:  jmp 1b
+
+    .weak cr_worker_main
+    .globl cr_worker_begin
+    .type cr_worker_begin, @function
+cr_worker_begin:
+    xorl %ebp, %ebp
+    call cr_worker_main
+1:  jmp 1b
     .section .note.GNU-stack, "", @progbits

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cleaners that died, and who goes on in their place.
+
+A cleaner dies by a fault, an error or a hang, at a step that has begun. The next cleaner, in the
+next epoch, repeats this step. A cleaner of a sound root task dies only where the configuration has
+something fail.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from cellreap.headers import constant
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import Event
+
+Step = tuple[str, str, str]
+"""(name, node, pd)"""
+
+PARTS: Final[dict[tuple[str, str], tuple[str, str]]] = {
+    ("suspend", "STOP"): ("pd", "pd"),
+    ("suspend", "SERVER_DIED"): ("server", "pd"),
+    ("suspend", "SUSPEND"): ("pd", "pd"),
+    ("destroy-resource", "DESTROY"): ("node", "node"),
+    ("destroy-space", "DESTROY"): ("node", "node"),
+    ("destroy-pd", "DESTROY"): ("node", "node"),
+    ("destroy-pd", "FREED"): ("pd", "pd"),
+    ("notify", "QUEUE"): ("to", "pd"),
+    ("tell", "QUEUE"): ("to", "pd"),
+}
+"""(step, event that tells a part of it) -> the event's field that names the step's node or PD.
+
+While a step is repeated, nothing else happens.
+"""
+
+
+def _is_part(event: Event, step: Step) -> bool:
+    if event.name == "STEP":
+        return (event["name"], event["node"], event["pd"]) == step
+    fields = PARTS.get((step[0], event.name))
+    named = {"node": step[1], "pd": step[2]}
+    return fields is not None and event[fields[0]] == named[fields[1]]
+
+
+
+class Takeovers(Concern):
+    """TAKEOVER. It and INJECTED stand anywhere among the events of a step."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._most = constant("steps.h", "CR_STEP_ATTEMPTS")
+        self._epoch = 0
+        self._injected: str | None = None
+        """how a step of a cleanup was made to fail, until the TAKEOVER that follows"""
+        self._step: tuple[str, Step] | None = None
+        """(n, step) that must be repeated"""
+        self._attempts = 0
+        """how often it was attempted"""
+
+    # -- for other concerns
+
+    def attempts(self, event: Event) -> int:
+        """How often the step of this STEP was attempted."""
+        named = (event["n"], (event["name"], event["node"], event["pd"]))
+        return self._attempts + 1 if self._step == named else 1
+
+    def see(self, event: Event) -> None:
+        """Any event that is not a TAKEOVER or INJECTED."""
+        if self._injected is not None:
+            text = f"{event.name}: expected TAKEOVER death={self._injected} before it"
+            self.context.bad("takeover.death", text)
+            self._injected = None
+        if self._step is None:
+            return
+        n, step = self._step
+        shown = f"STEP n={n} name={step[0]} node={step[1]} pd={step[2]}"
+        if event.values.get("n", n) != n or not _is_part(event, step):
+            text = f"{event.name}: expected {shown} before it: that step had begun"
+            self.context.bad("takeover.step", text)
+            self._step = None
+
+    def done(self) -> None:
+        """The step was carried out."""
+        self._step = None
+
+    # -- events
+
+    def injected(self, event: Event) -> None:
+        """INJECTED: a step of a cleanup is made to fail."""
+        self._injected = event["how"]
+
+    def takeover(self, event: Event) -> None:
+        """TAKEOVER: a cleaner died, and another one goes on."""
+        bad = self.context.bad
+        n, death, attempts = event["n"], event["death"], event.number("attempts")
+        step = (event["step"], event["node"], event["pd"])
+        if event.number("n") != self.context.cleanups.number:
+            bad("takeover.step", f"TAKEOVER: n={n}: no such cleanup carries out steps")
+        if event.number("epoch") != self._epoch + 1:
+            text = f"TAKEOVER: epoch={event['epoch']}: expected {self._epoch + 1}"
+            bad("takeover.epoch", text)
+        self._epoch = event.number("epoch")
+        if self._injected != death:
+            expected = "none" if self._injected is None else f"death={self._injected}"
+            text = f"TAKEOVER: death={death}: expected {expected}: that was injected"
+            bad("takeover.death", text)
+        self._injected = None
+        if self._step is not None and self._step != (n, step):
+            text = f"TAKEOVER: step={step[0]}: expected {self._step[1][0]}, which had begun"
+            bad("takeover.step", text)
+            self._attempts = 0
+        expected_attempts = self._attempts + 1 if self._step == (n, step) else 1
+        if attempts != expected_attempts or attempts >= self._most:
+            text = f"TAKEOVER: attempts={attempts}: expected {expected_attempts}"
+            bad("takeover.attempts", f"{text}, and fewer than {self._most}")
+        self._step, self._attempts = (n, step), attempts
+
+    handlers: ClassVar[Handlers] = {"TAKEOVER": takeover}

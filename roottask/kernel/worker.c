@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The worker. See worker.h. Its calls are not counted, except those of its job.
+ *
+ * libsel4 finds the IPC buffer through one variable for all threads (compat.h). The main thread
+ * sets it whenever the processor passes from one to the other. The worker may be at any instruction
+ * when the main thread wakes up, so nothing here may use the IPC buffer before it is set. */
+#include "worker.h"
+#include "arch/arch.h"
+
+enum { PAGE = 4096, PRIORITY = seL4_MaxPrio - 1, DONE = 1, FAULT = 2 };
+
+/* Pages of the root task's own image. The first one is unmapped at boot. */
+static _Alignas(4096) struct {
+    uint8_t guard[PAGE];
+    char stack[CR_WORKER_STACK];
+    uint8_t buffer[PAGE];
+} own;
+
+static struct {
+    seL4_CPtr tcb;
+    seL4_CPtr endpoint;
+    seL4_CPtr done; /* for the worker, to the endpoint */
+    void (*job)(void);
+    seL4_IPCBuffer *main_buffer;
+    seL4_Word ip; /* where it faulted last */
+} worker;
+
+static seL4_CPtr frame_of(const seL4_BootInfo *info, uintptr_t image_start, const void *page)
+{
+    seL4_CPtr frame = info->userImageFrames.start + ((uintptr_t)page - image_start) / PAGE;
+    if (frame >= info->userImageFrames.end) {
+        cr_panic("a page of the root task has no frame", (uintptr_t)page);
+    }
+    return frame;
+}
+
+static seL4_CPtr mint(seL4_Word badge)
+{
+    seL4_CPtr cap = cr_pool_cap();
+    cr_must(cr_mint(cr_slot_at(cap), cr_slot_at(worker.endpoint), seL4_CapRights_new(1, 0, 0, 1),
+                    badge),
+            "a capability of the worker cannot be minted");
+    return cap;
+}
+
+void cr_worker_init(const seL4_BootInfo *info, uintptr_t image_start, seL4_CPtr untyped,
+                    void (*job)(void))
+{
+    worker.endpoint = cr_pool_make(untyped, seL4_EndpointObject, "no endpoint for the worker");
+    worker.tcb = cr_pool_make(untyped, seL4_TCBObject, "no TCB for the worker");
+    worker.done = mint(DONE);
+    worker.job = job;
+    worker.main_buffer = seL4_GetIPCBuffer();
+    cr_must(cr_arch_unmap_frame(frame_of(info, image_start, own.guard)),
+            "the page below the worker's stack is not unmapped");
+    cr_must(seL4_TCB_Configure(worker.tcb, mint(FAULT), cr_l1_cnode(), cr_l1_data(),
+                               seL4_CapInitThreadVSpace, 0, (seL4_Word)own.buffer,
+                               frame_of(info, image_start, own.buffer)),
+            "the worker has no space");
+    cr_must(seL4_TCB_SetSchedParams(worker.tcb, seL4_CapInitThreadTCB, 0, PRIORITY),
+            "the worker has no priority");
+#ifdef CONFIG_DEBUG_BUILD
+    /* As in cr_start_thread. */
+    seL4_DebugNameThread(worker.tcb, "rootserver");
+#endif
+}
+
+_Noreturn void cr_worker_main(void)
+{
+    worker.job();
+    for (;;) {
+        seL4_Send(worker.done, seL4_MessageInfo_new(0, 0, 0, 0));
+    }
+}
+
+void cr_worker_start(void)
+{
+    seL4_UserContext registers;
+    cr_arch_start_registers(&registers, (seL4_Word)cr_worker_begin,
+                            (seL4_Word)own.stack + sizeof(own.stack));
+    cr_must(seL4_TCB_WriteRegisters(worker.tcb, 1, 0, sizeof(registers) / sizeof(seL4_Word),
+                                    &registers),
+            "the worker does not start");
+    /* The worker does not run before the main thread waits. */
+}
+
+cr_worker_event cr_worker_wait(uint64_t *badge)
+{
+    seL4_Word from;
+    seL4_SetIPCBuffer((seL4_IPCBuffer *)(void *)own.buffer);
+    seL4_Word first = 0;
+    (void)seL4_RecvWithMRs(worker.endpoint, &from, &first, 0, 0, 0);
+    seL4_SetIPCBuffer(worker.main_buffer);
+    *badge = from;
+    worker.ip = first;
+    return from == DONE ? CR_WORKER_DONE : from == FAULT ? CR_WORKER_FAULT : CR_WORKER_SIGNAL;
+}
+
+uint64_t cr_worker_ip(void)
+{
+    return worker.ip;
+}
+
+void cr_worker_stop(void)
+{
+    cr_must(seL4_TCB_Suspend(worker.tcb), "the worker does not stop");
+}
+
+/* A write below the stack, as when a stack is too small. */
+_Noreturn void cr_worker_fault(void)
+{
+    for (;;) {
+        *(volatile uint8_t *)&own.guard[PAGE - 1] = 1;
+    }
+}
+
+_Noreturn void cr_worker_hang(void)
+{
+    for (;;) {
+        __asm__ volatile("" : : : "memory");
+    }
+}

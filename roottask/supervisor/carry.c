@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The steps of a cleanup. See carry.h.
+ *
+ * No kernel call may stand between the beginning and the end of a trace line, nor after what a step
+ * leaves in the trace and in the journal. Otherwise a repeated step would tell something twice. */
+#include "carry.h"
+#include "arena.h"
+#include "kernel/untyped.h"
+#include "kernel/worker.h"
+#include "notices.h"
+#include "system/inject.h"
+#include "tickets.h"
+
+static void begin(cr_event event)
+{
+    cr_trace_begin(&cr_sys.trace, event);
+    if (event != CR_EV_TRACE) {
+        cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.tag);
+    }
+}
+
+static void end(void)
+{
+    cr_trace_end(&cr_sys.trace);
+}
+
+static void trace_pairs(cr_event event, const cr_pair *pairs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        begin(event);
+        cr_trace_node(pairs[i].pd);
+        cr_trace_node(pairs[i].node);
+        end();
+    }
+}
+
+void cr_trace_consequences(const cr_plan *plan)
+{
+    trace_pairs(CR_EV_LOSE_REQUEST, plan->removed_requests, plan->n_removed_requests);
+    trace_pairs(CR_EV_REVOKE, plan->revoked, plan->n_revoked);
+    trace_pairs(CR_EV_REVOKE_SPACE, plan->revoked_spaces, plan->n_revoked_spaces);
+    trace_pairs(CR_EV_REVOKE_BODY, plan->revoked_bodies, plan->n_revoked_bodies);
+    for (uint32_t i = 0; i < plan->n_core_freed; i++) {
+        begin(CR_EV_FREE_CORE);
+        cr_trace_node(plan->core_freed[i]);
+        end();
+    }
+    for (uint32_t i = 0; i < plan->n_notices; i++) {
+        begin(CR_EV_OWE);
+        cr_trace_node(plan->notices[i].to);
+        cr_trace_string(&cr_sys.trace, cr_notice_name(plan->notices[i].kind));
+        cr_trace_node(plan->notices[i].node);
+        cr_trace_node(plan->notices[i].from);
+        end();
+    }
+}
+
+cr_status cr_carry_stop(cr_pd *pd)
+{
+    cr_status status = cr_stop_pd(pd);
+    if (status == CR_OK) {
+        cr_notices_forget(pd);
+        cr_notices_changed(); /* The PD may have been awaited. */
+    }
+    return status;
+}
+
+int cr_cleaner_awaits(const cr_pd *pd)
+{
+    uint32_t waiting = 0;
+    uint32_t held = 0;
+    /* A PD that waits for the end of a cleanup cannot acknowledge: it waits for the end of this
+     * cleanup or of a later one. A PD that was given up is not awaited again in this cleanup. */
+    if (!cr_pd_is_served(pd) || pd->told == 0 || cr_ticket_keeps(pd) ||
+        pd->given_up == pd->told_by) {
+        return 0;
+    }
+    cr_work_count_of(cr_sys.work, cr_receiver(pd), pd->told_by, &waiting, &held);
+    return waiting > held;
+}
+
+int cr_carry_awaits(const cr_cleanup *cleanup)
+{
+    int any = 0;
+    for (uint32_t i = 1; i < CR_MAX_PDS && !any; i++) {
+        any = cr_sys.pds[i].told_by == cleanup->tag && cr_cleaner_awaits(&cr_sys.pds[i]);
+    }
+    return any;
+}
+
+static void forget_told(void)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (cr_sys.pds[i].told_by == cr_sup.cleaner.now.tag) {
+            cr_sys.pds[i].told = 0;
+        }
+    }
+}
+
+/* Plans the consequences again after all subscribers were told. Time has passed, and the model
+ * around the doomed nodes may have changed. */
+static void plan_again(void)
+{
+    cr_status status = cr_plan_again(cr_sys.planner, cr_sys.model, &cr_sup.cleaner.now.plan);
+    if (status != CR_OK) {
+        cr_panic("no cleanup can be planned", (uint64_t)status);
+    }
+    if (cr_sup.cleaner.now.waited) {
+        cr_trace_consequences(&cr_sup.cleaner.now.plan);
+    }
+    forget_told();
+}
+
+static int is_destroyed(cr_ref node)
+{
+    cr_node_info info;
+    return cr_model_get(cr_sys.model, node, &info) == CR_OK && info.state == CR_STATE_DESTROYED;
+}
+
+static cr_status mark(cr_ref node)
+{
+    cr_node_info info;
+    cr_status status = cr_model_get(cr_sys.model, node, &info);
+    return status != CR_OK || info.state != CR_STATE_ACTIVE ? status
+                                                            : cr_model_doom(cr_sys.model, node);
+}
+
+static cr_status destroy_pd(cr_ref node, cr_pd *pd)
+{
+    if (pd == 0) {
+        return is_destroyed(node) ? CR_OK : CR_ERR_CORRUPT;
+    }
+    cr_status status = cr_take_pd(pd);
+    if (status == CR_OK) {
+        cr_tickets_forget(pd);
+    }
+    return status;
+}
+
+/* The notice of a step is queued once. */
+enum { UNQUEUED = 0, QUEUED = 1, TO_SIGNAL = 2 };
+
+static cr_status notify(const cr_notice *notice, cr_pd *subscriber, uint32_t epoch)
+{
+    cr_journal *journal = cr_journal_of(&cr_sup.cleaner.now);
+    const uint32_t tag = cr_sup.cleaner.now.tag;
+    if (journal->half == UNQUEUED) {
+        int signals;
+        cr_status status = cr_notice_queue(notice, tag, tag, &signals);
+        if (status == CR_OK && subscriber != 0) {
+            subscriber->told++;
+            subscriber->told_by = tag;
+        }
+        if (status == CR_OK) {
+            status = cr_step_note(journal, epoch, signals ? TO_SIGNAL : QUEUED);
+        }
+        if (status != CR_OK) {
+            return status;
+        }
+    }
+    if (journal->half == TO_SIGNAL) {
+        cr_notice_signal(notice);
+    }
+    return CR_OK;
+}
+
+static cr_status tell(cr_ref node, cr_pd *subscriber, uint32_t epoch)
+{
+    if (subscriber == 0) {
+        return CR_ERR_CORRUPT;
+    }
+    const cr_notice notice = {
+        .kind = CR_NOTICE_PRE_DESTROY, .to = subscriber->node, .node = node, .from = {CR_NONE, 0}};
+    return notify(&notice, subscriber, epoch);
+}
+
+/* Carries out one step, which may have been carried out in part or as a whole before. */
+static cr_status carry_out(const cr_step *step, uint32_t epoch)
+{
+    cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
+    switch (step->kind) {
+    case CR_STEP_SUSPEND:
+        if (pd == 0) {
+            return CR_ERR_CORRUPT;
+        }
+        return pd->life != CR_LIFE_STOPPED || pd->stopping ? cr_carry_stop(pd) : CR_OK;
+    case CR_STEP_MARK:
+        return mark(step->node);
+    case CR_STEP_CUT_REQUEST:
+        return pd != 0 ? cr_take_request(pd, step->node) : CR_ERR_CORRUPT;
+    case CR_STEP_DESTROY_RESOURCE:
+        return cr_take_resource(step->node);
+    case CR_STEP_DESTROY_SPACE:
+        return cr_take_space(step->node);
+    case CR_STEP_DESTROY_PD:
+        return destroy_pd(step->node, pd);
+    case CR_STEP_NOTIFY:
+        return notify(step->notice, 0, epoch);
+    case CR_STEP_TELL:
+        return tell(step->node, pd, epoch);
+    case CR_STEP_AWAIT:
+        return CR_OK; /* The wait is over when this step is reached. */
+    case CR_STEP_SETTLE:
+    case CR_STEP_KIND_COUNT:
+        break;
+    }
+    return CR_ERR_CORRUPT;
+}
+
+/* -- the line of a step: what is there before the step, which may destroy it */
+
+/* The calls that stopped a PD count for the cleanup that destroys it, even if the PD was stopped
+ * before that step. */
+static void note_earlier_stop(const cr_pd *pd, uint64_t calls[CR_CALL_COUNT])
+{
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        calls[i] += pd->stop_calls[i];
+        cr_sup.cleaner.now.calls[i] += pd->stop_calls[i];
+    }
+}
+
+static void note_beginning(const cr_step *step)
+{
+    cr_carried *at = &cr_sup.cleaner.at;
+    const cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
+    *at = (cr_carried){.node = "-", .pd = "-"};
+    if (step->node.index != CR_NONE) {
+        cr_node_id(step->node, at->node);
+    }
+    if (step->pd.index != CR_NONE) {
+        cr_node_id(step->pd, at->pd);
+    }
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        at->calls[i] -= cr_calls[i]; /* unsigned: the sum at the end is right */
+    }
+    if (step->kind == CR_STEP_SUSPEND && pd != 0 && pd->life == CR_LIFE_STOPPED) {
+        note_earlier_stop(pd, at->calls);
+    }
+    if (step->kind == CR_STEP_DESTROY_PD && pd != 0) {
+        at->paddr = cr_untyped_paddr(pd->body.block);
+        at->bytes = 1ull << cr_untyped_bits(pd->body.block);
+    }
+}
+
+/* Adds the number of calls and the calls by kind to the line of a step. */
+static void trace_calls(const uint64_t calls[CR_CALL_COUNT])
+{
+    enum { ENTRY_MAX = 48 }; /* a name, a colon, a number and a comma */
+    char text[CR_CALL_COUNT * ENTRY_MAX];
+    size_t used = 0;
+    uint64_t total = 0;
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        if (calls[i] == 0) {
+            continue;
+        }
+        total += calls[i];
+        if (used != 0) {
+            text[used++] = ',';
+        }
+        for (const char *name = cr_call_name((cr_call)i); *name != '\0'; name++) {
+            text[used++] = *name;
+        }
+        text[used++] = ':';
+        used += cr_format_decimal(&text[used], calls[i]);
+    }
+    if (used == 0) {
+        text[used++] = '-';
+    }
+    cr_trace_number(&cr_sys.trace, total);
+    cr_trace_bytes(&cr_sys.trace, text, used);
+}
+
+/* The events that say what a step did. */
+static void trace_effect(cr_step_kind kind)
+{
+    const cr_carried *at = &cr_sup.cleaner.at;
+    switch (kind) {
+    case CR_STEP_SUSPEND:
+        begin(CR_EV_SUSPEND);
+        cr_trace_string(&cr_sys.trace, at->pd);
+        end();
+        break;
+    case CR_STEP_DESTROY_RESOURCE:
+    case CR_STEP_DESTROY_SPACE:
+    case CR_STEP_DESTROY_PD:
+        begin(CR_EV_DESTROY);
+        cr_trace_string(&cr_sys.trace, at->node);
+        end();
+        break;
+    case CR_STEP_MARK:
+    case CR_STEP_CUT_REQUEST:
+    case CR_STEP_NOTIFY:
+    case CR_STEP_TELL:
+    case CR_STEP_AWAIT:
+    case CR_STEP_SETTLE:
+    case CR_STEP_KIND_COUNT:
+        break;
+    }
+    if (kind == CR_STEP_DESTROY_PD) {
+        begin(CR_EV_FREED);
+        cr_trace_string(&cr_sys.trace, at->pd);
+        cr_trace_address(&cr_sys.trace, at->paddr);
+        cr_trace_number(&cr_sys.trace, at->bytes);
+        cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
+        end();
+    }
+}
+
+static void trace_step(cr_step_kind kind)
+{
+    cr_carried *at = &cr_sup.cleaner.at;
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        at->calls[i] += cr_calls[i];
+    }
+    trace_effect(kind);
+    begin(CR_EV_STEP);
+    cr_trace_string(&cr_sys.trace, cr_step_name(kind));
+    cr_trace_string(&cr_sys.trace, at->node);
+    cr_trace_string(&cr_sys.trace, at->pd);
+    trace_calls(at->calls);
+    end();
+}
+
+/* -- injected failures */
+
+/* What was injected happens. Returns whether it is an error. */
+static int happens(cr_injected what)
+{
+    switch (what) {
+    case CR_INJECTED_FAULT:
+        cr_worker_fault();
+    case CR_INJECTED_HANG:
+        cr_worker_hang();
+    case CR_INJECTED_ERROR:
+        cr_sup.cleaner.at.refused = 1;
+        return 1;
+    case CR_INJECTED_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static int before_call(void)
+{
+    return happens(cr_inject_at_call(CR_CHAIN_STEP));
+}
+
+/* Not every kernel call has a result. An injected error fails the step in any case. */
+static cr_status carry_out_with_failures(const cr_step *step, uint32_t epoch, int again)
+{
+    cr_carried *at = &cr_sup.cleaner.at;
+    at->refused = 0;
+    if (happens(cr_inject_at_step(CR_CHAIN_STEP, again))) {
+        return CR_ERR_KERNEL;
+    }
+    cr_before_calls(before_call);
+    cr_status status = carry_out(step, epoch);
+    cr_before_calls(0);
+    if (status == CR_OK && !at->refused) {
+        (void)happens(cr_inject_at_end(CR_CHAIN_STEP));
+    }
+    return status == CR_OK && at->refused ? CR_ERR_KERNEL : status;
+}
+
+/* -- the chain */
+
+static cr_status take_step(const cr_step *step, uint32_t epoch)
+{
+    cr_cleanup *now = &cr_sup.cleaner.now;
+    cr_journal *journal = cr_journal_of(now);
+    const int again = journal->attempts > 0;
+    cr_status status = cr_step_begin(journal, epoch, step);
+    if (status != CR_OK) {
+        return status;
+    }
+    if (!again) {
+        note_beginning(step);
+    }
+    if ((status = carry_out_with_failures(step, epoch, again)) != CR_OK) {
+        return status;
+    }
+    trace_step(step->kind);
+    status = cr_step_done(journal, epoch);
+    if (status == CR_OK && step->kind == CR_STEP_AWAIT &&
+        journal->awaited == now->plan.n_pre_destroy) {
+        plan_again();
+    }
+    return status;
+}
+
+void cr_carry_out(void)
+{
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    const uint32_t epoch = cleaner->epoch;
+    cr_step step;
+    cr_status status;
+    /* The loop is bounded: each turn finishes a step of the plan. */
+    while ((status = cr_step_next(cr_journal_of(&cleaner->now), &cleaner->now.plan, cr_sys.model,
+                                  &step)) == CR_OK &&
+           step.kind != CR_STEP_SETTLE) {
+        if (step.kind == CR_STEP_AWAIT && cr_carry_awaits(&cleaner->now)) {
+            cleaner->ended = CR_CARRY_AWAITS;
+            return;
+        }
+        if ((status = take_step(&step, epoch)) != CR_OK) {
+            break;
+        }
+    }
+    cleaner->error = status;
+    cleaner->ended = status == CR_OK ? CR_CARRY_OVER : CR_CARRY_FAILED;
+}

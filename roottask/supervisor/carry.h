@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Carries out the steps of the cleanup that is under way (cr_sup.cleaner.now), on the cleaner's own
+ * thread. Each step is written into the journal before it is carried out, and again when it is
+ * done. So the thread may die anywhere in a kernel call, between two of them, or behind the last
+ * one: the next thread repeats the step that has begun. All that a step does between two kernel
+ * calls is in memory, and is done as a whole. */
+#ifndef CELLREAP_SUPERVISOR_CARRY_H
+#define CELLREAP_SUPERVISOR_CARRY_H
+
+#include "cleaner.h"
+
+/* What the thread does: it takes steps until none is left or one awaits subscribers or fails, and
+ * leaves the reason in cr_sup.cleaner.ended. */
+void cr_carry_out(void);
+/* Whether a subscriber that the cleanup told has not acknowledged yet and still can. */
+int cr_carry_awaits(const cr_cleanup *cleanup);
+/* Stops a PD. From here on its operations are not served, and no PD waits for it. Its notices end
+ * now: it will not answer them. CR_ERR_KERNEL. */
+cr_status cr_carry_stop(cr_pd *pd);
+/* The consequences of a plan for the other PDs. */
+void cr_trace_consequences(const cr_plan *plan);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The warden is the root task's main thread, as far as it watches the cleaner. It hands the steps
+ * of a cleanup over to the cleaner's thread and waits. If the cleaner faults, meets an error or
+ * hangs, the warden begins a new epoch and starts the thread afresh. The journal tells the new one
+ * where to go on.
+ *
+ * While it waits, the warden receives nothing from PDs. It notes signals, and the main loop handles
+ * them afterwards (cr_warden_take_signals). */
+#ifndef CELLREAP_SUPERVISOR_WARDEN_H
+#define CELLREAP_SUPERVISOR_WARDEN_H
+
+#include "cleaner.h"
+
+enum {
+    /* Interrupts of the timer, at least 10 ms apart, that a cleaner may see without making a kernel
+     * call or finishing a step. Then it hangs. Without a timer nobody finds out. */
+    CR_WARDEN_PATIENCE = 100
+};
+
+/* Has the cleaner carry out steps until none is left or one awaits subscribers. Returns which. If a
+ * step fails CR_STEP_ATTEMPTS times, the system stops. */
+cr_carry_end cr_warden_watch(void);
+/* The badges of the signals that came meanwhile. 0: none. */
+uint64_t cr_warden_take_signals(void);
+
+#endif

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The cleaner dies at steps of cleanups. Another one goes on, and the result is the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+
+import pytest
+
+from cellreap.system.config import Config, Depth
+from cellreap.testing import Change, Run, Target
+from cellreap.trace.events import Event
+
+DEATHS = ("fault", "error", "hang")
+DEPTHS: tuple[tuple[Depth, Depth], ...] = ((0, 0), (0, 2), (1, 0), (2, 0), ("inf", "inf"))
+SYSTEM = "block_fs_db_app"
+
+
+def with_failures(*failures: str) -> Change:
+    """A change: what fails."""
+
+    def change(config: Config) -> Config:
+        return config.model_copy(update={"inject": failures})
+
+    return change
+
+
+def boot(target: Target, depths: tuple[Depth, Depth] = (1, 0), *failures: str) -> Run:
+    change = with_failures(*failures) if failures else None
+    return target.run(SYSTEM, pd_depth=depths[0], rs_depth=depths[1], change=change)
+
+
+def steps(run: Run) -> list[Event]:
+    """The steps of all cleanups."""
+    return run.of("STEP")
+
+
+def outcome(run: Run) -> object:
+    """All that must not depend on who carried out the steps."""
+    told = Counter(
+        tuple(event[field] for field in ("n", "token", "to", "kind", "node", "from"))
+        for event in run.of("QUEUE")
+    )
+    taken = [(event["n"], event["name"], event["node"], event["pd"]) for event in steps(run)]
+    settled = [
+        tuple(event[field] for field in ("n", "rows", "bytes", "slots"))
+        for event in run.of("SETTLED")
+    ]
+    states = [run.state(n) for n in range(1, len(run.cleanups()) + 1)]
+    answered = Counter(event["pd"] for event in run.of("SERVER_DIED"))
+    says = {name: run.says(name) for name in sorted(run.names.values())}
+    return told, taken, settled, states, answered, says
+
+
+def died(run: Run) -> list[tuple[str, str]]:
+    """The deaths with the steps at which they were."""
+    return [(event["death"], event["step"]) for event in run.of("TAKEOVER")]
+
+
+def epochs(run: Run) -> list[int]:
+    return [event.number("epoch") for event in run.of("TAKEOVER")]
+
+
+@pytest.mark.behaviour("T-24", "X-18", "H-12")
+def test_a_cleaner_may_die_before_every_step(target: Target) -> None:
+    whole = boot(target)
+    all_steps = steps(whole)
+    kinds = {event["name"] for event in all_steps}
+    assert {"suspend", "mark", "cut-request", "destroy-resource", "destroy-pd", "notify"} <= kinds
+    deaths = [("fault", "error")[i % 2] for i in range(len(all_steps))]
+    run = boot(target, (1, 0), *(f"step:{i}:{how}" for i, how in enumerate(deaths, 1)))
+    assert died(run) == [(how, step["name"]) for how, step in zip(deaths, all_steps, strict=True)]
+    assert epochs(run) == list(range(1, len(deaths) + 1)), "each is in the next epoch"
+    assert outcome(run) == outcome(whole)
+    assert run.calls() == whole.calls()
+
+
+@pytest.mark.behaviour("T-01", "A-18", "A-19", "H-12")
+def test_a_step_that_was_done_in_part_or_as_a_whole_is_done_once(target: Target) -> None:
+    """Each step is cut off at one of its kernel calls, and again when nothing says it is done."""
+    whole = boot(target)
+    failures, parts = [], 0
+    for i, step in enumerate(steps(whole), 1):
+        calls = step.number("calls")
+        # The calls that stopped the trigger came before the step.
+        if calls and (step["name"], i) != ("suspend", 1):
+            failures.append(f"step:{i}.{1 + i % calls}:fault")
+            parts += 1
+        failures.append(f"step:{i}.end:fault")
+    assert parts >= 5
+    run = boot(target, (1, 0), *failures)
+    assert len(died(run)) == len(failures)
+    assert outcome(run) == outcome(whole)
+
+
+@pytest.mark.behaviour("H-12", "X-18")
+def test_a_cleaner_that_hangs_is_replaced(target: Target) -> None:
+    whole = boot(target)
+    run = boot(target, (1, 0), "step:2:hang", "step:9.end:hang")
+    assert [how for how, _ in died(run)] == ["hang", "hang"]
+    assert outcome(run) == outcome(whole)
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+@pytest.mark.behaviour("H-12")
+@pytest.mark.parametrize("depths", DEPTHS, ids=lambda depths: f"{depths[0]}-{depths[1]}")
+@pytest.mark.parametrize("how", DEATHS)
+def test_every_step_by_itself(target: Target, depths: tuple[Depth, Depth], how: str) -> None:
+    """On refkernel each step, on seL4 every seventh."""
+    whole = boot(target, depths)
+    every = 1 if "refkernel" in whole.report.kernel else 7
+    for i in range(1, len(steps(whole)) + 1, every):
+        for place in (f"{i}", f"{i}.1", f"{i}.end"):
+            run = boot(target, depths, f"step:{place}:{how}")
+            assert outcome(run) == outcome(whole), place
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+@pytest.mark.behaviour("H-12")
+@pytest.mark.parametrize("depths", DEPTHS, ids=lambda depths: f"{depths[0]}-{depths[1]}")
+def test_pairs_of_deaths(target: Target, depths: tuple[Depth, Depth]) -> None:
+    whole = boot(target, depths)
+    pairs = list(combinations(range(1, len(steps(whole)) + 1), 2))
+    for number, (first, second) in enumerate(pairs[:: max(1, len(pairs) // 12)]):
+        one, other = DEATHS[number % 3], DEATHS[number // 3 % 3]
+        run = boot(target, depths, f"step:{first}.end:{one}", f"step:{second}.1:{other}")
+        assert outcome(run) == outcome(whole), (first, second)

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The journal: any journal, be it damaged or not, any step, any epoch, and any bytes to read one
+ * from, as many as the caller says. */
+#include "any.h"
+#include <cellreap/steps.h>
+
+static uint8_t nothing[1];
+static uint8_t old[CR_JOURNAL_BYTES_1];
+static uint8_t too_short[sizeof(cr_journal) - 1];
+static uint8_t whole[sizeof(cr_journal)];
+static uint8_t too_long[sizeof(cr_journal) + 1];
+
+void main(void)
+{
+    cr_journal journal;
+    cr_journal other;
+    cr_step step;
+    MAKE_ANY(&old);
+    MAKE_ANY(&too_short);
+    MAKE_ANY(&whole);
+    MAKE_ANY(&too_long);
+    (void)cr_journal_read(nothing, 0, any(), &other);
+    (void)cr_journal_read(old, sizeof(old), any(), &other);
+    (void)cr_journal_read(too_short, sizeof(too_short), any(), &other);
+    (void)cr_journal_read(whole, sizeof(whole), any(), &other);
+    (void)cr_journal_read(too_long, sizeof(too_long), any(), &other);
+    cr_journal_start(&journal, any());
+    for (uint32_t i = 0; i < 3; i++) {
+        MAKE_ANY(&step);
+        (void)cr_step_begin(&journal, any(), &step);
+        (void)cr_step_note(&journal, any(), any());
+        (void)cr_journal_take_over(&journal, any());
+        (void)cr_journal_check(&journal);
+        (void)cr_step_done(&journal, any());
+        MAKE_ANY(&journal);
+    }
+}
