@@ -349,14 +349,14 @@ class Reader:
 
     def _parse(self, number: int, seq: int, found: re.Match[bytes]) -> Event | None:
         body = found.group(3)
-        name = body.split(b" ", 1)[0].decode("ascii")
+        first, *pairs = body.split(b" ")
+        name = first.decode("ascii")
         if self.table is None:
             if name != "TRACE":
                 if seq == 0:
                     self._break(number)
-                    self._problem(
-                        number, f"the first event is {name}: expected TRACE", "order.trace"
-                    )
+                    what = f"the first event is {name}: expected TRACE"
+                    self._problem(number, what, "order.trace")
                 return None
             self.table = self._version(number, body)
         fields = self.table.fields.get(name)
@@ -366,7 +366,6 @@ class Reader:
             self._problem(number, what, "order.version")
             return None
         values: dict[str, str] = {}
-        pairs = body.split(b" ")[1:]
         prefixes = _prefixes(fields)
         if len(pairs) != len(fields) or not all(map(bytes.startswith, pairs, prefixes)):
             self._break(number)
@@ -376,13 +375,11 @@ class Reader:
             self._problem(number, what, "line.fields")
             return None
         for field_name, pair, prefix in zip(fields, pairs, prefixes, strict=True):
-            raw = pair[len(prefix) :]
-            value = decode(raw)
+            value = decode(pair[len(prefix) :])
             if value is None:
-                shown = printable(raw.decode("latin-1"), 60)
-                self._bad_value(
-                    number, f"{name}: {field_name}={shown}: expected %XX after every '%'"
-                )
+                shown = printable(pair[len(prefix) :].decode("latin-1"), 60)
+                what = f"{name}: {field_name}={shown}: expected %XX after every '%'"
+                self._bad_value(number, what)
                 return None
             values[field_name] = value
         return self._current(Event(name, values, number, seq), self.table.version)

@@ -192,15 +192,6 @@ class Work:
             return 0
         return len(self._lane(notice).notices) - 1
 
-    def count(self, gone: Callable[[str], bool]) -> int:
-        """The number of notices to receivers that are not gone."""
-        return len(self._notices) - sum(
-            len(lane.notices)
-            for pd, receiver in self._receivers.items()
-            if gone(pd)
-            for lane in receiver.lanes.values()
-        )
-
     def unfinished(self) -> Iterator[Notice]:
         """All notices that are still to be finished, without held ones."""
         for notice in self._notices.values():
@@ -462,3 +453,9 @@ class Work:
                     account.add(pd, DROPPED)
                     self._no_longer_waits(notice, lane, account)
         del self._receivers[pd]
+
+
+def count_of(work: Work, gone: Callable[[str], bool]) -> int:
+    """The number of notices to receivers that are not gone."""
+    receivers = (each for pd, each in work._receivers.items() if not gone(pd))
+    return sum(len(lane.notices) for each in receivers for lane in each.lanes.values())
