@@ -139,6 +139,24 @@ def test_who_makes_all_it_can_keeps_nobody_from_its_share_or_from_coming_back(
 
 
 @pytest.mark.slow
+@pytest.mark.behaviour("J-10")
+def test_spaces_are_nodes_and_take_edges(target: Target) -> None:
+    """A quota of nodes limits them, and one of edges: each takes 2."""
+    quotas_of = {"greedy": {"nodes": 20}, "modest": {"edges": 30}}
+
+    def limit(config: Config) -> Config:
+        for name, most_of in quotas_of.items():
+            pd = config.pd(name)
+            assert pd is not None
+            config = with_pd(name, quota=pd.quota.model_copy(update=most_of))(config)
+        return config
+
+    run = target.run("accounts", change=together(filling(SPACES), limit), qemu_args=COUNTED)
+    assert made(run, "greedy", FULL) == 20 - 1  # and its own
+    assert made(run, "modest", FULL) == (30 - 2 - 2) // 2  # and its own, and its request
+
+
+@pytest.mark.slow
 @pytest.mark.behaviour("J-10", "M-11")
 @pytest.mark.parametrize("arch", thorough_but(ARCHES, "aarch64"))
 def test_the_memory_of_spawned_pds_is_an_account_too(
@@ -202,3 +220,22 @@ def test_a_server_that_acknowledges_nothing_keeps_no_client_from_coming_back(
     left = mine - withdrawn
     assert {problem.rule for problem in run.report.violations} == {"notices.end"}
     assert len(run.report.violations) == len(left) <= quota(run, "client", "edges") + 1 + fetches
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("J-10", "N-06")
+def test_what_is_left_about_each_space_is_merged_for_itself(target: Target) -> None:
+    """The server that acknowledges nothing has both spaces."""
+
+    def of_one_server(config: Config) -> Config:
+        pds = {pd.name: pd for pd in config.pds}
+        spaces = (*pds["shelf"].spaces, *pds.pop("server").spaces)
+        pds["shelf"] = pds["shelf"].model_copy(update={"spaces": spaces, "args": (0, 0)})
+        return config.model_copy(update={"pds": tuple(pds.values())})
+
+    run = target.run("forgotten", change=of_one_server, qemu_args=COUNTED, passes=False)
+    about = {event["token"]: event["node"] for event in run.of("QUEUE", kind="disconnect")}
+    merged = [about[event["token"]] for event in run.of("MERGE")]
+    assert sorted(merged) == sorted(map(run.id, ("kept", "goods")))
+    assert len(run.ids("client")) == LIVES
+    assert {problem.rule for problem in run.report.violations} == {"notices.end"}

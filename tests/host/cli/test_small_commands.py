@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,8 @@ def test_the_cache_is_listed_and_pruned_by_age(tmp_path: Path) -> None:
     kinds = sorted(entry["kind"] for entry in shown["entries"])
     assert kinds == ["build", "objects", "objects", "objects", "objects", "programs"]
     assert all(entry["bytes"] > 0 for entry in shown["entries"] if entry["kind"] != "objects")
+    lines = [line.split() for line in bench.cellreap("cache").stdout.splitlines()]
+    assert {words[1]: int(words[0]) for words in lines if words[1] in kinds} == Counter(kinds)
     first = (tmp_path / "a.img").read_bytes()
     old = time.time() - 10 * DAY
     for path in (tmp_path / "cache").rglob("*"):

@@ -234,6 +234,14 @@ def test_too_long_a_line(tmp_path: Path) -> None:
     assert read_state(path)[1].skipped == 1
 
 
+def test_too_many_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cellreap.model.csvstate.reading.MAX_LINES", 3)
+    path = tmp_path / "state.csv"
+    path.write_text("console\n" * 4)
+    with pytest.raises(InputError, match=r"state\.csv:4: too many lines, expected at most 3"):
+        read_state(path)
+
+
 def test_endless_file() -> None:
     with pytest.raises(InputError, match="/dev/zero:1: line too long"):
         read_state("/dev/zero")

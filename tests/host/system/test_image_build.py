@@ -27,7 +27,7 @@ from cellreap.system.image import read_image
 from cellreap.system.parts import build_parts, cache_key
 from cellreap.system.programs import loadable
 from cellreap.system.sdk import Sdk, load_sdk
-from cellreap.system.toolchain import find_toolchain
+from cellreap.system.toolchain import find_toolchain, run_tool
 from kit.sdk_kit import make_sdk
 from kit.small_checkout import MAIN, NEEDS_TOOLCHAIN, make_checkout
 
@@ -258,3 +258,8 @@ def test_a_build_is_of_the_version_and_target_that_the_compiler_names(
     compiler.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     assert find_toolchain("x86_64").version == "made up 1.2 nowhere"
+
+
+def test_a_tool_that_cannot_be_started_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(CellreapError, match=f"^{tmp_path}/tool cannot be started: No such file"):
+        run_tool([str(tmp_path / "tool")], None)

@@ -82,3 +82,42 @@ def test_one_notice_about_a_space_stands_for_several() -> None:
     assert merged < withdrawn
     drafts[withdrawn] = ("MERGE", drafts[withdrawn][1])
     assert [text for text in said(drafts) if "another notice about the space stands" in text]
+
+
+@pytest.mark.behaviour("W-02")
+@pytest.mark.parametrize(("held_up", "is_possible"), [(1060, True), (3000, False)])
+def test_time_before_a_server_was_owed_a_notice_does_not_count(
+    held_up: int, is_possible: bool
+) -> None:
+    target = Target(0, 0)
+    server, guest = target.pd("server", deadline=1000), target.pd("guest")
+    target.request(guest, target.space(server, "BLOCK"))
+    target.quiet()
+    target.emit("CLOCK", ms=5000)
+    target.exit(guest, 0)
+    target.cleanup()
+    target.account()
+    for ms in (5400, 5800, 6200):
+        target.emit("CLOCK", ms=ms)
+    target.emit("HELD_UP", pd=server, ms=held_up, ran=300)
+    target.serve(server)
+    found = [text for text in said(target.end()) if "ms have passed" in text]
+    assert (found == []) is is_possible
+
+
+@pytest.mark.behaviour("M-03")
+def test_a_pd_finishes_all_that_it_fetched_before_an_extraction_is_over() -> None:
+    target = Target(0, 0)
+    server, *askers = (target.pd(name) for name in ("server", "one", "other"))
+    target.space(server, "BLOCK")
+    target.quiet()
+    extractions = [target.extract(by) for by in askers]
+    asked = target.fetch(server)
+    assert len(asked) == 2
+    for notice in asked:  # in one message
+        target.ack(server, notice)
+    for x in extractions:
+        target.extracted(x)
+    for ticket in (1, 2):
+        target.told(ticket)
+    assert said(target.end()) == []

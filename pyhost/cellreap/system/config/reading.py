@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from cellreap.errors import InputError
 from cellreap.system.config.rules import problems
 from cellreap.system.config.schema import (
+    CONFIG_VERSION,
     Config,
     Crash,
     Expect,
@@ -51,6 +52,7 @@ def parse_config(text: str, path: Path) -> Config:
             str(path), 1, None, "the file is empty: expected [system] and at least one [[pd]]"
         )
     lines = key_lines(text)
+    _refuse_later(path, lines, values)
     try:
         config = Config.model_validate(values)
     except ValidationError as error:
@@ -62,6 +64,19 @@ def parse_config(text: str, path: Path) -> Config:
     for at, message in problems(config):
         raise InputError(str(path), line_of(lines, at), dotted(at), message)
     return config
+
+
+def _refuse_later(path: Path, lines: dict[KeyPath, int], values: Mapping[str, Any]) -> None:
+    """A later version may have keys that are unknown here, so its version is the first problem."""
+    system = values.get("system")
+    version = system.get("version") if isinstance(system, dict) else None
+    if isinstance(version, int) and version > CONFIG_VERSION:
+        at: KeyPath = ("system", "version")
+        message = (
+            f"is {version}, and this program knows versions up to {CONFIG_VERSION}; "
+            "expected a file for one of them, or a later cellreap"
+        )
+        raise InputError(str(path), line_of(lines, at), dotted(at), message)
 
 
 def read_text(path: Path) -> str:

@@ -22,6 +22,9 @@ from pydantic_core import PydanticCustomError
 from cellreap import headers
 from cellreap.model.plan import MAX_DEPTH
 
+CONFIG_VERSION = 1
+"""The version of what a configuration can say. A later one may have other keys."""
+
 DEFAULT_DEADLINE_MS = 1000
 DEFAULT_AWAIT_MS = 1000
 MAX_DEADLINE_MS = 3_600_000
@@ -111,6 +114,9 @@ _Await = Annotated[
     Field(ge=1, le=MAX_DEADLINE_MS),
     _expect(f"milliseconds from 1 to {MAX_DEADLINE_MS}"),
 ]
+_Version = Annotated[
+    int, Field(ge=1), _expect(f"the version of this format, from 1 to {CONFIG_VERSION}")
+]
 _Budget = Annotated[
     int,
     Field(ge=1, le=MAX_RESPAWN_BUDGET),
@@ -166,6 +172,10 @@ class System(Table):
 
     name: _SystemName
     """Printed in the trace and in summaries."""
+    version: _Version = CONFIG_VERSION
+    """The version of this format that the file is written for. A file for a later version than this
+    program knows is refused before anything else in it is looked at.
+    """
     description: _Text = ""
     """For readers of the file. It has no effect."""
     snapshot: _Bool = False
