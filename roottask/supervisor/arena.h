@@ -20,8 +20,8 @@
 enum { CR_JOURNALS = CR_MAX_CLEANUPS + 1, CR_JOURNAL_PAGE = 4096 };
 
 typedef struct cr_supervisor {
-    _Alignas(CR_JOURNAL_PAGE) cr_journal journals[CR_JOURNAL_PAGE / sizeof(cr_journal)];
-    const cr_hooks *hooks; /* 0: none */
+    _Alignas(CR_JOURNAL_PAGE) cr_journal journals[CR_JOURNALS];
+    _Alignas(CR_JOURNAL_PAGE) const cr_hooks *hooks; /* 0: none */
     uint64_t changes;      /* number of calls of cr_notices_changed */
     cr_clock clock;
     cr_tickets tickets;
@@ -33,8 +33,6 @@ typedef struct cr_supervisor {
     cr_operations operations;
     cr_silence silence;
 } cr_supervisor;
-
-_Static_assert(CR_JOURNALS <= CR_JOURNAL_PAGE / sizeof(cr_journal), "one page is enough");
 
 extern cr_supervisor cr_sup;
 

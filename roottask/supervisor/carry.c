@@ -234,7 +234,8 @@ static void note_beginning(const cr_step *step)
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         at->calls[i] -= cr_calls[i]; /* unsigned: the sum at the end is right */
     }
-    if (step->kind == CR_STEP_SUSPEND && pd != 0 && pd->life == CR_LIFE_STOPPED) {
+    if (step->kind == CR_STEP_SUSPEND && pd != 0 && pd->life == CR_LIFE_STOPPED &&
+        cr_journal_of(&cr_sup.cleaner.now)->redo == 0) {
         note_earlier_stop(pd, at->calls);
     }
     if (step->kind == CR_STEP_DESTROY_PD && pd != 0) {
@@ -269,6 +270,15 @@ static void trace_calls(const uint64_t calls[CR_CALL_COUNT])
     }
     cr_trace_number(&cr_sys.trace, total);
     cr_trace_bytes(&cr_sys.trace, text, used);
+}
+
+void cr_carry_trace_calls(void)
+{
+    cr_carried *at = &cr_sup.cleaner.at;
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        at->calls[i] += cr_calls[i];
+    }
+    trace_calls(at->calls);
 }
 
 /* The events that say what a step did. */
@@ -309,16 +319,13 @@ static void trace_effect(cr_step_kind kind)
 
 static void trace_step(cr_step_kind kind)
 {
-    cr_carried *at = &cr_sup.cleaner.at;
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        at->calls[i] += cr_calls[i];
-    }
+    const cr_carried *at = &cr_sup.cleaner.at;
     trace_effect(kind);
     begin(CR_EV_STEP);
     cr_trace_string(&cr_sys.trace, cr_step_name(kind));
     cr_trace_string(&cr_sys.trace, at->node);
     cr_trace_string(&cr_sys.trace, at->pd);
-    trace_calls(at->calls);
+    cr_carry_trace_calls();
     end();
 }
 

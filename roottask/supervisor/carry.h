@@ -13,6 +13,8 @@
 /* What the thread does: it takes steps until none is left or one awaits subscribers or fails, and
  * leaves the reason in cr_sup.cleaner.ended. */
 void cr_carry_out(void);
+/* Ends the counting of the kernel calls of the step that is under way, and adds them to a line. */
+void cr_carry_trace_calls(void);
 /* Whether a subscriber that the cleanup told has not acknowledged yet and still can. */
 int cr_carry_awaits(const cr_cleanup *cleanup);
 /* Stops a PD. From here on its operations are not served, and no PD waits for it. Its notices end

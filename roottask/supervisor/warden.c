@@ -66,27 +66,34 @@ static void take_over(cr_death death)
 {
     cr_cleaner *cleaner = &cr_sup.cleaner;
     cr_journal *journal = cr_journal_of(&cleaner->now);
-    if (journal->attempts == 0) {
+    const uint32_t attempts = journal->attempts;
+    const cr_step_kind kind = (cr_step_kind)journal->kind;
+    const int leaves = attempts >= CR_STEP_ATTEMPTS;
+    if (attempts == 0) {
         cr_panic("the cleaner died outside of a step",
                  death == CR_DEATH_FAULT ? cr_worker_ip() : (uint64_t)cleaner->error);
-    }
-    if (journal->attempts >= CR_STEP_ATTEMPTS) {
-        cr_panic("a step of a cleanup failed",
-                 ((uint64_t)journal->kind << 32) | (uint64_t)cleaner->error);
     }
     cr_before_calls(0);
     cr_status status = cr_journal_take_over(journal, ++cleaner->epoch);
     if (status != CR_OK) {
         cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
     }
-    cr_trace_begin(&cr_sys.trace, CR_EV_TAKEOVER);
+    if (leaves && (status = cr_step_leave(journal, cleaner->epoch)) != CR_OK) {
+        cr_trace_flush(&cr_sys.trace);
+        cr_panic("a step of a cleanup failed too often, and cannot be left",
+                 ((uint64_t)kind << 32) | (uint64_t)status);
+    }
+    cr_trace_begin(&cr_sys.trace, leaves ? CR_EV_RESIDUE : CR_EV_TAKEOVER);
     cr_trace_number(&cr_sys.trace, cleaner->now.tag);
     cr_trace_number(&cr_sys.trace, cleaner->epoch);
     cr_trace_string(&cr_sys.trace, death_names[death]);
-    cr_trace_string(&cr_sys.trace, cr_step_name((cr_step_kind)journal->kind));
+    cr_trace_string(&cr_sys.trace, cr_step_name(kind));
     cr_trace_string(&cr_sys.trace, cleaner->at.node);
     cr_trace_string(&cr_sys.trace, cleaner->at.pd);
-    cr_trace_number(&cr_sys.trace, journal->attempts);
+    cr_trace_number(&cr_sys.trace, attempts);
+    if (leaves) {
+        cr_carry_trace_calls();
+    }
     cr_trace_end(&cr_sys.trace);
 }
 

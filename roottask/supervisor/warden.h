@@ -3,7 +3,8 @@
  * The warden is the root task's main thread, as far as it watches the cleaner. It hands the steps
  * of a cleanup over to the cleaner's thread and waits. If the cleaner faults, meets an error or
  * hangs, the warden begins a new epoch and starts the thread afresh. The journal tells the new one
- * where to go on.
+ * where to go on. A step at which CR_STEP_ATTEMPTS cleaners died is left: the rest of its phase
+ * goes on, and then the step is attempted again.
  *
  * While it waits, the warden receives nothing from PDs. It notes signals, and the main loop handles
  * them afterwards (cr_warden_take_signals). */
@@ -18,8 +19,8 @@ enum {
     CR_WARDEN_PATIENCE = 100
 };
 
-/* Has the cleaner carry out steps until none is left or one awaits subscribers. Returns which. If a
- * step fails CR_STEP_ATTEMPTS times, the system stops. */
+/* Has the cleaner carry out steps until there is none or one awaits subscribers. Returns which. If
+ * a step that was left fails as often again, or cannot be left, the system stops. */
 cr_carry_end cr_warden_watch(void);
 /* The badges of the signals that came meanwhile. 0: none. */
 uint64_t cr_warden_take_signals(void);

@@ -77,7 +77,11 @@ class Target:
         mode: str = "async",
         injections: tuple[tuple[int, str], ...] = (),
     ) -> None:
-        """injections: (step of cleanups, how the cleaner dies at it)."""
+        """injections: (step of cleanups, how the cleaner dies at it).
+
+        A step is left if each attempt fails, which is "always" behind the way. It must be the last
+        one of its phase.
+        """
         self.events: list[Draft] = []
         self.model = Model()
         self.depths = (pd_depth, rs_depth)
@@ -126,7 +130,14 @@ class Target:
         self.emit("MODE", mode=mode)
         self.emit("AWAIT", ms=1000)
         self.injections = [
-            {"chain": "step", "step": step, "call": 0, "end": 0, "how": how, "always": 0}
+            {
+                "chain": "step",
+                "step": step,
+                "call": 0,
+                "end": 0,
+                "how": how.removesuffix(":always"),
+                "always": int(how.endswith(":always")),
+            }
             for step, how in injections
         ]
         for injection in self.injections:
@@ -847,11 +858,17 @@ class Target:
         """The cleaner dies before its next step, if that is injected."""
         self.steps_done += 1
         for injection in self.injections:
-            if injection["step"] == self.steps_done:
+            for attempts in range(1, 4) if injection["step"] == self.steps_done else ():
                 self.epoch += 1
                 self.emit("INJECTED", **injection)
-                step = {"step": name, "node": node, "pd": pd, "attempts": 1}
-                self.emit("TAKEOVER", n=n, epoch=self.epoch, death=injection["how"], **step)
+                step = {"n": n, "epoch": self.epoch, "death": injection["how"], "step": name}
+                step |= {"node": node, "pd": pd, "attempts": attempts}
+                if attempts == 3:
+                    self.emit("RESIDUE", **step, calls=0, kinds="-")
+                else:
+                    self.emit("TAKEOVER", **step)
+                if not injection["always"]:
+                    break
 
     def _awaited(self, n: int) -> list[str]:
         """The PDs that have not yet answered that they were told."""
@@ -1086,9 +1103,15 @@ def rich_run() -> list[Draft]:
 
 
 def takeovers_run() -> list[Draft]:
-    """Cleaners die at steps of several kinds."""
-    deaths = ((2, "fault"), (4, "hang"), (6, "error"), (8, "fault"), (10, "hang"))
-    target = Target(0, 0, "block_fs_db_app", injections=deaths)
+    """Cleaners die at steps of several kinds. The last step is left and then carried out."""
+    deaths = ((2, "fault"), (4, "hang"), (6, "error"), (8, "fault"))
+    last = _subscribed_crash(Target(0, 0)).steps_done
+    target = Target(0, 0, injections=(*deaths, (last, "hang:always")))
+    assert _subscribed_crash(target).epoch == len(deaths) + 3
+    return target.end()
+
+
+def _subscribed_crash(target: Target) -> Target:
     pds = block_fs_db_app(target)
     target.subscribe(pds["fs"], "BLOCK_SPACE_1")
     target.quiet()
@@ -1096,8 +1119,7 @@ def takeovers_run() -> list[Draft]:
     target.cleanup()
     target.account()
     target.serve_all()
-    assert target.epoch == len(deaths)
-    return target.end()
+    return target
 
 
 def notices_run() -> list[Draft]:

@@ -128,12 +128,14 @@ RULES: Final[dict[str, str]] = {
     "inject.told": "INJECT comes directly after AWAIT or another INJECT, and each once.",
     "inject.happens": "INJECTED repeats an INJECT, once unless that is for always.",
     # cleaners that die
-    "takeover.death": "TAKEOVER comes right after the INJECTED that has a step of a cleanup fail, "
-    "and tells that failure. A cleaner dies of nothing else.",
-    "takeover.epoch": "Each TAKEOVER begins the next epoch.",
+    "takeover.death": "TAKEOVER or RESIDUE comes right after the INJECTED that has a step of a "
+    "cleanup fail, and tells that failure. A cleaner dies of nothing else.",
+    "takeover.epoch": "Each TAKEOVER and RESIDUE begins the next epoch.",
     "takeover.step": "The step at which a cleaner died belongs to the cleanup under way, and is "
     "carried out next. Nothing that is no part of it comes before.",
-    "takeover.attempts": "TAKEOVER counts the attempts of a step, and there are not too many.",
+    "takeover.attempts": "TAKEOVER and RESIDUE count the attempts of a step. After the third "
+    "failure it is left, and not before.",
+    "takeover.residue": "A step is left once, and carried out before its cleanup is over.",
     "inject.making": "An error that is injected into making is directly followed by its "
     "MAKE_FAILED.",
     # making that fails

@@ -78,6 +78,43 @@ cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_
     return cr_journal_take_over(out, epoch);
 }
 
+/* The cursor of the second run. */
+static void go_to_left(cr_journal *journal)
+{
+    const uint32_t at = journal->second - 1;
+    if (at < journal->n_left && at < CR_STEPS_LEFT) {
+        journal->index = journal->left[at].index;
+        journal->redo = journal->left[at].kind < CR_STEP_KIND_COUNT;
+    }
+}
+
+void cr_journal_advance(cr_journal *journal)
+{
+    if (journal->second == 0) {
+        journal->index++;
+        return;
+    }
+    journal->second++;
+    journal->redo = 0;
+    go_to_left(journal);
+}
+
+void cr_journal_again(cr_journal *journal)
+{
+    journal->second = 1;
+    go_to_left(journal);
+}
+
+cr_status cr_journal_leave(cr_journal *journal, const cr_left_step *step)
+{
+    if (journal->n_left >= CR_STEPS_LEFT) {
+        return CR_ERR_FULL_PLAN;
+    }
+    journal->left[journal->n_left++] = *step;
+    cr_journal_advance(journal);
+    return CR_OK;
+}
+
 cr_status cr_journal_take_over(cr_journal *journal, uint32_t epoch)
 {
     cr_status status = cr_journal_check(journal);
@@ -117,7 +154,8 @@ cr_status cr_step_begin(cr_journal *journal, uint32_t epoch, const cr_step *step
         journal->kind = (uint32_t)step->kind;
         journal->node = step->node;
         journal->pd = step->pd;
-        journal->half = 0;
+        const uint32_t at = journal->second - 1;
+        journal->half = journal->redo != 0 && at < CR_STEPS_LEFT ? journal->left[at].half : 0;
     } else if (journal->kind != (uint32_t)step->kind || !is_same(journal->node, step->node) ||
                !is_same(journal->pd, step->pd)) {
         return CR_ERR_BUSY;
@@ -152,10 +190,32 @@ cr_status cr_step_done(cr_journal *journal, uint32_t epoch)
     if (kind == (uint32_t)CR_STEP_AWAIT) {
         journal->awaited = journal->index;
     }
+    journal->redo = 0;
     if (sweeps[kind]) {
-        journal->index++;
+        cr_journal_advance(journal);
     }
     journal->attempts = 0;
     cr_journal_seal(journal);
     return CR_OK;
+}
+
+cr_status cr_step_leave(cr_journal *journal, uint32_t epoch)
+{
+    cr_status status = may_write(journal, epoch);
+    if (status != CR_OK || journal->attempts == 0) {
+        return status != CR_OK ? status : CR_ERR_ABSENT;
+    }
+    /* Subscribers are awaited group by group, so a group must be told as a whole. */
+    if (journal->second != 0 || journal->kind == (uint32_t)CR_STEP_TELL ||
+        journal->kind == (uint32_t)CR_STEP_AWAIT) {
+        return CR_ERR_STATE;
+    }
+    const cr_left_step left = {
+        journal->kind, journal->node, journal->pd, journal->half, journal->index};
+    status = cr_journal_leave(journal, &left);
+    if (status == CR_OK) {
+        journal->attempts = 0;
+        cr_journal_seal(journal);
+    }
+    return status;
 }

@@ -153,12 +153,58 @@ static int group_is_told(const cr_journal *journal, const cr_plan *plan)
             plan->pre_destroy_groups[at] != plan->pre_destroy_groups[at - 1]);
 }
 
+/* Whether no entry follows in this run over the phase. */
+static int run_is_over(const cr_journal *journal, const cr_plan *plan)
+{
+    return journal->second == 0 ? journal->index >= phase_length(journal->phase, plan)
+                                : journal->second > journal->n_left ||
+                                      journal->index >= phase_length(journal->phase, plan);
+}
+
+static cr_status step_of(uint32_t kind, cr_ref node, cr_ref pd, uint32_t index,
+                         const cr_plan *plan, cr_step *out)
+{
+    const int notifies = kind == (uint32_t)CR_STEP_NOTIFY;
+    if (kind >= CR_STEP_KIND_COUNT || (notifies && index >= plan->n_notices)) {
+        return CR_ERR_CORRUPT;
+    }
+    *out = (cr_step){(cr_step_kind)kind, node, pd, notifies ? &plan->notices[index] : 0};
+    return CR_OK;
+}
+
+static cr_status left_step(const cr_journal *journal, const cr_plan *plan, cr_step *out)
+{
+    const uint32_t at = journal->second - 1;
+    if (at >= CR_STEPS_LEFT) {
+        return CR_ERR_CORRUPT;
+    }
+    const cr_left_step *left = &journal->left[at];
+    return step_of(left->kind, left->node, left->pd, journal->index, plan, out);
+}
+
+/* Whether the step was left and is needed no more: the REQUEST went with its PD. */
+static int is_moot(const cr_model *model, const cr_step *step)
+{
+    cr_node_info info;
+    return step->kind == CR_STEP_CUT_REQUEST && cr_model_get(model, step->pd, &info) == CR_OK &&
+           info.state == CR_STATE_DESTROYED;
+}
+
+/* Whether the entry is a PD with a space that was left. */
+static int must_wait(const cr_journal *journal, const cr_plan *plan, const cr_model *model)
+{
+    return journal->phase == PHASE_DESTROY && journal->second == 0 && journal->n_left > 0 &&
+           cr_model_first(model, plan->doomed[journal->index].node, CR_EDGE_MANAGE, CR_OUT) !=
+               CR_NONE;
+}
+
 /* Moves the cursor to the next entry that needs a step, and returns the step. */
 static cr_status at_cursor(cr_journal *journal, const cr_plan *plan, const cr_model *model,
                            cr_step *out)
 {
     while (journal->phase < PHASE_SETTLE) {
         if (journal->index > phase_length(journal->phase, plan) ||
+            journal->n_left > CR_STEPS_LEFT ||
             (journal->phase == PHASE_TELL && journal->awaited > journal->index)) {
             return CR_ERR_CORRUPT;
         }
@@ -166,9 +212,31 @@ static cr_status at_cursor(cr_journal *journal, const cr_plan *plan, const cr_mo
             *out = (cr_step){CR_STEP_AWAIT, nothing, nothing, 0};
             return CR_OK;
         }
-        if (journal->index >= phase_length(journal->phase, plan)) {
+        if (run_is_over(journal, plan)) {
+            if (journal->second == 0 && journal->n_left > 0) {
+                cr_journal_again(journal);
+                continue;
+            }
             journal->phase++;
             journal->index = 0;
+            journal->n_left = 0;
+            journal->second = 0;
+            continue;
+        }
+        if (journal->redo != 0) {
+            cr_status status = left_step(journal, plan, out);
+            if (status != CR_OK || !is_moot(model, out)) {
+                return status;
+            }
+            journal->redo = 0;
+        }
+        if (must_wait(journal, plan, model)) {
+            const cr_left_step entry = {
+                CR_STEP_KIND_COUNT, nothing, nothing, 0, journal->index};
+            cr_status left = cr_journal_leave(journal, &entry);
+            if (left != CR_OK) {
+                return left;
+            }
             continue;
         }
         int needed;
@@ -176,7 +244,7 @@ static cr_status at_cursor(cr_journal *journal, const cr_plan *plan, const cr_mo
         if (status != CR_OK || needed) {
             return status;
         }
-        journal->index++;
+        cr_journal_advance(journal);
     }
     if (journal->phase != PHASE_SETTLE) {
         return CR_ERR_CORRUPT;
@@ -187,13 +255,7 @@ static cr_status at_cursor(cr_journal *journal, const cr_plan *plan, const cr_mo
 
 static cr_status begun(const cr_journal *journal, const cr_plan *plan, cr_step *out)
 {
-    const int notifies = journal->kind == (uint32_t)CR_STEP_NOTIFY;
-    if (journal->kind >= CR_STEP_KIND_COUNT || (notifies && journal->index >= plan->n_notices)) {
-        return CR_ERR_CORRUPT;
-    }
-    *out = (cr_step){(cr_step_kind)journal->kind, journal->node, journal->pd,
-                     notifies ? &plan->notices[journal->index] : 0};
-    return CR_OK;
+    return step_of(journal->kind, journal->node, journal->pd, journal->index, plan, out);
 }
 
 cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model *model,

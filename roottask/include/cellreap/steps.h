@@ -84,8 +84,18 @@ enum {
      * awaited. */
     CR_JOURNAL_MAGIC_1 = 0x4a6c6c63,
     CR_JOURNAL_BYTES_1 = 20,
-    CR_STEP_ATTEMPTS = 3 /* a step that failed so often is not attempted again */
+    CR_STEP_ATTEMPTS = 3, /* a step that failed so often is left for later */
+    CR_STEPS_LEFT = 16    /* that the journal has room for */
 };
+
+/* A step that was left. Its entry of the plan is looked at again behind all others of its phase. */
+typedef struct cr_left_step {
+    uint32_t kind; /* CR_STEP_KIND_COUNT: only the entry, which had to wait for another one */
+    cr_ref node;
+    cr_ref pd;
+    uint32_t half;
+    uint32_t index; /* of the entry */
+} cr_left_step;
 
 typedef struct cr_journal {
     uint32_t magic;
@@ -103,6 +113,11 @@ typedef struct cr_journal {
     cr_ref node;
     cr_ref pd;
     uint32_t half; /* how far it is: whoever carries it out knows what this means */
+    /* What was left in this phase. */
+    uint32_t n_left;
+    uint32_t second; /* 0: the first run over the entries; else the second, at left[second - 1] */
+    uint32_t redo;   /* in the second run: the step itself comes next, even if the model shows it */
+    cr_left_step left[CR_STEPS_LEFT];
 } cr_journal;
 
 /* Begins the journal of a cleanup, in the first epoch of it. */
@@ -135,6 +150,12 @@ cr_status cr_step_note(cr_journal *journal, uint32_t epoch, uint32_t half);
 
 /* Records that the step that has begun was carried out. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. */
 cr_status cr_step_done(cr_journal *journal, uint32_t epoch);
+
+/* Leaves the step that has begun for a second run over its phase: the rest goes on. If an entry of
+ * the plan depends on it, that is left too. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. CR_ERR_STATE:
+ * it was left before, or a step of this kind cannot be left. CR_ERR_FULL_PLAN: the journal is
+ * full. */
+cr_status cr_step_leave(cr_journal *journal, uint32_t epoch);
 
 const char *cr_step_name(cr_step_kind kind);
 

@@ -388,6 +388,13 @@ typedef enum cr_print {
                    FIELD(pd, PD_OR_NONE) FIELD(attempts, NUMBER),                                  \
                    "The cleaner died at this step, which was attempted so often. Another cleaner " \
                    "repeats the step. epoch: its number, counted from 1.")                         \
+    CR_TRACE_EVENT(CR_EV_RESIDUE, "RESIDUE", FIELD(n, NUMBER) FIELD(epoch, NUMBER)                 \
+                   FIELD(death, DEATH) FIELD(step, STEP) FIELD(node, NODE_OR_NONE)                 \
+                   FIELD(pd, PD_OR_NONE) FIELD(attempts, NUMBER) FIELD(calls, NUMBER)              \
+                   FIELD(kinds, CALLS),                                                            \
+                   "The cleaner died at this step for the last time. Another cleaner leaves the "  \
+                   "step, and does it when the rest of the phase is done. calls, kinds: the "      \
+                   "kernel calls of all attempts.")                                                \
     CR_TRACE_EVENT(CR_EV_DESTROY, "DESTROY", FIELD(n, NUMBER) FIELD(node, NODE),                   \
                    "The node was destroyed, with all its edges.")                                  \
     CR_TRACE_EVENT(CR_EV_FREED, "FREED", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(paddr, ADDRESS)      \

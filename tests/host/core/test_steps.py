@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 import struct
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -21,6 +22,7 @@ REQUEST = enums("model.h")["cr_edge_kind"]["CR_EDGE_REQUEST"]
 STATUS = enums("status.h")["cr_status"]
 CORRUPT, EPOCH, LATER = (STATUS[f"CR_ERR_{name}"] for name in ("CORRUPT", "EPOCH", "VERSION"))
 ABSENT, BUSY = STATUS["CR_ERR_ABSENT"], STATUS["CR_ERR_BUSY"]
+STATE, FULL = STATUS["CR_ERR_STATE"], STATUS["CR_ERR_FULL_PLAN"]
 OK = 0
 CURSOR = ("phase", "index", "done", "awaited")
 NAMES = {
@@ -69,18 +71,36 @@ class Cleaner:
         assert self.lib.cr_step_next(self.journal, self.plan, self.model, step) == OK
         return (NAMES[step.kind], self._id(step.node), self._id(step.pd)), step
 
+    def leaves(self, step: Any, rng: random.Random) -> bool:
+        """Leaves the step, at random before or after it was carried out. Whether that is done."""
+        told = NAMES[step.kind]
+        if rng.random() < 0.5:
+            self.carry_out(told, step)
+        else:
+            assert self.lib.cr_step_begin(self.journal, self.epoch, step) == OK
+        status = self.lib.cr_step_leave(self.journal, self.epoch)
+        kept = self.journal.second != 0 or told in ("tell", "await")
+        assert status == STATE if kept else status in (OK, FULL)
+        return bool(status == OK)
+
     def run(
-        self, again: random.Random | None = None, meanwhile: random.Random | None = None
+        self,
+        again: random.Random | None = None,
+        meanwhile: random.Random | None = None,
+        leave: random.Random | None = None,
     ) -> None:
         """Runs the steps to the end.
 
         again: some steps are repeated, as by a successor that cannot know better. meanwhile:
-        survivors act while the cleanup waits for subscribers, and the plan is made again.
+        survivors act while the cleanup waits for subscribers, and the plan is made again. leave:
+        some steps are left for a second run over their phase.
         """
         for _ in range(10_000):
             told, step = self.next()
             if told[0] == "settle":
                 return
+            if leave is not None and leave.random() < 0.3 and self.leaves(step, leave):
+                continue
             self.done.append(told)
             self.carry_out(told[0], step)
             if meanwhile is not None and told[0] == "await":
@@ -193,6 +213,45 @@ def test_the_chain_leaves_the_state_that_the_reference_leaves(seed: int) -> None
         told_as_the_page_says(once.done, once.wanted)
         repeated = compare(model, crash, *depths, seed)
         assert without_repeats(repeated.done) == without_repeats(once.done)
+
+
+@pytest.mark.behaviour("X-24")
+@pytest.mark.parametrize("seed", range(60))
+def test_steps_that_are_left_are_done_in_a_second_run_and_the_rest_goes_on(seed: int) -> None:
+    rng = random.Random(seed)
+    model = random_model(rng, scale=2)
+    crash = rng.choice([pd for pd in model.pds() if pd != "PD_0"])
+    depths = rng.choice([0, 1, None]), rng.choice([0, 1])
+    whole = compare(model, crash, *depths, None)
+    cleaner = Cleaner(model, crash, *depths)
+    cleaner.run(leave=rng)
+    cleaner.check()
+    # A client that goes before the space needs no cut.
+    taken, wanted = ({*done} for done in (cleaner.done, whole.done))
+    names = Counter(step for step in cleaner.done if step[0] not in ("await", "notify"))
+    assert set(names.values()) == {1}, "no step is done twice"
+    assert {step for step in wanted ^ taken if step[0] != "cut-request"} == set()
+    assert [step[0] for step in cleaner.done].count("notify") == len(cleaner.wanted.notices)
+    told_as_the_page_says(cleaner.done, cleaner.wanted)
+
+
+def test_a_step_is_left_once_and_the_journal_has_room_for_few() -> None:
+    cleaner = Cleaner(system(SCENARIO), "PD_1", 2, 2)
+    lib, journal = cleaner.lib, cleaner.journal
+    assert lib.cr_step_leave(journal, 1) == ABSENT
+    first, step = cleaner.next()
+    assert first[0] == "suspend"
+    assert lib.cr_step_begin(journal, 1, step) == OK
+    assert lib.cr_step_note(journal, 1, 5) == OK
+    assert lib.cr_step_leave(journal, 2) == EPOCH
+    assert lib.cr_step_leave(journal, 1) == OK
+    again, step = cleaner.next()
+    assert (again, journal.second) == (first, 1), "it is the only one of its phase"
+    assert lib.cr_step_begin(journal, 1, step) == OK
+    assert (journal.attempts, journal.half) == (1, 5)
+    assert lib.cr_step_leave(journal, 1) == STATE
+    assert lib.cr_step_done(journal, 1) == OK
+    assert cleaner.next()[0][0] == "mark"
 
 
 @pytest.mark.behaviour("T-04")

@@ -103,6 +103,12 @@ class Cleanups(Concern):
         """Whether the current cleanup may stop the PD now."""
         return self._running is not None and pd in self._running.depth
 
+    def leave(self, event: Event) -> None:
+        """RESIDUE: the current cleanup leaves a step. Its groups need not come in order."""
+        if self._running is not None:
+            self._running.leaves = True
+            self.context.calls.residue(self._running, event)
+
     def waits(self) -> bool:
         """Whether a cleanup waits."""
         return bool(self._waiting)
@@ -309,6 +315,7 @@ class Cleanups(Concern):
         context = self.context
         context.triggers.look()
         self._all_done(running)
+        context.takeovers.settled(running, event)
         running.result.cycles = event.number("cycles")
         for pd in running.depth:
             context.memory.free_body(pd)

@@ -174,8 +174,9 @@ class Replay:
             if event.name == "INJECTED":  # It may stand anywhere, and changes nothing.
                 self._concerns[Injected].happens(event)
                 return
-            if event.name == "TAKEOVER":  # It stands among the events of a step.
-                self._context.takeovers.takeover(event)
+            if event.name in ("TAKEOVER", "RESIDUE"):  # They stand among the events of a step.
+                _, handler = OUTSIDE[event.name]
+                handler(self._context.takeovers, event)
                 return
             self._context.making.demand_undone(event)
             if event.name in TRUTH_EVENTS:

@@ -142,6 +142,8 @@ class Running:
         self.waited = False
         self.given_up: set[str] = set()
         """subscribers without whose answers it goes on"""
+        self.leaves = False
+        """a step was left for later"""
         self.destroyed: set[str] = set()
         self.group_reached = 0
         self.suspended: set[str] = set()

@@ -2,8 +2,8 @@
 """Cleaners that died, and who goes on in their place.
 
 A cleaner dies by a fault, an error or a hang, at a step that has begun. The next cleaner, in the
-next epoch, repeats this step. A cleaner of a sound root task dies only where the configuration has
-something fail.
+next epoch, repeats this step, or leaves it for later if it was attempted too often (RESIDUE). A
+cleaner of a sound root task dies only where the configuration has something fail.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import ClassVar, Final
 
 from cellreap.headers import constant
 from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.running import Running
 from cellreap.trace.events import Event
 
 Step = tuple[str, str, str]
@@ -42,7 +43,6 @@ def _is_part(event: Event, step: Step) -> bool:
     return fields is not None and event[fields[0]] == named[fields[1]]
 
 
-
 class Takeovers(Concern):
     """TAKEOVER. It and INJECTED stand anywhere among the events of a step."""
 
@@ -56,6 +56,8 @@ class Takeovers(Concern):
         """(n, step) that must be repeated"""
         self._attempts = 0
         """how often it was attempted"""
+        self._left: set[tuple[str, Step]] = set()
+        """(n, step) of the steps that were left and not carried out yet"""
 
     # -- for other concerns
 
@@ -64,12 +66,13 @@ class Takeovers(Concern):
         named = (event["n"], (event["name"], event["node"], event["pd"]))
         return self._attempts + 1 if self._step == named else 1
 
+    def was_left(self, event: Event) -> bool:
+        """Whether the step of this STEP was left before."""
+        return (event["n"], (event["name"], event["node"], event["pd"])) in self._left
+
     def see(self, event: Event) -> None:
         """Any event that is not a TAKEOVER or INJECTED."""
-        if self._injected is not None:
-            text = f"{event.name}: expected TAKEOVER death={self._injected} before it"
-            self.context.bad("takeover.death", text)
-            self._injected = None
+        self._demand_death(event)
         if self._step is None:
             return
         n, step = self._step
@@ -79,40 +82,73 @@ class Takeovers(Concern):
             self.context.bad("takeover.step", text)
             self._step = None
 
-    def done(self) -> None:
-        """The step was carried out."""
+    def done(self, event: Event) -> None:
+        """The step of this STEP was carried out."""
         self._step = None
+        self._left.discard((event["n"], (event["name"], event["node"], event["pd"])))
+
+    def settled(self, running: Running, event: Event) -> None:
+        """SETTLED: a cleanup ends. A REQUEST may have gone with its PD."""
+        for n, step in sorted(self._left):
+            moot = step[0] == "cut-request" and step[2] in running.destroyed
+            if n == event["n"] and not moot:
+                text = f"SETTLED: n={n}: the STEP {step[0]} node={step[1]} pd={step[2]} that was"
+                self.context.bad("takeover.residue", f"{text} left never came")
+
+    def _demand_death(self, event: Event) -> None:
+        if self._injected is not None:
+            text = f"{event.name}: expected TAKEOVER death={self._injected} before it"
+            self.context.bad("takeover.death", text)
+            self._injected = None
 
     # -- events
 
     def injected(self, event: Event) -> None:
         """INJECTED: a step of a cleanup is made to fail."""
+        self._demand_death(event)
         self._injected = event["how"]
 
     def takeover(self, event: Event) -> None:
         """TAKEOVER: a cleaner died, and another one goes on."""
-        bad = self.context.bad
+        step, attempts = self._death(event)
+        if attempts >= self._most:
+            text = f"TAKEOVER: attempts={attempts}: expected fewer than {self._most}"
+            self.context.bad("takeover.attempts", text)
+        self._step, self._attempts = step, attempts
+
+    def residue(self, event: Event) -> None:
+        """RESIDUE: a cleaner died at a step for the last time, and the step is left for later."""
+        step, attempts = self._death(event)
+        if attempts != self._most:
+            text = f"RESIDUE: attempts={attempts}: expected {self._most}"
+            self.context.bad("takeover.attempts", text)
+        if step in self._left:
+            self.context.bad("takeover.residue", f"RESIDUE: step={step[1][0]}: it was left before")
+        self._left.add(step)
+        self._step = None
+        self.context.cleanups.leave(event)
+
+    def _death(self, event: Event) -> tuple[tuple[str, Step], int]:
+        """Checks what TAKEOVER and RESIDUE have in common. Returns the step and its attempts."""
+        bad, shown = self.context.bad, event.name
         n, death, attempts = event["n"], event["death"], event.number("attempts")
-        step = (event["step"], event["node"], event["pd"])
+        step = (n, (event["step"], event["node"], event["pd"]))
         if event.number("n") != self.context.cleanups.number:
-            bad("takeover.step", f"TAKEOVER: n={n}: no such cleanup carries out steps")
+            bad("takeover.step", f"{shown}: n={n}: no such cleanup carries out steps")
         if event.number("epoch") != self._epoch + 1:
-            text = f"TAKEOVER: epoch={event['epoch']}: expected {self._epoch + 1}"
-            bad("takeover.epoch", text)
+            bad("takeover.epoch", f"{shown}: epoch={event['epoch']}: expected {self._epoch + 1}")
         self._epoch = event.number("epoch")
         if self._injected != death:
             expected = "none" if self._injected is None else f"death={self._injected}"
-            text = f"TAKEOVER: death={death}: expected {expected}: that was injected"
+            text = f"{shown}: death={death}: expected {expected}: that was injected"
             bad("takeover.death", text)
         self._injected = None
-        if self._step is not None and self._step != (n, step):
-            text = f"TAKEOVER: step={step[0]}: expected {self._step[1][0]}, which had begun"
+        if self._step is not None and self._step != step:
+            text = f"{shown}: step={step[1][0]}: expected {self._step[1][0]}, which had begun"
             bad("takeover.step", text)
-            self._attempts = 0
-        expected_attempts = self._attempts + 1 if self._step == (n, step) else 1
-        if attempts != expected_attempts or attempts >= self._most:
-            text = f"TAKEOVER: attempts={attempts}: expected {expected_attempts}"
-            bad("takeover.attempts", f"{text}, and fewer than {self._most}")
-        self._step, self._attempts = (n, step), attempts
+        due = self._attempts + 1 if self._step == step else 1
+        if attempts != due:
+            bad("takeover.attempts", f"{shown}: attempts={attempts}: expected {due}")
+        return step, attempts
 
-    handlers: ClassVar[Handlers] = {"TAKEOVER": takeover}
+    handlers: ClassVar[Handlers] = {"TAKEOVER": takeover, "RESIDUE": residue}
