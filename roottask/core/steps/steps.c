@@ -51,7 +51,7 @@ static uint32_t phase_length(uint32_t at, const cr_plan *plan)
 static cr_status destroy_step(const cr_model *model, cr_ref node, const cr_node_info *info,
                               cr_step *out)
 {
-    cr_edge_info edge;
+    cr_edge_info edge = {0};
     if (info->kind == CR_NODE_PD) {
         uint32_t body = cr_model_first(model, node, CR_EDGE_BODY, CR_OUT);
         if (body != CR_NONE) {
