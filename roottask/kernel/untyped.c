@@ -251,6 +251,15 @@ uint32_t cr_untyped_bits(uint32_t at)
     return blocks[at].bits;
 }
 
+uint32_t cr_untyped_blocks_used(void)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n_blocks; i++) {
+        count += blocks[i].state == BLOCK_USED ? 1u : 0u;
+    }
+    return count;
+}
+
 uint64_t cr_untyped_bytes_used(void)
 {
     return bytes_used;

@@ -50,6 +50,7 @@ seL4_CPtr cr_untyped_cap(uint32_t block);
 uint64_t cr_untyped_paddr(uint32_t block);
 uint32_t cr_untyped_bits(uint32_t block);
 uint64_t cr_untyped_bytes_used(void);
+uint32_t cr_untyped_blocks_used(void);
 typedef struct cr_untyped_sums {
     uint32_t blocks; /* free for this allocator */
     uint64_t bytes;  /* free in them, as the kernel says */

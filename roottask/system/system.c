@@ -155,6 +155,13 @@ void cr_account(void)
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
     cr_trace_number(&cr_sys.trace, cr_slots_used());
     cr_trace_end(&cr_sys.trace);
+    const cr_model_stats stats = cr_model_get_stats(cr_sys.model);
+    cr_trace_begin(&cr_sys.trace, CR_EV_IN_USE);
+    cr_trace_number(&cr_sys.trace, stats.nodes);
+    cr_trace_number(&cr_sys.trace, stats.edges);
+    cr_trace_number(&cr_sys.trace, CR_MAX_NOTICES - cr_work_room(cr_sys.work));
+    cr_trace_number(&cr_sys.trace, cr_untyped_blocks_used());
+    cr_trace_end(&cr_sys.trace);
 }
 
 void cr_trace_pair(cr_event event, cr_ref a, cr_ref b)

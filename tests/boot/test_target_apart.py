@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from cellreap.system.config import Config, Link, Pd
-from cellreap.testing import Run, Target
+from cellreap.testing import Run, Target, with_pd
 
 NEVER = 2
 """Argument 1 of the program `subscriber`: it never answers."""
@@ -158,3 +158,12 @@ def test_a_trigger_in_the_queue_that_an_earlier_one_dooms_goes_with_it(target: T
     assert wait < resume
     freed = {run.name(event["pd"]) for event in run.of("SERVER_DIED")}
     assert {"third_client", "fourth_client"} <= freed
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("J-14")
+def test_who_loses_its_capability_to_a_doomed_pd_is_concerned(target: Target) -> None:
+    """It loses in both cleanups, so they are carried out one after the other."""
+    run = target.run("apart", change=with_pd("second_client", holds_pds=("first_server",)))
+    begins = {run.name(event["trigger"]): run.at(event) for event in run.cleanups()}
+    assert span(run, 1, "WAIT", "SETTLED")[1] < begins["second_server"]

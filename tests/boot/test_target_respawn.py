@@ -13,6 +13,7 @@ from itertools import pairwise
 import pytest
 
 from cellreap import headers
+from cellreap.system.config import Config
 from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target, together, with_pd, with_system
 from cellreap.trace.events import Event
@@ -62,6 +63,20 @@ def test_a_pd_that_exits_at_once_comes_back_within_its_budget_and_starves_nobody
     assert told.number("status") == GONE
     assert run.at(told) == run.at(down) + 1
     assert run.says("client")[0] == f"came and went: 0, then {GONE}"
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("X-09", "X-10")
+def test_a_delay_is_over_though_nothing_else_is_due(target: Target) -> None:
+    """There are no other PDs, so nothing but the delay keeps the clock running."""
+
+    def alone(config: Config) -> Config:
+        pds = tuple(pd for pd in config.pds if pd.name == "hasty")
+        return config.model_copy(update={"pds": pds})
+
+    run = target.run("hasty", change=alone, qemu_args=COUNTED)
+    assert [event.number("delay_ms") for event in lives(run, "hasty")] == DELAYS
+    assert len(run.of("STAYS_DOWN")) == 1
 
 
 @pytest.mark.slow

@@ -352,6 +352,8 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "memory.block": lambda: scenario(_odd_body),
     "memory.overlap": lambda: scenario(_squatter),
     "memory.sums": emitted("ACCOUNT", bytes=1, slots=2),
+    "memory.in_use": lambda: edited("depths-0-0", "IN_USE", {"nodes": 0}),
+    "memory.in_use_told": lambda: edited("depths-0-0", "IN_USE", None, skip=1),
     "memory.account": lambda: edited("depths-0-0", "ACCOUNT", None),
     "accounts.quota": lambda: scenario(_quota_twice),
     "accounts.within": lambda: scenario(_over_quota),

@@ -665,6 +665,22 @@ class Target:
 
     def account(self) -> None:
         self.emit("ACCOUNT", **self.used())
+        model = self.model
+        edges = [edge for edge in model.edges() if edge.kind not in ("MANAGE", "SUBSET")]
+        parts = len(model.manager) + len(model.space_of)
+        bodies = sum(model.body_of(pd) is not None for pd in self.bodies)
+        self.emit(
+            "IN_USE",
+            nodes=len(model.nodes),
+            edges=len(set(edges)) + parts + bodies,
+            notices=self.notices_in_use(),
+            blocks=1 + len(self.bodies),
+        )
+
+    def notices_in_use(self) -> int:
+        """The notices that the root task has. PDs that are stopped have none."""
+        stopped = {pd for pd, _ in self.pending}
+        return sum(len(queue) for pd, queue in self.queues.items() if pd not in stopped)
 
     def state(self, n: int, cycles: int = 0) -> None:
         rows = self._rows()

@@ -7,6 +7,7 @@ node has exactly one id.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Final, Literal, NamedTuple
 
@@ -37,6 +38,7 @@ class NodeId(NamedTuple):
     number: int
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def parse_id(text: str) -> NodeId | None:
     """The parts of an id. None if the text is not an id."""
     if len(text) > MAX_ID_LENGTH:

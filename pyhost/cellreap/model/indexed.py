@@ -55,6 +55,10 @@ class IndexedModel(Model):
         """The edges that end at a node: (kind, source, target)."""
         return self._near.get(node, ())
 
+    def bodies(self) -> int:
+        """The number of resources that stand for the bodies of PDs."""
+        return len(self._bodies)
+
     def _body_resource(self, number: int) -> str | None:
         return self._bodies.get(number)
 

@@ -23,6 +23,7 @@ LINE = re.compile(rb"(0|[1-9][0-9]{0,18}) ([0-9a-f]{16}|[0-9a-f]{8}) ([A-Z_]+(?:
 """What follows the mark: the number, the checksum, and the event with its fields."""
 _TRACE_KEY = re.compile(rb"TRACE version=([0-9]{1,9}) (?:.* )?key=([0-9a-f]{32})", re.DOTALL)
 
+_SUM_BYTES = headers.constant("trace_events.h", "CR_TRACE_SUM_BYTES")
 _REACH = 2 * headers.constant("limits.h", "CR_TRACE_LINE_MAX")
 """Bytes at the end of a console line in which a line with a key begins. The root task ends its line
 itself, so that nothing can stand behind it. Text of others in front of it may have any length.
@@ -41,8 +42,7 @@ def crc_of(text: bytes) -> bytes:
 
 def keyed_sum(key: bytes, text: bytes) -> bytes:
     """The checksum of a line with a key of 16 bytes."""
-    size = headers.constant("trace_events.h", "CR_TRACE_SUM_BYTES")
-    return hashlib.blake2s(text, digest_size=size, key=key).hexdigest().encode()
+    return hashlib.blake2s(text, digest_size=_SUM_BYTES, key=key).hexdigest().encode()
 
 
 def key_in(found: re.Match[bytes]) -> bytes | None:

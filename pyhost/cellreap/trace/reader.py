@@ -11,6 +11,7 @@ events of the current version.
 
 from __future__ import annotations
 
+import functools
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from cellreap.errors import InputError
-from cellreap.headers import EventTable
+from cellreap.headers import EventTable, event_table
 from cellreap.trace.damage import TRACE_VERSION, diagnose
 from cellreap.trace.events import Event, decode, encode, field_type, printable
 from cellreap.trace.lines import LINE, MARK, Lines, key_in, summed
@@ -73,6 +74,24 @@ class _Suspect:
 
 _NUMBER = re.compile(rb"(0|[1-9][0-9]{0,18}) ")
 _MAX_SUSPECTS = 1000
+
+
+@functools.cache
+def _prefixes(fields: tuple[str, ...]) -> tuple[bytes, ...]:
+    """What stands before the values of these fields."""
+    return tuple(f"{field}=".encode() for field in fields)
+
+
+@functools.cache
+def _forms(event: str) -> tuple[Callable[[str], bool], ...]:
+    """The tests of the values of a current event."""
+    return tuple(field_type(event, name).accepts for name in event_table().fields[event])
+
+
+def _is_formed(event: Event) -> bool:
+    """Whether each value of a current event has the form of its field."""
+    forms = zip(_forms(event.name), event.values.values(), strict=True)
+    return all(accepts(value) for accepts, value in forms)
 
 
 def split_lines(
@@ -330,14 +349,14 @@ class Reader:
 
     def _parse(self, number: int, seq: int, found: re.Match[bytes]) -> Event | None:
         body = found.group(3)
-        name = body.split(b" ", 1)[0].decode("ascii")
+        first, *pairs = body.split(b" ")
+        name = first.decode("ascii")
         if self.table is None:
             if name != "TRACE":
                 if seq == 0:
                     self._break(number)
-                    self._problem(
-                        number, f"the first event is {name}: expected TRACE", "order.trace"
-                    )
+                    what = f"the first event is {name}: expected TRACE"
+                    self._problem(number, what, "order.trace")
                 return None
             self.table = self._version(number, body)
         fields = self.table.fields.get(name)
@@ -347,28 +366,28 @@ class Reader:
             self._problem(number, what, "order.version")
             return None
         values: dict[str, str] = {}
-        pairs = body.split(b" ")[1:]
-        written = [pair.partition(b"=")[0].decode("latin-1") for pair in pairs]
-        if written != list(fields) or not all(b"=" in pair for pair in pairs):
+        prefixes = _prefixes(fields)
+        if len(pairs) != len(fields) or not all(map(bytes.startswith, pairs, prefixes)):
             self._break(number)
+            written = [pair.partition(b"=")[0].decode("latin-1") for pair in pairs]
             has = printable(" ".join(written))
             what = f"{name}: its fields are {has!r}: expected {' '.join(fields)!r}"
             self._problem(number, what, "line.fields")
             return None
-        for field_name, pair in zip(fields, pairs, strict=True):
-            raw = pair.partition(b"=")[2]
-            value = decode(raw)
+        for field_name, pair, prefix in zip(fields, pairs, prefixes, strict=True):
+            value = decode(pair[len(prefix) :])
             if value is None:
-                shown = printable(raw.decode("latin-1"), 60)
-                self._bad_value(
-                    number, f"{name}: {field_name}={shown}: expected %XX after every '%'"
-                )
+                shown = printable(pair[len(prefix) :].decode("latin-1"), 60)
+                what = f"{name}: {field_name}={shown}: expected %XX after every '%'"
+                self._bad_value(number, what)
                 return None
             values[field_name] = value
         return self._current(Event(name, values, number, seq), self.table.version)
 
     def _current(self, written: Event, version: int) -> Event | None:
         """The event under its current names, if its values have the form of their fields."""
+        if version == event_table().version and _is_formed(written):
+            return written
         try:
             event = upgrade(written, version)
             # The fields that newer versions added are the last and have no old name.

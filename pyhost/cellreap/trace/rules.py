@@ -42,6 +42,9 @@ RULES: Final[dict[str, str]] = {
     "memory.sums": "ACCOUNT, SETTLED and MAKE_UNDONE have the bytes and slots that are in use.",
     "memory.account": "ACCOUNT occurs if and only if memory changed since the last one.",
     "memory.freed": "FREED repeats the BODY of its PD.",
+    "memory.in_use": "IN_USE has the nodes, edges and notices that the events before it leave, and "
+    "for each body one block more than BASE had.",
+    "memory.in_use_told": "IN_USE directly follows each ACCOUNT, if it follows the first.",
     # accounts
     "accounts.quota": "The quotas of an account are told once.",
     "accounts.within": "No account uses more than its quota.",

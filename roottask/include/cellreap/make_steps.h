@@ -38,7 +38,8 @@ typedef enum cr_made {
 #define CR_MAKE_STEPS                                                                              \
     CR_MAKE_STEP(CR_MAKE_ENTRY, 0, "entry", "takes an entry of the table of PDs",                  \
         "the entry is free again")                                                                 \
-    CR_MAKE_STEP(CR_MAKE_LAYOUT, 1, "layout", "reads the ELF file and computes the body", "-")     \
+    CR_MAKE_STEP(CR_MAKE_LAYOUT, 1, "layout", "reads the ELF file and computes the body",          \
+        "nothing is to be undone")                                                                 \
     CR_MAKE_STEP(CR_MAKE_BLOCK, 2, "block", "takes the untyped of the body",                       \
         "the untyped is revoked, which destroys all objects of the body, and given back")          \
     CR_MAKE_STEP(CR_MAKE_OBJECTS, 3, "objects", "retypes objects of one kind", "with the untyped") \

@@ -146,6 +146,10 @@ typedef enum cr_print {
                    "itself.")                                                                      \
     CR_TRACE_EVENT(CR_EV_ACCOUNT, "ACCOUNT", FIELD(bytes, NUMBER) FIELD(slots, NUMBER),            \
                    "All bytes of untyped memory and all slots in use, BASE included.")             \
+    CR_TRACE_EVENT(CR_EV_IN_USE, "IN_USE", FIELD(nodes, NUMBER) FIELD(edges, NUMBER)               \
+                   FIELD(notices, NUMBER) FIELD(blocks, NUMBER),                                   \
+                   "The entries in use of the tables of the root task: nodes, with tombstones, "   \
+                   "edges, notices, and blocks of untyped memory.")                                \
     CR_TRACE_EVENT(CR_EV_MODE, "MODE", FIELD(mode, MODE),                                          \
                    "When the root task answers a TERMINATE: async: at once; sync: when the "       \
                    "ticket is over.")                                                              \

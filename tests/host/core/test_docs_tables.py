@@ -145,6 +145,12 @@ def tables() -> dict[str, tuple[str, list[str]]]:
     found["notice kinds"] = ("operations.md", _notice_kinds())
     for marker, (head, macro) in NAMED.items():
         found[marker] = ("operations.md", _named(head, macro))
+    steps = [
+        (f"`{name}`", str(what), str(undone))
+        for _, _, name, what, undone in table("make_steps.h", "CR_MAKE_STEP")
+    ]
+    lines = table_lines(("step", "what it does", "how it is undone"), steps)
+    found["steps of making"] = ("architecture.md", lines)
     rows = [(f"`{word}`", str(what)) for _, _, word, what in table("limits.h", "CR_QUOTA")]
     found["quotas"] = ("architecture.md", table_lines(("quota", "what is counted"), rows))
     return found

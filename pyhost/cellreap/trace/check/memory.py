@@ -98,6 +98,10 @@ class Memory(Concern):
         """The bytes of untyped memory in use, by the events."""
         return self._bytes
 
+    def bodies(self) -> int:
+        """The number of bodies in use."""
+        return len(self._bodies)
+
     def body(self, pd: str) -> Body | None:
         """The body of a live PD."""
         return self._bodies.get(pd)

@@ -9,7 +9,16 @@ from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from cellreap.trace.check.context import Concern, Context, Handlers
-from cellreap.trace.check.work import FAILED, LEFT_BEHIND, Notice, Tag, Work, Wrong, lane_of
+from cellreap.trace.check.work import (
+    FAILED,
+    LEFT_BEHIND,
+    Notice,
+    Tag,
+    Work,
+    Wrong,
+    count_of,
+    lane_of,
+)
 from cellreap.trace.events import Event
 from cellreap.trace.report import Failure
 
@@ -46,6 +55,10 @@ class Notices(Concern):
         if notice is None or notice.to != pd or notice.state == FAILED:
             return None
         return notice
+
+    def count(self) -> int:
+        """The number of notices that the root task still has. Stopped PDs have none."""
+        return count_of(self._work, self.context.freed.is_stopped)
 
     def is_unfinished(self, token: int) -> bool:
         """Whether the notice is not finished, or failed and still in its lane."""

@@ -22,6 +22,7 @@ from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.edges import Edges
 from cellreap.trace.check.extractions import Extractions
 from cellreap.trace.check.freed import Freed
+from cellreap.trace.check.in_use import InUse
 from cellreap.trace.check.injected import Injected
 from cellreap.trace.check.making import Making
 from cellreap.trace.check.memory import Memory
@@ -65,7 +66,7 @@ SAME_MESSAGE: Final = frozenset(
     {
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
         "EXIT", "TERMINATE", "LATE", "CLEANUP", "GIVE_UP", "PROBE", "QUEUE", "TICKET", "ACCOUNT",
-        "REFUSE", "REFUSED", "MODEL", "EXTRACTED",
+        "IN_USE", "REFUSE", "REFUSED", "MODEL", "EXTRACTED",
     }
 )  # fmt: skip
 """Events that the root task may write between an event and what follows from it at once, such as
@@ -102,6 +103,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Injected,
     Takeovers,
     Making,
+    InUse,
 )
 
 
@@ -185,6 +187,7 @@ class Replay:
                 return
             self._context.takeovers.see(event)
             self._truth.see(event)
+            self._concerns[InUse].interrupt(event)
             self._in_order(event)
             self._concerns[Quiet].see(event)
             self._concerns[Causes].judge(event)

@@ -453,3 +453,9 @@ class Work:
                     account.add(pd, DROPPED)
                     self._no_longer_waits(notice, lane, account)
         del self._receivers[pd]
+
+
+def count_of(work: Work, gone: Callable[[str], bool]) -> int:
+    """The number of notices to receivers that are not gone."""
+    receivers = (each for pd, each in work._receivers.items() if not gone(pd))
+    return sum(len(lane.notices) for each in receivers for lane in each.lanes.values())

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Thousands of PDs are spawned, use a server and are lost, in one boot: nothing adds up.
+
+The check compares each IN_USE with the model. These tests compare the first cycles with the last.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from cellreap.arches import ARCHES
+from cellreap.testing import Run, Target, with_pd
+
+CYCLES = 50
+MANY = {"refkernel": 10_000, "seL4": 2_000}
+
+
+def used(run: Run) -> list[tuple[str, ...]]:
+    """What is in use whenever the root task counts it: before each cleanup, and at the end."""
+    pairs = zip(run.of("ACCOUNT"), run.of("IN_USE"), strict=True)
+    return [(*account.values.values(), *in_use.values.values()) for account, in_use in pairs]
+
+
+def calls(run: Run) -> dict[str, Counter[str]]:
+    """Number of a cleanup -> its kernel calls."""
+    found: dict[str, Counter[str]] = {event["n"]: Counter() for event in run.cleanups()}
+    for event in run.of("CALLS"):
+        found[event["n"]][event["kind"]] += event.number("count")
+    return found
+
+
+def check_churn(run: Run, cycles: int) -> None:
+    """Every cycle is like the first one."""
+    assert run.report.passed, run.report.violations
+    assert run.says("churner") == [f"lost {cycles} PDs, failures: 0, notices: {3 * cycles}"]
+    assert len(run.cleanups()) == cycles
+    *each, at_the_end = used(run)
+    assert len(each) == cycles
+    assert len(set(each)) == 1
+    assert at_the_end != each[0]
+    settled = {(e["bytes"], e["slots"], e["rows"]) for e in run.of("SETTLED") if e["n"] != "0"}
+    assert len(settled) == 1
+    made = list(calls(run).values())
+    for how in (0, 1):  # a PD that faults, and one that is terminated
+        assert all(each == made[how] for each in made[how::2])
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("C-25", "M-05")
+def test_nothing_adds_up(target: Target) -> None:
+    check_churn(target.run("churn"), CYCLES)
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.behaviour("C-25", "M-05")
+@pytest.mark.parametrize("arch", sorted(ARCHES))
+@pytest.mark.parametrize("kernel", sorted(MANY))
+def test_nothing_adds_up_in_thousands_of_cycles(
+    target_of: Callable[[str], Target],
+    on_refkernel: Callable[[str], Target],
+    kernel: str,
+    arch: str,
+) -> None:
+    target = (on_refkernel if kernel == "refkernel" else target_of)(arch)
+    cycles = MANY[kernel]
+    check_churn(target.run("churn", change=with_pd("churner", args=(cycles,))), cycles)
