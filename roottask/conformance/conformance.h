@@ -102,6 +102,8 @@ volatile cf_worker *cf_worker_make_in(void (*run)(volatile cf_worker *self), seL
 volatile cf_worker *cf_start(void (*run)(volatile cf_worker *self), seL4_CPtr cap, seL4_CPtr fault);
 void cf_set_priority(volatile cf_worker *worker, seL4_Word priority);
 void cf_go(volatile cf_worker *worker);
+/* Suspends a worker, wherever it is, and starts it from its beginning. */
+void cf_go_anew(volatile cf_worker *worker);
 /* Returns the IPC buffer of a worker. */
 volatile seL4_IPCBuffer *cf_buffer(volatile cf_worker *worker);
 /* Lets the other threads run until none can run. */

@@ -248,10 +248,23 @@ volatile seL4_IPCBuffer *cf_buffer(volatile cf_worker *worker)
     return (volatile seL4_IPCBuffer *)(void *)worker_buffers[worker - cf_workers];
 }
 
+static void write_start(volatile cf_worker *worker, int resume)
+{
+    seL4_UserContext registers;
+    cr_arch_start_registers(&registers, (seL4_Word)worker_main,
+                            (seL4_Word)(worker_stacks[worker - cf_workers] + WORKER_STACK) - 16);
+    cf_is(cr_write_registers(worker->tcb, resume, &registers), seL4_NoError);
+}
+
+void cf_go_anew(volatile cf_worker *worker)
+{
+    cf_is(cr_suspend(worker->tcb), seL4_NoError);
+    write_start(worker, 1);
+}
+
 volatile cf_worker *cf_worker_make_in(void (*run)(volatile cf_worker *self), seL4_CPtr cap,
                                       seL4_CPtr fault, seL4_CPtr cspace, seL4_Word data)
 {
-    seL4_UserContext registers;
     if (n_workers == CF_WORKERS) {
         cr_panic("a check uses more workers than there are", n_workers);
     }
@@ -263,9 +276,7 @@ volatile cf_worker *cf_worker_make_in(void (*run)(volatile cf_worker *self), seL
                              cf_image_frame(worker_buffers[index])),
           seL4_NoError);
     cf_set_priority(w, CF_PRIORITY);
-    cr_arch_start_registers(&registers, (seL4_Word)worker_main,
-                            (seL4_Word)(worker_stacks[index] + WORKER_STACK) - 16);
-    cf_is(cr_write_registers(w->tcb, 0, &registers), seL4_NoError);
+    write_start(w, 0);
     return w;
 }
 

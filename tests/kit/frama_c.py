@@ -94,7 +94,7 @@ def functions_of(checkout: Path, proof: Proof) -> set[str]:
 
 def analyse(checkout: Path, proof: Proof, *defines: str) -> Finding:
     """Runs Eva on the harness with the core of this checkout."""
-    includes = ["roottask/include", *(f"{CORE}/{name}" for name in ("model", "policy"))]
+    includes = ["roottask/include", *(f"{CORE}/{name}" for name in ("model", "policy", "steps"))]
     flags = [f"-I{folder}" for folder in includes] + [f"-D{define}" for define in defines]
     units = () if proof.included else proof.unit
     sources = [str(CORE / name) for name in (*units, *proof.uses)]

@@ -3,7 +3,7 @@
  * The journal: any journal, be it damaged or not, any step, any epoch, and any bytes to read one
  * from, as many as the caller says. */
 #include "any.h"
-#include <cellreap/steps.h>
+#include "journal.h"
 
 static uint8_t nothing[1];
 static uint8_t old[CR_JOURNAL_BYTES_1];
@@ -16,10 +16,12 @@ void main(void)
     cr_journal journal;
     cr_journal other;
     cr_step step;
+    cr_left_step left;
     MAKE_ANY(&old);
     MAKE_ANY(&too_short);
     MAKE_ANY(&whole);
     MAKE_ANY(&too_long);
+    MAKE_ANY(&other);
     (void)cr_journal_read(nothing, 0, any(), &other);
     (void)cr_journal_read(old, sizeof(old), any(), &other);
     (void)cr_journal_read(too_short, sizeof(too_short), any(), &other);
@@ -32,7 +34,13 @@ void main(void)
         (void)cr_step_note(&journal, any(), any());
         (void)cr_journal_take_over(&journal, any());
         (void)cr_journal_check(&journal);
+        (void)cr_step_leave(&journal, any());
         (void)cr_step_done(&journal, any());
+        MAKE_ANY(&journal);
+        MAKE_ANY(&left);
+        (void)cr_journal_leave(&journal, &left);
+        cr_journal_again(&journal);
+        cr_journal_advance(&journal);
         MAKE_ANY(&journal);
     }
 }

@@ -51,7 +51,7 @@ static uint32_t phase_length(uint32_t at, const cr_plan *plan)
 static cr_status destroy_step(const cr_model *model, cr_ref node, const cr_node_info *info,
                               cr_step *out)
 {
-    cr_edge_info edge;
+    cr_edge_info edge = {0};
     if (info->kind == CR_NODE_PD) {
         uint32_t body = cr_model_first(model, node, CR_EDGE_BODY, CR_OUT);
         if (body != CR_NONE) {
@@ -153,18 +153,11 @@ static int group_is_told(const cr_journal *journal, const cr_plan *plan)
             plan->pre_destroy_groups[at] != plan->pre_destroy_groups[at - 1]);
 }
 
-/* Whether no entry follows in this run over the phase. */
-static int run_is_over(const cr_journal *journal, const cr_plan *plan)
-{
-    return journal->second == 0 ? journal->index >= phase_length(journal->phase, plan)
-                                : journal->second > journal->n_left ||
-                                      journal->index >= phase_length(journal->phase, plan);
-}
-
 static cr_status step_of(uint32_t kind, cr_ref node, cr_ref pd, uint32_t index,
                          const cr_plan *plan, cr_step *out)
 {
     const int notifies = kind == (uint32_t)CR_STEP_NOTIFY;
+    *out = (cr_step){CR_STEP_SETTLE, nothing, nothing, 0};
     if (kind >= CR_STEP_KIND_COUNT || (notifies && index >= plan->n_notices)) {
         return CR_ERR_CORRUPT;
     }
@@ -175,6 +168,7 @@ static cr_status step_of(uint32_t kind, cr_ref node, cr_ref pd, uint32_t index,
 static cr_status left_step(const cr_journal *journal, const cr_plan *plan, cr_step *out)
 {
     const uint32_t at = journal->second - 1;
+    *out = (cr_step){CR_STEP_SETTLE, nothing, nothing, 0};
     if (at >= CR_STEPS_LEFT) {
         return CR_ERR_CORRUPT;
     }
@@ -212,7 +206,8 @@ static cr_status at_cursor(cr_journal *journal, const cr_plan *plan, const cr_mo
             *out = (cr_step){CR_STEP_AWAIT, nothing, nothing, 0};
             return CR_OK;
         }
-        if (run_is_over(journal, plan)) {
+        if (journal->index >= phase_length(journal->phase, plan) ||
+            journal->second > journal->n_left) {
             if (journal->second == 0 && journal->n_left > 0) {
                 cr_journal_again(journal);
                 continue;

@@ -146,8 +146,8 @@ PLANTED = {
     "a cursor behind the plan": Planted(
         "steps",
         "steps/steps.c",
-        "if (journal->index >= phase_length(journal->phase, plan)) {",
-        "if (journal->index == phase_length(journal->phase, plan)) {",
+        "if (journal->index >= phase_length(journal->phase, plan) ||",
+        "if (journal->index == phase_length(journal->phase, plan) ||",
     ),
     "a register behind the message": Planted(
         "decode",
