@@ -121,10 +121,13 @@ def test_others_work_beside_it_as_they_do_without(fuzzed_target: Target, fuzzed:
 
 
 @pytest.mark.slow
-def test_nobody_but_the_crash_and_the_fuzzer_brings_anybody_down(fuzzed: Run) -> None:
+def test_nobody_but_the_crash_and_the_fuzzer_brings_anybody_down(
+    fuzzed: Run, messages: int
+) -> None:
     """The fuzzer may terminate a PD that it has a capability to, and leave its prey in a fault."""
     down = {fuzzed.names[event["trigger"]] for event in fuzzed.cleanups()}
-    assert down == {CRASHING, "prey", "quarry", "idler"}
+    assert {CRASHING} < down <= {CRASHING, "prey", "quarry", "idler"}
+    assert len(down) == 4 or messages < 100_000
     assert {fuzzed.names[event["pd"]] for event in fuzzed.of("LATE")} <= {"prey"}
     assert fuzzed.of("EXIT") == []
 
