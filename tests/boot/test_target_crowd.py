@@ -18,6 +18,7 @@ from cellreap.system.sdk import ARCHES, installed_sdk
 from cellreap.testing import Run, Target, together
 from cellreap.trace.events import Event
 from kit.crowds import CLIENTS, COUNTED, crowd, down
+from kit.marks import thorough_but
 from kit.outcomes import unkeyed
 
 SAID = re.compile(
@@ -34,7 +35,12 @@ SYSTEMS = [
 ]
 
 
-@pytest.fixture(params=SYSTEMS, ids="-".join)
+def _id(system: tuple[str, str]) -> str:
+    return "-".join(system)
+
+
+# The last one is refkernel's, the first one seL4's if it is installed.
+@pytest.fixture(params=thorough_but(SYSTEMS, SYSTEMS[0], SYSTEMS[-1]), ids=_id)
 def boots(
     request: pytest.FixtureRequest,
     target_of: Callable[[str], Target],

@@ -20,7 +20,6 @@ from cellreap.headers import enums
 from cellreap.system.config import Config, Mode, Pd
 from cellreap.system.sdk import ARCHES
 from cellreap.testing import Run, Target, together, with_crashes, with_pd
-from kit.marks import thorough_but
 
 BYSTANDERS = ("block_server_1", "block_server_2", "fs", "db", "app")
 CRASHING = "block_server_1"
@@ -184,7 +183,8 @@ def test_it_is_owed_what_dead_holders_leave(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", thorough_but(ENDS, LOSE_WORK | TERMINATES))
+@pytest.mark.thorough
+@pytest.mark.parametrize("end", ENDS)
 def test_what_is_its_own_end_is_nobody_elses(target: Target, end: int) -> None:
     """The fuzzer is respawned after each end, with other messages."""
     loses = bool(end & LOSE_WORK)  # the root task must first owe it a notice

@@ -279,6 +279,7 @@ def test_who_uses_up_what_there_is_gets_an_error_and_can_go_on(
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.behaviour("M-11", "D-05")
 def test_who_used_up_all_spaces_leaves_nothing_behind(target: Target) -> None:
     """The PD crashes with all it has, is respawned, and can create as many as the first time."""

@@ -495,7 +495,7 @@ def test_lanes_in_c_are_lanes_in_python(actions: list[tuple[Any, ...]]) -> None:
         both.compare()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_so_are_thousands_of_them(seed: int) -> None:
     """Long enough that slots, lanes and tokens are reused often and tables have chains."""
     rng = random.Random(seed)
