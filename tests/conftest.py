@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=None,
         metavar="N",
-        help="how many random messages test_target_fuzz.py sends (default: 8000, with --thorough "
+        help="how many random messages test_target_fuzz.py sends (default: 20000, with --thorough "
         "100000)",
     )
     parser.addoption(

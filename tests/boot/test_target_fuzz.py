@@ -92,7 +92,7 @@ def fuzzed_target(request: pytest.FixtureRequest, target_of: Callable[[str], Tar
 @pytest.fixture
 def messages(request: pytest.FixtureRequest, thorough: bool) -> int:
     said = request.config.getoption("--fuzz-messages")
-    return int(said) if said is not None else 100_000 if thorough else 8_000
+    return int(said) if said is not None else 100_000 if thorough else 20_000
 
 
 @pytest.fixture
