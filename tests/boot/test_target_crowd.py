@@ -28,26 +28,22 @@ SAID = re.compile(
 
 # All kernels of all architectures.
 SYSTEMS = [
-    (arch, kernel)
+    f"{arch}-{kernel}"
     for arch in ARCHES
     for kernel in ("seL4", "refkernel")
     if kernel == "refkernel" or installed_sdk(arch) is not None
 ]
 
 
-def _id(system: tuple[str, str]) -> str:
-    return "-".join(system)
-
-
 # The last one is refkernel's, the first one seL4's if it is installed.
-@pytest.fixture(params=thorough_but(SYSTEMS, SYSTEMS[0], SYSTEMS[-1]), ids=_id)
+@pytest.fixture(params=thorough_but(SYSTEMS, SYSTEMS[0], SYSTEMS[-1]))
 def boots(
     request: pytest.FixtureRequest,
     target_of: Callable[[str], Target],
     on_refkernel: Callable[[str], Target],
 ) -> Target:
     """The target of the kernel."""
-    arch, kernel = request.param
+    arch, kernel = str(request.param).split("-")
     return on_refkernel(arch) if kernel == "refkernel" else target_of(arch)
 
 
