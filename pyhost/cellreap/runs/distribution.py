@@ -13,9 +13,8 @@ from cellreap.model.ids import ROOT, parse_id
 from cellreap.runs.entries import Entries
 from cellreap.runs.expectation import config_of, expected_of_image
 from cellreap.system.capdl import Description, Given, RunningPd, describe_running
-from cellreap.system.capdl.constants import body_slot
+from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import places_of
-from cellreap.system.config import Pd
 from cellreap.system.image import Image, read_image
 from cellreap.trace.check import Report
 from cellreap.trace.check.replay import Replay
@@ -73,13 +72,7 @@ class _Watcher:
         assert body is not None  # the check demands it
         config = next(
             (each for each in self._image.config.pds if each.name == name),
-            Pd(
-                name=name,
-                program=name,
-                cspace_bits=body_slot("CR_SPAWNED_CSPACE_BITS"),
-                stack_pages=body_slot("CR_SPAWNED_STACK_PAGES"),
-                priority=context.authority.priority_of(pd) or 0,
-            ),
+            spawned_pd(name, priority=context.authority.priority_of(pd) or 0),
         )
         own = f"{name}.{pd}" if shared_name else name
         return RunningPd(

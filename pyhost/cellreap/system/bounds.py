@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from cellreap.system.capdl.constants import body_slot, limit
-from cellreap.system.capdl.layout import Layout
+from cellreap.system.capdl.constants import limit
+from cellreap.system.capdl.layout import Layout, spawned_pd
 from cellreap.system.capdl.target import Target
 from cellreap.system.config import Config, Pd, quotas
 from cellreap.system.elf import read_executable
@@ -78,16 +78,7 @@ def bounds_of(
         return Making(steps + more_steps, calls + more_calls)
 
     spawned = {
-        program: chain(
-            Pd(
-                name=program,
-                program=program,
-                cspace_bits=body_slot("CR_SPAWNED_CSPACE_BITS"),
-                stack_pages=body_slot("CR_SPAWNED_STACK_PAGES"),
-            ),
-            1 + _CAPABILITY,  # OWN
-            2,
-        )
+        program: chain(spawned_pd(program), 1 + _CAPABILITY, 2)  # 1: OWN
         for pd in config.pds
         for program in pd.spawns
     }

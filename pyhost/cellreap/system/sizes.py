@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
 
-from cellreap.system.capdl.constants import body_slot, limit, roottask
+from cellreap.system.capdl.constants import limit, roottask
+from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.target import Target
 from cellreap.system.config import Config, Pd
@@ -44,18 +45,7 @@ def sizes_of(
         elf = read_executable(programs[pd.program], f"{pd.program}.elf", target.arch)
         return 1 << Parts(pd, elf, target).body(0).bits
 
-    spawned = {
-        program: body(
-            Pd(
-                name=program,
-                program=program,
-                cspace_bits=body_slot("CR_SPAWNED_CSPACE_BITS"),
-                stack_pages=body_slot("CR_SPAWNED_STACK_PAGES"),
-            )
-        )
-        for pd in config.pds
-        for program in pd.spawns
-    }
+    spawned = {program: body(spawned_pd(program)) for pd in config.pds for program in pd.spawns}
     witnesses = _witnesses(config) if timer else 0
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
     probes = config.system.truth and snapshots

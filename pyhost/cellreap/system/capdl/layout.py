@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from cellreap.errors import CellreapError
 from cellreap.system.capdl.constants import body_slot, limit, protocol
@@ -30,6 +31,17 @@ class Stretch:
     start: int = 0
     count: int = 0
     offset: int = 0
+
+
+def spawned_pd(program: str, **more: Any) -> Pd:
+    """The PD that is spawned from a program. more: further keys of the configuration."""
+    return Pd(
+        name=program,
+        program=program,
+        cspace_bits=body_slot("CR_SPAWNED_CSPACE_BITS"),
+        stack_pages=body_slot("CR_SPAWNED_STACK_PAGES"),
+        **more,
+    )
 
 
 class Layout:
