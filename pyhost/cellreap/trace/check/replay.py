@@ -118,6 +118,8 @@ def _registered(table: str) -> dict[str, tuple[type[Concern], Callable[..., None
     return found
 
 
+AMONG_STEPS: Final = frozenset({"INJECTED", "TAKEOVER", "RESIDUE"})
+"""Events that may stand among those of a step, and change nothing."""
 OUTSIDE: Final = _registered("handlers")
 """Events outside cleanups. They may also come while a cleanup waits."""
 WITHIN: Final = _registered("within")
@@ -173,17 +175,12 @@ class Replay:
         self._context.line = event.line
         self.report.events += 1
         if self._in_place(event):
-            if event.name == "INJECTED":  # It may stand anywhere, and changes nothing.
-                self._concerns[Injected].happens(event)
-                return
-            if event.name in ("TAKEOVER", "RESIDUE"):  # They stand among the events of a step.
-                _, handler = OUTSIDE[event.name]
-                handler(self._context.takeovers, event)
+            if event.name in AMONG_STEPS:
+                self._dispatch(event)
                 return
             self._context.making.demand_undone(event)
             if event.name in TRUTH_EVENTS:
-                _, handler = OUTSIDE[event.name]
-                handler(self._truth, event)
+                self._dispatch(event)
                 return
             self._context.takeovers.see(event)
             self._truth.see(event)
@@ -287,12 +284,15 @@ class Replay:
         elif name == "MODE":
             context.mode = event["mode"]
         elif name in OUTSIDE:
-            concern, handler = OUTSIDE[name]
-            handler(self._concerns[concern], event)
+            self._dispatch(event)
         else:
             raise HeaderError(
                 "trace_events.h has this event, and no concern in trace/check handles it"
             )
+
+    def _dispatch(self, event: Event) -> None:
+        concern, handler = OUTSIDE[event.name]
+        handler(self._concerns[concern], event)
 
     def _message(self, event: Event) -> None:
         """Checks, when the root task goes on to another message, that nothing waits needlessly."""
