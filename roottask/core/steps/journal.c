@@ -136,6 +136,13 @@ static cr_status may_write(const cr_journal *journal, uint32_t epoch)
     return status == CR_OK && journal->epoch != epoch ? CR_ERR_EPOCH : status;
 }
 
+/* Whether this epoch may write about the step that has begun. */
+static cr_status may_write_step(const cr_journal *journal, uint32_t epoch)
+{
+    cr_status status = may_write(journal, epoch);
+    return status == CR_OK && journal->attempts == 0 ? CR_ERR_ABSENT : status;
+}
+
 static int is_same(cr_ref a, cr_ref b)
 {
     return a.index == b.index && a.generation == b.generation;
@@ -167,9 +174,9 @@ cr_status cr_step_begin(cr_journal *journal, uint32_t epoch, const cr_step *step
 
 cr_status cr_step_note(cr_journal *journal, uint32_t epoch, uint32_t half)
 {
-    cr_status status = may_write(journal, epoch);
-    if (status != CR_OK || journal->attempts == 0) {
-        return status != CR_OK ? status : CR_ERR_ABSENT;
+    cr_status status = may_write_step(journal, epoch);
+    if (status != CR_OK) {
+        return status;
     }
     journal->half = half;
     cr_journal_seal(journal);
@@ -178,9 +185,9 @@ cr_status cr_step_note(cr_journal *journal, uint32_t epoch, uint32_t half)
 
 cr_status cr_step_done(cr_journal *journal, uint32_t epoch)
 {
-    cr_status status = may_write(journal, epoch);
-    if (status != CR_OK || journal->attempts == 0) {
-        return status != CR_OK ? status : CR_ERR_ABSENT;
+    cr_status status = may_write_step(journal, epoch);
+    if (status != CR_OK) {
+        return status;
     }
     const uint32_t kind = journal->kind;
     if (kind >= CR_STEP_KIND_COUNT) {
@@ -201,9 +208,9 @@ cr_status cr_step_done(cr_journal *journal, uint32_t epoch)
 
 cr_status cr_step_leave(cr_journal *journal, uint32_t epoch)
 {
-    cr_status status = may_write(journal, epoch);
-    if (status != CR_OK || journal->attempts == 0) {
-        return status != CR_OK ? status : CR_ERR_ABSENT;
+    cr_status status = may_write_step(journal, epoch);
+    if (status != CR_OK) {
+        return status;
     }
     /* Subscribers are awaited group by group, so a group must be told as a whole. */
     if (journal->second != 0 || journal->kind == (uint32_t)CR_STEP_TELL ||
