@@ -12,26 +12,19 @@
 #include "system/inject.h"
 #include "tickets.h"
 
-static void begin(cr_event event)
+void cr_carry_begin_line(cr_event event)
 {
     cr_trace_begin(&cr_sys.trace, event);
-    if (event != CR_EV_TRACE) {
-        cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.tag);
-    }
-}
-
-static void end(void)
-{
-    cr_trace_end(&cr_sys.trace);
+    cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.tag);
 }
 
 static void trace_pairs(cr_event event, const cr_pair *pairs, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        begin(event);
+        cr_carry_begin_line(event);
         cr_trace_node(pairs[i].pd);
         cr_trace_node(pairs[i].node);
-        end();
+        cr_trace_end(&cr_sys.trace);
     }
 }
 
@@ -42,17 +35,17 @@ void cr_trace_consequences(const cr_plan *plan)
     trace_pairs(CR_EV_REVOKE_SPACE, plan->revoked_spaces, plan->n_revoked_spaces);
     trace_pairs(CR_EV_REVOKE_BODY, plan->revoked_bodies, plan->n_revoked_bodies);
     for (uint32_t i = 0; i < plan->n_core_freed; i++) {
-        begin(CR_EV_FREE_CORE);
+        cr_carry_begin_line(CR_EV_FREE_CORE);
         cr_trace_node(plan->core_freed[i]);
-        end();
+        cr_trace_end(&cr_sys.trace);
     }
     for (uint32_t i = 0; i < plan->n_notices; i++) {
-        begin(CR_EV_OWE);
+        cr_carry_begin_line(CR_EV_OWE);
         cr_trace_node(plan->notices[i].to);
         cr_trace_string(&cr_sys.trace, cr_notice_name(plan->notices[i].kind));
         cr_trace_node(plan->notices[i].node);
         cr_trace_node(plan->notices[i].from);
-        end();
+        cr_trace_end(&cr_sys.trace);
     }
 }
 
@@ -287,16 +280,16 @@ static void trace_effect(cr_step_kind kind)
     const cr_carried *at = &cr_sup.cleaner.at;
     switch (kind) {
     case CR_STEP_SUSPEND:
-        begin(CR_EV_SUSPEND);
+        cr_carry_begin_line(CR_EV_SUSPEND);
         cr_trace_string(&cr_sys.trace, at->pd);
-        end();
+        cr_trace_end(&cr_sys.trace);
         break;
     case CR_STEP_DESTROY_RESOURCE:
     case CR_STEP_DESTROY_SPACE:
     case CR_STEP_DESTROY_PD:
-        begin(CR_EV_DESTROY);
+        cr_carry_begin_line(CR_EV_DESTROY);
         cr_trace_string(&cr_sys.trace, at->node);
-        end();
+        cr_trace_end(&cr_sys.trace);
         break;
     case CR_STEP_MARK:
     case CR_STEP_CUT_REQUEST:
@@ -308,12 +301,12 @@ static void trace_effect(cr_step_kind kind)
         break;
     }
     if (kind == CR_STEP_DESTROY_PD) {
-        begin(CR_EV_FREED);
+        cr_carry_begin_line(CR_EV_FREED);
         cr_trace_string(&cr_sys.trace, at->pd);
         cr_trace_address(&cr_sys.trace, at->paddr);
         cr_trace_number(&cr_sys.trace, at->bytes);
         cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
-        end();
+        cr_trace_end(&cr_sys.trace);
     }
 }
 
@@ -321,12 +314,12 @@ static void trace_step(cr_step_kind kind)
 {
     const cr_carried *at = &cr_sup.cleaner.at;
     trace_effect(kind);
-    begin(CR_EV_STEP);
+    cr_carry_begin_line(CR_EV_STEP);
     cr_trace_string(&cr_sys.trace, cr_step_name(kind));
     cr_trace_string(&cr_sys.trace, at->node);
     cr_trace_string(&cr_sys.trace, at->pd);
     cr_carry_trace_calls();
-    end();
+    cr_trace_end(&cr_sys.trace);
 }
 
 /* -- injected failures */

@@ -13,6 +13,8 @@
 /* What the thread does: it takes steps until none is left or one awaits subscribers or fails, and
  * leaves the reason in cr_sup.cleaner.ended. */
 void cr_carry_out(void);
+/* Begins a line of the trace about the cleanup that is under way: its first field is the number. */
+void cr_carry_begin_line(cr_event event);
 /* Ends the counting of the kernel calls of the step that is under way, and adds them to a line. */
 void cr_carry_trace_calls(void);
 /* Whether a subscriber that the cleanup told has not acknowledged yet and still can. */

@@ -40,44 +40,31 @@ static void enter(cr_phase to)
     cr_sup.cleaner.now.phase = to;
 }
 
-static void begin(cr_event event)
-{
-    cr_trace_begin(&cr_sys.trace, event);
-    if (event != CR_EV_TRACE) {
-        cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.tag);
-    }
-}
-
-static void end(void)
-{
-    cr_trace_end(&cr_sys.trace);
-}
-
 static void trace_plan(const cr_plan *plan, cr_cause cause)
 {
-    begin(CR_EV_CLEANUP);
+    cr_carry_begin_line(CR_EV_CLEANUP);
     cr_trace_node(plan->trigger);
     cr_trace_string(&cr_sys.trace, cause_names[cause]);
     cr_trace_depth(&cr_sys.trace, plan->pd_depth);
     cr_trace_depth(&cr_sys.trace, plan->rs_depth);
-    end();
+    cr_trace_end(&cr_sys.trace);
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
         const cr_doomed *d = &plan->doomed[i];
         int is_pd = cr_pd_of(d->node) != 0;
-        begin(is_pd ? CR_EV_DOOM_PD : CR_EV_DOOM_SPACE);
+        cr_carry_begin_line(is_pd ? CR_EV_DOOM_PD : CR_EV_DOOM_SPACE);
         cr_trace_node(d->node);
         if (is_pd) {
             cr_trace_number(&cr_sys.trace, d->pd_depth);
         }
         cr_trace_number(&cr_sys.trace, d->group);
-        end();
+        cr_trace_end(&cr_sys.trace);
     }
     cr_trace_consequences(plan);
     for (uint32_t i = 0; i < plan->n_pre_destroy; i++) {
-        begin(CR_EV_PRE_DESTROY);
+        cr_carry_begin_line(CR_EV_PRE_DESTROY);
         cr_trace_node(plan->pre_destroy[i].pd);
         cr_trace_node(plan->pre_destroy[i].node);
-        end();
+        cr_trace_end(&cr_sys.trace);
     }
 }
 
@@ -93,8 +80,8 @@ static void release_tombstones(const cr_plan *plan)
 
 static void trace_wait(cr_event event)
 {
-    begin(event);
-    end();
+    cr_carry_begin_line(event);
+    cr_trace_end(&cr_sys.trace);
 }
 
 /* A doomed PD that still runs receives no new capabilities. Its CONNECT is therefore answered now:
@@ -118,10 +105,10 @@ static void settle(void)
     enter(CR_PHASE_SETTLES);
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         if (cr_sup.cleaner.now.calls[i] != 0) {
-            begin(CR_EV_CALLS);
+            cr_carry_begin_line(CR_EV_CALLS);
             cr_trace_string(&cr_sys.trace, cr_call_name((cr_call)i));
             cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.calls[i]);
-            end();
+            cr_trace_end(&cr_sys.trace);
         }
     }
     release_tombstones(&cr_sup.cleaner.now.plan);

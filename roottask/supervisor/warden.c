@@ -83,8 +83,7 @@ static void take_over(cr_death death)
         cr_panic("a step of a cleanup failed too often, and cannot be left",
                  ((uint64_t)kind << 32) | (uint64_t)status);
     }
-    cr_trace_begin(&cr_sys.trace, leaves ? CR_EV_RESIDUE : CR_EV_TAKEOVER);
-    cr_trace_number(&cr_sys.trace, cleaner->now.tag);
+    cr_carry_begin_line(leaves ? CR_EV_RESIDUE : CR_EV_TAKEOVER);
     cr_trace_number(&cr_sys.trace, cleaner->epoch);
     cr_trace_string(&cr_sys.trace, death_names[death]);
     cr_trace_string(&cr_sys.trace, cr_step_name(kind));
