@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`cellreap import`: makes a configuration of a Microkit system description."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cellreap.cli.echo import echo_json
+from cellreap.cli.exit_codes import ExitCode
+from cellreap.cli.params import json_option
+from cellreap.system.files import write_atomically
+from cellreap.system.microkit import import_system
+from cellreap.trace.events import printable
+
+
+@click.command("import")
+@click.argument("system", type=click.Path(path_type=Path), metavar="SYSTEM")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="CONFIG.toml",
+    help="Default: stdout.",
+)
+@click.option(
+    "--strict", is_flag=True, help="Exit with 1 if something of SYSTEM is not in the configuration."
+)
+@json_option
+def import_command(system: Path, output: Path | None, strict: bool, as_json: bool) -> int:
+    """Make a configuration of a Microkit system description.
+
+    SYSTEM is the XML file that the Microkit tool reads. PDs, their priorities and stacks, protected
+    procedures, child PDs and capabilities to PDs become a configuration. stderr tells what has no
+    counterpart, with its line.
+    """
+    found = import_system(system, Path.cwd() if output is None else output.parent)
+    if output is not None:
+        write_atomically(output, found.text.encode())
+    if as_json:
+        notes = [
+            {"line": note.line, "where": note.where, "text": note.text} for note in found.notes
+        ]
+        echo_json("import", {"names": found.names, "notes": notes, "config": found.text})
+    else:
+        for note in found.notes:
+            said = f"{system}:{note.line}: {note.where}: {note.text}"
+            click.echo(printable(said, len(said)), err=True)
+        if output is None:
+            click.echo(found.text, nl=False)
+    return ExitCode.FAILED if strict and found.notes else ExitCode.DONE

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads files in TOML as tables that pydantic checks. The first problem becomes one InputError.
+
+Every message names the file, the line, the key and the expected value.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+from pydantic_core import PydanticCustomError
+
+from cellreap.errors import InputError
+from cellreap.system.toml_lines import KeyPath, line_of
+
+MAX_FILE_BYTES = 1 << 20  # much more than a configuration of thousands of PDs needs
+
+
+class Table(BaseModel):
+    """A table of the file.
+
+    Unknown keys are errors, values are not converted, and tables are immutable.
+    """
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Expecting:
+    """For any error in a value, the message names the expected value."""
+
+    def __init__(self, expected: str | Callable[[], str]) -> None:
+        self._expected = expected
+
+    @property
+    def what(self) -> str:
+        """The expected value."""
+        return self._expected if isinstance(self._expected, str) else self._expected()
+
+    def __call__(self, value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return handler(value)
+        except ValidationError:
+            raise PydanticCustomError("expected", "expected {what}", {"what": self.what}) from None
+
+
+def expect(expected: str | Callable[[], str]) -> WrapValidator:
+    """Annotates a type: its errors name the expected value."""
+    return WrapValidator(Expecting(expected))
+
+
+Checked = TypeVar("Checked", bound=Table)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, unchecked. InputError if the file cannot be read as text."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise InputError(str(path), None, None, error.strerror or "cannot be read") from None
+    if len(raw) > MAX_FILE_BYTES:
+        raise InputError(
+            str(path), None, None, f"larger than {MAX_FILE_BYTES} bytes: expected a text"
+        )
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InputError(str(path), line, None, "not UTF-8 text: expected a TOML file") from None
+
+
+def toml_values(text: str, path: Path) -> dict[str, Any]:
+    """The values of a file in TOML. `path` is for messages. InputError if it is not TOML."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line, message = _toml_position(str(error), text)
+        raise InputError(str(path), line, None, f"not valid TOML: {message}") from None
+    except (ValueError, RecursionError) as error:
+        # A number with thousands of digits, or brackets that are nested too deep.
+        reason = "nested too deep" if isinstance(error, RecursionError) else "a number is too long"
+        raise InputError(str(path), None, None, f"not valid TOML: {reason}") from None
+
+
+def checked(
+    values: Mapping[str, Any],
+    path: Path,
+    lines: dict[KeyPath, int],
+    whole: type[Checked],
+    tables: Mapping[tuple[str, ...], type[Table]],
+    listed: Collection[str] = (),
+) -> Checked:
+    """The values as tables. InputError for the problem that comes first in the file.
+
+    lines: of `key_lines`. tables: those in `whole` by their path, without indices. listed: the keys
+    of lists of tables.
+    """
+    try:
+        return whole.model_validate(values)
+    except ValidationError as error:
+        known: dict[tuple[str, ...], type[Table]] = {(): whole, **tables}
+        found = [
+            _shape_problem(dict(problem), known, listed)
+            for problem in error.errors(include_url=False)
+        ]
+        at, message = min(found, key=lambda problem: line_of(lines, problem[0]))
+        raise InputError(str(path), line_of(lines, at), dotted(at), message) from None
+
+
+def _toml_position(message: str, text: str) -> tuple[int, str]:
+    """(line, message without the position) of an error of tomllib.
+
+    In Python 3.11, tomllib gives the position only in the text of its message.
+    """
+    said, _, position = message.rpartition(" (at ")
+    if position.startswith("line "):
+        return int(position.removeprefix("line ").split(",")[0]), said
+    return text.count("\n") + (not text.endswith("\n")), f"{said} at the end of the file"
+
+
+def _shape_problem(
+    problem: dict[str, Any],
+    tables: Mapping[tuple[str, ...], type[Table]],
+    listed: Collection[str],
+) -> tuple[KeyPath, str]:
+    at: KeyPath = tuple(problem["loc"])
+    kind = problem["type"]
+    if kind == "missing":
+        return at, "missing: this key is required"
+    if kind == "extra_forbidden":
+        table = tables[tuple(part for part in at[:-1] if isinstance(part, str))]
+        known = ", ".join(field.alias or name for name, field in table.model_fields.items())
+        return at, f"unknown key; expected one of {known}"
+    if kind == "expected":
+        return at, f"{problem['msg']}, got {_shown(problem['input'])}"
+    wanted = {"model_type": "a table", "tuple_type": "a list"}.get(kind, problem["msg"])
+    if at and at[-1] in listed:
+        wanted = f"[[{'.'.join(part for part in at if isinstance(part, str))}]] tables"
+    return at, f"expected {wanted}, got {_shown(problem['input'])}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        shown = f"[{', '.join(_shown(item) for item in value[:8])}]"
+        return shown if len(value) <= 8 and len(shown) <= 60 else "a list"
+    text = f'"{value}"' if isinstance(value, str) else str(value)
+    text = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def dotted(at: KeyPath) -> str:
+    """The path ("pd", 0, "space", 1, "name") as pd[0].space[1].name. Indices count from 0."""
+    text = ""
+    for part in at:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
