@@ -10,47 +10,79 @@ import click
 
 from cellreap.cli.echo import echo_json
 from cellreap.cli.params import json_option
-from cellreap.system.cache import Entry, cache_folder, entries, prune
+from cellreap.system.cache import Entry, bytes_of, cache_folder, entries, prune
 
 _DAY = 24 * 3600.0
 DEFAULT_DAYS = 30.0
 _KINDS = {
-    "build": "root tasks and libraries for PDs",
-    "refkernel": "kernels",
+    "roottask": "root tasks and libraries for PDs",
+    "kernel": "kernels",
+    "image": "images of campaigns",
+    "build": "root tasks of earlier versions of cellreap",
+    "refkernel": "kernels of earlier versions of cellreap",
     "objects": "object files of programs",
     "programs": "programs",
 }
 
 
+def _to_bytes(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    if value is None:
+        return None
+    size = bytes_of(value)
+    if size is None:
+        raise click.BadParameter(f"{value!r} is no size: expected one such as 500M or 2G")
+    return size
+
+
 @click.command()
-@click.option("--prune", "pruned", is_flag=True, help="Delete what was not used lately.")
+@click.argument("action", type=click.Choice(["prune"]), required=False)
+@click.option("--prune", "pruned", is_flag=True, help="The same as `cellreap cache prune`.")
 @click.option(
     "--days",
     type=click.FloatRange(min=0),
     default=DEFAULT_DAYS,
     show_default=True,
     metavar="N",
-    help="With --prune: delete what was last used more than N days ago.",
+    help="With prune: delete what was last used more than N days ago.",
 )
-@click.option("--all", "everything", is_flag=True, help="With --prune: delete all of it.")
+@click.option(
+    "--size",
+    callback=_to_bytes,
+    metavar="SIZE",
+    help="With prune: also delete what was used longest ago, until SIZE is left: 500M, 2G.",
+)
+@click.option("--all", "everything", is_flag=True, help="With prune: delete all of it.")
 @json_option
-def cache(pruned: bool, days: float, everything: bool, as_json: bool) -> None:
-    """List what builds keep to use again, or delete it.
+def cache(
+    action: str | None,
+    pruned: bool,
+    days: float,
+    size: int | None,
+    everything: bool,
+    as_json: bool,
+) -> None:
+    """List what builds keep to use again, or delete it (prune).
 
     It is in $XDG_CACHE_HOME/cellreap, by default ~/.cache/cellreap. Deleting it is always safe: the
-    next build makes what it needs again. What another build is making at the moment stays.
+    next build makes what it needs again. What is in use or being built at the moment stays.
+
+    A build that adds to the cache deletes what was used longest ago if the cache is larger than
+    $CELLREAP_CACHE_SIZE, by default 10G.
     """
-    if (everything or days != DEFAULT_DAYS) and not pruned:
-        raise click.UsageError("--days and --all are for --prune", click.get_current_context())
+    pruned = pruned or action == "prune"
+    if (everything or days != DEFAULT_DAYS or size is not None) and not pruned:
+        message = "--days, --size and --all are for prune"
+        raise click.UsageError(message, click.get_current_context())
     now = time.time()
-    found = prune(float("inf") if everything else now - days * _DAY) if pruned else entries()
+    before = float("inf") if everything else now - days * _DAY
+    found = prune(before, size) if pruned else entries()
     if as_json:
         shown = {
             "folder": str(cache_folder()),
             "deleted" if pruned else "entries": [
                 {
                     "kind": entry.kind,
-                    "name": entry.path.name,
+                    "name": entry.name,
                     "bytes": entry.bytes,
                     "used_days_ago": round(max(0.0, now - entry.used) / _DAY, 2),
                 }

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cache of builds: its place, its keys, and its locks."""
+"""The cache of builds: its place, its keys, and what is in it.
+
+What is built from many files is a folder `{name}/{version}/{id}` (NAMES; `store.use` makes it).
+Beside it are its two locks and, while it is made, the folder `.{id}.part`. What is one file, such
+as an object file, is put there whole by `keep` and needs no lock.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cellreap.errors import CellreapError
-from cellreap.progress import Progress
+from cellreap.errors import CellreapError, UsageError
+from cellreap.system.locks import take_at_once
 
 
 def cache_folder(env: Mapping[str, str] | None = None) -> Path:
@@ -77,6 +81,96 @@ def keep(path: Path, content: bytes) -> None:
         raise CellreapError(f"{path}: cannot be used as a cache: {error.strerror}") from None
 
 
+NAMES = ("roottask", "kernel", "image")
+"""The names of what is kept as folders with locks."""
+DONE = "complete"
+"""A file that is written last into a folder of the cache. A folder without it is incomplete."""
+_PART = ".part"
+_SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_LIMIT = "CELLREAP_CACHE_SIZE"
+_DEFAULT_LIMIT = "10G"
+
+
+@dataclass(frozen=True)
+class Key:
+    """Which folder of the cache: something in one version, and the id of all that it depends on.
+
+    Of one name and version, only the newest id is of use. Who builds it removes the others.
+    """
+
+    name: str
+    version: str
+    id: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """The folder of a key and the files beside it."""
+
+    folder: Path
+
+    @classmethod
+    def of(cls, key: Key, env: Mapping[str, str] | None = None) -> Place:
+        """The place of a key, whether something is there or not."""
+        return cls(cache_folder(env) / key.name / key.version / key.id)
+
+    @property
+    def use_lock(self) -> Path:
+        """The lock that is shared by all that use the folder, or are about to."""
+        return self.folder.with_name(f".{self.folder.name}.use")
+
+    @property
+    def build_lock(self) -> Path:
+        """The lock of the one that builds the folder. Its holder has the use lock, too."""
+        return self.folder.with_name(f".{self.folder.name}.build")
+
+    @property
+    def part(self) -> Path:
+        """Where the folder is built."""
+        return self.folder.with_name(f".{self.folder.name}{_PART}")
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the folder is there and can be used."""
+        return (self.folder / DONE).is_file()
+
+    def others(self) -> list[Place]:
+        """The places of the other ids of the same name and version."""
+        return [each for each in places_below(self.folder.parent) if each != self]
+
+    def remove(self) -> bool:
+        """Deletes the folder, unless somebody uses or builds it. It waits for nobody."""
+        lock = take_at_once(self.use_lock)
+        if lock is None:
+            return False
+        try:
+            # A folder in use is complete. So it stops being that first, and then goes.
+            shutil.rmtree(self.part, ignore_errors=True)
+            if self.folder.is_dir():
+                self.folder.rename(self.part)
+                shutil.rmtree(self.part)
+            # The holder of the use lock alone excludes all that hold the build lock.
+            self.build_lock.unlink(missing_ok=True)
+            self.use_lock.unlink(missing_ok=True)
+        finally:
+            lock.release()
+        with contextlib.suppress(OSError):  # other ids are there
+            self.folder.parent.rmdir()
+        return True
+
+
+def places_below(folder: Path) -> list[Place]:
+    """The places of a version that have a folder, complete or not."""
+    names = set()
+    for path in folder.glob("*"):
+        name = path.name
+        if name.startswith("."):
+            name = name[1:].removesuffix(_PART) if name.endswith(_PART) else ""
+        if name and path.is_dir():
+            names.add(name)
+    return [Place(folder / name) for name in sorted(names)]
+
+
 @dataclass(frozen=True)
 class Entry:
     """Something in the cache that can be used again, or deleted, by itself."""
@@ -88,91 +182,110 @@ class Entry:
     used: float
     """When it was used last, as time.time() counts."""
 
+    @property
+    def name(self) -> str:
+        """Its name in the folder of its kind: for a folder with locks, its version and id."""
+        parts = self.path.parts[-2:] if self.kind in NAMES else self.path.parts[-1:]
+        return "/".join(parts)
 
-DONE = "complete"
-"""A file that is written last into a folder of the cache. A folder without it is incomplete."""
+    def delete(self) -> bool:
+        """Deletes it, unless somebody uses or builds it."""
+        if self.kind in NAMES:
+            return Place(self.path).remove()
+        if self.path.is_dir():
+            return _delete_unlocked(self.path)
+        self.path.unlink(missing_ok=True)
+        return True
 
 
-def touch(path: Path) -> None:
+def touch(folder: Path) -> None:
     """Notes that a folder of the cache is used now, if it can be noted."""
     with contextlib.suppress(OSError):
-        os.utime(path / DONE)
+        os.utime(folder / DONE)
 
 
-def entries() -> list[Entry]:
-    """What the cache has, without the locks, and without what is being made now."""
-    found = []
-    for path in sorted(cache_folder().glob("*/*")):
-        try:
-            if path.is_dir():
-                sizes = [file.lstat().st_size for file in path.rglob("*") if not file.is_dir()]
-                done = path / DONE
-                used = (done if done.exists() else path).stat().st_mtime
-                found.append(Entry(path.parent.name, path, sum(sizes), used))
-            elif path.suffix != ".lock" and not path.name.startswith("."):
-                state = path.stat()
-                found.append(Entry(path.parent.name, path, state.st_size, state.st_mtime))
-        except FileNotFoundError:
-            continue  # deleted in the meantime
+def entries(env: Mapping[str, str] | None = None) -> list[Entry]:
+    """What the cache has, without the locks."""
+    root = cache_folder(env)
+    places = (
+        (name, place)
+        for name in NAMES
+        for version in sorted((root / name).glob("*"))
+        for place in places_below(version)
+    )
+    found = [_folder_entry(name, place.folder, place.part) for name, place in places]
+    for path in sorted(root.glob("*/*")):
+        kind = path.parent.name
+        if kind in NAMES or path.suffix == ".lock" or path.name.startswith("."):
+            continue
+        if path.is_dir():  # of an earlier version of this program
+            found.append(_folder_entry(kind, path))
+            continue
+        with contextlib.suppress(FileNotFoundError):  # deleted in the meantime
+            state = path.stat()
+            found.append(Entry(kind, path, state.st_size, state.st_mtime))
     return found
 
 
-def prune(before: float) -> list[Entry]:
-    """Deletes what was last used before this time, except what a build holds now.
+def _folder_entry(kind: str, folder: Path, *more: Path) -> Entry:
+    size, used = 0, 0.0
+    for part in (folder, *more):
+        with contextlib.suppress(FileNotFoundError):  # deleted in the meantime
+            size += sum(file.lstat().st_size for file in part.rglob("*") if not file.is_dir())
+        for path in (part / DONE, part):
+            with contextlib.suppress(FileNotFoundError):
+                used = max(used, path.stat().st_mtime)
+                break
+    return Entry(kind, folder, size, used)
 
-    Returns what it deleted. Locks stay: whoever waits for one must find the same file.
+
+def prune(before: float, size: int | None = None) -> list[Entry]:
+    """Deletes what was last used before this time, except what is in use or being built.
+
+    size: also deletes what was used longest ago, until the rest has at most so many bytes.
+
+    Returns what it deleted.
     """
+    kept = sorted(entries(), key=lambda entry: entry.used)
+    total = sum(entry.bytes for entry in kept)
     gone = []
-    for entry in entries():
-        if entry.used >= before:
-            continue
-        if entry.path.is_dir():
-            if not _delete_unlocked(entry.path):
-                continue
-        else:
-            entry.path.unlink(missing_ok=True)
-        gone.append(entry)
+    for entry in kept:
+        if (entry.used < before or (size is not None and total > size)) and entry.delete():
+            gone.append(entry)
+            total -= entry.bytes
     return gone
 
 
+def keep_to_limit() -> None:
+    """Deletes what was used longest ago if the cache is larger than $CELLREAP_CACHE_SIZE."""
+    prune(0.0, size_limit())
+
+
+def size_limit(env: Mapping[str, str] | None = None) -> int:
+    """The bytes that the cache may have. UsageError if the environment says no size."""
+    env = os.environ if env is None else env
+    text = env.get(_LIMIT) or _DEFAULT_LIMIT
+    size = bytes_of(text)
+    if size is None:
+        raise UsageError(f"{_LIMIT}={text}: expected a size, such as 500M or {_DEFAULT_LIMIT}")
+    return size
+
+
+def bytes_of(text: str) -> int | None:
+    """The bytes of a size such as `500M`. None if it is none."""
+    unit = _SIZES.get(text[-1:].upper())
+    number = text[:-1] if unit else text
+    return int(number) * (unit or 1) if number.isascii() and number.isdecimal() else None
+
+
 def _delete_unlocked(folder: Path) -> bool:
-    descriptor = os.open(lock_of(folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    """Deletes a folder that has one lock, as earlier versions of this program have it."""
+    lock = take_at_once(folder.with_name(f"{folder.name}.lock"))
+    if lock is None:
         return False
-    else:
+    try:
         (folder / DONE).unlink(missing_ok=True)  # first, so that nobody uses what is left of it
         shutil.rmtree(folder)
         return True
     finally:
-        os.close(descriptor)
-
-
-def lock_of(folder: Path) -> Path:
-    """The lock that whoever makes this folder of the cache holds."""
-    return folder.with_name(f"{folder.name}.lock")
-
-
-@contextlib.contextmanager
-def file_lock(path: Path, progress: Progress) -> Iterator[None]:
-    """A lock with one holder at a time, in this process and all others.
-
-    The lock ends with its holder, however the holder ends. flock uses a descriptor for each holder.
-    A POSIX record lock would not exclude threads of one process, and would be lost if other code
-    closed the file.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise CellreapError(f"{path}: cannot be used as a cache: {error.strerror}") from None
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress.note(f"waiting for another build to finish ({path})")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)  # also releases the lock
+        lock.release()

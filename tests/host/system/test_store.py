@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Folders of the cache: who uses, builds and removes them, in threads and processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cellreap.errors import CellreapError, UsageError
+from cellreap.progress import Progress
+from cellreap.system.cache import Key, Place, cache_folder, entries, prune, size_limit
+from cellreap.system.locks import take, take_at_once
+from cellreap.system.store import Use, use
+
+QUIET = Progress(quiet=True)
+OLD, NEW = Key("image", "1", "old"), Key("image", "1", "new")
+PROCESSES = 8
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def filled(text: str = "made", then: Callable[[], object] = lambda: None) -> Callable[[Path], str]:
+    """Builds a folder with one file. then: called at the end of the build."""
+
+    def make(folder: Path) -> str:
+        (folder / "file").write_text(text)
+        then()
+        return "note"
+
+    return make
+
+
+def never(folder: Path) -> str:
+    raise AssertionError("it is built again")
+
+
+def text_of(found: Use) -> str:
+    return (found.folder / "file").read_text()
+
+
+@pytest.mark.behaviour("K-01", "K-02", "K-03")
+def test_an_entry_lies_under_name_version_and_id_and_stays() -> None:
+    with use(OLD, filled(), QUIET) as found:
+        assert found.folder == cache_folder() / "image" / "1" / "old"
+        assert not found.reused
+    assert [(entry.kind, entry.name, entry.bytes) for entry in entries()] == [
+        ("image", "1/old", len("made") + len("note"))
+    ]
+    with use(OLD, never, QUIET) as again:
+        assert again.reused
+        assert text_of(again) == "made"
+
+
+@pytest.mark.behaviour("K-04", "K-06", "K-13")
+def test_users_share_an_entry_and_the_last_one_lets_it_go() -> None:
+    first, second = use(OLD, filled(), QUIET), use(OLD, never, QUIET)
+    place = Place.of(OLD)
+    assert not place.remove()
+    first.close()
+    assert not place.remove()
+    second.close()
+    assert place.remove()
+    assert not place.folder.exists()
+
+
+@pytest.mark.behaviour("K-06")
+def test_a_use_ends_with_its_object() -> None:
+    found: Use | None = use(OLD, filled(), QUIET)
+    assert found is not None
+    assert not Place.of(OLD).remove()
+    found = None
+    assert Place.of(OLD).remove()
+
+
+def _hold(folder: str, ready: str) -> None:
+    os.environ["XDG_CACHE_HOME"] = folder
+    with use(OLD, never, QUIET):
+        Path(ready).touch()
+        time.sleep(600)
+
+
+@pytest.mark.behaviour("K-05", "K-13", "K-16")
+def test_a_process_keeps_an_entry_until_it_is_killed(tmp_path: Path) -> None:
+    use(OLD, filled(), QUIET).close()
+    ready = tmp_path / "ready"
+    context = multiprocessing.get_context("fork")
+    holder = context.Process(target=_hold, args=(str(tmp_path), str(ready)))
+    holder.start()
+    try:
+        while not ready.exists():
+            assert holder.is_alive()
+            time.sleep(0.01)
+        assert prune(time.time() + 1) == []
+    finally:
+        holder.kill()
+        holder.join()
+    assert [entry.path for entry in prune(time.time() + 1)] == [Place.of(OLD).folder]
+
+
+def _killed_in_its_build(folder: str) -> None:
+    os.environ["XDG_CACHE_HOME"] = folder
+    use(OLD, filled("half", lambda: os.kill(os.getpid(), 9)), QUIET)
+
+
+@pytest.mark.behaviour("K-16")
+def test_a_builder_that_is_killed_leaves_nothing_locked_and_nothing_half_built(
+    tmp_path: Path,
+) -> None:
+    builder = multiprocessing.get_context("fork").Process(
+        target=_killed_in_its_build, args=(str(tmp_path),)
+    )
+    builder.start()
+    builder.join()
+    assert builder.exitcode == -9
+    place = Place.of(OLD)
+    assert (place.part / "file").read_text() == "half"
+    assert not place.folder.exists()
+    with use(OLD, filled(), QUIET) as found:
+        assert text_of(found) == "made"
+        assert not place.part.exists()
+
+
+@pytest.mark.behaviour("K-08")
+def test_a_build_that_fails_is_told_and_tried_again_by_the_next() -> None:
+    def broken(folder: Path) -> str:
+        raise CellreapError("does not build")
+
+    with pytest.raises(CellreapError, match="does not build"):
+        use(OLD, broken, QUIET)
+    with use(OLD, filled(), QUIET) as found:
+        assert text_of(found) == "made"
+
+
+@pytest.mark.behaviour("K-07", "K-09")
+def test_who_comes_second_waits_and_uses_what_the_first_made() -> None:
+    second: list[Use] = []
+    waiter = threading.Thread(target=lambda: second.append(use(OLD, never, QUIET)), daemon=True)
+
+    def while_building() -> None:
+        waiter.start()
+        while not _waits_for(Place.of(OLD).use_lock):
+            assert waiter.is_alive()
+            time.sleep(0.01)
+        assert not second
+
+    first = use(OLD, filled(then=while_building), QUIET)
+    waiter.join()
+    assert (first.reused, second[0].reused) == (False, True)
+
+
+def _waits_for(lock: Path) -> bool:
+    """Whether two descriptors of this process have the file of a lock open."""
+    links = Path("/proc/self/fd").iterdir()
+    return sum(os.path.realpath(link) == os.path.realpath(lock) for link in links) == 2
+
+
+@pytest.mark.behaviour("K-10", "K-12", "K-17")
+def test_another_id_built_meanwhile_removes_nothing_in_use() -> None:
+    """While the old id is being built, and again while it is used, others build the new one."""
+    newer: list[Use] = []
+    first = use(OLD, filled("old", lambda: newer.append(use(NEW, filled("new"), QUIET))), QUIET)
+    # Both made an entry and found the other in use. Nobody waited, and both are whole.
+    assert (text_of(first), text_of(newer[0])) == ("old", "new")
+    first.close()
+    with use(OLD, never, QUIET) as again:
+        assert text_of(again) == "old"
+
+
+@pytest.mark.behaviour("K-12")
+def test_who_builds_removes_the_other_ids_that_nobody_uses() -> None:
+    apart = Key("image", "2", "old")
+    for key in (OLD, apart):
+        use(key, filled(), QUIET).close()
+    with pytest.raises(CellreapError, match="no more"):
+        use(Key("image", "1", "broken"), _broken, QUIET)
+    use(NEW, filled(), QUIET).close()
+    assert {entry.name for entry in entries()} == {"1/new", "2/old"}
+    assert sorted(path.name for path in (cache_folder() / "image" / "1").iterdir()) == [
+        ".new.build",
+        ".new.use",
+        "new",
+    ]
+
+
+def _broken(folder: Path) -> str:
+    (folder / "file").touch()
+    raise CellreapError("no more")
+
+
+@pytest.mark.behaviour("K-14")
+def test_several_versions_are_in_use_at_once() -> None:
+    keys = [Key("image", version, "id") for version in "123"]
+    held = [use(key, filled(key.version), QUIET) for key in keys]
+    assert prune(time.time() + 1) == []
+    assert [text_of(each) for each in held] == ["1", "2", "3"]
+
+
+@pytest.mark.behaviour("K-15")
+def test_what_is_replaced_while_in_use_stays_usable() -> None:
+    """The source goes, comes back changed, with another version and without, and goes again."""
+    held = use(OLD, filled("old"), QUIET)
+    use(NEW, filled("new"), QUIET).close()
+    use(Key("image", "2", "new"), filled("newer"), QUIET).close()
+    assert text_of(held) == "old"
+    assert {entry.path for entry in prune(time.time() + 1)} == {
+        Place.of(NEW).folder,
+        cache_folder() / "image" / "2" / "new",
+    }
+    use(NEW, filled("new again"), QUIET).close()
+    assert text_of(held) == "old"
+    held.close()
+    # The old one is out of date only now for who builds next.
+    assert Place.of(NEW).remove()
+    use(NEW, filled("last"), QUIET).close()
+    assert [entry.name for entry in entries()] == ["1/new"]
+
+
+@pytest.mark.behaviour("K-11")
+def test_two_users_of_an_entry_that_is_gone_do_not_wait_for_each_other() -> None:
+    """Both have the use lock, and one builds under it without having it alone."""
+    place = Place.of(OLD)
+    other = take(place.use_lock, shared=True)
+    with use(OLD, filled(), QUIET) as found:
+        assert text_of(found) == "made"
+        assert take_at_once(place.use_lock) is None
+    other.release()
+
+
+@pytest.mark.behaviour("K-10")
+def test_a_lock_of_a_file_that_was_deleted_meanwhile_is_taken_again(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "lock"
+    remover = take(path)
+    waits = threading.Event()
+    taken = []
+
+    def wait() -> None:
+        taken.append(take(path, shared=True, on_wait=waits.set))
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    assert waits.wait(600)
+    path.unlink()
+    path.parent.rmdir()
+    remover.release()
+    waiter.join()
+    assert take_at_once(path) is None, "the waiter has a lock that others see"
+    taken[0].release()
+
+
+@pytest.mark.behaviour("K-18")
+def test_a_build_keeps_the_cache_to_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CELLREAP_CACHE_SIZE", "25K")
+    for number in range(4):
+        use(Key("image", str(number), "id"), filled("x" * 10000), QUIET).close()
+        os.utime(cache_folder() / "image" / str(number) / "id" / "complete", (number, number))
+    assert [entry.name for entry in entries()] == ["2/id", "3/id"]
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1", "1T"])
+def test_a_size_that_is_none_is_refused(text: str) -> None:
+    if not text:
+        assert size_limit({}) == 10 << 30
+        return
+    with pytest.raises(UsageError, match=f"CELLREAP_CACHE_SIZE={text}: expected a size"):
+        size_limit({"CELLREAP_CACHE_SIZE": text})
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("K-05", "K-07", "K-10", "K-12", "K-13", "K-16")
+def test_processes_that_are_killed_at_random_harm_no_other(tmp_path: Path, thorough: bool) -> None:
+    """No two build an id at once, none uses what is half built or removed, and none waits for
+    ever.
+    """
+    chance = random.Random(20)
+    until = time.monotonic() + (60 if thorough else 4)
+    crowd = [_crowd(tmp_path, number) for number in range(PROCESSES)]
+    started = PROCESSES
+    while time.monotonic() < until:
+        time.sleep(chance.random() * 0.4)
+        victim = chance.randrange(PROCESSES)
+        crowd[victim].kill()
+        crowd[victim].wait()
+        crowd[victim] = _crowd(tmp_path, started)
+        started += 1
+    (tmp_path / "stop").touch()
+    for process in crowd:
+        assert process.wait(120) == 0, "it waits for a lock that nobody gives back"
+    wrong = tmp_path / "wrong"
+    assert not wrong.exists(), wrong.read_text()[:4000]
+    used, built = ((tmp_path / name).read_text().splitlines() for name in ("used", "built"))
+    assert len({line.split()[0] for line in used}) > PROCESSES / 2, "they came to nothing"
+    assert {line.split()[1] for line in built} == {f"{v}{i}" for v in "vw" for i in "abc"}
+
+
+def _crowd(folder: Path, seed: int) -> subprocess.Popen[bytes]:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "kit.cache_crowd", str(folder), str(seed)]
+    return subprocess.Popen(command, env=env)
