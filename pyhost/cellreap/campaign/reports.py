@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The results of a campaign: as lines, TAP, JUnit, and for --json."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from cellreap.campaign.running import Result
+
+_VERDICTS = ("pass", "flaky", "fail", "hang", "error")
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
+
+
+def table(results: Sequence[Result]) -> list[str]:
+    """A line for each cell that did not simply pass, with its findings, and the sums."""
+    lines = []
+    for result in results:
+        if result.verdict == "pass":
+            continue
+        boots = f" ({result.boots} boots)" if result.boots > 1 else ""
+        lines.append(f"{result.verdict:6} {result.cell.title}{boots}")
+        lines += [f"       {finding}" for finding in result.findings]
+    lines.append(f"{len(results)} cells: {sums(results)}")
+    return lines
+
+
+def sums(results: Sequence[Result]) -> str:
+    """How many cells have each verdict."""
+    counted = Counter(result.verdict for result in results)
+    return ", ".join(f"{counted[verdict]} {verdict}" for verdict in _VERDICTS if counted[verdict])
+
+
+def tap(results: Sequence[Result]) -> str:
+    """The Test Anything Protocol, version 13."""
+    lines = ["TAP version 13", f"1..{len(results)}"]
+    for number, result in enumerate(results, 1):
+        word = "ok" if result.passed else "not ok"
+        note = "" if result.verdict in ("pass", "fail") else f" ({result.verdict})"
+        title = result.cell.title.replace("#", "\\#")
+        lines.append(f"{word} {number} - {title}{note}")
+        lines += [f"# {finding}" for finding in result.findings]
+    return "\n".join(lines) + "\n"
+
+
+def junit(name: str, results: Sequence[Result]) -> str:
+    """JUnit's XML. A cell that could not be built or booted is an error, not a failure."""
+    errors = sum(result.verdict == "error" for result in results)
+    failures = sum(not result.passed for result in results) - errors
+    suite = ElementTree.Element(
+        "testsuite",
+        name=name,
+        tests=str(len(results)),
+        failures=str(failures),
+        errors=str(errors),
+        time=f"{sum(result.seconds for result in results):.3f}",
+    )
+    for result in results:
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            classname=name,
+            name=result.cell.title,
+            time=f"{result.seconds:.3f}",
+        )
+        if not result.passed:
+            kind = "error" if result.verdict == "error" else "failure"
+            said = _NOT_IN_XML.sub("?", "\n".join(result.findings))
+            ElementTree.SubElement(
+                case, kind, type=result.verdict, message=said.split("\n")[0]
+            ).text = said
+        elif result.verdict == "flaky":
+            ElementTree.SubElement(case, "system-out").text = f"flaky: {result.boots} boots"
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def shown(name: str, folder: str, results: Sequence[Result]) -> dict[str, Any]:
+    """The keys of `cellreap campaign --json`."""
+    return {
+        "campaign": name,
+        "folder": folder,
+        "verdict": "pass" if all(result.passed for result in results) else "fail",
+        "cells": [
+            {
+                "id": result.cell.id,
+                "title": result.cell.title,
+                "values": {
+                    **result.cell.values,
+                },
+                "verdict": result.verdict,
+                "findings": list(result.findings),
+                "kernel": result.kernel or None,
+                "boots": result.boots,
+                "seconds": result.seconds,
+                "events": result.events,
+            }
+            for result in results
+        ],
+    }

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs the cells of a campaign on this machine: one process for each cell that is under way.
+
+A cell's process is forked, so that it needs no imports, and is killed by the kernel if this process
+ends. What a cell has done is in its own database, so no two processes write into one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.context import ForkProcess
+from pathlib import Path
+from typing import Any
+
+from cellreap.campaign.flow import make_database, result_of, run_cell
+from cellreap.campaign.matrix import Campaign, Cell
+from cellreap.errors import CellreapError, UsageError
+from cellreap.system.files import write_atomically
+from cellreap.system.locks import take_at_once
+
+STATE = "state.json"
+_EMPTY = "empty.sqlite"
+_DEATHS = 3
+"""How often a cell is begun again whose process was killed by something else."""
+_SET_DEATH_SIGNAL = 1
+
+
+@dataclass(frozen=True)
+class Result:
+    """A cell, and what became of it."""
+
+    cell: Cell
+    verdict: str
+    findings: tuple[str, ...] = ()
+    kernel: str = ""
+    boots: int = 0
+    seconds: float = 0.0
+    events: int = 0
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passed, be it not in its first boot."""
+        return self.verdict in ("pass", "flaky")
+
+
+@dataclass
+class Standing:
+    """How far a campaign is."""
+
+    cells: Sequence[Cell]
+    results: dict[str, Result] = field(default_factory=dict)
+    """By the ids of the cells."""
+    before: int = 0
+    """How many results earlier processes left."""
+    began: float = field(default_factory=time.monotonic)
+
+    def seconds_left(self) -> float | None:
+        """How long the rest takes at the speed so far. None: not known yet."""
+        made = len(self.results) - self.before
+        if not made:
+            return None
+        return (time.monotonic() - self.began) / made * (len(self.cells) - len(self.results))
+
+    def in_order(self) -> list[Result]:
+        """The results in the order of the cells."""
+        return [self.results[cell.id] for cell in self.cells if cell.id in self.results]
+
+
+def run_campaign(
+    campaign: Campaign,
+    folder: Path,
+    workers: int,
+    *,
+    resume: bool,
+    on_result: Callable[[Standing, Result], None],
+) -> Standing:
+    """Runs all cells that have no result in `folder`. KeyboardInterrupt after Ctrl-C.
+
+    resume: whether `folder` may have results already. on_result: told of each new result.
+    """
+    if (folder / _EMPTY).exists() and not resume:
+        message = f"{folder}: has a campaign already; --resume goes on with it"
+        raise UsageError(message)
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = take_at_once(folder / ".lock")
+    if lock is None:
+        raise UsageError(f"{folder}: another process runs this campaign")
+    try:
+        if not (folder / _EMPTY).exists():
+            make_database(folder / _EMPTY)
+        standing = Standing(campaign.cells)
+        for cell in campaign.cells:
+            found = result_of(folder / cell.id)
+            if found is not None:
+                standing.results[cell.id] = _result(cell, found)
+        standing.before = len(standing.results)
+        _write(standing, folder, "running")
+        try:
+            with _Workers(campaign, folder, workers) as pool:
+                for cell, found in pool.results(standing):
+                    result = _result(cell, found)
+                    standing.results[cell.id] = result
+                    _write(standing, folder, "running")
+                    on_result(standing, result)
+        except BaseException:
+            _write(standing, folder, "stopped")
+            raise
+        _write(standing, folder, "done")
+        return standing
+    finally:
+        lock.release()
+
+
+def _result(cell: Cell, found: dict[str, Any]) -> Result:
+    return Result(cell, **{**found, "findings": tuple(found["findings"])})
+
+
+class _Workers:
+    """The processes of the cells under way. `with` ends them on exit."""
+
+    def __init__(self, campaign: Campaign, folder: Path, count: int) -> None:
+        self._campaign = campaign
+        self._folder = folder
+        self._count = count
+        self._running: dict[int, tuple[ForkProcess, Cell]] = {}
+        self._deaths: dict[str, int] = {}
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # SIGINT lets each end its emulator. The kernel would end the emulators, too, after a kill.
+        for process, _cell in self._running.values():
+            if process.pid is not None and process.is_alive():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGINT)
+        for process, _cell in self._running.values():
+            process.join(5)
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+    def results(self, standing: Standing) -> Iterator[tuple[Cell, dict[str, Any]]]:
+        """Each cell and its result, as they come."""
+        waiting = [cell for cell in self._campaign.cells if cell.id not in standing.results]
+        waiting.reverse()
+        while waiting or self._running:
+            while waiting and len(self._running) < self._count:
+                self._start(waiting.pop())
+            for sentinel in multiprocessing.connection.wait(list(self._running)):
+                assert isinstance(sentinel, int)
+                process, cell = self._running.pop(sentinel)
+                process.join()
+                found = result_of(self._folder / cell.id)
+                if found is None:
+                    self._died(cell, process.exitcode)
+                    waiting.append(cell)
+                else:
+                    yield cell, found
+
+    def _start(self, cell: Cell) -> None:
+        process = multiprocessing.get_context("fork").Process(
+            target=_work,
+            args=(cell, self._campaign, self._folder, os.getpid()),
+        )
+        process.start()
+        self._running[process.sentinel] = (process, cell)
+
+    def _died(self, cell: Cell, code: int | None) -> None:
+        """A process ended without a result: something killed it, or it failed by itself."""
+        self._deaths[cell.id] = self._deaths.get(cell.id, 0) + 1
+        if self._deaths[cell.id] >= _DEATHS:
+            raise CellreapError(
+                f"{cell.title}: its process ended {_DEATHS} times without a result, at last with "
+                f"exit code {code}"
+            )
+
+
+def _work(cell: Cell, campaign: Campaign, folder: Path, parent: int) -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        return  # it ended before the kernel was told
+    with contextlib.suppress(KeyboardInterrupt):
+        run_cell(cell, campaign.settings, folder / cell.id, folder / _EMPTY)
+
+
+def _write(standing: Standing, folder: Path, state: str) -> None:
+    """Writes how far the campaign is, for `--watch`."""
+    left = standing.seconds_left()
+    shown = {
+        "state": state,
+        "cells": len(standing.cells),
+        "seconds_left": None if left is None else round(left, 1),
+        "results": [
+            {"cell": result.cell.title, "verdict": result.verdict}
+            for result in standing.results.values()
+        ],
+    }
+    write_atomically(folder / STATE, json.dumps(shown).encode())

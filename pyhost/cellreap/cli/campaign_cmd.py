@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`cellreap campaign`: boots every combination of a matrix, and goes on where it was ended."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from cellreap.cli.echo import echo_json
+from cellreap.cli.exit_codes import ExitCode
+from cellreap.cli.params import json_option
+from cellreap.errors import UsageError
+from cellreap.system.files import write_atomically
+
+if TYPE_CHECKING:
+    from cellreap.campaign.running import Result, Standing
+
+_NEEDED = ("taskflow", "sqlalchemy", "alembic")
+_WATCH_SECONDS = 0.5
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE.toml")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Where the campaign keeps its state, traces and images: by default NAME.campaign.",
+)
+@click.option(
+    "-j",
+    "--workers",
+    type=click.IntRange(min=1, max=1024),
+    metavar="N",
+    help="Cells that run at a time: by default as many as the machine has cores.",
+)
+@click.option("--resume", is_flag=True, help="Go on with what DIR has, also after a kill.")
+@click.option("--watch", is_flag=True, help="Show how far the campaign is that another one runs.")
+@click.option(
+    "--junit",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the results as JUnit XML.",
+)
+@click.option(
+    "--tap",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the results as TAP.",
+)
+@json_option
+def campaign(
+    file: Path,
+    output: Path | None,
+    workers: int | None,
+    resume: bool,
+    watch: bool,
+    junit: Path | None,
+    tap: Path | None,
+    as_json: bool,
+) -> int:
+    """Build, boot and check every combination of a matrix.
+
+    Ctrl-C ends the emulators. What is done stays done: --resume goes on, and runs nothing again
+    that has a result. The exit code is 1 if a cell did not pass, and 130 after Ctrl-C.
+    """
+    for name in _NEEDED:
+        if importlib.util.find_spec(name) is None:
+            raise UsageError(
+                f"campaigns need {', '.join(_NEEDED)}: pip install 'cellreap[campaign]'"
+            )
+    from cellreap.campaign import reports  # TaskFlow takes half a second to import
+    from cellreap.campaign.matrix import read_campaign
+    from cellreap.campaign.running import run_campaign
+
+    read = read_campaign(file)
+    folder = output or Path(f"{read.settings.name}.campaign")
+    if watch:
+        return _watch(folder)
+    standing = run_campaign(
+        read, folder.absolute(), workers or _cores(), resume=resume, on_result=_tell
+    )
+    results = standing.in_order()
+    if junit is not None:
+        write_atomically(junit, reports.junit(read.settings.name, results).encode())
+    if tap is not None:
+        write_atomically(tap, reports.tap(results).encode())
+    if as_json:
+        echo_json("campaign", reports.shown(read.settings.name, str(folder), results))
+    else:
+        for line in reports.table(results):
+            click.echo(line)
+    return ExitCode.DONE if all(result.passed for result in results) else ExitCode.FAILED
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _tell(standing: Standing, result: Result) -> None:
+    """A line on stderr for each cell that has ended."""
+    done, every = len(standing.results), len(standing.cells)
+    left = standing.seconds_left()
+    rest = f", {_duration(left)} left" if left and done < every else ""
+    click.echo(f"{done}/{every} {result.verdict} {result.cell.title}{rest}", err=True)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _watch(folder: Path, pause: Callable[[float], None] = time.sleep) -> int:
+    """Shows each result once, until the campaign has ended."""
+    from cellreap.campaign.running import STATE
+
+    told = 0
+    while True:
+        try:
+            state = json.loads((folder / STATE).read_text())
+        except FileNotFoundError:
+            raise UsageError(f"{folder}: no campaign runs there") from None
+        results = state["results"]
+        for number, result in enumerate(results[told:], told + 1):
+            click.echo(f"{number}/{state['cells']} {result['verdict']} {result['cell']}")
+        told = len(results)
+        sys.stdout.flush()
+        if state["state"] != "running":
+            click.echo(f"the campaign is {state['state']}: {told} of {state['cells']} results")
+            return ExitCode.DONE
+        pause(_WATCH_SECONDS)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `cellreap campaign --json` prints (output.py)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from cellreap.output_parts import Versioned
+
+
+class CellValues(TypedDict):
+    """The values of a cell. null: what the configuration says, or the default kernel."""
+
+    config: str
+    """The file of the configuration."""
+    arch: str
+    """The architecture."""
+    kernel: str | None
+    """`seL4`, `refkernel`, or an SDK directory."""
+    pd_depth: int | Literal["inf"] | None
+    """The depth for PDs."""
+    rs_depth: int | Literal["inf"] | None
+    """The depth for spaces."""
+    crash: str | None
+    """The PD that crashes."""
+    inject: str | None
+    """The failure of the root task."""
+    seed: int | None
+    """The seed of the crashes by time."""
+
+
+class CampaignCell(TypedDict):
+    """A cell of a campaign: one boot."""
+
+    id: str
+    """Its name, which is also that of its folder."""
+    title: str
+    """Its values in a line."""
+    values: CellValues
+    """Its values."""
+    verdict: Literal["pass", "flaky", "fail", "hang", "error"]
+    """`flaky`: it passed after a boot that hung. `hang`: each boot hung. `error`: it could not be
+    built or booted.
+    """
+    findings: list[str]
+    """Why it did not pass."""
+    kernel: str | None
+    """Name, version and architecture of the kernel."""
+    boots: int
+    """How many boots it took."""
+    seconds: float
+    """How long the last one took."""
+    events: int
+    """The events of its trace."""
+
+
+class CampaignOutput(Versioned):
+    """`cellreap campaign --json`."""
+
+    command: Literal["campaign"]
+    """The command."""
+    campaign: str
+    """The name of the campaign."""
+    folder: str
+    """Where its state, its traces and its images are."""
+    verdict: Literal["pass", "fail"]
+    """`pass` if all cells passed, some perhaps after another boot."""
+    cells: list[CampaignCell]
+    """The cells, in the order of the matrix."""

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Campaigns that boot refkernel."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'cellreap[campaign]'")
+
+from cellreap.campaign.flow import boots_of, result_of
+from kit.paths import CONFIGS, ROOT
+
+KILLS = 4
+SMALL = """\
+[campaign]
+name = "small"
+[matrix]
+config = ["{}"]
+kernel = ["refkernel"]
+rs_depth = [0, "inf"]
+inject = ["none", "step:1:fault"]
+"""
+
+
+def started(file: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "CELLREAP_HOME": str(ROOT)}
+    command = [sys.executable, "-m", "cellreap", "campaign", str(file), "-o", str(folder), *more]
+    return subprocess.Popen(
+        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def boots_of_done(folder: Path) -> dict[str, int]:
+    """The cells that have a result, and how often each was booted."""
+    cells = (path for path in folder.iterdir() if path.is_dir())
+    return {path.name: boots_of(path) for path in cells if result_of(path) is not None}
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("H-11", "A-20", "T-14", "T-24")
+@pytest.mark.parametrize(
+    ("file", "cells", "between"),
+    [
+        (None, 4, 1),
+        pytest.param(CONFIGS / "campaigns" / "depths.toml", 200, 30, marks=pytest.mark.thorough),
+    ],
+)
+def test_a_campaign_that_is_killed_ends_with_all_results_and_runs_none_twice(
+    file: Path | None, cells: int, between: int, tmp_path: Path
+) -> None:
+    """between: results between two kills."""
+    if file is None:
+        file = tmp_path / "small.toml"
+        file.write_text(SMALL.format(CONFIGS / "block_fs_db_app.toml"))
+    folder = tmp_path / "out"
+    ended: dict[str, int] = {}
+    for number in range(min(KILLS, cells - 2)):
+        running = started(file, folder, *(("--resume",) if number else ()))
+        assert running.stderr is not None
+        for _ in range(between):
+            assert running.stderr.readline(), "it ended before it was killed"
+        running.kill()
+        running.communicate()
+        now = boots_of_done(folder)
+        assert {name: now[name] for name in ended} == ended, "one was run again"
+        assert len(now) >= len(ended) + between
+        ended = now
+    assert len(ended) < cells
+    last = started(file, folder, "--resume", "--json")
+    out, error = last.communicate()
+    assert last.returncode == 0, out + error
+    shown = json.loads(out)["cells"]
+    assert [cell["verdict"] for cell in shown] == ["pass"] * cells
+    now = boots_of_done(folder)
+    assert {name: now[name] for name in ended} == ended, "one was run again"
+    assert set(now) == {cell["id"] for cell in shown}

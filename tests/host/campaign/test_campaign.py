@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Campaigns, with a script as the emulator: what is run, what is not run again, what is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'cellreap[campaign]'")
+
+from cellreap.campaign import reports
+from cellreap.campaign.flow import boots_of, result_of
+from cellreap.campaign.matrix import read_campaign
+from cellreap.campaign.running import Result
+from cellreap.errors import InputError
+from kit.paths import CONFIGS
+from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
+from kit.small_runs import trace
+
+HEAD = '[campaign]\nname = "c"\nidle = 1\n'
+
+
+def written(folder: Path, matrix: str, head: str = HEAD) -> Path:
+    path = folder / "c.toml"
+    path.write_text(f"{head}[matrix]\n{matrix}")
+    return path
+
+
+def scenario(folder: Path) -> str:
+    """A configuration beside the campaign's file."""
+    (folder / "a.toml").write_text((CONFIGS / "block_fs_db_app.toml").read_text())
+    return 'config = ["a.toml"]\n'
+
+
+@pytest.mark.behaviour("H-11")
+def test_there_is_a_cell_for_each_combination(tmp_path: Path) -> None:
+    matrix = (
+        'pd_depth = [0, "inf"]\ncrash = ["fs", "db"]\ninject = ["none", "step:3:fault"]\n'
+        'arch = ["x86_64", "aarch64"]\nkernel = ["refkernel", "./sdk"]\n'
+    )
+    cells = read_campaign(written(tmp_path, scenario(tmp_path) + matrix)).cells
+    assert len(cells) == 32
+    assert len({cell.id for cell in cells}) == 32
+    assert cells[-1].title == ("a aarch64 kernel=sdk pd_depth=inf crash=db inject=step:3:fault")
+    config = cells[-1].system().config
+    assert (config.policy.pd_depth, config.inject) == ("inf", ("step:3:fault",))
+    assert [crash.pd for crash in config.crashes] == ["db"]
+    assert cells[-1].kernel == str(tmp_path / "sdk")
+
+
+@pytest.mark.behaviour("H-11")
+def test_a_seed_replaces_that_of_crashes_by_time(tmp_path: Path) -> None:
+    text = (CONFIGS / "block_fs_db_app.toml").read_text()
+    crash = '[[crash]]\npd = "fs"\nhow = "kill"\nspread_ns = 1000\nseed = 1\n'
+    (tmp_path / "b.toml").write_text(text[: text.index("[[crash]]")] + crash)
+    path = written(tmp_path, 'config = ["b.toml"]\nseed = [7, 8]\n')
+    seeds = [cell.system().config.crashes[0].seed for cell in read_campaign(path).cells]
+    assert seeds == [7, 8]
+
+
+@pytest.mark.parametrize(
+    ("matrix", "said"),
+    [
+        ('config = ["none.toml"]', "5: matrix.config[0]: {}/none.toml: No such file"),
+        ('config = ["a.toml"]\narch = ["mips"]', "6: matrix.arch[0]: expected x86_64 or aarch64"),
+        ('config = ["a.toml"]\npd_depth = [0,\n-1]', "7: matrix.pd_depth[1]: expected an integer"),
+        ('config = ["a.toml"]\ncrash = ["nobody"]', '6: matrix.crash[0]: no PD is named "nobody"'),
+        ('config = ["a.toml"]\ninject = ["fire"]', "6: matrix.inject[0]: {}/a.toml: inject[0]: "),
+        ('config = ["a.toml"]\nseed = [1]', "5: matrix.config[0]: {}/a.toml has no crash with a "),
+        ('config = ["a.toml", "a.toml"]', "5: matrix.config[1]: 'a.toml' is in the list twice"),
+        ('config = ["a.toml"]\ndepth = [1]', "6: matrix.depth: unknown key; expected one of "),
+        ("config = []", "5: matrix.config: expected "),
+        ("config = [", "5: not valid TOML: "),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_told_with_line_and_field(
+    matrix: str, said: str, tmp_path: Path
+) -> None:
+    scenario(tmp_path)
+    with pytest.raises(InputError) as caught:
+        read_campaign(written(tmp_path, matrix))
+    assert caught.value.line().startswith(f"{tmp_path}/c.toml:{said.format(tmp_path)}")
+
+
+def results(tmp_path: Path) -> list[Result]:
+    path = written(tmp_path, scenario(tmp_path) + "pd_depth = [0, 1, 2, 3, 4]\n")
+    verdicts = ("pass", "flaky", "fail", "hang", "error")
+    return [
+        Result(cell, verdict, () if number < 2 else ("a <b>", "c"), "k", number, 0.5)
+        for number, (cell, verdict) in enumerate(
+            zip(read_campaign(path).cells, verdicts, strict=True)
+        )
+    ]
+
+
+@pytest.mark.behaviour("H-13")
+def test_results_are_tap_junit_and_lines(tmp_path: Path) -> None:
+    found = results(tmp_path)
+    tap = reports.tap(found).splitlines()
+    assert tap[:4] == [
+        "TAP version 13",
+        "1..5",
+        "ok 1 - a x86_64 pd_depth=0",
+        "ok 2 - a x86_64 pd_depth=1 (flaky)",
+    ]
+    assert tap[4:7] == ["not ok 3 - a x86_64 pd_depth=2", "# a <b>", "# c"]
+    suite = ElementTree.fromstring(reports.junit("c", found))
+    assert {key: suite.get(key) for key in ("tests", "failures", "errors")} == {
+        "tests": "5",
+        "failures": "2",
+        "errors": "1",
+    }
+    kinds = [[child.tag for child in case] for case in suite]
+    assert kinds == [[], ["system-out"], ["failure"], ["failure"], ["error"]]
+    assert suite[2][0].get("message") == "a <b>"
+    assert reports.table(found)[-1] == "5 cells: 1 pass, 1 flaky, 1 fail, 1 hang, 1 error"
+
+
+# -- with a script as the emulator
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    folder = tmp_path_factory.mktemp("bench")
+    made = Bench(folder, folder / "cache")
+    made.emulator(trace(made))
+    for number in range(8):
+        (folder / f"s{number}.toml").write_text(made.config.read_text())
+    return made
+
+
+def campaign_of(bench: Bench, count: int, folder: Path, head: str = HEAD) -> tuple[str, ...]:
+    names = ", ".join(f'"{bench.folder}/s{number}.toml"' for number in range(count))
+    path = written(folder, f"config = [{names}]\n", head)
+    return "campaign", str(path), "-o", str(folder / "out")
+
+
+def started(bench: Bench, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "cellreap", *arguments],
+        env=bench.env,
+        cwd=bench.folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def boots(folder: Path) -> dict[str, int]:
+    return {path.name: boots_of(path) for path in (folder / "out").iterdir() if path.is_dir()}
+
+
+def done(folder: Path) -> set[str]:
+    found = (path for path in (folder / "out").iterdir() if path.is_dir())
+    return {path.name for path in found if result_of(path) is not None}
+
+
+@NEEDS_TOOLCHAIN
+@pytest.mark.slow
+@pytest.mark.behaviour("H-11", "H-13", "T-12", "T-13", "X-26")
+def test_all_cells_are_run_and_a_campaign_that_is_done_runs_nothing(
+    bench: Bench, tmp_path: Path
+) -> None:
+    arguments = campaign_of(bench, 2, tmp_path)
+    ran = bench.cellreap(*arguments, "--json", "--tap", str(tmp_path / "t.tap"), "-j", "1")
+    shown = json.loads(ran.stdout)
+    assert ran.returncode == 0, ran.stderr
+    assert [(cell["verdict"], cell["boots"]) for cell in shown["cells"]] == [("pass", 1)] * 2
+    assert (tmp_path / "t.tap").read_text().count("\nok ") == 2
+    before = boots(tmp_path)
+    assert "--resume goes on with it" in error_of(bench.cellreap(*arguments))
+    again = bench.cellreap(*arguments, "--resume", "--json")
+    assert json.loads(again.stdout)["cells"] == shown["cells"]
+    assert boots(tmp_path) == before
+    watched = bench.cellreap(*arguments, "--watch").stdout.splitlines()
+    assert watched[0] == "1/2 pass s0 x86_64"
+    assert watched[-1] == "the campaign is done: 2 of 2 results"
+
+
+CELLS = 5
+"""Two workers are killed twice, each time after the first result."""
+
+
+@NEEDS_TOOLCHAIN
+@pytest.mark.slow
+@pytest.mark.behaviour("A-18", "A-20", "A-22", "T-14", "T-24")
+def test_a_campaign_that_is_killed_goes_on_where_it_was(bench: Bench, tmp_path: Path) -> None:
+    arguments = campaign_of(bench, CELLS, tmp_path)
+    ended: dict[str, int] = {}
+    for number in range(2):
+        running = started(bench, *arguments, "-j", "2", *(("--resume",) if number else ()))
+        assert running.stderr is not None
+        running.stderr.readline()  # a cell has a result
+        running.kill()
+        running.wait()
+        running.communicate()
+        counted = boots(tmp_path)
+        assert all(counted[name] == count for name, count in ended.items()), "one was run again"
+        ended = {name: counted[name] for name in done(tmp_path)}
+    assert len(ended) < CELLS, "it was not killed in the middle"
+    ran = bench.cellreap(*arguments, "--resume", "--json")
+    shown = json.loads(ran.stdout)
+    assert [cell["verdict"] for cell in shown["cells"]] == ["pass"] * CELLS
+    counted = boots(tmp_path)
+    assert all(counted[name] == count for name, count in ended.items()), "one was run again"
+    assert done(tmp_path) == {cell["id"] for cell in shown["cells"]}
+
+
+@pytest.fixture
+def emulator(bench: Bench) -> Iterator[Path]:
+    """The script that serves as the emulator. It is as before after the test."""
+    path = bench.folder / "bin" / "qemu-system-x86_64"
+    before = path.read_text()
+    yield path
+    path.write_text(before)
+
+
+@NEEDS_TOOLCHAIN
+@pytest.mark.slow
+@pytest.mark.behaviour("H-11", "H-13")
+@pytest.mark.parametrize(("hangs", "verdict"), [(1, "flaky"), (2, "hang")])
+def test_a_boot_that_hangs_is_tried_again_and_told(
+    hangs: int, verdict: str, bench: Bench, emulator: Path, tmp_path: Path
+) -> None:
+    text = emulator.read_text()
+    hang = f"echo >> {tmp_path}/n; [ $(wc -l < {tmp_path}/n) -gt {hangs} ] || exec sleep 600\n"
+    emulator.write_text(text.replace("#!/bin/sh\n", f"#!/bin/sh\n{hang}"))
+    ran = bench.cellreap(*campaign_of(bench, 1, tmp_path), "--json")
+    (cell,) = json.loads(ran.stdout)["cells"]
+    assert (cell["verdict"], cell["boots"]) == (verdict, 2)
+    assert ran.returncode == (0 if verdict == "flaky" else 1)
+
+
+@NEEDS_TOOLCHAIN
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.behaviour("X-26", "H-11")
+def test_ctrl_c_ends_the_emulators_and_keeps_what_is_done(
+    bench: Bench, emulator: Path, tmp_path: Path
+) -> None:
+    text = emulator.read_text()
+    pids = f"echo $$ >> {tmp_path}/pids; [ $(wc -l < {tmp_path}/pids) -eq 1 ] || exec sleep 600\n"
+    emulator.write_text(text.replace("#!/bin/sh\n", f"#!/bin/sh\n{pids}"))
+    arguments = campaign_of(bench, 3, tmp_path, HEAD.replace("idle = 1\n", ""))
+    running = started(bench, *arguments, "-j", "2")
+    noted = tmp_path / "pids"
+    while not noted.exists() or len(noted.read_text().split()) < 3:
+        assert running.poll() is None
+        time.sleep(0.02)
+    assert "another process runs this campaign" in error_of(bench.cellreap(*arguments, "--resume"))
+    running.send_signal(signal.SIGINT)
+    running.communicate()
+    assert running.returncode == 130
+    for pid in noted.read_text().split():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)
+    assert len(done(tmp_path)) == 1
+    emulator.write_text(text)
+    shown = json.loads(bench.cellreap(*arguments, "--resume", "--json").stdout)
+    assert [cell["verdict"] for cell in shown["cells"]] == ["pass"] * 3
+
+
+ONE_CELL = """
+import os, signal, sys
+from pathlib import Path
+from unittest.mock import patch
+from cellreap.campaign.flow import make_database, run_cell
+from cellreap.campaign.matrix import read_campaign
+
+def killed(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+campaign = read_campaign(Path(sys.argv[1]))
+empty = Path(sys.argv[2] + ".empty")
+make_database(empty)
+if sys.argv[3] == "killed":
+    patch("cellreap.campaign.flow.checked_run", killed).start()
+run_cell(campaign.cells[0], campaign.settings, Path(sys.argv[2]), empty)
+"""
+
+
+@NEEDS_TOOLCHAIN
+@pytest.mark.slow
+@pytest.mark.behaviour("T-11", "T-15", "H-13")
+def test_a_cell_that_fails_after_a_kill_is_an_error_and_reverts_what_it_skipped(
+    bench: Bench, tmp_path: Path
+) -> None:
+    folder = tmp_path / "cell"
+
+    def ran(how: str) -> int:
+        command = [sys.executable, "-c", ONE_CELL, campaign_of(bench, 1, tmp_path)[1]]
+        return subprocess.run([*command, str(folder), how], env=bench.env).returncode
+
+    assert ran("killed") == -signal.SIGKILL
+    assert result_of(folder) is None
+    assert (folder / "cell.trace").exists()
+    (folder / "cell.img").unlink()  # so that the check fails
+    assert ran("whole") == 0
+    found = result_of(folder)
+    assert found is not None
+    assert found["verdict"] == "error"
+    assert "cell.img: No such file or directory" in found["findings"][0]
+    assert boots_of(folder) == 1
+    assert not (folder / "cell.trace").exists()
