@@ -12,11 +12,13 @@ from cellreap.model.core.library import (
     library_path,
     load_core,
 )
+from cellreap.model.core.metrics import CoreMetrics
 from cellreap.model.core.planner import CoreModel
 
 __all__ = [
     "HEADERS",
     "CoreError",
+    "CoreMetrics",
     "CoreMissing",
     "CoreModel",
     "declarations",

@@ -106,6 +106,10 @@ class Arena:
         """The id for which a cr_ref was made."""
         return self._ids[ref.index, ref.generation]
 
+    def type_number(self, name: str) -> int:
+        """The number of a type that a space or resource has."""
+        return self._types[name]
+
     def get(self, id_: str) -> Any:
         """The node's cr_node_info."""
         out = self.ffi.new("cr_node_info *")

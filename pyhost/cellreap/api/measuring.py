@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Measures how close PDs are, in a state and in the cleanups of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from cellreap.api.planning import Engine
+from cellreap.api.states import State, limit
+from cellreap.errors import ModelError, UsageError
+from cellreap.model.graph import Model
+from cellreap.model.ids import ROOT
+from cellreap.model.metrics import Metrics
+from cellreap.model.plan import Plan
+from cellreap.model.reference import Measuring
+from cellreap.trace.check.apart import without
+from cellreap.trace.check.replay import Replay
+from cellreap.trace.check.stream import check_stream
+from cellreap.trace.events import Event
+from cellreap.trace.files import opened
+from cellreap.trace.report import Report
+
+
+class Measures(Protocol):
+    """What measures pairs of PDs of one state."""
+
+    def measure(self, a: str, b: str) -> Metrics:
+        """The metrics of two PDs."""
+
+
+@dataclass(frozen=True)
+class Blast:
+    """How far a cleanup of a trace reached, by the distances to its trigger."""
+
+    number: int
+    """The number of the cleanup, from 1."""
+    trigger: str
+    """The PD that went down."""
+    destroyed: list[Metrics]
+    """The trigger with each other PD that the cleanup destroyed, in the state before it."""
+    survivors: list[Metrics]
+    """The trigger with each PD that it left alive, in the state before it."""
+    after: list[Metrics]
+    """All pairs of survivors, in the state after it. Empty if the trace ends before."""
+
+    def stays_within(self, fr: int | Literal["inf"]) -> bool:
+        """Whether all destroyed PDs were at most so far from the trigger."""
+        most = limit(fr)
+        return most is None or all(
+            pair.fr is not None and pair.fr <= most for pair in self.destroyed
+        )
+
+
+def measuring(model: Model, engine: Engine, with_root: bool) -> Measures:
+    """What measures this state."""
+    if engine == "reference":
+        return Measuring(model, with_root=with_root)
+    from cellreap.model.core import CoreMetrics  # needs the library; the reference does not
+
+    return CoreMetrics(model, with_root=with_root)
+
+
+def find_pd(state: State, source: str | Path, name: str) -> str:
+    """The id of a PD. UsageError if the source has no such PD."""
+    try:
+        return state.model.find_pd(name)
+    except ModelError as error:
+        raise UsageError(f"{source}: {error}") from None
+
+
+def pairs(
+    model: Model, measures: Measures, *, with_root: bool, of: Iterable[str] | None = None
+) -> list[Metrics]:
+    """The metrics of all pairs of different PDs. The root task is one of them only with_root."""
+    pds = [pd for pd in (model.pds() if of is None else of) if with_root or pd != ROOT]
+    return [measures.measure(a, b) for i, a in enumerate(pds) for b in pds[i + 1 :]]
+
+
+def blasts_of(trace: Path, *, with_root: bool) -> tuple[list[Blast], dict[str, str]]:
+    """The cleanups of a trace, and the names of all nodes that ever were.
+
+    UsageError if the trace does not pass its check.
+    """
+    replay = _Blasts(Report(str(trace)), with_root)
+    with opened(trace) as stream:
+        report = check_stream(stream, str(trace), replay=replay, open_end=True)
+    if not report.passed:
+        raise UsageError(f"{trace}:{report.violations[0]}: its states may be wrong")
+    return replay.blasts(), dict(report.names)
+
+
+class _Blasts(Replay):
+    """A replay that measures before and after each cleanup."""
+
+    def __init__(self, report: Report, with_root: bool) -> None:
+        super().__init__(report)
+        self._with_root = with_root
+        self._before: dict[int, list[Metrics]] = {}
+        self._after: dict[int, list[Metrics]] = {}
+
+    def feed(self, event: Event) -> None:
+        if event.name == "CLEANUP":
+            self._measure(event.number("n"), event["trigger"])
+        super().feed(event)
+        if event.name == "SETTLED":
+            measures = self._measuring()
+            found = pairs(measures.model, measures, with_root=self._with_root)
+            self._after[event.number("n")] = found
+
+    def blasts(self) -> list[Blast]:
+        """What was found."""
+        found = []
+        for cleanup in self.report.cleanups:
+            dead = {pd for pd, _ in Plan.from_json(cleanup.plan).destroyed_pds}
+            before = self._before.get(cleanup.number, [])
+            found.append(
+                Blast(
+                    cleanup.number,
+                    cleanup.trigger,
+                    [pair for pair in before if pair.pds[1] in dead],
+                    [pair for pair in before if pair.pds[1] not in dead],
+                    self._after.get(cleanup.number, []),
+                )
+            )
+        return found
+
+    def _measuring(self) -> Measuring:
+        model = without(self.model, self.context.cleanups.doomed())
+        return Measuring(model, with_root=self._with_root)
+
+    def _measure(self, number: int, trigger: str) -> None:
+        measuring = self._measuring()
+        there = [pd for pd in measuring.model.pds() if pd not in (ROOT, trigger)]
+        if trigger in measuring.model.nodes:
+            self._before[number] = [measuring.measure(trigger, pd) for pd in there]
