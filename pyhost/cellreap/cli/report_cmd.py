@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`cellreap report`: a page about a run, for a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from cellreap.cli.check_cmd import explainer, show_progress
+from cellreap.cli.echo import echo_json
+from cellreap.cli.exit_codes import ExitCode
+from cellreap.cli.params import image_option, json_option, programs_option
+from cellreap.pictures.perfetto import perfetto
+from cellreap.pictures.runpage import page_of
+from cellreap.runs.expectation import expected_by
+from cellreap.runs.summary import tell
+from cellreap.system.files import write_atomically
+from cellreap.trace.events import printable
+from cellreap.trace.reading import read_file
+
+
+@click.command()
+@click.argument("trace", type=click.Path(path_type=Path), metavar="TRACE")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="PAGE.html",
+    help="Default: beside the trace, with the ending .html.",
+)
+@image_option("The image that was booted, or its configuration: as for `cellreap show`.")
+@programs_option
+@click.option(
+    "--perfetto",
+    "perfetto_output",
+    type=click.Path(path_type=Path),
+    metavar="FILE.json",
+    help="Also write the time line for ui.perfetto.dev and chrome://tracing.",
+)
+@json_option
+def report(
+    trace: Path,
+    output: Path | None,
+    image: Path | None,
+    programs: Path | None,
+    perfetto_output: Path | None,
+    as_json: bool,
+) -> int:
+    """Make a page about a run, which opens in a browser without a network.
+
+    The page has the system at a chosen event, a time line, each cleanup with its steps, what `show`
+    tells, and all events. A trace that fails its check gives a page too, which shows where. The
+    exit code is that of `cellreap show`. Graphviz (`dot`) places the nodes.
+    """
+    output = trace.with_suffix(".html") if output is None else output
+    expected = None if image is None else expected_by(image)
+    with show_progress(trace) as progress:
+        reading = read_file(
+            trace,
+            keep_events=True,
+            progress=progress,
+            expected=expected,
+            explain=explainer(image, programs),
+            open_end=True,
+        )
+    found = reading.report
+    kernel = f"{printable(found.kernel) or 'an unknown kernel'} ({printable(found.arch)})"
+    complaints = [str(problem) for problem in found.violations]
+    told = tell(reading, kernel, complaints, None)
+    page = page_of(reading, told, f"{printable(found.system) or printable(trace.name)}").encode()
+    write_atomically(output, page)
+    if perfetto_output is not None:
+        write_atomically(perfetto_output, perfetto(reading.events, found).encode())
+    verdict = "pass" if found.passed and not found.unexpected else "fail"
+    if as_json:
+        counts = {"events": found.events, "cleanups": len(found.cleanups)}
+        shown = {"output": str(output), "bytes": len(page), "verdict": verdict, **counts}
+        echo_json("report", shown)
+    else:
+        click.echo(f"{output}: {found.events:,} events, {len(page) >> 10} KiB, {verdict}")
+    if not found.passed:
+        return ExitCode.FAILED
+    return ExitCode.UNEXPECTED if found.unexpected else ExitCode.DONE

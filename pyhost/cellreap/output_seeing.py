@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the commands that measure and audit systems print with `--json` (output.py)."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from cellreap.output_parts import Versioned
+
+
+class Pair(TypedDict):
+    """How close two PDs are."""
+
+    pds: tuple[str, str]
+    """The two PDs."""
+    fr: int | Literal["inf"]
+    """Hops to the nearest PD on which both depend. `inf`: there is none."""
+    rsi: dict[str, tuple[int, int]]
+    """Type -> what both reach, and what at least one of them reaches."""
+
+
+class BlastRadius(TypedDict):
+    """How far a cleanup reached."""
+
+    number: int
+    """The number of the cleanup, from 1."""
+    trigger: str
+    """The PD that went down."""
+    destroyed: list[Pair]
+    """The trigger with each other PD that was destroyed, before the cleanup."""
+    survivors: list[Pair]
+    """The trigger with each PD that lives on, before the cleanup."""
+    after: list[Pair]
+    """All pairs of survivors, after the cleanup. Empty if the trace ends before."""
+
+
+class MetricsOutput(Versioned):
+    """`cellreap metrics --json`."""
+
+    command: Literal["metrics"]
+    """The command."""
+    with_root: bool
+    """Whether the root task may be the PD on which both depend."""
+    pairs: NotRequired[list[Pair]]
+    """The pair that was asked for, or all pairs. Without --cleanups."""
+    cleanups: NotRequired[list[BlastRadius]]
+    """With --cleanups."""
+    within: NotRequired[bool]
+    """With --within: whether no cleanup destroyed a PD that was farther from its trigger."""
+    names: dict[str, str]
+    """Id of each PD that has a name: its name."""
+
+
+class AuditFinding(TypedDict):
+    """What all single crashes do at two depths."""
+
+    pd_depth: int | Literal["inf"]
+    """Hops of clients that are destroyed."""
+    rs_depth: int | Literal["inf"]
+    """Hops of mapped spaces that are destroyed."""
+    worst: list[str]
+    """The PDs whose crash destroys most PDs."""
+    destroyed: int
+    """How many PDs that is, with the PD itself."""
+    broken: dict[str, list[tuple[str, str, str]]]
+    """Crash -> survivor, what it holds, and what that was built on and went."""
+
+
+class AuditOutput(Versioned):
+    """`cellreap audit --json`."""
+
+    command: Literal["audit"]
+    """The command."""
+    findings: list[AuditFinding]
+    """For each pair of depths."""
+    smallest: list[tuple[int | Literal["inf"], int | Literal["inf"]]]
+    """The smallest depths at which no crash leaves a broken chain."""
+    pins: dict[str, list[str]]
+    """Crash -> pinned PDs that only their pin saves at unlimited depth."""
+    single_points: list[str]
+    """PDs whose crash destroys all others, if no depth limits it and nobody is pinned."""
+    worse: NotRequired[list[str]]
+    """With --diff: what got worse, for people."""

@@ -1,0 +1,439 @@
+"use strict";
+// Draws a run. All that comes from the trace is put into the page as text, never as markup.
+(async () => {
+  const el = (id) => document.getElementById(id);
+  const packed = Uint8Array.from(atob(el("data").textContent), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const run = JSON.parse(await new Response(stream).text());
+  el("data").remove();
+  const count = run.events.length;
+  const SVG = "http://www.w3.org/2000/svg";
+  const ROW = 22, LANE = 20, NAMES = 150, TOP = 22;
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  let at = 0;
+  let from = 0, to = Math.max(1, count); // the events that the time line shows
+
+  const inside = (span, k) => k >= span[0] && (span[1] === null || k < span[1]);
+  const find = (spans, k) => spans.find((span) => inside(span, k));
+  const make = (name, attributes, parent) => {
+    const made = document.createElementNS(SVG, name);
+    for (const key in attributes) made.setAttribute(key, attributes[key]);
+    if (parent) parent.append(made);
+    return made;
+  };
+  const add = (parent, name, text, of) => {
+    const made = document.createElement(name);
+    if (text !== undefined) made.textContent = text;
+    if (of) made.className = of;
+    parent.append(made);
+    return made;
+  };
+  const bad = new Map();
+  for (const [where, text] of run.bad) {
+    if (where !== null) bad.set(where, [...(bad.get(where) || []), text]);
+  }
+  const badPlaces = [...bad.keys()].sort((a, b) => a - b);
+  const nameOf = (lane) => lane.name === lane.id ? lane.id : `${lane.name} (${lane.id})`;
+
+  // -- the graph
+
+  const heads = {
+    MANAGE: ["circle", { cx: 5, cy: 5, r: 3.5 }], REQUEST: ["path", { d: "M1 1 L9 5 L1 9 z" }],
+    HOLD: ["path", { d: "M1 1 L9 5 L1 9" }], MAP: ["path", { d: "M1 1 L9 5 L1 9 z" }],
+    FAULT: ["path", { d: "M8 0 L8 10", "stroke-width": 2 }],
+    LINK: ["path", { d: "M0 0" }], OWN: ["path", { d: "M1 5 L5 2 L9 5 L5 8 z" }],
+    SUBSCRIBE: ["path", { d: "M2 1 L9 5 L2 9" }],
+  };
+  // A small picture is drawn larger, but not wider than the page.
+  const large = Math.min(1.35, Math.max(1, (el("graph").clientWidth - 4) / (run.size[0] + 8)));
+  const svg = make("svg", { role: "img", width: (run.size[0] + 8) * large,
+    height: (run.size[1] + 8) * large,
+    viewBox: `-4 -4 ${run.size[0] + 8} ${run.size[1] + 8}` });
+  const picture = make("title", {}, svg);
+  const defs = make("defs", {}, svg);
+  for (const kind of run.kinds) {
+    const marker = make("marker", { id: `h-${kind}`, viewBox: "0 0 10 10", refX: 8, refY: 5,
+      markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto" }, defs);
+    const [shape, attributes] = heads[kind];
+    make(shape, { ...attributes, class: `m-${kind}` }, marker);
+  }
+  const text = (group, lines, x, y) => lines.map((line, number) => {
+    const made = make("text", { x, y: y + number * 12, class: number ? "small" : "first" }, group);
+    made.textContent = line;
+    return made;
+  });
+  const clusters = run.nodes.map((node) => {
+    if (!node.cluster) return null;
+    const group = make("g", { class: "cluster" }, svg);
+    const [x, y, width, height] = node.cluster;
+    make("rect", { x, y, width, height, rx: 8 }, group);
+    return group;
+  });
+  const paths = run.edges.map((edge) => {
+    const kind = run.kinds[edge.kind], points = edge.curve;
+    if (points.length < 4) return null;
+    let d = `M${points[0]} ${points[1]}`;
+    d += points.length < 8 ? ` L${points.slice(2).join(" ")}` : ` C${points.slice(2).join(" ")}`;
+    const made = make("path", { d, class: `e k-${kind}`, "marker-end": `url(#h-${kind})` }, svg);
+    const [source, target] = edge.ends.map((end) => run.nodes[end].label[0]);
+    make("title", {}, made).textContent = `${source} ${run.means[edge.kind]} ${target}`;
+    return made;
+  });
+  const shapes = run.nodes.map((node) => {
+    const group = make("g", { class: node.kind }, svg);
+    const [x, y, width, height] = node.box;
+    const round = node.kind === "resource" ? 7 : 0;
+    const rect = make("rect", { x, y, width, height, rx: round }, group);
+    const lines = text(group, [...node.label, ""], x + width / 2, 0);
+    return { group, rect, lines, x, y, width, height };
+  });
+  const reasons = make("g", {}, svg);
+  el("graph").append(svg);
+
+  const setClass = (shape, value) => {
+    if (shape.getAttribute("class") !== value) shape.setAttribute("class", value);
+  };
+  let crashed = -1; // the node at depth 0 that was last brought into sight
+  const show = (number) => {
+    if (number === crashed) return;
+    crashed = number;
+    if (number < 0) return;
+    const box = el("graph"), shape = shapes[number];
+    box.scrollTo({ left: shape.x * large - box.clientWidth / 3,
+      top: shape.y * large - box.clientHeight / 3, behavior: still ? "instant" : "smooth" });
+  };
+  const drawGraph = () => {
+    let first = -1;
+    const alive = { pd: 0, space: 0, resource: 0 }, doomed = [];
+    run.nodes.forEach((node, number) => {
+      const shape = shapes[number];
+      const there = find(node.spans, at);
+      const doom = there && find(node.doomed, at);
+      let state = there ? "" : node.spans[0][0] <= at ? " gone" : " off";
+      if (there) alive[node.kind] += 1;
+      if (doom) state += " doomed";
+      setClass(shape.group, node.kind + state);
+      if (clusters[number]) setClass(clusters[number], `cluster${state}`);
+      const depth = doom ? doom[2] : -1;
+      const fills = run.fills;
+      if (depth === 0 && first < 0) first = number;
+      shape.rect.style.fill = depth >= 0 ? fills[Math.min(depth, fills.length - 1)] : "";
+      let told = "";
+      if (state === " gone") told = "gone";
+      else if (doom && node.kind !== "resource") {
+        told = depth > 0 ? `doomed at depth ${depth}` : depth === 0 ? "crashes" : "doomed";
+      }
+      if (node.kind === "resource") told = "";
+      if (doom && node.kind !== "resource") doomed.push(`${node.label.join(", ")}: ${told}`);
+      const lines = shape.lines, last = lines[lines.length - 1];
+      if (last.textContent !== told) last.textContent = told;
+      const shown = lines.filter((line) => line.textContent).length;
+      const top = shape.y + shape.height / 2 - (shown - 1) * 6 + 4;
+      lines.forEach((line, which) => line.setAttribute("y", top + which * 12));
+    });
+    show(first);
+    reasons.replaceChildren();
+    const why = [];
+    run.edges.forEach((edge, number) => {
+      const path = paths[number];
+      const there = find(edge.spans, at);
+      const guilty = there && find(edge.why, at), lost = there && find(edge.lost, at);
+      if (guilty) why.push(guilty[2]);
+      if (!path) return;
+      const kind = run.kinds[edge.kind];
+      const state = there ? guilty ? " why" : lost ? " lost" : "" : " off";
+      setClass(path, `e k-${kind}${state}`);
+      if (!guilty && !lost) return;
+      const points = edge.curve, middle = Math.floor(points.length / 4) * 2;
+      const [x, y] = edge.label.length ? edge.label : [points[middle], points[middle + 1] - 6];
+      const label = make("text", { x, y: y + 3, class: "reason" }, reasons);
+      label.textContent = guilty ? guilty[2] : "lost";
+    });
+    const told = `${alive.pd} protection domains, ${alive.space} spaces and their ` +
+      `resources, without the root task.`;
+    picture.textContent = told;
+    el("alive").textContent = told +
+      (doomed.length ? ` Doomed: ${doomed.join("; ")}.` : "") +
+      (why.length ? ` Because ${why.join("; ")}.` : "");
+  };
+
+  // -- the time line
+
+  const canvas = el("canvas"), lanes = el("lanes"), context = canvas.getContext("2d");
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
+  const waitColour = (told) => told === "stopped" || told.startsWith("frozen") ? "--stop" :
+    told.startsWith("has notice") ? "--wait" : told.startsWith("deals") ? "--work" : "--held";
+  el("tall").style.height = `${TOP + run.lanes.length * LANE + 4}px`;
+  const drawLanes = () => {
+    const width = Math.max(320, lanes.clientWidth);
+    const height = Math.min(TOP + run.lanes.length * LANE + 4, Math.max(120, lanes.clientHeight));
+    const scale = window.devicePixelRatio || 1;
+    if (canvas.width !== width * scale || canvas.height !== height * scale) {
+      canvas.width = width * scale;
+      canvas.height = height * scale;
+      canvas.style.width = `${width}px`;
+      canvas.style.height = `${height}px`;
+    }
+    context.setTransform(scale, 0, 0, scale, 0, 0);
+    context.fillStyle = colour("--paper");
+    context.fillRect(0, 0, width, height);
+    const per = (width - NAMES - 8) / (to - from);
+    const x = (k) => NAMES + (Math.min(Math.max(k === null ? count : k, from), to) - from) * per;
+    const scrolled = lanes.scrollTop;
+    const y = (lane) => TOP + lane * LANE - scrolled;
+    const seen = (begin, end) => begin < to && (end === null || end > from);
+    context.font = '11px "DejaVu Sans", Verdana, sans-serif';
+    for (const cleanup of run.cleanups) {
+      if (!seen(...cleanup.span)) continue;
+      for (const [begin, end, phase] of cleanup.phases) {
+        if (!seen(begin, end)) continue;
+        context.fillStyle = colour(`--p-${phase}`);
+        context.fillRect(x(begin), TOP, Math.max(1, x(end) - x(begin)), height);
+      }
+    }
+    const first = Math.max(0, Math.floor(scrolled / LANE));
+    const last = Math.min(run.lanes.length, Math.ceil((scrolled + height) / LANE));
+    for (let number = first; number < last; number += 1) {
+      const lane = run.lanes[number], top = y(number);
+      if (seen(...lane.life)) {
+        context.fillStyle = colour("--life");
+        context.fillRect(x(lane.life[0]), top + 5, Math.max(1, x(lane.life[1]) - x(lane.life[0])),
+          LANE - 10);
+      }
+      for (const [begin, end, told] of lane.waits) {
+        if (!seen(begin, end)) continue;
+        context.fillStyle = colour(waitColour(told));
+        context.fillRect(x(begin), top + 5, Math.max(1.5, x(end) - x(begin)), LANE - 10);
+      }
+      let drawn = -10;
+      for (const [where, what] of lane.marks) {
+        if (where < from || where >= to || x(where) - drawn < 2) continue;
+        drawn = x(where);
+        const trigger = ["FAULT", "EXIT", "TERMINATE", "LATE"].includes(what);
+        context.fillStyle = colour(trigger ? "--doom" : "--ink");
+        context.fillRect(drawn, top + (trigger ? 2 : 7), trigger ? 3 : 1.5,
+          LANE - (trigger ? 4 : 14));
+      }
+    }
+    context.strokeStyle = context.fillStyle = colour("--soft");
+    context.lineWidth = 1;
+    let arrows = 0;
+    for (const [, , , source, target, queued, taken] of run.arrows) {
+      const end = taken === null ? queued : taken;
+      if (!seen(queued, end + 1) || (source < first && target < first)) continue;
+      if ((source >= last && target >= last) || (arrows += 1) > 2000) continue;
+      const x0 = x(queued), y0 = y(source) + LANE / 2, x1 = x(end), y1 = y(target) + LANE / 2;
+      context.beginPath();
+      context.moveTo(x0, y0);
+      context.lineTo(x1, y1);
+      context.stroke();
+      const angle = Math.atan2(y1 - y0, x1 - x0);
+      context.beginPath();
+      context.moveTo(x1, y1);
+      context.lineTo(x1 - 7 * Math.cos(angle - 0.4), y1 - 7 * Math.sin(angle - 0.4));
+      context.lineTo(x1 - 7 * Math.cos(angle + 0.4), y1 - 7 * Math.sin(angle + 0.4));
+      context.fill();
+    }
+    context.fillStyle = colour("--doom");
+    for (const where of badPlaces) {
+      if (where >= from && where < to) context.fillRect(x(where) - 1, TOP, 3, height);
+    }
+    context.fillStyle = colour("--paper");
+    context.fillRect(0, 0, NAMES, height);
+    context.fillRect(0, 0, width, TOP);
+    context.fillStyle = colour("--ink");
+    for (let number = first; number < last; number += 1) {
+      const lane = run.lanes[number];
+      let told = lane.name === lane.id ? lane.id : `${lane.name} ${lane.id}`;
+      while (told.length > 4 && context.measureText(told).width > NAMES - 12) {
+        told = `${told.slice(0, -2)}…`;
+      }
+      if (y(number) >= TOP - 6) context.fillText(told, 6, y(number) + 14);
+    }
+    let free = NAMES;
+    for (const cleanup of run.cleanups) {
+      if (!seen(...cleanup.span)) continue;
+      const begin = x(cleanup.span[0]), told = `cleanup ${cleanup.n}`;
+      if (begin < free) continue;
+      context.fillText(told, begin + 7, 14);
+      free = begin + context.measureText(told).width + 14;
+    }
+    context.fillStyle = colour("--chosen");
+    context.fillRect(x(at), 0, Math.max(2, Math.min(per, 6)), height);
+  };
+
+  // -- words
+
+  const drawNow = () => {
+    const list = el("now");
+    list.replaceChildren();
+    for (const lane of run.lanes) {
+      if (!inside(lane.life, at)) continue;
+      const does = lane.waits.filter((wait) => inside(wait, at)).map((wait) => wait[2]);
+      for (const [where, what] of lane.marks) if (where === at) does.push(run.says[what]);
+      if (does.length) add(list, "li", `${nameOf(lane)}: ${does.join("; ")}`);
+    }
+    if (!list.children.length) add(list, "li", "Nobody waits, and no notice is on its way.");
+  };
+  let shownCleanup = null;
+  const drawCleanup = () => {
+    const cleanup = [...run.cleanups].reverse().find((each) => each.span[0] <= at) || null;
+    const box = el("cleanup");
+    if (cleanup !== shownCleanup) {
+      shownCleanup = cleanup;
+      box.replaceChildren();
+      if (!cleanup) {
+        add(box, "p", "None has begun.");
+        return;
+      }
+      let list = null;
+      cleanup.told.forEach((line, number) => {
+        if (!number) {
+          add(box, "h3", line);
+          list = add(box, "dl");
+          return;
+        }
+        const label = line.slice(2, 12).trim();
+        if (label) add(list, "dt", label);
+        add(list, "dd", line.slice(13));
+      });
+      const cycles = cleanup.cycles ? `, ${cleanup.cycles.toLocaleString("en")} cycles` : "";
+      add(box, "h3", `Steps of cleanup ${cleanup.n}: ${cleanup.steps.length} steps, ` +
+        `${cleanup.calls} kernel calls${cycles}`);
+      const table = add(add(box, "div", undefined, "steps"), "table");
+      const head = add(add(table, "thead"), "tr");
+      for (const title of ["Event", "Step", "About", "Kernel calls", "Which"]) {
+        add(head, "th", title).scope = "col";
+      }
+      const body = add(table, "tbody");
+      for (const [where, name, node, pd, calls, kinds] of cleanup.steps.slice(0, 1000)) {
+        const row = add(body, "tr");
+        row.dataset.at = where;
+        add(row, "td", where, "n");
+        add(row, "td", name);
+        add(row, "td", [node, pd].filter((each) => each !== "-").join(", "));
+        add(row, "td", calls, "n");
+        add(row, "td", kinds === "-" ? "" : kinds.replaceAll(",", ", "));
+      }
+      if (cleanup.steps.length > 1000) add(box, "p", "The first 1,000 steps are shown.");
+    }
+    for (const row of box.querySelectorAll("tbody tr")) {
+      row.className = Number(row.dataset.at) === at ? "here" : "";
+    }
+  };
+
+  // -- the table of events: only the rows that are seen exist
+
+  const table = el("table"), rows = el("rows");
+  table.setAttribute("aria-rowcount", count + 1);
+  rows.style.height = `${count * ROW}px`;
+  const drawRows = (begin, end) => {
+    const shown = document.createDocumentFragment();
+    for (let k = begin; k < end; k += 1) {
+      const row = add(shown, "div", undefined, `row${k === at ? " here" : ""}` +
+        `${bad.has(k) ? " bad" : ""}`);
+      row.setAttribute("role", "row");
+      row.setAttribute("aria-rowindex", k + 2);
+      if (k === at) row.setAttribute("aria-current", "true");
+      row.style.top = `${k * ROW}px`;
+      row.dataset.at = k;
+      for (const cell of [k, run.lines[k], run.events[k]]) {
+        add(row, "span", cell).setAttribute("role", "cell");
+      }
+    }
+    rows.replaceChildren(shown);
+  };
+  const seenRows = () => {
+    const begin = Math.max(0, Math.floor(table.scrollTop / ROW) - 10);
+    drawRows(begin, Math.min(count, begin + Math.ceil(table.clientHeight / ROW) + 20));
+  };
+
+  // -- choosing
+
+  const choose = (k) => {
+    at = Math.min(Math.max(0, k), Math.max(0, count - 1));
+    if (at < from || at >= to) {
+      const width = to - from;
+      from = Math.max(0, Math.min(count - width, at - Math.floor(width / 2)));
+      to = from + width;
+    }
+    const slider = el("at");
+    slider.value = at;
+    let clock = null;
+    for (const each of run.clock) {
+      if (each[0] > at) break;
+      clock = each[1];
+    }
+    const when = clock === null ? "" : ` at ${clock} ms`;
+    const told = count ? `${at}${when}: ${run.events[at]}` : "no events";
+    slider.setAttribute("aria-valuetext", told);
+    const violated = bad.get(at) || [];
+    el("event").textContent = [told, ...violated.map((each) => `Violation: ${each}`)].join("\n");
+    el("event").className = violated.length ? "bad" : "";
+    const top = at * ROW;
+    if (top < table.scrollTop || top > table.scrollTop + table.clientHeight - 3 * ROW) {
+      table.scrollTo({ top: top - table.clientHeight / 2, behavior: "instant" });
+    }
+    drawGraph();
+    drawLanes();
+    drawNow();
+    drawCleanup();
+    seenRows();
+  };
+  const zoom = (factor) => {
+    const width = Math.round(Math.min(count, Math.max(Math.min(count, 20), (to - from) * factor)));
+    from = Math.max(0, Math.min(count - width, at - Math.floor(width / 2)));
+    to = from + Math.max(1, width);
+    drawLanes();
+  };
+  const begins = run.cleanups.map((cleanup) => cleanup.span[0]);
+  const go = {
+    first: () => choose(0),
+    last: () => choose(count - 1),
+    back: (far) => choose(at - (far ? 10 : 1)),
+    on: (far) => choose(at + (far ? 10 : 1)),
+    "next-cleanup": () => choose(begins.find((k) => k > at) ?? at),
+    "last-cleanup": () => choose([...begins].reverse().find((k) => k < at) ?? at),
+    "next-bad": () => choose(badPlaces.find((k) => k > at) ?? badPlaces[0] ?? at),
+    closer: () => zoom(0.5),
+    wider: () => zoom(2),
+  };
+  const keys = { ArrowRight: "on", ArrowLeft: "back", Home: "first", End: "last",
+    PageDown: "next-cleanup", PageUp: "last-cleanup", v: "next-bad", "+": "closer",
+    "-": "wider" };
+  document.addEventListener("keydown", (event) => {
+    const name = keys[event.key];
+    if (!name || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    go[name](event.shiftKey);
+  });
+  el("at").addEventListener("input", () => choose(Number(el("at").value)));
+  document.addEventListener("click", (event) => {
+    const target = event.target;
+    const jump = target.closest("[data-go]");
+    if (jump) go[jump.dataset.go](event.shiftKey);
+    else if (target.closest("[data-at]")) choose(Number(target.closest("[data-at]").dataset.at));
+  });
+  canvas.addEventListener("click", (event) => {
+    const box = canvas.getBoundingClientRect();
+    const part = (event.clientX - box.left - NAMES) / (box.width - NAMES - 8);
+    if (part >= 0) choose(from + Math.floor(part * (to - from)));
+  });
+  lanes.addEventListener("scroll", drawLanes);
+  table.addEventListener("scroll", seenRows);
+  window.addEventListener("resize", drawLanes);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawLanes);
+  // On paper, the events around the chosen one, or all of a short run.
+  window.addEventListener("beforeprint", () => {
+    drawRows(count > 500 ? Math.max(0, at - 250) : 0, count > 500 ? Math.min(count, at + 250)
+      : count);
+  });
+  window.addEventListener("afterprint", seenRows);
+  document.querySelector('[data-go="next-bad"]').hidden = !badPlaces.length;
+
+  const wanted = Number(/^#event=(\d+)$/.exec(location.hash)?.[1] ?? NaN);
+  const middle = run.cleanups.length ? run.cleanups[0].phases.find((each) => each[2] === "mark")
+    : null;
+  choose(Number.isFinite(wanted) ? wanted : badPlaces[0] ?? (middle ? middle[0] : count - 1));
+  document.documentElement.dataset.ready = still ? "still" : "yes";
+})();

@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Makes the page of a run: one HTML file that needs nothing else.
+
+What is said in words stands in the page as text. The events, and what the script draws of them, are
+data in it: JSON, compressed, because there may be 100,000 events.
+"""
+
+from __future__ import annotations
+
+import base64
+import bisect
+import gzip
+import html
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from importlib import resources
+from typing import Any, Final
+
+from cellreap.pictures.dot import DEPTH_FILLS, EDGE_STYLES
+from cellreap.pictures.drawing import FOLD, KINDS, Drawing, DrawnEdge, DrawnNode
+from cellreap.pictures.history import EdgeKey, EdgeSeen, History, Span, history_of, kind_of
+from cellreap.pictures.lanes import MARKS, CleanupSeen, Lanes
+from cellreap.pictures.layout import Layout, place
+from cellreap.runs.summary import chapter_lines, name_of
+from cellreap.trace.events import Event, printable
+from cellreap.trace.reading import Reading
+from cellreap.trace.report import Report
+
+MAX_TEXT: Final = 400
+_LABELS: Final = frozenset(
+    {"where", "registers", "depths", "doomed", "before", "lost", "told", "order", "freed",
+     "then said"}
+)  # fmt: skip
+"""What the lines of a summary may be about."""
+_LABEL_END: Final = 13  # column of a summary's lines behind the label
+
+
+def page_of(reading: Reading, told: Sequence[str], title: str) -> str:
+    """The page. reading: with its events. told: the summary as `cellreap show` prints it."""
+    events, report = reading.events, reading.report
+    folder = resources.files("cellreap") / "pictures" / "page"
+    run = run_data(reading)
+    data = json.dumps(run, separators=(",", ":"), ensure_ascii=False)
+    # mtime: the same trace makes the same page.
+    packed = base64.b64encode(gzip.compress(data.encode(), 9, mtime=0)).decode()
+    bad = report.violations or report.unexpected
+    words = {
+        "title": html.escape(title),
+        "verdict": "FAIL" if bad else "NO END" if report.broken_off else "PASS",
+        "verdict_class": "bad" if bad else "good",
+        "kernel": html.escape(
+            f"{printable(report.kernel) or 'an unknown kernel'}, {printable(report.arch)}"
+        ),
+        "count": f"{len(events):,}",
+        "last": str(max(0, len(events) - 1)),
+        "story": story_html(told),
+        "violations": _violations_html(reading),
+        "legend": _legend_html({list(KINDS)[edge["kind"]] for edge in run["edges"]}),
+        "style": (folder / "page.css").read_text(encoding="utf-8"),
+        "script": (folder / "page.js").read_text(encoding="utf-8"),
+        "data": packed,
+    }
+    text = (folder / "page.html").read_text(encoding="utf-8")
+    parts = text.split("@@")  # every second part is the name of what stands there
+    return "".join(words[part] if at % 2 else part for at, part in enumerate(parts))
+
+
+# -- words
+
+
+def story_html(told: Sequence[str]) -> str:
+    """The lines of a summary as headings, lists and paragraphs."""
+    found: list[str] = []
+    within = ""  # the list that is open
+
+    def close(wanted: str) -> None:
+        nonlocal within
+        if within != wanted:
+            found.append(f"</{within}>" if within else "")
+            found.append(f"<{wanted}>" if wanted else "")
+            within = wanted
+
+    for line in told:
+        label = line[2 : _LABEL_END - 1].rstrip()
+        text = html.escape(line.strip())
+        if not line.strip():
+            close("")
+        elif line[:2].strip():
+            close("")
+            heading = line.startswith("Crash")
+            found.append(f"<h3>{text}</h3>" if heading else f"<p>{text}</p>")
+        elif label in _LABELS or (within == "dl" and not label):
+            close("dl")
+            if label:
+                found.append(f"<dt>{html.escape(label)}</dt>")
+            found.append(f"<dd>{html.escape(line[_LABEL_END:].strip())}</dd>")
+        else:
+            close("ul")
+            found.append(f"<li>{text}</li>")
+    close("")
+    return "\n".join(filter(None, found))
+
+
+def _violations_html(reading: Reading) -> str:
+    report = reading.report
+    found = [*map(str, report.violations), *map(str, report.unexpected)]
+    if not found:
+        return "<p>None: everything is as the reference model has it.</p>"
+    places = _places(reading.events, report)
+    places += [None] * (len(found) - len(places))
+    items = []
+    for text, at in zip(found, places, strict=True):
+        told = html.escape(printable(text, MAX_TEXT))
+        if at is not None:
+            told = f'<button type="button" class="jump" data-at="{at}">Event {at}</button> {told}'
+        items.append(f"<li>{told}</li>")
+    if report.more_violations:
+        items.append(f"<li>{report.more_violations} more</li>")
+    return f"<ol>{''.join(items)}</ol>"
+
+
+def _places(events: Sequence[Event], report: Report) -> list[int | None]:
+    """The position of the event at which each violation was found."""
+    lines = [event.line for event in events]
+    return [
+        max(0, bisect.bisect_right(lines, problem.line) - 1) if lines else None
+        for problem in report.violations
+    ]
+
+
+def _legend_html(kinds: Collection[str]) -> str:
+    edges = [
+        f'<li><svg width="44" height="12" aria-hidden="true"><path class="e k-{kind}" '
+        f'd="M2 6 L34 6" marker-end="url(#h-{kind})"/></svg> {html.escape(KINDS[kind])}</li>'
+        for kind in EDGE_STYLES
+        if kind in kinds
+    ]
+    return f'<ul class="legend">{"".join(edges)}</ul>'
+
+
+# -- data
+
+
+def run_data(reading: Reading) -> dict[str, Any]:
+    """What the script draws. Events are named by their position in the trace."""
+    events, report = reading.events, reading.report
+    history = history_of(events, report)
+    lanes = Lanes()
+    for event in events:
+        lanes.take(event)
+    graph = _Graph(history)
+    places = place(graph.drawing())
+    names = report.names
+    at = {pd: number for number, pd in enumerate(lanes.lanes)}
+    return {
+        "events": [_event_text(event) for event in events],
+        "lines": [event.line for event in events],
+        "size": [places.width, places.height],
+        "fills": list(DEPTH_FILLS),
+        "kinds": list(KINDS),
+        "means": list(KINDS.values()),
+        **graph.data(places),
+        "lanes": [
+            {
+                "name": names.get(pd) or pd,
+                "id": pd,
+                "life": _span(lane.life),
+                "waits": [[*_span(wait), wait.text] for wait in lane.waits],
+                "marks": lane.marks,
+            }
+            for pd, lane in lanes.lanes.items()
+        ],
+        "says": MARKS,
+        "arrows": [
+            [
+                arrow.token,
+                arrow.kind,
+                arrow.node,
+                at.get(arrow.source, 0),
+                at.get(arrow.to, 0),
+                arrow.queued,
+                arrow.taken,
+                arrow.end,
+                arrow.result,
+            ]
+            for arrow in lanes.arrows.values()
+        ],
+        "cleanups": [
+            _cleanup_data(cleanup, at, reading, names) for cleanup in lanes.cleanups.values()
+        ],
+        "clock": lanes.clock,
+        "bad": [
+            [where, printable(str(problem), MAX_TEXT)]
+            for where, problem in zip(_places(events, report), report.violations, strict=True)
+        ],
+    }
+
+
+def _event_text(event: Event) -> str:
+    values = " ".join(f"{name}={printable(value, 200)}" for name, value in event.values.items())
+    return f"{event.name} {values}".rstrip()
+
+
+def _span(span: Span) -> list[int | None]:
+    return [span.begin, span.end]
+
+
+def _cleanup_data(
+    cleanup: CleanupSeen, at: Mapping[str, int], reading: Reading, names: Mapping[str, str]
+) -> dict[str, Any]:
+    chapter = next((c for c in reading.story.chapters if c.number == cleanup.number), None)
+    told = [] if chapter is None else chapter_lines(chapter, reading.report, reading.report.faults)
+    return {
+        "n": cleanup.number,
+        "span": _span(cleanup.span),
+        "lane": at.get(cleanup.trigger, 0),
+        "who": name_of(cleanup.trigger, names),
+        "phases": [[*_span(phase), phase.text] for phase in cleanup.phases],
+        "steps": cleanup.steps,
+        "calls": cleanup.calls,
+        "cycles": cleanup.cycles,
+        "told": told,
+    }
+
+
+class _Graph:
+    """All nodes and edges that a run ever had. Many resources of a space are one node."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        sizes = Counter(
+            node.space for node in history.nodes.values() if node.space not in (None, node.id)
+        )
+        self._folded = {space for space, count in sizes.items() if count > FOLD}
+        self._sizes = sizes
+        self._drawn: dict[str, str] = {}
+        self._members: dict[str, list[str]] = {}
+        for id_, node in history.nodes.items():
+            folds = node.space in self._folded and id_ != node.space
+            key = f"{node.space} resources" if folds else id_
+            self._drawn[id_] = key
+            self._members.setdefault(key, []).append(id_)
+        self._edges: dict[EdgeKey, list[EdgeSeen]] = {}
+        for (kind, source, target), seen in history.edges.items():
+            drawn = (kind, self._drawn[source], self._drawn[target])
+            self._edges.setdefault(drawn, []).append(seen)
+
+    def drawing(self) -> Drawing:
+        """With room for what a node says when it is doomed."""
+        nodes = [self._node(key, members) for key, members in self._members.items()]
+        return Drawing("", tuple(nodes), tuple(self._edge(*each) for each in self._edges.items()))
+
+    def _edge(self, key: EdgeKey, seen: Sequence[EdgeSeen]) -> DrawnEdge:
+        why = max((span.text for each in seen for span in each.why), key=len, default="")
+        return DrawnEdge(*key, why=why, lost=any(each.lost for each in seen))
+
+    def _node(self, key: str, members: Sequence[str]) -> DrawnNode:
+        node = self.history.nodes[members[0]]
+        if key != node.id:
+            return DrawnNode(key, "resource", (f"{len(members):,} resources",), node.space)
+        label: tuple[str, ...] = (node.name, node.id) if node.name else (node.id,)
+        if node.doomed and kind_of(key) != "resource":
+            label = (*label, "doomed at depth 9" if kind_of(key) == "pd" else "doomed")
+        if kind_of(key) == "pd":
+            return DrawnNode(key, "pd", label)
+        return DrawnNode(key, "space" if key == node.space else "resource", label, node.space)
+
+    def data(self, places: Layout) -> dict[str, Any]:
+        """Nodes and edges with their places and their times."""
+        keys = {key: number for number, key in enumerate(self._members)}
+        nodes = []
+        for key, members in self._members.items():
+            seen = [self.history.nodes[each] for each in members]
+            folded = key != members[0]
+            nodes.append(
+                {
+                    "id": key,
+                    "kind": "resource" if folded else kind_of(key),
+                    "label": [f"{len(members):,} resources"]
+                    if folded
+                    else [each for each in (seen[0].name, key) if each],
+                    "box": places.nodes[key],
+                    "spans": _merged(each.span for each in seen),
+                    "doomed": [
+                        [*_span(span), -1 if span.depth is None else span.depth]
+                        for span in seen[0].doomed
+                    ],
+                    "space": keys.get(seen[0].space or "", -1),
+                    "cluster": places.clusters.get(key),
+                }
+            )
+        edges = [
+            {
+                "kind": list(KINDS).index(kind),
+                "ends": [keys[source], keys[target]],
+                "curve": places.curves.get((kind, source, target), []),
+                "label": places.labels.get((kind, source, target), []),
+                "spans": _merged(span for each in seen for span in each.spans),
+                "why": [[*_span(span), span.text] for each in seen for span in each.why],
+                "lost": _merged(span for each in seen for span in each.lost),
+            }
+            for (kind, source, target), seen in self._edges.items()
+        ]
+        return {"nodes": nodes, "edges": edges}
+
+
+def _merged(spans: Iterable[Span]) -> list[list[int | None]]:
+    """The spans in order, with those that meet as one."""
+    found: list[list[int | None]] = []
+    for span in sorted(spans, key=lambda span: span.begin):
+        last = found[-1] if found else None
+        if last is not None and (last[1] is None or span.begin <= last[1]):
+            last[1] = None if last[1] is None or span.end is None else max(last[1], span.end)
+        else:
+            found.append([span.begin, span.end])
+    return found

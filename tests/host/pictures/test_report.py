@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`cellreap report`: a page shows what the trace tells, and works in a browser."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from cellreap.model.ids import CORE_TYPES, ROOT
+from cellreap.pictures.dot import DEPTH_FILLS
+from cellreap.pictures.history import History, history_of
+from cellreap.pictures.lanes import PHASES, Lanes
+from cellreap.trace.check.replay import Replay
+from cellreap.trace.reading import read_file
+from cellreap.trace.report import Report
+from cellreap.trace.writer import Draft, seal
+from kit.browser import NEEDS_CHROMIUM, Page, opened
+from kit.command_line import cellreap, cellreap_json
+from kit.large_run import large_run
+from kit.paths import GOLDENS
+from kit.trace_simulator import RUNS
+
+TRACES = sorted(GOLDENS.glob("*.trace"))
+TRACE = GOLDENS / "block_fs_db_app-1-2.trace"
+NEEDS_DOT = pytest.mark.skipif(shutil.which("dot") is None, reason="no dot")
+RIGHT, LEFT, HOME, END, PAGE_UP, PAGE_DOWN = (
+    "\ue014",
+    "\ue012",
+    "\ue011",
+    "\ue010",
+    "\ue00e",
+    "\ue00f",
+)
+"""Keys as WebDriver names them."""
+
+
+def written(events: list[Draft], path: Path) -> Path:
+    path.write_text("\n".join(seal(events)) + "\n")
+    return path
+
+
+def page_for(trace: Path, folder: Path, code: int = 0) -> Path:
+    page = folder / f"{trace.stem}.html"
+    done = cellreap("report", str(trace), "-o", str(page))
+    assert done.returncode == code, done.stderr
+    return page
+
+
+# -- the history
+
+
+def drawn_state(history: History) -> tuple[set[str], set[tuple[str, str, str]]]:
+    nodes = {id_ for id_, node in history.nodes.items() if node.span.end is None}
+    return nodes, {key for key, seen in history.edges.items() if seen.alive()}
+
+
+def model_state(replay: Replay) -> tuple[set[str], set[tuple[str, str, str]]]:
+    """The model of the check, as a picture has it."""
+    model = replay.model
+    of = model.space_of
+    core = {space for space in model.spaces() if model.nodes[space].type in CORE_TYPES}
+    nodes = {id_ for id_ in model.nodes if id_ != ROOT and of.get(id_, id_) not in core}
+    edges = {(edge.kind, edge.source, edge.target) for edge in model.edges()}
+    own = {
+        ("HOLD", m, node) for node in nodes for m in [model.manager.get(of.get(node, node))] if m
+    }
+    edges = (edges - own) | {("MANAGE", pd, space) for space, pd in model.manager.items()}
+    return nodes, {edge for edge in edges if {edge[1], edge[2]} <= nodes}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_history_has_at_every_event_what_the_check_has(name: str, tmp_path: Path) -> None:
+    """A cleanup changes the check's model in its own order, so only its ends are compared."""
+    trace = written(RUNS[name](), tmp_path / "a.trace")
+    reading = read_file(trace, keep_events=True)
+    history, replay = History(reading.report), Replay(Report("again"))
+    within: set[str] = set()
+    for event in reading.events:
+        replay.feed(event)
+        history.take(event)
+        within |= {event["n"]} if event.name == "CLEANUP" else set()
+        within -= {event["n"]} if event.name == "SETTLED" else set()
+        if not within:
+            assert drawn_state(history) == model_state(replay), f"line {event.line}: {event}"
+
+
+def test_what_is_doomed_is_marked_from_the_cleanup_to_the_destruction() -> None:
+    reading = read_file(TRACE, keep_events=True)
+    history = history_of(reading.events, reading.report)
+    (cleanup,) = reading.report.cleanups
+    names = [event.name for event in reading.events]
+    begin = names.index("CLEANUP")
+    destroyed = {
+        event["node"]: at for at, event in enumerate(reading.events) if event.name == "DESTROY"
+    }
+    depths = dict(cleanup.plan["destroyed_pds"])
+    for node in (*depths, *cleanup.plan["deleted_spaces"]):
+        (span,) = history.nodes[node].doomed
+        assert (span.begin, span.end, span.depth) == (begin, destroyed[node], depths.get(node))
+    told = {span.text for seen in history.edges.values() for span in seen.why}
+    assert told == {
+        "disk1 is managed by block_server_1",
+        "fs holds BLOCK_4_1",
+        "files is managed by fs",
+        "database is built on files",
+    }
+
+
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
+def test_lanes_have_every_notice_and_the_phases_in_order(trace: Path) -> None:
+    reading = read_file(trace, keep_events=True)
+    lanes = Lanes()
+    for event in reading.events:
+        lanes.take(event)
+    queued = [event for event in reading.events if event.name == "QUEUE"]
+    assert len(lanes.arrows) == len(queued)
+    fetched = {event.number("token") for event in reading.events if event.name == "GET_WORK"}
+    assert {token for token, arrow in lanes.arrows.items() if arrow.taken is not None} == fetched
+    order = ["plan", *dict.fromkeys(PHASES.values())]
+    assert lanes.cleanups
+    for cleanup in lanes.cleanups.values():
+        phases = [order.index(phase.text) for phase in cleanup.phases]
+        assert phases == sorted(set(phases))
+        ends = [phase.end for phase in cleanup.phases[:-1]]
+        assert ends == [phase.begin for phase in cleanup.phases[1:]]
+
+
+# -- the page
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> Iterator[Page]:
+    with opened(page_for(TRACE, folder)) as found:
+        yield found
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+def test_the_page_tells_the_same_as_show(page: Page) -> None:
+    told = cellreap("show", str(TRACE)).stdout
+    story = page.ask("document.querySelector('#story').innerText")
+    assert words(story.removeprefix("The run in words")) == words(told)
+
+
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+def test_the_keys_move_and_nothing_complains(page: Page) -> None:
+    reading = read_file(TRACE, keep_events=True)
+    names = [event.name for event in reading.events]
+    page.press(HOME)
+    assert page.event().startswith("0: TRACE ")
+    page.press(RIGHT, RIGHT, LEFT)
+    assert page.event().startswith("1: BASE ")
+    page.press(PAGE_DOWN)
+    assert page.event().startswith(f"{names.index('CLEANUP')}: CLEANUP n=1 ")
+    page.press(END)
+    assert page.event().startswith(f"{len(names) - 1}: END ")
+    page.press(PAGE_UP, "+", "-")
+    assert page.ask("document.querySelector('#at').value") == str(names.index("CLEANUP"))
+    assert page.ask("document.querySelector('#at').getAttribute('aria-valuetext')") == page.event()
+    assert page.said() == []
+
+
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+def test_the_graph_is_that_of_the_chosen_event(page: Page) -> None:
+    page.press(HOME, PAGE_DOWN)
+    alive = page.text("#alive")
+    assert "fs, PD_3: doomed at depth 1" in alive
+    assert "Because disk1 is managed by block_server_1" in alive
+    assert page.ask("document.querySelectorAll('#graph .pd.doomed').length") == 2
+    assert page.ask("document.querySelectorAll('#graph .cluster.doomed').length") == 3
+    assert page.ask("document.querySelectorAll('#graph .e.why').length") == 4
+    page.press(END)
+    gone = page.ask(
+        "[...document.querySelectorAll('#graph .pd.gone .first')].map(e=>e.textContent)"
+    )
+    assert sorted(gone) == ["block_server_1", "fs"]
+    assert "Doomed" not in page.text("#alive")
+    page.press(HOME)
+    assert page.ask("document.querySelectorAll('#graph .pd:not(.off)').length") == 0
+
+
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+def test_cleanup_and_waits_stand_there_in_words(page: Page) -> None:
+    reading = read_file(TRACE, keep_events=True)
+    at = next(i for i, e in enumerate(reading.events) if e.name == "GET_WORK")
+    page.driver.execute_script(
+        "const s = document.querySelector('#at'); s.value = arguments[0];"
+        "s.dispatchEvent(new Event('input'))",
+        at,
+    )
+    event = reading.events[at]
+    assert f"deals with notice {event['token']} (" in page.text("#now")
+    calls = sum(reading.report.cleanups[0].kernel_calls.values())
+    steps = sum(e.name == "STEP" for e in reading.events)
+    assert f"{steps} steps, {calls} kernel calls" in page.text("#cleanup")
+
+
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+def test_a_screen_reader_finds_its_way(page: Page) -> None:
+    """Every control has a name, the table knows its length, and no heading level is left out."""
+    count = page.ask("document.querySelectorAll('button').length")
+    assert count
+    assert page.ask("[...document.querySelectorAll('button')].every(b=>b.textContent)")
+    assert page.ask("document.querySelector('label[for=at]').textContent") == "Event"
+    rows = page.ask("+document.querySelector('#table').getAttribute('aria-rowcount')")
+    assert rows == read_file(TRACE).report.events + 1
+    levels = page.ask("[...document.querySelectorAll('h1,h2,h3')].map(h => +h.tagName[1])")
+    assert levels[0] == 1
+    assert all(b <= a + 1 for a, b in itertools.pairwise(levels))
+    assert page.ask("document.documentElement.lang") == "en"
+    assert page.ask("document.querySelector('#graph svg title').textContent")
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours as WCAG 2 defines it."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_text_has_enough_contrast_in_both_schemes(scheme: int) -> None:
+    """4.5 to 1 for text, 3 to 1 for lines, as WCAG 2.1 AA asks."""
+    style = (resources.files("cellreap") / "pictures" / "page" / "page.css").read_text()
+    blocks = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", blocks[scheme]))
+    texts = [
+        *(("ink", back) for back in ("paper", "pd", "space", "thing", "band")),
+        *(("doom", back) for back in ("paper", "doom-space")),
+        ("soft", "paper"),
+        ("good", "paper"),
+        ("chosen", "paper"),
+    ]
+    lines = [(name, "paper") for name in colours if name.startswith("k-")]
+    assert len(lines) == 8
+    for least, pairs in ((4.5, texts), (3.0, lines)):
+        for front, back in pairs:
+            assert contrast(colours[front], colours[back]) >= least, (front, back)
+    for fill in DEPTH_FILLS:
+        assert contrast("#1b1b1b", fill) >= 4.5
+
+
+@NEEDS_DOT
+def test_a_page_needs_nothing_else(folder: Path) -> None:
+    text = page_for(TRACE, folder).read_text()
+    assert "default-src 'none'" in text
+    outside = re.sub(r"http://www\.w3\.org/\S+", "", text)
+    assert not re.search(r"(https?:)?//\w|src=|@import|url\((?!#)", outside.split('id="data"')[0])
+
+
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+def test_a_trace_that_fails_its_check_gives_a_page_that_shows_where(folder: Path) -> None:
+    events = read_file(TRACE, keep_events=True).events
+    (lost,) = [at for at, e in enumerate(events) if e.name == "REVOKE" and e["pd"] == "PD_5"]
+    trace = folder / "bad.trace"
+    trace.write_text("\n".join(seal([*events[:lost], *events[lost + 1 :]])) + "\n")
+    path = page_for(trace, folder, code=1)
+    shown = json.loads(cellreap("show", str(trace), "--json").stdout)
+    with opened(path) as page:
+        assert page.text(".verdict") == "FAIL"
+        assert "Violation: " in page.event()  # it opens there
+        assert page.ask("document.querySelectorAll('#rows .bad').length") >= 1
+        listed = page.ask("document.querySelectorAll('#bad li').length")
+        assert listed == len(shown["violations"])
+        red = page.ask("getComputedStyle(document.querySelector('#bad li')).color")
+        assert red == "rgb(155, 28, 19)"
+        assert page.said() == []
+
+
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+def test_nothing_that_a_pd_prints_becomes_markup(folder: Path) -> None:
+    evil = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>@@data@@"
+    events = [
+        (name, {**values, "text": evil} if name == "SAY" else values)
+        for name, values in RUNS["rich"]()
+    ]
+    assert any(name == "SAY" for name, _ in events)
+    with opened(page_for(written(events, folder / "evil.trace"), folder)) as page:
+        assert page.ask("document.title") != "taken"
+        assert page.ask("document.querySelectorAll('img').length") == 0
+        assert page.said() == []
+
+
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+@pytest.mark.slow
+@pytest.mark.parametrize("events", [10_000, pytest.param(100_000, marks=pytest.mark.thorough)])
+def test_a_large_run_gives_a_small_page_that_moves(events: int, folder: Path) -> None:
+    trace = written(large_run(events), folder / f"large{events}.trace")
+    path = page_for(trace, folder)
+    assert path.stat().st_size < 3 << 20
+    with opened(path) as page:
+        assert page.ask("document.querySelectorAll('#graph g.pd, #graph g.resource').length") > 850
+        assert page.ask("document.querySelectorAll('#rows .row').length") < 200
+        page.press(HOME, PAGE_DOWN, PAGE_DOWN)
+        assert "CLEANUP n=2 " in page.event()
+        page.press(END)
+        assert " END " in page.event()
+        assert page.said() == []
+
+
+def test_the_object_says_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    code, shown = cellreap_json("report", str(TRACE), "-o", str(path))
+    assert (code, shown["verdict"], shown["cleanups"]) == (0, "pass", 1)
+    assert shown["bytes"] == path.stat().st_size
+    again = tmp_path / "b.html"
+    cellreap_json("report", str(TRACE), "-o", str(again))
+    assert again.read_bytes() == path.read_bytes()

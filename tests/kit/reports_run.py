@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A generated run with a listener: PDs go, cleaners die, and something cannot be made."""
+
+from __future__ import annotations
+
+from cellreap import headers
+from cellreap.trace.writer import Draft
+from kit.trace_simulator import RIGHTS, Target, block_fs_db_app
+
+FAILED = headers.constant("protocol.h", "CR_RESULT_FAILED")
+
+
+def reports(drafts: list[Draft]) -> list[dict[str, object]]:
+    """The reports of a trace, the first one first."""
+    told: list[dict[str, object]] = []
+    begun: dict[object, dict[str, object]] = {}
+    for event, values in drafts:
+        n = values.get("n", 0)
+        nothing = {"about": "-", "name": "-", "node": "-", "attempts": 0, "result": 0}
+        if event == "CLEANUP":
+            begun[n] = {**nothing, "n": n, "about": values["trigger"], "steps": values["steps"]}
+            told.append({**begun[n], "what": "starting", "step": 0})
+        elif event == "SETTLED" and n != 0:
+            done = sum(name == "STEP" and each["n"] == n for name, each in drafts)
+            told.append({**begun[n], "what": "completed", "step": done})
+        elif event in ("TAKEOVER", "RESIDUE"):
+            what = "left" if event == "RESIDUE" else "errored"
+            failed = {"about": values["pd"], "step": values["number"], "result": FAILED}
+            same = {"name": values["step"], "node": values["node"], "attempts": values["attempts"]}
+            told.append({**begun[n], "what": what, **failed, **same})
+        elif event == "MAKE_FAILED":
+            failed = {"step": values["step"], "name": values["kind"], "result": values["status"]}
+            told.append({**nothing, "what": "unmade", "n": 0, "steps": 0, **failed})
+    return told
+
+
+def listen(target: Target, pd: str, seen: int = 0) -> int:
+    """The PD fetches all reports after that one. Returns the number of the last."""
+    for number, report in enumerate(reports(target.events)[seen:], seen + 1):
+        target.emit("REPORT", pd=pd, seen=number - 1, number=number, **report)
+    return len(reports(target.events))
+
+
+def reports_run() -> list[Draft]:
+    """A listener fetches its reports twice."""
+    target = Target(0, 0, "reports", injections=((4, "hang"), (5, "error:always")))
+    pds = block_fs_db_app(target)
+    listener = target.pd("listener", rights=frozenset(RIGHTS))
+    target.quiet()
+    target.unmade("space", "goods", 2, "edge")
+    target.fault(pds["block_server_1"])
+    target.cleanup()
+    target.account()
+    seen = listen(target, listener)
+    target.serve_all()
+    target.exit(pds["app"])
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    listen(target, listener, seen)
+    return target.end()
