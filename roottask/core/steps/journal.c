@@ -5,8 +5,24 @@
 #include <cellreap/trace.h>
 #include <stddef.h>
 
-_Static_assert(sizeof(cr_journal) % sizeof(uint32_t) == 0 && sizeof(cr_ref) == 8,
+_Static_assert(sizeof(cr_journal) % sizeof(uint32_t) == 0 && sizeof(cr_ref) == 8 &&
+                   offsetof(cr_journal, entries) % sizeof(uint32_t) == 0,
                "no padding, which a checksum would cover");
+
+_Static_assert((int)CR_JOURNAL_ENTRIES ==
+                   3 * (int)CR_JOURNAL_DOOMED + (int)CR_JOURNAL_CORE + (int)CR_JOURNAL_NOTICES,
+               "a place for each");
+
+static const struct {
+    uint32_t first;
+    uint32_t count;
+} areas[CR_LEFT_AREA_COUNT] = {
+    [CR_LEFT_SUSPEND] = {0, CR_JOURNAL_DOOMED},
+    [CR_LEFT_MARK] = {CR_JOURNAL_DOOMED, CR_JOURNAL_DOOMED},
+    [CR_LEFT_DESTROY] = {2 * CR_JOURNAL_DOOMED, CR_JOURNAL_DOOMED},
+    [CR_LEFT_CORE] = {3 * CR_JOURNAL_DOOMED, CR_JOURNAL_CORE},
+    [CR_LEFT_NOTIFY] = {3 * CR_JOURNAL_DOOMED + CR_JOURNAL_CORE, CR_JOURNAL_NOTICES},
+};
 
 /* Whether a step of this kind completes the entry at the cursor. Other steps may be followed by
  * more steps for the same entry, which the model determines. */
@@ -16,10 +32,23 @@ static const int sweeps[CR_STEP_KIND_COUNT] = {
     [CR_STEP_SETTLE] = 1,
 };
 
+/* The places of an area that are in use. A damaged journal may claim more than there are. */
+static uint32_t used_of(const cr_journal *journal, cr_left_area area)
+{
+    const uint32_t used = journal->used[area];
+    return used < areas[area].count ? used : areas[area].count;
+}
+
 static uint32_t checksum(const cr_journal *journal)
 {
     const size_t covered = offsetof(cr_journal, epoch);
-    return cr_crc32(0, (const uint8_t *)journal + covered, sizeof(*journal) - covered);
+    uint32_t sum = cr_crc32(0, (const uint8_t *)journal + covered,
+                            offsetof(cr_journal, entries) - covered);
+    for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
+        sum = cr_crc32(sum, &journal->entries[areas[area].first],
+                       used_of(journal, (cr_left_area)area));
+    }
+    return sum;
 }
 
 void cr_journal_seal(cr_journal *journal)
@@ -29,8 +58,26 @@ void cr_journal_seal(cr_journal *journal)
 
 void cr_journal_start(cr_journal *journal, uint32_t epoch)
 {
-    *journal = (cr_journal){
-        .magic = CR_JOURNAL_MAGIC, .version = CR_JOURNAL_VERSION, .epoch = epoch};
+    /* Places that are not in use have no meaning, and are not written. */
+    journal->magic = CR_JOURNAL_MAGIC;
+    journal->version = CR_JOURNAL_VERSION;
+    journal->epoch = epoch;
+    journal->phase = 0;
+    journal->index = 0;
+    journal->done = 0;
+    journal->awaited = 0;
+    journal->attempts = 0;
+    journal->kind = 0;
+    journal->node = (cr_ref){0, 0};
+    journal->pd = (cr_ref){0, 0};
+    journal->half = 0;
+    journal->later = 0;
+    journal->second = 0;
+    journal->n_left = 0;
+    journal->n_kept = 0;
+    for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
+        journal->used[area] = 0;
+    }
     cr_journal_seal(journal);
 }
 
@@ -52,6 +99,59 @@ static void copy(void *to, const void *from, uint32_t count)
     }
 }
 
+/* Version 2: the words of the header are those of now up to `half`. Then come n_left, second, redo,
+ * and for each step that was left its kind, node, pd, half and index. */
+enum {
+    OLD_CHECKSUM = 2,
+    OLD_EPOCH = 3,
+    OLD_HEADER = 15, /* words */
+    OLD_N_LEFT = OLD_HEADER,
+    OLD_SECOND,
+    OLD_REDO,
+    OLD_LEFT,
+    OLD_LEFT_WORDS = 7,
+    OLD_LEFT_INDEX = 6,
+    OLD_WORDS = OLD_LEFT + CR_JOURNAL_LEFT_2 * OLD_LEFT_WORDS
+};
+
+_Static_assert((int)OLD_HEADER * 4 == (int)offsetof(cr_journal, later) &&
+                   (int)OLD_EPOCH * 4 == (int)offsetof(cr_journal, epoch),
+               "the header has not moved since version 2");
+_Static_assert((int)OLD_WORDS * 4 == (int)CR_JOURNAL_BYTES_2, "all of it is read");
+
+static cr_status put(cr_journal *journal, cr_left_area area, uint32_t index, cr_entry_state state);
+
+static cr_status read_version_2(const void *bytes, uint32_t epoch, cr_journal *out)
+{
+    uint32_t words[OLD_WORDS] = {0};
+    copy(words, bytes, sizeof(words));
+    const uint32_t n_left = words[OLD_N_LEFT];
+    const uint32_t second = words[OLD_SECOND];
+    if (words[OLD_CHECKSUM] != cr_crc32(0, (const uint8_t *)&words[OLD_EPOCH],
+                                        sizeof(words) - OLD_EPOCH * sizeof(words[0])) ||
+        n_left > CR_JOURNAL_LEFT_2 || second > n_left + 1) {
+        return CR_ERR_CORRUPT;
+    }
+    if (epoch <= words[OLD_EPOCH]) {
+        return CR_ERR_EPOCH;
+    }
+    cr_journal_start(out, epoch);
+    copy(&out->phase, &words[OLD_EPOCH + 1], (OLD_HEADER - OLD_EPOCH - 1) * sizeof(words[0]));
+    const cr_left_area area = cr_journal_area(out->phase);
+    out->second = second != 0;
+    out->n_left = second == 0 ? n_left : 0;
+    /* The second run has carried out what is before the place where it is. */
+    for (uint32_t i = second == 0 ? 0 : second - 1; i < n_left; i++) {
+        const uint32_t index = words[OLD_LEFT + i * OLD_LEFT_WORDS + OLD_LEFT_INDEX];
+        cr_status status = put(out, area, index, CR_ENTRY_LEFT);
+        if (status != CR_OK) {
+            return CR_ERR_CORRUPT;
+        }
+    }
+    cr_journal_seal(out);
+    return CR_OK;
+}
+
 cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_journal *out)
 {
     uint32_t words[CR_JOURNAL_BYTES_1 / sizeof(uint32_t)];
@@ -68,6 +168,9 @@ cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_
         cr_journal_seal(out);
         return CR_OK;
     }
+    if (words[0] == CR_JOURNAL_MAGIC && words[1] == 2 && count == CR_JOURNAL_BYTES_2) {
+        return read_version_2(bytes, epoch, out);
+    }
     if (words[0] == CR_JOURNAL_MAGIC && words[1] > CR_JOURNAL_VERSION) {
         return CR_ERR_VERSION;
     }
@@ -78,41 +181,121 @@ cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_
     return cr_journal_take_over(out, epoch);
 }
 
-/* The cursor of the second run. */
-static void go_to_left(cr_journal *journal)
+/* -- entries */
+
+static const uint8_t area_of[PHASE_COUNT] = {
+    [PHASE_SUSPEND_FIRST] = CR_LEFT_SUSPEND, [PHASE_MARK] = CR_LEFT_MARK,
+    [PHASE_TELL] = CR_LEFT_AREA_COUNT,       [PHASE_SUSPEND_REST] = CR_LEFT_SUSPEND,
+    [PHASE_DESTROY] = CR_LEFT_DESTROY,       [PHASE_CORE] = CR_LEFT_CORE,
+    [PHASE_NOTIFY] = CR_LEFT_NOTIFY,         [PHASE_SETTLE] = CR_LEFT_AREA_COUNT,
+};
+
+cr_left_area cr_journal_area(uint32_t phase)
 {
-    const uint32_t at = journal->second - 1;
-    if (at < journal->n_left && at < CR_STEPS_LEFT) {
-        journal->index = journal->left[at].index;
-        journal->redo = journal->left[at].kind < CR_STEP_KIND_COUNT;
+    return phase < PHASE_COUNT ? (cr_left_area)area_of[phase] : CR_LEFT_AREA_COUNT;
+}
+
+cr_entry_state cr_journal_entry(const cr_journal *journal, cr_left_area area, uint32_t index)
+{
+    if (area >= CR_LEFT_AREA_COUNT || index >= used_of(journal, area)) {
+        return CR_ENTRY_CLEAR;
     }
+    const uint8_t state = journal->entries[areas[area].first + index];
+    return state <= CR_ENTRY_KEPT ? (cr_entry_state)state : CR_ENTRY_CLEAR;
+}
+
+static cr_status put(cr_journal *journal, cr_left_area area, uint32_t index, cr_entry_state state)
+{
+    if (area >= CR_LEFT_AREA_COUNT || index >= areas[area].count) {
+        return CR_ERR_FULL_PLAN;
+    }
+    for (uint32_t i = used_of(journal, area); i <= index; i++) {
+        journal->entries[areas[area].first + i] = CR_ENTRY_CLEAR;
+        journal->used[area] = i + 1;
+    }
+    journal->entries[areas[area].first + index] = (uint8_t)state;
+    return CR_OK;
 }
 
 void cr_journal_advance(cr_journal *journal)
 {
-    if (journal->second == 0) {
-        journal->index++;
+    const cr_left_area area = cr_journal_area(journal->phase);
+    if (area < CR_LEFT_AREA_COUNT && journal->index < used_of(journal, area)) {
+        uint8_t *entry = &journal->entries[areas[area].first + journal->index];
+        *entry = *entry == CR_ENTRY_LEFT ? CR_ENTRY_CLEAR : *entry;
+    }
+    journal->index++;
+}
+
+void cr_journal_next_phase(cr_journal *journal)
+{
+    journal->index = 0;
+    if (journal->second == 0 && journal->n_left > 0) {
+        journal->second = 1;
         return;
     }
-    journal->second++;
-    journal->redo = 0;
-    go_to_left(journal);
+    journal->phase++;
+    journal->n_left = 0;
+    journal->second = journal->later;
 }
 
-void cr_journal_again(cr_journal *journal)
+cr_status cr_journal_leave(cr_journal *journal)
 {
-    journal->second = 1;
-    go_to_left(journal);
-}
-
-cr_status cr_journal_leave(cr_journal *journal, const cr_left_step *step)
-{
-    if (journal->n_left >= CR_STEPS_LEFT) {
-        return CR_ERR_FULL_PLAN;
+    const int kept = journal->second != 0;
+    cr_status status = put(journal, cr_journal_area(journal->phase), journal->index,
+                           kept ? CR_ENTRY_KEPT : CR_ENTRY_LEFT);
+    if (status == CR_OK) {
+        journal->n_kept += kept ? 1u : 0u;
+        journal->n_left += kept ? 0u : 1u;
+        journal->index++;
     }
-    journal->left[journal->n_left++] = *step;
-    cr_journal_advance(journal);
+    return status;
+}
+
+cr_status cr_journal_run_again(cr_journal *journal, uint32_t epoch)
+{
+    cr_status status = cr_journal_check(journal);
+    if (status != CR_OK) {
+        return status;
+    }
+    if (journal->attempts != 0) {
+        return CR_ERR_STATE;
+    }
+    if (epoch < journal->epoch) {
+        return CR_ERR_EPOCH;
+    }
+    for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
+        const uint32_t used = used_of(journal, (cr_left_area)area);
+        for (uint32_t i = 0; i < used; i++) {
+            uint8_t *entry = &journal->entries[areas[area].first + i];
+            *entry = *entry == CR_ENTRY_KEPT ? CR_ENTRY_LEFT : CR_ENTRY_CLEAR;
+        }
+    }
+    journal->epoch = epoch;
+    journal->phase = 0;
+    journal->index = 0;
+    journal->awaited = 0;
+    journal->later = 1;
+    journal->second = 1;
+    journal->n_left = 0;
+    journal->n_kept = 0;
+    cr_journal_seal(journal);
     return CR_OK;
+}
+
+void cr_journal_pack_notices(cr_journal *journal)
+{
+    const uint32_t used = used_of(journal, CR_LEFT_NOTIFY);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < used; i++) {
+        kept += cr_journal_entry(journal, CR_LEFT_NOTIFY, i) == CR_ENTRY_KEPT ? 1u : 0u;
+    }
+    for (uint32_t i = 0; i < used; i++) {
+        journal->entries[areas[CR_LEFT_NOTIFY].first + i] =
+            i < kept ? CR_ENTRY_KEPT : CR_ENTRY_CLEAR;
+    }
+    journal->used[CR_LEFT_NOTIFY] = kept;
+    cr_journal_seal(journal);
 }
 
 cr_status cr_journal_take_over(cr_journal *journal, uint32_t epoch)
@@ -161,8 +344,7 @@ cr_status cr_step_begin(cr_journal *journal, uint32_t epoch, const cr_step *step
         journal->kind = (uint32_t)step->kind;
         journal->node = step->node;
         journal->pd = step->pd;
-        const uint32_t at = journal->second - 1;
-        journal->half = journal->redo != 0 && at < CR_STEPS_LEFT ? journal->left[at].half : 0;
+        journal->half = 0;
     } else if (journal->kind != (uint32_t)step->kind || !is_same(journal->node, step->node) ||
                !is_same(journal->pd, step->pd)) {
         return CR_ERR_BUSY;
@@ -197,7 +379,6 @@ cr_status cr_step_done(cr_journal *journal, uint32_t epoch)
     if (kind == (uint32_t)CR_STEP_AWAIT) {
         journal->awaited = journal->index;
     }
-    journal->redo = 0;
     if (sweeps[kind]) {
         cr_journal_advance(journal);
     }
@@ -212,14 +393,14 @@ cr_status cr_step_leave(cr_journal *journal, uint32_t epoch)
     if (status != CR_OK) {
         return status;
     }
-    /* Subscribers are awaited group by group, so a group must be told as a whole. */
-    if (journal->second != 0 || journal->kind == (uint32_t)CR_STEP_TELL ||
-        journal->kind == (uint32_t)CR_STEP_AWAIT) {
+    if (journal->kind == (uint32_t)CR_STEP_AWAIT) {
         return CR_ERR_STATE;
     }
-    const cr_left_step left = {
-        journal->kind, journal->node, journal->pd, journal->half, journal->index};
-    status = cr_journal_leave(journal, &left);
+    if (journal->kind == (uint32_t)CR_STEP_TELL) {
+        cr_journal_advance(journal);
+    } else {
+        status = cr_journal_leave(journal);
+    }
     if (status == CR_OK) {
         journal->attempts = 0;
         cr_journal_seal(journal);

@@ -4,14 +4,29 @@
 
 #include <cellreap/steps.h>
 
+/* The phases of a chain. The numbers are in journals. */
+typedef enum cr_chain_phase {
+    PHASE_SUSPEND_FIRST = 0, /* over doomed */
+    PHASE_MARK,              /* over doomed */
+    PHASE_TELL,              /* over pre_destroy, by group */
+    PHASE_SUSPEND_REST,      /* over doomed */
+    PHASE_DESTROY,           /* over doomed, by group */
+    PHASE_CORE,              /* over core_freed */
+    PHASE_NOTIFY,            /* over notices */
+    PHASE_SETTLE,
+    PHASE_COUNT
+} cr_chain_phase;
+
 /* Writes the checksum. Everything that changes a journal must do this last. */
 void cr_journal_seal(cr_journal *journal);
 
-/* Moves the cursor to the next entry in this run over the phase. */
+/* The area for the entries of a phase. CR_LEFT_AREA_COUNT: it has none. */
+cr_left_area cr_journal_area(uint32_t phase);
+/* Moves the cursor to the next entry. Nothing of the entry at the cursor is left. */
 void cr_journal_advance(cr_journal *journal);
-/* Begins the second run over the phase. */
-void cr_journal_again(cr_journal *journal);
-/* Leaves the entry at the cursor, with a step or without one, and advances. CR_ERR_FULL_PLAN. */
-cr_status cr_journal_leave(cr_journal *journal, const cr_left_step *step);
+/* Moves the cursor to the next phase. */
+void cr_journal_next_phase(cr_journal *journal);
+/* Leaves the entry at the cursor, and advances. CR_ERR_FULL_PLAN. */
+cr_status cr_journal_leave(cr_journal *journal);
 
 #endif

@@ -52,7 +52,7 @@ def parse_state(
     report = ReadReport(path)
     node_rows, edge_rows = split_rows(lines, report)
     if ours is None:
-        ours = _is_ours(node_rows.values(), edge_rows)
+        ours = report.version is not None or _is_ours(node_rows.values(), edge_rows)
     report.ours = ours
     return Builder(path, report, node_rows, exact=strict or ours).build(edge_rows), report
 

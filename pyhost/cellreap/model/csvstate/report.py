@@ -12,6 +12,8 @@ class ReadReport:
     """What the reader of a state noticed besides the state itself."""
 
     path: str
+    version: int | None = None
+    """that the state tells; None: none"""
     ours: bool = False
     rows: int = 0
     skipped: int = 0
@@ -46,6 +48,7 @@ class ReadReport:
     def to_json(self) -> dict[str, Any]:
         """The report as an object: counts, and each item that was left out."""
         return {
+            "version": self.version or 1,
             "ours": self.ours,
             "rows": self.rows,
             "skipped_lines": self.skipped,

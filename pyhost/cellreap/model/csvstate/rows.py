@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from cellreap.errors import InputError
-from cellreap.model.csvstate.columns import BASE_HEADER, COLUMNS, Row, columns_of, split
+from cellreap.model.csvstate.columns import BASE_HEADER, COLUMNS, HEADER, Row, columns_of, split
 from cellreap.model.csvstate.report import ReadReport, many
+from cellreap.model.csvstate.version import take_version
 from cellreap.model.edges import EDGE_KINDS
 from cellreap.model.ids import NodeKind, parse_id
 from cellreap.model.nodes import PINNED
@@ -74,6 +75,10 @@ def split_rows(
                 )
             header_at, columns = number, count
             continue
+        if line.startswith(f"{HEADER},"):
+            unknown = line.strip().removeprefix(f"{HEADER},")
+            message = f"this program does not know the column {unknown}, expected {HEADER}"
+            raise InputError(path, number, None, f"{message}, or a later cellreap")
         if not is_row(line):
             report.skipped += bool(line.strip())
             continue
@@ -92,7 +97,7 @@ def split_rows(
             raise InputError(path, number, None, said)
         row = Row(*fields)
         if row.node_type:
-            node = _node_row(path, number, row)
+            node = _node_row(report, number, row)
             before = nodes.setdefault(node.id, node)
             if before is not node:
                 _same_node(path, before, node)
@@ -113,8 +118,8 @@ def split_rows(
     return nodes, edges
 
 
-def _node_row(path: str, line: int, row: Row) -> NodeRow:
-    kind = _NODE_KINDS[row.node_type]
+def _node_row(report: ReadReport, line: int, row: Row) -> NodeRow:
+    path, kind = report.path, _NODE_KINDS[row.node_type]
     parts = parse_id(row.node_id)
     if parts is None or parts.kind != kind:
         bad(path, line, "NODE_ID", row.node_id, f"the id of a {kind}, such as {_EXAMPLE[kind]}")
@@ -123,7 +128,8 @@ def _node_row(path: str, line: int, row: Row) -> NodeRow:
     for column in ("edge_type", "edge_from", "edge_to"):
         if value := getattr(row, column):
             bad(path, line, column.upper(), value, "nothing in a node row")
-    return NodeRow(line, kind, row.node_id, row.data, row.extra)
+    extra = take_version(report, line, row.extra) if kind == "PD" else row.extra
+    return NodeRow(line, kind, row.node_id, row.data, extra)
 
 
 _EXAMPLE: Final[dict[NodeKind, str]] = {

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
 from cellreap.errors import ModelError
 from cellreap.model.csvstate.building import infer_managers
-from cellreap.model.csvstate.columns import HEADER, Row
+from cellreap.model.csvstate.columns import HEADER, Row, split
+from cellreap.model.csvstate.version import with_version
 from cellreap.model.edges import EDGE_KINDS
 from cellreap.model.graph import Edge, Model
 from cellreap.model.ids import CORE_TYPES, NodeKind, parse_id
@@ -69,8 +71,18 @@ def _edge_rows(model: Model) -> list[Row]:
 
 
 def write_state(model: Model) -> str:
-    """A state as CSV text: `state_rows` with line ends."""
-    return "\n".join(state_rows(model)) + "\n"
+    """A state as the text of a file: `state_rows` with the version and line ends."""
+    return state_text(state_rows(model)[1:])
+
+
+def state_text(rows: Iterable[str]) -> str:
+    """The text of a file with these rows, the header not among them."""
+    told = list(rows)
+    first = next((at for at, row in enumerate(told) if row.startswith("PD,")), None)
+    if first is not None:
+        row = Row(*split(told[first]))
+        told[first] = replace(row, extra=with_version(row.extra)).text()
+    return "\n".join([HEADER, *told]) + "\n"
 
 
 _ORDER: Final[dict[NodeKind, int]] = {"PD": 0, "RESOURCE_SPACE": 1, "RESOURCE": 2}

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What earlier versions of the core stored: models, and steps by number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cellreap import headers
+from cellreap.model.core import load_core
+from kit.paths import VERSIONS
+
+STATUS = headers.enums("status.h")["cr_status"]
+MODEL_VERSION = headers.constant("model.h", "CR_MODEL_VERSION")
+JOURNAL_VERSION = headers.constant("steps.h", "CR_JOURNAL_VERSION")
+FAILED = STATUS["CR_ERR_KERNEL"]
+UNDO = "cr_status(void *, const cr_make_step *, const cr_make_result *)"
+STEPS = sorted(VERSIONS.glob("steps-*.txt"))
+
+
+def opened(data: bytes) -> tuple[int, Any, Any]:
+    """The status of opening a copy of an arena, the model, and the memory, which must be kept."""
+    ffi, lib = load_core()
+    memory = ffi.new("uint64_t[]", (len(data) + 7) // 8)
+    ffi.memmove(memory, data, len(data))
+    out = ffi.new("cr_model **")
+    return int(lib.cr_model_open(memory, len(data), out)), out[0], memory
+
+
+@pytest.mark.behaviour("T-26")
+def test_a_model_of_each_version_is_opened() -> None:
+    """PD_1 was doomed and a resource destroyed when it was saved."""
+    stored = sorted(VERSIONS.glob("arena-*.bin"))
+    assert [path.stem for path in stored] == [f"arena-{n}" for n in range(1, MODEL_VERSION + 1)]
+    ffi, lib = load_core()
+    for path in stored[-2:]:
+        status, model, memory = opened(path.read_bytes())
+        assert (status, memory is not None) == (STATUS["CR_OK"], True)
+        states = []
+        info = ffi.new("cr_node_info *")
+        for index in range(32):
+            if lib.cr_model_get(model, {"index": index, "generation": 1}, info) == STATUS["CR_OK"]:
+                states.append(info.state)
+        assert (states.count(lib.CR_STATE_DOOMED), states.count(lib.CR_STATE_DESTROYED)) == (1, 1)
+        assert states.count(lib.CR_STATE_ACTIVE) == 13
+
+
+@pytest.mark.behaviour("T-26")
+def test_a_model_of_the_next_version_is_refused_as_such_whatever_else_it_has() -> None:
+    data = bytearray((VERSIONS / f"arena-{MODEL_VERSION}.bin").read_bytes())
+    data[4:8] = (MODEL_VERSION + 1).to_bytes(4, "little")
+    assert opened(bytes(data))[0] == STATUS["CR_ERR_VERSION"]
+    data[8:12] = bytes(4)  # what this version takes for the number of nodes
+    assert opened(bytes(data))[0] == STATUS["CR_ERR_VERSION"]
+    data[4:8] = bytes(4)
+    assert opened(bytes(data))[0] == STATUS["CR_ERR_CORRUPT"]
+
+
+def steps(kind: str, path: Any) -> list[tuple[int, str]]:
+    rows = [line.split() for line in path.read_text().splitlines()]
+    return [(int(number), name) for what, number, name in rows if what == kind]
+
+
+@pytest.mark.behaviour("T-18", "T-26")
+@pytest.mark.parametrize("path", STEPS, ids=lambda path: path.stem)
+def test_the_number_of_a_step_means_the_same_in_each_version(path: Any) -> None:
+    """A journal has the number. A step may be added, and a number is not used again."""
+    ffi, lib = load_core(("status.h", "model.h", "policy.h", "steps.h", "make_steps.h"))
+    for kind, name_of in (("make", lib.cr_make_step_name), ("cleanup", lib.cr_step_name)):
+        stored = steps(kind, path)
+        assert stored
+        assert stored == [(number, ffi.string(name_of(number)).decode()) for number, _ in stored]
+
+
+@pytest.mark.behaviour("T-26")
+def test_there_are_the_steps_of_the_newest_version(rewrite: bool) -> None:
+    """With --rewrite those of a new version are written. Those that are there are kept."""
+    ffi, lib = load_core(("status.h", "model.h", "policy.h", "steps.h", "make_steps.h"))
+    newest = VERSIONS / f"steps-{JOURNAL_VERSION}.txt"
+    if rewrite and not newest.exists():
+        kinds = (
+            ("make", lib.CR_MAKE_KIND_COUNT, lib.cr_make_step_name),
+            ("cleanup", lib.CR_STEP_KIND_COUNT, lib.cr_step_name),
+        )
+        rows = [
+            f"{kind} {number} {ffi.string(name_of(number)).decode()}\n"
+            for kind, count, name_of in kinds
+            for number in range(count)
+        ]
+        newest.write_text("".join(rows))
+        return
+    assert len(steps("make", newest)) == lib.CR_MAKE_KIND_COUNT
+    assert len(steps("cleanup", newest)) == lib.CR_STEP_KIND_COUNT
+
+
+@pytest.mark.behaviour("T-15", "T-27")
+@pytest.mark.parametrize("path", STEPS, ids=lambda path: path.stem)
+def test_steps_that_another_version_applied_are_undone_in_reverse(path: Any) -> None:
+    """All that is known of the chain is what was stored: the numbers of its steps."""
+    ffi, lib = load_core(("status.h", "make_steps.h"))
+    chain = [number for number, _ in steps("make", path)]
+    for done in range(len(chain) + 1):
+        undone: list[str] = []
+
+        def step(_: Any, at: int, out: Any, done: int = done) -> int:
+            out.kind, out.what = chain[at], 100 + at
+            return int(at < done)
+
+        def undo(_: Any, step: Any, why: Any, undone: list[str] = undone) -> int:
+            assert (why.undone, why.status) == (len(undone), FAILED)
+            undone.append(f"{ffi.string(lib.cr_make_step_name(step.kind)).decode()} {step.what}")
+            return 0
+
+        kept = (
+            ffi.callback("int(void *, uint32_t, cr_make_step *)", step),
+            ffi.NULL,  # nothing is applied
+            ffi.callback(UNDO, undo),
+            ffi.NULL,
+        )
+        result = ffi.new("cr_make_result *", {"done": done, "undone": 77, "residue": 1})
+        result.status = FAILED
+        lib.cr_make_undo(ffi.new("cr_make_chain *", (*kept, ffi.NULL)), result)
+        names = [name for _, name in steps("make", path)]
+        assert undone == [f"{names[at]} {100 + at}" for at in reversed(range(done))]
+        assert (result.undone, result.residue) == (done, 0)
