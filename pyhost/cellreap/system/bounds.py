@@ -16,6 +16,7 @@ from cellreap.system.capdl.layout import Layout, spawned_pd
 from cellreap.system.capdl.target import Target
 from cellreap.system.config import Config, Pd, quotas
 from cellreap.system.elf import read_executable
+from cellreap.system.memory import Memory
 
 _BEFORE_BODY: Final = 3
 """entry, layout, block"""
@@ -48,14 +49,27 @@ class Cleanup:
 
 
 @dataclass(frozen=True)
+class Table:
+    """A table of the root task that the PDs share."""
+
+    needed: int
+    """Entries that the configuration itself needs, and those that its quotas set aside."""
+    limit: int
+    """Entries that there are for PDs."""
+
+
+@dataclass(frozen=True)
 class Bounds:
-    """The longest chains of a system."""
+    """The longest chains of a system, and what it needs of what is limited."""
 
     pds: Mapping[str, Making]
     """Name of a configured PD -> its chain, with all PDs alive that it has edges to."""
     spawned: Mapping[str, Making]
     """Program -> the chain of a PD that is spawned from it."""
     cleanup: Cleanup
+    tables: Mapping[str, Table]
+    """Word of a quota -> the table. Bytes are in `memory`."""
+    memory: Memory
 
     def longest(self) -> tuple[str, Making]:
         """The PD or program with the longest chain."""
@@ -64,7 +78,11 @@ class Bounds:
 
 
 def bounds_of(
-    config: Config, programs: Mapping[str, bytes], target: Target, options: Mapping[str, Any]
+    config: Config,
+    programs: Mapping[str, bytes],
+    target: Target,
+    options: Mapping[str, Any],
+    memory: Memory,
 ) -> Bounds:
     """The bounds of a system. programs: by name. options: the kernel's gen_config.json."""
     fan_out = int(options.get("RETYPE_FAN_OUT_LIMIT", 256))
@@ -83,7 +101,16 @@ def bounds_of(
         for program in pd.spawns
     }
     pds = {pd.name: chain(pd, _edges(config, pd), 0) for pd in config.pds}
-    return Bounds(pds, spawned, _cleanup(config))
+    return Bounds(pds, spawned, _cleanup(config), _tables(config), memory)
+
+
+def _tables(config: Config) -> dict[str, Table]:
+    tables = {}
+    for word in quotas.words():
+        total = quotas.available(config, word)
+        if total is not None:
+            tables[word] = Table(quotas.needed(config, word), total)
+    return tables
 
 
 def _edges(config: Config, pd: Pd) -> int:
@@ -116,14 +143,17 @@ def _cleanup(config: Config) -> Cleanup:
     pds = min(count + spawned, limit("CR_MAX_PDS") - 1)
     spaces = _sum(config, "spaces", limit("CR_MAX_SPACES"))
     nodes = min(_sum(config, "nodes", limit("CR_MAX_NODES")) + 2 * count, limit("CR_MAX_NODES"))
-    edges = min(_sum(config, "edges", limit("CR_MAX_EDGES")) + 5 * count, limit("CR_MAX_EDGES"))
+    charged = _sum(config, "edges", limit("CR_MAX_EDGES"))
+    edges = min(charged + 5 * count, limit("CR_MAX_EDGES"))
     requests = _sum(config, "requests", limit("CR_MAX_REQUESTS"))
     resources = max(nodes - pds - spaces, 0)
-    told = edges // 2  # a subscription counts twice
-    groups = min(told, pds + spaces)
-    steps = 2 * pds + (pds + spaces) + (told + groups) + requests + resources + spaces + edges
-    # A stop reads the registers of all others, and resumes those that were in a call to the PD.
-    calls = pds * 3 + pds * (pds - 1) + pds + 3 * (requests + resources) + pds + told + edges
+    # An edge has room for the notice that it leaves behind, and for no second one. A subscription
+    # counts twice: for its notice, and for the group that may be awaited after it.
+    steps = 2 * pds + (pds + spaces) + charged + requests + resources + spaces
+    # A stop is three calls, reads the registers of PDs that still run, and resumes those that were
+    # in a call to the PD.
+    pairs = pds * (pds - 1) // 2
+    calls = 3 * pds + 2 * pairs + 3 * (requests + resources) + pds + charged
     room = limit("CR_MAX_NODES") + limit("CR_MAX_EDGES")  # CR_MAX_PLAN of system.h
     return Cleanup(steps, calls, pds + spaces + resources + edges, room)
 
