@@ -4,6 +4,7 @@
  * error: it returns the error to its caller. */
 #include "kernel.h"
 #include "arch/arch.h"
+#include "objects.h"
 #include <cellreap/trace.h>
 
 seL4_IPCBuffer *__sel4_ipc_buffer;
@@ -32,7 +33,8 @@ static uint32_t boot_cnode_bits;
 
 static uint32_t pool_next[1u << CR_POOL_BITS];
 static uint32_t pool_first;
-static uint32_t pool_in_use;
+static uint8_t pool_use[1u << CR_POOL_BITS];
+static uint32_t pool_in_use[CR_POOL_USE_COUNT];
 
 const char *cr_call_name(cr_call call)
 {
@@ -42,6 +44,26 @@ const char *cr_call_name(cr_call call)
 void cr_before_calls(int (*hook)(void))
 {
     refuses = hook;
+}
+
+void cr_calls_aside(cr_calls_kept *kept)
+{
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        kept->calls[i] = cr_calls[i];
+    }
+    kept->hook = refuses;
+    refuses = 0;
+}
+
+void cr_calls_back(const cr_calls_kept *kept, uint64_t made[CR_CALL_COUNT])
+{
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        if (made != 0) {
+            made[i] = cr_calls[i] - kept->calls[i];
+        }
+        cr_calls[i] = kept->calls[i];
+    }
+    refuses = kept->hook;
 }
 
 /* Counts a call that is about to be made. Returns whether it must not be made. */
@@ -129,7 +151,12 @@ seL4_Error cr_retype(seL4_CPtr untyped, seL4_Word type, seL4_Word bits, uint32_t
     if (is_refused(CR_CALL_RETYPE)) {
         return seL4_IllegalOperation;
     }
-    return seL4_Untyped_Retype(untyped, type, bits, l1_cnode, l1, CR_L1_BITS, slot, count);
+    seL4_Error error =
+        seL4_Untyped_Retype(untyped, type, bits, l1_cnode, l1, CR_L1_BITS, slot, count);
+    if (!error) {
+        cr_objects_retyped(untyped, type, count);
+    }
+    return error;
 }
 
 seL4_Error cr_copy(cr_slot to, cr_slot from, seL4_CapRights_t rights)
@@ -237,6 +264,12 @@ void cr_signal(seL4_CPtr notification)
     }
 }
 
+_Static_assert((1u << CR_POOL_BITS) >= (1u << CR_L1_BITS) &&
+                   (1u << CR_L1_BITS) >= (1u << CR_UNTYPEDS_BITS) &&
+                   ((1u << CR_POOL_BITS) + (1u << CR_L1_BITS) + (1u << CR_UNTYPEDS_BITS))
+                           << seL4_SlotBits <= 1u << CR_CSPACE_BITS,
+               "the three CNodes fit, the largest one first");
+
 cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
 {
     uint32_t boot_bits = (uint32_t)info->initThreadCNodeSizeBits;
@@ -246,12 +279,14 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
     seL4_CPtr l1 = info->empty.start;
     seL4_CPtr pool = info->empty.start + 1;
     seL4_CPtr untypeds = info->empty.start + 2;
-    /* Until the thread uses the new CSpace, addresses are those of boot time: one CNode that
+    /* The largest CNode comes first, so that alignment leaves no gap (CR_CSPACE_BITS).
+     * Until the thread uses the new CSpace, addresses are those of boot time: one CNode that
      * resolves all bits. */
-    if (seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_L1_BITS, seL4_CapInitThreadCNode, 0, 0,
-                            l1, 1) ||
+    if (untyped == 0 ||
         seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_POOL_BITS, seL4_CapInitThreadCNode, 0,
                             0, pool, 1) ||
+        seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_L1_BITS, seL4_CapInitThreadCNode, 0, 0,
+                            l1, 1) ||
         seL4_Untyped_Retype(untyped, seL4_CapTableObject, CR_UNTYPEDS_BITS, seL4_CapInitThreadCNode,
                             0, 0, untypeds, 1) ||
         seL4_CNode_Mint(l1, CR_L1_BOOT, CR_L1_BITS, seL4_CapInitThreadCNode,
@@ -276,12 +311,13 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
     return CR_OK;
 }
 
-uint32_t cr_pool_take(void)
+uint32_t cr_pool_take(cr_pool_use use)
 {
     uint32_t slot = pool_first;
     if (slot != 0) {
         pool_first = pool_next[slot];
-        pool_in_use++;
+        pool_use[slot] = (uint8_t)use;
+        pool_in_use[use]++;
     }
     return slot;
 }
@@ -290,17 +326,21 @@ void cr_pool_give(uint32_t slot)
 {
     pool_next[slot] = pool_first;
     pool_first = slot;
-    pool_in_use--;
+    pool_in_use[pool_use[slot]]--;
 }
 
-uint32_t cr_pool_used(void)
+uint32_t cr_pool_used(cr_pool_use use)
 {
-    return pool_in_use;
+    return pool_in_use[use];
 }
 
 uint32_t cr_pool_left(void)
 {
-    return (1u << CR_POOL_BITS) - 1u - pool_in_use;
+    uint32_t left = (1u << CR_POOL_BITS) - 1u;
+    for (uint32_t i = 0; i < CR_POOL_USE_COUNT; i++) {
+        left -= pool_in_use[i];
+    }
+    return left;
 }
 
 #ifdef CONFIG_DEBUG_BUILD
@@ -324,7 +364,7 @@ void cr_must(seL4_Error error, const char *what)
 
 seL4_CPtr cr_pool_cap(void)
 {
-    uint32_t slot = cr_pool_take();
+    uint32_t slot = cr_pool_take(CR_POOL_OWN);
     if (slot == 0) {
         cr_panic("no slot is left", 0);
     }

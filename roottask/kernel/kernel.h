@@ -25,6 +25,7 @@ enum {
     CR_POOL_BITS = 14,
     CR_POOL_SPARE = 0, /* a slot of the pool that is always empty */
     CR_UNTYPEDS_BITS = 11, /* one slot a block of untyped.h */
+    CR_CSPACE_BITS = 20,   /* log2 of the bytes that these three CNodes need */
     CR_SUBSPACE_BITS = 32 /* the bits that the CNode in an L1 slot resolves, guard and index */
 };
 
@@ -51,6 +52,17 @@ const char *cr_call_name(cr_call call);
 /* For tests: before each of the calls below `hook` is asked whether the call is refused. A refused
  * call is not made, and returns seL4_IllegalOperation. 0: none is. */
 void cr_before_calls(int (*hook)(void));
+
+/* What the main thread calls while another thread of the root task is in the middle of its work is
+ * no part of this work: it counts for nothing and no test refuses it. cr_calls_back ends that, and
+ * returns in `made` what was called meanwhile. `made` may be 0. */
+typedef struct cr_calls_kept {
+    uint64_t calls[CR_CALL_COUNT];
+    int (*hook)(void);
+} cr_calls_kept;
+
+void cr_calls_aside(cr_calls_kept *kept);
+void cr_calls_back(const cr_calls_kept *kept, uint64_t made[CR_CALL_COUNT]);
 
 /* A slot: the CNode, the index in the CNode and the number of bits to resolve. */
 typedef struct cr_slot {
@@ -102,11 +114,18 @@ void cr_signal(seL4_CPtr notification);
  * root task. */
 cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped);
 
+/* What a slot of the pool is for. */
+typedef enum cr_pool_use {
+    CR_POOL_OWN = 0, /* the root task's own objects */
+    CR_POOL_PARENT,  /* the parent of the capabilities to a resource */
+    CR_POOL_USE_COUNT
+} cr_pool_use;
+
 /* Slots of the pool. 0: no slot is left. A slot that is given back must be empty before the next
  * cr_pool_take. */
-uint32_t cr_pool_take(void);
+uint32_t cr_pool_take(cr_pool_use use);
 void cr_pool_give(uint32_t slot);
-uint32_t cr_pool_used(void);
+uint32_t cr_pool_used(cr_pool_use use);
 uint32_t cr_pool_left(void);
 
 /* The address of an empty slot of the pool, and of a new object in such a slot. Only for setup:

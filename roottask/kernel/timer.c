@@ -7,6 +7,7 @@
  * interrupt would otherwise leave every deadline without effect. */
 #include "timer.h"
 #include "kernel/arch/timer_device.h"
+#include "objects.h"
 #include "untyped.h"
 
 enum {
@@ -49,8 +50,8 @@ static cr_status first_interrupt(seL4_CPtr notification, seL4_CPtr probe)
 
 static cr_status probe_with(uint32_t block)
 {
-    uint32_t slot = cr_pool_take();
-    uint32_t minted = cr_pool_take();
+    uint32_t slot = cr_pool_take(CR_POOL_OWN);
+    uint32_t minted = cr_pool_take(CR_POOL_OWN);
     cr_status status = CR_ERR_MEMORY;
     if (slot != 0 && minted != 0) {
         seL4_CPtr notification = cr_cptr(CR_L1_POOL, slot);
@@ -93,9 +94,9 @@ cr_status cr_timer_init(seL4_CPtr notification, seL4_Word badge)
     if (!cr_device_exists()) {
         return CR_ERR_ABSENT;
     }
-    uint32_t slot = cr_pool_take();
-    uint32_t ports = cr_pool_take();
-    uint32_t signal = cr_pool_take();
+    uint32_t slot = cr_pool_take(CR_POOL_OWN);
+    uint32_t ports = cr_pool_take(CR_POOL_OWN);
+    uint32_t signal = cr_pool_take(CR_POOL_OWN);
     if (slot == 0 || ports == 0 || signal == 0) {
         return CR_ERR_MEMORY;
     }
@@ -105,6 +106,7 @@ cr_status cr_timer_init(seL4_CPtr notification, seL4_Word badge)
         seL4_NoError) {
         return CR_ERR_ABSENT;
     }
+    cr_objects_add(CR_BLOCK_NONE, CR_OBJECT_IRQ_HANDLER);
     cr_status status = probe_device();
     if (status != CR_OK) {
         return status;

@@ -3,6 +3,7 @@
  * The buddy allocator for untyped memory. See untyped.h. The allocator must never hand out a block
  * that still has kernel objects: its user revokes the block before giving it back. */
 #include "untyped.h"
+#include "objects.h"
 
 typedef enum block_state { BLOCK_ABSENT = 0, BLOCK_FREE, BLOCK_USED, BLOCK_SPLIT } block_state;
 
@@ -17,6 +18,9 @@ typedef struct block {
     uint32_t owner; /* only for this owner; 0: not set aside */
 } block;
 
+/* The owner of the block that is used last. */
+static const uint32_t OWNER_LAST = 0xffffffff;
+
 _Static_assert(CR_BLOCKS == 1 << CR_UNTYPEDS_BITS, "one slot a block");
 
 /* The half at entry i has its capability in slot i of the CNode of untypeds. */
@@ -27,24 +31,52 @@ static uint32_t n_blocks;
 static uint32_t free_pair = CR_BLOCK_NONE;
 static uint64_t bytes_used;
 
-seL4_CPtr cr_untyped_largest_at_boot(const seL4_BootInfo *info)
+seL4_CPtr cr_untyped_of_cspace(const seL4_BootInfo *info)
 {
-    seL4_CPtr largest = 0;
+    seL4_CPtr smallest = 0;
     uint8_t bits = 0;
     for (seL4_SlotPos i = 0; i < info->untyped.end - info->untyped.start; i++) {
-        if (!info->untypedList[i].isDevice && info->untypedList[i].sizeBits > bits) {
-            bits = info->untypedList[i].sizeBits;
-            largest = info->untyped.start + i;
+        const seL4_UntypedDesc *desc = &info->untypedList[i];
+        if (!desc->isDevice && desc->sizeBits >= CR_CSPACE_BITS &&
+            (smallest == 0 || desc->sizeBits < bits)) {
+            bits = desc->sizeBits;
+            smallest = info->untyped.start + i;
         }
     }
-    return largest;
+    return smallest;
+}
+
+/* The kernel clears a whole untyped of boot time when it is first used. The largest one is
+ * therefore set aside until nothing else is left. */
+static void set_largest_aside(void)
+{
+    uint32_t largest = 0;
+    for (uint32_t i = 1; i < n_boot; i++) {
+        if (blocks[i].bits > blocks[largest].bits) {
+            largest = i;
+        }
+    }
+    if (n_boot > 1) {
+        blocks[largest].owner = OWNER_LAST;
+    }
+}
+
+/* Returns whether there was a block that was set aside. */
+static int use_largest(void)
+{
+    for (uint32_t i = 0; i < n_boot; i++) {
+        if (blocks[i].owner == OWNER_LAST) {
+            blocks[i].owner = 0;
+            return 1;
+        }
+    }
+    return 0;
 }
 
 cr_status cr_untyped_init(const seL4_BootInfo *info)
 {
-    /* The root task's CSpace is made from the largest untyped. The rest of that untyped is not
-     * given to PDs. */
-    seL4_CPtr taken = cr_untyped_largest_at_boot(info);
+    /* The rest of the untyped of the CSpace is not given to PDs. */
+    seL4_CPtr taken = cr_untyped_of_cspace(info);
     for (seL4_SlotPos i = 0; i < info->untyped.end - info->untyped.start; i++) {
         const seL4_UntypedDesc *desc = &info->untypedList[i];
         if (desc->isDevice || desc->sizeBits < CR_BLOCK_MIN_BITS ||
@@ -55,6 +87,7 @@ cr_status cr_untyped_init(const seL4_BootInfo *info)
                                      CR_BLOCK_NONE,           CR_BLOCK_NONE, BLOCK_FREE, 0, 0};
     }
     n_boot = n_blocks;
+    set_largest_aside();
     return n_blocks > 0 ? CR_OK : CR_ERR_MEMORY;
 }
 
@@ -164,7 +197,7 @@ static uint32_t best_fit(uint32_t bits, uint32_t owner)
     return best;
 }
 
-cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *out)
+static cr_status take(uint32_t bits, uint32_t owner, int may_use_largest, uint32_t *out)
 {
     if (bits < CR_BLOCK_MIN_BITS) {
         bits = CR_BLOCK_MIN_BITS;
@@ -172,6 +205,9 @@ cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *out)
     uint32_t best = best_fit(bits, owner);
     /* Each round joins at least one level of halves. */
     for (uint32_t round = 0; best == CR_BLOCK_NONE && round < 64 && join() > 0; round++) {
+        best = best_fit(bits, owner);
+    }
+    if (best == CR_BLOCK_NONE && owner == 0 && may_use_largest && use_largest()) {
         best = best_fit(bits, owner);
     }
     if (best == CR_BLOCK_NONE) {
@@ -188,6 +224,11 @@ cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *out)
     bytes_used += 1ull << blocks[best].bits;
     *out = best;
     return CR_OK;
+}
+
+cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *out)
+{
+    return take(bits, owner, 1, out);
 }
 
 void cr_untyped_own(uint32_t at, uint32_t owner)
@@ -211,7 +252,7 @@ uint64_t cr_untyped_reserve(uint32_t owner, uint64_t bytes)
     uint64_t left = bytes;
     for (uint32_t bits = 63; bits >= CR_RESERVE_MIN_BITS; bits--) {
         uint32_t block;
-        while (left >= 1ull << bits && cr_untyped_take(bits, 0, &block) == CR_OK) {
+        while (left >= 1ull << bits && take(bits, 0, 0, &block) == CR_OK) {
             cr_untyped_own(block, owner);
             cr_untyped_give(block);
             blocks[block].given_back = 0;
@@ -223,7 +264,24 @@ uint64_t cr_untyped_reserve(uint32_t owner, uint64_t bytes)
 
 seL4_Error cr_untyped_revoke(uint32_t at)
 {
-    return cr_revoke(cr_slot_at(blocks[at].cap));
+    seL4_Error error = cr_revoke(cr_slot_at(blocks[at].cap));
+    if (!error) {
+        cr_objects_revoked(at);
+    }
+    return error;
+}
+
+uint32_t cr_untyped_find(seL4_CPtr cap)
+{
+    if (cap >> CR_SUBSPACE_BITS == CR_L1_UNTYPEDS) {
+        return (uint32_t)cap;
+    }
+    for (uint32_t i = 0; i < n_boot; i++) {
+        if (blocks[i].cap == cap) {
+            return i;
+        }
+    }
+    return CR_BLOCK_NONE;
 }
 
 void cr_untyped_give(uint32_t at)

@@ -21,8 +21,9 @@ enum {
 
 cr_status cr_untyped_init(const seL4_BootInfo *info);
 
-/* The untyped from which the root task's own CSpace is made: the largest at boot. */
-seL4_CPtr cr_untyped_largest_at_boot(const seL4_BootInfo *info);
+/* The untyped from which the root task's own CSpace is made: the smallest at boot that has room,
+ * because the kernel clears all of it. 0: none has room. */
+seL4_CPtr cr_untyped_of_cspace(const seL4_BootInfo *info);
 
 /* Takes a block of 2^bits bytes. A block has an owner, a number that its user chose, or 0. This
  * function takes a block that is set aside for `owner`. CR_ERR_MEMORY: no block fits.
@@ -33,7 +34,8 @@ cr_status cr_untyped_take(uint32_t bits, uint32_t owner, uint32_t *block);
 void cr_untyped_own(uint32_t block, uint32_t owner);
 
 /* Sets about `bytes` of the memory of owner 0 aside for an owner, in blocks as large as possible.
- * Returns the bytes that were set aside, at most `bytes`. */
+ * Returns the bytes that were set aside, at most `bytes`. The largest block of boot time is not
+ * used for this. */
 uint64_t cr_untyped_reserve(uint32_t owner, uint64_t bytes);
 
 /* The bytes in free blocks of owner 0. */
@@ -47,6 +49,8 @@ void cr_untyped_give(uint32_t block);
 seL4_Error cr_untyped_revoke(uint32_t block);
 
 seL4_CPtr cr_untyped_cap(uint32_t block);
+/* The block of this capability, or CR_BLOCK_NONE. */
+uint32_t cr_untyped_find(seL4_CPtr cap);
 uint64_t cr_untyped_paddr(uint32_t block);
 uint32_t cr_untyped_bits(uint32_t block);
 uint64_t cr_untyped_bytes_used(void);

@@ -7,8 +7,13 @@
  * when the main thread wakes up, so nothing here may use the IPC buffer before it is set. */
 #include "worker.h"
 #include "arch/arch.h"
+#include <cellreap/protocol.h>
 
-enum { PAGE = 4096, PRIORITY = seL4_MaxPrio - 1, DONE = 1, FAULT = 2 };
+enum { PAGE = 4096 };
+
+/* No PD has these badges: the index of the root task is 0. */
+#define DONE cr_badge(CR_BADGE_PD, 0, 0)
+#define FAULT cr_badge(CR_BADGE_FAULT, 0, 0)
 
 /* Pages of the root task's own image. The first one is unmapped at boot. */
 static _Alignas(4096) struct {
@@ -19,7 +24,9 @@ static _Alignas(4096) struct {
 
 static struct {
     seL4_CPtr tcb;
-    seL4_CPtr endpoint;
+    seL4_CPtr own_endpoint;
+    seL4_CPtr endpoint; /* where its events arrive */
+    uint32_t priority;
     seL4_CPtr done; /* for the worker, to the endpoint */
     void (*job)(void);
     seL4_IPCBuffer *main_buffer;
@@ -45,10 +52,11 @@ static seL4_CPtr mint(seL4_Word badge)
 }
 
 void cr_worker_init(const seL4_BootInfo *info, uintptr_t image_start, seL4_CPtr untyped,
-                    void (*job)(void))
+                    seL4_CPtr endpoint, void (*job)(void))
 {
-    worker.endpoint = cr_pool_make(untyped, seL4_EndpointObject, "no endpoint for the worker");
+    worker.own_endpoint = cr_pool_make(untyped, seL4_EndpointObject, "no endpoint for the worker");
     worker.tcb = cr_pool_make(untyped, seL4_TCBObject, "no TCB for the worker");
+    worker.endpoint = endpoint != 0 ? endpoint : worker.own_endpoint;
     worker.done = mint(DONE);
     worker.job = job;
     worker.main_buffer = seL4_GetIPCBuffer();
@@ -58,12 +66,27 @@ void cr_worker_init(const seL4_BootInfo *info, uintptr_t image_start, seL4_CPtr 
                                seL4_CapInitThreadVSpace, 0, (seL4_Word)own.buffer,
                                frame_of(info, image_start, own.buffer)),
             "the worker has no space");
-    cr_must(seL4_TCB_SetSchedParams(worker.tcb, seL4_CapInitThreadTCB, 0, PRIORITY),
+    cr_must(seL4_TCB_SetSchedParams(worker.tcb, seL4_CapInitThreadTCB, 0, CR_WORKER_PRIORITY),
             "the worker has no priority");
+    worker.priority = CR_WORKER_PRIORITY;
 #ifdef CONFIG_DEBUG_BUILD
     /* As in cr_start_thread. */
     seL4_DebugNameThread(worker.tcb, "rootserver");
 #endif
+}
+
+int cr_worker_is_apart(void)
+{
+    return worker.endpoint == worker.own_endpoint;
+}
+
+void cr_worker_priority(uint32_t priority)
+{
+    if (worker.priority != priority) {
+        cr_must(seL4_TCB_SetPriority(worker.tcb, seL4_CapInitThreadTCB, priority),
+                "the worker does not change its priority");
+        worker.priority = priority;
+    }
 }
 
 _Noreturn void cr_worker_main(void)
@@ -85,16 +108,32 @@ void cr_worker_start(void)
     /* The worker does not run before the main thread waits. */
 }
 
-cr_worker_event cr_worker_wait(uint64_t *badge)
+static cr_worker_event event_of(uint64_t badge)
 {
+    return badge == DONE                ? CR_WORKER_DONE
+           : badge == FAULT             ? CR_WORKER_FAULT
+           : cr_badge_is_signal(badge) || cr_worker_is_apart() ? CR_WORKER_SIGNAL
+                                        : CR_WORKER_MESSAGE;
+}
+
+cr_worker_arrival cr_worker_wait(void)
+{
+    enum { IN_REGISTERS = 4 };
     seL4_Word from;
+    seL4_Word first[IN_REGISTERS] = {0};
+    cr_worker_arrival out;
     seL4_SetIPCBuffer((seL4_IPCBuffer *)(void *)own.buffer);
-    seL4_Word first = 0;
-    (void)seL4_RecvWithMRs(worker.endpoint, &from, &first, 0, 0, 0);
+    out.tag = seL4_RecvWithMRs(worker.endpoint, &from, &first[0], &first[1], &first[2], &first[3]);
     seL4_SetIPCBuffer(worker.main_buffer);
-    *badge = from;
-    worker.ip = first;
-    return from == DONE ? CR_WORKER_DONE : from == FAULT ? CR_WORKER_FAULT : CR_WORKER_SIGNAL;
+    for (int i = 0; i < IN_REGISTERS; i++) {
+        seL4_SetMR(i, first[i]);
+    }
+    out.badge = from;
+    out.event = event_of(from);
+    if (out.event == CR_WORKER_FAULT) {
+        worker.ip = first[0];
+    }
+    return out;
 }
 
 uint64_t cr_worker_ip(void)
