@@ -236,6 +236,34 @@ cr_result cr_extract(uint32_t *ticket)
     return result;
 }
 
+cr_result cr_listen(uint64_t seen, cr_report_info *report)
+{
+    uint64_t words[CR_REPORT_WORDS];
+    cr_result result = cr_call_root(CR_OP_LISTEN, &seen, 1, words, CR_REPORT_WORDS);
+    *report = (cr_report_info){.number = words[CR_REPORT_NUMBER],
+                               .kind = (cr_report_kind)words[CR_REPORT_KIND],
+                               .cleanup = (uint32_t)words[CR_REPORT_CLEANUP],
+                               .pd = (uint32_t)words[CR_REPORT_PD],
+                               .step = (uint32_t)words[CR_REPORT_STEP],
+                               .steps = (uint32_t)words[CR_REPORT_STEPS],
+                               .step_kind = (uint32_t)words[CR_REPORT_STEP_KIND],
+                               .space = (uint32_t)words[CR_REPORT_SPACE],
+                               .object = (uint32_t)words[CR_REPORT_OBJECT],
+                               .attempts = (uint32_t)words[CR_REPORT_ATTEMPTS],
+                               .result = (cr_result)words[CR_REPORT_RESULT]};
+    return result;
+}
+
+cr_result cr_cleanup_progress(uint64_t cleanup, uint64_t *number, uint32_t *done, uint32_t *steps)
+{
+    uint64_t words[CR_PROGRESS_WORDS];
+    cr_result result = cr_call_root(CR_OP_PROGRESS, &cleanup, 1, words, CR_PROGRESS_WORDS);
+    *number = words[0];
+    *done = (uint32_t)words[1];
+    *steps = (uint32_t)words[2];
+    return result;
+}
+
 cr_result cr_subgraph(uint64_t token, uint32_t count, const cr_piece *pieces)
 {
     uint64_t arguments[2 + CR_SUBGRAPH_MAX * CR_SUBGRAPH_WORDS] = {token, count};

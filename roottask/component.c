@@ -36,6 +36,9 @@ static int copy_name(char *out, const char *name, size_t bytes)
 
 static cr_status describe(const cr_component_system *system)
 {
+    if (system->version != CR_IMAGE_VERSION) {
+        return CR_ERR_VERSION; /* its rows are laid out differently */
+    }
     if (system->n_programs > CR_IMAGE_MAX_PDS || system->await_ms == 0 ||
         (system->flags & ~(uint32_t)CR_IMAGE_SYNC) != 0) {
         return CR_ERR_ARG;

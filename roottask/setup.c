@@ -12,6 +12,7 @@
 #include "supervisor/supervisor.h"
 #include "system/charge.h"
 #include "system/inject.h"
+#include "system/state.h"
 #include "system/truth.h"
 
 _Static_assert((int)CR_OWN_SLOTS == 2 + (int)CR_WORKER_SLOTS,
@@ -52,7 +53,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     uint32_t block;
     cut_down(room);
     seL4_SetIPCBuffer(given.ipcBuffer);
-    if (cr_cspace_init(&given, cr_untyped_largest_at_boot(&given)) != CR_OK ||
+    if (cr_cspace_init(&given, cr_untyped_of_cspace(&given)) != CR_OK ||
         cr_untyped_init(&given) != CR_OK ||
         cr_body_init(&given, (uintptr_t)room->image_start) != CR_OK ||
         cr_untyped_take(CR_OWN_BLOCK_BITS, 0, &block) != CR_OK) {
@@ -63,7 +64,8 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     seL4_CPtr endpoint = cr_pool_make(out->untyped, seL4_EndpointObject, "no endpoint");
     cr_must(seL4_TCB_BindNotification(seL4_CapInitThreadTCB, out->bound),
             "the notification cannot be bound");
-    cr_worker_init(&given, (uintptr_t)room->image_start, out->untyped, cr_carry_out);
+    cr_worker_init(&given, (uintptr_t)room->image_start, out->untyped,
+                   image->cleaner_priority != 0 ? endpoint : 0, cr_carry_out);
     cr_supervisor_init(hooks, out->bound);
     if (cr_system_init(image, endpoint) != CR_OK) {
         cr_panic("the model does not fit its memory", 0);
@@ -93,6 +95,7 @@ static void trace_start(const cr_image_header *image)
     cr_trace_begin(&cr_sys.trace, CR_EV_BASE);
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
     cr_trace_number(&cr_sys.trace, cr_slots_used());
+    cr_trace_objects(&cr_objects_used);
     cr_trace_end(&cr_sys.trace);
     cr_trace_begin(&cr_sys.trace, CR_EV_MODE);
     const cr_mode mode = (image->flags & CR_IMAGE_SYNC) != 0 ? CR_MODE_SYNC : CR_MODE_ASYNC;

@@ -35,6 +35,7 @@ static const cr_image_space spaces[] = {{.name = "ledger", .type = "LEDGER", .pd
 static const cr_image_request requests[] = {{.pd = CLERK, .space = 0}};
 
 static const cr_component_system system = {
+    .version = CR_IMAGE_VERSION,
     .name = "embed",
     .kernel = EMBED_KERNEL,
     .await_ms = 1000,

@@ -4,6 +4,7 @@
 # core for the host, and the libraries for a target, each need a prefix of their own. Installed
 # files must not refer to the checkout.
 include(CMakePackageConfigHelpers)
+include("${CMAKE_CURRENT_LIST_DIR}/version.cmake")
 
 set(PACKAGE lib/cmake/cellreap)
 get_filename_component(CHECKOUT "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
@@ -17,3 +18,4 @@ endif()
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/cellreap-config.cmake.in"
                               cellreap-config.cmake INSTALL_DESTINATION ${PACKAGE})
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/cellreap-config.cmake" DESTINATION ${PACKAGE})
+cellreap_install_version(cellreap ${PACKAGE})

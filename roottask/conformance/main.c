@@ -62,7 +62,7 @@ static void must(seL4_Error error, const char *what)
 
 static seL4_CPtr own(seL4_CPtr untyped, seL4_Word type)
 {
-    seL4_CPtr cap = cr_cptr(CR_L1_POOL, cr_pool_take());
+    seL4_CPtr cap = cr_cptr(CR_L1_POOL, cr_pool_take(CR_POOL_OWN));
     must(cr_retype(untyped, type, 0, CR_L1_POOL, (uint32_t)cap, 1),
          "an object of the root task's own cannot be made");
     return cap;
@@ -86,7 +86,7 @@ static void set_up(const seL4_BootInfo *info)
     uint32_t block;
     boot_info = info;
     seL4_SetIPCBuffer(info->ipcBuffer);
-    if (cr_cspace_init(info, cr_untyped_largest_at_boot(info)) != CR_OK ||
+    if (cr_cspace_init(info, cr_untyped_of_cspace(info)) != CR_OK ||
         cr_untyped_init(info) != CR_OK || cr_untyped_take(OWN_BLOCK_BITS, 0, &own_block) != CR_OK ||
         cr_untyped_take(CF_UNTYPED_BITS, 0, &block) != CR_OK) {
         cr_panic("the kernel gave too little to start with",

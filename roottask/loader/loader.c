@@ -50,11 +50,10 @@ static _Alignas(4096) uint64_t high_gibs[ENTRIES];
 
 static void put(char c)
 {
-    enum { FLAGS = 0x18 / 4, TRANSMIT_FULL = 1 << 5 };
-    volatile uint32_t *uart = (volatile uint32_t *)cr_fact_uart;
-    while ((uart[FLAGS] & TRANSMIT_FULL) != 0) {
+    const volatile uint32_t *status = (const volatile uint32_t *)cr_fact_uart_status;
+    while ((*status & cr_fact_uart_mask) == cr_fact_uart_busy) {
     }
-    uart[0] = (uint32_t)(uint8_t)c;
+    *(volatile uint32_t *)cr_fact_uart_data = (uint32_t)(uint8_t)c;
 }
 
 static void say(const char *text)
@@ -121,11 +120,12 @@ _Noreturn void cr_loader_fault(uint64_t syndrome, uint64_t ip, uint64_t address)
 void cr_loader_map(void)
 {
     cr_tables_low[0] = (uint64_t)low_gibs | TABLE;
-    low_gibs[cr_fact_uart / GIB] = (cr_fact_uart & ~(GIB - 1)) | BLOCK | DEVICE | ACCESSED |
-                                   NEVER_EXECUTE;
     for (uint64_t at = cr_fact_ram_start & ~(GIB - 1); at < cr_fact_ram_end; at += GIB) {
         low_gibs[at / GIB] = at | BLOCK | NORMAL | INNER_SHAREABLE | ACCESSED;
     }
+    /* Memory may share its GiB with the UART. The image is far below it. */
+    low_gibs[cr_fact_uart / GIB] = (cr_fact_uart & ~(GIB - 1)) | BLOCK | DEVICE | ACCESSED |
+                                   NEVER_EXECUTE;
     /* The kernel replaces this with its own map before it uses more than its image. */
     uint64_t away = cr_fact_kernel_virt - cr_fact_kernel;
     cr_tables_high[(cr_fact_kernel_virt / GIB / ENTRIES) % ENTRIES] = (uint64_t)high_gibs | TABLE;

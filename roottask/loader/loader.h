@@ -19,10 +19,15 @@
 #include <stdint.h>
 
 /* Facts, as separate symbols in the source that the image builder writes. Addresses are physical
- * unless marked virtual. Sizes are in bytes. Start addresses are aligned to 4 KiB. */
+ * unless marked virtual. Sizes are in bytes. Start addresses are aligned to 4 KiB, except those of
+ * registers. */
 extern const uint64_t cr_fact_ram_start;
 extern const uint64_t cr_fact_ram_end;
-extern const uint64_t cr_fact_uart;         /* a PL011 */
+extern const uint64_t cr_fact_uart;         /* any register of the UART */
+extern const uint64_t cr_fact_uart_data;    /* its register for bytes to be sent, of 32 bits */
+extern const uint64_t cr_fact_uart_status;  /* its status, of 32 bits */
+extern const uint64_t cr_fact_uart_mask;    /* the bit of the status that says whether it is busy */
+extern const uint64_t cr_fact_uart_busy;    /* that bit's value as long as it takes no byte */
 extern const uint64_t cr_fact_loader;       /* where the loader is linked */
 extern const uint64_t cr_fact_kernel;       /* where the kernel is placed */
 extern const uint64_t cr_fact_kernel_bytes; /* in memory */

@@ -11,13 +11,16 @@
 #include "scenario.h"
 #include "system/text.h"
 
-enum { ROUNDS_AFTER_CLEANUP = 2, ROUNDS_WITHOUT_PROGRESS = 1000 };
+/* RECOVERS: later runs that it orders after each cleanup. */
+enum { ROUNDS_AFTER_CLEANUP = 2, ROUNDS_WITHOUT_PROGRESS = 1000, RECOVERS = 2 };
 
 static struct {
     uint32_t crash;      /* index of the current entry of the image's table */
     uint32_t fired;      /* how often the current crash has happened */
     uint32_t count;      /* checkpoints of its PD since the entry became current */
     int armed;           /* the last crash is cleaned up and no PD can run */
+    uint32_t cleanups;    /* that there were when a later run was ordered last */
+    uint32_t recovers;    /* later runs that were ordered since */
     uint32_t followed_up; /* number of the last cleanup that was followed up */
     uint32_t rounds;     /* since the last cleanup, or since the start */
     uint32_t alarm_pd;   /* the configured PD that the alarm is for */
@@ -230,9 +233,24 @@ void cr_director_alarm(void)
     cr_trace_end(&cr_sys.trace);
 }
 
+/* Whether it is time for a later run over what cleanups left. What no PD does any more cannot wait
+ * for a time to come. */
+static int may_recover(void)
+{
+    if (director.cleanups != cr_sys.cleanups) {
+        director.cleanups = cr_sys.cleanups;
+        director.recovers = 0;
+    }
+    return cr_residue_any() && !cr_cleaner_waits() && director.recovers++ < RECOVERS;
+}
+
 cr_idle cr_director_idle(void)
 {
     int waits = cr_clock_alarm_pending() || cr_waits_pending();
+    if (may_recover()) {
+        cr_residue_try_all();
+        return CR_IDLE_AGAIN;
+    }
     if (cr_cleaner_waits()) {
         /* Everything else happens after the cleanup. */
         return waits || !cr_waits_without_timer() ? CR_IDLE_WAIT : CR_IDLE_AGAIN;

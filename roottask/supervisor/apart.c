@@ -12,10 +12,10 @@
 #include "arena.h"
 #include "cleaner.h"
 
-/* One bit for each cleanup that waits, one for that which is carried out, and one for the queue. */
-enum { QUEUED = 1u << (CR_MAX_CLEANUPS + 1) };
+/* One bit for each journal, and one for the queue. */
+enum { QUEUED = 1u << CR_JOURNALS };
 
-_Static_assert(CR_MAX_CLEANUPS + 1 < 31, "there is a bit for each");
+_Static_assert((int)CR_JOURNALS < 31, "there is a bit for each");
 
 /* Sets `mark` for one node. 0: only looks. Returns the marks that it had. */
 static uint32_t mark_node(cr_ref node, uint32_t mark)
@@ -102,11 +102,26 @@ static uint32_t mark_all(const cr_plan *plan, uint32_t mark)
     return had;
 }
 
+int cr_cleaner_concerns(cr_ref node)
+{
+    const cr_cleaner *cleaner = &cr_sup.cleaner;
+    return cleaner->touched_generation[node.index] == node.generation &&
+           cleaner->touched[node.index] != 0;
+}
+
 static void forget(uint32_t mark)
 {
     for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
         cr_sup.cleaner.touched[i] &= ~mark;
     }
+}
+
+/* Whether there is room for all that one more cleanup could leave. */
+static int may_leave(void)
+{
+    const cr_residues *residues = &cr_sup.residues;
+    return residues->count + cr_sup.cleaner.n_waiting < CR_MAX_RESIDUES &&
+           residues->n_notices <= CR_MAX_PLAN;
 }
 
 int cr_cleaner_may_begin(const cr_plan *plan)
@@ -117,7 +132,7 @@ int cr_cleaner_may_begin(const cr_plan *plan)
                (cleaner->n_waiting < CR_MAX_CLEANUPS &&
                 cleaner->n_doomed + plan->n_doomed <= CR_KEPT_DOOMED &&
                 cleaner->n_pre_destroy + plan->n_pre_destroy <= CR_KEPT_PRE_DESTROY);
-    if (room && mark_all(plan, 0) == 0) {
+    if (room && may_leave() && mark_all(plan, 0) == 0) {
         return 1;
     }
     (void)mark_all(plan, QUEUED);
@@ -132,6 +147,9 @@ void cr_cleaner_forget_queued(void)
 void cr_cleaner_arrive(cr_cleanup *cleanup)
 {
     uint32_t used = 0;
+    for (uint32_t i = 0; i < cr_sup.residues.count; i++) {
+        used |= cr_sup.residues.at[i].cleanup.mark;
+    }
     for (uint32_t i = 0; i < cr_sup.cleaner.n_waiting; i++) {
         used |= cr_sup.cleaner.waiting[i].mark;
     }
@@ -150,6 +168,19 @@ cr_journal *cr_journal_of(const cr_cleanup *cleanup)
 void cr_cleaner_depart(const cr_cleanup *cleanup)
 {
     forget(cleanup->mark);
+}
+
+void cr_cleaner_remain(const cr_cleanup *cleanup)
+{
+    const cr_plan *plan = &cleanup->plan;
+    forget(cleanup->mark);
+    (void)mark_all(plan, cleanup->mark);
+    for (uint32_t i = 0; i < plan->n_core_freed; i++) {
+        (void)mark_end(plan->core_freed[i], cleanup->mark);
+    }
+    for (uint32_t i = 0; i < plan->n_notices; i++) {
+        (void)mark_end(plan->notices[i].to, cleanup->mark);
+    }
 }
 
 void cr_cleaner_park(void)

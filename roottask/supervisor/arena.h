@@ -5,6 +5,7 @@
 #ifndef CELLREAP_SUPERVISOR_ARENA_H
 #define CELLREAP_SUPERVISOR_ARENA_H
 
+#include "between.h"
 #include "cleaner.h"
 #include "clock.h"
 #include "extract.h"
@@ -13,11 +14,19 @@
 #include "operations.h"
 #include "population.h"
 #include "progress.h"
+#include "residue.h"
+#include "reports.h"
 #include "silence.h"
 #include "tickets.h"
 
-/* The journals of the cleanups under way. They have pages of their own. */
-enum { CR_JOURNALS = CR_MAX_CLEANUPS + 1, CR_JOURNAL_PAGE = 4096 };
+/* The journals of the cleanups that are under way or left something. They have pages of their
+ * own. */
+enum { CR_JOURNALS = CR_MAX_CLEANUPS + 1 + CR_MAX_RESIDUES, CR_JOURNAL_PAGE = 4096 };
+
+_Static_assert((int)CR_JOURNAL_DOOMED >= (int)CR_KEPT_DOOMED &&
+                   (int)CR_JOURNAL_CORE >= (int)CR_MAX_NODES &&
+                   (int)CR_JOURNAL_NOTICES >= (int)CR_MAX_PLAN,
+               "a journal has a place for each entry of a plan");
 
 typedef struct cr_supervisor {
     _Alignas(CR_JOURNAL_PAGE) cr_journal journals[CR_JOURNALS];
@@ -27,11 +36,14 @@ typedef struct cr_supervisor {
     cr_tickets tickets;
     cr_extractions extract;
     cr_cleaner cleaner;
+    cr_residues residues;
+    cr_between between;
     cr_faults faults;
     cr_progress progress;
     cr_population population;
     cr_operations operations;
     cr_silence silence;
+    cr_reports reports;
 } cr_supervisor;
 
 extern cr_supervisor cr_sup;

@@ -10,7 +10,12 @@
 #include "kernel/worker.h"
 #include "notices.h"
 #include "system/inject.h"
+#include "system/state.h"
 #include "tickets.h"
+
+/* The longest step stops a PD: it suspends it, revokes and deletes its endpoint, and looks at all
+ * other PDs, each of which may be in a call to it. All other steps make at most three calls. */
+_Static_assert(CR_STEP_CALLS == 3 + 2 * (CR_MAX_PDS - 2), "two calls for each other PD");
 
 void cr_carry_begin_line(cr_event event)
 {
@@ -228,17 +233,17 @@ static void note_beginning(const cr_step *step)
         at->calls[i] -= cr_calls[i]; /* unsigned: the sum at the end is right */
     }
     if (step->kind == CR_STEP_SUSPEND && pd != 0 && pd->life == CR_LIFE_STOPPED &&
-        cr_journal_of(&cr_sup.cleaner.now)->redo == 0) {
+        cr_journal_of(&cr_sup.cleaner.now)->second == 0) {
         note_earlier_stop(pd, at->calls);
     }
     if (step->kind == CR_STEP_DESTROY_PD && pd != 0) {
         at->paddr = cr_untyped_paddr(pd->body.block);
         at->bytes = 1ull << cr_untyped_bits(pd->body.block);
+        at->objects = cr_objects_used;
     }
 }
 
-/* Adds the number of calls and the calls by kind to the line of a step. */
-static void trace_calls(const uint64_t calls[CR_CALL_COUNT])
+void cr_carry_trace_kinds(const uint64_t calls[CR_CALL_COUNT])
 {
     enum { ENTRY_MAX = 48 }; /* a name, a colon, a number and a comma */
     char text[CR_CALL_COUNT * ENTRY_MAX];
@@ -271,7 +276,17 @@ void cr_carry_trace_calls(void)
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         at->calls[i] += cr_calls[i];
     }
-    trace_calls(at->calls);
+    cr_carry_trace_kinds(at->calls);
+}
+
+/* What was destroyed since the step began. */
+static void trace_objects_gone(void)
+{
+    cr_objects gone = cr_sup.cleaner.at.objects;
+    for (uint32_t i = 0; i < CR_OBJECT_COUNT; i++) {
+        gone.of[i] -= cr_objects_used.of[i];
+    }
+    cr_trace_objects(&gone);
 }
 
 /* The events that say what a step did. */
@@ -306,6 +321,7 @@ static void trace_effect(cr_step_kind kind)
         cr_trace_address(&cr_sys.trace, at->paddr);
         cr_trace_number(&cr_sys.trace, at->bytes);
         cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
+        trace_objects_gone();
         cr_trace_end(&cr_sys.trace);
     }
 }
@@ -320,6 +336,82 @@ static void trace_step(cr_step_kind kind)
     cr_trace_string(&cr_sys.trace, at->pd);
     cr_carry_trace_calls();
     cr_trace_end(&cr_sys.trace);
+}
+
+static cr_status finish_step(cr_step_kind kind, uint32_t epoch)
+{
+    cr_cleanup *now = &cr_sup.cleaner.now;
+    cr_journal *journal = cr_journal_of(now);
+    trace_step(kind);
+    cr_status status = cr_step_done(journal, epoch);
+    if (status == CR_OK && kind == CR_STEP_AWAIT && journal->awaited == now->plan.n_pre_destroy) {
+        plan_again();
+    }
+    return status;
+}
+
+/* -- steps that a cleaner does not come to the end of */
+
+static int is_in_effect(const cr_step *step, uint32_t half)
+{
+    const cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
+    cr_node_info info;
+    switch (step->kind) {
+    case CR_STEP_SUSPEND:
+        return pd != 0 && pd->life == CR_LIFE_STOPPED && !pd->stopping;
+    case CR_STEP_MARK:
+        return cr_model_get(cr_sys.model, step->node, &info) == CR_OK &&
+               info.state != CR_STATE_ACTIVE;
+    case CR_STEP_CUT_REQUEST:
+        return cr_model_find(cr_sys.model, CR_EDGE_REQUEST, step->pd, step->node) == CR_NONE;
+    case CR_STEP_DESTROY_RESOURCE:
+        return cr_model_get(cr_sys.model, step->node, &info) == CR_ERR_STALE ||
+               is_destroyed(step->node);
+    case CR_STEP_DESTROY_SPACE:
+    case CR_STEP_DESTROY_PD:
+        return is_destroyed(step->node);
+    case CR_STEP_NOTIFY:
+    case CR_STEP_TELL:
+        return half != UNQUEUED;
+    case CR_STEP_AWAIT:
+        return 1;
+    case CR_STEP_SETTLE:
+    case CR_STEP_KIND_COUNT:
+        break;
+    }
+    return 0;
+}
+
+/* What the warden does of such a step itself: it signals for a notice that is queued, and a node is
+ * marked at the latest when its cleanup may wait or end, so that it gets no new edges. */
+static int complete(const cr_step *step)
+{
+    const cr_journal *journal = cr_journal_of(&cr_sup.cleaner.now);
+    if (step->kind == CR_STEP_MARK && journal->second != 0 && mark(step->node) != CR_OK) {
+        return 0;
+    }
+    if (!is_in_effect(step, journal->half)) {
+        return 0;
+    }
+    if (step->kind == CR_STEP_TELL && journal->half == TO_SIGNAL) {
+        cr_notice_signal(&(cr_notice){CR_NOTICE_PRE_DESTROY, step->pd, step->node, {CR_NONE, 0}});
+    } else if (step->kind == CR_STEP_NOTIFY && journal->half == TO_SIGNAL) {
+        cr_notice_signal(step->notice);
+    }
+    return 1;
+}
+
+int cr_carry_is_complete(cr_step *step)
+{
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    return cr_step_next(cr_journal_of(&cleaner->now), &cleaner->now.plan, cr_sys.model, step) ==
+               CR_OK &&
+           complete(step);
+}
+
+cr_status cr_carry_finish(const cr_step *step)
+{
+    return finish_step(step->kind, cr_sup.cleaner.epoch);
 }
 
 /* -- injected failures */
@@ -346,12 +438,39 @@ static int before_call(void)
     return happens(cr_inject_at_call(CR_CHAIN_STEP));
 }
 
+static int is_same_step(const cr_left_number *left, const cr_step *step)
+{
+    return left->number != 0 && left->kind == step->kind && cr_same(left->node, step->node) &&
+           cr_same(left->pd, step->pd);
+}
+
+/* A lasting error is that of a step, so a step that was left keeps its number. */
+static uint32_t number_of(const cr_step *step)
+{
+    for (uint32_t i = 0; i < CR_IMAGE_MAX_INJECTIONS; i++) {
+        if (is_same_step(&cr_sup.cleaner.left[i], step)) {
+            return cr_sup.cleaner.left[i].number;
+        }
+    }
+    return 0;
+}
+
+void cr_carry_note_left(const cr_step *step)
+{
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    if (cr_inject_number() != 0 && number_of(step) == 0) {
+        cleaner->left[cleaner->n_left++ % CR_IMAGE_MAX_INJECTIONS] =
+            (cr_left_number){step->kind, step->node, step->pd, cr_inject_number()};
+    }
+}
+
 /* Not every kernel call has a result. An injected error fails the step in any case. */
 static cr_status carry_out_with_failures(const cr_step *step, uint32_t epoch, int again)
 {
     cr_carried *at = &cr_sup.cleaner.at;
     at->refused = 0;
-    if (happens(cr_inject_at_step(CR_CHAIN_STEP, again))) {
+    if (happens(at->number != 0 ? cr_inject_at_left(at->number)
+                                : cr_inject_at_step(CR_CHAIN_STEP, again))) {
         return CR_ERR_KERNEL;
     }
     cr_before_calls(before_call);
@@ -367,8 +486,7 @@ static cr_status carry_out_with_failures(const cr_step *step, uint32_t epoch, in
 
 static cr_status take_step(const cr_step *step, uint32_t epoch)
 {
-    cr_cleanup *now = &cr_sup.cleaner.now;
-    cr_journal *journal = cr_journal_of(now);
+    cr_journal *journal = cr_journal_of(&cr_sup.cleaner.now);
     const int again = journal->attempts > 0;
     cr_status status = cr_step_begin(journal, epoch, step);
     if (status != CR_OK) {
@@ -376,17 +494,12 @@ static cr_status take_step(const cr_step *step, uint32_t epoch)
     }
     if (!again) {
         note_beginning(step);
+        cr_sup.cleaner.at.number = number_of(step);
     }
     if ((status = carry_out_with_failures(step, epoch, again)) != CR_OK) {
         return status;
     }
-    trace_step(step->kind);
-    status = cr_step_done(journal, epoch);
-    if (status == CR_OK && step->kind == CR_STEP_AWAIT &&
-        journal->awaited == now->plan.n_pre_destroy) {
-        plan_again();
-    }
-    return status;
+    return finish_step(step->kind, epoch);
 }
 
 void cr_carry_out(void)
@@ -405,6 +518,10 @@ void cr_carry_out(void)
         }
         if ((status = take_step(&step, epoch)) != CR_OK) {
             break;
+        }
+        if (cr_sup.between.wanted) {
+            cleaner->ended = CR_CARRY_PAUSES;
+            return;
         }
     }
     cleaner->error = status;

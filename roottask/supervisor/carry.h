@@ -10,18 +10,27 @@
 
 #include "cleaner.h"
 
-/* What the thread does: it takes steps until none is left or one awaits subscribers or fails, and
- * leaves the reason in cr_sup.cleaner.ended. */
+/* What the thread does: it takes steps until none is left, one awaits subscribers or fails, or an
+ * operation is to be served (between.h), and leaves the reason in cr_sup.cleaner.ended. */
 void cr_carry_out(void);
 /* Begins a line of the trace about the cleanup that is under way: its first field is the number. */
 void cr_carry_begin_line(cr_event event);
 /* Ends the counting of the kernel calls of the step that is under way, and adds them to a line. */
 void cr_carry_trace_calls(void);
+/* Adds the number of these calls and the calls by kind to a line. */
+void cr_carry_trace_kinds(const uint64_t calls[CR_CALL_COUNT]);
 /* Whether a subscriber that the cleanup told has not acknowledged yet and still can. */
 int cr_carry_awaits(const cr_cleanup *cleanup);
 /* Stops a PD. From here on its operations are not served, and no PD waits for it. Its notices end
  * now: it will not answer them. CR_ERR_KERNEL. */
 cr_status cr_carry_stop(cr_pd *pd);
+/* Whether the step that has begun is done, although no cleaner came to its end. `step`: which. Ends
+ * a step of which only the signal is missing. */
+int cr_carry_is_complete(cr_step *step);
+/* Notes the number of a step that is left, for injected failures. */
+void cr_carry_note_left(const cr_step *step);
+/* Records such a step as done. */
+cr_status cr_carry_finish(const cr_step *step);
 /* The consequences of a plan for the other PDs. */
 void cr_trace_consequences(const cr_plan *plan);
 

@@ -18,6 +18,7 @@
 #include "connect.h"
 #include "kernel/arch/arch.h"
 #include "notices.h"
+#include "residue.h"
 #include "system/state.h"
 #include "system/text.h"
 #include "system/truth.h"
@@ -47,6 +48,7 @@ static void trace_plan(const cr_plan *plan, cr_cause cause)
     cr_trace_string(&cr_sys.trace, cause_names[cause]);
     cr_trace_depth(&cr_sys.trace, plan->pd_depth);
     cr_trace_depth(&cr_sys.trace, plan->rs_depth);
+    cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.steps);
     cr_trace_end(&cr_sys.trace);
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
         const cr_doomed *d = &plan->doomed[i];
@@ -103,6 +105,7 @@ static void await_answers(void)
 static void settle(void)
 {
     enter(CR_PHASE_SETTLES);
+    cr_report_end();
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         if (cr_sup.cleaner.now.calls[i] != 0) {
             cr_carry_begin_line(CR_EV_CALLS);
@@ -111,13 +114,24 @@ static void settle(void)
             cr_trace_end(&cr_sys.trace);
         }
     }
-    release_tombstones(&cr_sup.cleaner.now.plan);
+    const int leaves = cr_residue_tell();
+    if (!leaves) {
+        release_tombstones(&cr_sup.cleaner.now.plan);
+    }
     cr_print_state(cr_sup.cleaner.now.tag, cr_sup.cleaner.now.cycles);
     cr_truth();
     cr_notices_of_lost_pds();
     enter(CR_PHASE_NONE);
     cr_sys.settled++;
-    cr_cleaner_depart(&cr_sup.cleaner.now);
+    if (cr_sup.cleaner.now.runs == 0) {
+        cr_residue_note_settled();
+    }
+    if (leaves) {
+        cr_residue_keep();
+    } else {
+        cr_cleaner_depart(&cr_sup.cleaner.now);
+        cr_residue_forget();
+    }
     cr_sup.cleaner.looked = 0;
     cr_ticket_settle(cr_sup.cleaner.now.ticket);
     cr_notices_changed();
@@ -145,6 +159,32 @@ static void carry_on(void)
     }
 }
 
+/* What the steps of the cleanup that begins or goes on cost. */
+static void count_from(uint64_t cycles)
+{
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        cr_sup.cleaner.now.calls[i] = 0;
+    }
+    cr_sup.cleaner.now.cycles = cycles;
+}
+
+/* Carries out what an earlier cleanup left, if it is time to. Returns 0 if there is none. */
+static int recover_next(void)
+{
+    if (!cr_residue_take_due()) {
+        return 0;
+    }
+    cr_trace_refused_rest();
+    cr_print_if_changed();
+    enter(CR_PHASE_PLANS);
+    count_from(0);
+    cr_carry_begin_line(CR_EV_RECOVER);
+    cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.runs);
+    cr_trace_end(&cr_sys.trace);
+    carry_on();
+    return 1;
+}
+
 static cr_status plan_for(const cr_pd *trigger)
 {
     return cr_plan_crash(cr_sys.planner, cr_sys.model, trigger->node,
@@ -160,18 +200,18 @@ static void start(const cr_trigger_entry *entry, uint64_t cycles)
     cr_trace_refused_rest();
     cr_print_if_changed();
     cr_sys.cleanups++;
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        now->calls[i] = 0;
-    }
     enter(CR_PHASE_PLANS);
     now->waited = 0;
+    now->runs = 0;
     now->tag = cr_sys.cleanups;
     now->ticket = entry->ticket;
     cr_cleaner_arrive(now);
     cr_ticket_begin(now->ticket, now->tag);
+    now->steps = cr_reports_count_steps(&now->plan);
     trace_plan(&now->plan, entry->cause);
     cr_journal_start(cr_journal_of(now), cr_sup.cleaner.epoch);
-    now->cycles = cycles;
+    count_from(cycles);
+    cr_report_start();
     carry_on();
 }
 
@@ -245,6 +285,7 @@ void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket)
     cr_sup.cleaner.queue[cr_sup.cleaner.count++] =
         (cr_trigger_entry){.pd = pd->node, .cause = cause, .ticket = ticket};
     cr_sup.cleaner.looked = 0;
+    cr_residue_try_all();
 }
 
 int cr_cleaner_waits(void)
@@ -281,9 +322,10 @@ static int continue_next(void)
 void cr_cleaner_follow_up(void)
 {
     /* The loop is bounded: each turn continues a cleanup until it waits again or ends, and each
-     * cleanup destroys a PD or finds nothing to do. */
-    for (uint32_t i = 0; i < 4 * CR_MAX_PDS + 2; i++) {
-        if (!continue_next() && !start_next()) {
+     * cleanup destroys a PD or finds nothing to do. After each cleanup, and at first, what was left
+     * is run over once. */
+    for (uint32_t i = 0; i < (4 * CR_MAX_PDS + 2) * (CR_MAX_RESIDUES + 1); i++) {
+        if (!continue_next() && !recover_next() && !start_next()) {
             break;
         }
     }

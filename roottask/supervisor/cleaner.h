@@ -24,12 +24,14 @@ typedef struct cr_cleanup {
     cr_phase phase;   /* changed only by the cleaner's `enter` */
     int waited;       /* this cleanup awaited acknowledgements at least once */
     uint32_t tag;     /* its number, and the tag of its notices */
+    uint32_t steps;   /* how many its plan has */
     uint32_t mark;    /* the bit in `touched` that stands for this cleanup */
     uint64_t ticket;
     cr_plan plan;
     uint32_t journal; /* its place in cr_sup.journals */
     uint64_t calls[CR_CALL_COUNT]; /* in its steps, by kind */
     uint64_t cycles;
+    uint32_t runs; /* over what it left, so far */
     uint32_t first_doomed; /* while it waits: its entries in the cleaner's arrays */
     uint32_t first_pre_destroy;
 } cr_cleanup;
@@ -47,13 +49,24 @@ typedef struct cr_carried {
     uint64_t calls[CR_CALL_COUNT];
     uint64_t paddr; /* DESTROY_PD: the memory that becomes free */
     uint64_t bytes;
+    uint32_t number; /* for tests: of the step if it was left before; else 0 */
+    cr_objects objects; /* all that there were before the step */
     int refused; /* an injected error happened in this attempt */
 } cr_carried;
+
+/* For tests: the number that a step had when it was left (inject.h). */
+typedef struct cr_left_number {
+    cr_step_kind kind;
+    cr_ref node;
+    cr_ref pd;
+    uint32_t number;
+} cr_left_number;
 
 /* Why the cleaner's thread came to its end. */
 typedef enum cr_carry_end {
     CR_CARRY_OVER = 0, /* no step is left */
     CR_CARRY_AWAITS,   /* the next step awaits subscribers */
+    CR_CARRY_PAUSES,   /* an operation is to be served between two steps (between.h) */
     CR_CARRY_FAILED    /* a step failed */
 } cr_carry_end;
 
@@ -81,6 +94,8 @@ typedef struct cr_cleaner {
     /* Triggers whose cleanup has not begun, oldest first. Each PD is in the queue at most once. */
     cr_trigger_entry queue[CR_MAX_PDS];
     uint32_t count;
+    cr_left_number left[CR_IMAGE_MAX_INJECTIONS];
+    uint32_t n_left; /* so far; each takes the place of the oldest */
     int looked; /* none of them can begin before a cleanup ends */
 } cr_cleaner;
 
@@ -115,6 +130,11 @@ void cr_cleaner_forget_queued(void);
 /* Notes what a cleanup concerns, from its beginning to its end. */
 void cr_cleaner_arrive(cr_cleanup *cleanup);
 void cr_cleaner_depart(const cr_cleanup *cleanup);
+/* The cleanup that is being carried out has settled, and left something: from now on it concerns
+ * only that. */
+void cr_cleaner_remain(const cr_cleanup *cleanup);
+/* Whether a cleanup under way, or one in the queue, concerns the node. */
+int cr_cleaner_concerns(cr_ref node);
 /* The cleanup that is being carried out waits; a waiting cleanup is carried out again. */
 void cr_cleaner_park(void);
 void cr_cleaner_unpark(uint32_t index);

@@ -51,8 +51,8 @@ static cr_status fill_notice(const cr_notice *notice, cr_work_notice *out)
 static uint32_t account_of(const cr_pd *to, cr_notice_kind kind, cr_ref from)
 {
     if (from.index != CR_NONE) {
-        /* The PD may be destroyed. Its entry is not used again before the cleanup has settled. */
-        return cr_sys.pds[cr_sys.node_entry[from.index]].account;
+        /* The PD may be destroyed, and another one in its entry. */
+        return cr_sys.pd_account[from.index];
     }
     return kind == CR_NOTICE_DESTROY || kind == CR_NOTICE_LOST || kind == CR_NOTICE_PRE_DESTROY
                ? to->account

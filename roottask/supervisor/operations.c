@@ -22,14 +22,29 @@ static const struct {
 
 static void reply(cr_result result, const cr_asked *a)
 {
+    if (a->way == CR_WAY_SENT) {
+        return;
+    }
     for (uint32_t i = 0; i < a->count; i++) {
         seL4_SetMR((int)i, a->results[i]);
     }
     cr_calls[CR_CALL_REPLY]++;
-    seL4_Reply(seL4_MessageInfo_new((seL4_Word)result, 0, 0, a->count));
+    const seL4_MessageInfo_t answer =
+        seL4_MessageInfo_new((seL4_Word)result, 0, 0, a->count);
+    if (a->way == CR_WAY_SAVED) {
+        seL4_Send(cr_body_cap(&a->from->body, CR_BODY_REPLY), answer);
+    } else {
+        seL4_Reply(answer);
+    }
 }
 
-static cr_result check_and_do(const cr_raw_message *m, cr_asked *a)
+/* Whether the PD waits for an answer that comes later. */
+static int keeps_caller(const cr_asked *a)
+{
+    return a->way == CR_WAY_AT_ONCE ? cr_keep_caller(a->from) : a->way == CR_WAY_SAVED;
+}
+
+static cr_result check(const cr_raw_message *m, cr_asked *a)
 {
     cr_result result = cr_decode_operation(m, &a->args);
     if (result != CR_RESULT_OK) {
@@ -38,34 +53,45 @@ static cr_result check_and_do(const cr_raw_message *m, cr_asked *a)
     if (cr_is_doomed(a->from) && operations[a->args.op].asker != CR_FROM_ANY) {
         return CR_RESULT_GONE;
     }
-    result = operations[a->args.op].check(a);
-    if (result != CR_RESULT_OK) {
-        return result;
-    }
+    return operations[a->args.op].check(a);
+}
+
+static cr_result carry_out(cr_asked *a)
+{
     cr_sys.cause = (cr_cause_of){.asker = a->from, .op = (uint32_t)a->args.op};
     operations[a->args.op].run(a);
     cr_sys.cause = (cr_cause_of){0};
     return a->undone;
 }
 
-void cr_serve(cr_pd *from, const cr_message *m)
+static cr_asked *begin(cr_pd *from, cr_way way)
 {
     cr_asked *a = &cr_sup.operations.asked;
     a->from = from;
+    a->way = way;
     a->count = 0;
     a->wait = CR_WAIT_NOTHING;
     a->never = 0;
     a->undone = CR_RESULT_OK;
     a->down = 0;
     a->ticket = 0;
-    cr_result result = check_and_do(&m->raw, a);
+    return a;
+}
+
+void cr_serve(cr_pd *from, const cr_message *m, cr_way way)
+{
+    cr_asked *a = begin(from, way);
+    cr_result result = check(&m->raw, a);
+    if (result == CR_RESULT_OK) {
+        result = carry_out(a);
+    }
     if (result != CR_RESULT_OK) {
         cr_trace_refuse(from, m->raw.label, result);
         reply(result, a);
         return;
     }
     if (a->wait != CR_WAIT_NOTHING) {
-        if (cr_keep_caller(from)) {
+        if (keeps_caller(a)) {
             /* From here on the PD answers no notice of a cleanup or extraction. */
             cr_waits_begin(from, a->wait);
         } else if (a->ticket != 0) {
@@ -79,4 +105,22 @@ void cr_serve(cr_pd *from, const cr_message *m)
     if (a->down != 0) {
         cr_trigger(a->down, a->cause, a->ticket);
     }
+}
+
+int cr_serve_between(cr_pd *from, const cr_kept *kept)
+{
+    cr_asked *a = begin(from, kept->way);
+    if (check(&kept->message.raw, a) != CR_RESULT_OK) {
+        return 0;
+    }
+    cr_between_trace_pause(from);
+    const cr_result result = carry_out(a);
+    if (a->wait != CR_WAIT_NOTHING || a->never || a->down != 0) {
+        cr_panic("an operation that is served between steps has consequences", a->args.op);
+    }
+    if (result != CR_RESULT_OK) {
+        cr_trace_refuse(from, kept->message.raw.label, result);
+    }
+    reply(result, a);
+    return 1;
 }

@@ -13,16 +13,11 @@
 #ifndef CELLREAP_SUPERVISOR_OPERATIONS_H
 #define CELLREAP_SUPERVISOR_OPERATIONS_H
 
+#include "between.h"
 #include "cleaner.h"
 #include "extract.h"
 #include "faults.h"
 #include <cellreap/decode.h>
-
-/* A copy of a message from the IPC buffer. The next kernel call overwrites the IPC buffer. */
-typedef struct cr_message {
-    cr_raw_message raw; /* refers to `words` */
-    uint64_t words[seL4_MsgMaxLength];
-} cr_message;
 
 enum { CR_MAX_RESULTS = 2 + CR_WORK_MAX * CR_WORK_WORDS };
 
@@ -45,6 +40,7 @@ typedef struct cr_found {
 /* An operation, from its message to its answer. */
 typedef struct cr_asked {
     cr_pd *from;
+    cr_way way;
     cr_operation_args args;
     cr_found found;
     /* The answer. A check that refuses may also set results. */
@@ -71,7 +67,9 @@ CR_OPERATIONS
 #undef CR_OPERATION
 
 /* Serves one operation of a PD. Answers it now or later. */
-void cr_serve(cr_pd *from, const cr_message *message);
+void cr_serve(cr_pd *from, const cr_message *message, cr_way way);
+/* Serves an operation between two steps of a cleanup. See cr_between. */
+int cr_serve_between(cr_pd *from, const cr_kept *kept);
 
 /* -- shared by several checks */
 

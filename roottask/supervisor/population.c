@@ -4,6 +4,7 @@
 #include "population.h"
 #include "answer.h"
 #include "arena.h"
+#include "residue.h"
 #include "system/text.h"
 
 enum { RETRY_MS = 10 }; /* the first delay after two refused attempts */
@@ -101,7 +102,7 @@ static int is_tied_to_doomed(uint32_t index)
 {
     const cr_image_header *image = cr_sys.image;
     uint32_t handler = image_pd(index)->fault_handler;
-    if (!cr_cleaner_waits()) {
+    if (!cr_cleaner_waits() && !cr_residue_any()) {
         return 0;
     }
     if (handler != CR_IMAGE_NONE && is_doomed(handler)) {

@@ -17,27 +17,11 @@ void cr_supervisor_init(const cr_hooks *hooks, seL4_CPtr notification)
         cr_panic("hooks that let PDs wait at checkpoints must be able to release them", 0);
     }
     cr_sup.hooks = hooks;
+    cr_sup.between.serve = cr_serve_between;
+    cr_sys.tickets_in_use = cr_tickets_in_use;
+    cr_sys.report_unmade = cr_report_unmade;
     cr_clock_init(notification);
-}
-
-static void take_message(seL4_MessageInfo_t tag, cr_message *out)
-{
-    uint32_t length = (uint32_t)seL4_MessageInfo_get_length(tag);
-    if (length > seL4_MsgMaxLength) {
-        cr_panic("the kernel delivered more registers than there are", length);
-    }
-    out->raw = (cr_raw_message){
-        .label = seL4_MessageInfo_get_label(tag),
-        .length = length,
-        .extra = (uint32_t)seL4_MessageInfo_get_extraCaps(tag),
-        .unwrapped = (seL4_MessageInfo_get_capsUnwrapped(tag) & 1u) != 0
-                         ? seL4_GetIPCBuffer()->caps_or_badges[0]
-                         : 0,
-        .words = out->words,
-    };
-    for (uint32_t i = 0; i < length; i++) {
-        out->words[i] = seL4_GetMR((int)i);
-    }
+    cr_residue_init();
 }
 
 static void handle_fault(seL4_MessageInfo_t tag, uint64_t badge)
@@ -63,9 +47,9 @@ static void handle_message(seL4_MessageInfo_t tag, uint64_t badge)
         handle_fault(tag, badge);
         return;
     case CR_BADGE_PD:
-        take_message(tag, message);
+        cr_take_message(tag, message);
         if (cr_find_badged(badge, CR_BADGE_PD, &pd) == CR_RESULT_OK && cr_pd_is_served(pd)) {
-            cr_serve(pd, message);
+            cr_serve(pd, message, CR_WAY_AT_ONCE);
         }
         return;
     case CR_BADGE_BODY:
@@ -109,16 +93,42 @@ static void follow_up(void)
     cr_population_follow_up();
     cr_fill_due_slots();
     cr_connect_follow_up();
+    cr_reports_follow_up();
 }
 
-/* Handles the signals that came while the cleaner was watched. Returns the bits of their badges
- * that are not the root task's. */
-static uint64_t handle_late_signals(void)
+/* Handles the oldest message that came while the cleaner was watched and was not served between
+ * steps. Returns 0 if there is none. */
+static int handle_kept(void)
+{
+    cr_kept *kept;
+    cr_kept_fault *fault;
+    cr_pd *pd;
+    cr_between_oldest(&kept, &fault);
+    if (kept != 0 && cr_find_badged(kept->badge, CR_BADGE_PD, &pd) == CR_RESULT_OK &&
+        cr_pd_is_served(pd)) {
+        cr_serve(pd, &kept->message, kept->way);
+    }
+    if (fault != 0 && cr_find_badged(fault->badge, CR_BADGE_FAULT, &pd) == CR_RESULT_OK &&
+        cr_pd_is_served(pd)) {
+        cr_fault_occurs(pd, fault->kind, fault->address, fault->ip);
+    }
+    if (kept == 0 && fault == 0) {
+        return 0;
+    }
+    cr_between_forget(kept, fault);
+    follow_up();
+    return 1;
+}
+
+/* Handles the messages and signals that came while the cleaner was watched. Returns the bits of the
+ * badges that are not the root task's. */
+static uint64_t handle_late(void)
 {
     uint64_t own = 0;
     uint64_t badge;
-    /* The loop ends: signals are only late if a cleanup was carried out. */
-    while ((badge = cr_warden_take_signals()) != 0) {
+    /* The loop ends: messages and signals are only late if a cleanup was carried out. */
+    while (handle_kept() || cr_sup.cleaner.signals != 0) {
+        badge = cr_warden_take_signals();
         own |= badge & CR_OWN_BADGE_BITS;
         if (cr_badge_is_signal(badge)) {
             handle_signals(badge);
@@ -149,7 +159,7 @@ int cr_supervisor_turn(seL4_CPtr endpoint, cr_own_message *own)
         handle_message(own->tag, badge);
     }
     follow_up();
-    const uint64_t late = handle_late_signals();
+    const uint64_t late = handle_late();
     if (late != 0) {
         own->badge = own_signals ? own->badge | late : late;
         own->tag = seL4_MessageInfo_new(0, 0, 0, 0);

@@ -275,3 +275,16 @@ void cr_tickets_forget(const cr_pd *owner)
         }
     }
 }
+
+uint32_t cr_tickets_in_use(void)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
+        cr_ticket *t = &cr_sup.tickets.at[i];
+        if (t->used) {
+            refresh(t);
+            count += t->state != CR_TICKET_OVER;
+        }
+    }
+    return count;
+}

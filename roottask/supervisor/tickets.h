@@ -55,5 +55,7 @@ void cr_ticket_answer(cr_pd *pd);
 /* Answers the PDs whose tickets are over. */
 void cr_tickets_follow_up(void);
 void cr_tickets_forget(const cr_pd *owner);
+/* The tickets that are not over. */
+uint32_t cr_tickets_in_use(void);
 
 #endif

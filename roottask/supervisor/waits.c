@@ -7,6 +7,7 @@
 #include "connect.h"
 #include "notices.h"
 #include "progress.h"
+#include "residue.h"
 
 void cr_waits_begin(cr_pd *pd, cr_wait what)
 {
@@ -140,7 +141,8 @@ void cr_waits_expire(void)
     uint64_t now = cr_clock_now();
     cr_population_expire(now);
     release_expired(now);
-    cr_clock_next(cr_clock_earlier(next_due(), cr_population_next_due()));
+    const uint64_t due = cr_clock_earlier(next_due(), cr_residue_due());
+    cr_clock_next(cr_clock_earlier(due, cr_population_next_due()));
 }
 
 /* Answers all PDs that wait for the root task in one of two ways. Returns whether there was one. */

@@ -25,36 +25,58 @@ static uint64_t work_done(void)
     return sum;
 }
 
+/* PDs above the cleaner do not keep it from running: if it did nothing since the last interrupt of
+ * the timer, it is above all PDs until the next one. Without a timer it always is, and while no
+ * cleanup is carried out. */
+static void let_run(int goes_on)
+{
+    if (!cr_worker_is_apart()) {
+        cr_worker_priority(goes_on && cr_clock_exists() ? cr_sys.image->cleaner_priority
+                                                        : (uint32_t)CR_WORKER_PRIORITY);
+    }
+}
+
+/* An interrupt of the timer. Returns whether the cleaner hangs. */
+static int is_stuck(uint64_t *work, uint32_t *ticks)
+{
+    cr_calls_kept calls;
+    cr_calls_aside(&calls);
+    cr_clock_guard_tick();
+    cr_calls_back(&calls, 0);
+    *ticks = work_done() == *work ? *ticks + 1 : 0;
+    *work = work_done();
+    let_run(*ticks == 0);
+    return *ticks == CR_WARDEN_PATIENCE;
+}
+
 /* Waits until the cleaner is done or dead. Returns whether it is dead, and of what. */
 static int wait_for_it(cr_death *death)
 {
-    uint64_t badge;
     uint64_t work = work_done();
     uint32_t ticks = 0;
     /* The timer's calls are no part of the step that is under way. */
-    const uint64_t timer_calls = cr_calls[CR_CALL_TIMER];
+    cr_calls_kept calls;
+    cr_calls_aside(&calls);
     cr_clock_guard();
-    cr_calls[CR_CALL_TIMER] = timer_calls;
+    cr_calls_back(&calls, 0);
+    let_run(1);
     for (;;) {
-        switch (cr_worker_wait(&badge)) {
+        const cr_worker_arrival arrival = cr_worker_wait();
+        switch (arrival.event) {
         case CR_WORKER_DONE:
             *death = CR_DEATH_ERROR;
             return cr_sup.cleaner.ended == CR_CARRY_FAILED;
         case CR_WORKER_FAULT:
             *death = CR_DEATH_FAULT;
             return 1;
+        case CR_WORKER_MESSAGE:
+            cr_between_take(arrival.tag, arrival.badge);
+            continue;
         case CR_WORKER_SIGNAL:
             break;
         }
-        cr_sup.cleaner.signals |= badge;
-        if ((badge & cr_badge(CR_BADGE_TIMER, 0, 0)) == 0) {
-            continue;
-        }
-        cr_clock_guard_tick();
-        cr_calls[CR_CALL_TIMER] = timer_calls;
-        ticks = work_done() == work ? ticks + 1 : 0;
-        work = work_done();
-        if (ticks == CR_WARDEN_PATIENCE) {
+        cr_sup.cleaner.signals |= arrival.badge;
+        if ((arrival.badge & cr_badge(CR_BADGE_TIMER, 0, 0)) != 0 && is_stuck(&work, &ticks)) {
             *death = CR_DEATH_HANG;
             return 1;
         }
@@ -68,7 +90,7 @@ static void take_over(cr_death death)
     cr_journal *journal = cr_journal_of(&cleaner->now);
     const uint32_t attempts = journal->attempts;
     const cr_step_kind kind = (cr_step_kind)journal->kind;
-    const int leaves = attempts >= CR_STEP_ATTEMPTS;
+    const uint32_t number = journal->done + 1;
     if (attempts == 0) {
         cr_panic("the cleaner died outside of a step",
                  death == CR_DEATH_FAULT ? cr_worker_ip() : (uint64_t)cleaner->error);
@@ -78,11 +100,17 @@ static void take_over(cr_death death)
     if (status != CR_OK) {
         cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
     }
-    if (leaves && (status = cr_step_leave(journal, cleaner->epoch)) != CR_OK) {
-        cr_trace_flush(&cr_sys.trace);
-        cr_panic("a step of a cleanup failed too often, and cannot be left",
-                 ((uint64_t)kind << 32) | (uint64_t)status);
+    cr_step step = {kind, journal->node, journal->pd, 0};
+    const int last = attempts >= CR_STEP_ATTEMPTS;
+    const int completes = last && cr_carry_is_complete(&step);
+    const int leaves = last && !completes;
+    if (leaves) {
+        cr_carry_note_left(&step);
     }
+    if (leaves && (status = cr_step_leave(journal, cleaner->epoch)) != CR_OK) {
+        cr_panic("the plan of a cleanup is longer than any", (uint64_t)status);
+    }
+    cr_report_death(&step, number, attempts, leaves);
     cr_carry_begin_line(leaves ? CR_EV_RESIDUE : CR_EV_TAKEOVER);
     cr_trace_number(&cr_sys.trace, cleaner->epoch);
     cr_trace_string(&cr_sys.trace, death_names[death]);
@@ -93,21 +121,31 @@ static void take_over(cr_death death)
     if (leaves) {
         cr_carry_trace_calls();
     }
+    cr_trace_number(&cr_sys.trace, number);
     cr_trace_end(&cr_sys.trace);
+    if (completes && (status = cr_carry_finish(&step)) != CR_OK) {
+        cr_panic("the journal of a cleanup is damaged", (uint64_t)status);
+    }
 }
 
 cr_carry_end cr_warden_watch(void)
 {
-    /* The loop is bounded: no step is attempted more than CR_STEP_ATTEMPTS times. */
+    cr_between_begin();
+    /* The loop is bounded: no step is attempted more than CR_STEP_ATTEMPTS times, and at least one
+     * is done before each pause. */
     for (;;) {
         cr_death death;
         cr_worker_start();
         const int dead = wait_for_it(&death);
         cr_worker_stop();
-        if (!dead) {
+        if (dead) {
+            take_over(death);
+        } else if (cr_sup.cleaner.ended != CR_CARRY_PAUSES) {
+            let_run(0);
             return cr_sup.cleaner.ended;
+        } else {
+            cr_between_serve();
         }
-        take_over(death);
     }
 }
 

@@ -6,8 +6,10 @@
  * where to go on. A step at which CR_STEP_ATTEMPTS cleaners died is left: the rest of its phase
  * goes on, and then the step is attempted again.
  *
- * While it waits, the warden receives nothing from PDs. It notes signals, and the main loop handles
- * them afterwards (cr_warden_take_signals). */
+ * Signals that come meanwhile are noted, and the main loop handles them afterwards
+ * (cr_warden_take_signals). If the configuration gives the cleaner a priority below that of some
+ * PDs (cleaner_priority), messages of these PDs come too (between.h). Otherwise no PD runs, and
+ * none comes. */
 #ifndef CELLREAP_SUPERVISOR_WARDEN_H
 #define CELLREAP_SUPERVISOR_WARDEN_H
 

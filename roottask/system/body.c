@@ -9,6 +9,7 @@
  * the field. */
 #include "body.h"
 #include "kernel/arch/arch.h"
+#include "kernel/objects.h"
 #include "kernel/untyped.h"
 
 enum { PAGE = 4096, PAGE_BITS = 12, TABLES_MAX = CR_BODY_FRAMES - CR_BODY_TABLES };
@@ -229,7 +230,7 @@ static cr_status lay_out(const cr_body_params *params)
  * untyped is revoked, which happens before another slot is taken. */
 static seL4_Error make_cnode(seL4_CPtr untyped, uint32_t l1)
 {
-    uint32_t temporary = cr_pool_take();
+    uint32_t temporary = cr_pool_take(CR_POOL_OWN);
     if (temporary == 0) {
         return seL4_NotEnoughMemory;
     }
@@ -345,7 +346,11 @@ static seL4_Error assign_asid(const cr_body_params *params, const cr_body *body,
 {
     (void)params;
     (void)at;
-    return cr_arch_assign_asid(cr_body_cap(body, CR_BODY_VSPACE));
+    seL4_Error error = cr_arch_assign_asid(cr_body_cap(body, CR_BODY_VSPACE));
+    if (!error) {
+        cr_objects_add(body->block, CR_OBJECT_ASID);
+    }
+    return error;
 }
 
 static seL4_Error map_table(const cr_body_params *params, const cr_body *body, uint32_t at)

@@ -300,6 +300,13 @@ static void count(uint32_t account)
     }
 }
 
+static int merges = 1;
+
+void cr_charge_may_merge(int may)
+{
+    merges = may;
+}
+
 static int fits(const cr_tally *tally, uint32_t n, int for_need)
 {
     return cr_tally_has(tally, n, 0) || (for_need && cr_tally_has(tally, n, 1));
@@ -313,7 +320,7 @@ cr_result cr_charge(const cr_pd *pd, cr_quota kind, uint32_t n, int for_need)
     bound.needed = 0;
     if (!cr_tally_has(&bound, n, 0)) {
         count(pd->account);
-        if (!fits(tally, n, for_need) && kind == CR_QUOTA_EDGES &&
+        if (!fits(tally, n, for_need) && kind == CR_QUOTA_EDGES && merges &&
             cr_backlog_merge(pd->account) > 0) {
             count(pd->account);
         }

@@ -35,6 +35,8 @@ cr_result cr_charge(const cr_pd *pd, cr_quota kind, uint32_t n, int for_need);
 cr_result cr_charge_spawned(const cr_pd *creator);
 cr_result cr_charge_space(const cr_pd *manager, const char *type, int for_need);
 cr_result cr_charge_request(const cr_pd *pd, const char *name);
+/* Whether an account without room for another edge is relieved (at first: yes). */
+void cr_charge_may_merge(int may);
 /* `n` more count as used, whether they fit or not: notices that come to count for the PD. */
 void cr_charge_more(const cr_pd *pd, cr_quota kind, uint32_t n);
 uint64_t cr_quota_of(uint32_t account, cr_quota kind);

@@ -14,7 +14,8 @@ static void trace(cr_event event, const cr_image_injection *row)
     cr_trace_number(&cr_sys.trace, end ? 0 : row->call);
     cr_trace_number(&cr_sys.trace, (uint64_t)end);
     cr_trace_string(&cr_sys.trace, cr_injected_name(row->how));
-    cr_trace_number(&cr_sys.trace, row->always != 0);
+    cr_trace_number(&cr_sys.trace, row->always == 1);
+    cr_trace_number(&cr_sys.trace, row->always > 1 ? row->always : 1 - row->always);
     cr_trace_end(&cr_sys.trace);
 }
 
@@ -41,6 +42,16 @@ void cr_inject_start(const cr_image_header *image)
 cr_injected cr_inject_at_step(cr_chain chain, int again)
 {
     return tell(cr_inject_step(&injector, chain, again));
+}
+
+uint32_t cr_inject_number(void)
+{
+    return injector.count > 0 ? injector.step[CR_CHAIN_STEP] : 0;
+}
+
+cr_injected cr_inject_at_left(uint32_t number)
+{
+    return tell(cr_inject_step_left(&injector, CR_CHAIN_STEP, number));
 }
 
 cr_injected cr_inject_at_call(cr_chain chain)

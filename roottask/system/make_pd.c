@@ -4,6 +4,7 @@
  * Before the chain is committed, the PD has no number and no event in the trace. */
 #include "charge.h"
 #include "making.h"
+#include "state.h"
 #include "text.h"
 #include "truth.h"
 #include "kernel/untyped.h"
@@ -185,6 +186,7 @@ static void trace_rules_of(const cr_pd *pd)
     cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_SET_DEPTH) != 0);
     cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_EXTRACT) != 0);
     cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_SPAWN) != 0);
+    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_LISTEN) != 0);
     cr_trace_end(&cr_sys.trace);
     if (pd->pd_depth != CR_IMAGE_DEPTH_DEFAULT || pd->rs_depth != CR_IMAGE_DEPTH_DEFAULT) {
         cr_trace_depths(pd);
@@ -262,6 +264,7 @@ cr_status cr_add_pd_node(cr_new_pd *make)
     const cr_status status = cr_model_add_pd(cr_sys.model, pd->number, flags, &pd->node);
     if (status == CR_OK) {
         cr_sys.node_entry[pd->node.index] = cr_receiver(pd);
+        cr_sys.pd_account[pd->node.index] = (uint8_t)pd->account;
     }
     return status;
 }
@@ -280,6 +283,7 @@ void cr_commit_pd(const cr_new_pd *make)
     cr_trace_address(&cr_sys.trace, cr_untyped_paddr(pd->body.block));
     cr_trace_number(&cr_sys.trace, 1ull << cr_untyped_bits(pd->body.block));
     cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
+    cr_trace_objects(cr_objects_of(pd->body.block));
     cr_trace_end(&cr_sys.trace);
     trace_rules_of(pd);
 }

@@ -4,6 +4,7 @@
 #include "making.h"
 #include "inject.h"
 #include "kernel/untyped.h"
+#include "state.h"
 #include "text.h"
 
 /* The rights of clients' and holders' capabilities: to send, and to receive a reply. */
@@ -162,7 +163,7 @@ static cr_status take_slot(cr_making *now, uint32_t what)
     cr_new_cap *request = &now->request;
     switch (what) {
     case CR_OF_RESOURCE:
-        now->resource.pool_slot = cr_pool_take();
+        now->resource.pool_slot = cr_pool_take(CR_POOL_PARENT);
         return now->resource.pool_slot != 0 ? CR_OK : CR_ERR_FULL_NODES;
     case CR_OF_REQUEST: {
         if (request->request == CR_NONE) {
@@ -299,10 +300,12 @@ static cr_status remove_node(cr_making *now, uint32_t what)
     return status;
 }
 
-static cr_status undo(void *context, const cr_make_step *step)
+/* A step is undone in the same way whatever failed. */
+static cr_status undo(void *context, const cr_make_step *step, const cr_make_result *why)
 {
     cr_making *now = context;
     const cr_new_edge *edge;
+    (void)why;
     switch (step->kind) {
     case CR_MAKE_ENTRY:
         cr_leave_pd(&now->pd);
@@ -381,6 +384,7 @@ static void trace_begin(cr_event event)
 
 static void trace_failure(const cr_make_result *result)
 {
+    cr_sys.report_unmade(cr_now_made.made, result);
     trace_begin(CR_EV_MAKE_FAILED);
     cr_trace_number(&cr_sys.trace, result->done + 1);
     cr_trace_string(&cr_sys.trace, cr_make_step_name(result->step.kind));
@@ -391,6 +395,7 @@ static void trace_failure(const cr_make_result *result)
     cr_trace_number(&cr_sys.trace, result->done - result->undone);
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
     cr_trace_number(&cr_sys.trace, cr_slots_used());
+    cr_trace_objects(&cr_objects_used);
     cr_trace_end(&cr_sys.trace);
 }
 

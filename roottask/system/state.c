@@ -136,6 +136,35 @@ void cr_print_model_map(uint32_t x, cr_ref from, cr_ref to)
     edge_row(&p, "NONE", "MAP", from, to, "");
 }
 
+void cr_trace_objects(const cr_objects *objects)
+{
+    static const char *const names[] = {
+#define CR_OBJECT(enumerator, number, word, meaning) [enumerator] = word,
+        CR_OBJECTS
+#undef CR_OBJECT
+    };
+    enum { ENTRY_MAX = 40 }; /* a name, a colon, a number and a comma */
+    char text[CR_OBJECT_COUNT * ENTRY_MAX];
+    size_t used = 0;
+    for (uint32_t i = 0; i < CR_OBJECT_COUNT; i++) {
+        if (objects->of[i] == 0) {
+            continue;
+        }
+        if (used != 0) {
+            text[used++] = ',';
+        }
+        for (const char *name = names[i]; *name != '\0'; name++) {
+            text[used++] = *name;
+        }
+        text[used++] = ':';
+        used += cr_format_decimal(&text[used], objects->of[i]);
+    }
+    if (used == 0) {
+        text[used++] = '-';
+    }
+    cr_trace_bytes(&cr_sys.trace, text, used);
+}
+
 void cr_print_state(uint32_t number, uint64_t cycles)
 {
     printer p = {.event = CR_EV_STATE, .number = number};
@@ -146,6 +175,7 @@ void cr_print_state(uint32_t number, uint64_t cycles)
     cr_trace_number(&cr_sys.trace, cr_untyped_bytes_used());
     cr_trace_number(&cr_sys.trace, cr_slots_used());
     cr_trace_number(&cr_sys.trace, cycles);
+    cr_trace_objects(&cr_objects_used);
     cr_trace_end(&cr_sys.trace);
     cr_sys.changed = 0;
     cr_sys.memory_changed |= number != 0;

@@ -18,4 +18,7 @@ void cr_print_state(uint32_t number, uint64_t cycles);
 /* Prints the accounts and the state if the model has changed since the last print. */
 void cr_print_if_changed(void);
 
+/* Adds kinds of kernel objects with their numbers to the line that has begun. */
+void cr_trace_objects(const cr_objects *objects);
+
 #endif

@@ -161,6 +161,7 @@ static cr_status stop(cr_pd *pd)
         cr_delete(endpoint)) {
         return CR_ERR_KERNEL;
     }
+    cr_objects_remove(pd->body.block, CR_OBJECT_ENDPOINT);
     cr_pd_become(pd, CR_LIFE_STOPPED);
     pd->stopping = 1;
     cr_trace_begin(&cr_sys.trace, CR_EV_STOP);

@@ -134,15 +134,20 @@ void cr_trace_pd(const cr_pd *pd)
     cr_trace_string(&cr_sys.trace, id);
 }
 
+static uint64_t slots_of_bodies(void)
+{
+    uint64_t slots = 0;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        slots += cr_pd_exists(&cr_sys.pds[i]) ? CR_BODY_ROOT_SLOTS : 0;
+    }
+    return slots;
+}
+
 /* The number of slots that PDs, resources and the root task itself use. The allocator's slots for
  * halves of split blocks do not count, because they depend on the history of the allocator. */
 uint64_t cr_slots_used(void)
 {
-    uint64_t pds = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        pds += cr_pd_exists(&cr_sys.pds[i]) ? CR_BODY_ROOT_SLOTS : 0;
-    }
-    return pds + cr_pool_used();
+    return slots_of_bodies() + cr_pool_used(CR_POOL_OWN) + cr_pool_used(CR_POOL_PARENT);
 }
 
 void cr_account(void)
@@ -161,6 +166,10 @@ void cr_account(void)
     cr_trace_number(&cr_sys.trace, stats.edges);
     cr_trace_number(&cr_sys.trace, CR_MAX_NOTICES - cr_work_room(cr_sys.work));
     cr_trace_number(&cr_sys.trace, cr_untyped_blocks_used());
+    cr_trace_number(&cr_sys.trace, cr_sys.tickets_in_use());
+    cr_trace_number(&cr_sys.trace, cr_pool_used(CR_POOL_OWN));
+    cr_trace_number(&cr_sys.trace, cr_pool_used(CR_POOL_PARENT));
+    cr_trace_number(&cr_sys.trace, slots_of_bodies());
     cr_trace_end(&cr_sys.trace);
 }
 

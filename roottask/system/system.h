@@ -13,6 +13,7 @@
 #define CELLREAP_SEL4_SYSTEM_H
 
 #include "body.h"
+#include "kernel/objects.h"
 #include <cellreap/image.h>
 #include <cellreap/limits.h>
 #include <cellreap/machines.h>
@@ -112,6 +113,7 @@ typedef struct cr_pd {
      * capability. */
     uint32_t servers[1 << CR_CSPACE_BITS_MAX];
     uint32_t emptied; /* the number of slots with a server */
+    int has_reports; /* a listener: it was signalled, and not told since that there are no more */
     int stopping; /* it is stopped, and not all PDs in a call to it are answered */
     uint32_t answered_for; /* the number of the last stopped server that it was in a call to */
     uint64_t stop_calls[CR_CALL_COUNT]; /* the kernel calls that stopped it, by kind */
@@ -165,6 +167,9 @@ typedef struct cr_system {
     int slots_due;      /* a slot may be CR_SLOT_DUE */
     cr_cause_of cause;  /* of what changes now */
     uint64_t base_bytes;
+    /* set by the supervisor */
+    uint32_t (*tickets_in_use)(void);
+    void (*report_unmade)(cr_made made, const cr_make_result *result);
     char types[CR_MAX_TYPES][CR_TYPE_BYTES];
     uint32_t type_spaces[CR_MAX_TYPES]; /* number of spaces of the type; 0: the entry is free */
     cr_pd pds[CR_MAX_PDS];
@@ -175,6 +180,7 @@ typedef struct cr_system {
     uint32_t allowed[CR_MAX_PDS][CR_MAX_PDS];
     /* PD: index in pds; space: index in spaces; resource: pool slot of its parent capability */
     uint32_t node_entry[CR_MAX_NODES];
+    uint8_t pd_account[CR_MAX_NODES]; /* of the PD that the node is or was */
     /* HOLD: slot in the PD's CSpace; REQUEST: index in requests */
     uint32_t edge_entry[CR_MAX_EDGES];
 } cr_system;

@@ -3,8 +3,9 @@
  * Takes capabilities back: what a PD drops, what a manager deletes and what a cleanup destroys.
  *
  * A message that was sent with a capability must not be delivered after the capability is gone.
- * Where the server lives on, CancelBadgedSends therefore precedes the revoke: it restarts the calls
- * that are still queued, and no other thread runs between the two. The capabilities to a stopped
+ * Where the server lives on, CancelBadgedSends therefore follows the revoke: it restarts the calls
+ * that are still queued. A PD may run between the two (cleaner_priority), but then it has no
+ * capability any more with which it could send another message. The capabilities to a stopped
  * server were destroyed with its endpoint (stop.c). */
 #include "system.h"
 #include <cellreap/numbers.h>
@@ -118,7 +119,7 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
 static cr_status remove_request_caps(const cr_pd *pd, uint32_t slot)
 {
     cr_slot parent = cr_pd_parent(pd, slot);
-    return cr_cancel_sends(parent) || cr_revoke(parent) || cr_delete(parent) ? CR_ERR_KERNEL
+    return cr_revoke(parent) || cr_cancel_sends(parent) || cr_delete(parent) ? CR_ERR_KERNEL
                                                                              : CR_OK;
 }
 
@@ -203,7 +204,7 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
     cr_slot parent = cr_slot_at(cr_cptr(CR_L1_POOL, pool_slot));
     const cr_pd *server = cr_server_of(resource);
     if (server != 0 &&
-        (cr_cancel_sends(parent) || cr_revoke(parent) || cr_delete(parent))) {
+        (cr_revoke(parent) || cr_cancel_sends(parent) || cr_delete(parent))) {
         return CR_ERR_KERNEL;
     }
     for (uint32_t edge = cr_model_first(cr_sys.model, resource, CR_EDGE_HOLD, CR_IN);

@@ -77,6 +77,29 @@ cr_result cr_ticket(uint32_t ticket, int wait, cr_ticket_info *info);
 /* Asks for an extraction of the model state. The ticket is over when the state is in the trace. */
 cr_result cr_extract(uint32_t *ticket);
 
+/* Only for PDs that may listen: what happened, by the words of a report (protocol.h). */
+typedef struct cr_report_info {
+    uint64_t number; /* 0: there is no further report */
+    cr_report_kind kind;
+    uint32_t cleanup;
+    uint32_t pd;
+    uint32_t step;
+    uint32_t steps;
+    uint32_t step_kind;
+    uint32_t space;
+    uint32_t object;
+    uint32_t attempts;
+    cr_result result;
+} cr_report_info;
+
+/* The next report after that number. The PD's notification is signalled when there are new ones,
+ * once after it was told that there are none. If the number is not the next one, the root task has
+ * forgotten those between. */
+cr_result cr_listen(uint64_t seen, cr_report_info *report);
+/* How many steps of a cleanup under way are done, and how many its plan has. 0: the cleanup that
+ * began last. CR_RESULT_NO_SUCH, GONE: it has not begun, it is over. */
+cr_result cr_cleanup_progress(uint64_t cleanup, uint64_t *number, uint32_t *done, uint32_t *steps);
+
 /* Marks a point in the work of the PD at which a scenario can crash it. Does not return if the
  * scenario does so. */
 void cr_checkpoint(void);

@@ -227,6 +227,9 @@ cr_status cr_model_open(void *memory, size_t bytes, cr_model **out)
     }
     cr_model *model = memory;
     const size_t needed = cr_model_bytes(model->max_nodes, model->max_edges);
+    if (model->magic == CR_MODEL_MAGIC && model->version > CR_MODEL_VERSION) {
+        return CR_ERR_VERSION; /* before anything else that a later version may have changed */
+    }
     if (model->magic != CR_MODEL_MAGIC || model->version != CR_MODEL_VERSION || needed == 0) {
         return CR_ERR_CORRUPT;
     }

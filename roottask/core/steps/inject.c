@@ -43,7 +43,12 @@ cr_status cr_injector_init(cr_injector *injector, const cr_image_injection *rows
 static int is_at(const cr_image_injection *row, uint32_t step)
 {
     return row->step == step ||
-           (row->always != 0 && row->chain == CR_CHAIN_MAKE && row->step < step);
+           (row->always == 1 && row->chain == CR_CHAIN_MAKE && row->step < step);
+}
+
+static int is_due(const cr_image_injection *row, uint32_t happened)
+{
+    return row->always == 1 || happened < (row->always > 1 ? row->always : 1);
 }
 
 /* Every row that fits has happened: one that another one hides does not happen later. */
@@ -53,8 +58,8 @@ static const cr_image_injection *due(cr_injector *injector, cr_chain chain, uint
     for (uint32_t i = 0; i < injector->count; i++) {
         const cr_image_injection *row = &injector->rows[i];
         if (row->chain == (uint32_t)chain && row->call == call &&
-            is_at(row, injector->step[chain]) && (row->always != 0 || injector->happened[i] == 0)) {
-            injector->happened[i] = 1;
+            is_at(row, injector->step[chain]) && is_due(row, injector->happened[i])) {
+            injector->happened[i] += injector->happened[i] < UINT32_MAX ? 1u : 0u;
             found = found == NULL ? row : found;
         }
     }
@@ -63,7 +68,17 @@ static const cr_image_injection *due(cr_injector *injector, cr_chain chain, uint
 
 const cr_image_injection *cr_inject_step(cr_injector *injector, cr_chain chain, int again)
 {
-    injector->step[chain] += again ? 0u : 1u;
+    if (!again) {
+        injector->step[chain] = ++injector->last[chain];
+    }
+    injector->call[chain] = 0;
+    return due(injector, chain, 0);
+}
+
+const cr_image_injection *cr_inject_step_left(cr_injector *injector, cr_chain chain,
+                                              uint32_t number)
+{
+    injector->step[chain] = number;
     injector->call[chain] = 0;
     return due(injector, chain, 0);
 }

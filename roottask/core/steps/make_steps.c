@@ -24,13 +24,15 @@ const char *cr_make_step_name(cr_make_kind kind)
 }
 
 /* A step that cannot be undone must not keep the others from being undone. */
-static void undo_all(const cr_make_chain *chain, cr_make_result *result)
+void cr_make_undo(const cr_make_chain *chain, cr_make_result *result)
 {
+    result->undone = 0;
+    result->residue = CR_OK;
     for (uint32_t at = result->done; at-- > 0;) {
         cr_make_step step;
         cr_status status = CR_ERR_CORRUPT;
         if (chain->step(chain->context, at, &step)) {
-            status = chain->undo(chain->context, &step);
+            status = chain->undo(chain->context, &step, result);
         }
         if (status == CR_OK) {
             result->undone++;
@@ -54,7 +56,7 @@ cr_make_result cr_make_run(const cr_make_chain *chain)
         }
     }
     if (result.status != CR_OK) {
-        undo_all(chain, &result);
+        cr_make_undo(chain, &result);
         return result;
     }
     for (uint32_t at = 0; at < result.done; at++) {

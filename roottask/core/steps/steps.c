@@ -1,18 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "journal.h"
 
-typedef enum phase {
-    PHASE_SUSPEND_FIRST = 0, /* over doomed */
-    PHASE_MARK,              /* over doomed */
-    PHASE_TELL,              /* over pre_destroy, by group */
-    PHASE_SUSPEND_REST,      /* over doomed */
-    PHASE_DESTROY,           /* over doomed, by group */
-    PHASE_CORE,              /* over core_freed */
-    PHASE_NOTIFY,            /* over notices */
-    PHASE_SETTLE,
-    PHASE_COUNT
-} phase;
-
 static const char *const names[] = {
 #define CR_STEP(enumerator, number, name, ...) [enumerator] = name,
     CR_STEPS
@@ -28,7 +16,7 @@ const char *cr_step_name(cr_step_kind kind)
 
 static uint32_t phase_length(uint32_t at, const cr_plan *plan)
 {
-    switch ((phase)at) {
+    switch ((cr_chain_phase)at) {
     case PHASE_SUSPEND_FIRST:
     case PHASE_MARK:
     case PHASE_SUSPEND_REST:
@@ -85,7 +73,7 @@ static cr_status entry_step(const cr_journal *journal, const cr_plan *plan, cons
     cr_node_info info;
     cr_status status;
     *needed = 0;
-    switch ((phase)journal->phase) {
+    switch ((cr_chain_phase)journal->phase) {
     case PHASE_SUSPEND_FIRST:
     case PHASE_SUSPEND_REST: {
         const cr_doomed *doomed = &plan->doomed[journal->index];
@@ -165,31 +153,70 @@ static cr_status step_of(uint32_t kind, cr_ref node, cr_ref pd, uint32_t index,
     return CR_OK;
 }
 
-static cr_status left_step(const cr_journal *journal, const cr_plan *plan, cr_step *out)
+/* Whether a PD holds the resource. The root task is not counted. */
+static int is_held(const cr_model *model, cr_ref resource)
 {
-    const uint32_t at = journal->second - 1;
-    *out = (cr_step){CR_STEP_SETTLE, nothing, nothing, 0};
-    if (at >= CR_STEPS_LEFT) {
-        return CR_ERR_CORRUPT;
+    cr_edge_info edge;
+    cr_node_info holder;
+    for (uint32_t hold = cr_model_first(model, resource, CR_EDGE_HOLD, CR_IN); hold != CR_NONE;
+         hold = cr_model_next(model, hold, resource, CR_IN)) {
+        if (cr_model_edge(model, hold, &edge) == CR_OK &&
+            cr_model_get(model, edge.from, &holder) == CR_OK &&
+            (holder.flags & CR_FLAG_ROOT) == 0) {
+            return 1;
+        }
     }
-    const cr_left_step *left = &journal->left[at];
-    return step_of(left->kind, left->node, left->pd, journal->index, plan, out);
+    return 0;
 }
 
-/* Whether the step was left and is needed no more: the REQUEST went with its PD. */
-static int is_moot(const cr_model *model, const cr_step *step)
+static int remains(const cr_model *model, cr_ref node)
 {
     cr_node_info info;
-    return step->kind == CR_STEP_CUT_REQUEST && cr_model_get(model, step->pd, &info) == CR_OK &&
-           info.state == CR_STATE_DESTROYED;
+    return cr_model_get(model, node, &info) == CR_OK && info.state != CR_STATE_DESTROYED;
 }
 
-/* Whether the entry is a PD with a space that was left. */
+/* Whether the entry at the cursor depends on another one that was left: a node on its suspending
+ * and marking, a PD on its spaces, a core resource on its holders, and a notice on the node that it
+ * says is gone. */
 static int must_wait(const cr_journal *journal, const cr_plan *plan, const cr_model *model)
 {
-    return journal->phase == PHASE_DESTROY && journal->second == 0 && journal->n_left > 0 &&
-           cr_model_first(model, plan->doomed[journal->index].node, CR_EDGE_MANAGE, CR_OUT) !=
-               CR_NONE;
+    const uint32_t at = journal->index;
+    if (journal->n_kept == 0 && journal->n_left == 0 && journal->second == 0) {
+        return 0;
+    }
+    switch ((cr_chain_phase)journal->phase) {
+    case PHASE_DESTROY:
+        return cr_journal_entry(journal, CR_LEFT_SUSPEND, at) != CR_ENTRY_CLEAR ||
+               cr_journal_entry(journal, CR_LEFT_MARK, at) != CR_ENTRY_CLEAR ||
+               cr_model_first(model, plan->doomed[at].node, CR_EDGE_MANAGE, CR_OUT) != CR_NONE;
+    case PHASE_CORE:
+        return is_held(model, plan->core_freed[at]);
+    case PHASE_NOTIFY: {
+        const cr_notice *notice = &plan->notices[at];
+        return remains(model, notice->from.index != CR_NONE ? notice->from : notice->node);
+    }
+    case PHASE_SUSPEND_FIRST:
+    case PHASE_MARK:
+    case PHASE_TELL:
+    case PHASE_SUSPEND_REST:
+    case PHASE_SETTLE:
+    case PHASE_COUNT:
+        break;
+    }
+    return 0;
+}
+
+/* Whether a run over what was left passes the entry at the cursor. */
+static int is_passed(const cr_journal *journal, const cr_plan *plan)
+{
+    const cr_left_area area = cr_journal_area(journal->phase);
+    const uint32_t at = journal->index;
+    if (journal->second == 0) {
+        return 0;
+    }
+    return cr_journal_entry(journal, area, at) != CR_ENTRY_LEFT ||
+           (area == CR_LEFT_SUSPEND && (plan->doomed[at].pd_depth == 0) !=
+                                           (journal->phase == PHASE_SUSPEND_FIRST));
 }
 
 /* Moves the cursor to the next entry that needs a step, and returns the step. */
@@ -197,8 +224,8 @@ static cr_status at_cursor(cr_journal *journal, const cr_plan *plan, const cr_mo
                            cr_step *out)
 {
     while (journal->phase < PHASE_SETTLE) {
-        if (journal->index > phase_length(journal->phase, plan) ||
-            journal->n_left > CR_STEPS_LEFT ||
+        const uint32_t length = phase_length(journal->phase, plan);
+        if (journal->index > length ||
             (journal->phase == PHASE_TELL && journal->awaited > journal->index)) {
             return CR_ERR_CORRUPT;
         }
@@ -206,29 +233,16 @@ static cr_status at_cursor(cr_journal *journal, const cr_plan *plan, const cr_mo
             *out = (cr_step){CR_STEP_AWAIT, nothing, nothing, 0};
             return CR_OK;
         }
-        if (journal->index >= phase_length(journal->phase, plan) ||
-            journal->second > journal->n_left) {
-            if (journal->second == 0 && journal->n_left > 0) {
-                cr_journal_again(journal);
-                continue;
-            }
-            journal->phase++;
-            journal->index = 0;
-            journal->n_left = 0;
-            journal->second = 0;
+        if (journal->index >= length) {
+            cr_journal_next_phase(journal);
             continue;
         }
-        if (journal->redo != 0) {
-            cr_status status = left_step(journal, plan, out);
-            if (status != CR_OK || !is_moot(model, out)) {
-                return status;
-            }
-            journal->redo = 0;
+        if (is_passed(journal, plan)) {
+            journal->index++;
+            continue;
         }
         if (must_wait(journal, plan, model)) {
-            const cr_left_step entry = {
-                CR_STEP_KIND_COUNT, nothing, nothing, 0, journal->index};
-            cr_status left = cr_journal_leave(journal, &entry);
+            cr_status left = cr_journal_leave(journal);
             if (left != CR_OK) {
                 return left;
             }

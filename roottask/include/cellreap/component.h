@@ -54,6 +54,7 @@ typedef struct cr_component_program {
  * it runs, so they must not change. They must be in the root task's image. No PD can have the flag
  * CR_IMAGE_LATE, which is for staged crashes. */
 typedef struct cr_component_system {
+    uint32_t version;    /* CR_IMAGE_VERSION, of the headers that you compile with */
     const char *name;
     const char *kernel;  /* name and version for the trace, such as "seL4 16.0.0" */
     uint32_t pd_depth;   /* CR_DEPTH_INF (policy.h): infinite */
@@ -90,8 +91,9 @@ typedef struct cr_component_message {
 
 /* Takes the room and makes what the component needs for itself. Must be the root task's first use
  * of the kernel, apart from printing. CR_ERR_ARG: the description is wrong, or the room. Nothing
- * has been taken. CR_ERR_MEMORY: there is too little. CR_ERR_ABSENT: a PD has a deadline, and the
- * kernel leaves no timer to user level. */
+ * has been taken. CR_ERR_VERSION: the description is for another version of this library.
+ * CR_ERR_MEMORY: there is too little. CR_ERR_ABSENT: a PD has a deadline, and the kernel leaves no
+ * timer to user level. */
 cr_status cr_component_init(const cr_component_room *room, const cr_component_system *system);
 
 /* Creates the PDs. No PD runs before cr_component_step waits. */

@@ -50,7 +50,7 @@ typedef struct cr_operation_args {
     uint32_t has_pd;        /* whether the message has a capability */
     uint64_t pd;            /* its badge: any value; 0 if it is not to the root task's endpoint */
     uint64_t badge;         /* GIVE, TAKE_BACK: any value */
-    uint64_t token;         /* SUBGRAPH, FAULT_INFO */
+    uint64_t token;         /* SUBGRAPH, FAULT_INFO; LISTEN, PROGRESS: the number */
     uint64_t ticket;        /* TICKET */
     uint64_t code;          /* EXIT */
     uint32_t round_boundary; /* CHECKPOINT: 0 or 1 */

@@ -11,7 +11,7 @@
 
 enum {
     CR_IMAGE_MAGIC = 0x49526c63,
-    CR_IMAGE_VERSION = 6,
+    CR_IMAGE_VERSION = 7,
     CR_NAME_BYTES = 32, /* a name is NUL-terminated within this size */
     CR_TYPE_BYTES = 16,
     CR_PD_ARGS = 4,
@@ -43,7 +43,8 @@ enum {
     CR_IMAGE_LATE = 8, /* created only after the first cleanup */
     CR_IMAGE_MAY_EXTRACT = 16,
     CR_IMAGE_BACKGROUND = 32, /* a background computation; the scenario does not wait for it */
-    CR_IMAGE_MAY_SET_DEPTH = 64
+    CR_IMAGE_MAY_SET_DEPTH = 64,
+    CR_IMAGE_MAY_LISTEN = 128
 };
 
 /* How a PD is made to crash. */
@@ -88,6 +89,8 @@ typedef struct cr_image_header {
      * at the start. 0: all. See numbers.h. */
     uint32_t numbers_left;
     uint32_t generations_left;
+    /* PDs with higher priorities run while a cleanup is carried out. 0: none does. */
+    uint32_t cleaner_priority;
     cr_image_table programs; /* cr_image_program */
     cr_image_table pds;      /* cr_image_pd, in the order of creation */
     cr_image_table spaces;   /* cr_image_space */
@@ -188,7 +191,8 @@ typedef struct cr_image_injection {
     uint32_t step;   /* from 1 */
     uint32_t call;   /* kernel call of the step, from 1; 0: before the step; or CR_IMAGE_STEP_END */
     uint32_t how;    /* cr_injected */
-    uint32_t always; /* each attempt fails, not only the first; of making: each later step */
+    /* 0: the first attempt fails; 1: each one, of making each later step; else so many. */
+    uint32_t always;
 } cr_image_injection;
 
 #endif

@@ -5,7 +5,8 @@
  * runs the steps makes it happen.
  *
  * The steps of a chain are counted from 1, over all chains of that kind since boot. A step that is
- * attempted again keeps its number. The kernel calls of each attempt are counted from 1. */
+ * attempted again keeps its number, also if it was left in between. The kernel calls of each
+ * attempt are counted from 1. */
 #ifndef CELLREAP_INJECT_H
 #define CELLREAP_INJECT_H
 
@@ -45,16 +46,21 @@ typedef struct cr_injector {
     const cr_image_injection *rows;
     uint32_t count;
     uint32_t step[CR_CHAIN_COUNT]; /* the number of the step under way */
+    uint32_t last[CR_CHAIN_COUNT]; /* the largest number so far */
     uint32_t call[CR_CHAIN_COUNT]; /* its kernel calls so far */
-    uint8_t happened[CR_IMAGE_MAX_INJECTIONS];
+    uint32_t happened[CR_IMAGE_MAX_INJECTIONS]; /* how often */
 } cr_injector;
 
 /* `rows` must stay. CR_ERR_ARG: there are too many, or one names no chain, step or failure. */
 cr_status cr_injector_init(cr_injector *injector, const cr_image_injection *rows, uint32_t count);
 
 /* A step of the chain begins. `again`: it is the last one, which is attempted again. Each of the
- * three functions returns what is to happen now, or 0. What is not `always` happens once. */
+ * functions that follow returns what is to happen now, or 0. What is not `always` happens once, or
+ * as often as the row says. */
 const cr_image_injection *cr_inject_step(cr_injector *injector, cr_chain chain, int again);
+/* A step begins that was left. `number`: that which it had. */
+const cr_image_injection *cr_inject_step_left(cr_injector *injector, cr_chain chain,
+                                              uint32_t number);
 /* The step is about to make a kernel call. */
 const cr_image_injection *cr_inject_call(cr_injector *injector, cr_chain chain);
 /* The step was carried out, and nothing says so yet. */

@@ -31,11 +31,14 @@
         "`free`, `disconnect` and `extract` notices that a PD has fetched and not finished; a PD " \
         "at the limit is handed no more of them")                                                  \
     CR_SYSTEM_LIMIT(CR_MAX_TICKETS, 512, "tickets that are not over")                              \
+    CR_SYSTEM_LIMIT(CR_MAX_REPORTS, 64, "reports that are kept for listeners")                     \
     CR_SYSTEM_LIMIT(CR_MAX_TICKETS_EACH, 16, "tickets of one PD that are not over")                \
     CR_SYSTEM_LIMIT(CR_MAX_CLEANUPS, 8, "cleanups that await subscribers at a time")               \
     CR_SYSTEM_LIMIT(CR_MAX_EXTRACTIONS, 2, "extractions at a time")                                \
     CR_SYSTEM_LIMIT(CR_MAX_MAPS, 4096, "maps that servers report, in all extractions under way")   \
     CR_SYSTEM_LIMIT(CR_MAX_MAPS_EACH, 512, "maps that one server reports in one extraction")       \
+    CR_SYSTEM_LIMIT(CR_STEP_CALLS, 255,                                                            \
+        "kernel calls of a step of a cleanup, each time that it is attempted")                     \
     CR_SYSTEM_LIMIT(CR_REFUSALS_TOLD, 64, "refused operations of a PD that are traced one by one") \
     CR_SYSTEM_LIMIT(CR_REFUSALS_SUM, 1000, "refused operations of a PD in one REFUSED event")      \
     CR_SYSTEM_LIMIT(CR_MAX_SAYS, 4096, "lines that a PD prints")                                   \

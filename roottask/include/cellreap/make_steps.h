@@ -73,16 +73,6 @@ typedef struct cr_make_step {
 
 enum { CR_MAKE_STEPS_MAX = 4096 };
 
-/* The steps of a chain, and what carries them out. */
-typedef struct cr_make_chain {
-    /* Step `at`, from 0. Returns 0 if the chain has no such step. The same each time. */
-    int (*step)(void *context, uint32_t at, cr_make_step *out);
-    cr_status (*apply)(void *context, const cr_make_step *step);
-    cr_status (*undo)(void *context, const cr_make_step *step);
-    void (*commit)(void *context, const cr_make_step *step);
-    void *context;
-} cr_make_chain;
-
 typedef struct cr_make_result {
     cr_status status;   /* of the step that failed, or CR_OK */
     cr_make_step step;  /* the step that failed */
@@ -91,8 +81,23 @@ typedef struct cr_make_result {
     cr_status residue;  /* the first error of an undo */
 } cr_make_result;
 
+/* The steps of a chain, and what carries them out. */
+typedef struct cr_make_chain {
+    /* Step `at`, from 0. Returns 0 if the chain has no such step. The same each time. */
+    int (*step)(void *context, uint32_t at, cr_make_step *out);
+    cr_status (*apply)(void *context, const cr_make_step *step);
+    /* `why`: what failed, and how far the undoing is. */
+    cr_status (*undo)(void *context, const cr_make_step *step, const cr_make_result *why);
+    void (*commit)(void *context, const cr_make_step *step);
+    void *context;
+} cr_make_chain;
+
 /* Makes everything or nothing. CR_ERR_ARG: the chain has more than CR_MAKE_STEPS_MAX steps. */
 cr_make_result cr_make_run(const cr_make_chain *chain);
+
+/* Undoes the `result->done` steps of a chain, the last one first, whoever applied them. Sets
+ * `undone` and `residue`. */
+void cr_make_undo(const cr_make_chain *chain, cr_make_result *result);
 
 const char *cr_made_name(cr_made made);
 const char *cr_make_step_name(cr_make_kind kind);

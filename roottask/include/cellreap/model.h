@@ -154,7 +154,8 @@ cr_status cr_model_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t
 cr_status cr_model_age(cr_model *model, uint32_t uses);
 
 /* Opens an arena that was saved and loaded again. Checks its header and every index in it, so that
- * an arena with arbitrary bytes is safe in later calls. CR_ERR_MEMORY, CR_ERR_CORRUPT. */
+ * an arena with arbitrary bytes is safe in later calls. CR_ERR_MEMORY, CR_ERR_CORRUPT.
+ * CR_ERR_VERSION: a later version wrote it. */
 cr_status cr_model_open(void *memory, size_t bytes, cr_model **out);
 
 /* New nodes are active. `flags` may only be flags of that kind of node, else CR_ERR_ARG; a second

@@ -232,7 +232,13 @@ typedef enum cr_asker {
     CR_OPERATION(CR_OP_ALLOW, 31, allow, "holds",                                                  \
         NUMBER(space) NUMBER(pd_number) COUNT(allowed) , "", CR_FROM_LIVE,                         \
         "Sets how many more edges the manager of the space may make for the caller. Space 0: "     \
-        "the PD of that number.")
+        "the PD of that number.")                                                                  \
+    CR_OPERATION(CR_OP_LISTEN, 32, listen, "reports",                                              \
+        WORD(token), "the words of a report", CR_FROM_ANY,                                         \
+        "Returns the next report after the one with that number.")                                 \
+    CR_OPERATION(CR_OP_PROGRESS, 33, progress, "reports",                                          \
+        WORD(token), "cleanup, steps done, steps", CR_FROM_ANY,                                    \
+        "Returns how far the cleanup of that number is. 0: the one that began last.")
 
 /* The contents of a row of ROWS(member). There is at least one row.
  *
@@ -294,6 +300,48 @@ typedef enum cr_work_result {
 #undef CR_WORK_RESULT
     CR_WORK_RESULT_COUNT
 } cr_work_result;
+
+/* What a report tells: CR_REPORT(enumerator, number, name in traces, meaning). */
+#define CR_REPORTS                                                                                 \
+    CR_REPORT(CR_REPORT_STARTING, 1, "starting", "The cleanup begins. PD: the trigger.")           \
+    CR_REPORT(CR_REPORT_COMPLETED, 2, "completed", "The cleanup is over, and the state is legal.") \
+    CR_REPORT(CR_REPORT_ERRORED, 3, "errored", "An attempt at a step failed. It is repeated.")     \
+    CR_REPORT(CR_REPORT_LEFT, 4, "left",                                                           \
+        "An attempt at a step failed for the last time. The step is left for later.")              \
+    CR_REPORT(CR_REPORT_UNMADE, 5, "unmade",                                                       \
+        "A step of making something failed, and those before it were undone.")
+
+typedef enum cr_report_kind {
+#define CR_REPORT(enumerator, number, ...) enumerator = number,
+    CR_REPORTS
+#undef CR_REPORT
+    CR_REPORT_KIND_COUNT
+} cr_report_kind;
+
+/* The words of a report: CR_REPORT_WORD(enumerator, number, meaning). All are 0 if there
+ * is none. */
+#define CR_REPORT_WORD_TABLE                                                                       \
+    CR_REPORT_WORD(CR_REPORT_NUMBER, 0, "its number, from 1")                                      \
+    CR_REPORT_WORD(CR_REPORT_KIND, 1, "a cr_report_kind")                                          \
+    CR_REPORT_WORD(CR_REPORT_CLEANUP, 2, "the number of the cleanup; 0: none")                     \
+    CR_REPORT_WORD(CR_REPORT_PD, 3, "the number of the PD that the step is for, or 0")             \
+    CR_REPORT_WORD(CR_REPORT_STEP, 4, "the step, from 1; completed: how many were carried out")    \
+    CR_REPORT_WORD(CR_REPORT_STEPS, 5, "how many steps the plan had; unmade: 0")                   \
+    CR_REPORT_WORD(CR_REPORT_STEP_KIND, 6, "a cr_step_kind; unmade: a cr_make_kind")               \
+    CR_REPORT_WORD(CR_REPORT_SPACE, 7, "the space that the step is about, or 0")                   \
+    CR_REPORT_WORD(CR_REPORT_OBJECT, 8, "the resource in it, or 0; unmade: a cr_made")             \
+    CR_REPORT_WORD(CR_REPORT_ATTEMPTS, 9, "how often the step was attempted")                      \
+    CR_REPORT_WORD(CR_REPORT_RESULT, 10, "a cr_result: OK unless something failed")
+
+enum { CR_REPORT_WORDS = 11, CR_PROGRESS_WORDS = 3 };
+
+typedef enum cr_report_word {
+#define CR_REPORT_WORD(enumerator, number, ...) enumerator = number,
+    CR_REPORT_WORD_TABLE
+#undef CR_REPORT_WORD
+    CR_REPORT_WORD_COUNT
+} cr_report_word;
+
 
 /* The states that LOOK returns: CR_LOOK_STATE(enumerator, number, name, meaning). */
 #define CR_LOOK_STATES                                                                             \

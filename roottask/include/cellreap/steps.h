@@ -79,28 +79,45 @@ typedef struct cr_step {
 
 enum {
     CR_JOURNAL_MAGIC = 0x4b6c6c63,
-    CR_JOURNAL_VERSION = 2,
+    CR_JOURNAL_VERSION = 3,
     /* Version 1 had a number of its own in this place, and behind it phase, index, done and
      * awaited. */
     CR_JOURNAL_MAGIC_1 = 0x4a6c6c63,
     CR_JOURNAL_BYTES_1 = 20,
-    CR_STEP_ATTEMPTS = 3, /* a step that failed so often is left for later */
-    CR_STEPS_LEFT = 16    /* that the journal has room for */
+    /* Version 2 had room for so many steps that were left in a phase. */
+    CR_JOURNAL_LEFT_2 = 16,
+    CR_JOURNAL_BYTES_2 = 520,
+    CR_STEP_ATTEMPTS = 3 /* a step that failed so often is left for later */
 };
 
-/* A step that was left. Its entry of the plan is looked at again behind all others of its phase. */
-typedef struct cr_left_step {
-    uint32_t kind; /* CR_STEP_KIND_COUNT: only the entry, which had to wait for another one */
-    cr_ref node;
-    cr_ref pd;
-    uint32_t half;
-    uint32_t index; /* of the entry */
-} cr_left_step;
+/* The journal has a place for each entry of a plan that can be left: for the doomed nodes, one in
+ * each of three phases, for the core resources, and for the notices. */
+typedef enum cr_left_area {
+    CR_LEFT_SUSPEND = 0,
+    CR_LEFT_MARK = 1,
+    CR_LEFT_DESTROY = 2,
+    CR_LEFT_CORE = 3,
+    CR_LEFT_NOTIFY = 4,
+    CR_LEFT_AREA_COUNT = 5
+} cr_left_area;
+
+enum {
+    CR_JOURNAL_DOOMED = 640,   /* entries of an area for doomed nodes */
+    CR_JOURNAL_CORE = 4096,
+    CR_JOURNAL_NOTICES = 20480,
+    CR_JOURNAL_ENTRIES = 26496
+};
+
+typedef enum cr_entry_state {
+    CR_ENTRY_CLEAR = 0, /* nothing of the entry was left */
+    CR_ENTRY_LEFT = 1,  /* the second run over its phase comes to it */
+    CR_ENTRY_KEPT = 2   /* it is left for a later run of the cleanup */
+} cr_entry_state;
 
 typedef struct cr_journal {
     uint32_t magic;
     uint32_t version;
-    uint32_t checksum; /* of what follows */
+    uint32_t checksum; /* of what follows, as far as it is in use */
     uint32_t epoch;
     /* The cursor. */
     uint32_t phase;
@@ -113,14 +130,17 @@ typedef struct cr_journal {
     cr_ref node;
     cr_ref pd;
     uint32_t half; /* how far it is: whoever carries it out knows what this means */
-    /* What was left in this phase. */
-    uint32_t n_left;
-    uint32_t second; /* 0: the first run over the entries; else the second, at left[second - 1] */
-    uint32_t redo;   /* in the second run: the step itself comes next, even if the model shows it */
-    cr_left_step left[CR_STEPS_LEFT];
+    /* What was left. */
+    uint32_t later;  /* a later run of the cleanup: only entries that are LEFT need a step */
+    uint32_t second; /* the second run over the phase, or a later run: likewise */
+    uint32_t n_left; /* entries that this run over the phase left */
+    uint32_t n_kept; /* entries that are KEPT */
+    uint32_t used[CR_LEFT_AREA_COUNT]; /* places of each area that may not be CLEAR */
+    uint8_t entries[CR_JOURNAL_ENTRIES];
 } cr_journal;
 
-/* Begins the journal of a cleanup, in the first epoch of it. */
+/* Begins the journal of a cleanup, in the first epoch of it. The places of entries may have any
+ * values before. */
 void cr_journal_start(cr_journal *journal, uint32_t epoch);
 
 /* Whether it is a journal of this version, as it was written last. CR_ERR_CORRUPT: it is damaged.
@@ -151,11 +171,22 @@ cr_status cr_step_note(cr_journal *journal, uint32_t epoch, uint32_t half);
 /* Records that the step that has begun was carried out. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. */
 cr_status cr_step_done(cr_journal *journal, uint32_t epoch);
 
-/* Leaves the step that has begun for a second run over its phase: the rest goes on. If an entry of
- * the plan depends on it, that is left too. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. CR_ERR_STATE:
- * it was left before, or a step of this kind cannot be left. CR_ERR_FULL_PLAN: the journal is
- * full. */
+/* Leaves the step that has begun: the rest goes on. The first run over a phase leaves it for the
+ * second run over it, that one for a later run of the cleanup. Entries of the plan that depend on
+ * it are left too. A TELL is left for good. CR_ERR_CORRUPT, VERSION, EPOCH, ABSENT. CR_ERR_STATE:
+ * an AWAIT changes nothing, and is never left. CR_ERR_FULL_PLAN: the plan has more entries than a
+ * journal. */
 cr_status cr_step_leave(cr_journal *journal, uint32_t epoch);
+
+/* Begins a later run of a cleanup whose steps are over: over what was KEPT, and nothing else. The
+ * plan must have the same entries in the same places, and may have no pre_destroy. CR_ERR_CORRUPT,
+ * VERSION, EPOCH. CR_ERR_STATE: a step has begun. */
+cr_status cr_journal_run_again(cr_journal *journal, uint32_t epoch);
+
+/* What was left of an entry. CR_ENTRY_CLEAR if there is no such entry. */
+cr_entry_state cr_journal_entry(const cr_journal *journal, cr_left_area area, uint32_t index);
+/* Forgets all notices but those that are KEPT, which get the places from 0 on, in order. */
+void cr_journal_pack_notices(cr_journal *journal);
 
 const char *cr_step_name(cr_step_kind kind);
 

@@ -12,7 +12,7 @@
 #define CELLREAP_TRACE_EVENTS_H
 
 enum {
-    CR_TRACE_VERSION = 4,
+    CR_TRACE_VERSION = 5,
     CR_TRACE_KEY_BYTES = 16, /* of the key of a trace */
     CR_TRACE_SUM_BYTES = 8,  /* of the checksum of a line */
     CR_TRACE_CLOCK_MS = 100, /* the least time between two CLOCK events */
@@ -57,6 +57,18 @@ typedef enum cr_print {
     CR_OWN_CNODE(CR_OWN_BOOT, 1, "boot", "the CNode that the kernel gave it")                      \
     CR_OWN_CNODE(CR_OWN_POOL, 2, "pool", "its pool of slots")                                      \
     CR_OWN_CNODE(CR_OWN_UNTYPEDS, 3, "untypeds", "the halves of untypeds that were split")
+
+/* The kinds of kernel objects that are counted: CR_OBJECT(enumerator, number, word, meaning) */
+#define CR_OBJECTS                                                                                 \
+    CR_OBJECT(CR_OBJECT_THREAD, 0, "thread", "a TCB")                                              \
+    CR_OBJECT(CR_OBJECT_ENDPOINT, 1, "endpoint", "an endpoint")                                    \
+    CR_OBJECT(CR_OBJECT_NOTIFICATION, 2, "notification", "a notification")                         \
+    CR_OBJECT(CR_OBJECT_CNODE, 3, "cnode", "a CNode")                                              \
+    CR_OBJECT(CR_OBJECT_VSPACE, 4, "vspace", "the top of an address space")                        \
+    CR_OBJECT(CR_OBJECT_TABLE, 5, "table", "a page table of any level below")                      \
+    CR_OBJECT(CR_OBJECT_FRAME, 6, "frame", "a page")                                               \
+    CR_OBJECT(CR_OBJECT_ASID, 7, "asid", "the number of an address space")                         \
+    CR_OBJECT(CR_OBJECT_IRQ_HANDLER, 8, "irq-handler", "the right to an interrupt")
 
 /* The ways to crash a PD, cr_crash_how of image.h: CR_CRASH_WAY(enumerator, number, word, what
  * happens) */
@@ -120,10 +132,12 @@ typedef enum cr_print {
     CR_TRACE_TYPE(OWED_KIND, TEXT, "a kind of notice that a plan owes")                            \
     CR_TRACE_TYPE(NOTICE_KIND, TEXT, "a kind of notice")                                           \
     CR_TRACE_TYPE(WORK_RESULT, TEXT, "a result of a notice")                                       \
+    CR_TRACE_TYPE(REPORT, TEXT, "what a report tells")                                             \
     CR_TRACE_TYPE(STEP, TEXT, "a kind of step")                                                    \
     CR_TRACE_TYPE(OP_OR_NONE, TEXT, "an operation or -")                                           \
     CR_TRACE_TYPE(CALL, TEXT, "a word of a-z, 0-9 and -, a kind of kernel call")                   \
-    CR_TRACE_TYPE(CALLS, TEXT, "- or kinds of kernel calls with their numbers, as in a:1,b:2")
+    CR_TRACE_TYPE(CALLS, TEXT, "- or kinds of kernel calls with their numbers, as in a:1,b:2")     \
+    CR_TRACE_TYPE(OBJECTS, TEXT, "- or kinds of kernel objects with their numbers, as in a:1,b:2")
 
 /* CR_TRACE_EVENT(enumerator, name, FIELD(name, type) ..., meaning)
  *
@@ -141,15 +155,19 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_END, "END", FIELD(count, NUMBER) FIELD(digest, DIGEST),                   \
                    "The last event: the number of events, END included, and the CRC-32 over all "  \
                    "events before it.")                                                            \
-    CR_TRACE_EVENT(CR_EV_BASE, "BASE", FIELD(bytes, NUMBER) FIELD(slots, NUMBER),                  \
-                   "The bytes of untyped memory and the slots that the root task keeps for "       \
-                   "itself.")                                                                      \
+    CR_TRACE_EVENT(CR_EV_BASE, "BASE", FIELD(bytes, NUMBER) FIELD(slots, NUMBER)                   \
+                   FIELD(objects, OBJECTS),                                                        \
+                   "The bytes of untyped memory, the slots and the kernel objects that the root "  \
+                   "task keeps for itself.")                                                       \
     CR_TRACE_EVENT(CR_EV_ACCOUNT, "ACCOUNT", FIELD(bytes, NUMBER) FIELD(slots, NUMBER),            \
                    "All bytes of untyped memory and all slots in use, BASE included.")             \
     CR_TRACE_EVENT(CR_EV_IN_USE, "IN_USE", FIELD(nodes, NUMBER) FIELD(edges, NUMBER)               \
-                   FIELD(notices, NUMBER) FIELD(blocks, NUMBER),                                   \
+                   FIELD(notices, NUMBER) FIELD(blocks, NUMBER) FIELD(tickets, NUMBER)             \
+                   FIELD(own, NUMBER) FIELD(parents, NUMBER) FIELD(bodies, NUMBER),                \
                    "The entries in use of the tables of the root task: nodes, with tombstones, "   \
-                   "edges, notices, and blocks of untyped memory.")                                \
+                   "edges, notices, blocks of untyped memory, and tickets that are not over. own, "\
+                   "parents, bodies: the slots of ACCOUNT for its own objects, for the parents of "\
+                   "capabilities to resources, and for the bodies of PDs.")                        \
     CR_TRACE_EVENT(CR_EV_MODE, "MODE", FIELD(mode, MODE),                                          \
                    "When the root task answers a TERMINATE: async: at once; sync: when the "       \
                    "ticket is over.")                                                              \
@@ -157,12 +175,15 @@ typedef enum cr_print {
                    "How long a PD without a deadline is awaited, in the time in which it could "   \
                    "run. 0: the kernel leaves no timer to the root task.")                         \
     CR_TRACE_EVENT(CR_EV_INJECT, "INJECT", FIELD(chain, CHAIN) FIELD(step, NUMBER)                 \
-                   FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG), \
+                   FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG)  \
+                   FIELD(times, NUMBER),                                                           \
                    "The configuration has something fail, for tests: a step of chains of this "    \
                    "kind, counted from 1. call: the kernel call of the step, from 1; 0: before "   \
-                   "the step, or with end=1 after it. always: each attempt fails.")                \
+                   "the step, or with end=1 after it. always: each attempt fails. times: so many " \
+                   "attempts fail; 0 with always=1.")                                              \
     CR_TRACE_EVENT(CR_EV_INJECTED, "INJECTED", FIELD(chain, CHAIN) FIELD(step, NUMBER)             \
-                   FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG), \
+                   FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG)  \
+                   FIELD(times, NUMBER),                                                           \
                    "The failure happens now.")                                                     \
     CR_TRACE_EVENT(CR_EV_QUOTA, "QUOTA", FIELD(account, NUMBER) FIELD(name, TEXT)                  \
                    FIELD(nodes, NUMBER) FIELD(edges, NUMBER) FIELD(spaces, NUMBER)                 \
@@ -175,19 +196,19 @@ typedef enum cr_print {
                    FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "A PD was made.")                                                               \
     CR_TRACE_EVENT(CR_EV_BODY, "BODY", FIELD(pd, PD) FIELD(paddr, ADDRESS) FIELD(bytes, NUMBER)    \
-                   FIELD(slots, NUMBER),                                                           \
-                   "The untyped that the PD is made from, and the number of slots that the PD "    \
-                   "uses in the root task's CSpace.")                                              \
+                   FIELD(slots, NUMBER) FIELD(objects, OBJECTS),                                   \
+                   "The untyped that the PD is made from, the number of slots that the PD uses "   \
+                   "in the root task's CSpace, and its kernel objects.")                           \
     CR_TRACE_EVENT(CR_EV_DEADLINE, "DEADLINE", FIELD(pd, PD) FIELD(ms, NUMBER),                    \
                    "The PD must finish each notice within this many milliseconds. A PD without "   \
                    "this event has no deadline.")                                                  \
     CR_TRACE_EVENT(CR_EV_RIGHTS, "RIGHTS", FIELD(pd, PD) FIELD(priority, NUMBER)                   \
                    FIELD(account, NUMBER) FIELD(set_depth, FLAG) FIELD(extract, FLAG)              \
-                   FIELD(spawn, FLAG),                                                             \
+                   FIELD(spawn, FLAG) FIELD(listen, FLAG),                                         \
                    "What the PD may do: its priority, and whether it may set its depths, "         \
-                   "extract the model state and spawn PDs. account: the position of the PD in "    \
-                   "the configuration, from 1; of a spawned PD, that of the configured PD that "   \
-                   "it descends from.")                                                            \
+                   "extract the model state, spawn PDs and be told of cleanups. account: the "     \
+                   "position of the PD in the configuration, from 1; of a spawned PD, that of the "\
+                   "configured PD that it descends from.")                                         \
     CR_TRACE_EVENT(CR_EV_DEPTHS, "DEPTHS", FIELD(pd, PD) FIELD(pd_depth, DEPTH)                    \
                    FIELD(rs_depth, DEPTH) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),          \
                    "The depths of the cleanup that the PD triggers, from now on. Without this "    \
@@ -273,9 +294,9 @@ typedef enum cr_print {
                    "gets the edge, or of the space of the resource.")                              \
     CR_TRACE_EVENT(CR_EV_MAKE_UNDONE, "MAKE_UNDONE", FIELD(what, MADE) FIELD(name, TEXT)           \
                    FIELD(steps, NUMBER) FIELD(left, NUMBER) FIELD(bytes, NUMBER)                   \
-                   FIELD(slots, NUMBER),                                                           \
+                   FIELD(slots, NUMBER) FIELD(objects, OBJECTS),                                   \
                    "The steps before it were undone, last first. left: the steps that could not "  \
-                   "be undone; bytes, slots: all that are in use.")                                \
+                   "be undone; bytes, slots, objects: all that are in use.")                       \
     CR_TRACE_EVENT(CR_EV_REFUSED, "REFUSED", FIELD(pd, PD) FIELD(count, NUMBER),                   \
                    "So many more operations of the PD were refused.")                              \
     CR_TRACE_EVENT(CR_EV_FREEZE, "FREEZE", FIELD(pd, PD),                                          \
@@ -351,8 +372,9 @@ typedef enum cr_print {
                    "an error.")                                                                    \
     /* A cleanup: the plan */                                                                      \
     CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD)                   \
-                   FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH),              \
-                   "Cleanup n begins.")                                                            \
+                   FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH)               \
+                   FIELD(steps, NUMBER),                                                           \
+                   "Cleanup n begins. steps: how many its plan has, without `settle`.")            \
     CR_TRACE_EVENT(CR_EV_DOOM_PD, "DOOM_PD", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(depth, NUMBER)   \
                    FIELD(group, NUMBER),                                                           \
                    "The PD is doomed at this depth. Groups are destroyed in ascending order.")     \
@@ -389,21 +411,37 @@ typedef enum cr_print {
                    "kind, as in revoke:1,delete:2; -: none.")                                      \
     CR_TRACE_EVENT(CR_EV_TAKEOVER, "TAKEOVER", FIELD(n, NUMBER) FIELD(epoch, NUMBER)               \
                    FIELD(death, DEATH) FIELD(step, STEP) FIELD(node, NODE_OR_NONE)                 \
-                   FIELD(pd, PD_OR_NONE) FIELD(attempts, NUMBER),                                  \
+                   FIELD(pd, PD_OR_NONE) FIELD(attempts, NUMBER) FIELD(number, NUMBER),            \
                    "The cleaner died at this step, which was attempted so often. Another cleaner " \
-                   "repeats the step. epoch: its number, counted from 1.")                         \
+                   "repeats the step. epoch: its number, counted from 1. number: the step in its " \
+                   "cleanup, counted from 1.")                                                     \
     CR_TRACE_EVENT(CR_EV_RESIDUE, "RESIDUE", FIELD(n, NUMBER) FIELD(epoch, NUMBER)                 \
                    FIELD(death, DEATH) FIELD(step, STEP) FIELD(node, NODE_OR_NONE)                 \
                    FIELD(pd, PD_OR_NONE) FIELD(attempts, NUMBER) FIELD(calls, NUMBER)              \
-                   FIELD(kinds, CALLS),                                                            \
+                   FIELD(kinds, CALLS) FIELD(number, NUMBER),                                      \
                    "The cleaner died at this step for the last time. Another cleaner leaves the "  \
-                   "step, and does it when the rest of the phase is done. calls, kinds: the "      \
-                   "kernel calls of all attempts.")                                                \
+                   "step for a second run over the phase, and then for a later run of the "        \
+                   "cleanup. calls, kinds: the kernel calls of all attempts. number: as in "       \
+                   "TAKEOVER.")                                                                    \
+    CR_TRACE_EVENT(CR_EV_LEFT, "LEFT", FIELD(n, NUMBER) FIELD(step, STEP)                          \
+                   FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE),                                \
+                   "The cleanup settles without this step, which a later run carries out.")        \
+    CR_TRACE_EVENT(CR_EV_RECOVER, "RECOVER", FIELD(n, NUMBER) FIELD(run, NUMBER),                  \
+                   "A later run over what the cleanup left begins. It ends with SETTLED, too. "    \
+                   "run: its number, from 1.")                                                     \
+    CR_TRACE_EVENT(CR_EV_PAUSE, "PAUSE", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(calls, NUMBER),      \
+                   "Between two steps an operation of the PD is served. What it does follows, up " \
+                   "to RESUME. calls: the kernel calls of the cleanup since the root task "        \
+                   "received the message.")                                                        \
+    CR_TRACE_EVENT(CR_EV_RESUME, "RESUME", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(calls, NUMBER)     \
+                   FIELD(kinds, CALLS),                                                            \
+                   "The PD was answered, and the next step follows. calls, kinds: the kernel "     \
+                   "calls for the operation, as in STEP. No step and no cleanup counts them.")     \
     CR_TRACE_EVENT(CR_EV_DESTROY, "DESTROY", FIELD(n, NUMBER) FIELD(node, NODE),                   \
                    "The node was destroyed, with all its edges.")                                  \
     CR_TRACE_EVENT(CR_EV_FREED, "FREED", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(paddr, ADDRESS)      \
-                   FIELD(bytes, NUMBER) FIELD(slots, NUMBER),                                      \
-                   "The memory of the PD's BODY is free again.")                                   \
+                   FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(objects, OBJECTS),              \
+                   "The memory of the PD's BODY is free again. objects: those that went with it.") \
     CR_TRACE_EVENT(CR_EV_QUEUE, "QUEUE", FIELD(n, NUMBER) FIELD(token, NUMBER) FIELD(to, PD)       \
                    FIELD(kind, NOTICE_KIND) FIELD(node, NODE) FIELD(from, PD_OR_NONE),             \
                    "A notice was queued. n=0: it belongs to no cleanup.")                          \
@@ -416,9 +454,10 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_STATE, "STATE", FIELD(n, NUMBER) FIELD(row, TEXT),                        \
                    "One row of the model state, in canonical order. n=0: a row of a snapshot.")    \
     CR_TRACE_EVENT(CR_EV_SETTLED, "SETTLED", FIELD(n, NUMBER) FIELD(rows, NUMBER)                  \
-                   FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(cycles, NUMBER),                \
-                   "The cleanup is over: the number of STATE rows, the memory in use, and the "    \
-                   "time that the cleanup took.")                                                  \
+                   FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(cycles, NUMBER)                 \
+                   FIELD(objects, OBJECTS),                                                        \
+                   "The cleanup is over: the number of STATE rows, the memory in use, the time "   \
+                   "that the cleanup took, and all kernel objects that there are.")                \
     /* The kernel's word, if the configuration asks for it (truth) */                              \
     CR_TRACE_EVENT(CR_EV_TRUTH, "TRUTH", FIELD(snapshot, FLAG),                                    \
                    "The capabilities that the kernel has, as the kernel says. snapshot=1: the "    \
@@ -461,6 +500,16 @@ typedef enum cr_print {
                    FIELD(waiting, NUMBER) FIELD(held, NUMBER),                                     \
                    "The answer about the ticket to its owner: its cr_ticket_state and the "        \
                    "counts of its notices.")                                                       \
+    /* Listeners */                                                                                \
+    CR_TRACE_EVENT(CR_EV_REPORT, "REPORT", FIELD(pd, PD) FIELD(seen, NUMBER)                       \
+                   FIELD(number, NUMBER) FIELD(what, REPORT) FIELD(n, NUMBER)                      \
+                   FIELD(about, PD_OR_NONE) FIELD(step, NUMBER) FIELD(steps, NUMBER)               \
+                   FIELD(name, TEXT) FIELD(node, NODE_OR_NONE) FIELD(attempts, NUMBER)             \
+                   FIELD(result, NUMBER),                                                          \
+                   "The PD asked for the report after `seen` and got this one. n: the cleanup; 0: "\
+                   "none. about: the trigger, or the PD of the step. step: the step, from 1, or "  \
+                   "how many were carried out; steps: how many the plan had; name: its kind. "     \
+                   "result: a cr_result.")                                                         \
     /* Extractions */                                                                              \
     CR_TRACE_EVENT(CR_EV_EXTRACT, "EXTRACT", FIELD(x, NUMBER) FIELD(by, PD),                       \
                    "Extraction x begins.")                                                         \
@@ -513,6 +562,13 @@ typedef enum cr_own_cnode {
 #undef CR_OWN_CNODE
     CR_OWN_CNODE_COUNT
 } cr_own_cnode;
+
+typedef enum cr_object {
+#define CR_OBJECT(enumerator, number, ...) enumerator = number,
+    CR_OBJECTS
+#undef CR_OBJECT
+    CR_OBJECT_COUNT
+} cr_object;
 
 typedef enum cr_trace_type {
 #define CR_TRACE_TYPE(type, print, expected) CR_TRACE_TYPE_##type,

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Reports to listeners. See reports.h. A report is made where the trace tells the same, so the two
+ * have the same order. */
+#include "reports.h"
+#include "arena.h"
+#include "system/text.h"
+
+static const char *const report_names[] = {
+#define CR_REPORT(enumerator, number, word, ...) [enumerator] = word,
+    CR_REPORTS
+#undef CR_REPORT
+};
+
+_Static_assert((int)CR_REPORT_WORD_COUNT == (int)CR_REPORT_WORDS, "the table has them all");
+
+/* -- the number of steps */
+
+/* The place of a node among the doomed ones, or the number of these. An entry of `places` counts
+ * only if the plan says the same, so the table needs no clearing. */
+static uint32_t place_of(const cr_plan *plan, cr_ref node)
+{
+    const uint32_t place = cr_sup.reports.places[node.index];
+    return place < plan->n_doomed && cr_same(plan->doomed[place].node, node) ? place
+                                                                             : plan->n_doomed;
+}
+
+static uint32_t count_members(cr_ref space)
+{
+    uint32_t count = 0;
+    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
+        count++;
+    }
+    return count;
+}
+
+/* A REQUEST of a PD that is destroyed before the space goes with that PD. */
+static uint32_t count_requests(const cr_plan *plan, uint32_t at)
+{
+    const cr_ref space = plan->doomed[at].node;
+    uint32_t count = 0;
+    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_REQUEST, CR_IN);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
+        cr_edge_info info;
+        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
+            const uint32_t place = place_of(plan, info.from);
+            count += place == plan->n_doomed || place > at;
+        }
+    }
+    return count;
+}
+
+static uint32_t count_groups(const cr_plan *plan)
+{
+    uint32_t count = plan->n_pre_destroy > 0;
+    for (uint32_t i = 1; i < plan->n_pre_destroy; i++) {
+        count += plan->pre_destroy_groups[i] != plan->pre_destroy_groups[i - 1];
+    }
+    return count;
+}
+
+uint32_t cr_reports_count_steps(const cr_plan *plan)
+{
+    uint32_t count = plan->n_doomed + plan->n_pre_destroy + count_groups(plan) +
+                     plan->n_core_freed + plan->n_notices;
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        cr_sup.reports.places[plan->doomed[i].node.index] = i;
+    }
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        const cr_ref node = plan->doomed[i].node;
+        if (cr_pd_of(node) != 0) {
+            const int has_body =
+                cr_model_first(cr_sys.model, node, CR_EDGE_BODY, CR_OUT) != CR_NONE;
+            count += 2u + (has_body ? 1u : 0u); /* to suspend and to destroy it, and its body */
+        } else {
+            count += 1u + count_requests(plan, i) + count_members(node);
+        }
+    }
+    return count;
+}
+
+/* -- making reports */
+
+static cr_report *begin(cr_report_kind kind, const char *name)
+{
+    cr_report *report = &cr_sup.reports.at[++cr_sup.reports.last % CR_MAX_REPORTS];
+    *report = (cr_report){.name = name, .about = "-", .node = "-"};
+    report->words[CR_REPORT_NUMBER] = cr_sup.reports.last;
+    report->words[CR_REPORT_KIND] = (uint64_t)kind;
+    return report;
+}
+
+static cr_report *begin_of_cleanup(cr_report_kind kind, const char *name)
+{
+    const cr_cleanup *now = &cr_sup.cleaner.now;
+    cr_report *report = begin(kind, name);
+    report->words[CR_REPORT_CLEANUP] = now->tag;
+    report->words[CR_REPORT_STEPS] = now->steps;
+    return report;
+}
+
+static void put_pd(cr_report *report, cr_ref pd)
+{
+    cr_node_info info;
+    if (pd.index != CR_NONE && cr_model_get(cr_sys.model, pd, &info) == CR_OK) {
+        report->words[CR_REPORT_PD] = info.number;
+        cr_node_id(pd, report->about);
+    }
+}
+
+static void put_node(cr_report *report, cr_ref node)
+{
+    cr_node_info info;
+    cr_node_info space;
+    if (node.index == CR_NONE || cr_model_get(cr_sys.model, node, &info) != CR_OK) {
+        return;
+    }
+    cr_node_id(node, report->node);
+    if (info.kind == CR_NODE_SPACE) {
+        report->words[CR_REPORT_SPACE] = info.number;
+    } else if (info.kind == CR_NODE_RESOURCE &&
+               cr_model_get(cr_sys.model, info.space, &space) == CR_OK) {
+        report->words[CR_REPORT_SPACE] = space.number;
+        report->words[CR_REPORT_OBJECT] = info.number;
+    }
+}
+
+void cr_report_start(void)
+{
+    cr_report *report = begin_of_cleanup(CR_REPORT_STARTING, "-");
+    put_pd(report, cr_sup.cleaner.now.plan.trigger);
+}
+
+void cr_report_end(void)
+{
+    cr_report *report = begin_of_cleanup(CR_REPORT_COMPLETED, "-");
+    report->words[CR_REPORT_STEP] = cr_journal_of(&cr_sup.cleaner.now)->done;
+    put_pd(report, cr_sup.cleaner.now.plan.trigger);
+}
+
+void cr_report_death(const cr_step *step, uint32_t number, uint32_t attempts, int leaves)
+{
+    cr_report *report = begin_of_cleanup(leaves ? CR_REPORT_LEFT : CR_REPORT_ERRORED,
+                                         cr_step_name(step->kind));
+    report->words[CR_REPORT_STEP] = number;
+    report->words[CR_REPORT_STEP_KIND] = (uint64_t)step->kind;
+    report->words[CR_REPORT_ATTEMPTS] = attempts;
+    report->words[CR_REPORT_RESULT] = CR_RESULT_FAILED;
+    put_pd(report, step->pd);
+    put_node(report, step->node);
+    /* As the line about this death: a node may be gone. */
+    cr_text_copy(report->about, cr_sup.cleaner.at.pd, CR_ID_BYTES);
+    cr_text_copy(report->node, cr_sup.cleaner.at.node, CR_ID_BYTES);
+}
+
+void cr_report_unmade(cr_made made, const cr_make_result *result)
+{
+    cr_report *report = begin(CR_REPORT_UNMADE, cr_make_step_name(result->step.kind));
+    report->words[CR_REPORT_STEP] = result->done + 1;
+    report->words[CR_REPORT_STEP_KIND] = (uint64_t)result->step.kind;
+    report->words[CR_REPORT_OBJECT] = (uint64_t)made;
+    report->words[CR_REPORT_RESULT] = (uint64_t)cr_result_of(result->status);
+}
+
+/* -- telling them */
+
+const cr_report *cr_report_after(uint64_t seen)
+{
+    const cr_reports *reports = &cr_sup.reports;
+    if (seen >= reports->last) {
+        return 0;
+    }
+    const uint64_t gone = reports->last > CR_MAX_REPORTS ? reports->last - CR_MAX_REPORTS : 0;
+    return &reports->at[((seen > gone ? seen : gone) + 1) % CR_MAX_REPORTS];
+}
+
+void cr_report_trace(const cr_pd *listener, uint64_t seen, const cr_report *report)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_REPORT);
+    cr_trace_pd(listener);
+    cr_trace_number(&cr_sys.trace, seen);
+    cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_NUMBER]);
+    cr_trace_string(&cr_sys.trace, report_names[report->words[CR_REPORT_KIND]]);
+    cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_CLEANUP]);
+    cr_trace_string(&cr_sys.trace, report->about);
+    cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_STEP]);
+    cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_STEPS]);
+    cr_trace_string(&cr_sys.trace, report->name);
+    cr_trace_string(&cr_sys.trace, report->node);
+    cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_ATTEMPTS]);
+    cr_trace_number(&cr_sys.trace, report->words[CR_REPORT_RESULT]);
+    cr_trace_end(&cr_sys.trace);
+}
+
+void cr_reports_follow_up(void)
+{
+    if (cr_sup.reports.seen == cr_sup.reports.last) {
+        return;
+    }
+    cr_sup.reports.seen = cr_sup.reports.last;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_pd *pd = &cr_sys.pds[i];
+        if (cr_pd_is_up(pd) && (pd->flags & CR_IMAGE_MAY_LISTEN) != 0 && !pd->has_reports) {
+            pd->has_reports = 1;
+            cr_signal(cr_body_cap(&pd->body, CR_BODY_SIGNAL));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What cleanups left. A step that fails in the second run over its phase stays left, with the steps
+ * that depend on it. The cleanup settles without them. Its nodes that are not destroyed remain
+ * doomed, the tombstones of the others are kept, and the notices that are not queued stay owed. A
+ * later run carries out what was left: after each later cleanup, when a cleanup has to wait for it,
+ * and after a time that doubles.
+ *
+ * A trigger whose cleanup concerns what was left waits for it, as for a cleanup under way. */
+#ifndef CELLREAP_SUPERVISOR_RESIDUE_H
+#define CELLREAP_SUPERVISOR_RESIDUE_H
+
+#include "cleaner.h"
+
+enum {
+    /* Cleanups that left something. Each cleanup that is under way has room to. */
+    CR_MAX_RESIDUES = CR_MAX_CLEANUPS + 1,
+    /* A cleanup owes at most CR_MAX_PLAN notices, and so do all cleanups under way together. */
+    CR_RESIDUE_NOTICES = 2 * CR_MAX_PLAN,
+    CR_RESIDUE_DELAY_MS_MAX = 60000
+};
+
+/* The arrays of the plan are kept as they were, except for the notices. So the entries have the
+ * same places in the journal. */
+typedef struct cr_residue {
+    cr_cleanup cleanup;
+    uint32_t first_notice;
+    uint64_t settled;  /* cr_residues.settled when it was tried last */
+    uint64_t triggers; /* likewise */
+    uint32_t delay_ms;
+    uint64_t due;      /* 0: there is no timer */
+    cr_doomed doomed[CR_KEPT_DOOMED];
+    cr_ref core[CR_MAX_NODES];
+} cr_residue;
+
+typedef struct cr_residues {
+    cr_residue at[CR_MAX_RESIDUES]; /* the first `count` are in use */
+    uint32_t count;
+    uint32_t current;  /* the one that is carried out, or CR_MAX_RESIDUES */
+    uint64_t settled;  /* cleanups that have settled for the first time */
+    uint64_t triggers; /* calls of cr_residue_try_all */
+    cr_notice notices[CR_RESIDUE_NOTICES];
+    uint32_t n_notices;
+} cr_residues;
+
+void cr_residue_init(void);
+/* Whether a cleanup left something. */
+int cr_residue_any(void);
+
+/* The cleanup that is being carried out has no steps left, and settles. Returns whether it leaves
+ * something, and writes each step that it leaves into the trace. */
+int cr_residue_tell(void);
+/* Keeps what the cleanup that has settled leaves. */
+void cr_residue_keep(void);
+/* Forgets the cleanup that has settled, if it had left something before. */
+void cr_residue_forget(void);
+/* A cleanup settled for the first time. */
+void cr_residue_note_settled(void);
+
+/* Whether a later run is due. The cleanup is then the one that is being carried out. */
+int cr_residue_take_due(void);
+/* The earliest time at which one is due for the time that has passed. 0: never. */
+uint64_t cr_residue_due(void);
+/* A later run of each is due now: a trigger came, which may have to wait for it, or nothing else
+ * goes on. */
+void cr_residue_try_all(void);
+
+#endif
