@@ -50,8 +50,8 @@ class Event:
         value = self.values[field_name]
         return None if value == "-" else value
 
-    def calls(self, field_name: str) -> Counter[str]:
-        """The value of a field with kinds of kernel calls: their numbers by kind."""
+    def counts(self, field_name: str) -> Counter[str]:
+        """The value of a field with kinds of kernel calls or objects: their numbers by kind."""
         kinds = (self.optional(field_name) or "").split(",")
         counts: Counter[str] = Counter()
         for kind, _, count in (each.partition(":") for each in kinds if each):
@@ -104,7 +104,7 @@ def _node(*kinds: NodeKind, none: bool = False) -> Callable[[str], bool]:
 
 
 _REGISTER = "[a-z][a-z0-9_]*:0x[0-9a-f]{1,16}"
-_CALLS = "[a-z0-9][a-z0-9-]*:[1-9][0-9]{0,18}"
+_COUNTS = "[a-z0-9][a-z0-9-]*:[1-9][0-9]{0,18}"
 _FORMS: dict[str, Callable[[str], bool]] = {
     "NUMBER": _integer(r"0|[1-9][0-9]{0,19}"),
     "FLAG": _like("[01]"),
@@ -123,7 +123,8 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "NODE": _node("PD", "RESOURCE_SPACE", "RESOURCE"),
     "NODE_OR_NONE": _node("PD", "RESOURCE_SPACE", "RESOURCE", none=True),
     "CALL": _like(r"[a-z0-9][a-z0-9-]*"),
-    "CALLS": _like(rf"-|{_CALLS}(,{_CALLS})*"),
+    "CALLS": _like(rf"-|{_COUNTS}(,{_COUNTS})*"),
+    "OBJECTS": _like(rf"-|{_COUNTS}(,{_COUNTS})*"),
     "REGISTERS": _like(rf"-|{_REGISTER}(,{_REGISTER})*"),
 }
 """Type in the table CR_TRACE_TYPES -> whether a value has the form of the type."""
@@ -142,6 +143,7 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "NOTICE_KIND": ("policy.h", "CR_NOTICE_KIND"),
         "WORK_RESULT": ("protocol.h", "CR_WORK_RESULT"),
         "STEP": ("steps.h", "CR_STEP"),
+        "REPORT": ("protocol.h", "CR_REPORT"),
         "CNODE": ("trace_events.h", "CR_CNODE"),
         "OWN_CNODE": ("trace_events.h", "CR_OWN_CNODE"),
         "CRASH": ("trace_events.h", "CR_CRASH_WAY"),

@@ -41,7 +41,7 @@ class ExpectedPd:
     """It is created only after the first cleanup."""
     priority: int = 100
     rights: frozenset[str] = frozenset()
-    """Of set_depth, extract and spawn."""
+    """Of set_depth, extract, spawn and listen."""
     deadline_ms: int = 0
     depths: Depths | None = None
     """Its own depths, if it has any."""
@@ -100,6 +100,12 @@ class ExpectedSizes:
     body_slots: int
     resource_slots: int
     spawned_cspace_slots: int
+    base_objects: Mapping[str, int] = field(default_factory=dict)
+    """Kind of kernel object -> how many the root task has for itself."""
+    objects: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Name of a configured PD -> the kernel objects of its body by kind."""
+    spawned_objects: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Program -> the kernel objects of a PD that was spawned from it, by kind."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +128,8 @@ class Expected:
     links: frozenset[frozenset[str]] = frozenset()
     crashes: tuple[ExpectedCrash, ...] = ()
     extract: bool = False
+    runs_between: bool = False
+    """PDs run between the steps of a cleanup."""
     inject: tuple[str, ...] = ()
     """The failures to inject, as the configuration writes them."""
     outcome: ExpectedOutcome = ExpectedOutcome()

@@ -22,6 +22,7 @@ from cellreap.errors import InputError
 from cellreap.headers import EventTable, event_table
 from cellreap.trace.damage import TRACE_VERSION, diagnose
 from cellreap.trace.events import Event, decode, encode, field_type, printable
+from cellreap.trace.fastform import fast_forms
 from cellreap.trace.lines import LINE, MARK, Lines, key_in, summed
 from cellreap.trace.upgrade import NotOfVersionError, known_versions, table_of, upgrade
 
@@ -92,6 +93,21 @@ def _is_formed(event: Event) -> bool:
     """Whether each value of a current event has the form of its field."""
     forms = zip(_forms(event.name), event.values.values(), strict=True)
     return all(accepts(value) for accepts, value in forms)
+
+
+def _table_for(path: str, number: int, body: bytes) -> EventTable:
+    """The events of the version that a TRACE event names. InputError if it is not known."""
+    found = TRACE_VERSION.fullmatch(body)
+    if found is None or len(found.group(1)) > 9:
+        raise InputError(path, number, "TRACE", "no version=<number> as its first field")
+    version = int(found.group(1))
+    table = table_of(version)
+    if table is None:
+        known = ", ".join(str(known) for known in known_versions())
+        newer = ", so a newer cellreap wrote it" if version > max(known_versions()) else ""
+        expected = f"{version} is no version that this cellreap reads ({known}){newer}"
+        raise InputError(path, number, "TRACE: version", expected)
+    return table
 
 
 def split_lines(
@@ -198,6 +214,7 @@ class Reader:
     _first_damage: Problem | None = None
     _ended: int | None = None
     _marked: bool = False
+    _fast: bool = False  # the trace is of the current version
 
     def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
         """The event in a line. None if it has none, or if it or an earlier line is damaged."""
@@ -271,7 +288,9 @@ class Reader:
         if seq < self._next:
             self._late(number, seq, name)
             return (
-                self._parse(number, seq, found) if name == "TRACE" and self.table is None else None
+                self._parse(number, seq, name, found)
+                if name == "TRACE" and self.table is None
+                else None
             )
         if seq > self._next:
             missing = range(self._next, seq)
@@ -281,7 +300,7 @@ class Reader:
         self._claimed.clear()
         self._unclaimed = 0
         self._next = seq + 1
-        event = self._parse(number, seq, found)
+        event = self._parse(number, seq, name, found)
         if name == "END":
             self._ended = number
             if event is not None and self.broken_at is None:
@@ -347,7 +366,14 @@ class Reader:
 
     # -- meaning
 
-    def _parse(self, number: int, seq: int, found: re.Match[bytes]) -> Event | None:
+    def _parse(self, number: int, seq: int, name: str, found: re.Match[bytes]) -> Event | None:
+        body = found.group(3)
+        form = fast_forms().get(name) if self._fast else None
+        if form is not None and (values := form.read(body)) is not None:
+            return Event(name, values, number, seq)
+        return self._parse_fields(number, seq, found)
+
+    def _parse_fields(self, number: int, seq: int, found: re.Match[bytes]) -> Event | None:
         body = found.group(3)
         first, *pairs = body.split(b" ")
         name = first.decode("ascii")
@@ -358,7 +384,8 @@ class Reader:
                     what = f"the first event is {name}: expected TRACE"
                     self._problem(number, what, "order.trace")
                 return None
-            self.table = self._version(number, body)
+            self.table = _table_for(self.path, number, body)
+            self._fast = self.table.version == event_table().version
         fields = self.table.fields.get(name)
         if fields is None:
             self._break(number)
@@ -407,19 +434,6 @@ class Reader:
     def _bad_value(self, number: int, what: str) -> None:
         self._break(number)
         self._problem(number, what, "line.value")
-
-    def _version(self, number: int, body: bytes) -> EventTable:
-        found = TRACE_VERSION.fullmatch(body)
-        if found is None or len(found.group(1)) > 9:
-            raise InputError(self.path, number, "TRACE", "no version=<number> as its first field")
-        version = int(found.group(1))
-        table = table_of(version)
-        if table is None:
-            known = ", ".join(str(known) for known in known_versions())
-            newer = ", so a newer cellreap wrote it" if version > max(known_versions()) else ""
-            expected = f"{version} is no version that this cellreap reads ({known}){newer}"
-            raise InputError(self.path, number, "TRACE: version", expected)
-        return table
 
     def _check_end(self, end: Event) -> None:
         if end.number("count") != self._count + 1:

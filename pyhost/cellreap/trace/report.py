@@ -7,7 +7,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import Any
 
-from cellreap.model.csvstate import HEADER
+from cellreap.model.csvstate import state_text
 from cellreap.model.indexed import IndexedModel
 from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reader import Problem
@@ -25,6 +25,8 @@ class Cleanup:
     plan: dict[str, Any]
     kernel_calls: dict[str, int] = field(default_factory=dict)
     cycles: int = 0
+    left: list[list[str]] = field(default_factory=list)
+    """The steps that it left at the end of its last run: (name, node, pd)."""
 
 
 @dataclass
@@ -108,7 +110,7 @@ class Extraction:
 
     def csv(self) -> str:
         """The model state as the text of a file."""
-        return "\n".join([HEADER, *self.rows]) + "\n"
+        return state_text(self.rows)
 
 
 class Word(enum.StrEnum):

@@ -42,8 +42,10 @@ RULES: Final[dict[str, str]] = {
     "memory.sums": "ACCOUNT, SETTLED and MAKE_UNDONE have the bytes and slots that are in use.",
     "memory.account": "ACCOUNT occurs if and only if memory changed since the last one.",
     "memory.freed": "FREED repeats the BODY of its PD.",
-    "memory.in_use": "IN_USE has the nodes, edges and notices that the events before it leave, and "
-    "for each body one block more than BASE had.",
+    "memory.in_use": "IN_USE has the nodes, edges, notices, tickets and slots that the events "
+    "before it leave, and for each body one block more than BASE had.",
+    "memory.objects": "SETTLED and MAKE_UNDONE have the kernel objects of BASE and of all bodies, "
+    "and FREED has those of its BODY. The endpoint of a PD goes with its STOP.",
     "memory.in_use_told": "IN_USE directly follows each ACCOUNT, if it follows the first.",
     # accounts
     "accounts.quota": "The quotas of an account are told once.",
@@ -138,7 +140,20 @@ RULES: Final[dict[str, str]] = {
     "carried out next. Nothing that is no part of it comes before.",
     "takeover.attempts": "TAKEOVER and RESIDUE count the attempts of a step. After the third "
     "failure it is left, and not before.",
-    "takeover.residue": "A step is left once, and carried out before its cleanup is over.",
+    "takeover.residue": "A step is left once for the second run over its phase, and once for a "
+    "later run. Else it is carried out before its cleanup is over.",
+    "residue.left": "LEFT names exactly the steps of the plan without which a cleanup settles.",
+    "residue.cause": "A step is left if it failed too often, or depends on a step that did.",
+    "residue.waits": "What depends on a step that is left is left too.",
+    "residue.run": "RECOVER names a cleanup that left something, and counts its later runs.",
+    "residue.retried": "After a cleanup, each earlier one that left something has a later run.",
+    # listeners
+    "reports.steps": "A cleanup that does not wait, and in which no step fails, has as many STEPs "
+    "as its CLEANUP tells.",
+    "reports.step": "TAKEOVER and RESIDUE have the number of the step: one more than the STEPs "
+    "before it.",
+    "reports.number": "REPORT has the oldest report after `seen` that is kept.",
+    "reports.told": "REPORT tells what the events of the trace tell.",
     "inject.making": "An error that is injected into making is directly followed by its "
     "MAKE_FAILED.",
     # making that fails
@@ -291,6 +306,14 @@ RULES: Final[dict[str, str]] = {
     "cleanup.notices": "The notices of the plan are queued, each once.",
     "cleanup.step_calls": "Each step made the kernel calls that it needs, and no others.",
     "cleanup.calls": "CALLS counts each kind once, with the sum of the steps.",
+    # operations between the steps of a cleanup
+    "between.place": "PAUSE is right after a STEP or a RESUME.",
+    "between.turn": "Of each PD, at most one operation is served between two steps.",
+    "between.soon": "An operation is served after the step that was under way when it came.",
+    "between.apart": "What is served between two steps names nothing that concerns the cleanup, "
+    "and does not change its plan.",
+    "between.over": "Between PAUSE and RESUME, only what the PD asked for happens.",
+    "between.calls": "RESUME has the sum of its kernel calls.",
     # the kernel's word
     "truth.form": "TRUTH, the CAPS of both CNodes of each PD, the OWN_CAPS of each CNode of the "
     "root task and UNTYPEDS stand together, each once.",

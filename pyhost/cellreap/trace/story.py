@@ -15,7 +15,12 @@ MAX_SAYS = 120
 """Maximum number of SAY lines that are kept after each cleanup."""
 MAX_SAID = 100_000
 """Maximum number of SAY lines that are kept in all."""
-PARTS = frozenset({*PLAN_EVENTS, "DESTROY", "FREED", "CALLS", "SETTLED"})
+PARTS = frozenset(
+    {
+        *PLAN_EVENTS, "TAKEOVER", "RESIDUE", "DESTROY", "FREED", "CALLS", "LEFT", "RECOVER",
+        "SETTLED",
+    }
+)  # fmt: skip
 """The events of a cleanup that a chapter keeps."""
 
 
@@ -31,10 +36,16 @@ class Chapter:
     trigger: str
     how: str
     depths: tuple[str, str]
+    steps: int
+    """How many its plan has; 0: the trace does not tell."""
     events: list[Event] = field(default_factory=list)
     finished: Counter[str] = field(default_factory=Counter)
     answered: int = 0
     says: list[tuple[str, str]] = field(default_factory=list)
+
+    def deaths(self) -> list[Event]:
+        """The deaths of cleaners, in order."""
+        return [event for event in self.events if event.name in ("TAKEOVER", "RESIDUE")]
 
     def of(self, name: str) -> list[Event]:
         """The kept events of that name."""
@@ -66,9 +77,17 @@ class Story:
         handler = _HANDLERS.get(event.name)
         if handler is not None:
             handler(self, event)
-        chapter = self.chapters[-1] if self.chapters else None
-        if chapter and event.name in PARTS and event.number("n") == chapter.number:
-            chapter.events.append(event)
+        if event.name in PARTS and self.chapters:
+            chapter = self._chapter(event.number("n"))
+            if chapter is not None:
+                chapter.events.append(event)
+
+    def _chapter(self, number: int) -> Chapter | None:
+        """The last cleanup, or an earlier one that left something."""
+        if self.chapters[-1].number == number:
+            return self.chapters[-1]
+        earlier = (each for each in self.chapters if each.number == number)
+        return next((each for each in earlier if each.of("LEFT")), None)
 
     # -- the run
 
@@ -118,7 +137,8 @@ class Story:
     def _cleanup(self, event: Event) -> None:
         how = self._how.get(event["trigger"], event["cause"])
         depths = (event["pd_depth"], event["rs_depth"])
-        self.chapters.append(Chapter(event.number("n"), event["trigger"], how, depths))
+        steps = event.number("steps")
+        self.chapters.append(Chapter(event.number("n"), event["trigger"], how, depths, steps))
 
     def _continue(self, event: Event) -> None:
         """CONTINUE: the consequences of the cleanup are planned again."""

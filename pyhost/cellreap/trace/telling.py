@@ -18,7 +18,7 @@ def reading_json(reading: Reading) -> dict[str, Any]:
     chapters = {chapter.number: chapter for chapter in story.chapters}
     cleanups = []
     for cleanup, plain in zip(report.cleanups, shown["cleanups"], strict=True):
-        silent = Chapter(cleanup.number, cleanup.trigger, cleanup.cause, ("", ""))
+        silent = Chapter(cleanup.number, cleanup.trigger, cleanup.cause, ("", ""), 0)
         cleanups.append({**plain, **_cleanup(chapters.get(cleanup.number, silent))})
     alive = [pd for pd in story.alive() if pd != ROOT]
     return {

@@ -14,7 +14,8 @@ not record cannot be derived. A field that a newer version added gets the value 
   that version.
 - Version 2 has everything that version 3 has, under other names.
 - Version 3 has the step `unblock`, which version 4 has not.
-- Version 3 lacks the events and fields that version 4 added. Its root task had no such behaviour.
+- Versions 3 and 4 lack the events and fields that the next version added. Their root tasks had no
+  such behaviour.
 """
 
 from __future__ import annotations
@@ -59,6 +60,8 @@ _OF_THE_MODEL = (
     "HANDLER", "LINK", "OWN", "SUBSCRIBE", "UNSUBSCRIBE",
 )  # fmt: skip
 """Events of version 3 that change the model. Version 4 adds their cause."""
+_WITH_OBJECTS = ("BASE", "BODY", "FREED", "SETTLED", "MAKE_UNDONE")
+"""Events of version 4 to which version 5 adds the kernel objects."""
 CHANGES: dict[int, Change] = {
     2: Change(
         events={
@@ -87,6 +90,16 @@ CHANGES: dict[int, Change] = {
             **{(event, cause): "-" for event in _OF_THE_MODEL for cause in ("asker", "op")},
             ("STEP", "kinds"): "-",
             ("FAULT", "registers"): "-",
+        },
+    ),
+    4: Change(
+        added={
+            **{(event, "objects"): "-" for event in _WITH_OBJECTS},
+            ("RIGHTS", "listen"): "0",
+            ("CLEANUP", "steps"): "0",
+            ("TAKEOVER", "number"): "0",
+            ("RESIDUE", "number"): "0",
+            **{("IN_USE", use): "-" for use in ("tickets", "own", "parents", "bodies")},
         },
     ),
 }

@@ -9,7 +9,7 @@ import pytest
 
 from cellreap.trace.check import check_stream
 from cellreap.trace.writer import Draft, seal
-from kit.trace_simulator import Target, block_fs_db_app, merged_run
+from kit.trace_simulator import Target, block_fs_db_app, merged_run, time_run
 
 
 def said(drafts: list[Draft]) -> list[str]:
@@ -121,3 +121,17 @@ def test_a_pd_finishes_all_that_it_fetched_before_an_extraction_is_over() -> Non
     for ticket in (1, 2):
         target.told(ticket)
     assert said(target.end()) == []
+
+
+@pytest.mark.behaviour("N-11")
+def test_who_is_held_up_is_found_together_with_who_is_late_and_not_after_another_trigger() -> None:
+    """One look at the clock finds one PD late and another one held up before a cleanup begins."""
+    drafts = time_run()
+    names = [name for name, *_ in drafts]
+    late, held = names.index("LATE"), len(names) - 1 - names[::-1].index("HELD_UP")
+    assert late < held < names.index("CLEANUP", late)
+    assert said(drafts) == []
+    trigger = names.index("EXIT")
+    event = drafts[held]
+    early = said([*drafts[: trigger + 1], event, *drafts[trigger + 1 :]])
+    assert [text for text in early if "HELD_UP" in text and "cleanup" in text.lower()], early

@@ -27,6 +27,8 @@ from cellreap.trace.writer import seal
 from kit.budget_run import budget_run
 from kit.overlap_run import overlap_run
 from kit.paths import STORED_TRACES
+from kit.reports_run import reports_run
+from kit.residue_run import residue_run
 from kit.trace_mutations import (
     Mutation,
     across_dependencies,
@@ -43,7 +45,13 @@ from kit.trace_mutations import (
 )
 from kit.trace_simulator import RUNS as SIMULATED
 
-RUNS = {**SIMULATED, "budget": budget_run, "overlap": overlap_run}
+RUNS = {
+    **SIMULATED,
+    "budget": budget_run,
+    "overlap": overlap_run,
+    "reports": reports_run,
+    "residue": residue_run,
+}
 STORED = sorted(STORED_TRACES.glob("*.trace"))
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]
 # The run that stands for all others where the slow tests are left out.
@@ -59,6 +67,9 @@ SECOND = [
     "merged",
     "making",
     "takeovers",
+    "residue",
+    "reports",
+    "between",
 ]
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 # One trace of the first version stands for those that are much like it.
@@ -106,6 +117,8 @@ FREE_FIELDS = {
     "RIGHTS.set_depth": "the configuration is not in the trace",
     "RIGHTS.extract": "the configuration is not in the trace",
     "RIGHTS.spawn": "the configuration is not in the trace",
+    "RIGHTS.listen": "the configuration is not in the trace",
+    "CLEANUP.steps": "of a cleanup that waits, or in which a step was left",
     "FAULT_HELD.kind": "all faults are treated alike",
     "FAULT_HELD.address": "all faults are treated alike",
     "FAULT_HELD.ip": "all faults are treated alike",
@@ -116,12 +129,14 @@ FREE_FIELDS = {
     "QUOTA.name": "the configuration is not in the trace",
     "MAKE_FAILED.kind": "to another kind of step of such a thing",
     "MAKE_FAILED.status": "to another error",
+    "PAUSE.calls": "to fewer than the step before it made",
+    "RESUME.kinds": "to other kinds of as many calls",
     "HOLD.slot": "to another free slot, that nothing else is told of",
     "REQUEST.slot": "to another free slot, that nothing else is told of",
 }
 # The same for values that no later part of the trace tells.
 BOUND_FIELDS = {
-    "TRACE.version": "to 2 or 3, which have fewer rules",
+    "TRACE.version": "to 2, 3 or 4, which have fewer rules",
     "BODY.paddr": "of a PD that lives to the end, to other free memory",
     "CLEANUP.pd_depth": "to a depth that dooms the same",
     "CLEANUP.rs_depth": "to a depth that dooms the same",
@@ -151,7 +166,7 @@ KNOWN_LATER = {
     "TRACE.rs_depth",
     "TRACE.version",
 }
-FREE_EVENTS = {"SAY", "REFUSE", "REFUSED", "UNREACHED"}
+FREE_EVENTS = {"SAY", "REFUSE", "REFUSED", "UNREACHED", "REPORT"}
 
 
 @functools.cache
@@ -358,7 +373,7 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
     assert changed is not None
     reason = BOUND_FIELDS.get(mutation.key)
     if mutation.key == "TRACE.version":
-        return reason if changed["version"] in ("2", "3") else None
+        return reason if changed["version"] in ("2", "3", "4") else None
     if mutation.key == "BODY.paddr":
         return None if any(e.name == "FREED" and e["pd"] == event["pd"] for e in later) else reason
     if event.name == "FINISH_WORK":

@@ -12,6 +12,7 @@ from cellreap.trace.expected import Expected, ExpectedOutcome, ExpectedPd
 from cellreap.trace.reading import Reading, read_trace
 from cellreap.trace.writer import seal
 from kit.configured_story import Configured, expected
+from kit.trace_simulator import BODY_OBJECTS
 
 PDS = (
     ExpectedPd("server", 1, spaces={"disk": "BLOCK"}, deadline_ms=1000),
@@ -31,7 +32,13 @@ def config(outcome: ExpectedOutcome | None = None) -> Expected:
         crashes=(),
         extract=False,
         depths=("0", "0"),
-        sizes=replace(sizes, bodies={pd.name: 1 << 16 for pd in pds}, spawned={}),
+        sizes=replace(
+            sizes,
+            bodies={pd.name: 1 << 16 for pd in pds},
+            spawned={},
+            objects={pd.name: BODY_OBJECTS for pd in pds},
+            spawned_objects={},
+        ),
         outcome=outcome or ExpectedOutcome(),
     )
 

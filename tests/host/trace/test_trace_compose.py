@@ -141,9 +141,10 @@ def test_numbers_and_addresses(core: tuple[Any, Any]) -> None:
     composer.lib.cr_trace_address(composer.trace, 0x1FF80000)
     composer.lib.cr_trace_number(composer.trace, 2**64 - 1)
     composer.lib.cr_trace_number(composer.trace, 10)
+    composer.lib.cr_trace_string(composer.trace, b"frame:9")
     composer.lib.cr_trace_end(composer.trace)
     assert composer.lines()[0].endswith(
-        "FREED n=0 pd=PD_1 paddr=0x1ff80000 bytes=18446744073709551615 slots=10"
+        "FREED n=0 pd=PD_1 paddr=0x1ff80000 bytes=18446744073709551615 slots=10 objects=frame:9"
     )
 
 

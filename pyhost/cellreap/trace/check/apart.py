@@ -24,13 +24,14 @@ def touched(model: IndexedModel, doomed: Iterable[str]) -> set[str]:
         parts = model.resources_in(node) if node in model.manager else [model.body_of(node)]
         for part in (node, *parts):
             if part is not None:
-                found |= _stands_for(model, part)
+                found |= stands_for(model, part)
                 for _, source, target in model.edges_at(part):
-                    found |= _stands_for(model, source) | _stands_for(model, target)
+                    found |= stands_for(model, source) | stands_for(model, target)
     return found - {ROOT}
 
 
-def _stands_for(model: IndexedModel, node: str) -> set[str]:
+def stands_for(model: IndexedModel, node: str) -> set[str]:
+    """What a node stands for: a space for its manager too, a resource for its server."""
     space = model.space_of.get(node, node)
     manager = model.manager.get(space)
     if manager is None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 
-_FLAGS = ("set_depth", "extract", "spawn")
+_FLAGS = ("set_depth", "extract", "spawn", "listen")
 
 
 @dataclass(frozen=True)

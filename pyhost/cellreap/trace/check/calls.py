@@ -76,7 +76,7 @@ class Calls(Concern):
         running.step_calls += event.number("calls")
         if not self.context.policy.tells_kinds:
             return
-        kinds = event.calls("kinds")
+        kinds = event.counts("kinds")
         running.step_kinds.update(kinds)
         bad, name = self.context.bad, event["name"]
         shown = f"STEP {name} node={event['node']} pd={event['pd']}"
@@ -102,7 +102,7 @@ class Calls(Concern):
 
     def residue(self, running: Running, event: Event) -> None:
         """RESIDUE: a step is left. The kernel calls of its attempts count for the cleanup."""
-        kinds = event.calls("kinds")
+        kinds = event.counts("kinds")
         running.step_calls += event.number("calls")
         running.step_kinds.update(kinds)
         if event.number("calls") != kinds.total():

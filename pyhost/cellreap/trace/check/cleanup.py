@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from cellreap.model import reference
 from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
+from cellreap.trace.check.residue import state_of
 from cellreap.trace.check.running import PHASE_NAMES, PLAN_EVENTS, Phase, Running
 from cellreap.trace.check.work import Notice
 from cellreap.trace.events import Event
@@ -32,6 +33,7 @@ EVENT_PHASES = {
     "FREED": Phase.DESTROY,
     "QUEUE": Phase.NOTIFY,
     "CALLS": Phase.CALLS,
+    "LEFT": Phase.LEFT,
     "STATE": Phase.STATE,
 }
 NOT_DOOMED = {
@@ -57,6 +59,10 @@ NOT_DOOMED = {
 """Event -> its fields that must not name a doomed node while a cleanup waits."""
 
 
+BETWEEN: Final = ("PAUSE", "RESUME")
+"""Events that stand in any phase that has steps."""
+
+
 def wrong_sums(running: Running, tells_kinds: bool) -> Iterator[str]:
     """What is wrong with CALLS: it must have the sums of the steps.
 
@@ -72,6 +78,47 @@ def wrong_sums(running: Running, tells_kinds: bool) -> Iterator[str]:
         count = calls.get(kind, 0)
         if count != running.step_kinds[kind]:
             yield f"CALLS: kind={kind}: {count}, but {running.step_kinds[kind]} in the steps"
+
+
+def _all_done(context: Context, running: Running) -> None:
+    """Checks that the cleanup did everything that it had to do."""
+    bad = context.bad
+    for pd in sorted(running.depth.keys() - running.suspended):
+        bad("cleanup.suspend", f"SETTLED: {pd} was never suspended")
+    for node in sorted(running.to_destroy - running.destroyed):
+        bad("cleanup.destroy", f"SETTLED: {node} was never destroyed")
+    for pd in sorted(running.depth.keys() - running.freed):
+        bad("cleanup.freed", f"SETTLED: the memory of {pd} was never freed")
+    told = Counter((pd, "pre-destroy", node, "-") for pd, node in running.tells)
+    for (pd, node), count in running.untold_for_good.items():
+        told[pd, "pre-destroy", node, "-"] -= count
+    for row in sorted(running.plan["OWE"] + told - running.queued):
+        bad("cleanup.notices", f"SETTLED: the notice {' '.join(row)} was never queued")
+    expected = running.expected_steps()
+    for name, node, pd in sorted(expected - running.steps):
+        bad("cleanup.steps", f"SETTLED: there was no STEP {name} node={node} pd={pd}")
+    for name, node, pd in sorted(running.steps - expected):
+        bad("cleanup.steps", f"SETTLED: a STEP {name} node={node} pd={pd} too many")
+
+
+def _forget(context: Context, running: Running, gone: set[str]) -> None:
+    """Removes the destroyed nodes from the replay."""
+    pds = [pd for pd in running.depth if pd in gone]
+    for pd in pds:
+        context.slots.forget(pd)
+    context.slots.vacate(gone, running.reservation)
+    for pd in pds:
+        context.notices.forget(pd)
+        context.actors.forget(pd)
+        context.freed.forget(pd)
+        context.calls.forget(pd)
+        context.authority.forget(pd)
+        context.consent.forget(pd)
+        context.triggers.forget(pd)
+        context.blame.forget(pd)
+        context.tickets.forget(pd)
+    context.tickets.settle(running.tag)
+    context.tickets.note({running.tag, *context.notices.changed_accounts()})
 
 
 class Cleanups(Concern):
@@ -93,11 +140,13 @@ class Cleanups(Concern):
 
     def doomed(self) -> Collection[str]:
         """The nodes that the cleanups under way have doomed."""
-        return {node for running in self._under_way() for node in running.group}
+        found = {node for running in self._under_way() for node in running.group}
+        return found | self.context.residue.doomed()
 
     def dooms_pd(self, pd: str) -> bool:
         """Whether a cleanup under way dooms the PD."""
-        return any(pd in running.depth for running in self._under_way())
+        under_way = any(pd in running.depth for running in self._under_way())
+        return under_way or pd in self.context.residue.doomed()
 
     def may_stop(self, pd: str) -> bool:
         """Whether the current cleanup may stop the PD now."""
@@ -105,13 +154,23 @@ class Cleanups(Concern):
 
     def leave(self, event: Event) -> None:
         """RESIDUE: the current cleanup leaves a step. Its groups need not come in order."""
-        if self._running is not None:
-            self._running.leaves = True
-            self.context.calls.residue(self._running, event)
+        running = self._running
+        if running is None:
+            return
+        running.leaves = True
+        self.context.calls.residue(running, event)
+
+    def current(self) -> Running | None:
+        """The current cleanup."""
+        return self._running
 
     def waits(self) -> bool:
         """Whether a cleanup waits."""
         return bool(self._waiting)
+
+    def waiting(self) -> int:
+        """The number of cleanups that wait."""
+        return len(self._waiting)
 
     def has_room(self) -> bool:
         """Whether one more cleanup can wait."""
@@ -119,7 +178,8 @@ class Cleanups(Concern):
 
     def touched(self) -> set[str]:
         """What the cleanups that wait concern."""
-        return set().union(*(running.touched for running in self._waiting.values()))
+        both = (*self._waiting.values(), *self.context.residue.of.values())
+        return set().union(*(running.touched for running in both))
 
     def outstanding(self, running: Running) -> Iterator[Notice]:
         """The unfinished notices of a cleanup whose receivers can act."""
@@ -163,7 +223,7 @@ class Cleanups(Concern):
     def see_outside(self, event: Event) -> None:
         """Checks whether an event that is not part of a cleanup may come now."""
         side_by_side = self.context.policy.side_by_side
-        if self.number is not None:
+        if self.number is not None and not self.context.between.is_open():
             text = f"{event.name} within cleanup {self.number}: expected SETTLED n={self.number}"
             self.context.bad("cleanup.within", f"{text} first")
         for number, running in self._waiting.items():
@@ -175,6 +235,7 @@ class Cleanups(Concern):
                 if node is not None and running.dooms(node):
                     text = f"{name}={node}: it is doomed by cleanup {number}, which waits"
                     self.context.bad("cleanup.doomed", f"{event.name}: {text}")
+        self.context.residue.see_outside(event, NOT_DOOMED.get(event.name, ()))
 
     def enter(self, event: Event) -> Running | None:
         """The cleanup of an event that is part of one. None if there is no such cleanup."""
@@ -196,7 +257,7 @@ class Cleanups(Concern):
             expected = f"expected CONTINUE n={number} first"
             bad("cleanup.wait", f"{event.name}: n={number}: the cleanup waits: {expected}")
             running.waiting = False
-        if event.name not in PLAN_EVENTS:
+        if event.name not in PLAN_EVENTS and event.name not in BETWEEN:
             self._phase(running, event)
         return running
 
@@ -256,11 +317,19 @@ class Cleanups(Concern):
         if begun.tells and not self.has_room():
             text = f"{len(self._waiting)} cleanups wait already"
             context.bad("cleanup.apart", f"{shown}: {text}")
-        for other, waiting in self._waiting.items():
-            shared = sorted(waiting.touched & begun.touched)
-            if shared:
-                text = f"{shared[0]} concerns cleanup {other} too, which waits"
-                context.bad("cleanup.apart", f"{shown}: {text}")
+        for others, why in (
+            (self._waiting, "which waits"),
+            (context.residue.of, "which left something"),
+        ):
+            for other, waiting in others.items():
+                shared = sorted(waiting.touched & begun.touched)
+                if shared:
+                    text = f"{shared[0]} concerns cleanup {other} too, {why}"
+                    context.bad("cleanup.apart", f"{shown}: {text}")
+
+    def resume(self, number: int, running: Running) -> None:
+        """A later run over what a cleanup left begins."""
+        self.number, self._running = number, running
 
     def planned(self, running: Running, event: Event) -> None:
         """Checks an event that states a part of the plan."""
@@ -288,8 +357,7 @@ class Cleanups(Concern):
         """WAIT: the cleanup waits for subscribers that were notified."""
         running.must_wait = next(self.outstanding(running), None) is not None
         if not running.must_wait:
-            text = f"WAIT: n={event['n']}: there is nobody to wait for"
-            self.context.bad("cleanup.wait", text)
+            self.context.bad("cleanup.wait", f"WAIT: n={event['n']}: there is nobody to await")
         running.waiting = running.waited = True
         self._waiting[event.number("n")] = running
         self.number = self._running = None
@@ -314,57 +382,27 @@ class Cleanups(Concern):
         """SETTLED: the cleanup ends."""
         context = self.context
         context.triggers.look()
-        self._all_done(running)
+        context.between.settle(running)
+        leaves = context.residue.check(running)
+        if not leaves:
+            _all_done(context, running)
+        for text in wrong_sums(running, context.policy.tells_kinds):
+            context.bad("cleanup.calls", f"SETTLED: {text}")
         context.takeovers.settled(running, event)
-        running.result.cycles = event.number("cycles")
-        for pd in running.depth:
+        running.result.cycles += event.number("cycles")
+        gone = running.destroyed & running.to_destroy if leaves else running.to_destroy
+        gone -= running.gone
+        for pd in running.depth.keys() & gone:
             context.memory.free_body(pd)
-        for node in running.to_destroy:
+        for node in gone:
             context.memory.free_resource(node)
-        context.model = running.after
-        self._forget(running)
+        context.memory.changed = True
+        context.model = state_of(running) if leaves else running.after
+        _forget(context, running, gone)
+        context.residue.settled(running, gone)
         self.number = self._running = None
         context.state.compare(event, running.rows)
         context.legal(f"after cleanup {running.result.number}")
-
-    def _forget(self, running: Running) -> None:
-        """Removes the destroyed nodes from the replay."""
-        context = self.context
-        for pd in running.depth:
-            context.slots.forget(pd)
-        context.slots.vacate(running.to_destroy, running.reservation)
-        for pd in running.depth:
-            context.notices.forget(pd)
-            context.actors.forget(pd)
-            context.freed.forget(pd)
-            context.calls.forget(pd)
-            context.authority.forget(pd)
-            context.consent.forget(pd)
-            context.triggers.forget(pd)
-            context.blame.forget(pd)
-            context.tickets.forget(pd)
-        context.tickets.settle(running.tag)
-        context.tickets.note({running.tag, *context.notices.changed_accounts()})
-
-    def _all_done(self, running: Running) -> None:
-        """Checks that the cleanup did everything that it had to do."""
-        bad = self.context.bad
-        for pd in sorted(running.depth.keys() - running.suspended):
-            bad("cleanup.suspend", f"SETTLED: {pd} was never suspended")
-        for node in sorted(running.to_destroy - running.destroyed):
-            bad("cleanup.destroy", f"SETTLED: {node} was never destroyed")
-        for pd in sorted(running.depth.keys() - running.freed):
-            bad("cleanup.freed", f"SETTLED: the memory of {pd} was never freed")
-        told = Counter((pd, "pre-destroy", node, "-") for pd, node in running.tells)
-        for row in sorted(running.plan["OWE"] + told - running.queued):
-            bad("cleanup.notices", f"SETTLED: the notice {' '.join(row)} was never queued")
-        expected = running.expected_steps()
-        for name, node, pd in sorted(expected - running.steps):
-            bad("cleanup.steps", f"SETTLED: there was no STEP {name} node={node} pd={pd}")
-        for name, node, pd in sorted(running.steps - expected):
-            bad("cleanup.steps", f"SETTLED: a STEP {name} node={node} pd={pd} too many")
-        for text in wrong_sums(running, self.context.policy.tells_kinds):
-            bad("cleanup.calls", f"SETTLED: {text}")
 
     handlers: ClassVar[Handlers] = {"CLEANUP": cleanup}
     within: ClassVar[WithinHandlers] = {

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from cellreap.model.ids import ROOT
@@ -31,6 +31,7 @@ class Making:
         self.creator: str | None = None
         self.account = 0
         self.body = 0
+        self.objects: dict[str, int] = {}
         self.allows = 0
         self.depths: Depths | None = None
         self.rule: tuple[int, int, int] | None = None
@@ -85,6 +86,11 @@ class Configured(Concern):
         if has != wanted:
             self._bad("system", event, f"{' '.join(has)}: expected {' '.join(wanted)}")
 
+    def _objects(self, event: Event, wanted: Mapping[str, int]) -> None:
+        if event.counts("objects") != wanted:
+            shown = ",".join(f"{kind}:{count}" for kind, count in wanted.items())
+            self._bad("sizes", event, f"objects={event['objects']}: expected {shown}")
+
     def _mode(self, event: Event, expected: Expected) -> None:
         if event["mode"] != expected.mode:
             self._bad("mode", event, f"{event['mode']}: expected {expected.mode}")
@@ -101,6 +107,8 @@ class Configured(Concern):
         if sizes is not None and has != (sizes.base_bytes, sizes.base_slots):
             text = f"expected bytes={sizes.base_bytes} slots={sizes.base_slots}"
             self._bad("sizes", str(event), text)
+        if sizes is not None and self.context.policy.tells_objects:
+            self._objects(event, sizes.base_objects)
 
     def _quota(self, event: Event, expected: Expected) -> None:
         pd = expected.pd(event["name"])
@@ -148,6 +156,7 @@ class Configured(Concern):
     def _body(self, event: Event, expected: Expected) -> None:
         if self._making is not None and event["pd"] == self._making.pd:
             self._making.body = event.number("bytes")
+            self._making.objects = dict(event.counts("objects"))
         sizes = expected.sizes
         if sizes is not None and event.number("slots") != sizes.body_slots:
             self._bad("sizes", event, f"slots={event['slots']}: expected {sizes.body_slots}")
@@ -209,6 +218,7 @@ class Configured(Concern):
             self._compare(making, "depths", ("depths", making.depths, pd.depths))
         if expected.sizes is not None:
             self._compare(making, "sizes", ("body", making.body, expected.sizes.bodies[pd.name]))
+            self._has_objects(making, expected.sizes.objects[pd.name])
 
     def _has_its_place(self, making: Making, pd: ExpectedPd) -> None:
         if pd.name in self._made:
@@ -250,6 +260,13 @@ class Configured(Concern):
         if expected.sizes is not None:
             size = expected.sizes.spawned[making.name]
             self._compare(making, "sizes", ("body", making.body, size))
+            self._has_objects(making, expected.sizes.spawned_objects[making.name])
+
+    def _has_objects(self, making: Making, wanted: Mapping[str, int]) -> None:
+        if self.context.policy.tells_objects:
+            kinds = sorted(making.objects.keys() | wanted.keys())
+            values = ((kind, making.objects.get(kind, 0), wanted.get(kind, 0)) for kind in kinds)
+            self._compare(making, "sizes", *values)
 
     def _compare(self, making: Making, rule: str, *values: tuple[str, object, object]) -> None:
         """values: (what, as in the trace, as configured)."""

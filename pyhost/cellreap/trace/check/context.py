@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.accounts import Accounts
     from cellreap.trace.check.actors import Actors
     from cellreap.trace.check.authority import Authority
+    from cellreap.trace.check.between import Between
     from cellreap.trace.check.blame import Blame
     from cellreap.trace.check.calls import Calls
     from cellreap.trace.check.cleanup import Cleanups
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.memory import Memory
     from cellreap.trace.check.nodes import Nodes
     from cellreap.trace.check.notices import Notices
+    from cellreap.trace.check.residue import Residue
     from cellreap.trace.check.running import Running
     from cellreap.trace.check.slots import Slots
     from cellreap.trace.check.staged import Staged
@@ -92,6 +94,7 @@ class Context:
     blame: Blame
     freed: Freed
     calls: Calls
+    between: Between
     notices: Notices
     tickets: Tickets
     timing: Timing
@@ -99,6 +102,7 @@ class Context:
     cleanups: Cleanups
     state: State
     takeovers: Takeovers
+    residue: Residue
     making: Making
 
     def __init__(self, report: Report, expected: Expected | None) -> None:
@@ -135,7 +139,7 @@ class Context:
 
     def legal(self, when: str) -> None:
         """Checks that the model is legal. when: for the message."""
-        for violation in self.model.check_legal():
+        for violation in self.residue.legal_part().check_legal():
             text = f"the state is not legal {when}: {violation.rule}: {violation.text}"
             self.bad("state.legal", text)
 

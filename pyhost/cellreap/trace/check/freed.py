@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import ClassVar
 
 from cellreap.trace.check.context import Concern, Context, Handlers
@@ -25,6 +26,10 @@ class Freed(Concern):
     def is_stopped(self, pd: str) -> bool:
         """Whether the PD was stopped. Nobody waits for it any more."""
         return pd in self._stopped
+
+    def stopped(self) -> Set[str]:
+        """The PDs that were stopped and are not destroyed."""
+        return self._stopped
 
     def interrupt(self, event: Event) -> None:
         """Handles an event that cannot stand between STOP and SUSPEND of a PD."""
@@ -65,6 +70,7 @@ class Freed(Concern):
                 return
             self._suspending = pd
         self._stopped.add(pd)
+        context.memory.objects.stopped(pd)
         context.calls.stop(pd)
         context.actors.suspend(pd)
         context.notices.forget(pd)

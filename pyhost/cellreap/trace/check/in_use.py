@@ -43,7 +43,7 @@ class InUse(Concern):
             + len(model.manager) + len(model.space_of) + model.bodies()
         )  # fmt: skip
         for field, has in (
-            ("nodes", len(model.nodes)),
+            ("nodes", len(model.nodes) + context.residue.tombstones()),
             ("edges", edges),
             ("notices", context.notices.count()),
             ("blocks", self._own_blocks + bodies),
@@ -51,5 +51,15 @@ class InUse(Concern):
             if event.number(field) != has:
                 text = f"{field}={event[field]}, but {has} are in use by the events before it"
                 context.bad("memory.in_use", f"IN_USE: {text}")
+        if not context.policy.tells_objects:
+            return
+        for use, has in context.memory.slots_by_use().items():
+            if event.number(use) != has:
+                text = f"{use}={event[use]}, but {has} slots are by the events before it"
+                context.bad("memory.in_use", f"IN_USE: {text}")
+        fewest, most = context.tickets.in_use()
+        if not fewest <= event.number("tickets") <= most:
+            text = f"tickets={event['tickets']}, but {most} are in use by the events before it"
+            context.bad("memory.in_use", f"IN_USE: {text}")
 
     handlers: ClassVar[Handlers] = {"IN_USE": count}

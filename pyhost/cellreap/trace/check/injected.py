@@ -14,6 +14,8 @@ def as_configured(event: Event) -> str:
     call = "end" if event["end"] == "1" else event["call"]
     place = event["step"] if call == "0" else f"{event['step']}.{call}"
     always = ":always" if event["always"] == "1" else ""
+    times = event.values.get("times", "1")
+    always = f":x{times}" if times not in ("0", "1") else always
     return f"{event['chain']}:{place}:{event['how']}{always}"
 
 
@@ -29,15 +31,23 @@ class Injected(Concern):
             self.context.bad("inject.told", f"INJECT: {text}: {said}")
         if event["end"] == "1" and event["call"] != "0":
             self.context.bad("inject.told", f"INJECT: call={event['call']}: expected 0 with end=1")
+        self._demand_times(event)
         injected.setdefault(text, 0)
+
+    def _demand_times(self, event: Event) -> None:
+        times = event.values.get("times")
+        if times is not None and (times == "0") != (event["always"] == "1"):
+            text = f"{event.name}: times={times}: expected 0 with always=1, and else more"
+            self.context.bad("inject.told", text)
 
     def happens(self, event: Event) -> None:
         """INJECTED: it fails now."""
         text, injected = as_configured(event), self.context.report.injected
         if text not in injected:
             self.context.bad("inject.happens", f"INJECTED: {text}: no INJECT has it")
-        elif injected[text] and event["always"] == "0":
+        elif event["always"] == "0" and injected[text] >= int(event.values.get("times", "1")):
             self.context.bad("inject.happens", f"INJECTED: {text}: it happened before")
+        self._demand_times(event)
         injected[text] = injected.get(text, 0) + 1
         self.context.making.demand_undone(event)
         if event["chain"] == "make":

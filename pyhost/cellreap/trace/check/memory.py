@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.objects import Objects
 from cellreap.trace.events import Event
 
 SMALLEST_BODY = 16
@@ -84,9 +85,12 @@ class Memory(Concern):
         """whether memory changed since the last ACCOUNT"""
         self.bodyless: str | None = None
         """the PD whose BODY event must come next"""
+        self.objects = Objects(context)
         self._based = False
         self._bytes = 0
         self._slots = 0
+        self._own_slots = 0
+        self._parent_slots = 0
         self._bodies: dict[str, Body] = {}
         self._addresses = AddressMap()
         self._resource_slots: dict[str, int] = {}
@@ -101,6 +105,14 @@ class Memory(Concern):
     def bodies(self) -> int:
         """The number of bodies in use."""
         return len(self._bodies)
+
+    def slots_by_use(self) -> dict[str, int]:
+        """The slots in use: those of the root task itself, of resources, and of bodies."""
+        return {
+            "own": self._own_slots,
+            "parents": self._parent_slots,
+            "bodies": self._slots - self._own_slots - self._parent_slots,
+        }
 
     def body(self, pd: str) -> Body | None:
         """The body of a live PD."""
@@ -120,11 +132,14 @@ class Memory(Concern):
         """A resource takes slots in the root task's CSpace."""
         self._resource_slots[resource] = slots
         self._slots += slots
+        self._parent_slots += slots
         self.changed = True
 
     def free_resource(self, resource: str) -> None:
         """Frees the slots of a resource."""
-        self._slots -= self._resource_slots.pop(resource, 0)
+        slots = self._resource_slots.pop(resource, 0)
+        self._slots -= slots
+        self._parent_slots -= slots
         self.changed = True
 
     def free_body(self, pd: str) -> None:
@@ -135,6 +150,7 @@ class Memory(Concern):
                 self._addresses.remove(body, pd)
             self._bytes -= body.bytes
             self._slots -= body.slots
+        self.objects.gone(pd)
         self.changed = True
 
     def check_sums(self, event: Event) -> None:
@@ -143,6 +159,8 @@ class Memory(Concern):
             if event.number(name) != has:
                 text = f"{name}={event[name]}, but what is in use by the events before it is {has}"
                 self.context.bad("memory.sums", f"{event.name}: {text}")
+        if event.name != "ACCOUNT":
+            self.objects.check_sum(event)
 
     # -- events
 
@@ -153,6 +171,8 @@ class Memory(Concern):
             return
         self._based = True
         self._bytes, self._slots = event.number("bytes"), event.number("slots")
+        self._own_slots = self._slots
+        self.objects.base(event)
 
     def account(self, event: Event) -> None:
         """ACCOUNT: the memory in use."""
@@ -184,6 +204,7 @@ class Memory(Concern):
             else:
                 self._addresses.add(body, pd)
         self._bodies[pd] = body
+        self.objects.made(event)
         self._bytes += body.bytes
         self._slots += body.slots
         self.changed = True

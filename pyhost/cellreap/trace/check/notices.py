@@ -58,7 +58,7 @@ class Notices(Concern):
 
     def count(self) -> int:
         """The number of notices that the root task still has. Stopped PDs have none."""
-        return count_of(self._work, self.context.freed.is_stopped)
+        return count_of(self._work, self.context.freed.stopped())
 
     def is_unfinished(self, token: int) -> bool:
         """Whether the notice is not finished, or failed and still in its lane."""

@@ -73,12 +73,25 @@ class Policy:
     """RIGHTS and DEPTHS say what each PD may do, and each edge names the PD that made it."""
     names_causes: bool = True
     """Each change of the model names the operation that makes it, and the PD that asked."""
+    leaves_for_good: bool = True
+    """A step that fails in the second run over its phase, or a TELL, is left for a later run of the
+    cleanup. If False, the system stops.
+    """
     tells_kinds: bool = True
     """STEP tells the kernel calls of each kind. If False, it tells only their sum."""
 
+    tells_objects: bool = True
+    """The kernel objects are told by kind, and IN_USE tells tickets and slots by use."""
+    tells_steps: bool = True
+    """CLEANUP tells how many steps its plan has, and RIGHTS who may listen."""
+
 
 CURRENT: Final = Policy()
-VERSION_3: Final = Policy(
+VERSION_4: Final = replace(
+    CURRENT, leaves_for_good=False, tells_objects=False, tells_steps=False
+)
+VERSION_3: Final = replace(
+    VERSION_4,
     clocks=False,
     frees_first=False,
     side_by_side=False,
@@ -109,4 +122,6 @@ def policy_of(version: int) -> Policy:
     """The policy of a trace version."""
     if version == 1:
         return VERSION_1
-    return VERSION_3 if version <= 3 else CURRENT
+    if version <= 3:
+        return VERSION_3
+    return VERSION_4 if version == 4 else CURRENT

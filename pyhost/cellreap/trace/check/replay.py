@@ -12,6 +12,7 @@ from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.accounts import Accounts
 from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.authority import Authority
+from cellreap.trace.check.between import Between
 from cellreap.trace.check.blame import Blame
 from cellreap.trace.check.calls import Calls
 from cellreap.trace.check.causes import Causes
@@ -31,6 +32,8 @@ from cellreap.trace.check.notices import Notices
 from cellreap.trace.check.policy import policy_of
 from cellreap.trace.check.progress import Progress
 from cellreap.trace.check.quiet import Quiet
+from cellreap.trace.check.reports import Reports
+from cellreap.trace.check.residue import Residue
 from cellreap.trace.check.respawns import Respawns
 from cellreap.trace.check.rounds import Rounds
 from cellreap.trace.check.slots import Slots
@@ -65,8 +68,8 @@ STOPPING: Final = frozenset({"STOP", "SERVER_DIED"})
 SAME_MESSAGE: Final = frozenset(
     {
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
-        "EXIT", "TERMINATE", "LATE", "CLEANUP", "GIVE_UP", "PROBE", "QUEUE", "TICKET", "ACCOUNT",
-        "IN_USE", "REFUSE", "REFUSED", "MODEL", "EXTRACTED",
+        "EXIT", "TERMINATE", "LATE", "CLEANUP", "RECOVER", "GIVE_UP", "PROBE", "QUEUE", "TICKET",
+        "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL", "EXTRACTED",
     }
 )  # fmt: skip
 """Events that the root task may write between an event and what follows from it at once, such as
@@ -95,6 +98,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Rounds,
     Quiet,
     Cleanups,
+    Between,
     Steps,
     State,
     Truth,
@@ -102,8 +106,10 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Causes,
     Injected,
     Takeovers,
+    Residue,
     Making,
     InUse,
+    Reports,
 )
 
 
@@ -147,6 +153,7 @@ class Replay:
         context.blame = self._concerns[Blame]
         context.freed = self._concerns[Freed]
         context.calls = self._concerns[Calls]
+        context.between = self._concerns[Between]
         context.notices = self._concerns[Notices]
         context.tickets = self._concerns[Tickets]
         context.timing = self._concerns[Timing]
@@ -154,11 +161,13 @@ class Replay:
         context.cleanups = self._concerns[Cleanups]
         context.state = self._concerns[State]
         context.takeovers = self._concerns[Takeovers]
+        context.residue = self._concerns[Residue]
         context.making = self._concerns[Making]
         self._truth: Truth = self._concerns[Truth]
         self._known: Collection[str] = ()  # the events of the trace's version
         self._ended = False
         self._finisher: str | None = None  # the PD of the last FINISH_WORK, if of this message
+        self._late = False  # whether a PD was LATE in this message
 
     @property
     def context(self) -> Context:
@@ -175,6 +184,7 @@ class Replay:
         self._context.line = event.line
         self.report.events += 1
         if self._in_place(event):
+            self._concerns[Reports].see(event)
             if event.name in AMONG_STEPS:
                 self._dispatch(event)
                 return
@@ -183,6 +193,7 @@ class Replay:
                 self._dispatch(event)
                 return
             self._context.takeovers.see(event)
+            self._context.between.see(event)
             self._truth.see(event)
             self._concerns[InUse].interrupt(event)
             self._in_order(event)
@@ -296,13 +307,18 @@ class Replay:
 
     def _message(self, event: Event) -> None:
         """Checks, when the root task goes on to another message, that nothing waits needlessly."""
-        if event.name in SAME_MESSAGE:
-            return
+        self._late |= event.name == "LATE"
+        if event.name in SAME_MESSAGE or (self._late and event.name == "HELD_UP"):
+            return  # one look at the clock finds all who are late and all who are held up
+        if self._context.between.is_open():
+            return  # what is served between two steps
+        self._late = False
         finisher = event["pd"] if event.name == "FINISH_WORK" else None
         goes_on = finisher is not None and finisher == self._finisher
         self._finisher = finisher
         if not goes_on:
             self._context.cleanups.demand_continued(event)
+            self._context.residue.demand_retried(event)
             self._context.triggers.demand_begun(event)
             self._context.extractions.demand_over(event)
             self._context.tickets.demand_told(event)

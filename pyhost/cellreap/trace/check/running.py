@@ -50,7 +50,8 @@ class Phase(IntEnum):
     UNBLOCK = 6
     NOTIFY = 7
     CALLS = 8
-    STATE = 9
+    LEFT = 9
+    STATE = 10
 
 
 PHASE_NAMES = (
@@ -63,6 +64,7 @@ PHASE_NAMES = (
     "the unblocking",
     "the notices",
     "CALLS",
+    "LEFT",
     "STATE",
 )
 
@@ -144,6 +146,18 @@ class Running:
         """subscribers without whose answers it goes on"""
         self.leaves = False
         """a step was left for later"""
+        self.run = 0
+        """the number of later runs over what was left"""
+        self.kept: set[Row] = set()
+        """the steps (name, node, pd) that this run left for a later one, because they failed"""
+        self.left: Counter[Row] = Counter()
+        """the steps that this run leaves, as it says"""
+        self.gone: set[str] = set()
+        """the nodes that earlier runs destroyed"""
+        self.untold_for_good: Counter[tuple[str, str]] = Counter()
+        """(subscriber, node) pairs that are not notified, because that failed"""
+        self.served = False
+        """operations were served between its steps"""
         self.destroyed: set[str] = set()
         self.group_reached = 0
         self.suspended: set[str] = set()
@@ -153,6 +167,8 @@ class Running:
         """(receiver, space) -> its DESTROY or LOST notice"""
         self.cut: set[tuple[str, str]] = set()
         self.steps: Counter[Row] = Counter()
+        self.calls_told: set[str] = set()
+        """the kinds of kernel calls that a CALLS of this run told"""
         self.step_calls = 0
         self.step_kinds: Counter[str] = Counter()
         """kind of kernel call -> how many there were in the steps"""
@@ -168,6 +184,15 @@ class Running:
         self.result.plan = plan.to_json()
         self.before = before
         self.after = reference.apply(before, plan)
+        self.managers = {
+            space: before.manager[space]
+            for space in plan.deleted_spaces
+            if before.manager[space] in self.depth
+        }
+        """doomed space -> its manager, if that is doomed too"""
+        self._space_of = {
+            node: space for space in plan.deleted_spaces for node in before.resources_in(space)
+        }
         self.plan = plan_events(self.result.plan)
         spaces = set(plan.deleted_spaces)
         self.members = {space: set(before.resources_in(space)) for space in spaces}
@@ -189,13 +214,30 @@ class Running:
     def plan_again(self, model: IndexedModel) -> None:
         """Recomputes the consequences of the plan for the current model, which may have changed."""
         self.set_plan(reference.replan(model, self.reference), model)
+        self.served = False
         for name in PLANNED_AGAIN:
             self.told[name].clear()
         self.plan_open = True
 
+    def recover(self, model: IndexedModel) -> None:
+        """Begins a later run over what is left, in the current model."""
+        self.run += 1
+        self.before = model
+        self.after = model.copy()
+        self.after.discard(self.to_destroy - self.gone)
+        self.phase = Phase.SUSPEND_FIRST
+        self.kept.clear()
+        self.left.clear()
+        self.rows.clear()
+        self.calls_told.clear()
+
+    def space_of(self, node: str) -> str | None:
+        """The doomed space in which a resource is or was."""
+        return self._space_of.get(node)
+
     def dooms(self, node: str) -> bool:
         """Whether the cleanup dooms this node or its space."""
-        return node in self.group or self.before.space_of.get(node) in self.group
+        return node in self.group or self._space_of.get(node) in self.group
 
     def reservation(self, pd: str, node: str) -> Reservation | str | None:
         """The notice that reserves the slot of a survivor's capability to that node.
@@ -227,6 +269,8 @@ class Running:
                 steps["unblock", node, to] += 1
         for subscriber, node in self.tells:
             steps["tell", node, subscriber] += 1
+        for (subscriber, node), count in self.untold_for_good.items():
+            steps["tell", node, subscriber] -= count
         if self.awaits:
             steps["await", "-", "-"] = self.awaits
         return steps

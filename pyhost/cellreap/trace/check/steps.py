@@ -149,6 +149,7 @@ class Steps(Concern):
                 shown = f"{was:#x}" if name == "paddr" else was
                 text = f"FREED: {pd}: {name}={event[name]}, but its BODY has {shown}"
                 bad("memory.freed", text)
+        self.context.memory.objects.freed(event)
 
     def queue(self, running: Running, event: Event) -> None:
         """A notice of the plan is queued."""
@@ -176,8 +177,9 @@ class Steps(Concern):
         bad = self.context.bad
         kind, count = event["kind"], event.number("count")
         calls = running.result.kernel_calls
-        if kind in calls:
+        if kind in running.calls_told:
             bad("cleanup.calls", f"CALLS: kind={kind} is there twice")
+        running.calls_told.add(kind)
         if count == 0:
             text = f"CALLS: kind={kind} count=0: expected only kinds that were called"
             bad("cleanup.calls", text)

@@ -35,6 +35,10 @@ While a step is repeated, nothing else happens.
 """
 
 
+_WITH_STEP: Final = frozenset({"SUSPEND", "DESTROY", "FREED"})
+"""What is told together with the STEP, when the step is done."""
+
+
 def _is_part(event: Event, step: Step) -> bool:
     if event.name == "STEP":
         return (event["name"], event["node"], event["pd"]) == step
@@ -56,8 +60,12 @@ class Takeovers(Concern):
         """(n, step) that must be repeated"""
         self._attempts = 0
         """how often it was attempted"""
+        self._effect: str | None = None
+        """the event that told an effect, until the STEP that must follow"""
         self._left: set[tuple[str, Step]] = set()
         """(n, step) of the steps that were left and not carried out yet"""
+        self._kept: set[tuple[str, Step]] = set()
+        """those of them that were left for a later run"""
 
     # -- for other concerns
 
@@ -73,6 +81,7 @@ class Takeovers(Concern):
     def see(self, event: Event) -> None:
         """Any event that is not a TAKEOVER or INJECTED."""
         self._demand_death(event)
+        self._effect = event.name if event.name in _WITH_STEP else None
         if self._step is None:
             return
         n, step = self._step
@@ -85,13 +94,15 @@ class Takeovers(Concern):
     def done(self, event: Event) -> None:
         """The step of this STEP was carried out."""
         self._step = None
-        self._left.discard((event["n"], (event["name"], event["node"], event["pd"])))
+        named = (event["n"], (event["name"], event["node"], event["pd"]))
+        self._left.discard(named)
+        self._kept.discard(named)
 
     def settled(self, running: Running, event: Event) -> None:
         """SETTLED: a cleanup ends. A REQUEST may have gone with its PD."""
         for n, step in sorted(self._left):
             moot = step[0] == "cut-request" and step[2] in running.destroyed
-            if n == event["n"] and not moot:
+            if n == event["n"] and not moot and (n, step) not in self._kept:
                 text = f"SETTLED: n={n}: the STEP {step[0]} node={step[1]} pd={step[2]} that was"
                 self.context.bad("takeover.residue", f"{text} left never came")
 
@@ -101,18 +112,28 @@ class Takeovers(Concern):
             self.context.bad("takeover.death", text)
             self._injected = None
 
+    def _demand_step(self, event: Event) -> None:
+        """An effect is told when its step is done, and then no cleaner dies at the step."""
+        if self._effect is not None:
+            text = f"{event.name}: expected the STEP of {self._effect} before it"
+            self.context.bad("takeover.step", text)
+            self._effect = None
+
     # -- events
 
     def injected(self, event: Event) -> None:
         """INJECTED: a step of a cleanup is made to fail."""
         self._demand_death(event)
+        self._demand_step(event)
         self._injected = event["how"]
 
     def takeover(self, event: Event) -> None:
         """TAKEOVER: a cleaner died, and another one goes on."""
         step, attempts = self._death(event)
-        if attempts >= self._most:
-            text = f"TAKEOVER: attempts={attempts}: expected fewer than {self._most}"
+        # The last one may have died behind the step. Then the step is in effect, and not left.
+        most = self._most if self.context.policy.leaves_for_good else self._most - 1
+        if attempts > most:
+            text = f"TAKEOVER: attempts={attempts}: expected at most {most}"
             self.context.bad("takeover.attempts", text)
         self._step, self._attempts = step, attempts
 
@@ -122,11 +143,19 @@ class Takeovers(Concern):
         if attempts != self._most:
             text = f"RESIDUE: attempts={attempts}: expected {self._most}"
             self.context.bad("takeover.attempts", text)
-        if step in self._left:
+        later = self.context.residue.runs_later()
+        if (step in self._kept and not later) or (step in self._left and not self._for_good()):
             self.context.bad("takeover.residue", f"RESIDUE: step={step[1][0]}: it was left before")
+        if self._for_good() and (step in self._left or later or step[1][0] == "tell"):
+            self._kept.add(step)
+            self.context.residue.keep(step[1])
         self._left.add(step)
         self._step = None
         self.context.cleanups.leave(event)
+        self.context.between.residue(event)
+
+    def _for_good(self) -> bool:
+        return self.context.policy.leaves_for_good
 
     def _death(self, event: Event) -> tuple[tuple[str, Step], int]:
         """Checks what TAKEOVER and RESIDUE have in common. Returns the step and its attempts."""

@@ -45,6 +45,7 @@ class Tickets(Concern):
         self._by_tag: dict[Tag, list[_Asked]] = {}
         self._by_victim: dict[str, list[_Asked]] = {}
         self._delayed: Counter[str] = Counter()
+        self._open: dict[str, dict[int, None]] = {}  # owner -> its tickets that may not be over
 
     # -- for other concerns
 
@@ -65,6 +66,7 @@ class Tickets(Concern):
         """The PD is destroyed."""
         for asked in self._by_victim.pop(pd, ()):
             self._delays_no_more(asked)
+        self._open.pop(pd, None)
 
     def _delays_no_more(self, asked: _Asked) -> None:
         if asked.delays:
@@ -100,6 +102,25 @@ class Tickets(Concern):
                 text = f"expected TICKET ticket={number} before it: {pd} waits for it"
                 self.context.bad("tickets.needless", f"{event.name}: {text}")
 
+    def in_use(self) -> tuple[int, int]:
+        """The tickets that are not over, at least and at most. Called when the root task counts.
+
+        What is over at a count stays over. In between, one that was over and awaits resumed notices
+        may be over for the root task or not.
+        """
+        fewest = most = 0
+        for owner, numbers in list(self._open.items()):
+            for number in list(numbers):
+                states = self._states(self._all[number])
+                if states == {self._over}:
+                    del numbers[number]
+                    if not numbers:
+                        del self._open[owner]
+                else:
+                    fewest += self._over not in states
+                    most += 1
+        return fewest, most
+
     # -- events
 
     def accept(self, event: Event) -> None:
@@ -114,6 +135,7 @@ class Tickets(Concern):
             context.bad("tickets.number", f"ACCEPT: {text}")
         asked = self._all[number] = _Asked(Ticket(number, pd, victim))
         context.report.tickets.append(asked.shown)
+        self._open.setdefault(pd, {})[number] = None
         if victim is None:
             asked.tag = ("extraction", context.extractions.last)
             self._by_tag.setdefault(asked.tag, []).append(asked)

@@ -77,7 +77,9 @@ class Triggers(Concern):
         The cleanup of a trigger touches none that waits, and that of no trigger before it.
         """
         cleanups, queue = self.context.cleanups, self._pending
-        if not cleanups.waits() or not self.context.policy.side_by_side:
+        if not self.context.residue.has_place():
+            return None
+        if not self.context.residue.is_in_the_way() or not self.context.policy.side_by_side:
             return next(iter(queue.values()), None)
         doomed = set(cleanups.doomed())
         depths_of = self.context.authority.depths_of
@@ -111,6 +113,8 @@ class Triggers(Concern):
 
     def at_end(self) -> None:
         """The trace ends."""
+        if self.context.residue.is_in_the_way() and self._due() is None:
+            return  # What is left is in their way.
         for trigger in self._pending.values():
             what = f"the {trigger.cause} of {trigger.pd} in line {trigger.line}"
             self.context.bad("triggers.end", f"END: {what} was never cleaned up")

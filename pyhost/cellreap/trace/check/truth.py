@@ -241,11 +241,21 @@ class Truth(Concern):
             slots[7] = _OTHER
         half = size // 2
         stays = {slot: letter for slot, letter in has.items() if 8 <= slot < half}
+        if pd not in self._bodies:
+            self._compare_objects(pd, len(stays))
         slots.update(self._bodies.setdefault(pd, stays))
         for slot, (kind, _) in self._kernel.capabilities(pd):
             if kind == "REQUEST":
                 slots[half + slot] = _ENDPOINT
         return slots
+
+    def _compare_objects(self, pd: str, has: int) -> None:
+        """Besides those in the first slots there are as many objects as the PD's BODY says."""
+        objects = self.context.memory.objects.of(pd)
+        told = objects["table"] + objects["frame"]
+        if self.context.policy.tells_objects and has != told:
+            text = f"the CNode of its body: {has} tables and frames: expected {told}, as in BODY"
+            self.context.bad("truth.walk", f"CAPS: {pd}: {text}")
 
     # -- the CNodes of the root task
 

@@ -8,7 +8,7 @@ most 16), and, where a failure stops a lane, the accounts with notices in that l
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from cellreap import headers
@@ -455,7 +455,8 @@ class Work:
         del self._receivers[pd]
 
 
-def count_of(work: Work, gone: Callable[[str], bool]) -> int:
+def count_of(work: Work, gone: Iterable[str]) -> int:
     """The number of notices to receivers that are not gone."""
-    receivers = (each for pd, each in work._receivers.items() if not gone(pd))
-    return sum(len(lane.notices) for each in receivers for lane in each.lanes.values())
+    receivers = (work._receivers[pd] for pd in gone if pd in work._receivers)
+    left = sum(len(lane.notices) for each in receivers for lane in each.lanes.values())
+    return len(work._notices) - left

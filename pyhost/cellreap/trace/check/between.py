@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Operations that are served between the steps of a cleanup.
+
+PAUSE begins what the operation of one PD does, and RESUME ends it. The cleanup concerns neither the
+PD nor anything that the operation names, so its plan is still the reference's plan afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from cellreap.model import reference
+from cellreap.model.ids import parse_id
+from cellreap.trace.check.apart import stands_for
+from cellreap.trace.check.context import Concern, Context, WithinHandlers
+from cellreap.trace.check.running import Running, plan_events
+from cellreap.trace.events import Event
+
+SERVED: Final = frozenset(
+    {
+        "SAY", "RESOURCE", "HOLD", "UNHOLD", "MAP", "UNMAP",
+        "REFUSE", "REFUSED", "MAKE_FAILED", "MAKE_UNDONE",
+    }
+)  # fmt: skip
+"""Events that what is served can cause."""
+
+
+class Between(Concern):
+    """PAUSE and RESUME."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._open: tuple[str, Running] | None = None
+        """the PD that is served now, and the cleanup that pauses"""
+        self._turn: set[str] = set()
+        """the PDs that were served since the last step"""
+        self._most = 0
+        """kernel calls of the last step"""
+        self._left = 0
+        """kernel calls of the steps that were left since then"""
+
+    # -- for other concerns
+
+    def is_open(self) -> bool:
+        """Whether an operation is being served between two steps."""
+        return self._open is not None
+
+    def see(self, event: Event) -> None:
+        """Any event, before it is handled."""
+        if event.name == "STEP":
+            self._turn.clear()
+            self._most, self._left = self._left + event.number("calls"), 0
+        if self._open is None or event.name == "RESUME":
+            return
+        pd, running = self._open
+        if event.name not in SERVED:
+            text = f"{event.name}: expected RESUME pd={pd} before it"
+            self.context.bad("between.over", text)
+            self._open = None
+            return
+        asked = event.optional("asker") if "asker" in event.values else event.optional("pd")
+        if asked != pd and "what" not in event.values:
+            text = f"{event.name}: {asked} asks for it, and {pd} is served: expected RESUME first"
+            self.context.bad("between.over", text)
+        for value in event.values.values():
+            self._may_name(event, running, value)
+
+    def residue(self, event: Event) -> None:
+        """RESIDUE: a step was left, and another one follows before the cleaner stops."""
+        self._left += event.number("calls")
+
+    def settle(self, running: Running) -> None:
+        """The cleanup ends. What was served between its steps is there after it."""
+        if not running.served:
+            return
+        plan = reference.replan(self.context.model, running.reference)
+        if plan_events(plan.to_json()) != running.plan:
+            text = "SETTLED: what was served between the steps changed the plan"
+            self.context.bad("between.apart", text)
+        running.before = self.context.model
+        running.after = reference.apply(self.context.model, plan)
+
+    def _may_name(self, event: Event, running: Running, value: str) -> None:
+        if parse_id(value) is None:
+            return
+        shared = sorted(stands_for(self.context.model, value) & running.touched)
+        if shared:
+            text = f"{event.name}: {value}: {shared[0]} concerns the cleanup that pauses"
+            self.context.bad("between.apart", text)
+
+    # -- events
+
+    def pause(self, running: Running, event: Event) -> None:
+        """PAUSE: an operation is served between two steps."""
+        bad, pd = self.context.bad, event["pd"]
+        before = self.context.previous
+        if before is None or before.name not in ("STEP", "RESUME"):
+            bad("between.place", "PAUSE: expected it right after a STEP or a RESUME")
+        if pd in self._turn:
+            bad("between.turn", f"PAUSE: {pd} was served since the last STEP")
+        if event.number("calls") > self._most:
+            text = f"PAUSE: calls={event['calls']}: the last step made {self._most}"
+            bad("between.soon", text)
+        expected = self.context.expected
+        if expected is not None and not expected.runs_between:
+            bad("config.system", "PAUSE: expected none without cleaner_priority, or a timer")
+        self.context.actors.may_act(event, pd)
+        self._may_name(event, running, pd)
+        self._turn.add(pd)
+        self._open = (pd, running)
+        running.served = True
+
+    def resume(self, _running: Running, event: Event) -> None:
+        """RESUME: the PD was answered, and the next step follows."""
+        bad, kinds = self.context.bad, event.counts("kinds")
+        pd = None if self._open is None else self._open[0]
+        if pd != event["pd"]:
+            bad("between.over", f"RESUME: pd={event['pd']}: expected PAUSE pd={event['pd']} before")
+        if kinds.total() != event.number("calls"):
+            text = f"RESUME: calls={event['calls']}, but kinds={event['kinds']}"
+            bad("between.calls", f"{text} adds up to {kinds.total()}")
+        self._open = None
+
+    within: ClassVar[WithinHandlers] = {"PAUSE": pause, "RESUME": resume}

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The kernel objects that there are, by kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from cellreap.trace.check.context import Context
+from cellreap.trace.events import Event
+
+_ENDPOINT: Final = "endpoint"
+
+
+class Objects:
+    """The objects of the root task and of each body. Older traces do not tell any."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._used: Counter[str] = Counter()
+        self._of: dict[str, Counter[str]] = {}
+
+    def base(self, event: Event) -> None:
+        """BASE: the root task's own objects."""
+        self._used.update(event.counts("objects"))
+
+    def made(self, event: Event) -> None:
+        """BODY: the objects of a PD."""
+        self.gone(event["pd"])
+        objects = self._of[event["pd"]] = event.counts("objects")
+        self._used.update(objects)
+
+    def of(self, pd: str) -> Counter[str]:
+        """The objects of a PD that are there."""
+        return self._of.get(pd, Counter())
+
+    def stopped(self, pd: str) -> None:
+        """The PD is stopped: its endpoint is destroyed."""
+        count = self.of(pd).pop(_ENDPOINT, 0)
+        self._used[_ENDPOINT] -= count
+
+    def freed(self, event: Event) -> None:
+        """FREED: all that was left of a PD is destroyed."""
+        self._compare(event, self.of(event["pd"]), f"FREED: {event['pd']}")
+
+    def gone(self, pd: str) -> None:
+        """The PD is destroyed."""
+        self._used.subtract(self._of.pop(pd, Counter()))
+
+    def check_sum(self, event: Event) -> None:
+        """Checks that the event has all objects that there are."""
+        self._compare(event, self._used, event.name)
+
+    def _compare(self, event: Event, wanted: Counter[str], what: str) -> None:
+        if not self._context.policy.tells_objects:
+            return
+        has = event.counts("objects")
+        differ = [
+            f"{kind} {has[kind]}: expected {wanted[kind]}"
+            for kind in sorted(has.keys() | wanted.keys())
+            if has[kind] != wanted[kind]
+        ]
+        if differ:
+            self._context.bad("memory.objects", f"{what}: objects: {', '.join(differ)}")

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Listeners: what they are told of cleanups is what the trace tells."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from cellreap import headers
+from cellreap.model.ids import ROOT
+from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.events import Event
+
+_FIELDS = ("what", "n", "about", "step", "steps", "name", "node", "attempts", "result")
+
+
+class Reports(Concern):
+    """REPORT, and the number of steps in CLEANUP, TAKEOVER and RESIDUE."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self._kept = headers.constant("limits.h", "CR_MAX_REPORTS")
+        self._failed = str(headers.constant("protocol.h", "CR_RESULT_FAILED"))
+        self._last = 0
+        self._told: dict[int, tuple[str, ...]] = {}
+        self._begun: dict[str, Event] = {}  # n -> CLEANUP
+        self._steps: dict[str, int] = {}  # n -> the number of its STEPs
+        self._changed: set[str] = set()  # n of the cleanups that need not take the planned steps
+
+    def see(self, event: Event) -> None:
+        """Any event: makes the report of it, and counts steps."""
+        if not self.context.policy.tells_steps:
+            return
+        name, n = event.name, event.values.get("n", "0")
+        if name == "CLEANUP":
+            self._begun[n], self._steps[n] = event, 0
+            self._add("starting", n, event["trigger"], "0", event["steps"])
+        elif name == "STEP" and n in self._steps:
+            self._steps[n] += 1
+        elif name in ("TAKEOVER", "RESIDUE") and n in self._steps:
+            self._death(event, n)
+        elif name == "WAIT":
+            self._changed.add(n)
+        elif name == "SETTLED" and n in self._begun:
+            self._settled(event, n)
+        elif name == "MAKE_FAILED":
+            rest = (event["step"], "0", event["kind"], "-", "0", event["status"])
+            self._add("unmade", "0", "-", *rest)
+
+    def _add(
+        self,
+        what: str,
+        n: str,
+        about: str,
+        step: str,
+        steps: str,
+        name: str = "-",
+        node: str = "-",
+        attempts: str = "0",
+        result: str = "0",
+    ) -> None:
+        self._last += 1
+        self._told[self._last] = (what, n, about, step, steps, name, node, attempts, result)
+        self._told.pop(self._last - self._kept, None)
+
+    def _death(self, event: Event, n: str) -> None:
+        number = str(self._steps[n] + 1)
+        if event["number"] != number:
+            text = f"{event.name}: number={event['number']}: expected {number}, after the STEPs"
+            self.context.bad("reports.step", text)
+        if event.name == "RESIDUE":
+            self._changed.add(n)  # what was left may have gone with its PD
+        what = "left" if event.name == "RESIDUE" else "errored"
+        rest = (event["step"], event["node"], event["attempts"], self._failed)
+        self._add(what, n, event["pd"], number, self._begun[n]["steps"], *rest)
+
+    def _settled(self, event: Event, n: str) -> None:
+        begun, done = self._begun[n], self._steps[n]  # a later run may follow
+        if n not in self._changed and begun.number("steps") != done:
+            text = f"SETTLED: n={n}: {done} STEPs, and the plan had {begun['steps']}"
+            self.context.bad("reports.steps", text)
+        self._add("completed", n, begun["trigger"], str(done), begun["steps"])
+
+    def report(self, event: Event) -> None:
+        """REPORT: a listener is told what happened."""
+        context, pd = self.context, event["pd"]
+        context.actors.may_act(event, pd)
+        if pd == ROOT:
+            context.bad("reports.told", "REPORT: pd=PD_0: the root task is not told by itself")
+        context.authority.demand(event, pd, "listen")
+        number = max(event.number("seen"), self._last - self._kept) + 1
+        if event.number("number") != number or number > self._last:
+            text = f"REPORT: number={event['number']}: expected {number} of {self._last}"
+            context.bad("reports.number", text)
+            return
+        has = tuple(event[field] for field in _FIELDS)
+        for field, told, wanted in zip(_FIELDS, has, self._told[number], strict=True):
+            if told != wanted:
+                text = f"REPORT: number={number}: {field}={told}: expected {wanted}"
+                context.bad("reports.told", text)
+
+    handlers: ClassVar[Handlers] = {"REPORT": report}

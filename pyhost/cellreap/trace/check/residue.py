@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a cleanup leaves, and later runs over it.
+
+A step that failed too often in the second run over its phase, or in a later run, is left. So are
+the steps that depend on it:
+
+- all other steps of the same doomed node: the requests to a space, the resources in it, the space
+  itself; the capability to a PD's body, and the PD;
+- the destruction of a PD whose space is left;
+- the destruction of a core resource that a PD holds which is left;
+- a notice about a node that is left.
+
+Nothing else may be left. The state is that without all that was destroyed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from cellreap.trace.check.apart import touched, without
+from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
+from cellreap.trace.check.running import Row, Running
+from cellreap.trace.events import Event
+
+if TYPE_CHECKING:
+    from cellreap.model.indexed import IndexedModel
+
+
+def owed(running: Running) -> Counter[Row]:
+    """The steps (name, node, pd) of the plan that have not come."""
+    steps = running.expected_steps() - running.steps
+    for space in running.members.keys() - running.destroyed:
+        for asker in running.askers[space] - running.destroyed:
+            if (asker, space) not in running.cut:
+                steps["cut-request", space, asker] += 1
+    return steps
+
+
+def entry_of(running: Running, step: Row) -> str:
+    """The node of the plan that a step belongs to."""
+    name, node, pd = step
+    if name == "suspend":
+        return pd
+    space = running.space_of(node)
+    return running.dead.get(node, node if space is None else space)
+
+
+def remaining(running: Running) -> set[str]:
+    """The nodes of the plan that are not destroyed: PDs, spaces, and core resources."""
+    return (running.group.keys() | running.core_freed.keys()) - running.destroyed
+
+
+def blocked(running: Running) -> set[str]:
+    """The nodes of the plan that cannot be destroyed because of the steps that failed."""
+    found = {entry_of(running, step) for step in running.kept if step[0] != "notify"}
+    found.update(running.managers[space] for space in found & running.managers.keys())
+    for resource, holders in running.core_freed.items():
+        if holders & found:
+            found.add(resource)
+    return found
+
+
+def state_of(running: Running) -> IndexedModel:
+    """The state in which the current run over the plan leaves the model."""
+    model = running.before.copy()
+    gone = running.destroyed - running.gone
+    model.discard(gone)
+    for pd, space in sorted(running.cut):
+        if (pd, space) in model.requests:
+            model.drop_request(pd, space)
+    return model
+
+
+class Residue(Concern):
+    """LEFT and RECOVER."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        self.of: dict[int, Running] = {}
+        """the cleanups that settled and left something, by number"""
+        self._to_retry: set[int] = set()
+        """the cleanups whose later run must come before anything else happens"""
+
+    # -- for other concerns
+
+    def check(self, running: Running) -> bool:
+        """SETTLED: what the cleanup leaves. Returns whether it is anything."""
+        bad = self.context.bad
+        if not running.left:
+            return False
+        due = owed(running)
+        for name, node, pd in sorted(due - running.left):
+            text = f"the STEP {name} node={node} pd={pd} never came, and no LEFT names it"
+            bad("residue.left", f"SETTLED: {text}")
+        for name, node, pd in sorted(running.left - due):
+            text = f"LEFT {name} node={node} pd={pd}: it was carried out, or is no step of the plan"
+            bad("residue.left", text)
+        self._check_causes(running, due)
+        return True
+
+    def _check_causes(self, running: Running, due: Counter[Row]) -> None:
+        bad = self.context.bad
+        must, remain = blocked(running), remaining(running)
+        for node in sorted(remain - must):
+            bad("residue.cause", f"SETTLED: {node} is left, and no step that it depends on failed")
+        for node in sorted(must - remain):
+            text = f"SETTLED: {node} was destroyed, though a step before that was left"
+            bad("residue.waits", text)
+        for step in sorted(due):
+            if step[0] in ("suspend", "mark") and step not in running.kept:
+                text = f"SETTLED: the STEP {step[0]} of {entry_of(running, step)} is left"
+                bad("residue.cause", f"{text}, and did not fail")
+        notices = Counter[Row]()
+        for to, _, node, dead in running.result.plan["notices"]:
+            if (dead or node) in remain:
+                notices["notify", node, to] += 1
+        owes = Counter({step: count for step, count in due.items() if step[0] == "notify"})
+        for step in sorted(owes - notices):
+            if step not in running.kept:
+                text = f"SETTLED: the notice about {step[1]} to {step[2]} is left"
+                bad("residue.cause", f"{text}, and neither failed nor names what is left")
+        for step in sorted(notices - owes):
+            text = f"SETTLED: {step[2]} was told that {step[1]} is gone, and it is left"
+            bad("residue.waits", text)
+
+    def settled(self, running: Running, gone: set[str]) -> None:
+        """The cleanup has settled. gone: the nodes that its last run destroyed.
+
+        If it has settled for the first time, what others left must be tried again.
+        """
+        number = running.result.number
+        if running.run == 0:
+            self._to_retry |= self.of.keys() - {number}
+        self.of.pop(number, None)
+        running.result.left = [list(step) for step in sorted(running.left.elements())]
+        if not running.left:
+            return
+        running.gone |= gone
+        self.of[number] = running
+        rest, model = remaining(running), self.context.model
+        running.touched = touched(model, rest & running.group.keys())
+        running.touched |= rest & running.core_freed.keys()
+        for to, _, node, _ in running.result.plan["notices"]:
+            if running.left["notify", node, to] and to in model.nodes:
+                running.touched.add(to)
+
+    def keep(self, step: Row) -> None:
+        """The current cleanup leaves a step for a later run. A subscriber is not told at all."""
+        running = self.context.cleanups.current()
+        if running is None:
+            return
+        name, node, pd = step
+        if name != "tell":
+            running.kept.add(step)
+            return
+        running.untold_for_good[pd, node] += 1
+        untold = running.untold.get(running.group.get(node, -1))
+        if untold is not None and untold[pd, node]:
+            untold[pd, node] -= 1
+
+    def runs_later(self) -> bool:
+        """Whether the current cleanup is in a later run."""
+        running = self.context.cleanups.current()
+        return running is not None and running.run > 0
+
+    def _rest(self) -> list[Running]:
+        """The cleanups that left something, but for the current one."""
+        current = self.context.cleanups.current()
+        return [running for running in self.of.values() if running is not current]
+
+    def doomed(self) -> set[str]:
+        """The PDs and spaces that were left, but for those of the current cleanup."""
+        return set().union(*(running.group.keys() - running.destroyed for running in self._rest()))
+
+    def tombstones(self) -> int:
+        """The destroyed nodes that stay known because their cleanup left something."""
+        return sum(len(running.group.keys() & running.gone) for running in self.of.values())
+
+    def legal_part(self) -> IndexedModel:
+        """The model without what cleanups left: that must be legal."""
+        rest = {node for running in self.of.values() for node in remaining(running)}
+        return without(self.context.model, rest) if rest else self.context.model
+
+    def is_in_the_way(self) -> bool:
+        """Whether a cleanup waits or left something, so that a trigger may have to wait."""
+        return self.context.cleanups.waits() or bool(self.of)
+
+    def has_place(self) -> bool:
+        """Whether one more cleanup can leave something."""
+        waiting = self.context.cleanups.waiting()
+        return waiting + len(self.of) <= self.context.policy.max_cleanups
+
+    def see_outside(self, event: Event, fields: Iterable[str]) -> None:
+        """Checks that an event outside cleanups changes nothing about what was left."""
+        for number, running in self.of.items():
+            for name in fields:
+                node = event.optional(name)
+                if node in self.context.model.nodes and running.dooms(str(node)):
+                    text = f"{name}={node}: it is doomed by cleanup {number}, which left it"
+                    self.context.bad("cleanup.doomed", f"{event.name}: {text}")
+
+    def demand_retried(self, event: Event) -> None:
+        """Checks, when the root task goes on to another message, that it tried what was left."""
+        for number in sorted(self._to_retry):
+            text = f"{event.name}: expected RECOVER n={number} before it: a cleanup has settled"
+            self.context.bad("residue.retried", text)
+        self._to_retry.clear()
+
+    # -- events
+
+    def left(self, running: Running, event: Event) -> None:
+        """LEFT: the cleanup settles without a step."""
+        running.left[event["step"], event["node"], event["pd"]] += 1
+
+    def recover(self, event: Event) -> None:
+        """RECOVER: a later run over what a cleanup left."""
+        number = event.number("n")
+        running = self.of.get(number)
+        self._to_retry.discard(number)
+        self.context.state.demand_printed("RECOVER")
+        if running is None or self.context.cleanups.number is not None:
+            self.context.bad("residue.run", f"RECOVER: n={number}: no such cleanup left anything")
+            return
+        running.recover(self.context.model)
+        if event.number("run") != running.run:
+            text = f"RECOVER: n={number}: run={event['run']}: expected {running.run}"
+            self.context.bad("residue.run", text)
+        self.context.cleanups.resume(number, running)
+
+    handlers: ClassVar[Handlers] = {"RECOVER": recover}
+    within: ClassVar[WithinHandlers] = {"LEFT": left}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The quick way to read an event of the current version: one pattern for the whole line.
+
+A line that the pattern of its event matches, and whose other values have their form, is sound. What
+is not matched is read field by field (reader.py), which also accepts what is rarer, such as escaped
+text, and says what is wrong. So this way may only accept what that one accepts.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from cellreap.headers import event_table
+from cellreap.trace.events import field_type
+
+_COUNT: Final = "[a-z0-9][a-z0-9-]*:[1-9][0-9]{0,17}"
+PATTERNS: Final[Mapping[str, str]] = {
+    "NUMBER": "0|[1-9][0-9]{0,17}",
+    "FLAG": "[01]",
+    "ADDRESS": "0x[0-9a-f]{1,16}",
+    "DIGEST": "[0-9a-f]{8}",
+    "TEXT": "[!-$&-~]*",
+    "CALLS": f"-|{_COUNT}(?:,{_COUNT})*",
+    "OBJECTS": f"-|{_COUNT}(?:,{_COUNT})*",
+}
+"""Type of a field -> a pattern of which all matches have the form of the type (events.py)."""
+_ANY: Final = "[!-$&-~]*"
+"""Printable ASCII that is no escape, so that it stands for itself."""
+
+
+@dataclass(frozen=True)
+class FastForm:
+    """The pattern of an event, and what it does not say of the values."""
+
+    fields: tuple[str, ...]
+    match: Callable[[str], re.Match[str] | None]
+    checks: tuple[tuple[int, Callable[[str], bool]], ...]
+    """Place of a value -> whether it has the form of its field."""
+
+    def read(self, body: bytes) -> dict[str, str] | None:
+        """The values of an event, by field. None: it must be read field by field."""
+        if not body.isascii():
+            return None
+        found = self.match(body.decode("ascii"))
+        if found is None:
+            return None
+        values = found.groups()
+        for place, accepts in self.checks:
+            if not accepts(values[place]):
+                return None
+        return dict(zip(self.fields, values, strict=True))
+
+
+@functools.cache
+def fast_forms() -> dict[str, FastForm]:
+    """Name of an event -> its form. For the current version only."""
+    forms = {}
+    for name, fields in event_table().fields.items():
+        patterns, checks = [], []
+        for place, field_name in enumerate(fields):
+            kind = field_type(name, field_name)
+            pattern = PATTERNS.get(kind.name)
+            patterns.append(f" {field_name}=({pattern or _ANY})")
+            if pattern is None:
+                checks.append((place, kind.accepts))
+        match = re.compile(name + "".join(patterns)).fullmatch
+        forms[name] = FastForm(tuple(fields), match, tuple(checks))
+    return forms
