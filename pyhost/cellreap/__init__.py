@@ -11,20 +11,37 @@ import importlib
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from cellreap.api.functions import boot, build, check, plan, run, state
+    from cellreap.api.auditing import Audit
+    from cellreap.api.functions import (
+        audit,
+        blasts,
+        boot,
+        build,
+        check,
+        matrix,
+        metrics,
+        plan,
+        run,
+        state,
+    )
+    from cellreap.api.measuring import Blast
     from cellreap.api.results import Run
     from cellreap.api.systems import NoKernel, System
     from cellreap.errors import CellreapError, InputError, ModelError, UsageError
     from cellreap.model.graph import Model
+    from cellreap.model.metrics import Metrics
     from cellreap.model.plan import Plan
     from cellreap.system.image import Image
 
 __version__ = "0.2.0"
 
 __all__ = [
+    "Audit",
+    "Blast",
     "CellreapError",
     "Image",
     "InputError",
+    "Metrics",
     "Model",
     "ModelError",
     "NoKernel",
@@ -32,20 +49,38 @@ __all__ = [
     "Run",
     "System",
     "UsageError",
+    "audit",
+    "blasts",
     "boot",
     "build",
     "check",
+    "matrix",
+    "metrics",
     "plan",
     "run",
     "state",
 ]
 
 _MODULES: Final = {
-    "cellreap.api.functions": ("boot", "build", "check", "plan", "run", "state"),
+    "cellreap.api.functions": (
+        "audit",
+        "blasts",
+        "boot",
+        "build",
+        "check",
+        "matrix",
+        "metrics",
+        "plan",
+        "run",
+        "state",
+    ),
+    "cellreap.api.auditing": ("Audit",),
+    "cellreap.api.measuring": ("Blast",),
     "cellreap.api.results": ("Run",),
     "cellreap.api.systems": ("NoKernel", "System"),
     "cellreap.errors": ("CellreapError", "InputError", "ModelError", "UsageError"),
     "cellreap.model.graph": ("Model",),
+    "cellreap.model.metrics": ("Metrics",),
     "cellreap.model.plan": ("Plan",),
     "cellreap.system.image": ("Image",),
 }

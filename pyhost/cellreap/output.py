@@ -14,12 +14,36 @@ from typing import Any, Final, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from cellreap.output_campaign import CampaignCell as CampaignCell
+from cellreap.output_campaign import CampaignOutput as CampaignOutput
+from cellreap.output_campaign import CellValues as CellValues
+from cellreap.output_parts import VERSION as VERSION
 from cellreap.output_parts import Amount as Amount
+from cellreap.output_parts import BoardBoot as BoardBoot
 from cellreap.output_parts import Bounds as Bounds
+from cellreap.output_parts import CacheEntry as CacheEntry
 from cellreap.output_parts import Chain as Chain
+from cellreap.output_parts import Check as Check
+from cellreap.output_parts import Drawn as Drawn
+from cellreap.output_parts import Entries as Entries
+from cellreap.output_parts import ImportNote as ImportNote
 from cellreap.output_parts import LargestCleanup as LargestCleanup
-
-VERSION: Final = 1
+from cellreap.output_parts import Program as Program
+from cellreap.output_parts import Standing as Standing
+from cellreap.output_parts import SymbolFile as SymbolFile
+from cellreap.output_parts import SystemMemory as SystemMemory
+from cellreap.output_parts import Versioned as Versioned
+from cellreap.output_seeing import AuditFinding as AuditFinding
+from cellreap.output_seeing import AuditOutput as AuditOutput
+from cellreap.output_seeing import BlastRadius as BlastRadius
+from cellreap.output_seeing import MetricsOutput as MetricsOutput
+from cellreap.output_seeing import Pair as Pair
+from cellreap.output_tools import CacheOutput as CacheOutput
+from cellreap.output_tools import CompletionOutput as CompletionOutput
+from cellreap.output_tools import DebugOutput as DebugOutput
+from cellreap.output_tools import ImportOutput as ImportOutput
+from cellreap.output_tools import InitOutput as InitOutput
+from cellreap.output_tools import ProgramsOutput as ProgramsOutput
 
 Depth = int | Literal["inf"]
 Verdict = Literal["pass", "fail"]
@@ -46,13 +70,6 @@ CrashWord = Literal[
     "exit code",
     "cleanups",
 ]
-
-
-class Versioned(TypedDict):
-    """What every object begins with."""
-
-    version: Literal[1]
-    """The version of these objects."""
 
 
 class Kernel(TypedDict):
@@ -140,6 +157,8 @@ class Input(TypedDict):
     """What is to be known of the state, for people."""
     violations: list[str]
     """Why the state is illegal. Empty if it is legal."""
+    version: NotRequired[int]
+    """CSV: the version of the format."""
     ours: NotRequired[bool]
     """CSV: whether cellreap wrote it, and not CellulOS."""
     rows: NotRequired[int]
@@ -202,6 +221,19 @@ class BootOutput(Versioned, Boot):
     """The file with the console."""
     kernel: Kernel
     """The kernel in the image."""
+
+
+class FlashOutput(Versioned, Boot):
+    """`cellreap flash --json`."""
+
+    command: Literal["flash"]
+    """The command."""
+    trace: str
+    """The file with the console, from the command on that booted the image."""
+    kernel: Kernel
+    """The kernel in the image."""
+    board: BoardBoot
+    """The board."""
 
 
 class Acknowledged(TypedDict):
@@ -370,31 +402,6 @@ class Fault(TypedDict):
     """The registers that are not 0, in hex. Empty: not known."""
 
 
-class Standing(TypedDict):
-    """A PD that lives when a trace breaks off."""
-
-    pd: str
-    """The PD."""
-    name: str
-    """Its name in the configuration."""
-    state: str | None
-    """What it does, as the events of a trace say it. null: nobody looked."""
-    on: str | None
-    """The PD that it waits for. null: none, or not known."""
-    slot: int
-    """The slot that it calls or receives with."""
-    space: str | None
-    """The name of the space that it waits for."""
-    ip: str | None
-    """The address of its instruction, in hex. null: not known."""
-    chance: bool
-    """Whether it could have run."""
-    place: str | None
-    """The function and line of its instruction. null: not known."""
-    said: str | None
-    """The last line that it printed. null: none."""
-
-
 class Silence(TypedDict):
     """What is known of PDs when a trace breaks off."""
 
@@ -485,6 +492,38 @@ class ShowOutput(Versioned, Report):
     """The command."""
 
 
+class GraphOutput(Versioned):
+    """`cellreap graph --json`."""
+
+    command: Literal["graph"]
+    """The command."""
+    output: str
+    """The file."""
+    form: Literal["svg", "png", "dot", "mermaid"]
+    """What it is."""
+    drawings: list[Drawn]
+    """What it shows, in order: of a trace, the state before a cleanup and the one after it."""
+    notes: list[str]
+    """What its reader should know: what was left out, or is not in such a source."""
+
+
+class ReportOutput(Versioned):
+    """`cellreap report --json`."""
+
+    command: Literal["report"]
+    """The command."""
+    output: str
+    """The page."""
+    bytes: int
+    """Its size."""
+    verdict: Verdict
+    """As `cellreap show` has it."""
+    events: int
+    """The number of events."""
+    cleanups: int
+    """The number of cleanups."""
+
+
 class CapdlOutput(Versioned):
     """`cellreap capdl --json`."""
 
@@ -500,19 +539,6 @@ class CapdlOutput(Versioned):
     """Why the trace does not pass its check, or what the snapshot has otherwise."""
     capdl: str | None
     """The description. null: the trace does not pass."""
-
-
-class Check(TypedDict):
-    """A check of the kernel."""
-
-    name: str
-    """Its name."""
-    made: bool
-    """false: the kernel lacks what it checks."""
-    ok: bool
-    """Whether the kernel did what is required."""
-    detail: str
-    """The actual and the expected result. Empty if it is ok."""
 
 
 class ConformanceOutput(Versioned):
@@ -532,62 +558,26 @@ class ConformanceOutput(Versioned):
     """How the boot ended."""
 
 
-class Program(TypedDict):
-    """A program that comes with cellreap."""
-
-    name: str
-    """Its name, for `program` in a configuration."""
-    summary: str
-    """What it does, in a sentence."""
-    text: str
-    """The same with its arguments."""
-
-
-class ProgramsOutput(Versioned):
-    """`cellreap programs --json`."""
-
-    command: Literal["programs"]
-    """The command."""
-    programs: list[Program]
-    """All programs, or the one that was named."""
-
-
-class CacheEntry(TypedDict):
-    """Something that builds keep."""
-
-    kind: str
-    """`build`, `refkernel`, `objects` or `programs`."""
-    name: str
-    """Its name in the folder of its kind."""
-    bytes: int
-    """Its size."""
-    used_days_ago: float
-    """When it was last used."""
-
-
-class CacheOutput(Versioned):
-    """`cellreap cache --json`."""
-
-    command: Literal["cache"]
-    """The command."""
-    folder: str
-    """Where it is."""
-    entries: NotRequired[list[CacheEntry]]
-    """What is there. Without --prune."""
-    deleted: NotRequired[list[CacheEntry]]
-    """What was deleted. With --prune."""
-
-
 OUTPUTS: Final[dict[str, type[Any]]] = {
     "plan": PlanOutput,
+    "metrics": MetricsOutput,
+    "audit": AuditOutput,
     "build": BuildOutput,
     "boot": BootOutput,
+    "flash": FlashOutput,
     "check": CheckOutput,
     "run": RunOutput,
+    "campaign": CampaignOutput,
     "show": ShowOutput,
+    "graph": GraphOutput,
+    "report": ReportOutput,
     "capdl": CapdlOutput,
     "conformance": ConformanceOutput,
     "programs": ProgramsOutput,
+    "import": ImportOutput,
+    "init": InitOutput,
+    "debug": DebugOutput,
+    "completion": CompletionOutput,
     "cache": CacheOutput,
 }
 """Command -> what its --json prints. Every command with --json is here."""

@@ -3,7 +3,19 @@
 
 from __future__ import annotations
 
+from typing import Final, Literal
+
 from typing_extensions import TypedDict
+
+VERSION: Final = 1
+"""The version of all objects that `--json` prints."""
+
+
+class Versioned(TypedDict):
+    """What every object begins with."""
+
+    version: Literal[1]
+    """The version of these objects."""
 
 
 class Amount(TypedDict):
@@ -37,8 +49,40 @@ class LargestCleanup(TypedDict):
     """The entries that the plan's memory has room for."""
 
 
+class Entries(TypedDict):
+    """A table of the root task that the PDs share."""
+
+    needed: int
+    """Entries that the configuration itself needs, and those that its quotas set aside."""
+    limit: int
+    """Entries that there are for PDs."""
+
+
+class SystemMemory(TypedDict):
+    """The memory of a system, in bytes."""
+
+    model: int
+    """The root task's model. All of the root task's tables have a fixed size."""
+    plans: int
+    """What plans are made in."""
+    notices: int
+    """Notices that are queued."""
+    cleanups: int
+    """Journals and plans of the cleanups under way, with the rest of the supervisor's state."""
+    own: int
+    """Kernel objects of the root task."""
+    bodies: int
+    """The bodies of all configured PDs."""
+    quotas: int
+    """What the configuration sets aside for PDs that are spawned."""
+    machine: int
+    """The machine's memory."""
+    room: int
+    """What the machine has at most for kernel objects of the root task, bodies and quotas."""
+
+
 class Bounds(TypedDict):
-    """The longest chains of steps of a system."""
+    """The longest chains of steps of a system, and what it needs of what is limited."""
 
     making: dict[str, Chain]
     """Name of a configured PD -> its chain, if all PDs are alive that it has edges to."""
@@ -46,3 +90,121 @@ class Bounds(TypedDict):
     """Program -> the chain of a PD that is spawned from it."""
     cleanup: LargestCleanup
     """The largest cleanup."""
+    tables: dict[str, Entries]
+    """Word of a quota -> the table."""
+    memory: SystemMemory
+    """Memory."""
+
+
+class SymbolFile(TypedDict):
+    """An ELF file for a debugger."""
+
+    path: str
+    """Where it is."""
+    text: int
+    """The address of its code."""
+    users: list[str]
+    """The PDs that run it, and the programs that are spawned of it. Empty: the root task."""
+    has_symbols: bool
+    """Whether it has debug information."""
+
+
+class ImportNote(TypedDict):
+    """Something of a Microkit description that the configuration has otherwise, or not at all."""
+
+    line: int
+    """The line in the description."""
+    where: str
+    """The element, or the element and its attribute: `end.id`."""
+    text: str
+    """What becomes of it, and why."""
+
+
+class CacheEntry(TypedDict):
+    """Something that builds keep."""
+
+    kind: str
+    """`roottask`, `kernel`, `image`, `objects` or `programs`."""
+    name: str
+    """Its name in the folder of its kind. For a folder: its version and its id."""
+    bytes: int
+    """Its size."""
+    used_days_ago: float
+    """When it was last used."""
+
+
+class Program(TypedDict):
+    """A program that comes with cellreap."""
+
+    name: str
+    """Its name, for `program` in a configuration."""
+    summary: str
+    """What it does, in a sentence."""
+    text: str
+    """The same with its arguments."""
+
+
+class BoardBoot(TypedDict):
+    """How an image came to run on a board."""
+
+    name: str
+    """The name of its description."""
+    log: str
+    """The file with what U-Boot printed, in all tries."""
+    tries: int
+    """How often the board was switched on."""
+    failures: list[str]
+    """Why the tries before the last one failed."""
+
+
+class Drawn(TypedDict):
+    """A picture of a model state."""
+
+    title: str
+    """Its title."""
+    nodes: int
+    """The number of nodes that are drawn."""
+    edges: int
+    """The number of edges that are drawn."""
+    doomed: list[str]
+    """The nodes that a crash dooms."""
+    reasons: list[str]
+    """Why, in words, as the edges say that doomed them."""
+
+
+class Check(TypedDict):
+    """A check of the kernel."""
+
+    name: str
+    """Its name."""
+    made: bool
+    """false: the kernel lacks what it checks."""
+    ok: bool
+    """Whether the kernel did what is required."""
+    detail: str
+    """The actual and the expected result. Empty if it is ok."""
+
+
+class Standing(TypedDict):
+    """A PD that lives when a trace breaks off."""
+
+    pd: str
+    """The PD."""
+    name: str
+    """Its name in the configuration."""
+    state: str | None
+    """What it does, as the events of a trace say it. null: nobody looked."""
+    on: str | None
+    """The PD that it waits for. null: none, or not known."""
+    slot: int
+    """The slot that it calls or receives with."""
+    space: str | None
+    """The name of the space that it waits for."""
+    ip: str | None
+    """The address of its instruction, in hex. null: not known."""
+    chance: bool
+    """Whether it could have run."""
+    place: str | None
+    """The function and line of its instruction. null: not known."""
+    said: str | None
+    """The last line that it printed. null: none."""

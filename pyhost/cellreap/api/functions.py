@@ -12,7 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
+from cellreap.api.auditing import Audit, audit_model
 from cellreap.api.configured import of_system
+from cellreap.api.measuring import Blast, blasts_of, find_pd, measuring, pairs
 from cellreap.api.planning import Engine, plan_state
 from cellreap.api.results import Run
 from cellreap.api.running import Limits, boot_and_check, build_system
@@ -21,6 +23,7 @@ from cellreap.api.systems import System, kernel_for
 from cellreap.api.traced import of_trace
 from cellreap.errors import UsageError
 from cellreap.model.graph import Model
+from cellreap.model.metrics import Metrics
 from cellreap.model.plan import Plan
 from cellreap.progress import Progress
 from cellreap.runs.boot import DEFAULT_IDLE
@@ -31,7 +34,7 @@ from cellreap.runs.expectation import (
     expected_of_image,
 )
 from cellreap.runs.places import Places, places_by, places_of_image
-from cellreap.runs.qemu import check_bootable, machine_for
+from cellreap.runs.qemu import check_bootable, machine_for, memory_in, split_arguments
 from cellreap.system.config import Depth, Mode
 from cellreap.system.image import Image, read_image
 from cellreap.system.sdk import CONFIG_FILE
@@ -99,6 +102,79 @@ def plan(
     """
     found, name = _state(source, after, strict)
     return plan_state(found, name, crash, pd_depth, rs_depth, engine)
+
+
+def metrics(
+    source: Source,
+    a: str,
+    b: str,
+    *,
+    with_root: bool = False,
+    after: int | None = None,
+    strict: bool = False,
+    engine: Engine = "core",
+) -> Metrics:
+    """How close two PDs are: what they share, and how far the PD is that both depend on.
+
+    `source`, `after`, `strict` and `engine` are those of `plan`. `a`, `b`: the names or the ids of
+    the PDs. `with_root`: the root task may be the PD on which both depend.
+
+    >>> metrics = cellreap.metrics("tests/data/scenario.csv", "app", "block_server_1")
+    >>> metrics.fr, metrics.rsi["BLOCK"], float(metrics.share("BLOCK"))
+    (0, (1, 1), 1.0)
+    """
+    found, name = _state(source, after, strict)
+    two = find_pd(found, name, a), find_pd(found, name, b)
+    return measuring(found.model, engine, with_root).measure(*two)
+
+
+def matrix(
+    source: Source,
+    *,
+    with_root: bool = False,
+    after: int | None = None,
+    strict: bool = False,
+    engine: Engine = "core",
+) -> list[Metrics]:
+    """How close all pairs of different PDs are, as `metrics` says it.
+
+    The root task is among them only `with_root`.
+
+    >>> [pair.pds for pair in cellreap.matrix("tests/data/scenario.csv") if pair.fr is None]
+    [('PD_1', 'PD_2')]
+    """
+    found, _ = _state(source, after, strict)
+    measures = measuring(found.model, engine, with_root)
+    return pairs(found.model, measures, with_root=with_root)
+
+
+def audit(
+    source: Source, *, max_depth: int = 4, after: int | None = None, strict: bool = False
+) -> Audit:
+    """What each single crash would do, at each pair of depths up to `max_depth`, and unlimited.
+
+    `source`, `after` and `strict` are those of `plan`. Nothing is booted.
+
+    >>> audit = cellreap.audit("tests/data/scenario.csv")
+    >>> audit.smallest
+    [(0, 2), (2, 0)]
+    >>> audit.at(0, 0).broken["PD_1"][0]
+    ('PD_3', 'FILE_3_1', 'BLOCK_1_1')
+    """
+    return audit_model(_state(source, after, strict)[0].model, max_depth)
+
+
+def blasts(trace: str | Path | Run, *, with_root: bool = False) -> list[Blast]:
+    """How far each cleanup of a trace reached.
+
+    UsageError if the trace does not pass its check: its states may be wrong.
+
+    >>> [blast] = cellreap.blasts("tests/data/traces/v1/block_fs_db_app-0-0.trace")
+    >>> blast.trigger, blast.destroyed, blast.stays_within(0)
+    ('PD_1', [], True)
+    """
+    path = trace.trace if isinstance(trace, Run) else Path(trace)
+    return blasts_of(path, with_root=with_root)[0]
 
 
 def build(
@@ -204,9 +280,13 @@ def run(
     if output is None:
         temporary = tempfile.TemporaryDirectory(prefix="cellreap-run-")
     folder = Path(temporary.name if temporary is not None else str(output))
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"output={folder}: {error.strerror}; expected a directory") from None
     image = folder / f"{system.name}.img"
-    build_system(system, sdk, image, quiet, keep=True)
+    asked = memory_in(split_arguments(tuple(qemu_args)))
+    build_system(system, sdk, image, quiet, keep=True, machine_bytes=asked)
     limits = Limits(timeout, idle, tuple(qemu_args))
     result = boot_and_check(
         read_image(image), image.with_suffix(".trace"), limits, quiet, keep_events=True

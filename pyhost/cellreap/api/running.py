@@ -26,6 +26,7 @@ from cellreap.runs.places import places_of_image, programs_beside
 from cellreap.runs.qemu import split_arguments
 from cellreap.runs.reading import read_run
 from cellreap.runs.root_task import boot_root_task
+from cellreap.system.bounds import Bounds
 from cellreap.system.build import build_image
 from cellreap.system.config import Config
 from cellreap.system.elf import arch_of, read_executable
@@ -57,7 +58,8 @@ def build_system(
     *,
     trace_key: bytes | None = None,
     keep: bool = False,
-) -> None:
+    machine_bytes: int | None = None,
+) -> Bounds:
     """Builds the image of a system and writes it to `output`. See `build_image` for errors.
 
     keep: keep the programs' ELF files, with debug information, beside the image.
@@ -71,9 +73,11 @@ def build_system(
         system.overrides,
         trace_key=trace_key,
         path=system.path,
+        machine_bytes=machine_bytes,
     )
     if keep:
-        keep_programs(programs_beside(output), built)
+        keep_programs(programs_beside(output), built.programs)
+    return built.bounds
 
 
 def record_image(
@@ -176,6 +180,19 @@ def boot_and_check(
     events of the trace. watch: who watches the run.
     """
     boot = record_image(image, trace, limits, progress, watch)
+    return checked_run(image, boot, trace, progress, config=config, keep_events=keep_events)
+
+
+def checked_run(
+    image: Image,
+    boot: Boot,
+    trace: Path,
+    progress: Progress,
+    *,
+    config: Config | None = None,
+    keep_events: bool = False,
+) -> Run:
+    """Checks the recorded trace of an image. The arguments are those of `boot_and_check`."""
     expected = expected_of_image(image, config_of(image) if config is None else config)
     with progress.step("checking the trace"):
         reading = read_run(

@@ -55,7 +55,7 @@ def state_of(path: Path, *, after: int | None = None, strict: bool = False) -> S
         from cellreap.api.systems import System
 
         found = of_system(System.read(path))
-    elif _has_trace(path):
+    elif has_trace(path):
         from cellreap.api.traced import of_trace
 
         found = of_trace(path, after, strict=strict)
@@ -90,7 +90,7 @@ def _of_csv(path: Path, *, strict: bool) -> State:
     return State(model, CSV, notes=tuple(report.notes()), report=report)
 
 
-def _has_trace(path: Path) -> bool:
+def has_trace(path: Path) -> bool:
     """Whether a trace begins in a file."""
     lines = Lines()
     with opened(path) as stream:

@@ -12,10 +12,10 @@ import click
 from cellreap.api.running import Limits, record_image, record_root_task
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import json_option, qemu_option, sdk_option
+from cellreap.cli.params import idle_option, json_option, qemu_option, sdk_option, timeout_option
 from cellreap.errors import UsageError
 from cellreap.progress import Progress
-from cellreap.runs.boot import DEFAULT_IDLE, MAX_UNTIMED_BYTES, Boot, End
+from cellreap.runs.boot import Boot, End
 from cellreap.system.elf import is_elf
 from cellreap.system.image import KernelEntry, read_image
 from cellreap.system.sdk import Kernel
@@ -23,25 +23,7 @@ from cellreap.system.sdk import Kernel
 
 def boot_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options of every command that boots: --qemu-arg, --timeout, --idle."""
-    for option in (
-        click.option(
-            "--idle",
-            type=click.FloatRange(min=0, min_open=True),
-            default=DEFAULT_IDLE,
-            show_default=True,
-            metavar="SECONDS",
-            help="End the run if nothing is printed for this time.",
-        ),
-        click.option(
-            "--timeout",
-            type=click.FloatRange(min=0, min_open=True),
-            default=None,
-            metavar="SECONDS",
-            help="End the run after this time. If not given, the run may take any time, and ends "
-            f"after {MAX_UNTIMED_BYTES >> 20} MiB of output.",
-        ),
-        qemu_option,
-    ):
+    for option in (idle_option, timeout_option, qemu_option):
         command = option(command)
     return command
 

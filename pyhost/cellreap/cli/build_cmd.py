@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,14 +15,7 @@ from cellreap.api.systems import System, kernel_for
 from cellreap.cli.echo import echo_json
 from cellreap.cli.params import json_option, kernel_options, trace_key_option
 from cellreap.progress import Progress
-from cellreap.runs.expectation import config_of
-from cellreap.system.bounds import Bounds, bounds_of
-from cellreap.system.image import Image, read_image
-
-
-def bounds_of_image(image: Image) -> Bounds:
-    """The bounds of the system in an image."""
-    return bounds_of(config_of(image), image.programs(), image.target(), image.options)
+from cellreap.system.bounds import Bounds
 
 
 @click.command()
@@ -35,6 +29,13 @@ def bounds_of_image(image: Image) -> Bounds:
     required=True,
     help="Where to write the image.",
 )
+@click.option(
+    "--memory",
+    type=click.IntRange(1, 1 << 24),
+    metavar="MIB",
+    help="Memory of the machine, if it is not that of the emulated one. What does not fit is "
+    "refused.",
+)
 @trace_key_option
 @json_option
 def build(
@@ -42,6 +43,7 @@ def build(
     arch: str,
     sdk: Path | None,
     output: Path,
+    memory: int | None,
     trace_key: bytes | None,
     as_json: bool,
 ) -> None:
@@ -56,9 +58,17 @@ def build(
     progress = Progress()
     found = kernel_for(arch, sdk, progress)
     system.check_kernel(found)
-    build_system(system, found, output, progress, trace_key=trace_key, keep=True)
+    machine_bytes = None if memory is None else memory << 20
+    bounds = build_system(
+        system,
+        found,
+        output,
+        progress,
+        trace_key=trace_key,
+        keep=True,
+        machine_bytes=machine_bytes,
+    )
     sha256 = hashlib.sha256(output.read_bytes()).hexdigest()
-    bounds = bounds_of_image(read_image(output))
     if as_json:
         kernel = {
             "name": found.kernel.name,
@@ -74,15 +84,29 @@ def build(
                 "making": {name: asdict(chain) for name, chain in bounds.pds.items()},
                 "spawning": {name: asdict(chain) for name, chain in bounds.spawned.items()},
                 "cleanup": asdict(bounds.cleanup),
+                "tables": {word: asdict(table) for word, table in bounds.tables.items()},
+                "memory": asdict(bounds.memory),
             },
         }
         echo_json("build", shown)
     else:
         click.echo(f"{output}: {system.name} on {found.kernel}")
-        name, making = bounds.longest()
-        chain = f"{making.steps} steps, at most {making.kernel_calls} kernel calls"
-        click.echo(f"longest making: {name}: {chain}")
-        cleanup = bounds.cleanup
-        chain = f"{cleanup.steps} steps, {cleanup.kernel_calls} kernel calls"
-        room = f"{cleanup.plan_entries} entries of a plan, with room for {cleanup.plan_limit}"
-        click.echo(f"largest cleanup: at most {chain}; {room}")
+        for line in _told(bounds):
+            click.echo(line)
+
+
+def _told(bounds: Bounds) -> Iterator[str]:
+    name, making = bounds.longest()
+    chain = f"{making.steps} steps, at most {making.kernel_calls} kernel calls"
+    yield f"longest making: {name}: {chain}"
+    cleanup, memory = bounds.cleanup, bounds.memory
+    chain = f"{cleanup.steps} steps, {cleanup.kernel_calls} kernel calls"
+    room = f"{cleanup.plan_entries} entries of a plan, with room for {cleanup.plan_limit}"
+    yield f"largest cleanup: at most {chain}; {room}"
+    parts = (memory.model, memory.plans, memory.notices, memory.cleanups)
+    yield f"its memory: {sum(parts)} bytes, all of them in the root task's image"
+    needed = memory.own + memory.bodies + memory.quotas
+    yield f"kernel memory: {needed} bytes, {memory.bodies} of them bodies; at most {memory.room}"
+    full = {word: table.needed / max(table.limit, 1) for word, table in bounds.tables.items()}
+    word = max(full, key=full.__getitem__)
+    yield f"fullest table: {bounds.tables[word].needed} of {bounds.tables[word].limit} {word}"

@@ -6,6 +6,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from cellreap.cli.echo import echo_json
+from cellreap.cli.params import json_option
 from cellreap.errors import CellreapError
 
 _SHELLS = ("bash", "zsh", "fish")
@@ -15,7 +17,8 @@ _VARIABLE = "_CELLREAP_COMPLETE"  # click derives it from the program's name
 
 @click.command()
 @click.argument("shell", type=click.Choice(_SHELLS))
-def completion(shell: str) -> None:
+@json_option
+def completion(shell: str, as_json: bool) -> None:
     """Print a script that makes a shell complete the arguments of cellreap.
 
     In bash, add this line to ~/.bashrc: eval "$(cellreap completion bash)"
@@ -29,4 +32,7 @@ def completion(shell: str) -> None:
         ).source()
     except (OSError, RuntimeError) as error:  # click runs bash to learn its version
         raise CellreapError(f"{shell}: {error}") from None
-    click.echo(script)
+    if as_json:
+        echo_json("completion", {"shell": shell, "script": script})
+    else:
+        click.echo(script)

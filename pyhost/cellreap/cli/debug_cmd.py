@@ -13,8 +13,9 @@ import click
 
 from cellreap.api.running import Limits, build_system, record_image
 from cellreap.api.systems import System, kernel_for
+from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
-from cellreap.cli.params import kernel_options, qemu_option
+from cellreap.cli.params import json_option, kernel_options, qemu_option
 from cellreap.progress import Progress
 from cellreap.runs.boot import End, Watch
 from cellreap.runs.debugging import free_port, stub_arguments, write_files
@@ -42,6 +43,7 @@ from cellreap.system.image import Image, read_image
     metavar="DIR",
     help="Keep the ELF files, the script for gdb and the trace in this directory.",
 )
+@json_option
 def debug(
     system: Path,
     arch: str,
@@ -49,21 +51,25 @@ def debug(
     port: int,
     qemu_args: tuple[str, ...],
     output: Path | None,
+    as_json: bool,
 ) -> int:
     """Boot a system with the gdb stub of QEMU, stopped at its first instruction.
 
     Says how to attach, and then shows the console. The command lasts until the trace ends, QEMU is
     ended by the debugger, or Ctrl-C. There is no limit of time. The exit code is 1 if the kernel or
-    the root task stopped.
+    the root task stopped. With --json, stdout says how to attach, and stderr shows the console.
     """
     progress = Progress()
     port = free_port(port)
     with _folder(output) as folder:
         image, places = _system(system, arch, sdk, folder, progress)
-        for line in write_files(image, places, folder, port):
-            click.echo(line)
+        attaching = write_files(image, places, folder, port)
+        if as_json:
+            echo_json("debug", attaching.to_json())
+        else:
+            click.echo("\n".join(attaching.lines()))
         sys.stdout.flush()
-        out = sys.stdout.buffer
+        out = sys.stderr.buffer if as_json else sys.stdout.buffer
 
         def show(data: bytes) -> bool:
             out.write(data)
@@ -74,7 +80,7 @@ def debug(
         trace = folder / f"{image.manifest.system}.trace"
         limits = Limits(None, None, words)
         result = record_image(image, trace, limits, progress, Watch(show, shows=True))
-    click.echo(str(result))
+    click.echo(str(result), err=as_json)
     return ExitCode.FAILED if result.end is End.FATAL else ExitCode.DONE
 
 

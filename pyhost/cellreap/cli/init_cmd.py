@@ -9,6 +9,8 @@ from pathlib import Path
 import click
 
 import cellreap
+from cellreap.cli.echo import echo_json
+from cellreap.cli.params import json_option
 from cellreap.errors import UsageError
 from cellreap.system.files import write_atomically
 
@@ -19,7 +21,8 @@ _MAX_NAME = 31
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
-def init(folder: Path) -> None:
+@json_option
+def init(folder: Path, as_json: bool) -> None:
     """Make a project in DIR: a server, a client, a configuration and tests.
 
     DIR must not exist or be empty. Its name becomes the name of the system.
@@ -37,5 +40,9 @@ def init(folder: Path) -> None:
     for path in made:
         text = path.read_text(encoding="utf-8").replace(_PLACE, name)
         write_atomically(folder / path.name, text.encode())
+    if as_json:
+        files = [str(folder / path.name) for path in made]
+        echo_json("init", {"folder": str(folder), "name": name, "files": files})
+        return
     click.echo(f"made {folder}: {', '.join(path.name for path in made)}")
     click.echo(f"next: cd {folder} && pytest, or cellreap run system.toml")

@@ -23,14 +23,31 @@ from cellreap.errors import CellreapError
 # does not load what only `cellreap boot` needs.
 _COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
     "plan": ("cellreap.cli.plan_cmd", "plan", "Show what a crash would doom, and in which order."),
+    "metrics": (
+        "cellreap.cli.metrics_cmd",
+        "metrics",
+        "Say how close PDs are: what they share, and how far a fault may reach.",
+    ),
+    "audit": (
+        "cellreap.cli.audit_cmd",
+        "audit",
+        "Say what each single crash would do, at each depth.",
+    ),
     "build": (
         "cellreap.cli.build_cmd",
         "build",
         "Build an image: root task, PDs and configuration.",
     ),
     "boot": ("cellreap.cli.boot_cmd", "boot", "Boot an image and record its trace."),
+    "flash": (
+        "cellreap.cli.flash_cmd",
+        "flash",
+        "Boot an image on a board with U-Boot and record its trace.",
+    ),
     "check": ("cellreap.cli.check_cmd", "check", "Replay a trace against the reference model."),
     "show": ("cellreap.cli.show_cmd", "show", "Tell the story of a kept trace."),
+    "graph": ("cellreap.cli.graph_cmd", "graph", "Draw a model state, or what a cleanup did."),
+    "report": ("cellreap.cli.report_cmd", "report", "Make a page about a run, for a browser."),
     "capdl": (
         "cellreap.cli.capdl_cmd",
         "capdl",
@@ -42,10 +59,20 @@ _COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
         "Check that a kernel behaves as required.",
     ),
     "run": ("cellreap.cli.run_cmd", "run", "Build, boot and check a configuration."),
+    "campaign": (
+        "cellreap.cli.campaign_cmd",
+        "campaign",
+        "Build, boot and check every combination of a matrix.",
+    ),
     "init": (
         "cellreap.cli.init_cmd",
         "init",
         "Make a project: a server, a client and a test.",
+    ),
+    "import": (
+        "cellreap.cli.import_cmd",
+        "import_command",
+        "Make a configuration of a Microkit system description.",
     ),
     "debug": ("cellreap.cli.debug_cmd", "debug", "Boot a system that waits for a debugger."),
     "programs": (

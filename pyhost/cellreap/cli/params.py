@@ -9,8 +9,10 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
+from cellreap.api.planning import ENGINES
 from cellreap.arches import ARCHES
 from cellreap.model.plan import MAX_DEPTH
+from cellreap.runs.boot import DEFAULT_IDLE, MAX_UNTIMED_BYTES
 from cellreap.system.trace_key import VARIABLE, parse_key
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -70,6 +72,17 @@ sdk_option: Decorator = click.option(
 )
 
 
+def engine_option(what: str) -> Decorator:
+    """--engine. what: what it does, for example "computes the plan"."""
+    return click.option(
+        "--engine",
+        type=click.Choice(ENGINES),
+        default=ENGINES[0],
+        show_default=True,
+        help=f"What {what}: the root task's own code, or the model in Python.",
+    )
+
+
 def image_option(text: str) -> Decorator:
     """--image. text: its help."""
     return click.option(
@@ -84,6 +97,26 @@ qemu_option: Decorator = click.option(
     metavar="ARG",
     help="Further arguments for QEMU. One option may hold several words: "
     "--qemu-arg '-icount shift=0'.",
+)
+
+
+idle_option: Decorator = click.option(
+    "--idle",
+    type=click.FloatRange(min=0, min_open=True),
+    default=DEFAULT_IDLE,
+    show_default=True,
+    metavar="SECONDS",
+    help="End the run if nothing is printed for this time.",
+)
+
+
+timeout_option: Decorator = click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=None,
+    metavar="SECONDS",
+    help="End the run after this time. If not given, the run may take any time, and ends "
+    f"after {MAX_UNTIMED_BYTES >> 20} MiB of output.",
 )
 
 

@@ -14,10 +14,17 @@ from typing import Any
 
 import click
 
-from cellreap.api.planning import ENGINES, Engine, plan_state
+from cellreap.api.planning import Engine, plan_state
 from cellreap.api.states import state_of
 from cellreap.cli.echo import echo_json
-from cellreap.cli.params import Depth, after_option, depth_options, given, json_option
+from cellreap.cli.params import (
+    Depth,
+    after_option,
+    depth_options,
+    engine_option,
+    given,
+    json_option,
+)
 from cellreap.errors import ModelError, UsageError
 from cellreap.model.graph import Model
 from cellreap.model.plan import Plan, depth_text
@@ -47,13 +54,7 @@ Section = tuple[str, list[tuple[str, ...]]]
     help="Refuse a state that is illegal or from which something must be left out, and a trace "
     "that does not pass its check.",
 )
-@click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    default=ENGINES[0],
-    show_default=True,
-    help="What computes the plan: the root task's own code, or the model in Python.",
-)
+@engine_option("computes the plan")
 @json_option
 def plan(
     source: Path,

@@ -23,7 +23,7 @@ from cellreap.runs.evidence import Evidence
 from cellreap.runs.expectation import expected_of_image
 from cellreap.runs.follow import Follower, Until, parse_until
 from cellreap.runs.places import places_of_image
-from cellreap.runs.qemu import check_bootable, machine_for
+from cellreap.runs.qemu import check_bootable, machine_for, memory_in, split_arguments
 from cellreap.system.config import Mode
 from cellreap.system.files import write_atomically
 from cellreap.system.image import read_image
@@ -112,7 +112,8 @@ def run(
         _limit(ctx, "timeout", timeout, goes_on), _limit(ctx, "idle", idle, goes_on), qemu_args
     )
     with Evidence(output, system.name) as kept:
-        build_system(system, found, kept.image, progress, keep=True)
+        asked = memory_in(split_arguments(qemu_args))
+        build_system(system, found, kept.image, progress, keep=True, machine_bytes=asked)
         image = read_image(kept.image)
         follower = Follower(
             until,

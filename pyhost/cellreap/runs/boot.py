@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from cellreap.runs.console import Console
 from cellreap.runs.process import Process
@@ -85,6 +85,20 @@ class Watch:
     """The run ends after this time. None: it goes on."""
     shows: bool = False
     """Whether it shows something while the run goes on."""
+
+
+class Source(Protocol):
+    """Where a console comes from."""
+
+    def read(self, seconds: float) -> bytes | None:
+        """The next bytes. None: none within `seconds`. Empty: the console was closed."""
+
+    def failure(self) -> str:
+        """Why a console that was closed says nothing about the run. Empty if it does."""
+
+    @property
+    def last_words(self) -> str:
+        """The last line that came from beside the console. Empty if there is none."""
 
 
 def boot_image(
@@ -186,26 +200,55 @@ def record(
     grew. finish: a line that ends the run, as END does. watch: who watches the run.
     Then Ctrl-C ends the run, and is no exception.
     """
-    start = time.monotonic()
-    console = Console(finish)
-    limits = _Limits(start, timeout, idle, watch.seconds if watch is not None else None)
     with Process(command) as process:
-        try:
-            end = _follow(process, console, trace, limits, on_events, watch)
-        except KeyboardInterrupt:
-            if watch is None:
-                raise
-            end = End.INTERRUPTED
-        failure = process.failure() if end is End.EXITED else ""
-        end = End.FAILED if failure else end
-        last_words = process.last_words
+        return record_from(
+            process,
+            trace,
+            timeout=timeout,
+            idle=idle,
+            on_events=on_events,
+            finish=finish,
+            watch=watch,
+        )
+
+
+def record_from(
+    source: Source,
+    trace: BinaryIO,
+    *,
+    timeout: float | None = None,
+    idle: float | None = DEFAULT_IDLE,
+    on_events: Callable[[int], None] = lambda count: None,
+    finish: re.Pattern[bytes] | None = None,
+    watch: Watch | None = None,
+    begin: float | None = None,
+    fatal: re.Pattern[bytes] | None = None,
+) -> Boot:
+    """Records a console that is open already. For the other arguments see `record`.
+
+    begin: seconds within which the first event must come; None: any time. fatal: a message that
+    is as fatal as those of the kernel.
+    """
+    start = time.monotonic()
+    console = Console(finish, fatal)
+    limits = _Limits(start, timeout, idle, watch.seconds if watch is not None else None, begin)
+    try:
+        end = _follow(source, console, trace, limits, on_events, watch)
+    except KeyboardInterrupt:
+        if watch is None:
+            raise
+        end = End.INTERRUPTED
+    failure = source.failure() if end is End.EXITED else ""
+    end = End.FAILED if failure else end
+    last_words = source.last_words
+    silent = f"no event within {begin:g} s" if begin and not console.events else ""
     detail = {
         End.COMPLETE: "",
         End.FATAL: console.fatal,
         End.EXITED: last_words or "it said nothing",
         End.FAILED: last_words or failure,
         End.TIMEOUT: f"limit {timeout or 0:g} s",
-        End.SILENT: f"nothing for {idle or 0:g} s",
+        End.SILENT: silent or f"nothing for {idle or 0:g} s",
         End.FLOOD: f"limit {limits.bytes} bytes",
         End.ASKED: "",
         End.INTERRUPTED: "",
@@ -215,12 +258,16 @@ def record(
 
 @dataclass
 class _Limits:
-    """Seconds after which a run ends; None: no limit. asked: as the user wants it."""
+    """Seconds after which a run ends; None: no limit.
+
+    asked: as the user wants it. begin: if there was no event.
+    """
 
     start: float
     timeout: float | None
     idle: float | None
     asked: float | None
+    begin: float | None
 
     @property
     def bytes(self) -> int:
@@ -228,36 +275,40 @@ class _Limits:
         untimed = self.timeout is None and self.idle is not None
         return MAX_UNTIMED_BYTES if untimed else MAX_CONSOLE_BYTES
 
-    def until(self, heard: float) -> tuple[float, End | None]:
-        """When the run ends if nothing more is heard, and why. heard: when something was."""
+    def until(self, heard: float, begun: bool) -> tuple[float, End | None]:
+        """When the run ends if nothing more is heard, and why.
+
+        heard: when something was. begun: whether there was an event.
+        """
         ends = (
             (self.start, self.asked, End.ASKED),
             (self.start, self.timeout, End.TIMEOUT),
             (heard, self.idle, End.SILENT),
+            (self.start, None if begun else self.begin, End.SILENT),
         )
         found = [(start + seconds, end) for start, seconds, end in ends if seconds is not None]
         return min(found, key=lambda one: one[0], default=(math.inf, None))
 
 
 def _follow(
-    process: Process,
+    source: Source,
     console: Console,
     trace: BinaryIO,
     limits: _Limits,
     on_events: Callable[[int], None],
     watch: Watch | None,
 ) -> End:
-    """Copies the process's console to `trace` until the run is over. Returns why it ended."""
+    """Copies the console to `trace` until the run is over. Returns why it ended."""
     heard = time.monotonic()
     fatal_until: float | None = None
     while True:
         now = time.monotonic()
-        until, end = limits.until(heard)
+        until, end = limits.until(heard, console.events > 0)
         if fatal_until is not None and fatal_until < until:
             until, end = fatal_until, End.FATAL
         if end is not None and now >= until:
             return End.FATAL if fatal_until is not None else end
-        data = process.read(min(until - now, _PATIENCE))
+        data = source.read(min(until - now, _PATIENCE))
         if data is None:
             continue
         if not data:

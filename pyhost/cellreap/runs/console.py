@@ -20,8 +20,12 @@ _FATAL = re.compile(
 class Console:
     """Finds events and fatal messages in the stream."""
 
-    def __init__(self, finish: re.Pattern[bytes] | None) -> None:
+    def __init__(
+        self, finish: re.Pattern[bytes] | None, fatal: re.Pattern[bytes] | None = None
+    ) -> None:
+        """finish: a line that ends the run. fatal: a message that is as fatal as the kernel's."""
         self.finish = finish
+        self._also_fatal = fatal
         self.bytes = 0
         self.events = 0
         self.complete = False
@@ -56,5 +60,9 @@ class Console:
             self.fatal = ""
         if self.finish is not None and self.finish.search(line + b"\n" * ended):
             self.complete = True
-        if found is None and not self.fatal and (fatal := _FATAL.search(line)):
+        if found is None and not self.fatal and (fatal := self._is_fatal(line)):
             self.fatal = fatal[0].decode("ascii", "replace")
+
+    def _is_fatal(self, line: bytes) -> re.Match[bytes] | None:
+        also = self._also_fatal
+        return _FATAL.search(line) or (also.search(line) if also is not None else None)

@@ -6,7 +6,9 @@ from __future__ import annotations
 import io
 import socket
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from elftools.elf.elffile import ELFFile
 
@@ -39,8 +41,85 @@ def free_port(port: int) -> int:
         return int(probe.getsockname()[1])
 
 
-def write_files(image: Image, places: Places, folder: Path, port: int) -> list[str]:
-    """Writes the ELF files and a script for gdb to a folder. Returns how to attach, in lines.
+@dataclass(frozen=True)
+class SymbolFile:
+    """An ELF file and what it is loaded for."""
+
+    path: Path
+    """Where it is."""
+    text: int
+    """The address of its code."""
+    users: tuple[str, ...]
+    """The PDs that run it, and the programs that are spawned of it. Empty: the root task."""
+    has_symbols: bool
+    """Whether it has debug information."""
+
+
+@dataclass(frozen=True)
+class Attaching:
+    """How a debugger attaches."""
+
+    system: str
+    """The system's name."""
+    arch: str
+    """Its architecture."""
+    port: int
+    """The port of the stub on this machine."""
+    script: Path
+    """A script for gdb."""
+    root_task: SymbolFile
+    """The root task."""
+    programs: tuple[SymbolFile, ...]
+    """The programs of the PDs."""
+
+    def lines(self) -> list[str]:
+        """For people."""
+        root = self.root_task
+        lines = [
+            f"{self.system} is stopped at its first instruction. To attach:",
+            f"  {_DEBUGGERS[self.arch]} -x {self.script}",
+            "or in a gdb of your own:",
+            f"  set architecture {_ARCHITECTURES[self.arch]}",
+            f"  target remote {_HOST}:{self.port}",
+            f"  add-symbol-file {root.path} {root.text:#x}    (the root task)",
+        ]
+        for program in self.programs:
+            bare = "" if program.has_symbols else ": no symbols, its file is not at hand"
+            named = ", ".join(program.users)
+            lines.append(f"  add-symbol-file {program.path} {program.text:#x}    ({named}{bare})")
+        return [
+            *lines,
+            "Root task and PDs have address spaces of their own, and their programs overlap. So "
+            "use",
+            "the symbols of one at a time (the script has `symbols-of-NAME`), and hardware "
+            "breakpoints",
+            "(hbreak), which hold in every address space. `continue` starts the system.",
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs: the keys of `debug --json`."""
+        return {
+            "system": self.system,
+            "arch": self.arch,
+            "debugger": _DEBUGGERS[self.arch],
+            "remote": f"{_HOST}:{self.port}",
+            "script": str(self.script),
+            "root_task": _symbols_json(self.root_task),
+            "programs": [_symbols_json(program) for program in self.programs],
+        }
+
+
+def _symbols_json(file: SymbolFile) -> dict[str, Any]:
+    return {
+        "path": str(file.path),
+        "text": file.text,
+        "users": list(file.users),
+        "has_symbols": file.has_symbols,
+    }
+
+
+def write_files(image: Image, places: Places, folder: Path, port: int) -> Attaching:
+    """Writes the ELF files and a script for gdb to a folder.
 
     Programs whose files with debug information are not at hand are those of the image, which have
     no symbols.
@@ -56,25 +135,22 @@ def write_files(image: Image, places: Places, folder: Path, port: int) -> list[s
             users.setdefault(program, []).append(pd.name if program == pd.program else program)
     script = folder / "debug.gdb"
     write_atomically(script, _script(arch, root, folder, programs, port).encode())
-    lines = [
-        f"{image.manifest.system} is stopped at its first instruction. To attach:",
-        f"  {_DEBUGGERS[arch]} -x {script}",
-        "or in a gdb of your own:",
-        f"  set architecture {_ARCHITECTURES[arch]}",
-        f"  target remote {_HOST}:{port}",
-        f"  add-symbol-file {root} {_text(image.roottask, arch):#x}    (the root task)",
-    ]
-    for program, raw in programs.items():
-        named = ", ".join(dict.fromkeys(users.get(program, [])))
-        bare = ": no symbols, its file is not at hand" if program in places.missing else ""
-        path = folder / "programs" / f"{program}.elf"
-        lines.append(f"  add-symbol-file {path} {_text(raw, arch):#x}    ({named}{bare})")
-    return [
-        *lines,
-        "Root task and PDs have address spaces of their own, and their programs overlap. So use",
-        "the symbols of one at a time (the script has `symbols-of-NAME`), and hardware breakpoints",
-        "(hbreak), which hold in every address space. `continue` starts the system.",
-    ]
+    return Attaching(
+        image.manifest.system,
+        arch,
+        port,
+        script,
+        SymbolFile(root, _text(image.roottask, arch), (), True),
+        tuple(
+            SymbolFile(
+                folder / "programs" / f"{program}.elf",
+                _text(raw, arch),
+                tuple(dict.fromkeys(users.get(program, []))),
+                program not in places.missing,
+            )
+            for program, raw in programs.items()
+        ),
+    )
 
 
 def _script(arch: str, root: Path, folder: Path, programs: Mapping[str, bytes], port: int) -> str:

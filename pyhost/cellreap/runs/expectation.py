@@ -102,6 +102,7 @@ def expected_of(config: Config, source: str, timer: bool) -> Expected:
             ExpectedCrash(crash.pd, crash.how, crash.by, crash.repeat) for crash in config.crashes
         ),
         extract=config.system.extract,
+        runs_between=timer and config.system.cleaner_priority is not None,
         inject=config.inject,
         truth=config.system.truth,
         outcome=_outcome(config.expect),
@@ -123,7 +124,12 @@ def _outcome(expect: Expect) -> ExpectedOutcome:
 def _pd(
     config: Config, account: int, pd: Pd, system: Depths, timer: bool, own: dict[str, int]
 ) -> ExpectedPd:
-    flags = {"set_depth": pd.may_set_depth, "extract": pd.may_extract, "spawn": bool(pd.spawns)}
+    flags = {
+        "set_depth": pd.may_set_depth,
+        "extract": pd.may_extract,
+        "spawn": bool(pd.spawns),
+        "listen": pd.may_listen,
+    }
     depths = (
         system[0] if pd.pd_depth is None else _depth(pd.pd_depth),
         system[1] if pd.rs_depth is None else _depth(pd.rs_depth),
@@ -173,6 +179,9 @@ def _sizes(sizes: Sizes) -> ExpectedSizes:
         base_slots=sizes.base_slots,
         bodies=sizes.bodies,
         spawned=sizes.spawned,
+        base_objects=sizes.base_objects,
+        objects=sizes.objects,
+        spawned_objects=sizes.spawned_objects,
         body_slots=body_slot("CR_BODY_ROOT_SLOTS"),
         resource_slots=roottask("system/body.h", "CR_RESOURCE_ROOT_SLOTS"),
         spawned_cspace_slots=1 << body_slot("CR_SPAWNED_CSPACE_BITS"),

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, BinaryIO
 
 import sh
 
@@ -25,27 +25,31 @@ _PATIENCE = 2.0  # seconds between SIGTERM and SIGKILL
 _GATHERED = 0.005
 """Seconds for which output gathers before it is read. An emulator writes its console byte by byte,
 and a reader that wakes for each byte takes as much of the processor as the emulator."""
+_MAX_WRITE = 10.0  # seconds in which a child must take what is written to it
 _ANY_CODE = tuple(range(-64, 256))  # every exit code is a result, never an exception of sh
 
 
 class Process:
     """A child in a session of its own, with its stdout as a pipe. `with` ends it on exit."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], *, listens: bool = False) -> None:
+        """listens: its stdin is a pipe, for `write`; else it is empty."""
         self._command = list(command)
+        self._listens = listens
+        self._in = -1
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> Process:
         self._stack.enter_context(self._stderr)
-        self._stack.enter_context(_ending_signals_raise())
+        self._stack.enter_context(ending_signals_raise())
         self._out, child_out = os.pipe()
         self._stack.callback(os.close, self._out)
         try:
-            with Path(os.devnull).open("rb") as nothing, os.fdopen(child_out, "wb", 0) as out:
+            with self._stdin() as given, os.fdopen(child_out, "wb", 0) as out:
                 self._running = sh.Command(self._command[0])(
                     *self._command[1:],
-                    _in=nothing,
+                    _in=given,
                     _out=out,
                     _err=self._stderr,
                     _bg=True,
@@ -61,6 +65,19 @@ class Process:
     def __exit__(self, *_: object) -> None:
         with self._stack:
             self._end()
+
+    def _stdin(self) -> BinaryIO:
+        """What the child gets as its stdin. This process keeps the other end of a pipe."""
+        if not self._listens:
+            return Path(os.devnull).open("rb")
+        child_in, self._in = os.pipe()
+        self._stack.callback(os.close, self._in)
+        os.set_blocking(self._in, False)
+        return os.fdopen(child_in, "rb", 0)
+
+    def write(self, data: bytes) -> None:
+        """Writes to the child's stdin. CellreapError if the child does not take it."""
+        write_all(self._in, data, self._command[0])
 
     def read(self, seconds: float) -> bytes | None:
         """The next bytes. None: none within `seconds`. Empty: the child closed its stdout."""
@@ -98,8 +115,26 @@ class Process:
             os.killpg(self._running.pid, signal.SIGKILL)  # processes that the child left behind
 
 
+def write_all(file: int, data: bytes, name: str) -> None:
+    """Writes to a file descriptor that does not block.
+
+    CellreapError, which has the name, if it does not take the data.
+    """
+    left = memoryview(data)
+    while left:
+        _, ready, _ = select.select([], [file], [], _MAX_WRITE)
+        if not ready:
+            raise CellreapError(f"{name} does not take what is written to it")
+        try:
+            left = left[os.write(file, left) :]
+        except BlockingIOError:
+            continue
+        except OSError as error:
+            raise CellreapError(f"{name} takes no more: {error.strerror}") from None
+
+
 @contextlib.contextmanager
-def _ending_signals_raise() -> Iterator[None]:
+def ending_signals_raise() -> Iterator[None]:
     """Makes SIGTERM and SIGHUP raise an exception in this process, so that the child is ended
     first.
     """

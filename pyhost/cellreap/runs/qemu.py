@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from cellreap.arches import MACHINE_MIB
 from cellreap.errors import CellreapError, InputError, UsageError
+from cellreap.system.loader import platform_of
 from cellreap.system.sdk import require_option
 
 
@@ -27,7 +31,11 @@ class Machine:
     impossible: tuple[tuple[str, str], ...]
     # gen_config key -> value of -cpu for the CPU of the kernel. Empty if `arguments` has it.
     cpus: Mapping[str, str] = field(default_factory=dict)
+    platform: str = ""  # the machine, as KernelPlatform names it. Empty: there is only one
 
+
+_SIZE = re.compile("(?:size=)?([0-9]{1,12})([BKMGbkmg]?)(?:,.*)?")
+_UNITS: Mapping[str, int] = {"B": 0, "K": 10, "M": 20, "G": 30}
 
 _COMMON = (
     "-nodefaults",
@@ -43,12 +51,14 @@ _COMMON = (
     "chardev:console",
 )
 
+_PC_MEMORY = ("-m", str(MACHINE_MIB["x86_64"]))
+
 MACHINES: Mapping[str, Machine] = {
     "x86_64": Machine(
         emulator="qemu-system-x86_64",
         package="qemu-system-x86",
         # The oldest CPU that seL4 supports on x86_64, with the huge pages that it needs.
-        arguments=("-machine", "pc", "-accel", "tcg", "-cpu", "Nehalem,+pdpe1gb", "-m", "512"),
+        arguments=("-machine", "pc", "-accel", "tcg", "-cpu", "Nehalem,+pdpe1gb", *_PC_MEMORY),
         files=(("-kernel", "kernel.elf"), ("-initrd", "roottask.elf")),  # kernel.elf as ELF32
         impossible=(
             ("SUPPORT_PCID", "KernelSupportPCID"),
@@ -67,6 +77,7 @@ MACHINES: Mapping[str, Machine] = {
             "ARM_CORTEX_A57": "cortex-a57",
             "ARM_CORTEX_A72": "cortex-a72",
         },
+        platform="qemu-arm-virt",
     ),
 }
 
@@ -78,6 +89,13 @@ def machine_for(arch: str) -> Machine:
 
 def check_bootable(options: Mapping[str, Any], machine: Machine, name: str) -> None:
     """InputError if the machine cannot run the kernel. It names `name` and the option."""
+    platform = platform_of(options)
+    if machine.platform not in ("", platform):
+        message = (
+            f"is {platform}: expected {machine.platform}, which {machine.emulator} emulates; "
+            "`cellreap flash` boots on boards"
+        )
+        raise InputError(name, None, "ARM_PLAT (KernelPlatform)", message)
     for key, option in machine.impossible:
         require_option(options, name, key, option, False, f"{machine.emulator} does not emulate it")
     if machine.cpus:
@@ -143,3 +161,14 @@ def qemu_command(
         *(word for option, name in machine.files for word in (option, str(folder / name))),
         *extra,
     ]
+
+
+def memory_in(words: Sequence[str]) -> int | None:
+    """The bytes of memory that arguments give a machine. None if they give none, or not so that it
+    is understood here: the emulator says then what is wrong.
+    """
+    sizes = [size for option, size in pairwise(words) if option in ("-m", "--m", "-memory")]
+    found = _SIZE.fullmatch(sizes[-1]) if sizes else None
+    if found is None:
+        return None
+    return int(found[1]) << _UNITS[found[2].upper() or "M"]

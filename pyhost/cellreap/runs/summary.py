@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cellreap.model.ids import ROOT, parse_id
@@ -160,11 +160,21 @@ def _long(
     lines += _section("lost", [f"{name_of(pd, names)}: {_list(what)}" for pd, what in lost.items()])
     lines += _section("told", told)
     lines += _section("order", [_order(chapter, names)])
+    lines += _section("failed", [_death(chapter, event, names) for event in chapter.deaths()])
     lines += _section("freed", [_freed(chapter) + _took(chapter)])
+    lines += _section("left", list(_left(chapter, names)))
     says = [f"{name_of(pd, names)}: {printable(text)}" for pd, text in chapter.says[:_MAX_SAYS]]
     if len(chapter.says) > _MAX_SAYS:
         says.append("... and more in the trace")
     return lines + _section("then said", says)
+
+
+def _death(chapter: Chapter, event: Event, names: Mapping[str, str]) -> str:
+    """A step at which the cleaner died: its number, what it was for, and what follows."""
+    about = [name_of(event[field], names) for field in ("node", "pd") if event[field] != "-"]
+    step = f"step {event['number']} of {chapter.steps}, {' '.join((event['step'], *about))}"
+    after = "left for later" if event.name == "RESIDUE" else "repeated"
+    return f"{step}, attempt {event['attempts']}: {event['death']}; {after}"
 
 
 def fault_lines(fault: FaultSeen | None) -> list[str]:
@@ -262,6 +272,33 @@ def _order(chapter: Chapter, names: Mapping[str, str]) -> str:
     doomed |= {event["space"] for event in chapter.of("DOOM_SPACE")}
     gone = [event["node"] for event in chapter.of("DESTROY") if event["node"] in doomed]
     return ", then ".join(printable(names.get(node, node)) for node in gone)
+
+
+def _left(chapter: Chapter, names: Mapping[str, str]) -> Iterator[str]:
+    """What the cleanup left, and what became of it."""
+    left: list[Event] = []
+    for event in chapter.events:
+        if event.name == "LEFT":
+            left.append(event)
+        elif event.name == "RECOVER":
+            yield from _steps_left(left, names)
+            left.clear()
+            yield f"run {event['run']} over what was left:"
+        elif event.name == "SETTLED" and not left and chapter.of("RECOVER"):
+            yield "all of it is done"
+    yield from _steps_left(left, names)
+    if left:
+        yield f"a later run would do {_count(len(left), 'step')}"
+
+
+def _steps_left(left: Iterable[Event], names: Mapping[str, str]) -> Iterator[str]:
+    for event in left:
+        node, pd = event["node"], event["pd"]
+        yield {
+            "suspend": f"{name_of(pd, names)} is not stopped, and may run on",
+            "cut-request": f"{name_of(pd, names)} has its request to {name_of(node, names)}",
+            "notify": f"{name_of(pd, names)} is not told about {name_of(node, names)}",
+        }.get(event["step"], f"{name_of(node, names)} is not destroyed")
 
 
 def _freed(chapter: Chapter) -> str:

@@ -101,6 +101,7 @@ def build_blob(
         "pd_depth": _depth(config.policy.pd_depth),
         "rs_depth": _depth(config.policy.rs_depth),
         "await_ms": config.system.await_ms,
+        "cleaner_priority": config.system.cleaner_priority or 0,
         "numbers_left": config.system.numbers_left or 0,
         "generations_left": config.system.generations_left or 0,
         "flags": _flags(
@@ -209,14 +210,14 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
 
 def _injection_row(text: str) -> dict[str, Any]:
     """text: as in the configuration, which has checked it."""
-    chain, place, how, *always = text.split(":")
+    chain, place, how, *often = text.split(":")
     step, _, call = place.partition(".")
     return {
         "chain": headers.printed_names("inject.h", "CR_CHAIN")[chain],
         "step": int(step),
         "call": _constant("CR_IMAGE_STEP_END") if call == "end" else int(call or 0),
         "how": headers.printed_names("inject.h", "CR_INJECTION")[how],
-        "always": bool(always),
+        "always": 0 if not often else 1 if often == ["always"] else int(often[0].removeprefix("x")),
     }
 
 
@@ -229,6 +230,7 @@ def _pd_row(
         "CR_IMAGE_MAY_SPAWN": bool(pd.spawns),
         "CR_IMAGE_LATE": pd.start == "after-cleanup",
         "CR_IMAGE_MAY_EXTRACT": pd.may_extract,
+        "CR_IMAGE_MAY_LISTEN": pd.may_listen,
         "CR_IMAGE_BACKGROUND": pd.background,
         "CR_IMAGE_MAY_SET_DEPTH": pd.may_set_depth,
     }

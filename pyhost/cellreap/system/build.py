@@ -7,21 +7,34 @@ cache.
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from cellreap.arches import MACHINE_MIB
 from cellreap.progress import Progress
+from cellreap.system.bounds import Bounds, bounds_of
 from cellreap.system.capdl import capdl_text, read_target
 from cellreap.system.config import Config
+from cellreap.system.elf import Executable, read_executable
 from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_image
 from cellreap.system.linking import link, link_loader
-from cellreap.system.loader import PLATFORM_FILE
+from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
+from cellreap.system.memory import memory_of
 from cellreap.system.parts import build_parts
 from cellreap.system.programs import Source, build_programs, check_layouts, loadable
 from cellreap.system.sdk import CONFIG_FILE, Sdk, read_support, takes_snapshots, timer_of
 from cellreap.system.sizes import sizes_of
 from cellreap.system.toolchain import find_toolchain
+
+
+@dataclass(frozen=True)
+class Built:
+    """What a build made besides the image."""
+
+    programs: dict[str, bytes]
+    """The ELF files of the PDs' programs by name, with their debug information."""
+    bounds: Bounds
 
 
 def build_image(
@@ -33,7 +46,8 @@ def build_image(
     overrides: Overrides | None = None,
     trace_key: bytes | None = None,
     path: Path | None = None,
-) -> dict[str, bytes]:
+    machine_bytes: int | None = None,
+) -> Built:
     """Builds the image of `config` and writes it to `output`.
 
     text: the text of the configuration's file, which the image keeps. overrides: the values in
@@ -41,9 +55,11 @@ def build_image(
     derives the key of its trace; None: one of this image and user. path: the configuration's file,
     to whose folder the paths of its programs are relative; None: to the current folder.
 
-    Returns the ELF files of the PDs' programs, with their debug information. InputError if a
-    program of the file is wrong. CellreapError if a tool is missing, or if the sources of cellreap
-    do not build.
+    machine_bytes: the memory of the machine that the image is for; None: as much as the kernel
+    expects, or that of the emulated machine.
+
+    InputError if a program of the file is wrong, or if the system does not fit the machine.
+    CellreapError if a tool is missing, or if the sources of cellreap do not build.
     """
     source = Source(config, text, path or Path(f"{config.system.name}.toml"))
     toolchain = find_toolchain(sdk.kernel.arch)
@@ -69,9 +85,13 @@ def build_image(
         }
         kernel, options = sdk.kernel_elf.read_bytes(), (sdk.root / CONFIG_FILE).read_bytes()
         description = capdl_text(config, programs, target)
-        manifest["sizes"] = sizes_of(
-            config, programs, target, timer_of(sdk), takes_snapshots(str(sdk.kernel))
-        ).model_dump()
+        sizes = sizes_of(config, programs, target, timer_of(sdk), takes_snapshots(str(sdk.kernel)))
+        entry = read_executable(kernel, str(sdk.kernel_elf), sdk.kernel.arch)
+        root_elf = read_executable(roottask, "roottask.elf", sdk.kernel.arch)
+        machine = _machine_memory(sdk, entry, machine_bytes)
+        memory = memory_of(source, sizes, root_elf, machine)
+        bounds = bounds_of(config, programs, target, sdk.options, memory)
+        manifest["sizes"] = sizes.model_dump()
         manifest["target"] = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in asdict(target).items()
@@ -83,4 +103,14 @@ def build_image(
             members[PLATFORM_FILE] = read_support(sdk, PLATFORM_FILE)
             members[LOADER] = link_loader(sdk, toolchain, parts, roottask)
         write_image(output, manifest, members)
-    return built
+    return Built(built, bounds)
+
+
+def _machine_memory(sdk: Sdk, kernel: Executable, machine_bytes: int | None) -> tuple[int, int]:
+    """[start, end) of the machine's memory, in bytes."""
+    if LOADER not in members_of(sdk.kernel.arch):
+        return 0, machine_bytes or MACHINE_MIB[sdk.kernel.arch] << 20
+    described = str(sdk.root / PLATFORM_FILE)
+    regions = read_memory(read_support(sdk, PLATFORM_FILE), described)
+    start, end = memory_around(regions, kernel, described)
+    return start, start + (machine_bytes or end - start)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import itertools
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -279,3 +280,13 @@ def symbol_bytes(raw: bytes, start: str, end: str) -> bytes:
     except (*ELF_ERRORS, StopIteration):
         raise CellreapError(f"nothing lies between {start} and {end}") from None
     return raw[offset : offset + found[1] - found[0]]
+
+
+def symbol_sizes(executable: Executable, names: Sequence[str]) -> dict[str, int]:
+    """The sizes of symbols, in bytes. CellreapError if one is missing."""
+    try:
+        table: Any = ELFFile(io.BytesIO(executable.raw)).get_section_by_name(".symtab")
+        return {name: table.get_symbol_by_name(name)[0]["st_size"] for name in names}
+    except ELF_ERRORS:
+        message = f"{executable.name} does not have all of the symbols {', '.join(names)}"
+        raise CellreapError(message) from None

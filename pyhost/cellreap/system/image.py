@@ -33,7 +33,7 @@ from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
 from cellreap.system.sdk import check_options, parse_options
 from cellreap.system.sizes import Sizes
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST = "manifest.json"
 MEMBERS = ("kernel.elf", "gen_config.json", "roottask.elf", "system.cdl", "config.toml")
 """Members of every image."""
@@ -95,7 +95,7 @@ class Overrides(_Table):
 class Manifest(_Table):
     """manifest.json."""
 
-    format: Literal[2]
+    format: Literal[3]
     """To be raised when an older reader would misread the file."""
     arch: Literal["x86_64", "aarch64"]
     """The architecture for which the image is built."""

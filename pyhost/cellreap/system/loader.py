@@ -22,8 +22,37 @@ FDT_FILE = "kernel.dtb"
 KERNEL_BLOB, USER_BLOB, FDT_BLOB = "kernel.bin", "user.bin", "fdt.bin"
 """The files that the output of source() includes."""
 
-# PL011 UARTs, which seL4's description of a platform leaves out.
-_UARTS: Mapping[str, int] = {"qemu-arm-virt": 0x0900_0000}
+
+@dataclass(frozen=True)
+class Uart:
+    """A UART: it takes a byte when a bit of its status has a certain value."""
+
+    address: int
+    data: int
+    """Offset of the register for the byte, which is 32 bits wide, as the other one."""
+    status: int
+    """Offset of the register with the bit."""
+    mask: int
+    """The bit."""
+    busy: int
+    """The bit's value as long as no byte is taken."""
+
+
+def _pl011(address: int) -> Uart:
+    return Uart(address, data=0, status=0x18, mask=1 << 5, busy=1 << 5)
+
+
+# The UARTs that the kernel prints to, which seL4's description of a platform leaves out. Only the
+# first platform has been run.
+_UARTS: Mapping[str, Uart] = {
+    "qemu-arm-virt": _pl011(0x0900_0000),
+    # Amlogic Meson GX: "transmit FIFO full"
+    "odroidc4": Uart(0xFF80_3000, data=0, status=0xC, mask=1 << 21, busy=1 << 21),
+    # the mini UART of the BCM2711: "transmitter empty"
+    "rpi4": Uart(0xFE21_5040, data=0, status=0x14, mask=1 << 5, busy=0),
+}
+PLATFORMS = tuple(_UARTS)
+"""The platforms, as KernelPlatform names them, that the boot loader knows."""
 
 _PAGE = 1 << 12
 _GIB = 1 << 30
@@ -121,7 +150,11 @@ def plan_load(
     facts = {
         "ram_start": memory[0],
         "ram_end": memory[1],
-        "uart": uart,
+        "uart": uart.address,
+        "uart_data": uart.address + uart.data,
+        "uart_status": uart.address + uart.status,
+        "uart_mask": uart.mask,
+        "uart_busy": uart.busy,
         "loader": _up(base, _LOADER_ALIGN),
         "kernel": start,
         "kernel_bytes": end - start,
@@ -132,8 +165,8 @@ def plan_load(
         "user_entry": user.entry,
     }
     blobs = {
-        KERNEL_BLOB: _flat(kernel, virt),
-        USER_BLOB: _flat(user, user_virt),
+        KERNEL_BLOB: flat(kernel, virt),
+        USER_BLOB: flat(user, user_virt),
         FDT_BLOB: fdt,
     }
     return Load(facts, blobs)
@@ -173,7 +206,7 @@ def platform_of(options: Mapping[str, Any]) -> str:
     return str(options.get("ARM_PLAT"))
 
 
-def _flat(executable: Executable, start: int) -> bytes:
+def flat(executable: Executable, start: int) -> bytes:
     """The contents from virtual address `start` on, without the zeros after the last byte in the
     file.
     """

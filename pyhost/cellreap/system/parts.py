@@ -7,16 +7,16 @@ three and used again for every configuration.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError, source_root
 from cellreap.progress import Progress
-from cellreap.system.cache import DONE, cache_folder, digest, file_lock, lock_of, touch
+from cellreap.system.cache import Key, cache_folder, digest, digest_of
 from cellreap.system.capdl import facts_source
 from cellreap.system.sdk import Sdk
+from cellreap.system.store import Use, use
 from cellreap.system.toolchain import LOG, Toolchain, build_tree, run_tool
 
 _LIBRARY = "libcellreap_root.a"
@@ -26,14 +26,28 @@ _LOADER_LIBRARY = "libcellreap_loader.a"
 _SOURCES = ("roottask", "pds")
 _FACTS = "capdl_facts.o"
 _CACHE_FORMAT = "3"  # part of the key; raise it when the cache changes its format
+_TRIES = 3
+"""How often a build is begun anew because somebody writes into the sources."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The output of CMake. The files are in the cache and must not be written."""
+    """The output of CMake. The files are in the cache and must not be written.
 
-    folder: Path
-    reused: bool
+    They stay there as long as this object does.
+    """
+
+    use: Use
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        return self.use.folder
+
+    @property
+    def reused(self) -> bool:
+        """Whether they were in the cache."""
+        return self.use.reused
 
     @property
     def library(self) -> Path:
@@ -61,27 +75,42 @@ class Parts:
         return self.folder / _CONFORMANCE
 
 
+class _Changed(Exception):
+    """The sources changed during the build."""
+
+
 def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
     """The libraries of the root task and for PDs, from the cache if nothing changed."""
     root = checkout()
-    key = cache_key(root, sdk, toolchain)
-    folder = cache_folder() / "build" / key
-    with file_lock(lock_of(folder), progress):
-        if (folder / DONE).is_file():
-            touch(folder)
-            return Parts(folder, reused=True)
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        with progress.step(f"building the root task for {sdk.kernel}"):
-            options = {"CELLREAP_SDK": str(sdk.root), "CELLREAP_ARCH": sdk.kernel.arch}
-            build_tree(root / "roottask", folder, toolchain, options)
-            _compile_facts(root, folder, sdk, toolchain)
-        parts = Parts(folder, reused=False)
-        if not parts.library.is_file():
-            raise CellreapError(f"{folder}: the build made no {_LIBRARY}")
-        if cache_key(root, sdk, toolchain) == key:  # else the sources changed during the build
-            (folder / DONE).write_text(f"{toolchain.version}\n{sdk.kernel}\n")
-        return parts
+    for _ in range(_TRIES):
+        key = cache_key(root, sdk, toolchain)
+
+        def make(folder: Path, key: str = key) -> str:
+            with progress.step(f"building the root task for {sdk.kernel}"):
+                options = {"CELLREAP_SDK": str(sdk.root), "CELLREAP_ARCH": sdk.kernel.arch}
+                build_tree(root / "roottask", folder, toolchain, options)
+                _compile_facts(root, folder, sdk, toolchain)
+            if not (folder / _LIBRARY).is_file():
+                raise CellreapError(f"{folder}: the build made no {_LIBRARY}")
+            if cache_key(root, sdk, toolchain) != key:
+                raise _Changed
+            return f"{toolchain.version}\n{sdk.kernel}\n"
+
+        try:
+            return Parts(use(Key("roottask", _version(root, sdk), key), make, progress))
+        except _Changed:
+            progress.note("the sources changed during the build, which is begun anew")
+    raise CellreapError(f"{root}: the sources changed during each of {_TRIES} builds")
+
+
+def _version(root: Path, sdk: Sdk) -> str:
+    """What an earlier build must have in common with this one to be out of date.
+
+    Two checkouts, or two kernels, are used side by side. refkernel is part of the checkout.
+    """
+    own = sdk.root.is_relative_to(cache_folder())
+    places = digest_of(str(root), "" if own else str(sdk.root))
+    return f"{sdk.kernel.arch}-{sdk.kernel.name}-{sdk.kernel.version}-{places[:8]}"
 
 
 def cache_key(root: Path, sdk: Sdk, toolchain: Toolchain) -> str:

@@ -14,12 +14,16 @@ from pathlib import Path
 
 from cellreap.errors import UsageError
 from cellreap.progress import Progress
-from cellreap.system.cache import DONE, cache_folder, digest, file_lock, lock_of, touch
+from cellreap.system.cache import Key, digest, digest_of
 from cellreap.system.parts import checkout
 from cellreap.system.sdk import installed_sdk, no_sdk
+from cellreap.system.store import Use, use
 from cellreap.system.toolchain import Toolchain, build_tree, find_toolchain
 
 _LAYOUT = "1"  # part of the key; raise it when the cache changes its format
+_in_use: dict[Path, Use] = {}
+"""The kernels that this process has used. An SDK directory is a path that a process reads at any
+time, so each stays in use until the process ends."""
 
 
 def find_kernel(
@@ -50,19 +54,18 @@ def build_refkernel(arch: str, progress: Progress, env: Mapping[str, str] | None
     """
     sources = checkout() / "refkernel"
     toolchain = find_toolchain(arch)
-    folder = cache_folder(env) / "refkernel" / _key(sources, toolchain)
-    sdk = folder / arch
-    with file_lock(lock_of(folder), progress):
-        touch(folder)
-        if not (folder / DONE).is_file():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            options = {"REFKERNEL_ARCH": arch, "CMAKE_INSTALL_PREFIX": str(sdk)}
-            with progress.step(f"building refkernel ({arch})"):
-                build_tree(sources, folder / "build", toolchain, options, target="install")
-            shutil.rmtree(folder / "build")
-            (folder / DONE).write_text(f"{toolchain.version}\n")
-    return sdk
+
+    def make(folder: Path) -> str:
+        options = {"REFKERNEL_ARCH": arch, "CMAKE_INSTALL_PREFIX": str(folder / arch)}
+        with progress.step(f"building refkernel ({arch})"):
+            build_tree(sources, folder / "build", toolchain, options, target="install")
+        shutil.rmtree(folder / "build")
+        return f"{toolchain.version}\n"
+
+    version = f"{arch}-{digest_of(str(sources))[:8]}"
+    found = use(Key("kernel", version, _key(sources, toolchain)), make, progress, env)
+    _in_use[found.folder] = found
+    return found.folder / arch
 
 
 def _key(sources: Path, toolchain: Toolchain) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 from cellreap.arches import ARCHES as ARCHES  # an SDK is for one of these
 from cellreap.errors import InputError, UsageError
 from cellreap.system.elf import read_executable
-from cellreap.system.loader import FDT_FILE, PLATFORM_FILE
+from cellreap.system.loader import FDT_FILE, PLATFORM_FILE, PLATFORMS, platform_of
 
 CONFIG_FILE = Path("libsel4/include/kernel/gen_config.json")
 KERNEL_FILE = Path("bin/kernel.elf")
@@ -53,7 +53,6 @@ _REQUIRED_BY_ARCH: Mapping[str, tuple[tuple[str, str, bool, str], ...]] = {
             False,
             "the kernel is booted in EL1",
         ),
-        ("PLAT_QEMU_ARM_VIRT", "KernelPlatform", True, "the boot loader knows qemu-arm-virt alone"),
     ),
 }
 _MIN_ROOT_CNODE_BITS = 12
@@ -231,6 +230,10 @@ def check_options(options: Mapping[str, Any], arch: str, name: str) -> None:
         )
     for key, option, wanted, reason in (*_REQUIRED, *_REQUIRED_BY_ARCH[arch]):
         require_option(options, name, key, option, wanted, reason)
+    platform = platform_of(options)
+    if arch == "aarch64" and platform not in PLATFORMS:
+        message = f"is {platform}: expected {' or '.join(PLATFORMS)}, which the boot loader knows"
+        raise InputError(name, None, "ARM_PLAT (KernelPlatform)", message)
     bits = str(options.get("ROOT_CNODE_SIZE_BITS"))
     if not bits.isdecimal() or int(bits) < _MIN_ROOT_CNODE_BITS:
         expected = f"expected at least {_MIN_ROOT_CNODE_BITS}"

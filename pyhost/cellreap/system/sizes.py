@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the root task of a configuration uses of kernel memory and of its own slots.
+"""What the root task of a configuration uses of kernel memory, kernel objects and its own slots.
 
 All sizes are worked out from the configuration, the programs and the kernel, as setup.c, witness.c,
 truth.c and body.c do.
@@ -7,16 +7,22 @@ truth.c and body.c do.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
 from cellreap.system.capdl.constants import limit, roottask
 from cellreap.system.capdl.layout import spawned_pd
+from cellreap.system.capdl.objects import Body
 from cellreap.system.capdl.parts import Parts
-from cellreap.system.capdl.target import Target
+from cellreap.system.capdl.target import LEVELS, Target
 from cellreap.system.config import Config, Pd
 from cellreap.system.elf import read_executable
+
+_KINDS: Final = {"tcb": "thread", "ep": "endpoint"}
+"""Kind of object in capDL -> its name in traces. Names that are not here are the same."""
 
 
 class Sizes(BaseModel):
@@ -31,6 +37,12 @@ class Sizes(BaseModel):
     """Name of a configured PD -> bytes of its body."""
     spawned: dict[str, int]
     """Program that a PD may spawn -> bytes of the body."""
+    base_objects: dict[str, int]
+    """Kind of kernel object -> how many the root task keeps for itself."""
+    objects: dict[str, dict[str, int]]
+    """Name of a configured PD -> its kernel objects by kind."""
+    spawned_objects: dict[str, dict[str, int]]
+    """Program that a PD may spawn -> the kernel objects of the PD by kind."""
 
 
 def sizes_of(
@@ -41,10 +53,11 @@ def sizes_of(
     timer: whether the kernel leaves a timer to user level. snapshots: whether it takes snapshots.
     """
 
-    def body(pd: Pd) -> int:
+    def body(pd: Pd) -> Body:
         elf = read_executable(programs[pd.program], f"{pd.program}.elf", target.arch)
-        return 1 << Parts(pd, elf, target).body(0).bits
+        return Parts(pd, elf, target).body(0)
 
+    bodies = {pd.name: body(pd) for pd in config.pds}
     spawned = {program: body(spawned_pd(program)) for pd in config.pds for program in pd.spawns}
     witnesses = _witnesses(config) if timer else 0
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
@@ -56,9 +69,36 @@ def sizes_of(
         + witnesses * roottask("kernel/witness.h", "CR_WITNESS_SLOTS")
         + config.system.scenario * roottask("scenario/scenario.h", "CR_QUIET_SLOTS")
         + probes * _probe_slots(config),
-        bodies={pd.name: body(pd) for pd in config.pds},
-        spawned=spawned,
+        bodies={name: 1 << each.bits for name, each in bodies.items()},
+        spawned={program: 1 << each.bits for program, each in spawned.items()},
+        base_objects=_own_objects(
+            witnesses, timer, config.system.scenario, _probes(config) if probes else 0
+        ),
+        objects={name: _objects(each, target) for name, each in bodies.items()},
+        spawned_objects={program: _objects(each, target) for program, each in spawned.items()},
     )
+
+
+def _objects(body: Body, target: Target) -> dict[str, int]:
+    """The kernel objects of a PD by kind. Each address space has a number."""
+    top, *tables = LEVELS[target.arch]
+    kinds = {**_KINDS, top: "vspace", **dict.fromkeys(tables, "table")}
+    return dict(Counter(kinds.get(each.kind, each.kind) for each in body.objects)) | {"asid": 1}
+
+
+def _own_objects(witnesses: int, timer: bool, scenario: bool, probes: int) -> dict[str, int]:
+    """An endpoint for operations, a notification, and the worker with its endpoint; a thread and a
+    notification for each witness and for the quiet thread; probes, which share an address space.
+    """
+    objects = {
+        "thread": 1 + witnesses + scenario + probes,
+        "endpoint": 2,
+        "notification": 1 + witnesses + scenario,
+        "vspace": int(probes > 0),
+        "asid": int(probes > 0),
+        "irq-handler": int(timer),
+    }
+    return {kind: count for kind, count in objects.items() if count}
 
 
 def _witnesses(config: Config) -> int:
@@ -80,10 +120,15 @@ def _witness_bytes(witnesses: int, target: Target) -> int:
     return 1 << max((needed - 1).bit_length(), smallest)
 
 
-def _probe_slots(config: Config) -> int:
-    """A probe for each PD that there can be at a time and for the pool, and an address space."""
+def _probes(config: Config) -> int:
+    """A probe for each PD that there can be at a time, and one for the pool."""
     spawns = any(pd.spawns for pd in config.pds)
-    return 1 + (limit("CR_MAX_PDS") if spawns else len(config.pds) + 1)
+    return limit("CR_MAX_PDS") if spawns else len(config.pds) + 1
+
+
+def _probe_slots(config: Config) -> int:
+    """One for each probe and one for their address space."""
+    return _probes(config) + 1
 
 
 def _probe_bytes(target: Target) -> int:

@@ -124,8 +124,13 @@ class Run:
         return [event.number("calls") for event in self.of("STEP", n=n, name=step)]
 
     def state(self, n: int) -> list[list[str]]:
-        """The rows of the state that was printed after the n-th cleanup, as columns."""
-        return [event["row"].split(",") for event in self.of("STATE", n=n)]
+        """The rows of the state that was printed after the n-th cleanup, as columns: after the last
+        run over what it left, if it left anything.
+        """
+        earlier = self.of("SETTLED", n=n)[:-1]
+        begin = self.at(earlier[-1]) if earlier else 0
+        rows = [event for event in self.of("STATE", n=n) if not earlier or self.at(event) > begin]
+        return [event["row"].split(",") for event in rows]
 
     def at(self, event: Event) -> int:
         """The index of an event in the run."""

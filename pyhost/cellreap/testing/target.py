@@ -17,6 +17,7 @@ from cellreap.progress import Progress
 from cellreap.runs.boot import End, boot_image
 from cellreap.runs.expectation import expected_of_image
 from cellreap.runs.places import Places, programs_beside
+from cellreap.runs.qemu import memory_in
 from cellreap.runs.reading import read_run
 from cellreap.system.build import build_image
 from cellreap.system.config import Config, Depth, Mode, override, parse_config, timed
@@ -165,13 +166,16 @@ class Target:
     ) -> Run:
         image, trace = self.folder / f"{key}.img", self.folder / f"{key}.trace"
         quiet = Progress(quiet=True)
-        built = build_image(config, text, self.sdk, image, quiet, path=self.find(name))
-        keep_programs(programs_beside(image), built)
+        asked = memory_in(qemu_args)
+        programs = build_image(
+            config, text, self.sdk, image, quiet, path=self.find(name), machine_bytes=asked
+        ).programs
+        keep_programs(programs_beside(image), programs)
         made = read_image(image)
         with trace.open("wb") as file:
             boot = boot_image(made, file, extra=qemu_args, timeout=TIMEOUT, idle=IDLE)
         expected = expected_of_image(made, config)
-        places = Places(config, built)
+        places = Places(config, programs)
         reading = read_run(trace, boot, expected, keep_events=True, explain=places.explain())
         return Run(boot, reading.report, reading.events, trace, image)
 

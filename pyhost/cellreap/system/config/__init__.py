@@ -7,7 +7,7 @@ satisfies every rule of this package.
 """
 
 from cellreap.system.config.overriding import override
-from cellreap.system.config.reading import dotted, load_config, parse_config, read_text
+from cellreap.system.config.reading import load_config, parse_config
 from cellreap.system.config.rules import unknown
 from cellreap.system.config.schema import (
     DEFAULT_DEADLINE_MS,
@@ -27,6 +27,7 @@ from cellreap.system.config.schema import (
     json_schema,
 )
 from cellreap.system.config.timing import check_timer, deadline_of, respawn_of, timed
+from cellreap.system.toml_tables import dotted, read_text
 
 __all__ = [
     "DEFAULT_DEADLINE_MS",

@@ -10,10 +10,23 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from cellreap import headers
 from cellreap.system.config.schema import Config, Pd
 from cellreap.system.toml_lines import KeyPath
+
+_TABLES: Final = {
+    "nodes": "CR_MAX_NODES",
+    "edges": "CR_MAX_EDGES",
+    "spaces": "CR_MAX_SPACES",
+    "types": "CR_MAX_TYPES",
+    "requests": "CR_MAX_REQUESTS",
+    "tickets": "CR_MAX_TICKETS",
+    "pds": "CR_IMAGE_MAX_PDS",
+    "maps": "CR_MAX_MAPS",
+}
+"""Word of a quota -> the limit of its table (limits.h). Only the root task knows that of bytes."""
 
 
 @dataclass(frozen=True)
@@ -57,20 +70,18 @@ def available(config: Config, word: str) -> int | None:
     """
     count = len(config.pds)
     holds = sum(len(pd.holds_pds) for pd in config.pds)
-    totals = {
+    if word not in _TABLES:
+        return None
+    taken = {
         # the root task and its two spaces; each PD and its capability
-        "nodes": _limit("CR_MAX_NODES") - 3 - 2 * count,
+        "nodes": 3 + 2 * count,
         # the edges of those, two requests to core spaces and the fault handler of each PD
-        "edges": _limit("CR_MAX_EDGES") - 2 - 5 * count - holds - len(config.links),
-        "spaces": _limit("CR_MAX_SPACES") - 2,
-        "types": _limit("CR_MAX_TYPES") - 2,
-        "requests": _limit("CR_MAX_REQUESTS"),
-        "tickets": _limit("CR_MAX_TICKETS"),
-        "pds": _limit("CR_IMAGE_MAX_PDS") - count,
-        "bytes": None,
-        "maps": _limit("CR_MAX_MAPS"),
+        "edges": 2 + 5 * count + holds + len(config.links),
+        "spaces": 2,
+        "types": 2,
+        "pds": count,
     }
-    return totals[word]
+    return headers.constant("limits.h", _TABLES[word]) - taken.get(word, 0)
 
 
 def need(pd: Pd, word: str) -> int:
@@ -101,6 +112,11 @@ def claims(config: Config, word: str) -> list[Claim]:
     return [Claim(need(pd, word), getattr(pd.quota, word), may(pd, word)) for pd in config.pds]
 
 
+def needed(config: Config, word: str) -> int:
+    """What all PDs need at least: what the configuration makes them use, and their quotas."""
+    return sum(each.need if each.asked is None else each.asked for each in claims(config, word))
+
+
 def quotas(config: Config, word: str) -> list[int] | None:
     """The quotas of all PDs. None: only the root task knows."""
     total = available(config, word)
@@ -121,12 +137,8 @@ def problems(config: Config) -> Iterator[tuple[KeyPath, str]]:
                 yield at, f"is {claimed[i].asked}; {said}"
         if total is None:
             continue
-        sure = sum(each.need if each.asked is None else each.asked for each in claimed)
+        sure = needed(config, word)
         if sure > total:
             at = ("pd", asking[-1], "quota", word) if asking else ("pd",)
-            yield at, f"the PDs need {sure} {word} in all; expected at most {total}"
-
-
-@functools.cache
-def _limit(name: str) -> int:
-    return headers.constant("limits.h", name)
+            said = f"the PDs need {sure} {word} in all; expected at most {total}"
+            yield at, f"{said}, which {_TABLES[word]} leaves"

@@ -28,6 +28,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _crashes(config)
     yield from _spawning(config)
     yield from _background(config)
+    yield from _cleaner(config)
     yield from _respawns(config)
     yield from _without_scenario(config)
     yield from _expected(config)
@@ -157,6 +158,22 @@ def _background(config: Config) -> Iterator[Problem]:
         if not pd.background and pd.priority >= highest + 2 > spawned:
             said = f"is {spawned}, and a background PD's priority is {highest}"
             yield ("pd", i, "spawn_priority"), f"{said}; expected {highest + 2} or more"
+
+
+def _cleaner(config: Config) -> Iterator[Problem]:
+    """Each PD runs while a cleanup is carried out, or none of its instructions does."""
+    cleaner = config.system.cleaner_priority
+    if cleaner is None:
+        return
+    at: KeyPath = ("system", "cleaner_priority")
+    for pd in config.pds:
+        spawned = pd.priority if pd.spawn_priority is None else pd.spawn_priority
+        if pd.priority == cleaner or (pd.spawns and spawned == cleaner):
+            whose = pd.name if pd.priority == cleaner else f"what {pd.name} spawns"
+            yield at, f'is {cleaner}, and so is the priority of "{whose}"; expected another'
+        elif pd.background and pd.priority + 2 > cleaner:
+            said = f"is {cleaner}, and a background PD's is {pd.priority}"
+            yield at, f"{said}; expected {pd.priority + 2} or more"
 
 
 def _respawns(config: Config) -> Iterator[Problem]:

@@ -3,24 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     StringConstraints,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
 )
-from pydantic_core import PydanticCustomError
 
 from cellreap import headers
 from cellreap.model.plan import MAX_DEPTH
+from cellreap.system.toml_tables import Expecting as Expecting
+from cellreap.system.toml_tables import Table, expect
 
 CONFIG_VERSION = 1
 """The version of what a configuration can say. A later one may have other keys."""
@@ -40,96 +35,74 @@ BY_TIME = ("kill", "freeze")
 """Ways to crash a PD that need a timer."""
 
 
-class Expecting:
-    """For any error in a value, the message names the expected value."""
-
-    def __init__(self, expected: str | Callable[[], str]) -> None:
-        self._expected = expected
-
-    @property
-    def what(self) -> str:
-        """The expected value."""
-        return self._expected if isinstance(self._expected, str) else self._expected()
-
-    def __call__(self, value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-        try:
-            return handler(value)
-        except ValidationError:
-            raise PydanticCustomError("expected", "expected {what}", {"what": self.what}) from None
-
-
-def _expect(expected: str | Callable[[], str]) -> WrapValidator:
-    return WrapValidator(Expecting(expected))
-
-
-_Priority = Annotated[int, Field(ge=1, le=200), _expect("an integer from 1 to 200")]
-_CspaceBits = Annotated[int, Field(ge=6, le=10), _expect("an integer from 6 to 10")]
-_StackPages = Annotated[int, Field(ge=1, le=64), _expect("an integer from 1 to 64")]
-_Word = Annotated[int, Field(ge=0, le=0xFFFF_FFFF), _expect("an integer from 0 to 4294967295")]
-_Count = Annotated[int, Field(ge=1, le=0xFFFF_FFFF), _expect("an integer from 1 to 4294967295")]
+_Priority = Annotated[int, Field(ge=1, le=200), expect("an integer from 1 to 200")]
+_CspaceBits = Annotated[int, Field(ge=6, le=10), expect("an integer from 6 to 10")]
+_StackPages = Annotated[int, Field(ge=1, le=64), expect("an integer from 1 to 64")]
+_Word = Annotated[int, Field(ge=0, le=0xFFFF_FFFF), expect("an integer from 0 to 4294967295")]
+_Count = Annotated[int, Field(ge=1, le=0xFFFF_FFFF), expect("an integer from 1 to 4294967295")]
 _Quota = Annotated[
     int,
     Field(ge=0, le=0xFFFF_FFFE),
-    _expect("an integer from 0 to 4294967294"),
+    expect("an integer from 0 to 4294967294"),
 ]
 _Name = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,30}$"),
-    _expect("a lower-case name: a letter, then letters, digits and _, at most 31 characters"),
+    expect("a lower-case name: a letter, then letters, digits and _, at most 31 characters"),
 ]
 _SystemName = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,30}$"),
-    _expect("a lower-case name: a letter, then letters, digits, _ and -, at most 31 characters"),
+    expect("a lower-case name: a letter, then letters, digits, _ and -, at most 31 characters"),
 ]
 _SpaceType = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{0,14}$"),
-    _expect("an upper-case type: a letter, then letters, digits and _, at most 15 characters"),
+    expect("an upper-case type: a letter, then letters, digits and _, at most 15 characters"),
 ]
 _Depth = Annotated[
     Annotated[int, Field(ge=0, le=MAX_DEPTH)] | Literal["inf"],
-    _expect(f'an integer from 0 to {MAX_DEPTH}, or "inf"'),
+    expect(f'an integer from 0 to {MAX_DEPTH}, or "inf"'),
 ]
 _Path = Annotated[
     str,
     StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,4096}$"),
-    _expect("a path relative to this file"),
+    expect("a path relative to this file"),
 ]
 _Paths = Annotated[tuple[_Path, ...], Field(strict=False)]
 _Flags = Annotated[
     tuple[Annotated[str, StringConstraints(pattern=r"^-[^\x00]{1,4096}$")], ...],
     Field(strict=False),
-    _expect('a list of options for the compiler, such as "-DSIZE=8"'),
+    expect('a list of options for the compiler, such as "-DSIZE=8"'),
 ]
-_Bool = Annotated[bool, _expect("true or false")]
-_Text = Annotated[str, _expect("a string")]
+_Bool = Annotated[bool, expect("true or false")]
+_Text = Annotated[str, expect("a string")]
 _Deadline = Annotated[
     int,
     Field(ge=0, le=MAX_DEADLINE_MS),
-    _expect(f"milliseconds from 0 to {MAX_DEADLINE_MS}, 0 for no deadline"),
+    expect(f"milliseconds from 0 to {MAX_DEADLINE_MS}, 0 for no deadline"),
 ]
 _Await = Annotated[
     int,
     Field(ge=1, le=MAX_DEADLINE_MS),
-    _expect(f"milliseconds from 1 to {MAX_DEADLINE_MS}"),
+    expect(f"milliseconds from 1 to {MAX_DEADLINE_MS}"),
 ]
 _Version = Annotated[
-    int, Field(ge=1), _expect(f"the version of this format, from 1 to {CONFIG_VERSION}")
+    int, Field(ge=1), expect(f"the version of this format, from 1 to {CONFIG_VERSION}")
 ]
 _Budget = Annotated[
     int,
     Field(ge=1, le=MAX_RESPAWN_BUDGET),
-    _expect(f"an integer from 1 to {MAX_RESPAWN_BUDGET}"),
+    expect(f"an integer from 1 to {MAX_RESPAWN_BUDGET}"),
 ]
 _Delay = Annotated[
     int,
     Field(ge=0, le=headers.constant("image.h", "CR_RESPAWN_DELAY_MAX_MS")),
-    _expect(f"milliseconds from 0 to {headers.constant('image.h', 'CR_RESPAWN_DELAY_MAX_MS')}"),
+    expect(f"milliseconds from 0 to {headers.constant('image.h', 'CR_RESPAWN_DELAY_MAX_MS')}"),
 ]
-_Few = Annotated[int, Field(ge=1, le=1_000_000), _expect("an integer from 1 to 1000000")]
-_Mode = Annotated[Literal["async", "sync"], _expect('"async" or "sync"')]
-_Start = Annotated[Literal["boot", "after-cleanup"], _expect('"boot" or "after-cleanup"')]
+_Few = Annotated[int, Field(ge=1, le=1_000_000), expect("an integer from 1 to 1000000")]
+_Mode = Annotated[Literal["async", "sync"], expect('"async" or "sync"')]
+_Start = Annotated[Literal["boot", "after-cleanup"], expect('"boot" or "after-cleanup"')]
 
 
 def crash_kinds() -> tuple[str, ...]:
@@ -150,21 +123,12 @@ def _crash_schema(schema: dict[str, Any]) -> None:
 _How = Annotated[
     str,
     AfterValidator(_crash_kind),
-    _expect(lambda: f"one of {', '.join(crash_kinds())}"),
+    expect(lambda: f"one of {', '.join(crash_kinds())}"),
     Field(json_schema_extra=_crash_schema),
 ]
 _Names = Annotated[
     tuple[_Name, ...], Field(strict=False)
 ]  # TOML has lists, and a frozen model needs tuples
-
-
-class Table(BaseModel):
-    """A table of the file.
-
-    Unknown keys are errors, values are not converted, and tables are immutable.
-    """
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class System(Table):
@@ -201,6 +165,10 @@ class System(Table):
     scenario: _Bool = True
     """The root task makes the crashes of this file happen, keeps rounds in step and ends the run.
     If false, the system runs without these.
+    """
+    cleaner_priority: _Priority | None = None
+    """PDs with higher priorities run while a cleanup is carried out, and the root task serves them
+    between its steps. By default no PD does. It needs a kernel that leaves a timer to user level.
     """
     numbers_left: _Few | None = None
     """For tests: so many numbers for PDs, for spaces, and for the resources of each space are left
@@ -339,12 +307,14 @@ class Pd(Table):
     """Its own deadline in milliseconds, if it differs from the system's."""
     may_extract: _Bool = False
     """It may request an extraction of the model state."""
+    may_listen: _Bool = False
+    """It may be told of each cleanup, and of what could not be made."""
     may_set_depth: _Bool = False
     """It may set the depths of the cleanup that its own crash triggers."""
     args: Annotated[
         tuple[_Word, ...],
         Field(strict=False, max_length=4),
-        _expect("a list of at most 4 integers from 0 to 4294967295"),
+        expect("a list of at most 4 integers from 0 to 4294967295"),
     ] = ()
     """Numbers that its program gets when it starts."""
     requests: _Names = ()
@@ -362,7 +332,7 @@ class Link(Table):
     other.
     """
 
-    between: Annotated[tuple[_Name, _Name], Field(strict=False), _expect("a list of two PD names")]
+    between: Annotated[tuple[_Name, _Name], Field(strict=False), expect("a list of two PD names")]
     """The two PDs, in either order."""
 
 
@@ -392,9 +362,9 @@ class Crash(Table):
 
 _Said = Annotated[
     dict[_Name, Annotated[tuple[_Text, ...], Field(strict=False)]],
-    _expect("lists of strings, by name of a PD"),
+    expect("lists of strings, by name of a PD"),
 ]
-_Exits = Annotated[dict[_Name, _Word], _expect("exit codes, by name of a PD")]
+_Exits = Annotated[dict[_Name, _Word], expect("exit codes, by name of a PD")]
 
 
 class Expect(Table):
@@ -409,11 +379,11 @@ class Expect(Table):
     """Exactly these PDs live at the end."""
     dead: _Names = ()
     """These PDs do not live at the end."""
-    said: _Said = {}
+    said: _Said = Field(default={})
     """Texts that a PD says: each is a part of one of its lines. `said = { client = ["ok"] }`"""
-    exits: _Exits = {}
+    exits: _Exits = Field(default={})
     """The code with which a PD last exited. `exits = { client = 0 }`"""
-    cleanups: Annotated[int, Field(ge=0), _expect("an integer of at least 0")] | None = None
+    cleanups: Annotated[int, Field(ge=0), expect("an integer of at least 0")] | None = None
     """The number of cleanups."""
     crashes: _Names = ()
     """PDs that may crash though no [[crash]] names them: by a fault, by an exit with a code other
@@ -427,9 +397,9 @@ _Injection = Annotated[
     str,
     StringConstraints(
         pattern=r"^(step:[1-9][0-9]{0,8}(\.([1-9][0-9]{0,8}|end))?:(fault|error|hang)"
-        r"|make:[1-9][0-9]{0,8}:error)(:always)?$"
+        r"|make:[1-9][0-9]{0,8}:error)(:always|:x([2-9]|[1-9][0-9]))?$"
     ),
-    _expect('"step:N:HOW", "step:N.K:HOW", "step:N.end:HOW" or "make:N:error"'),
+    expect('"step:N:HOW", "step:N.K:HOW", "step:N.end:HOW" or "make:N:error"'),
 ]
 
 
@@ -445,7 +415,8 @@ class Config(Table):
     is before the Nth step of cleanups, counted from boot, `step:N.K:HOW` before its Kth kernel
     call, and `step:N.end:HOW` at its end. HOW is fault, error or hang. `make:N:error` is the Nth
     step of making PDs, spaces, resources and edges. With `:always` at the end each attempt fails,
-    not only the first; of making, each later step.
+    not only the first; of making, each later step. With `:xK` the first K attempts fail, K being 2
+    to 99.
     """
     system: System
     """The system as a whole."""

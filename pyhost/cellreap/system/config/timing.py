@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cellreap.errors import InputError
-from cellreap.system.config.reading import dotted
 from cellreap.system.config.schema import (
     BY_TIME,
     DEFAULT_DEADLINE_MS,
@@ -18,6 +17,7 @@ from cellreap.system.config.schema import (
     Pd,
 )
 from cellreap.system.toml_lines import KeyPath, key_lines, line_of
+from cellreap.system.toml_tables import dotted
 
 
 def deadline_of(config: Config, pd: Pd, timer: bool) -> int:
@@ -52,6 +52,8 @@ def timed(config: Config) -> Iterator[KeyPath]:
     """The keys of a configuration whose values need a timer."""
     if config.system.deadline_ms:
         yield ("system", "deadline_ms")
+    if config.system.cleaner_priority is not None:
+        yield ("system", "cleaner_priority")
     for i, pd in enumerate(config.pds):
         if pd.deadline_ms:
             yield ("pd", i, "deadline_ms")
@@ -69,10 +71,10 @@ def check_timer(config: Config, text: str, path: Path, missing: str | None) -> N
     if missing is None:
         return
     for at in timed(config):
-        value = (
-            config.crashes[at[1]].how
-            if at[0] == "crash" and isinstance(at[1], int)
-            else "a deadline"
-        )
+        value = "a deadline"
+        if at[0] == "crash" and isinstance(at[1], int):
+            value = config.crashes[at[1]].how
+        elif at[-1] == "cleaner_priority":
+            value = "a priority of the cleaner"
         message = f"{value} needs a timer: expected a kernel with {missing}, which this one has not"
         raise InputError(str(path), line_of(key_lines(text), at), dotted(at), message)
