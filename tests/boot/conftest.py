@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from cellreap.progress import Progress
-from cellreap.system.cache import file_lock
+from cellreap.system.locks import file_lock
 from cellreap.system.refkernel import build_refkernel, find_kernel
 from cellreap.system.sdk import Sdk, installed_sdk, load_sdk
 from cellreap.testing import Target

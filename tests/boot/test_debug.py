@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from cellreap.testing import Target
+from kit.output_schema import faults
 
 
 class Stub:
@@ -85,3 +87,34 @@ def test_a_debugger_attaches_reads_registers_and_lets_the_system_run(
         assert f"symbol-file {tmp_path / name}" in script
         with (tmp_path / name).open("rb") as file:
             assert ELFFile(file)["e_type"] == "ET_EXEC"
+
+
+@pytest.mark.behaviour("Y-08")
+def test_json_tells_how_to_attach_and_the_console_is_on_stderr(
+    target: Target, tmp_path: Path
+) -> None:
+    image = target.image("faults_page_fault")
+    command = [sys.executable, "-m", "cellreap", "debug", str(image), "--port", "0", "--json"]
+    with (
+        (tmp_path / "console").open("wb") as console,
+        subprocess.Popen(
+            [*command, "-o", str(tmp_path)], stdout=subprocess.PIPE, stderr=console
+        ) as running,
+    ):
+        assert running.stdout is not None
+        try:
+            said = b""
+            while not said.endswith(b"\n}\n"):
+                line = running.stdout.readline()
+                assert line, said
+                said += line
+            shown = json.loads(said)
+            assert faults(shown) == []
+            assert shown["root_task"]["users"] == []
+            assert "block_server_1" in {pd for file in shown["programs"] for pd in file["users"]}
+            Stub(int(shown["remote"].split(":")[1])).send("c")
+            rest = running.stdout.read()
+        finally:
+            running.kill()
+    assert rest == b""
+    assert b" END count=" in (tmp_path / "console").read_bytes()

@@ -14,7 +14,6 @@ import pytest
 from cellreap.cli.main import main
 from cellreap.progress import Progress
 from cellreap.runs.expectation import expected_by
-from cellreap.system.parts import build_parts
 from cellreap.system.refkernel import build_refkernel, has_refkernel
 from cellreap.system.sdk import ARCHES, Sdk, installed_sdk, load_sdk
 from cellreap.system.toolchain import build_tree, find_toolchain, run_tool
@@ -37,11 +36,10 @@ def prefix_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Sdk], Path]
     @cache
     def install(root: Path, arch: str) -> Path:
         prefix = tmp_path_factory.mktemp("prefix")
-        # What the cache has was built by any checkout, which may be gone. An installation needs it.
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-            parts = build_parts(load_sdk(root, arch), find_toolchain(arch), QUIET)
-        run_tool(["cmake", "--install", str(parts.folder), "--prefix", str(prefix)], None)
+        folder = tmp_path_factory.mktemp("build")
+        options = {"CELLREAP_SDK": str(root), "CELLREAP_ARCH": arch}
+        build_tree(ROOT / "roottask", folder, find_toolchain(arch), options)
+        run_tool(["cmake", "--install", str(folder), "--prefix", str(prefix)], None)
         return prefix
 
     return lambda sdk: install(sdk.root, sdk.kernel.arch)
@@ -130,11 +128,13 @@ def test_the_component_refuses_what_is_wrong(
     shutil.copy(ROOT / "tests" / "boot" / "embedding" / "refusals.c", project / "main.c")
     trace = boot(build(project, prefix_of(sdk), sdk), sdk)
     answers = re.findall(r"answer: (.*) (\d\d)", trace.read_text(errors="replace"))
-    ok, arg, exists, absent = "00", "01", "05", "06"
+    ok, arg, exists, absent, version = "00", "01", "05", "06", "14"
     assert answers == [
         ("room.slots", arg),
         ("room.slots", arg),
         ("room.kept", arg),
+        ("system.version", version),
+        ("system.version", version),
         ("system.await_ms", arg),
         ("system.flags", arg),
         ("system.name", arg),

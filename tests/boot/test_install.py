@@ -14,7 +14,7 @@ import pytest
 
 from cellreap import __version__
 from cellreap.cli.main import cli
-from kit.paths import DATA, ROOT
+from kit.paths import DATA, MICROKIT, ROOT
 from kit.wheels import environment, make_venv
 
 # Command -> arguments, in the project that `init` made. The order is that of the commands' needs.
@@ -28,10 +28,20 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "capdl": ("demo.trace", "--after", "1", "--image", "demo.img"),
     "run": ("system.toml", "-o", "out"),
     "plan": ("scenario.csv", "--crash", "block_server_1", "--pd-depth", "1"),
+    "metrics": ("scenario.csv", "PD_1", "PD_3"),
+    "audit": ("system.toml",),
+    "graph": ("demo.trace", "-o", "demo.dot"),
+    "report": ("demo.trace", "-o", "demo.html"),
+    "import": ("storage.system", "-o", "storage.toml"),
     "conformance": ("-o", "conformance.txt"),
     "programs": ("app",),
     "cache": (),
     "completion": ("bash",),
+}
+# Command -> arguments, and what it says that it needs.
+NEEDS_MORE: dict[str, tuple[tuple[str, ...], str]] = {
+    "flash": (("demo.img", "--board", "none"), "none"),
+    "campaign": (("none.toml",), "none.toml"),
 }
 
 
@@ -79,7 +89,7 @@ def test_the_wheel_has_what_a_build_needs_and_nothing_of_this_machine(wheel: Pat
 def test_every_command_works_in_a_new_environment_and_a_new_project_is_green(
     python: Path, tmp_path: Path
 ) -> None:
-    assert COMMANDS.keys() == set(cli.list_commands(click.Context(cli)))
+    assert COMMANDS.keys() | NEEDS_MORE.keys() == set(cli.list_commands(click.Context(cli)))
     where = "from cellreap import headers; print(headers.source_root())"
     assert ran(python, tmp_path, "-c", where).stdout.startswith(str(python.parents[1]))
     for name, arguments in COMMANDS.items():
@@ -89,6 +99,12 @@ def test_every_command_works_in_a_new_environment_and_a_new_project_is_green(
         assert done.returncode == 0, (name, done.stdout, done.stderr)
         if name == "init":
             shutil.copy(DATA / "scenario.csv", tmp_path / "demo")
+            shutil.copy(MICROKIT / "storage.system", tmp_path / "demo")
+    for name, (arguments, needs) in NEEDS_MORE.items():
+        done = ran(python, tmp_path / "demo", "-m", "cellreap", name, *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("cellreap: error: ")
+        assert needs in done.stderr
     report = json.loads((tmp_path / "demo" / "out" / "demo.json").read_text())
     assert report["verdict"] == "pass"
     tests = ran(python, tmp_path / "demo", "-m", "pytest", "-q", "-p", "no:cacheprovider")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Thousands of PDs are spawned, use a server and are lost, in one boot: nothing adds up.
 
-The check compares each IN_USE with the model. These tests compare the first cycles with the last.
+The check compares each IN_USE with the model, and the kernel objects of each SETTLED with those of
+the bodies. These tests compare the first cycles with the last.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 import pytest
 
 from cellreap.arches import ARCHES
+from cellreap.headers import printed_names
 from cellreap.testing import Run, Target, with_pd
 
 CYCLES = 50
@@ -19,9 +21,15 @@ MANY = {"refkernel": 10_000, "seL4": 2_000}
 
 
 def used(run: Run) -> list[tuple[str, ...]]:
-    """What is in use whenever the root task counts it: before each cleanup, and at the end."""
+    """What is in use whenever the root task counts it: before each cleanup, and at the end.
+
+    All but the tickets: only a PD that is terminated has one.
+    """
     pairs = zip(run.of("ACCOUNT"), run.of("IN_USE"), strict=True)
-    return [(*account.values.values(), *in_use.values.values()) for account, in_use in pairs]
+    return [
+        (*account.values.values(), *({**in_use.values, "tickets": "0"}.values()))
+        for account, in_use in pairs
+    ]
 
 
 def calls(run: Run) -> dict[str, Counter[str]]:
@@ -44,6 +52,9 @@ def check_churn(run: Run, cycles: int) -> None:
     assert said.startswith(f"lost {cycles} PDs, ")
     assert early <= cycles // 10
     assert len(run.cleanups()) == cycles
+    tickets = [event["tickets"] for event in run.of("IN_USE")]
+    terminated = [event["cause"] == "terminate" for event in run.cleanups()]
+    assert tickets == [*("1" if each else "0" for each in terminated), "0"]
     *each, at_the_end = used(run)
     assert len(each) == cycles
     ((common, often),) = Counter(each).most_common(1)
@@ -51,8 +62,13 @@ def check_churn(run: Run, cycles: int) -> None:
     for one in (*each, at_the_end):
         assert all(int(now) <= int(usual) for now, usual in zip(one, common, strict=True))
     assert all(int(now) < int(usual) for now, usual in zip(at_the_end[:2], common, strict=False))
-    settled = {(e["bytes"], e["slots"], e["rows"]) for e in run.of("SETTLED") if e["n"] != "0"}
-    assert len(settled) == 1
+    after = [event for event in run.of("SETTLED") if event["n"] != "0"]
+    assert len({(e["bytes"], e["slots"], e["rows"], e["objects"]) for e in after}) == 1
+    assert after[0].counts("objects").keys() == set(printed_names("trace_events.h", "CR_OBJECT"))
+    lost = {each["pd"] for each in run.of("FREED")}
+    went = [event.counts("objects") for event in run.of("FREED")]
+    made = [event.counts("objects") for event in run.of("BODY") if event["pd"] in lost]
+    assert [each + Counter({"endpoint": 1}) for each in went] == made
     costs = Counter(tuple(sorted(each.items())) for each in calls(run).values())
     ((usual_cost, times),) = costs.most_common(1)
     assert times >= cycles - early

@@ -14,12 +14,10 @@ from pathlib import Path
 import pytest
 
 from cellreap.arches import ARCHES
-from cellreap.cli.build_cmd import bounds_of_image
 from cellreap.progress import Progress
 from cellreap.system.bounds import Bounds
 from cellreap.system.build import build_image
 from cellreap.system.config import Config
-from cellreap.system.image import read_image
 from cellreap.testing import Change, Run, Target, together, with_system
 from kit.marks import thorough_but
 
@@ -54,8 +52,7 @@ def bounds_in(target: Target, name: str, folder: Path) -> Bounds:
     """What the host works out for a configuration."""
     text, config = target.load(name)
     image = folder / f"{name}.img"
-    build_image(config, text, target.sdk, image, Progress(), path=target.find(name))
-    return bounds_of_image(read_image(image))
+    return build_image(config, text, target.sdk, image, Progress(), path=target.find(name)).bounds
 
 
 def each_step_once(begin: int, chains: Iterable[int]) -> Iterator[int]:
@@ -83,7 +80,7 @@ def check_nothing_is_left(run: Run) -> None:
         run.of("MAKE_UNDONE"), lambda event: (event["what"], event["name"])
     )
     for (what, _), group in attempts:
-        used = {(event["bytes"], event["slots"]) for event in group}
+        used = {(event["bytes"], event["slots"], event["objects"]) for event in group}
         assert len(used) == 1 or what == "pd", (what, used)
 
 
@@ -112,7 +109,7 @@ def test_each_step_of_each_operation_fails_once(
         "check terminate: ok",
     ]
     undone = [event for event in run.of("MAKE_UNDONE") if event["what"] == "pd"]
-    assert len({(event["bytes"], event["slots"]) for event in undone}) == 1
+    assert len({(event["bytes"], event["slots"], event["objects"]) for event in undone}) == 1
     assert run.alive() == {"bystander"}
 
 

@@ -259,3 +259,18 @@ def test_a_pd_that_memory_does_not_suffice_for_leaves_nothing_behind(
     full = [event for event in run.of("ACCOUNT") if run.at(event) > run.at(refused[0])][:1]
     again = [event for event in run.of("ACCOUNT") if run.at(event) > run.at(refused[1])][:1]
     assert [event["bytes"] for event in full] == [event["bytes"] for event in again]
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("M-11")
+def test_bodies_may_use_the_largest_untyped_when_nothing_else_is_left(target: Target) -> None:
+    run = target.run("big")
+    bodies = run.of("BODY")
+    assert len(bodies) == 20
+    (base,) = run.of("BASE")
+    assert sum(map(_bytes, bodies)) > 256 << 20 > base.number("bytes")
+    assert run.of("UNREACHED") == []
+
+
+def _bytes(event: Event) -> int:
+    return event.number("bytes")

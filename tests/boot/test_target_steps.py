@@ -62,7 +62,7 @@ def epochs(run: Run) -> list[int]:
     return [event.number("epoch") for event in run.of("TAKEOVER")]
 
 
-@pytest.mark.behaviour("T-24", "X-18", "H-12")
+@pytest.mark.behaviour("A-22", "T-24", "X-18", "H-12")
 def test_a_cleaner_may_die_before_every_step(target: Target) -> None:
     whole = boot(target)
     all_steps = steps(whole)
@@ -94,6 +94,26 @@ def test_a_step_that_was_done_in_part_or_as_a_whole_is_done_once(target: Target)
     assert outcome(run) == outcome(whole)
 
 
+@pytest.mark.behaviour("A-16", "A-17", "A-18")
+def test_what_was_accepted_is_done_though_each_cleaner_dies_at_its_first_step(
+    target: Target,
+) -> None:
+    """The boss has its ticket and runs on before any step. No cleaner knows of it but by what was
+    stored before the boss was answered.
+    """
+    whole = target.run("tickets")
+    each = [f"step:{i}:{DEATHS[i % 2]}" for i in range(1, len(steps(whole)) + 1)]
+    run = target.run("tickets", change=with_failures(*each))
+    assert len(died(run)) == len(each)
+    (terminate,), (accept,) = run.of("TERMINATE"), run.of("ACCEPT")
+    assert run.at(accept) == run.at(terminate) + 1
+    assert run.at(accept) < run.at(run.of("TAKEOVER")[0])
+    said = run.says("boss")
+    assert said[0].startswith(f"terminate victim: ticket {accept['ticket']} queued: ")
+    assert said == whole.says("boss")
+    assert outcome(run) == outcome(whole)
+
+
 def the_same_in_the_end(run: Run, whole: Run) -> None:
     """The steps came in another order, and left the same."""
     for event in run.of("RESIDUE"):
@@ -107,13 +127,12 @@ def the_same_in_the_end(run: Run, whole: Run) -> None:
 
 
 @pytest.mark.behaviour("X-24", "T-28")
-def test_a_step_that_always_fails_is_left_and_a_second_run_does_it(target: Target) -> None:
+def test_a_step_that_fails_three_times_is_left_and_a_second_run_does_it(target: Target) -> None:
     whole = boot(target)
     names = [step["name"] for step in steps(whole)]
     last_pd = len(names) - names[::-1].index("destroy-pd")
-    # A step that was left is counted again when it is attempted again, behind its phase.
-    failing = (names.index("mark") + 1, last_pd + 1, names.index("notify") + 1 + 2)
-    run = boot(target, (1, 0), *(f"step:{number}:error:always" for number in failing))
+    failing = (names.index("mark") + 1, last_pd, names.index("notify") + 1)
+    run = boot(target, (1, 0), *(f"step:{number}:error:x3" for number in failing))
     assert [event["step"] for event in run.of("RESIDUE")] == ["mark", "destroy-pd", "notify"]
     the_same_in_the_end(run, whole)
 
@@ -124,7 +143,7 @@ def test_what_depends_on_a_step_that_was_left_is_left_too(target: Target) -> Non
     """The space of a REQUEST that stays cannot go, nor can its manager. All others go first."""
     whole = boot(target)
     names = [step["name"] for step in steps(whole)]
-    run = boot(target, (1, 0), f"step:{names.index('cut-request') + 1}:fault:always")
+    run = boot(target, (1, 0), f"step:{names.index('cut-request') + 1}:fault:x3")
     (residue,) = run.of("RESIDUE")
     manager = run.of("SPACE", id=residue["node"])[0]["manager"]
     gone = [event["node"] for event in run.of("DESTROY") if event["node"].startswith("PD_")]

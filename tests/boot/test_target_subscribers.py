@@ -264,7 +264,7 @@ def test_a_trigger_meanwhile_ends_as_two_crashes_one_after_the_other(
 
 
 @pytest.mark.slow
-@pytest.mark.behaviour("C-26")
+@pytest.mark.behaviour("A-24", "C-26")
 @pytest.mark.parametrize("does", [EXITS, FAULTS])
 def test_who_goes_anyway_and_crashes_meanwhile_goes_once(target: Target, does: int) -> None:
     change = with_watcher(("disk1",), (ITSELF, does))

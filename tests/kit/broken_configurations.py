@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import io
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
@@ -25,6 +26,7 @@ from kit.configured_story import (
     with_system,
     without_crash,
 )
+from kit.trace_simulator import BODY_OBJECTS, OWN_OBJECTS
 
 Change = Callable[[Expected], Expected]
 Edit = Callable[[list[Draft]], list[Draft]]
@@ -63,6 +65,7 @@ def _early(config: Expected) -> Expected:
     return with_pd("late", late=False)(config)
 
 
+FRAME: Final = Counter({"frame": 1})
 STORIES: Final[tuple[tuple[str, Change], ...]] = (
     ("config.system", with_system(system="other")),
     ("config.system", with_system(depths=("1", "1"))),
@@ -74,6 +77,10 @@ STORIES: Final[tuple[tuple[str, Change], ...]] = (
     ("config.sizes", with_sizes(bodies=dict.fromkeys(
         ("nurse", "disk", "fs", "app", "init", "thread", "late"), 1 << 17))),
     ("config.sizes", with_sizes(spawned={"child": 1 << 17})),
+    ("config.sizes", with_sizes(base_objects=OWN_OBJECTS + FRAME)),
+    ("config.sizes", with_sizes(objects=dict.fromkeys(
+        ("nurse", "disk", "fs", "app", "init", "thread", "late"), BODY_OBJECTS + FRAME))),
+    ("config.sizes", with_sizes(spawned_objects={"child": BODY_OBJECTS + FRAME})),
     ("config.quota", other_quota),
     ("config.pd", _in_other_order),
     ("config.pd", _early),

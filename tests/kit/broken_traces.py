@@ -13,10 +13,15 @@ from cellreap.trace.lines import keyed_sum
 from cellreap.trace.reader import MAX_LINE
 from cellreap.trace.writer import NO_SECRET, Draft, seal
 from kit import broken_apart, broken_configurations, broken_respawns, truth_traces
+from kit.reports_run import reports_run
+from kit.residue_run import residue_run
 from kit.trace_simulator import RUNS, Target, block_fs_db_app, time_run
 
+MADE = {**RUNS, "residue": residue_run}
 Values = dict[str, object]
-INJECTION: Final = {"chain": "make", "step": 1, "call": 0, "end": 0, "how": "error", "always": 0}
+ONCE: Final[Values] = {"call": 0, "end": 0, "how": "error", "always": 0, "times": 1}
+INJECTION: Final[Values] = {"chain": "make", "step": 1, **ONCE}
+SPACE_LEFT: Final[Values] = {"step": "destroy-space", "node": "BLOCK_SPACE_1", "pd": "-"}
 
 
 def of_lines(lines: list[str]) -> Report:
@@ -34,7 +39,7 @@ def edited(run: str, event: str, change: Values | None, skip: int = 0, **match: 
 
     match: values that select the event. skip: the number of matching events to leave unchanged.
     """
-    drafts: list[Draft] = RUNS[run]()
+    drafts: list[Draft] = MADE[run]()
     found = [
         index
         for index, (name, values) in enumerate(drafts)
@@ -163,7 +168,7 @@ def _squatter(target: Target) -> None:
 
 def _odd_body(target: Target) -> None:
     target.emit("PD", id="PD_9", name="x", pinned=0)
-    target.emit("BODY", pd="PD_9", paddr="0x200000800", bytes=4096, slots=1)
+    target.emit("BODY", pd="PD_9", paddr="0x200000800", bytes=4096, slots=1, objects="-")
 
 
 def quota(target: Target, name: str, **quotas: int) -> None:
@@ -318,6 +323,14 @@ def _without_end() -> Report:
     return check(Event(name, {k: str(v) for k, v in values.items()}) for name, values in drafts)
 
 
+def _report(skip: int = 0, **change: object) -> list[Draft]:
+    """A run with a listener, one of whose reports is changed."""
+    drafts = reports_run()
+    found = [at for at, (name, _) in enumerate(drafts) if name == "REPORT"]
+    drafts[found[skip]] = ("REPORT", {**drafts[found[skip]][1], **change})
+    return drafts
+
+
 BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "line.form": _changed(lambda lines: [*lines[:9], "~cr good morning", *lines[10:]]),
     "line.checksum": _changed(lambda lines: [*lines[:9], f"{lines[9][:-1]}?", *lines[10:]]),
@@ -336,10 +349,10 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
         lambda lines: [*lines, _line(len(lines), "ACCOUNT bytes=0 slots=0")]
     ),
     "order.trace": lambda: inserted(
-        "depths-0-0", "SAY", "TRACE", version=4, arch="x86_64", kernel="seL4 1", system="x",
+        "depths-0-0", "SAY", "TRACE", version=5, arch="x86_64", kernel="seL4 1", system="x",
         pd_depth=0, rs_depth=0, key="-",
     ),
-    "order.base": lambda: inserted("depths-0-0", "SAY", "BASE", bytes=0, slots=0),
+    "order.base": lambda: inserted("depths-0-0", "SAY", "BASE", bytes=0, slots=0, objects="-"),
     "order.mode": lambda: edited("depths-0-0", "MODE", None),
     "order.end": _without_end,
     "order.version": emitted("DANCE", pd="PD_5"),
@@ -353,6 +366,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "memory.overlap": lambda: scenario(_squatter),
     "memory.sums": emitted("ACCOUNT", bytes=1, slots=2),
     "memory.in_use": lambda: edited("depths-0-0", "IN_USE", {"nodes": 0}),
+    "memory.objects": lambda: edited("depths-0-0", "FREED", {"objects": "thread:1"}),
     "memory.in_use_told": lambda: edited("depths-0-0", "IN_USE", None, skip=1),
     "memory.account": lambda: edited("depths-0-0", "ACCOUNT", None),
     "accounts.quota": lambda: scenario(_quota_twice),
@@ -408,11 +422,26 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "triggers.late": lambda: edited("notices", "LATE", {"token": 1}, pd="PD_5"),
     "inject.told": lambda: inserted("depths-0-0", "SPACE", "INJECT", **INJECTION),
     "inject.happens": emitted("INJECTED", **INJECTION),
+    "reports.steps": lambda: edited("depths-1-0", "CLEANUP", {"steps": 3}),
+    "reports.step": lambda: edited("takeovers", "TAKEOVER", {"number": 3}),
+    "reports.number": lambda: of_drafts(_report(number=3)),
+    "reports.told": lambda: of_drafts(_report(result=0, skip=2)),
     "takeover.death": lambda: edited("takeovers", "TAKEOVER", {"death": "hang"}),
     "takeover.epoch": lambda: edited("takeovers", "TAKEOVER", {"epoch": 3}, skip=1),
     "takeover.step": lambda: edited("takeovers", "TAKEOVER", {"step": "tell"}),
     "takeover.residue": lambda: edited("takeovers", "RESIDUE", {"step": "mark"}),
     "takeover.attempts": lambda: edited("takeovers", "TAKEOVER", {"attempts": 2}),
+    "residue.left": lambda: edited("residue", "LEFT", {"step": "destroy-space", "pd": "-"}),
+    "residue.cause": lambda: edited("residue", "RESIDUE", None, skip=1),
+    "residue.waits": lambda: edited("residue", "RESIDUE", SPACE_LEFT, skip=2),
+    "residue.run": lambda: edited("residue", "RECOVER", {"run": 2}),
+    "residue.retried": lambda: edited("residue", "RECOVER", None, skip=1),
+    "between.place": lambda: inserted("between", "CALLS", "PAUSE", n=1, pd="PD_6", calls=0),
+    "between.turn": lambda: edited("between", "STEP", None, name="cut-request"),
+    "between.soon": lambda: edited("between", "PAUSE", {"calls": 9}),
+    "between.apart": lambda: edited("between", "PAUSE", {"pd": "PD_3"}),
+    "between.over": lambda: edited("between", "RESUME", None),
+    "between.calls": lambda: edited("between", "RESUME", {"calls": 2}),
     "inject.making": lambda: edited("making", "MAKE_FAILED", None),
     "making.undone": lambda: edited("making", "MAKE_UNDONE", {"left": 1}),
     "making.step": lambda: edited("making", "MAKE_FAILED", {"kind": "page"}, what="request"),

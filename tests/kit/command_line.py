@@ -7,8 +7,10 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
+from kit.forked import run_cellreap
 from kit.output_schema import check_printed
 from kit.paths import ROOT
 
@@ -25,14 +27,7 @@ def environment() -> dict[str, str]:
 
 def cellreap(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Runs a command to its end."""
-    done = subprocess.run(
-        command(*arguments),
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
+    done = run_cellreap(*arguments, env=environment(), cwd=Path.cwd(), timeout=600)
     check_printed(arguments, done.stdout)
     return done
 

@@ -7,6 +7,7 @@ A story that is told by one configuration and held against another contradicts n
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -14,7 +15,15 @@ from typing import Any, Final
 from cellreap.model.ids import ROOT
 from cellreap.trace.expected import Expected, ExpectedCrash, ExpectedPd, ExpectedSizes
 from cellreap.trace.writer import Draft
-from kit.trace_simulator import BODY_SLOTS, FIRST_SLOT, RESOURCE_SLOTS, Target
+from kit.trace_simulator import (
+    BODY_OBJECTS,
+    BODY_SLOTS,
+    FIRST_SLOT,
+    OWN_OBJECTS,
+    RESOURCE_SLOTS,
+    Target,
+    counted,
+)
 
 WORDS = ("nodes", "edges", "spaces", "types", "requests", "tickets", "pds", "bytes", "maps")
 BODY: Final = 1 << 16
@@ -65,6 +74,9 @@ def expected() -> Expected:
             body_slots=BODY_SLOTS,
             resource_slots=RESOURCE_SLOTS,
             spawned_cspace_slots=256,
+            base_objects=OWN_OBJECTS,
+            objects=dict.fromkeys(names, BODY_OBJECTS),
+            spawned_objects={"child": BODY_OBJECTS},
         ),
         links=frozenset({frozenset({"app", "thread"})}),
         crashes=(
@@ -75,7 +87,12 @@ def expected() -> Expected:
             ExpectedCrash("late", "hang"),
         ),
         extract=True,
-        inject=("make:900:error", "step:900.2:fault:always", "step:901.end:hang"),
+        inject=(
+            "make:900:error",
+            "step:900.2:fault:always",
+            "step:901.end:hang",
+            "step:902:error:x4",
+        ),
     )
 
 
@@ -90,7 +107,9 @@ class Configured(Target):
         assert sizes is not None
         self.sizes = sizes
         self.base = (sizes.base_bytes, sizes.base_slots)
-        self._change("BASE", bytes=self.base[0], slots=self.base[1])
+        self.own_objects = Counter(sizes.base_objects)
+        own = {"slots": self.base[1], "objects": counted(self.own_objects)}
+        self._change("BASE", bytes=self.base[0], **own)
         self._change("TRACE", kernel=config.kernel, arch=config.arch)
         self._change("AWAIT", ms=config.await_ms)
         for text in reversed(config.inject):
@@ -105,9 +124,12 @@ class Configured(Target):
         self.events[at] = (event, {**self.events[at][1], **values})
 
     def _announce(self, text: str) -> None:
-        chain, place, how, *always = text.split(":")
+        chain, place, how, *often = text.split(":")
         step, _, call = place.partition(".")
-        values = {"chain": chain, "step": int(step), "how": how, "always": len(always)}
+        values = {"chain": chain, "step": int(step), "how": how}
+        always = often == ["always"]
+        times = 0 if always else int(often[0].removeprefix("x")) if often else 1
+        values |= {"always": int(always), "times": times}
         end = call == "end"
         values |= {"call": 0 if end else int(call or 0), "end": int(end)}
         at = next(i for i, (name, _) in enumerate(self.events) if name == "AWAIT")
@@ -133,6 +155,7 @@ class Configured(Target):
             pd.name,
             pinned=pd.pinned,
             size=self.sizes.bodies.get(pd.name, BODY),
+            body_objects=Counter(self.sizes.objects.get(pd.name, BODY_OBJECTS)),
             deadline=pd.deadline_ms,
             account=pd.account,
             priority=pd.priority,
@@ -191,7 +214,9 @@ class Configured(Target):
         assert parent is not None
         me = self.ids[creator]
         self.pd(
-            program, size=self.sizes.spawned[program], deadline=parent.deadline_ms, creator=me,
+            program, size=self.sizes.spawned[program],
+            body_objects=Counter(self.sizes.spawned_objects[program]),
+            deadline=parent.deadline_ms, creator=me,
             priority=min(parent.spawn_priority, parent.priority), allows=parent.spawn_allow,
         )  # fmt: skip
 

@@ -20,11 +20,13 @@ SHARED = {
     "WAIT": ("PRE_DESTROY",),
     "CONTINUE": ("PRE_DESTROY",),
     "RESUME_WORK": ("ACCEPT",),
+    "IN_USE": ("ACCEPT",),
 }
 """Costly event -> the events among which its cost is divided.
 
 The whole state is planned for or printed. A cleanup goes on when all PDs that were told have
-answered. When a lane is resumed, all cleanups that have notices in it count them anew.
+answered. When a lane is resumed, all cleanups that have notices in it count them anew. The tickets
+that are not over are counted one by one.
 """
 
 

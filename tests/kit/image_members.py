@@ -40,7 +40,15 @@ def manifest(content: dict[str, bytes], **changed: Any) -> dict[str, Any]:
         "pds": ["a"],
         "spaces": [],
         "overrides": {},
-        "sizes": {"base_bytes": 4096, "base_slots": 2, "bodies": {"a": 65536}, "spawned": {}},
+        "sizes": {
+            "base_bytes": 4096,
+            "base_slots": 2,
+            "bodies": {"a": 65536},
+            "spawned": {},
+            "base_objects": {},
+            "objects": {"a": {"thread": 1}},
+            "spawned_objects": {},
+        },
         "target": {
             **dict.fromkeys(("slot_bits", "notification_bits"), 5),
             **dict.fromkeys(("endpoint_bits", "tcb_bits"), 4),

@@ -19,12 +19,24 @@ BAD_CONFIGS: Final = TESTS / "configs" / "bad"
 """Configurations with one mistake each, and the expected message beside each."""
 BAD_PROGRAMS: Final = TESTS / "configs" / "bad_programs"
 """Configurations whose own programs have one mistake each, and the expected message beside each."""
+BAD_MEMORY: Final = TESTS / "configs" / "bad_memory"
+"""Configurations that need more memory than a machine has, and the expected message beside each. A
+`*` in it stands for a number that the kernel determines.
+"""
+MICROKIT: Final = DATA / "microkit"
+"""Microkit system descriptions, and what becomes of each beside it."""
+BAD_MICROKIT: Final = MICROKIT / "bad"
+"""Descriptions with one mistake each, and the expected message beside each."""
 TIMED_CONFIGS: Final = TESTS / "configs" / "needs_timer"
 """Configurations that a kernel without a timer for user level must refuse."""
 BOOT_CONFIGS: Final = TESTS / "boot" / "configs"
 """Configurations that only boot tests use."""
 STORED_TRACES: Final = DATA / "traces" / "v1"
 """Consoles of real boots that were recorded with version 1 of the trace."""
+VERSIONS: Final = DATA / "versions"
+"""What each version of cellreap stored, by kind and version. These files are never changed: who
+raises a version adds the files of the new one.
+"""
 GOLDENS: Final = DATA / "goldens"
 """Consoles of boots of the current version, and the reports on them.
 

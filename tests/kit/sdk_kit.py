@@ -33,7 +33,6 @@ GOOD_OPTIONS: dict[str, Any] = {
 AARCH64_OPTIONS: dict[str, Any] = {
     "SEL4_ARCH": "aarch64",
     "ARM_PLAT": "qemu-arm-virt",
-    "PLAT_QEMU_ARM_VIRT": True,
     "ARM_HYPERVISOR_SUPPORT": False,
     "ARM_GIC_V3_SUPPORT": False,
     "ARM_CORTEX_A53": True,

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from cellreap import headers
+from kit.forked import run_cellreap
 from kit.output_schema import check_printed
 from kit.sdk_kit import make_sdk, make_sel4_sources
 
@@ -32,6 +33,10 @@ file(WRITE "${CMAKE_BINARY_DIR}/pd-link-options" "-static\\n-nostdlib\\n-no-pie\
 """
 LIBRARY = "int library(void);\nint library(void)\n{\n    return 1;\n}\n"
 MAIN = "void _start(void);\nvoid _start(void)\n{\n    for (;;) {\n    }\n}\n"
+TABLES = "".join(
+    f"char {name}[64];\n" for name in ("model_memory", "planner_memory", "work_memory", "cr_sup")
+)
+"""What of a root task's memory a build looks for."""
 LD = "ENTRY(_start)\nSECTIONS { . = 0x400000; .text : { *(.text*) } .image : { *(.image) } }\n"
 START = '    .section .note.GNU-stack, "", %progbits\n'
 CONFIG = """
@@ -63,7 +68,7 @@ def make_checkout(root: Path) -> None:
     shutil.copytree(headers.source_root() / "roottask" / "include", root / "roottask" / "include")
     make_sel4_sources(root / "roottask")
     (root / "roottask" / "CMakeLists.txt").write_text(CMAKE)
-    (root / "roottask" / "main.c").write_text(MAIN)
+    (root / "roottask" / "main.c").write_text(TABLES + MAIN)
     (root / "roottask" / "library.c").write_text(LIBRARY)
     (root / "roottask" / "roottask.ld").write_text(LD)
     (root / "pds" / "arch" / "x86_64").mkdir(parents=True)
@@ -109,15 +114,7 @@ class Bench:
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
     def cellreap(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "cellreap.cli.main", *map(str, arguments)],
-            capture_output=True,
-            text=True,
-            env=self.env,
-            cwd=self.folder,
-            timeout=300,
-            check=False,
-        )
+        done = run_cellreap(*map(str, arguments), env=self.env, cwd=self.folder, timeout=300)
         assert "Traceback" not in done.stderr
         check_printed(arguments, done.stdout)
         return done

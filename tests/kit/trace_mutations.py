@@ -204,6 +204,9 @@ def _others(event: Event, name: str, value: str, nodes: dict[str, list[str]]) ->
     elif name == "kinds":
         first, *rest = value.split(",")
         candidates = [",".join(rest), first, f"{value},signal:1", f"{value}0", "signal:1", "-"]
+    elif name == "objects":
+        first, *rest = value.split(",")
+        candidates = [",".join(rest), first, f"{value},frame:1", f"{value}0", "frame:1", "-"]
     elif name == "row":
         candidates = [value + "x", value.replace("PD_1", "PD_2"), value.replace("_1", "_2")]
     else:
@@ -225,6 +228,7 @@ _TRIGGERS = {"FAULT", "EXIT", "TERMINATE"}
 _ACTS = {
     "SAY": "pd",
     "REFUSE": "pd",
+    "REPORT": "pd",
     "GET_WORK": "pd",
     "FINISH_WORK": "pd",
     "FAULT": "pd",

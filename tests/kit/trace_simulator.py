@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from cellreap.headers import event_table
@@ -21,12 +22,18 @@ from cellreap.trace.writer import NO_SECRET, Draft
 
 FIRST_SLOT = 8
 BODY_SLOTS = 2
+OWN_OBJECTS = Counter({"thread": 3, "endpoint": 2, "notification": 3, "irq-handler": 1})
+BODY_OBJECTS = Counter(
+    {"thread": 1, "endpoint": 1, "notification": 1, "cnode": 2, "vspace": 1, "table": 4, "frame": 9}
+    | {"asid": 1}
+)
 RESOURCE_SLOTS = 1
 MEMORY = 0x1_0000_0000
 RESSPC_NUMBER = 0xFFF
 WORK_MAX = 16
 REGISTERS = "rip:0x400123,rsp:0x10013f00"
 MAX_TAKEN = 32
+RIGHTS = ("set_depth", "extract", "spawn", "listen")
 LIMITED = ("free", "disconnect", "extract")
 PRECEDENCE = (
     "probe", "fault", "pre-destroy", "destroy", "lost", "free", "disconnect", "extract",
@@ -66,6 +73,11 @@ class Ticket:
     settled: bool = False
 
 
+def counted(objects: Counter[str]) -> str:
+    """Kinds with their numbers, as lines have them."""
+    return ",".join(f"{kind}:{count}" for kind, count in objects.items()) or "-"
+
+
 class Target:
     """The state of the run. `events` is its trace so far."""
 
@@ -94,6 +106,8 @@ class Target:
         self.slots: dict[str, dict[int, tuple[str, str] | str]] = {}
         """PD -> slot -> (kind, node) of the capability; "lost <what>" until that is acknowledged"""
         self.base = (1 << 20, 40)
+        self.own_objects = OWN_OBJECTS
+        self.body_objects: dict[str, Counter[str]] = {}
         self.token = 0
         self.queues: dict[str, list[Notice]] = {}
         self.ends: Counter[tuple[tuple[str, int] | None, str, str]] = Counter()
@@ -126,7 +140,7 @@ class Target:
             rs_depth=depth[1],
             key=NO_SECRET.hex(),
         )
-        self.emit("BASE", bytes=self.base[0], slots=self.base[1])
+        self.emit("BASE", bytes=self.base[0], slots=self.base[1], objects=counted(OWN_OBJECTS))
         self.emit("MODE", mode=mode)
         self.emit("AWAIT", ms=1000)
         self.injections = [
@@ -137,13 +151,20 @@ class Target:
                 "end": 0,
                 "how": how.removesuffix(":always"),
                 "always": int(how.endswith(":always")),
+                "times": int(not how.endswith(":always")),
             }
             for step, how in injections
         ]
         for injection in self.injections:
             self.emit("INJECT", **injection)
         self.steps_done = 0
+        self.served_after: dict[int, tuple[str, Callable[[], object]]] = {}
+        """number of a step of cleanups -> the PD that is served after it, and what it asks for"""
         self.epoch = 0
+        self.remains: set[str] = set()
+        """the doomed nodes that a cleanup left"""
+        self.tombstones = 0
+        """the destroyed nodes of such cleanups"""
         self.model.add_pd(ROOT, "ROOT_TASK", pinned=True)
         self.emit("PD", id=ROOT, name="ROOT_TASK", pinned=1)
 
@@ -178,6 +199,7 @@ class Target:
         rights: frozenset[str] | None = None,
         depths: tuple[str, str] | None = None,
         allows: int = 0,
+        body_objects: Counter[str] = BODY_OBJECTS,
     ) -> str:
         """allows: the edges that a spawned PD allows its creator."""
         if creator is not None:
@@ -189,14 +211,16 @@ class Target:
         self.bodies[pd] = (self._memory(size), size)
         self.slots[pd] = {}
         self.emit("PD", id=pd, name=name, pinned=int(pinned))
-        self.emit("BODY", pd=pd, paddr=hex(self.bodies[pd][0]), bytes=size, slots=BODY_SLOTS)
+        place = {"paddr": hex(self.bodies[pd][0]), "bytes": size, "slots": BODY_SLOTS}
+        self.body_objects[pd] = body_objects
+        self.emit("BODY", pd=pd, **place, objects=counted(body_objects))
         if deadline:
             self.emit("DEADLINE", pd=pd, ms=deadline)
         own = self.n_pds if account is None else account
         self.accounts[pd] = own if creator is None else self.accounts[creator]
         if rights is None:
             rights = frozenset(("extract", "spawn") if creator is None else ())
-        flags = {right: int(right in rights) for right in ("set_depth", "extract", "spawn")}
+        flags = {right: int(right in rights) for right in RIGHTS}
         self.emit("RIGHTS", pd=pd, priority=priority, account=self.accounts[pd], **flags)
         if depths is not None:
             values = {"pd": pd, "pd_depth": depths[0], "rs_depth": depths[1]}
@@ -387,7 +411,8 @@ class Target:
     def unmade(self, what: str, name: str, step: int, kind: str, status: int = 10) -> None:
         """A step of making something fails."""
         self.emit("MAKE_FAILED", what=what, name=name, step=step, kind=kind, status=status)
-        self.emit("MAKE_UNDONE", what=what, name=name, steps=step - 1, left=0, **self.used())
+        used = {**self.used(), "objects": self.kernel_objects()}
+        self.emit("MAKE_UNDONE", what=what, name=name, steps=step - 1, left=0, **used)
 
     def fault(
         self, pd: str, kind: str = "vm-fault", address: int = 0x10, ip: int = 0x400123
@@ -580,11 +605,18 @@ class Target:
         """Reports the progress of a ticket to its owner."""
         ticket = self.tickets[number]
         ends = Counter[str]()
-        waiting = held = awaited = 0
         if ticket.tag is not None:
             for (tag, receiver, how), count in self.ends.items():
                 if tag == ticket.tag and receiver != ticket.owner:
                     ends[how] += count
+        state, waiting, held = self._state_of(ticket)
+        counts = {how: ends[how] for how in ("done", "failed", "dropped")}
+        self.emit("TICKET", ticket=number, state=state, **counts, waiting=waiting, held=held)
+
+    def _state_of(self, ticket: Ticket) -> tuple[int, int, int]:
+        """Its cr_ticket_state, and its notices that wait and that are held."""
+        waiting = held = awaited = 0
+        if ticket.tag is not None:
             for pd, queue in self.queues.items():
                 mine = [
                     n for n in queue if n.tag == ticket.tag and pd != ticket.owner and not n.failed
@@ -597,8 +629,7 @@ class Target:
             state = 1 if not ticket.settled else 2 if awaited else 3
         elif ticket.what not in self.model.nodes:
             state = 3
-        counts = {how: ends[how] for how in ("done", "failed", "dropped")}
-        self.emit("TICKET", ticket=number, state=state, **counts, waiting=waiting, held=held)
+        return state, waiting, held
 
     def extract(self, by: str = ROOT) -> int:
         self.x += 1
@@ -671,11 +702,26 @@ class Target:
         bodies = sum(model.body_of(pd) is not None for pd in self.bodies)
         self.emit(
             "IN_USE",
-            nodes=len(model.nodes),
+            nodes=len(model.nodes) + self.tombstones,
             edges=len(set(edges)) + parts + bodies,
             notices=self.notices_in_use(),
             blocks=1 + len(self.bodies),
+            tickets=sum(
+                ticket.owner in self.bodies and self._state_of(ticket)[0] != 3
+                for ticket in self.tickets.values()
+            ),
+            own=self.base[1],
+            parents=RESOURCE_SLOTS * len(self.model.space_of),
+            bodies=BODY_SLOTS * len(self.bodies),
         )
+
+    def kernel_objects(self) -> str:
+        """All that there are, as a line tells them. PDs that are stopped have no endpoint."""
+        objects = self.own_objects.copy()
+        for pd in self.bodies:
+            objects += self.body_objects[pd]
+            objects["endpoint"] -= pd in self.silent
+        return counted(objects)
 
     def notices_in_use(self) -> int:
         """The notices that the root task has. PDs that are stopped have none."""
@@ -686,7 +732,8 @@ class Target:
         rows = self._rows()
         for row in rows:
             self.emit("STATE", n=n, row=row)
-        self.emit("SETTLED", n=n, rows=len(rows), **self.used(), cycles=cycles)
+        used = {**self.used(), "cycles": cycles, "objects": self.kernel_objects()}
+        self.emit("SETTLED", n=n, rows=len(rows), **used)
 
     def snapshot(self) -> None:
         self.state(0)
@@ -741,14 +788,29 @@ class Target:
                 ticket.tag = ("cleanup", n)
         self._tell(n, plan, cause)
         plan = yield from self._carry_out(n, plan)
-        self.model = reference.apply(self.model, plan)
+        self._planned(n)
+        self.model = self.after(plan)
         self._settle(("cleanup", n))
-        self.doomed -= plan.doomed()
+        self.doomed -= plan.doomed() - self.remains
         self.state(n, cycles=12345)
         for pd, body in plan.revoked_bodies:
             self._tell_loss(pd, _pd_of(body))
         self.pending = deque(waiting for waiting in self.pending if waiting[0] in self.model.nodes)
         return plan
+
+    def fails(self, n: int, pd: str) -> bool:
+        """The cleanup is about to destroy a PD. Whether that fails, and the PD is left."""
+        return False
+
+    def leave(self, n: int) -> None:
+        """The phase in which nodes are destroyed is over."""
+
+    def left(self, n: int) -> None:
+        """The cleanup is about to settle."""
+
+    def after(self, plan: reference.Plan) -> Model:
+        """The model after a cleanup."""
+        return reference.apply(self.model, plan)
 
     def _tell(self, n: int, plan: reference.Plan, cause: str) -> None:
         group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
@@ -760,6 +822,7 @@ class Target:
             cause=cause,
             pd_depth=depths[0],
             rs_depth=depths[1],
+            steps=0,  # not known yet
         )
         for pd, depth in plan.destroyed_pds:
             self.emit("DOOM_PD", n=n, pd=pd, depth=depth, group=group[pd])
@@ -786,15 +849,28 @@ class Target:
     def _carry_out(self, n: int, plan: reference.Plan) -> Generator[int, None, reference.Plan]:
         total = Counter[str]()
 
-        def step(name: str, node: str = "-", pd: str = "-", *kinds: str) -> None:
-            count(name, node, pd, Counter(kinds))
+        def nothing() -> None:
+            pass
 
-        def count(name: str, node: str, pd: str, calls: Counter[str]) -> None:
+        def step(
+            name: str,
+            node: str = "-",
+            pd: str = "-",
+            *kinds: str,
+            effect: Callable[[], None] = nothing,
+        ) -> None:
+            count(name, node, pd, Counter(kinds), effect)
+
+        def count(
+            name: str, node: str, pd: str, calls: Counter[str], effect: Callable[[], None]
+        ) -> None:
             total.update(calls)
             self._die(n, name, node, pd)
+            effect()
             kinds = ",".join(f"{kind}:{count}" for kind, count in calls.items() if count) or "-"
             sum_ = calls.total()
             self.emit("STEP", n=n, name=name, node=node, pd=pd, calls=sum_, kinds=kinds)
+            self._pause(n, sum_)
 
         def take(node: str) -> tuple[str, ...]:
             server = self.managers[before.space_of.get(node, node)]
@@ -803,12 +879,14 @@ class Target:
         def signal(to: str) -> tuple[str, ...]:
             return ("signal",) if self._needs_signal(to) else ()
 
+        def gone_from(name: str, node: str) -> None:
+            self.emit(name, n=n, **{"pd" if name == "SUSPEND" else "node": node})
+
         def suspend(pds: list[str]) -> None:
             for pd in pds:
                 if pd not in self.silent:
                     self._stop(pd)
-                count("suspend", "-", pd, self.stop_calls[pd])
-                self.emit("SUSPEND", n=n, pd=pd)
+                count("suspend", "-", pd, self.stop_calls[pd], partial(gone_from, "SUSPEND", pd))
 
         dead = dict(plan.destroyed_pds)
         suspend([pd for pd in dead if dead[pd] == 0])
@@ -841,26 +919,25 @@ class Target:
                     if asker not in gone:
                         step("cut-request", node, asker, *(take(node) if asker not in dead else ()))
                 for res in before.resources_in(node) if node in before.manager else []:
-                    step("destroy-resource", res, "-", *take(res))
-                    self.emit("DESTROY", n=n, node=res)
+                    effect = partial(gone_from, "DESTROY", res)
+                    step("destroy-resource", res, "-", *take(res), effect=effect)
                 body = before.body_of(node) if node in dead else None
                 if body is not None:
-                    step("destroy-resource", body, "-", *take(body))
-                    self.emit("DESTROY", n=n, node=body)
+                    effect = partial(gone_from, "DESTROY", body)
+                    step("destroy-resource", body, "-", *take(body), effect=effect)
+                if node in dead and self.fails(n, node):
+                    continue
                 if node in dead:
-                    paddr, size = self.bodies.pop(node)
-                    step("destroy-pd", node, node, "revoke")
-                    self.emit("DESTROY", n=n, node=node)
-                    self.emit("FREED", n=n, pd=node, paddr=hex(paddr), bytes=size, slots=BODY_SLOTS)
-                    del self.slots[node]
-                    self._forget(node)
+                    step(
+                        "destroy-pd", node, node, "revoke", effect=partial(self.free_pd, n, node)
+                    )
                 else:
-                    step("destroy-space", node)
-                    self.emit("DESTROY", n=n, node=node)
+                    step("destroy-space", node, effect=partial(gone_from, "DESTROY", node))
                 gone.add(node)
+        self.leave(n)
         for res in plan.core_freed:
-            step("destroy-resource", res, "-", *take(res))
-            self.emit("DESTROY", n=n, node=res)
+            effect = partial(gone_from, "DESTROY", res)
+            step("destroy-resource", res, "-", *take(res), effect=effect)
         self._empty_slots(plan, before)
         for to, kind, node, killed in plan.notices:
             step("notify", node, to, *signal(to))
@@ -868,7 +945,36 @@ class Target:
         for kind, number in total.items():
             if number:
                 self.emit("CALLS", n=n, kind=kind, count=number)
+        self.left(n)
         return plan
+
+    def free_pd(self, n: int, pd: str) -> None:
+        """What the trace tells of the end of a PD beside the step."""
+        paddr, size = self.bodies.pop(pd)
+        self.emit("DESTROY", n=n, node=pd)
+        place = {"paddr": hex(paddr), "bytes": size, "slots": BODY_SLOTS}
+        left = self.body_objects[pd] - Counter({"endpoint": 1})
+        self.emit("FREED", n=n, pd=pd, **place, objects=counted(left))
+        del self.slots[pd]
+        self._forget(pd)
+
+    def _planned(self, n: int) -> None:
+        """CLEANUP tells the steps that were carried out since."""
+        for at, (name, values) in enumerate(self.events):
+            if name == "CLEANUP" and values["n"] == n:
+                self.events[at] = (name, {**values, "steps": self._steps_of(n)})
+
+    def _steps_of(self, n: int) -> int:
+        """The steps of a cleanup that were carried out."""
+        return sum(name == "STEP" and values["n"] == n for name, values in self.events)
+
+    def _pause(self, n: int, calls: int) -> None:
+        """Serves a PD after the step that was done last. No other event may belong to it."""
+        if self.steps_done in self.served_after:
+            pd, ask = self.served_after[self.steps_done]
+            self.emit("PAUSE", n=n, pd=pd, calls=calls)
+            ask()
+            self.emit("RESUME", n=n, pd=pd, calls=1, kinds="reply:1")
 
     def _die(self, n: int, name: str, node: str, pd: str) -> None:
         """The cleaner dies before its next step, if that is injected."""
@@ -879,10 +985,11 @@ class Target:
                 self.emit("INJECTED", **injection)
                 step = {"n": n, "epoch": self.epoch, "death": injection["how"], "step": name}
                 step |= {"node": node, "pd": pd, "attempts": attempts}
+                number = self._steps_of(n) + 1
                 if attempts == 3:
-                    self.emit("RESIDUE", **step, calls=0, kinds="-")
+                    self.emit("RESIDUE", **step, calls=0, kinds="-", number=number)
                 else:
-                    self.emit("TAKEOVER", **step)
+                    self.emit("TAKEOVER", **step, number=number)
                 if not injection["always"]:
                     break
 
@@ -1138,6 +1245,28 @@ def _subscribed_crash(target: Target) -> Target:
     return target
 
 
+def between_run() -> list[Draft]:
+    """PDs that the cleanup does not concern are served after suspending, marking and cutting."""
+    target = Target(0, 0)
+    pds = block_fs_db_app(target)
+    clerk, guest = target.pd("clerk"), target.pd("guest")
+    desk = target.space(clerk, "DESK")
+    papers = [target.resource(desk) for _ in range(2)]
+    target.request(guest, desk)
+    target.hold(guest, papers[0])
+    target.served_after = {
+        1: (guest, lambda: target.unhold(guest, papers[0])),
+        3: (clerk, lambda: target.resource(desk)),
+        4: (clerk, lambda: target.map(papers[0], papers[1])),
+    }
+    target.quiet()
+    target.fault(pds["block_server_1"])
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    return target.end()
+
+
 def notices_run() -> list[Draft]:
     """A trace with what rich_run does not have.
 
@@ -1298,7 +1427,8 @@ def sync_run() -> list[Draft]:
 
 
 def time_run(word: str = "HELD_UP") -> list[Draft]:
-    """A server that finishes nothing: it could not run at first, and is late in the end.
+    """A server that finishes nothing: it could not run at first, and is late in the end. A second
+    one could not run in all that time, which is found when the first one is late.
 
     A client works in rounds, and another one does not come to the end of its round. word: what is
     said when the server has had a notice for its deadline; "": nothing.
@@ -1309,6 +1439,8 @@ def time_run(word: str = "HELD_UP") -> list[Draft]:
     disk = target.space(server, "BLOCK", "disk")
     for pd in (client, worker, guest):
         target.request(pd, disk)
+    starved = target.pd("starved", deadline=1000)
+    target.request(guest, target.space(starved, "FILE", "files"))
     target.quiet()
     target.emit("ROUNDS", pd=client)
     target.emit("ROUNDS", pd=worker)
@@ -1320,14 +1452,17 @@ def time_run(word: str = "HELD_UP") -> list[Draft]:
         target.emit("CLOCK", ms=ms)
     if word:
         target.emit(word, pd=server, ms=1060, ran=300)
-    for ms in (1600, 2000, 2100):
+        target.emit(word, pd=starved, ms=1060, ran=0)
+    for ms in (1600, 2000, 2240):
         target.emit("CLOCK", ms=ms)
     if word:
         target.late(server, target.queues[server][0], 1000)
+        target.emit(word, pd=starved, ms=1040, ran=0)
     else:
         target.exit(server)
     target.cleanup()
     target.account()
+    target.emit("CLOCK", ms=3000)
     target.serve_all()
     target.emit("DISMISS", pd=worker)
     target.emit("UNFINISHED", pd=client)
@@ -1417,7 +1552,7 @@ def merged_run() -> list[Draft]:
 def making_run() -> list[Draft]:
     """Making fails: by an injected error, and because the kernel refuses."""
     target = Target(0, 0, "making")
-    failure = {"chain": "make", "call": 0, "end": 0, "how": "error", "always": 0}
+    failure = {"chain": "make", "call": 0, "end": 0, "how": "error", "always": 0, "times": 1}
     at = next(i for i, (name, _) in enumerate(target.events) if name == "AWAIT") + 1
     target.events.insert(at, ("INJECT", {"step": 60, **failure}))
     boss = target.pd("boss")
@@ -1441,6 +1576,7 @@ RUNS: dict[str, Any] = {
     "making": making_run,
     "merged": merged_run,
     "takeovers": takeovers_run,
+    "between": between_run,
     "blame": blame_run,
     "time": time_run,
     "rich": rich_run,

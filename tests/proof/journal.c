@@ -7,23 +7,25 @@
 
 static uint8_t nothing[1];
 static uint8_t old[CR_JOURNAL_BYTES_1];
+static uint8_t version_2[CR_JOURNAL_BYTES_2];
 static uint8_t too_short[sizeof(cr_journal) - 1];
 static uint8_t whole[sizeof(cr_journal)];
 static uint8_t too_long[sizeof(cr_journal) + 1];
 
 void main(void)
 {
-    cr_journal journal;
+    static cr_journal journal;
     cr_journal other;
     cr_step step;
-    cr_left_step left;
     MAKE_ANY(&old);
+    MAKE_ANY(&version_2);
     MAKE_ANY(&too_short);
     MAKE_ANY(&whole);
     MAKE_ANY(&too_long);
     MAKE_ANY(&other);
     (void)cr_journal_read(nothing, 0, any(), &other);
     (void)cr_journal_read(old, sizeof(old), any(), &other);
+    (void)cr_journal_read(version_2, sizeof(version_2), any(), &other);
     (void)cr_journal_read(too_short, sizeof(too_short), any(), &other);
     (void)cr_journal_read(whole, sizeof(whole), any(), &other);
     (void)cr_journal_read(too_long, sizeof(too_long), any(), &other);
@@ -36,11 +38,13 @@ void main(void)
         (void)cr_journal_check(&journal);
         (void)cr_step_leave(&journal, any());
         (void)cr_step_done(&journal, any());
+        (void)cr_journal_run_again(&journal, any());
+        (void)cr_journal_entry(&journal, (cr_left_area)any(), any());
         MAKE_ANY(&journal);
-        MAKE_ANY(&left);
-        (void)cr_journal_leave(&journal, &left);
-        cr_journal_again(&journal);
+        (void)cr_journal_leave(&journal);
+        cr_journal_next_phase(&journal);
         cr_journal_advance(&journal);
+        cr_journal_pack_notices(&journal);
         MAKE_ANY(&journal);
     }
 }

@@ -17,7 +17,7 @@ void main(void)
 {
     const cr_model *model = any_model();
     cr_plan plan;
-    cr_journal journal;
+    static cr_journal journal;
     cr_step step = {0};
     cr_step other;
     MAKE_ANY(&doomed);

@@ -16,8 +16,8 @@ static cr_image_pd pd = {
     .name = "idle", .priority = 1, .spawn_priority = 1, .cspace_bits = CSPACE_BITS,
     .stack_pages = 1, .fault_handler = CR_IMAGE_NONE, .quotas = CR_FAIR_SHARES};
 static cr_component_system system = {
-    .name = "refusals", .kernel = EMBED_KERNEL, .await_ms = 1, .programs = &program, .pds = &pd,
-    .n_programs = 1, .n_pds = 1};
+    .version = CR_IMAGE_VERSION, .name = "refusals", .kernel = EMBED_KERNEL, .await_ms = 1,
+    .programs = &program, .pds = &pd, .n_programs = 1, .n_pds = 1};
 static cr_component_room room;
 
 static void print(const char *text)
@@ -69,6 +69,8 @@ void cr_root_main(const seL4_BootInfo *info)
     WITH(room.slots, info->empty.end - CR_COMPONENT_SLOTS + 1);
     WITH(room.slots, info->empty.start - 1);
     WITH(room.kept, no_untyped);
+    WITH(system.version, CR_IMAGE_VERSION - 1);
+    WITH(system.version, CR_IMAGE_VERSION + 1);
     WITH(system.await_ms, 0);
     WITH(system.flags, CR_IMAGE_TRUTH);
     WITH(system.name, "a name that is longer than there is room for");

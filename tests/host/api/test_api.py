@@ -292,3 +292,9 @@ def test_a_check_against_a_configuration_says_more() -> None:
     assert "FAIL" in old.story
     assert repr(old).startswith("<block_fs_db_app on seL4 16.0.0+ (x86_64): ")
     assert cellreap.check(TRACE, cellreap.System.read(config)).findings == old.findings
+
+
+def test_an_output_that_cannot_be_made_is_an_error_of_the_user(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(cellreap.UsageError, match=r"output=.*/file/out: Not a directory"):
+        cellreap.run(CONFIGS / "pinned.toml", output=tmp_path / "file" / "out")

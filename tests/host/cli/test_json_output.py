@@ -32,7 +32,7 @@ from kit.command_line import cellreap, cellreap_json
 from kit.docs_tables import check_table, table_lines
 from kit.docstrings import attribute_docs, one_line
 from kit.output_schema import FILE, bases, definitions, docs_of, faults, generated, text
-from kit.paths import CONFIGS, DATA, GOLDENS, ROOT
+from kit.paths import CONFIGS, DATA, GOLDENS, MICROKIT, ROOT
 from kit.sdk_kit import make_sdk
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench
 from kit.small_runs import trace
@@ -64,13 +64,11 @@ def test_every_key_has_a_sentence() -> None:
             assert sentence.endswith("."), f"{name}.{key}: {sentence!r}"
 
 
-def test_every_command_with_json_has_a_schema() -> None:
-    have = set()
+def test_every_command_has_json_and_a_schema() -> None:
     for name, (module, attribute, _) in _COMMANDS.items():
         command = getattr(importlib.import_module(module), attribute)
-        if any("--json" in option.opts for option in command.params):
-            have.add(name)
-    assert have == OUTPUTS.keys()
+        assert any("--json" in option.opts for option in command.params), name
+    assert _COMMANDS.keys() == OUTPUTS.keys()
 
 
 def test_words_are_those_of_the_code() -> None:
@@ -253,7 +251,12 @@ def test_plans_and_lists(tmp_path: Path) -> None:
         assert (code, shown["version"], shown["command"]) == (0, 1, "plan")
         assert ("explain" in shown) == bool(more and more[0] == "--explain")
     assert cellreap_json("programs")[0] == 0
+    assert cellreap_json("import", str(MICROKIT / "storage.system"))[0] == 0
     assert cellreap_json("show", str(HANG))[0] == 0
+    code, shown = cellreap_json("init", str(tmp_path / "mine"))
+    assert (code, shown["name"]) == (0, "mine")
+    assert {Path(file).name for file in shown["files"]} >= {"system.toml", "server.c"}
+    assert "_CELLREAP_COMPLETE" in cellreap_json("completion", "bash")[1]["script"]
     wrong = cellreap("plan", str(tmp_path / "none.csv"), "--crash", "a", "--json")
     assert (wrong.returncode, wrong.stdout) == (2, "")  # errors are a line on stderr
 

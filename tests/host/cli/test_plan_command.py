@@ -130,6 +130,7 @@ def test_json_has_the_documented_keys(run: Run, engine: str) -> None:
     assert plan["input"] == {
         "kind": "csv",
         "notes": [],
+        "version": 1,
         "ours": True,
         "rows": 42,
         "skipped_lines": 0,

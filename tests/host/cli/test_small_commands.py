@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from cellreap.progress import Progress
-from cellreap.system.cache import DONE, entries, file_lock, lock_of
+from cellreap.system.cache import DONE, Key, Place, entries, prune
+from cellreap.system.locks import file_lock, take
 from kit.command_line import cellreap
+from kit.forked import run_cellreap
 from kit.paths import ROOT
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
 
@@ -43,7 +45,7 @@ def test_the_cache_is_listed_and_pruned_by_age(tmp_path: Path) -> None:
     shown = json.loads(bench.cellreap("cache", "--json").stdout)
     assert shown["folder"] == str(tmp_path / "cache" / "cellreap")
     kinds = sorted(entry["kind"] for entry in shown["entries"])
-    assert kinds == ["build", "objects", "objects", "objects", "objects", "programs"]
+    assert kinds == ["objects", "objects", "objects", "objects", "programs", "roottask"]
     assert all(entry["bytes"] > 0 for entry in shown["entries"] if entry["kind"] != "objects")
     lines = [line.split() for line in bench.cellreap("cache").stdout.splitlines()]
     assert {words[1]: int(words[0]) for words in lines if words[1] in kinds} == Counter(kinds)
@@ -62,25 +64,62 @@ def test_the_cache_is_listed_and_pruned_by_age(tmp_path: Path) -> None:
     assert (tmp_path / "a.img").read_bytes() == first
 
 
-@pytest.mark.behaviour("Y-08")
-def test_what_a_build_holds_is_not_pruned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cellreap.system.cache import prune
-
+@pytest.mark.behaviour("Y-08", "K-13")
+def test_what_is_used_or_built_is_not_pruned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folders = [tmp_path / "cellreap" / "build" / name for name in ("held", "done", "cut")]
-    for folder in folders:
+    used, built, idle = (Place.of(Key("roottask", "v", name)) for name in ("used", "built", "idle"))
+    for folder in (used.folder, built.part, idle.folder):
         folder.mkdir(parents=True)
         (folder / "file").write_bytes(b"1234")
-    (folders[1] / DONE).touch()
-    with file_lock(lock_of(folders[0]), Progress(quiet=True)):
-        assert {entry.path for entry in prune(time.time() + DAY)} == set(folders[1:])
-        assert [entry.path for entry in entries()] == folders[:1]
-    assert [entry.bytes for entry in prune(time.time() + DAY)] == [4]
+    for place in (used, idle):
+        (place.folder / DONE).touch()
+    locks = take(used.use_lock, shared=True), take(built.use_lock, shared=True)
+    assert {entry.name for entry in entries()} == {"v/used", "v/built", "v/idle"}
+    assert [entry.path for entry in prune(time.time() + DAY)] == [idle.folder]
+    assert {entry.path for entry in entries()} == {used.folder, built.folder}
+    for lock in locks:
+        lock.release()
+    assert [entry.bytes for entry in prune(time.time() + DAY)] == [4, 4]
+    assert not (tmp_path / "cellreap" / "roottask" / "v").exists()
+
+
+@pytest.mark.behaviour("Y-08")
+def test_folders_of_earlier_versions_are_pruned_unless_they_are_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    held, done = (tmp_path / "cellreap" / "build" / name for name in ("held", "done"))
+    for folder in (held, done):
+        folder.mkdir(parents=True)
+        (folder / DONE).touch()
+    with file_lock(held.with_name("held.lock"), Progress(quiet=True)):
+        assert [entry.path for entry in prune(time.time() + DAY)] == [done]
+        assert [entry.path for entry in entries()] == [held]
+    assert [entry.name for entry in prune(time.time() + DAY)] == ["held"]
+
+
+@pytest.mark.behaviour("K-18")
+def test_what_was_used_longest_ago_goes_first_when_there_is_too_much(tmp_path: Path) -> None:
+    objects = tmp_path / "cellreap" / "objects"
+    objects.mkdir(parents=True)
+    for number, name in enumerate(("old", "middle", "new")):
+        (objects / name).write_bytes(bytes(1000))
+        os.utime(objects / name, (time.time() - DAY * (3 - number),) * 2)
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    pruned = run_cellreap(
+        "cache", "prune", "--size", "1K", "--json", env=env, cwd=tmp_path, timeout=60
+    )
+    deleted = json.loads(pruned.stdout)["deleted"]
+    assert [entry["name"] for entry in deleted] == ["old", "middle"]
+    assert [path.name for path in objects.iterdir()] == ["new"]
 
 
 def test_what_is_for_pruning_alone_is_refused_without_it() -> None:
-    for option in ("--all", "--days=3"):
-        assert "--days and --all are for --prune" in error_of(cellreap("cache", option))
+    for option in ("--all", "--days=3", "--size=1G"):
+        assert "--days, --size and --all are for prune" in error_of(cellreap("cache", option))
+    assert "'much' is no size" in error_of(cellreap("cache", "prune", "--size", "much"))
 
 
 @pytest.mark.behaviour("Y-02")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import cellreap
 from cellreap.cli.main import main
 from kit.paths import DATA, ROOT
 
@@ -148,3 +149,21 @@ def test_a_part_that_is_not_installed_is_named(prefix: Path, tmp_path: Path) -> 
     told = " ".join(done.stderr.split())
     assert "no component 'supervisor'" in told
     assert "which is for 'the host'" in told
+
+
+@pytest.mark.parametrize(("wanted", "found"), [("0.2", True), ("0.2.0", True), ("0.3", False)])
+def test_find_package_heeds_the_version(
+    prefix: Path, tmp_path: Path, wanted: str, found: bool
+) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(asks LANGUAGES C)\n"
+        f"find_package(cellreap {wanted} COMPONENTS core)\n"
+        'message("found: ${cellreap_FOUND} ${cellreap_VERSION}")\n'
+    )
+    told = run("cmake", "-S", tmp_path, "-B", tmp_path / "b", f"-Dcellreap_ROOT={prefix}")
+    assert ("found: 1 0.2.0" in told) == found
+
+
+def test_the_versions_are_the_same() -> None:
+    header = (ROOT / "roottask" / "include" / "cellreap" / "version.h").read_text()
+    assert f'#define CR_VERSION "{cellreap.__version__}"\n' in header

@@ -23,6 +23,10 @@ class Chain:
         """fails: the step that fails. stuck: steps that cannot be undone."""
         ffi, lib = load_core(("status.h", "make_steps.h"))
         self.did: list[str] = []
+        self.known: list[tuple[Any, ...]] = []
+        """What each undo is told: context, step, error, failed step, steps done and undone so far,
+        first error of an undo.
+        """
 
         def step(_: Any, at: int, out: Any) -> int:
             out.what = at
@@ -32,8 +36,11 @@ class Chain:
             self.did.append(f"apply {step.what}")
             return FULL if step.what == fails else 0
 
-        def undo(_: Any, step: Any) -> int:
+        def undo(context: Any, step: Any, why: Any) -> int:
             self.did.append(f"undo {step.what}")
+            self.known.append(
+                (context, step.what, why.status, why.step.what, why.done, why.undone, why.residue)
+            )
             return CORRUPT + step.what if step.what in stuck else 0
 
         def commit(_: Any, step: Any) -> None:
@@ -43,10 +50,11 @@ class Chain:
         kept = [
             ffi.callback("int(void *, uint32_t, cr_make_step *)", step),
             ffi.callback(f"cr_status({takes})", apply),
-            ffi.callback(f"cr_status({takes})", undo),
+            ffi.callback(f"cr_status({takes}, const cr_make_result *)", undo),
             ffi.callback(f"void({takes})", commit),
         ]
-        chain = ffi.new("cr_make_chain *", (*kept, ffi.NULL))
+        self.context = ffi.cast("void *", 0x1234)
+        chain = ffi.new("cr_make_chain *", (*kept, self.context))
         self.result = lib.cr_make_run(chain)
 
 
@@ -70,7 +78,14 @@ def test_a_failure_undoes_the_steps_before_it_in_reverse(fails: int) -> None:
     assert chain.result.step.what == fails
 
 
-@pytest.mark.behaviour("T-07")
+@pytest.mark.behaviour("T-03")
+def test_an_undo_knows_what_failed_why_and_how_far_the_others_are() -> None:
+    chain = Chain(5, 3, stuck=(1,))
+    told = [(chain.context, 2, FULL, 3, 3, 0, 0), (chain.context, 1, FULL, 3, 3, 1, 0)]
+    assert chain.known == [*told, (chain.context, 0, FULL, 3, 3, 1, CORRUPT + 1)]
+
+
+@pytest.mark.behaviour("T-07", "T-08", "T-09")
 def test_the_first_error_is_kept_and_a_failing_undo_is_recorded() -> None:
     chain = Chain(5, 4, stuck=(3, 1))
     assert chain.did[-4:] == ["undo 3", "undo 2", "undo 1", "undo 0"]

@@ -6,165 +6,31 @@ from __future__ import annotations
 import random
 import struct
 from collections import Counter
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-from cellreap.headers import enums
-from cellreap.model import reference
-from cellreap.model.core import HEADERS, CoreModel, load_core
-from cellreap.model.graph import Model
-from cellreap.model.reference import Plan, apply, plan
-from kit.core_support import SCENARIO, Survivors, random_model, system
-
-KIND = enums("steps.h")["cr_step_kind"]
-REQUEST = enums("model.h")["cr_edge_kind"]["CR_EDGE_REQUEST"]
-STATUS = enums("status.h")["cr_status"]
-CORRUPT, EPOCH, LATER = (STATUS[f"CR_ERR_{name}"] for name in ("CORRUPT", "EPOCH", "VERSION"))
-ABSENT, BUSY = STATUS["CR_ERR_ABSENT"], STATUS["CR_ERR_BUSY"]
-STATE, FULL = STATUS["CR_ERR_STATE"], STATUS["CR_ERR_FULL_PLAN"]
-OK = 0
-CURSOR = ("phase", "index", "done", "awaited")
-NAMES = {
-    number: name.removeprefix("CR_STEP_").lower().replace("_", "-") for name, number in KIND.items()
-}
-
-Step = tuple[str, str | None, str | None]
-"""(name, node, PD)"""
-
-SUBSCRIBED = (
-    SCENARIO
-    + """
-PD_3 subscribes PD_1 FILE_SPACE_3
-PD_4 subscribes BLOCK_SPACE_1 PD_3
-PD_5 subscribes PD_4
-"""
+from cellreap.headers import constant
+from cellreap.model.csvstate import read_state
+from cellreap.model.reference import Plan, plan
+from kit.core_support import SCENARIO, random_model, system
+from kit.paths import VERSIONS
+from kit.steps_cleaner import (
+    ABSENT,
+    BUSY,
+    CORRUPT,
+    EPOCH,
+    KIND,
+    LATER,
+    OK,
+    SUBSCRIBED,
+    Cleaner,
+    Step,
+    compare,
 )
 
-
-class Cleaner:
-    """Applies to the model what the root task applies to model and kernel. Records the steps."""
-
-    def __init__(
-        self, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None
-    ) -> None:
-        self.core = CoreModel(len(model.nodes) + 100, 2000)
-        self.core.load(model)
-        self.ffi, self.lib = load_core((*HEADERS, "steps.h"))
-        # owns what the next line points to
-        self.raw = self.core.plan_raw(crash, pd_depth, rs_depth)
-        self.plan = self.ffi.cast("cr_plan *", self.raw)
-        self.model = self.ffi.cast("cr_model *", self.core.model)
-        self.journal = self.ffi.new("cr_journal *")
-        self.epoch = 1
-        self.lib.cr_journal_start(self.journal, self.epoch)
-        self.done: list[Step] = []
-        self.wanted = plan(model, crash, pd_depth, rs_depth)
-        self.survivors = Survivors(model.copy(), self.core, self.wanted.doomed())
-
-    def _id(self, ref: Any) -> str | None:
-        return None if ref.index == 0xFFFFFFFF else self.core._ids.get((ref.index, ref.generation))
-
-    def next(self) -> tuple[Step, Any]:
-        """The step at the cursor."""
-        step = self.ffi.new("cr_step *")
-        assert self.lib.cr_step_next(self.journal, self.plan, self.model, step) == OK
-        return (NAMES[step.kind], self._id(step.node), self._id(step.pd)), step
-
-    def leaves(self, step: Any, rng: random.Random) -> bool:
-        """Leaves the step, at random before or after it was carried out. Whether that is done."""
-        told = NAMES[step.kind]
-        if rng.random() < 0.5:
-            self.carry_out(told, step)
-        else:
-            assert self.lib.cr_step_begin(self.journal, self.epoch, step) == OK
-        status = self.lib.cr_step_leave(self.journal, self.epoch)
-        kept = self.journal.second != 0 or told in ("tell", "await")
-        assert status == STATE if kept else status in (OK, FULL)
-        return bool(status == OK)
-
-    def run(
-        self,
-        again: random.Random | None = None,
-        meanwhile: random.Random | None = None,
-        leave: random.Random | None = None,
-    ) -> None:
-        """Runs the steps to the end.
-
-        again: some steps are repeated, as by a successor that cannot know better. meanwhile:
-        survivors act while the cleanup waits for subscribers, and the plan is made again. leave:
-        some steps are left for a second run over their phase.
-        """
-        for _ in range(10_000):
-            told, step = self.next()
-            if told[0] == "settle":
-                return
-            if leave is not None and leave.random() < 0.3 and self.leaves(step, leave):
-                continue
-            self.done.append(told)
-            self.carry_out(told[0], step)
-            if meanwhile is not None and told[0] == "await":
-                for _ in range(meanwhile.randint(0, 6)):
-                    self.survivors.something(meanwhile)
-                self.replan()
-            if again is None or again.random() < 0.7:
-                assert self.lib.cr_step_done(self.journal, self.epoch) == OK
-        raise AssertionError("the chain does not end")
-
-    def replan(self) -> None:
-        """Replans on both sides."""
-        got = self.core.replan(self.raw)
-        self.wanted = reference.replan(self.survivors.model, self.wanted)
-        assert got.outcome() == self.wanted.outcome()
-
-    def carry_out(self, name: str, step: Any) -> None:
-        """Carries out one step, which may have been carried out before."""
-        lib = self.lib
-        assert lib.cr_step_begin(self.journal, self.epoch, step) == OK
-        info = self.ffi.new("cr_node_info *")
-        node = step.pd if name == "destroy-pd" else step.node
-        if name == "mark":
-            assert lib.cr_model_get(self.model, node, info) == OK
-            if info.state == 0:
-                assert lib.cr_model_doom(self.model, node) == OK
-        elif name == "cut-request":
-            lib.cr_model_drop_edge(self.model, REQUEST, step.pd, node)
-        elif name in ("destroy-resource", "destroy-space", "destroy-pd"):
-            assert lib.cr_model_get(self.model, node, info) == OK
-            if info.state != 2:
-                assert lib.cr_model_destroy(self.model, node) == OK
-
-    def check(self) -> None:
-        """Asserts that the final state equals the reference's."""
-        self.core.check()
-        after = apply(self.survivors.model, self.wanted)
-        assert self.core.edges() == CoreModel.from_model(after).edges()
-
-    def successor(self) -> Cleaner:
-        """A cleaner that finds journal, plan and model, and goes on with a copied journal.
-
-        It does so in the next epoch.
-        """
-        other = object.__new__(Cleaner)
-        other.__dict__.update(self.__dict__)
-        other.journal = self.ffi.new("cr_journal *")
-        self.ffi.memmove(other.journal, self.journal, self.ffi.sizeof("cr_journal"))
-        self.ffi.memmove(
-            self.journal, b"\xff" * self.ffi.sizeof("cr_journal"), self.ffi.sizeof("cr_journal")
-        )
-        other.done = list(self.done)
-        other.epoch += 1
-        assert self.lib.cr_journal_take_over(other.journal, other.epoch) == OK
-        return other
-
-
-def compare(
-    model: Model, crash: str, pd_depth: int | None, rs_depth: int | None, seed: int | None
-) -> Cleaner:
-    cleaner = Cleaner(model, crash, pd_depth, rs_depth)
-    cleaner.run(None if seed is None else random.Random(seed))
-    cleaner.check()
-    return cleaner
+JOURNAL_VERSION = constant("steps.h", "CR_JOURNAL_VERSION")
+CURSOR = ("phase", "index", "done", "awaited")
 
 
 def without_repeats(done: list[Step]) -> list[Step]:
@@ -235,26 +101,7 @@ def test_steps_that_are_left_are_done_in_a_second_run_and_the_rest_goes_on(seed:
     told_as_the_page_says(cleaner.done, cleaner.wanted)
 
 
-def test_a_step_is_left_once_and_the_journal_has_room_for_few() -> None:
-    cleaner = Cleaner(system(SCENARIO), "PD_1", 2, 2)
-    lib, journal = cleaner.lib, cleaner.journal
-    assert lib.cr_step_leave(journal, 1) == ABSENT
-    first, step = cleaner.next()
-    assert first[0] == "suspend"
-    assert lib.cr_step_begin(journal, 1, step) == OK
-    assert lib.cr_step_note(journal, 1, 5) == OK
-    assert lib.cr_step_leave(journal, 2) == EPOCH
-    assert lib.cr_step_leave(journal, 1) == OK
-    again, step = cleaner.next()
-    assert (again, journal.second) == (first, 1), "it is the only one of its phase"
-    assert lib.cr_step_begin(journal, 1, step) == OK
-    assert (journal.attempts, journal.half) == (1, 5)
-    assert lib.cr_step_leave(journal, 1) == STATE
-    assert lib.cr_step_done(journal, 1) == OK
-    assert cleaner.next()[0][0] == "mark"
-
-
-@pytest.mark.behaviour("T-04")
+@pytest.mark.behaviour("A-22", "T-04")
 def test_steps_come_in_the_order_of_the_page() -> None:
     cleaner = compare(system(SCENARIO), "PD_1", 1, 0, None)
     names = [name for name, _, _ in cleaner.done]
@@ -303,6 +150,7 @@ def test_several_groups_are_waited_for_in_random_systems() -> None:
     assert several > 10
 
 
+@pytest.mark.behaviour("A-24")
 @pytest.mark.parametrize("seed", range(60))
 def test_what_survivors_do_while_subscribers_are_waited_for_is_cleaned_up_too(seed: int) -> None:
     rng = random.Random(seed)
@@ -444,3 +292,93 @@ def test_a_cursor_that_the_plan_does_not_have_is_refused(field: str, value: int)
     forged = struct.pack("<5I", *old)
     assert cleaner.lib.cr_journal_read(forged, len(forged), 2, cleaner.journal) == OK
     assert cleaner.lib.cr_step_next(cleaner.journal, cleaner.plan, cleaner.model, step) == CORRUPT
+
+
+# -- journals of each version
+
+
+JOURNALS = sorted(VERSIONS.glob("journal-*.txt"))
+STATES = sorted(VERSIONS.glob("state-*.csv"))
+
+
+def stored_bytes(text: str) -> bytes:
+    """text: in hex, and the number of zeros behind."""
+    used, _, zeros = text.partition("+")
+    return bytes.fromhex(used) + bytes(int(zeros or 0))
+
+
+def record(path: Path) -> None:
+    """Writes the journals of this version, before each step and when it has begun."""
+    cleaner = Cleaner(read_state(STATES[0])[0], "PD_1", 1, 0)
+    rows: list[str] = []
+
+    def written() -> str:
+        """The bytes, and how many zeros follow: the places for what is left are not in use."""
+        data = bytes(cleaner.ffi.buffer(cleaner.journal))
+        used = data.rstrip(bytes(1))
+        return f"{used.hex()}+{len(data) - len(used)}"
+
+    while not rows or "settle" not in rows[-1]:
+        told, step = cleaner.next()
+        text = " ".join(word or "-" for word in told)
+        rows.append(f"{written()} next {text}")
+        if told[0] != "settle":
+            cleaner.carry_out(told[0], step)
+            rows.append(f"{written()} begun {text}")
+            assert cleaner.lib.cr_step_done(cleaner.journal, cleaner.epoch) == OK
+    path.write_text("\n".join(rows) + "\n")
+
+
+@pytest.mark.behaviour("T-26")
+def test_there_are_journals_of_each_version(rewrite: bool) -> None:
+    """With --rewrite those of a new version are written. Those that are there are kept."""
+    newest = VERSIONS / f"journal-{JOURNAL_VERSION}.txt"
+    if rewrite and not newest.exists():
+        record(newest)
+        return
+    stored = [path.stem for path in JOURNALS]
+    assert stored == [f"journal-{n}" for n in range(1, JOURNAL_VERSION + 1)]
+
+
+@pytest.mark.behaviour("T-26", "T-27")
+@pytest.mark.parametrize("path", JOURNALS[-2:], ids=lambda path: path.stem)
+def test_a_cleanup_of_the_version_before_is_carried_on_from_any_step(path: Path) -> None:
+    """Each line is a journal as that version left it in the cleanup of PD_1 in its stored state:
+    the step after it comes next, or has begun and is carried out again.
+    """
+    version = int(path.stem.partition("-")[2])
+    rows = [line.split() for line in path.read_text().splitlines()]
+    steps = [tuple(None if word == "-" else word for word in row[2:]) for row in rows]
+    whole = [steps[at] for at, row in enumerate(rows) if row[1] == "next"]
+    done = -1
+    for (stored, how, *_), step in zip(rows, steps, strict=True):
+        done += how == "next"
+        cleaner = Cleaner(read_state(STATES[0])[0], "PD_1", 1, 0)
+        for _ in range(done):
+            told, at = cleaner.next()
+            cleaner.carry_out(told[0], at)
+            assert cleaner.lib.cr_step_done(cleaner.journal, 1) == OK
+        heir = cleaner.successor()
+        data = stored_bytes(stored)
+        assert heir.lib.cr_journal_read(data, len(data), 2, heir.journal) == OK
+        assert (heir.journal.version, heir.journal.epoch) == (JOURNAL_VERSION, 2)
+        assert (heir.journal.done, heir.journal.attempts) == (done, int(how == "begun"))
+        heir.done = []
+        heir.run()
+        heir.check()
+        assert [*heir.done, ("settle", None, None)] == whole[done:]
+        assert step == whole[done]
+    assert version >= JOURNAL_VERSION - 1
+    assert done == len(whole) - 1 >= 24
+
+
+@pytest.mark.behaviour("T-26")
+def test_a_journal_of_the_next_version_is_refused_as_such() -> None:
+    cleaner = Cleaner(system(SCENARIO), "PD_1", 0, 0)
+    line = JOURNALS[-1].read_text().split()[0]
+    data = bytearray(stored_bytes(line))
+    data[4:8] = (JOURNAL_VERSION + 1).to_bytes(4, "little")
+    for more in (0, 8, -8):
+        later = bytes(data[:more]) if more < 0 else bytes(data) + bytes(more)
+        status = cleaner.lib.cr_journal_read(later, len(later), 2, cleaner.journal)
+        assert status == LATER

@@ -28,6 +28,8 @@ PROOFS = {
     for proof in (
         Proof("machines", ("machines/machines.c",)),
         Proof("accounts", ("accounts/accounts.c",)),
+        Proof("make_steps", ("steps/make_steps.c",)),
+        Proof("inject", ("steps/inject.c",), options=("-eva-split-return", "auto")),
         Proof("blake2s", ("trace/blake2s.c",)),
         Proof(
             "journal",
@@ -103,6 +105,12 @@ PLANTED = {
         "    if (kind >= CR_STEP_KIND_COUNT) {\n        return CR_ERR_CORRUPT;\n    }\n",
         "",
     ),
+    "a kind of step that no table has": Planted(
+        "make_steps", "steps/make_steps.c", "(uint32_t)kind < CR_MAKE_KIND_COUNT ? ", "1 ? "
+    ),
+    "an injection beyond the rows": Planted(
+        "inject", "steps/inject.c", "count > CR_IMAGE_MAX_INJECTIONS", "count > 200"
+    ),
     "a state that no table has": Planted(
         "machines", "machines/machines.c", "(uint32_t)to < CR_WAIT_COUNT && ", ""
     ),
@@ -146,8 +154,8 @@ PLANTED = {
     "a cursor behind the plan": Planted(
         "steps",
         "steps/steps.c",
-        "if (journal->index >= phase_length(journal->phase, plan) ||",
-        "if (journal->index == phase_length(journal->phase, plan) ||",
+        "        if (journal->index >= length) {",
+        "        if (journal->index > length) {",
     ),
     "a register behind the message": Planted(
         "decode",

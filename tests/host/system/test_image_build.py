@@ -21,9 +21,9 @@ import pytest
 from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
 from cellreap.system.build import build_image
-from cellreap.system.cache import file_lock
 from cellreap.system.config import Config, parse_config
 from cellreap.system.image import read_image
+from cellreap.system.locks import file_lock
 from cellreap.system.parts import build_parts, cache_key
 from cellreap.system.programs import loadable
 from cellreap.system.sdk import Sdk, load_sdk
@@ -65,11 +65,12 @@ def test_an_unchanged_build_is_used_again_and_a_changed_one_is_not(sources: Path
     assert again.reused
     assert again.folder == first.folder
     main = sources / "roottask" / "main.c"
-    main.write_text(f"{MAIN}\n/* changed */\n")
+    text = main.read_text()
+    main.write_text(f"{text}\n/* changed */\n")
     changed = build_parts(sdk, toolchain, QUIET)
     assert not changed.reused
     assert changed.folder != first.folder
-    main.write_text(MAIN)
+    main.write_text(text)
     assert build_parts(sdk, toolchain, QUIET).folder == first.folder
 
 
@@ -106,7 +107,8 @@ def test_the_configuration_is_in_the_root_task_and_in_the_image(
 
     built = build_image(config(), CONFIG, sdk, tmp_path / "a.img", QUIET)
     image = read_image(tmp_path / "a.img")
-    blob = build_blob(config(), loadable(built, "x86_64"), f"seL4 {sdk.kernel.version}", "x86_64")
+    programs = loadable(built.programs, "x86_64")
+    blob = build_blob(config(), programs, f"seL4 {sdk.kernel.version}", "x86_64")
     assert image.roottask.count(blob) == 1
     assert image.config == config()
     assert (image.manifest.system, image.manifest.pds) == ("s", ["a"])
@@ -143,10 +145,11 @@ def test_a_build_that_fails_gives_the_lock_back(sources: Path, sdk: Sdk) -> None
     assert len(failed) == 2
     assert all("main.c:1:" in text for text in failed)
     key = cache_key(sources, sdk, toolchain)
-    (lock,) = (Path(os.environ["XDG_CACHE_HOME"]) / "cellreap" / "build").glob("*.lock")
-    assert lock.name == f"{key}.lock"
-    with lock.open() as file:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError if somebody holds it
+    locks = (Path(os.environ["XDG_CACHE_HOME"]) / "cellreap" / "roottask").glob(f"*/.{key}.*")
+    found = {path.suffix: path for path in locks}
+    for suffix in (".use", ".build"):
+        with found[suffix].open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError if it is held
     main.write_text(MAIN)
     assert not build_parts(sdk, toolchain, QUIET).reused
 
@@ -219,7 +222,7 @@ def test_a_lock_goes_with_the_process_that_held_it(tmp_path: Path) -> None:
     lock = tmp_path / "locks" / "a.lock"
     code = (
         "import sys, time\nfrom pathlib import Path\n"
-        "from cellreap.system.cache import file_lock\nfrom cellreap.progress import Progress\n"
+        "from cellreap.system.locks import file_lock\nfrom cellreap.progress import Progress\n"
         "with file_lock(Path(sys.argv[1]), Progress(quiet=True)):\n"
         "    print('held', flush=True)\n    time.sleep(600)\n"
     )

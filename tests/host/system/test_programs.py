@@ -221,7 +221,7 @@ def test_a_program_has_debug_information_and_the_image_has_it_without(
 ) -> None:
     text = project.read_text()
     image = tmp_path / "a.img"
-    built = build_image(load_config(project), text, sdk, image, QUIET, path=project)
+    built = build_image(load_config(project), text, sdk, image, QUIET, path=project).programs
     keep_programs(tmp_path / "kept", built)
     elf = ELFFile(io.BytesIO((tmp_path / "kept" / "one.elf").read_bytes()))
     names = {
@@ -398,3 +398,50 @@ def test_strings_are_handled_as_c_says(
     room = ctypes.create_string_buffer(b"x" * 20, 20)
     strings.strncpy(room, a, size)
     assert room.raw == a[:count] + bytes(max(0, count - len(a))) + b"x" * (20 - count)
+
+
+# -- the memory functions, which root task and PDs share
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The functions of kernel/string.c under names of their own."""
+    library = tmp_path_factory.mktemp("memory") / "memory.so"
+    names = ("memcpy", "memmove", "memset", "memcmp", "strcpy")
+    command = [
+        *("gcc", "-shared", "-fPIC", "-O2", "-ffreestanding", "-fno-builtin"),
+        *(f"-D{name}=own_{name}" for name in names),
+        *("-fsanitize=undefined,alignment", "-fno-sanitize-recover=all"),
+        *(str(ROOT / "roottask" / "kernel" / "string.c"), "-o", str(library)),
+    ]
+    subprocess.run(command, check=True)
+    return ctypes.CDLL(str(library))
+
+
+@pytest.mark.behaviour("Y-01")
+@given(
+    raw=st.binary(min_size=64, max_size=64),
+    to=st.integers(0, 24),
+    start=st.integers(0, 24),
+    count=st.integers(0, 40),
+    value=st.integers(0, 255),
+)
+def test_memory_is_copied_and_set_as_c_says(
+    memory: ctypes.CDLL, raw: bytes, to: int, start: int, count: int, value: int
+) -> None:
+    """At every alignment, and for memmove also where the two overlap."""
+    block = ctypes.create_string_buffer(raw, 64)
+    other = ctypes.create_string_buffer(raw, 64)
+    here, there = ctypes.addressof(block), ctypes.addressof(other)
+    size = ctypes.c_size_t(count)
+
+    def at(address: int, offset: int) -> ctypes.c_void_p:
+        return ctypes.c_void_p(address + offset)
+
+    moved = raw[:to] + raw[start : start + count] + raw[to + count :]
+    memory.own_memcpy(at(there, to), at(here, start), size)
+    assert (other.raw, block.raw) == (moved, raw)
+    memory.own_memmove(at(here, to), at(here, start), size)
+    assert block.raw == moved
+    memory.own_memset(at(here, to), ctypes.c_int(value - 256), size)
+    assert block.raw == moved[:to] + bytes([value]) * count + moved[to + count :]

@@ -61,7 +61,7 @@ def test_it_is_there_for_x86_64() -> None:
 @pytest.mark.slow
 def test_it_is_built_into_the_cache_and_says_what_it_is(arch: str, cache: dict[str, str]) -> None:
     root = find_kernel(arch, None, QUIET, cache)
-    assert root.is_relative_to(Path(cache["HOME"]) / ".cache/cellreap/refkernel")
+    assert root.is_relative_to(Path(cache["HOME"]) / ".cache/cellreap/kernel")
     assert root.name == arch
     sdk = load_sdk(root, arch)
     version = json.loads((root / CONFIG_FILE).read_text())["REFKERNEL_VERSION"]

@@ -133,8 +133,8 @@ def test_what_the_emulator_cannot_run_is_refused_before_a_boot(tmp_path: Path, o
             True,
             r"\(KernelArmHypervisorSupport\): is on: expected off; .* in EL1",
         ),
-        ("PLAT_QEMU_ARM_VIRT", False, r"\(KernelPlatform\): is off: expected on; .*qemu-arm-virt"),
-        ("PLAT_QEMU_ARM_VIRT", None, r"\(KernelPlatform\): is missing: expected on"),
+        ("ARM_PLAT", "tx2", r"\(KernelPlatform\): is tx2: expected qemu-arm-virt or odroidc4 or"),
+        ("ARM_PLAT", None, r"\(KernelPlatform\): is None: expected qemu-arm-virt or"),
         ("KERNEL_MCS", True, r"KERNEL_MCS \(KernelIsMCS\): is on: expected off"),
     ],
 )
@@ -168,6 +168,7 @@ def test_the_cpu_is_the_one_that_the_kernel_is_for(tmp_path: Path) -> None:
     ("changed", "said"),
     [
         ({"ARM_CORTEX_A53": False, "ARM_CORTEX_A35": True}, r"ARM_CORTEX_A35 \(ARM_CPU\): is on: "),
+        ({"ARM_PLAT": "rpi4"}, r"ARM_PLAT \(KernelPlatform\): is rpi4: expected qemu-arm-virt, "),
         ({"ARM_CORTEX_A53": False}, r"ARM_CORTEX_\* \(ARM_CPU\): none is on: .* ARM_CORTEX_A53,"),
         (
             {"ARM_GIC_V3_SUPPORT": True},

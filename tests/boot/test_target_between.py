@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""PDs ask the root task while a long cleanup is carried out, and are answered between its steps."""
+
+from __future__ import annotations
+
+import pytest
+
+from cellreap.headers import constant
+from cellreap.system.config import Config
+from cellreap.testing import Run, Target, with_pd, with_system
+from cellreap.trace.events import Event
+from kit.marks import thorough_but
+
+BUSY = constant("protocol.h", "CR_RESULT_BUSY")
+STEP_CALLS = constant("limits.h", "CR_STEP_CALLS")
+LINES = 6
+DEATHS = ("step:8:fault", "step:9.end:error", "step:12:hang")
+
+
+def failing(config: Config) -> Config:
+    """Cleaners die at steps between which PDs are served, and the kernel is asked at the end."""
+    system = config.system.model_copy(update={"truth": True})
+    config = with_pd("keeper", args=(8, 20))(config)
+    return config.model_copy(update={"inject": DEATHS, "system": system})
+
+
+def end_of_first(run: Run) -> int:
+    """The place in the trace at which the first cleanup ends."""
+    (settled,) = run.of("SETTLED", n=1)
+    return run.at(settled)
+
+
+def served(run: Run, name: str) -> list[Event]:
+    """The pauses of the first cleanup for this PD."""
+    return run.of("PAUSE", n=1, pd=run.id(name))
+
+
+def final_rows(run: Run) -> list[str]:
+    """The model state that was printed last."""
+    last = run.of("SETTLED")[-1]
+    end = run.at(last)
+    rows = [event for event in run.of("STATE") if run.at(event) < end]
+    return sorted(event["row"] for event in rows[-last.number("rows") :])
+
+
+# The number of resources that the cleanup destroys.
+@pytest.mark.parametrize("resources", thorough_but((100, 1000), 100))
+@pytest.mark.behaviour("X-18", "T-24")
+def test_a_client_is_answered_within_a_step_of_a_long_cleanup(
+    target: Target, resources: int
+) -> None:
+    run = target.run("throng", change=with_pd("keeper", args=(8, resources)))
+    assert run.step_calls(1, "destroy-resource").count(3) >= resources
+    pauses = served(run, "client")
+    assert len(pauses) >= 10
+    for pause in pauses:
+        resumed = next(event for event in run.of("RESUME") if run.at(event) > run.at(pause))
+        assert pause.number("calls") <= STEP_CALLS, "since the message came"
+        assert resumed["pd"] == pause["pd"]
+    assert run.says("client") == ["40 operations"]
+
+
+@pytest.mark.behaviour("C-26")
+def test_what_concerns_the_cleanup_waits_for_its_end(target: Target) -> None:
+    run = target.run("throng")
+    end = end_of_first(run)
+    guest, clumsy = run.id("guest"), run.id("clumsy")
+    assert not served(run, "guest"), "it has a request to a doomed space"
+    (said,) = run.of("SAY", pd=guest)
+    assert run.at(said) > end
+    assert run.says("guest") == ["look: 0, state 2"]
+    (fault,) = run.of("FAULT", pd=clumsy)
+    assert run.at(fault) > end, "it came during the cleanup, and was kept"
+    assert [event["trigger"] for event in run.of("CLEANUP")] == [run.id("store"), clumsy]
+    (spawned,) = run.of("OWN", pd=run.id("parent"))
+    assert run.at(spawned) > end
+    assert run.says("parent") == ["spawn: 0"]
+
+
+@pytest.mark.behaviour("X-18")
+def test_a_flood_neither_stops_the_cleanup_nor_is_it_lost_without_a_word(target: Target) -> None:
+    run = target.run("throng")
+    flooder = run.id("flooder")
+    *lines, last = run.says("flooder")
+    refused = run.of("REFUSE", pd=flooder, status=BUSY)
+    assert lines
+    assert len(lines) + len(refused) >= LINES, "each is in the trace"
+    assert last == "all sent"
+    steps = run.of("STEP", n=1)
+    for one, other in zip(served(run, "flooder"), served(run, "flooder")[1:], strict=False):
+        assert any(run.at(one) < run.at(step) < run.at(other) for step in steps)
+
+
+@pytest.mark.behaviour("C-26")
+def test_the_result_is_that_of_one_after_the_other(target: Target) -> None:
+    between = target.run("throng")
+    after = target.run("throng", change=with_system(cleaner_priority=None))
+    assert between.of("PAUSE")
+    assert not after.of("PAUSE")
+    assert final_rows(between) == final_rows(after)
+    for name in ("client", "guest", "parent"):
+        assert between.says(name) == after.says(name)
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("X-18")
+def test_a_pd_that_never_blocks_does_not_keep_the_cleaner_from_running(target: Target) -> None:
+    run = target.run("throng", change=with_pd("guest", args=(7,)))
+    (said,) = run.of("SAY", pd=run.id("guest"))
+    assert said["text"] == "told"
+    assert not run.of("TAKEOVER"), "the cleaner waited, and did not hang"
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("T-24", "X-18")
+def test_cleaners_may_die_while_clients_wait(target: Target) -> None:
+    """The next cleaner comes first, then the service. A hang is found though PDs keep running."""
+    whole, run = target.run("throng"), target.run("throng", change=failing)
+    deaths = run.of("TAKEOVER", n=1)
+    assert [event["death"] for event in deaths] == [death.split(":")[-1] for death in DEATHS]
+    for death in deaths:
+        after = [event for event in run.of("STEP", "PAUSE", n=1) if run.at(event) > run.at(death)]
+        assert (after[0].name, after[0]["node"]) == ("STEP", death["node"])
+    assert served(run, "client")
+    assert run.says("client") == whole.says("client")
+    assert final_rows(run) == final_rows(whole)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A step of a cleanup fails for good. The rest goes on, and a later run does what was left."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from cellreap.runs.summary import tell
+from cellreap.system.config import Config, Crash, Depth
+from cellreap.testing import Run, Target
+from cellreap.trace.reading import reading_of
+
+SYSTEM = "block_fs_db_app"
+DEPTHS: tuple[tuple[Depth, Depth], ...] = ((0, 2), (1, 0), ("inf", "inf"))
+
+Step = tuple[str, str, str]
+
+
+def boot(
+    target: Target, depths: tuple[Depth, Depth], *failures: str, crashes: tuple[Crash, ...] = ()
+) -> Run:
+    def change(config: Config) -> Config:
+        more = {"inject": failures, "crashes": (*config.crashes, *crashes)}
+        return config.model_copy(update=more)
+
+    return target.run(SYSTEM, pd_depth=depths[0], rs_depth=depths[1], change=change)
+
+
+def named(run: Run, event: str, step: str) -> list[Step]:
+    """(step, node, pd) of each event. step: the field with the name of the step."""
+    return [(each[step], each["node"], each["pd"]) for each in run.of(event, n=1)]
+
+
+def taken(run: Run) -> Counter[Step]:
+    """The steps of the first cleanup, without those that depend on the order."""
+    steps = Counter(named(run, "STEP", "name"))
+    return Counter({step: count for step, count in steps.items() if step[0] != "cut-request"})
+
+
+def left(run: Run) -> set[Step]:
+    """What the first cleanup leaves in the end."""
+    last = run.of("SETTLED", n=1)[-2:]
+    begin = run.at(last[0]) if len(last) > 1 else 0
+    return {
+        (each["step"], each["node"], each["pd"])
+        for each in run.of("LEFT", n=1)
+        if run.at(each) > begin
+    }
+
+
+def differs_by_what_is_left(run: Run, whole: Run) -> None:
+    """The check has compared the state with the events. Here the events are compared."""
+    # TELLs apart, what did not come is what LEFT names, and nothing else.
+    owed = taken(whole) - taken(run)
+    assert not taken(run) - taken(whole)
+    named_left = {step for step in left(run) if step[0] != "cut-request"}
+    assert {step for step in owed if step[0] != "tell"} == named_left
+    gone = {event["node"] for event in whole.of("DESTROY", n=1)}
+    stays = gone - {event["node"] for event in run.of("DESTROY", n=1)}
+    doomed = {row[1] for row in run.state(1) if row[0] and row[6].endswith("DOOMED")}
+    assert doomed == {node for node in stays if node.startswith("PD_") or "_SPACE_" in node}
+
+
+def last_of(run: Run, name: str) -> int:
+    """The number of the last step of this name."""
+    names = [event["name"] for event in run.of("STEP")]
+    return len(names) - names[::-1].index(name)
+
+
+@pytest.mark.behaviour("X-24", "T-28", "T-08", "T-01", "H-12")
+def test_an_error_that_lasts_leaves_exactly_what_is_named(target: Target) -> None:
+    """A space cannot be destroyed, so its PD is left too, and who would be told is not."""
+    whole = boot(target, (1, 0))
+    number = last_of(whole, "destroy-space")
+    run = boot(target, (1, 0), f"step:{number}:error:always")
+    differs_by_what_is_left(run, whole)
+    space = run.of("RESIDUE")[0]["node"]
+    manager = run.of("SPACE", id=space)[0]["manager"]
+    assert {step[0] for step in left(run)} == {"destroy-space", "destroy-pd", "notify"}
+    assert ("destroy-pd", manager, manager) in left(run)
+    assert len(run.of("RECOVER")) >= 1
+    reading = reading_of(run.report, run.events)
+    told = "\n".join(tell(reading, run.report.kernel, [], None))
+    assert f"{space}) is not destroyed" in told
+    assert f"a later run would do {len(left(run))} steps" in told
+    (cleanup,) = run.report.cleanups
+    assert {tuple(step) for step in cleanup.left} == left(run)
+
+
+@pytest.mark.behaviour("X-24", "T-28", "H-12")
+def test_a_later_run_does_what_was_left(target: Target) -> None:
+    """The error goes after the first later run. Then the state is the undisturbed one."""
+    whole = boot(target, (1, 0))
+    number = last_of(whole, "destroy-space")
+    run = boot(target, (1, 0), f"step:{number}:error:x8")
+    assert [event["run"] for event in run.of("RECOVER", n=1)] == ["1"]
+    assert left(run) == set()
+    assert taken(run) == taken(whole)
+    assert run.state(1) == whole.state(1)
+    assert run.notices() == whole.notices()
+    settled, undisturbed = run.of("SETTLED", n=1)[-1], whole.of("SETTLED", n=1)[-1]
+    for field in ("bytes", "slots", "objects"):
+        assert settled[field] == undisturbed[field]
+    assert run.alive() == whole.alive()
+
+
+@pytest.mark.behaviour("X-24")
+@pytest.mark.parametrize("depths", DEPTHS, ids=lambda depths: "-".join(map(str, depths)))
+@pytest.mark.thorough
+@pytest.mark.slow
+def test_every_step_fails_for_good(target: Target, depths: tuple[Depth, Depth]) -> None:
+    """On refkernel each step, on seL4 every seventh."""
+    whole = boot(target, depths)
+    every = 1 if "refkernel" in whole.report.kernel else 7
+    some = 0
+    for number in range(1, len(whole.of("STEP")) + 1, every):
+        run = boot(target, depths, f"step:{number}:error:always")
+        differs_by_what_is_left(run, whole)
+        some += bool(left(run))
+    assert some >= 2

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Steps of a cleanup that fail again and again: the rest goes on, and a later run does them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from cellreap.headers import enums
+from kit.core_support import SCENARIO, random_model, system
+from kit.steps_cleaner import ABSENT, EPOCH, OK, STATE, SUBSCRIBED, Cleaner
+
+
+def remaining(cleaner: Cleaner) -> set[str]:
+    """The doomed nodes that are not destroyed."""
+    info = cleaner.ffi.new("cr_node_info *")
+    found = set()
+    for i in range(cleaner.plan.n_doomed):
+        node = cleaner.plan.doomed[i].node
+        assert cleaner.lib.cr_model_get(cleaner.model, node, info) == OK
+        if info.state != 2:
+            found.add(str(cleaner._id(node)))
+    return found
+
+
+@pytest.mark.behaviour("X-24", "T-01", "T-08")
+@pytest.mark.parametrize("seed", range(60))
+def test_what_fails_in_the_second_run_too_is_kept_and_a_later_run_does_it(seed: int) -> None:
+    """Nothing that depends on it is done before, and all else is."""
+    rng = random.Random(seed)
+    model = random_model(rng, scale=2)
+    crash = rng.choice([pd for pd in model.pds() if pd != "PD_0"])
+    cleaner = Cleaner(model, crash, rng.choice([0, 1, None]), rng.choice([0, 1]))
+    managers = {space: model.manager[space] for space in cleaner.wanted.deleted_spaces}
+    cleaner.run(leave=rng, keep=0.5)
+    for later in range(20):
+        left = remaining(cleaner)
+        for space in left & managers.keys():
+            assert managers[space] in left or managers[space] not in cleaner.wanted.doomed()
+        told = [step for step in cleaner.done if step[0] == "notify"]
+        notices = cleaner.wanted.to_json()["notices"]
+        gone = Counter(("notify", node, to) for to, _, node, dead in notices
+                       if (dead or node) not in left)  # fmt: skip
+        assert not Counter(told) - gone, "nobody is told that what is left is gone"
+        if cleaner.journal.n_kept == 0:
+            break
+        cleaner.plan.n_pre_destroy = 0
+        assert cleaner.lib.cr_journal_run_again(cleaner.journal, cleaner.epoch) == OK
+        cleaner.run(leave=rng, keep=0.5 if later < 3 else 0.05)
+    assert remaining(cleaner) == set()
+    cleaner.check()
+    counts = Counter(step for step in cleaner.done if step[0] not in ("await", "notify"))
+    assert set(counts.values()) == {1}, "no step is done twice"
+    assert [step[0] for step in cleaner.done].count("notify") == len(cleaner.wanted.notices)
+
+
+@pytest.mark.behaviour("T-08")
+def test_any_number_of_steps_can_be_left() -> None:
+    """Every step that can be left is: nothing is destroyed, and a later run does all."""
+    cleaner = Cleaner(system(SUBSCRIBED), "PD_1", None, None)
+    always = random.Random(1)
+    always.random = lambda: 0.0  # type: ignore[method-assign]
+    cleaner.run(leave=always, keep=1)
+    assert {name for name, _, _ in cleaner.done} == {"tell", "await"}
+    assert remaining(cleaner) == cleaner.wanted.doomed()
+    cleaner.plan.n_pre_destroy = 0
+    assert cleaner.lib.cr_journal_run_again(cleaner.journal, cleaner.epoch) == OK
+    cleaner.run()
+    cleaner.check()
+    names = [name for name, _, _ in cleaner.done]
+    assert names.count("notify") == len(cleaner.wanted.notices)
+    assert names.count("suspend") == len(cleaner.wanted.destroyed_pds)
+
+
+def test_the_notices_that_are_kept_get_the_first_places() -> None:
+    cleaner = Cleaner(system(SCENARIO), "PD_1", 1, 0)
+    lib, journal = cleaner.lib, cleaner.journal
+    area = enums("steps.h")["cr_left_area"]["CR_LEFT_NOTIFY"]
+    for _ in range(10_000):
+        told, step = cleaner.next()
+        if told[0] == "settle":
+            break
+        if told[0] == "notify" and journal.index != 0:
+            assert lib.cr_step_begin(journal, 1, step) == OK
+            assert lib.cr_step_leave(journal, 1) == OK
+            continue
+        cleaner.carry_out(told[0], step)
+        assert lib.cr_step_done(journal, 1) == OK
+    kept = cleaner.plan.n_notices - 1
+    assert kept > 1
+    states = [lib.cr_journal_entry(journal, area, i) for i in range(kept + 2)]
+    assert states == [0, *[2] * kept, 0]
+    lib.cr_journal_pack_notices(journal)
+    states = [lib.cr_journal_entry(journal, area, i) for i in range(kept + 2)]
+    assert states == [*[2] * kept, 0, 0]
+    assert lib.cr_journal_check(journal) == OK
+
+
+def test_a_step_is_left_once_in_each_run_over_its_phase() -> None:
+    cleaner = Cleaner(system(SCENARIO), "PD_1", 2, 2)
+    lib, journal = cleaner.lib, cleaner.journal
+    assert lib.cr_step_leave(journal, 1) == ABSENT
+    first, step = cleaner.next()
+    assert first[0] == "suspend"
+    assert lib.cr_step_begin(journal, 1, step) == OK
+    assert lib.cr_step_note(journal, 1, 5) == OK
+    assert lib.cr_step_leave(journal, 2) == EPOCH
+    assert lib.cr_step_leave(journal, 1) == OK
+    again, step = cleaner.next()
+    assert (again, journal.second) == (first, 1), "it is the only one of its phase"
+    assert lib.cr_step_begin(journal, 1, step) == OK
+    assert (journal.attempts, journal.half) == (1, 0)
+    assert lib.cr_journal_run_again(journal, 1) == STATE
+    assert lib.cr_step_leave(journal, 1) == OK
+    assert journal.n_kept == 1
+    assert cleaner.next()[0][0] == "mark"
+    assert lib.cr_journal_run_again(journal, 0) == EPOCH
+    assert lib.cr_journal_run_again(journal, 1) == OK
+    assert cleaner.next()[0] == first, "a later run begins with it"

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A run in which a PD cannot be destroyed for some time. A cleanup leaves it, and a later run
+destroys it.
+"""
+
+from __future__ import annotations
+
+from cellreap.model import reference
+from cellreap.model.graph import Model
+from cellreap.trace.writer import Draft
+from kit.trace_simulator import Target, block_fs_db_app
+
+FAILURES = 9
+"""three in each run over the phase, and three in the first later run"""
+
+
+class Leaving(Target):
+    """A target that cannot destroy one PD."""
+
+    def __init__(self, pd: str) -> None:
+        """pd: which."""
+        super().__init__(0, 0)
+        self.pd_left = pd
+        self.failures = 0
+        self.failure = {"chain": "step", "step": 1, "call": 0, "end": 0, "how": "error"}
+        self.failure |= {"always": 0, "times": FAILURES}
+        at = next(i for i, (name, _) in enumerate(self.events) if name == "AWAIT") + 1
+        self.events.insert(at, ("INJECT", self.failure))
+
+    def _deaths(self, n: int) -> None:
+        for attempts in (1, 2, 3):
+            self.epoch += 1
+            self.failures += 1
+            self.emit("INJECTED", **self.failure)
+            step = {"n": n, "epoch": self.epoch, "death": "error", "step": "destroy-pd"}
+            step |= {"node": self.pd_left, "pd": self.pd_left, "attempts": attempts}
+            number = self._steps_of(n) + 1
+            if attempts == 3:
+                self.emit("RESIDUE", **step, calls=0, kinds="-", number=number)
+            else:
+                self.emit("TAKEOVER", **step, number=number)
+
+    def fails(self, n: int, pd: str) -> bool:
+        if pd != self.pd_left or self.failures == FAILURES:
+            return False
+        self.remains.add(pd)
+        self._deaths(n)
+        return True
+
+    def leave(self, n: int) -> None:
+        if n == 1:
+            self._deaths(n)
+
+    def left(self, n: int) -> None:
+        for pd in sorted(self.remains) if n == 1 else ():
+            self.emit("LEFT", n=n, step="destroy-pd", node=pd, pd=pd)
+
+    def after(self, plan: reference.Plan) -> Model:
+        gone = super().after(plan)
+        if self.tombstones:
+            return gone
+        after = self.model.copy()
+        after.discard(set(after.nodes) - set(gone.nodes) - self.remains)
+        self.tombstones = len(plan.doomed() - self.remains)
+        return after
+
+    def recover(self, n: int, run: int) -> None:
+        """A later run."""
+        self.emit("RECOVER", n=n, run=run)
+        if self.failures < FAILURES:
+            self._deaths(n)
+            self.left(n)
+        else:
+            pd = self.pd_left
+            step = {"n": n, "name": "destroy-pd", "node": pd, "pd": pd}
+            self.emit("STEP", **step, calls=1, kinds="revoke:1")
+            self.free_pd(n, pd)
+            self.emit("CALLS", n=n, kind="revoke", count=1)
+            self.doomed -= self.remains
+            self.model.discard(self.remains)
+            self.remains.clear()
+            self.tombstones = 0
+        self.state(n, cycles=99)
+
+
+def residue_run() -> list[Draft]:
+    """Block server 1 is left. Another cleanup comes, and then two later runs."""
+    target = Leaving("PD_1")
+    pds = block_fs_db_app(target)
+    target.quiet()
+    target.fault(pds["block_server_1"])
+    target.cleanup()
+    target.account()
+    target.serve_all()
+    target.say(pds["db"], "served")
+    target.exit(pds["app"])
+    target.recover(1, 1)
+    target.account()
+    target.cleanup()
+    target.account()
+    target.recover(1, 2)
+    target.account()
+    target.serve_all()
+    return target.end()
