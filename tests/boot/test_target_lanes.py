@@ -216,12 +216,12 @@ def test_the_sample_server_forgets_its_clients(target: Target) -> None:
     assert len(deleted) == 21
     made = run.of("RESOURCE", space=run.id("counters"))
     assert len(made) - len(deleted) == 3
-    # The drop of the request was reported at once and was forgotten before the next crash.
+    # The drop of the request was reported at once, and the server deleted the counter. There may be
+    # another crash in between.
     (told,) = run.of("QUEUE", n=0, kind="disconnect")
     (dropped,) = run.of("UNREQUEST")
     assert (run.name(told["to"]), run.name(told["from"])) == ("counter", "leaving")
     assert run.at(told) == run.at(dropped) + 1
     (given_up,) = run.of("UNHOLD", pd=run.id("leaving"))
     (gone,) = run.of("DELETE", node=given_up["node"])
-    later = min(run.at(cleanup) for cleanup in run.cleanups() if run.at(cleanup) > run.at(told))
-    assert run.at(told) < run.at(gone) < later
+    assert run.at(told) < run.at(gone)

@@ -223,7 +223,9 @@ def test_a_story_retold_without_a_change_passes(name: str) -> None:
 def test_a_cleanup_that_tells_of_no_calls_fails(name: str) -> None:
     drafts: list[Draft] = RUNS[name]()
     nothing = {index: Counter[str]() for index, _, _ in told(drafts)}
-    assert broken(of_drafts(retold(drafts, nothing))) == {"cleanup.step_calls"}
+    # Nobody may be served after more calls than the last step made, which now are none.
+    served = {"between.soon"} if any(event == "PAUSE" for event, _ in drafts) else set()
+    assert broken(of_drafts(retold(drafts, nothing))) == {"cleanup.step_calls"} | served
 
 
 def _less(calls: Counter[str]) -> Iterator[Counter[str]]:
