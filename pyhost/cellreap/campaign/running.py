@@ -31,6 +31,8 @@ STATE = "state.json"
 _EMPTY = "empty.sqlite"
 _DEATHS = 3
 """How often a cell is begun again whose process was killed by something else."""
+_PATIENCE = 5.0
+"""Seconds that the processes have to end their emulators."""
 _SET_DEATH_SIGNAL = 1
 
 
@@ -105,7 +107,7 @@ def run_campaign(
         standing.before = len(standing.results)
         _write(standing, folder, "running")
         try:
-            with _Workers(campaign, folder, workers) as pool:
+            with Interrupt() as interrupt, _Workers(campaign, folder, workers, interrupt) as pool:
                 for cell, found in pool.results(standing):
                     result = _result(cell, found)
                     standing.results[cell.id] = result
@@ -124,13 +126,53 @@ def _result(cell: Cell, found: dict[str, Any]) -> Result:
     return Result(cell, **{**found, "findings": tuple(found["findings"])})
 
 
+class Interrupt:
+    """Ctrl-C, as something to wait for. `with` restores what it does otherwise.
+
+    The usual exception can come in code that drops it, as the finalizers of sqlite's objects do.
+    Then the campaign would go on. Ctrl-C stays ignored where it is, as in the background of a
+    shell.
+    """
+
+    def __init__(self) -> None:
+        self._came = False
+        self._before: Any = None
+        self._pid = os.getpid()
+
+    def __enter__(self) -> Interrupt:
+        self.file, self._wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            self._before = signal.signal(signal.SIGINT, self._come)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+        os.close(self.file)
+        os.close(self._wake)
+
+    def _come(self, *_: object) -> None:
+        if os.getpid() != self._pid:
+            raise KeyboardInterrupt  # in a cell's process, which shares the pipe
+        self._came = True
+        with contextlib.suppress(BlockingIOError):
+            os.write(self._wake, b"c")
+
+    def check(self) -> None:
+        """KeyboardInterrupt if it came."""
+        if self._came:
+            raise KeyboardInterrupt
+
+
 class _Workers:
     """The processes of the cells under way. `with` ends them on exit."""
 
-    def __init__(self, campaign: Campaign, folder: Path, count: int) -> None:
+    def __init__(self, campaign: Campaign, folder: Path, count: int, interrupt: Interrupt) -> None:
         self._campaign = campaign
         self._folder = folder
         self._count = count
+        self._interrupt = interrupt
         self._running: dict[int, tuple[ForkProcess, Cell]] = {}
         self._deaths: dict[str, int] = {}
 
@@ -143,8 +185,9 @@ class _Workers:
             if process.pid is not None and process.is_alive():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process.pid, signal.SIGINT)
+        ended_by = time.monotonic() + _PATIENCE
         for process, _cell in self._running.values():
-            process.join(5)
+            process.join(max(0.0, ended_by - time.monotonic()))
             if process.is_alive():
                 process.kill()
                 process.join()
@@ -156,7 +199,9 @@ class _Workers:
         while waiting or self._running:
             while waiting and len(self._running) < self._count:
                 self._start(waiting.pop())
-            for sentinel in multiprocessing.connection.wait(list(self._running)):
+            waited_for = [*self._running, self._interrupt.file]
+            for sentinel in multiprocessing.connection.wait(waited_for):
+                self._interrupt.check()
                 assert isinstance(sentinel, int)
                 process, cell = self._running.pop(sentinel)
                 process.join()
@@ -172,6 +217,7 @@ class _Workers:
             target=_work,
             args=(cell, self._campaign, self._folder, os.getpid()),
         )
+        self._interrupt.check()
         process.start()
         self._running[process.sentinel] = (process, cell)
 
@@ -186,6 +232,7 @@ class _Workers:
 
 
 def _work(cell: Cell, campaign: Campaign, folder: Path, parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     ctypes.CDLL(None, use_errno=True).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         return  # it ended before the kernel was told

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'ce
 from cellreap.campaign import reports
 from cellreap.campaign.flow import boots_of, result_of
 from cellreap.campaign.matrix import read_campaign
-from cellreap.campaign.running import Result
+from cellreap.campaign.running import Interrupt, Result
 from cellreap.errors import InputError
 from kit.paths import CONFIGS
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
@@ -145,8 +146,13 @@ def campaign_of(bench: Bench, count: int, folder: Path, head: str = HEAD) -> tup
 
 
 def started(bench: Bench, *arguments: str) -> subprocess.Popen[str]:
+    # A shell has what runs in its background ignore SIGINT, the tests too.
+    begin = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from cellreap.cli.main import main; main()"
+    )
     return subprocess.Popen(
-        [sys.executable, "-m", "cellreap", *arguments],
+        [sys.executable, "-c", begin, *arguments],
         env=bench.env,
         cwd=bench.folder,
         stdout=subprocess.PIPE,
@@ -242,23 +248,24 @@ def test_a_boot_that_hangs_is_tried_again_and_told(
 
 @NEEDS_TOOLCHAIN
 @pytest.mark.slow
-@pytest.mark.thorough
-@pytest.mark.behaviour("X-26", "H-11")
+@pytest.mark.behaviour("X-26", "H-11", "T-29")
 def test_ctrl_c_ends_the_emulators_and_keeps_what_is_done(
     bench: Bench, emulator: Path, tmp_path: Path
 ) -> None:
     text = emulator.read_text()
-    pids = f"echo $$ >> {tmp_path}/pids; [ $(wc -l < {tmp_path}/pids) -eq 1 ] || exec sleep 600\n"
+    pids = f"echo $$ >> {tmp_path}/pids; mkdir {tmp_path}/first 2>&- || exec sleep 600\n"
     emulator.write_text(text.replace("#!/bin/sh\n", f"#!/bin/sh\n{pids}"))
-    arguments = campaign_of(bench, 3, tmp_path, HEAD.replace("idle = 1\n", ""))
+    arguments = campaign_of(bench, 2, tmp_path, HEAD.replace("idle = 1\n", ""))
     running = started(bench, *arguments, "-j", "2")
     noted = tmp_path / "pids"
-    while not noted.exists() or len(noted.read_text().split()) < 3:
+    give_up = time.monotonic() + 60
+    while not noted.exists() or len(noted.read_text().split()) < 2 or not done(tmp_path):
         assert running.poll() is None
+        assert time.monotonic() < give_up
         time.sleep(0.02)
     assert "another process runs this campaign" in error_of(bench.cellreap(*arguments, "--resume"))
     running.send_signal(signal.SIGINT)
-    running.communicate()
+    running.communicate(timeout=30)
     assert running.returncode == 130
     for pid in noted.read_text().split():
         with pytest.raises(ProcessLookupError):
@@ -266,7 +273,26 @@ def test_ctrl_c_ends_the_emulators_and_keeps_what_is_done(
     assert len(done(tmp_path)) == 1
     emulator.write_text(text)
     shown = json.loads(bench.cellreap(*arguments, "--resume", "--json").stdout)
-    assert [cell["verdict"] for cell in shown["cells"]] == ["pass"] * 3
+    assert [cell["verdict"] for cell in shown["cells"]] == ["pass"] * 2
+
+
+@pytest.mark.behaviour("X-26")
+def test_ctrl_c_is_not_lost_in_code_that_drops_exceptions() -> None:
+    class Dropper:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with Interrupt() as interrupt:
+            interrupt.check()
+            Dropper()
+            assert select.select([interrupt.file], [], [], 0)[0]
+            with pytest.raises(KeyboardInterrupt):
+                interrupt.check()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 ONE_CELL = """
