@@ -195,7 +195,9 @@ def test_a_uboot_that_finds_no_network_is_given_up_and_ctrl_c_leaves_no_qemu(
     said = "lost did not boot in 2 tries: `dhcpp` failed: Unknown command 'dhcpp' - try 'help'"
     assert said in done.stderr
     board.write_text(text.format('"sleep 600"'))
-    words = command("flash", str(image), "--board", str(board), "-o", str(trace))
+    # A shell starts background jobs with SIGINT ignored, and programs inherit that.
+    heard = ("env", "--default-signal=INT")
+    words = [*heard, *command("flash", str(image), "--board", str(board), "-o", str(trace))]
     with subprocess.Popen(words, env=environment(), stderr=subprocess.PIPE, text=True) as child:
         log = tmp_path / "lost.uboot.log"
         while child.poll() is None and b"sleep 600" not in (

@@ -210,8 +210,9 @@ def test_what_is_terminated_while_a_cleanup_waits_goes_next(target: Target) -> N
     """
 
     def change(config: Config) -> Config:
+        until_doomed = (1, 1_000_000, 1)
         quitter = Pd(
-            name="quitter", program="quitter", requests=("goods", "others"), args=(1, 3000)
+            name="quitter", program="quitter", requests=("goods", "others"), args=until_doomed
         )
         return config.model_copy(update={"pds": (*config.pds, quitter)})
 

@@ -30,7 +30,7 @@ BOOTING: Final = re.compile(r"^(cellreap (run|boot|conformance)|tools/)\b")
 """Commands that need QEMU."""
 
 VARYING: Final = (
-    (re.compile(r"\b(seL4|refkernel) \d+\.\d+\.\d+\+?"), "KERNEL"),
+    (re.compile(r"\b(seL4|refkernel) \d+(\.\d+)+\+?"), "KERNEL"),
     (re.compile(r"\binstruction at 0x[0-9a-f]+"), "instruction at ADDRESS"),
     (re.compile(r"\bin \d+\.\d million cycles"), "in N million cycles"),
     (re.compile(r"; \d+ events in \d+\.\d s$"), "; N events in N s"),

@@ -154,8 +154,10 @@ def test_signals_switch_the_board_off(bench: Bench, number: int, way: str) -> No
     """While the prompt, an answer, or the trace is awaited."""
     sign = {"no prompt": "log", "hangs": "log", "breaks off": "trace"}[way]
     awaited = {"no prompt": b"autoboot", "hangs": b"T T T", "breaks off": b"TRACE"}[way]
+    # A shell starts background jobs with SIGINT ignored, and programs inherit that.
+    heard = ("env", "--default-signal=INT", sys.executable, "-m")
     child = subprocess.Popen(
-        [sys.executable, "-m", "kit.board_bench", str(bench.folder), way],
+        [*heard, "kit.board_bench", str(bench.folder), way],
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'pyhost'}:{ROOT / 'tests'}"},
         stderr=subprocess.DEVNULL,
     )
