@@ -212,12 +212,35 @@ static cr_result take_ticket(cr_result result, uint32_t ticket,
     return result;
 }
 
-cr_result cr_terminate(uint32_t pd_slot, cr_ticket_info *info)
+static cr_result terminate(uint32_t pd_slot, uint64_t later, cr_ticket_info *info)
 {
     uint64_t results[1 + CR_TICKET_WORDS];
-    cr_result result = cr_call_root_with_pd(CR_OP_TERMINATE, pd_slot, 0, 0, results,
+    cr_result result = cr_call_root_with_pd(CR_OP_TERMINATE, pd_slot, &later, 1, results,
                                             1 + CR_TICKET_WORDS);
     return take_ticket(result, (uint32_t)results[0], results + 1, info);
+}
+
+cr_result cr_terminate(uint32_t pd_slot, cr_ticket_info *info)
+{
+    return terminate(pd_slot, 0, info);
+}
+
+cr_result cr_terminate_later(uint32_t pd_slot, cr_ticket_info *info)
+{
+    return terminate(pd_slot, 1, info);
+}
+
+cr_result cr_cancel(uint32_t ticket, uint32_t pd_slot)
+{
+    uint64_t argument = ticket;
+    return cr_call_root_with_pd(CR_OP_CANCEL, pd_slot, &argument, 1, 0, 0);
+}
+
+cr_result cr_stay_down(const char *name)
+{
+    uint64_t arguments[CR_NAME_WORDS];
+    put_words(arguments, CR_NAME_WORDS, name);
+    return cr_call_root(CR_OP_STAY_DOWN, arguments, CR_NAME_WORDS, 0, 0);
 }
 
 cr_result cr_ticket(uint32_t ticket, int wait, cr_ticket_info *info)

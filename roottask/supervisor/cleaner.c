@@ -133,7 +133,7 @@ static void settle(void)
         cr_residue_forget();
     }
     cr_sup.cleaner.looked = 0;
-    cr_ticket_settle(cr_sup.cleaner.now.ticket);
+    cr_tickets_settle(cr_sup.cleaner.now.tag);
     cr_notices_changed();
 }
 
@@ -185,12 +185,23 @@ static int recover_next(void)
     return 1;
 }
 
-static cr_status plan_for(const cr_pd *trigger)
+static void plan_for(const cr_pd *trigger)
 {
-    return cr_plan_crash(cr_sys.planner, cr_sys.model, trigger->node,
-                         cr_depth_of(trigger->pd_depth, cr_sys.image->pd_depth),
-                         cr_depth_of(trigger->rs_depth, cr_sys.image->rs_depth),
-                         &cr_sup.cleaner.now.plan);
+    const cr_status status = cr_plan_crash(
+        cr_sys.planner, cr_sys.model, trigger->node,
+        cr_depth_of(trigger->pd_depth, cr_sys.image->pd_depth),
+        cr_depth_of(trigger->rs_depth, cr_sys.image->rs_depth), &cr_sup.cleaner.now.plan);
+    if (status != CR_OK) {
+        cr_panic("no cleanup can be planned", (uint64_t)status);
+    }
+}
+
+static void stop(cr_pd *pd)
+{
+    cr_truth();
+    if (cr_carry_stop(pd) != CR_OK) {
+        cr_panic("a PD cannot be stopped", pd->number);
+    }
 }
 
 /* Begins the cleanup that was just planned. */
@@ -204,15 +215,24 @@ static void start(const cr_trigger_entry *entry, uint64_t cycles)
     now->waited = 0;
     now->runs = 0;
     now->tag = cr_sys.cleanups;
-    now->ticket = entry->ticket;
     cr_cleaner_arrive(now);
-    cr_ticket_begin(now->ticket, now->tag);
+    cr_tickets_begin(entry->pd, now->tag);
     now->steps = cr_reports_count_steps(&now->plan);
     trace_plan(&now->plan, entry->cause);
     cr_journal_start(cr_journal_of(now), cr_sup.cleaner.epoch);
     count_from(cycles);
     cr_report_start();
     carry_on();
+}
+
+/* The entries behind it move up. */
+static void take_out(uint32_t index)
+{
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    cleaner->count--;
+    for (uint32_t i = index; i < cleaner->count; i++) {
+        cleaner->queue[i] = cleaner->queue[i + 1];
+    }
 }
 
 /* Begins the first cleanup in the queue that may begin now. Returns 0 if there is none. A cleanup
@@ -233,24 +253,23 @@ static int start_next(void)
             continue;
         }
         uint64_t cycles = cr_arch_cycles();
-        cr_status status = pd != 0 ? plan_for(pd) : CR_OK;
-        if (status != CR_OK) {
-            cr_panic("no cleanup can be planned", (uint64_t)status);
+        if (pd != 0) {
+            plan_for(pd);
         }
         if (pd != 0 && !cr_cleaner_may_begin(&cleaner->now.plan)) {
             i++;
             continue;
         }
-        cleaner->count--;
-        for (uint32_t k = i; k < cleaner->count; k++) {
-            cleaner->queue[k] = cleaner->queue[k + 1];
-        }
+        take_out(i);
         if (pd != 0) {
+            if (entry.later) {
+                stop(pd);
+            }
             start(&entry, cr_arch_cycles() - cycles);
             return 1;
         }
         /* An earlier cleanup destroyed the PD. */
-        cr_ticket_settle(entry.ticket);
+        cr_tickets_gone(entry.pd);
     }
     cleaner->looked = 1;
     return 0;
@@ -267,25 +286,56 @@ static void trace_terminate(const cr_pd *pd)
 void cr_terminate(cr_pd *pd)
 {
     trace_terminate(pd);
-    cr_trigger(pd, CR_CAUSE_TERMINATE, 0);
+    cr_trigger(pd, CR_CAUSE_TERMINATE);
 }
 
-void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket)
+/* The place in the queue of a PD that is stopped later. CR_MAX_PDS: it has none. */
+static uint32_t find_later(cr_ref pd)
 {
-    cr_truth();
-    if (cr_carry_stop(pd) != CR_OK) {
-        cr_panic("a PD cannot be stopped", pd->number);
+    for (uint32_t i = 0; i < cr_sup.cleaner.count; i++) {
+        if (cr_sup.cleaner.queue[i].later && cr_same(cr_sup.cleaner.queue[i].pd, pd)) {
+            return i;
+        }
     }
-    if (cr_is_doomed(pd)) {
-        return; /* The cleanup under way destroys the PD. */
-    }
+    return CR_MAX_PDS;
+}
+
+static void enqueue(cr_pd *pd, cr_cause cause, int later)
+{
     if (cr_sup.cleaner.count == CR_MAX_PDS) {
         cr_panic("a PD was brought down twice", pd->number);
     }
     cr_sup.cleaner.queue[cr_sup.cleaner.count++] =
-        (cr_trigger_entry){.pd = pd->node, .cause = cause, .ticket = ticket};
+        (cr_trigger_entry){.pd = pd->node, .cause = cause, .later = later};
     cr_sup.cleaner.looked = 0;
     cr_residue_try_all();
+}
+
+void cr_trigger(cr_pd *pd, cr_cause cause)
+{
+    stop(pd);
+    const uint32_t later = find_later(pd->node);
+    if (later < CR_MAX_PDS) {
+        cr_sup.cleaner.queue[later].later = 0; /* It can no longer be cancelled. */
+    } else if (!cr_is_doomed(pd)) {
+        enqueue(pd, cause, 0);
+    } /* Else the cleanup under way destroys the PD. */
+}
+
+void cr_trigger_later(cr_pd *pd)
+{
+    enqueue(pd, CR_CAUSE_TERMINATE, 1);
+}
+
+int cr_is_terminated_later(cr_ref pd)
+{
+    return find_later(pd) < CR_MAX_PDS;
+}
+
+void cr_trigger_cancel(cr_ref pd)
+{
+    take_out(find_later(pd));
+    cr_sup.cleaner.looked = 0; /* What waits behind it may begin. */
 }
 
 int cr_cleaner_waits(void)

@@ -16,7 +16,7 @@
 typedef struct cr_trigger_entry {
     cr_ref pd;
     cr_cause cause;
-    uint64_t ticket;
+    int later; /* the PD is stopped when its cleanup begins, and goes on until then */
 } cr_trigger_entry;
 
 /* A cleanup between its plan and its end. */
@@ -26,7 +26,6 @@ typedef struct cr_cleanup {
     uint32_t tag;     /* its number, and the tag of its notices */
     uint32_t steps;   /* how many its plan has */
     uint32_t mark;    /* the bit in `touched` that stands for this cleanup */
-    uint64_t ticket;
     cr_plan plan;
     uint32_t journal; /* its place in cr_sup.journals */
     uint64_t calls[CR_CALL_COUNT]; /* in its steps, by kind */
@@ -105,7 +104,14 @@ cr_journal *cr_journal_of(const cr_cleanup *cleanup);
 /* Makes a PD a trigger and stops it at once. The event that caused it must already be in the trace,
  * and the PD must still be up (cr_pd_is_up). If the PD is doomed, it is only stopped. Otherwise
  * cr_cleaner_follow_up cleans up after it in its turn. */
-void cr_trigger(cr_pd *pd, cr_cause cause, uint64_t ticket);
+void cr_trigger(cr_pd *pd, cr_cause cause);
+/* Makes a PD a trigger that goes on until its cleanup begins. It must be up and not doomed, and not
+ * have been made one before (cr_is_terminated_later). If it is stopped before, for whatever reason,
+ * it keeps its place in the queue. */
+void cr_trigger_later(cr_pd *pd);
+int cr_is_terminated_later(cr_ref pd);
+/* It is no trigger any more. Only while cr_is_terminated_later says yes. */
+void cr_trigger_cancel(cr_ref pd);
 /* Terminates a PD on behalf of the root task. */
 void cr_terminate(cr_pd *pd);
 /* Continues the cleanups as far as possible. On return no cleanup is under way and the state is

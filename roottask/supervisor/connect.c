@@ -155,6 +155,12 @@ void cr_connect_give_up(cr_pd *pd)
     answer(pd, 1);
 }
 
+void cr_connect_cancel(cr_pd *pd)
+{
+    cr_trace_refuse(pd, CR_OP_CONNECT, CR_RESULT_CANCELLED);
+    cr_answer_later(pd, CR_RESULT_CANCELLED, 0, 0);
+}
+
 void cr_connect_follow_up(void)
 {
     int again = 1;

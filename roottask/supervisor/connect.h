@@ -30,6 +30,8 @@ cr_pd *cr_connect_last(const cr_pd *pd);
 void cr_connect_wake(const char *name);
 /* Answers a PD that waits: with its REQUEST if the space exists, otherwise with GONE. */
 void cr_connect_give_up(cr_pd *pd);
+/* Answers a PD that waits: its CONNECT was cancelled. */
+void cr_connect_cancel(cr_pd *pd);
 /* Answers PDs that wait for a space that cannot be created any more. Must be called after PDs or
  * spaces may have been destroyed. */
 void cr_connect_follow_up(void);

@@ -344,14 +344,35 @@ void cr_extract_withdraw(const cr_pd *pd)
 
 /* -- the result */
 
+/* Copies all pieces to where they are kept while an extraction ends. Returns their number. */
+static uint32_t take_all(void)
+{
+    for (uint32_t i = 0; i < cr_sup.extract.n_pieces; i++) {
+        cr_sup.extract.all[i] = cr_sup.extract.pieces[i];
+    }
+    return cr_sup.extract.n_pieces;
+}
+
+/* Ends an extraction. The first `count` pieces of take_all are those of all extractions. */
+static void end(cr_extraction *e, uint32_t count)
+{
+    drop_pieces(0);
+    for (uint32_t i = 0; i < count; i++) {
+        if (cr_sup.extract.all[i].x != e->x) {
+            add_piece(&cr_sup.extract.all[i]);
+        }
+    }
+    e->used = 0;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        cr_extract_withdraw(&cr_sys.pds[i]);
+    }
+}
+
 static void finish(cr_extraction *e)
 {
-    cr_piece *all = cr_sup.extract.all;
-    uint32_t count = cr_sup.extract.n_pieces;
+    const cr_piece *all = cr_sup.extract.all;
     uint32_t rows = cr_print_model(e->x);
-    for (uint32_t i = 0; i < count; i++) {
-        all[i] = cr_sup.extract.pieces[i];
-    }
+    const uint32_t count = take_all();
     /* The pieces are added again one by one. Since they were reported, a circle may have formed.
      * The piece that would close the circle is left out. */
     drop_pieces(0);
@@ -364,22 +385,22 @@ static void finish(cr_extraction *e)
             add_piece(p);
         }
     }
-    drop_pieces(0);
-    for (uint32_t i = 0; i < count; i++) {
-        if (all[i].x != e->x) {
-            add_piece(&all[i]);
-        }
-    }
     cr_trace_begin(&cr_sys.trace, CR_EV_EXTRACTED);
     cr_trace_number(&cr_sys.trace, e->x);
     cr_trace_number(&cr_sys.trace, rows);
     cr_trace_end(&cr_sys.trace);
-    e->used = 0;
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        cr_extract_withdraw(&cr_sys.pds[i]);
-    }
-    if (e->ticket != 0) {
-        cr_ticket_settle(e->ticket);
+    end(e, count);
+    cr_tickets_settle(TAG | e->x);
+}
+
+void cr_extract_cancel(uint64_t ticket)
+{
+    for (uint32_t i = 0; i < CR_MAX_EXTRACTIONS; i++) {
+        cr_extraction *e = &cr_sup.extract.at[i];
+        if (e->used && e->ticket == ticket) {
+            end(e, take_all());
+            cr_notices_changed();
+        }
     }
 }
 

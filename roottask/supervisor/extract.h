@@ -70,6 +70,8 @@ void cr_extract_take(const cr_pd *from, const cr_work_notice *notice, const cr_p
 /* Withdraws the PD's questions that it was never handed and that no extraction awaits: its notices
  * were given up, or the extraction has ended. */
 void cr_extract_withdraw(const cr_pd *pd);
+/* Ends the extraction with this ticket without a result. */
+void cr_extract_cancel(uint64_t ticket);
 /* Prints the results of the extractions that await no PD. */
 void cr_extract_follow_up(void);
 /* Whether an extraction awaits that this PD finishes a notice with this tag. */

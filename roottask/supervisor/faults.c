@@ -93,7 +93,7 @@ void cr_fault_occurs(cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t i
     cr_pd *handler = handler_to_tell(pd);
     trace_fault(pd, handler, &fault);
     if (handler == 0) {
-        cr_trigger(pd, CR_CAUSE_FAULT, 0);
+        cr_trigger(pd, CR_CAUSE_FAULT);
         return;
     }
     if (cr_suspend(cr_body_cap(&pd->body, CR_BODY_TCB))) {
@@ -123,7 +123,7 @@ const cr_held_fault *cr_fault_of_notice(const cr_work_notice *notice)
 void cr_fault_take_over(cr_pd *pd)
 {
     trace_fault(pd, 0, &cr_sup.faults.of[pd->config]);
-    cr_trigger(pd, CR_CAUSE_FAULT, 0);
+    cr_trigger(pd, CR_CAUSE_FAULT);
 }
 
 static void go_on(cr_pd *pd)

@@ -74,6 +74,7 @@ static cr_asked *begin(cr_pd *from, cr_way way)
     a->never = 0;
     a->undone = CR_RESULT_OK;
     a->down = 0;
+    a->later = 0;
     a->ticket = 0;
     return a;
 }
@@ -102,8 +103,10 @@ void cr_serve(cr_pd *from, const cr_message *m, cr_way way)
     }
     /* After the answer, because the caller does not wait for the cleanup and the cleanup may
      * destroy it. */
-    if (a->down != 0) {
-        cr_trigger(a->down, a->cause, a->ticket);
+    if (a->down != 0 && a->later) {
+        cr_trigger_later(a->down);
+    } else if (a->down != 0) {
+        cr_trigger(a->down, a->cause);
     }
 }
 

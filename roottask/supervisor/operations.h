@@ -30,6 +30,7 @@ typedef struct cr_found {
     uint32_t there;     /* CONNECT: whether space and request exist */
     uint32_t state;     /* LOOK: a cr_look_state */
     uint32_t program;   /* SPAWN */
+    uint32_t config;    /* STAY_DOWN: the configured PD */
     uint32_t tells;     /* DISCONNECT: the server receives a notice */
     cr_work_notice notice; /* RESUME_WORK, SUBGRAPH */
     cr_work_answer answers[CR_WORK_MAX]; /* FINISH_WORK */
@@ -52,6 +53,7 @@ typedef struct cr_asked {
     /* A PD that becomes a trigger after the operation, or 0. */
     cr_pd *down;
     cr_cause cause;
+    int later;       /* it goes on until its cleanup begins */
     uint64_t ticket; /* of the cleanup */
 } cr_asked;
 

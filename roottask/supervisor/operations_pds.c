@@ -62,12 +62,14 @@ cr_result cr_check_terminate(cr_asked *a)
     if (!cr_pd_is_up(a->found.pd)) {
         return CR_RESULT_GONE;
     }
-    return cr_ticket_room(a->from) ? CR_RESULT_OK : CR_RESULT_BUSY;
+    const int queued = a->args.later && cr_is_terminated_later(a->found.pd->node);
+    return cr_ticket_room(a->from) && !queued ? CR_RESULT_OK : CR_RESULT_BUSY;
 }
 
 void cr_do_terminate(cr_asked *a)
 {
-    cr_trace_begin(&cr_sys.trace, CR_EV_TERMINATE);
+    a->later = a->args.later != 0;
+    cr_trace_begin(&cr_sys.trace, a->later ? CR_EV_TERMINATE_LATER : CR_EV_TERMINATE);
     cr_trace_pd(a->found.pd);
     cr_trace_pd(a->from);
     cr_trace_end(&cr_sys.trace);

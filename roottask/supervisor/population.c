@@ -198,6 +198,45 @@ void cr_population_follow_up(void)
     }
 }
 
+/* Whoever is given the capability can also terminate the PD until its budget is used up. */
+static int is_trusted_with(const cr_pd *pd, uint32_t config)
+{
+    for (uint32_t i = 0; i < cr_sys.image->holds.count; i++) {
+        const cr_image_pd_hold *hold = &cr_image_holds(cr_sys.image)[i];
+        if (hold->pd == pd->config && hold->target == config) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+cr_result cr_population_may_cancel(const cr_pd *from, const char *name, uint32_t *config)
+{
+    uint32_t i = 0;
+    while (i < cr_sys.image->pds.count && !cr_text_same(image_pd(i)->name, name)) {
+        i++;
+    }
+    if (i == cr_sys.image->pds.count) {
+        return CR_RESULT_NO_SUCH;
+    }
+    *config = i;
+    if (!is_trusted_with(from, i)) {
+        return CR_RESULT_DENIED;
+    }
+    /* The first time that a PD is made is no respawn. */
+    return entry_of(i)->coming && entry_of(i)->count > 0 ? CR_RESULT_OK : CR_RESULT_GONE;
+}
+
+void cr_population_cancel(uint32_t config)
+{
+    cr_population_entry *entry = entry_of(config);
+    entry->coming = 0;
+    entry->refused = 0;
+    entry->tries = 0;
+    entry->not_before = 0;
+    entry->stays_down = 1;
+}
+
 int cr_population_begin_late(void)
 {
     if (cr_sup.population.late_begun) {

@@ -13,7 +13,7 @@
 typedef struct cr_population_entry {
     int coming;       /* it is to be created */
     int refused;      /* it is to be created, and at the last attempt there was no room */
-    int stays_down;   /* its budget is used up */
+    int stays_down;   /* its budget is used up, or its respawn was cancelled */
     uint32_t count;   /* its respawns in the window that is open, the coming one included */
     uint32_t tries;   /* refused attempts to create it */
     uint64_t window;  /* the end of the window; UINT64_MAX: the end of the run; 0: none is open */
@@ -34,6 +34,12 @@ void cr_population_start(void);
 void cr_population_follow_up(void);
 /* Lets the PDs be created that begin late. Returns 0 if they were already begun. */
 int cr_population_begin_late(void);
+/* Whether a PD may cancel the respawn of the configured PD of this name, which *config receives.
+ * CR_RESULT_NO_SUCH: there is none. DENIED: the configuration does not give it the capability to
+ * that PD. GONE: no respawn of it is due. */
+cr_result cr_population_may_cancel(const cr_pd *from, const char *name, uint32_t *config);
+/* The PD stays down. */
+void cr_population_cancel(uint32_t config);
 /* Called after time has passed. */
 void cr_population_expire(uint64_t now);
 /* The next time at which cr_population_expire has an effect. 0: never. */

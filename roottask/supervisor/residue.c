@@ -161,7 +161,6 @@ void cr_residue_keep(void)
     }
     residue->cleanup = *now;
     residue->cleanup.plan.n_pre_destroy = 0;
-    residue->cleanup.ticket = 0;
     residue->cleanup.plan.doomed = residue->doomed;
     residue->cleanup.plan.core_freed = residue->core;
     residue->cleanup.plan.notices = &residues->notices[residue->first_notice];

@@ -44,6 +44,12 @@ static cr_ticket_state state_of(const cr_ticket *t)
     return waiting == held ? CR_TICKET_OVER : CR_TICKET_SETTLED;
 }
 
+/* Whether nothing will come of it any more. */
+static int is_over(cr_ticket_state state)
+{
+    return state == CR_TICKET_OVER || state == CR_TICKET_CANCELLED;
+}
+
 /* A ticket that is over remains over. */
 static void refresh(cr_ticket *t)
 {
@@ -69,7 +75,7 @@ static cr_ticket *place(const cr_pd *owner)
             continue;
         }
         its++;
-        if (state_of(t) != CR_TICKET_OVER) {
+        if (!is_over(state_of(t))) {
             his += t->owner == owner;
         } else if (best == 0 || t->number < best->number) {
             best = t;
@@ -91,7 +97,11 @@ uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what)
         cr_panic("there was room for a ticket, and then there was not", cr_sup.tickets.last_number);
     }
     *t = (cr_ticket){
-        .used = 1, .extraction = what == 0, .owner = owner, .number = ++cr_sup.tickets.last_number};
+        .used = 1,
+        .extraction = what == 0,
+        .owner = owner,
+        .what = what != 0 ? what->node : (cr_ref){CR_NONE, 0},
+        .number = ++cr_sup.tickets.last_number};
     cr_trace_begin(&cr_sys.trace, CR_EV_ACCEPT);
     cr_trace_number(&cr_sys.trace, t->number);
     cr_trace_pd(owner);
@@ -113,11 +123,51 @@ void cr_ticket_begin(uint64_t number, uint32_t tag)
     }
 }
 
-void cr_ticket_settle(uint64_t number)
+void cr_tickets_begin(cr_ref what, uint32_t tag)
+{
+    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
+        cr_ticket *t = &cr_sup.tickets.at[i];
+        if (t->used && t->state == CR_TICKET_QUEUED && cr_same(t->what, what)) {
+            t->tag = tag;
+            t->state = CR_TICKET_RUNNING;
+        }
+    }
+}
+
+void cr_tickets_settle(uint32_t tag)
+{
+    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
+        cr_ticket *t = &cr_sup.tickets.at[i];
+        if (t->used && t->state == CR_TICKET_RUNNING && t->tag == tag) {
+            t->state = CR_TICKET_SETTLED;
+        }
+    }
+}
+
+void cr_tickets_gone(cr_ref what)
+{
+    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
+        cr_ticket *t = &cr_sup.tickets.at[i];
+        if (t->used && t->state == CR_TICKET_QUEUED && cr_same(t->what, what)) {
+            t->state = CR_TICKET_SETTLED;
+        }
+    }
+}
+
+const cr_ticket *cr_ticket_of(uint64_t number)
+{
+    const cr_ticket *t = find(number);
+    if (t == 0) {
+        cr_panic("a ticket that was found is not there", number);
+    }
+    return t;
+}
+
+void cr_ticket_cancel(uint64_t number)
 {
     cr_ticket *t = find(number);
     if (t != 0) {
-        t->state = CR_TICKET_SETTLED;
+        t->state = CR_TICKET_CANCELLED;
     }
 }
 
@@ -135,7 +185,7 @@ int cr_ticket_awaits(uint32_t tag, const cr_pd *receiver)
 {
     for (uint32_t i = 0; tag != 0 && i < CR_MAX_TICKETS; i++) {
         const cr_ticket *t = &cr_sup.tickets.at[i];
-        if (t->used && t->tag == tag && t->owner != receiver && t->state != CR_TICKET_OVER) {
+        if (t->used && t->tag == tag && t->owner != receiver && !is_over(t->state)) {
             return 1;
         }
     }
@@ -204,7 +254,7 @@ uint32_t cr_ticket_look(uint64_t number, int wait, uint64_t *out)
         cr_panic("a ticket that was found is not there", number);
     }
     refresh(t);
-    return wait && t->state != CR_TICKET_OVER ? 0 : tell(t, out);
+    return wait && !is_over(t->state) ? 0 : tell(t, out);
 }
 
 static int waits(const cr_pd *pd)
@@ -215,7 +265,7 @@ static int waits(const cr_pd *pd)
 int cr_ticket_is_bounded(const cr_pd *pd)
 {
     const cr_ticket *t = find(pd->ticket);
-    return t != 0 && t->state != CR_TICKET_OVER;
+    return t != 0 && !is_over(t->state);
 }
 
 int cr_ticket_keeps(const cr_pd *pd)
@@ -260,7 +310,7 @@ void cr_tickets_follow_up(void)
             if (t != 0) {
                 refresh(t);
             }
-            if (t == 0 || t->state == CR_TICKET_OVER) {
+            if (t == 0 || is_over(t->state)) {
                 cr_ticket_answer(pd);
             }
         }
@@ -283,7 +333,7 @@ uint32_t cr_tickets_in_use(void)
         cr_ticket *t = &cr_sup.tickets.at[i];
         if (t->used) {
             refresh(t);
-            count += t->state != CR_TICKET_OVER;
+            count += !is_over(t->state);
         }
     }
     return count;

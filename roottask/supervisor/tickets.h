@@ -11,6 +11,7 @@ typedef struct cr_ticket {
     int used;
     int extraction;
     cr_pd *owner;
+    cr_ref what; /* the PD to be terminated; CR_NONE: an extraction */
     uint64_t number;
     uint32_t tag; /* 0 until the work has begun */
     cr_ticket_state state;
@@ -28,10 +29,18 @@ int cr_ticket_room(const cr_pd *owner);
 /* Makes a ticket for `owner`. `what` is the PD to be terminated, or 0 for an extraction. There must
  * be room. */
 uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what);
-/* The work has begun: notices with this tag count from now on. */
+/* The extraction has begun: notices with this tag count from now on. */
 void cr_ticket_begin(uint64_t ticket, uint32_t tag);
+/* The same for the cleanup of a PD, and all tickets that wait for it. */
+void cr_tickets_begin(cr_ref what, uint32_t tag);
 /* The work is done, except for what the receivers of its notices still do. */
-void cr_ticket_settle(uint64_t ticket);
+void cr_tickets_settle(uint32_t tag);
+/* A PD is gone, and its own cleanup will not come. */
+void cr_tickets_gone(cr_ref what);
+/* The work was cancelled. */
+void cr_ticket_cancel(uint64_t ticket);
+/* A ticket that cr_ticket_check accepted. */
+const cr_ticket *cr_ticket_of(uint64_t ticket);
 void cr_ticket_credit(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end);
 /* Whether the PD may ask about that ticket. CR_RESULT_NO_SUCH, GONE, DENIED. */
 cr_result cr_ticket_check(const cr_pd *from, uint64_t ticket);

@@ -77,7 +77,7 @@ static void find_late(void)
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_progress_is_late(pd, &notice, &ms)) {
             trace_late(pd, &notice, ms);
-            cr_trigger(pd, CR_CAUSE_LATE, 0);
+            cr_trigger(pd, CR_CAUSE_LATE);
             continue;
         }
         cr_progress_tell_held_up(pd);

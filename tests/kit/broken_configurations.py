@@ -153,9 +153,18 @@ def with_truth(drafts: list[Draft]) -> list[Draft]:
     return [*drafts[:at], ("TRUTH", {"snapshot": 0}), *drafts[at:]]
 
 
+def _cancelled(drafts: list[Draft]) -> list[Draft]:
+    """A PD cancels the respawn of one with which the configuration does not trust it."""
+    at = _find(drafts, "RESPAWN_DUE", {}) + 1
+    name = drafts[at - 1][1]["name"]
+    cancel: Draft = ("CANCEL", {"pd": "PD_1", "of": "-", "ticket": 0, "name": name})
+    return [*drafts[:at], cancel, *drafts[at:]]
+
+
 EDITS: Final[tuple[tuple[str, Edit], ...]] = (
     ("config.mode", _with("MODE", {"mode": "sync"})),
     ("config.truth", with_truth),
+    ("config.cancel", _cancelled),
     ("config.slot", _with("REQUEST", {"slot": 256}, pd="PD_4", space="FILE_SPACE_4")),
     ("config.pd", _without("PD", id="PD_3")),
     ("config.handler", _without("HANDLER", pd="PD_2")),

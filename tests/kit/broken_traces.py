@@ -13,11 +13,12 @@ from cellreap.trace.lines import keyed_sum
 from cellreap.trace.reader import MAX_LINE
 from cellreap.trace.writer import NO_SECRET, Draft, seal
 from kit import broken_apart, broken_configurations, broken_respawns, truth_traces
+from kit.cancel_run import cancel_run
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
 from kit.trace_simulator import RUNS, Target, block_fs_db_app, time_run
 
-MADE = {**RUNS, "residue": residue_run}
+MADE = {**RUNS, "residue": residue_run, "cancel": cancel_run}
 Values = dict[str, object]
 ONCE: Final[Values] = {"call": 0, "end": 0, "how": "error", "always": 0, "times": 1}
 INJECTION: Final[Values] = {"chain": "make", "step": 1, **ONCE}
@@ -492,6 +493,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "tickets.counts": lambda: edited("notices", "TICKET", {"done": 5}, ticket=1, state=1),
     "tickets.wait": lambda: edited("sync", "TICKET", None, ticket=3),
     "tickets.needless": lambda: inserted("sync", "TICKET", "SAY", pd="PD_2", text="x"),
+    "cancel.right": lambda: edited("cancel", "CANCEL", {"pd": "PD_3"}, ticket=2),
+    "cancel.what": lambda: edited("cancel", "CANCEL", {"ticket": 3}, ticket=2),
+    "cancel.answer": lambda: edited("cancel", "CANCEL", None, name="nowhere"),
     "extractions.number": lambda: edited("notices", "EXTRACT", {"x": 2}, x=1),
     "extractions.one": lambda: scenario(_two_extractions),
     "extractions.under_way": emitted("MODEL", x=9, row="PD,PD_1,a,,,,"),

@@ -33,6 +33,8 @@ RESSPC_NUMBER = 0xFFF
 WORK_MAX = 16
 REGISTERS = "rip:0x400123,rsp:0x10013f00"
 MAX_TAKEN = 32
+CONNECT = 8
+CANCELLED = 15
 RIGHTS = ("set_depth", "extract", "spawn", "listen")
 LIMITED = ("free", "disconnect", "extract")
 PRECEDENCE = (
@@ -71,6 +73,7 @@ class Ticket:
     what: str
     tag: tuple[str, int] | None = None
     settled: bool = False
+    cancelled: bool = False
 
 
 def counted(objects: Counter[str]) -> str:
@@ -125,6 +128,8 @@ class Target:
         self.extractions_over: set[int] = set()
         self.doomed: set[str] = set()
         self.pending: deque[tuple[str, str]] = deque()
+        self.later: set[str] = set()
+        """the PDs in it that go on until their cleanup begins"""
         self.cleanups = 0
         self.core_spaces: dict[str, str] = {}
         self.spawning: str | None = None
@@ -447,6 +452,28 @@ class Target:
             self._ticket(by, pd)
         self._stopped(pd, "terminate")
 
+    def terminate_later(self, pd: str, by: str) -> int:
+        """Returns the ticket."""
+        self.emit("TERMINATE_LATER", pd=pd, by=by)
+        self.pending.append((pd, "terminate"))
+        self.later.add(pd)
+        return self._ticket(by, pd)
+
+    def cancel(self, pd: str, of: str, number: int) -> None:
+        """Cancels what a ticket is for."""
+        ticket = self.tickets[number]
+        self.emit("CANCEL", pd=pd, of=of, ticket=number, name="-")
+        ticket.cancelled = True
+        if ticket.what in self.later:
+            self.later.remove(ticket.what)
+            self.pending.remove((ticket.what, "terminate"))
+        elif ticket.tag is not None:
+            self._withdraw_unseen(ticket.tag)
+
+    def cancel_connect(self, pd: str, of: str, space: str) -> None:
+        self.emit("CANCEL", pd=pd, of=of, ticket=0, name=space)
+        self.refuse(of, CONNECT, CANCELLED)
+
     def late(self, pd: str, notice: Notice, ms: int) -> None:
         self.emit("LATE", pd=pd, token=notice.token, ms=ms)
         self._stopped(pd, "late")
@@ -625,7 +652,9 @@ class Target:
                 held += sum(self.held(pd, notice) for notice in mine)
                 awaited += sum(not (self.held(pd, each) or each.given_up) for each in mine)
         state = 0
-        if ticket.tag is not None:
+        if ticket.cancelled:
+            state = 4
+        elif ticket.tag is not None:
             state = 1 if not ticket.settled else 2 if awaited else 3
         elif ticket.what not in self.model.nodes:
             state = 3
@@ -663,11 +692,14 @@ class Target:
             self.emit("MODEL", x=x, row=row)
         self.emit("EXTRACTED", x=x, rows=len(rows))
         self.extractions_over.add(x)
+        self._withdraw_unseen(("extraction", x))
+        self._settle(("extraction", x))
+
+    def _withdraw_unseen(self, tag: tuple[str, int]) -> None:
         for pd, queue in self.queues.items():
             for notice in list(queue):
-                if notice.tag == ("extraction", x) and not notice.seen:
+                if notice.tag == tag and not notice.seen:
                     self.withdraw(pd, notice)
-        self._settle(("extraction", x))
 
     def _settle(self, tag: tuple[str, int]) -> None:
         for ticket in self.tickets.values():
@@ -707,7 +739,7 @@ class Target:
             notices=self.notices_in_use(),
             blocks=1 + len(self.bodies),
             tickets=sum(
-                ticket.owner in self.bodies and self._state_of(ticket)[0] != 3
+                ticket.owner in self.bodies and self._state_of(ticket)[0] < 3
                 for ticket in self.tickets.values()
             ),
             own=self.base[1],
@@ -725,7 +757,7 @@ class Target:
 
     def notices_in_use(self) -> int:
         """The notices that the root task has. PDs that are stopped have none."""
-        stopped = {pd for pd, _ in self.pending}
+        stopped = {pd for pd, _ in self.pending} - self.later
         return sum(len(queue) for pd, queue in self.queues.items() if pd not in stopped)
 
     def state(self, n: int, cycles: int = 0) -> None:
@@ -780,11 +812,14 @@ class Target:
             self.pending.popleft()
         trigger, cause = next(each for each in self.pending if of in (None, each[0]))
         self.pending.remove((trigger, cause))
+        if trigger in self.later:
+            self.later.remove(trigger)
+            self._stop(trigger)
         self.had_depths(trigger, depths or self.depths)
         plan = reference.plan(self.model, trigger, *(depths or self.depths))
         n = self.cleanups = self.cleanups + 1
         for ticket in self.tickets.values():
-            if ticket.what == trigger:
+            if ticket.what == trigger and not ticket.cancelled:
                 ticket.tag = ("cleanup", n)
         self._tell(n, plan, cause)
         plan = yield from self._carry_out(n, plan)
@@ -928,9 +963,7 @@ class Target:
                 if node in dead and self.fails(n, node):
                     continue
                 if node in dead:
-                    step(
-                        "destroy-pd", node, node, "revoke", effect=partial(self.free_pd, n, node)
-                    )
+                    step("destroy-pd", node, node, "revoke", effect=partial(self.free_pd, n, node))
                 else:
                     step("destroy-space", node, effect=partial(gone_from, "DESTROY", node))
                 gone.add(node)

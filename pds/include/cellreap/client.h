@@ -72,10 +72,18 @@ typedef struct cr_ticket_info {
 
 /* *info is the answer of the root task, or all 0 if it refused. */
 cr_result cr_terminate(uint32_t pd_slot, cr_ticket_info *info);
+/* The PD goes on until its cleanup begins. Until then cr_cancel takes this back. */
+cr_result cr_terminate_later(uint32_t pd_slot, cr_ticket_info *info);
 /* wait: the root task answers only when the ticket is over. */
 cr_result cr_ticket(uint32_t ticket, int wait, cr_ticket_info *info);
 /* Asks for an extraction of the model state. The ticket is over when the state is in the trace. */
 cr_result cr_extract(uint32_t *ticket);
+
+/* Cancels what the caller has the ticket for. With `pd_slot`: what that PD has it for, or with
+ * ticket 0 the CONNECT in which it waits. */
+cr_result cr_cancel(uint32_t ticket, uint32_t pd_slot);
+/* Cancels the respawn of the configured PD of this name. It stays down. */
+cr_result cr_stay_down(const char *name);
 
 /* Only for PDs that may listen: what happened, by the words of a report (protocol.h). */
 typedef struct cr_report_info {

@@ -28,6 +28,8 @@ MARKS: Final = {
     "FAULT": "fault",
     "EXIT": "exit",
     "TERMINATE": "terminated",
+    "TERMINATE_LATER": "to be terminated",
+    "CANCEL": "cancels",
     "LATE": "late",
     "SAY": "says",
     "SERVER_DIED": "answered: server died",

@@ -137,6 +137,11 @@ def _said(event: Event, names: dict[str, str]) -> str:
             return f"{name()}: exit with code {event['code']}"
         case "TERMINATE":
             return f"{name()}: terminated by {name('by')}"
+        case "TERMINATE_LATER":
+            return f"{name()}: will be terminated for {name('by')}"
+        case "CANCEL":
+            what = f"ticket {event['ticket']}" if event["ticket"] != "0" else event["name"]
+            return f"{name()}: cancelled {printable(what)}"
         case "LATE":
             return f"{name()}: missed its deadline for notice {event['token']}"
         case "RESPAWN_DUE":

@@ -123,6 +123,8 @@ RULES: Final[dict[str, str]] = {
     "config.slot": "Other capabilities are in other slots of the PD's CSpace.",
     "config.space": "A space with a configured name has that type and manager. The root task has "
     "its two spaces.",
+    "config.cancel": "A PD cancels the respawn only of a PD whose capability the configuration "
+    "gives it.",
     "config.crash": "Each configured crash is staged as often as configured, in order, or is "
     "UNREACHED, and no other.",
     "config.extract": "The root task extracts the state at the end if that is configured.",
@@ -260,6 +262,12 @@ RULES: Final[dict[str, str]] = {
     "tickets.counts": "TICKET has the counts that follow from the events before it.",
     "tickets.wait": "In mode sync a terminator is answered exactly once, when its ticket is over.",
     "tickets.needless": "A terminator that waits is answered as soon as its ticket is over.",
+    # cancellation
+    "cancel.right": "A PD cancels only what is its own, or what belongs to a PD whose capability "
+    "it has.",
+    "cancel.what": "Cancelled is an extraction that is under way, a termination that is put off, a "
+    "CONNECT to a space that is not there, or a respawn that is due.",
+    "cancel.answer": "Who waits in a CONNECT that is cancelled is told so, at once and once.",
     # extractions
     "extractions.number": "Extractions are numbered from 1.",
     "extractions.one": "A PD has one extraction under way at a time.",

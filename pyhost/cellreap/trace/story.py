@@ -171,6 +171,7 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "FAULT": Story._fault,
     "EXIT": Story._exit,
     "TERMINATE": Story._terminate,
+    "TERMINATE_LATER": Story._terminate,
     "LATE": Story._late,
     "CLEANUP": Story._cleanup,
     "CONTINUE": Story._continue,

@@ -51,11 +51,12 @@ typedef struct cr_operation_args {
     uint64_t pd;            /* its badge: any value; 0 if it is not to the root task's endpoint */
     uint64_t badge;         /* GIVE, TAKE_BACK: any value */
     uint64_t token;         /* SUBGRAPH, FAULT_INFO; LISTEN, PROGRESS: the number */
-    uint64_t ticket;        /* TICKET */
+    uint64_t ticket;        /* TICKET, CANCEL */
     uint64_t code;          /* EXIT */
     uint32_t round_boundary; /* CHECKPOINT: 0 or 1 */
     uint32_t wait;           /* TICKET: 0 or 1 */
     uint32_t no_wait;        /* CONNECT: 0 or 1 */
+    uint32_t later;          /* TERMINATE: 0 or 1 */
     uint32_t pd_depth;       /* SET_DEPTH */
     uint32_t rs_depth;
     uint32_t pd_number; /* ALLOW: 0 unless `space` is 0 */

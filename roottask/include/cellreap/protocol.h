@@ -197,8 +197,9 @@ typedef enum cr_asker {
         NAME(name), "slot, PD number", CR_FROM_LIVE,                                               \
         "Creates a PD that runs the program of that name.")                                        \
     CR_OPERATION(CR_OP_TERMINATE, 20, terminate, "pds",                                            \
-        PD(pd), "ticket, then as TICKET", CR_FROM_LIVE,                                            \
-        "Terminates the PD. The root task cleans up as after a crash of the PD.")                  \
+        PD(pd) FLAG_OR_NOT(later), "ticket, then as TICKET", CR_FROM_LIVE,                         \
+        "Terminates the PD. The root task cleans up as after a crash of the PD. Later: stops it "  \
+        "only when its cleanup begins.")                                                           \
     CR_OPERATION(CR_OP_SET_DEPTH, 21, set_depth, "pds",                                            \
         DEPTH(pd_depth) DEPTH(rs_depth), "", CR_FROM_LIVE,                                         \
         "Sets the depths of the cleanup that the caller's own crash triggers.")                    \
@@ -238,7 +239,14 @@ typedef enum cr_asker {
         "Returns the next report after the one with that number.")                                 \
     CR_OPERATION(CR_OP_PROGRESS, 33, progress, "reports",                                          \
         WORD(token), "cleanup, steps done, steps", CR_FROM_ANY,                                    \
-        "Returns how far the cleanup of that number is. 0: the one that began last.")
+        "Returns how far the cleanup of that number is. 0: the one that began last.")              \
+    CR_OPERATION(CR_OP_CANCEL, 34, cancel, "cancel",                                               \
+        WORD(ticket) PD_OR_NOT(pd), "", CR_FROM_LIVE,                                              \
+        "Cancels what the caller, or the PD, has a ticket for. Ticket 0: the CONNECT in which it " \
+        "waits.")                                                                                  \
+    CR_OPERATION(CR_OP_STAY_DOWN, 35, stay_down, "cancel",                                         \
+        NAME(name), "", CR_FROM_LIVE,                                                              \
+        "Cancels the respawn of the PD of that name, which then stays down.")
 
 /* The contents of a row of ROWS(member). There is at least one row.
  *
@@ -276,7 +284,8 @@ typedef enum cr_op {
     CR_RESULT(CR_RESULT_UNACKED, 12,                                                               \
         "Too many slots of the receiving PD wait for it to acknowledge a loss.")                   \
     CR_RESULT(CR_RESULT_BUSY, 13, "Work of the same kind is under way, and its limit is reached.") \
-    CR_RESULT(CR_RESULT_UNWANTED, 14, "The receiving PD does not allow it.")
+    CR_RESULT(CR_RESULT_UNWANTED, 14, "The receiving PD does not allow it.")                       \
+    CR_RESULT(CR_RESULT_CANCELLED, 15, "Another PD cancelled it while the caller waited.")
 
 typedef enum cr_result {
 #define CR_RESULT(enumerator, number, ...) enumerator = number,
@@ -367,7 +376,8 @@ typedef enum cr_look_state {
     CR_TICKET_STATE(CR_TICKET_SETTLED, 2, "settled",                                               \
         "Its work is done. Some of its notices are not acknowledged yet.")                         \
     CR_TICKET_STATE(CR_TICKET_OVER, 3, "over",                                                     \
-        "Its work is done, and no notice is awaited any more.")
+        "Its work is done, and no notice is awaited any more.")                                    \
+    CR_TICKET_STATE(CR_TICKET_CANCELLED, 4, "cancelled", "Its work was cancelled.")
 
 typedef enum cr_ticket_state {
 #define CR_TICKET_STATE(enumerator, number, ...) enumerator = number,

@@ -332,6 +332,9 @@ typedef enum cr_print {
                    "The PD exited.")                                                               \
     CR_TRACE_EVENT(CR_EV_TERMINATE, "TERMINATE", FIELD(pd, PD) FIELD(by, PD),                      \
                    "The PD was terminated.")                                                       \
+    CR_TRACE_EVENT(CR_EV_TERMINATE_LATER, "TERMINATE_LATER", FIELD(pd, PD) FIELD(by, PD),          \
+                   "The PD will be terminated when its cleanup can begin: its STOP and CLEANUP "   \
+                   "follow then. Until then it goes on, and this can be cancelled.")               \
     CR_TRACE_EVENT(CR_EV_LATE, "LATE", FIELD(pd, PD) FIELD(token, NUMBER) FIELD(ms, NUMBER),       \
                    "The PD missed its deadline. It could have run for this many milliseconds "     \
                    "and finished nothing. token: the oldest notice that it could have finished, "  \
@@ -500,6 +503,11 @@ typedef enum cr_print {
                    FIELD(waiting, NUMBER) FIELD(held, NUMBER),                                     \
                    "The answer about the ticket to its owner: its cr_ticket_state and the "        \
                    "counts of its notices.")                                                       \
+    CR_TRACE_EVENT(CR_EV_CANCEL, "CANCEL", FIELD(pd, PD) FIELD(of, PD_OR_NONE)                     \
+                   FIELD(ticket, NUMBER) FIELD(name, TEXT),                                        \
+                   "The PD cancelled something. of: whose it was; ticket: what it has this ticket "\
+                   "for; 0: the CONNECT in which it waits for the space of that name. of=-: the "  \
+                   "respawn of the PD of that name, which stays down.")                            \
     /* Listeners */                                                                                \
     CR_TRACE_EVENT(CR_EV_REPORT, "REPORT", FIELD(pd, PD) FIELD(seen, NUMBER)                       \
                    FIELD(number, NUMBER) FIELD(what, REPORT) FIELD(n, NUMBER)                      \

@@ -52,7 +52,9 @@ static void check_accepted(const cr_raw_message *m, const cr_operation_args *r)
         wrong("an operation or a count that is not the message's", m);
     }
     text_ends(r->name, sizeof(r->name),
-              r->op == CR_OP_CREATE_SPACE || r->op == CR_OP_CONNECT || r->op == CR_OP_SPAWN, m);
+              r->op == CR_OP_CREATE_SPACE || r->op == CR_OP_CONNECT || r->op == CR_OP_SPAWN ||
+                  r->op == CR_OP_STAY_DOWN,
+              m);
     text_ends(r->type, sizeof(r->type), r->op == CR_OP_CREATE_SPACE, m);
     for (uint32_t i = 0; r->op == CR_OP_FINISH_WORK && i < r->count; i++) {
         if ((uint32_t)r->answers[i].result >= CR_WORK_RESULT_COUNT) {

@@ -25,6 +25,7 @@ from cellreap.trace.events import Event
 from cellreap.trace.reader import Reader
 from cellreap.trace.writer import seal
 from kit.budget_run import budget_run
+from kit.cancel_run import cancel_run
 from kit.overlap_run import overlap_run
 from kit.paths import STORED_TRACES
 from kit.reports_run import reports_run
@@ -48,6 +49,7 @@ from kit.trace_simulator import RUNS as SIMULATED
 RUNS = {
     **SIMULATED,
     "budget": budget_run,
+    "cancel": cancel_run,
     "overlap": overlap_run,
     "reports": reports_run,
     "residue": residue_run,
@@ -63,6 +65,7 @@ SECOND = [
     "blame",
     "time",
     "budget",
+    "cancel",
     "overlap",
     "merged",
     "making",
@@ -138,6 +141,7 @@ FREE_FIELDS = {
 BOUND_FIELDS = {
     "TRACE.version": "to 2, 3 or 4, which have fewer rules",
     "BODY.paddr": "of a PD that lives to the end, to other free memory",
+    "CANCEL.name": "of a CONNECT: to another space that is not there",
     "CLEANUP.pd_depth": "to a depth that dooms the same",
     "CLEANUP.rs_depth": "to a depth that dooms the same",
     "FINISH_WORK.result": "where nothing waits behind the notice and no ticket counts it later",
@@ -401,6 +405,9 @@ def _bound(events: Sequence[Event], mutation: Mutation, later: Sequence[Event]) 
         return None if fetched else reason
     if mutation.key == "TICKET.ticket":
         return reason
+    if mutation.key == "CANCEL.name":
+        there = any(e.name == "SPACE" and e["name"] == changed["name"] for e in events)
+        return reason if event["ticket"] == "0" and event["of"] != "-" and not there else None
     if mutation.key == "MODE.mode":
         asked = any(e.name == "ACCEPT" and e["what"] != "-" for e in later)
         return reason if changed["mode"] == "async" or not asked else None

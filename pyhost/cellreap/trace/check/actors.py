@@ -29,6 +29,8 @@ class Actors(Concern):
         self._refusals = set(headers.names_of("protocol.h", "cr_result", "CR_RESULT_").values()) - {
             0
         }
+        self._cancelled = headers.names_of("protocol.h", "cr_result", "CR_RESULT_")["cancelled"]
+        self._connect = headers.names_of("protocol.h", "cr_op", "CR_OP_")["connect"]
         self._refused: Counter[str] = Counter()
         self._silent: dict[str, str] = {}
         self._frozen: set[str] = set()
@@ -95,6 +97,12 @@ class Actors(Concern):
         """The PD was told the result of its ticket."""
         self._waiting.pop(pd, None)
 
+    def refuse_cancelled(self, pd: str) -> None:
+        """The CONNECT in which the PD waits was cancelled. It is told so at once."""
+        most = self.context.policy.max_refusals
+        if most is None or self._refused[pd] < most:
+            self.context.debts.owe("REFUSE", pd, str(self._connect), str(self._cancelled))
+
     def resume(self, pd: str) -> None:
         """The PD can act again."""
         self._silent.pop(pd, None)
@@ -130,6 +138,9 @@ class Actors(Concern):
             bad(
                 "actors.refusals", f"REFUSE: pd={pd}: {most} were told one by one: expected REFUSED"
             )
+        told = ("REFUSE", pd, event["op"], event["status"])
+        if not self.context.debts.settle(*told) and event.number("status") == self._cancelled:
+            bad("cancel.answer", f"REFUSE: pd={pd} op={event['op']}: nobody cancelled it")
         if event.number("status") not in self._refusals:
             text = f"status={event['status']}: expected a cr_result other than CR_RESULT_OK"
             bad("actors.status", f"REFUSE: {text}")

@@ -53,6 +53,8 @@ NOT_DOOMED = {
     "SUBSCRIBE": ("pd", "node"),
     "UNSUBSCRIBE": ("pd", "node"),
     "TERMINATE": ("pd", "by"),
+    "TERMINATE_LATER": ("pd", "by"),
+    "CANCEL": ("pd", "of"),
     "EXTRACT": ("by",),
     "SUBGRAPH": ("pd",),
 }

@@ -91,6 +91,13 @@ class Configured(Concern):
             shown = ",".join(f"{kind}:{count}" for kind, count in wanted.items())
             self._bad("sizes", event, f"objects={event['objects']}: expected {shown}")
 
+    def _cancel(self, event: Event, expected: Expected) -> None:
+        config = self.edges.config_of(event["pd"])
+        if event.optional("of") is None and (config is None or event["name"] not in config.holds):
+            self._bad(
+                "cancel", event, f"{event['pd']} is not given the capability to {event['name']}"
+            )
+
     def _mode(self, event: Event, expected: Expected) -> None:
         if event["mode"] != expected.mode:
             self._bad("mode", event, f"{event['mode']}: expected {expected.mode}")
@@ -350,6 +357,7 @@ _SEEN: Final[dict[str, Callable[[Configured, Event, Expected], None]]] = {
     "RIGHTS": Configured._rights,
     "DEPTHS": Configured._depths,
     "RESPAWN_RULE": Configured._rule,
+    "CANCEL": Configured._cancel,
     "OWN": Configured._own,
     "ALLOW": Configured._allow,
     "SPACE": Configured._space,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.nodes import Nodes
     from cellreap.trace.check.notices import Notices
     from cellreap.trace.check.residue import Residue
+    from cellreap.trace.check.respawns import Respawns
     from cellreap.trace.check.running import Running
     from cellreap.trace.check.slots import Slots
     from cellreap.trace.check.staged import Staged
@@ -104,6 +105,7 @@ class Context:
     takeovers: Takeovers
     residue: Residue
     making: Making
+    respawns: Respawns
 
     def __init__(self, report: Report, expected: Expected | None) -> None:
         self.report = report

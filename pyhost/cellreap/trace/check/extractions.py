@@ -130,6 +130,13 @@ class Extractions(Concern):
             ],
         )
 
+    def cancel(self, x: int) -> None:
+        """The extraction was cancelled. Its questions that nobody has fetched are withdrawn."""
+        running = self._running.pop(x)
+        if self._by_asker.get(running.shown.by) == x:
+            del self._by_asker[running.shown.by]
+        self.context.notices.end_extraction(("extraction", x))
+
     def is_under_way(self, x: int) -> bool:
         """Whether the extraction has not ended."""
         return x in self._running

@@ -20,6 +20,8 @@ class Freed(Concern):
         """PDs that were freed since the last STOP"""
         self._suspending: str | None = None
         """the PD that its cleanup has just stopped, until its SUSPEND"""
+        self._beginning: str | None = None
+        """the PD that was terminated later and has just been stopped, until its CLEANUP"""
 
     # -- for other concerns
 
@@ -32,7 +34,13 @@ class Freed(Concern):
         return self._stopped
 
     def interrupt(self, event: Event) -> None:
-        """Handles an event that cannot stand between STOP and SUSPEND of a PD."""
+        """Handles an event that cannot stand between STOP and SUSPEND of a PD, or its CLEANUP."""
+        begins, among = self._beginning, ("SERVER_DIED", "REFUSED", "ACCOUNT", "IN_USE")
+        if begins is not None and event.name not in among:
+            if event.name != "CLEANUP" or event["trigger"] != begins:
+                text = f"{event.name}: expected CLEANUP trigger={begins} before it"
+                self.context.bad("freed.stop", f"{text}: it was stopped for that")
+            self._beginning = None
         pd = self._suspending
         if pd is None or event.name == "SERVER_DIED":
             return
@@ -64,11 +72,15 @@ class Freed(Concern):
         if pd in self._stopped:
             context.bad("freed.stop", f"STOP: {pd} is stopped already")
         if not context.debts.settle("STOP", pd):
-            if not context.cleanups.may_stop(pd):
+            if context.triggers.is_later(pd) and not context.cleanups.may_stop(pd):
+                context.triggers.stopped_late(pd)
+                self._beginning = pd
+            elif not context.cleanups.may_stop(pd):
                 text = f"STOP: {pd}: expected it right after the event that makes {pd} a trigger"
                 context.bad("freed.stop", f"{text}, or beside its SUSPEND")
                 return
-            self._suspending = pd
+            else:
+                self._suspending = pd
         self._stopped.add(pd)
         context.memory.objects.stopped(pd)
         context.calls.stop(pd)

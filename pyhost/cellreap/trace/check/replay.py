@@ -15,6 +15,7 @@ from cellreap.trace.check.authority import Authority
 from cellreap.trace.check.between import Between
 from cellreap.trace.check.blame import Blame
 from cellreap.trace.check.calls import Calls
+from cellreap.trace.check.cancels import Cancels
 from cellreap.trace.check.causes import Causes
 from cellreap.trace.check.cleanup import Cleanups
 from cellreap.trace.check.configured import Configured
@@ -54,8 +55,11 @@ from cellreap.trace.upgrade import events_of
 
 ARCHES: Final = ("x86_64", "aarch64")
 NEED_BODIES: Final = frozenset(
-    {"PD", "ACCOUNT", "FAULT", "FAULT_HELD", "EXIT", "TERMINATE", "LATE", "CLEANUP"}
-)
+    {
+        "PD", "ACCOUNT", "FAULT", "FAULT_HELD", "EXIT", "TERMINATE", "TERMINATE_LATER", "LATE",
+        "CLEANUP",
+    }
+)  # fmt: skip
 """Events before which the BODY of the last PD must have come."""
 ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT", "STOP", "WITHDRAW"})
 """Events that may come while other events are required, as may QUEUE with n=0, and the TICKET of a
@@ -93,6 +97,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Notices,
     Tickets,
     Extractions,
+    Cancels,
     Progress,
     Timing,
     Rounds,
@@ -163,6 +168,7 @@ class Replay:
         context.takeovers = self._concerns[Takeovers]
         context.residue = self._concerns[Residue]
         context.making = self._concerns[Making]
+        context.respawns = self._concerns[Respawns]
         self._truth: Truth = self._concerns[Truth]
         self._known: Collection[str] = ()  # the events of the trace's version
         self._ended = False
@@ -252,6 +258,8 @@ class Replay:
         if context.policy.clocks and fourth and name != "AWAIT":
             context.bad("progress.await", f"{name}: expected AWAIT right after MODE")
         answers |= name == "DELETE" and context.nodes.is_deleting()
+        if name == "REFUSE":
+            answers = context.debts.has(name, event["pd"], event["op"], event["status"])
         if name in FAULT_ANSWERS:
             answers = context.debts.has(name, event["pd"])
         if context.debts and not answers:

@@ -106,6 +106,14 @@ class Respawns(Concern):
             self.context.bad("respawn.budget", text)
         entry.stays_down = True
 
+    def cancel(self, name: str) -> str | None:
+        """CANCEL: a PD is not made anew. What is wrong with that; None if nothing."""
+        entry = self._entries.get(name)
+        if entry is None or not entry.due or self._is_there(entry):
+            return f"name={name}: no respawn of it is due"
+        entry.due, entry.stays_down = False, True
+        return None
+
     def _gone(self, event: Event, name: str) -> _Entry | None:
         """The entry of a PD that was destroyed and for which nothing was decided yet."""
         bad = self.context.bad

@@ -26,6 +26,7 @@ class _Asked:
     shown: Ticket
     tag: Tag | None = None
     settled: bool = False
+    cancelled: bool = False
     was_over: bool = False
     delays: bool = False
     told_needless: bool = False
@@ -41,6 +42,7 @@ class Tickets(Concern):
         self._names = {number: name for name, number in states.items()}
         self._queued, self._running = states["queued"], states["running"]
         self._settled, self._over = states["settled"], states["over"]
+        self._cancelled = states["cancelled"]
         self._all: dict[int, _Asked] = {}
         self._by_tag: dict[Tag, list[_Asked]] = {}
         self._by_victim: dict[str, list[_Asked]] = {}
@@ -97,7 +99,7 @@ class Tickets(Concern):
             return
         for pd, number in self.context.actors.waiting().items():
             asked = self._all[number]
-            if not asked.told_needless and self._states(asked) == {self._over}:
+            if not asked.told_needless and self._is_over(asked):
                 asked.told_needless = True
                 text = f"expected TICKET ticket={number} before it: {pd} waits for it"
                 self.context.bad("tickets.needless", f"{event.name}: {text}")
@@ -112,7 +114,7 @@ class Tickets(Concern):
         for owner, numbers in list(self._open.items()):
             for number in list(numbers):
                 states = self._states(self._all[number])
-                if states == {self._over}:
+                if self._is_over(self._all[number]):
                     del numbers[number]
                     if not numbers:
                         del self._open[owner]
@@ -120,6 +122,31 @@ class Tickets(Concern):
                     fewest += self._over not in states
                     most += 1
         return fewest, most
+
+    def cancel(self, of: str, number: int) -> str | None:
+        """CANCEL: the work of a ticket is cancelled. What is wrong with that; None if nothing."""
+        context, asked = self.context, self._all.get(number)
+        if asked is None or asked.shown.pd != of:
+            return f"ticket={number}: {of} has no such ticket"
+        victim = asked.shown.what
+        if victim is not None:
+            if asked.cancelled or asked.tag is not None or not context.triggers.is_later(victim):
+                return f"ticket={number}: the end of {victim} is not put off"
+            context.triggers.cancel(victim)
+            self._by_victim[victim].remove(asked)
+            self._delays_no_more(asked)
+        else:
+            assert asked.tag is not None
+            x = asked.tag[1]
+            if not context.extractions.is_under_way(x):
+                return f"ticket={number}: extraction {x} is not under way"
+            context.extractions.cancel(x)
+        asked.cancelled = True
+        return None
+
+    def _is_over(self, asked: _Asked) -> bool:
+        """Whether nothing will come of the ticket any more, for certain."""
+        return self._states(asked) in ({self._over}, {self._cancelled})
 
     # -- events
 
@@ -165,7 +192,7 @@ class Tickets(Concern):
             # at once.
             before = context.previous
             sent = before is not None and before.name == "ACCEPT" and state == self._queued
-            if state != self._over and not late and not sent:
+            if state not in (self._over, self._cancelled) and not late and not sent:
                 text = f"ticket={number}: state={state}: {owner} is to be told when it is over"
                 context.bad("tickets.wait", f"TICKET: {text}")
         context.actors.may_act(event, owner)
@@ -191,6 +218,8 @@ class Tickets(Concern):
 
     def _states(self, asked: _Asked) -> set[int]:
         """The states that the owner may be told now."""
+        if asked.cancelled:
+            return {self._cancelled}
         if asked.tag is None:
             # If another cleanup destroyed the PD, the ticket is updated when its own turn comes.
             there = asked.shown.what in self.context.model.nodes

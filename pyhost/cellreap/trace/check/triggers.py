@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.apart import first_apart
@@ -20,6 +20,8 @@ WHY_SILENT = {
     "LATE": "missed its deadline",
 }
 """Trigger -> why its PD can no longer act."""
+LATER: Final = "TERMINATE_LATER"
+"""The trigger whose PD goes on until its cleanup begins."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Triggers(Concern):
         super().__init__(context)
         self._deadlines: dict[str, int] = {}  # milliseconds
         self._pending: OrderedDict[str, Trigger] = OrderedDict()  # by PD, oldest first
+        self._later: set[str] = set()
+        """the PDs in the queue that go on until their cleanup begins"""
         self._looks = False
 
     # -- for other concerns
@@ -70,6 +74,9 @@ class Triggers(Concern):
             expected = f"that of {due.pd}, which is due to its {due.cause} in line {due.line}"
             self.context.bad("triggers.order", f"{shown} cause={cause}: expected {expected}")
         del self._pending[pd if pd in self._pending else (due or first).pd]
+        if pd in self._later:
+            self.context.bad("freed.stop", f"{shown}: expected STOP pd={pd} right before it")
+            self._later.discard(pd)
 
     def _due(self) -> Trigger | None:
         """The trigger whose cleanup begins next. None if all must wait.
@@ -110,6 +117,21 @@ class Triggers(Concern):
     def forget(self, pd: str) -> None:
         """The PD is destroyed. It is no longer a trigger."""
         self._pending.pop(pd, None)
+        self._later.discard(pd)
+
+    def is_later(self, pd: str) -> bool:
+        """Whether the PD goes on until its cleanup begins."""
+        return pd in self._later
+
+    def stopped_late(self, pd: str) -> None:
+        """The PD is stopped because its cleanup begins."""
+        self._later.discard(pd)
+        self.context.blame.forget(pd)
+
+    def cancel(self, pd: str) -> None:
+        """The PD is no trigger any more."""
+        self.forget(pd)
+        self.look()
 
     def at_end(self) -> None:
         """The trace ends."""
@@ -143,10 +165,10 @@ class Triggers(Concern):
         if pd not in context.model.nodes:
             context.bad("actors.there", f"{name}: {pd} is not there")
             return
-        if pd in self._pending:
+        if pd in self._pending and (name == LATER or pd not in self._later):
             context.bad("triggers.once", f"{name}: {pd} is to be cleaned up already")
             return
-        if name == "TERMINATE":
+        if name in ("TERMINATE", LATER):
             self._terminated(event, pd, event["by"])
         elif name == "LATE":
             self._late(event, pd)
@@ -154,25 +176,32 @@ class Triggers(Concern):
             name == "FAULT" and context.blame.fault(event)
         ):
             context.actors.may_act(event, pd)
+        if name == LATER:
+            self._later.add(pd)
+            self._pending[pd] = Trigger(pd, causes()["TERMINATE"], event.line)
+            self.look()
+            return
         context.blame.forget(pd)
         if name != "TERMINATE" or context.policy.stops_at_trigger:
             context.actors.stop(pd, WHY_SILENT[name])
         if context.policy.frees_first:
             context.debts.owe("STOP", pd)
-        if not context.cleanups.dooms_pd(pd):
+        if pd in self._later:
+            self._later.discard(pd)  # it keeps its place in the queue
+        elif not context.cleanups.dooms_pd(pd):
             self._pending[pd] = Trigger(pd, causes()[name], event.line)
             self.look()
 
     def _terminated(self, event: Event, pd: str, by: str) -> None:
         context = self.context
-        if by == ROOT:
+        if by == ROOT and event.name == "TERMINATE":
             context.staged.by_root(event)
             return
         if context.actors.may_act(event, by):
             body = context.model.body_of(pd)
             if body is None or (by, body) not in context.model.holds:
                 text = f"by={by}: it does not hold the capability to the body of {pd}"
-                context.bad("triggers.right", f"TERMINATE: {text}")
+                context.bad("triggers.right", f"{event.name}: {text}")
         if context.policy.gives_tickets:
             context.debts.owe("ACCEPT", by, pd)
 
@@ -212,5 +241,6 @@ class Triggers(Concern):
         "FAULT": trigger,
         "EXIT": trigger,
         "TERMINATE": trigger,
+        LATER: trigger,
         "LATE": trigger,
     }
