@@ -16,7 +16,7 @@ enum { TRACE_BUFFER = 1 << 19 };
  * be much larger than needed: each page of the root task occupies a slot of the CNode that the
  * kernel makes, which has 4096 slots. */
 static _Alignas(8) uint8_t model_memory[5 << 18];
-static _Alignas(8) uint8_t planner_memory[11 << 19];
+static _Alignas(8) uint8_t planner_memory[89 << 15];
 static char trace_buffer[TRACE_BUFFER];
 static _Alignas(8) uint8_t work_memory[25 << 17];
 
@@ -469,14 +469,18 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
     uint8_t key[CR_TRACE_KEY_BYTES];
     make_run_key(image, key);
     cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), key, cr_console_put);
+    const cr_plan_room room = {.nodes = CR_MAX_NODES,
+                               .order = CR_MAX_EDGES,
+                               .losses = CR_MAX_EDGES,
+                               .notices = CR_MAX_PLAN};
     if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_MAX_NODES, CR_MAX_EDGES,
                                 &cr_sys.model)) != CR_OK ||
         (image->generations_left != 0 &&
          (status = cr_model_age(cr_sys.model, image->generations_left)) != CR_OK) ||
         (status = cr_work_init(work_memory, sizeof(work_memory), CR_MAX_NOTICES, CR_MAX_PDS,
                                &cr_sys.work)) != CR_OK ||
-        (status = cr_planner_init(planner_memory, sizeof(planner_memory), CR_MAX_NODES, CR_MAX_PLAN,
-                                  &cr_sys.planner)) != CR_OK ||
+        (status = cr_planner_init_for(planner_memory, sizeof(planner_memory), CR_MAX_NODES, &room,
+                                      &cr_sys.planner)) != CR_OK ||
         (status = cr_model_add_pd(cr_sys.model, 0, CR_FLAG_ROOT, &cr_sys.root)) != CR_OK) {
         return status;
     }

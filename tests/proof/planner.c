@@ -23,9 +23,8 @@ static uint32_t pre_destroy_groups[ITEMS];
 static cr_pair revoked_bodies[ITEMS];
 static cr_notice notices[ITEMS];
 static cr_ref core_freed[ITEMS];
-static cr_ref core[ITEMS];
+static uint32_t core[ITEMS];
 static uint32_t queue[ITEMS];
-static uint32_t sequence[ITEMS];
 static cr_order_node order[ITEMS + 1];
 static cr_before before[BEFORE];
 static uint32_t succ[BEFORE];
@@ -47,15 +46,17 @@ static cr_planner any_planner(void)
     MAKE_ANY(&core_freed);
     MAKE_ANY(&core);
     MAKE_ANY(&queue);
-    MAKE_ANY(&sequence);
     MAKE_ANY(&order);
     MAKE_ANY(&before);
     MAKE_ANY(&succ);
     MAKE_ANY(&planner);
     planner.max_nodes = NODES;
-    planner.max_items = ITEMS;
-    planner.max_before = BEFORE;
+    planner.room[CR_ROOM_NODES] = ITEMS;
+    planner.room[CR_ROOM_LOSSES] = ITEMS;
+    planner.room[CR_ROOM_NOTICES] = ITEMS;
+    planner.room[CR_ROOM_ORDER] = BEFORE;
     planner.n_found = at_most(ITEMS);
+    planner.full = (cr_room)at_most(CR_ROOM_COUNT - 1);
     planner.scratch = scratch;
     planner.found = found;
     planner.doomed = doomed;
@@ -69,7 +70,6 @@ static cr_planner any_planner(void)
     planner.core_freed = core_freed;
     planner.core = core;
     planner.queue = queue;
-    planner.sequence = sequence;
     planner.order = order;
     planner.before = before;
     planner.succ = succ;
@@ -99,6 +99,7 @@ void main(void)
         break;
     case 3: (void)cr_plan_dooms(&planner, &plan, any_ref()); break;
     case 4: (void)cr_planner_bytes(any(), any()); break;
+    case 5: (void)cr_planner_wanted(&planner); break;
     default:
         (void)cr_planner_init(small_memory, at_most(sizeof(small_memory)), 2, 2, &made);
         break;

@@ -6,38 +6,42 @@
 
 static const cr_ref NOBODY = {CR_NONE, 0};
 
-static void push_pair(cr_planner *planner, cr_pair *pairs, uint32_t *count, cr_ref pd, cr_ref node)
+static void push_pair(cr_planner *planner, cr_pair *pairs, uint32_t *count, uint32_t pd,
+                      uint32_t node)
 {
     uint32_t place = 0;
-    if (cr_take_place(planner, count, &place)) {
-        pairs[place].pd = pd;
-        pairs[place].node = node;
+    if (cr_take_place(planner, CR_ROOM_LOSSES, count, &place)) {
+        pairs[place].pd = cr_ref_to(planner, pd);
+        pairs[place].node = cr_ref_to(planner, node);
     }
 }
 
-static void push_notice(cr_planner *planner, cr_notice_kind kind, cr_ref to, cr_ref node,
+static void push_notice(cr_planner *planner, cr_notice_kind kind, uint32_t to, uint32_t node,
                         cr_ref from)
 {
     uint32_t place = 0;
-    if (cr_take_place(planner, &planner->plan->n_notices, &place)) {
-        const cr_notice notice = {.kind = kind, .to = to, .node = node, .from = from};
+    if (cr_take_place(planner, CR_ROOM_NOTICES, &planner->plan->n_notices, &place)) {
+        const cr_notice notice = {.kind = kind,
+                                  .to = cr_ref_to(planner, to),
+                                  .node = cr_ref_to(planner, node),
+                                  .from = from};
         planner->notices[place] = notice;
     }
 }
 
 /* A survivor has lost something in `space`. It is owed one LOST notice. No LOST notice is owed to a
  * PD that is already marked: the manager, or a survivor that has its notice. */
-static void tell_loss(cr_planner *planner, cr_ref pd, cr_ref space)
+static void tell_loss(cr_planner *planner, uint32_t pd, uint32_t space)
 {
     if (cr_first_time(planner, pd)) {
         push_notice(planner, CR_NOTICE_LOST, pd, space, NOBODY);
     }
 }
 
-static void losses_in_space(cr_planner *planner, cr_ref space)
+static void losses_in_space(cr_planner *planner, uint32_t space, uint32_t seen)
 {
     cr_plan *plan = planner->plan;
-    const cr_ref manager = cr_look(planner, space).manager;
+    const uint32_t manager = cr_parent_of(planner, cr_look(planner, space));
     int is_root = 0;
     planner->mark++;
     if (cr_survives(planner, manager, &is_root) && !is_root) {
@@ -52,6 +56,9 @@ static void losses_in_space(cr_planner *planner, cr_ref space)
                       space);
             tell_loss(planner, holders.other, space);
         }
+    }
+    if (!cr_must_walk(seen, CR_SEEN_SURVIVOR)) {
+        return;
     }
     cr_walk requests = cr_walk_start(planner, space, CR_EDGE_REQUEST, CR_IN);
     while (cr_walk_next(planner, &requests)) {
@@ -77,49 +84,71 @@ static void losses_in_space(cr_planner *planner, cr_ref space)
 
 /* A doomed PD had a HOLD or REQUEST in a space that is not doomed. If the manager of the space
  * survives, it is owed a notice. */
-static void tell_manager(cr_planner *planner, cr_notice_kind kind, cr_ref space, cr_ref node,
-                         cr_ref dead)
+static void tell_manager(cr_planner *planner, cr_notice_kind kind, uint32_t manager, uint32_t node,
+                         uint32_t dead)
 {
-    const cr_ref manager = cr_look(planner, space).manager;
     int is_root = 0;
     if (cr_survives(planner, manager, &is_root) && !is_root) {
-        push_notice(planner, kind, manager, node, dead);
+        push_notice(planner, kind, manager, node, cr_ref_to(planner, dead));
     }
 }
 
-static void holds_of_dead(cr_planner *planner, cr_ref pd)
+/* Adds "the node `u` before this PD" to the order. A PD is at the place where it was found. */
+static void after(cr_planner *planner, uint32_t u, uint32_t place, uint32_t rank)
+{
+    if (planner->ordering) {
+        cr_order_before(planner, u, place, rank);
+    }
+}
+
+static void lost_core(cr_planner *planner, uint32_t resource)
+{
+    cr_scratch *scratch = cr_scratch_of(planner, resource);
+    uint32_t place = 0;
+    if (scratch->lost_holds == 0 &&
+        cr_take_place(planner, CR_ROOM_LOSSES, &planner->n_core, &place)) {
+        planner->core[place] = resource;
+    }
+    scratch->lost_holds++;
+}
+
+static void holds_of_dead(cr_planner *planner, uint32_t pd, uint32_t at)
 {
     cr_walk holds = cr_walk_start(planner, pd, CR_EDGE_HOLD, CR_OUT);
     while (cr_walk_next(planner, &holds)) {
-        const cr_node_info info = cr_look(planner, holds.other);
-        if (info.kind != CR_NODE_RESOURCE || cr_found_of(planner, info.space) != NULL) {
+        const cr_node *held = cr_look(planner, holds.other);
+        if (held->kind != CR_NODE_RESOURCE) { /* a HOLD of a space itself is no reason */
             continue;
         }
-        if ((cr_look(planner, info.space).flags & CR_FLAG_CORE) == 0) {
-            tell_manager(planner, CR_NOTICE_FREE, info.space, holds.other, pd);
+        const uint32_t space = cr_parent_of(planner, held);
+        const cr_node *info = cr_node_at(planner->model, space);
+        const uint32_t manager = cr_parent_of(planner, info);
+        after(planner, manager, at, CR_IMPLICIT);
+        if (cr_found_of(planner, space) != NULL) {
             continue;
         }
-        cr_scratch *scratch = cr_scratch_of(planner, holds.other);
-        uint32_t place = 0;
-        if (scratch->lost_holds == 0 && cr_take_place(planner, &planner->n_core, &place)) {
-            planner->core[place] = holds.other;
+        if ((info->flags & CR_FLAG_CORE) == 0) {
+            tell_manager(planner, CR_NOTICE_FREE, manager, holds.other, pd);
+        } else {
+            lost_core(planner, holds.other);
         }
-        scratch->lost_holds++;
     }
 }
 
-static void requests_of_dead(cr_planner *planner, cr_ref pd)
+static void requests_of_dead(cr_planner *planner, uint32_t pd, uint32_t at)
 {
     cr_walk requests = cr_walk_start(planner, pd, CR_EDGE_REQUEST, CR_OUT);
     while (cr_walk_next(planner, &requests)) {
-        if (cr_found_of(planner, requests.other) == NULL &&
-            (cr_look(planner, requests.other).flags & CR_FLAG_CORE) == 0) {
-            tell_manager(planner, CR_NOTICE_DISCONNECT, requests.other, requests.other, pd);
+        const cr_node *info = cr_look(planner, requests.other);
+        const uint32_t manager = cr_parent_of(planner, info);
+        after(planner, manager, at, CR_IMPLICIT);
+        if (cr_found_of(planner, requests.other) == NULL && (info->flags & CR_FLAG_CORE) == 0) {
+            tell_manager(planner, CR_NOTICE_DISCONNECT, manager, requests.other, pd);
         }
     }
 }
 
-static void body_of_dead(cr_planner *planner, cr_ref pd)
+static void body_of_dead(cr_planner *planner, uint32_t pd)
 {
     int is_root = 0;
     cr_walk bodies = cr_walk_start(planner, pd, CR_EDGE_BODY, CR_OUT);
@@ -139,10 +168,10 @@ static void body_of_dead(cr_planner *planner, cr_ref pd)
  * number of holders, so its list of holders must not be walked in full. The counts tell how many
  * holders are left. Only if one is left is the list searched for it, and the search visits only
  * doomed holders before it. */
-static int nobody_left(cr_planner *planner, cr_ref resource)
+static int nobody_left(cr_planner *planner, uint32_t resource)
 {
     const uint32_t lost = cr_scratch_of(planner, resource)->lost_holds;
-    const uint32_t holders = cr_look(planner, resource).holders;
+    const uint32_t holders = cr_look(planner, resource)->holders;
     if (holders != lost + 1) {
         return holders == lost;
     }
@@ -150,6 +179,7 @@ static int nobody_left(cr_planner *planner, cr_ref resource)
     cr_walk walk = cr_walk_start(planner, resource, CR_EDGE_HOLD, CR_IN);
     while (cr_walk_next(planner, &walk)) {
         if (cr_found_of(planner, walk.other) == NULL) {
+            cr_walk_count(planner, &walk);
             (void)cr_survives(planner, walk.other, &is_root);
             return is_root;
         }
@@ -158,7 +188,7 @@ static int nobody_left(cr_planner *planner, cr_ref resource)
     return 0;
 }
 
-static void tell_subscribers(cr_planner *planner, cr_ref node, uint32_t group)
+static void tell_subscribers(cr_planner *planner, uint32_t node, uint32_t group)
 {
     int is_root = 0;
     cr_walk subscribers = cr_walk_start(planner, node, CR_EDGE_SUBSCRIBE, CR_IN);
@@ -168,8 +198,10 @@ static void tell_subscribers(cr_planner *planner, cr_ref node, uint32_t group)
                                 ? found->pd_depth > 0
                                 : cr_survives(planner, subscribers.other, &is_root) && !is_root;
         uint32_t place = 0;
-        if (listens && cr_take_place(planner, &planner->plan->n_pre_destroy, &place)) {
-            const cr_pair pair = {.pd = subscribers.other, .node = node};
+        if (listens &&
+            cr_take_place(planner, CR_ROOM_LOSSES, &planner->plan->n_pre_destroy, &place)) {
+            const cr_pair pair = {.pd = cr_ref_to(planner, subscribers.other),
+                                  .node = cr_ref_to(planner, node)};
             planner->pre_destroy[place] = pair;
             planner->pre_destroy_groups[place] = group;
         }
@@ -180,30 +212,36 @@ static void tell_subscribers(cr_planner *planner, cr_ref node, uint32_t group)
  * before its server, so that it can still flush to the server. */
 void cr_find_subscribers(cr_planner *planner)
 {
+    if (planner->n_subscribed == 0) {
+        return;
+    }
     for (uint32_t i = planner->n_found; i > 0 && planner->status == CR_OK; i--) {
         const cr_doomed *doomed = &planner->doomed[i - 1];
-        tell_subscribers(planner, doomed->node, doomed->group);
+        tell_subscribers(planner, doomed->node.index, doomed->group);
     }
 }
 
 void cr_find_consequences(cr_planner *planner)
 {
     for (uint32_t i = 0; i < planner->n_found && planner->status == CR_OK; i++) {
-        const cr_ref node = planner->found[i].node;
+        const uint32_t node = planner->found[i].node.index;
+        if (planner->ordering) {
+            cr_order_at_place(planner, i);
+        }
         if (i < planner->n_pds) {
-            holds_of_dead(planner, node);
-            requests_of_dead(planner, node);
+            holds_of_dead(planner, node, i);
+            requests_of_dead(planner, node, i);
             body_of_dead(planner, node);
         } else {
-            losses_in_space(planner, node);
+            losses_in_space(planner, node, planner->ordering ? planner->found[i].group : 0);
         }
     }
     for (uint32_t i = 0; i < planner->n_core && planner->status == CR_OK; i++) {
-        const cr_ref resource = planner->core[i];
+        const uint32_t resource = planner->core[i];
         uint32_t place = 0;
         if (!cr_scratch_of(planner, resource)->is_body && nobody_left(planner, resource) &&
-            cr_take_place(planner, &planner->plan->n_core_freed, &place)) {
-            planner->core_freed[place] = resource;
+            cr_take_place(planner, CR_ROOM_LOSSES, &planner->plan->n_core_freed, &place)) {
+            planner->core_freed[place] = cr_ref_to(planner, resource);
         }
     }
 }

@@ -1,95 +1,78 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * The order in which the doomed nodes are destroyed (docs/semantics.md, "Order"). The edges "u
- * before v" between doomed nodes are collected at v. Of two opposed edges, precedence decides which
- * one stays. Tarjan's algorithm, with an explicit stack, finds the cycles that remain. The group of
- * a node is the length of the longest path to its component. */
+ * before v" between doomed nodes are collected at v. Tarjan's algorithm, with an explicit stack,
+ * follows them from v to u and finds the cycles. If there are any, precedence decides which of two
+ * opposed edges stays, and the algorithm runs again: two opposed edges are a cycle, so without
+ * cycles nothing has to be decided. The group of a node is the length of the longest path to its
+ * component. */
 #include "planner.h"
-
-/* Reasons for "u before v". The smaller bit has precedence. */
-enum { EXPLICIT = 1, OWNERSHIP = 2, IMPLICIT = 4 };
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
-/* Adds "`u` before the node at place `v`" if `u` is doomed too. All edges of one `v` are collected
- * under one planner->mark, so that several reasons become one edge. */
-static void before(cr_planner *planner, cr_ref u, uint32_t v, uint32_t rank)
+/* All edges of one `v` are collected under one planner->mark, so that several reasons become one
+ * edge. */
+void cr_order_before(cr_planner *planner, uint32_t u, uint32_t v, uint32_t rank)
 {
-    const cr_doomed *found = cr_found_of(planner, u);
     cr_scratch *scratch = cr_scratch_of(planner, u);
-    if (found == NULL || scratch->local == v) {
+    if (scratch->local >= planner->n_found || scratch->local == v) {
         return;
     }
-    if (!cr_first_time(planner, u)) {
+    if (scratch->mark == planner->mark) {
         cr_before_at(planner, scratch->slot)->ranks |= rank;
         return;
     }
-    if (planner->n_before >= planner->max_before) {
-        cr_fail(planner, CR_ERR_FULL_PLAN);
+    if (planner->n_before >= planner->room[CR_ROOM_ORDER]) {
+        cr_fail_full(planner, CR_ROOM_ORDER);
         return;
     }
     const cr_before edge = {.u = scratch->local, .v = v, .ranks = rank};
+    scratch->mark = planner->mark;
     scratch->slot = planner->n_before;
     planner->before[planner->n_before] = edge;
     planner->n_before++;
 }
 
-static void collect_for_pd(cr_planner *planner, uint32_t v)
+static void collect(cr_planner *planner, uint32_t node, uint32_t v, cr_edge_kind kind,
+                    uint32_t rank)
 {
-    const cr_ref pd = planner->found[v].node;
-    cr_walk walk = cr_walk_start(planner, pd, CR_EDGE_SUBSCRIBE, CR_OUT);
+    cr_walk walk = cr_walk_start(planner, node, kind, CR_OUT);
     while (cr_walk_next(planner, &walk)) {
-        before(planner, walk.other, v, EXPLICIT);
-    }
-    walk = cr_walk_start(planner, pd, CR_EDGE_MANAGE, CR_OUT);
-    while (cr_walk_next(planner, &walk)) {
-        before(planner, walk.other, v, OWNERSHIP);
-    }
-    walk = cr_walk_start(planner, pd, CR_EDGE_OWN, CR_OUT);
-    while (cr_walk_next(planner, &walk)) {
-        before(planner, walk.other, v, OWNERSHIP);
-    }
-    walk = cr_walk_start(planner, pd, CR_EDGE_REQUEST, CR_OUT);
-    while (cr_walk_next(planner, &walk)) {
-        before(planner, cr_look(planner, walk.other).manager, v, IMPLICIT);
-    }
-    walk = cr_walk_start(planner, pd, CR_EDGE_HOLD, CR_OUT);
-    while (cr_walk_next(planner, &walk)) {
-        const cr_node_info info = cr_look(planner, walk.other);
-        if (info.kind == CR_NODE_RESOURCE) { /* a HOLD of a space itself is no reason */
-            before(planner, info.manager, v, IMPLICIT);
-        }
+        cr_order_before(planner, walk.other, v, rank);
     }
 }
 
-static void collect_for_space(cr_planner *planner, uint32_t v)
+static void collect_for_space(cr_planner *planner, uint32_t space, uint32_t v)
 {
-    const cr_ref space = planner->found[v].node;
-    cr_walk walk = cr_walk_start(planner, space, CR_EDGE_MAP, CR_OUT);
-    while (cr_walk_next(planner, &walk)) {
-        before(planner, walk.other, v, IMPLICIT);
+    collect(planner, space, v, CR_EDGE_MAP, CR_IMPLICIT);
+    if (!cr_must_walk(cr_found_at(planner, v)->group, CR_SEEN_LOWER)) {
+        return;
     }
     cr_walk members = cr_walk_start(planner, space, CR_EDGE_SUBSET, CR_IN);
     while (cr_walk_next(planner, &members)) {
-        walk = cr_walk_start(planner, members.other, CR_EDGE_MAP, CR_OUT);
+        cr_walk walk = cr_walk_start(planner, members.other, CR_EDGE_MAP, CR_OUT);
         while (cr_walk_next(planner, &walk)) {
-            before(planner, cr_look(planner, walk.other).space, v, IMPLICIT);
+            const cr_node *lower = cr_look(planner, walk.other);
+            cr_order_before(planner, cr_parent_of(planner, lower), v, CR_IMPLICIT);
         }
     }
 }
 
-static void collect(cr_planner *planner)
+/* The REQUEST and HOLD edges of a PD are reasons too. consequences.c walks them and adds those. */
+void cr_order_at_place(cr_planner *planner, uint32_t v)
 {
-    for (uint32_t v = 0; v < planner->n_found && planner->status == CR_OK; v++) {
-        planner->order[v].pred_start = planner->n_before;
-        planner->mark++;
-        if (v < planner->n_pds) {
-            collect_for_pd(planner, v);
-        } else {
-            collect_for_space(planner, v);
-        }
+    const uint32_t node = cr_found_at(planner, v)->node.index;
+    cr_order_at(planner, v)->pred_start = planner->n_before;
+    planner->mark++;
+    planner->n_subscribed +=
+        cr_node_at(planner->model, node)->head[CR_EDGE_SUBSCRIBE][CR_IN] != CR_NONE;
+    if (v >= planner->n_pds) {
+        collect_for_space(planner, node, v);
+        return;
     }
-    planner->order[planner->n_found].pred_start = planner->n_before;
+    collect(planner, node, v, CR_EDGE_SUBSCRIBE, CR_EXPLICIT);
+    collect(planner, node, v, CR_EDGE_MANAGE, CR_OWNERSHIP);
+    collect(planner, node, v, CR_EDGE_OWN, CR_OWNERSHIP);
 }
 
 /* Lists the edges by `u`, with a counting sort. In `before` they are in order of `v`. */
@@ -119,9 +102,9 @@ static void index_successors(cr_planner *planner)
  * and form a cycle. Two opposed explicit reasons cancel. */
 static void settle(cr_before *a, cr_before *b)
 {
-    if ((a->ranks & b->ranks & EXPLICIT) != 0) {
-        a->ranks &= ~(uint32_t)EXPLICIT;
-        b->ranks &= ~(uint32_t)EXPLICIT;
+    if ((a->ranks & b->ranks & CR_EXPLICIT) != 0) {
+        a->ranks &= ~(uint32_t)CR_EXPLICIT;
+        b->ranks &= ~(uint32_t)CR_EXPLICIT;
     }
     const uint32_t best_a = a->ranks & (0u - a->ranks);
     const uint32_t best_b = b->ranks & (0u - b->ranks);
@@ -141,13 +124,14 @@ static void settle_opposed(cr_planner *planner)
     for (uint32_t x = 0; x < planner->n_found; x++) {
         planner->mark++;
         for (uint32_t e = order[x].pred_start; e < order[x + 1].pred_start; e++) {
-            const cr_ref w = cr_found_at(planner, cr_before_at(planner, e)->u)->node;
+            const uint32_t w = cr_found_at(planner, cr_before_at(planner, e)->u)->node.index;
             (void)cr_first_time(planner, w);
             cr_scratch_of(planner, w)->slot = e;
         }
         for (uint32_t i = order[x].succ_start; i < order[x + 1].succ_start; i++) {
             cr_before *out = cr_before_at(planner, *cr_succ_at(planner, i));
-            const cr_scratch *w = cr_scratch_of(planner, cr_found_at(planner, out->v)->node);
+            const uint32_t node = cr_found_at(planner, out->v)->node.index;
+            const cr_scratch *w = cr_scratch_of(planner, node);
             if (x < out->v && w->mark == planner->mark) { /* each pair once */
                 settle(out, cr_before_at(planner, w->slot));
             }
@@ -164,9 +148,10 @@ static void discover(cr_planner *planner, uint32_t node, uint32_t caller, uint32
     n->number = *discovered;
     n->low = *discovered;
     n->caller = caller;
-    n->cursor = n->succ_start;
+    n->cursor = n->pred_start;
+    n->level = 0;
     ++*discovered;
-    if (cr_take_place(planner, &planner->n_stack, &place)) {
+    if (cr_take_place(planner, CR_ROOM_NODES, &planner->n_stack, &place)) {
         planner->queue[place] = node;
     }
 }
@@ -178,31 +163,46 @@ static void lower(uint32_t *value, uint32_t other)
     }
 }
 
-/* Takes the complete component of `node` off the stack. */
-static void close_component(cr_planner *planner, uint32_t node, uint32_t component,
-                            uint32_t *n_sequence)
+static void raise(uint32_t *value, uint32_t other)
 {
-    uint32_t member = CR_NONE;
-    while (member != node && planner->n_stack > 0) {
-        uint32_t place = 0;
-        planner->n_stack--;
-        member = planner->queue[planner->n_stack];
-        cr_order_at(planner, member)->component = component;
-        if (cr_take_place(planner, n_sequence, &place)) {
-            planner->sequence[place] = member;
-        }
+    if (other > *value) {
+        *value = other;
     }
 }
 
-/* Tarjan's algorithm. Gives every node its component and writes the nodes to `sequence`, component
- * by component. A component comes after all components that are destroyed later. */
-static void find_components(cr_planner *planner)
+/* Takes the complete component of `root` off the stack and gives its members their group. Returns
+ * the number of members. */
+static uint32_t close_component(cr_planner *planner, uint32_t root)
+{
+    const uint32_t end = planner->n_stack;
+    uint32_t begin = end;
+    uint32_t level = 0;
+    uint32_t member = CR_NONE;
+    while (member != root && begin > 0) {
+        begin--;
+        member = planner->queue[begin];
+        raise(&level, cr_order_at(planner, member)->level);
+    }
+    for (uint32_t i = begin; i < end; i++) {
+        cr_order_node *n = cr_order_at(planner, planner->queue[i]);
+        n->component = root;
+        n->level = level;
+    }
+    planner->n_stack = begin;
+    raise(&planner->plan->groups, level + 1);
+    return end - begin;
+}
+
+/* Tarjan's algorithm, against the direction of the edges: a component is complete after all those
+ * before it, so its group is known at once. Until then, `level` of a node is the group that the
+ * components before it leave it. Returns whether there is a cycle. */
+static int find_groups(cr_planner *planner)
 {
     cr_order_node *order = planner->order;
     uint32_t discovered = 0;
-    uint32_t components = 0;
-    uint32_t n_sequence = 0;
+    int cycles = 0;
     planner->n_stack = 0;
+    planner->plan->groups = 1;
     for (uint32_t i = 0; i < planner->n_found; i++) {
         order[i].number = CR_NONE;
         order[i].component = CR_NONE;
@@ -215,68 +215,37 @@ static void find_components(cr_planner *planner)
         discover(planner, start, CR_NONE, &discovered);
         while (at != CR_NONE) { /* each iteration advances a cursor or leaves a node for good */
             cr_order_node *n = cr_order_at(planner, at);
-            if (n->cursor < cr_order_at(planner, at + 1)->succ_start) {
-                const cr_before *edge = cr_before_at(planner, *cr_succ_at(planner, n->cursor));
-                cr_order_node *after = cr_order_at(planner, edge->v);
-                n->cursor++;
-                if (edge->ranks == 0) {
-                    continue;
-                }
-                if (after->number == CR_NONE) {
-                    discover(planner, edge->v, at, &discovered);
-                    at = edge->v;
-                } else if (after->component == CR_NONE) {
-                    lower(&n->low, after->number);
+            if (n->cursor < cr_order_at(planner, at + 1)->pred_start) {
+                const cr_before *edge = cr_before_at(planner, n->cursor);
+                cr_order_node *first = cr_order_at(planner, edge->u);
+                if (edge->ranks == 0 || first->component != CR_NONE) {
+                    n->cursor++;
+                    if (edge->ranks != 0) {
+                        raise(&n->level, first->level + 1);
+                    }
+                } else if (first->number == CR_NONE) {
+                    discover(planner, edge->u, at, &discovered);
+                    at = edge->u; /* the cursor stays, so that the edge is seen again */
+                } else {
+                    n->cursor++;
+                    lower(&n->low, first->low);
                 }
                 continue;
             }
             if (n->low == n->number) {
-                close_component(planner, at, components, &n_sequence);
-                components++;
-            }
-            if (n->caller != CR_NONE) {
-                lower(&cr_order_at(planner, n->caller)->low, n->low);
+                cycles |= close_component(planner, at) > 1;
             }
             at = n->caller;
         }
     }
-}
-
-/* Computes the group of each component. Walks `sequence` from its end, so that the predecessors of
- * a component are complete before it is visited. */
-static void find_levels(cr_planner *planner)
-{
-    cr_order_node *order = planner->order;
-    uint32_t groups = 1;
-    for (uint32_t i = 0; i < planner->n_found; i++) {
-        order[i].level = 0;
-    }
-    for (uint32_t i = planner->n_found; i > 0; i--) {
-        const uint32_t u = planner->sequence[i - 1];
-        const cr_order_node *node = cr_order_at(planner, u);
-        const uint32_t level = cr_order_at(planner, node->component)->level;
-        const uint32_t end = cr_order_at(planner, u + 1)->succ_start;
-        for (uint32_t k = node->succ_start; k < end; k++) {
-            const cr_before *edge = cr_before_at(planner, *cr_succ_at(planner, k));
-            const uint32_t component = cr_order_at(planner, edge->v)->component;
-            cr_order_node *after = cr_order_at(planner, component);
-            if (edge->ranks != 0 && component != node->component &&
-                after->level <= level) {
-                after->level = level + 1;
-            }
-        }
-        if (level >= groups) {
-            groups = level + 1;
-        }
-    }
-    planner->plan->groups = groups;
+    return cycles;
 }
 
 static void put_in_group(cr_planner *planner, uint32_t i)
 {
     cr_order_node *group = cr_order_at(planner, planner->found[i].group);
     const uint32_t place = group->cursor;
-    planner->doomed[place < planner->max_items ? place : 0] = planner->found[i];
+    planner->doomed[place < planner->room[CR_ROOM_NODES] ? place : 0] = planner->found[i];
     group->cursor = place + 1;
 }
 
@@ -289,7 +258,7 @@ static void sort_by_group(cr_planner *planner)
         order[i].cursor = 0;
     }
     for (uint32_t i = 0; i < planner->n_found; i++) {
-        planner->found[i].group = cr_order_at(planner, order[i].component)->level;
+        planner->found[i].group = order[i].level;
         cr_order_at(planner, planner->found[i].group + 1)->cursor++;
     }
     for (uint32_t i = 0; i < planner->n_found; i++) {
@@ -305,13 +274,11 @@ static void sort_by_group(cr_planner *planner)
 
 void cr_find_order(cr_planner *planner)
 {
-    collect(planner);
-    if (planner->status != CR_OK) {
-        return;
+    planner->order[planner->n_found].pred_start = planner->n_before;
+    if (find_groups(planner)) {
+        index_successors(planner);
+        settle_opposed(planner);
+        (void)find_groups(planner);
     }
-    index_successors(planner);
-    settle_opposed(planner);
-    find_components(planner);
-    find_levels(planner);
     sort_by_group(planner);
 }

@@ -4,7 +4,7 @@
  * order.c. */
 #include "planner.h"
 
-enum { LIMIT = 0x3fffffff }; /* there are twice as many order edges, counted in 32 bits */
+enum { LIMIT = 0x3fffffff };
 
 /* Divides one block of memory into pieces aligned to 8 bytes. Without memory it only measures. */
 typedef struct carver {
@@ -22,43 +22,81 @@ static void *carve(carver *c, uint32_t count, size_t size)
 /* The only list of the arrays and their lengths. */
 static void lay_out(cr_planner *planner, carver *c)
 {
-    const uint32_t items = planner->max_items;
-    planner->max_before = 2 * items;
+    const uint32_t nodes = planner->room[CR_ROOM_NODES];
+    const uint32_t losses = planner->room[CR_ROOM_LOSSES];
+    const uint32_t order = planner->room[CR_ROOM_ORDER];
     planner->scratch = carve(c, planner->max_nodes, sizeof(cr_scratch));
-    planner->found = carve(c, items, sizeof(cr_doomed));
-    planner->doomed = carve(c, items, sizeof(cr_doomed));
-    planner->removed_requests = carve(c, items, sizeof(cr_pair));
-    planner->revoked = carve(c, items, sizeof(cr_pair));
-    planner->revoked_spaces = carve(c, items, sizeof(cr_pair));
-    planner->pre_destroy = carve(c, items, sizeof(cr_pair));
-    planner->pre_destroy_groups = carve(c, items, sizeof(uint32_t));
-    planner->revoked_bodies = carve(c, items, sizeof(cr_pair));
-    planner->notices = carve(c, items, sizeof(cr_notice));
-    planner->core_freed = carve(c, items, sizeof(cr_ref));
-    planner->core = carve(c, items, sizeof(cr_ref));
-    planner->queue = carve(c, items, sizeof(uint32_t));
-    planner->sequence = carve(c, items, sizeof(uint32_t));
-    planner->order = carve(c, items + 1, sizeof(cr_order_node));
-    planner->before = carve(c, planner->max_before, sizeof(cr_before));
-    planner->succ = carve(c, planner->max_before, sizeof(uint32_t));
+    planner->found = carve(c, nodes, sizeof(cr_doomed));
+    planner->doomed = carve(c, nodes, sizeof(cr_doomed));
+    planner->queue = carve(c, nodes, sizeof(uint32_t));
+    planner->order = carve(c, nodes + 1, sizeof(cr_order_node));
+    planner->core = carve(c, losses, sizeof(uint32_t));
+    planner->core_freed = carve(c, losses, sizeof(cr_ref));
+    planner->removed_requests = carve(c, losses, sizeof(cr_pair));
+    planner->revoked = carve(c, losses, sizeof(cr_pair));
+    planner->revoked_spaces = carve(c, losses, sizeof(cr_pair));
+    planner->revoked_bodies = carve(c, losses, sizeof(cr_pair));
+    planner->pre_destroy = carve(c, losses, sizeof(cr_pair));
+    planner->pre_destroy_groups = carve(c, losses, sizeof(uint32_t));
+    planner->notices = carve(c, planner->room[CR_ROOM_NOTICES], sizeof(cr_notice));
+    planner->before = carve(c, order, sizeof(cr_before));
+    planner->succ = carve(c, order, sizeof(uint32_t));
 }
 
-size_t cr_planner_bytes(uint32_t max_nodes, uint32_t max_items)
+static int set_room(cr_planner *planner, uint32_t max_nodes, const cr_plan_room *room)
 {
-    if (max_nodes == 0 || max_nodes > LIMIT || max_items == 0 || max_items > LIMIT) {
+    const uint32_t lengths[CR_ROOM_COUNT] = {
+        [CR_ROOM_NODES] = room->nodes < max_nodes ? room->nodes : max_nodes, /* no plan has more */
+        [CR_ROOM_ORDER] = room->order,
+        [CR_ROOM_LOSSES] = room->losses,
+        [CR_ROOM_NOTICES] = room->notices,
+    };
+    int fits = max_nodes != 0 && max_nodes <= LIMIT;
+    for (uint32_t i = 0; i < CR_ROOM_COUNT; i++) {
+        fits = fits && lengths[i] != 0 && lengths[i] <= LIMIT;
+        planner->room[i] = lengths[i];
+    }
+    planner->max_nodes = max_nodes;
+    return fits;
+}
+
+size_t cr_planner_bytes_for(uint32_t max_nodes, const cr_plan_room *room)
+{
+    cr_planner measured = {.max_nodes = 0};
+    carver c = {.memory = NULL, .used = 0};
+    if (!set_room(&measured, max_nodes, room)) {
         return 0;
     }
-    cr_planner measured = {.max_nodes = max_nodes, .max_items = max_items};
-    carver c = {.memory = NULL, .used = 0};
     (void)carve(&c, 1, sizeof(cr_planner));
     lay_out(&measured, &c);
     return c.used <= SIZE_MAX ? (size_t)c.used : 0;
 }
 
+size_t cr_planner_bytes(uint32_t max_nodes, uint32_t max_items)
+{
+    const cr_plan_room room = {max_items, max_items, max_items, max_items};
+    return cr_planner_bytes_for(max_nodes, &room);
+}
+
+static void clear_scratch(cr_planner *planner)
+{
+    for (uint32_t i = 0; i < planner->max_nodes; i++) {
+        const cr_scratch empty = {.epoch = 0, .local = CR_NONE, .mark = 0, .slot = 0};
+        planner->scratch[i] = empty;
+    }
+}
+
 cr_status cr_planner_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t max_items,
                           cr_planner **out)
 {
-    const size_t needed = cr_planner_bytes(max_nodes, max_items);
+    const cr_plan_room room = {max_items, max_items, max_items, max_items};
+    return cr_planner_init_for(memory, bytes, max_nodes, &room, out);
+}
+
+cr_status cr_planner_init_for(void *memory, size_t bytes, uint32_t max_nodes,
+                              const cr_plan_room *room, cr_planner **out)
+{
+    const size_t needed = cr_planner_bytes_for(max_nodes, room);
     if (memory == NULL || out == NULL || needed == 0) {
         return CR_ERR_ARG;
     }
@@ -69,25 +107,53 @@ cr_status cr_planner_init(void *memory, size_t bytes, uint32_t max_nodes, uint32
     cr_planner *planner = carve(&c, 1, sizeof(cr_planner));
     planner->epoch = 0;
     planner->mark = 0;
-    planner->max_nodes = max_nodes;
-    planner->max_items = max_items;
+    (void)set_room(planner, max_nodes, room); /* it was checked above */
+    planner->full = CR_ROOM_NODES;
     planner->status = CR_OK;
     planner->model = NULL;
     planner->n_found = 0;
     planner->n_pds = 0;
     planner->n_core = 0;
     planner->n_before = 0;
+    planner->n_managed = 0;
+    planner->n_subscribed = 0;
     planner->n_stack = 0;
     planner->plan = NULL;
+    planner->ordering = 0;
     planner->pd_depth = 0;
     planner->rs_depth = 0;
     lay_out(planner, &c);
-    for (uint32_t i = 0; i < max_nodes; i++) {
-        const cr_scratch empty = {.epoch = 0, .mark = 0, .local = CR_NONE};
-        planner->scratch[i] = empty;
-    }
+    clear_scratch(planner);
     *out = planner;
     return CR_OK;
+}
+
+cr_plan_room cr_planner_wanted(const cr_planner *planner)
+{
+    uint32_t lengths[CR_ROOM_COUNT] = {0};
+    for (uint32_t i = 0; i < CR_ROOM_COUNT; i++) {
+        lengths[i] = planner->room[i];
+        if (planner->status == CR_ERR_FULL_PLAN && i == (uint32_t)planner->full) {
+            lengths[i] = lengths[i] > LIMIT / 2 ? LIMIT : 2 * lengths[i];
+        }
+    }
+    const cr_plan_room room = {.nodes = lengths[CR_ROOM_NODES],
+                               .order = lengths[CR_ROOM_ORDER],
+                               .losses = lengths[CR_ROOM_LOSSES],
+                               .notices = lengths[CR_ROOM_NOTICES]};
+    return room;
+}
+
+/* Empties every record. They are cleared only when the numbers are used up, once in four thousand
+ * million plans. */
+static void next_epoch(cr_planner *planner)
+{
+    planner->epoch++;
+    planner->mark = 0;
+    if (planner->epoch == 0) {
+        clear_scratch(planner);
+        planner->epoch = 1;
+    }
 }
 
 static cr_status check_trigger(const cr_model *model, cr_ref trigger)
@@ -128,18 +194,21 @@ cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, ui
                     .pre_destroy_groups = planner->pre_destroy_groups,
                     .core_freed = planner->core_freed,
                     .revoked_bodies = planner->revoked_bodies};
-    planner->epoch++; /* 64 bits: does not wrap */
+    next_epoch(planner);
     planner->status = CR_OK;
     planner->model = model;
     planner->plan = &plan;
+    planner->ordering = 1;
     planner->pd_depth = pd_depth;
     planner->rs_depth = rs_depth;
     planner->n_found = 0;
     planner->n_pds = 0;
     planner->n_core = 0;
     planner->n_before = 0;
+    planner->n_managed = 0;
+    planner->n_subscribed = 0;
 
-    cr_find_doomed(planner, trigger, pd_depth, rs_depth);
+    cr_find_doomed(planner, trigger.index, pd_depth, rs_depth);
     if (planner->status == CR_OK) {
         cr_find_consequences(planner);
     }
@@ -185,14 +254,17 @@ cr_status cr_plan_again(cr_planner *planner, cr_model *model, cr_plan *plan)
     planner->model = model;
     planner->plan = &again;
     planner->n_core = 0;
+    planner->ordering = 0;
     /* The counts about resources are void. A new number empties every record, so the places of the
      * doomed nodes are written again. */
-    planner->epoch++;
+    next_epoch(planner);
     for (uint32_t i = 0; i < planner->n_found; i++) {
-        if (cr_look(planner, planner->found[i].node).state == CR_STATE_DESTROYED) {
+        const cr_ref node = planner->found[i].node;
+        const cr_node *info = cr_look(planner, node.index);
+        if (info->state == CR_STATE_DESTROYED || info->generation != node.generation) {
             cr_fail(planner, CR_ERR_CORRUPT);
         }
-        cr_scratch_of(planner, planner->found[i].node)->local = i;
+        cr_scratch_of(planner, node.index)->local = i;
     }
     cr_find_consequences(planner);
     planner->plan = NULL;
@@ -210,7 +282,8 @@ cr_status cr_plan_restore(cr_planner *planner, const cr_model *model, cr_plan *p
                           const uint32_t *pre_destroy_groups)
 {
     if (cr_model_get_stats(model).max_nodes > planner->max_nodes || plan->n_doomed == 0 ||
-        plan->n_doomed > planner->max_items || plan->n_pre_destroy > planner->max_items) {
+        plan->n_doomed > planner->room[CR_ROOM_NODES] ||
+        plan->n_pre_destroy > planner->room[CR_ROOM_LOSSES]) {
         return CR_ERR_ARG;
     }
     planner->status = CR_OK;
@@ -226,7 +299,7 @@ cr_status cr_plan_restore(cr_planner *planner, const cr_model *model, cr_plan *p
             }
             if (turn == (first ? 0 : info.kind == CR_NODE_PD ? 1 : 2)) {
                 uint32_t place = 0;
-                if (!cr_take_place(planner, &planner->n_found, &place)) {
+                if (!cr_take_place(planner, CR_ROOM_NODES, &planner->n_found, &place)) {
                     return CR_ERR_CORRUPT;
                 }
                 planner->found[place] = doomed[i];

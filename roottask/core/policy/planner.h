@@ -12,16 +12,39 @@
 #ifndef CELLREAP_POLICY_PLANNER_H
 #define CELLREAP_POLICY_PLANNER_H
 
+#include "../model/arena.h"
 #include <cellreap/policy.h>
 
+/* Small, because a plan touches one for each node near the doomed ones. A resource is never marked,
+ * so its counts share the memory of the marks. */
 typedef struct cr_scratch {
-    uint64_t epoch;      /* number of the plan that this record belongs to */
-    uint64_t mark;       /* value of planner->mark when cr_first_time last marked this node */
-    uint32_t local;      /* place among the doomed nodes, CR_NONE if not doomed */
-    uint32_t lost_holds; /* resource: how many of its holders are doomed */
-    uint32_t slot;       /* order.c: place of the edge from or to this node; valid with `mark` */
-    uint32_t is_body;    /* resource: it stands for the body of a doomed PD */
+    uint32_t epoch; /* number of the plan that this record belongs to */
+    uint32_t local; /* place among the doomed nodes, CR_NONE if not doomed */
+    union {
+        uint32_t mark;       /* value of planner->mark when cr_first_time last marked this node */
+        uint32_t lost_holds; /* resource: how many of its holders are doomed */
+    };
+    union {
+        uint32_t slot;    /* order.c: place of the edge from or to this node; valid with `mark` */
+        uint32_t seen;    /* space, before it is found: what the traversal saw in it */
+        uint32_t is_body; /* resource: it stands for the body of a doomed PD */
+    };
 } cr_scratch;
+
+/* What the traversal of PDs saw while it walked the REQUESTs and members of a space, or-ed. If it
+ * has walked them and saw none of these, a later part need not walk them again. Until the order is
+ * known, `group` of a space in `found` keeps this. */
+enum {
+    CR_SEEN = 1,          /* it has walked them */
+    CR_SEEN_SURVIVOR = 2, /* PDs that the traversal did not doom there and then */
+    CR_SEEN_UPPER = 4,    /* resources that map to a member */
+    CR_SEEN_LOWER = 8     /* resources that a member maps to */
+};
+
+static inline int cr_must_walk(uint32_t seen, uint32_t what)
+{
+    return (seen & CR_SEEN) == 0 || (seen & what) != 0;
+}
 
 /* "u before v" between doomed nodes, given by their places. `ranks`: the reasons, or-ed. */
 typedef struct cr_before {
@@ -32,22 +55,31 @@ typedef struct cr_before {
 
 /* Data about a doomed node for Tarjan's algorithm and the longest path. */
 typedef struct cr_order_node {
-    uint32_t succ_start; /* first of its edges in `succ`; they end where the next node's begin */
-    uint32_t pred_start; /* first of its edges in `before` */
+    uint32_t pred_start; /* first of its edges in `before`; they end where the next node's begin */
+    uint32_t succ_start; /* first of its edges in `succ`, likewise */
     uint32_t number;     /* order of discovery; CR_NONE: not visited yet */
     uint32_t low;
-    uint32_t component; /* CR_NONE while undecided */
+    uint32_t component; /* one of its members; CR_NONE while undecided */
     uint32_t cursor;    /* next edge to visit */
     uint32_t caller;    /* node to return to */
-    uint32_t level;     /* of the component with this number: its group */
+    uint32_t level;     /* its group, once the component is complete */
 } cr_order_node;
 
+/* The kinds of room, as in cr_plan_room. */
+typedef enum cr_room {
+    CR_ROOM_NODES,
+    CR_ROOM_ORDER,
+    CR_ROOM_LOSSES,
+    CR_ROOM_NOTICES,
+    CR_ROOM_COUNT
+} cr_room;
+
 struct cr_planner {
-    uint64_t epoch;
-    uint64_t mark;
+    uint32_t epoch;
+    uint32_t mark;
     uint32_t max_nodes;
-    uint32_t max_items;
-    uint32_t max_before;
+    uint32_t room[CR_ROOM_COUNT]; /* lengths of the arrays */
+    cr_room full;                 /* with CR_ERR_FULL_PLAN: what was too short */
     cr_status status;
     cr_model *model;
 
@@ -60,90 +92,221 @@ struct cr_planner {
     cr_plan *plan;
     uint32_t pd_depth; /* arguments of the plan; cr_plan_again compares them */
     uint32_t rs_depth;
+    uint32_t n_managed;    /* spaces of doomed PDs, in `queue` until they are in `found` */
+    uint32_t n_subscribed; /* doomed nodes with subscribers */
+    int ordering; /* the reasons for the order are collected with the consequences */
 
     cr_scratch *scratch;   /* max_nodes */
-    cr_doomed *found;      /* max_items each, from here on */
+    cr_doomed *found;      /* CR_ROOM_NODES each, from here on */
     cr_doomed *doomed;     /* `found` by group */
+    uint32_t *queue;       /* traversal.c: spaces to visit; order.c: the stack */
+    cr_order_node *order;  /* one more */
+    uint32_t *core;        /* CR_ROOM_LOSSES each, from here on */
+    cr_ref *core_freed;
     cr_pair *removed_requests;
     cr_pair *revoked;
     cr_pair *revoked_spaces;
+    cr_pair *revoked_bodies;
     cr_pair *pre_destroy;
     uint32_t *pre_destroy_groups;
-    cr_pair *revoked_bodies;
-    cr_notice *notices;
-    cr_ref *core_freed;
-    cr_ref *core;
-    uint32_t *queue;       /* traversal.c: spaces to visit; order.c: the stack */
-    uint32_t *sequence;    /* order.c: nodes by component */
-    cr_order_node *order;  /* max_items + 1 */
-    cr_before *before;     /* max_before */
-    uint32_t *succ;        /* max_before: places in `before`, by u */
+    cr_notice *notices;    /* CR_ROOM_NOTICES */
+    cr_before *before;     /* CR_ROOM_ORDER */
+    uint32_t *succ;        /* CR_ROOM_ORDER: places in `before`, by u */
 };
 
-/* ---- looking at the model (look.c) ---------------------------------------------------------- */
+/* ---- looking at the model ------------------------------------------------------------------- */
 
 /* The parts read the graph only through these functions, so that the counters are complete. */
 
 typedef struct cr_walk {
-    cr_ref node;
+    uint32_t node;
     cr_direction direction;
     uint32_t edge;
-    uint32_t left; /* steps left; a longer list is broken */
-    cr_ref other;  /* the other end of the current edge */
+    uint32_t left;  /* steps left; a longer list is broken */
+    uint32_t other; /* the node at the other end of the current edge */
 } cr_walk;
 
-cr_walk cr_walk_start(cr_planner *planner, cr_ref node, cr_edge_kind kind, cr_direction direction);
-int cr_walk_next(cr_planner *planner, cr_walk *walk);
-cr_node_info cr_look(cr_planner *planner, cr_ref node);
+/* Fails the plan. The first error is kept. */
+static inline void cr_fail(cr_planner *planner, cr_status status)
+{
+    if (planner->status == CR_OK) {
+        planner->status = status;
+    }
+}
+
+/* Counts what a walk has read. A walk that is left before its end must be counted by its caller. */
+static inline void cr_walk_count(cr_planner *planner, const cr_walk *walk)
+{
+    planner->model->touched_nodes++;
+    planner->model->touched_edges += planner->model->max_edges - walk->left;
+}
+
+/* Starts a walk along one list of a node. */
+static inline cr_walk cr_walk_start(cr_planner *planner, uint32_t node, cr_edge_kind kind,
+                                    cr_direction direction)
+{
+    const cr_walk walk = {
+        .node = node,
+        .direction = direction,
+        .edge = cr_node_at(planner->model, node)->head[kind][cr_list_of(kind, direction)],
+        .left = planner->model->max_edges,
+        .other = CR_NONE,
+    };
+    return walk;
+}
+
+static inline int cr_walk_next(cr_planner *planner, cr_walk *walk)
+{
+    if (walk->edge == CR_NONE || planner->status != CR_OK) {
+        cr_walk_count(planner, walk);
+        return 0;
+    }
+    const cr_edge *edge = cr_edge_at(planner->model, walk->edge);
+    const cr_direction side = cr_side_of(edge, walk->node, walk->direction);
+    if (walk->left == 0 || walk->edge >= planner->model->max_edges ||
+        edge->end[side] != walk->node) {
+        cr_fail(planner, CR_ERR_CORRUPT);
+        return 0;
+    }
+    walk->left--;
+    walk->other = edge->end[side == CR_OUT ? CR_IN : CR_OUT];
+    walk->edge = edge->next[side];
+    return 1;
+}
+
+/* The node at an index that the model named. */
+static inline const cr_node *cr_look(cr_planner *planner, uint32_t node)
+{
+    planner->model->touched_nodes++;
+    if (node >= planner->model->max_nodes || node >= planner->max_nodes) {
+        cr_fail(planner, CR_ERR_CORRUPT);
+    }
+    return cr_node_at(planner->model, node);
+}
+
+/* The space of a resource, or the manager of a space. Only in a damaged arena it is not there. */
+static inline uint32_t cr_parent_of(cr_planner *planner, const cr_node *node)
+{
+    if (cr_look(planner, node->parent.index)->generation != node->parent.generation) {
+        cr_fail(planner, CR_ERR_CORRUPT);
+    }
+    return node->parent.index;
+}
+
+static inline cr_ref cr_ref_to(const cr_planner *planner, uint32_t node)
+{
+    const cr_ref ref = {node, cr_node_at(planner->model, node)->generation};
+    return ref;
+}
 
 /* The scratch record of a node, empty if this plan has not written to it. */
-cr_scratch *cr_scratch_of(cr_planner *planner, cr_ref node);
+static inline cr_scratch *cr_scratch_of(cr_planner *planner, uint32_t node)
+{
+    /* Only a corrupt arena contains an index out of range. The plan has then failed, so any record
+     * serves. */
+    if (node >= planner->max_nodes) {
+        cr_fail(planner, CR_ERR_CORRUPT);
+    }
+    cr_scratch *scratch = &planner->scratch[node < planner->max_nodes ? node : 0];
+    if (scratch->epoch != planner->epoch) {
+        const cr_scratch empty = {
+            .epoch = planner->epoch, .local = CR_NONE, .lost_holds = 0, .is_body = 0};
+        *scratch = empty;
+    }
+    return scratch;
+}
 
-/* The doomed record of a node; NULL if this plan does not doom it. */
-cr_doomed *cr_found_of(cr_planner *planner, cr_ref node);
-
-/* Marks a node. Returns 1 if the node was not marked since planner->mark was last incremented. */
-int cr_first_time(cr_planner *planner, cr_ref node);
-
-/* Whether a PD is active and not doomed by this plan. *is_root: it is the root task. */
-int cr_survives(cr_planner *planner, cr_ref pd, int *is_root);
-
-/* Fails the plan. The first error is kept. */
-void cr_fail(cr_planner *planner, cr_status status);
+static inline void cr_fail_full(cr_planner *planner, cr_room room)
+{
+    if (planner->status == CR_OK) {
+        planner->full = room;
+    }
+    cr_fail(planner, CR_ERR_FULL_PLAN);
+}
 
 /* Takes the next place in an array with `*count` entries. If there is none, the plan fails with
  * CR_ERR_FULL_PLAN. Returns 0 then, and if the plan has already failed. */
-int cr_take_place(cr_planner *planner, uint32_t *count, uint32_t *place);
+static inline int cr_take_place(cr_planner *planner, cr_room room, uint32_t *count,
+                                uint32_t *place)
+{
+    const uint32_t next = *count;
+    if (next >= planner->room[room]) {
+        cr_fail_full(planner, room);
+        return 0;
+    }
+    if (planner->status != CR_OK) {
+        return 0;
+    }
+    *place = next;
+    *count = next + 1;
+    return 1;
+}
 
 /* The entries at a place that was read from memory. Only damaged memory contains a place out of
  * range. Any entry then serves, because no access may leave the arrays (docs/proof.md). */
 static inline cr_doomed *cr_found_at(const cr_planner *planner, uint32_t place)
 {
-    return &planner->found[place < planner->max_items ? place : 0];
+    return &planner->found[place < planner->room[CR_ROOM_NODES] ? place : 0];
 }
 
 static inline cr_order_node *cr_order_at(const cr_planner *planner, uint32_t place)
 {
-    return &planner->order[place <= planner->max_items ? place : 0];
+    return &planner->order[place <= planner->room[CR_ROOM_NODES] ? place : 0];
 }
 
 static inline cr_before *cr_before_at(const cr_planner *planner, uint32_t place)
 {
-    return &planner->before[place < planner->max_before ? place : 0];
+    return &planner->before[place < planner->room[CR_ROOM_ORDER] ? place : 0];
 }
 
 static inline uint32_t *cr_succ_at(const cr_planner *planner, uint32_t place)
 {
-    return &planner->succ[place < planner->max_before ? place : 0];
+    return &planner->succ[place < planner->room[CR_ROOM_ORDER] ? place : 0];
+}
+
+/* The doomed record of a node; NULL if this plan does not doom it. */
+static inline cr_doomed *cr_found_of(cr_planner *planner, uint32_t node)
+{
+    const uint32_t local = cr_scratch_of(planner, node)->local;
+    return local < planner->n_found ? cr_found_at(planner, local) : NULL;
+}
+
+/* Marks a PD or space. Returns 1 if it was not marked since planner->mark was last incremented. */
+static inline int cr_first_time(cr_planner *planner, uint32_t node)
+{
+    cr_scratch *scratch = cr_scratch_of(planner, node);
+    const int first = scratch->mark != planner->mark;
+    scratch->mark = planner->mark;
+    return first;
+}
+
+/* Whether a PD is active and not doomed by this plan. *is_root: it is the root task. */
+static inline int cr_survives(cr_planner *planner, uint32_t pd, int *is_root)
+{
+    if (cr_scratch_of(planner, pd)->local < planner->n_found) {
+        *is_root = 0; /* never doomed */
+        return 0;
+    }
+    const cr_node *node = cr_look(planner, pd);
+    *is_root = (node->flags & CR_FLAG_ROOT) != 0;
+    return node->kind == CR_NODE_PD && node->state == CR_STATE_ACTIVE;
 }
 
 /* ---- the parts, in the order in which a plan is made ----------------------------------------- */
 
 /* traversal.c */
-void cr_find_doomed(cr_planner *planner, cr_ref trigger, uint32_t pd_depth, uint32_t rs_depth);
-/* consequences.c */
+void cr_find_doomed(cr_planner *planner, uint32_t trigger, uint32_t pd_depth, uint32_t rs_depth);
+/* consequences.c. With planner->ordering also the reasons for the order. */
 void cr_find_consequences(cr_planner *planner);
 /* order.c */
+
+/* Reasons for "u before v". The smaller bit has precedence. */
+enum { CR_EXPLICIT = 1, CR_OWNERSHIP = 2, CR_IMPLICIT = 4 };
+
+/* The reasons of the doomed node at place `v` follow. Places are given in ascending order. */
+void cr_order_at_place(cr_planner *planner, uint32_t v);
+/* Adds "`u` before the node at place `v`" if `u` is doomed too. */
+void cr_order_before(cr_planner *planner, uint32_t u, uint32_t v, uint32_t rank);
 void cr_find_order(cr_planner *planner);
 /* consequences.c */
 void cr_find_subscribers(cr_planner *planner);

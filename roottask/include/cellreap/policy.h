@@ -122,11 +122,29 @@ typedef struct cr_plan {
 
 typedef struct cr_planner cr_planner;
 
-/* The bytes that a planner needs for models of up to `max_nodes` nodes and plans of up to
- * `max_items` entries in each array (and twice as many order edges). 0 if out of range. */
+/* The room that a planner has for plans. A plan of a model needs no more than there are: nodes;
+ * edges for `order` and `losses`; nodes and edges for `notices`. */
+typedef struct cr_plan_room {
+    uint32_t nodes;   /* doomed nodes */
+    uint32_t order;   /* pairs of doomed nodes of which one goes before the other */
+    uint32_t losses;  /* entries in each other array; core resources that doomed PDs hold */
+    uint32_t notices; /* notices */
+} cr_plan_room;
+
+/* The bytes that a planner needs for models of up to `max_nodes` nodes and plans that fit into
+ * `room`. 0 if out of range. */
+size_t cr_planner_bytes_for(uint32_t max_nodes, const cr_plan_room *room);
+cr_status cr_planner_init_for(void *memory, size_t bytes, uint32_t max_nodes,
+                              const cr_plan_room *room, cr_planner **out);
+
+/* The same with `max_items` of everything. */
 size_t cr_planner_bytes(uint32_t max_nodes, uint32_t max_items);
 cr_status cr_planner_init(void *memory, size_t bytes, uint32_t max_nodes, uint32_t max_items,
                           cr_planner **out);
+
+/* The room of a planner; after CR_ERR_FULL_PLAN twice as much of what was too little. For a caller
+ * who tries with little room first. */
+cr_plan_room cr_planner_wanted(const cr_planner *planner);
 
 /* Plans the crash of an active PD. CR_ERR_STALE, CR_ERR_KIND, CR_ERR_STATE (already doomed),
  * CR_ERR_ROOT, CR_ERR_FULL_PLAN, CR_ERR_ARG (the model is larger than the planner). */

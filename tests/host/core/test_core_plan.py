@@ -741,6 +741,31 @@ def test_a_plan_too_large_for_its_memory_is_refused_and_the_next_one_is_right() 
     assert 0 < fitted < 29
 
 
+@pytest.mark.behaviour("X-22")
+def test_a_plan_gets_the_room_that_it_needs_and_no_more() -> None:
+    core = crowd(5000, shared=False)
+    fixed = core.planner_bytes
+    leaf = core.plan("PD_2", 0, 0)
+    assert core.planner_bytes == fixed
+    lost = core.plan("PD_1", 0, 0)
+    assert len(lost.notices) == len(lost.revoked) == len(lost.removed_requests) == 5000
+    gone = core.plan("PD_1", 1, 0)
+    assert len(gone.destroyed_pds) == 5001
+    assert fixed < core.planner_bytes < 4 * fixed
+    assert core.plan("PD_2", 0, 0) == leaf
+    assert core.plan("PD_1", 0, 0) == lost
+
+
+@pytest.mark.behaviour("X-22")
+def test_a_million_nodes_and_ten_million_edges_fit_their_memory() -> None:
+    """Also if all nodes are doomed and each goes before two others."""
+    core = CoreModel(1, 1)
+    nodes, edges = 10**6, 10**7
+    room = core.ffi.new("cr_plan_room *", [nodes, 2 * nodes, 4096, 4096])
+    used = core.lib.cr_model_bytes(nodes, edges) + core.lib.cr_planner_bytes_for(nodes, room)
+    assert 0 < used <= 300 * nodes + 40 * edges
+
+
 def test_a_model_larger_than_the_planner_is_refused() -> None:
     core = CoreModel(20, 60)
     size = core.lib.cr_planner_bytes(19, 10)
@@ -846,6 +871,7 @@ def test_a_leaf_s_crash_costs_the_same_among_10_pds_and_among_100000(shared: boo
 def test_the_cost_is_proportional_to_what_is_doomed() -> None:
     small, large = crowd(100, shared=True), crowd(10_000, shared=True)
     for core in (small, large):
+        core.plan_raw("PD_1", None, None)  # takes the room
         core.reset_touched()
         core.plan_raw("PD_1", None, None)
     for few, many in zip(small.touched(), large.touched(), strict=True):

@@ -51,10 +51,7 @@ PROOFS = {
         ),
         Proof(
             "planner",
-            tuple(
-                f"policy/{part}.c"
-                for part in ("planner", "look", "traversal", "consequences", "order")
-            ),
+            tuple(f"policy/{part}.c" for part in ("planner", "traversal", "consequences", "order")),
             ("model/model.c",),
             precision=0,
             options=(*EXACT_BUCKETS, "-eva-slevel", "10", "-eva-split-return", "auto"),
@@ -184,7 +181,7 @@ PLANTED = {
     "a doomed node beyond the arrays": Planted(
         "planner",
         "policy/planner.h",
-        "planner->found[place < planner->max_items ? place : 0]",
+        "planner->found[place < planner->room[CR_ROOM_NODES] ? place : 0]",
         "planner->found[place]",
         "OPERATION=3",
     ),
@@ -201,15 +198,15 @@ SLOWLY_FOUND = {
     "an edge beyond the arrays": Planted(
         "planner",
         "policy/planner.h",
-        "planner->before[place < planner->max_before ? place : 0]",
+        "planner->before[place < planner->room[CR_ROOM_ORDER] ? place : 0]",
         "planner->before[place]",
         "OPERATION=0",
     ),
     "a plan longer than its room": Planted(
         "planner",
-        "policy/look.c",
-        "next >= planner->max_items",
-        "next > planner->max_items",
+        "policy/planner.h",
+        "next >= planner->room[room]",
+        "next > planner->room[room]",
         "OPERATION=0",
     ),
 }

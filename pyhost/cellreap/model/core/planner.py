@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from cellreap.errors import UsageError
 from cellreap.model.core.arena import Arena
@@ -12,6 +12,9 @@ from cellreap.model.core.library import allocator, names_of
 from cellreap.model.graph import Edge, Model
 from cellreap.model.ids import CORE_TYPES, parse_id
 from cellreap.model.plan import Plan
+
+_FIRST_ROOM: Final = 4096
+"""Entries in each list of a plan, before a plan needs more."""
 
 
 class CoreModel(Arena):
@@ -23,13 +26,26 @@ class CoreModel(Arena):
     """
 
     def __init__(self, max_nodes: int, max_edges: int, max_items: int | None = None) -> None:
-        """`max_items` limits the length of a plan's lists. By default no plan can exceed it."""
+        """`max_items` limits the length of a plan's lists. By default the lists of a plan are as
+        long as it needs.
+        """
         super().__init__(max_nodes, max_edges)
-        items = max_items if max_items is not None else max_nodes + max_edges
-        size = self.lib.cr_planner_bytes(max_nodes, items)
+        self._max_nodes = max_nodes
+        self._grows = max_items is None
+        items = min(max_nodes + max_edges, _FIRST_ROOM) if max_items is None else max_items
+        self._make_planner([items] * 4)
+
+    def _make_planner(self, lengths: Sequence[int]) -> None:
+        """A planner with this room: doomed nodes, pairs in order, losses, notices."""
+        room = self.ffi.new("cr_plan_room *", list(lengths))
+        size = self.lib.cr_planner_bytes_for(self._max_nodes, room)
+        self._planner_memory = None  # frees the memory of the planner before
         self._planner_memory = allocator()("uint64_t[]", (size + 7) // 8)
+        self.planner_bytes = size
         out = self.ffi.new("cr_planner **")
-        status = self.lib.cr_planner_init(self._planner_memory, size, max_nodes, items, out)
+        status = self.lib.cr_planner_init_for(
+            self._planner_memory, size, self._max_nodes, room, out
+        )
         self._try(status, "making a planner")
         self.planner = out[0]
 
@@ -69,14 +85,12 @@ class CoreModel(Arena):
     def plan_raw(self, crash: str, pd_depth: int | None, rs_depth: int | None) -> Any:
         """The cr_plan itself. Its arrays are valid until the next plan."""
         out = self.ffi.new("cr_plan *")
-        status = self.lib.cr_plan_crash(
-            self.planner,
-            self.model,
-            self.ref(crash),
-            self._depth(pd_depth),
-            self._depth(rs_depth),
-            out,
-        )
+        asked = self.ref(crash), self._depth(pd_depth), self._depth(rs_depth)
+        status = self.lib.cr_plan_crash(self.planner, self.model, *asked, out)
+        while status == self.lib.CR_ERR_FULL_PLAN and self._grows:
+            wanted = self.lib.cr_planner_wanted(self.planner)
+            self._make_planner([wanted.nodes, wanted.order, wanted.losses, wanted.notices])
+            status = self.lib.cr_plan_crash(self.planner, self.model, *asked, out)
         self._try(status, f"planning the crash of {crash}")
         return out
 
