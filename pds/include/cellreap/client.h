@@ -59,6 +59,51 @@ cr_result cr_unsubscribe(uint32_t space, uint32_t pd_slot);
 /* object 0: the space itself. With space 0 and pd_slot 0, `object` may be the number of a PD. */
 cr_result cr_look(uint32_t space, uint32_t object, uint32_t pd_slot, cr_look_state *state);
 
+typedef struct cr_work_entry {
+    cr_notice_kind kind;
+    uint64_t token;
+    uint32_t space;
+    uint32_t object;
+    uint32_t pd;
+} cr_work_entry;
+
+/* -- subscriptions with handlers (handlers.c)
+ *
+ * The root task counts the subscriptions of a PD to a node, and tells the PD once. Which functions
+ * of the PD are then called is the PD's own matter: this library keeps the handlers. A handler and
+ * its data are part of what a subscription is. */
+
+enum { CR_HANDLERS_MAX = 32 }; /* different subscriptions at a time */
+
+/* A space; with space 0, the PD of that number whose capability is in `pd_slot`; with all 0, the
+ * caller. */
+typedef struct cr_subject {
+    uint32_t space;
+    uint32_t pd_slot;
+    uint32_t pd;
+} cr_subject;
+
+typedef enum cr_moment {
+    CR_BEFORE = 0, /* the node is doomed, and still there */
+    CR_AFTER = 1   /* the node is destroyed; the subscription is over */
+} cr_moment;
+
+/* `about`: the notice, which names the node. Returns 0 when done; another value: the notice is
+ * acknowledged as failed. */
+typedef int (*cr_handler)(const cr_work_entry *about, cr_moment moment, uint64_t data);
+
+/* Subscribes once more. A null `handler` is never called: it only makes the node go before the
+ * caller. CR_RESULT_FULL also if the library has no room; otherwise as cr_subscribe. */
+cr_result cr_subscribe_handler(cr_subject subject, cr_handler handler, uint64_t data);
+/* Drops one subscription with this handler and data. CR_RESULT_NO_SUCH if there is none left: then
+ * nothing changes. Otherwise as cr_unsubscribe. */
+cr_result cr_unsubscribe_handler(cr_subject subject, cr_handler handler, uint64_t data);
+/* To be called for each notice by a PD with handlers. Calls every handler that is subscribed to
+ * the node of the notice once, however often it subscribed: for a `pre-destroy` notice before the
+ * node goes, and for a `lost` or `destroy` notice after it went. A PD gets the latter if it had
+ * something of the node; nobody is told after its own end. Returns 0 if all handlers did. */
+int cr_tell_handlers(const cr_work_entry *work);
+
 /* The state of a ticket, with counts of its notices: see cr_ticket_state. */
 typedef struct cr_ticket_info {
     uint32_t ticket;
@@ -125,14 +170,6 @@ uint32_t cr_call(uint32_t slot, uint32_t label, const uint64_t *words, uint32_t 
                  uint64_t *reply, uint32_t max, uint32_t *received);
 
 /* -- notices from the root task */
-
-typedef struct cr_work_entry {
-    cr_notice_kind kind;
-    uint64_t token;
-    uint32_t space;
-    uint32_t object;
-    uint32_t pd;
-} cr_work_entry;
 
 /* Fetches all ready notices and calls `each` for every one, except probes, which it only
  * acknowledges, and faults (cr_handle_faults). The result of `each` is the acknowledgement: 0 is

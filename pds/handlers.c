@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Subscriptions with handlers. An entry stands for the subscriptions of one handler with one data
+ * to one node. The root task knows the sum of the counts of a node's entries, and tells this PD
+ * once. See client.h. */
+#include <cellreap/client.h>
+
+static struct subscription {
+    cr_subject subject;
+    cr_handler handler;
+    uint64_t data;
+    uint32_t count; /* 0: the entry is free */
+} entries[CR_HANDLERS_MAX];
+
+/* The number of the PD in notices, 0 for a space. */
+static uint32_t pd_of(cr_subject subject)
+{
+    if (subject.space != 0) {
+        return 0;
+    }
+    return subject.pd_slot != 0 ? subject.pd : cr_info()->pd;
+}
+
+static int is_about(const struct subscription *entry, uint32_t space, uint32_t pd)
+{
+    return entry->count != 0 && entry->subject.space == space &&
+           (space != 0 || pd_of(entry->subject) == pd);
+}
+
+static struct subscription *find(cr_subject subject, cr_handler handler, uint64_t data)
+{
+    for (uint32_t i = 0; i < CR_HANDLERS_MAX; i++) {
+        if (is_about(&entries[i], subject.space, pd_of(subject)) &&
+            entries[i].handler == handler && entries[i].data == data) {
+            return &entries[i];
+        }
+    }
+    return 0;
+}
+
+static struct subscription *find_free(void)
+{
+    for (uint32_t i = 0; i < CR_HANDLERS_MAX; i++) {
+        if (entries[i].count == 0) {
+            return &entries[i];
+        }
+    }
+    return 0;
+}
+
+cr_result cr_subscribe_handler(cr_subject subject, cr_handler handler, uint64_t data)
+{
+    struct subscription *entry = find(subject, handler, data);
+    struct subscription *place = entry != 0 ? entry : find_free();
+    if (place == 0) {
+        return CR_RESULT_FULL;
+    }
+    cr_result result = cr_subscribe(subject.space, subject.pd_slot);
+    if (result == CR_RESULT_OK) {
+        *place = (struct subscription){subject, handler, data, place->count + 1};
+    }
+    return result;
+}
+
+cr_result cr_unsubscribe_handler(cr_subject subject, cr_handler handler, uint64_t data)
+{
+    struct subscription *entry = find(subject, handler, data);
+    if (entry == 0) {
+        /* The root task would drop the subscription of another handler. */
+        return CR_RESULT_NO_SUCH;
+    }
+    cr_result result = cr_unsubscribe(subject.space, subject.pd_slot);
+    if (result == CR_RESULT_OK) {
+        entry->count--;
+    }
+    return result;
+}
+
+/* A `lost` notice may also be about a node that is still there. */
+static int is_destroyed(const cr_work_entry *work)
+{
+    cr_look_state state = CR_LOOK_ACTIVE;
+    uint32_t object = work->space == 0 ? work->pd : 0;
+    return cr_look(work->space, object, 0, &state) == CR_RESULT_OK && state == CR_LOOK_DESTROYED;
+}
+
+static int tell(const cr_work_entry *work, cr_moment moment)
+{
+    int failed = 0;
+    for (uint32_t i = 0; i < CR_HANDLERS_MAX; i++) {
+        struct subscription *entry = &entries[i];
+        if (!is_about(entry, work->space, work->pd)) {
+            continue;
+        }
+        int result = entry->handler != 0 ? entry->handler(work, moment, entry->data) : 0;
+        if (moment == CR_AFTER && result == 0) {
+            entry->count = 0; /* The root task's edge went with the node. */
+        }
+        failed |= result != 0;
+    }
+    return failed;
+}
+
+int cr_tell_handlers(const cr_work_entry *work)
+{
+    switch (work->kind) {
+    case CR_NOTICE_PRE_DESTROY:
+        return tell(work, CR_BEFORE);
+    case CR_NOTICE_LOST:
+    case CR_NOTICE_DESTROY:
+        return work->object == 0 && is_destroyed(work) ? tell(work, CR_AFTER) : 0;
+    default:
+        return 0;
+    }
+}
