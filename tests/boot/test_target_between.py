@@ -52,7 +52,7 @@ def test_a_client_is_answered_within_a_step_of_a_long_cleanup(
     run = target.run("throng", change=with_pd("keeper", args=(8, resources)))
     assert run.step_calls(1, "destroy-resource").count(3) >= resources
     pauses = served(run, "client")
-    assert len(pauses) >= 10
+    assert len(pauses) >= 2, "how many depends on the speed of the emulator"
     for pause in pauses:
         resumed = next(event for event in run.of("RESUME") if run.at(event) > run.at(pause))
         assert pause.number("calls") <= STEP_CALLS, "since the message came"
