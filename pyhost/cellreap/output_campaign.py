@@ -29,6 +29,8 @@ class CellValues(TypedDict):
     """The failure of the root task."""
     seed: int | None
     """The seed of the crashes by time."""
+    board: str | None
+    """The board. null: QEMU."""
 
 
 class CampaignCell(TypedDict):
@@ -67,5 +69,7 @@ class CampaignOutput(Versioned):
     """Where its state, its traces and its images are."""
     verdict: Literal["pass", "fail"]
     """`pass` if all cells passed, some perhaps after another boot."""
+    not_run: list[str]
+    """The cells that have no result, because a job before them on their board failed."""
     cells: list[CampaignCell]
     """The cells, in the order of the matrix."""

@@ -13,7 +13,8 @@ import pytest
 
 pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'cellreap[campaign]'")
 
-from cellreap.campaign.flow import boots_of, result_of
+from cellreap.campaign.depot import boots_of
+from cellreap.campaign.flow import result_of
 from kit.paths import CONFIGS, ROOT
 
 KILLS = 4

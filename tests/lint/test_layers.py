@@ -23,7 +23,7 @@ ROOMS: dict[str, set[str]] = {
     "runs": {"model", "system", "trace"},
     "api": {"model", "trace", "system", "runs"},
     "boards": {"system", "runs"},
-    "campaign": {"model", "system", "runs", "api"},
+    "campaign": {"model", "system", "runs", "api", "boards"},
     "pictures": {"model", "trace", "runs"},
     "cli": {"model", "trace", "system", "runs", "boards", "api", "pictures", "testing", "campaign"},
     "testing": {"model", "trace", "system", "runs", "api", "cli"},

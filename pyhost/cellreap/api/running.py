@@ -152,14 +152,15 @@ def _record(
     return refuse_failed(boot)
 
 
-def refuse_failed(boot: Boot) -> Boot:
+def refuse_failed(boot: Boot, machine: str = "QEMU") -> Boot:
     """CellreapError if the run says nothing about the system.
 
     That is the case if its emulator did not start or was killed. Otherwise returns `boot`.
+    machine: what failed then.
     """
     if boot.end is End.FAILED:
         raise CellreapError(
-            f"QEMU failed after {boot.seconds:.1f} s and {boot.events} events: {boot.detail}"
+            f"{machine} failed after {boot.seconds:.1f} s and {boot.events} events: {boot.detail}"
         )
     return boot
 

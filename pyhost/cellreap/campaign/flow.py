@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A cell as a flow of TaskFlow: configure, build, boot, capture, check.
 
-TaskFlow keeps in sqlite which tasks have ended, with their results and failures. A process that
+TaskFlow keeps in a backend which tasks have ended, with their results and failures. A process that
 goes on with a flow begins at the task that had not ended. A task may run twice, so each begins by
-forgetting what an earlier run of it left behind.
+forgetting what an earlier run of it left behind. What one task leaves to the next is kept in a
+depot, because another machine may go on with the next.
 
 A boot that hangs is a failure, which TaskFlow's retry answers with another boot. The last one's is
 a result.
@@ -13,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import shutil
 import sqlite3
 from dataclasses import asdict
@@ -25,20 +25,24 @@ from taskflow.patterns import linear_flow
 from taskflow.persistence import backends, models
 
 from cellreap.api.results import Run
-from cellreap.api.running import Limits, build_system, checked_run, record_image
+from cellreap.api.running import Limits, build_system, checked_run, record_image, refuse_failed
 from cellreap.api.systems import kernel_for
+from cellreap.boards.description import load_description
+from cellreap.boards.flash import Limits as BoardLimits
+from cellreap.boards.flash import flash_image
+from cellreap.campaign.depot import Depot, FolderDepot, boots_of
 from cellreap.campaign.matrix import Cell, Settings
 from cellreap.errors import CellreapError
 from cellreap.progress import Progress
 from cellreap.runs.boot import Boot, End
+from cellreap.runs.places import programs_beside
 from cellreap.runs.qemu import check_bootable, machine_for
 from cellreap.system.image import read_image
 from cellreap.system.sdk import CONFIG_FILE
 
 QUIET = Progress(quiet=True)
 DATABASE = "flow.sqlite"
-BOOTS = "boots"
-_FACTORY = f"{__name__}.cell_flow"  # TaskFlow keeps the name and calls it when a flow goes on
+_ENDED = (states.SUCCESS, states.REVERTED)
 
 logging.getLogger("taskflow").addHandler(logging.NullHandler())
 logging.getLogger("taskflow").propagate = False
@@ -51,31 +55,52 @@ class Hung(CellreapError):
 class _Task(task.Task):  # type: ignore[misc]
     """A task in the folder of its cell."""
 
-    def __init__(self, folder: str, provides: str | None = None) -> None:
+    def __init__(self, folder: Path, depot: Depot, provides: str | None = None) -> None:
         super().__init__(name=type(self).__name__.lower(), provides=provides)
-        self.folder = Path(folder)
+        self.depot = depot
+        self.folder = folder
         self.image = self.folder / "cell.img"
         self.part = self.folder / "cell.trace.part"
         self.trace = self.folder / "cell.trace"
+
+    def have_trace(self, booted: dict[str, Any]) -> None:
+        """The console of the boot that counts becomes the trace, unless it is that already."""
+        if not self.part.exists() and not self.trace.exists():
+            self.depot.fetch(booted["console"], self.part)
+        if self.part.exists():
+            self.part.replace(self.trace)
+
+    def pre_execute(self) -> None:
+        """Called before `execute`. It must not raise: a failure would be kept in the flow."""
+        self.depot.assert_owned()
+
+    def pre_revert(self) -> None:
+        """Called before `revert`."""
+        self.depot.assert_owned()
 
 
 class Configure(_Task):
     """Finds the kernel and checks that the system can run on it."""
 
-    def execute(self, cell: dict[str, Any]) -> dict[str, Any]:
-        sdk = kernel_for(cell["arch"], cell["kernel"], QUIET)
+    def execute(self, cell: dict[str, Any]) -> str:
+        sdk = kernel_for(cell["arch"], Cell(**cell).kernel_path, QUIET)
         system = Cell(**cell).system()
         system.check_kernel(sdk)
-        check_bootable(sdk.options, machine_for(sdk.kernel.arch), str(sdk.root / CONFIG_FILE))
-        return {"sdk": str(sdk.root), "kernel": str(sdk.kernel)}
+        if cell["board"] is None:
+            check_bootable(sdk.options, machine_for(sdk.kernel.arch), str(sdk.root / CONFIG_FILE))
+        return str(sdk.kernel)
 
 
 class Build(_Task):
     """Builds the image."""
 
-    def execute(self, cell: dict[str, Any], configured: dict[str, Any]) -> None:
-        sdk = kernel_for(cell["arch"], configured["sdk"], QUIET)
+    def execute(self, cell: dict[str, Any], configured: str) -> Any:
+        sdk = kernel_for(cell["arch"], Cell(**cell).kernel_path, QUIET)
+        if str(sdk.kernel) != configured:  # it is not the machine that configured the cell
+            raise CellreapError(f"{sdk.root}: has {sdk.kernel}: expected {configured}")
         build_system(Cell(**cell).system(), sdk, self.image, QUIET, keep=True)
+        programs = programs_beside(self.image)
+        return self.depot.keep("image", [self.image, *([programs] if programs.is_dir() else [])])
 
     def revert(self, *_: object, **__: object) -> None:
         self.image.unlink(missing_ok=True)
@@ -84,16 +109,27 @@ class Build(_Task):
 class BootTask(_Task):
     """Boots the image."""
 
-    def execute(self, settings: dict[str, Any], attempt: int) -> dict[str, Any]:
-        with (self.folder / BOOTS).open("a") as file:
-            file.write(f"{attempt}\n")
-        limits = Limits(settings["timeout"], settings["idle"], tuple(settings["qemu_args"]))
-        boot = record_image(read_image(self.image), self.part, limits, QUIET)
-        if boot.end is End.INTERRUPTED:
-            os._exit(130)  # as if it were killed: the flow goes on with this task
+    def execute(
+        self, cell: dict[str, Any], settings: dict[str, Any], built: Any, attempt: int
+    ) -> dict[str, Any]:
+        self.depot.fetch(built, self.image)
+        self.depot.note_boot()
+        boot = self._boot(Cell(**cell), settings)
         if boot.end.is_limit and attempt < settings["attempts"]:
             raise Hung(str(boot))
-        return {**asdict(boot), "end": boot.end.name}
+        console = self.depot.keep("trace", [self.part])
+        return {"boot": {**asdict(boot), "end": boot.end.name}, "console": console}
+
+    def _boot(self, cell: Cell, settings: dict[str, Any]) -> Boot:
+        image = read_image(self.image)
+        if cell.board is None:
+            limits = Limits(settings["timeout"], settings["idle"], tuple(settings["qemu_args"]))
+            return record_image(image, self.part, limits, QUIET)
+        path = cell.board_path()
+        on_board = BoardLimits(settings["timeout"], settings["idle"])
+        # An interruption raises, so that the power is off before this process ends.
+        flashed = flash_image(image, path, load_description(path), self.part, on_board, QUIET)
+        return refuse_failed(flashed.boot, cell.board)
 
     def revert(self, *_: object, **__: object) -> None:
         self.part.unlink(missing_ok=True)
@@ -102,9 +138,8 @@ class BootTask(_Task):
 class Capture(_Task):
     """Keeps the console of the boot that counts."""
 
-    def execute(self) -> int:
-        if self.part.exists():  # else it was renamed by a process that was killed then
-            self.part.replace(self.trace)
+    def execute(self, booted: dict[str, Any]) -> int:
+        self.have_trace(booted)
         return self.trace.stat().st_size
 
     def revert(self, *_: object, **__: object) -> None:
@@ -114,8 +149,13 @@ class Capture(_Task):
 class Check(_Task):
     """Checks the trace, and says what became of the cell."""
 
-    def execute(self, cell: dict[str, Any], booted: dict[str, Any], attempt: int) -> dict[str, Any]:
-        boot = Boot(**{**booted, "end": End[booted["end"]]})
+    def execute(
+        self, cell: dict[str, Any], built: Any, booted: dict[str, Any], attempt: int
+    ) -> dict[str, Any]:
+        told = booted["boot"]
+        boot = Boot(**{**told, "end": End[told["end"]]})
+        self.depot.fetch(built, self.image)
+        self.have_trace(booted)
         image = read_image(self.image)
         run = checked_run(image, boot, self.trace, QUIET, config=Cell(**cell).system().config)
         return {
@@ -125,6 +165,7 @@ class Check(_Task):
             "boots": attempt,
             "seconds": round(boot.seconds, 3),
             "events": boot.events,
+            "trace": booted["console"],
         }
 
 
@@ -136,17 +177,17 @@ def _verdict(run: Run, boot: Boot, attempt: int) -> str:
     return "flaky" if attempt > 1 else "pass"
 
 
-def cell_flow(folder: str, attempts: int) -> linear_flow.Flow:
+def cell_flow(folder: Path, depot: Depot, attempts: int) -> linear_flow.Flow:
     """The flow of the cell in a folder."""
     boots = linear_flow.Flow("boots", retry=retry.Times(attempts, provides="attempt")).add(
-        BootTask(folder, "booted")
+        BootTask(folder, depot, "booted")
     )
     return linear_flow.Flow("cell").add(
-        Configure(folder, "configured"),
-        Build(folder),
+        Configure(folder, depot, "configured"),
+        Build(folder, depot, "built"),
         boots,
-        Capture(folder),
-        Check(folder, "result"),
+        Capture(folder, depot),
+        Check(folder, depot, "result"),
     )
 
 
@@ -180,28 +221,36 @@ def run_cell(cell: Cell, settings: Settings, folder: Path, empty: Path) -> None:
         shutil.copyfile(empty, part)
         part.replace(database)
     with contextlib.closing(_backend(database)) as backend:
-        detail = _detail(backend, folder, settings.attempts)
-        if detail.state in (states.SUCCESS, states.REVERTED):
-            return
-        store = {"cell": asdict(cell), "settings": settings.model_dump(mode="json")}
-        engine = engines.load_from_detail(detail, store=store, backend=backend)
-        try:
-            engine.run()
-        except Exception:
-            # What a task raises is kept in the flow, from which `result_of` reads it.
-            if engine.storage.get_flow_state() != states.REVERTED:
-                raise
+        run_flow(cell, settings, folder, FolderDepot(folder), backend)
 
 
-def _detail(backend: Any, folder: Path, attempts: int) -> Any:
-    """The flow in the database, which is made in one step if it is not there."""
+def run_flow(cell: Cell, settings: Settings, folder: Path, depot: Depot, backend: Any) -> None:
+    """Runs the flow in a backend, or goes on with it, unless it has come to its end."""
+    detail = _detail(backend)
+    if detail.state in _ENDED:
+        return
+    engine = engines.load(
+        cell_flow(folder, depot, settings.attempts),
+        store={"cell": asdict(cell), "settings": settings.model_dump(mode="json")},
+        flow_detail=detail,
+        backend=backend,
+    )
+    try:
+        engine.run()
+    except Exception:
+        # What a task raises is kept in the flow, from which `result_of` reads it.
+        if engine.storage.get_flow_state() != states.REVERTED:
+            raise
+
+
+def _detail(backend: Any) -> Any:
+    """The flow in a backend, which is made in one step if it is not there."""
     with contextlib.closing(backend.get_connection()) as connection:
         for book in connection.get_logbooks():
             return next(iter(book))
         book = models.LogBook("cell")
         detail = models.FlowDetail("cell", book.uuid)
         book.add(detail)
-        engines.save_factory_details(detail, _FACTORY, [str(folder), attempts], {})
         connection.save_logbook(book)
         return detail
 
@@ -212,14 +261,18 @@ def result_of(folder: Path) -> dict[str, Any] | None:
     if not database.exists() or not _ended(database):
         return None
     with contextlib.closing(_backend(database)) as backend:
-        detail = _detail(backend, folder, 1)
-        found = {atom.name: atom for atom in detail}
-        if detail.state == states.SUCCESS:
-            result: dict[str, Any] = found["check"].results
-            return result
-        failures = [atom.failure for atom in found.values() if atom.failure is not None]
-        said = [_told(failure) for failure in failures]
-        return {"verdict": "error", "findings": said, "boots": boots_of(folder)}
+        return result_in(backend, boots_of(folder))
+
+
+def result_in(backend: Any, boots: int) -> dict[str, Any]:
+    """The result of a flow that has come to its end. boots: how often the cell was booted."""
+    detail = _detail(backend)
+    found = {atom.name: atom for atom in detail}
+    if detail.state == states.SUCCESS:
+        return dict(found["check"].results)
+    failures = [atom.failure for atom in found.values() if atom.failure is not None]
+    said = [_told(failure) for failure in failures]
+    return {"verdict": "error", "findings": said, "boots": boots, "trace": None}
 
 
 def _told(failure: Any) -> str:
@@ -237,10 +290,4 @@ def _ended(database: Path) -> bool:
     """Whether the flow has come to its end. SQL takes a tenth of the time of TaskFlow."""
     with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
         found = connection.execute("SELECT state FROM flowdetails").fetchall()
-    return bool(found) and found[0][0] in (states.SUCCESS, states.REVERTED)
-
-
-def boots_of(folder: Path) -> int:
-    """How often the cell in a folder was booted, by anybody."""
-    path = folder / BOOTS
-    return len(path.read_text().splitlines()) if path.exists() else 0
+    return bool(found) and found[0][0] in _ENDED

@@ -13,7 +13,8 @@ from pydantic import Field, StringConstraints
 
 from cellreap.api.systems import System
 from cellreap.arches import ARCHES
-from cellreap.errors import CellreapError, InputError
+from cellreap.boards.description import find_board, load_description
+from cellreap.errors import CellreapError, InputError, UsageError
 from cellreap.model.plan import MAX_DEPTH
 from cellreap.system.cache import digest_of
 from cellreap.system.config import Depth, override, parse_config, read_text
@@ -21,6 +22,7 @@ from cellreap.system.toml_lines import KeyPath, key_lines, line_of
 from cellreap.system.toml_tables import Table, checked, dotted, expect, toml_values
 
 MAX_CELLS = 100_000
+_BOARD_ARCH = "aarch64"
 
 _Text = Annotated[
     str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,4096}$"), expect("a text of one line")
@@ -70,8 +72,10 @@ class Matrix(Table):
     """Failures of the root task, as `inject` of a configuration has them; "none" for none."""
     seed: Annotated[tuple[_Seed, ...], Field(strict=False, min_length=1)] | None = None
     """Seeds that replace those of the configurations' crashes by time."""
-    arch: Annotated[tuple[_Arch, ...], Field(strict=False, min_length=1)] = (ARCHES[0],)
+    arch: Annotated[tuple[_Arch, ...], Field(strict=False, min_length=1)] | None = None
     """Architectures."""
+    board: Annotated[tuple[_Text, ...], Field(strict=False, min_length=1)] | None = None
+    """Boards, by their names or as descriptions relative to the campaign's file."""
     kernel: Annotated[tuple[_Text, ...], Field(strict=False, min_length=1)] | None = None
     """seL4, refkernel, or SDK directories relative to the campaign's file."""
 
@@ -85,10 +89,18 @@ class CampaignFile(Table):
     """The values of the cells."""
 
 
+_NOT_SHOWN = ("folder", "text")
+
+
 @dataclass(frozen=True)
 class Cell:
-    """One combination of values. None: what the configuration says, or the default kernel."""
+    """One combination of values. None: what the configuration says, or the default kernel.
 
+    No board: it runs in QEMU.
+    """
+
+    folder: str
+    """The folder of the campaign's file. The same cell may be in another one elsewhere."""
     config: str
     text: str
     """The text of the configuration, with the injection and the seed."""
@@ -99,16 +111,36 @@ class Cell:
     crash: str | None
     inject: str | None
     seed: int | None
+    board: str | None
 
     @property
     def id(self) -> str:
         """A name that no other cell has. It changes with the text of the configuration."""
-        return digest_of(repr(sorted(asdict(self).items())))
+        told = {key: value for key, value in asdict(self).items() if key != "folder"}
+        return digest_of(repr(sorted(told.items())))
+
+    @property
+    def path(self) -> Path:
+        """The file of the configuration."""
+        return Path(self.folder) / self.config
+
+    @property
+    def kernel_path(self) -> str | None:
+        """The kernel: a name, or the path of an SDK directory."""
+        if self.kernel is None or "/" not in self.kernel:
+            return self.kernel
+        return str((Path(self.folder) / self.kernel).absolute())
+
+    def board_path(self) -> Path:
+        """The description of the board. UsageError if there is none of that name."""
+        assert self.board is not None
+        return _board_path(Path(self.folder), self.board)
 
     @property
     def values(self) -> dict[str, Any]:
         """The values of the matrix that the cell has."""
-        return {key: value for key, value in asdict(self).items() if key != "text"}
+        found = {key: value for key, value in asdict(self).items() if key not in _NOT_SHOWN}
+        return {**found, "config": str(self.path), "kernel": self.kernel_path}
 
     @property
     def title(self) -> str:
@@ -121,7 +153,7 @@ class Cell:
 
     def system(self) -> System:
         """The system of the cell."""
-        path = Path(self.config)
+        path = self.path
         return System(path, self.text, parse_config(self.text, path)).changed(
             crash=self.crash, pd_depth=self.pd_depth, rs_depth=self.rs_depth
         )
@@ -147,10 +179,10 @@ def read_campaign(path: Path) -> Campaign:
 
 def _cells(matrix: Matrix, path: Path, lines: dict[KeyPath, int]) -> list[Cell]:
     axes: list[list[tuple[int, Any]]] = []
-    names = ("config", "arch", "kernel", "pd_depth", "rs_depth", "crash", "inject", "seed")
+    names = ("config", "arch", "kernel", "pd_depth", "rs_depth", "crash", "inject", "seed", "board")
     count = 1
     for name in names:
-        axis = getattr(matrix, name) or (None,)
+        axis = getattr(matrix, name) or (_default_arch(matrix) if name == "arch" else None,)
         for number, value in enumerate(axis):
             if value in axis[:number]:
                 raise _problem(path, lines, name, number, f"{value!r} is in the list twice")
@@ -163,38 +195,62 @@ def _cells(matrix: Matrix, path: Path, lines: dict[KeyPath, int]) -> list[Cell]:
             "matrix",
             f"{count} cells; expected at most {MAX_CELLS}",
         )
+    _check_boards(matrix, path, lines)
     cells = []
     texts = [_text_of(matrix, number, path, lines) for number in range(len(matrix.config))]
     for combined in itertools.product(*axes):
         at = dict(zip(names, (number for number, _ in combined), strict=True))
         value = dict(zip(names, (value for _, value in combined), strict=True))
-        config = path.parent / value["config"]
         text = _changed(texts[at["config"]], value["inject"], value["seed"])
-        kernel = value["kernel"]
-        if kernel is not None and "/" in kernel:
-            kernel = str((path.parent / kernel).absolute())
         cell = Cell(
-            str(config),
+            str(path.parent),
+            value["config"],
             text,
             value["arch"],
-            kernel,
+            value["kernel"],
             value["pd_depth"],
             value["rs_depth"],
             value["crash"],
             None if value["inject"] == "none" else value["inject"],
             value["seed"],
+            value["board"],
         )
         try:
             cell.system()
         except InputError as error:  # the file alone was right
             name = "inject" if value["inject"] is not None else "seed"
-            said = f"{cell.config}: {error.field}: {error.expected}"
+            said = f"{cell.path}: {error.field}: {error.expected}"
             raise _problem(path, lines, name, at[name], said) from None
         except CellreapError as error:
             message = str(error).removeprefix("--crash: ").removeprefix("--crash ")
             raise _problem(path, lines, "crash", at["crash"], message) from None
         cells.append(cell)
     return cells
+
+
+def _default_arch(matrix: Matrix) -> str:
+    return _BOARD_ARCH if matrix.board else ARCHES[0]
+
+
+def _check_boards(matrix: Matrix, path: Path, lines: dict[KeyPath, int]) -> None:
+    """InputError if a board is not described, or cannot have one of the architectures."""
+    for number, board in enumerate(matrix.board or ()):
+        try:
+            load_description(_board_path(path.parent, board))
+        except UsageError as error:
+            message = str(error).removeprefix(f"--board {board}: ")
+            raise _problem(path, lines, "board", number, message) from None
+    if not matrix.board:
+        return
+    for number, arch in enumerate(matrix.arch or ()):
+        if arch != _BOARD_ARCH:
+            raise _problem(path, lines, "arch", number, f"boards need {_BOARD_ARCH}")
+
+
+def _board_path(folder: Path, board: str) -> Path:
+    if board.endswith(".toml") or "/" in board:
+        return folder / board
+    return find_board(board)
 
 
 def _text_of(matrix: Matrix, number: int, path: Path, lines: dict[KeyPath, int]) -> str:

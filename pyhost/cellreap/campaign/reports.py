@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
+from cellreap.campaign.matrix import Cell
 from cellreap.campaign.running import Result
 
 _VERDICTS = ("pass", "flaky", "fail", "hang", "error")
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd]")
 
 
-def table(results: Sequence[Result]) -> list[str]:
+def table(results: Sequence[Result], not_run: Sequence[Cell] = ()) -> list[str]:
     """A line for each cell that did not simply pass, with its findings, and the sums."""
     lines = []
     for result in results:
@@ -24,6 +25,7 @@ def table(results: Sequence[Result]) -> list[str]:
         boots = f" ({result.boots} boots)" if result.boots > 1 else ""
         lines.append(f"{result.verdict:6} {result.cell.title}{boots}")
         lines += [f"       {finding}" for finding in result.findings]
+    lines += [f"not run: {cell.title} (a job of its board failed)" for cell in not_run]
     lines.append(f"{len(results)} cells: {sums(results)}")
     return lines
 
@@ -78,19 +80,20 @@ def junit(name: str, results: Sequence[Result]) -> str:
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def shown(name: str, folder: str, results: Sequence[Result]) -> dict[str, Any]:
+def shown(
+    name: str, folder: str, results: Sequence[Result], not_run: Sequence[Cell] = ()
+) -> dict[str, Any]:
     """The keys of `cellreap campaign --json`."""
     return {
         "campaign": name,
         "folder": folder,
-        "verdict": "pass" if all(result.passed for result in results) else "fail",
+        "verdict": "pass" if all(it.passed for it in results) and not not_run else "fail",
+        "not_run": [cell.title for cell in not_run],
         "cells": [
             {
                 "id": result.cell.id,
                 "title": result.cell.title,
-                "values": {
-                    **result.cell.values,
-                },
+                "values": result.cell.values,
                 "verdict": result.verdict,
                 "findings": list(result.findings),
                 "kernel": result.kernel or None,

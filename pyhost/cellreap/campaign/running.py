@@ -28,6 +28,8 @@ from cellreap.system.files import write_atomically
 from cellreap.system.locks import take_at_once
 
 STATE = "state.json"
+STOPPING = "error"
+"""The verdict of a job that stops the queue of its board."""
 _EMPTY = "empty.sqlite"
 _DEATHS = 3
 """How often a cell is begun again whose process was killed by something else."""
@@ -63,6 +65,8 @@ class Standing:
     """By the ids of the cells."""
     before: int = 0
     """How many results earlier processes left."""
+    stopped: set[str] = field(default_factory=set)
+    """Boards on which nothing more is run, because a job failed."""
     began: float = field(default_factory=time.monotonic)
 
     def seconds_left(self) -> float | None:
@@ -71,6 +75,10 @@ class Standing:
         if not made:
             return None
         return (time.monotonic() - self.began) / made * (len(self.cells) - len(self.results))
+
+    def not_run(self) -> list[Cell]:
+        """The cells without a result."""
+        return [cell for cell in self.cells if cell.id not in self.results]
 
     def in_order(self) -> list[Result]:
         """The results in the order of the cells."""
@@ -103,27 +111,29 @@ def run_campaign(
         for cell in campaign.cells:
             found = result_of(folder / cell.id)
             if found is not None:
-                standing.results[cell.id] = _result(cell, found)
+                standing.results[cell.id] = result_from(cell, found)
         standing.before = len(standing.results)
-        _write(standing, folder, "running")
+        write_state(standing, folder, "running")
         try:
             with Interrupt() as interrupt, _Workers(campaign, folder, workers, interrupt) as pool:
                 for cell, found in pool.results(standing):
-                    result = _result(cell, found)
+                    result = result_from(cell, found)
                     standing.results[cell.id] = result
-                    _write(standing, folder, "running")
+                    write_state(standing, folder, "running")
                     on_result(standing, result)
         except BaseException:
-            _write(standing, folder, "stopped")
+            write_state(standing, folder, "stopped")
             raise
-        _write(standing, folder, "done")
+        write_state(standing, folder, "done")
         return standing
     finally:
         lock.release()
 
 
-def _result(cell: Cell, found: dict[str, Any]) -> Result:
-    return Result(cell, **{**found, "findings": tuple(found["findings"])})
+def result_from(cell: Cell, found: dict[str, Any]) -> Result:
+    """A result, of what the flow of a cell says."""
+    told = {key: value for key, value in found.items() if key != "trace"}
+    return Result(cell, **{**told, "findings": tuple(told["findings"])})
 
 
 class Interrupt:
@@ -196,9 +206,14 @@ class _Workers:
         """Each cell and its result, as they come."""
         waiting = [cell for cell in self._campaign.cells if cell.id not in standing.results]
         waiting.reverse()
-        while waiting or self._running:
-            while waiting and len(self._running) < self._count:
-                self._start(waiting.pop())
+        while True:
+            while len(self._running) < self._count:
+                cell = self._next(waiting, standing)
+                if cell is None:
+                    break
+                self._start(cell)
+            if not self._running:
+                return
             waited_for = [*self._running, self._interrupt.file]
             for sentinel in multiprocessing.connection.wait(waited_for):
                 self._interrupt.check()
@@ -210,7 +225,17 @@ class _Workers:
                     self._died(cell, process.exitcode)
                     waiting.append(cell)
                 else:
+                    if cell.board is not None and found["verdict"] == STOPPING:
+                        standing.stopped.add(cell.board)
                     yield cell, found
+
+    def _next(self, waiting: list[Cell], standing: Standing) -> Cell | None:
+        """Takes the first cell that may run: a board runs one at a time. `waiting` is reversed."""
+        busy = {cell.board for _, cell in self._running.values()} | standing.stopped
+        for number in reversed(range(len(waiting))):
+            if waiting[number].board is None or waiting[number].board not in busy:
+                return waiting.pop(number)
+        return None
 
     def _start(self, cell: Cell) -> None:
         process = multiprocessing.get_context("fork").Process(
@@ -240,7 +265,7 @@ def _work(cell: Cell, campaign: Campaign, folder: Path, parent: int) -> None:
         run_cell(cell, campaign.settings, folder / cell.id, folder / _EMPTY)
 
 
-def _write(standing: Standing, folder: Path, state: str) -> None:
+def write_state(standing: Standing, folder: Path, state: str) -> None:
     """Writes how far the campaign is, for `--watch`."""
     left = standing.seconds_left()
     shown = {

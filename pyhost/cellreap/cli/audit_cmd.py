@@ -37,9 +37,7 @@ from cellreap.model.reference import label
     0, "Of a trace: the state after the N-th cleanup; 0: before the first. Default: at the end."
 )
 @json_option
-def audit(
-    source: Path, max_depth: int, diff: Path | None, after: int | None, as_json: bool
-) -> int:
+def audit(source: Path, max_depth: int, diff: Path | None, after: int | None, as_json: bool) -> int:
     """Say what each single crash would do at each depth. Nothing is booted.
 
     For each pair of depths: how many PDs the worst crash destroys, and how many things survivors

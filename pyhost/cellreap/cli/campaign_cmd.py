@@ -46,6 +46,12 @@ _WATCH_SECONDS = 0.5
 @click.option("--resume", is_flag=True, help="Go on with what DIR has, also after a kill.")
 @click.option("--watch", is_flag=True, help="Show how far the campaign is that another one runs.")
 @click.option(
+    "--jobboard",
+    metavar="URL",
+    help="Run it with all machines that run this command with the same file and URL: "
+    "zookeeper://HOST:PORT or redis://HOST:PORT.",
+)
+@click.option(
     "--junit",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
@@ -64,6 +70,7 @@ def campaign(
     workers: int | None,
     resume: bool,
     watch: bool,
+    jobboard: str | None,
     junit: Path | None,
     tap: Path | None,
     as_json: bool,
@@ -84,22 +91,36 @@ def campaign(
 
     read = read_campaign(file)
     folder = output or Path(f"{read.settings.name}.campaign")
-    if watch:
+    count = workers or _cores()
+    if jobboard is not None:
+        from cellreap.campaign.server import parse_address
+        from cellreap.campaign.shared import run_shared, watch_shared
+
+        address = parse_address(jobboard)
+        if watch:
+            watched = watch_shared(read, address, _tell_watcher)
+            done, every = len(watched.results), len(watched.cells)
+            click.echo(f"the campaign is done: {done} of {every} results")
+            return ExitCode.DONE
+        standing = run_shared(
+            read, folder.absolute(), count, address, resume=resume, on_result=_tell
+        )
+    elif watch:
         return _watch(folder)
-    standing = run_campaign(
-        read, folder.absolute(), workers or _cores(), resume=resume, on_result=_tell
-    )
-    results = standing.in_order()
+    else:
+        standing = run_campaign(read, folder.absolute(), count, resume=resume, on_result=_tell)
+    results, not_run = standing.in_order(), standing.not_run()
     if junit is not None:
         write_atomically(junit, reports.junit(read.settings.name, results).encode())
     if tap is not None:
         write_atomically(tap, reports.tap(results).encode())
     if as_json:
-        echo_json("campaign", reports.shown(read.settings.name, str(folder), results))
+        echo_json("campaign", reports.shown(read.settings.name, str(folder), results, not_run))
     else:
-        for line in reports.table(results):
+        for line in reports.table(results, not_run):
             click.echo(line)
-    return ExitCode.DONE if all(result.passed for result in results) else ExitCode.FAILED
+    passed = all(result.passed for result in results) and not not_run
+    return ExitCode.DONE if passed else ExitCode.FAILED
 
 
 def _cores() -> int:
@@ -112,6 +133,13 @@ def _tell(standing: Standing, result: Result) -> None:
     left = standing.seconds_left()
     rest = f", {_duration(left)} left" if left and done < every else ""
     click.echo(f"{done}/{every} {result.verdict} {result.cell.title}{rest}", err=True)
+
+
+def _tell_watcher(standing: Standing, result: Result) -> None:
+    """A line for each result, of a campaign that others run."""
+    done = len(standing.results)
+    click.echo(f"{done}/{len(standing.cells)} {result.verdict} {result.cell.title}")
+    sys.stdout.flush()
 
 
 def _duration(seconds: float) -> str:

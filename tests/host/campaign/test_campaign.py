@@ -19,21 +19,14 @@ import pytest
 pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'cellreap[campaign]'")
 
 from cellreap.campaign import reports
-from cellreap.campaign.flow import boots_of, result_of
+from cellreap.campaign.depot import boots_of
+from cellreap.campaign.flow import result_of
 from cellreap.campaign.matrix import read_campaign
 from cellreap.campaign.running import Interrupt, Result
 from cellreap.errors import InputError
 from kit.paths import CONFIGS
+from kit.small_campaigns import HEAD, campaign_bench, campaign_of, started, written
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
-from kit.small_runs import trace
-
-HEAD = '[campaign]\nname = "c"\nidle = 1\n'
-
-
-def written(folder: Path, matrix: str, head: str = HEAD) -> Path:
-    path = folder / "c.toml"
-    path.write_text(f"{head}[matrix]\n{matrix}")
-    return path
 
 
 def scenario(folder: Path) -> str:
@@ -55,7 +48,7 @@ def test_there_is_a_cell_for_each_combination(tmp_path: Path) -> None:
     config = cells[-1].system().config
     assert (config.policy.pd_depth, config.inject) == ("inf", ("step:3:fault",))
     assert [crash.pd for crash in config.crashes] == ["db"]
-    assert cells[-1].kernel == str(tmp_path / "sdk")
+    assert cells[-1].kernel_path == str(tmp_path / "sdk")
 
 
 @pytest.mark.behaviour("H-11")
@@ -131,34 +124,7 @@ def test_results_are_tap_junit_and_lines(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    folder = tmp_path_factory.mktemp("bench")
-    made = Bench(folder, folder / "cache")
-    made.emulator(trace(made))
-    for number in range(8):
-        (folder / f"s{number}.toml").write_text(made.config.read_text())
-    return made
-
-
-def campaign_of(bench: Bench, count: int, folder: Path, head: str = HEAD) -> tuple[str, ...]:
-    names = ", ".join(f'"{bench.folder}/s{number}.toml"' for number in range(count))
-    path = written(folder, f"config = [{names}]\n", head)
-    return "campaign", str(path), "-o", str(folder / "out")
-
-
-def started(bench: Bench, *arguments: str) -> subprocess.Popen[str]:
-    # A shell has what runs in its background ignore SIGINT, the tests too.
-    begin = (
-        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-        "from cellreap.cli.main import main; main()"
-    )
-    return subprocess.Popen(
-        [sys.executable, "-c", begin, *arguments],
-        env=bench.env,
-        cwd=bench.folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return campaign_bench(tmp_path_factory.mktemp("bench"))
 
 
 def boots(folder: Path) -> dict[str, int]:

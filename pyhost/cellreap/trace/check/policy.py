@@ -87,9 +87,7 @@ class Policy:
 
 
 CURRENT: Final = Policy()
-VERSION_4: Final = replace(
-    CURRENT, leaves_for_good=False, tells_objects=False, tells_steps=False
-)
+VERSION_4: Final = replace(CURRENT, leaves_for_good=False, tells_objects=False, tells_steps=False)
 VERSION_3: Final = replace(
     VERSION_4,
     clocks=False,

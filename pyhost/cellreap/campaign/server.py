@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a campaign needs of the server that its machines share: ZooKeeper or Redis.
+
+The server has TaskFlow's job board, and the campaign's data in folders of named values. All that is
+written is on the server's disk when the call returns. A claim belongs to a process and ends some
+seconds after it, however it ends. Whoever has a claim writes only as long as it has it: the server
+itself refuses the rest.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from taskflow import exceptions
+
+from cellreap.errors import CellreapError, UsageError
+
+CLAIM_SECONDS = 5.0
+"""A claim ends so long after its owner. With the time until somebody looks, less than 10 s."""
+PATIENCE_SECONDS = 60.0
+"""How long a server may be away."""
+LOST = 75
+"""Exit code of a process that no longer has its claim."""
+_PAUSE = 0.25
+
+T = TypeVar("T")
+
+
+class ServerLostError(CellreapError):
+    """The server does not answer."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the server is. hosts: HOST:PORT, several with commas. path: of all campaigns in it."""
+
+    url: str
+    kind: str
+    hosts: str
+    path: str
+    user: str | None = None
+    password: str | None = None
+
+    def shown(self) -> str:
+        """The address without the password."""
+        return f"{self.kind}://{self.hosts}{self.path}"
+
+
+_PORTS = {"redis": 6379, "zookeeper": 2181}
+
+
+def parse_address(url: str) -> Address:
+    """The address in --jobboard. UsageError."""
+    example = "expected zookeeper://HOST:PORT[,HOST:PORT...][/PATH] or redis://HOST:PORT[/NUMBER]"
+    wrong = UsageError(f"--jobboard {url}: {example}")
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise wrong from None
+    port = _PORTS.get(parts.scheme)
+    if port is None or not parts.netloc or parts.query or parts.fragment:
+        raise wrong
+    hosts = parts.netloc.rpartition("@")[2].split(",")
+    named = []
+    for host in hosts:
+        name, colon, number = host.partition(":")
+        if not name or (colon and not (number.isdigit() and 0 < int(number) < 65536)):
+            raise wrong
+        named.append(host if colon else f"{host}:{port}")
+    path = parts.path.rstrip("/")
+    if parts.scheme == "redis" and (len(named) > 1 or not (path == "" or path[1:].isdigit())):
+        raise wrong
+    return Address(url, parts.scheme, ",".join(named), path, parts.username, parts.password)
+
+
+class Server(ABC):
+    """The server, as one process uses it for one campaign."""
+
+    who: str
+    """A name that no other process has."""
+    board: Any
+    """TaskFlow's job board."""
+
+    def __init__(self, address: Address, who: str) -> None:
+        self.address = address
+        self.who = who
+        self._job: Any = None
+
+    # -- data
+
+    @abstractmethod
+    def names(self, folder: str) -> list[str]:
+        """The names of the values in a folder."""
+
+    @abstractmethod
+    def get(self, folder: str, name: str) -> bytes | None:
+        """A value. None: there is none."""
+
+    @abstractmethod
+    def put(self, folder: str, values: Mapping[str, bytes | None]) -> None:
+        """Writes values, all or none. None deletes one.
+
+        A process that has a claim ends if it no longer has it.
+        """
+
+    @abstractmethod
+    def put_large(self, folder: str, name: str, value: bytes) -> int:
+        """Writes a value of any size. Returns how many values it has become: NAME.0, ..."""
+
+    def get_large(self, folder: str, name: str, parts: int) -> bytes:
+        """What `put_large` has written. CellreapError if it is not there."""
+        found = []
+        for number in range(parts):
+            part = self.get(folder, f"{name}.{number}")
+            if part is None:
+                raise CellreapError(f"{self.address.shown()}: {folder}/{name} is no longer there")
+            found.append(part)
+        return b"".join(found)
+
+    # -- jobs
+
+    @abstractmethod
+    def posting(self) -> AbstractContextManager[bool]:
+        """Only one process at a time posts jobs. False: another one does."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends the connection, and the claim with it."""
+
+    def jobs(self) -> list[Any]:
+        """All jobs that are not done, in the order in which they were posted."""
+        found = self.patiently(lambda: list(self.board.iterjobs(ensure_fresh=True)))
+        return sorted(found, key=lambda job: job.sequence)
+
+    def post(self, name: str, details: dict[str, Any]) -> None:
+        """Posts a job. It is on the server's disk when this returns."""
+        self.patiently(lambda: self.board.post(name, details=details))
+
+    def claim(self, job: Any) -> bool:
+        """Claims a job. False: it is done, or somebody else has it."""
+
+        def once() -> bool:
+            try:
+                self._claim(job)
+            except exceptions.UnclaimableJob:
+                # A claim whose answer was lost is this process's own.
+                return self.owner(job) == self.who
+            except exceptions.NotFound:
+                return False
+            return True
+
+        if not self.patiently(once):
+            return False
+        self._job = job
+        return True
+
+    def _claim(self, job: Any) -> None:
+        self.board.claim(job, self.who)
+
+    def assert_owned(self) -> None:
+        """Ends this process if it no longer has its claim."""
+        if self.patiently(lambda: self.owner(self._job)) != self.who:
+            self.lost()
+
+    def owner(self, job: Any) -> str | None:
+        """Who has claimed a job. None: nobody."""
+        found: str | None = self.board.find_owner(job)
+        return found
+
+    def lost(self) -> None:
+        """Ends this process at once, and its emulator with it. It must write nothing more."""
+        os._exit(LOST)
+
+    def done(self) -> None:
+        """Takes the claimed job off the board."""
+        self._give_up(self.board.consume)
+
+    def give_back(self) -> None:
+        """Gives the claimed job back, if there is one, for somebody else to claim."""
+        if self._job is not None:
+            self._give_up(self.board.abandon)
+
+    def _give_up(self, how: Callable[[Any, str], None]) -> None:
+        job, self._job = self._job, None
+
+        def once() -> None:
+            try:
+                how(job, self.who)
+            except exceptions.NotFound:
+                return  # done already, by a call whose answer was lost
+
+        self.patiently(once)
+
+    # -- patience
+
+    @abstractmethod
+    def is_away(self, error: BaseException) -> bool:
+        """Whether an error means that the server cannot be reached at the moment."""
+
+    def patiently(self, call: Callable[[], T], seconds: float = PATIENCE_SECONDS) -> T:
+        """Calls until the server answers. ServerLostError if it does not for `seconds`."""
+        until = time.monotonic() + seconds
+        while True:
+            try:
+                return call()
+            except Exception as error:
+                causes = list(_causes(error))
+                if not any(self.is_away(cause) for cause in causes):
+                    if isinstance(error, exceptions.JobFailure) and self._job is not None:
+                        self.lost()
+                    raise
+                if time.monotonic() > until:
+                    raise ServerLostError(
+                        f"{self.address.shown()}: no answer for {seconds:.0f} s: {causes[-1]}"
+                    ) from None
+            time.sleep(_PAUSE)
+
+
+def _causes(error: BaseException) -> Iterable[BaseException]:
+    at: BaseException | None = error
+    while at is not None:
+        yield at
+        at = at.__cause__ or at.__context__
+
+
+def connect(address: Address, key: str, who: str, *, leave_if_lost: bool = False) -> Server:
+    """Connects to a server, for the campaign `key`. CellreapError.
+
+    leave_if_lost: this process claims jobs, so it ends when the server has given up on it.
+    """
+    try:
+        if address.kind == "redis":
+            from cellreap.campaign.redis_server import RedisServer
+
+            return RedisServer(address, key, who)
+        from cellreap.campaign.zookeeper_server import ZookeeperServer
+
+        return ZookeeperServer(address, key, who, leave_if_lost)
+    except exceptions.TaskFlowException as error:
+        said = list(_causes(error))[-1]
+        raise CellreapError(f"{address.shown()}: cannot be used: {said}") from None
+    except ImportError as error:
+        raise UsageError(
+            f"--jobboard needs {error.name}: pip install 'cellreap[jobboard]'"
+        ) from None

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs a campaign on several machines, which share a job board. All of them do the same.
+
+Each machine posts the jobs that are missing, starts its workers, and shows the results as they come
+from anywhere, until all cells have one. A worker claims a job, goes on with its flow, publishes the
+result, and takes the job off the board, in this order. So whatever is killed at whatever time, the
+job is still there, or the result is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Collection
+from multiprocessing.context import ForkProcess
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from cellreap.campaign.flow import result_in, run_flow
+from cellreap.campaign.matrix import Campaign, Cell
+from cellreap.campaign.running import STOPPING, Result, Standing, result_from, write_state
+from cellreap.campaign.server import LOST, Address, Server, ServerLostError, connect
+from cellreap.campaign.shared_store import SharedBackend, SharedDepot
+from cellreap.errors import CellreapError, UsageError
+from cellreap.runs.places import programs_beside
+from cellreap.system.cache import digest_of
+from cellreap.system.locks import take_at_once
+
+_POLL = 0.3
+_LOOK_SECONDS = 5.0
+"""How often a machine looks for jobs that nobody has posted: the one that should was killed."""
+_DEATHS = 5
+"""How many workers in a row may end before one of them has a result."""
+_UNREACHABLE = 74
+_SET_DEATH_SIGNAL = 1
+_WORK = ".work"
+_RESULTS = "results"
+_STOPPED = "stopped-"
+"""Begins the names, among those of the results, of the queues that a job has stopped."""
+
+
+def key_of(campaign: Campaign) -> str:
+    """The campaign's name on the server. Machines with another file are in another campaign."""
+    ids = digest_of(repr([cell.id for cell in campaign.cells]), repr(campaign.settings))
+    return f"{campaign.settings.name}-{ids[:16]}"
+
+
+def run_shared(
+    campaign: Campaign,
+    folder: Path,
+    workers: int,
+    address: Address,
+    *,
+    resume: bool,
+    on_result: Callable[[Standing, Result], None],
+) -> Standing:
+    """Takes part in a campaign until all its cells have results. KeyboardInterrupt after Ctrl-C.
+
+    resume: queues go on that a job had stopped.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = take_at_once(folder / ".lock")
+    if lock is None:
+        raise UsageError(f"{folder}: another process runs this campaign")
+    try:
+        shutil.rmtree(folder / _WORK, ignore_errors=True)
+        return _Machine(campaign, folder, workers, address, on_result).run(resume)
+    finally:
+        lock.release()
+
+
+def watch_shared(
+    campaign: Campaign, address: Address, on_result: Callable[[Standing, Result], None]
+) -> Standing:
+    """Shows the results as they come, and runs nothing."""
+    return _Machine(campaign, Path(), 0, address, on_result).watch()
+
+
+class _Machine:
+    """What one machine does for a campaign."""
+
+    def __init__(
+        self,
+        campaign: Campaign,
+        folder: Path,
+        workers: int,
+        address: Address,
+        on_result: Callable[[Standing, Result], None],
+    ) -> None:
+        self._campaign = campaign
+        self._folder = folder
+        self._count = workers
+        self._address = address
+        self._on_result = on_result
+        self._key = key_of(campaign)
+        self._standing = Standing(campaign.cells)
+        self._workers: list[ForkProcess] = []
+        self._server: Server | None = None
+        self._deaths = 0
+        self._traces: dict[str, Any] = {}
+
+    def _connect(self) -> Server:
+        return connect(self._address, self._key, _name())
+
+    def watch(self) -> Standing:
+        server = self._connect()
+        try:
+            self._collect(server, tell=True)
+            while not self._is_over():
+                time.sleep(_POLL)
+                self._collect(server, tell=True)
+        finally:
+            server.close()
+        return self._standing
+
+    def run(self, resume: bool) -> Standing:
+        server = self._connect()
+        try:
+            if resume:
+                stopped = [name for name in server.names(_RESULTS) if name.startswith(_STOPPED)]
+                server.put(_RESULTS, dict.fromkeys(stopped))
+            self._collect(server, tell=False)
+            self._standing.before = len(self._standing.results)
+            self._post_missing(server)
+        finally:
+            server.close()  # workers are forked while nothing is connected
+        try:
+            self._server = self._with_workers()
+            self._follow()
+            self._fetch_traces(self._server)
+        except BaseException:
+            self._write("stopped")
+            raise
+        finally:
+            self._end_workers()
+            if self._server is not None:
+                self._server.close()
+        self._write("done")
+        return self._standing
+
+    def _follow(self) -> None:
+        self._write("running")
+        looked = time.monotonic()
+        while True:
+            assert self._server is not None
+            self._collect(self._server, tell=True)
+            if self._is_over():
+                return
+            if time.monotonic() - looked > _LOOK_SECONDS:
+                self._post_missing(self._server)
+                looked = time.monotonic()
+            if any(not worker.is_alive() for worker in self._workers):
+                self._replace_ended()
+            time.sleep(_POLL)
+
+    def _collect(self, server: Server, *, tell: bool) -> None:
+        """Takes over the results that are new."""
+        cells = {cell.id: cell for cell in self._campaign.cells}
+        names = server.names(_RESULTS)
+        self._standing.stopped = _stopped(self._campaign, names)
+        for name in names:
+            if name in self._standing.results or name not in cells:
+                continue
+            found = server.get(_RESULTS, name)
+            assert found is not None
+            told = json.loads(found)
+            self._traces[name] = told["trace"]
+            result = result_from(cells[name], told)
+            self._standing.results[name] = result
+            self._deaths = 0
+            if tell:
+                self._write("running")
+                self._on_result(self._standing, result)
+
+    def _write(self, state: str) -> None:
+        if self._count:
+            write_state(self._standing, self._folder, state)
+
+    def _is_over(self) -> bool:
+        return not _open_cells(self._campaign, self._standing.results, self._standing.stopped)
+
+    def _post_missing(self, server: Server) -> None:
+        """Posts a job for each cell that has neither a job nor a result."""
+        with server.posting() as alone:
+            if not alone:
+                return
+            # In this order: a job goes when its result is there.
+            posted = {job.details["cell"] for job in server.jobs()}
+            done = set(server.names(_RESULTS))
+            for cell in self._campaign.cells:
+                if cell.id not in posted and cell.id not in done:
+                    server.post(cell.title, {"cell": cell.id})
+
+    def _with_workers(self) -> Server:
+        """Starts the workers that are missing, and connects."""
+        while len(self._workers) < self._count:
+            worker = multiprocessing.get_context("fork").Process(
+                target=_work,
+                args=(self._campaign, self._key, self._address, self._folder, os.getpid()),
+            )
+            worker.start()
+            self._workers.append(worker)
+        return self._connect()
+
+    def _replace_ended(self) -> None:
+        """Starts workers in place of those that have ended."""
+        ended = [worker for worker in self._workers if not worker.is_alive()]
+        self._workers = [worker for worker in self._workers if worker.is_alive()]
+        self._deaths += len([worker for worker in ended if worker.exitcode not in (0, LOST)])
+        if self._deaths >= _DEATHS:
+            raise CellreapError(
+                f"{self._deaths} workers ended without a result, the last one with exit code "
+                f"{ended[-1].exitcode}"
+            )
+        server, self._server = self._server, None
+        assert server is not None
+        server.close()  # workers are forked while nothing is connected
+        self._server = self._with_workers()
+
+    def _end_workers(self) -> None:
+        for worker in self._workers:
+            if worker.pid is not None and worker.is_alive():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(worker.pid, signal.SIGINT)
+        for worker in self._workers:
+            worker.join(5)
+            if worker.is_alive():
+                worker.kill()
+                worker.join()
+
+    def _fetch_traces(self, server: Server) -> None:
+        """Has the traces of all cells here, also of those that ran elsewhere."""
+        for cell, kept in self._traces.items():
+            folder = self._folder / cell
+            if kept is not None and not (folder / "cell.trace").exists():
+                folder.mkdir(exist_ok=True)
+                part = folder / "cell.trace.part"
+                part.unlink(missing_ok=True)
+                SharedDepot(server, cell).fetch(kept, part)
+                part.replace(folder / "cell.trace")
+
+
+def _name() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:12]}"
+
+
+def _mark(board: str) -> str:
+    """Says that the queue of a board is stopped. Names of boards may be paths."""
+    return _STOPPED + digest_of(board)[:16]
+
+
+def _stopped(campaign: Campaign, names: Collection[str]) -> set[str]:
+    boards = {cell.board for cell in campaign.cells if cell.board is not None}
+    return {board for board in boards if _mark(board) in names}
+
+
+def _open_cells(campaign: Campaign, done: Collection[str], stopped: set[str]) -> list[Cell]:
+    """The cells without a result whose queues are not stopped."""
+    return [
+        cell
+        for cell in campaign.cells
+        if cell.id not in done and (cell.board is None or cell.board not in stopped)
+    ]
+
+
+# -- a worker
+
+
+def _work(campaign: Campaign, key: str, address: Address, folder: Path, parent: int) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    ctypes.CDLL(None, use_errno=True).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        return  # the campaign's process ended before the kernel was told
+    server = None
+    try:
+        server = connect(address, key, _name(), leave_if_lost=True)
+        _Worker(campaign, server, folder).run()
+    except KeyboardInterrupt:
+        if server is not None:
+            server.give_back()
+    except ServerLostError:
+        sys.exit(_UNREACHABLE)
+    finally:
+        if server is not None:
+            server.close()
+
+
+class _Worker:
+    """Takes jobs until there are none."""
+
+    def __init__(self, campaign: Campaign, server: Server, folder: Path) -> None:
+        self._campaign = campaign
+        self._server = server
+        self._folder = folder
+        self._cells = {cell.id: cell for cell in campaign.cells}
+
+    def run(self) -> None:
+        while True:
+            names = set(self._server.names(_RESULTS))
+            stopped = _stopped(self._campaign, names)
+            if not _open_cells(self._campaign, names, stopped):
+                return
+            job = self._claimed(stopped)
+            if job is None:
+                time.sleep(_POLL)  # until a job is posted, or a claim ends
+            else:
+                self._do(self._cells[job.details["cell"]])
+
+    def _claimed(self, stopped: set[str]) -> Any:
+        """Claims the first job that may run. None: there is none.
+
+        Only the first job of a queue may run: it stays on the board until it is done.
+        """
+        begun: set[str] = set()
+        seen: set[str] = set()
+        for job in self._server.jobs():
+            cell = self._cells.get(job.details["cell"])
+            if cell is None or cell.id in seen:
+                continue  # a job that was posted twice is taken off the board after the first
+            seen.add(cell.id)
+            if cell.board is not None:
+                if cell.board in begun or cell.board in stopped:
+                    continue
+                begun.add(cell.board)
+            if self._server.claim(job):
+                return job
+        return None
+
+    def _do(self, cell: Cell) -> None:
+        depot = SharedDepot(self._server, cell.id)
+        if self._server.get(_RESULTS, cell.id) is None:
+            backend = SharedBackend(self._server, cell.id)
+            (self._folder / _WORK).mkdir(exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=self._folder / _WORK) as work:
+                run_flow(cell, self._campaign.settings, Path(work), depot, backend)
+                found = result_in(backend, depot.boots())
+                self._publish(cell, depot, found)
+                self._move(Path(work), self._folder / cell.id)
+        self._server.done()
+
+    def _publish(self, cell: Cell, depot: SharedDepot, found: dict[str, Any]) -> None:
+        """The result is there from here on. A job of a board that failed stops its queue."""
+        values: dict[str, bytes | None] = {cell.id: json.dumps(found).encode()}
+        if cell.board is not None and found["verdict"] == STOPPING:
+            values[_mark(cell.board)] = b""
+        depot.delete_but(found["trace"])
+        self._server.put(_RESULTS, values)
+
+    @staticmethod
+    def _move(work: Path, folder: Path) -> None:
+        """Keeps the image and the trace on this machine."""
+        folder.mkdir(exist_ok=True)
+        image = work / "cell.img"
+        for path in (image, programs_beside(image), work / "cell.trace"):
+            if path.exists():
+                target = folder / path.name
+                if target.is_dir():
+                    shutil.rmtree(target)
+                path.replace(target)

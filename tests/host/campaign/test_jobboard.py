@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Campaigns on several machines, on real servers of this machine.
+
+Where cells are booted, a script is the emulator.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'cellreap[campaign]'")
+
+from cellreap.campaign import running, shared
+from cellreap.campaign.matrix import Campaign, Cell, read_campaign
+from cellreap.campaign.server import Server, connect, parse_address
+from cellreap.errors import UsageError
+from kit.job_servers import JobServer, param
+from kit.paths import CONFIGS
+from kit.small_campaigns import HEAD, campaign_bench, campaign_of, started, written
+from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
+
+TAKEN_OVER_SECONDS = 10
+BOTH = pytest.mark.parametrize("server", [param("redis"), param("zookeeper")], indirect=True)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return campaign_bench(tmp_path_factory.mktemp("bench"))
+
+
+@pytest.fixture(scope="module")
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[JobServer]:
+    made = JobServer(request.param, tmp_path_factory.mktemp("server") / "data")
+    made.start()
+    yield made
+    made.kill()
+
+
+@contextlib.contextmanager
+def connected(server: JobServer, key: str) -> Iterator[Server]:
+    made = connect(parse_address(server.url), key, "test")
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.mark.parametrize(
+    "url", ["redis://", "mysql://a", "redis://a,b", "redis://a/x", "zookeeper://a:x", "a:1", "[::"]
+)
+def test_a_wrong_address_is_told(url: str) -> None:
+    with pytest.raises(UsageError, match=r"expected zookeeper://HOST:PORT"):
+        parse_address(url)
+
+
+def test_an_address_has_hosts_path_and_a_password_that_is_not_shown() -> None:
+    zookeeper = parse_address("zookeeper://a,b:99/lab")
+    assert (zookeeper.hosts, zookeeper.path) == ("a:2181,b:99", "/lab")
+    redis = parse_address("redis://me:secret@a/3")
+    assert (redis.hosts, redis.user, redis.password) == ("a:6379", "me", "secret")
+    assert redis.shown() == "redis://a:6379/3"
+
+
+@pytest.mark.behaviour("A-16", "A-17")
+@pytest.mark.parametrize("kind", [param("redis")])
+def test_a_redis_that_may_forget_jobs_is_refused(kind: str, tmp_path: Path) -> None:
+    made = JobServer(kind, tmp_path / "server")
+    try:
+        for options, said in (
+            (("--appendonly", "no"), "appendonly is no"),
+            (("--appendonly", "yes", "--appendfsync", "everysec"), "appendfsync is everysec"),
+        ):
+            made.start(*options)
+            with pytest.raises(UsageError, match=said):
+                connect(parse_address(made.url), "c", "test")
+            made.kill()
+    finally:
+        made.kill()
+
+
+@pytest.mark.behaviour("A-16", "A-17", "T-21", "T-25")
+@BOTH
+def test_what_was_accepted_is_there_after_a_kill_of_the_server(server: JobServer) -> None:
+    with connected(server, "kept") as one:
+        one.put("data", {"a": b"1", "b": b"2"})
+        one.put("data", {"a": None})
+        for number in range(20):
+            one.post(f"job {number}", {"cell": str(number)})
+        parts = one.put_large("large", "x", bytes(range(256)) * 5000)
+        server.kill()
+        server.start()
+        assert one.names("data") == ["b"]
+        assert one.get_large("large", "x", parts) == bytes(range(256)) * 5000
+        jobs = one.jobs()
+        assert [job.details["cell"] for job in jobs] == [str(number) for number in range(20)]
+        with connected(server, "kept") as two:
+            two.who = "other"
+            assert one.claim(jobs[3])
+            assert not two.claim(two.jobs()[3])
+            one.assert_owned()
+            one.done()
+            assert len(two.jobs()) == 19
+
+
+# -- with a script as the emulator
+
+HELD = "echo >> {0}/n; [ $(wc -l < {0}/n) -gt 1 ] || exec sleep 600\n"
+"""The first boot does not end."""
+
+
+@pytest.fixture
+def holding(bench: Bench, tmp_path: Path) -> Iterator[Path]:
+    """Makes the emulator hold the first boot. The file has a line for each boot."""
+    path = bench.folder / "bin" / "qemu-system-x86_64"
+    before = path.read_text()
+    path.write_text(before.replace("#!/bin/sh\n", "#!/bin/sh\n" + HELD.format(tmp_path)))
+    yield tmp_path / "n"
+    path.write_text(before)
+
+
+def workers_of(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def until(true: Callable[[], bool], running: subprocess.Popen[str], seconds: float = 60) -> None:
+    limit = time.monotonic() + seconds
+    while not true():
+        assert running.poll() is None, running.communicate()
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+CELLS = 3
+
+
+@NEEDS_TOOLCHAIN
+@pytest.mark.slow
+@pytest.mark.behaviour("A-18", "A-21", "A-23", "T-21", "T-23", "T-24", "T-25")
+@pytest.mark.parametrize(
+    ("server", "how"),
+    [
+        param("redis", "paused"),
+        param("zookeeper", "killed"),
+        param("redis", "killed", thorough=True),
+        param("zookeeper", "paused", thorough=True),
+    ],
+    indirect=["server"],
+)
+def test_a_worker_that_is_gone_is_replaced_and_its_cell_goes_on(
+    how: str, server: JobServer, bench: Bench, holding: Path, tmp_path: Path
+) -> None:
+    """paused: it comes back when another one has its cell, and must not write a word."""
+    head = HEAD.replace('"c"', f'"{how}"').replace("idle = 1", "idle = 60")
+    arguments = campaign_of(bench, CELLS, tmp_path, head)
+    key = shared.key_of(read_campaign(Path(arguments[1])))
+    board = ("--jobboard", server.url, "-j", "1", "--json")
+    first = started(bench, *arguments, *board)
+    until(holding.exists, first)
+    with connected(server, key) as client:
+        (held,) = [job for job in client.jobs() if client.owner(job)]
+        cell = held.details["cell"]
+        image = [name for name in client.names(f"files.{cell}") if name.startswith("image")]
+        assert image
+        second = started(bench, *arguments[:3], str(tmp_path / "other"), *board)
+        until(lambda: len(client.names("results")) == CELLS - 1, second)
+        gone = [first.pid, *workers_of(first.pid)]
+        number = signal.SIGKILL if how == "killed" else signal.SIGSTOP
+        for pid in gone[:1] if how == "killed" else gone:
+            os.kill(pid, number)
+        began = time.monotonic()
+        until(lambda: len(client.names(f"boots.{cell}")) == 2, second, TAKEN_OVER_SECONDS)
+        assert time.monotonic() - began < TAKEN_OVER_SECONDS
+        out, error = second.communicate(timeout=60)
+        assert second.returncode == 0, error
+        shown = json.loads(out)
+        assert [each["verdict"] for each in shown["cells"]] == ["pass"] * CELLS
+        assert all(
+            (tmp_path / "other" / each["id"] / "cell.trace").exists() for each in shown["cells"]
+        )
+        result = client.get("results", cell)
+        flow = {name: client.get(f"flow.{cell}", name) for name in client.names(f"flow.{cell}")}
+        built = [json.loads(raw or b"{}") for raw in flow.values()]
+        tokens = [
+            at["atom"]["results"] for at in built if at.get("atom", {}).get("name") == "build"
+        ]
+        assert [f"{token[0]}.0" for token in tokens] == image, "it was built again"
+        if how == "paused":
+            for pid in reversed(gone):
+                os.kill(pid, signal.SIGCONT)
+            out, error = first.communicate(timeout=60)
+            assert first.returncode == 0, error
+            assert json.loads(out)["cells"] == shown["cells"]
+        else:
+            first.communicate()
+        assert client.get("results", cell) == result
+        assert {name: client.get(f"flow.{cell}", name) for name in flow} == flow
+        counted = [len(client.names(f"boots.{each['id']}")) for each in shown["cells"]]
+        assert sorted(counted) == [1] * (CELLS - 1) + [2]
+        assert client.jobs() == []
+    watched = bench.cellreap(*arguments, "--watch", "--jobboard", server.url).stdout.splitlines()
+    assert len(watched) == CELLS + 1
+    assert watched[-1] == f"the campaign is done: {CELLS} of {CELLS} results"
+
+
+@NEEDS_TOOLCHAIN
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.behaviour("A-20", "T-14")
+@BOTH
+def test_the_only_worker_goes_on_when_it_is_back_and_so_does_the_server(
+    server: JobServer, bench: Bench, holding: Path, tmp_path: Path
+) -> None:
+    head = HEAD.replace('"c"', '"alone"').replace("idle = 1", "idle = 60")
+    arguments = (*campaign_of(bench, 2, tmp_path, head), "--jobboard", server.url, "-j", "1")
+    running = started(bench, *arguments)
+    until(holding.exists, running)
+    running.kill()
+    running.communicate()
+    again = started(bench, *arguments, "--json")
+    with connected(server, shared.key_of(read_campaign(Path(arguments[1])))) as client:
+        until(lambda: len(client.names("results")) >= 1, again)
+        server.kill()
+        time.sleep(1)
+        server.start()
+        out, error = again.communicate(timeout=60)
+        assert again.returncode == 0, error
+        assert [each["verdict"] for each in json.loads(out)["cells"]] == ["pass"] * 2
+        assert client.jobs() == []
+
+
+def test_a_server_that_is_not_there_is_told(bench: Bench, tmp_path: Path) -> None:
+    arguments = campaign_of(bench, 1, tmp_path)
+    done = bench.cellreap(*arguments, "--jobboard", "http://a")
+    assert "--jobboard http://a: expected zookeeper://HOST:PORT" in error_of(done)
+
+
+# -- queues: what is booted does not matter here
+
+
+def board_cells(tmp_path: Path) -> Campaign:
+    """Three cells for each of two boards, and three without."""
+    (tmp_path / "a.toml").write_text((CONFIGS / "block_fs_db_app.toml").read_text())
+    matrix = 'config = ["a.toml"]\npd_depth = [0, 1, 2]\n'
+    read = read_campaign(written(tmp_path, matrix))
+    boards = ("x.toml", "y/z.toml", None)
+    return replace(read, cells=tuple(replace(c, board=b) for b in boards for c in read.cells))
+
+
+def queue_test(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    run: Callable[[Campaign, bool], running.Standing],
+) -> None:
+    """The first job of x.toml fails. It stops that queue only, until --resume."""
+    log = tmp_path / "log"
+    campaign = board_cells(tmp_path)
+    cells = {cell.id: cell for cell in campaign.cells}
+
+    def boot(cell: Cell, *_: Any) -> None:
+        with log.open("a") as file:
+            file.write(f"begin {cell.id}\n")
+        time.sleep(0.1)
+        with log.open("a") as file:
+            file.write(f"end {cell.id}\n")
+
+    def result(cell: str) -> dict[str, Any] | None:
+        if not log.exists() or f"end {cell}\n" not in log.read_text():
+            return None
+        bad = cells[cell].board == "x.toml" and cells[cell].pd_depth == 0
+        return {"verdict": "error" if bad else "pass", "findings": [], "boots": 1, "trace": None}
+
+    monkeypatch.setattr(running, "run_cell", boot)
+    monkeypatch.setattr(running, "result_of", lambda folder: result(folder.name))
+    monkeypatch.setattr(shared, "run_flow", boot)
+    monkeypatch.setattr(
+        shared, "result_in", lambda backend, _: result(backend.folder.removeprefix("flow."))
+    )
+    first = run(campaign, False)
+    assert [(cell.board, cell.pd_depth) for cell in first.not_run()] == [
+        ("x.toml", 1),
+        ("x.toml", 2),
+    ]
+    second = run(campaign, True)
+    assert second.not_run() == []
+    assert [it.verdict for it in second.in_order()].count("pass") == 8
+    lines = log.read_text().split()
+    for board in ("x.toml", "y/z.toml"):
+        told = [name for name in lines if name in cells and cells[name].board == board]
+        wanted = [cell.id for cell in campaign.cells if cell.board == board]
+        assert told == [name for name in wanted for _ in range(2)], "not one after the other"
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("A-22", "H-11", "T-22", "A-02")
+@BOTH
+def test_the_queue_of_a_board_is_in_order_and_stops_alone(
+    server: JobServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(campaign: Campaign, resume: bool) -> running.Standing:
+        return shared.run_shared(
+            campaign,
+            tmp_path / "out",
+            3,
+            parse_address(server.url),
+            resume=resume,
+            on_result=lambda *_: None,
+        )
+
+    queue_test(tmp_path, monkeypatch, run)
+
+
+@pytest.mark.behaviour("A-22", "H-11", "T-22", "A-02")
+def test_on_one_machine_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(campaign: Campaign, resume: bool) -> running.Standing:
+        return running.run_campaign(
+            campaign, tmp_path / "out", 3, resume=resume, on_result=lambda *_: None
+        )
+
+    queue_test(tmp_path, monkeypatch, run)
