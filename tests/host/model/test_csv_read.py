@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from cellreap.errors import InputError
-from cellreap.model.csvstate import MAX_LINE, ReadReport, parse_state, read_state
+from cellreap.model.csvstate import MAX_LINE, ReadReport, columns, parse_state, read_state, rows
 from cellreap.model.csvstate.columns import BASE_HEADER
 from cellreap.model.graph import Model
 from kit.paths import CELLULOS, DATA
@@ -314,3 +316,58 @@ def test_console_without_a_state_is_said_to_have_none() -> None:
     # The extraction in this log fails before it prints a row.
     with pytest.raises(InputError, match=r"vmm_hello\.console: no model state in \d+ lines"):
         read_state(CELLULOS / "vmm_hello.console")
+
+
+# -- the fast way through plain rows
+
+
+def outcome(lines: list[str], monkeypatch: pytest.MonkeyPatch, *, fast: bool) -> tuple[object, ...]:
+    """What reading these lines leads to: the model and the report, or the error."""
+    with monkeypatch.context() as patch:
+        if not fast:
+            patch.setattr(rows, "_plain_edge", lambda *_: None)
+            patch.setattr(rows, "_plain_node", lambda *_: None)
+            patch.setattr(columns, "_QUOTED", re.compile(""))
+        try:
+            model, report = parse_state(enumerate(lines, 1), "x.csv")
+        except InputError as error:
+            return (str(error),)
+    return model, report, list(model.nodes), list(model.holds)
+
+
+@pytest.mark.behaviour("M-01")
+@pytest.mark.parametrize("seed", range(8))
+def test_plain_rows_are_read_as_all_rows_are(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """States of ours and CellulOS's, each with a few fields, lines and characters exchanged."""
+    random = Random(seed)
+    sources = [[BASE_HEADER, *FOREIGN], SCENARIO.read_text().splitlines()]
+    read = refused = 0
+    for _ in range(120):
+        lines = list(random.choice(sources))
+        for _ in range(random.randrange(4)):
+            at = random.randrange(len(lines))
+            fields = lines[at].split(",")
+            other = random.choice(lines).split(",")
+            match random.randrange(7):
+                case 0:
+                    fields[random.randrange(len(fields))] = random.choice(other)
+                case 1:
+                    fields[-1] = random.choice(['"', '"PD_1"', "\r", "x", "PINNED", "VERSION=2"])
+                case 2:
+                    fields.insert(random.randrange(len(fields)), random.choice(other))
+                case 3:
+                    lines.insert(random.randrange(len(lines)), lines[at])
+                case 4:
+                    lines.append(lines.pop(at))
+                case 5:
+                    fields[2] = random.choice(["BLOCK", "FILE", "NONE", "", "MO"])
+                case _:
+                    fields = [f'"{field}"' for field in fields]
+            if at < len(lines):
+                lines[at] = ",".join(fields)
+        slow = outcome(lines, monkeypatch, fast=False)
+        assert outcome(lines, monkeypatch, fast=True) == slow, "\n".join(lines)
+        read += len(slow) > 1
+        refused += len(slow) == 1
+    assert read > 20
+    assert refused > 20

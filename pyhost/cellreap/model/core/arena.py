@@ -19,6 +19,8 @@ class Arena:
 
     def __init__(self, max_nodes: int, max_edges: int) -> None:
         self.ffi, self.lib = load_core()
+        self._ref_type = self.ffi.typeof("cr_ref *")
+        self._kinds: dict[str, int] = {}
         size = self.lib.cr_model_bytes(max_nodes, max_edges)
         self._memory = allocator()("uint64_t[]", (size + 7) // 8)
         out = self.ffi.new("cr_model **")
@@ -74,10 +76,8 @@ class Arena:
         """Adds `count` edges of a kind, named as in docs/semantics.md, for example `HOLD`."""
         number, a, b = self._kind(kind), self.ref(from_), self.ref(to)
         for _ in range(count):
-            self._try(
-                self.lib.cr_model_add_edge(self.model, number, a, b),
-                f"adding {kind} from {from_} to {to}",
-            )
+            if status := self.lib.cr_model_add_edge(self.model, number, a, b):
+                self._try(status, f"adding {kind} from {from_} to {to}")
 
     def drop_edge(self, kind: str, from_: str, to: str) -> None:
         """Subtracts one from the count of an edge."""
@@ -165,16 +165,20 @@ class Arena:
     # -- helpers
 
     def _kind(self, kind: str) -> int:
-        number = getattr(self.lib, f"CR_EDGE_{kind}", None)
+        number = self._kinds.get(kind)
         if number is None:
-            raise UsageError(f"'{kind}' is no kind of edge")
-        return int(number)
+            number = getattr(self.lib, f"CR_EDGE_{kind}", None)
+            if number is None:
+                raise UsageError(f"'{kind}' is no kind of edge")
+            self._kinds[kind] = number = int(number)
+        return number
 
     def _add(self, id_: str, make: Callable[[Any], int]) -> None:
         if id_ in self.refs:
             raise UsageError(f"{id_} exists already")
-        out = self.ffi.new("cr_ref *")
-        self._try(make(out), f"adding {id_}")
+        out = self.ffi.new(self._ref_type)
+        if status := make(out):
+            self._try(status, f"adding {id_}")
         self.refs[id_] = out[0]
         self._ids[out.index, out.generation] = id_
         self._keep.append(out)  # keeps the memory that out[0] refers to

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from cellreap.errors import UsageError
+from cellreap.model.bulk import no_collection
 from cellreap.model.core.arena import Arena
 from cellreap.model.core.library import allocator, names_of
 from cellreap.model.graph import Edge, Model
@@ -55,7 +56,8 @@ class CoreModel(Arena):
         edges = sum(1 for _ in model.edges()) + len(model.manager) + len(model.space_of)
         edges += len(_bodies(model))
         core = cls(max(1, len(model.nodes)), max(1, edges))
-        core.load(model)
+        with no_collection():
+            core.load(model)
         return core
 
     def load(self, model: Model, order: Sequence[str] | None = None) -> None:
@@ -189,9 +191,13 @@ def _bodies(model: Model) -> list[tuple[str, str]]:
     """(PD, the resource that stands for its body), for every PD that has such a resource."""
     resources: dict[int, str] = {}
     for res, space in model.space_of.items():
+        if not res.startswith("PD_"):
+            continue
         parts = parse_id(res)
         if parts is not None and parts.type == "PD" and model.nodes[space].type in CORE_TYPES:
             resources.setdefault(parts.number, res)
+    if not resources:
+        return []
     numbers = ((pd, parse_id(pd)) for pd in model.pds())
     return [
         (pd, resources[parts.number])

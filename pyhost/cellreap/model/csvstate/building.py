@@ -41,22 +41,25 @@ class Builder:
         edges = self._add_resources(edges)
         seen: set[tuple[str, ...]] = set()
         for edge in edges:
-            ends = (edge.source, edge.target)
-            key = (
-                edge.type,
-                *(sorted(ends) if edge.type == "LINK" else ends),
-                edge.extra,
-                edge.data,
-            )
-            if not EDGE_KINDS[edge.type].counted and key in seen:
-                self.report.duplicates += 1
-                continue
-            seen.add(key)
+            if not EDGE_KINDS[edge.type].counted:
+                ends = (edge.source, edge.target)
+                key = (
+                    edge.type,
+                    *(sorted(ends) if edge.type == "LINK" else ends),
+                    edge.extra,
+                    edge.data,
+                )
+                if key in seen:
+                    self.report.duplicates += 1
+                    continue
+                seen.add(key)
             if edge.type == "REQUEST":
                 self._request(edge)
             elif edge.type != "SUBSET":
-                with self._in(edge):
+                try:
                     _ADD[edge.type](self.model, edge.source, edge.target)
+                except ModelError as error:
+                    raise InputError(self.path, edge.line, None, f"{error}") from None
         return self.model
 
     @contextlib.contextmanager
@@ -159,8 +162,10 @@ class Builder:
                 continue
             if row.id in space_of:
                 space = space_of[row.id].target
-                with self._in(row):
+                try:
                     self.model.add_resource(row.id, space, extra=row.extra)
+                except ModelError as error:
+                    raise InputError(self.path, row.line, None, f"{error}") from None
             else:
                 what = f"{row.id} has no SUBSET row to a space that the file lists"
                 self._leave_out(row.line, "NODE_ID", what)

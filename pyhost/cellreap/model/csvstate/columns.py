@@ -63,4 +63,6 @@ def columns_of(line: str) -> int | None:
 
 def split(line: str) -> list[str]:
     """The fields of a line. csv.Error for bad quoting."""
+    if line and len(line) < csv.field_size_limit() and _QUOTED.search(line) is None:
+        return line.split(",")  # the same, and much faster
     return next(csv.reader([line], strict=True))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from cellreap.errors import InputError
+from cellreap.model.bulk import no_collection
 from cellreap.model.csvstate.building import Builder
 from cellreap.model.csvstate.columns import BASE_HEADER, CELLULOS_COLUMNS
 from cellreap.model.csvstate.report import ReadReport
@@ -50,11 +51,12 @@ def parse_state(
     Raises InputError.
     """
     report = ReadReport(path)
-    node_rows, edge_rows = split_rows(lines, report)
-    if ours is None:
-        ours = report.version is not None or _is_ours(node_rows.values(), edge_rows)
-    report.ours = ours
-    return Builder(path, report, node_rows, exact=strict or ours).build(edge_rows), report
+    with no_collection():
+        node_rows, edge_rows = split_rows(lines, report)
+        if ours is None:
+            ours = report.version is not None or _is_ours(node_rows.values(), edge_rows)
+        report.ours = ours
+        return Builder(path, report, node_rows, exact=strict or ours).build(edge_rows), report
 
 
 def _is_ours(nodes: Iterable[NodeRow], edges: Iterable[EdgeRow]) -> bool:

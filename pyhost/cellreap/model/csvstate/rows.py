@@ -5,11 +5,18 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from cellreap.errors import InputError
-from cellreap.model.csvstate.columns import BASE_HEADER, COLUMNS, HEADER, Row, columns_of, split
+from cellreap.model.csvstate.columns import (
+    BASE_HEADER,
+    CELLULOS_COLUMNS,
+    COLUMNS,
+    HEADER,
+    Row,
+    columns_of,
+    split,
+)
 from cellreap.model.csvstate.report import ReadReport, many
 from cellreap.model.csvstate.version import take_version
 from cellreap.model.edges import EDGE_KINDS
@@ -23,8 +30,7 @@ _NODE_KINDS: Final[dict[str, NodeKind]] = {
 }
 
 
-@dataclass(frozen=True)
-class NodeRow:
+class NodeRow(NamedTuple):
     """A row of a node, with its line number."""
 
     line: int
@@ -34,8 +40,7 @@ class NodeRow:
     extra: str
 
 
-@dataclass(frozen=True)
-class EdgeRow:
+class EdgeRow(NamedTuple):
     """A row of an edge, with its line number."""
 
     line: int
@@ -65,7 +70,20 @@ def split_rows(
     columns = 0
     number = 0
     for number, line in lines:
-        if (count := columns_of(line.strip())) is not None:
+        if columns and '"' not in line and "\r" not in line and "\n" not in line:
+            fields = line.split(",")
+            if len(fields) == CELLULOS_COLUMNS == columns:
+                if (edge := _plain_edge(number, fields, nodes)) is not None:
+                    report.rows += 1
+                    edges.append(edge)
+                    continue
+                if (node := _plain_node(number, fields, nodes)) is not None:
+                    report.rows += 1
+                    nodes[node.id] = node
+                    continue
+        if not line.lstrip().startswith(COLUMNS[0]):
+            pass  # no header, and most lines are none
+        elif (count := columns_of(line.strip())) is not None:
             if header_at is not None:
                 raise InputError(
                     path,
@@ -116,6 +134,50 @@ def split_rows(
             path, header_at, None, "no node rows after the header, expected at least one PD"
         )
     return nodes, edges
+
+
+def _plain_edge(line: int, fields: list[str], nodes: dict[str, NodeRow]) -> EdgeRow | None:
+    """The edge of a row that is as most are: its ends are listed before it.
+
+    None for every other row, also for each that is wrong: `_edge_row` then decides. What this
+    function returns is what `_edge_row` would return.
+    """
+    node_type, node_id, data, name, source, target, extra = fields
+    a, b = nodes.get(source), nodes.get(target)
+    if node_type or node_id or a is None or b is None or (name, a.kind, b.kind) not in _FITTING:
+        return None
+    if name == "REQUEST":
+        space = nodes.get(extra)
+        if space is None or space.kind != "RESOURCE_SPACE" or space.data != data:
+            return None
+    elif extra or data not in ("NONE", ""):
+        return None
+    return EdgeRow(line, name, source, target, data, extra)
+
+
+def _plain_node(line: int, fields: list[str], nodes: dict[str, NodeRow]) -> NodeRow | None:
+    """The node of a row that is as most are: no other row is about it, and EXTRA tells nothing.
+
+    None for every other row, also for each that is wrong: `_node_row` then decides. What this
+    function returns is what `_node_row` would return.
+    """
+    node_type, node_id, data, name, source, target, extra = fields
+    if name or source or target or extra or node_id in nodes:
+        return None
+    parts = parse_id(node_id)
+    if parts is None or parts.kind != node_type or (node_type != "PD" and data != parts.type):
+        return None
+    return NodeRow(line, parts.kind, node_id, data, extra)
+
+
+_FITTING: Final = frozenset(
+    (name, source, target)
+    for name, kind in EDGE_KINDS.items()
+    for source in kind.sources
+    for target in (("PD",) if name == "REQUEST" else kind.targets)
+    if name != "MAP" or source == target
+)
+"""The edges whose ends fit: (type, kind of the source, kind of the target)."""
 
 
 def _node_row(report: ReadReport, line: int, row: Row) -> NodeRow:
