@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'cellreap[campaign]'")
 
+from cellreap.boards.description import Qemu
 from cellreap.campaign.depot import boots_of
 from cellreap.campaign.flow import result_of
 from kit.paths import CONFIGS, ROOT
@@ -81,3 +83,24 @@ def test_a_campaign_that_is_killed_ends_with_all_results_and_runs_none_twice(
     now = boots_of_done(folder)
     assert {name: now[name] for name in ended} == ended, "one was run again"
     assert set(now) == {cell["id"] for cell in shown}
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.behaviour("H-04", "H-11", "H-02")
+@pytest.mark.skipif(
+    not Path(Qemu().bios).is_file() or shutil.which("mkimage") is None,
+    reason="no u-boot-qemu or no u-boot-tools: tools/setup --boards installs them",
+)
+def test_a_cell_boots_through_uboot(tmp_path: Path) -> None:
+    file = tmp_path / "board.toml"
+    file.write_text(SMALL.format(CONFIGS / "block_fs_db_app.toml") + 'board = ["qemu-uboot"]\n')
+    running = started(file, tmp_path / "out", "--json")
+    out, error = running.communicate()
+    assert running.returncode == 0, out + error
+    cells = json.loads(out)["cells"]
+    assert [(cell["verdict"], cell["boots"]) for cell in cells] == [("pass", 1)] * 4
+    for cell in cells:
+        log = (tmp_path / "out" / cell["id"] / "cell.trace.uboot.log").read_text(errors="replace")
+        assert "U-Boot 20" in log
+        assert "Bytes transferred = " in log

@@ -52,6 +52,26 @@ def test_there_is_a_cell_for_each_combination(tmp_path: Path) -> None:
 
 
 @pytest.mark.behaviour("H-11")
+def test_the_campaigns_of_the_project_have_as_many_cells_as_they_say() -> None:
+    for path in sorted((CONFIGS / "campaigns").glob("*.toml")):
+        cells = read_campaign(path).cells
+        assert f" {len(cells)}\n# cells." in path.read_text() or (
+            f" {len(cells)} cells." in path.read_text()
+        ), path.name
+
+
+@pytest.mark.behaviour("H-11", "H-04")
+def test_a_board_is_an_axis_and_needs_aarch64(tmp_path: Path) -> None:
+    matrix = scenario(tmp_path) + 'board = ["qemu-uboot", "odroid-c4"]\n'
+    cells = read_campaign(written(tmp_path, matrix)).cells
+    assert [(cell.board, cell.arch) for cell in cells] == [
+        ("qemu-uboot", "aarch64"),
+        ("odroid-c4", "aarch64"),
+    ]
+    assert cells[0].board_path().name == "qemu-uboot.toml"
+
+
+@pytest.mark.behaviour("H-11")
 def test_a_seed_replaces_that_of_crashes_by_time(tmp_path: Path) -> None:
     text = (CONFIGS / "block_fs_db_app.toml").read_text()
     crash = '[[crash]]\npd = "fs"\nhow = "kill"\nspread_ns = 1000\nseed = 1\n'
@@ -72,6 +92,14 @@ def test_a_seed_replaces_that_of_crashes_by_time(tmp_path: Path) -> None:
         ('config = ["a.toml"]\nseed = [1]', "5: matrix.config[0]: {}/a.toml has no crash with a "),
         ('config = ["a.toml", "a.toml"]', "5: matrix.config[1]: 'a.toml' is in the list twice"),
         ('config = ["a.toml"]\ndepth = [1]', "6: matrix.depth: unknown key; expected one of "),
+        (
+            'config = ["a.toml"]\nboard = ["qemu-uboot", "beagle"]',
+            "6: matrix.board[1]: expected a file NAME.toml, or one of ",
+        ),
+        (
+            'config = ["a.toml"]\nboard = ["qemu-uboot"]\narch = ["x86_64"]',
+            "7: matrix.arch[0]: boards need aarch64",
+        ),
         ("config = []", "5: matrix.config: expected "),
         ("config = [", "5: not valid TOML: "),
     ],
