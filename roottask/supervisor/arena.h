@@ -32,6 +32,7 @@ typedef struct cr_supervisor {
     _Alignas(CR_JOURNAL_PAGE) cr_journal journals[CR_JOURNALS];
     _Alignas(CR_JOURNAL_PAGE) const cr_hooks *hooks; /* 0: none */
     uint64_t changes;      /* number of calls of cr_notices_changed */
+    int begun;             /* the state at the beginning was printed */
     cr_clock clock;
     cr_tickets tickets;
     cr_extractions extract;

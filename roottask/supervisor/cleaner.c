@@ -49,6 +49,7 @@ static void trace_plan(const cr_plan *plan, cr_cause cause)
     cr_trace_depth(&cr_sys.trace, plan->pd_depth);
     cr_trace_depth(&cr_sys.trace, plan->rs_depth);
     cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.steps);
+    cr_trace_state_digest();
     cr_trace_end(&cr_sys.trace);
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
         const cr_doomed *d = &plan->doomed[i];
@@ -175,11 +176,12 @@ static int recover_next(void)
         return 0;
     }
     cr_trace_refused_rest();
-    cr_print_if_changed();
+    cr_account();
     enter(CR_PHASE_PLANS);
     count_from(0);
     cr_carry_begin_line(CR_EV_RECOVER);
     cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.runs);
+    cr_trace_state_digest();
     cr_trace_end(&cr_sys.trace);
     carry_on();
     return 1;
@@ -209,7 +211,7 @@ static void start(const cr_trigger_entry *entry, uint64_t cycles)
 {
     cr_cleanup *now = &cr_sup.cleaner.now;
     cr_trace_refused_rest();
-    cr_print_if_changed();
+    cr_account();
     cr_sys.cleanups++;
     enter(CR_PHASE_PLANS);
     now->waited = 0;

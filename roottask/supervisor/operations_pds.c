@@ -4,6 +4,7 @@
  * rules of checks. A PD can terminate another PD only with a PD capability to it. */
 #include "supervisor.h"
 #include "system/charge.h"
+#include "system/rows.h"
 #include "system/text.h"
 
 cr_result cr_check_exit(cr_asked *a)
@@ -209,7 +210,7 @@ cr_result cr_check_unsubscribe(cr_asked *a)
 void cr_do_unsubscribe(cr_asked *a)
 {
     cr_ref from = a->from->node;
-    if (cr_model_drop_edge(cr_sys.model, CR_EDGE_SUBSCRIBE, from, a->found.node) != CR_OK) {
+    if (cr_rows_drop_edge(CR_EDGE_SUBSCRIBE, from, a->found.node, 0) != CR_OK) {
         cr_panic("a subscription that was found is not there", a->from->number);
     }
     cr_trace_pair(CR_EV_UNSUBSCRIBE, a->from->node, a->found.node);

@@ -4,6 +4,7 @@
  * rules of checks. Only the manager may change a space, and MAP edges must never form a circle. */
 #include "supervisor.h"
 #include "system/charge.h"
+#include "system/rows.h"
 #include "system/text.h"
 
 cr_result cr_check_create_space(cr_asked *a)
@@ -138,7 +139,7 @@ cr_result cr_check_unmap(cr_asked *a)
 
 void cr_do_unmap(cr_asked *a)
 {
-    if (cr_model_drop_edge(cr_sys.model, CR_EDGE_MAP, a->found.node, a->found.target) != CR_OK) {
+    if (cr_rows_drop_edge(CR_EDGE_MAP, a->found.node, a->found.target, 0) != CR_OK) {
         cr_panic("a map that was found is not there", a->found.node.index);
     }
     cr_trace_pair(CR_EV_UNMAP, a->found.node, a->found.target);

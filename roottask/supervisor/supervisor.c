@@ -141,6 +141,10 @@ static uint64_t handle_late(void)
 int cr_supervisor_turn(seL4_CPtr endpoint, cr_own_message *own)
 {
     seL4_Word badge;
+    if (!cr_sup.begun) {
+        cr_sup.begun = 1;
+        cr_print_whole();
+    }
     cr_trace_flush(&cr_sys.trace);
     cr_clock_arm();
     if (cr_silence_counts()) {
@@ -182,7 +186,7 @@ void cr_supervisor_run(seL4_CPtr endpoint)
 void cr_supervisor_end(void)
 {
     cr_trace_refused_rest();
-    cr_print_if_changed();
+    cr_print_whole();
     cr_truth();
     cr_trace_finish(&cr_sys.trace);
 }

@@ -8,6 +8,7 @@
  * an operation is either done completely or refused without any effect. */
 #include "charge.h"
 #include "making.h"
+#include "rows.h"
 #include "text.h"
 #include <cellreap/numbers.h>
 
@@ -62,6 +63,7 @@ cr_status cr_add_space_node(cr_new_space *make)
         .used = 1, .next_object = cr_first_number(CR_LAST_OBJECT, cr_sys.image->numbers_left)};
     cr_text_copy(cr_sys.spaces[make->entry].name, make->name, CR_NAME_BYTES);
     cr_sys.node_entry[make->ref.index] = make->entry;
+    cr_rows_added(make->ref);
     return CR_OK;
 }
 

@@ -4,6 +4,7 @@
  * Before the chain is committed, the PD has no number and no event in the trace. */
 #include "charge.h"
 #include "making.h"
+#include "rows.h"
 #include "state.h"
 #include "text.h"
 #include "truth.h"
@@ -265,6 +266,7 @@ cr_status cr_add_pd_node(cr_new_pd *make)
     if (status == CR_OK) {
         cr_sys.node_entry[pd->node.index] = cr_receiver(pd);
         cr_sys.pd_account[pd->node.index] = (uint8_t)pd->account;
+        cr_rows_added(pd->node);
     }
     return status;
 }

@@ -4,6 +4,7 @@
 #include "making.h"
 #include "inject.h"
 #include "kernel/untyped.h"
+#include "rows.h"
 #include "state.h"
 #include "text.h"
 
@@ -137,6 +138,7 @@ static cr_status add_resource_node(cr_new_resource *make)
     cr_status status = cr_model_add_resource(cr_sys.model, make->space, *make->number, &make->ref);
     if (status == CR_OK) {
         cr_sys.node_entry[make->ref.index] = make->pool_slot;
+        cr_rows_added(make->ref);
     }
     return status;
 }
@@ -150,7 +152,7 @@ static cr_status add_node(cr_making *now, uint32_t what)
 
 static cr_status add_edge(const cr_new_edge *edge)
 {
-    cr_status status = cr_model_add_edge(cr_sys.model, edge->kind, *edge->from, *edge->to);
+    cr_status status = cr_rows_add_edge(edge->kind, *edge->from, *edge->to);
     if (status == CR_OK && (edge->kind == CR_EDGE_HOLD || edge->kind == CR_EDGE_REQUEST)) {
         cr_sys.edge_entry[cr_model_find(cr_sys.model, edge->kind, *edge->from, *edge->to)] =
             edge->entry;
@@ -288,7 +290,7 @@ static cr_status remove_node(cr_making *now, uint32_t what)
                                               : now->resource.ref;
     cr_status status = cr_model_doom(cr_sys.model, node);
     if (status == CR_OK) {
-        status = cr_model_destroy(cr_sys.model, node);
+        status = cr_rows_destroy(node, 0);
     }
     if (status == CR_OK) {
         status = cr_model_release(cr_sys.model, node);
@@ -316,7 +318,7 @@ static cr_status undo(void *context, const cr_make_step *step, const cr_make_res
         return remove_node(now, step->what);
     case CR_MAKE_EDGE:
         edge = &now->edges[step->what];
-        return cr_model_drop_edge(cr_sys.model, edge->kind, *edge->from, *edge->to);
+        return cr_rows_drop_edge(edge->kind, *edge->from, *edge->to, 0);
     case CR_MAKE_SLOT:
         give_slot(now, step->what);
         return CR_OK;

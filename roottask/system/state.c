@@ -6,7 +6,8 @@
 
 #include <cellreap/model_csv.h>
 
-/* The rows of STATE or MODEL events: how many were printed, and the row that is being composed. */
+/* The rows of STATE, GONE or MODEL events: how many there were, and the row that is being composed.
+ * Rows of GONE are not printed, but noted in cr_sys.gone. */
 typedef struct printer {
     cr_event event;
     uint32_t number; /* of the cleanup (0: none) or of the extraction */
@@ -22,7 +23,22 @@ static void put(printer *p, const char *text)
     }
 }
 
-/* Prints a row of these fields. A column without a field is empty. */
+/* Notes a row that the cleanup removes, if there is room for it. */
+static void note_row(const printer *p)
+{
+    cr_rows_gone *gone = &cr_sys.gone;
+    gone->rows++;
+    if (p->used >= sizeof(gone->text) - gone->used) {
+        gone->full = 1;
+        return;
+    }
+    for (size_t i = 0; i < p->used; i++) {
+        gone->text[gone->used++] = p->row[i];
+    }
+    gone->text[gone->used++] = '\n';
+}
+
+/* Prints or notes a row of these fields. A column without a field is empty. */
 static void print_row(printer *p, const char *const fields[CR_CSV_COLUMN_COUNT])
 {
     for (int column = 0; column < CR_CSV_COLUMN_COUNT; column++) {
@@ -33,10 +49,14 @@ static void print_row(printer *p, const char *const fields[CR_CSV_COLUMN_COUNT])
             put(p, fields[column]);
         }
     }
-    cr_trace_begin(&cr_sys.trace, p->event);
-    cr_trace_number(&cr_sys.trace, p->number);
-    cr_trace_bytes(&cr_sys.trace, p->row, p->used);
-    cr_trace_end(&cr_sys.trace);
+    if (p->event == CR_EV_GONE) {
+        note_row(p);
+    } else {
+        cr_trace_begin(&cr_sys.trace, p->event);
+        cr_trace_number(&cr_sys.trace, p->number);
+        cr_trace_bytes(&cr_sys.trace, p->row, p->used);
+        cr_trace_end(&cr_sys.trace);
+    }
     p->used = 0;
     p->rows++;
 }
@@ -66,7 +86,8 @@ static void node_row(printer *p, cr_ref node, const cr_node_info *info)
     cr_node_id(node, id);
     cr_pd *pd = cr_pd_of(node);
     int pinned = (info->flags & (CR_FLAG_PINNED | CR_FLAG_ROOT)) != 0 && info->kind == CR_NODE_PD;
-    int doomed = info->state == CR_STATE_DOOMED;
+    /* A row that goes is told as it was before the cleanup. */
+    int doomed = info->state == CR_STATE_DOOMED && p->event != CR_EV_GONE;
     const char *const fields[CR_CSV_COLUMN_COUNT] = {
         [CR_CSV_NODE_TYPE] = kinds[info->kind],
         [CR_CSV_NODE_ID] = id,
@@ -77,36 +98,57 @@ static void node_row(printer *p, cr_ref node, const cr_node_info *info)
     print_row(p, fields);
 }
 
-static void edge_rows(printer *p, cr_ref node)
+/* The rows of an edge: as many as its count. */
+static void rows_of_edge(printer *p, const cr_edge_info *edge)
 {
     static const char *const names[] = {
 #define CR_EDGE_KIND(enumerator, number, name, meaning) [enumerator] = name,
         CR_EDGE_KINDS
 #undef CR_EDGE_KIND
     };
+    cr_node_info to;
+    char space[CR_ID_BYTES];
+    const char *name = names[edge->kind];
+    if (name[0] == '\0' || cr_model_get(cr_sys.model, edge->to, &to) != CR_OK) {
+        return;
+    }
+    if (edge->kind == CR_EDGE_REQUEST) {
+        cr_node_id(edge->to, space);
+        edge_row(p, cr_type_name(to.type), name, edge->from, to.manager, space);
+        return;
+    }
+    for (uint32_t i = 0; i < edge->count; i++) {
+        edge_row(p, "NONE", name, edge->from, edge->to, "");
+    }
+}
+
+static void edge_rows(printer *p, cr_ref node)
+{
     for (int kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
-        if (names[kind][0] == '\0') {
-            continue;
-        }
         for (uint32_t edge = cr_model_first(cr_sys.model, node, (cr_edge_kind)kind, CR_OUT);
              edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, CR_OUT)) {
             cr_edge_info info;
-            cr_node_info to;
-            char space[CR_ID_BYTES];
             if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK ||
-                cr_model_get(cr_sys.model, info.to, &to) != CR_OK ||
                 (kind == CR_EDGE_LINK && !cr_same(info.from, node))) {
                 continue; /* A link is found from both ends but is one row. */
             }
-            if (kind == CR_EDGE_REQUEST) {
-                cr_node_id(info.to, space);
-                edge_row(p, cr_type_name(to.type), names[kind], info.from, to.manager, space);
-                continue;
-            }
-            for (uint32_t i = 0; i < info.count; i++) {
-                edge_row(p, "NONE", names[kind], info.from, info.to, "");
-            }
+            rows_of_edge(p, &info);
         }
+    }
+}
+
+void cr_note_gone_edge(const cr_edge_info *edge)
+{
+    printer p = {.event = CR_EV_GONE};
+    rows_of_edge(&p, edge);
+}
+
+void cr_note_gone_node(cr_ref node)
+{
+    printer p = {.event = CR_EV_GONE};
+    cr_node_info info;
+    if (cr_model_get(cr_sys.model, node, &info) == CR_OK) {
+        node_row(&p, node, &info);
     }
 }
 
@@ -165,10 +207,44 @@ void cr_trace_objects(const cr_objects *objects)
     cr_trace_bytes(&cr_sys.trace, text, used);
 }
 
+void cr_trace_state_digest(void)
+{
+    enum { DIGITS = 16 };
+    char text[DIGITS];
+    for (int i = 0; i < DIGITS; i++) {
+        text[i] = "0123456789abcdef"[(cr_sys.digest >> (4 * (DIGITS - 1 - i))) & 15u];
+    }
+    cr_trace_bytes(&cr_sys.trace, text, sizeof(text));
+}
+
+static uint64_t print_gone(uint32_t number)
+{
+    const cr_rows_gone *gone = &cr_sys.gone;
+    size_t begin = 0;
+    for (size_t i = 0; i < gone->used; i++) {
+        if (gone->text[i] == '\n') {
+            cr_trace_begin(&cr_sys.trace, CR_EV_GONE);
+            cr_trace_number(&cr_sys.trace, number);
+            cr_trace_bytes(&cr_sys.trace, &gone->text[begin], i - begin);
+            cr_trace_end(&cr_sys.trace);
+            begin = i + 1;
+        }
+    }
+    return gone->rows;
+}
+
 void cr_print_state(uint32_t number, uint64_t cycles)
 {
+    const int whole = number == 0 || cr_sys.gone.full;
     printer p = {.event = CR_EV_STATE, .number = number};
-    all_rows(&p);
+    if (whole) {
+        all_rows(&p);
+    } else {
+        p.rows = print_gone(number);
+    }
+    cr_sys.gone.rows = 0;
+    cr_sys.gone.used = 0;
+    cr_sys.gone.full = 0;
     cr_trace_begin(&cr_sys.trace, CR_EV_SETTLED);
     cr_trace_number(&cr_sys.trace, number);
     cr_trace_number(&cr_sys.trace, p.rows);
@@ -176,15 +252,14 @@ void cr_print_state(uint32_t number, uint64_t cycles)
     cr_trace_number(&cr_sys.trace, cr_slots_used());
     cr_trace_number(&cr_sys.trace, cycles);
     cr_trace_objects(&cr_objects_used);
+    cr_trace_number(&cr_sys.trace, (uint64_t)whole);
+    cr_trace_state_digest();
     cr_trace_end(&cr_sys.trace);
-    cr_sys.changed = 0;
     cr_sys.memory_changed |= number != 0;
 }
 
-void cr_print_if_changed(void)
+void cr_print_whole(void)
 {
     cr_account();
-    if (cr_sys.changed) {
-        cr_print_state(0, 0);
-    }
+    cr_print_state(0, 0);
 }

@@ -2,7 +2,7 @@
  *
  * The tables of the system, ids, the trace and look-up. See system.h. The functions here that look
  * up nodes and badges must not trust their arguments: numbers and badges come from PDs. */
-#include "system.h"
+#include "rows.h"
 #include <cellreap/numbers.h>
 #include "text.h"
 #include "kernel/arch/arch.h"
@@ -10,7 +10,7 @@
 
 cr_system cr_sys;
 
-enum { TRACE_BUFFER = 1 << 19 };
+enum { TRACE_BUFFER = 1 << 18 };
 
 /* Memory for the limits in system.h. If it is too small, the root task fails to start. It must not
  * be much larger than needed: each page of the root task occupies a slot of the CNode that the
@@ -94,7 +94,6 @@ void cr_pd_id(const cr_pd *pd, char *out)
 
 void cr_trace_change(cr_event event)
 {
-    cr_sys.changed = 1;
     cr_sys.memory_changed |= event == CR_EV_BODY || event == CR_EV_RESOURCE;
     cr_trace_begin(&cr_sys.trace, event);
 }
@@ -492,5 +491,6 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
     root->body.block = CR_BLOCK_NONE;
     cr_text_copy(root->name, "ROOT_TASK", sizeof(root->name));
     cr_sys.node_entry[cr_sys.root.index] = 0;
+    cr_rows_added(cr_sys.root);
     return CR_OK;
 }

@@ -148,6 +148,14 @@ typedef struct cr_cause_of {
     uint32_t op;
 } cr_cause_of;
 
+/* The rows that the present cleanup has removed from the state, each with a newline behind it. */
+typedef struct cr_rows_gone {
+    uint64_t rows;
+    size_t used;
+    int full; /* some are not in the text */
+    char text[CR_GONE_BYTES];
+} cr_rows_gone;
+
 typedef struct cr_system {
     const cr_image_header *image;
     cr_model *model;
@@ -162,10 +170,12 @@ typedef struct cr_system {
     uint32_t next_space;
     uint32_t cleanups; /* number of cleanups that have begun */
     uint32_t settled;  /* number of cleanups that have ended */
-    int changed;        /* the model has changed since the last printed state */
     int memory_changed; /* the use of memory and slots has changed since the last ACCOUNT */
     int slots_due;      /* a slot may be CR_SLOT_DUE */
     cr_cause_of cause;  /* of what changes now */
+    uint64_t digest;    /* of the model state (digest.h); changed only by rows.c */
+    uint64_t labels[CR_MAX_NODES]; /* for the digest */
+    cr_rows_gone gone;
     uint64_t base_bytes;
     /* set by the supervisor */
     uint32_t (*tickets_in_use)(void);

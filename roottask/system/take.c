@@ -7,7 +7,7 @@
  * that are still queued. A PD may run between the two (cleaner_priority), but then it has no
  * capability any more with which it could send another message. The capabilities to a stopped
  * server were destroyed with its endpoint (stop.c). */
-#include "system.h"
+#include "rows.h"
 #include <cellreap/numbers.h>
 
 static int is_configured(const cr_pd *pd, uint32_t slot)
@@ -84,7 +84,7 @@ uint32_t cr_drop_hold(cr_pd *by, cr_pd *pd, cr_ref resource)
     cr_node_info info;
     if (cr_model_get(cr_sys.model, resource, &info) != CR_OK ||
         cr_model_get(cr_sys.model, info.space, &info) != CR_OK ||
-        cr_model_drop_edge(cr_sys.model, CR_EDGE_HOLD, pd->node, resource) != CR_OK) {
+        cr_rows_drop_edge(CR_EDGE_HOLD, pd->node, resource, 0) != CR_OK) {
         cr_panic("a hold that was found is not there", pd->number);
     }
     uint32_t left = cr_model_count(cr_sys.model, CR_EDGE_HOLD, pd->node, resource);
@@ -149,7 +149,7 @@ void cr_drop_request(cr_pd *pd, cr_ref space)
         pd->slots[slot] = CR_SLOT_FREE;
         free_request_entry(index);
     }
-    if (cr_model_drop_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space) != CR_OK) {
+    if (cr_rows_drop_edge(CR_EDGE_REQUEST, pd->node, space, 0) != CR_OK) {
         cr_panic("an edge that was found is not there", edge);
     }
     cr_trace_slot(CR_EV_UNREQUEST, pd->node, space, slot);
@@ -185,7 +185,7 @@ static cr_status take_request(cr_pd *pd, cr_ref space, const cr_pd *deleted_by)
         }
         free_request_entry(index);
     }
-    return cr_model_drop_edge(cr_sys.model, CR_EDGE_REQUEST, pd->node, space);
+    return cr_rows_drop_edge(CR_EDGE_REQUEST, pd->node, space, deleted_by == 0);
 }
 
 static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
@@ -222,7 +222,7 @@ static cr_status take_resource(cr_ref resource, const cr_pd *deleted_by)
         }
     }
     cr_pool_give(pool_slot);
-    status = cr_model_destroy(cr_sys.model, resource);
+    status = cr_rows_destroy(resource, deleted_by == 0);
     return status == CR_OK ? cr_model_release(cr_sys.model, resource) : status;
 }
 
@@ -236,19 +236,24 @@ cr_status cr_take_resource(cr_ref resource)
     return take_resource(resource, 0);
 }
 
-cr_status cr_take_space(cr_ref space)
+static cr_status take_space(cr_ref space, const cr_pd *deleted_by)
 {
     cr_node_info info;
     cr_status status = cr_model_get(cr_sys.model, space, &info);
     if (status != CR_OK || info.state == CR_STATE_DESTROYED) {
         return status;
     }
-    status = cr_model_destroy(cr_sys.model, space);
+    status = cr_rows_destroy(space, deleted_by == 0);
     if (status == CR_OK) {
         cr_space_entry_of(space)->used = 0;
         cr_sys.type_spaces[info.type]--;
     }
     return status;
+}
+
+cr_status cr_take_space(cr_ref space)
+{
+    return take_space(space, 0);
 }
 
 cr_status cr_take_pd(cr_pd *pd)
@@ -262,7 +267,7 @@ cr_status cr_take_pd(cr_pd *pd)
         }
     }
     if (status == CR_OK) {
-        status = cr_model_destroy(cr_sys.model, pd->node);
+        status = cr_rows_destroy(pd->node, 1);
     }
     if (status == CR_OK) {
         cr_forget_allowances(pd);
@@ -322,7 +327,7 @@ void cr_delete_space(cr_pd *by, cr_ref space)
         status = cr_model_doom(cr_sys.model, space);
     }
     if (status == CR_OK) {
-        status = cr_take_space(space);
+        status = take_space(space, by);
     }
     if (status == CR_OK) {
         status = cr_model_release(cr_sys.model, space);

@@ -76,11 +76,7 @@ def edges_of(run: Run, names: set[str]) -> Counter[Edge]:
 
     Without SUBSET, which follows from the HOLDs of the managers.
     """
-    at = run.at(run.of("SETTLED")[-1])
-    rows = []
-    while run.events[at - 1].name == "STATE":
-        at -= 1
-        rows.append(run.events[at]["row"].split(","))
+    rows = run.last_state()
 
     def name(id_: str) -> str:
         return run.names.get(id_) or f"{run.name(id_).partition(':')[0]}:"

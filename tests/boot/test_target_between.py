@@ -37,10 +37,7 @@ def served(run: Run, name: str) -> list[Event]:
 
 def final_rows(run: Run) -> list[str]:
     """The model state that was printed last."""
-    last = run.of("SETTLED")[-1]
-    end = run.at(last)
-    rows = [event for event in run.of("STATE") if run.at(event) < end]
-    return sorted(event["row"] for event in rows[-last.number("rows") :])
+    return sorted(",".join(row) for row in run.last_state())
 
 
 # The number of resources that the cleanup destroys.

@@ -271,12 +271,12 @@ def test_a_kept_run_can_be_checked_again(target: Target) -> None:
 
 @pytest.mark.behaviour("H-10", "M-06")
 def test_a_state_that_is_not_the_one_replayed_fails(target: Target, tmp_path: Path) -> None:
-    """One row is missing in the state that the root task printed.
+    """One row is missing of what the cleanup removed from the state.
 
     The check that passed the run objects.
     """
     run = target.run("terminate")
-    row = run.of("STATE", n=1)[-1]
+    row = run.of("GONE", n=1)[-1]
     settled = run.of("SETTLED", n=1)[0]
     rows = settled.number("rows")
     events = [event for event in run.events if event is not row]

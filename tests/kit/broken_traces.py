@@ -306,10 +306,13 @@ def _two_extractions(target: Target) -> None:
     target.extract("PD_5")
 
 
-def _unprinted(target: Target) -> None:
-    target.account()
-    target.fault("PD_5")
-    target.cleanup()
+def _unprinted() -> Report:
+    target = Target(1, 0)
+    block_fs_db_app(target)
+    target.quiet()
+    target.subscribe("PD_5", "PD_5")
+    target.emit("END")
+    return of_drafts(target.events)
 
 
 def _illegal(target: Target) -> None:
@@ -506,10 +509,12 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "extractions.needless": lambda: inserted("notices", "MODEL", "SAY", pd="PD_1", text="x"),
     "extractions.printed": lambda: edited("notices", "EXTRACTED", None, x=1),
     "extractions.end": lambda: scenario(lambda target: target.extract()),
-    "state.printed": lambda: scenario(_unprinted),
+    "state.printed": _unprinted,
     "state.snapshot": lambda: inserted("depths-0-0", "SETTLED", "SAY", pd="PD_5", text="x"),
     "state.count": lambda: edited("depths-1-0", "SETTLED", {"rows": 3}, n=1),
-    "state.rows": lambda: edited("depths-1-0", "STATE", None, n=1, row="PD,PD_4,db,,,,"),
+    "state.rows": lambda: edited("depths-1-0", "GONE", None, n=1, row="PD,PD_3,fs,,,,"),
+    "state.digest": lambda: edited("depths-1-0", "CLEANUP", {"digest": "0" * 16}, n=1),
+    "state.whole": lambda: edited("depths-1-0", "SETTLED", {"whole": 1}, n=1),
     "state.legal": lambda: scenario(_illegal),
     "cleanup.number": lambda: edited("depths-1-0", "CLEANUP", {"n": 2}),
     "cleanup.within": lambda: edited("depths-1-0", "SETTLED", None, n=1),

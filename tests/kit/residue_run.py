@@ -66,7 +66,8 @@ class Leaving(Target):
 
     def recover(self, n: int, run: int) -> None:
         """A later run."""
-        self.emit("RECOVER", n=n, run=run)
+        self.emit("RECOVER", n=n, run=run, digest=self.digest())
+        before = self.model.copy()
         if self.failures < FAILURES:
             self._deaths(n)
             self.left(n)
@@ -80,7 +81,7 @@ class Leaving(Target):
             self.model.discard(self.remains)
             self.remains.clear()
             self.tombstones = 0
-        self.state(n, cycles=99)
+        self.state(n, before, cycles=99)
 
 
 def residue_run() -> list[Draft]:

@@ -15,9 +15,10 @@ from typing import Any
 
 from cellreap.headers import event_table
 from cellreap.model import reference
-from cellreap.model.csvstate import state_rows
+from cellreap.model.csvstate import rows_gone, state_rows
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
+from cellreap.trace.digest import Digests
 from cellreap.trace.writer import NO_SECRET, Draft
 
 FIRST_SLOT = 8
@@ -84,6 +85,9 @@ def counted(objects: Counter[str]) -> str:
 class Target:
     """The state of the run. `events` is its trace so far."""
 
+    whole_states = False
+    """A cleanup ends with the whole state, as before version 5."""
+
     def __init__(
         self,
         pd_depth: int | None = 0,
@@ -131,6 +135,7 @@ class Target:
         self.later: set[str] = set()
         """the PDs in it that go on until their cleanup begins"""
         self.cleanups = 0
+        self.digests = Digests()
         self.core_spaces: dict[str, str] = {}
         self.spawning: str | None = None
         """the creator of the PD that is being made"""
@@ -760,17 +765,27 @@ class Target:
         stopped = {pd for pd, _ in self.pending} - self.later
         return sum(len(queue) for pd, queue in self.queues.items() if pd not in stopped)
 
-    def state(self, n: int, cycles: int = 0) -> None:
-        rows = self._rows()
+    def state(self, n: int, before: Model | None = None, cycles: int = 0) -> None:
+        """The end of a cleanup, or a snapshot (n=0). before: the state before the cleanup."""
+        before = None if self.whole_states else before
+        rows = self._rows() if before is None else rows_gone(before, self.model)
         for row in rows:
-            self.emit("STATE", n=n, row=row)
+            self.emit("STATE" if before is None else "GONE", n=n, row=row)
         used = {**self.used(), "cycles": cycles, "objects": self.kernel_objects()}
-        self.emit("SETTLED", n=n, rows=len(rows), **used)
+        whole = int(before is None)
+        self.emit("SETTLED", n=n, rows=len(rows), **used, whole=whole, digest=self.digest())
+
+    def digest(self) -> str:
+        return self.digests.of(self.model)
 
     def snapshot(self) -> None:
         self.state(0)
 
     def end(self) -> list[Draft]:
+        """The last events: the whole state, if it does not stand there already, and END."""
+        last = self.events[-1]
+        if last[0] != "SETTLED" or last[1]["n"] != 0:
+            self.snapshot()
         self.emit("END")
         return self.events
 
@@ -824,10 +839,11 @@ class Target:
         self._tell(n, plan, cause)
         plan = yield from self._carry_out(n, plan)
         self._planned(n)
+        before = self.model
         self.model = self.after(plan)
         self._settle(("cleanup", n))
         self.doomed -= plan.doomed() - self.remains
-        self.state(n, cycles=12345)
+        self.state(n, before, cycles=12345)
         for pd, body in plan.revoked_bodies:
             self._tell_loss(pd, _pd_of(body))
         self.pending = deque(waiting for waiting in self.pending if waiting[0] in self.model.nodes)
@@ -858,6 +874,7 @@ class Target:
             pd_depth=depths[0],
             rs_depth=depths[1],
             steps=0,  # not known yet
+            digest=self.digest(),
         )
         for pd, depth in plan.destroyed_pds:
             self.emit("DOOM_PD", n=n, pd=pd, depth=depth, group=group[pd])

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from cellreap.model.csvstate import state_rows
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.runs.boot import Boot
 from cellreap.trace.check import Report
+from cellreap.trace.check.replay import Replay
+from cellreap.trace.check.rows import with_doomed
 from cellreap.trace.events import Event
 
 
@@ -124,13 +127,36 @@ class Run:
         return [event.number("calls") for event in self.of("STEP", n=n, name=step)]
 
     def state(self, n: int) -> list[list[str]]:
-        """The rows of the state that was printed after the n-th cleanup, as columns: after the last
-        run over what it left, if it left anything.
+        """The rows of the state after the n-th cleanup, as columns: after the last run over what it
+        left, if it left anything. 0: before the first cleanup.
+
+        The root task prints whole states only at the beginning and at the end. The rows are those
+        of the replay, which the check has compared with the digest that the root task printed.
         """
-        earlier = self.of("SETTLED", n=n)[:-1]
-        begin = self.at(earlier[-1]) if earlier else 0
-        rows = [event for event in self.of("STATE", n=n) if not earlier or self.at(event) > begin]
-        return [event["row"].split(",") for event in rows]
+        return self._states[n]
+
+    @cached_property
+    def _states(self) -> dict[int, list[list[str]]]:
+        replay = Replay(Report(str(self.trace)))
+        states: dict[int, list[list[str]]] = {}
+
+        def keep(n: int) -> None:
+            marked = with_doomed(replay.model, replay.context.cleanups.doomed())
+            states[n] = [row.split(",") for row in state_rows(marked)[1:]]
+
+        for event in self.events:
+            if event.name == "CLEANUP" and 0 not in states:
+                keep(0)
+            replay.feed(event)
+            if event.name == "SETTLED" and event["n"] != "0":
+                keep(event.number("n"))
+        return states
+
+    def last_state(self) -> list[list[str]]:
+        """The rows of the last whole state that the root task printed, as columns."""
+        last = self.at(self.of("SETTLED", whole=1)[-1])
+        begin = last - self.events[last].number("rows")
+        return [event["row"].split(",") for event in self.events[begin:last]]
 
     def at(self, event: Event) -> int:
         """The index of an event in the run."""

@@ -112,6 +112,7 @@ _FORMS: dict[str, Callable[[str], bool]] = {
     "DEPTH": _like(r"0|[1-9][0-9]{0,8}|inf"),
     "DIGEST": _like(r"[0-9a-f]{8}"),
     "KEY": _like(r"[0-9a-f]{32}|-"),
+    "STATE_DIGEST": _like(r"[0-9a-f]{16}|-"),
     "TEXT": lambda value: True,
     "SPACE_TYPE": _like(r"[A-Z][A-Z0-9_]*"),
     "PD": _node("PD"),

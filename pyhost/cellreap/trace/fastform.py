@@ -23,6 +23,7 @@ PATTERNS: Final[Mapping[str, str]] = {
     "FLAG": "[01]",
     "ADDRESS": "0x[0-9a-f]{1,16}",
     "DIGEST": "[0-9a-f]{8}",
+    "STATE_DIGEST": "[0-9a-f]{16}|-",
     "TEXT": "[!-$&-~]*",
     "CALLS": f"-|{_COUNT}(?:,{_COUNT})*",
     "OBJECTS": f"-|{_COUNT}(?:,{_COUNT})*",

@@ -97,6 +97,8 @@ CHANGES: dict[int, Change] = {
             **{(event, "objects"): "-" for event in _WITH_OBJECTS},
             ("RIGHTS", "listen"): "0",
             ("CLEANUP", "steps"): "0",
+            ("SETTLED", "whole"): "1",
+            **{(event, "digest"): "-" for event in ("CLEANUP", "RECOVER", "SETTLED")},
             ("TAKEOVER", "number"): "0",
             ("RESIDUE", "number"): "0",
             **{("IN_USE", use): "-" for use in ("tickets", "own", "parents", "bodies")},

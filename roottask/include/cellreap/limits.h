@@ -42,6 +42,9 @@
     CR_SYSTEM_LIMIT(CR_REFUSALS_TOLD, 64, "refused operations of a PD that are traced one by one") \
     CR_SYSTEM_LIMIT(CR_REFUSALS_SUM, 1000, "refused operations of a PD in one REFUSED event")      \
     CR_SYSTEM_LIMIT(CR_MAX_SAYS, 4096, "lines that a PD prints")                                   \
+    CR_SYSTEM_LIMIT(CR_GONE_BYTES, 65536,                                                          \
+        "bytes of the rows that a cleanup removes, each with a newline; if they are more, the "    \
+        "trace has the whole state instead")                                                       \
     CR_SYSTEM_LIMIT(CR_TRACE_LINE_MAX, 2048, "bytes of a trace line")
 
 /* What each PD of the configuration may use at a time: its account. The PDs that it spawned use the

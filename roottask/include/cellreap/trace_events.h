@@ -106,6 +106,7 @@ typedef enum cr_print {
     CR_TRACE_TYPE(DEPTH, DEPTH, "a decimal number or inf")                                         \
     CR_TRACE_TYPE(DIGEST, TEXT, "8 hex digits")                                                    \
     CR_TRACE_TYPE(KEY, TEXT, "32 hex digits, or - if the version has no keys")                     \
+    CR_TRACE_TYPE(STATE_DIGEST, TEXT, "16 hex digits, or - if the version has no such digests")    \
     CR_TRACE_TYPE(TEXT, TEXT, "a text")                                                            \
     CR_TRACE_TYPE(SPACE_TYPE, TEXT, "a type, of A-Z, 0-9 and _")                                   \
     CR_TRACE_TYPE(PD, TEXT, "a PD")                                                                \
@@ -376,8 +377,9 @@ typedef enum cr_print {
     /* A cleanup: the plan */                                                                      \
     CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD)                   \
                    FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH)               \
-                   FIELD(steps, NUMBER),                                                           \
-                   "Cleanup n begins. steps: how many its plan has, without `settle`.")            \
+                   FIELD(steps, NUMBER) FIELD(digest, STATE_DIGEST),                               \
+                   "Cleanup n begins. steps: how many its plan has, without `settle`. digest: of " \
+                   "the state before it.")                                                         \
     CR_TRACE_EVENT(CR_EV_DOOM_PD, "DOOM_PD", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(depth, NUMBER)   \
                    FIELD(group, NUMBER),                                                           \
                    "The PD is doomed at this depth. Groups are destroyed in ascending order.")     \
@@ -429,9 +431,10 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_LEFT, "LEFT", FIELD(n, NUMBER) FIELD(step, STEP)                          \
                    FIELD(node, NODE_OR_NONE) FIELD(pd, PD_OR_NONE),                                \
                    "The cleanup settles without this step, which a later run carries out.")        \
-    CR_TRACE_EVENT(CR_EV_RECOVER, "RECOVER", FIELD(n, NUMBER) FIELD(run, NUMBER),                  \
+    CR_TRACE_EVENT(CR_EV_RECOVER, "RECOVER", FIELD(n, NUMBER) FIELD(run, NUMBER)                   \
+                   FIELD(digest, STATE_DIGEST),                                                    \
                    "A later run over what the cleanup left begins. It ends with SETTLED, too. "    \
-                   "run: its number, from 1.")                                                     \
+                   "run: its number, from 1. digest: of the state before it.")                     \
     CR_TRACE_EVENT(CR_EV_PAUSE, "PAUSE", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(calls, NUMBER),      \
                    "Between two steps an operation of the PD is served. What it does follows, up " \
                    "to RESUME. calls: the kernel calls of the cleanup since the root task "        \
@@ -455,12 +458,16 @@ typedef enum cr_print {
                    FIELD(count, NUMBER), "The number of kernel calls of one kind in the cleanup.") \
     /* A cleanup: the resulting state */                                                           \
     CR_TRACE_EVENT(CR_EV_STATE, "STATE", FIELD(n, NUMBER) FIELD(row, TEXT),                        \
-                   "One row of the model state, in canonical order. n=0: a row of a snapshot.")    \
+                   "One row of a whole model state, in canonical order. n=0: a row of a snapshot.") \
+    CR_TRACE_EVENT(CR_EV_GONE, "GONE", FIELD(n, NUMBER) FIELD(row, TEXT),                          \
+                   "The cleanup removed this row from the model state.")                           \
     CR_TRACE_EVENT(CR_EV_SETTLED, "SETTLED", FIELD(n, NUMBER) FIELD(rows, NUMBER)                  \
                    FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(cycles, NUMBER)                 \
-                   FIELD(objects, OBJECTS),                                                        \
-                   "The cleanup is over: the number of STATE rows, the memory in use, the time "   \
-                   "that the cleanup took, and all kernel objects that there are.")                \
+                   FIELD(objects, OBJECTS) FIELD(whole, FLAG) FIELD(digest, STATE_DIGEST),         \
+                   "The cleanup is over: the number of rows before this event, the memory in "     \
+                   "use, the time that the cleanup took, and all kernel objects that there are. "  \
+                   "whole: the rows are the whole state (STATE), else what the cleanup removed "   \
+                   "(GONE). digest: of all rows of the state. n=0: the end of a snapshot.")        \
     /* The kernel's word, if the configuration asks for it (truth) */                              \
     CR_TRACE_EVENT(CR_EV_TRUTH, "TRUTH", FIELD(snapshot, FLAG),                                    \
                    "The capabilities that the kernel has, as the kernel says. snapshot=1: the "    \

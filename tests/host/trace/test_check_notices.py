@@ -328,7 +328,10 @@ def test_what_failed_stops_its_lane_and_shows_in_the_report() -> None:
     )
 
 
-def test_version_1_has_one_queue_and_failures_without_effect() -> None:
+def test_version_1_has_one_queue_and_failures_without_effect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Target, "whole_states", True)
     target, server, (one, two) = owed()
     del target.events[2]
     target.events[0] = ("TRACE", {**target.events[0][1], "version": 1})

@@ -179,9 +179,16 @@ def account_of_nothing_new(target: Target) -> None:
 
 
 def state_not_printed(target: Target) -> None:
+    target.events[:] = [draft for draft in target.events if draft[0] not in ("STATE", "SETTLED")]
     target.account()
     target.fault("PD_5")
     target.cleanup()
+
+
+def change_after_the_last_state(target: Target) -> None:
+    target.quiet()
+    target.subscribe("PD_5", "PD_5")
+    target.emit("END")
 
 
 def memory_not_accounted(target: Target) -> None:
@@ -253,7 +260,11 @@ RULES: list[tuple[Callable[[Target], None], str]] = [
     ),
     (
         state_not_printed,
-        "CLEANUP: the model was changed in line 59, after the state was printed last",
+        "CLEANUP: expected a snapshot (STATE n=0 ..., SETTLED n=0) before it: none came",
+    ),
+    (
+        change_after_the_last_state,
+        "END: the model was changed in line 110, after the state was printed last",
     ),
     (memory_not_accounted, "CLEANUP: memory was given or freed after the last ACCOUNT"),
     (unfetched_token, "GET_WORK: token=1: no such notice waits for PD_5"),
@@ -324,9 +335,13 @@ CHANGES: list[tuple[str, dict[str, object], dict[str, object], str]] = [
      "QUEUE PD_2 destroy BLOCK_SPACE_2 PD_3: no such notice"),
     ("CALLS", {"count": 0}, {"kind": "signal"}, "CALLS: kind=signal count=0: expected only"),
     ("CALLS", {"kind": "delete"}, {"kind": "signal"}, "CALLS: kind=delete is there twice"),
-    ("STATE", {"n": 2}, {"n": 1}, "STATE: n=2: cleanup 1 is under way"),
-    ("STATE", {"row": "PD,PD_4,dba,,,,"}, {"n": 1, "row": "PD,PD_4,db,,,,"},
-     "STATE: the row PD,PD_4,db,,,,"),
+    ("CLEANUP", {"digest": "0" * 16}, {"n": 1}, "CLEANUP: digest=0000000000000000: that of the"),
+    ("GONE", {"n": 2}, {"n": 1}, "GONE: n=2: cleanup 1 is under way"),
+    ("GONE", {"row": "PD,PD_3,fsx,,,,"}, {"n": 1, "row": "PD,PD_3,fs,,,,"},
+     "GONE: the row PD,PD_3,fs,,,,"),
+    ("SETTLED", {"digest": "0" * 16}, {"n": 1}, "SETTLED: digest=0000000000000000: that of the"),
+    ("SETTLED", {"whole": 1}, {"n": 1}, "SETTLED: whole=1: the rows that the cleanup removed do"),
+    ("SETTLED", {"whole": 0}, {"n": 0}, "SETTLED: n=0: whole=0: expected 1"),
     ("SETTLED", {"rows": 3}, {"n": 1}, "SETTLED: rows=3, but"),
     ("SETTLED", {"bytes": 5}, {"n": 1},
      "SETTLED: bytes=5, but what is in use by the events before it is"),
@@ -384,14 +399,17 @@ def test_nothing_may_be_missing(event: str, match: dict[str, object], message: s
 @pytest.mark.behaviour("D-03", "M-06", "H-10")
 def test_an_edge_to_something_that_is_gone_is_found() -> None:
     """The root task leaves a MAP edge to a freed resource in its state."""
-    drafts = reference_run(0, 0)
-    last = max(
-        index for index, (name, values) in enumerate(drafts) if name == "STATE" and values["n"] == 1
-    )
-    drafts.insert(last, ("STATE", {"n": 1, "row": ",,NONE,MAP,FILE_3_1,BLOCK_1_1,"}))
+    row = ",,NONE,MAP,FILE_3_1,BLOCK_1_1,"
+    drafts = [draft for draft in reference_run(0, 0) if draft != ("GONE", {"n": 1, "row": row})]
     assert said(drafts) == [
-        "SETTLED: rows=36, but 37 STATE events came before it",
-        "STATE: the row ,,NONE,MAP,FILE_3_1,BLOCK_1_1, is not in the state that the events make",
+        "SETTLED: rows=11, but 10 GONE events came before it",
+        f"GONE: the row {row} is missing",
+    ]
+    drafts = reference_run(0, 0)
+    end = max(index for index, (name, _) in enumerate(drafts) if name == "STATE")
+    drafts.insert(end, ("STATE", {"n": 0, "row": row}))
+    assert said(drafts)[1:] == [
+        f"STATE: the row {row} is not in the state that the events make",
     ]
 
 

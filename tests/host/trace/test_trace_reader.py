@@ -356,7 +356,7 @@ VERSION_2 = {
     "WAIT n=1": "WAIT n=1",
     "RESUME n=1": "CONTINUE n=1",
     "CLEANUP n=1 trigger=PD_1 cause=deadline pd_depth=0 rs_depth=inf": (
-        "CLEANUP n=1 trigger=PD_1 cause=late pd_depth=0 rs_depth=inf steps=0"
+        "CLEANUP n=1 trigger=PD_1 cause=late pd_depth=0 rs_depth=inf steps=0 digest=-"
     ),
 }
 

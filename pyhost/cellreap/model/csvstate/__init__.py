@@ -14,7 +14,7 @@ from cellreap.model.csvstate.columns import COLUMNS, HEADER, Row
 from cellreap.model.csvstate.reading import MAX_LINE, MAX_LINES, parse_state, read_state
 from cellreap.model.csvstate.report import ReadReport
 from cellreap.model.csvstate.version import STATE_VERSION
-from cellreap.model.csvstate.writing import state_rows, state_text, write_state
+from cellreap.model.csvstate.writing import rows_gone, state_rows, state_text, write_state
 
 __all__ = [
     "COLUMNS",
@@ -26,6 +26,7 @@ __all__ = [
     "Row",
     "parse_state",
     "read_state",
+    "rows_gone",
     "state_rows",
     "state_text",
     "write_state",

@@ -53,6 +53,36 @@ def _node_rows(model: Model) -> list[Row]:
     return rows
 
 
+def rows_gone(before: Model, after: Model) -> list[str]:
+    """The rows of the nodes and edges that one state has and a later one has not, in any order.
+
+    A row is whole: an edge that only has a lower count is still there.
+    """
+    rows = []
+    for node_id in before.nodes.keys() - after.nodes.keys():
+        node = before.nodes[node_id]
+        words = [PINNED] * (node.kind == "PD" and node.pinned) + [node.extra] * bool(node.extra)
+        data = node.name if node.kind == "PD" else node.type
+        rows.append(Row(node_type=node.kind, node_id=node_id, data=data, extra=" ".join(words)))
+    for res in before.space_of.keys() - after.space_of.keys():
+        rows += _rows_of(before, Edge("SUBSET", res, before.space_of[res]))
+    for pd, node_id in before.holds.keys() - after.holds.keys():
+        rows += _rows_of(before, Edge("HOLD", pd, node_id, before.holds[pd, node_id]))
+    for pd, node_id in before.subscribes.keys() - after.subscribes.keys():
+        rows += _rows_of(before, Edge("SUBSCRIBE", pd, node_id, before.subscribes[pd, node_id]))
+    for pd in before.faults.keys() - after.faults.keys():
+        rows += _rows_of(before, Edge("FAULT", pd, before.faults[pd]))
+    for kind, pairs in (
+        ("REQUEST", before.requests - after.requests),
+        ("MAP", before.maps - after.maps),
+        ("LINK", before.links - after.links),
+        ("OWN", before.owns - after.owns),
+    ):
+        for source, target in pairs:
+            rows += _rows_of(before, Edge(kind, source, target))
+    return [row.text() for row in rows]
+
+
 def _edge_rows(model: Model) -> list[Row]:
     order = {name: place for place, name in enumerate(EDGE_KINDS)}
     subsets = (Edge("SUBSET", res, space) for res, space in model.space_of.items())
@@ -61,13 +91,17 @@ def _edge_rows(model: Model) -> list[Row]:
         (*subsets, *model.edges()),
         key=lambda edge: (order[edge.kind], _by_number(edge.source), _by_number(edge.target)),
     ):
-        kind, source, target, times = edge
-        row = Row(data="NONE", edge_type=kind, edge_from=source, edge_to=target)
-        if kind == "REQUEST":
-            type_name, manager = model.nodes[target].type, model.manager[target]
-            row = replace(row, data=type_name, edge_to=manager, extra=target)
-        rows += [row] * times
+        rows += _rows_of(model, edge)
     return rows
+
+
+def _rows_of(model: Model, edge: Edge) -> list[Row]:
+    kind, source, target, times = edge
+    row = Row(data="NONE", edge_type=kind, edge_from=source, edge_to=target)
+    if kind == "REQUEST":
+        type_name, manager = model.nodes[target].type, model.manager[target]
+        row = replace(row, data=type_name, edge_to=manager, extra=target)
+    return [row] * times
 
 
 def write_state(model: Model) -> str:

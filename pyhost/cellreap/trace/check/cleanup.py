@@ -35,6 +35,7 @@ EVENT_PHASES = {
     "CALLS": Phase.CALLS,
     "LEFT": Phase.LEFT,
     "STATE": Phase.STATE,
+    "GONE": Phase.STATE,
 }
 NOT_DOOMED = {
     "SPACE": ("manager",),
@@ -124,7 +125,7 @@ def _forget(context: Context, running: Running, gone: set[str]) -> None:
 
 
 class Cleanups(Concern):
-    """CLEANUP, the plan, WAIT, CONTINUE, STATE, SETTLED."""
+    """CLEANUP, the plan, WAIT, CONTINUE, STATE, GONE, SETTLED."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -296,7 +297,7 @@ class Cleanups(Concern):
         if number != self._count:
             context.bad("cleanup.number", f"CLEANUP: n={number}: expected {self._count}")
             self._count = number
-        context.state.demand_printed("CLEANUP")
+        context.state.demand_printed(event)
         context.triggers.begin(trigger, cause)
         context.authority.cleanup(event)
         self.number, self._running = number, None
@@ -380,6 +381,10 @@ class Cleanups(Concern):
         """STATE: a row of the state after the cleanup."""
         running.rows[event["row"]] += 1
 
+    def row_gone(self, running: Running, event: Event) -> None:
+        """GONE: a row that the cleanup removed."""
+        running.rows_gone[event["row"]] += 1
+
     def settled(self, running: Running, event: Event) -> None:
         """SETTLED: the cleanup ends."""
         context = self.context
@@ -399,11 +404,12 @@ class Cleanups(Concern):
         for node in gone:
             context.memory.free_resource(node)
         context.memory.changed = True
+        before = context.model
         context.model = state_of(running) if leaves else running.after
         _forget(context, running, gone)
         context.residue.settled(running, gone)
         self.number = self._running = None
-        context.state.compare(event, running.rows)
+        context.state.settled(event, running, before)
         context.legal(f"after cleanup {running.result.number}")
 
     handlers: ClassVar[Handlers] = {"CLEANUP": cleanup}
@@ -412,5 +418,6 @@ class Cleanups(Concern):
         "WAIT": wait,
         "CONTINUE": go_on,
         "STATE": row,
+        "GONE": row_gone,
         "SETTLED": settled,
     }

@@ -84,10 +84,17 @@ class Policy:
     """The kernel objects are told by kind, and IN_USE tells tickets and slots by use."""
     tells_steps: bool = True
     """CLEANUP tells how many steps its plan has, and RIGHTS who may listen."""
+    digests: bool = True
+    """A cleanup tells a digest of the state before and after it, and the rows that it removed.
+    Whole states stand at the beginning and at the end. If False, a cleanup ends with the whole
+    state, and a snapshot shows each change before the next cleanup.
+    """
 
 
 CURRENT: Final = Policy()
-VERSION_4: Final = replace(CURRENT, leaves_for_good=False, tells_objects=False, tells_steps=False)
+VERSION_4: Final = replace(
+    CURRENT, leaves_for_good=False, tells_objects=False, tells_steps=False, digests=False
+)
 VERSION_3: Final = replace(
     VERSION_4,
     clocks=False,

@@ -285,7 +285,7 @@ class Replay:
                 concern, handler = WITHIN[name]
                 handler(self._concerns[concern], running, event)
         elif name == "END":
-            self._end()
+            self._end(event)
         else:
             self._outside(event)
 
@@ -356,7 +356,7 @@ class Replay:
             text = f"TRACE: kernel={report.kernel}: expected a name, a space and a version"
             context.bad("order.header", text)
 
-    def _end(self) -> None:
+    def _end(self, event: Event) -> None:
         context = self._context
         self._ended = True
         context.cleanups.at_end()
@@ -370,5 +370,5 @@ class Replay:
         context.actors.at_end()
         context.memory.demand_body("END")
         context.authority.demand_rights("END")
-        context.state.demand_printed("END")
+        context.state.demand_printed(event)
         context.legal("at the end")

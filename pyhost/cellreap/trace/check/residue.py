@@ -219,7 +219,7 @@ class Residue(Concern):
         number = event.number("n")
         running = self.of.get(number)
         self._to_retry.discard(number)
-        self.context.state.demand_printed("RECOVER")
+        self.context.state.demand_printed(event)
         if running is None or self.context.cleanups.number is not None:
             self.context.bad("residue.run", f"RECOVER: n={number}: no such cleanup left anything")
             return

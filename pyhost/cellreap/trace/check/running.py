@@ -65,7 +65,7 @@ PHASE_NAMES = (
     "the notices",
     "CALLS",
     "LEFT",
-    "STATE",
+    "STATE and GONE",
 )
 
 
@@ -174,6 +174,9 @@ class Running:
         """kind of kernel call -> how many there were in the steps"""
         self.steps_destroyed: set[str] = set()
         self.rows: Counter[str] = Counter()
+        """the rows of the whole state after this run, as it says"""
+        self.rows_gone: Counter[str] = Counter()
+        """the rows that this run removed from the state, as it says"""
         self.suspending = Paired()
         self.destroying = Paired()
         self.notifying = Paired()
@@ -229,6 +232,7 @@ class Running:
         self.kept.clear()
         self.left.clear()
         self.rows.clear()
+        self.rows_gone.clear()
         self.calls_told.clear()
 
     def space_of(self, node: str) -> str | None:

@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Printed states: snapshots outside cleanups, and when a state must be printed."""
+"""Printed states and digests: snapshots outside cleanups, and when a state must be printed."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from cellreap.model.csvstate import state_rows
+from cellreap import headers
+from cellreap.model.csvstate import rows_gone, state_rows
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.rows import compare_rows, with_doomed
+from cellreap.trace.digest import Digests
 from cellreap.trace.events import Event
+
+if TYPE_CHECKING:
+    from cellreap.model.graph import Model
+    from cellreap.trace.check.running import Running
+
+GONE_BYTES: Final = headers.constant("limits.h", "CR_GONE_BYTES")
 
 CHANGES = frozenset(
     {
@@ -41,6 +49,8 @@ class State(Concern):
         super().__init__(context)
         self._rows: Counter[str] | None = None  # of the snapshot that is being printed
         self._changed_in: int | None = None  # line of the first change that no printed state shows
+        self._digests = Digests()
+        self._began = False  # whether there was a snapshot
 
     # -- for other concerns
 
@@ -49,30 +59,66 @@ class State(Concern):
         if event.name in CHANGES:
             self._changed_in = event.line
 
-    def demand_printed(self, event: str) -> None:
-        """Checks that all changes were printed.
+    def demand_printed(self, event: Event) -> None:
+        """CLEANUP, RECOVER, END: checks that all changes can be seen.
 
-        A change that neither a printed state nor an ACCOUNT shows could be missing from a trace
-        unnoticed.
+        A change that neither a printed state, a digest nor an ACCOUNT shows could be missing from a
+        trace unnoticed.
         """
-        if self.context.memory.changed:
+        context, name = self.context, event.name
+        if context.memory.changed:
             text = "memory was given or freed after the last ACCOUNT: expected one before it"
-            self.context.bad("memory.account", f"{event}: {text}")
-        if self._changed_in is not None:
-            line = self._changed_in
-            text = f"the model was changed in line {line}, after the state was printed last"
-            expected = "expected a snapshot (STATE n=0 ..., SETTLED n=0) before it"
-            self.context.bad("state.printed", f"{event}: {text}: {expected}")
+            context.bad("memory.account", f"{name}: {text}")
+        expected = "expected a snapshot (STATE n=0 ..., SETTLED n=0) before it"
+        if context.policy.digests and not self._began:
+            context.bad("state.whole", f"{name}: {expected}: none came since the beginning")
+        if context.policy.digests and name != "END":
+            self._check_digest(event)
+        elif self._changed_in is not None:
+            text = f"the model was changed in line {self._changed_in}, after the state was printed"
+            context.bad("state.printed", f"{name}: {text} last: {expected}")
 
-    def compare(self, event: Event, rows: Counter[str]) -> None:
-        """Compares the rows and sums that the root task printed with those of the replay."""
+    def settled(self, event: Event, running: Running, before: Model) -> None:
+        """SETTLED of a cleanup: compares what the root task printed with the replay.
+
+        before: the state before the cleanup removed anything.
+        """
+        context = self.context
+        if not context.policy.digests:
+            self._compare_whole(event, running.rows)
+            return
+        self._changed_in = event.line
+        gone = rows_gone(before, context.model)
+        whole = sum(len(row.encode("utf-8", "surrogateescape")) + 1 for row in gone) > GONE_BYTES
+        if event["whole"] != str(int(whole)):
+            text = f"whole={event['whole']}: the rows that the cleanup removed do"
+            context.bad("state.whole", f"SETTLED: {text}{'' if whole else ' not'} need more room")
+        if whole:
+            compare_rows(context, "GONE", running.rows_gone, [])
+            self._compare_whole(event, running.rows)
+            return
+        compare_rows(context, "STATE", running.rows, [])
+        self._compare(event, "GONE", running.rows_gone, gone)
+
+    def _compare_whole(self, event: Event, rows: Counter[str]) -> None:
         self._changed_in = None
+        marked = with_doomed(self.context.model, self.context.cleanups.doomed())
+        self._compare(event, "STATE", rows, state_rows(marked)[1:])
+
+    def _compare(self, event: Event, name: str, rows: Counter[str], expected: list[str]) -> None:
         if event.number("rows") != rows.total():
-            text = f"rows={event['rows']}, but {rows.total()} STATE events came before it"
+            text = f"rows={event['rows']}, but {rows.total()} {name} events came before it"
             self.context.bad("state.count", f"SETTLED: {text}")
         self.context.memory.check_sums(event)
-        marked = with_doomed(self.context.model, self.context.cleanups.doomed())
-        compare_rows(self.context, "STATE", rows, state_rows(marked)[1:])
+        compare_rows(self.context, name, rows, expected)
+        if self.context.policy.digests:
+            self._check_digest(event)
+
+    def _check_digest(self, event: Event) -> None:
+        digest = self._digests.of(self.context.model)
+        if event["digest"] != digest:
+            text = f"digest={event['digest']}: that of the state that the events make is {digest}"
+            self.context.bad("state.digest", f"{event.name}: {text}")
 
     def interrupt(self, name: str) -> None:
         """Handles an event that cannot stand between the rows of a snapshot."""
@@ -96,7 +142,10 @@ class State(Concern):
         if event.name == "STATE":
             self._rows[event["row"]] += 1
             return
-        self.compare(event, self._rows)
+        if event["whole"] != "1":
+            context.bad("state.whole", "SETTLED: n=0: whole=0: expected 1")
+        self._began = True
+        self._compare_whole(event, self._rows)
         context.legal("in this snapshot")
         self._rows = None
 

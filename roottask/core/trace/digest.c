@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The digest of a model state. See digest.h. */
+#include <cellreap/blake2s.h>
+#include <cellreap/digest.h>
+
+enum { LABEL_BYTES = 8, KEY_BYTES = 16 };
+
+#define CR_DIGEST_FACTOR(name, number) static const uint64_t name = number;
+CR_DIGEST_FACTORS
+#undef CR_DIGEST_FACTOR
+
+static uint64_t stir(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= CR_DIGEST_FIRST;
+    x ^= x >> 29;
+    x *= CR_DIGEST_SECOND;
+    return x ^ (x >> 32);
+}
+
+static uint64_t term(uint32_t kind, uint64_t a, uint64_t b)
+{
+    return stir(stir(a + CR_DIGEST_BY_KIND * kind) + b);
+}
+
+static size_t length(const char *text)
+{
+    size_t n = 0;
+    while (text[n] != '\0') {
+        n++;
+    }
+    return n;
+}
+
+uint64_t cr_digest_label(const char *id, const char *data)
+{
+    static const uint8_t key[KEY_BYTES];
+    uint8_t bytes[LABEL_BYTES];
+    cr_blake2s hash;
+    cr_blake2s_init(&hash, key, KEY_BYTES, LABEL_BYTES);
+    cr_blake2s_add(&hash, id, length(id));
+    cr_blake2s_add(&hash, ",", 1);
+    cr_blake2s_add(&hash, data, length(data));
+    cr_blake2s_end(&hash, bytes);
+    uint64_t label = 0;
+    for (int i = LABEL_BYTES - 1; i >= 0; i--) {
+        label = label << 8 | bytes[i];
+    }
+    return label;
+}
+
+uint64_t cr_digest_node(uint64_t label, int pinned)
+{
+    return term(CR_DIGEST_NODE, label, pinned != 0);
+}
+
+uint64_t cr_digest_edge(cr_edge_kind kind, uint64_t from, uint64_t to)
+{
+    if (kind == CR_EDGE_LINK && from > to) {
+        return term(kind, to, from);
+    }
+    return term(kind, from, to);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The digest of a model state: one number for all of its rows. It is a sum, so a change of the
+ * state changes it by the terms of the rows that change, and what it costs to keep it does not
+ * depend on the size of the model. The order of the rows does not matter.
+ *
+ *   label(node) = the BLAKE2s of "<id>,<DATA>" (the columns of its row), 8 bytes, as a number, the
+ *                 first byte the lowest. The key is 16 zero bytes: the same state has the same digest
+ *                 in every run.
+ *   term(kind, a, b) = stir(stir(a + BY_KIND * kind) + b)
+ *   stir(x): x ^= x >> 32; x *= FIRST; x ^= x >> 29; x *= SECOND; x ^= x >> 32
+ *   digest = the sum of the terms of all nodes and edges
+ *
+ * A node has the term (CR_DIGEST_NODE, its label, 1 if it is pinned or the root task, else 0). An
+ * edge has the term (its cr_edge_kind, label of `from`, label of `to`), as often as its count; the
+ * ends of a LINK are in ascending order of their labels. Beside the edges with rows there is MANAGE.
+ * Whether a node is doomed is no part of it. All sums and products are modulo 2^64.
+ *
+ * Two states that differ by accident have the same digest with a probability of 2^-64. It is no
+ * signature: with some effort, a second state with the same digest can be made. That only the root
+ * task writes it is ensured by the checksum of its line.
+ *
+ * Parsed by the host tooling. Pure. */
+#ifndef CELLREAP_DIGEST_H
+#define CELLREAP_DIGEST_H
+
+#include <cellreap/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* CR_DIGEST_FACTOR(name, number) */
+#define CR_DIGEST_FACTORS                                                                          \
+    CR_DIGEST_FACTOR(CR_DIGEST_BY_KIND, 0x9e3779b97f4a7c15u)                                       \
+    CR_DIGEST_FACTOR(CR_DIGEST_FIRST, 0xd1342543de82ef95u)                                         \
+    CR_DIGEST_FACTOR(CR_DIGEST_SECOND, 0xaf251af3b0f025b5u)
+
+enum {
+    CR_DIGEST_NODE = 100 /* the kind in the term of a node; those of edges are below */
+};
+
+uint64_t cr_digest_label(const char *id, const char *data);
+uint64_t cr_digest_node(uint64_t label, int pinned);
+/* One of an edge's terms. */
+uint64_t cr_digest_edge(cr_edge_kind kind, uint64_t from, uint64_t to);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

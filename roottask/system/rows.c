@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Keeps the digest of the model state. See rows.h. What a change costs depends on the rows that
+ * change, and on nothing else. */
+#include "rows.h"
+#include "state.h"
+#include <cellreap/digest.h>
+
+static uint64_t *label_of(cr_ref node)
+{
+    return &cr_sys.labels[node.index];
+}
+
+static uint64_t node_term(cr_ref node, const cr_node_info *info)
+{
+    return cr_digest_node(*label_of(node), (info->flags & (CR_FLAG_PINNED | CR_FLAG_ROOT)) != 0);
+}
+
+static uint64_t edge_terms(const cr_edge_info *edge)
+{
+    if (edge->kind == CR_EDGE_BODY) {
+        return 0; /* It follows from the number of the resource. */
+    }
+    return edge->count * cr_digest_edge(edge->kind, *label_of(edge->from), *label_of(edge->to));
+}
+
+void cr_rows_added(cr_ref node)
+{
+    char id[CR_ID_BYTES];
+    cr_node_info info;
+    if (cr_model_get(cr_sys.model, node, &info) != CR_OK) {
+        cr_panic("a node that was added is not there", node.index);
+    }
+    const cr_pd *pd = cr_pd_of(node);
+    cr_node_id(node, id);
+    *label_of(node) = cr_digest_label(id, pd != 0 ? pd->name : cr_type_name(info.type));
+    cr_sys.digest += node_term(node, &info);
+    if (info.kind == CR_NODE_SPACE) {
+        cr_sys.digest +=
+            cr_digest_edge(CR_EDGE_MANAGE, *label_of(info.manager), *label_of(node));
+    } else if (info.kind == CR_NODE_RESOURCE) {
+        cr_sys.digest += cr_digest_edge(CR_EDGE_SUBSET, *label_of(node), *label_of(info.space));
+    }
+}
+
+cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to)
+{
+    const cr_status status = cr_model_add_edge(cr_sys.model, kind, from, to);
+    if (status == CR_OK) {
+        cr_sys.digest +=
+            edge_terms(&(cr_edge_info){.kind = kind, .count = 1, .from = from, .to = to});
+    }
+    return status;
+}
+
+cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, int cleanup)
+{
+    const cr_edge_info edge = {.kind = kind, .count = 1, .from = from, .to = to};
+    const cr_status status = cr_model_drop_edge(cr_sys.model, kind, from, to);
+    if (status == CR_OK) {
+        cr_sys.digest -= edge_terms(&edge);
+        if (cleanup) {
+            cr_note_gone_edge(&edge);
+        }
+    }
+    return status;
+}
+
+/* The sum of the terms of a node's edges. Notes their rows if a cleanup removes them. */
+static uint64_t terms_around(cr_ref node, int cleanup)
+{
+    uint64_t sum = 0;
+    for (int kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
+        /* Every link is on the OUT list. */
+        const int directions = kind == CR_EDGE_LINK ? 1 : 2;
+        for (int direction = 0; direction < directions; direction++) {
+            for (uint32_t edge = cr_model_first(cr_sys.model, node, (cr_edge_kind)kind,
+                                                (cr_direction)direction);
+                 edge != CR_NONE;
+                 edge = cr_model_next(cr_sys.model, edge, node, (cr_direction)direction)) {
+                cr_edge_info info;
+                if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK ||
+                    (direction == CR_IN && cr_same(info.from, info.to))) {
+                    continue; /* An edge of a node to itself is on both lists. */
+                }
+                sum += edge_terms(&info);
+                if (cleanup) {
+                    cr_note_gone_edge(&info);
+                }
+            }
+        }
+    }
+    return sum;
+}
+
+cr_status cr_rows_destroy(cr_ref node, int cleanup)
+{
+    cr_node_info info;
+    cr_status status = cr_model_get(cr_sys.model, node, &info);
+    if (status != CR_OK) {
+        return status;
+    }
+    cr_rows_gone *gone = &cr_sys.gone;
+    const uint64_t rows = gone->rows;
+    const size_t used = gone->used;
+    const int full = gone->full;
+    const uint64_t terms = node_term(node, &info) + terms_around(node, cleanup);
+    if (cleanup) {
+        cr_note_gone_node(node);
+    }
+    status = cr_model_destroy(cr_sys.model, node);
+    if (status == CR_OK) {
+        cr_sys.digest -= terms;
+    } else {
+        gone->rows = rows;
+        gone->used = used;
+        gone->full = full;
+    }
+    return status;
+}

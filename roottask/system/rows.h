@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * All changes to the rows of the model state. They keep the digest of the state (digest.h), so no
+ * other code may add or remove a node or an edge of the model. */
+#ifndef CELLREAP_SYSTEM_ROWS_H
+#define CELLREAP_SYSTEM_ROWS_H
+
+#include "system.h"
+
+/* A node was added to the model, and its entry in the tables of the system is complete. */
+void cr_rows_added(cr_ref node);
+/* As cr_model_add_edge, cr_model_drop_edge and cr_model_destroy. `cleanup`: a cleanup removes it. */
+cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to);
+cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, int cleanup);
+cr_status cr_rows_destroy(cr_ref node, int cleanup);
+
+#endif
