@@ -177,3 +177,18 @@ def test_the_rules_tell_good_includes_from_bad(
     (tmp_path / "supervisor").mkdir(exist_ok=True)
     (tmp_path / "supervisor" / "supervisor.h").touch()
     assert bool(forbidden_includes(tmp_path)) == bad
+
+
+_ROW_CHANGES = re.compile(r"\bcr_model_(add_edge|drop_edge|cut_edge|set_pinned|destroy)\s*\(")
+
+
+@pytest.mark.behaviour("H-10")
+def test_only_one_file_of_the_root_task_changes_rows_of_the_state() -> None:
+    """Every other change would miss the digest of the state."""
+    found = {
+        str(path.relative_to(ROOTTASK))
+        for folder in ("system", "supervisor", "scenario")
+        for path in (ROOTTASK / folder).glob("*.c")
+        if _ROW_CHANGES.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == {"system/rows.c"}

@@ -5,16 +5,16 @@
  * depend on the size of the model. The order of the rows does not matter.
  *
  *   label(node) = the BLAKE2s of "<id>,<DATA>" (the columns of its row), 8 bytes, as a number, the
- *                 first byte the lowest. The key is 16 zero bytes: the same state has the same digest
- *                 in every run.
+ *                 first byte the lowest. The key is 16 zero bytes: equal states have equal digests
+ *                 in all runs.
  *   term(kind, a, b) = stir(stir(a + BY_KIND * kind) + b)
  *   stir(x): x ^= x >> 32; x *= FIRST; x ^= x >> 29; x *= SECOND; x ^= x >> 32
  *   digest = the sum of the terms of all nodes and edges
  *
  * A node has the term (CR_DIGEST_NODE, its label, 1 if it is pinned or the root task, else 0). An
  * edge has the term (its cr_edge_kind, label of `from`, label of `to`), as often as its count; the
- * ends of a LINK are in ascending order of their labels. Beside the edges with rows there is MANAGE.
- * Whether a node is doomed is no part of it. All sums and products are modulo 2^64.
+ * ends of a LINK are in ascending order of their labels. These are the edges that have rows, and
+ * MANAGE. Whether a node is doomed is no part of it. All sums and products are modulo 2^64.
  *
  * Two states that differ by accident have the same digest with a probability of 2^-64. It is no
  * signature: with some effort, a second state with the same digest can be made. That only the root

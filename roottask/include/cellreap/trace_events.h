@@ -458,7 +458,7 @@ typedef enum cr_print {
                    FIELD(count, NUMBER), "The number of kernel calls of one kind in the cleanup.") \
     /* A cleanup: the resulting state */                                                           \
     CR_TRACE_EVENT(CR_EV_STATE, "STATE", FIELD(n, NUMBER) FIELD(row, TEXT),                        \
-                   "One row of a whole model state, in canonical order. n=0: a row of a snapshot.") \
+                   "One row of a whole model state, in canonical order. n=0: of a snapshot.")      \
     CR_TRACE_EVENT(CR_EV_GONE, "GONE", FIELD(n, NUMBER) FIELD(row, TEXT),                          \
                    "The cleanup removed this row from the model state.")                           \
     CR_TRACE_EVENT(CR_EV_SETTLED, "SETTLED", FIELD(n, NUMBER) FIELD(rows, NUMBER)                  \
