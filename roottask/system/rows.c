@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Keeps the digest of the model state. See rows.h. What a change costs depends on the rows that
- * change, and on nothing else. */
+ * Keeps the digest of the model state, and finds nodes by their numbers. See rows.h. What a change
+ * costs depends on the rows that change, and on nothing else. */
 #include "rows.h"
 #include "state.h"
 #include <cellreap/digest.h>
@@ -24,6 +24,85 @@ static uint64_t edge_terms(const cr_edge_info *edge)
     return edge->count * cr_digest_edge(edge->kind, *label_of(edge->from), *label_of(edge->to));
 }
 
+/* -- nodes by their numbers */
+
+_Static_assert((CR_MAX_NODES & (CR_MAX_NODES - 1)) == 0, "a mask takes the bucket");
+
+/* A PD can aim at a bucket by the resources that it keeps. Each takes a node of its account. */
+static uint32_t *bucket_of(uint32_t space, uint32_t object)
+{
+    uint32_t hash = (space * 0x9e3779b1u) ^ (object * 0x85ebca77u);
+    hash ^= hash >> 15;
+    return &cr_sys.numbered[hash & (CR_MAX_NODES - 1)];
+}
+
+/* The numbers of a space or resource. Returns 0 if the node is neither. */
+static int numbers_of(cr_ref node, uint32_t *space, uint32_t *object)
+{
+    cr_node_info info;
+    cr_node_info of;
+    if (cr_model_get(cr_sys.model, node, &info) != CR_OK) {
+        return 0;
+    }
+    if (info.kind == CR_NODE_SPACE) {
+        *space = info.number;
+        *object = 0;
+        return 1;
+    }
+    if (info.kind != CR_NODE_RESOURCE || cr_model_get(cr_sys.model, info.space, &of) != CR_OK) {
+        return 0;
+    }
+    *space = of.number;
+    *object = info.number;
+    return 1;
+}
+
+static void enter(cr_ref node)
+{
+    uint32_t space;
+    uint32_t object;
+    if (numbers_of(node, &space, &object)) {
+        uint32_t *bucket = bucket_of(space, object);
+        cr_sys.next_numbered[node.index] = *bucket;
+        *bucket = node.index + 1;
+    }
+}
+
+static void leave(cr_ref node)
+{
+    uint32_t space;
+    uint32_t object;
+    if (!numbers_of(node, &space, &object)) {
+        return;
+    }
+    uint32_t *link = bucket_of(space, object);
+    for (uint32_t i = 0; *link != 0 && i < CR_MAX_NODES; i++) {
+        if (*link == node.index + 1) {
+            *link = cr_sys.next_numbered[node.index];
+            return;
+        }
+        link = &cr_sys.next_numbered[*link - 1];
+    }
+}
+
+int cr_rows_find(uint32_t space, uint32_t object, cr_ref *out)
+{
+    uint32_t entry = *bucket_of(space, object);
+    for (uint32_t i = 0; entry != 0 && i < CR_MAX_NODES; i++) {
+        uint32_t its_space;
+        uint32_t its_object;
+        if (cr_model_at(cr_sys.model, entry - 1, out) == CR_OK &&
+            numbers_of(*out, &its_space, &its_object) && its_space == space &&
+            its_object == object) {
+            return 1;
+        }
+        entry = cr_sys.next_numbered[entry - 1];
+    }
+    return 0;
+}
+
+/* -- rows */
+
 void cr_rows_added(cr_ref node)
 {
     char id[CR_ID_BYTES];
@@ -35,6 +114,7 @@ void cr_rows_added(cr_ref node)
     cr_node_id(node, id);
     *label_of(node) = cr_digest_label(id, pd != 0 ? pd->name : cr_type_name(info.type));
     cr_sys.digest += node_term(node, &info);
+    enter(node);
     if (info.kind == CR_NODE_SPACE) {
         cr_sys.digest +=
             cr_digest_edge(CR_EDGE_MANAGE, *label_of(info.manager), *label_of(node));
@@ -111,6 +191,7 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
     status = cr_model_destroy(cr_sys.model, node);
     if (status == CR_OK) {
         cr_sys.digest -= terms;
+        leave(node); /* A tombstone keeps its numbers until it is released. */
     } else {
         gone->rows = rows;
         gone->used = used;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * All changes to the rows of the model state. They keep the digest of the state (digest.h), so no
- * other code may add or remove a node or an edge of the model. */
+ * All changes to the rows of the model state. They keep the digest of the state (digest.h) and the
+ * index of its numbers, so no other code may add or remove a node or an edge of the model. */
 #ifndef CELLREAP_SYSTEM_ROWS_H
 #define CELLREAP_SYSTEM_ROWS_H
 
@@ -13,5 +13,9 @@ void cr_rows_added(cr_ref node);
 cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to);
 cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, int cleanup);
 cr_status cr_rows_destroy(cr_ref node, int cleanup);
+
+/* The resource of these numbers, or the space if `object` is 0. Returns 0 if there is none. The
+ * cost does not depend on how many there are. */
+int cr_rows_find(uint32_t space, uint32_t object, cr_ref *out);
 
 #endif

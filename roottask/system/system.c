@@ -303,18 +303,10 @@ uint32_t cr_find_configured_space(const char *name)
     return CR_IMAGE_NONE;
 }
 
-/* Finds a space by its number and returns whether the node exists, in any state. The search visits
- * all nodes: an operation names at most a few spaces. */
+/* Finds a space by its number and returns whether the node exists and is not destroyed. */
 static int find_space_node(uint32_t number, cr_ref *node, cr_node_info *info)
 {
-    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
-        if (cr_model_at(cr_sys.model, i, node) == CR_OK &&
-            cr_model_get(cr_sys.model, *node, info) == CR_OK && info->kind == CR_NODE_SPACE &&
-            info->number == number) {
-            return 1;
-        }
-    }
-    return 0;
+    return cr_rows_find(number, 0, node) && cr_model_get(cr_sys.model, *node, info) == CR_OK;
 }
 
 cr_result cr_find_space(uint32_t number, cr_ref *out)
@@ -342,15 +334,8 @@ cr_result cr_find_resource(uint32_t space_number, uint32_t object, cr_ref *out)
     if (result != CR_RESULT_OK) {
         return result;
     }
-    for (uint32_t edge = cr_model_first(cr_sys.model, space, CR_EDGE_SUBSET, CR_IN);
-         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, space, CR_IN)) {
-        cr_edge_info info;
-        cr_node_info node;
-        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK &&
-            cr_model_get(cr_sys.model, info.from, &node) == CR_OK && node.number == object) {
-            *out = info.from;
-            return CR_RESULT_OK;
-        }
+    if (object != 0 && cr_rows_find(space_number, object, out)) {
+        return CR_RESULT_OK;
     }
     return object != 0 && object < cr_space_entry_of(space)->next_object ? CR_RESULT_GONE
                                                                          : CR_RESULT_NO_SUCH;

@@ -175,6 +175,10 @@ typedef struct cr_system {
     cr_cause_of cause;  /* of what changes now */
     uint64_t digest;    /* of the model state (digest.h); changed only by rows.c */
     uint64_t labels[CR_MAX_NODES]; /* for the digest */
+    /* Spaces and resources by their numbers, for cr_rows_find: the first node of each bucket, and
+     * the next one of each node, + 1; 0: none. */
+    uint32_t numbered[CR_MAX_NODES];
+    uint32_t next_numbered[CR_MAX_NODES];
     cr_rows_gone gone;
     uint64_t base_bytes;
     /* set by the supervisor */
