@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cellreap.system.config import Depth
+from cellreap.system.config import Config, Depth
 from cellreap.system.sdk import ARCHES, installed_sdk
 from cellreap.testing import Run, Target, together
 from cellreap.trace.check.truth import EVENTS
@@ -82,3 +82,21 @@ def test_the_recorded_boot_is_as_a_new_one(
 
 def _depth(text: str) -> Depth:
     return "inf" if text == "inf" else int(text)
+
+
+@pytest.mark.behaviour("C-20", "X-24")
+@pytest.mark.parametrize("kind", ["cut-request", "destroy-resource"])
+def test_a_step_that_has_taken_some_capabilities_fails_for_good(target: Target, kind: str) -> None:
+    """They are in the model, and the kernel does not have them."""
+    steps = run_scenario(target, 0, 2).of("STEP", n=1)
+    number = next(i for i, e in enumerate(steps, 1) if (e["name"], e["calls"]) == (kind, "3"))
+
+    def change(config: Config) -> Config:
+        return config.model_copy(update={"inject": (f"step:{number}.3:error:always",)})
+
+    changes = together(WITH_TRUTH, change)
+    run = target.run("block_fs_db_app", pd_depth=0, rs_depth=2, change=changes)
+    begun = {(event["step"], event.number("calls") >= 2) for event in run.of("RESIDUE")}
+    assert begun == {(kind, True)}
+    assert kind in {event["step"] for event in run.of("LEFT")}
+    assert len(run.of("TRUTH")) >= 4

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import random
 import struct
+import zlib
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -370,6 +372,47 @@ def test_a_cleanup_of_the_version_before_is_carried_on_from_any_step(path: Path)
         assert step == whole[done]
     assert version >= JOURNAL_VERSION - 1
     assert done == len(whole) - 1 >= 24
+
+
+def with_left(stored: bytes, *left: tuple[int, Any]) -> bytes:
+    """A journal of version 2 in which steps of its phase are left.
+
+    left: the index and the step of each. Its place has 7 words.
+    """
+    words = list(struct.unpack(f"<{len(stored) // 4}I", stored))
+    words[15] = len(left)
+    for i, (index, step) in enumerate(left):
+        refs = (step.node.index, step.node.generation, step.pd.index, step.pd.generation)
+        words[18 + 7 * i : 25 + 7 * i] = [step.kind, *refs, 0, index]
+    words[2] = zlib.crc32(struct.pack(f"<{len(words) - 3}I", *words[3:]))
+    return struct.pack(f"<{len(words)}I", *words)
+
+
+@pytest.mark.behaviour("T-26", "X-24")
+def test_what_the_version_before_left_is_carried_out_in_the_second_run() -> None:
+    """Version 2 left the first of the steps that mark. It comes after the others of its phase."""
+    rows = [line.split() for line in (VERSIONS / "journal-2.txt").read_text().splitlines()]
+    at = next(i for i, row in enumerate(rows) if row[1:3] == ["next", "mark"])
+    whole = [tuple(None if w == "-" else w for w in row[2:]) for row in rows if row[1] == "next"]
+    cleaner = Cleaner(read_state(STATES[0])[0], "PD_1", 1, 0)
+    for _ in range(at // 2):
+        told, step = cleaner.next()
+        cleaner.carry_out(told[0], step)
+        assert cleaner.lib.cr_step_done(cleaner.journal, 1) == OK
+    left, step = cleaner.next()
+    behind = stored_bytes(rows[at + 2][0])
+    words = struct.unpack(f"<{len(behind) // 4}I", behind)
+    heir = cleaner.successor()
+    data = with_left(behind, (words[5] - 1, step))
+    assert heir.lib.cr_journal_read(data, len(data), 2, heir.journal) == OK
+    heir.done = []
+    heir.run()
+    heir.check()
+    marks = [told for told in whole if told[0] == "mark"]
+    assert [told for told in heir.done if told[0] == "mark"] == [*marks[1:], left]
+    assert heir.done[0] == marks[1]
+    forged = with_left(behind, (1 << 20, step))
+    assert heir.lib.cr_journal_read(forged, len(forged), 3, heir.journal) == CORRUPT
 
 
 @pytest.mark.behaviour("T-26")

@@ -82,6 +82,8 @@ class Residue(Concern):
         """the cleanups that settled and left something, by number"""
         self._to_retry: set[int] = set()
         """the cleanups whose later run must come before anything else happens"""
+        self._begun: dict[int, set[Row]] = {}
+        """the steps of each cleanup that failed and were left: they may have taken capabilities"""
 
     # -- for other concerns
 
@@ -154,11 +156,18 @@ class Residue(Concern):
         name, node, pd = step
         if name != "tell":
             running.kept.add(step)
+            self._begun.setdefault(running.result.number, set()).add(step)
             return
         running.untold_for_good[pd, node] += 1
         untold = running.untold.get(running.group.get(node, -1))
         if untold is not None and untold[pd, node]:
             untold[pd, node] -= 1
+
+    def may_lack(self, node: str, pd: str) -> bool:
+        """Whether a step that failed for good may have taken the PD's capability to the node."""
+        steps = (("destroy-resource", node, "-"), ("cut-request", node, pd))
+        left = (self._begun.get(number, set()) for number in self.of)
+        return any(step in begun for begun in left for step in steps)
 
     def runs_later(self) -> bool:
         """Whether the current cleanup is in a later run."""

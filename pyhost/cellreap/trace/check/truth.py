@@ -207,7 +207,7 @@ class Truth(Concern):
             size, slots = self._caps[key]
             pd, cnode = key
             if cnode == "cspace":
-                self._compare(pd, "its CSpace", slots, self._cspace(pd))
+                self._compare(pd, "its CSpace", slots, self._cspace(pd, slots))
             else:
                 self._compare(pd, "the CNode of its body", slots, self._body(pd, size, slots))
 
@@ -221,12 +221,13 @@ class Truth(Concern):
             text = f"{len(differ) - _SHOWN} further slots differ"
             self.context.bad("truth.walk", f"CAPS: {pd}: {where}: {text}")
 
-    def _cspace(self, pd: str) -> Slots:
+    def _cspace(self, pd: str, has: Slots) -> Slots:
         slots = {self._root: _ENDPOINT, self._notification: _NOTIFICATION, self._fault: _ENDPOINT}
         if not self.context.freed.is_stopped(pd):
             slots[self._own] = _ENDPOINT
-        for slot, _ in self._kernel.capabilities(pd):
-            slots[slot] = _ENDPOINT
+        for slot, (_, node) in self._kernel.capabilities(pd):
+            if slot in has or not self._kernel.may_lack(node, pd):
+                slots[slot] = _ENDPOINT
         return slots
 
     def _body(self, pd: str, size: int, has: Slots) -> Slots:
@@ -244,8 +245,9 @@ class Truth(Concern):
         if pd not in self._bodies:
             self._compare_objects(pd, len(stays))
         slots.update(self._bodies.setdefault(pd, stays))
-        for slot, (kind, _) in self._kernel.capabilities(pd):
-            if kind == "REQUEST":
+        for slot, (kind, node) in self._kernel.capabilities(pd):
+            there = half + slot in has or not self._kernel.may_lack(node, pd)
+            if kind == "REQUEST" and there:
                 slots[half + slot] = _ENDPOINT
         return slots
 
@@ -271,10 +273,15 @@ class Truth(Concern):
             first = self._first.setdefault(cnode, has)
             for letter in _COUNTED.values():
                 more = has[letter] - first[letter]
-                if more:
+                if more > 0 or more < -self._lacks(cnode, letter):
                     too = f"{abs(more)} too {'many' if more > 0 else 'few'}"
                     text = f"{self._counts[cnode][letter]} of {_said(letter)}: {too}"
                     context.bad("truth.own", f"OWN_CAPS: cnode={cnode}: {text}")
+
+    def _lacks(self, cnode: str, letter: str) -> int:
+        """How many capabilities a cleanup that left something may have taken from the CNode."""
+        of_pool = cnode == "pool" and letter == _ENDPOINT
+        return sum(map(self._kernel.may_lack, self.context.model.space_of)) if of_pool else 0
 
     def _of_model(self, cnode: str, halves: int) -> dict[str, int]:
         """What must be in a CNode of the root task besides what is its own for ever."""
