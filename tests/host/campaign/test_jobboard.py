@@ -117,8 +117,8 @@ def test_what_was_accepted_is_there_after_a_kill_of_the_server(server: JobServer
 
 # -- with a script as the emulator
 
-HELD = "echo >> {0}/n; [ $(wc -l < {0}/n) -gt 1 ] || exec sleep 600\n"
-"""The first boot does not end."""
+HELD = "echo >> {0}/n; [ $(wc -l < {0}/n) -gt 1 ] || until [ -e {0}/go ]; do sleep 0.1; done\n"
+"""The first boot says nothing until there is a file `go`."""
 
 
 @pytest.fixture
@@ -134,6 +134,14 @@ def holding(bench: Bench, tmp_path: Path) -> Iterator[Path]:
 def workers_of(pid: int) -> list[int]:
     """The processes that a process has started."""
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or its parent need only ask."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
 
 
 def until(true: Callable[[], bool], running: subprocess.Popen[str], seconds: float = 60) -> None:
@@ -199,8 +207,12 @@ def test_a_worker_that_is_gone_is_replaced_and_its_cell_goes_on(
         ]
         assert [f"{token[0]}.0" for token in tokens] == image, "it was built again"
         if how == "paused":
-            for pid in reversed(gone):
-                os.kill(pid, signal.SIGCONT)
+            (tmp_path / "go").touch()
+            os.kill(gone[1], signal.SIGCONT)
+            until(lambda: has_ended(gone[1]), first)
+            assert client.get("results", cell) == result
+            assert {name: client.get(f"flow.{cell}", name) for name in flow} == flow
+            os.kill(gone[0], signal.SIGCONT)
             out, error = first.communicate(timeout=60)
             assert first.returncode == 0, error
             assert json.loads(out)["cells"] == shown["cells"]
