@@ -54,6 +54,45 @@ void cr_do_spawn(cr_asked *a)
     }
 }
 
+static int is_protected(const cr_pd *pd)
+{
+    return pd != 0 && (pd->flags & CR_IMAGE_PREVENT_DESTROY) != 0;
+}
+
+static int protects_any(void)
+{
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (cr_pd_exists(&cr_sys.pds[i]) && is_protected(&cr_sys.pds[i])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Whether the cleanup that this termination begins would destroy a PD that the configuration
+ * protects. A protected PD is pinned, so it goes only by itself, by a link or with its fault
+ * handler. No steps are under way while a TERMINATE is served, so the planner is free. */
+static cr_result would_destroy_protected(const cr_pd *pd)
+{
+    cr_plan plan;
+    if (!protects_any()) {
+        return CR_RESULT_OK;
+    }
+    if (cr_plan_crash(cr_sys.planner, cr_sys.model, pd->node,
+                      cr_depth_of(pd->pd_depth, cr_sys.image->pd_depth),
+                      cr_depth_of(pd->rs_depth, cr_sys.image->rs_depth), &plan) != CR_OK) {
+        /* It is doomed by a cleanup that waits, or the plan has no room now: nobody can say what
+         * would go. */
+        return CR_RESULT_BUSY;
+    }
+    for (uint32_t i = 0; i < plan.n_doomed; i++) {
+        if (is_protected(cr_pd_of(plan.doomed[i].node))) {
+            return CR_RESULT_PREVENTED;
+        }
+    }
+    return CR_RESULT_OK;
+}
+
 cr_result cr_check_terminate(cr_asked *a)
 {
     cr_result result = cr_find_named_pd(a, &a->found.pd);
@@ -64,7 +103,10 @@ cr_result cr_check_terminate(cr_asked *a)
         return CR_RESULT_GONE;
     }
     const int queued = a->args.later && cr_is_terminated_later(a->found.pd->node);
-    return cr_ticket_room(a->from) && !queued ? CR_RESULT_OK : CR_RESULT_BUSY;
+    if (!cr_ticket_room(a->from) || queued) {
+        return CR_RESULT_BUSY;
+    }
+    return would_destroy_protected(a->found.pd);
 }
 
 void cr_do_terminate(cr_asked *a)

@@ -192,6 +192,11 @@ static void trace_rules_of(const cr_pd *pd)
     if (pd->pd_depth != CR_IMAGE_DEPTH_DEFAULT || pd->rs_depth != CR_IMAGE_DEPTH_DEFAULT) {
         cr_trace_depths(pd);
     }
+    if ((pd->flags & CR_IMAGE_PREVENT_DESTROY) != 0) {
+        cr_trace_begin(&cr_sys.trace, CR_EV_PROTECTED);
+        cr_trace_pd(pd);
+        cr_trace_end(&cr_sys.trace);
+    }
 }
 
 /* The table's entry. It is filled when nothing of the PD exists yet. */

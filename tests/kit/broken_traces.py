@@ -264,6 +264,12 @@ def _again_with_more(target: Target) -> None:
     target.emit(event, **{**values, "account": 1, "priority": 101})
 
 
+def _protected_terminated(target: Target) -> None:
+    pd = target.pd("safe", pinned=True, protected=True)
+    target.body_cap("PD_5", pd)
+    target.terminate(pd, "PD_5")
+
+
 def _silent(target: Target) -> None:
     target.fault("PD_5")
     target.say("PD_5", "hello?")
@@ -410,6 +416,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "actors.status": emitted("REFUSE", pd="PD_5", op=10, status=0),
     "actors.unreached": emitted("UNREACHED", crash=0, name="app"),
     "authority.rights": lambda: edited("depths-0-0", "RIGHTS", None, pd="PD_3"),
+    "authority.protected": lambda: scenario(_protected_terminated),
     "authority.account": lambda: scenario(_again_with_more),
     "authority.spawn": lambda: edited("rich", "RIGHTS", {"priority": 101}, pd="PD_9"),
     "authority.right": lambda: edited("notices", "RIGHTS", {"extract": 0}, pd="PD_4"),

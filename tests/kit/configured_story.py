@@ -161,6 +161,7 @@ class Configured(Target):
             priority=pd.priority,
             rights=pd.rights,
             depths=pd.depths,
+            protected=pd.protected,
         )
         if pd.spaces:
             self.request(me, self.core_space("RESSPC"))

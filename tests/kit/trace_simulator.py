@@ -208,6 +208,7 @@ class Target:
         priority: int = 100,
         rights: frozenset[str] | None = None,
         depths: tuple[str, str] | None = None,
+        protected: bool = False,
         allows: int = 0,
         body_objects: Counter[str] = BODY_OBJECTS,
     ) -> str:
@@ -235,6 +236,8 @@ class Target:
         if depths is not None:
             values = {"pd": pd, "pd_depth": depths[0], "rs_depth": depths[1]}
             self.emit("DEPTHS", **values, asker="-", op="-")
+        if protected:
+            self.emit("PROTECTED", pd=pd)
         if creator is not None:
             self.model.add_own(creator, pd)
             self.emit("OWN", pd=creator, created=pd)

@@ -138,7 +138,8 @@ def _pd(
     return ExpectedPd(
         name=pd.name,
         account=account,
-        pinned=pd.pinned,
+        pinned=pd.pinned or pd.prevent_destroy,
+        protected=pd.prevent_destroy,
         late=pd.start == "after-cleanup",
         priority=pd.priority,
         rights=frozenset(flag for flag, has in flags.items() if has),

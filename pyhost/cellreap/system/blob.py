@@ -225,7 +225,8 @@ def _pd_row(
     config: Config, pd: Pd, used: list[str], numbers: Mapping[str, int], timer: bool
 ) -> dict[str, Any]:
     flags = {
-        "CR_IMAGE_PINNED": pd.pinned,
+        "CR_IMAGE_PINNED": pd.pinned or pd.prevent_destroy,
+        "CR_IMAGE_PREVENT_DESTROY": pd.prevent_destroy,
         "CR_IMAGE_RESPAWN": pd.respawn,
         "CR_IMAGE_MAY_SPAWN": bool(pd.spawns),
         "CR_IMAGE_LATE": pd.start == "after-cleanup",

@@ -37,6 +37,8 @@ class ExpectedPd:
     account: int
     """Its position in the configuration, from 1."""
     pinned: bool = False
+    protected: bool = False
+    """No PD may bring about its end by a termination."""
     late: bool = False
     """It is created only after the first cleanup."""
     priority: int = 100

@@ -178,6 +178,8 @@ RULES: Final[dict[str, str]] = {
     # authority and consent
     "authority.rights": "Each PD but the root task has one RIGHTS, directly after its BODY or "
     "DEADLINE.",
+    "authority.protected": "PROTECTED comes once, directly after the RIGHTS or DEPTHS of its PD, "
+    "which is pinned. No PD terminates one whose cleanup would destroy a protected PD.",
     "authority.account": "No PD of an account has more priority or rights than the first, which "
     "the configuration has.",
     "authority.spawn": "A spawned PD has at most the priority of its creator, no rights, no depths "

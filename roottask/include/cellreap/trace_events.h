@@ -214,6 +214,9 @@ typedef enum cr_print {
                    FIELD(rs_depth, DEPTH) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),          \
                    "The depths of the cleanup that the PD triggers, from now on. Without this "    \
                    "event they are the depths of TRACE.")                                          \
+    CR_TRACE_EVENT(CR_EV_PROTECTED, "PROTECTED", FIELD(pd, PD),                                    \
+                   "No PD may terminate the PD, or another one whose cleanup would destroy it. "   \
+                   "The PD is pinned too.")                                                        \
     CR_TRACE_EVENT(CR_EV_RESPAWN_RULE, "RESPAWN_RULE", FIELD(pd, PD) FIELD(budget, NUMBER)         \
                    FIELD(window_ms, NUMBER) FIELD(delay_ms, NUMBER),                               \
                    "The PD was made from the configuration, and is respawned: at most `budget` "   \

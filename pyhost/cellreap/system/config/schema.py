@@ -260,6 +260,11 @@ class Pd(Table):
     """The program that it runs: one of this file ([[program]]), or one that comes with cellreap."""
     pinned: _Bool = False
     """Policy does not doom it. Losing a linked PD or its fault handler still does."""
+    prevent_destroy: _Bool = False
+    """No PD may terminate it, or another PD whose cleanup would destroy it: the whole termination
+    is refused. It is pinned too. Its own crash, or that of a linked PD or of its fault handler,
+    cannot be refused.
+    """
     respawn: _Bool = False
     """It is created anew after each cleanup that destroyed it, within its budget."""
     respawn_budget: _Budget | None = None

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cellreap.model import reference
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 
@@ -36,7 +37,7 @@ class Rights:
 
 
 class Authority(Concern):
-    """RIGHTS, DEPTHS, and what follows from them for OWN and CLEANUP."""
+    """RIGHTS, DEPTHS, PROTECTED, and what follows from them for OWN, CLEANUP and TERMINATE."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -44,6 +45,7 @@ class Authority(Concern):
         self._configured: dict[int, Rights] = {}  # by account: the first PD's, a configured one
         self._depths: dict[str, tuple[str, str]] = {}
         self._system: tuple[str, str] = ("0", "0")
+        self._protected: set[str] = set()
         self._without: str | None = None  # the PD whose RIGHTS must come
 
     # -- for other concerns
@@ -116,8 +118,30 @@ class Authority(Concern):
     def _depths_of(self, pd: str) -> tuple[str, str]:
         return self._depths.get(pd, self._system)
 
+    def is_protected(self, pd: str) -> bool:
+        """Whether no termination may destroy the PD."""
+        return pd in self._protected
+
+    def terminated(self, event: Event) -> None:
+        """A PD terminates another: what its cleanup would destroy is not protected."""
+        if not self._protected:
+            return
+        pd, model, dooms = event["pd"], self.context.model, self.context.cleanups.dooms_pd
+        doomed_pds = {other for other in model.pds() if dooms(other)}
+        if doomed_pds:  # They go by cleanups that wait, whatever this one does.
+            spaces = {space for space, of in model.manager.items() if of in doomed_pds}
+            members = {res for res, space in model.space_of.items() if space in spaces}
+            model = model.copy()
+            model.discard({*doomed_pds, *spaces, *members})
+        plan = reference.plan(model, pd, *self.depths_of(pd))
+        for doomed, _ in plan.destroyed_pds:
+            if doomed in self._protected:
+                text = f"{event.name}: {pd}: it would destroy {doomed}, which is PROTECTED"
+                self.context.bad("authority.protected", text)
+
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
+        self._protected.discard(pd)
         self._rights.pop(pd, None)
         self._depths.pop(pd, None)
 
@@ -151,4 +175,16 @@ class Authority(Concern):
                 self.context.bad("authority.depths", text)
         self._depths[pd] = (event["pd_depth"], event["rs_depth"])
 
-    handlers: ClassVar[Handlers] = {"RIGHTS": rights, "DEPTHS": depths}
+    def protect(self, event: Event) -> None:
+        """PROTECTED: no termination may destroy the new PD."""
+        pd, before = event["pd"], self.context.previous
+        made = before is not None and before.name in ("RIGHTS", "DEPTHS") and before["pd"] == pd
+        if not made or pd in self._protected:
+            text = f"PROTECTED: pd={pd}: expected it once, right after the RIGHTS or DEPTHS of {pd}"
+            self.context.bad("authority.protected", text)
+        node = self.context.model.nodes.get(pd)
+        if node is None or not node.pinned:
+            self.context.bad("authority.protected", f"PROTECTED: pd={pd}: it is not pinned")
+        self._protected.add(pd)
+
+    handlers: ClassVar[Handlers] = {"RIGHTS": rights, "DEPTHS": depths, "PROTECTED": protect}

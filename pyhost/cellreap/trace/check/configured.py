@@ -16,8 +16,11 @@ from cellreap.trace.expected import Depths, Expected, ExpectedPd
 CORE_SPACES: Final = ("RESSPC", "PD")
 """The types of the root task's spaces, in the order of their creation."""
 CREATION: Final = frozenset(
-    {"BODY", "DEADLINE", "RIGHTS", "DEPTHS", "OWN", "HANDLER", "LINK", "RESPAWN_RULE"}
-)
+    {
+        "BODY", "DEADLINE", "RIGHTS", "DEPTHS", "PROTECTED", "OWN", "HANDLER", "LINK",
+        "RESPAWN_RULE",
+    }
+)  # fmt: skip
 """Events by which a PD is created. Those of edges and capabilities come in addition."""
 
 
@@ -214,6 +217,7 @@ class Configured(Concern):
             making,
             "rights",
             ("pinned", making.pinned, pd.pinned),
+            ("protected", authority.is_protected(making.pd), pd.protected),
             ("account", making.account, pd.account),
             ("priority", authority.priority_of(making.pd), pd.priority),
             ("rights", authority.rights_of(making.pd), pd.rights),
@@ -260,6 +264,7 @@ class Configured(Concern):
             making,
             "rights",
             ("pinned", making.pinned, False),
+            ("protected", self.context.authority.is_protected(making.pd), False),
             ("account", making.account, parent.account),
             ("priority", has, min(parent.spawn_priority, parent.priority)),
             ("allowance", making.allows, parent.spawn_allow),

@@ -202,6 +202,8 @@ class Triggers(Concern):
             if body is None or (by, body) not in context.model.holds:
                 text = f"by={by}: it does not hold the capability to the body of {pd}"
                 context.bad("triggers.right", f"{event.name}: {text}")
+            if not context.cleanups.dooms_pd(pd):
+                context.authority.terminated(event)
         if context.policy.gives_tickets:
             context.debts.owe("ACCEPT", by, pd)
 
