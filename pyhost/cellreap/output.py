@@ -39,6 +39,7 @@ from cellreap.output_seeing import BlastRadius as BlastRadius
 from cellreap.output_seeing import MetricsOutput as MetricsOutput
 from cellreap.output_seeing import Pair as Pair
 from cellreap.output_tools import CacheOutput as CacheOutput
+from cellreap.output_tools import CapdlOutput as CapdlOutput
 from cellreap.output_tools import CompletionOutput as CompletionOutput
 from cellreap.output_tools import DebugOutput as DebugOutput
 from cellreap.output_tools import ImportOutput as ImportOutput
@@ -59,7 +60,18 @@ Ending = Literal[
     "asked",
     "interrupted",
 ]
-Why = Literal["trigger", "link", "fault", "request", "hold", "managed", "map"]
+Why = Literal[
+    "trigger",
+    "link",
+    "fault",
+    "request",
+    "hold",
+    "managed",
+    "map",
+    "own",
+    "unreached",
+    "unnamed",
+]
 CrashWord = Literal[
     "unstaged crash",
     "never ran",
@@ -109,14 +121,14 @@ class Boot(Console):
 class Plan(TypedDict):
     """What a cleanup does. Lists are sorted."""
 
-    trigger: str
-    """The PD that crashes."""
+    trigger: str | None
+    """The PD that crashes, or the first of a subtree. null: there is none."""
     pd_depth: Depth
     """Hops of clients that are destroyed."""
     rs_depth: Depth
     """Hops of mapped spaces that are destroyed."""
     destroyed_pds: list[tuple[str, int]]
-    """PD and its depth. The trigger has depth 0."""
+    """PD and its depth. A trigger has depth 0."""
     deleted_spaces: list[str]
     """Spaces that go, with those of destroyed PDs."""
     removed_requests: list[tuple[str, str]]
@@ -187,10 +199,25 @@ class PlanOutput(Versioned, Plan):
 
     command: Literal["plan"]
     """The command."""
+    kind: Literal["crash", "subtree", "collect"]
+    """What is planned."""
     engine: Literal["core", "reference"]
     """What computed the plan."""
     input: Input
     """What it was made of."""
+    explain: NotRequired[Explained]
+    """With --explain."""
+
+
+class ReconcileOutput(Versioned, Plan):
+    """`cellreap reconcile --json`."""
+
+    command: Literal["reconcile"]
+    """The command."""
+    engine: Literal["core", "reference"]
+    """What computed the plan."""
+    input: Input
+    """The saved state."""
     explain: NotRequired[Explained]
     """With --explain."""
 
@@ -524,23 +551,6 @@ class ReportOutput(Versioned):
     """The number of cleanups."""
 
 
-class CapdlOutput(Versioned):
-    """`cellreap capdl --json`."""
-
-    command: Literal["capdl"]
-    """The command."""
-    after: int
-    """The number of the cleanup."""
-    writer: Literal["own", "tool"] | None
-    """What wrote the text. null: there is none."""
-    compared: bool
-    """Whether the text was compared with a snapshot of the kernel."""
-    problems: list[str]
-    """Why the trace does not pass its check, or what the snapshot has otherwise."""
-    capdl: str | None
-    """The description. null: the trace does not pass."""
-
-
 class ConformanceOutput(Versioned):
     """`cellreap conformance --json`."""
 
@@ -560,6 +570,7 @@ class ConformanceOutput(Versioned):
 
 OUTPUTS: Final[dict[str, type[Any]]] = {
     "plan": PlanOutput,
+    "reconcile": ReconcileOutput,
     "metrics": MetricsOutput,
     "audit": AuditOutput,
     "build": BuildOutput,

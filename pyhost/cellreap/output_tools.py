@@ -86,3 +86,20 @@ class CompletionOutput(Versioned):
     """The shell."""
     script: str
     """The script for it."""
+
+
+class CapdlOutput(Versioned):
+    """`cellreap capdl --json`."""
+
+    command: Literal["capdl"]
+    """The command."""
+    after: int
+    """The number of the cleanup."""
+    writer: Literal["own", "tool"] | None
+    """What wrote the text. null: there is none."""
+    compared: bool
+    """Whether the text was compared with a snapshot of the kernel."""
+    problems: list[str]
+    """Why the trace does not pass its check, or what the snapshot has otherwise."""
+    capdl: str | None
+    """The description. null: the trace does not pass."""

@@ -81,6 +81,7 @@ void main(void)
     static cr_doomed kept_doomed[ITEMS];
     static cr_pair kept_pre_destroy[ITEMS];
     static uint32_t kept_groups[ITEMS];
+    static cr_ref refs[3];
     cr_model *model = any_model();
     cr_planner planner = any_planner();
     cr_planner *made = 0;
@@ -89,6 +90,7 @@ void main(void)
     MAKE_ANY(&kept_doomed);
     MAKE_ANY(&kept_pre_destroy);
     MAKE_ANY(&kept_groups);
+    MAKE_ANY(&refs);
     /*@ widen_hints global:"all", 4095, 4096, 8191, 8192; */ /* the lengths of the arrays */
     plan.doomed = doomed; /* the only pointer of a plan that the planner looks at */
     switch (OPERATION) {
@@ -100,6 +102,10 @@ void main(void)
     case 3: (void)cr_plan_dooms(&planner, &plan, any_ref()); break;
     case 4: (void)cr_planner_bytes(any(), any()); break;
     case 5: (void)cr_planner_wanted(&planner); break;
+    case 6: (void)cr_plan_subtree(&planner, model, any_ref(), any(), any(), &plan); break;
+    case 7: (void)cr_plan_collect(&planner, model, refs, at_most(3), &plan); break;
+    case 8: (void)cr_plan_spare(&planner, model, refs, at_most(3), &plan); break;
+    case 9: (void)cr_plan_reconcile(&planner, model, refs, at_most(3), &plan); break;
     default:
         (void)cr_planner_init(small_memory, at_most(sizeof(small_memory)), 2, 2, &made);
         break;

@@ -42,7 +42,7 @@ def of_system(system: System) -> State:
         )
         return limit(chosen[0]), limit(chosen[1])
 
-    return State(model, CONFIGURATION, depths_of, names, tuple(notes))
+    return State(model, CONFIGURATION, depths_of, frozenset(by_id), names, tuple(notes))
 
 
 def _at_boot(config: Config) -> list[tuple[int, Pd]]:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from cellreap.api.auditing import Audit, audit_model
 from cellreap.api.configured import of_system
 from cellreap.api.measuring import Blast, blasts_of, find_pd, measuring, pairs
-from cellreap.api.planning import Engine, plan_state
+from cellreap.api.planning import Engine, collect_state, plan_state, reconcile_state
 from cellreap.api.results import Run
 from cellreap.api.running import Limits, boot_and_check, build_system
 from cellreap.api.states import State, checked, state_of
@@ -67,6 +67,7 @@ def plan(
     *,
     pd_depth: Depth | None = None,
     rs_depth: Depth | None = None,
+    subtree: bool = False,
     after: int | None = None,
     strict: bool = False,
     engine: Engine = "core",
@@ -75,7 +76,8 @@ def plan(
 
     `source`, `after` and `strict` are those of `state`. `crash` is the name or the id of the PD.
     `pd_depth`, `rs_depth`: 0, 1, 2, ... or "inf"; by default those of the configuration or the
-    trace, or 0 for CSV. `engine`: "core" is the root task's own code, "reference" the independent
+    trace, or 0 for CSV. `subtree`: the PD is terminated, together with all PDs that it created,
+    transitively. `engine`: "core" is the root task's own code, "reference" the independent
     model in Python.
 
     From a model state in CSV:
@@ -101,7 +103,49 @@ def plan(
     ['FILE_SPACE_5', 'TABLE_SPACE_6']
     """
     found, name = _state(source, after, strict)
-    return plan_state(found, name, crash, pd_depth, rs_depth, engine)
+    return plan_state(found, name, crash, pd_depth, rs_depth, engine, subtree=subtree)
+
+
+def collect(
+    source: Source,
+    *,
+    after: int | None = None,
+    strict: bool = False,
+    engine: Engine = "core",
+) -> Plan:
+    """What a collection would doom: the PDs that cannot be reached, and their spaces.
+
+    `source`, `after`, `strict` and `engine` are those of `plan`. PDs are reached from the root
+    task, from pinned PDs and, in a configuration or a trace, from those that the root task made.
+
+    >>> cellreap.collect("configs/block_fs_db_app.toml").destroyed_pds
+    []
+    >>> model = cellreap.state("configs/block_fs_db_app.toml")
+    >>> model.set_pinned("PD_4", True)
+    >>> cellreap.collect(model).destroyed_pds
+    [('PD_5', 1)]
+    """
+    return collect_state(_state(source, after, strict)[0], engine)
+
+
+def reconcile(
+    saved: Source,
+    system: str | Path | System,
+    *,
+    after: int | None = None,
+    strict: bool = False,
+    engine: Engine = "core",
+) -> Plan:
+    """What a saved state has and a configuration no longer names, with the order in which it goes.
+
+    `saved`, `after`, `strict` and `engine` are `source` and the others of `plan`. `system`: the new
+    configuration. It names PDs by their names, and the spaces of a PD by their types.
+
+    >>> cellreap.reconcile("tests/data/scenario.csv", "configs/counter.toml").groups[0]
+    ['BLOCK_SPACE_1', 'BLOCK_SPACE_2']
+    """
+    found = _state(saved, after, strict)[0]
+    return reconcile_state(found, _system(system).config, engine)
 
 
 def metrics(

@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plans the cleanup after a crash: with the root task's own code, or with the model in Python."""
+"""Plans cleanups and collections: with the root task's own code, or with the model in Python."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from cellreap.api.naming import unnamed_by
 from cellreap.api.states import State, limit
 from cellreap.errors import ModelError, UsageError
+from cellreap.model import reference
+from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.plan import Plan
-from cellreap.model.reference import plan as reference_plan
+
+if TYPE_CHECKING:  # a CSV file is planned at once, without what only configurations need
+    from cellreap.model.core import CoreModel
+    from cellreap.system.config import Config
 
 Depth: TypeAlias = int | Literal["inf"]
 Engine: TypeAlias = Literal["core", "reference"]
@@ -24,26 +30,50 @@ def plan_state(
     pd_depth: Depth | None = None,
     rs_depth: Depth | None = None,
     engine: Engine = "core",
+    *,
+    subtree: bool = False,
 ) -> Plan:
     """The plan for the crash of a PD. UsageError if there is no such PD, or if it is the root task.
 
     source: where the state is from, for messages. crash: the id or the name of the PD. pd_depth,
-    rs_depth: None for those of the source. engine: what computes the plan.
+    rs_depth: None for those of the source. engine: what computes the plan. subtree: the PD is
+    terminated with all PDs that it created, transitively.
     """
+    option = "--subtree" if subtree else "--crash"
     model = state.model
     try:
         trigger = model.find_pd(crash)
     except ModelError as error:
-        raise UsageError(f"{source}: --crash: {error}") from None
+        raise UsageError(f"{source}: {option}: {error}") from None
     if trigger == ROOT:
-        raise UsageError(f"--crash: {ROOT} is the root task, expected another PD")
+        raise UsageError(f"{option}: {ROOT} is the root task, expected another PD")
     own = state.depths_of(trigger)
     depths = (
         own[0] if pd_depth is None else limit(pd_depth),
         own[1] if rs_depth is None else limit(rs_depth),
     )
     if engine == "reference":
-        return reference_plan(model, trigger, *depths)
+        return (reference.subtree if subtree else reference.plan)(model, trigger, *depths)
+    core = _core(model)
+    return (core.subtree if subtree else core.plan)(trigger, *depths)
+
+
+def collect_state(state: State, engine: Engine = "core") -> Plan:
+    """The plan of a collection: what cannot be reached is doomed."""
+    if engine == "reference":
+        return reference.collect(state.model, state.kept)
+    return _core(state.model).collect(state.kept)
+
+
+def reconcile_state(state: State, config: Config, engine: Engine = "core") -> Plan:
+    """The plan that dooms what a configuration does not name."""
+    unnamed = unnamed_by(config, state.model)
+    if engine == "reference":
+        return reference.reconcile(state.model, unnamed)
+    return _core(state.model).reconcile(unnamed)
+
+
+def _core(model: Model) -> CoreModel:
     from cellreap.model.core import CoreModel  # needs the library; the reference does not
 
-    return CoreModel.from_model(model).plan(trigger, *depths)
+    return CoreModel.from_model(model)

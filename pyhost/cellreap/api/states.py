@@ -33,6 +33,8 @@ class State:
     """`configuration`, `trace` or `csv`."""
     depths_of: Callable[[str], Depths] = lambda pd: (0, 0)
     """The depths that the source gives the crash of a PD, by its id."""
+    kept: frozenset[str] = frozenset()
+    """PDs that a collection keeps although no edge tells it: those that the root task made."""
     names: Mapping[str, str] = field(default_factory=dict)
     """The names of spaces, by id, if the source has them."""
     notes: tuple[str, ...] = ()

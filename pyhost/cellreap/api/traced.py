@@ -36,7 +36,8 @@ def of_trace(path: Path, after: int | None = None, *, strict: bool = False) -> S
         notes = (note,)
     spaces = {id_: name for id_, name in report.names.items() if id_ in model.manager}
     depths_of = replay.context.authority.depths_of
-    return State(model, TRACE, depths_of, spaces, notes)
+    kept = replay.uncreated & model.nodes.keys()
+    return State(model, TRACE, depths_of, frozenset(kept), spaces, notes)
 
 
 class _Copying(Replay):
@@ -45,6 +46,8 @@ class _Copying(Replay):
     def __init__(self, report: Report, after: int | None) -> None:
         super().__init__(report)
         self.found: Model | None = None
+        self.uncreated: set[str] = set()
+        """The PDs that no PD created: the root task did."""
         self._after = after
 
     def feed(self, event: Event) -> None:
@@ -52,5 +55,9 @@ class _Copying(Replay):
         if begins and self.found is None:
             self.found = self.model.copy()
         super().feed(event)
+        if event.name == "PD":
+            self.uncreated.add(event["id"])
+        elif event.name == "OWN":
+            self.uncreated.discard(event["created"])
         if self._after and event.name == "SETTLED" and event.number("n") == self._after:
             self.found = self.model.copy()

@@ -160,7 +160,8 @@ def _title(source: Path, after: int | None, state: State, plan: Plan | None) -> 
 
 def _crash_told(model: Model, plan: Plan) -> str:
     depths = f"depths: PDs {depth_text(plan.pd_depth)}, spaces {depth_text(plan.rs_depth)}"
-    return f"{printable(label(model, plan.trigger))} crashes; {depths}"
+    trigger = "" if plan.trigger is None else label(model, plan.trigger)
+    return f"{printable(trigger)} crashes; {depths}"
 
 
 def _told(drawing: Drawing) -> str:

@@ -22,7 +22,16 @@ from cellreap.errors import CellreapError
 # Name -> module, attribute, help. A command is imported when it is used, so that `cellreap plan`
 # does not load what only `cellreap boot` needs.
 _COMMANDS: Final[dict[str, tuple[str, str, str]]] = {
-    "plan": ("cellreap.cli.plan_cmd", "plan", "Show what a crash would doom, and in which order."),
+    "plan": (
+        "cellreap.cli.plan_cmd",
+        "plan",
+        "Show what a crash or a collection would doom, and in which order.",
+    ),
+    "reconcile": (
+        "cellreap.cli.reconcile_cmd",
+        "reconcile",
+        "Show what a new configuration leaves behind of a saved state.",
+    ),
     "metrics": (
         "cellreap.cli.metrics_cmd",
         "metrics",

@@ -129,6 +129,22 @@ programs_option: Decorator = click.option(
 )
 
 
+strict_option: Decorator = click.option(
+    "--strict",
+    is_flag=True,
+    help="Refuse a state that is illegal or from which something must be left out, and a trace "
+    "that does not pass its check.",
+)
+
+
+explain_option: Decorator = click.option(
+    "--explain",
+    "explained",
+    metavar="NODE",
+    help="Show which path dooms a node, or why it survives.",
+)
+
+
 def after_option(least: int, meaning: str, *, required: bool = False) -> Decorator:
     """--after. least: the lowest number. meaning: its help."""
     return click.option(

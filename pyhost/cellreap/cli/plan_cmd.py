@@ -1,64 +1,55 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap plan`: shows what a crash would doom, and in which order.
+"""`cellreap plan`: shows what a crash or a collection would doom, and in which order.
 
 Reads a model state and changes nothing.
 """
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 
-from cellreap.api.planning import Engine, plan_state
+from cellreap.api.planning import Engine, collect_state, plan_state
 from cellreap.api.states import state_of
-from cellreap.cli.echo import echo_json
 from cellreap.cli.params import (
     Depth,
     after_option,
     depth_options,
     engine_option,
+    explain_option,
     given,
     json_option,
+    strict_option,
 )
-from cellreap.errors import ModelError, UsageError
-from cellreap.model.graph import Model
-from cellreap.model.plan import Plan, depth_text
-from cellreap.model.reference import explain, label
-
-Section = tuple[str, list[tuple[str, ...]]]
+from cellreap.cli.plan_text import node_of, tell
+from cellreap.errors import UsageError
+from cellreap.model.plan import depth_text
+from cellreap.model.reference import label
 
 
 @click.command()
 @click.argument("source", type=click.Path(path_type=Path), metavar="CONFIG.toml|TRACE|MODEL.csv")
+@click.option("--crash", metavar="PD", help="The PD that crashes: its id or its name.")
 @click.option(
-    "--crash", required=True, metavar="PD", help="The PD that crashes: its id or its name."
+    "--subtree",
+    metavar="PD",
+    help="The PD that is terminated with all PDs that it created, transitively.",
 )
+@click.option("--collect", is_flag=True, help="A collection: what cannot be reached goes.")
 @depth_options(note=". Default: as the configuration or the trace has it, 0 for CSV")
 @after_option(
     0, "Of a trace: the state after the N-th cleanup; 0: before the first. Default: at the end."
 )
-@click.option(
-    "--explain",
-    "explained",
-    metavar="NODE",
-    help="Show which path dooms a node, or why it survives.",
-)
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Refuse a state that is illegal or from which something must be left out, and a trace "
-    "that does not pass its check.",
-)
+@explain_option
+@strict_option
 @engine_option("computes the plan")
 @json_option
 def plan(
     source: Path,
-    crash: str,
+    crash: str | None,
+    subtree: str | None,
+    collect: bool,
     pd_depth: Depth | None,
     rs_depth: Depth | None,
     after: int | None,
@@ -69,166 +60,37 @@ def plan(
 ) -> None:
     """Show what the crash of a PD would doom, and in which order. Nothing is booted.
 
-    The state is that of a configuration, that in a trace, or a CSV file: also one that CellulOS
-    wrote, or a console log that contains one. A configuration does not tell resources and maps,
-    which programs make when they run.
+    One of --crash, --subtree and --collect says what happens. The state is that of a configuration,
+    that in a trace, or a CSV file: also one that CellulOS wrote, or a console log that contains
+    one. A configuration does not tell resources and maps, which programs make when they run.
     """
+    asked = [crash is not None, subtree is not None, collect]
+    if sum(asked) != 1:
+        raise click.UsageError("expected one of --crash, --subtree and --collect")
+    if collect and (pd_depth is not None or rs_depth is not None):
+        raise UsageError(
+            "--collect: expected no --pd-depth and no --rs-depth with it"
+        )
     state = state_of(source, after=after, strict=strict)
-    node = None if explained is None else _node(state.model, explained, source)
-    decided = plan_state(state, source, crash, given(pd_depth), given(rs_depth), engine)
-    lines = [] if node is None else explain(state.model, decided, node)
-
-    if as_json:
-        shown: dict[str, Any] = decided.to_json()
-        shown["engine"] = engine
-        shown["input"] = {
-            "kind": state.kind,
-            "notes": list(state.notes),
-            **({} if state.report is None else state.report.to_json()),
-            "violations": list(state.violations),
-        }
-        if node is not None:
-            shown["explain"] = {"node": node, "lines": lines}
-        echo_json("plan", shown)
-        return
-    for note in state.notes:
-        click.echo(f"cellreap: note: {note}", err=True)
-    heading = (
-        f"{label(state.model, decided.trigger)} crashes, pd_depth {depth_text(decided.pd_depth)}, "
-        f"rs_depth {depth_text(decided.rs_depth)}"
-    )
-    sections = _sections(state.model, decided)
-    if lines:
-        sections.append(("Why", [(line,) for line in lines]))
-    _show(heading, sections)
-
-
-def _node(model: Model, name_or_id: str, path: Path) -> str:
-    """The node with this id, or the PD with this name."""
-    if name_or_id in model.nodes:
-        return name_or_id
-    try:
-        return model.find_pd(name_or_id)
-    except ModelError:
-        raise UsageError(f"{path}: --explain: no node has the id or name '{name_or_id}'") from None
-
-
-# -- output for people
-
-
-def _sections(model: Model, plan: Plan) -> list[Section]:
-    """The plan's content, by title.
-
-    Lists that may be long are shown as counts for each space. The JSON has every item.
-    """
-
-    def name(node: str) -> str:
-        return label(model, node)
-
-    def space_of(node: str) -> str:
-        return model.space_of.get(node, node)
-
-    members = Counter(model.space_of.values())
-    sections: list[Section] = [
-        (
-            "Destroyed PDs",
-            [(name(pd), f"depth {d}", _reason(model, plan, pd)) for pd, d in plan.destroyed_pds],
-        ),
-        (
-            "Deleted spaces",
-            [
-                (s, _count(members[s], "resource"), _reason(model, plan, s))
-                for s in plan.deleted_spaces
-            ],
-        ),
-    ]
-    losses: list[tuple[str, ...]] = [
-        (name(pd), f"request to {space}") for pd, space in plan.removed_requests
-    ]
-    losses += [(name(pd), f"hold of {space}") for pd, space in plan.revoked_spaces]
-    holds = Counter((pd, space_of(res)) for pd, res in plan.revoked)
-    losses += [
-        (name(pd), f"{_count(n, 'resource')} of {space}")
-        for (pd, space), n in sorted(holds.items())
-    ]
-    losses += [(name(pd), f"{res}, the body of a destroyed PD") for pd, res in plan.revoked_bodies]
-    sections.append(("Survivors lose", losses))
-
-    told: Counter[tuple[str, str]] = Counter()
-    for to, kind, node, dead in plan.notices:
-        if kind == "free":
-            told[to, f"free: {{}} of {space_of(node)} that {name(dead or '')} held"] += 1
-        elif kind == "disconnect":
-            told[to, f"disconnect: {name(dead or '')} from {node}"] += 1
-        else:
-            told[to, f"{kind}: {node}"] += 1
-    sections.append(
-        (
-            "Notices",
-            [
-                (name(to), text.replace("{}", _count(n, "resource")))
-                for (to, text), n in told.items()
-            ],
+    node = None if explained is None else node_of(state.model, explained, source)
+    if collect:
+        kind, decided = "collect", collect_state(state, engine)
+        heading = "A collection: what is not reached from the root task or a pinned PD goes"
+    else:
+        kind = "crash" if crash is not None else "subtree"
+        decided = plan_state(
+            state,
+            source,
+            crash or subtree or "",
+            given(pd_depth),
+            given(rs_depth),
+            engine,
+            subtree=crash is None,
         )
-    )
-    sections.append(
-        ("Told beforehand", [(name(pd), f"{name(node)} goes") for pd, node in plan.pre_destroy])
-    )
-    freed = Counter(model.nodes[res].type for res in plan.core_freed)
-    sections.append(
-        ("Freed by the root task", [(kind, str(count)) for kind, count in sorted(freed.items())])
-    )
-    sections.append(
-        (
-            "Order of destruction",
-            [
-                (f"{i}.", ", ".join(name(node) for node in group))
-                for i, group in enumerate(plan.groups, 1)
-            ],
+        trigger = label(state.model, decided.trigger or "")
+        what = "crashes" if crash is not None else "is terminated with all that it created"
+        heading = (
+            f"{trigger} {what}, pd_depth {depth_text(decided.pd_depth)}, "
+            f"rs_depth {depth_text(decided.rs_depth)}"
         )
-    )
-    return [(title, rows) for title, rows in sections if rows]
-
-
-def _reason(model: Model, plan: Plan, node: str) -> str:
-    why, cause = plan.doomed_why[node]
-    by = label(model, cause) if cause is not None else ""
-    return {
-        "trigger": "crashed",
-        "link": f"is linked with {by}",
-        "fault": f"has its faults handled by {by}",
-        "request": f"requests {by}",
-        "hold": f"holds {by}",
-        "managed": f"is managed by {by}",
-        "map": f"maps to {by}",
-    }[why]
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
-def _show(heading: str, sections: Iterable[Section]) -> None:
-    if not sys.stdout.isatty():
-        click.echo(heading)
-        for title, rows in sections:
-            click.echo(f"\n{title}")
-            widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-            for row in rows:
-                cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-                click.echo(f"  {'  '.join(cells)}".rstrip())
-        return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console = Console(highlight=False)
-    console.print(Text(heading, style="bold"))
-    for title, rows in sections:
-        table = Table.grid(padding=(0, 2))
-        for row in rows:
-            # Text, because rich would read markup in names.
-            table.add_row("", *map(Text, row))
-        console.print()
-        console.print(Text(title, style="bold cyan"))
-        console.print(table)
+    tell("plan", heading, state, decided, node, engine, as_json, kind=kind)

@@ -6,10 +6,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-WHYS: Final = ("trigger", "link", "fault", "request", "hold", "managed", "map")
+WHYS: Final = (
+    "trigger",
+    "link",
+    "fault",
+    "request",
+    "hold",
+    "managed",
+    "map",
+    "own",
+    "unreached",
+    "unnamed",
+)
 """Why a node is doomed. Each word has its cause, in this order: none; the linked PD; the fault
-handler; the requested space; the held resource; the manager; the space mapped to.
+handler; the requested space; the held resource; the manager; the space mapped to; the creator. The
+last two have none: a collection did not reach the PD; a configuration does not name the node.
 """
+
+COLLECTED_DEPTH: Final = 1
+"""The PD depth of a PD that is doomed without a trigger: it still runs and is notified."""
 
 MAX_DEPTH: Final = 0xFFFF_FFFD
 """The largest depth other than `inf`.
@@ -26,8 +41,8 @@ class Plan:
     Lists are sorted. `groups` begins with the group that is destroyed first.
     """
 
-    trigger: str
-    """the PD that crashes"""
+    trigger: str | None
+    """the PD that crashes, or the first of a subtree; None: a collection or a reconciliation"""
     pd_depth: int | None
     """hops of clients that are destroyed; None: unlimited"""
     rs_depth: int | None

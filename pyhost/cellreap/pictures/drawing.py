@@ -41,6 +41,7 @@ BY: Final = {
     "map": ("MAP", "{} is built on {}"),
     "link": ("LINK", "{} is linked with {}"),
     "fault": ("FAULT", "{} has its faults handled by {}"),
+    "own": ("OWN", "{} was created by {}"),
 }
 """Why a node is doomed -> the kind of the edge that doomed it, and the reason in words."""
 LOST: Final = frozenset({"MANAGE", "REQUEST", "HOLD"})

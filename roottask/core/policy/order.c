@@ -202,7 +202,7 @@ static int find_groups(cr_planner *planner)
     uint32_t discovered = 0;
     int cycles = 0;
     planner->n_stack = 0;
-    planner->plan->groups = 1;
+    planner->plan->groups = planner->n_found > 0 ? 1 : 0;
     for (uint32_t i = 0; i < planner->n_found; i++) {
         order[i].number = CR_NONE;
         order[i].component = CR_NONE;

@@ -119,6 +119,9 @@ cr_status cr_planner_init_for(void *memory, size_t bytes, uint32_t max_nodes,
     planner->n_subscribed = 0;
     planner->n_stack = 0;
     planner->plan = NULL;
+    planner->kind = CR_PLAN_CRASH;
+    planner->trigger.index = CR_NONE;
+    planner->trigger.generation = 0;
     planner->ordering = 0;
     planner->pd_depth = 0;
     planner->rs_depth = 0;
@@ -172,43 +175,36 @@ static cr_status check_trigger(const cr_model *model, cr_ref trigger)
     return info.state == CR_STATE_ACTIVE ? CR_OK : CR_ERR_STATE;
 }
 
-cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, uint32_t pd_depth,
-                        uint32_t rs_depth, cr_plan *out)
+/* Begins a plan. It is `plan` until complete() is called. */
+static void begin(cr_planner *planner, cr_model *model, cr_plan *plan)
 {
-    if (cr_model_get_stats(model).max_nodes > planner->max_nodes) {
-        return CR_ERR_ARG;
-    }
-    const cr_status status = check_trigger(model, trigger);
-    if (status != CR_OK) {
-        return status;
-    }
-    cr_plan plan = {.trigger = trigger,
-                    .pd_depth = pd_depth,
-                    .rs_depth = rs_depth,
-                    .doomed = planner->doomed,
-                    .removed_requests = planner->removed_requests,
-                    .revoked = planner->revoked,
-                    .revoked_spaces = planner->revoked_spaces,
-                    .notices = planner->notices,
-                    .pre_destroy = planner->pre_destroy,
-                    .pre_destroy_groups = planner->pre_destroy_groups,
-                    .core_freed = planner->core_freed,
-                    .revoked_bodies = planner->revoked_bodies};
+    plan->doomed = planner->doomed;
+    plan->removed_requests = planner->removed_requests;
+    plan->revoked = planner->revoked;
+    plan->revoked_spaces = planner->revoked_spaces;
+    plan->notices = planner->notices;
+    plan->pre_destroy = planner->pre_destroy;
+    plan->pre_destroy_groups = planner->pre_destroy_groups;
+    plan->core_freed = planner->core_freed;
+    plan->revoked_bodies = planner->revoked_bodies;
     next_epoch(planner);
     planner->status = CR_OK;
     planner->model = model;
-    planner->plan = &plan;
+    planner->plan = plan;
+    planner->kind = plan->kind;
+    planner->trigger = plan->trigger;
+    planner->pd_depth = plan->pd_depth;
+    planner->rs_depth = plan->rs_depth;
     planner->ordering = 1;
-    planner->pd_depth = pd_depth;
-    planner->rs_depth = rs_depth;
-    planner->n_found = 0;
-    planner->n_pds = 0;
     planner->n_core = 0;
     planner->n_before = 0;
     planner->n_managed = 0;
     planner->n_subscribed = 0;
+}
 
-    cr_find_doomed(planner, trigger.index, pd_depth, rs_depth);
+/* Makes the rest of the plan, when the doomed nodes are found. */
+static cr_status complete(cr_planner *planner, cr_plan *out)
+{
     if (planner->status == CR_OK) {
         cr_find_consequences(planner);
     }
@@ -218,7 +214,8 @@ cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, ui
     if (planner->status == CR_OK) {
         cr_find_subscribers(planner);
     }
-    planner->plan = NULL; /* `plan` is local to this function */
+    cr_plan plan = *planner->plan;
+    planner->plan = NULL;
     planner->model = NULL;
     if (planner->status != CR_OK) {
         planner->n_found = 0; /* an incomplete plan dooms nothing */
@@ -229,13 +226,117 @@ cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, ui
     return CR_OK;
 }
 
+static int fits(const cr_planner *planner, const cr_model *model)
+{
+    return cr_model_get_stats(model).max_nodes <= planner->max_nodes;
+}
+
+static cr_status plan_triggers(cr_planner *planner, cr_model *model, cr_plan *plan, cr_plan *out)
+{
+    if (!fits(planner, model)) {
+        return CR_ERR_ARG;
+    }
+    const cr_status status = check_trigger(model, plan->trigger);
+    if (status != CR_OK) {
+        return status;
+    }
+    begin(planner, model, plan);
+    planner->n_found = 0;
+    planner->n_pds = 0;
+    cr_find_doomed(planner, plan->trigger.index, plan->kind == CR_PLAN_SUBTREE, plan->pd_depth,
+                   plan->rs_depth);
+    return complete(planner, out);
+}
+
+cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, uint32_t pd_depth,
+                        uint32_t rs_depth, cr_plan *out)
+{
+    cr_plan plan = {
+        .kind = CR_PLAN_CRASH, .trigger = trigger, .pd_depth = pd_depth, .rs_depth = rs_depth};
+    return plan_triggers(planner, model, &plan, out);
+}
+
+cr_status cr_plan_subtree(cr_planner *planner, cr_model *model, cr_ref top, uint32_t pd_depth,
+                          uint32_t rs_depth, cr_plan *out)
+{
+    cr_plan plan = {
+        .kind = CR_PLAN_SUBTREE, .trigger = top, .pd_depth = pd_depth, .rs_depth = rs_depth};
+    return plan_triggers(planner, model, &plan, out);
+}
+
+cr_status cr_plan_collect(cr_planner *planner, cr_model *model, const cr_ref *roots, uint32_t count,
+                          cr_plan *out)
+{
+    cr_plan plan = {.kind = CR_PLAN_COLLECT, .trigger = {CR_NONE, 0}};
+    if (!fits(planner, model)) {
+        return CR_ERR_ARG;
+    }
+    begin(planner, model, &plan);
+    planner->n_found = 0;
+    planner->n_pds = 0;
+    cr_find_unreached(planner, roots, count);
+    return complete(planner, out);
+}
+
 static int is_last_plan(const cr_planner *planner, const cr_plan *plan)
 {
     return plan->doomed == planner->doomed && plan->n_doomed == planner->n_found &&
-           planner->n_found > 0 && plan->pd_depth == planner->pd_depth &&
-           plan->rs_depth == planner->rs_depth &&
-           plan->trigger.index == planner->found[0].node.index &&
-           plan->trigger.generation == planner->found[0].node.generation;
+           planner->n_found > 0 && plan->kind == planner->kind &&
+           plan->pd_depth == planner->pd_depth && plan->rs_depth == planner->rs_depth &&
+           plan->trigger.index == planner->trigger.index &&
+           plan->trigger.generation == planner->trigger.generation &&
+           (plan->trigger.index == CR_NONE ||
+            (plan->trigger.index == planner->found[0].node.index &&
+             plan->trigger.generation == planner->found[0].node.generation));
+}
+
+cr_status cr_plan_spare(cr_planner *planner, cr_model *model, const cr_ref *roots, uint32_t count,
+                        cr_plan *plan)
+{
+    cr_plan again = {.kind = CR_PLAN_COLLECT, .trigger = {CR_NONE, 0}};
+    if (!fits(planner, model) || !is_last_plan(planner, plan) ||
+        plan->kind != CR_PLAN_COLLECT) {
+        return CR_ERR_ARG;
+    }
+    begin(planner, model, &again);
+    cr_keep_unreached(planner, roots, count);
+    return complete(planner, plan);
+}
+
+static cr_status check_unnamed(const cr_model *model, cr_ref node)
+{
+    cr_node_info info;
+    const cr_status status = cr_model_get(model, node, &info);
+    if (status != CR_OK) {
+        return status;
+    }
+    if (info.kind == CR_NODE_RESOURCE || (info.flags & CR_FLAG_CORE) != 0) {
+        return CR_ERR_KIND;
+    }
+    if ((info.flags & CR_FLAG_ROOT) != 0) {
+        return CR_ERR_ROOT;
+    }
+    return info.state == CR_STATE_ACTIVE ? CR_OK : CR_ERR_STATE;
+}
+
+cr_status cr_plan_reconcile(cr_planner *planner, cr_model *model, const cr_ref *unnamed,
+                            uint32_t count, cr_plan *out)
+{
+    cr_plan plan = {.kind = CR_PLAN_RECONCILE, .trigger = {CR_NONE, 0}};
+    if (!fits(planner, model)) {
+        return CR_ERR_ARG;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const cr_status status = check_unnamed(model, unnamed[i]);
+        if (status != CR_OK) {
+            return status;
+        }
+    }
+    begin(planner, model, &plan);
+    planner->n_found = 0;
+    planner->n_pds = 0;
+    cr_find_unnamed(planner, unnamed, count);
+    return complete(planner, out);
 }
 
 cr_status cr_plan_again(cr_planner *planner, cr_model *model, cr_plan *plan)
@@ -314,6 +415,8 @@ cr_status cr_plan_restore(cr_planner *planner, const cr_model *model, cr_plan *p
         planner->pre_destroy[i] = pre_destroy[i];
         planner->pre_destroy_groups[i] = pre_destroy_groups[i];
     }
+    planner->kind = plan->kind;
+    planner->trigger = plan->trigger;
     planner->pd_depth = plan->pd_depth;
     planner->rs_depth = plan->rs_depth;
     plan->n_removed_requests = 0;

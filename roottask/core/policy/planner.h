@@ -15,6 +15,9 @@
 #include "../model/arena.h"
 #include <cellreap/policy.h>
 
+/* `local` of a PD that a collection spares. It is still marked while its plan is made. */
+enum { CR_SPARED = 0xfffffffe };
+
 /* Small, because a plan touches one for each node near the doomed ones. A resource is never marked,
  * so its counts share the memory of the marks. */
 typedef struct cr_scratch {
@@ -25,7 +28,9 @@ typedef struct cr_scratch {
         uint32_t lost_holds; /* resource: how many of its holders are doomed */
     };
     union {
-        uint32_t slot;    /* order.c: place of the edge from or to this node; valid with `mark` */
+        /* order.c: place of the edge from or to this node; collection.c: the next PD in the queue.
+         * Valid with `mark`. */
+        uint32_t slot;
         uint32_t seen;    /* space, before it is found: what the traversal saw in it */
         uint32_t is_body; /* resource: it stands for the body of a doomed PD */
     };
@@ -90,6 +95,8 @@ struct cr_planner {
     uint32_t n_before;
     uint32_t n_stack;
     cr_plan *plan;
+    cr_plan_kind kind; /* of the last plan, as its trigger */
+    cr_ref trigger;
     uint32_t pd_depth; /* arguments of the plan; cr_plan_again compares them */
     uint32_t rs_depth;
     uint32_t n_managed;    /* spaces of doomed PDs, in `queue` until they are in `found` */
@@ -289,13 +296,23 @@ static inline int cr_survives(cr_planner *planner, uint32_t pd, int *is_root)
     }
     const cr_node *node = cr_look(planner, pd);
     *is_root = (node->flags & CR_FLAG_ROOT) != 0;
-    return node->kind == CR_NODE_PD && node->state == CR_STATE_ACTIVE;
+    return node->kind == CR_NODE_PD && (node->state == CR_STATE_ACTIVE ||
+                                        cr_scratch_of(planner, pd)->local == CR_SPARED);
 }
 
 /* ---- the parts, in the order in which a plan is made ----------------------------------------- */
 
-/* traversal.c */
-void cr_find_doomed(cr_planner *planner, uint32_t trigger, uint32_t pd_depth, uint32_t rs_depth);
+/* traversal.c. with_created: the PDs that the trigger created, transitively, are triggers too. */
+void cr_find_doomed(cr_planner *planner, uint32_t trigger, int with_created, uint32_t pd_depth,
+                    uint32_t rs_depth);
+void cr_add_found(cr_planner *planner, const cr_doomed *entry);
+/* Lists the active spaces that a PD manages; dooms all that are listed. */
+void cr_list_managed(cr_planner *planner, uint32_t pd);
+void cr_find_managed_spaces(cr_planner *planner);
+/* collection.c: each finds the doomed nodes of one kind of plan. */
+void cr_find_unreached(cr_planner *planner, const cr_ref *roots, uint32_t count);
+void cr_keep_unreached(cr_planner *planner, const cr_ref *roots, uint32_t count);
+void cr_find_unnamed(cr_planner *planner, const cr_ref *unnamed, uint32_t count);
 /* consequences.c. With planner->ordering also the reasons for the order. */
 void cr_find_consequences(cr_planner *planner);
 /* order.c */

@@ -42,7 +42,7 @@ static void keep_better_reason(cr_planner *planner, cr_doomed *found, cr_why why
     }
 }
 
-static void add_found(cr_planner *planner, const cr_doomed *entry)
+void cr_add_found(cr_planner *planner, const cr_doomed *entry)
 {
     uint32_t place = 0;
     if (cr_take_place(planner, CR_ROOM_NODES, &planner->n_found, &place)) {
@@ -74,12 +74,12 @@ static int reach_pd(cr_planner *planner, uint32_t pd, uint32_t depth, uint32_t r
                              .rs_depth = CR_NONE,
                              .why = why,
                              .cause = cr_ref_to(planner, cause)};
-    add_found(planner, &entry);
+    cr_add_found(planner, &entry);
     return 1;
 }
 
-/* Lists the active spaces that a PD manages in `queue`. */
-static void list_managed(cr_planner *planner, uint32_t pd)
+/* The list is in `queue`. */
+void cr_list_managed(cr_planner *planner, uint32_t pd)
 {
     cr_walk managed = cr_walk_start(planner, pd, CR_EDGE_MANAGE, CR_OUT);
     while (cr_walk_next(planner, &managed)) {
@@ -109,7 +109,7 @@ static void close_over_links_and_faults(cr_planner *planner, uint32_t begin, uin
         while (cr_walk_next(planner, &handled)) {
             (void)reach_pd(planner, handled.other, depth, round, CR_WHY_FAULT, pd, 0);
         }
-        list_managed(planner, pd);
+        cr_list_managed(planner, pd);
     }
 }
 
@@ -139,7 +139,23 @@ static void reach_dependents(cr_planner *planner, uint32_t space, uint32_t depth
     cr_scratch_of(planner, space)->seen = seen;
 }
 
-static void find_pds(cr_planner *planner, uint32_t trigger, uint32_t pd_depth)
+/* Dooms, at depth 0, what the trigger created, transitively. */
+static void find_created(cr_planner *planner)
+{
+    uint32_t round = planner->n_found;
+    for (uint32_t i = 0; i < planner->n_found && planner->status == CR_OK; i++) {
+        if (i == round) {
+            round = planner->n_found; /* the previous round is complete */
+        }
+        const uint32_t creator = planner->found[i].node.index;
+        cr_walk created = cr_walk_start(planner, creator, CR_EDGE_OWN, CR_OUT);
+        while (cr_walk_next(planner, &created)) {
+            (void)reach_pd(planner, created.other, 0, round, CR_WHY_OWN, creator, 0);
+        }
+    }
+}
+
+static void find_pds(cr_planner *planner, uint32_t trigger, int with_created, uint32_t pd_depth)
 {
     const cr_doomed first = {.node = cr_ref_to(planner, trigger),
                              .pd_depth = 0,
@@ -148,7 +164,10 @@ static void find_pds(cr_planner *planner, uint32_t trigger, uint32_t pd_depth)
                              .cause = {CR_NONE, 0}};
     uint32_t begin = 0; /* the PDs at this depth, and their spaces, begin here */
     uint32_t spaces = 0;
-    add_found(planner, &first);
+    cr_add_found(planner, &first);
+    if (with_created) {
+        find_created(planner);
+    }
     close_over_links_and_faults(planner, begin, 0);
     for (uint32_t depth = 0;
          depth != pd_depth && begin < planner->n_found && planner->status == CR_OK; depth++) {
@@ -164,7 +183,7 @@ static void find_pds(cr_planner *planner, uint32_t trigger, uint32_t pd_depth)
     planner->n_pds = planner->n_found;
 }
 
-static void find_managed_spaces(cr_planner *planner)
+void cr_find_managed_spaces(cr_planner *planner)
 {
     for (uint32_t i = 0; i < planner->n_managed && planner->status == CR_OK; i++) {
         const uint32_t space = planner->queue[i];
@@ -176,7 +195,7 @@ static void find_managed_spaces(cr_planner *planner)
                                  .group = cr_scratch_of(planner, space)->seen,
                                  .why = CR_WHY_MANAGED,
                                  .cause = manager->node};
-        add_found(planner, &entry);
+        cr_add_found(planner, &entry);
     }
 }
 
@@ -195,7 +214,7 @@ static void reach_space(cr_planner *planner, uint32_t t, uint32_t cause, uint32_
                                  .rs_depth = CR_NONE,
                                  .why = CR_WHY_MAP,
                                  .cause = cr_ref_to(planner, cause)};
-        add_found(planner, &entry);
+        cr_add_found(planner, &entry);
         found = cr_found_of(planner, t);
     }
     if (found != NULL && found->rs_depth == CR_NONE) {
@@ -248,9 +267,10 @@ static void find_mapping_spaces(cr_planner *planner, uint32_t rs_depth)
     }
 }
 
-void cr_find_doomed(cr_planner *planner, uint32_t trigger, uint32_t pd_depth, uint32_t rs_depth)
+void cr_find_doomed(cr_planner *planner, uint32_t trigger, int with_created, uint32_t pd_depth,
+                    uint32_t rs_depth)
 {
-    find_pds(planner, trigger, pd_depth);
-    find_managed_spaces(planner);
+    find_pds(planner, trigger, with_created, pd_depth);
+    cr_find_managed_spaces(planner);
     find_mapping_spaces(planner, rs_depth);
 }

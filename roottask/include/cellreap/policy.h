@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * The planner: which nodes a crash dooms, what survivors lose, and in which order nodes are
- * destroyed (docs/semantics.md, "What a crash dooms" to "Order"). The planner reads the model and
- * writes a plan into memory that the caller gives. It changes only the touched counters of the
- * model. Its cost is proportional to the doomed nodes and their edges.
+ * The planner: which nodes a crash or a collection dooms, what survivors lose, and in which order
+ * nodes are destroyed (docs/semantics.md, "What a crash dooms" to "Order", and "Plans without a
+ * crash"). The planner reads the model and writes a plan into memory that the caller gives. It
+ * changes only the touched counters of the model. Its cost is proportional to the doomed nodes and
+ * their edges; that of a collection, which must find what is not reached, to the size of the model.
  *
  * Freestanding, no allocation, no recursion. Parsed by the host tooling. */
 #ifndef CELLREAP_POLICY_H
@@ -17,6 +18,15 @@ extern "C" {
 
 enum { CR_DEPTH_INF = 0xffffffff };
 
+/* What a plan is for. Only a collection may spare a node later (cr_plan_spare). */
+typedef enum cr_plan_kind {
+    CR_PLAN_CRASH = 0,     /* one trigger */
+    CR_PLAN_SUBTREE = 1,   /* the triggers are a PD and all PDs that it created, transitively */
+    CR_PLAN_COLLECT = 2,   /* no trigger: what cannot be reached */
+    CR_PLAN_RECONCILE = 3, /* no trigger: what the caller names */
+    CR_PLAN_KIND_COUNT = 4
+} cr_plan_kind;
+
 /* Why a node is doomed. `cause` of cr_doomed is the node before it on the path from the trigger. */
 typedef enum cr_why {
     CR_WHY_TRIGGER = 0, /* the PD crashed */
@@ -26,7 +36,10 @@ typedef enum cr_why {
     CR_WHY_HOLD = 4,    /* cause: the resource that it holds in such a space */
     CR_WHY_MANAGED = 5, /* space; cause: its manager, which is doomed */
     CR_WHY_MAP = 6,     /* space; cause: the space that it maps to, one rs depth lower */
-    CR_WHY_COUNT = 7
+    CR_WHY_OWN = 7,     /* a trigger of a subtree; cause: the PD that created it */
+    CR_WHY_UNREACHED = 8, /* PD; no cause: a collection did not reach it */
+    CR_WHY_UNNAMED = 9,   /* no cause: the caller of cr_plan_reconcile named it */
+    CR_WHY_COUNT = 10
 } cr_why;
 
 /* CR_NOTICE_KIND(enumerator, number, name in traces, what it is about, meaning) */
@@ -72,7 +85,7 @@ typedef struct cr_doomed {
     uint32_t rs_depth; /* space: its rs depth, CR_NONE if rs depth did not reach it. PD: CR_NONE */
     uint32_t group;    /* destruction group: 0 is destroyed first */
     cr_why why;
-    cr_ref cause; /* index CR_NONE for the trigger */
+    cr_ref cause; /* index CR_NONE if there is none */
 } cr_doomed;
 
 typedef struct cr_pair {
@@ -91,7 +104,8 @@ typedef struct cr_notice {
  * group, and spaces come before PDs within a group. So a PD that is destroyed in this order manages
  * no space any more. The order of the other arrays is unspecified. */
 typedef struct cr_plan {
-    cr_ref trigger;
+    cr_plan_kind kind;
+    cr_ref trigger; /* index CR_NONE: a collection or a reconciliation */
     uint32_t pd_depth;
     uint32_t rs_depth;
     uint32_t groups; /* number of groups */
@@ -150,6 +164,31 @@ cr_plan_room cr_planner_wanted(const cr_planner *planner);
  * CR_ERR_ROOT, CR_ERR_FULL_PLAN, CR_ERR_ARG (the model is larger than the planner). */
 cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, uint32_t pd_depth,
                         uint32_t rs_depth, cr_plan *out);
+
+/* Plans the termination of an active PD together with all PDs that it created, transitively. All of
+ * them are triggers: they are at depth 0, and a pin does not protect them. Errors as above. */
+cr_status cr_plan_subtree(cr_planner *planner, cr_model *model, cr_ref top, uint32_t pd_depth,
+                          uint32_t rs_depth, cr_plan *out);
+
+/* Plans a collection: dooms each active PD that is not reached from the root task, a pinned PD or
+ * one of `roots` (PDs that the root task keeps for a reason that is no edge; a stale one counts for
+ * nothing), with the spaces that it manages. All are at depth 1, so they run and are told. The plan
+ * may doom nothing. The cost is the size of the model. CR_ERR_FULL_PLAN, CR_ERR_ARG. */
+cr_status cr_plan_collect(cr_planner *planner, cr_model *model, const cr_ref *roots, uint32_t count,
+                          cr_plan *out);
+
+/* Plans the last plan, a collection, anew for the current model: what is reached by now is spared,
+ * and nothing else is doomed. The doomed nodes may be marked; none is destroyed. The caller makes
+ * active again what the plan no longer dooms. CR_ERR_FULL_PLAN, CR_ERR_CORRUPT, CR_ERR_ARG (`plan`
+ * is not the last plan, or no collection). */
+cr_status cr_plan_spare(cr_planner *planner, cr_model *model, const cr_ref *roots, uint32_t count,
+                        cr_plan *plan);
+
+/* Plans a reconciliation: dooms these PDs and spaces, and the spaces of these PDs, and nothing
+ * else. All are at depth 1. A node may be named twice. CR_ERR_STALE, CR_ERR_KIND (a resource, or a
+ * core space), CR_ERR_STATE (already doomed), CR_ERR_ROOT, CR_ERR_FULL_PLAN, CR_ERR_ARG. */
+cr_status cr_plan_reconcile(cr_planner *planner, cr_model *model, const cr_ref *unnamed,
+                            uint32_t count, cr_plan *out);
 
 /* Plans the consequences of the last plan again, for the current model: what survivors lose, which
  * notices they are owed, and which core resources are freed. The doomed nodes, their depths and

@@ -191,7 +191,26 @@ def test_bad_file_ends_with_one_line_and_exit_2(run: Run, path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((SCENARIO,), "Missing option '--crash'. (see cellreap plan --help)"),
+        (
+            (SCENARIO,),
+            "expected one of --crash, --subtree and --collect (see cellreap plan --help)",
+        ),
+        (
+            (SCENARIO, "--crash", "PD_1", "--collect"),
+            "expected one of --crash, --subtree and --collect (see cellreap plan --help)",
+        ),
+        (
+            (SCENARIO, "--collect", "--pd-depth", "1"),
+            "--collect: expected no --pd-depth and no --rs-depth with it",
+        ),
+        (
+            (SCENARIO, "--subtree", "nobody"),
+            f"{SCENARIO}: --subtree: no PD has the id or name 'nobody'",
+        ),
+        (
+            (SCENARIO, "--subtree", "PD_0"),
+            "--subtree: PD_0 is the root task, expected another PD",
+        ),
         (
             ("--crash", "PD_1"),
             "Missing argument 'CONFIG.toml|TRACE|MODEL.csv'. (see cellreap plan --help)",

@@ -51,7 +51,10 @@ PROOFS = {
         ),
         Proof(
             "planner",
-            tuple(f"policy/{part}.c" for part in ("planner", "traversal", "consequences", "order")),
+            tuple(
+                f"policy/{part}.c"
+                for part in ("planner", "traversal", "collection", "consequences", "order")
+            ),
             ("model/model.c",),
             precision=0,
             options=(*EXACT_BUCKETS, "-eva-slevel", "10", "-eva-split-return", "auto"),

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from cellreap.errors import UsageError
@@ -86,15 +86,45 @@ class CoreModel(Arena):
 
     def plan_raw(self, crash: str, pd_depth: int | None, rs_depth: int | None) -> Any:
         """The cr_plan itself. Its arrays are valid until the next plan."""
-        out = self.ffi.new("cr_plan *")
         asked = self.ref(crash), self._depth(pd_depth), self._depth(rs_depth)
-        status = self.lib.cr_plan_crash(self.planner, self.model, *asked, out)
+        return self._planned(self.lib.cr_plan_crash, asked, f"planning the crash of {crash}")
+
+    def _planned(self, make: Callable[..., int], asked: tuple[Any, ...], what: str) -> Any:
+        """The cr_plan that a function of the core makes, in as much memory as it needs."""
+        out = self.ffi.new("cr_plan *")
+        status = make(self.planner, self.model, *asked, out)
         while status == self.lib.CR_ERR_FULL_PLAN and self._grows:
             wanted = self.lib.cr_planner_wanted(self.planner)
             self._make_planner([wanted.nodes, wanted.order, wanted.losses, wanted.notices])
-            status = self.lib.cr_plan_crash(self.planner, self.model, *asked, out)
-        self._try(status, f"planning the crash of {crash}")
+            status = make(self.planner, self.model, *asked, out)
+        self._try(status, what)
         return out
+
+    def subtree(self, top: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
+        """The plan for the termination of a PD with all PDs that it created, transitively."""
+        asked = self.ref(top), self._depth(pd_depth), self._depth(rs_depth)
+        what = f"planning the termination of all that {top} created"
+        return Plan.from_json(self._json(self._planned(self.lib.cr_plan_subtree, asked, what)))
+
+    def collect(self, roots: Iterable[str] = ()) -> Plan:
+        """The plan of a collection. roots: PDs that are kept for a reason that is no edge."""
+        return Plan.from_json(self._json(self.collect_raw(roots)))
+
+    def collect_raw(self, roots: Iterable[str] = ()) -> Any:
+        """The cr_plan of a collection, for `spare`."""
+        return self._planned(self.lib.cr_plan_collect, self._refs(roots), "planning a collection")
+
+    def spare(self, raw: Any, roots: Iterable[str] = ()) -> Plan:
+        """The last plan, a collection, without what is reached by now. Changes `raw`."""
+        status = self.lib.cr_plan_spare(self.planner, self.model, *self._refs(roots), raw)
+        self._try(status, "planning a collection anew")
+        return Plan.from_json(self._json(raw))
+
+    def reconcile(self, unnamed: Iterable[str]) -> Plan:
+        """The plan that dooms these PDs and spaces, and the spaces of these PDs."""
+        asked = self._refs(unnamed)
+        made = self._planned(self.lib.cr_plan_reconcile, asked, "planning a reconciliation")
+        return Plan.from_json(self._json(made))
 
     def replan(self, raw: Any) -> Plan:
         """The last plan, with its consequences computed anew for the current model.
@@ -133,7 +163,7 @@ class CoreModel(Arena):
             for notice in raw.notices[0 : raw.n_notices]
         ]
         return {
-            "trigger": self.id_of(raw.trigger),
+            "trigger": self._id_or_none(raw.trigger),
             "pd_depth": self._depth_name(raw.pd_depth),
             "rs_depth": self._depth_name(raw.rs_depth),
             "destroyed_pds": sorted(pds),
@@ -150,6 +180,13 @@ class CoreModel(Arena):
         }
 
     # -- helpers
+
+    def _refs(self, ids: Iterable[str]) -> tuple[Any, int]:
+        refs = [self.ref(id_) for id_ in sorted(set(ids))]
+        array = self.ffi.new("cr_ref[]", max(1, len(refs)))
+        for place, ref in enumerate(refs):
+            array[place] = ref
+        return array, len(refs)
 
     def _pairs(self, pairs: Any, count: int) -> list[list[str]]:
         return sorted([self.id_of(pair.pd), self.id_of(pair.node)] for pair in pairs[0:count])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The reference model: what a crash dooms, what happens to the other nodes, and in which order.
+"""The reference model: what a crash or a collection dooms, what happens to the rest, and the order.
 
 It is written from docs/semantics.md alone and follows its text. It never calls the C core: the
 checker and the tests compare the two. It prefers clarity to speed: every step looks at all edges.
@@ -7,9 +7,10 @@ checker and the tests compare the two. It prefers clarity to speed: every step l
 
 from cellreap.model.plan import WHYS, Plan, depth_text
 from cellreap.model.reference.causes import check_why
+from cellreap.model.reference.collection import collect, reached, reconcile, spare
 from cellreap.model.reference.explaining import explain, label
 from cellreap.model.reference.metrics import Measuring, metrics
-from cellreap.model.reference.planning import apply, plan, replan
+from cellreap.model.reference.planning import apply, plan, replan, subtree
 
 __all__ = [
     "WHYS",
@@ -17,10 +18,15 @@ __all__ = [
     "Plan",
     "apply",
     "check_why",
+    "collect",
     "depth_text",
     "explain",
     "label",
     "metrics",
     "plan",
+    "reached",
+    "reconcile",
     "replan",
+    "spare",
+    "subtree",
 ]

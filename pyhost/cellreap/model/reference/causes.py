@@ -23,6 +23,11 @@ def check_why(model: Model, plan: Plan) -> list[str]:
         server = model.manager.get(model.space_of.get(by, by), "")
         holds = {
             "trigger": node == plan.trigger and cause is None and depth.get(node) == 0,
+            "own": (by, node) in model.owns
+            and depth.get(node) == 0
+            and plan.doomed_why.get(by, ("", None))[0] in ("trigger", "own"),
+            "unreached": plan.trigger is None and cause is None and node in depth,
+            "unnamed": plan.trigger is None and cause is None,
             "link": (min(node, by), max(node, by)) in model.links
             and depth.get(by) == depth.get(node),
             "fault": model.faults.get(node) == by and depth.get(by) == depth.get(node),

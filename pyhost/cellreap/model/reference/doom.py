@@ -13,10 +13,11 @@ Causes: TypeAlias = dict[str, tuple[str, str | None]]
 """Doomed node -> (one of `plan.WHYS`, cause), as in `Plan.doomed_why`."""
 
 
-def doomed_pds(model: Model, crash: str, pd_depth: int | None, why: Causes) -> dict[str, int]:
-    """The doomed PDs with their depths. Adds their causes to `why`."""
-    depths = {crash: 0}
-    why[crash] = ("trigger", None)
+def doomed_pds(
+    model: Model, triggers: Iterable[str], pd_depth: int | None, why: Causes
+) -> dict[str, int]:
+    """The doomed PDs with their depths. Adds their causes to `why`, which has the triggers'."""
+    depths = dict.fromkeys(triggers, 0)
     _close(model, depths, 0, why)
     k = 0
     while pd_depth is None or k < pd_depth:

@@ -3,17 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from cellreap.errors import UsageError
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.plan import Plan, depth_text
+from cellreap.model.reference.collection import reached
 from cellreap.model.reference.doom import Causes, maps_to, rs_depths
 
 
-def explain(model: Model, plan: Plan, node: str) -> list[str]:
+def explain(model: Model, plan: Plan, node: str, roots: Iterable[str] | None = ()) -> list[str]:
     """Lines that name the path which doomed a node, or the reason why it survives.
 
-    UsageError if the model has no such node.
+    roots: those of a collection; None: a reconciliation. UsageError if the model has no such node.
     """
     found = model.nodes.get(node)
     if found is None:
@@ -22,6 +25,9 @@ def explain(model: Model, plan: Plan, node: str) -> list[str]:
         return _explain_doomed(model, plan, node)
     if found.kind == "RESOURCE":
         return _explain_resource(model, plan, node)
+    if plan.trigger is None:
+        lines = _explain_kept(model, model.manager.get(node, node), roots)
+        return [f"{label(model, node)} lives", *lines]
     lines = (
         _explain_space(model, plan, node)
         if found.kind == "RESOURCE_SPACE"
@@ -34,6 +40,34 @@ def label(model: Model, node: str) -> str:
     """A node as text for people: a PD with its name."""
     name = model.nodes[node].name if node in model.nodes else ""
     return f"{node} ({name})" if name else node
+
+
+def _explain_kept(model: Model, pd: str, roots: Iterable[str] | None) -> list[str]:
+    """Why a PD outlives a collection, namely the path that reaches it, or a reconciliation."""
+    if roots is None:
+        return [f"the configuration names {label(model, pd)}"]
+    steps = reached(model, roots)
+    lines: list[str] = []
+    here = pd
+    while (step := steps[here]) is not None:
+        source, kind, other = step
+        verb = {
+            "request": "requests",
+            "hold": "holds",
+            "fault": "has its faults handled by",
+            "link": "is linked with",
+            "own": "created",
+        }[kind]
+        serves = "" if other == here else f", which needs {label(model, here)}"
+        lines.append(f"{label(model, source)} {verb} {label(model, other)}{serves}")
+        here = source
+    if here == ROOT:
+        lines.append(f"{ROOT} is the root task")
+    elif model.nodes[here].pinned:
+        lines.append(f"{label(model, here)} is pinned")
+    else:
+        lines.append(f"{label(model, here)} was made by the root task")
+    return lines[::-1]
 
 
 def _explain_doomed(model: Model, plan: Plan, node: str) -> list[str]:
@@ -60,6 +94,9 @@ def _explain_doomed(model: Model, plan: Plan, node: str) -> list[str]:
             "hold": f"holds {by} in {model.space_of.get(by, '')}{at}",
             "managed": f"is managed by {label(model, by)}",
             "map": f"maps to {by}",
+            "own": f"was created by {label(model, by)}{at}",
+            "unreached": "is reached by no root",
+            "unnamed": "is not named any more",
         }[why]
         lines.append(f"{label(model, here)} {phrase}")
         here = cause

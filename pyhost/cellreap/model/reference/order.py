@@ -48,7 +48,7 @@ def groups(model: Model, pds: set[str], spaces: set[str]) -> list[list[str]]:
     for i, component in enumerate(components):
         earlier = {component_of[u] for v in component for u in predecessors[v]} - {i}
         number.append(max((number[j] + 1 for j in earlier), default=0))
-    listed: list[list[str]] = [[] for _ in range(max(number) + 1)]
+    listed: list[list[str]] = [[] for _ in range(max(number, default=-1) + 1)]
     for component, group in zip(components, number, strict=True):
         listed[group].extend(component)
     return [sorted(group) for group in listed]

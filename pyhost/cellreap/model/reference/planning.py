@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -22,6 +23,29 @@ def plan(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -
 
     UsageError if `crash` is not a PD that can crash, or if a depth is negative.
     """
+    _check_trigger(model, crash, pd_depth, rs_depth)
+    return _planned(model, crash, {crash: ("trigger", None)}, pd_depth, rs_depth)
+
+
+def subtree(model: Model, top: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
+    """The plan for the termination of a PD with all PDs that it created, transitively.
+
+    All of these are triggers. UsageError as for `plan`.
+    """
+    _check_trigger(model, top, pd_depth, rs_depth)
+    triggers: Causes = {top: ("trigger", None)}
+    pending = [top]
+    while pending:
+        creator = pending.pop(0)
+        created = sorted(pd for its_creator, pd in model.owns if its_creator == creator)
+        for pd in created:
+            if pd not in triggers:
+                triggers[pd] = ("own", creator)
+                pending.append(pd)
+    return _planned(model, top, triggers, pd_depth, rs_depth)
+
+
+def _check_trigger(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> None:
     node = model.nodes.get(crash)
     if node is None or node.kind != "PD":
         raise UsageError(f"there is no PD {crash}")
@@ -31,11 +55,28 @@ def plan(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -
         if depth is not None and depth < 0:
             raise UsageError(f"a {name} depth of {depth}: expected 0, 1, 2, ... or inf")
 
-    why: Causes = {}
-    pds = doomed_pds(model, crash, pd_depth, why)
+
+def _planned(
+    model: Model, first: str, triggers: Causes, pd_depth: int | None, rs_depth: int | None
+) -> Plan:
+    """The plan for several triggers. first: the one that is named as the trigger."""
+    why: Causes = dict(triggers)
+    pds = doomed_pds(model, triggers.keys(), pd_depth, why)
     at_depth_0 = {pd for pd, depth in pds.items() if depth == 0}
     by_rs = rs_depths(model, at_depth_0, rs_depth, why)
     spaces = by_rs.keys() | {space for space, manager in model.manager.items() if manager in pds}
+    return doom(model, pds, spaces, why, Plan(first, pd_depth, rs_depth))
+
+
+def doom(
+    model: Model, pds: dict[str, int], spaces: Iterable[str], why: Causes, empty: Plan
+) -> Plan:
+    """The plan that dooms these PDs, with their depths, and these spaces.
+
+    why: the causes; those of spaces with a doomed manager are added. empty: a plan with the
+    trigger and the depths.
+    """
+    spaces = set(spaces)
     for space in spaces:
         # If the manager is doomed too, it is the better reason: the space would be doomed at any
         # depth.
@@ -43,10 +84,8 @@ def plan(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -
             why[space] = ("managed", model.manager[space])
 
     survivors = set(model.pds()) - pds.keys() - {ROOT}
-    alone = Plan(
-        trigger=crash,
-        pd_depth=pd_depth,
-        rs_depth=rs_depth,
+    alone = replace(
+        empty,
         destroyed_pds=sorted(pds.items()),
         deleted_spaces=sorted(spaces),
         pre_destroy=sorted(
@@ -55,7 +94,7 @@ def plan(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -
             if node in pds.keys() | spaces
             and (subscriber in survivors or pds.get(subscriber, 0) > 0)
         ),
-        groups=order.groups(model, set(pds), set(spaces)),
+        groups=order.groups(model, set(pds), spaces),
         doomed_why=why,
     )
     return replan(model, alone)
