@@ -51,6 +51,8 @@ static cr_status describe(const cr_component_system *system)
         .rs_depth = system->rs_depth,
         .flags = system->flags,
         .await_ms = system->await_ms,
+        .policy = system->policy,
+        .fr_max = system->fr_max,
     };
     for (uint32_t i = 0; i < CR_IMAGE_KEY_BYTES; i++) {
         described.trace_key[i] = system->trace_key[i];
@@ -67,6 +69,7 @@ static cr_status describe(const cr_component_system *system)
     return copy_name(described.system, system->name, CR_NAME_BYTES) &&
                    copy_name(described.kernel, system->kernel, CR_NAME_BYTES) &&
                    copy_name(described.arch, cr_arch_name, CR_TYPE_BYTES) &&
+                   describe_table(&described.rsi_mins, system->rsi_mins, system->n_rsi_mins) &&
                    describe_table(&described.programs, programs, system->n_programs) &&
                    describe_table(&described.pds, system->pds, system->n_pds) &&
                    describe_table(&described.spaces, system->spaces, system->n_spaces) &&

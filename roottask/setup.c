@@ -9,10 +9,12 @@
 #include "kernel/worker.h"
 #include "root.h"
 #include "supervisor/carry.h"
+#include "supervisor/closeness.h"
 #include "supervisor/supervisor.h"
 #include "system/charge.h"
 #include "system/inject.h"
 #include "system/state.h"
+#include "system/text.h"
 #include "system/truth.h"
 
 _Static_assert((int)CR_OWN_SLOTS == 2 + (int)CR_WORKER_SLOTS,
@@ -67,7 +69,7 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     cr_worker_init(&given, (uintptr_t)room->image_start, out->untyped,
                    image->cleaner_priority != 0 ? endpoint : 0, cr_carry_out);
     cr_supervisor_init(hooks, out->bound);
-    if (cr_system_init(image, endpoint) != CR_OK) {
+    if (cr_system_init(image, endpoint) != CR_OK || cr_closeness_init(image) != CR_OK) {
         cr_panic("the model does not fit its memory", 0);
     }
     cr_truth_init(out->bound);
@@ -80,6 +82,36 @@ static const char *const mode_names[] = {
     CR_MODES
 #undef CR_MODE
 };
+
+static const char *const policy_names[] = {
+#define CR_POLICY(enumerator, number, word, meaning) [enumerator] = word,
+    CR_POLICIES
+#undef CR_POLICY
+};
+
+/* Nothing if depth alone decides. */
+static void trace_policy(const cr_image_header *image)
+{
+    if (image->policy == CR_POLICY_DEPTH) {
+        return;
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_POLICY);
+    cr_trace_string(&cr_sys.trace, policy_names[image->policy]);
+    cr_trace_end(&cr_sys.trace);
+    if (image->fr_max != CR_IMAGE_NONE) {
+        cr_trace_begin(&cr_sys.trace, CR_EV_FR_MAX);
+        cr_trace_number(&cr_sys.trace, image->fr_max);
+        cr_trace_end(&cr_sys.trace);
+    }
+    for (uint32_t i = 0; i < image->rsi_mins.count; i++) {
+        const cr_image_rsi_min *least = &cr_image_rsi_mins(image)[i];
+        cr_trace_begin(&cr_sys.trace, CR_EV_RSI_MIN);
+        cr_trace_string(&cr_sys.trace, least->type);
+        cr_trace_number(&cr_sys.trace, least->shared);
+        cr_trace_number(&cr_sys.trace, least->all);
+        cr_trace_end(&cr_sys.trace);
+    }
+}
 
 static void trace_start(const cr_image_header *image)
 {
@@ -105,6 +137,7 @@ static void trace_start(const cr_image_header *image)
     cr_trace_number(&cr_sys.trace, cr_clock_exists() ? image->await_ms : 0);
     cr_trace_end(&cr_sys.trace);
     cr_inject_start(image);
+    trace_policy(image);
     cr_trace_begin(&cr_sys.trace, CR_EV_PD);
     cr_trace_node(cr_sys.root);
     cr_trace_string(&cr_sys.trace, cr_sys.pds[0].name);

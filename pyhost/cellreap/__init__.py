@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cellreap.api.results import Run
     from cellreap.api.systems import NoKernel, System
     from cellreap.errors import CellreapError, InputError, ModelError, UsageError
+    from cellreap.model.closeness import Closeness
     from cellreap.model.graph import Model
     from cellreap.model.metrics import Metrics
     from cellreap.model.plan import Plan
@@ -41,6 +42,7 @@ __all__ = [
     "Audit",
     "Blast",
     "CellreapError",
+    "Closeness",
     "Image",
     "InputError",
     "Metrics",
@@ -85,6 +87,7 @@ _MODULES: Final = {
     "cellreap.api.results": ("Run",),
     "cellreap.api.systems": ("NoKernel", "System"),
     "cellreap.errors": ("CellreapError", "InputError", "ModelError", "UsageError"),
+    "cellreap.model.closeness": ("Closeness",),
     "cellreap.model.graph": ("Model",),
     "cellreap.model.metrics": ("Metrics",),
     "cellreap.model.plan": ("Plan",),

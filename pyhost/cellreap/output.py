@@ -36,6 +36,7 @@ from cellreap.output_parts import Versioned as Versioned
 from cellreap.output_seeing import AuditFinding as AuditFinding
 from cellreap.output_seeing import AuditOutput as AuditOutput
 from cellreap.output_seeing import BlastRadius as BlastRadius
+from cellreap.output_seeing import Closeness as Closeness
 from cellreap.output_seeing import MetricsOutput as MetricsOutput
 from cellreap.output_seeing import Pair as Pair
 from cellreap.output_tools import CacheOutput as CacheOutput
@@ -71,6 +72,7 @@ Why = Literal[
     "own",
     "unreached",
     "unnamed",
+    "metric",
 ]
 CrashWord = Literal[
     "unstaged crash",
@@ -127,6 +129,8 @@ class Plan(TypedDict):
     """Hops of clients that are destroyed."""
     rs_depth: Depth
     """Hops of mapped spaces that are destroyed."""
+    closeness: NotRequired[Closeness]
+    """The policy, if depth alone does not decide."""
     destroyed_pds: list[tuple[str, int]]
     """PD and its depth. A trigger has depth 0."""
     deleted_spaces: list[str]

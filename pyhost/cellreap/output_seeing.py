@@ -10,6 +10,17 @@ from typing_extensions import TypedDict
 from cellreap.output_parts import Versioned
 
 
+class Closeness(TypedDict):
+    """A policy that is a metric. A PD is close if it passes any of the thresholds."""
+
+    policy: Literal["metric", "both"]
+    """Whether close PDs are doomed, or close dependents up to `pd_depth`."""
+    fr_max: int | None
+    """The largest FR. `null`: FR makes no PD close."""
+    rsi_min: dict[str, tuple[int, int]]
+    """By type, the least RSI: the first number divided by the second."""
+
+
 class Pair(TypedDict):
     """How close two PDs are."""
 

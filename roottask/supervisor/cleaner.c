@@ -15,6 +15,7 @@
 #include "answer.h"
 #include "arena.h"
 #include "carry.h"
+#include "closeness.h"
 #include "connect.h"
 #include "kernel/arch/arch.h"
 #include "notices.h"
@@ -189,10 +190,11 @@ static int recover_next(void)
 
 static void plan_for(const cr_pd *trigger)
 {
-    const cr_status status = cr_plan_crash(
+    const cr_status status = cr_plan_close(
         cr_sys.planner, cr_sys.model, trigger->node,
         cr_depth_of(trigger->pd_depth, cr_sys.image->pd_depth),
-        cr_depth_of(trigger->rs_depth, cr_sys.image->rs_depth), &cr_sup.cleaner.now.plan);
+        cr_depth_of(trigger->rs_depth, cr_sys.image->rs_depth), cr_closeness_now(),
+        &cr_sup.cleaner.now.plan);
     if (status != CR_OK) {
         cr_panic("no cleanup can be planned", (uint64_t)status);
     }

@@ -41,9 +41,26 @@ static int pds_fit(const cr_image_header *image)
     return 1;
 }
 
+/* Whether the policy is one, and has a threshold if it is about closeness. */
+static int policy_fits(const cr_image_header *image)
+{
+    if (image->policy >= CR_POLICY_COUNT || image->rsi_mins.count > CR_IMAGE_MAX_RSI_MINS) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < image->rsi_mins.count; i++) {
+        const cr_image_rsi_min *least = &cr_image_rsi_mins(image)[i];
+        if (!ends(least->type, CR_TYPE_BYTES) || least->shared == 0 ||
+            least->shared > least->all) {
+            return 0;
+        }
+    }
+    return image->policy == CR_POLICY_DEPTH || image->fr_max != CR_IMAGE_NONE ||
+           image->rsi_mins.count != 0;
+}
+
 int cr_image_rows_valid(const cr_image_header *image)
 {
-    if (image->pds.count > CR_IMAGE_MAX_PDS || !pds_fit(image)) {
+    if (image->pds.count > CR_IMAGE_MAX_PDS || !pds_fit(image) || !policy_fits(image)) {
         return 0;
     }
     uint32_t pds = image->pds.count;
@@ -106,7 +123,8 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         !ends(image->arch, CR_TYPE_BYTES)) {
         return 0;
     }
-    if (!table_fits(image, image->programs, sizeof(cr_image_program)) ||
+    if (!table_fits(image, image->rsi_mins, sizeof(cr_image_rsi_min)) ||
+        !table_fits(image, image->programs, sizeof(cr_image_program)) ||
         !table_fits(image, image->pds, sizeof(cr_image_pd)) ||
         !table_fits(image, image->spaces, sizeof(cr_image_space)) ||
         !table_fits(image, image->requests, sizeof(cr_image_request)) ||

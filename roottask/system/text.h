@@ -40,6 +40,7 @@ static inline const void *cr_image_at(const cr_image_header *image, uint32_t off
         return (const row *)cr_image_at(image, image->table.offset);                      \
     }
 
+CR_IMAGE_TABLE(cr_image_rsi_mins, cr_image_rsi_min, rsi_mins)
 CR_IMAGE_TABLE(cr_image_programs, cr_image_program, programs)
 CR_IMAGE_TABLE(cr_image_pds, cr_image_pd, pds)
 CR_IMAGE_TABLE(cr_image_spaces, cr_image_space, spaces)

@@ -276,3 +276,49 @@ def test_who_runs_first_does_not_matter(target: Target, priorities: tuple[int, .
     assert other.deleted_spaces() == usual.deleted_spaces()
     assert other.alive() == usual.alive()
     assert other.says("app")[-1] == usual.says("app")[-1]
+
+
+# -- the metric policy
+
+
+def _close(**policy: object) -> Change:
+    def change(config: Config) -> Config:
+        return config.model_copy(update={"policy": config.policy.model_copy(update=policy)})
+
+    return change
+
+
+@pytest.mark.slow
+@pytest.mark.behaviour("C-27", "F-07")
+@pytest.mark.parametrize(
+    ("policy", "doomed"),
+    [
+        # FS reaches the blocks of both disks. DB and app reach those of the first only.
+        (
+            {"policy": "metric", "rsi_min": {"BLOCK": "2/3"}},
+            {"block_server_1": "0", "db": "1", "app": "1"},
+        ),
+        (
+            {"policy": "metric", "fr_max": 0, "rsi_min": {"TABLE": "1/1"}},
+            {"block_server_1": "0", "fs": "1", "db": "1", "app": "1"},
+        ),
+        # Depth at most 2, and FR of 0.
+        (
+            {"policy": "both", "fr_max": 0, "pd_depth": 2},
+            {"block_server_1": "0", "fs": "1", "db": "2"},
+        ),
+        # Depth does not go on through FS, which is not close enough.
+        (
+            {"policy": "both", "rsi_min": {"BLOCK": "2/3"}, "pd_depth": "inf"},
+            {"block_server_1": "0"},
+        ),
+    ],
+    ids=["rsi", "fr", "both", "not through"],
+)
+def test_policy_may_be_a_metric(
+    target: Target, policy: dict[str, object], doomed: dict[str, str]
+) -> None:
+    run = target.run("block_fs_db_app", crash="block_server_1", change=_close(**policy))
+    assert run.doomed() == doomed
+    assert run.alive() == {"block_server_1", "block_server_2", "fs", "db", "app"} - doomed.keys()
+    assert [event["policy"] for event in run.of("POLICY")] == [policy["policy"]]

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from cellreap.model.closeness import Closeness
 from cellreap.trace.check import Report, check_stream
 from cellreap.trace.expected import Expected, ExpectedCrash
 from cellreap.trace.writer import Draft, seal
@@ -72,6 +73,7 @@ STORIES: Final[tuple[tuple[str, Change], ...]] = (
     ("config.system", with_system(depths=("0", "inf"))),
     ("config.system", with_system(kernel="seL4 15.0.0")),
     ("config.mode", with_system(await_ms=2000)),
+    ("config.policy", with_system(closeness=Closeness("both", 0))),
     ("config.sizes", with_sizes(base_bytes=1 << 21)),
     ("config.sizes", with_sizes(base_slots=41)),
     ("config.sizes", with_sizes(bodies=dict.fromkeys(

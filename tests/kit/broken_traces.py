@@ -431,6 +431,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "triggers.right": lambda: scenario(lambda target: target.terminate("PD_5", "PD_1")),
     "triggers.deadline": lambda: edited("notices", "DEADLINE", {"ms": 0}, pd="PD_5"),
     "triggers.late": lambda: edited("notices", "LATE", {"token": 1}, pd="PD_5"),
+    "policy.told": lambda: edited("close", "POLICY", {"policy": "depth"}),
     "inject.told": lambda: inserted("depths-0-0", "SPACE", "INJECT", **INJECTION),
     "inject.happens": emitted("INJECTED", **INJECTION),
     "reports.steps": lambda: edited("depths-1-0", "CLEANUP", {"steps": 3}),

@@ -101,7 +101,9 @@ class Configured(Target):
 
     def __init__(self, config: Expected) -> None:
         depths = tuple(None if depth == "inf" else int(depth) for depth in config.depths)
-        super().__init__(depths[0], depths[1], config.system, config.mode)
+        super().__init__(
+            depths[0], depths[1], config.system, config.mode, closeness=config.closeness
+        )
         self.config = config
         sizes = config.sizes
         assert sizes is not None

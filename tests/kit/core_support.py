@@ -11,6 +11,7 @@ from typing import Any
 from cellreap.model.core import CoreModel
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, parse_id
+from cellreap.model.nodes import Node
 from cellreap.model.reference import check_why
 from cellreap.model.reference import plan as reference_plan
 
@@ -308,3 +309,12 @@ class Survivors:
         if own:
             do += [lambda: self.delete_space(rng.choice(own))]
         rng.choice(do)()
+
+
+def with_pages(model: Model, rng: random.Random) -> Model:
+    """The model with MO of several pages, some of them malformed."""
+    for id_, node in list(model.nodes.items()):
+        if node.type == "MO" and node.kind == "RESOURCE":
+            extra = rng.choice(["", "0x1000_7_12", "0_0_12", "1000_3_21", "elevated", "0x1_x_12"])
+            model.nodes[id_] = Node(id_, "RESOURCE", type="MO", extra=extra)
+    return model

@@ -15,6 +15,7 @@ from typing import Any
 
 from cellreap.headers import event_table
 from cellreap.model import reference
+from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import rows_gone, state_rows
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
@@ -95,8 +96,11 @@ class Target:
         system: str = "test",
         mode: str = "async",
         injections: tuple[tuple[int, str], ...] = (),
+        closeness: Closeness | None = None,
     ) -> None:
-        """injections: (step of cleanups, how the cleaner dies at it).
+        """closeness: the policy, if depth alone does not decide.
+
+        injections: (step of cleanups, how the cleaner dies at it).
 
         A step is left if each attempt fails, which is "always" behind the way. It must be the last
         one of its phase.
@@ -167,6 +171,13 @@ class Target:
         ]
         for injection in self.injections:
             self.emit("INJECT", **injection)
+        self.closeness = closeness
+        if closeness is not None:
+            self.emit("POLICY", policy=closeness.policy)
+            if closeness.fr_max is not None:
+                self.emit("FR_MAX", hops=closeness.fr_max)
+            for type_, shared, every in closeness.rsi_min:
+                self.emit("RSI_MIN", type=type_, shared=shared, all=every)
         self.steps_done = 0
         self.served_after: dict[int, tuple[str, Callable[[], object]]] = {}
         """number of a step of cleanups -> the PD that is served after it, and what it asks for"""
@@ -834,7 +845,7 @@ class Target:
             self.later.remove(trigger)
             self._stop(trigger)
         self.had_depths(trigger, depths or self.depths)
-        plan = reference.plan(self.model, trigger, *(depths or self.depths))
+        plan = reference.plan(self.model, trigger, *(depths or self.depths), self.closeness)
         n = self.cleanups = self.cleanups + 1
         for ticket in self.tickets.values():
             if ticket.what == trigger and not ticket.cancelled:
@@ -1181,6 +1192,34 @@ def reference_run(
     for pd in sorted(pds.values()):
         if pd in target.model.nodes:
             target.say(pd, "still here, 100% well")
+    return target.end()
+
+
+def close_run() -> list[Draft]:
+    """Policy is a metric: RSI dooms a PD that shares a table, FR those who are depended on."""
+    target = Target(0, 0, "close", closeness=Closeness("metric", 0, (("TABLE", 1, 1),)))
+    pds = block_fs_db_app(target)
+    shop = target.pd("shop")
+    shelf = target.space(shop, "THING", "shelf")
+    thing = target.resource(shelf)
+    for name in ("left", "right"):
+        pds[name] = target.pd(name)
+        target.request(pds[name], shelf)
+    target.hold(pds["left"], thing)
+    (table,) = (res for res in target.model.space_of if res.startswith("TABLE_"))
+    database = target.model.space_of[table]
+    other = target.resource(database)
+    for name, held in (("reader", [table]), ("writer", [table, other])):
+        pds[name] = target.pd(name)
+        target.request(pds[name], database)
+        for each in held:
+            target.hold(pds[name], each)
+    target.quiet()
+    # FR dooms all on whom the app depends, RSI the reader. The writer has half in common only.
+    target.fault(pds["app"])
+    target.cleanup()
+    target.account()
+    target.serve_all()
     return target.end()
 
 
@@ -1626,6 +1665,7 @@ def making_run() -> list[Draft]:
 
 
 RUNS: dict[str, Any] = {
+    "close": close_run,
     "making": making_run,
     "merged": merged_run,
     "takeovers": takeovers_run,

@@ -87,7 +87,7 @@ def test_rooms_import_only_what_they_may() -> None:
     assert found == []
 
 
-SHARED_WITH_CORE = ("graph", "ids", "metrics", "plan", "reference")
+SHARED_WITH_CORE = ("closeness", "graph", "ids", "metrics", "plan", "reference")
 """Modules of the model that the reference may use: the state, and the shapes of results."""
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cellreap.api.states import Depths
-from cellreap.model.core import CoreModel
+from cellreap.model.closeness import Closeness
+from cellreap.model.core import CoreCloseness, CoreModel
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.plan import depth_text
@@ -90,17 +91,23 @@ class Audit:
         }
 
 
-def audit_model(model: Model, max_depth: int) -> Audit:
-    """Audits a state at the depths 0 to max_depth and unlimited."""
+def audit_model(model: Model, max_depth: int, closeness: Closeness | None = None) -> Audit:
+    """Audits a state at the depths 0 to max_depth and unlimited.
+
+    closeness: the policy, if depth alone does not decide. With the policy `metric`, which has no
+    pd depth, that depth is 0 throughout.
+    """
     depths: list[int | None] = [*range(max_depth + 1), None]
-    core, chains = CoreModel.from_model(model), Chains(model)
+    alone = closeness is not None and closeness.policy == "metric"
+    pd_depths: list[int | None] = [0] if alone else depths
+    core, chains = _Core(model, closeness), Chains(model)
     crashes = [pd for pd in model.pds() if pd != ROOT]
     findings = []
-    for pd_depth in depths:
+    for pd_depth in pd_depths:
         for rs_depth in depths:
             sizes, broken = {}, {}
             for crash in crashes:
-                pds, spaces, freed = _doomed(core, model, crash, pd_depth, rs_depth)
+                pds, spaces, freed = core.doomed(crash, pd_depth, rs_depth)
                 sizes[crash] = len(pds)
                 if found := chains.broken(pds, spaces, freed):
                     broken[crash] = found
@@ -109,7 +116,7 @@ def audit_model(model: Model, max_depth: int) -> Audit:
             findings.append(Finding(pd_depth, rs_depth, worst, most, broken))
     good = [(each.pd_depth, each.rs_depth) for each in findings if not each.broken]
     smallest = [one for one in good if not any(_below(other, one) for other in good)]
-    pins, single_points = _unpinned(model, crashes)
+    pins, single_points = _unpinned(model, crashes, closeness)
     return Audit(findings, smallest, pins, single_points)
 
 
@@ -120,18 +127,20 @@ def _below(a: Depths, b: Depths) -> bool:
     return a != b and at_most(a[0], b[0]) and at_most(a[1], b[1])
 
 
-def _unpinned(model: Model, crashes: list[str]) -> tuple[dict[str, list[str]], list[str]]:
+def _unpinned(
+    model: Model, crashes: list[str], closeness: Closeness | None
+) -> tuple[dict[str, list[str]], list[str]]:
     """What would go if nobody were pinned, at unlimited depth."""
     pinned = {pd for pd in crashes if model.nodes[pd].pinned}
     bare = model.copy()
     for pd in pinned:
         bare.set_pinned(pd, False)
-    core, without = CoreModel.from_model(model), CoreModel.from_model(bare)
+    core, without = _Core(model, closeness), _Core(bare, closeness)
     pins, single_points = {}, []
     for crash in crashes:
-        all_pds, _, _ = _doomed(without, model, crash, None, None)
+        all_pds, _, _ = without.doomed(crash, None, None)
         if pinned:
-            saved = (all_pds - _doomed(core, model, crash, None, None)[0]) & pinned
+            saved = (all_pds - core.doomed(crash, None, None)[0]) & pinned
             if saved:
                 pins[crash] = sorted(saved)
         if len(crashes) > 1 and len(all_pds) == len(crashes):
@@ -139,15 +148,24 @@ def _unpinned(model: Model, crashes: list[str]) -> tuple[dict[str, list[str]], l
     return pins, single_points
 
 
-def _doomed(
-    core: CoreModel, model: Model, crash: str, pd_depth: int | None, rs_depth: int | None
-) -> tuple[set[str], set[str], set[str]]:
-    """The PDs and spaces that a crash dooms, and the core resources that it frees."""
-    raw = core.plan_raw(crash, pd_depth, rs_depth)
-    nodes = {core.id_of(each.node) for each in raw.doomed[0 : raw.n_doomed]}
-    pds = {node for node in nodes if node not in model.manager}
-    freed = {core.id_of(ref) for ref in raw.core_freed[0 : raw.n_core_freed]}
-    return pds, nodes - pds, freed
+class _Core:
+    """The root task's own planner, for many crashes of one state."""
+
+    def __init__(self, model: Model, closeness: Closeness | None) -> None:
+        self._model = model
+        self._core = CoreModel.from_model(model)
+        self._by = None if closeness is None else CoreCloseness(self._core, model, closeness)
+
+    def doomed(
+        self, crash: str, pd_depth: int | None, rs_depth: int | None
+    ) -> tuple[set[str], set[str], set[str]]:
+        """The PDs and spaces that a crash dooms, and the core resources that it frees."""
+        core = self._core
+        raw = core.plan_raw(crash, pd_depth, rs_depth, self._by)
+        nodes = {core.id_of(each.node) for each in raw.doomed[0 : raw.n_doomed]}
+        pds = {node for node in nodes if node not in self._model.manager}
+        freed = {core.id_of(ref) for ref in raw.core_freed[0 : raw.n_core_freed]}
+        return pds, nodes - pds, freed
 
 
 class Chains:

@@ -9,7 +9,7 @@ from cellreap.api.states import CONFIGURATION, Depths, State, limit
 from cellreap.api.systems import System
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, pd_id, resource_id, space_id
-from cellreap.system.config import Config, Pd
+from cellreap.system.config import Config, Pd, closeness_of
 
 _ROOT_NAME: Final = "ROOT_TASK"
 # The root task's own spaces, as it numbers them.
@@ -42,7 +42,9 @@ def of_system(system: System) -> State:
         )
         return limit(chosen[0]), limit(chosen[1])
 
-    return State(model, CONFIGURATION, depths_of, frozenset(by_id), names, tuple(notes))
+    close = closeness_of(system.config)
+    kept = frozenset(by_id)
+    return State(model, CONFIGURATION, depths_of, kept, close, names, tuple(notes))
 
 
 def _at_boot(config: Config) -> list[tuple[int, Pd]]:

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from cellreap.api.auditing import Audit, audit_model
 from cellreap.api.configured import of_system
@@ -22,6 +22,7 @@ from cellreap.api.states import State, checked, state_of
 from cellreap.api.systems import System, kernel_for
 from cellreap.api.traced import of_trace
 from cellreap.errors import UsageError
+from cellreap.model.closeness import Closeness
 from cellreap.model.graph import Model
 from cellreap.model.metrics import Metrics
 from cellreap.model.plan import Plan
@@ -71,6 +72,7 @@ def plan(
     after: int | None = None,
     strict: bool = False,
     engine: Engine = "core",
+    closeness: Closeness | Literal["depth"] | None = None,
 ) -> Plan:
     """What the crash of a PD would doom, and in which order. Nothing is booted.
 
@@ -78,7 +80,8 @@ def plan(
     `pd_depth`, `rs_depth`: 0, 1, 2, ... or "inf"; by default those of the configuration or the
     trace, or 0 for CSV. `subtree`: the PD is terminated, together with all PDs that it created,
     transitively. `engine`: "core" is the root task's own code, "reference" the independent
-    model in Python.
+    model in Python. `closeness`: the policy, as `Closeness("both", fr_max=1)`, or "depth"; by
+    default that of the configuration or the trace.
 
     From a model state in CSV:
 
@@ -103,7 +106,9 @@ def plan(
     ['FILE_SPACE_5', 'TABLE_SPACE_6']
     """
     found, name = _state(source, after, strict)
-    return plan_state(found, name, crash, pd_depth, rs_depth, engine, subtree=subtree)
+    return plan_state(
+        found, name, crash, pd_depth, rs_depth, engine, closeness, subtree=subtree
+    )
 
 
 def collect(
@@ -205,7 +210,8 @@ def audit(
     >>> audit.at(0, 0).broken["PD_1"][0]
     ('PD_3', 'FILE_3_1', 'BLOCK_1_1')
     """
-    return audit_model(_state(source, after, strict)[0].model, max_depth)
+    found, _ = _state(source, after, strict)
+    return audit_model(found.model, max_depth, found.closeness)
 
 
 def blasts(trace: str | Path | Run, *, with_root: bool = False) -> list[Blast]:

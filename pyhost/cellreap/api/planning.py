@@ -10,6 +10,7 @@ from cellreap.api.naming import unnamed_by
 from cellreap.api.states import State, limit
 from cellreap.errors import ModelError, UsageError
 from cellreap.model import reference
+from cellreap.model.closeness import Closeness
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.plan import Plan
@@ -30,14 +31,16 @@ def plan_state(
     pd_depth: Depth | None = None,
     rs_depth: Depth | None = None,
     engine: Engine = "core",
+    closeness: Closeness | Literal["depth"] | None = None,
     *,
     subtree: bool = False,
 ) -> Plan:
     """The plan for the crash of a PD. UsageError if there is no such PD, or if it is the root task.
 
     source: where the state is from, for messages. crash: the id or the name of the PD. pd_depth,
-    rs_depth: None for those of the source. engine: what computes the plan. subtree: the PD is
-    terminated with all PDs that it created, transitively.
+    rs_depth: None for those of the source. engine: what computes the plan. closeness: the
+    policy; None for that of the source. subtree: the PD is terminated with all PDs that it
+    created, transitively; depth alone decides.
     """
     option = "--subtree" if subtree else "--crash"
     model = state.model
@@ -52,10 +55,19 @@ def plan_state(
         own[0] if pd_depth is None else limit(pd_depth),
         own[1] if rs_depth is None else limit(rs_depth),
     )
+    chosen = state.closeness if closeness is None else closeness
+    close = None if chosen == "depth" else chosen
     if engine == "reference":
-        return (reference.subtree if subtree else reference.plan)(model, trigger, *depths)
+        if subtree:
+            return reference.subtree(model, trigger, *depths)
+        return reference.plan(model, trigger, *depths, close)
     core = _core(model)
-    return (core.subtree if subtree else core.plan)(trigger, *depths)
+    if subtree:
+        return core.subtree(trigger, *depths)
+    from cellreap.model.core import CoreCloseness
+
+    by = None if close is None else CoreCloseness(core, model, close)
+    return core.plan(trigger, *depths, by)
 
 
 def collect_state(state: State, engine: Engine = "core") -> Plan:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from cellreap.errors import UsageError
+from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import ReadReport, read_state
 from cellreap.model.graph import Model
 from cellreap.trace.files import opened
@@ -35,6 +36,8 @@ class State:
     """The depths that the source gives the crash of a PD, by its id."""
     kept: frozenset[str] = frozenset()
     """PDs that a collection keeps although no edge tells it: those that the root task made."""
+    closeness: Closeness | None = None
+    """The policy that the source gives, if depth alone does not decide."""
     names: Mapping[str, str] = field(default_factory=dict)
     """The names of spaces, by id, if the source has them."""
     notes: tuple[str, ...] = ()

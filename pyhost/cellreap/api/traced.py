@@ -36,8 +36,8 @@ def of_trace(path: Path, after: int | None = None, *, strict: bool = False) -> S
         notes = (note,)
     spaces = {id_: name for id_, name in report.names.items() if id_ in model.manager}
     depths_of = replay.context.authority.depths_of
-    kept = replay.uncreated & model.nodes.keys()
-    return State(model, TRACE, depths_of, frozenset(kept), spaces, notes)
+    kept = frozenset(replay.uncreated & model.nodes.keys())
+    return State(model, TRACE, depths_of, kept, replay.context.close.of, spaces, notes)
 
 
 class _Copying(Replay):

@@ -44,8 +44,11 @@ def audit(source: Path, max_depth: int, diff: Path | None, after: int | None, as
     hold that are built, directly or further down, on something that went.
     """
     state = state_of(source, after=after)
-    found = audit_model(state.model, max_depth)
-    worse = [] if diff is None else found.worse_than(audit_model(state_of(diff).model, max_depth))
+    found = audit_model(state.model, max_depth, state.closeness)
+    worse = []
+    if diff is not None:
+        other = state_of(diff)
+        worse = found.worse_than(audit_model(other.model, max_depth, other.closeness))
     if as_json:
         shown: dict[str, Any] = found.to_json()
         echo_json("audit", shown if diff is None else {**shown, "worse": worse})

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import click
 
 from cellreap.api.planning import ENGINES
 from cellreap.arches import ARCHES
+from cellreap.errors import UsageError
+from cellreap.model.closeness import MAX_FR, MAX_TYPES, Closeness, parse_share
 from cellreap.model.plan import MAX_DEPTH
 from cellreap.runs.boot import DEFAULT_IDLE, MAX_UNTIMED_BYTES
 from cellreap.system.trace_key import VARIABLE, parse_key
@@ -197,3 +200,63 @@ def depth_options(default: str | None = None, note: str = "") -> Decorator:
         depth("--pd-depth", "How many hops of clients are destroyed"),
         depth("--rs-depth", "How many hops of mapped spaces are destroyed"),
     )
+
+
+def _to_shares(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> dict[str, tuple[int, int]]:
+    """Callback of --rsi-min: TYPE=SHARED/ALL, each type once."""
+    found: dict[str, tuple[int, int]] = {}
+    for value in values:
+        name, _, share = value.partition("=")
+        if not re.fullmatch(r"[A-Z][A-Z0-9_]{0,14}", name) or name in found:
+            what = f"'{value}', expected TYPE=SHARED/ALL, each type once"
+            raise click.BadParameter(what, ctx=ctx, param=param)
+        try:
+            found[name] = parse_share(share)
+        except UsageError as error:
+            raise click.BadParameter(f"'{value}', {error}", ctx=ctx, param=param) from None
+    if len(found) > MAX_TYPES:
+        raise click.BadParameter(f"expected at most {MAX_TYPES} types", ctx=ctx, param=param)
+    return found
+
+
+policy_options: Decorator = _together(
+    click.option(
+        "--policy",
+        type=click.Choice(("depth", "metric", "both")),
+        help="Whom policy dooms: dependents up to --pd-depth, PDs that are close to the one that "
+        "crashes, or dependents that are. Default: as the configuration or the trace has it, "
+        "depth for CSV.",
+    ),
+    click.option(
+        "--fr-max",
+        type=click.IntRange(0, MAX_FR),
+        metavar="N",
+        help="With --policy: a PD is close if FR is at most N.",
+    ),
+    click.option(
+        "--rsi-min",
+        multiple=True,
+        callback=_to_shares,
+        metavar="TYPE=SHARED/ALL",
+        help="With --policy: a PD is close if RSI of the type is at least this share. May be "
+        "repeated.",
+    ),
+)
+"""--policy, --fr-max and --rsi-min: see `chosen_policy`."""
+
+
+def chosen_policy(
+    policy: str | None, fr_max: int | None, rsi_min: dict[str, tuple[int, int]]
+) -> Closeness | Literal["depth"] | None:
+    """The policy of these options. None: none was given. UsageError if they do not fit."""
+    there = fr_max is not None or bool(rsi_min)
+    if policy in ("metric", "both"):
+        if not there:
+            raise UsageError(f"--policy {policy}: expected --fr-max or --rsi-min too")
+        chosen = cast(Literal["metric", "both"], policy)
+        return Closeness(chosen, fr_max, tuple((name, *rsi_min[name]) for name in rsi_min))
+    if there:
+        raise UsageError("--fr-max, --rsi-min: expected --policy metric or --policy both too")
+    return None if policy is None else "depth"

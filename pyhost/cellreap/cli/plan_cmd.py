@@ -15,11 +15,13 @@ from cellreap.api.states import state_of
 from cellreap.cli.params import (
     Depth,
     after_option,
+    chosen_policy,
     depth_options,
     engine_option,
     explain_option,
     given,
     json_option,
+    policy_options,
     strict_option,
 )
 from cellreap.cli.plan_text import node_of, tell
@@ -38,6 +40,7 @@ from cellreap.model.reference import label
 )
 @click.option("--collect", is_flag=True, help="A collection: what cannot be reached goes.")
 @depth_options(note=". Default: as the configuration or the trace has it, 0 for CSV")
+@policy_options
 @after_option(
     0, "Of a trace: the state after the N-th cleanup; 0: before the first. Default: at the end."
 )
@@ -52,6 +55,9 @@ def plan(
     collect: bool,
     pd_depth: Depth | None,
     rs_depth: Depth | None,
+    policy: str | None,
+    fr_max: int | None,
+    rsi_min: dict[str, tuple[int, int]],
     after: int | None,
     explained: str | None,
     strict: bool,
@@ -68,10 +74,11 @@ def plan(
     if sum(asked) != 1:
         raise click.UsageError("expected one of --crash, --subtree and --collect")
     if collect and (pd_depth is not None or rs_depth is not None):
-        raise UsageError(
-            "--collect: expected no --pd-depth and no --rs-depth with it"
-        )
+        raise UsageError("--collect: expected no --pd-depth and no --rs-depth with it")
     state = state_of(source, after=after, strict=strict)
+    closeness = chosen_policy(policy, fr_max, rsi_min)
+    if crash is None and closeness is not None:
+        raise UsageError("--policy: expected --crash with it")
     node = None if explained is None else node_of(state.model, explained, source)
     if collect:
         kind, decided = "collect", collect_state(state, engine)
@@ -85,6 +92,7 @@ def plan(
             given(pd_depth),
             given(rs_depth),
             engine,
+            closeness,
             subtree=crash is None,
         )
         trigger = label(state.model, decided.trigger or "")
@@ -93,4 +101,6 @@ def plan(
             f"{trigger} {what}, pd_depth {depth_text(decided.pd_depth)}, "
             f"rs_depth {depth_text(decided.rs_depth)}"
         )
+        if decided.closeness is not None:
+            heading = f"{heading}, {decided.closeness.text()}"
     tell("plan", heading, state, decided, node, engine, as_json, kind=kind)

@@ -156,6 +156,7 @@ def _reason(model: Model, plan: Plan, node: str) -> str:
         "own": f"was created by {by}",
         "unreached": "is not reached",
         "unnamed": "is not named",
+        "metric": f"is close to {by}",
     }[why]
 
 

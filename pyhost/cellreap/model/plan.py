@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from cellreap.model.closeness import Closeness
+
 WHYS: Final = (
     "trigger",
     "link",
@@ -17,10 +19,12 @@ WHYS: Final = (
     "own",
     "unreached",
     "unnamed",
+    "metric",
 )
 """Why a node is doomed. Each word has its cause, in this order: none; the linked PD; the fault
 handler; the requested space; the held resource; the manager; the space mapped to; the creator. The
-last two have none: a collection did not reach the PD; a configuration does not name the node.
+next two have none: a collection did not reach the PD; a configuration does not name the node. The
+last one: the trigger, to which it is close.
 """
 
 COLLECTED_DEPTH: Final = 1
@@ -71,6 +75,8 @@ class Plan:
     """the doomed PDs and spaces in the order of destruction; those of one group in any order"""
     doomed_why: dict[str, tuple[str, str | None]] = field(default_factory=dict)
     """doomed PD or space -> (one of WHYS, cause). If several causes hold, it names any of them."""
+    closeness: Closeness | None = None
+    """the policy, if depth alone does not decide"""
 
     def doomed(self) -> set[str]:
         """The doomed PDs and spaces."""
@@ -87,10 +93,12 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """The plan as `cellreap plan --json` prints it."""
+        closeness = {} if self.closeness is None else {"closeness": self.closeness.to_json()}
         return {
             "trigger": self.trigger,
             "pd_depth": depth_text(self.pd_depth),
             "rs_depth": depth_text(self.rs_depth),
+            **closeness,
             "destroyed_pds": [list(item) for item in self.destroyed_pds],
             "deleted_spaces": list(self.deleted_spaces),
             "removed_requests": [list(item) for item in self.removed_requests],
@@ -107,7 +115,9 @@ class Plan:
     @classmethod
     def from_json(cls, shown: dict[str, Any]) -> Plan:
         """The inverse of `to_json`. Ignores unknown keys. KeyError if a key is missing."""
+        closeness = shown.get("closeness")
         return cls(
+            closeness=None if closeness is None else Closeness.from_json(closeness),
             trigger=shown["trigger"],
             pd_depth=None if shown["pd_depth"] == "inf" else shown["pd_depth"],
             rs_depth=None if shown["rs_depth"] == "inf" else shown["rs_depth"],

@@ -37,6 +37,7 @@ what is in it.
 BY: Final = {
     "request": ("REQUEST", "{} requests {}"),
     "hold": ("HOLD", "{} holds {}"),
+    "metric": ("CLOSE", "{} is close to {}"),
     "managed": ("MANAGE", "{} is managed by {}"),
     "map": ("MAP", "{} is built on {}"),
     "link": ("LINK", "{} is linked with {}"),

@@ -13,6 +13,7 @@ from cellreap.system.config import (
     Depth,
     Expect,
     Pd,
+    closeness_of,
     deadline_of,
     override,
     parse_config,
@@ -91,6 +92,7 @@ def expected_of(config: Config, source: str, timer: bool) -> Expected:
         source=source,
         system=config.system.name,
         depths=depths,
+        closeness=closeness_of(config),
         mode=config.system.mode,
         await_ms=config.system.await_ms if timer else 0,
         pds=tuple(

@@ -28,6 +28,7 @@ _WHY = {
     "fault": "{} handled its faults",
     "request": "asked for {}",
     "hold": "held {}",
+    "metric": "was close to {}",
     "managed": "managed by {}",
     "map": "mapped to {}",
 }

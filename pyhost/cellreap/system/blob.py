@@ -17,6 +17,7 @@ from cffi import FFI
 
 from cellreap import headers
 from cellreap.errors import CellreapError
+from cellreap.model.closeness import parse_share
 from cellreap.system.config import (
     Config,
     Depth,
@@ -100,6 +101,8 @@ def build_blob(
         "crc": zlib.crc32(memoryview(body)[size:]),
         "pd_depth": _depth(config.policy.pd_depth),
         "rs_depth": _depth(config.policy.rs_depth),
+        "policy": headers.printed_names("policy.h", "CR_POLICY")[config.policy.policy],
+        "fr_max": _fr_max(config),
         "await_ms": config.system.await_ms,
         "cleaner_priority": config.system.cleaner_priority or 0,
         "numbers_left": config.system.numbers_left or 0,
@@ -144,6 +147,7 @@ def read_programs(blob: bytes) -> dict[str, bytes]:
 
 
 _ROW_TYPE = {
+    "rsi_mins": "cr_image_rsi_min",
     "programs": "cr_image_program",
     "pds": "cr_image_pd",
     "spaces": "cr_image_space",
@@ -167,6 +171,12 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
     space_numbers = {space.name: number for number, (_, space) in enumerate(spaces)}
     none = _constant("CR_IMAGE_NONE")
     return {
+        "rsi_mins": [
+            {"type": _text(name, "CR_TYPE_BYTES"), "shared": shared, "all": every}
+            for name, (shared, every) in (
+                (name, parse_share(share)) for name, share in config.policy.rsi_min.items()
+            )
+        ],
         "programs": [{"name": _text(name, "CR_NAME_BYTES")} for name in used],
         "pds": [_pd_row(config, pd, used, pds, timer) for pd in config.pds],
         "spaces": [
@@ -253,6 +263,13 @@ def _pd_row(
         "args": list(pd.args),
         "quotas": [_quota(getattr(pd.quota, word)) for word in quotas.words()],
     }
+
+
+def _fr_max(config: Config) -> int:
+    if config.policy.policy == "depth":
+        return 0
+    fr_max = config.policy.fr_max
+    return _constant("CR_IMAGE_NONE") if fr_max is None else fr_max
 
 
 def _quota(asked: int | None) -> int:

@@ -139,6 +139,7 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
     """Type in the table CR_TRACE_TYPES -> the words that it allows, from the tables in C."""
     tables = {
         "MODE": ("trace_events.h", "CR_MODE"),
+        "POLICY": ("policy.h", "CR_POLICY"),
         "CAUSE": ("trace_events.h", "CR_CAUSE"),
         "FAULT_KIND": ("protocol.h", "CR_FAULT_KIND"),
         "NOTICE_KIND": ("policy.h", "CR_NOTICE_KIND"),

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from cellreap.model.closeness import Closeness
+
 Depths = tuple[str, str]
 """pd_depth and rs_depth, as a trace prints them."""
 
@@ -122,6 +124,8 @@ class Expected:
     await_ms: int
     """0: there is no timer."""
     pds: tuple[ExpectedPd, ...]
+    closeness: Closeness | None = None
+    """The policy, if depth alone does not decide."""
     arch: str | None = None
     kernel: str | None = None
     """Name and version. None: not known."""

@@ -104,6 +104,7 @@ RULES: Final[dict[str, str]] = {
     "suspended. A `fault` is on the PD's fault handler, a `call` on a PD that it can call.",
     # the configuration, if it is given
     "config.system": "TRACE has the configured name and depths, and the kernel of the image.",
+    "config.policy": "POLICY, FR_MAX and RSI_MIN are the configured ones.",
     "config.mode": "MODE and AWAIT are the configured ones.",
     "config.sizes": "BASE, BODY and RESOURCE have the sizes that follow from configuration, "
     "programs and kernel.",
@@ -132,6 +133,8 @@ RULES: Final[dict[str, str]] = {
     "kernel of the image takes them, and else not.",
     "config.inject": "The failures to inject are the configured ones.",
     # injected failures
+    "policy.told": "POLICY comes after AWAIT and INJECT, if at all. Directly after it come at "
+    "most one FR_MAX, and RSI_MIN for different types: at least one event of these two.",
     "inject.told": "INJECT comes directly after AWAIT or another INJECT, and each once.",
     "inject.happens": "INJECTED repeats an INJECT, once unless that is for always.",
     # cleaners that die

@@ -125,6 +125,7 @@ cr_status cr_planner_init_for(void *memory, size_t bytes, uint32_t max_nodes,
     planner->ordering = 0;
     planner->pd_depth = 0;
     planner->rs_depth = 0;
+    planner->close = NULL;
     lay_out(planner, &c);
     clear_scratch(planner);
     *out = planner;
@@ -200,6 +201,7 @@ static void begin(cr_planner *planner, cr_model *model, cr_plan *plan)
     planner->n_before = 0;
     planner->n_managed = 0;
     planner->n_subscribed = 0;
+    planner->close = NULL;
 }
 
 /* Makes the rest of the plan, when the doomed nodes are found. */
@@ -216,6 +218,7 @@ static cr_status complete(cr_planner *planner, cr_plan *out)
     }
     cr_plan plan = *planner->plan;
     planner->plan = NULL;
+    planner->close = NULL;
     planner->model = NULL;
     if (planner->status != CR_OK) {
         planner->n_found = 0; /* an incomplete plan dooms nothing */
@@ -231,18 +234,28 @@ static int fits(const cr_planner *planner, const cr_model *model)
     return cr_model_get_stats(model).max_nodes <= planner->max_nodes;
 }
 
-static cr_status plan_triggers(cr_planner *planner, cr_model *model, cr_plan *plan, cr_plan *out)
+/* close: the policy, or NULL if depth alone decides. */
+static cr_status plan_triggers(cr_planner *planner, cr_model *model, const cr_closeness *close,
+                               cr_plan *plan, cr_plan *out)
 {
     if (!fits(planner, model)) {
         return CR_ERR_ARG;
     }
-    const cr_status status = check_trigger(model, plan->trigger);
+    const int by_metric = close != NULL && close->policy != CR_POLICY_DEPTH;
+    cr_status status = by_metric ? cr_check_closeness(close) : CR_OK;
+    if (status == CR_OK) {
+        status = check_trigger(model, plan->trigger);
+    }
     if (status != CR_OK) {
         return status;
     }
     begin(planner, model, plan);
     planner->n_found = 0;
     planner->n_pds = 0;
+    planner->close = by_metric ? close : NULL;
+    if (by_metric) {
+        cr_begin_closeness(planner, plan->trigger);
+    }
     cr_find_doomed(planner, plan->trigger.index, plan->kind == CR_PLAN_SUBTREE, plan->pd_depth,
                    plan->rs_depth);
     return complete(planner, out);
@@ -251,9 +264,15 @@ static cr_status plan_triggers(cr_planner *planner, cr_model *model, cr_plan *pl
 cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, uint32_t pd_depth,
                         uint32_t rs_depth, cr_plan *out)
 {
+    return cr_plan_close(planner, model, trigger, pd_depth, rs_depth, NULL, out);
+}
+
+cr_status cr_plan_close(cr_planner *planner, cr_model *model, cr_ref trigger, uint32_t pd_depth,
+                        uint32_t rs_depth, const cr_closeness *close, cr_plan *out)
+{
     cr_plan plan = {
         .kind = CR_PLAN_CRASH, .trigger = trigger, .pd_depth = pd_depth, .rs_depth = rs_depth};
-    return plan_triggers(planner, model, &plan, out);
+    return plan_triggers(planner, model, close, &plan, out);
 }
 
 cr_status cr_plan_subtree(cr_planner *planner, cr_model *model, cr_ref top, uint32_t pd_depth,
@@ -261,7 +280,7 @@ cr_status cr_plan_subtree(cr_planner *planner, cr_model *model, cr_ref top, uint
 {
     cr_plan plan = {
         .kind = CR_PLAN_SUBTREE, .trigger = top, .pd_depth = pd_depth, .rs_depth = rs_depth};
-    return plan_triggers(planner, model, &plan, out);
+    return plan_triggers(planner, model, NULL, &plan, out);
 }
 
 cr_status cr_plan_collect(cr_planner *planner, cr_model *model, const cr_ref *roots, uint32_t count,

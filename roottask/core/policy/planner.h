@@ -102,6 +102,7 @@ struct cr_planner {
     uint32_t n_managed;    /* spaces of doomed PDs, in `queue` until they are in `found` */
     uint32_t n_subscribed; /* doomed nodes with subscribers */
     int ordering; /* the reasons for the order are collected with the consequences */
+    const cr_closeness *close; /* of the plan under way; NULL: policy is depth alone */
 
     cr_scratch *scratch;   /* max_nodes */
     cr_doomed *found;      /* CR_ROOM_NODES each, from here on */
@@ -299,6 +300,15 @@ static inline int cr_survives(cr_planner *planner, uint32_t pd, int *is_root)
     return node->kind == CR_NODE_PD && (node->state == CR_STATE_ACTIVE ||
                                         cr_scratch_of(planner, pd)->local == CR_SPARED);
 }
+
+/* ---- closeness (close.c) -------------------------------------------------------------------- */
+
+/* CR_ERR_ARG: it is not possible. */
+cr_status cr_check_closeness(const cr_closeness *close);
+/* Begins to measure how close PDs are to the trigger. */
+void cr_begin_closeness(cr_planner *planner, cr_ref trigger);
+/* Whether an active PD is close to the trigger. */
+int cr_is_close(cr_planner *planner, cr_ref pd);
 
 /* ---- the parts, in the order in which a plan is made ----------------------------------------- */
 

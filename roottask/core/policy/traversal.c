@@ -53,7 +53,8 @@ void cr_add_found(cr_planner *planner, const cr_doomed *entry)
 
 /* Dooms a PD unless it is the root task, is not active, or was found before. If it was found in
  * this round (at place `round` or later), the better reason is kept. `by_policy`: pinned PDs are
- * not doomed. Returns whether the PD is doomed. */
+ * not doomed, nor those that are not close to the trigger if the policy demands that. Returns
+ * whether the PD is doomed. */
 static int reach_pd(cr_planner *planner, uint32_t pd, uint32_t depth, uint32_t round, cr_why why,
                     uint32_t cause, int by_policy)
 {
@@ -66,7 +67,9 @@ static int reach_pd(cr_planner *planner, uint32_t pd, uint32_t depth, uint32_t r
     }
     const cr_node *info = cr_look(planner, pd);
     if (info->state != CR_STATE_ACTIVE || (info->flags & CR_FLAG_ROOT) != 0 ||
-        (by_policy && (info->flags & CR_FLAG_PINNED) != 0)) {
+        (by_policy && (info->flags & CR_FLAG_PINNED) != 0) ||
+        (by_policy && planner->close != NULL &&
+         !cr_is_close(planner, cr_ref_to(planner, pd)))) {
         return 0;
     }
     const cr_doomed entry = {.node = {pd, info->generation},
@@ -155,6 +158,17 @@ static void find_created(cr_planner *planner)
     }
 }
 
+/* Dooms each PD that is close to the trigger, at depth 1. */
+static void reach_close(cr_planner *planner, uint32_t trigger, uint32_t round)
+{
+    const uint32_t nodes = planner->model->max_nodes;
+    for (uint32_t pd = 0; pd < nodes && planner->status == CR_OK; pd++) {
+        if (cr_look(planner, pd)->kind == CR_NODE_PD) {
+            (void)reach_pd(planner, pd, 1, round, CR_WHY_METRIC, trigger, 1);
+        }
+    }
+}
+
 static void find_pds(cr_planner *planner, uint32_t trigger, int with_created, uint32_t pd_depth)
 {
     const cr_doomed first = {.node = cr_ref_to(planner, trigger),
@@ -169,6 +183,13 @@ static void find_pds(cr_planner *planner, uint32_t trigger, int with_created, ui
         find_created(planner);
     }
     close_over_links_and_faults(planner, begin, 0);
+    if (planner->close != NULL && planner->close->policy == CR_POLICY_METRIC) {
+        begin = planner->n_found;
+        reach_close(planner, trigger, begin);
+        close_over_links_and_faults(planner, begin, 1);
+        planner->n_pds = planner->n_found;
+        return;
+    }
     for (uint32_t depth = 0;
          depth != pd_depth && begin < planner->n_found && planner->status == CR_OK; depth++) {
         const uint32_t end = planner->n_found;

@@ -76,6 +76,11 @@ typedef struct cr_component_system {
     uint32_t n_holds;
     uint32_t n_spawns;
     uint32_t n_links;
+    /* Zeros: the policy is depth. See policy.h; without a least RSI, n_rsi_mins is 0. */
+    uint32_t policy; /* cr_policy */
+    uint32_t fr_max; /* or CR_FR_UNLIMITED */
+    const cr_image_rsi_min *rsi_mins;
+    uint32_t n_rsi_mins;
 } cr_component_system;
 
 /* For cr_image_pd: a fair share of everything. */

@@ -19,6 +19,7 @@ enum {
     CR_IMAGE_QUOTAS = 9, /* the number of rows of CR_QUOTAS in limits.h */
     CR_IMAGE_NONE = 0xffffffff,
     CR_IMAGE_MAX_INJECTIONS = 128,
+    CR_IMAGE_MAX_RSI_MINS = 16,
     CR_IMAGE_STEP_END = 0xffffffff, /* the `call` of an injection at the end of a step */
     CR_RESPAWN_DELAY_MAX_MS = 1000, /* the longest delay of a respawn */
     CR_IMAGE_DEPTH_DEFAULT = 0xfffffffe /* the depth of the system; CR_DEPTH_INF: infinite */
@@ -92,6 +93,9 @@ typedef struct cr_image_header {
     uint32_t generations_left;
     /* PDs with higher priorities run while a cleanup is carried out. 0: none does. */
     uint32_t cleaner_priority;
+    uint32_t policy; /* cr_policy */
+    uint32_t fr_max; /* CR_IMAGE_NONE: no limit. 0 with the policy of depth. */
+    cr_image_table rsi_mins; /* cr_image_rsi_min, at most CR_IMAGE_MAX_RSI_MINS */
     cr_image_table programs; /* cr_image_program */
     cr_image_table pds;      /* cr_image_pd, in the order of creation */
     cr_image_table spaces;   /* cr_image_space */
@@ -137,6 +141,13 @@ typedef struct cr_image_pd {
     /* by cr_quota of limits.h; CR_IMAGE_NONE: a fair share */
     uint32_t quotas[CR_IMAGE_QUOTAS];
 } cr_image_pd;
+
+/* A PD is close to the one that goes down if RSI of this type is at least shared / all. */
+typedef struct cr_image_rsi_min {
+    char type[CR_TYPE_BYTES];
+    uint32_t shared; /* 1 .. all */
+    uint32_t all;
+} cr_image_rsi_min;
 
 /* A space that a PD makes. */
 typedef struct cr_image_space {

@@ -10,6 +10,7 @@
 #ifndef CELLREAP_POLICY_H
 #define CELLREAP_POLICY_H
 
+#include <cellreap/metrics.h>
 #include <cellreap/model.h>
 
 #ifdef __cplusplus
@@ -39,8 +40,49 @@ typedef enum cr_why {
     CR_WHY_OWN = 7,     /* a trigger of a subtree; cause: the PD that created it */
     CR_WHY_UNREACHED = 8, /* PD; no cause: a collection did not reach it */
     CR_WHY_UNNAMED = 9,   /* no cause: the caller of cr_plan_reconcile named it */
-    CR_WHY_COUNT = 10
+    CR_WHY_METRIC = 10,   /* PD; cause: the trigger, to which it is close */
+    CR_WHY_COUNT = 11
 } cr_why;
+
+/* Which PDs policy dooms beside the trigger:
+ * CR_POLICY(enumerator, number, word, meaning) */
+#define CR_POLICIES                                                                                \
+    CR_POLICY(CR_POLICY_DEPTH, 0, "depth", "dependents, up to `pd_depth`")                         \
+    CR_POLICY(CR_POLICY_METRIC, 1, "metric",                                                       \
+        "PDs that are close to the trigger, whether dependents or not")                            \
+    CR_POLICY(CR_POLICY_BOTH, 2, "both",                                                           \
+        "dependents, up to `pd_depth`, that are close to the trigger")
+
+typedef enum cr_policy {
+#define CR_POLICY(enumerator, number, ...) enumerator = number,
+    CR_POLICIES
+#undef CR_POLICY
+    CR_POLICY_COUNT
+} cr_policy;
+
+enum {
+    CR_RSI_MINS_MAX = 16, /* types with a least RSI */
+    CR_FR_UNLIMITED = 0xffffffff /* as fr_max: FR makes no PD close */
+};
+
+/* A PD is close by this if RSI of the type is at least shared / all. Both are at least 1. */
+typedef struct cr_rsi_min {
+    uint32_t type;
+    uint32_t shared;
+    uint32_t all;
+} cr_rsi_min;
+
+/* When a PD is close to the trigger: if its FR is at most `fr_max`, or by any of `rsi_min`. */
+typedef struct cr_closeness {
+    cr_policy policy;
+    uint32_t fr_max; /* or CR_FR_UNLIMITED */
+    uint32_t n_rsi_min;
+    const cr_rsi_min *rsi_min;
+    /* What measures, and what resources count as (cr_metrics_begin). Not read for
+     * CR_POLICY_DEPTH. */
+    cr_metrics *metrics;
+    const cr_metric_resource *resources;
+} cr_closeness;
 
 /* CR_NOTICE_KIND(enumerator, number, name in traces, what it is about, meaning) */
 #define CR_NOTICE_KINDS                                                                            \
@@ -164,6 +206,14 @@ cr_plan_room cr_planner_wanted(const cr_planner *planner);
  * CR_ERR_ROOT, CR_ERR_FULL_PLAN, CR_ERR_ARG (the model is larger than the planner). */
 cr_status cr_plan_crash(cr_planner *planner, cr_model *model, cr_ref trigger, uint32_t pd_depth,
                         uint32_t rs_depth, cr_plan *out);
+
+/* As cr_plan_crash, with another policy than depth. NULL, or CR_POLICY_DEPTH: depth. With
+ * CR_POLICY_METRIC, `pd_depth` is not looked at. `metrics` must have room for the model. The cost
+ * is then not that of cr_plan_crash: CR_POLICY_METRIC measures each PD, CR_POLICY_BOTH each
+ * dependent, and either begins with a look at each node and MAP edge. Errors also as of
+ * cr_metrics_begin; CR_ERR_ARG: a threshold is out of range, or there is none. */
+cr_status cr_plan_close(cr_planner *planner, cr_model *model, cr_ref trigger, uint32_t pd_depth,
+                        uint32_t rs_depth, const cr_closeness *close, cr_plan *out);
 
 /* Plans the termination of an active PD together with all PDs that it created, transitively. All of
  * them are triggers: they are at depth 0, and a pin does not protect them. Errors as above. */

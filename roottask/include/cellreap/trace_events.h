@@ -118,6 +118,7 @@ typedef enum cr_print {
     CR_TRACE_TYPE(NODE, TEXT, "a PD, space or resource")                                           \
     CR_TRACE_TYPE(NODE_OR_NONE, TEXT, "a PD, space, resource or -")                                \
     CR_TRACE_TYPE(MODE, TEXT, "a mode")                                                            \
+    CR_TRACE_TYPE(POLICY, TEXT, "a policy")                                                        \
     CR_TRACE_TYPE(CAUSE, TEXT, "a cause")                                                          \
     CR_TRACE_TYPE(CRASH, TEXT, "a way to crash")                                                   \
     CR_TRACE_TYPE(FAULT_KIND, TEXT, "a kind of fault")                                             \
@@ -175,6 +176,14 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_AWAIT, "AWAIT", FIELD(ms, NUMBER),                                        \
                    "How long a PD without a deadline is awaited, in the time in which it could "   \
                    "run. 0: the kernel leaves no timer to the root task.")                         \
+    CR_TRACE_EVENT(CR_EV_POLICY, "POLICY", FIELD(policy, POLICY),                                  \
+                   "Which PDs policy dooms, if not depth alone decides: metric: those that are "   \
+                   "close to the trigger; both: dependents that are.")                             \
+    CR_TRACE_EVENT(CR_EV_FR_MAX, "FR_MAX", FIELD(hops, NUMBER),                                    \
+                   "A PD is close to the trigger if FR of the two is at most so many hops.")       \
+    CR_TRACE_EVENT(CR_EV_RSI_MIN, "RSI_MIN", FIELD(type, SPACE_TYPE) FIELD(shared, NUMBER)         \
+                   FIELD(all, NUMBER),                                                             \
+                   "A PD is close to the trigger if RSI of this type is at least shared / all.")   \
     CR_TRACE_EVENT(CR_EV_INJECT, "INJECT", FIELD(chain, CHAIN) FIELD(step, NUMBER)                 \
                    FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG)  \
                    FIELD(times, NUMBER),                                                           \

@@ -99,10 +99,13 @@ def test_unknown_keys_are_forbidden_everywhere() -> None:
         assert more is False or (isinstance(more, dict) and more and "properties" not in each)
 
 
+BY_KEY = ("names", "exits", "kernel_calls", "doomed_why", "registers", "rsi_min")
+
+
 def places(shown: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The places of all objects with fixed keys in a report."""
     if isinstance(shown, dict):
-        if not at or at[-1] not in ("names", "exits", "kernel_calls", "doomed_why", "registers"):
+        if not at or at[-1] not in BY_KEY:
             yield at
         for key, value in shown.items():
             yield from places(value, (*at, key))

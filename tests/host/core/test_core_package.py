@@ -137,7 +137,7 @@ def test_the_example_says_what_is_wrong(planner: Path, given: tuple[str, ...], t
 def test_every_public_header_is_for_cpp_too(prefix: Path, tmp_path: Path) -> None:
     """All are included in one C++ file, which calls the C functions of the library."""
     headers = sorted(path.name for path in (prefix / "include" / "cellreap").glob("*.h"))
-    assert {"model.h", "policy.h", "protocol.h", "work.h"} <= set(headers)
+    assert {"model.h", "metrics.h", "policy.h", "protocol.h", "work.h"} <= set(headers)
     project = tmp_path / "cpp"
     project.mkdir()
     includes = "".join(f"#include <cellreap/{name}>\n" for name in headers)

@@ -128,7 +128,7 @@ def _named(head: str, macro: str) -> list[str]:
 
 def _notice_kinds() -> list[str]:
     """The kinds in the order in which the core hands notices out."""
-    _, lib = load_core(("status.h", "model.h", "policy.h", "work.h"))
+    _, lib = load_core(("status.h", "model.h", "metrics.h", "policy.h", "work.h"))
     kinds = {number: row for _, number, *row in table("policy.h", "CR_NOTICE_KIND")}
     order = [int(kind) for kind in lib.cr_work_precedence]
     assert sorted(order) == sorted(kinds)

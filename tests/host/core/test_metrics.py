@@ -17,21 +17,12 @@ from cellreap.model.ids import ROOT
 from cellreap.model.metrics import Metrics, weight_of
 from cellreap.model.nodes import Node
 from cellreap.model.reference import Measuring, metrics
-from kit.core_support import SCENARIO, describe, random_model, system
+from kit.core_support import SCENARIO, describe, random_model, system, with_pages
 from kit.marks import slow_but
 from kit.paths import CELLULOS
 
 STATES = sorted(CELLULOS.glob("*.csv"))
 SEEDS = 250  # of each block
-
-
-def with_pages(model: Model, rng: random.Random) -> Model:
-    """The model with MO of several pages, some of them malformed."""
-    for id_, node in list(model.nodes.items()):
-        if node.type == "MO" and node.kind == "RESOURCE":
-            extra = rng.choice(["", "0x1000_7_12", "0_0_12", "1000_3_21", "elevated", "0x1_x_12"])
-            model.nodes[id_] = Node(id_, "RESOURCE", type="MO", extra=extra)
-    return model
 
 
 def agree(model: Model, *, with_root: bool = False) -> list[Metrics]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cellreap import headers
-from cellreap.model.core import load_core
+from cellreap.model.core import HEADERS, load_core
 from kit.paths import VERSIONS
 
 STATUS = headers.enums("status.h")["cr_status"]
@@ -66,7 +66,7 @@ def steps(kind: str, path: Any) -> list[tuple[int, str]]:
 @pytest.mark.parametrize("path", STEPS, ids=lambda path: path.stem)
 def test_the_number_of_a_step_means_the_same_in_each_version(path: Any) -> None:
     """A journal has the number. A step may be added, and a number is not used again."""
-    ffi, lib = load_core(("status.h", "model.h", "policy.h", "steps.h", "make_steps.h"))
+    ffi, lib = load_core((*HEADERS, "steps.h", "make_steps.h"))
     for kind, name_of in (("make", lib.cr_make_step_name), ("cleanup", lib.cr_step_name)):
         stored = steps(kind, path)
         assert stored
@@ -76,7 +76,7 @@ def test_the_number_of_a_step_means_the_same_in_each_version(path: Any) -> None:
 @pytest.mark.behaviour("T-26")
 def test_there_are_the_steps_of_the_newest_version(rewrite: bool) -> None:
     """With --rewrite those of a new version are written. Those that are there are kept."""
-    ffi, lib = load_core(("status.h", "model.h", "policy.h", "steps.h", "make_steps.h"))
+    ffi, lib = load_core((*HEADERS, "steps.h", "make_steps.h"))
     newest = VERSIONS / f"steps-{JOURNAL_VERSION}.txt"
     if rewrite and not newest.exists():
         kinds = (

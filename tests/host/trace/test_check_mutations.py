@@ -60,6 +60,7 @@ GENERATED = ["rich", "depths-0-2", "depths-1-0"]
 QUICK = "depths-1-0"
 # Runs of what only later versions of the trace tell.
 SECOND = [
+    "close",
     "notices",
     "sync",
     "blame",

@@ -13,10 +13,11 @@ from cellreap.model.core.library import (
     load_core,
 )
 from cellreap.model.core.metrics import CoreMetrics
-from cellreap.model.core.planner import CoreModel
+from cellreap.model.core.planner import CoreCloseness, CoreModel
 
 __all__ = [
     "HEADERS",
+    "CoreCloseness",
     "CoreError",
     "CoreMetrics",
     "CoreMissing",

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from cellreap.errors import UsageError
 from cellreap.model.bulk import no_collection
+from cellreap.model.closeness import Closeness
 from cellreap.model.core.arena import Arena
-from cellreap.model.core.library import allocator, names_of
+from cellreap.model.core.library import CoreError, allocator, names_of
 from cellreap.model.graph import Edge, Model
 from cellreap.model.ids import CORE_TYPES, parse_id
+from cellreap.model.metrics import weight_of
 from cellreap.model.plan import Plan
 
 _FIRST_ROOM: Final = 4096
@@ -76,18 +79,32 @@ class CoreModel(Arena):
 
     # -- planning
 
-    def plan(self, crash: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
+    def plan(
+        self,
+        crash: str,
+        pd_depth: int | None,
+        rs_depth: int | None,
+        closeness: CoreCloseness | None = None,
+    ) -> Plan:
         """The plan for the crash of a PD.
 
         Depths: 0, 1, 2, ... or None for unlimited. UsageError if the id is not that of a PD that
         can crash.
         """
-        return Plan.from_json(self.plan_json(crash, pd_depth, rs_depth))
+        found = Plan.from_json(self.plan_json(crash, pd_depth, rs_depth, closeness))
+        return found if closeness is None else replace(found, closeness=closeness.closeness)
 
-    def plan_raw(self, crash: str, pd_depth: int | None, rs_depth: int | None) -> Any:
+    def plan_raw(
+        self,
+        crash: str,
+        pd_depth: int | None,
+        rs_depth: int | None,
+        closeness: CoreCloseness | None = None,
+    ) -> Any:
         """The cr_plan itself. Its arrays are valid until the next plan."""
-        asked = self.ref(crash), self._depth(pd_depth), self._depth(rs_depth)
-        return self._planned(self.lib.cr_plan_crash, asked, f"planning the crash of {crash}")
+        by = self.ffi.NULL if closeness is None else closeness.raw
+        asked = self.ref(crash), self._depth(pd_depth), self._depth(rs_depth), by
+        return self._planned(self.lib.cr_plan_close, asked, f"planning the crash of {crash}")
 
     def _planned(self, make: Callable[..., int], asked: tuple[Any, ...], what: str) -> Any:
         """The cr_plan that a function of the core makes, in as much memory as it needs."""
@@ -134,9 +151,15 @@ class CoreModel(Arena):
         self._try(self.lib.cr_plan_again(self.planner, self.model, raw), "planning again")
         return Plan.from_json(self._json(raw))
 
-    def plan_json(self, crash: str, pd_depth: int | None, rs_depth: int | None) -> dict[str, Any]:
+    def plan_json(
+        self,
+        crash: str,
+        pd_depth: int | None,
+        rs_depth: int | None,
+        closeness: CoreCloseness | None = None,
+    ) -> dict[str, Any]:
         """The plan as `plan --json` prints it."""
-        return self._json(self.plan_raw(crash, pd_depth, rs_depth))
+        return self._json(self.plan_raw(crash, pd_depth, rs_depth, closeness))
 
     def _json(self, raw: Any) -> dict[str, Any]:
         pds: list[list[Any]] = []
@@ -222,6 +245,38 @@ class CoreModel(Arena):
         edges.sort(key=lambda edge: (place[edge.source], place[edge.target]))
         for edge in edges:
             self.add_edge(*edge)
+
+
+class CoreCloseness:
+    """A policy other than depth alone, as the core takes it, for one CoreModel of this model."""
+
+    def __init__(self, core: CoreModel, model: Model, closeness: Closeness) -> None:
+        self.closeness = closeness
+        ffi, lib = core.ffi, core.lib
+        types = {node.type for node in model.nodes.values()}
+        nodes = int(lib.cr_model_get_stats(core.model).max_nodes)
+        size = lib.cr_metrics_bytes(nodes, len(types) + 1)
+        self._memory = allocator()("uint64_t[]", (size + 7) // 8)
+        out = ffi.new("cr_metrics **")
+        status = lib.cr_metrics_init(self._memory, size, nodes, len(types) + 1, out)
+        if status != lib.CR_OK:
+            raise CoreError(ffi.typeof("cr_status").elements[status], "making metrics")
+        self._resources = ffi.new("cr_metric_resource[]", nodes)
+        for res in model.space_of:
+            counted_as = self._resources[core.ref(res).index]
+            counted_as.type = core.type_number(model.nodes[res].type)
+            counted_as.weight = weight_of(model.nodes[res])
+        self._least = ffi.new("cr_rsi_min[]", max(1, len(closeness.rsi_min)))
+        for least, (name, shared, every) in zip(self._least, closeness.rsi_min, strict=False):
+            least.type = core.type_number(name) if name in types else lib.CR_NONE
+            least.shared, least.all = shared, every
+        self.raw = ffi.new("cr_closeness *")
+        self.raw.policy = getattr(lib, f"CR_POLICY_{closeness.policy.upper()}")
+        self.raw.fr_max = lib.CR_FR_UNLIMITED if closeness.fr_max is None else closeness.fr_max
+        self.raw.n_rsi_min = len(closeness.rsi_min)
+        self.raw.rsi_min = self._least
+        self.raw.metrics = out[0]
+        self.raw.resources = self._resources
 
 
 def _bodies(model: Model) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from cellreap.model.graph import Model
 from cellreap.model.plan import Plan
 from cellreap.model.reference.doom import maps_to, rs_depths
+from cellreap.model.reference.metrics import metrics
 
 
 def check_why(model: Model, plan: Plan) -> list[str]:
@@ -37,6 +38,10 @@ def check_why(model: Model, plan: Plan) -> list[str]:
             and by in model.space_of
             and depth.get(server, -2) + 1 == depth.get(node),
             "managed": model.manager.get(node) == by and by in depth,
+            "metric": plan.closeness is not None
+            and by == plan.trigger
+            and depth.get(node) == 1
+            and plan.closeness.holds(metrics(model, plan.trigger, node)),
             "map": (node, by) in mapped and rs.get(by, -2) + 1 == rs.get(node),
         }.get(why, False)
         if not holds or node not in plan.doomed():

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from cellreap.model.graph import Model
@@ -13,10 +13,32 @@ Causes: TypeAlias = dict[str, tuple[str, str | None]]
 """Doomed node -> (one of `plan.WHYS`, cause), as in `Plan.doomed_why`."""
 
 
-def doomed_pds(
-    model: Model, triggers: Iterable[str], pd_depth: int | None, why: Causes
+def near_pds(
+    model: Model, triggers: Iterable[str], near: Callable[[str], bool], why: Causes
 ) -> dict[str, int]:
-    """The doomed PDs with their depths. Adds their causes to `why`, which has the triggers'."""
+    """The doomed PDs with their depths, if closeness alone decides. `why` has the triggers'
+    causes; adds those of the others.
+    """
+    depths = dict.fromkeys(triggers, 0)
+    _close(model, depths, 0, why)
+    for pd in sorted(model.pds()):
+        if pd not in depths and pd != ROOT and not model.nodes[pd].pinned and near(pd):
+            depths[pd] = 1
+            why[pd] = ("metric", next(iter(triggers)))
+    _close(model, depths, 1, why)
+    return depths
+
+
+def doomed_pds(
+    model: Model,
+    triggers: Iterable[str],
+    pd_depth: int | None,
+    why: Causes,
+    near: Callable[[str], bool] = lambda pd: True,
+) -> dict[str, int]:
+    """The doomed PDs with their depths. Adds their causes to `why`, which has the triggers'. near:
+    whether a dependent may be doomed.
+    """
     depths = dict.fromkeys(triggers, 0)
     _close(model, depths, 0, why)
     k = 0
@@ -30,7 +52,7 @@ def doomed_pds(
             (pd, "hold", res) for pd, res in model.holds if model.space_of.get(res) in lost
         ]
         for pd, reason, cause in sorted(dependents):
-            if pd not in depths and pd != ROOT and not model.nodes[pd].pinned:
+            if pd not in depths and pd != ROOT and not model.nodes[pd].pinned and near(pd):
                 depths[pd] = k + 1
                 why[pd] = (reason, cause)
         _close(model, depths, k + 1, why)

@@ -11,6 +11,7 @@ from cellreap.model.ids import ROOT
 from cellreap.model.plan import Plan, depth_text
 from cellreap.model.reference.collection import reached
 from cellreap.model.reference.doom import Causes, maps_to, rs_depths
+from cellreap.model.reference.metrics import metrics
 
 
 def explain(model: Model, plan: Plan, node: str, roots: Iterable[str] | None = ()) -> list[str]:
@@ -97,6 +98,7 @@ def _explain_doomed(model: Model, plan: Plan, node: str) -> list[str]:
             "own": f"was created by {label(model, by)}{at}",
             "unreached": "is reached by no root",
             "unnamed": "is not named any more",
+            "metric": f"is close to {label(model, by)}{at}",
         }[why]
         lines.append(f"{label(model, here)} {phrase}")
         here = cause
@@ -113,7 +115,7 @@ def _explain_pd(model: Model, plan: Plan, pd: str) -> list[str]:
         return [f"{ROOT} is the root task: it never dies"]
     depth = dict(plan.destroyed_pds)
     shown_depth = depth_text(plan.pd_depth)
-    lines = []
+    lines = [] if plan.closeness is None else _explain_distance(model, plan, pd)
     uses = [("requests", space, space) for who, space in model.requests if who == pd]
     uses += [
         ("holds", res, model.space_of[res])
@@ -128,7 +130,7 @@ def _explain_pd(model: Model, plan: Plan, pd: str) -> list[str]:
             if plan.pd_depth is not None and depth[manager] >= plan.pd_depth:
                 at = f"doomed at depth {depth[manager]}"
                 lines.append(f"{tie}, which is {at}, but pd_depth is {shown_depth}")
-            else:
+            elif model.nodes[pd].pinned:
                 lines.append(f"{tie}, but {pd} is pinned")
         elif space in plan.deleted_spaces and manager == pd:
             lines.append(
@@ -145,6 +147,22 @@ def _explain_pd(model: Model, plan: Plan, pd: str) -> list[str]:
             "and no doomed fault handler"
         )
     return list(dict.fromkeys(lines))
+
+
+def _explain_distance(model: Model, plan: Plan, pd: str) -> list[str]:
+    """How far the PD is from the trigger, if the policy asks."""
+    closeness = plan.closeness
+    if closeness is None or plan.trigger is None:
+        return []
+    found = metrics(model, plan.trigger, pd)
+    is_close = "is" if closeness.holds(found) else "is not"
+    shares = [f"RSI of {name} {found.share(name)}" for name, _, _ in closeness.rsi_min]
+    has = ", ".join([f"FR {depth_text(found.fr)}", *shares])
+    by = label(model, plan.trigger)
+    lines = [f"{pd} {is_close} close to {by}: {has} ({closeness.text()})"]
+    if is_close == "is" and model.nodes[pd].pinned:
+        lines.append(f"{pd} is pinned")
+    return lines
 
 
 def _explain_space(model: Model, plan: Plan, space: str) -> list[str]:

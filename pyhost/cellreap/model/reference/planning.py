@@ -8,23 +8,35 @@ from dataclasses import replace
 from typing import TypeVar
 
 from cellreap.errors import UsageError
+from cellreap.model.closeness import Closeness
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.plan import Plan
 from cellreap.model.reference import order
-from cellreap.model.reference.doom import Causes, doomed_pds, rs_depths
+from cellreap.model.reference.doom import Causes, doomed_pds, near_pds, rs_depths
+from cellreap.model.reference.metrics import Measuring
 from cellreap.model.reference.rest import core_freed, notices
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 
 
-def plan(model: Model, crash: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
+def plan(
+    model: Model,
+    crash: str,
+    pd_depth: int | None,
+    rs_depth: int | None,
+    closeness: Closeness | None = None,
+    active: Model | None = None,
+) -> Plan:
     """The plan for the crash of the PD `crash`. Depths: 0, 1, 2, ... or None for unlimited.
 
+    closeness: the policy, if depth alone does not decide. active: the model in which it is
+    measured, without what other cleanups have doomed; None: all is active.
     UsageError if `crash` is not a PD that can crash, or if a depth is negative.
     """
     _check_trigger(model, crash, pd_depth, rs_depth)
-    return _planned(model, crash, {crash: ("trigger", None)}, pd_depth, rs_depth)
+    triggers: Causes = {crash: ("trigger", None)}
+    return _planned(model, crash, triggers, pd_depth, rs_depth, closeness, active)
 
 
 def subtree(model: Model, top: str, pd_depth: int | None, rs_depth: int | None) -> Plan:
@@ -57,15 +69,35 @@ def _check_trigger(model: Model, crash: str, pd_depth: int | None, rs_depth: int
 
 
 def _planned(
-    model: Model, first: str, triggers: Causes, pd_depth: int | None, rs_depth: int | None
+    model: Model,
+    first: str,
+    triggers: Causes,
+    pd_depth: int | None,
+    rs_depth: int | None,
+    closeness: Closeness | None = None,
+    active: Model | None = None,
 ) -> Plan:
-    """The plan for several triggers. first: the one that is named as the trigger."""
+    """The plan for several triggers. first: the one that is named as the trigger, and to which
+    the others are close.
+    """
     why: Causes = dict(triggers)
-    pds = doomed_pds(model, triggers.keys(), pd_depth, why)
+    if closeness is None:
+        pds = doomed_pds(model, triggers.keys(), pd_depth, why)
+    else:
+        measuring = Measuring(model if active is None else active)
+        measured = set(measuring.model.pds())
+
+        def near(pd: str) -> bool:
+            return pd in measured and closeness.holds(measuring.measure(first, pd))
+
+        if closeness.policy == "metric":
+            pds = near_pds(model, triggers.keys(), near, why)
+        else:
+            pds = doomed_pds(model, triggers.keys(), pd_depth, why, near)
     at_depth_0 = {pd for pd, depth in pds.items() if depth == 0}
     by_rs = rs_depths(model, at_depth_0, rs_depth, why)
     spaces = by_rs.keys() | {space for space, manager in model.manager.items() if manager in pds}
-    return doom(model, pds, spaces, why, Plan(first, pd_depth, rs_depth))
+    return doom(model, pds, spaces, why, Plan(first, pd_depth, rs_depth, closeness=closeness))
 
 
 def doom(

@@ -6,6 +6,7 @@ one InputError with file, line, key and the expected value. A `Config` is frozen
 satisfies every rule of this package.
 """
 
+from cellreap.system.config.closeness import closeness_of
 from cellreap.system.config.overriding import override
 from cellreap.system.config.reading import load_config, parse_config
 from cellreap.system.config.rules import unknown
@@ -45,6 +46,7 @@ __all__ = [
     "Space",
     "System",
     "check_timer",
+    "closeness_of",
     "deadline_of",
     "dotted",
     "json_schema",

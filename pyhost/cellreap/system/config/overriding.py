@@ -29,6 +29,8 @@ def override(
     pds = config.pds
     if mode is not None:
         system = system.model_copy(update={"mode": mode})
+    if pd_depth is not None and policy.policy == "metric":
+        raise UsageError('--pd-depth: has no effect with policy = "metric"')
     if pd_depth is not None:
         policy = policy.model_copy(update={"pd_depth": pd_depth})
         pds = tuple(pd.model_copy(update={"pd_depth": None}) for pd in pds)

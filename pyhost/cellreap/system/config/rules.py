@@ -5,14 +5,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from cellreap import headers
+from cellreap.errors import UsageError
+from cellreap.model.closeness import MAX_TYPES, parse_share
 from cellreap.model.ids import CORE_TYPES
 from cellreap.system.config import quotas
 from cellreap.system.config.schema import BY_TIME, Config, Crash
 from cellreap.system.toml_lines import KeyPath
 
+OWN_TYPES: Final = frozenset({"PD", "RESSPC"})
+"""The types of the spaces that the root task makes for itself."""
 Problem: TypeAlias = tuple[KeyPath, str]
 
 
@@ -24,6 +28,7 @@ def problems(config: Config) -> Iterator[Problem]:
     yield from _names(config)
     yield from _references(config)
     yield from _links(config)
+    yield from _policy(config)
     yield from _cycles(config)
     yield from _crashes(config)
     yield from _spawning(config)
@@ -89,6 +94,30 @@ def _names(config: Config) -> Iterator[Problem]:
                     (*at, "type"),
                     f"{space.type} is a core type, served by the root task; expected another",
                 )
+
+
+def _policy(config: Config) -> Iterator[Problem]:
+    policy = config.policy
+    if policy.policy == "depth":
+        for key, there in (("fr_max", policy.fr_max is not None), ("rsi_min", policy.rsi_min)):
+            if there:
+                yield ("policy", key), 'has no effect; expected policy = "metric" or "both"'
+        return
+    if policy.fr_max is None and not policy.rsi_min:
+        yield ("policy", "policy"), f'"{policy.policy}" needs fr_max or rsi_min'
+    if policy.policy == "metric" and policy.pd_depth != 0:
+        yield ("policy", "pd_depth"), 'has no effect with policy = "metric"; expected "both"'
+    if len(policy.rsi_min) > MAX_TYPES:
+        yield ("policy", "rsi_min"), f"expected at most {MAX_TYPES} types"
+    types = {space.type for pd in config.pds for space in pd.spaces} | OWN_TYPES
+    for name, share in policy.rsi_min.items():
+        at: KeyPath = ("policy", "rsi_min", name)
+        if name not in types:
+            yield at, f"no space has this type; expected one of {', '.join(sorted(types))}"
+        try:
+            parse_share(share)
+        except UsageError as error:
+            yield at, str(error)
 
 
 def _references(config: Config) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ from pydantic import (
 )
 
 from cellreap import headers
+from cellreap.model.closeness import MAX_FR
 from cellreap.model.plan import MAX_DEPTH
 from cellreap.system.toml_tables import Expecting as Expecting
 from cellreap.system.toml_tables import Table, expect
@@ -182,9 +183,26 @@ class System(Table):
     """At the end of the run the root task asks all managers for their part of the model state."""
 
 
-class Policy(Table):
-    """[policy]: the depths of cleanups, unless the PD has its own."""
+_Shares = Annotated[dict[_SpaceType, _Text], expect('shares by type, such as { BLOCK = "1/2" }')]
 
+
+class Policy(Table):
+    """[policy]: whom policy dooms with a PD. The depths hold unless the PD has its own."""
+
+    policy: Annotated[
+        Literal["depth", "metric", "both"], expect('"depth", "metric" or "both"')
+    ] = "depth"
+    """depth: dependents, up to pd_depth. metric: PDs that are close to the one that goes down,
+    whether dependents or not. both: dependents, up to pd_depth, that are close to it.
+    """
+    fr_max: (
+        Annotated[int, Field(ge=0, le=MAX_FR), expect(f"an integer from 0 to {MAX_FR}")] | None
+    ) = None
+    """A PD is close if FR is at most this. Not with the policy depth."""
+    rsi_min: _Shares = Field(default={})
+    """A PD is close if RSI of a type is at least this. Not with the policy depth. At most 16 types.
+    `rsi_min = { BLOCK = "1/2" }`
+    """
     pd_depth: _Depth = 0
     """How many hops of dependent PDs are doomed with a PD."""
     rs_depth: _Depth = 0

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cellreap.model import reference
+from cellreap.model.closeness import Closeness
 from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
 
@@ -57,17 +58,18 @@ def first_apart(
     doomed: set[str],
     taken: set[str],
     room: bool,
+    closeness: Closeness | None = None,
 ) -> str | None:
     """The first PD in the queue whose cleanup touches neither `taken` nor an earlier one's.
 
     doomed: by the cleanups that wait. taken: what those concern. room: whether one more can wait;
     if not, only a cleanup that tells no subscriber begins. The PDs have the depths of their
-    cleanups.
+    cleanups. closeness: the policy, if depth alone does not decide.
     """
     rest = without(model, doomed)
     taken = set(taken)
     for pd, depths in queue:
-        plan = reference.plan(rest, pd, *depths)
+        plan = reference.plan(rest, pd, *depths, closeness)
         its = touched(model, plan.doomed())
         if not its & taken and (room or not plan.pre_destroy):
             return pd

@@ -302,7 +302,9 @@ class Cleanups(Concern):
         context.authority.cleanup(event)
         self.number, self._running = number, None
         depths = (event.depth("pd_depth"), event.depth("rs_depth"))
-        plan = reference.plan(context.model, trigger, *depths)
+        closeness = context.close.of
+        active = None if closeness is None else context.close.active()
+        plan = reference.plan(context.model, trigger, *depths, closeness, active)
         result = Cleanup(number, event.line, trigger, cause, plan.to_json())
         context.report.cleanups.append(result)
         tells = context.policy.tells_subscribers

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from cellreap.model.closeness import policy_text
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.configured_edges import ConfiguredEdges
 from cellreap.trace.check.context import Concern, Context
@@ -155,6 +156,10 @@ class Configured(Concern):
 
     def _pd(self, event: Event, expected: Expected) -> None:
         if event["id"] == ROOT:
+            has_policy = self.context.close.of
+            if has_policy != expected.closeness:
+                text = f"{policy_text(has_policy)}: expected {policy_text(expected.closeness)}"
+                self._bad("policy", event, text)
             if tuple(self._injections) != expected.inject:
                 has, wanted = ", ".join(self._injections), ", ".join(expected.inject)
                 self._bad("inject", event, f"{has or 'none'}: expected {wanted or 'none'}")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.blame import Blame
     from cellreap.trace.check.calls import Calls
     from cellreap.trace.check.cleanup import Cleanups
+    from cellreap.trace.check.closeness import Close
     from cellreap.trace.check.consent import Consent
     from cellreap.trace.check.extractions import Extractions
     from cellreap.trace.check.freed import Freed
@@ -90,6 +91,7 @@ class Context:
     actors: Actors
     staged: Staged
     authority: Authority
+    close: Close
     consent: Consent
     triggers: Triggers
     blame: Blame

@@ -45,6 +45,8 @@ class Nodes(Concern):
         if ROOT not in context.model.nodes and (pd, name, pinned) != (ROOT, ROOT_NAME, True):
             text = f"PD: expected the root task first: id={ROOT} name={ROOT_NAME} pinned=1"
             context.bad("nodes.root", text)
+        if pd == ROOT:
+            context.close.complete(event)
         context.first_use(event, pd)
         context.model.add_pd(pd, name, pinned=pinned)
         context.report.names[pd] = name

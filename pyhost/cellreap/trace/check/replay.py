@@ -18,6 +18,7 @@ from cellreap.trace.check.calls import Calls
 from cellreap.trace.check.cancels import Cancels
 from cellreap.trace.check.causes import Causes
 from cellreap.trace.check.cleanup import Cleanups
+from cellreap.trace.check.closeness import Close
 from cellreap.trace.check.configured import Configured
 from cellreap.trace.check.consent import Consent
 from cellreap.trace.check.context import Concern, Context
@@ -88,6 +89,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Actors,
     Staged,
     Authority,
+    Close,
     Consent,
     Triggers,
     Blame,
@@ -153,6 +155,7 @@ class Replay:
         context.actors = self._concerns[Actors]
         context.staged = self._concerns[Staged]
         context.authority = self._concerns[Authority]
+        context.close = self._concerns[Close]
         context.consent = self._concerns[Consent]
         context.triggers = self._concerns[Triggers]
         context.blame = self._concerns[Blame]

@@ -96,6 +96,7 @@ class Triggers(Concern):
             doomed,
             cleanups.touched(),
             cleanups.has_room(),
+            self.context.close.of,
         )
         return None if pd is None else queue[pd]
 

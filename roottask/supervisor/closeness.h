@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Which PDs are close to one that goes down, if the policy of the system asks for it. */
+#ifndef CELLREAP_CLOSENESS_H
+#define CELLREAP_CLOSENESS_H
+
+#include "system/system.h"
+
+/* CR_ERR_MEMORY: there is too little memory to measure in, whatever the policy. */
+cr_status cr_closeness_init(const cr_image_header *image);
+
+/* The thresholds of the system, or NULL if depth alone decides. Valid until the next call. */
+const cr_closeness *cr_closeness_now(void);
+
+#endif
