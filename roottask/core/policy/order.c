@@ -243,9 +243,9 @@ static int find_groups(cr_planner *planner)
 
 static void put_in_group(cr_planner *planner, uint32_t i)
 {
-    cr_order_node *group = cr_order_at(planner, planner->found[i].group);
+    cr_order_node *group = cr_order_at(planner, cr_found_at(planner, i)->group);
     const uint32_t place = group->cursor;
-    planner->doomed[place < planner->room[CR_ROOM_NODES] ? place : 0] = planner->found[i];
+    planner->doomed[place < planner->room[CR_ROOM_NODES] ? place : 0] = *cr_found_at(planner, i);
     group->cursor = place + 1;
 }
 
@@ -258,8 +258,8 @@ static void sort_by_group(cr_planner *planner)
         order[i].cursor = 0;
     }
     for (uint32_t i = 0; i < planner->n_found; i++) {
-        planner->found[i].group = order[i].level;
-        cr_order_at(planner, planner->found[i].group + 1)->cursor++;
+        cr_found_at(planner, i)->group = order[i].level;
+        cr_order_at(planner, cr_found_at(planner, i)->group + 1)->cursor++;
     }
     for (uint32_t i = 0; i < planner->n_found; i++) {
         order[i + 1].cursor += order[i].cursor;
