@@ -33,6 +33,7 @@ from cellreap.output_parts import Standing as Standing
 from cellreap.output_parts import SymbolFile as SymbolFile
 from cellreap.output_parts import SystemMemory as SystemMemory
 from cellreap.output_parts import Versioned as Versioned
+from cellreap.output_parts import Why as Why
 from cellreap.output_seeing import AuditFinding as AuditFinding
 from cellreap.output_seeing import AuditOutput as AuditOutput
 from cellreap.output_seeing import BlastRadius as BlastRadius
@@ -60,19 +61,6 @@ Ending = Literal[
     "flood",
     "asked",
     "interrupted",
-]
-Why = Literal[
-    "trigger",
-    "link",
-    "fault",
-    "request",
-    "hold",
-    "managed",
-    "map",
-    "own",
-    "unreached",
-    "unnamed",
-    "metric",
 ]
 CrashWord = Literal[
     "unstaged crash",

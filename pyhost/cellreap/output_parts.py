@@ -10,6 +10,20 @@ from typing_extensions import TypedDict
 VERSION: Final = 1
 """The version of all objects that `--json` prints."""
 
+Why = Literal[
+    "trigger",
+    "link",
+    "fault",
+    "request",
+    "hold",
+    "managed",
+    "map",
+    "own",
+    "unreached",
+    "unnamed",
+    "metric",
+]
+
 
 class Versioned(TypedDict):
     """What every object begins with."""
