@@ -1232,7 +1232,7 @@ def rich_run() -> list[Draft]:
     target = Target(1, 0, "rich system")
     pds = block_fs_db_app(target)
     fs, db, app = pds["fs"], pds["db"], pds["app"]
-    init = target.pd("init", pinned=True, size=1 << 18)
+    init = target.pd("init", pinned=True, protected=True, size=1 << 18)
     watcher = target.pd("watcher", size=1 << 12)
     thread = target.pd("thread")
     target.link(thread, app)

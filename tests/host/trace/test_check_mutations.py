@@ -328,6 +328,8 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
             return "the next one tells the time"
         if event.name == "INJECTED":
             return "what was injected need not have happened"
+        if event.name == "PROTECTED":
+            return "the configuration is not in the trace"
         if event.name == "FREEZE":
             return "it need not have been frozen to do nothing"
         if event.name == "DEADLINE":
@@ -468,7 +470,7 @@ def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
                 if not _gone_before_it_was_printed(events_of(name), mutation.at):
                     unnoticed.setdefault(kind, set()).add(mutation.key)
     left_out = {"ACCOUNT", "FINISH_WORK", "GET_WORK", "FREEZE", "DEADLINE", "TICKET"}
-    left_out.add("CLOCK")
+    left_out |= {"CLOCK", "PROTECTED"}
     assert unnoticed == {
         "delete": {*FREE_EVENTS, *left_out},
         "double": {*FREE_EVENTS, "TICKET", "ALLOW"},
