@@ -53,6 +53,7 @@ static cr_status describe(const cr_component_system *system)
         .await_ms = system->await_ms,
         .policy = system->policy,
         .fr_max = system->fr_max,
+        .cleaner_priority = system->cleaner_priority,
     };
     for (uint32_t i = 0; i < CR_IMAGE_KEY_BYTES; i++) {
         described.trace_key[i] = system->trace_key[i];
@@ -103,11 +104,24 @@ static int has_late_pd(const cr_component_system *system)
     return 0;
 }
 
+/* Each PD runs while a cleanup is carried out, or none of its instructions does. */
+static int cleaner_priority_valid(const cr_component_system *system)
+{
+    const uint32_t cleaner = system->cleaner_priority;
+    for (uint32_t i = 0; cleaner != 0 && i < system->n_pds; i++) {
+        const cr_image_pd *pd = &system->pds[i];
+        if (pd->priority == cleaner || pd->spawn_priority == cleaner) {
+            return 0;
+        }
+    }
+    return cleaner <= CR_PRIORITY_MAX;
+}
+
 cr_status cr_component_init(const cr_component_room *room, const cr_component_system *system)
 {
     cr_own_objects own;
     cr_status status = cr_room_valid(room) ? describe(system) : CR_ERR_ARG;
-    if (status == CR_OK && has_late_pd(system)) {
+    if (status == CR_OK && (has_late_pd(system) || !cleaner_priority_valid(system))) {
         status = CR_ERR_ARG;
     }
     if (status == CR_OK) {
@@ -116,7 +130,7 @@ cr_status cr_component_init(const cr_component_room *room, const cr_component_sy
     if (status != CR_OK) {
         return status;
     }
-    if (!cr_clock_exists() && has_deadline(system)) {
+    if (!cr_clock_exists() && (has_deadline(system) || system->cleaner_priority != 0)) {
         return CR_ERR_ABSENT;
     }
     bound = own.bound;

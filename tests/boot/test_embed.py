@@ -137,6 +137,8 @@ def test_the_component_refuses_what_is_wrong(
         ("system.version", version),
         ("system.await_ms", arg),
         ("system.flags", arg),
+        ("system.cleaner_priority", arg),
+        ("system.cleaner_priority", arg),
         ("system.name", arg),
         ("program.elf", arg),
         ("pd.program", arg),

@@ -81,6 +81,9 @@ typedef struct cr_component_system {
     uint32_t fr_max; /* or CR_FR_UNLIMITED */
     const cr_image_rsi_min *rsi_mins;
     uint32_t n_rsi_mins;
+    /* PDs with higher priorities run while a cleanup is carried out, and are answered between its
+     * steps. No PD may have it. 0: no PD runs then. */
+    uint32_t cleaner_priority;
 } cr_component_system;
 
 /* For cr_image_pd: a fair share of everything. */
@@ -97,8 +100,8 @@ typedef struct cr_component_message {
 /* Takes the room and makes what the component needs for itself. Must be the root task's first use
  * of the kernel, apart from printing. CR_ERR_ARG: the description is wrong, or the room. Nothing
  * has been taken. CR_ERR_VERSION: the description is for another version of this library.
- * CR_ERR_MEMORY: there is too little. CR_ERR_ABSENT: a PD has a deadline, and the kernel leaves no
- * timer to user level. */
+ * CR_ERR_MEMORY: there is too little. CR_ERR_ABSENT: a PD has a deadline, or `cleaner_priority` is
+ * not 0, and the kernel leaves no timer to user level. */
 cr_status cr_component_init(const cr_component_room *room, const cr_component_system *system);
 
 /* Creates the PDs. No PD runs before cr_component_step waits. */

@@ -5,6 +5,7 @@
 #include "embed.h"
 #include <cellreap/component.h>
 #include <cellreap/kernel/compat.h>
+#include <cellreap/limits.h>
 #include <cellreap/protocol.h>
 
 extern const char ledger_elf[], ledger_elf_end[], cr_image_base[];
@@ -73,6 +74,8 @@ void cr_root_main(const seL4_BootInfo *info)
     WITH(system.version, CR_IMAGE_VERSION + 1);
     WITH(system.await_ms, 0);
     WITH(system.flags, CR_IMAGE_TRUTH);
+    WITH(system.cleaner_priority, pd.priority);
+    WITH(system.cleaner_priority, CR_PRIORITY_MAX + 1);
     WITH(system.name, "a name that is longer than there is room for");
     WITH(program.elf, ledger_elf + 1);
     WITH(pd.program, 1);
@@ -80,6 +83,7 @@ void cr_root_main(const seL4_BootInfo *info)
     WITH(pd.spawn_priority, 2);
     WITH(pd.flags, CR_IMAGE_LATE);
     WITH(pd.fault_handler, 0);
+    system.cleaner_priority = CR_PRIORITY_MAX;
     answer("init", cr_component_init(&room, &system));
     cr_component_start();
     answer("mint_endpoint", cr_component_mint_endpoint(mine, BADGE));
