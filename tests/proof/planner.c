@@ -2,9 +2,11 @@
  *
  * The planner, on a model with any bytes, which may change in any way between two calls. All that
  * the planner keeps has any bytes, except its sizes and pointers, which are as cr_planner_init
- * leaves them, and the number of nodes that its last plan found, which fits the sizes. */
+ * leaves them, and the number of nodes that its last plan found, which fits the sizes. The metrics,
+ * which have their own memory, answer anything: core/metrics is not analysed. */
 #include "any_model.h"
 #include "planner.h"
+#include <cellreap/metrics.h>
 
 #ifndef OPERATION /* one of the operations below, for a shorter analysis */
 #define OPERATION any()
@@ -30,6 +32,56 @@ static cr_before before[BEFORE];
 static uint32_t succ[BEFORE];
 static uint64_t small_memory[1000];
 
+cr_status cr_metrics_begin(cr_metrics *metrics, cr_model *model,
+                           const cr_metric_resource *resources, int with_root)
+{
+    return (cr_status)any();
+}
+
+cr_status cr_metrics_first(cr_metrics *metrics, cr_ref pd)
+{
+    return (cr_status)any();
+}
+
+cr_status cr_metrics_second(cr_metrics *metrics, cr_ref pd)
+{
+    return (cr_status)any();
+}
+
+cr_status cr_metrics_fr(const cr_metrics *metrics, uint32_t *fr)
+{
+    *fr = any();
+    return (cr_status)any();
+}
+
+cr_status cr_metrics_rsi(const cr_metrics *metrics, uint32_t type, cr_rsi *out)
+{
+    MAKE_ANY(out);
+    return (cr_status)any();
+}
+
+/* A policy with any thresholds that cr_check_closeness accepts: Eva does not remember what was
+ * checked behind a pointer. */
+static cr_closeness any_closeness(void)
+{
+    static cr_rsi_min rsi_mins[CR_RSI_MINS_MAX];
+    static const cr_metric_resource resources[NODES];
+    /*@ loop unroll CR_RSI_MINS_MAX; */
+    for (uint32_t i = 0; i < CR_RSI_MINS_MAX; i++) {
+        rsi_mins[i].type = any();
+        rsi_mins[i].shared = any();
+        rsi_mins[i].all = at_most(UINT32_MAX - 1) + 1;
+    }
+    const cr_closeness close = {
+        .policy = (cr_policy)at_most(CR_POLICY_COUNT),
+        .fr_max = any(),
+        .n_rsi_min = at_most(CR_RSI_MINS_MAX),
+        .rsi_min = rsi_mins,
+        .metrics = (cr_metrics *)small_memory, /* what is in it, only core/metrics knows */
+        .resources = resources};
+    return close;
+}
+
 static cr_planner any_planner(void)
 {
     cr_planner planner;
@@ -51,6 +103,7 @@ static cr_planner any_planner(void)
     MAKE_ANY(&succ);
     MAKE_ANY(&planner);
     planner.max_nodes = NODES;
+    planner.close = 0; /* it is set while a plan is made */
     planner.room[CR_ROOM_NODES] = ITEMS;
     planner.room[CR_ROOM_LOSSES] = ITEMS;
     planner.room[CR_ROOM_NOTICES] = ITEMS;
@@ -106,6 +159,11 @@ void main(void)
     case 7: (void)cr_plan_collect(&planner, model, refs, at_most(3), &plan); break;
     case 8: (void)cr_plan_spare(&planner, model, refs, at_most(3), &plan); break;
     case 9: (void)cr_plan_reconcile(&planner, model, refs, at_most(3), &plan); break;
+    case 10: {
+        const cr_closeness close = any_closeness();
+        (void)cr_plan_close(&planner, model, any_ref(), any(), any(), &close, &plan);
+        break;
+    }
     default:
         (void)cr_planner_init(small_memory, at_most(sizeof(small_memory)), 2, 2, &made);
         break;

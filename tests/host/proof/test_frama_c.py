@@ -53,7 +53,7 @@ PROOFS = {
             "planner",
             tuple(
                 f"policy/{part}.c"
-                for part in ("planner", "traversal", "collection", "consequences", "order")
+                for part in ("planner", "traversal", "close", "collection", "consequences", "order")
             ),
             ("model/model.c",),
             precision=0,
