@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "run": ("system.toml", "-o", "out"),
     "plan": ("scenario.csv", "--crash", "block_server_1", "--pd-depth", "1"),
     "metrics": ("scenario.csv", "PD_1", "PD_3"),
+    "reconcile": ("scenario.csv", "system.toml"),
     "audit": ("system.toml",),
     "graph": ("demo.trace", "-o", "demo.dot"),
     "report": ("demo.trace", "-o", "demo.html"),

@@ -21,7 +21,8 @@ MANY = {"refkernel": 10_000, "seL4": 2_000}
 
 
 def used(run: Run) -> list[tuple[str, ...]]:
-    """What is in use whenever the root task counts it: before each cleanup, and at the end.
+    """What is in use whenever the root task counts it: at the start, before each cleanup, and at
+    the end.
 
     All but the tickets: only a PD that is terminated has one.
     """
@@ -54,8 +55,8 @@ def check_churn(run: Run, cycles: int) -> None:
     assert len(run.cleanups()) == cycles
     tickets = [event["tickets"] for event in run.of("IN_USE")]
     terminated = [event["cause"] == "terminate" for event in run.cleanups()]
-    assert tickets == [*("1" if each else "0" for each in terminated), "0"]
-    *each, at_the_end = used(run)
+    assert tickets == ["0", *("1" if each else "0" for each in terminated), "0"]
+    _at_the_start, *each, at_the_end = used(run)
     assert len(each) == cycles
     ((common, often),) = Counter(each).most_common(1)
     assert often >= cycles - early

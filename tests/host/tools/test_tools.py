@@ -218,5 +218,5 @@ def test_setup_takes_no_arguments() -> None:
         [str(source_root() / "tools/setup"), "--help"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    words = "--proof, --boards, --browser or no arguments"
+    words = "--proof, --boards, --browser, --jobboards or no arguments"
     assert done.stderr == f"setup: expected {words}, got: --help\n"
