@@ -8,6 +8,7 @@
 #include "between.h"
 #include "cleaner.h"
 #include "clock.h"
+#include "closeness.h"
 #include "extract.h"
 #include "faults.h"
 #include "hooks.h"
@@ -45,6 +46,7 @@ typedef struct cr_supervisor {
     cr_operations operations;
     cr_silence silence;
     cr_reports reports;
+    cr_closeness_state closeness;
 } cr_supervisor;
 
 extern cr_supervisor cr_sup;

@@ -3,39 +3,38 @@
  * See closeness.h. Every resource counts once: the root task serves no memory objects (MO), the
  * only ones that have pages. */
 #include "closeness.h"
+#include "arena.h"
 #include "system/text.h"
 
 _Static_assert((int)CR_IMAGE_MAX_RSI_MINS == (int)CR_RSI_MINS_MAX, "the same limit");
 _Static_assert((uint32_t)CR_IMAGE_NONE == (uint32_t)CR_FR_UNLIMITED, "the same number");
 
-/* For the limits in limits.h. If it is too small, the root task fails to start. */
-static _Alignas(8) uint8_t memory[27 << 14];
-static cr_rsi_min least[CR_RSI_MINS_MAX];
-static cr_closeness now;
-
 cr_status cr_closeness_init(const cr_image_header *image)
 {
-    now = (cr_closeness){.policy = (cr_policy)image->policy,
-                         .fr_max = image->fr_max,
-                         .n_rsi_min = image->rsi_mins.count,
-                         .rsi_min = least};
-    return cr_metrics_init(memory, sizeof(memory), CR_MAX_NODES, CR_MAX_TYPES, &now.metrics);
+    cr_closeness_state *state = &cr_sup.closeness;
+    state->now = (cr_closeness){.policy = (cr_policy)image->policy,
+                                .fr_max = image->fr_max,
+                                .n_rsi_min = image->rsi_mins.count,
+                                .rsi_min = state->least};
+    return cr_metrics_init(state->memory, sizeof(state->memory), CR_MAX_NODES, CR_MAX_TYPES,
+                           &state->now.metrics);
 }
 
 /* A type of which there is no space has no number, and no PD is close by it. */
 const cr_closeness *cr_closeness_now(void)
 {
-    if (now.policy == CR_POLICY_DEPTH) {
+    cr_closeness_state *state = &cr_sup.closeness;
+    if (state->now.policy == CR_POLICY_DEPTH) {
         return 0;
     }
-    for (uint32_t i = 0; i < now.n_rsi_min; i++) {
+    for (uint32_t i = 0; i < state->now.n_rsi_min; i++) {
         const cr_image_rsi_min *row = &cr_image_rsi_mins(cr_sys.image)[i];
-        least[i] = (cr_rsi_min){.type = CR_NONE, .shared = row->shared, .all = row->all};
+        state->least[i] = (cr_rsi_min){.type = CR_NONE, .shared = row->shared, .all = row->all};
         for (uint32_t type = 0; type < CR_MAX_TYPES; type++) {
             if (cr_sys.type_spaces[type] != 0 && cr_text_same(cr_sys.types[type], row->type)) {
-                least[i].type = type;
+                state->least[i].type = type;
             }
         }
     }
-    return &now;
+    return &state->now;
 }

@@ -6,6 +6,14 @@
 
 #include "system/system.h"
 
+enum { CR_CLOSENESS_BYTES = 27 << 14 }; /* for the limits in limits.h */
+
+typedef struct cr_closeness_state {
+    _Alignas(8) uint8_t memory[CR_CLOSENESS_BYTES];
+    cr_rsi_min least[CR_RSI_MINS_MAX];
+    cr_closeness now;
+} cr_closeness_state;
+
 /* CR_ERR_MEMORY: there is too little memory to measure in, whatever the policy. */
 cr_status cr_closeness_init(const cr_image_header *image);
 
