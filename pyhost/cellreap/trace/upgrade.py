@@ -14,7 +14,7 @@ not record cannot be derived. A field that a newer version added gets the value 
   that version.
 - Version 2 has everything that version 3 has, under other names.
 - Version 3 has the step `unblock`, which version 4 has not.
-- Versions 3 and 4 lack the events and fields that the next version added. Their root tasks had no
+- Versions 3 to 5 lack the events and fields that the next version added. Their root tasks had no
   such behaviour.
 """
 

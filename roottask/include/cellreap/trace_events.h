@@ -12,7 +12,7 @@
 #define CELLREAP_TRACE_EVENTS_H
 
 enum {
-    CR_TRACE_VERSION = 5,
+    CR_TRACE_VERSION = 6,
     CR_TRACE_KEY_BYTES = 16, /* of the key of a trace */
     CR_TRACE_SUM_BYTES = 8,  /* of the checksum of a line */
     CR_TRACE_CLOCK_MS = 100, /* the least time between two CLOCK events */
