@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from cellreap.cli.main import cli
 from cellreap.testing import Target
+from kit.command_line import HEARS_CTRL_C
 from kit.paths import BOOT_CONFIGS
 
 SPINNING = """\
@@ -57,10 +58,17 @@ class Runs:
         config = self._folder / "going.toml"
         config.write_text(text)
         kernel = ("--arch", self._sdk.kernel.arch, "--sdk", str(self._sdk.root))
-        # A shell starts background jobs with SIGINT ignored, and programs inherit that.
-        heard = ("env", "--default-signal=INT", sys.executable, "-m")
         return subprocess.Popen(
-            [*heard, "cellreap", "run", str(config), *kernel, *options],
+            [
+                *HEARS_CTRL_C,
+                sys.executable,
+                "-m",
+                "cellreap",
+                "run",
+                str(config),
+                *kernel,
+                *options,
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

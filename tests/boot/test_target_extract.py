@@ -50,8 +50,8 @@ def test_a_server_answers_for_its_space_or_for_each_resource(target: Target, how
 def test_part_of_an_answer_is_taken_and_so_is_none(target: Target, how: int, count: int) -> None:
     run = target.run("extract", change=with_pd("mapper", args=(THINGS, how)))
     assert len(maps(run)) == count
-    assert (
-        "again: ticket 1 over: done 2, failed 0, dropped 0, waiting 0, held 0" in run.says("boss")
+    assert "again: ticket 1 over: done 2, failed 0, dropped 0, waiting 0, held 0" in run.says(
+        "boss"
     )
 
 
@@ -115,8 +115,8 @@ def test_more_pieces_than_fit_a_message(target: Target) -> None:
 def test_a_server_that_fails_is_not_waited_for(target: Target) -> None:
     run = target.run("extract", change=with_pd("mapper", args=(THINGS, FAILS)))
     assert len(maps(run)) == 1 + THINGS // 2
-    assert (
-        "again: ticket 1 over: done 1, failed 1, dropped 0, waiting 0, held 0" in run.says("boss")
+    assert "again: ticket 1 over: done 1, failed 1, dropped 0, waiting 0, held 0" in run.says(
+        "boss"
     )
 
 
@@ -127,8 +127,8 @@ def test_a_server_that_never_answers_is_waited_for_until_its_deadline(target: Ta
     run = target.run("extract", change=change)
     assert [run.name(event["pd"]) for event in run.of("LATE")] == ["mapper"]
     assert maps(run) == set()
-    assert (
-        "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says("boss")
+    assert "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says(
+        "boss"
     )
 
 
@@ -142,8 +142,8 @@ def test_a_server_that_dies_midway_leaves_nothing_of_what_it_said(target: Target
     assert len(pieces) == THINGS // 2
     assert max(pieces) < run.at(died) < run.at(extracted)
     assert maps(run) == set()
-    assert (
-        "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says("boss")
+    assert "again: ticket 1 over: done 1, failed 0, dropped 1, waiting 0, held 0" in run.says(
+        "boss"
     )
     assert "mapper" not in run.alive()
 
@@ -159,8 +159,8 @@ def test_one_server_reports_no_more_than_its_share(target: Target) -> None:
     (refused,) = run.of("REFUSE", op=SUBGRAPH)
     assert (run.name(refused["pd"]), refused["status"]) == ("mapper", str(FULL))
     assert f"reported: {512 + 32}, result {FULL}" in run.says("mapper")
-    assert (
-        "again: ticket 1 over: done 1, failed 1, dropped 0, waiting 0, held 0" in run.says("boss")
+    assert "again: ticket 1 over: done 1, failed 1, dropped 0, waiting 0, held 0" in run.says(
+        "boss"
     )
 
 

@@ -96,9 +96,7 @@ def test_nothing_waits_for_a_listener_that_fetches_nothing(target: Target) -> No
     assert [each.words["number"] for each in told(run, "tired")] == [1]
     alone = target.run(
         "listen",
-        change=together(
-            with_pd("listener", may_listen=False), with_pd("tired", may_listen=False)
-        ),
+        change=together(with_pd("listener", may_listen=False), with_pd("tired", may_listen=False)),
     )
     assert calls(run) == calls(alone)
     assert not alone.of("REPORT")

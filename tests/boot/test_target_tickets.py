@@ -112,8 +112,8 @@ def test_a_manager_that_never_answers_holds_nobody_up_beyond_its_deadline(
     )
     # Lateness is measured in instructions here, so it does not depend on the wall clock.
     run = target.run("tickets", mode=mode, change=deaf, qemu_args=("-icount", "shift=0,sleep=off"))
-    assert (
-        "waited: ticket 1 over: done 0, failed 0, dropped 3, waiting 0, held 0" in run.says("boss")
+    assert "waited: ticket 1 over: done 0, failed 0, dropped 3, waiting 0, held 0" in run.says(
+        "boss"
     )
     (late,) = run.of("LATE")
     assert run.name(late["pd"]) == "server"
@@ -134,9 +134,8 @@ def test_without_a_deadline_nobody_is_late(target: Target) -> None:
     assert len(run.report.violations) == 3
     assert not run.of("LATE")
     assert not run.of("DEADLINE")
-    assert (
-        "again: ticket 1 settled: done 0, failed 0, dropped 0, waiting 3, held 0"
-        in run.says("boss")
+    assert "again: ticket 1 settled: done 0, failed 0, dropped 0, waiting 3, held 0" in run.says(
+        "boss"
     )
     assert "server" in run.alive()
 

@@ -8,11 +8,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from kit.forked import run_cellreap
 from kit.output_schema import check_printed
 from kit.paths import ROOT
+
+HEARS_CTRL_C: Final = ("env", "--default-signal=INT")
+"""Goes before a command that a test interrupts. A shell starts background jobs with SIGINT
+ignored, and programs inherit that.
+"""
 
 
 def command(*arguments: str) -> list[str]:

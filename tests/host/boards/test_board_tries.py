@@ -24,6 +24,7 @@ from cellreap.boards.flash import Limits
 from cellreap.errors import CellreapError
 from cellreap.runs.boot import End
 from kit.board_bench import GENEROUS, Bench
+from kit.command_line import HEARS_CTRL_C
 from kit.paths import ROOT
 
 
@@ -154,10 +155,8 @@ def test_signals_switch_the_board_off(bench: Bench, number: int, way: str) -> No
     """While the prompt, an answer, or the trace is awaited."""
     sign = {"no prompt": "log", "hangs": "log", "breaks off": "trace"}[way]
     awaited = {"no prompt": b"autoboot", "hangs": b"T T T", "breaks off": b"TRACE"}[way]
-    # A shell starts background jobs with SIGINT ignored, and programs inherit that.
-    heard = ("env", "--default-signal=INT", sys.executable, "-m")
     child = subprocess.Popen(
-        [*heard, "kit.board_bench", str(bench.folder), way],
+        [*HEARS_CTRL_C, sys.executable, "-m", "kit.board_bench", str(bench.folder), way],
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'pyhost'}:{ROOT / 'tests'}"},
         stderr=subprocess.DEVNULL,
     )

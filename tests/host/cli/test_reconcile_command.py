@@ -83,9 +83,10 @@ def test_text_for_people_and_nothing_to_do() -> None:
 def test_reconciling_a_saved_state_with_a_configuration(engine: str, tmp_path: Path) -> None:
     """The new system has no app and no second block server, and a file system without a space."""
     text = (CONFIGS / "block_fs_db_app.toml").read_text()
-    assert planned("reconcile", SCENARIO, CONFIGS / "block_fs_db_app.toml", engine=engine)[
-        "groups"
-    ] == []
+    assert (
+        planned("reconcile", SCENARIO, CONFIGS / "block_fs_db_app.toml", engine=engine)["groups"]
+        == []
+    )
     config = tmp_path / "new.toml"
     config.write_text(
         """

@@ -34,9 +34,7 @@ def same(got: Plan, want: Plan, model: Model) -> dict[str, Any]:
 
 def collected(model: Model, roots: tuple[str, ...] = ()) -> dict[str, Any]:
     """The plan of a collection, by core and reference."""
-    return same(
-        CoreModel.from_model(model).collect(roots), reference.collect(model, roots), model
-    )
+    return same(CoreModel.from_model(model).collect(roots), reference.collect(model, roots), model)
 
 
 def dead(plan: dict[str, Any]) -> list[str]:

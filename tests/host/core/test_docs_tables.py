@@ -152,9 +152,7 @@ def tables() -> dict[str, tuple[str, list[str]]]:
     ]
     lines = table_lines(("step", "what it does", "how it is undone"), steps)
     found["steps of making"] = ("architecture.md", lines)
-    words = [
-        (str(number), str(what)) for _, number, what in table("protocol.h", "CR_REPORT_WORD")
-    ]
+    words = [(str(number), str(what)) for _, number, what in table("protocol.h", "CR_REPORT_WORD")]
     found["words of a report"] = ("operations.md", table_lines(("word", "what it is"), words))
     rows = [(f"`{word}`", str(what)) for _, _, word, what in table("limits.h", "CR_QUOTA")]
     found["quotas"] = ("architecture.md", table_lines(("quota", "what is counted"), rows))

@@ -193,7 +193,7 @@ def test_a_long_step_of_setup_says_that_it_still_runs(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "go")
     script = (
         "set -euo pipefail\nsource tools/lib/signs.sh\n"
-        "if ! with_signs pip bash -c 'read -r line <\"$0\"; echo \"$line\"; exit 3' \"$1\" "
+        'if ! with_signs pip bash -c \'read -r line <"$0"; echo "$line"; exit 3\' "$1" '
         '>"$2" 2>&1; then echo "failed"; fi'
     )
     with subprocess.Popen(
