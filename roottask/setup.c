@@ -136,6 +136,11 @@ static void trace_start(const cr_image_header *image)
     cr_trace_begin(&cr_sys.trace, CR_EV_AWAIT);
     cr_trace_number(&cr_sys.trace, cr_clock_exists() ? image->await_ms : 0);
     cr_trace_end(&cr_sys.trace);
+    if ((image->flags & CR_IMAGE_COLLECT) != 0) {
+        cr_trace_begin(&cr_sys.trace, CR_EV_COLLECTS);
+        cr_trace_string(&cr_sys.trace, "after-cleanup");
+        cr_trace_end(&cr_sys.trace);
+    }
     cr_inject_start(image);
     trace_policy(image);
     cr_trace_begin(&cr_sys.trace, CR_EV_PD);

@@ -281,7 +281,7 @@ class Cleanup(Plan):
     number: int
     """Its number, from 1."""
     cause: str
-    """The event that caused it: `fault`, `exit`, `terminate`, `late`."""
+    """What caused it: `fault`, `exit`, `terminate`, `late`, or `collect`: no event."""
     how: str
     """How its trigger went, for people."""
     kernel_calls: dict[str, int]

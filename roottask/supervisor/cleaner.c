@@ -124,6 +124,10 @@ static void settle(void)
     cr_truth();
     cr_notices_of_lost_pds();
     enter(CR_PHASE_NONE);
+    /* A collection leaves nothing to collect: what it takes was reached by nobody who stays. */
+    if (cr_sup.cleaner.now.plan.kind != CR_PLAN_COLLECT) {
+        cr_sup.cleaner.collect = (cr_sys.image->flags & CR_IMAGE_COLLECT) != 0;
+    }
     cr_sys.settled++;
     if (cr_sup.cleaner.now.runs == 0) {
         cr_residue_note_settled();
@@ -279,6 +283,57 @@ static int start_next(void)
     return 0;
 }
 
+/* The PDs that the root task made, as the configuration says. Returns how many there are. */
+static uint32_t find_roots(cr_ref roots[CR_MAX_PDS])
+{
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        const cr_pd *pd = &cr_sys.pds[i];
+        if (pd->life != CR_LIFE_ABSENT && pd->config != CR_IMAGE_NONE) {
+            roots[count++] = pd->node;
+        }
+    }
+    return count;
+}
+
+/* Collects what cannot be reached, if it is time to. A collection concerns everything, so it begins
+ * only when nothing else is under way or waits. Returns 0 if nothing is collected. */
+static int collect_next(void)
+{
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    cr_ref roots[CR_MAX_PDS];
+    if (!cleaner->collect || cleaner->n_waiting > 0 || cleaner->count > 0 ||
+        cr_sup.residues.count > 0) {
+        return 0;
+    }
+    cleaner->collect = 0;
+    cr_trace_refused_rest();
+    cr_account();
+    uint64_t cycles = cr_arch_cycles();
+    cr_plan *plan = &cleaner->now.plan;
+    cr_status status =
+        cr_plan_collect(cr_sys.planner, cr_sys.model, roots, find_roots(roots), plan);
+    if (status != CR_OK) {
+        cr_panic("no collection can be planned", (uint64_t)status);
+    }
+    uint32_t pds = 0;
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        pds += cr_pd_of(plan->doomed[i].node) != 0;
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_COLLECT);
+    cr_trace_number(&cr_sys.trace, pds);
+    cr_trace_end(&cr_sys.trace);
+    if (pds == 0) {
+        return 0;
+    }
+    if (!cr_cleaner_may_begin(plan)) {
+        cr_panic("a collection cannot begin beside nothing", pds);
+    }
+    start(&(cr_trigger_entry){.pd = {CR_NONE, 0}, .cause = CR_CAUSE_COLLECT},
+          cr_arch_cycles() - cycles);
+    return 1;
+}
+
 static void trace_terminate(const cr_pd *pd)
 {
     cr_trace_begin(&cr_sys.trace, CR_EV_TERMINATE);
@@ -379,7 +434,7 @@ void cr_cleaner_follow_up(void)
      * cleanup destroys a PD or finds nothing to do. After each cleanup, and at first, what was left
      * is run over once. */
     for (uint32_t i = 0; i < (4 * CR_MAX_PDS + 2) * (CR_MAX_RESIDUES + 1); i++) {
-        if (!continue_next() && !recover_next() && !start_next()) {
+        if (!continue_next() && !recover_next() && !start_next() && !collect_next()) {
             break;
         }
     }

@@ -96,6 +96,7 @@ typedef struct cr_cleaner {
     cr_left_number left[CR_IMAGE_MAX_INJECTIONS];
     uint32_t n_left; /* so far; each takes the place of the oldest */
     int looked; /* none of them can begin before a cleanup ends */
+    int collect; /* a cleanup ended since the last collection */
 } cr_cleaner;
 
 /* The journal of a cleanup that is under way. */

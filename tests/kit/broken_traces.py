@@ -14,11 +14,12 @@ from cellreap.trace.reader import MAX_LINE
 from cellreap.trace.writer import NO_SECRET, Draft, seal
 from kit import broken_apart, broken_configurations, broken_respawns, truth_traces
 from kit.cancel_run import cancel_run
+from kit.collect_run import collect_run
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
 from kit.trace_simulator import RUNS, Target, block_fs_db_app, time_run
 
-MADE = {**RUNS, "residue": residue_run, "cancel": cancel_run}
+MADE = {**RUNS, "residue": residue_run, "cancel": cancel_run, "collect": collect_run}
 Values = dict[str, object]
 ONCE: Final[Values] = {"call": 0, "end": 0, "how": "error", "always": 0, "times": 1}
 INJECTION: Final[Values] = {"chain": "make", "step": 1, **ONCE}
@@ -425,6 +426,10 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "consent.allow": emitted("ALLOW", pd="PD_5", by="PD_0", count=1),
     "consent.allowed": lambda: edited("depths-1-0", "ALLOW", {"count": 0}, pd="PD_5"),
     "consent.by": lambda: edited("depths-1-0", "HOLD", {"by": "-"}, pd="PD_5"),
+    "collect.when": lambda: edited("collect", "COLLECTS", {"when": "always"}),
+    "collect.due": lambda: edited("collect", "COLLECT", None, pds=0),
+    "collect.found": lambda: edited("collect", "COLLECT", {"pds": 1}, pds=2),
+    "collect.cleanup": lambda: edited("collect", "COLLECT", None, pds=2),
     "triggers.root": emitted("FAULT", pd="PD_0", kind="vm-fault", address="0x0", ip="0x0",
         registers="-"),
     "triggers.once": lambda: scenario(_twice),

@@ -95,6 +95,7 @@ def expected_of(config: Config, source: str, timer: bool) -> Expected:
         closeness=closeness_of(config),
         mode=config.system.mode,
         await_ms=config.system.await_ms if timer else 0,
+        collects=config.system.collect == "after-cleanup",
         pds=tuple(
             _pd(config, account, pd, depths, timer, _quotas(shares, account, pd))
             for account, pd in enumerate(config.pds, 1)

@@ -151,6 +151,8 @@ def _long(
         )
     pd_depth, rs_depth = chapter.depths
     heading = f"Crash {chapter.number}: {name_of(chapter.trigger, names)}: {_how(chapter, names)}"
+    if chapter.trigger == "-":
+        heading = f"Collection, cleanup {chapter.number}: what cannot be reached"
     lines = [
         heading,
         *fault_lines(fault),

@@ -134,6 +134,8 @@ class Expected:
     links: frozenset[frozenset[str]] = frozenset()
     crashes: tuple[ExpectedCrash, ...] = ()
     extract: bool = False
+    collects: bool = False
+    """The root task collects after each cleanup."""
     runs_between: bool = False
     """PDs run between the steps of a cleanup."""
     inject: tuple[str, ...] = ()

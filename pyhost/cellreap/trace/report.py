@@ -21,6 +21,7 @@ class Cleanup:
     number: int
     line: int
     trigger: str
+    """- for a collection"""
     cause: str
     plan: dict[str, Any]
     kernel_calls: dict[str, int] = field(default_factory=dict)

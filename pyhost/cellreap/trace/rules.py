@@ -195,6 +195,12 @@ RULES: Final[dict[str, str]] = {
     "off.",
     "consent.by": "A hold that nobody gave is the manager's or is served by the root task. Who "
     "gives an edge manages the node or has such an edge itself.",
+    # collections
+    "collect.when": "COLLECTS comes once, right after AWAIT, and says after-cleanup.",
+    "collect.due": "A collection comes once after each cleanup that is none, when no cleanup is "
+    "under way and none waits, if COLLECTS says so.",
+    "collect.found": "A collection finds the PDs that the reference does not reach.",
+    "collect.cleanup": "A cleanup without a trigger follows a collection that found PDs directly.",
     # triggers
     "triggers.root": "The root task is never a trigger.",
     "triggers.once": "A PD that waits for its cleanup has no second trigger.",

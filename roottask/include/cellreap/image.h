@@ -33,7 +33,8 @@ enum {
     CR_IMAGE_TRUTH = 8,    /* the trace has the capabilities that the kernel has */
     /* with TRUTH: the kernel can print snapshots (seL4_DebugSnapshot) */
     CR_IMAGE_TRUTH_SNAPSHOT = 16,
-    CR_IMAGE_TRUTH_TABLES = 32 /* with TRUTH_SNAPSHOT: address spaces too */
+    CR_IMAGE_TRUTH_TABLES = 32, /* with TRUTH_SNAPSHOT: address spaces too */
+    CR_IMAGE_COLLECT = 64       /* after each cleanup, what cannot be reached is collected */
 };
 
 /* Flags of a PD. */

@@ -38,7 +38,8 @@ typedef enum cr_print {
     CR_CAUSE(CR_CAUSE_FAULT, 0, "fault", "FAULT")                                                  \
     CR_CAUSE(CR_CAUSE_EXIT, 1, "exit", "EXIT")                                                     \
     CR_CAUSE(CR_CAUSE_TERMINATE, 2, "terminate", "TERMINATE")                                      \
-    CR_CAUSE(CR_CAUSE_LATE, 3, "late", "LATE")
+    CR_CAUSE(CR_CAUSE_LATE, 3, "late", "LATE")                                                     \
+    CR_CAUSE(CR_CAUSE_COLLECT, 4, "collect", "COLLECT")
 
 /* Why a cleaner was followed by another one: CR_DEATH(enumerator, number, word, meaning) */
 #define CR_DEATHS                                                                                  \
@@ -184,6 +185,12 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_RSI_MIN, "RSI_MIN", FIELD(type, SPACE_TYPE) FIELD(shared, NUMBER)         \
                    FIELD(all, NUMBER),                                                             \
                    "A PD is close to the trigger if RSI of this type is at least shared / all.")   \
+    CR_TRACE_EVENT(CR_EV_COLLECTS, "COLLECTS", FIELD(when, TEXT),                                  \
+                   "When the root task collects by itself: after-cleanup: after each cleanup, "    \
+                   "when no other one is under way or waits. Without this event it never does.")   \
+    CR_TRACE_EVENT(CR_EV_COLLECT, "COLLECT", FIELD(pds, NUMBER),                                   \
+                   "The root task looks for PDs that cannot be reached. pds: how many there are. " \
+                   "If there are any, the cleanup of them begins.")                                \
     CR_TRACE_EVENT(CR_EV_INJECT, "INJECT", FIELD(chain, CHAIN) FIELD(step, NUMBER)                 \
                    FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG)  \
                    FIELD(times, NUMBER),                                                           \
@@ -387,11 +394,11 @@ typedef enum cr_print {
                    "The PD was in a call to the server, which was stopped. It was answered with "  \
                    "an error.")                                                                    \
     /* A cleanup: the plan */                                                                      \
-    CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD)                   \
+    CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD_OR_NONE)           \
                    FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH)               \
                    FIELD(steps, NUMBER) FIELD(digest, STATE_DIGEST),                               \
-                   "Cleanup n begins. steps: how many its plan has, without `settle`. digest: of " \
-                   "the state before it.")                                                         \
+                   "Cleanup n begins. trigger: -: it is a collection, which has none. steps: how " \
+                   "many its plan has, without `settle`. digest: of the state before it.")         \
     CR_TRACE_EVENT(CR_EV_DOOM_PD, "DOOM_PD", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(depth, NUMBER)   \
                    FIELD(group, NUMBER),                                                           \
                    "The PD is doomed at this depth. Groups are destroyed in ascending order.")     \

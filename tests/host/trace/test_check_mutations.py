@@ -26,6 +26,7 @@ from cellreap.trace.reader import Reader
 from cellreap.trace.writer import seal
 from kit.budget_run import budget_run
 from kit.cancel_run import cancel_run
+from kit.collect_run import collect_run
 from kit.overlap_run import overlap_run
 from kit.paths import STORED_TRACES
 from kit.reports_run import reports_run
@@ -50,6 +51,7 @@ RUNS = {
     **SIMULATED,
     "budget": budget_run,
     "cancel": cancel_run,
+    "collect": collect_run,
     "overlap": overlap_run,
     "reports": reports_run,
     "residue": residue_run,
@@ -67,6 +69,7 @@ SECOND = [
     "time",
     "budget",
     "cancel",
+    "collect",
     "overlap",
     "merged",
     "making",

@@ -103,6 +103,9 @@ _Delay = Annotated[
 ]
 _Few = Annotated[int, Field(ge=1, le=1_000_000), expect("an integer from 1 to 1000000")]
 _Mode = Annotated[Literal["async", "sync"], expect('"async" or "sync"')]
+_Collect = Annotated[
+    Literal["never", "after-cleanup"], expect('"never" or "after-cleanup"')
+]
 _Start = Annotated[Literal["boot", "after-cleanup"], expect('"boot" or "after-cleanup"')]
 
 
@@ -178,6 +181,10 @@ class System(Table):
     generations_left: _Few | None = None
     """For tests: so many uses of each entry of the root task's tables of PDs, requests and nodes
     are left at the start. By default there are millions.
+    """
+    collect: _Collect = "never"
+    """When the root task destroys what cannot be reached (docs/semantics.md, "Plans without a
+    crash"): never, or after each cleanup.
     """
     extract: _Bool = False
     """At the end of the run the root task asks all managers for their part of the model state."""

@@ -76,6 +76,7 @@ class Authority(Concern):
     def spawned(self, event: Event) -> None:
         """OWN: a PD has created another."""
         pd, created = event["pd"], event["created"]
+        self.context.collections.created(created)
         creators, its = self._rights.get(pd), self._rights.get(created)
         if creators is None or its is None:
             return

@@ -62,6 +62,8 @@ NOT_DOOMED = {
 """Event -> its fields that must not name a doomed node while a cleanup waits."""
 
 
+NO_TRIGGER: Final = "-"
+"""The trigger of a collection."""
 BETWEEN: Final = ("PAUSE", "RESUME")
 """Events that stand in any phase that has steps."""
 
@@ -122,6 +124,23 @@ def _forget(context: Context, running: Running, gone: set[str]) -> None:
         context.tickets.forget(pd)
     context.tickets.settle(running.tag)
     context.tickets.note({running.tag, *context.notices.changed_accounts()})
+
+
+def _plan(context: Context, event: Event) -> reference.Plan:
+    """The reference's plan of a cleanup that begins."""
+    trigger, cause = event["trigger"], event["cause"]
+    depths = (event.depth("pd_depth"), event.depth("rs_depth"))
+    if trigger != NO_TRIGGER:
+        context.triggers.begin(trigger, cause)
+        context.authority.cleanup(event)
+        closeness = context.close.of
+        active = None if closeness is None else context.close.active()
+        return reference.plan(context.model, trigger, *depths, closeness, active)
+    context.collections.begin(cause)
+    plan = context.collections.plan()
+    if depths != (plan.pd_depth, plan.rs_depth):
+        context.bad("authority.cleanup", "CLEANUP: a collection has the depths 0 and 0")
+    return plan
 
 
 class Cleanups(Concern):
@@ -298,13 +317,8 @@ class Cleanups(Concern):
             context.bad("cleanup.number", f"CLEANUP: n={number}: expected {self._count}")
             self._count = number
         context.state.demand_printed(event)
-        context.triggers.begin(trigger, cause)
-        context.authority.cleanup(event)
         self.number, self._running = number, None
-        depths = (event.depth("pd_depth"), event.depth("rs_depth"))
-        closeness = context.close.of
-        active = None if closeness is None else context.close.active()
-        plan = reference.plan(context.model, trigger, *depths, closeness, active)
+        plan = _plan(context, event)
         result = Cleanup(number, event.line, trigger, cause, plan.to_json())
         context.report.cleanups.append(result)
         tells = context.policy.tells_subscribers
@@ -391,6 +405,7 @@ class Cleanups(Concern):
         """SETTLED: the cleanup ends."""
         context = self.context
         context.triggers.look()
+        context.collections.settled(running.result.cause)
         context.between.settle(running)
         leaves = context.residue.check(running)
         if not leaves:

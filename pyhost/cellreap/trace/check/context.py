@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.calls import Calls
     from cellreap.trace.check.cleanup import Cleanups
     from cellreap.trace.check.closeness import Close
+    from cellreap.trace.check.collections import Collections
     from cellreap.trace.check.consent import Consent
     from cellreap.trace.check.extractions import Extractions
     from cellreap.trace.check.freed import Freed
@@ -103,6 +104,7 @@ class Context:
     timing: Timing
     extractions: Extractions
     cleanups: Cleanups
+    collections: Collections
     state: State
     takeovers: Takeovers
     residue: Residue

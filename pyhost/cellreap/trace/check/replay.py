@@ -19,6 +19,7 @@ from cellreap.trace.check.cancels import Cancels
 from cellreap.trace.check.causes import Causes
 from cellreap.trace.check.cleanup import Cleanups
 from cellreap.trace.check.closeness import Close
+from cellreap.trace.check.collections import Collections
 from cellreap.trace.check.configured import Configured
 from cellreap.trace.check.consent import Consent
 from cellreap.trace.check.context import Concern, Context
@@ -73,8 +74,8 @@ STOPPING: Final = frozenset({"STOP", "SERVER_DIED"})
 SAME_MESSAGE: Final = frozenset(
     {
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
-        "EXIT", "TERMINATE", "LATE", "CLEANUP", "RECOVER", "GIVE_UP", "PROBE", "QUEUE", "TICKET",
-        "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL", "EXTRACTED",
+        "EXIT", "TERMINATE", "LATE", "CLEANUP", "COLLECT", "RECOVER", "GIVE_UP", "PROBE", "QUEUE",
+        "TICKET", "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL", "EXTRACTED",
     }
 )  # fmt: skip
 """Events that the root task may write between an event and what follows from it at once, such as
@@ -105,6 +106,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Rounds,
     Quiet,
     Cleanups,
+    Collections,
     Between,
     Steps,
     State,
@@ -167,6 +169,7 @@ class Replay:
         context.timing = self._concerns[Timing]
         context.extractions = self._concerns[Extractions]
         context.cleanups = self._concerns[Cleanups]
+        context.collections = self._concerns[Collections]
         context.state = self._concerns[State]
         context.takeovers = self._concerns[Takeovers]
         context.residue = self._concerns[Residue]
@@ -271,6 +274,7 @@ class Replay:
         context.nodes.interrupt(event)
         context.freed.interrupt(event)
         context.blame.interrupt(event)
+        context.collections.interrupt(event)
         if name not in ("MODEL", "EXTRACTED"):
             context.extractions.interrupt(name)
         if name == "QUEUE" or not of_no_cleanup:
@@ -331,6 +335,7 @@ class Replay:
             self._context.cleanups.demand_continued(event)
             self._context.residue.demand_retried(event)
             self._context.triggers.demand_begun(event)
+            self._context.collections.demand_collected(event)
             self._context.extractions.demand_over(event)
             self._context.tickets.demand_told(event)
 
@@ -367,6 +372,7 @@ class Replay:
         self._concerns[Rounds].at_end()
         self._concerns[Configured].at_end()
         context.triggers.at_end()
+        context.collections.at_end()
         self._concerns[Respawns].at_end()
         context.notices.at_end()
         context.extractions.at_end()

@@ -78,6 +78,10 @@ class Triggers(Concern):
             self.context.bad("freed.stop", f"{shown}: expected STOP pd={pd} right before it")
             self._later.discard(pd)
 
+    def any_waits(self) -> bool:
+        """Whether a trigger waits for its cleanup."""
+        return bool(self._pending)
+
     def _due(self) -> Trigger | None:
         """The trigger whose cleanup begins next. None if all must wait.
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A run that collects after each cleanup: once nothing, and once what a PD left that faulted."""
+
+from __future__ import annotations
+
+from cellreap.model import reference
+from cellreap.trace.writer import Draft
+from kit.trace_simulator import Target
+
+
+class Collecting(Target):
+    """A target that collects after each cleanup."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 0)
+        at = next(i for i, (name, _) in enumerate(self.events) if name == "AWAIT") + 1
+        self.events.insert(at, ("COLLECTS", {"when": "after-cleanup"}))
+        self.spawned: set[str] = set()
+
+    def child(self, creator: str) -> str:
+        """A PD that another one spawns."""
+        pd = self.pd("child", creator=creator)
+        self.spawned.add(pd)
+        return pd
+
+    def collect(self) -> None:
+        """Looks for what cannot be reached, and destroys it."""
+        self.account()
+        plan = reference.collect(self.model, set(self.model.pds()) - self.spawned)
+        self.emit("COLLECT", pds=len(plan.destroyed_pds))
+        if not plan.destroyed_pds:
+            return
+        n = self.cleanups = self.cleanups + 1
+        self._tell(n, plan, "collect")
+        for _ in self._carry_out(n, plan):
+            for pd in self._awaited(n):
+                self.serve(pd)
+        self._planned(n)
+        before = self.model
+        self.model = self.after(plan)
+        self._settle(("cleanup", n))
+        self.doomed -= plan.doomed()
+        self.state(n, before, cycles=12345)
+
+    def _tell(self, n: int, plan: reference.Plan, cause: str) -> None:
+        super()._tell(n, plan, cause)
+        for name, values in reversed(self.events):
+            if name == "CLEANUP":
+                values["trigger"] = plan.trigger or "-"
+                return
+
+
+def collect_run() -> list[Draft]:
+    """A parent and another PD fault. The parent leaves two children, one of which is a client."""
+    target = Collecting()
+    disk = target.pd("disk")
+    target.core_request(disk, "RESSPC")
+    blocks = target.space(disk, "BLOCK", "blocks")
+    parent, other, third = target.pd("parent"), target.pd("other"), target.pd("third")
+    target.request(parent, blocks)
+    target.child(parent)
+    target.child(parent)
+    target.child(other)
+    target.quiet()
+    target.fault(third)
+    target.cleanup()
+    target.collect()
+    target.say(other, "here")
+    target.fault(parent)
+    target.cleanup()
+    target.collect()
+    target.serve_all()
+    target.quiet()
+    return target.end()
