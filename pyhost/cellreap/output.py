@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from cellreap.output_campaign import CampaignCell as CampaignCell
+from cellreap.output_campaign import CampaignEffort as CampaignEffort
 from cellreap.output_campaign import CampaignOutput as CampaignOutput
 from cellreap.output_campaign import CellValues as CellValues
 from cellreap.output_parts import VERSION as VERSION

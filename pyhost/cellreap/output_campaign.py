@@ -58,6 +58,17 @@ class CampaignCell(TypedDict):
     """The events of its trace."""
 
 
+class CampaignEffort(TypedDict):
+    """What a campaign took on this machine, in this command."""
+
+    seconds: float
+    """How long it took."""
+    processor_seconds: float
+    """The processor time of all its processes."""
+    cores: int
+    """The cores that it could use."""
+
+
 class CampaignOutput(Versioned):
     """`cellreap campaign --json`."""
 
@@ -73,3 +84,5 @@ class CampaignOutput(Versioned):
     """The cells that have no result, because a job before them on their board failed."""
     cells: list[CampaignCell]
     """The cells, in the order of the matrix."""
+    effort: CampaignEffort
+    """What it took here. What other machines of a job board did is not in it."""

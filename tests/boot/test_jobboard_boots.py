@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Campaigns that boot refkernel on two machines, which share a server: one is killed, and so is
-the server.
+"""Campaigns that boot refkernel on two machines, which share a server: a machine is killed, a
+worker, and the server.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ import pytest
 pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'cellreap[campaign]'")
 
 from cellreap.campaign.matrix import read_campaign
-from cellreap.campaign.server import connect, parse_address
+from cellreap.campaign.server import Server, connect, parse_address
 from cellreap.campaign.shared import key_of
 from kit.job_servers import JobServer, param
 from kit.paths import CONFIGS, ROOT
@@ -97,6 +98,70 @@ def test_a_machine_and_the_server_are_killed_and_no_result_is_lost_or_made_twice
         assert len(counted) == CELLS
         # The machine that was killed was in one boot; the server's end may have cost two claims.
         assert sum(counted.values()) <= CELLS + 3, counted
+        assert client.jobs() == []
+        client.close()
+    finally:
+        server.kill()
+
+
+DEPTHS = CONFIGS / "campaigns" / "depths.toml"
+TAKEN_OVER_SECONDS = 10
+
+
+def kill_worker(machine: subprocess.Popen[str], client: Server) -> None:
+    """Kills the worker of a machine while it has a cell. Another one has the cell soon after."""
+    (worker,) = Path(f"/proc/{machine.pid}/task/{machine.pid}/children").read_text().split()
+
+    def cells() -> dict[str, str | None]:
+        """The cells on the board, and who has each."""
+        return {job.details["cell"]: client.owner(job) for job in client.jobs()}
+
+    while not (had := {cell: who for cell, who in cells().items() if f"-{worker}-" in str(who)}):
+        time.sleep(0.05)
+    began = time.monotonic()
+    os.kill(int(worker), signal.SIGKILL)
+    ((cell, killed),) = had.items()
+    while cells().get(cell, "done") in (None, killed):
+        assert time.monotonic() - began < TAKEN_OVER_SECONDS
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.behaviour("A-18", "A-21", "H-11", "T-24")
+@pytest.mark.parametrize("killed", ["worker", "server"])
+@pytest.mark.parametrize("kind", [param("redis"), param("zookeeper")])
+def test_two_hundred_cells_on_two_machines(kind: str, killed: str, tmp_path: Path) -> None:
+    cells = [cell.id for cell in read_campaign(DEPTHS).cells]
+    server = JobServer(kind, tmp_path / "server")
+    server.start()
+    try:
+        machines = [started(DEPTHS, tmp_path / name, server.url) for name in ("a", "b")]
+        client = connect(parse_address(server.url), key_of(read_campaign(DEPTHS)), "test")
+
+        def boots() -> dict[str, int]:
+            return {cell: len(client.names(f"boots.{cell}")) for cell in client.names("results")}
+
+        while len(client.names("results")) < len(cells) // 2:
+            assert all(machine.poll() is None for machine in machines)
+            time.sleep(0.2)
+        ended = boots()
+        if killed == "worker":
+            kill_worker(machines[0], client)
+        else:
+            server.kill()
+            time.sleep(AWAY_SECONDS)
+            server.start()
+        for machine, name in zip(machines, ("a", "b"), strict=True):
+            out, error = machine.communicate()
+            assert machine.returncode == 0, error
+            assert [cell["verdict"] for cell in json.loads(out)["cells"]] == ["pass"] * 200
+            ran = list((tmp_path / name).glob("*/cell.img"))
+            assert len(ran) > 50, "one machine did next to nothing"
+        now = boots()
+        assert {name: now[name] for name in ended} == ended, "one was run again"
+        assert sorted(now) == sorted(cells)
+        assert sum(now.values()) <= len(cells) + (1 if killed == "worker" else 2)
         assert client.jobs() == []
         client.close()
     finally:

@@ -143,6 +143,10 @@ class RedisServer(Server):
         found = self._client.get(job.owner_key)
         return None if found is None else str(found.decode())
 
+    def each_job(self) -> Iterator[Any]:
+        """TaskFlow has the newest job of Redis first."""
+        return iter(sorted(super().each_job(), key=lambda job: job.sequence))
+
     def claim(self, job: Any) -> bool:
         """Claims a job, and keeps the claim alive."""
         if not super().claim(job):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.etree import ElementTree
 
+from cellreap.campaign.effort import Effort
 from cellreap.campaign.matrix import Cell
 from cellreap.campaign.running import Result
 
@@ -103,4 +104,19 @@ def shown(
             }
             for result in results
         ],
+    }
+
+
+def busy(effort: Effort) -> str:
+    """How busy the machine was with a campaign, in words."""
+    noun = "core" if effort.cores == 1 else "cores"
+    return f"{effort.cores} {noun} {effort.busy:.0%} busy with it"
+
+
+def shown_effort(effort: Effort) -> dict[str, Any]:
+    """`effort` of `cellreap campaign --json`."""
+    return {
+        "seconds": round(effort.seconds, 3),
+        "processor_seconds": round(effort.processor_seconds, 3),
+        "cores": effort.cores,
     }

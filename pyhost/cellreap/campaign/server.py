@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -136,8 +136,16 @@ class Server(ABC):
 
     def jobs(self) -> list[Any]:
         """All jobs that are not done, in the order in which they were posted."""
-        found = self.patiently(lambda: list(self.board.iterjobs(ensure_fresh=True)))
-        return sorted(found, key=lambda job: job.sequence)
+        return sorted(self.each_job(), key=lambda job: job.sequence)
+
+    def each_job(self) -> Iterator[Any]:
+        """The same, one after the other. The server is asked about each of them, which takes long.
+
+        A job is missing if the connection broke while the server was asked about it.
+        """
+        found = self.board.iterjobs(ensure_fresh=True)
+        while (job := self.patiently(lambda: next(found, None))) is not None:
+            yield job
 
     def post(self, name: str, details: dict[str, Any]) -> None:
         """Posts a job. It is on the server's disk when this returns."""

@@ -39,6 +39,8 @@ from cellreap.system.locks import take_at_once
 _POLL = 0.3
 _LOOK_SECONDS = 5.0
 """How often a machine looks for jobs that nobody has posted: the one that should was killed."""
+_LOOK_AGAIN_SECONDS = 60.0
+"""The same when all were there. A job goes only when its result is there."""
 _DEATHS = 5
 """How many workers in a row may end before one of them has a result."""
 _UNREACHABLE = 74
@@ -131,12 +133,12 @@ class _Machine:
                 server.put(_RESULTS, dict.fromkeys(stopped))
             self._collect(server, tell=False)
             self._standing.before = len(self._standing.results)
-            self._post_missing(server)
+            posted = self._post_missing(server)
         finally:
             server.close()  # workers are forked while nothing is connected
         try:
             self._server = self._with_workers()
-            self._follow()
+            self._follow(posted)
             self._fetch_traces(self._server)
         except BaseException:
             self._write("stopped")
@@ -148,7 +150,7 @@ class _Machine:
         self._write("done")
         return self._standing
 
-    def _follow(self) -> None:
+    def _follow(self, posted: bool) -> None:
         self._write("running")
         looked = time.monotonic()
         while True:
@@ -156,8 +158,8 @@ class _Machine:
             self._collect(self._server, tell=True)
             if self._is_over():
                 return
-            if time.monotonic() - looked > _LOOK_SECONDS:
-                self._post_missing(self._server)
+            if time.monotonic() - looked > (_LOOK_AGAIN_SECONDS if posted else _LOOK_SECONDS):
+                posted = self._post_missing(self._server)
                 looked = time.monotonic()
             if any(not worker.is_alive() for worker in self._workers):
                 self._replace_ended()
@@ -189,17 +191,21 @@ class _Machine:
     def _is_over(self) -> bool:
         return not _open_cells(self._campaign, self._standing.results, self._standing.stopped)
 
-    def _post_missing(self, server: Server) -> None:
-        """Posts a job for each cell that has neither a job nor a result."""
+    def _post_missing(self, server: Server) -> bool:
+        """Posts a job for each cell that has neither a job nor a result.
+
+        False: another process does, and may be killed before it has.
+        """
         with server.posting() as alone:
             if not alone:
-                return
+                return False
             # In this order: a job goes when its result is there.
             posted = {job.details["cell"] for job in server.jobs()}
             done = set(server.names(_RESULTS))
             for cell in self._campaign.cells:
                 if cell.id not in posted and cell.id not in done:
                     server.post(cell.title, {"cell": cell.id})
+        return True
 
     def _with_workers(self) -> Server:
         """Starts the workers that are missing, and connects."""
@@ -310,28 +316,29 @@ class _Worker:
             stopped = _stopped(self._campaign, names)
             if not _open_cells(self._campaign, names, stopped):
                 return
-            job = self._claimed(stopped)
+            job = self._claimed(names, stopped)
             if job is None:
                 time.sleep(_POLL)  # until a job is posted, or a claim ends
             else:
                 self._do(self._cells[job.details["cell"]])
 
-    def _claimed(self, stopped: set[str]) -> Any:
+    def _claimed(self, done: Collection[str], stopped: set[str]) -> Any:
         """Claims the first job that may run. None: there is none.
 
-        Only the first job of a queue may run: it stays on the board until it is done.
+        done: the cells with results. Only the first cell of a queue without one may run. The order
+        of the board does not say which that is: a job is missing there if it could not be asked.
         """
-        begun: set[str] = set()
+        first: dict[str | None, str] = {}
+        for waiting in _open_cells(self._campaign, done, stopped):
+            first.setdefault(waiting.board, waiting.id)
         seen: set[str] = set()
-        for job in self._server.jobs():
+        for job in self._server.each_job():
             cell = self._cells.get(job.details["cell"])
             if cell is None or cell.id in seen:
                 continue  # a job that was posted twice is taken off the board after the first
             seen.add(cell.id)
-            if cell.board is not None:
-                if cell.board in begun or cell.board in stopped:
-                    continue
-                begun.add(cell.board)
+            if cell.board is not None and cell.id not in done and first.get(cell.board) != cell.id:
+                continue
             if self._server.claim(job):
                 return job
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -86,12 +85,14 @@ def campaign(
                 f"campaigns need {', '.join(_NEEDED)}: pip install 'cellreap[campaign]'"
             )
     from cellreap.campaign import reports  # TaskFlow takes half a second to import
+    from cellreap.campaign.effort import Effort, cores
     from cellreap.campaign.matrix import read_campaign
     from cellreap.campaign.running import run_campaign
 
     read = read_campaign(file)
     folder = output or Path(f"{read.settings.name}.campaign")
-    count = workers or _cores()
+    count = workers or cores()
+    begin = Effort.now()
     if jobboard is not None:
         from cellreap.campaign.server import parse_address
         from cellreap.campaign.shared import run_shared, watch_shared
@@ -109,22 +110,21 @@ def campaign(
         return _watch(folder)
     else:
         standing = run_campaign(read, folder.absolute(), count, resume=resume, on_result=_tell)
+    effort = Effort.now().since(begin)
     results, not_run = standing.in_order(), standing.not_run()
     if junit is not None:
         write_atomically(junit, reports.junit(read.settings.name, results).encode())
     if tap is not None:
         write_atomically(tap, reports.tap(results).encode())
     if as_json:
-        echo_json("campaign", reports.shown(read.settings.name, str(folder), results, not_run))
+        told = reports.shown(read.settings.name, str(folder), results, not_run)
+        echo_json("campaign", {**told, "effort": reports.shown_effort(effort)})
     else:
         for line in reports.table(results, not_run):
             click.echo(line)
+        click.echo(f"{_duration(effort.seconds)} here, {reports.busy(effort)}")
     passed = all(result.passed for result in results) and not not_run
     return ExitCode.DONE if passed else ExitCode.FAILED
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 def _tell(standing: Standing, result: Result) -> None:

@@ -20,6 +20,7 @@ pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'ce
 
 from cellreap.campaign import reports
 from cellreap.campaign.depot import boots_of
+from cellreap.campaign.effort import Effort
 from cellreap.campaign.flow import result_of
 from cellreap.campaign.matrix import read_campaign
 from cellreap.campaign.running import Interrupt, Result
@@ -145,6 +146,7 @@ def test_results_are_tap_junit_and_lines(tmp_path: Path) -> None:
     assert kinds == [[], ["system-out"], ["failure"], ["failure"], ["error"]]
     assert suite[2][0].get("message") == "a <b>"
     assert reports.table(found)[-1] == "5 cells: 1 pass, 1 flaky, 1 fail, 1 hang, 1 error"
+    assert reports.busy(Effort(10, 15, 2)) == "2 cores 75% busy with it"
 
 
 # -- with a script as the emulator
@@ -175,6 +177,8 @@ def test_all_cells_are_run_and_a_campaign_that_is_done_runs_nothing(
     shown = json.loads(ran.stdout)
     assert ran.returncode == 0, ran.stderr
     assert [(cell["verdict"], cell["boots"]) for cell in shown["cells"]] == [("pass", 1)] * 2
+    effort = shown["effort"]
+    assert 0.1 < effort["processor_seconds"] < effort["seconds"] * effort["cores"] * 1.05
     assert (tmp_path / "t.tap").read_text().count("\nok ") == 2
     before = boots(tmp_path)
     assert "--resume goes on with it" in error_of(bench.cellreap(*arguments))
