@@ -17,7 +17,8 @@ from uuid import uuid4
 import redis
 from taskflow.jobs.backends.impl_redis import RedisJobBoard
 
-from cellreap.campaign.server import CLAIM_SECONDS, Address, Server
+from cellreap.campaign.address import Address
+from cellreap.campaign.server import CLAIM_SECONDS, Server
 from cellreap.errors import UsageError
 
 _PART = 8 << 20
@@ -43,6 +44,18 @@ if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end
 """
 
 
+def _tls_options(address: Address) -> dict[str, Any]:
+    if address.tls is None:
+        return {}
+    return {
+        "ssl": True,
+        "ssl_ca_certs": address.tls.ca,
+        "ssl_certfile": address.tls.certificate,
+        "ssl_keyfile": address.tls.key,
+        "ssl_check_hostname": True,
+    }
+
+
 class RedisServer(Server):
     """A connection to Redis."""
 
@@ -58,6 +71,7 @@ class RedisServer(Server):
             socket_timeout=10,
             socket_connect_timeout=5,
             protocol=2,
+            **_tls_options(address),
         )
         self.board = RedisJobBoard(
             "campaign", {"namespace": f"{self._prefix}:jobs"}, client=self._client
@@ -70,7 +84,7 @@ class RedisServer(Server):
         try:
             self.patiently(self.board.connect, 10)
             self._check_durable()
-        except redis.AuthenticationError as error:
+        except redis.ResponseError as error:  # also that a password or a right is missing
             raise UsageError(f"{address.shown()}: {error}") from None
 
     def _check_durable(self) -> None:

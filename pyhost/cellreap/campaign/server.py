@@ -14,12 +14,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from taskflow import exceptions
 
+from cellreap.campaign.address import Address
 from cellreap.errors import CellreapError, UsageError
 
 CLAIM_SECONDS = 5.0
@@ -35,49 +34,6 @@ T = TypeVar("T")
 
 class ServerLostError(CellreapError):
     """The server does not answer."""
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where the server is. hosts: HOST:PORT, several with commas. path: of all campaigns in it."""
-
-    url: str
-    kind: str
-    hosts: str
-    path: str
-    user: str | None = None
-    password: str | None = None
-
-    def shown(self) -> str:
-        """The address without the password."""
-        return f"{self.kind}://{self.hosts}{self.path}"
-
-
-_PORTS = {"redis": 6379, "zookeeper": 2181}
-
-
-def parse_address(url: str) -> Address:
-    """The address in --jobboard. UsageError."""
-    example = "expected zookeeper://HOST:PORT[,HOST:PORT...][/PATH] or redis://HOST:PORT[/NUMBER]"
-    wrong = UsageError(f"--jobboard {url}: {example}")
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        raise wrong from None
-    port = _PORTS.get(parts.scheme)
-    if port is None or not parts.netloc or parts.query or parts.fragment:
-        raise wrong
-    hosts = parts.netloc.rpartition("@")[2].split(",")
-    named = []
-    for host in hosts:
-        name, colon, number = host.partition(":")
-        if not name or (colon and not (number.isdigit() and 0 < int(number) < 65536)):
-            raise wrong
-        named.append(host if colon else f"{host}:{port}")
-    path = parts.path.rstrip("/")
-    if parts.scheme == "redis" and (len(named) > 1 or not (path == "" or path[1:].isdigit())):
-        raise wrong
-    return Address(url, parts.scheme, ",".join(named), path, parts.username, parts.password)
 
 
 class Server(ABC):
@@ -219,19 +175,20 @@ class Server(ABC):
             try:
                 return call()
             except Exception as error:
-                causes = list(_causes(error))
-                if not any(self.is_away(cause) for cause in causes):
+                chain = list(causes(error))
+                if not any(self.is_away(cause) for cause in chain):
                     if isinstance(error, exceptions.JobFailure) and self._job is not None:
                         self.lost()
                     raise
                 if time.monotonic() > until:
                     raise ServerLostError(
-                        f"{self.address.shown()}: no answer for {seconds:.0f} s: {causes[-1]}"
+                        f"{self.address.shown()}: no answer for {seconds:.0f} s: {chain[-1]}"
                     ) from None
             time.sleep(_PAUSE)
 
 
-def _causes(error: BaseException) -> Iterable[BaseException]:
+def causes(error: BaseException) -> Iterable[BaseException]:
+    """An error, and those that led to it."""
     at: BaseException | None = error
     while at is not None:
         yield at
@@ -243,6 +200,7 @@ def connect(address: Address, key: str, who: str, *, leave_if_lost: bool = False
 
     leave_if_lost: this process claims jobs, so it ends when the server has given up on it.
     """
+    address.check_tls()
     try:
         if address.kind == "redis":
             from cellreap.campaign.redis_server import RedisServer
@@ -252,7 +210,7 @@ def connect(address: Address, key: str, who: str, *, leave_if_lost: bool = False
 
         return ZookeeperServer(address, key, who, leave_if_lost)
     except exceptions.TaskFlowException as error:
-        said = list(_causes(error))[-1]
+        said = list(causes(error))[-1]
         raise CellreapError(f"{address.shown()}: cannot be used: {said}") from None
     except ImportError as error:
         raise UsageError(

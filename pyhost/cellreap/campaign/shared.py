@@ -26,10 +26,11 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from cellreap.campaign.address import Address
 from cellreap.campaign.flow import result_in, run_flow
 from cellreap.campaign.matrix import Campaign, Cell
 from cellreap.campaign.running import STOPPING, Result, Standing, result_from, write_state
-from cellreap.campaign.server import LOST, Address, Server, ServerLostError, connect
+from cellreap.campaign.server import LOST, Server, ServerLostError, connect
 from cellreap.campaign.shared_store import SharedBackend, SharedDepot
 from cellreap.errors import CellreapError, UsageError
 from cellreap.runs.places import programs_beside

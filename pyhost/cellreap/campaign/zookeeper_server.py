@@ -9,6 +9,7 @@ there is another session.
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,10 +19,16 @@ from kazoo.client import KazooClient
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState
 from kazoo.retry import KazooRetry
+from kazoo.security import make_digest_acl
 from taskflow.jobs.backends.impl_zookeeper import ZookeeperJobBoard
 from taskflow.utils.kazoo_utils import checked_commit
 
-from cellreap.campaign.server import CLAIM_SECONDS, LOST, PATIENCE_SECONDS, Address, Server
+from cellreap.campaign.address import Address
+from cellreap.campaign.server import CLAIM_SECONDS, LOST, PATIENCE_SECONDS, Server, causes
+from cellreap.errors import UsageError
+
+# It would tell every attempt to connect on stderr.
+logging.getLogger("kazoo").addHandler(logging.NullHandler())
 
 _PART = 512 << 10
 """A node has at most 1 MiB, unless the server is told otherwise."""
@@ -33,6 +40,21 @@ _AWAY = (
     kazoo_errors.SessionMovedError,
     KazooTimeoutError,
 )
+
+
+def _options(address: Address) -> dict[str, Any]:
+    """For TLS, and for a user: what it makes can be read and written by nobody else."""
+    found: dict[str, Any] = {}
+    if address.user is not None:
+        found["auth_data"] = [("digest", f"{address.user}:{address.password}")]
+        found["default_acl"] = [make_digest_acl(address.user, address.password, all=True)]
+    if address.tls is not None:
+        found["use_ssl"] = True
+        found["ca"] = address.tls.ca
+        found["certfile"] = address.tls.certificate
+        found["keyfile"] = address.tls.key
+        found["check_hostname"] = True
+    return found
 
 
 class ZookeeperServer(Server):
@@ -48,6 +70,7 @@ class ZookeeperServer(Server):
             connection_retry=KazooRetry(
                 max_tries=-1, delay=0.1, max_delay=0.5, deadline=PATIENCE_SECONDS
             ),
+            **_options(address),
         )
         if leave_if_lost:
             self._client.add_listener(self._leave_if_lost)
@@ -58,7 +81,16 @@ class ZookeeperServer(Server):
             client=self._client,
             emit_notifications=False,
         )
-        self.patiently(lambda: self.board.connect(timeout=10), 1)
+        try:
+            self.patiently(lambda: self.board.connect(timeout=10), 1)
+            self.names("results")
+        except Exception as error:
+            self.close()
+            if not any(isinstance(it, kazoo_errors.NoAuthError) for it in causes(error)):
+                raise
+            user = "needs a user and a password" if address.user is None else "refuses this user"
+            message = f"{address.shown()}: {user}: {self._base} belongs to another one"
+            raise UsageError(message) from None
 
     def _leave_if_lost(self, state: str) -> None:
         # kazoo calls this before it begins another session.

@@ -94,7 +94,7 @@ def campaign(
     count = workers or cores()
     begin = Effort.now()
     if jobboard is not None:
-        from cellreap.campaign.server import parse_address
+        from cellreap.campaign.address import parse_address
         from cellreap.campaign.shared import run_shared, watch_shared
 
         address = parse_address(jobboard)

@@ -22,10 +22,11 @@ import pytest
 pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'cellreap[campaign]'")
 
 from cellreap.campaign import running, shared
+from cellreap.campaign.address import CA, CERTIFICATE, PASSWORD, parse_address
 from cellreap.campaign.matrix import Campaign, Cell, read_campaign
-from cellreap.campaign.server import Server, connect, parse_address
+from cellreap.campaign.server import Server, connect
 from cellreap.errors import UsageError
-from kit.job_servers import JobServer, param
+from kit.job_servers import NEEDS_OPENSSL, JobServer, param
 from kit.paths import CONFIGS
 from kit.small_campaigns import HEAD, campaign_bench, campaign_of, started, written
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
@@ -72,6 +73,81 @@ def test_an_address_has_hosts_path_and_a_password_that_is_not_shown() -> None:
     redis = parse_address("redis://me:secret@a/3")
     assert (redis.hosts, redis.user, redis.password) == ("a:6379", "me", "secret")
     assert redis.shown() == "redis://a:6379/3"
+
+
+SECRET = "s3cret/@: word"
+
+
+@pytest.mark.behaviour("T-20")
+def test_what_a_wrong_secret_is_told_without_the_secret(tmp_path: Path) -> None:
+    env = {PASSWORD: SECRET}
+    for url, said in (
+        ("zookeeper://:s3cret%2F@a", "has a password without a user"),
+        ("zookeeper://me@a", f"has no password: expected {PASSWORD}"),
+        ("redis://me:s3cret@a/s3cret@a:b", "expected zookeeper://"),
+        ("redis://me:s3cret@[a", "expected zookeeper://"),
+    ):
+        with pytest.raises(UsageError, match=said) as caught:
+            parse_address(url, {})
+        assert "s3cret" not in str(caught.value)
+    read = [parse_address(url, env) for url in ("zookeepers://me@a", "rediss://a", "redis://:x@a")]
+    assert [(it.hosts, it.user, it.password) for it in read] == [
+        ("a:2281", "me", SECRET),
+        ("a:6379", None, SECRET),
+        ("a:6379", None, "x"),
+    ]
+    assert [it.shown() for it in read] == [
+        "zookeepers://a:2281",
+        "rediss://a:6379",
+        "redis://a:6379",
+    ]
+    assert SECRET not in repr(read)
+    for name in (CA, CERTIFICATE):
+        with pytest.raises(UsageError, match=f"{name}=.*expected a file|expected {CERTIFICATE}"):
+            parse_address("rediss://a", {name: str(tmp_path / "none")})
+    (tmp_path / "no.pem").write_text("no certificate")
+    with pytest.raises(UsageError, match=r"no\.pem: cannot be used for TLS"):
+        parse_address("rediss://a", {CA: str(tmp_path / "no.pem")}).check_tls()
+
+
+@NEEDS_OPENSSL
+@NEEDS_TOOLCHAIN
+@pytest.mark.slow
+@pytest.mark.behaviour("T-20")
+@pytest.mark.parametrize("kind", [param("redis"), param("zookeeper")])
+def test_a_server_with_tls_and_a_password_is_used_and_the_secret_is_nowhere(
+    kind: str, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = JobServer(kind, tmp_path / "server", tls=True)
+    redis = ("--appendonly", "yes", "--appendfsync", "always", "--requirepass", SECRET)
+    made.start(*(redis if kind == "redis" else ()))
+    url = made.url if kind == "redis" else made.url.replace("//", "//me@")
+    arguments = (*campaign_of(bench, 1, tmp_path), "--jobboard", url)
+    told = []
+
+    def said(status: int) -> str:
+        ran = bench.cellreap(*arguments)
+        told.append(ran.stdout + ran.stderr)
+        assert ran.returncode == status, ran.stderr
+        return ran.stderr if status else ran.stdout
+
+    try:
+        monkeypatch.setitem(bench.env, PASSWORD, SECRET)
+        assert "certificate is refused" in said(2)
+        monkeypatch.setitem(bench.env, CA, str(tmp_path / "server" / "ca.pem"))
+        assert "1 cells: 1 pass" in said(0)
+        monkeypatch.setitem(bench.env, PASSWORD, SECRET + "x")
+        refused = "invalid username-password" if kind == "redis" else "refuses this user"
+        assert refused in said(2)
+        if kind == "redis":
+            monkeypatch.delitem(bench.env, PASSWORD)
+            assert "Authentication required" in said(2)
+    finally:
+        made.kill()
+    assert SECRET not in "".join(told)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(path.name == "cell.trace" for path in files)
+    assert [path for path in files if SECRET.encode() in path.read_bytes()] == []
 
 
 @pytest.mark.behaviour("A-16", "A-17")
