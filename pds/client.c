@@ -190,6 +190,37 @@ cr_result cr_look(uint32_t space, uint32_t object, uint32_t pd_slot, cr_look_sta
     return result;
 }
 
+static void take_text(char *out, const uint64_t *words, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++) {
+        out[i] = (char)(words[i / 8] >> (8 * (i % 8)));
+    }
+    out[bytes - 1] = '\0';
+}
+
+cr_result cr_post_mortem(uint32_t space, uint32_t pd, cr_mortem *out)
+{
+    uint64_t arguments[2] = {space, pd};
+    uint64_t words[CR_MORTEM_REGISTERS + CR_MORTEM_REGISTERS_MAX];
+    cr_result result = cr_call_root(CR_OP_POST_MORTEM, arguments, 2, words,
+                                    CR_MORTEM_REGISTERS + CR_MORTEM_REGISTERS_MAX);
+    *out = (cr_mortem){0};
+    if (result == CR_RESULT_OK) {
+        out->how = (cr_ending)words[CR_MORTEM_HOW];
+        out->code = words[CR_MORTEM_CODE];
+        out->faulted = words[CR_MORTEM_FAULTED] != 0;
+        out->fault = (cr_fault_kind)words[CR_MORTEM_FAULT];
+        out->address = words[CR_MORTEM_ADDRESS];
+        out->ip = words[CR_MORTEM_IP];
+        take_text(out->type, &words[CR_MORTEM_TYPE], sizeof(out->type));
+        take_text(out->name, &words[CR_MORTEM_NAME], sizeof(out->name));
+        for (uint32_t i = 0; i < CR_MORTEM_REGISTERS_MAX; i++) {
+            out->registers[i] = words[CR_MORTEM_REGISTERS + i];
+        }
+    }
+    return result;
+}
+
 cr_result cr_resume_work(uint32_t space)
 {
     uint64_t argument = space;

@@ -111,7 +111,7 @@ int cr_cleaner_concerns(cr_ref node)
 
 static void forget(uint32_t mark)
 {
-    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
+    for (uint32_t i = 0; i < CR_NODE_ENTRIES; i++) {
         cr_sup.cleaner.touched[i] &= ~mark;
     }
 }

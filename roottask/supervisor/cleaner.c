@@ -72,11 +72,12 @@ static void trace_plan(const cr_plan *plan, cr_cause cause)
     }
 }
 
-/* Releases the tombstones. From here on nothing may refer to the destroyed nodes. */
-static void release_tombstones(const cr_plan *plan)
+/* Releases the destroyed nodes that no PD refers to. From here on nothing else may. */
+static void settle_tombstones(const cr_cleanup *cleanup)
 {
+    const cr_plan *plan = &cleanup->plan;
     for (uint32_t i = 0; i < plan->n_doomed; i++) {
-        if (cr_model_release(cr_sys.model, plan->doomed[i].node) != CR_OK) {
+        if (cr_tombstone_settle(plan->doomed[i].node, cleanup->tag) != CR_OK) {
             cr_panic("a destroyed node cannot be released", plan->doomed[i].node.index);
         }
     }
@@ -117,12 +118,12 @@ static void settle(void)
         }
     }
     const int leaves = cr_residue_tell();
-    if (!leaves) {
-        release_tombstones(&cr_sup.cleaner.now.plan);
-    }
     cr_print_state(cr_sup.cleaner.now.tag, cr_sup.cleaner.now.cycles);
     cr_truth();
     cr_notices_of_lost_pds();
+    if (!leaves) {
+        settle_tombstones(&cr_sup.cleaner.now);
+    }
     enter(CR_PHASE_NONE);
     /* A collection leaves nothing to collect: what it takes was reached by nobody who stays. */
     if (cr_sup.cleaner.now.plan.kind != CR_PLAN_COLLECT) {
@@ -204,8 +205,16 @@ static void plan_for(const cr_pd *trigger)
     }
 }
 
-static void stop(cr_pd *pd)
+static void stop(cr_pd *pd, cr_cause cause)
 {
+    static const cr_ending endings[CR_CAUSE_COUNT] = {
+        [CR_CAUSE_FAULT] = CR_ENDING_FAULT,
+        [CR_CAUSE_EXIT] = CR_ENDING_EXIT,
+        [CR_CAUSE_TERMINATE] = CR_ENDING_TERMINATE,
+        [CR_CAUSE_LATE] = CR_ENDING_LATE,
+        [CR_CAUSE_COLLECT] = CR_ENDING_COLLECT,
+    };
+    cr_end_note(pd, endings[cause]);
     cr_truth();
     if (cr_carry_stop(pd) != CR_OK) {
         cr_panic("a PD cannot be stopped", pd->number);
@@ -271,7 +280,7 @@ static int start_next(void)
         take_out(i);
         if (pd != 0) {
             if (entry.later) {
-                stop(pd);
+                stop(pd, entry.cause);
             }
             start(&entry, cr_arch_cycles() - cycles);
             return 1;
@@ -326,6 +335,12 @@ static int collect_next(void)
     if (pds == 0) {
         return 0;
     }
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        const cr_pd *pd = cr_pd_of(plan->doomed[i].node);
+        if (pd != 0) {
+            cr_end_note(pd, CR_ENDING_COLLECT);
+        }
+    }
     if (!cr_cleaner_may_begin(plan)) {
         cr_panic("a collection cannot begin beside nothing", pds);
     }
@@ -372,7 +387,7 @@ static void enqueue(cr_pd *pd, cr_cause cause, int later)
 
 void cr_trigger(cr_pd *pd, cr_cause cause)
 {
-    stop(pd);
+    stop(pd, cause);
     const uint32_t later = find_later(pd->node);
     if (later < CR_MAX_PDS) {
         cr_sup.cleaner.queue[later].later = 0; /* It can no longer be cancelled. */
@@ -438,4 +453,5 @@ void cr_cleaner_follow_up(void)
             break;
         }
     }
+    cr_tombstones_release();
 }

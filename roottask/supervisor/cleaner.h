@@ -88,8 +88,8 @@ typedef struct cr_cleaner {
     uint32_t pre_destroy_groups[CR_KEPT_PRE_DESTROY];
     /* For each node of the model: the cleanups that concern it, one bit each (apart.c). A node that
      * was made since in the same place has another generation. */
-    uint32_t touched[CR_MAX_NODES];
-    uint32_t touched_generation[CR_MAX_NODES];
+    uint32_t touched[CR_NODE_ENTRIES];
+    uint32_t touched_generation[CR_NODE_ENTRIES];
     /* Triggers whose cleanup has not begun, oldest first. Each PD is in the queue at most once. */
     cr_trigger_entry queue[CR_MAX_PDS];
     uint32_t count;

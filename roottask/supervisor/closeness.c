@@ -16,7 +16,7 @@ cr_status cr_closeness_init(const cr_image_header *image)
                                 .fr_max = image->fr_max,
                                 .n_rsi_min = image->rsi_mins.count,
                                 .rsi_min = state->least};
-    return cr_metrics_init(state->memory, sizeof(state->memory), CR_MAX_NODES, CR_MAX_TYPES,
+    return cr_metrics_init(state->memory, sizeof(state->memory), CR_NODE_ENTRIES, CR_MAX_TYPES,
                            &state->now.metrics);
 }
 

@@ -8,7 +8,7 @@
 
 cr_result cr_find_named_space(const char *name, cr_ref *out)
 {
-    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
+    for (uint32_t i = 0; i < CR_NODE_ENTRIES; i++) {
         cr_ref node;
         cr_node_info info;
         if (cr_model_at(cr_sys.model, i, &node) == CR_OK &&

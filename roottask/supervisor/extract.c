@@ -101,7 +101,7 @@ void cr_extract_start(cr_pd *by, uint64_t *ticket)
         *ticket = e->ticket = cr_ticket_make(by, 0);
         cr_ticket_begin(e->ticket, TAG | e->x);
     }
-    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
+    for (uint32_t i = 0; i < CR_NODE_ENTRIES; i++) {
         cr_ref node;
         cr_node_info info;
         if (cr_model_at(cr_sys.model, i, &node) != CR_OK ||

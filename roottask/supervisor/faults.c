@@ -17,7 +17,7 @@ static const char *const fault_names[] = {
 };
 
 /* Adds the registers of the PD's thread to the line of a fault. Those that are 0 are left out. */
-static void trace_registers(const cr_pd *pd)
+static void trace_registers(const cr_pd *pd, const cr_held_fault *fault)
 {
     enum { ENTRY_MAX = CR_ARCH_REGISTER_NAME_MAX + 21 }; /* with colon, number and comma */
     char text[sizeof(seL4_UserContext) / sizeof(seL4_Word) * ENTRY_MAX];
@@ -26,6 +26,7 @@ static void trace_registers(const cr_pd *pd)
     if (cr_read_registers(cr_body_cap(&pd->body, CR_BODY_TCB), &registers)) {
         cr_panic("the registers of a PD that faulted cannot be read", pd->number);
     }
+    cr_end_note_fault(pd, fault->kind, fault->address, fault->ip, &registers);
     for (uint32_t i = 0; i < cr_arch_register_count; i++) {
         const char *at = (const char *)&registers + cr_arch_registers[i].offset;
         const seL4_Word value = *(const seL4_Word *)(const void *)at;
@@ -61,7 +62,7 @@ static void trace_fault(const cr_pd *pd, const cr_pd *handler, const cr_held_fau
     cr_trace_string(&cr_sys.trace, fault_names[fault->kind]);
     cr_trace_address(&cr_sys.trace, fault->address);
     cr_trace_address(&cr_sys.trace, fault->ip);
-    trace_registers(pd);
+    trace_registers(pd, fault);
     cr_trace_end(&cr_sys.trace);
 }
 

@@ -95,9 +95,10 @@ int cr_notices_has_general(const cr_pd *pd)
     return 0;
 }
 
-/* `node` and `from`: the fields of the trace. `signals`: whether the receiver must be signalled. */
+/* `node` and `from`: the fields of the trace. `about`: the node, or CR_NONE if it is not in the
+ * model. `signals`: whether the receiver must be signalled. */
 static cr_status queue(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const char *node,
-                       cr_ref from, int *signals)
+                       cr_ref about, cr_ref from, int *signals)
 {
     int busy = cr_work_ready(cr_sys.work, cr_receiver(to));
     if (!cr_notices_has_any(to)) {
@@ -124,6 +125,10 @@ static cr_status queue(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const 
     cr_trace_string(&cr_sys.trace, node);
     cr_trace_node(from);
     cr_trace_end(&cr_sys.trace);
+    cr_tombstone_owed(to, from);
+    if (work->kind == CR_NOTICE_DESTROY || work->kind == CR_NOTICE_LOST) {
+        cr_tombstone_owed(to, about);
+    }
     if (!cr_pd_is_up(to)) {
         cr_notices_forget(to); /* A stopped PD answers nothing. Nobody may wait for it. */
         return CR_OK;
@@ -150,7 +155,7 @@ cr_status cr_notice_queue(const cr_notice *notice, uint32_t cleanup, uint32_t ta
     }
     work.tag = tag;
     cr_node_id(notice->node, node);
-    return queue(to, &work, cleanup, node, notice->from, signals);
+    return queue(to, &work, cleanup, node, notice->node, notice->from, signals);
 }
 
 void cr_notice_signal(const cr_notice *notice)
@@ -173,6 +178,7 @@ cr_status cr_notice_put(const cr_notice *notice, uint32_t cleanup, uint32_t tag)
 
 static void put_loss(cr_pd *to, cr_work_notice work, const char *about)
 {
+    const cr_ref none = {CR_NONE, 0};
     /* A PD whose fault is held finds the notice when it goes on. */
     if (!cr_pd_is_up(to) || cr_is_doomed(to)) {
         return;
@@ -180,8 +186,11 @@ static void put_loss(cr_pd *to, cr_work_notice work, const char *about)
     work.kind = CR_NOTICE_LOST;
     /* There is room: the capability had an edge, and each edge has room for one notice. */
     int signals;
-    if (queue(to, &work, 0, about, (cr_ref){CR_NONE, 0}, &signals) != CR_OK) {
+    if (queue(to, &work, 0, about, none, none, &signals) != CR_OK) {
         cr_panic("no room for the notice of a loss", to->number);
+    }
+    if (work.pd != 0) {
+        cr_tombstone_owed_pd(to, work.pd);
     }
     if (signals) {
         signal(to);
@@ -245,6 +254,7 @@ void cr_notices_forget(const cr_pd *pd)
 {
     cr_work_notice notice;
     uint32_t failed;
+    cr_tombstone_forget(pd);
     /* The loop is bounded: each turn removes one notice. */
     while (cr_work_take(cr_sys.work, cr_receiver(pd), &notice, &failed) == CR_OK) {
         if (!failed) {

@@ -36,6 +36,7 @@ typedef struct cr_found {
     cr_work_answer answers[CR_WORK_MAX]; /* FINISH_WORK */
     cr_pieces pieces;   /* SUBGRAPH */
     const cr_held_fault *fault; /* FAULT_INFO */
+    const cr_tombstone *tombstone; /* POST_MORTEM */
 } cr_found;
 
 /* An operation, from its message to its answer. */

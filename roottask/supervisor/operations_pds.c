@@ -19,6 +19,7 @@ void cr_do_exit(cr_asked *a)
     cr_trace_pd(a->from);
     cr_trace_number(&cr_sys.trace, a->args.code);
     cr_trace_end(&cr_sys.trace);
+    cr_end_note_exit(a->from, a->args.code);
     a->never = 1;
     a->down = a->from;
     a->cause = CR_CAUSE_EXIT;
@@ -302,3 +303,53 @@ void cr_do_look(cr_asked *a)
     a->results[0] = a->found.state;
     a->count = 1;
 }
+
+cr_result cr_check_post_mortem(cr_asked *a)
+{
+    cr_ref space;
+    cr_pd *pd;
+    const uint32_t number = a->args.space != 0 ? 0 : a->args.pd_number;
+    a->found.tombstone = cr_tombstone_of(a->from, a->args.space, number);
+    if (a->found.tombstone != 0) {
+        return CR_RESULT_OK;
+    }
+    cr_result result =
+        number != 0 ? cr_find_pd(number, &pd) : cr_find_space(a->args.space, &space);
+    if (result == CR_RESULT_GONE && number == 0 && cr_is_there(a->args.space)) {
+        result = CR_RESULT_OK; /* It is doomed. */
+    }
+    /* GONE: the caller does not refer to it. DENIED: there is nothing to tell yet. */
+    return result == CR_RESULT_OK ? CR_RESULT_DENIED : result;
+}
+
+static void put_text(uint64_t *words, const char *text, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++) {
+        words[i / 8] |= (uint64_t)(uint8_t)text[i] << (8 * (i % 8));
+    }
+}
+
+void cr_do_post_mortem(cr_asked *a)
+{
+    const cr_tombstone *tombstone = a->found.tombstone;
+    const cr_end_of *end = &tombstone->end;
+    for (uint32_t i = 0; i < CR_MORTEM_REGISTERS; i++) {
+        a->results[i] = 0;
+    }
+    a->results[CR_MORTEM_HOW] = (uint64_t)end->how;
+    a->results[CR_MORTEM_CODE] = end->code;
+    a->results[CR_MORTEM_FAULTED] = end->faulted != 0;
+    a->results[CR_MORTEM_FAULT] = (uint64_t)end->kind;
+    a->results[CR_MORTEM_ADDRESS] = end->address;
+    a->results[CR_MORTEM_IP] = end->ip;
+    put_text(&a->results[CR_MORTEM_TYPE], tombstone->type, CR_TYPE_BYTES);
+    put_text(&a->results[CR_MORTEM_NAME], tombstone->name, CR_NAME_BYTES);
+    a->count = CR_MORTEM_REGISTERS;
+    for (uint32_t i = 0; end->faulted && i < cr_arch_register_count; i++) {
+        a->results[a->count++] = end->registers[i];
+    }
+}
+
+_Static_assert(CR_MORTEM_NAME_END + 1 == CR_MORTEM_REGISTERS, "the registers follow the name");
+_Static_assert((int)CR_MORTEM_REGISTERS + (int)CR_MORTEM_REGISTERS_MAX <= (int)CR_MAX_RESULTS,
+               "a post-mortem fits one answer");

@@ -76,7 +76,7 @@ static void leave(cr_ref node)
         return;
     }
     uint32_t *link = bucket_of(space, object);
-    for (uint32_t i = 0; *link != 0 && i < CR_MAX_NODES; i++) {
+    for (uint32_t i = 0; *link != 0 && i < CR_NODE_ENTRIES; i++) {
         if (*link == node.index + 1) {
             *link = cr_sys.next_numbered[node.index];
             return;
@@ -88,7 +88,7 @@ static void leave(cr_ref node)
 int cr_rows_find(uint32_t space, uint32_t object, cr_ref *out)
 {
     uint32_t entry = *bucket_of(space, object);
-    for (uint32_t i = 0; entry != 0 && i < CR_MAX_NODES; i++) {
+    for (uint32_t i = 0; entry != 0 && i < CR_NODE_ENTRIES; i++) {
         uint32_t its_space;
         uint32_t its_object;
         if (cr_model_at(cr_sys.model, entry - 1, out) == CR_OK &&

@@ -154,7 +154,7 @@ void cr_note_gone_node(cr_ref node)
 
 static void all_rows(printer *p)
 {
-    for (uint32_t i = 0; i < CR_MAX_NODES; i++) {
+    for (uint32_t i = 0; i < CR_NODE_ENTRIES; i++) {
         cr_ref node;
         cr_node_info info;
         if (cr_model_at(cr_sys.model, i, &node) == CR_OK &&

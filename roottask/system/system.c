@@ -457,14 +457,14 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
                                .order = CR_MAX_EDGES,
                                .losses = CR_MAX_EDGES,
                                .notices = CR_MAX_PLAN};
-    if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_MAX_NODES, CR_MAX_EDGES,
+    if ((status = cr_model_init(model_memory, sizeof(model_memory), CR_NODE_ENTRIES, CR_MAX_EDGES,
                                 &cr_sys.model)) != CR_OK ||
         (image->generations_left != 0 &&
          (status = cr_model_age(cr_sys.model, image->generations_left)) != CR_OK) ||
         (status = cr_work_init(work_memory, sizeof(work_memory), CR_MAX_NOTICES, CR_MAX_PDS,
                                &cr_sys.work)) != CR_OK ||
-        (status = cr_planner_init_for(planner_memory, sizeof(planner_memory), CR_MAX_NODES, &room,
-                                      &cr_sys.planner)) != CR_OK ||
+        (status = cr_planner_init_for(planner_memory, sizeof(planner_memory), CR_NODE_ENTRIES,
+                                      &room, &cr_sys.planner)) != CR_OK ||
         (status = cr_model_add_pd(cr_sys.model, 0, CR_FLAG_ROOT, &cr_sys.root)) != CR_OK) {
         return status;
     }

@@ -14,6 +14,7 @@
 
 #include "body.h"
 #include "kernel/objects.h"
+#include "tombstones.h"
 #include <cellreap/image.h>
 #include <cellreap/limits.h>
 #include <cellreap/machines.h>
@@ -174,12 +175,13 @@ typedef struct cr_system {
     int slots_due;      /* a slot may be CR_SLOT_DUE */
     cr_cause_of cause;  /* of what changes now */
     uint64_t digest;    /* of the model state (digest.h); changed only by rows.c */
-    uint64_t labels[CR_MAX_NODES]; /* for the digest */
+    uint64_t labels[CR_NODE_ENTRIES]; /* for the digest */
     /* Spaces and resources by their numbers, for cr_rows_find: the first node of each bucket, and
      * the next one of each node, + 1; 0: none. */
     uint32_t numbered[CR_MAX_NODES];
-    uint32_t next_numbered[CR_MAX_NODES];
+    uint32_t next_numbered[CR_NODE_ENTRIES];
     cr_rows_gone gone;
+    cr_tombstones tombstones; /* changed only by tombstones.c */
     uint64_t base_bytes;
     /* set by the supervisor */
     uint32_t (*tickets_in_use)(void);
@@ -193,8 +195,8 @@ typedef struct cr_system {
     /* How many more edges the second PD may make for the first; by index. See consent.c. */
     uint32_t allowed[CR_MAX_PDS][CR_MAX_PDS];
     /* PD: index in pds; space: index in spaces; resource: pool slot of its parent capability */
-    uint32_t node_entry[CR_MAX_NODES];
-    uint8_t pd_account[CR_MAX_NODES]; /* of the PD that the node is or was */
+    uint32_t node_entry[CR_NODE_ENTRIES];
+    uint8_t pd_account[CR_NODE_ENTRIES]; /* of the PD that the node is or was */
     /* HOLD: slot in the PD's CSpace; REQUEST: index in requests */
     uint32_t edge_entry[CR_MAX_EDGES];
 } cr_system;

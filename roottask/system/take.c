@@ -243,6 +243,9 @@ static cr_status take_space(cr_ref space, const cr_pd *deleted_by)
     if (status != CR_OK || info.state == CR_STATE_DESTROYED) {
         return status;
     }
+    if (deleted_by == 0) {
+        cr_tombstone_make(space, 0);
+    }
     status = cr_rows_destroy(space, deleted_by == 0);
     if (status == CR_OK) {
         cr_space_entry_of(space)->used = 0;
@@ -267,6 +270,7 @@ cr_status cr_take_pd(cr_pd *pd)
         }
     }
     if (status == CR_OK) {
+        cr_tombstone_make(pd->node, pd);
         status = cr_rows_destroy(pd->node, 1);
     }
     if (status == CR_OK) {

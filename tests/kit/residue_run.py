@@ -82,6 +82,8 @@ class Leaving(Target):
             self.remains.clear()
             self.tombstones = 0
         self.state(n, before, cycles=99)
+        if not self.remains:
+            self.bury(n)
 
 
 def residue_run() -> list[Draft]:

@@ -19,8 +19,10 @@ from cellreap.model.closeness import Closeness
 from cellreap.model.csvstate import rows_gone, state_rows
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT, parse_id, pd_id, resource_id, space_id
+from cellreap.trace.check.replay import SAME_MESSAGE, WITHIN
 from cellreap.trace.digest import Digests
 from cellreap.trace.writer import NO_SECRET, Draft
+from kit.mourning import Mourning
 
 FIRST_SLOT = 8
 BODY_SLOTS = 2
@@ -106,6 +108,7 @@ class Target:
         one of its phase.
         """
         self.events: list[Draft] = []
+        self.mourning = Mourning()
         self.model = Model()
         self.depths = (pd_depth, rs_depth)
         self.system_depths = self.depths
@@ -194,7 +197,11 @@ class Target:
 
         A change of the model gets its likeliest cause, unless the values say another one.
         """
+        if event not in SAME_MESSAGE and event not in WITHIN:
+            for node in self.mourning.forgotten():
+                self.events.append(("FORGOTTEN", {"node": node}))
         draft = {key.rstrip("_"): value for key, value in values.items()}
+        self.mourning.see(event, draft)
         cause = {} if "op" in draft else cause_of(self.model, event, draft, self.spawning)
         self.events.append((event, {**draft, **cause}))
         pd, server = str(values.get("pd")), str(values.get("server"))
@@ -753,7 +760,7 @@ class Target:
         bodies = sum(model.body_of(pd) is not None for pd in self.bodies)
         self.emit(
             "IN_USE",
-            nodes=len(model.nodes) + self.tombstones,
+            nodes=len(model.nodes) + self.tombstones + len(self.mourning.kept),
             edges=len(set(edges)) + parts + bodies,
             notices=self.notices_in_use(),
             blocks=1 + len(self.bodies),
@@ -860,8 +867,15 @@ class Target:
         self.state(n, before, cycles=12345)
         for pd, body in plan.revoked_bodies:
             self._tell_loss(pd, _pd_of(body))
+        if not plan.doomed() & self.remains:
+            self.bury(n)
         self.pending = deque(waiting for waiting in self.pending if waiting[0] in self.model.nodes)
         return plan
+
+    def bury(self, n: int) -> None:
+        """The cleanup is over: what is still known of what it destroyed."""
+        for values in self.mourning.over(n):
+            self.emit("TOMBSTONE", **values)
 
     def fails(self, n: int, pd: str) -> bool:
         """The cleanup is about to destroy a PD. Whether that fails, and the PD is left."""

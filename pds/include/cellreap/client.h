@@ -59,6 +59,23 @@ cr_result cr_unsubscribe(uint32_t space, uint32_t pd_slot);
 /* object 0: the space itself. With space 0 and pd_slot 0, `object` may be the number of a PD. */
 cr_result cr_look(uint32_t space, uint32_t object, uint32_t pd_slot, cr_look_state *state);
 
+/* What is known of a destroyed PD or space. Without a fault, its words and the registers are 0. */
+typedef struct cr_mortem {
+    cr_ending how;
+    uint64_t code; /* of its exit */
+    int faulted;
+    cr_fault_kind fault; /* the last one */
+    uint64_t address;
+    uint64_t ip;
+    char type[CR_TYPE_WORDS * 8];
+    char name[CR_NAME_WORDS * 8];
+    uint64_t registers[CR_MORTEM_REGISTERS_MAX]; /* in the order of FAULT events */
+} cr_mortem;
+/* A space, or with `space` 0 the PD of this number. The caller can read it until it has finished
+ * its notices about the loss. CR_RESULT_GONE: it no longer refers to it, or never did.
+ * CR_RESULT_DENIED: the node is not destroyed. CR_RESULT_NO_SUCH. */
+cr_result cr_post_mortem(uint32_t space, uint32_t pd, cr_mortem *out);
+
 typedef struct cr_work_entry {
     cr_notice_kind kind;
     uint64_t token;

@@ -148,6 +148,7 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
         "REPORT": ("protocol.h", "CR_REPORT"),
         "CNODE": ("trace_events.h", "CR_CNODE"),
         "OWN_CNODE": ("trace_events.h", "CR_OWN_CNODE"),
+        "ENDING": ("protocol.h", "CR_ENDING"),
         "CRASH": ("trace_events.h", "CR_CRASH_WAY"),
         "STAND": ("trace_events.h", "CR_STAND"),
         "DEATH": ("trace_events.h", "CR_DEATH"),
@@ -158,7 +159,9 @@ def _vocabularies() -> dict[str, tuple[str, ...]]:
     }
     words = {name: tuple(headers.printed_names(*where)) for name, where in tables.items()}
     operations = tuple(operation.word for operation in headers.operations())
-    return {**words, "OWED_KIND": OWED_KINDS, "OP_OR_NONE": (*operations, "-")}
+    faults = (*words["FAULT_KIND"], "-")
+    own = {"OWED_KIND": OWED_KINDS, "OP_OR_NONE": (*operations, "-"), "FAULT_OR_NONE": faults}
+    return {**words, **own}
 
 
 @functools.cache

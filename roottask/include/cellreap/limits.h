@@ -30,6 +30,9 @@
     CR_SYSTEM_LIMIT(CR_MAX_TAKEN, 32,                                                              \
         "`free`, `disconnect` and `extract` notices that a PD has fetched and not finished; a PD " \
         "at the limit is handed no more of them")                                                  \
+    CR_SYSTEM_LIMIT(CR_TOMBSTONES_EACH, 4,                                                         \
+        "destroyed PDs and spaces that a PD refers to; with one more, the first is forgotten")     \
+    CR_SYSTEM_LIMIT(CR_MAX_TOMBSTONES, 512, "destroyed PDs and spaces that PDs refer to")          \
     CR_SYSTEM_LIMIT(CR_MAX_TICKETS, 512, "tickets that are not over")                              \
     CR_SYSTEM_LIMIT(CR_MAX_REPORTS, 64, "reports that are kept for listeners")                     \
     CR_SYSTEM_LIMIT(CR_MAX_TICKETS_EACH, 16, "tickets of one PD that are not over")                \

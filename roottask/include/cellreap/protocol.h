@@ -246,7 +246,12 @@ typedef enum cr_asker {
         "waits.")                                                                                  \
     CR_OPERATION(CR_OP_STAY_DOWN, 35, stay_down, "cancel",                                         \
         NAME(name), "", CR_FROM_LIVE,                                                              \
-        "Cancels the respawn of the PD of that name, which then stays down.")
+        "Cancels the respawn of the PD of that name, which then stays down.")                      \
+    CR_OPERATION(CR_OP_POST_MORTEM, 36, post_mortem, "pds",                                        \
+        NUMBER(space) NUMBER(pd_number), "the words of a post-mortem, then the registers",         \
+        CR_FROM_ANY,                                                                               \
+        "Returns what is known of a destroyed space, or with space 0 of a destroyed PD, to which " \
+        "the caller refers.")
 
 /* The contents of a row of ROWS(member). There is at least one row.
  *
@@ -366,6 +371,45 @@ typedef enum cr_look_state {
 #undef CR_LOOK_STATE
     CR_LOOK_STATE_COUNT
 } cr_look_state;
+
+/* How a PD or space came to its end: CR_ENDING(enumerator, number, word, meaning) */
+#define CR_ENDINGS                                                                                 \
+    CR_ENDING(CR_ENDING_DEPENDENCY, 0, "dependency",                                               \
+        "The cleanup after the end of a PD destroyed it.")                                         \
+    CR_ENDING(CR_ENDING_FAULT, 1, "fault", "It faulted.")                                          \
+    CR_ENDING(CR_ENDING_EXIT, 2, "exit", "It exited.")                                             \
+    CR_ENDING(CR_ENDING_TERMINATE, 3, "terminate", "It was terminated.")                           \
+    CR_ENDING(CR_ENDING_LATE, 4, "late", "It was late.")                                           \
+    CR_ENDING(CR_ENDING_COLLECT, 5, "collect", "A collection found that nobody could reach it.")
+
+typedef enum cr_ending {
+#define CR_ENDING(enumerator, number, ...) enumerator = number,
+    CR_ENDINGS
+#undef CR_ENDING
+    CR_ENDING_COUNT
+} cr_ending;
+
+/* The words of a post-mortem, before the registers: CR_MORTEM_WORD(enumerator, number, meaning). */
+#define CR_MORTEM_WORDS                                                                            \
+    CR_MORTEM_WORD(CR_MORTEM_HOW, 0, "a cr_ending")                                                \
+    CR_MORTEM_WORD(CR_MORTEM_CODE, 1, "the exit code; 0 if it did not exit")                       \
+    CR_MORTEM_WORD(CR_MORTEM_FAULTED, 2, "1 if it ever faulted; 0: the words about a fault are 0") \
+    CR_MORTEM_WORD(CR_MORTEM_FAULT, 3, "the kind of its last fault, a cr_fault_kind")              \
+    CR_MORTEM_WORD(CR_MORTEM_ADDRESS, 4, "the address of that fault")                              \
+    CR_MORTEM_WORD(CR_MORTEM_IP, 5, "the address of the instruction that faulted")                 \
+    CR_MORTEM_WORD(CR_MORTEM_TYPE, 6, "the type of the space, or PD: two words of text")           \
+    CR_MORTEM_WORD(CR_MORTEM_TYPE_END, 7, "the second of them")                                    \
+    CR_MORTEM_WORD(CR_MORTEM_NAME, 8, "its name: four words of text")                              \
+    CR_MORTEM_WORD(CR_MORTEM_NAME_END, 11, "the last of them")
+
+typedef enum cr_mortem_word {
+#define CR_MORTEM_WORD(enumerator, number, ...) enumerator = number,
+    CR_MORTEM_WORDS
+#undef CR_MORTEM_WORD
+} cr_mortem_word;
+
+/* The registers follow in the order of their names in FAULT events, all of them. */
+enum { CR_MORTEM_REGISTERS = 12, CR_MORTEM_REGISTERS_MAX = 40 };
 
 /* The states of a ticket: CR_TICKET_STATE(enumerator, number, name, meaning).
  * TICKET's other results count notices: acknowledged as done; acknowledged as failed; dropped

@@ -32,6 +32,7 @@ NAMED = {
     "fault kinds": ("kind", "CR_FAULT_KIND"),
     "work results": ("result", "CR_WORK_RESULT"),
     "reports": ("report", "CR_REPORT"),
+    "endings": ("how", "CR_ENDING"),
 }
 
 # The docs' name for an argument, beside the name of its member.
@@ -154,6 +155,9 @@ def tables() -> dict[str, tuple[str, list[str]]]:
     found["steps of making"] = ("architecture.md", lines)
     words = [(str(number), str(what)) for _, number, what in table("protocol.h", "CR_REPORT_WORD")]
     found["words of a report"] = ("operations.md", table_lines(("word", "what it is"), words))
+    words = [(str(number), str(what)) for _, number, what in table("protocol.h", "CR_MORTEM_WORD")]
+    lines = table_lines(("word", "what it is"), words)
+    found["words of a post-mortem"] = ("operations.md", lines)
     rows = [(f"`{word}`", str(what)) for _, _, word, what in table("limits.h", "CR_QUOTA")]
     found["quotas"] = ("architecture.md", table_lines(("quota", "what is counted"), rows))
     return found

@@ -425,6 +425,7 @@ class Cleanups(Concern):
         context.model = state_of(running) if leaves else running.after
         _forget(context, running, gone)
         context.residue.settled(running, gone)
+        context.tombstones.settled(running, leaves)
         self.number = self._running = None
         context.state.settled(event, running, before)
         context.legal(f"after cleanup {running.result.number}")

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from cellreap.trace.check.takeovers import Takeovers
     from cellreap.trace.check.tickets import Tickets
     from cellreap.trace.check.timing import Timing
+    from cellreap.trace.check.tombstones import Tombstones
     from cellreap.trace.check.triggers import Triggers
 
 Handlers = Mapping[str, Callable[[Any, Event], None]]
@@ -110,6 +111,7 @@ class Context:
     residue: Residue
     making: Making
     respawns: Respawns
+    tombstones: Tombstones
 
     def __init__(self, report: Report, expected: Expected | None) -> None:
         self.report = report

@@ -42,8 +42,9 @@ class InUse(Concern):
             + len(model.links) + len(model.owns) + len(model.subscribes)
             + len(model.manager) + len(model.space_of) + model.bodies()
         )  # fmt: skip
+        tombstones = context.residue.tombstones() + context.tombstones.count()
         for field, has in (
-            ("nodes", len(model.nodes) + context.residue.tombstones()),
+            ("nodes", len(model.nodes) + tombstones),
             ("edges", edges),
             ("notices", context.notices.count()),
             ("blocks", self._own_blocks + bodies),

@@ -45,6 +45,8 @@ class Notices(Concern):
         kind, node, dead = event["kind"], event["node"], event["from"]
         self.context.timing.queued(to, token, kind)
         self._judge("QUEUE", self._work.queue(token, to, kind, node, tag, dead))
+        if not self.context.freed.is_stopped(to):
+            self.context.tombstones.queued(Notice(token, to, kind, node, tag, dead=dead))
         if self.context.freed.is_stopped(to):
             self._work.forget(to)
             self.context.tickets.note(self.changed_accounts())
@@ -180,6 +182,8 @@ class Notices(Concern):
             failure = Failure(pd, lane_of(notice.node), token, notice.kind, notice.node)
             context.report.failures.append(failure)
             self._failures[token] = failure
+        if result != "failed":
+            context.tombstones.finished(pd, token)
         context.timing.finished(pd, token)
         context.tickets.note(self.changed_accounts())
         context.slots.finished(pd, token, result != "failed")
@@ -232,6 +236,7 @@ class Notices(Concern):
             if other.stands_for_several() or (same and self._was_left(other)):
                 context.debts.owe("WITHDRAW", other.to, str(other.token))
         context.accounts.merging(notice.token)
+        context.tombstones.finished(notice.to, notice.token)
         self._work.merge(notice)
 
     def withdraw(self, event: Event) -> None:
@@ -244,6 +249,7 @@ class Notices(Concern):
         if not owed:
             self._needs_no_telling(notice)
             context.accounts.merging(notice.token)
+        context.tombstones.finished(notice.to, notice.token)
         self._work.withdraw(notice)
         context.tickets.note(self.changed_accounts())
 

@@ -89,11 +89,14 @@ class Policy:
     Whole states stand at the beginning and at the end. If False, a cleanup ends with the whole
     state, and a snapshot shows each change before the next cleanup.
     """
+    tells_tombstones: bool = True
+    """TOMBSTONE and FORGOTTEN tell what is still known of destroyed nodes."""
 
 
 CURRENT: Final = Policy()
+VERSION_5: Final = replace(CURRENT, tells_tombstones=False)
 VERSION_4: Final = replace(
-    CURRENT, leaves_for_good=False, tells_objects=False, tells_steps=False, digests=False
+    VERSION_5, leaves_for_good=False, tells_objects=False, tells_steps=False, digests=False
 )
 VERSION_3: Final = replace(
     VERSION_4,
@@ -129,4 +132,4 @@ def policy_of(version: int) -> Policy:
         return VERSION_1
     if version <= 3:
         return VERSION_3
-    return VERSION_4 if version == 4 else CURRENT
+    return {4: VERSION_4, 5: VERSION_5}.get(version, CURRENT)

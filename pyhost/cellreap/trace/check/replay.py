@@ -46,6 +46,7 @@ from cellreap.trace.check.steps import Steps
 from cellreap.trace.check.takeovers import Takeovers
 from cellreap.trace.check.tickets import Tickets
 from cellreap.trace.check.timing import Timing
+from cellreap.trace.check.tombstones import Tombstones
 from cellreap.trace.check.triggers import Triggers
 from cellreap.trace.check.truth import EVENTS as TRUTH_EVENTS
 from cellreap.trace.check.truth import Truth
@@ -75,7 +76,8 @@ SAME_MESSAGE: Final = frozenset(
     {
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
         "EXIT", "TERMINATE", "LATE", "CLEANUP", "COLLECT", "RECOVER", "GIVE_UP", "PROBE", "QUEUE",
-        "TICKET", "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL", "EXTRACTED",
+        "TICKET", "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL", "EXTRACTED", "TOMBSTONE",
+        "FORGOTTEN",
     }
 )  # fmt: skip
 """Events that the root task may write between an event and what follows from it at once, such as
@@ -117,6 +119,7 @@ CONCERNS: Final[tuple[type[Concern], ...]] = (
     Takeovers,
     Residue,
     Making,
+    Tombstones,
     InUse,
     Reports,
 )
@@ -175,6 +178,7 @@ class Replay:
         context.residue = self._concerns[Residue]
         context.making = self._concerns[Making]
         context.respawns = self._concerns[Respawns]
+        context.tombstones = self._concerns[Tombstones]
         self._truth: Truth = self._concerns[Truth]
         self._known: Collection[str] = ()  # the events of the trace's version
         self._ended = False
@@ -205,6 +209,7 @@ class Replay:
                 self._dispatch(event)
                 return
             self._context.takeovers.see(event)
+            self._context.tombstones.see(event)
             self._context.between.see(event)
             self._truth.see(event)
             self._concerns[InUse].interrupt(event)
@@ -338,6 +343,7 @@ class Replay:
             self._context.collections.demand_collected(event)
             self._context.extractions.demand_over(event)
             self._context.tickets.demand_told(event)
+        self._context.tombstones.demand(event)
 
     def _trace(self, event: Event) -> None:
         context, report = self._context, self.report
@@ -377,6 +383,7 @@ class Replay:
         context.notices.at_end()
         context.extractions.at_end()
         context.actors.at_end()
+        context.tombstones.demand(event)
         context.memory.demand_body("END")
         context.authority.demand_rights("END")
         context.state.demand_printed(event)

@@ -115,6 +115,8 @@ class Steps(Concern):
         elif node in running.destroyed:
             bad("cleanup.destroy", f"DESTROY: {node} is destroyed already")
         running.destroyed.add(node)
+        if node in running.group:
+            self.context.tombstones.destroyed(running.result.number, node)
         group = running.group.get(node)
         if group is not None:
             reached = running.group_reached
