@@ -261,6 +261,18 @@ cr_result cr_terminate_later(uint32_t pd_slot, cr_ticket_info *info)
     return terminate(pd_slot, 1, info);
 }
 
+cr_result cr_set_depths(uint32_t pd_slot, uint32_t pd_depth, uint32_t rs_depth)
+{
+    const uint64_t arguments[2] = {pd_depth, rs_depth};
+    return cr_call_root_with_pd(CR_OP_SET_DEPTH, pd_slot, arguments, 2, 0, 0);
+}
+
+cr_result cr_pin(uint32_t pd_slot, int pinned)
+{
+    const uint64_t argument = pinned != 0;
+    return cr_call_root_with_pd(CR_OP_PIN, pd_slot, &argument, 1, 0, 0);
+}
+
 cr_result cr_cancel(uint32_t ticket, uint32_t pd_slot)
 {
     uint64_t argument = ticket;

@@ -78,6 +78,7 @@ static cr_status describe(const cr_component_system *system)
                    describe_table(&described.holds, system->holds, system->n_holds) &&
                    describe_table(&described.spawns, system->spawns, system->n_spawns) &&
                    describe_table(&described.links, system->links, system->n_links) &&
+                   describe_table(&described.trusts, system->trusts, system->n_trusts) &&
                    cr_image_rows_valid(&described)
                ? CR_OK
                : CR_ERR_ARG;

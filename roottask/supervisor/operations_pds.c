@@ -144,17 +144,79 @@ void cr_do_ticket(cr_asked *a)
     }
 }
 
-/* A PD with a large depth takes others down with it, so the configuration must trust it. */
+/* -- policy: a PD with a large depth takes others down with it, and one without its pin goes with
+ * others, so the configuration must trust who changes either */
+
+/* A spawned PD has no place in the configuration: it neither is trusted nor has a policy that
+ * anybody is trusted with. */
+static int is_trusted_with(const cr_pd *from, const cr_pd *pd)
+{
+    for (uint32_t i = 0; i < cr_sys.image->trusts.count; i++) {
+        const cr_image_trust *trust = &cr_image_trusts(cr_sys.image)[i];
+        if (trust->pd == from->config && trust->target == pd->config) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The PD whose policy is to change: that of the capability, or the caller. The policy of one that
+ * was stopped is that of its cleanup already. */
+static cr_result find_governed(cr_asked *a)
+{
+    a->found.pd = a->from;
+    const cr_result result = a->args.has_pd ? cr_find_named_pd(a, &a->found.pd) : CR_RESULT_OK;
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    return cr_pd_is_up(a->found.pd) ? CR_RESULT_OK : CR_RESULT_GONE;
+}
+
 cr_result cr_check_set_depth(cr_asked *a)
 {
-    return (a->from->flags & CR_IMAGE_MAY_SET_DEPTH) != 0 ? CR_RESULT_OK : CR_RESULT_DENIED;
+    const cr_result result = find_governed(a);
+    const int own =
+        a->found.pd == a->from && (a->from->flags & CR_IMAGE_MAY_SET_DEPTH) != 0;
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    return own || is_trusted_with(a->from, a->found.pd) ? CR_RESULT_OK : CR_RESULT_DENIED;
 }
 
 void cr_do_set_depth(cr_asked *a)
 {
-    a->from->pd_depth = a->args.pd_depth;
-    a->from->rs_depth = a->args.rs_depth;
-    cr_trace_depths(a->from);
+    a->found.pd->pd_depth = a->args.pd_depth;
+    a->found.pd->rs_depth = a->args.rs_depth;
+    cr_trace_depths(a->found.pd);
+}
+
+cr_result cr_check_pin(cr_asked *a)
+{
+    const cr_result result = find_governed(a);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    if (!is_trusted_with(a->from, a->found.pd)) {
+        return CR_RESULT_DENIED;
+    }
+    /* Who is protected is pinned as long as it lives. */
+    return a->args.pinned || !is_protected(a->found.pd) ? CR_RESULT_OK : CR_RESULT_PREVENTED;
+}
+
+void cr_do_pin(cr_asked *a)
+{
+    cr_node_info before;
+    if (cr_model_get(cr_sys.model, a->found.pd->node, &before) != CR_OK ||
+        cr_rows_set_pinned(a->found.pd->node, (int)a->args.pinned) != CR_OK) {
+        cr_panic("a PD that was found is not there", a->found.pd->number);
+    }
+    if (((before.flags & CR_FLAG_PINNED) != 0) == (a->args.pinned != 0)) {
+        return;
+    }
+    cr_trace_change(CR_EV_PIN);
+    cr_trace_pd(a->found.pd);
+    cr_trace_number(&cr_sys.trace, a->args.pinned);
+    cr_trace_change_end();
 }
 
 cr_result cr_check_fault_info(cr_asked *a)

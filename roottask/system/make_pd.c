@@ -197,6 +197,15 @@ static void trace_rules_of(const cr_pd *pd)
         cr_trace_pd(pd);
         cr_trace_end(&cr_sys.trace);
     }
+    for (uint32_t i = 0; i < cr_sys.image->trusts.count; i++) {
+        const cr_image_trust *trust = &cr_image_trusts(cr_sys.image)[i];
+        if (trust->pd == pd->config) {
+            cr_trace_begin(&cr_sys.trace, CR_EV_TRUST);
+            cr_trace_pd(pd);
+            cr_trace_number(&cr_sys.trace, trust->target + 1);
+            cr_trace_end(&cr_sys.trace);
+        }
+    }
 }
 
 /* The table's entry. It is filled when nothing of the PD exists yet. */

@@ -123,6 +123,23 @@ void cr_rows_added(cr_ref node)
     }
 }
 
+cr_status cr_rows_set_pinned(cr_ref pd, int pinned)
+{
+    cr_node_info before;
+    cr_node_info after;
+    cr_status status = cr_model_get(cr_sys.model, pd, &before);
+    if (status == CR_OK) {
+        status = cr_model_set_pinned(cr_sys.model, pd, pinned);
+    }
+    if (status == CR_OK) {
+        status = cr_model_get(cr_sys.model, pd, &after);
+    }
+    if (status == CR_OK) {
+        cr_sys.digest += node_term(pd, &after) - node_term(pd, &before);
+    }
+    return status;
+}
+
 cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to)
 {
     const cr_status status = cr_model_add_edge(cr_sys.model, kind, from, to);

@@ -9,6 +9,8 @@
 
 /* A node was added to the model, and its entry in the tables of the system is complete. */
 void cr_rows_added(cr_ref node);
+/* As cr_model_set_pinned. */
+cr_status cr_rows_set_pinned(cr_ref pd, int pinned);
 /* As cr_model_add_edge, cr_model_drop_edge, cr_model_destroy. `cleanup`: a cleanup removes it. */
 cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to);
 cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, int cleanup);

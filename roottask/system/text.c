@@ -98,6 +98,11 @@ int cr_image_rows_valid(const cr_image_header *image)
             return 0;
         }
     }
+    for (uint32_t i = 0; i < image->trusts.count; i++) {
+        if (cr_image_trusts(image)[i].pd >= pds || cr_image_trusts(image)[i].target >= pds) {
+            return 0;
+        }
+    }
     for (uint32_t i = 0; i < image->crashes.count; i++) {
         const cr_image_crash *crash = &cr_image_crashes(image)[i];
         if (crash->pd >= pds || crash->how >= CR_CRASH_COUNT || crash->checkpoint == 0 ||
@@ -131,6 +136,7 @@ int cr_image_valid(const cr_image_header *image, size_t bytes)
         !table_fits(image, image->holds, sizeof(cr_image_pd_hold)) ||
         !table_fits(image, image->spawns, sizeof(cr_image_spawn)) ||
         !table_fits(image, image->links, sizeof(cr_image_link)) ||
+        !table_fits(image, image->trusts, sizeof(cr_image_trust)) ||
         !table_fits(image, image->crashes, sizeof(cr_image_crash)) ||
         !table_fits(image, image->injections, sizeof(cr_image_injection))) {
         return 0;

@@ -48,6 +48,7 @@ CR_IMAGE_TABLE(cr_image_requests, cr_image_request, requests)
 CR_IMAGE_TABLE(cr_image_holds, cr_image_pd_hold, holds)
 CR_IMAGE_TABLE(cr_image_spawns, cr_image_spawn, spawns)
 CR_IMAGE_TABLE(cr_image_links, cr_image_link, links)
+CR_IMAGE_TABLE(cr_image_trusts, cr_image_trust, trusts)
 CR_IMAGE_TABLE(cr_image_crashes, cr_image_crash, crashes)
 CR_IMAGE_TABLE(cr_image_injections, cr_image_injection, injections)
 

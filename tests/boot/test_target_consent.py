@@ -101,3 +101,14 @@ def test_a_spawned_pd_allows_its_creator_what_the_configuration_says(climb: Run)
     creator, spawned = climb.ids("climber")
     (allowed,) = climb.of("ALLOW", pd=spawned)
     assert (allowed["by"], allowed["count"]) == (creator, "2")
+
+
+@pytest.mark.behaviour("J-11")
+def test_a_holder_hands_on_a_pd_capability_to_who_allows_it(target: Target) -> None:
+    """PD_2_1 is the capability to the server, which the climber has from the configuration."""
+    change = with_pd("climber", holds_pds=("server",), args=(2, 1))
+    run = target.run("climb", change=change)
+    creator, spawned = run.ids("climber")
+    assert f"send: 0 0 {UNWANTED}" in run.says("climber")
+    (given,) = run.of("HOLD", pd=spawned, node="PD_2_1")
+    assert (given["by"], given["op"]) == (creator, "send")

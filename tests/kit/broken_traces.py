@@ -15,11 +15,18 @@ from cellreap.trace.writer import NO_SECRET, Draft, seal
 from kit import broken_apart, broken_configurations, broken_respawns, truth_traces
 from kit.cancel_run import cancel_run
 from kit.collect_run import collect_run
+from kit.govern_run import govern_run
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
 from kit.trace_simulator import RUNS, Target, block_fs_db_app, time_run
 
-MADE = {**RUNS, "residue": residue_run, "cancel": cancel_run, "collect": collect_run}
+MADE = {
+    **RUNS,
+    "residue": residue_run,
+    "cancel": cancel_run,
+    "collect": collect_run,
+    "govern": govern_run,
+}
 Values = dict[str, object]
 ONCE: Final[Values] = {"call": 0, "end": 0, "how": "error", "always": 0, "times": 1}
 INJECTION: Final[Values] = {"chain": "make", "step": 1, **ONCE}
@@ -71,6 +78,13 @@ def scenario(breaks: Callable[[Target], object]) -> Report:
 def emitted(event: str, /, **values: object) -> Callable[[], Report]:
     """The scenario with an event added at its end."""
     return lambda: scenario(lambda target: target.emit(event, **values))
+
+
+def _depths_of_the_stopped(target: Target) -> None:
+    target.quiet()
+    target.fault("PD_1")
+    target.set_depths("PD_1", "PD_1", (0, 0))
+    target.cleanup()
 
 
 def crashed(then: Callable[[Target], object]) -> Report:
@@ -422,6 +436,9 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "authority.spawn": lambda: edited("rich", "RIGHTS", {"priority": 101}, pd="PD_9"),
     "authority.right": lambda: edited("notices", "RIGHTS", {"extract": 0}, pd="PD_4"),
     "authority.depths": emitted("DEPTHS", pd="PD_5", pd_depth=0, rs_depth=0),
+    "authority.trust": lambda: edited("govern", "TRUST", {"account": 2}, account=3),
+    "authority.pin": lambda: edited("govern", "PIN", {"asker": "PD_4"}, pd="PD_2"),
+    "authority.stopped": lambda: scenario(_depths_of_the_stopped),
     "authority.cleanup": lambda: edited("depths-1-0", "CLEANUP", {"rs_depth": 1}),
     "consent.allow": emitted("ALLOW", pd="PD_5", by="PD_0", count=1),
     "consent.allowed": lambda: edited("depths-1-0", "ALLOW", {"count": 0}, pd="PD_5"),

@@ -227,6 +227,7 @@ class Target:
         rights: frozenset[str] | None = None,
         depths: tuple[str, str] | None = None,
         protected: bool = False,
+        trusts: tuple[int, ...] = (),
         allows: int = 0,
         body_objects: Counter[str] = BODY_OBJECTS,
     ) -> str:
@@ -256,6 +257,8 @@ class Target:
             self.emit("DEPTHS", **values, asker="-", op="-")
         if protected:
             self.emit("PROTECTED", pd=pd)
+        for trusted in trusts:
+            self.emit("TRUST", pd=pd, account=trusted)
         if creator is not None:
             self.model.add_own(creator, pd)
             self.emit("OWN", pd=creator, created=pd)
@@ -265,9 +268,24 @@ class Target:
             self.spawning = None
         return pd
 
+    def pin(self, asker: str, pd: str, pinned: bool) -> None:
+        """A PD pins another, or drops its pin."""
+        self.model.set_pinned(pd, pinned)
+        self.emit("PIN", pd=pd, pinned=int(pinned), asker=asker, op="pin")
+
+    def set_depths(self, asker: str, pd: str, depths: tuple[int | None, int | None]) -> None:
+        """A PD sets the depths of another."""
+        pd_depth, rs_depth = map(reference.depth_text, depths)
+        self.emit(
+            "DEPTHS", pd=pd, pd_depth=pd_depth, rs_depth=rs_depth, asker=asker, op="set_depth"
+        )
+
     def had_depths(self, pd: str, depths: tuple[int | None, int | None]) -> None:
         """The configuration gave the PD depths of its own, if these are not the system's."""
-        if depths == self.system_depths:
+        set_later = any(
+            e == "DEPTHS" and (v["pd"], v["op"]) == (pd, "set_depth") for e, v in self.events
+        )
+        if set_later or depths == self.system_depths:
             return
         of = {"pd": pd} | dict(
             zip(("pd_depth", "rs_depth"), map(reference.depth_text, depths), strict=True)

@@ -370,11 +370,17 @@ def _allow_for_another(scene: Scene) -> None:
 
 
 def _depths(scene: Scene) -> None:
-    """The depths of a PD change by themselves, or by another PD."""
-    asker, pd = scene.one_of(_pairs(scene))
+    """The depths of a PD change by themselves, or by a PD without a capability to it."""
+    asker, pd = scene.one_of(pair for pair in _pairs(scene) if not scene.has_body(*pair))
     op = scene.random.choice(("-", "set_depth"))
     depths = {"pd_depth": 0, "rs_depth": 0}
     scene.target.emit("DEPTHS", pd=pd, **depths, asker="-" if op == "-" else asker, op=op)
+
+
+def _pin(scene: Scene) -> None:
+    """A PD without a capability to another one pins it, or drops its pin."""
+    asker, pd = scene.one_of(pair for pair in _pairs(scene) if not scene.has_body(*pair))
+    scene.target.pin(asker, pd, not scene.model.nodes[pd].pinned)
 
 
 def _asked_by_the_root_task(scene: Scene) -> None:
@@ -405,8 +411,8 @@ PLANTS: Final[dict[str, Plant]] = {
         _space, _space_of_another, _resource, _give, _give_a_stranger, _send, _take, _unhold,
         _unrequest, _unrequest_by_nobody, _delete, _map, _unmap, _subscribe,
         _subscribe_another, _link, _own, _spawn, _spawned_for_another, _connect_another, _share,
-        _request_by_nobody, _core_resource, _allow_for_another, _depths, _asked_by_the_root_task,
-        _far_slot,
+        _request_by_nobody, _core_resource, _allow_for_another, _depths, _pin,
+        _asked_by_the_root_task, _far_slot,
     )
 }  # fmt: skip
 """Changes while all PDs can act, by name."""

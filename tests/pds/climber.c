@@ -2,7 +2,10 @@
  *
  * A PD that tries to get more authority than the configuration gives it. It tries to set its depths
  * and spawns its own program. It sends three resources to the new PD, and calls the server of its
- * request. The spawned PD tries what it may not do, and computes for a time. Both print results. */
+ * request. The spawned PD tries what it may not do, and computes for a time. Both print results.
+ *
+ * Arguments 0 and 1, if they are not 0: the space and the object that it sends first, instead of a
+ * resource of its own. */
 #include "storage.h"
 
 enum { TURNS = 20000000 };
@@ -51,6 +54,10 @@ static void climb(void)
     for (uint32_t i = 0; i < 3; i++) {
         (void)cr_create_resource(space, &object);
         uint64_t words[2] = {space, object};
+        if (i == 0 && cr_info()->args[0] != 0) {
+            words[0] = cr_info()->args[0];
+            words[1] = cr_info()->args[1];
+        }
         cr_put_number(cr_put(&line, " "),
                       cr_call_root_with_pd(CR_OP_SEND, slot, words, 2, 0, 0));
     }

@@ -146,6 +146,9 @@ def _pd(
         late=pd.start == "after-cleanup",
         priority=pd.priority,
         rights=frozenset(flag for flag, has in flags.items() if has),
+        trusts=tuple(
+            1 + [other.name for other in config.pds].index(name) for name in pd.may_set_policy_of
+        ),
         deadline_ms=deadline_of(config, pd, timer),
         depths=None if pd.pd_depth is None and pd.rs_depth is None else depths,
         respawn=(

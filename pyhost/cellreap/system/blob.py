@@ -156,6 +156,7 @@ _ROW_TYPE = {
     "holds": "cr_image_pd_hold",
     "spawns": "cr_image_spawn",
     "links": "cr_image_link",
+    "trusts": "cr_image_trust",
     "crashes": "cr_image_crash",
     "injections": "cr_image_injection",
 }
@@ -202,6 +203,11 @@ def _rows(config: Config, used: list[str], timer: bool) -> dict[str, list[dict[s
             for name in pd.spawns
         ],
         "links": [{"a": pds[link.between[0]], "b": pds[link.between[1]]} for link in config.links],
+        "trusts": [
+            {"pd": pds[pd.name], "target": pds[name]}
+            for pd in config.pds
+            for name in pd.may_set_policy_of
+        ],
         "crashes": [
             {
                 "pd": pds[crash.pd],

@@ -46,6 +46,8 @@ class ExpectedPd:
     priority: int = 100
     rights: frozenset[str] = frozenset()
     """Of set_depth, extract, spawn and listen."""
+    trusts: tuple[int, ...] = ()
+    """The accounts of the PDs whose policy it may change, as the configuration lists them."""
     deadline_ms: int = 0
     depths: Depths | None = None
     """Its own depths, if it has any."""

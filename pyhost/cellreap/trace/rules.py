@@ -193,15 +193,22 @@ RULES: Final[dict[str, str]] = {
     "authority.account": "No PD of an account has more priority or rights than the first, which "
     "the configuration has.",
     "authority.spawn": "A spawned PD has at most the priority of its creator, no rights, no depths "
-    "of its own, and its creator's account and deadline.",
+    "of its own, no TRUST, and its creator's account and deadline.",
     "authority.right": "A PD that spawns PDs or extracts the model state has the right to.",
-    "authority.depths": "After its creation, only a PD that may set its depths has new DEPTHS.",
+    "authority.depths": "After its creation, a PD has new DEPTHS only by itself, if it may set its "
+    "depths, or by a PD that the configuration trusts with its policy.",
+    "authority.trust": "A TRUST names an account, and comes once for each, directly after the "
+    "RIGHTS, DEPTHS, PROTECTED or another TRUST of its PD.",
+    "authority.pin": "A pin is set or dropped by a PD that the configuration trusts with the "
+    "policy of the PD, and changes it. A protected PD stays pinned.",
+    "authority.stopped": "Nobody changes the policy of a PD that was stopped.",
     "authority.cleanup": "A cleanup has the depths of its trigger.",
     "consent.allow": "A PD allows edges to another live PD, not to the root task or itself.",
     "consent.allowed": "A PD that makes an edge for another PD was allowed it; each edge takes one "
     "off.",
     "consent.by": "A hold that nobody gave is the manager's or is served by the root task. Who "
-    "gives an edge manages the node or has such an edge itself.",
+    "gives an edge manages the node or has such an edge itself. Only the configuration gives "
+    "requests to spaces of the root task.",
     # collections
     "collect.when": "COLLECTS comes once, right after AWAIT, and says after-cleanup.",
     "collect.due": "A collection comes once after each cleanup that is none, when no cleanup is "

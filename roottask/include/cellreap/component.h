@@ -69,6 +69,7 @@ typedef struct cr_component_system {
     const cr_image_pd_hold *holds;
     const cr_image_spawn *spawns;
     const cr_image_link *links;
+    const cr_image_trust *trusts;
     uint32_t n_programs;
     uint32_t n_pds;
     uint32_t n_spaces;
@@ -76,6 +77,7 @@ typedef struct cr_component_system {
     uint32_t n_holds;
     uint32_t n_spawns;
     uint32_t n_links;
+    uint32_t n_trusts;
     /* Zeros: the policy is depth. See policy.h; without a least RSI, n_rsi_mins is 0. */
     uint32_t policy; /* cr_policy */
     uint32_t fr_max; /* or CR_FR_UNLIMITED */

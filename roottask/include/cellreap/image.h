@@ -104,6 +104,7 @@ typedef struct cr_image_header {
     cr_image_table holds;    /* cr_image_pd_hold */
     cr_image_table spawns;   /* cr_image_spawn */
     cr_image_table links;    /* cr_image_link */
+    cr_image_table trusts;   /* cr_image_trust */
     cr_image_table crashes;  /* cr_image_crash, in order */
     cr_image_table injections; /* cr_image_injection, at most CR_IMAGE_MAX_INJECTIONS */
     char system[CR_NAME_BYTES];
@@ -174,6 +175,12 @@ typedef struct cr_image_spawn {
     uint32_t pd;
     uint32_t program;
 } cr_image_spawn;
+
+/* `pd` may change the policy of `target`, which may be itself. */
+typedef struct cr_image_trust {
+    uint32_t pd;
+    uint32_t target;
+} cr_image_trust;
 
 typedef struct cr_image_link {
     uint32_t a;

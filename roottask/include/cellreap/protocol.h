@@ -201,8 +201,8 @@ typedef enum cr_asker {
         "Terminates the PD. The root task cleans up as after a crash of the PD. Later: stops it "  \
         "only when its cleanup begins.")                                                           \
     CR_OPERATION(CR_OP_SET_DEPTH, 21, set_depth, "pds",                                            \
-        DEPTH(pd_depth) DEPTH(rs_depth), "", CR_FROM_LIVE,                                         \
-        "Sets the depths of the cleanup that the caller's own crash triggers.")                    \
+        DEPTH(pd_depth) DEPTH(rs_depth) PD_OR_NOT(pd), "", CR_FROM_LIVE,                           \
+        "Sets the depths of the cleanup that the crash of the PD, or of the caller, triggers.")    \
     CR_OPERATION(CR_OP_FAULT_INFO, 22, fault_info, "pds",                                          \
         WORD(token), "fault kind, address, ip", CR_FROM_ANY,                                       \
         "Returns which fault a `fault` notice of the caller is about.")                            \
@@ -251,7 +251,10 @@ typedef enum cr_asker {
         NUMBER(space) NUMBER(pd_number), "the words of a post-mortem, then the registers",         \
         CR_FROM_ANY,                                                                               \
         "Returns what is known of a destroyed space, or with space 0 of a destroyed PD, to which " \
-        "the caller refers.")
+        "the caller refers.")                                                                      \
+    CR_OPERATION(CR_OP_PIN, 37, pin, "pds",                                                        \
+        FLAG(pinned) PD_OR_NOT(pd), "", CR_FROM_LIVE,                                              \
+        "Pins the PD, or the caller, so that policy does not doom it, or drops its pin.")
 
 /* The contents of a row of ROWS(member). There is at least one row.
  *

@@ -235,6 +235,13 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_PROTECTED, "PROTECTED", FIELD(pd, PD),                                    \
                    "No PD may terminate the PD, or another one whose cleanup would destroy it. "   \
                    "The PD is pinned too.")                                                        \
+    CR_TRACE_EVENT(CR_EV_TRUST, "TRUST", FIELD(pd, PD) FIELD(account, NUMBER),                     \
+                   "The PD may change the policy of the PD with that position in the "             \
+                   "configuration, from 1: its depths and its pin.")                               \
+    CR_TRACE_EVENT(CR_EV_PIN, "PIN", FIELD(pd, PD) FIELD(pinned, FLAG)                             \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
+                   "From now on policy does not doom the PD, or does. Plans that were made do not "\
+                   "change.")                                                                      \
     CR_TRACE_EVENT(CR_EV_RESPAWN_RULE, "RESPAWN_RULE", FIELD(pd, PD) FIELD(budget, NUMBER)         \
                    FIELD(window_ms, NUMBER) FIELD(delay_ms, NUMBER),                               \
                    "The PD was made from the configuration, and is respawned: at most `budget` "   \

@@ -27,6 +27,7 @@ from cellreap.trace.writer import seal
 from kit.budget_run import budget_run
 from kit.cancel_run import cancel_run
 from kit.collect_run import collect_run
+from kit.govern_run import govern_run
 from kit.overlap_run import overlap_run
 from kit.paths import STORED_TRACES
 from kit.reports_run import reports_run
@@ -52,6 +53,7 @@ RUNS = {
     "budget": budget_run,
     "cancel": cancel_run,
     "collect": collect_run,
+    "govern": govern_run,
     "overlap": overlap_run,
     "reports": reports_run,
     "residue": residue_run,
@@ -69,6 +71,7 @@ SECOND = [
     "time",
     "budget",
     "cancel",
+    "govern",
     "collect",
     "overlap",
     "merged",
@@ -358,8 +361,8 @@ def _excuse(events: Sequence[Event], mutation: Mutation) -> str | None:
             return "its receiver was destroyed later" if doomed else None
     if mutation.kind == "double" and event.name == "TICKET":
         return "its owner may ask twice"
-    if mutation.kind == "double" and event.name == "ALLOW":
-        return "it sets the same number again"
+    if mutation.kind == "double" and event.name in ("ALLOW", "DEPTHS"):
+        return "it sets the same again"
     if mutation.kind == "alter":
         if mutation.key == "CALLS.kind" and events[0].number("version") >= 4:
             return None
@@ -476,7 +479,7 @@ def test_what_cannot_be_noticed_is_exactly_what_is_listed() -> None:
     left_out |= {"CLOCK", "PROTECTED"}
     assert unnoticed == {
         "delete": {*FREE_EVENTS, *left_out},
-        "double": {*FREE_EVENTS, "TICKET", "ALLOW"},
+        "double": {*FREE_EVENTS, "TICKET", "ALLOW", "DEPTHS"},
         "alter": {*FREE_FIELDS, *BOUND_FIELDS} - {"TERMINATE.by"} - KNOWN_LATER,
     }
 

@@ -146,6 +146,13 @@ def _references(config: Config) -> Iterator[Problem]:
             elif name in late and pd.name not in late:
                 yield at, f'"{name}" starts after-cleanup, "{pd.name}" at boot; expected the same'
         yield from _repeated(("pd", i, "holds_pds"), pd.holds_pds)
+        for j, name in enumerate(pd.may_set_policy_of):
+            at = ("pd", i, "may_set_policy_of", j)
+            if name not in names:
+                yield at, unknown("PD", name, names)
+            elif name != pd.name and name not in pd.holds_pds:
+                yield at, f'"{pd.name}" does not hold "{name}"; expected it in its holds_pds'
+        yield from _repeated(("pd", i, "may_set_policy_of"), pd.may_set_policy_of)
         for j, name in enumerate(pd.requests):
             at = ("pd", i, "requests", j)
             if name not in owner:

@@ -341,6 +341,10 @@ class Pd(Table):
     """It may be told of each cleanup, and of what could not be made."""
     may_set_depth: _Bool = False
     """It may set the depths of the cleanup that its own crash triggers."""
+    may_set_policy_of: _Names = ()
+    """PDs whose depths it may set, and which it may pin and unpin, at run time. Those among its
+    `holds_pds`, or the PD itself.
+    """
     args: Annotated[
         tuple[_Word, ...],
         Field(strict=False, max_length=4),

@@ -89,6 +89,10 @@ class Accounts(Concern):
 
     # -- for other concerns
 
+    def may_exist(self, account: int) -> bool:
+        """Whether there is an account of this number, as far as the trace tells."""
+        return account in self._numbers if self._numbers else account > 0
+
     def charged_together(self, token: int, other: int) -> bool:
         """Whether two notices count for the same account."""
         return self._left.get(token) == self._left.get(other)

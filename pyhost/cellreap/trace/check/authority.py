@@ -37,7 +37,7 @@ class Rights:
 
 
 class Authority(Concern):
-    """RIGHTS, DEPTHS, PROTECTED, and what follows from them for OWN, CLEANUP and TERMINATE."""
+    """RIGHTS, DEPTHS, PROTECTED, TRUST and PIN, and what follows from them for other events."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -46,6 +46,9 @@ class Authority(Concern):
         self._depths: dict[str, tuple[str, str]] = {}
         self._system: tuple[str, str] = ("0", "0")
         self._protected: set[str] = set()
+        self._spawned: set[str] = set()
+        self._trusts: dict[str, list[int]] = {}
+        """PD -> the accounts of the configured PDs whose policy it may change"""
         self._without: str | None = None  # the PD whose RIGHTS must come
 
     # -- for other concerns
@@ -57,6 +60,16 @@ class Authority(Concern):
     def rights_of(self, pd: str) -> frozenset[str]:
         """The words of what a PD may do."""
         return self._rights[pd].flags if pd in self._rights else frozenset()
+
+    def trusts_of(self, pd: str) -> tuple[int, ...]:
+        """The accounts of the PDs whose policy it may change, in their order."""
+        return tuple(self._trusts.get(pd, ()))
+
+    def may_govern(self, asker: str, pd: str) -> bool:
+        """Whether the configuration trusts a PD with the policy of another, or with its own."""
+        rights = self._rights.get(pd)
+        trusts = self._trusts.get(asker, [])
+        return rights is not None and pd not in self._spawned and rights.account in trusts
 
     def begin(self, event: Event) -> None:
         """TRACE: the depths of the system."""
@@ -78,6 +91,7 @@ class Authority(Concern):
         pd, created = event["pd"], event["created"]
         self.context.collections.created(created)
         creators, its = self._rights.get(pd), self._rights.get(created)
+        self._spawned.add(created)
         if creators is None or its is None:
             return
         self.demand(event, pd, "spawn")
@@ -87,6 +101,8 @@ class Authority(Concern):
             found = f"account={its.account}: expected {creators.account}"
         elif created in self._depths:
             found = "depths of its own: expected those of the system"
+        elif created in self._trusts:
+            found = "a TRUST: expected none"
         elif deadline != self.context.triggers.deadline_of(pd):
             found = f"a deadline of {deadline} ms: expected that of {pd}"
         if found is not None:
@@ -143,6 +159,8 @@ class Authority(Concern):
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""
         self._protected.discard(pd)
+        self._spawned.discard(pd)
+        self._trusts.pop(pd, None)
         self._rights.pop(pd, None)
         self._depths.pop(pd, None)
 
@@ -169,12 +187,52 @@ class Authority(Concern):
         """DEPTHS: the depths of the cleanup that a PD triggers."""
         pd, before = event["pd"], self.context.previous
         made = before is not None and before.name == "RIGHTS" and before["pd"] == pd
-        if not made and self.context.actors.may_act(event, pd):
-            rights = self._rights.get(pd)
-            if rights is None or "set_depth" not in rights.flags:
-                text = f"DEPTHS: pd={pd}: it may not set its depths"
-                self.context.bad("authority.depths", text)
+        if not made:
+            self._set_depths(event, pd)
         self._depths[pd] = (event["pd_depth"], event["rs_depth"])
+
+    def _set_depths(self, event: Event, pd: str) -> None:
+        asker = event.optional("asker") or pd  # Older traces name none: the PD asked itself.
+        own = asker == pd and "set_depth" in self.rights_of(pd)
+        if self.context.actors.may_act(event, asker) and not (own or self.may_govern(asker, pd)):
+            text = f"DEPTHS: pd={pd}: {asker} may not set its depths"
+            self.context.bad("authority.depths", text)
+        self._is_up(event, pd)
+
+    def _is_up(self, event: Event, pd: str) -> None:
+        """The policy of a PD that was stopped is that of its cleanup already."""
+        silence = self.context.actors.silence(pd)
+        if silence is not None and self.context.actors.is_suspended(pd):
+            self.context.bad("authority.stopped", f"{event.name}: pd={pd}: it {silence}")
+
+    def trust(self, event: Event) -> None:
+        """TRUST: a new PD may change the policy of a configured one."""
+        pd, account, before = event["pd"], event.number("account"), self.context.previous
+        names = ("RIGHTS", "DEPTHS", "PROTECTED", "TRUST")
+        made = before is not None and before.name in names and before["pd"] == pd
+        trusts = self._trusts.setdefault(pd, [])
+        if not made or account in trusts:
+            text = f"TRUST: pd={pd} account={account}: expected it once, right after the rules of"
+            self.context.bad("authority.trust", f"{text} {pd}")
+        if not self.context.accounts.may_exist(account):
+            self.context.bad("authority.trust", f"TRUST: account={account}: there is none")
+        trusts.append(account)
+
+    def pin(self, event: Event) -> None:
+        """PIN: policy dooms a PD no longer, or does again."""
+        pd, asker, pinned = event["pd"], event["asker"], event["pinned"] == "1"
+        if self.context.actors.may_act(event, asker) and not self.may_govern(asker, pd):
+            self.context.bad("authority.pin", f"PIN: pd={pd}: {asker} may not change its policy")
+        self._is_up(event, pd)
+        if not pinned and pd in self._protected:
+            self.context.bad("authority.pin", f"PIN: pd={pd}: it is PROTECTED, and stays pinned")
+        node = self.context.model.nodes.get(pd)
+        if node is not None and node.pinned == pinned:
+            self.context.bad(
+                "authority.pin", f"PIN: pd={pd} pinned={int(pinned)}: it was so before"
+            )
+        elif node is not None:
+            self.context.model.set_pinned(pd, pinned)
 
     def protect(self, event: Event) -> None:
         """PROTECTED: no termination may destroy the new PD."""
@@ -188,4 +246,10 @@ class Authority(Concern):
             self.context.bad("authority.protected", f"PROTECTED: pd={pd}: it is not pinned")
         self._protected.add(pd)
 
-    handlers: ClassVar[Handlers] = {"RIGHTS": rights, "DEPTHS": depths, "PROTECTED": protect}
+    handlers: ClassVar[Handlers] = {
+        "RIGHTS": rights,
+        "DEPTHS": depths,
+        "PROTECTED": protect,
+        "TRUST": trust,
+        "PIN": pin,
+    }

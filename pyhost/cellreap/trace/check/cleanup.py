@@ -51,6 +51,8 @@ NOT_DOOMED = {
     "LINK": ("a", "b"),
     "OWN": ("pd", "created"),
     "ALLOW": ("pd", "by"),
+    "DEPTHS": ("pd",),
+    "PIN": ("pd",),
     "SUBSCRIBE": ("pd", "node"),
     "UNSUBSCRIBE": ("pd", "node"),
     "TERMINATE": ("pd", "by"),

@@ -18,7 +18,7 @@ CORE_SPACES: Final = ("RESSPC", "PD")
 """The types of the root task's spaces, in the order of their creation."""
 CREATION: Final = frozenset(
     {
-        "BODY", "DEADLINE", "RIGHTS", "DEPTHS", "PROTECTED", "OWN", "HANDLER", "LINK",
+        "BODY", "DEADLINE", "RIGHTS", "DEPTHS", "PROTECTED", "TRUST", "OWN", "HANDLER", "LINK",
         "RESPAWN_RULE",
     }
 )  # fmt: skip
@@ -226,6 +226,7 @@ class Configured(Concern):
             ("account", making.account, pd.account),
             ("priority", authority.priority_of(making.pd), pd.priority),
             ("rights", authority.rights_of(making.pd), pd.rights),
+            ("trusts", authority.trusts_of(making.pd), pd.trusts),
         )
         has = self.context.triggers.deadline_of(making.pd)
         self._compare(making, "deadline", ("deadline", has, pd.deadline_ms))
@@ -261,8 +262,7 @@ class Configured(Concern):
         expected = self.context.expected
         parent = self.edges.config_of(creator)
         if expected is None or parent is None or making.name not in parent.spawns:
-            text = f"{making.name}: {creator} may not spawn it by the configuration"
-            self._bad("pd", "PD", text)
+            self._bad("pd", "PD", f"{making.name}: {creator} may not spawn it by the configuration")
             return
         has = self.context.authority.priority_of(making.pd)
         self._compare(

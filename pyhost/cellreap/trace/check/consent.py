@@ -45,8 +45,9 @@ class Consent(Concern):
         model, bad = self.context.model, self.context.bad
         space = model.space_of.get(node, node)
         edges = model.holds if event.name == "HOLD" else model.requests
-        if by in (pd, ROOT) or model.manager.get(space) == ROOT:
-            text = f"by={by}: expected `-`, or another PD that gives what it has of a server"
+        core = event.name == "REQUEST" and model.manager.get(space) == ROOT
+        if by in (pd, ROOT) or core:
+            text = f"by={by}: expected `-`, or another PD that gives what it has"
             bad("consent.by", f"{event.name}: {text}")
         elif model.manager.get(space) != by and (by, node) not in edges:
             text = f"by={by}: it neither manages {node} nor has it"

@@ -252,6 +252,12 @@ class Powers:
             return f"{asker} does not depend on {node}"
         return None
 
+    def _policy(self, event: Event, asker: str) -> str | None:
+        """The policy of its own, or of a PD to which it has the capability."""
+        pd = event["pd"]
+        found = pd == asker or self._has_body(asker, pd)
+        return None if found else f"{asker} has no capability to {pd}"
+
     def _own(self, event: Event, asker: str) -> str | None:
         making = self.making
         if making is None or (event["pd"], event["created"]) != (asker, making.pd):
@@ -304,7 +310,8 @@ _POWERS: Final[Mapping[tuple[str, str], Callable[[Powers, Event, str], str | Non
     ("UNSUBSCRIBE", "unsubscribe"): Powers._subscription,
     ("ALLOW", "allow"): Powers._own_edge,
     ("ALLOW", "spawn"): Powers._allowed_from_start,
-    ("DEPTHS", "set_depth"): Powers._own_edge,
+    ("DEPTHS", "set_depth"): Powers._policy,
+    ("PIN", "pin"): Powers._policy,
     ("DEPTHS", NOBODY): Powers._from_start,
 }
 """(event, operation) -> what is wrong with the authority of the PD that asks; None if nothing."""

@@ -37,6 +37,7 @@ CHANGES = frozenset(
         "OWN",
         "SUBSCRIBE",
         "UNSUBSCRIBE",
+        "PIN",
     }
 )
 """Events that change the model."""
