@@ -17,7 +17,7 @@ DEFAULT_DAYS = 30.0
 _KINDS = {
     "roottask": "root tasks and libraries for PDs",
     "kernel": "kernels",
-    "image": "images of campaigns",
+    "image": "images",
     "build": "root tasks of earlier versions of cellreap",
     "refkernel": "kernels of earlier versions of cellreap",
     "objects": "object files of programs",

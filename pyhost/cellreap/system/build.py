@@ -7,6 +7,7 @@ cache.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,15 @@ from cellreap.system.capdl import capdl_text, read_target
 from cellreap.system.config import Config
 from cellreap.system.elf import Executable, read_executable
 from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_image
+from cellreap.system.image_cache import cached_image, image_key
 from cellreap.system.linking import link, link_loader
 from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
 from cellreap.system.memory import memory_of
-from cellreap.system.parts import build_parts
+from cellreap.system.parts import Parts, build_parts
 from cellreap.system.programs import Source, build_programs, check_layouts, loadable
 from cellreap.system.sdk import CONFIG_FILE, Sdk, read_support, takes_snapshots, timer_of
 from cellreap.system.sizes import sizes_of
-from cellreap.system.toolchain import find_toolchain
+from cellreap.system.toolchain import Toolchain, find_toolchain
 
 
 @dataclass(frozen=True)
@@ -65,45 +67,71 @@ def build_image(
     toolchain = find_toolchain(sdk.kernel.arch)
     parts = build_parts(sdk, toolchain, progress)
     built = build_programs(source, sdk, toolchain, parts, progress)
-    with progress.step(f"linking {config.system.name}"):
-        programs = loadable(built, sdk.kernel.arch)
-        target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
-        check_layouts(source, programs, target)
-        roottask = link(config, programs, sdk, toolchain, parts, trace_key)
-        manifest: dict[str, Any] = {
-            "arch": sdk.kernel.arch,
-            "kernel": {
-                "name": sdk.kernel.name,
-                "version": sdk.kernel.version,
-                "arch": sdk.kernel.arch,
-                "sha256": sdk.kernel.sha256,
-            },
-            "system": config.system.name,
-            "pds": [pd.name for pd in config.pds],
-            "spaces": [space.name for pd in config.pds for space in pd.spaces],
-            "overrides": (overrides or Overrides()).model_dump(),
-        }
-        kernel, options = sdk.kernel_elf.read_bytes(), (sdk.root / CONFIG_FILE).read_bytes()
-        description = capdl_text(config, programs, target)
-        sizes = sizes_of(config, programs, target, timer_of(sdk), takes_snapshots(str(sdk.kernel)))
-        entry = read_executable(kernel, str(sdk.kernel_elf), sdk.kernel.arch)
-        root_elf = read_executable(roottask, "roottask.elf", sdk.kernel.arch)
-        machine = _machine_memory(sdk, entry, machine_bytes)
-        memory = memory_of(source, sizes, root_elf, machine)
-        bounds = bounds_of(config, programs, target, sdk.options, memory)
-        manifest["sizes"] = sizes.model_dump()
-        manifest["target"] = {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in asdict(target).items()
-            if name != "arch"
-        }
-        contents = (kernel, options, roottask, description.encode(), text.encode())
-        members = dict(zip(MEMBERS, contents, strict=True))
-        if LOADER in members_of(sdk.kernel.arch):
-            members[PLATFORM_FILE] = read_support(sdk, PLATFORM_FILE)
-            members[LOADER] = link_loader(sdk, toolchain, parts, roottask)
-        write_image(output, manifest, members)
+
+    def make(target: Path) -> Bounds:
+        with progress.step(f"linking {config.system.name}"):
+            return _write(
+                target, source, sdk, toolchain, parts, built, overrides, trace_key, machine_bytes
+            )
+
+    key = image_key(
+        config, text, sdk, parts, built, overrides or Overrides(), trace_key, machine_bytes
+    )
+    bounds = make(output) if key is None else cached_image(key, output, make, progress)
     return Built(built, bounds)
+
+
+def _write(
+    output: Path,
+    source: Source,
+    sdk: Sdk,
+    toolchain: Toolchain,
+    parts: Parts,
+    built: Mapping[str, bytes],
+    overrides: Overrides | None,
+    trace_key: bytes | None,
+    machine_bytes: int | None,
+) -> Bounds:
+    """Links a system and writes its image. built: the programs, as they were built."""
+    config = source.config
+    programs = loadable(built, sdk.kernel.arch)
+    target = read_target(sdk.kernel.arch, parts.facts.read_bytes())
+    check_layouts(source, programs, target)
+    roottask = link(config, programs, sdk, toolchain, parts, trace_key)
+    manifest: dict[str, Any] = {
+        "arch": sdk.kernel.arch,
+        "kernel": {
+            "name": sdk.kernel.name,
+            "version": sdk.kernel.version,
+            "arch": sdk.kernel.arch,
+            "sha256": sdk.kernel.sha256,
+        },
+        "system": config.system.name,
+        "pds": [pd.name for pd in config.pds],
+        "spaces": [space.name for pd in config.pds for space in pd.spaces],
+        "overrides": (overrides or Overrides()).model_dump(),
+    }
+    kernel, options = sdk.kernel_elf.read_bytes(), (sdk.root / CONFIG_FILE).read_bytes()
+    description = capdl_text(config, programs, target)
+    sizes = sizes_of(config, programs, target, timer_of(sdk), takes_snapshots(str(sdk.kernel)))
+    entry = read_executable(kernel, str(sdk.kernel_elf), sdk.kernel.arch)
+    root_elf = read_executable(roottask, "roottask.elf", sdk.kernel.arch)
+    machine = _machine_memory(sdk, entry, machine_bytes)
+    memory = memory_of(source, sizes, root_elf, machine)
+    bounds = bounds_of(config, programs, target, sdk.options, memory)
+    manifest["sizes"] = sizes.model_dump()
+    manifest["target"] = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in asdict(target).items()
+        if name != "arch"
+    }
+    contents = (kernel, options, roottask, description.encode(), source.text.encode())
+    members = dict(zip(MEMBERS, contents, strict=True))
+    if LOADER in members_of(sdk.kernel.arch):
+        members[PLATFORM_FILE] = read_support(sdk, PLATFORM_FILE)
+        members[LOADER] = link_loader(sdk, toolchain, parts, roottask)
+    write_image(output, manifest, members)
+    return bounds
 
 
 def _machine_memory(sdk: Sdk, kernel: Executable, machine_bytes: int | None) -> tuple[int, int]:

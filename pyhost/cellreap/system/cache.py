@@ -13,6 +13,7 @@ import hashlib
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +90,9 @@ _PART = ".part"
 _SIZES = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _LIMIT = "CELLREAP_CACHE_SIZE"
 _DEFAULT_LIMIT = "10G"
+_LOOKED = ".looked"
+LOOK_SECONDS = 60.0
+"""How often a build looks how large the cache is."""
 
 
 @dataclass(frozen=True)
@@ -257,8 +261,18 @@ def prune(before: float, size: int | None = None) -> list[Entry]:
 
 
 def keep_to_limit() -> None:
-    """Deletes what was used longest ago if the cache is larger than $CELLREAP_CACHE_SIZE."""
-    prune(0.0, size_limit())
+    """Deletes what was used longest ago if the cache is larger than $CELLREAP_CACHE_SIZE.
+
+    To look at all of a large cache takes longer than to build an image. So it looks once in
+    LOOK_SECONDS, whichever process that is.
+    """
+    limit, looked = size_limit(), cache_folder() / _LOOKED
+    with contextlib.suppress(OSError):
+        if 0 <= time.time() - looked.stat().st_mtime < LOOK_SECONDS:
+            return
+    with contextlib.suppress(OSError):  # then the next one looks, too
+        looked.touch()
+    prune(0.0, limit)
 
 
 def size_limit(env: Mapping[str, str] | None = None) -> int:

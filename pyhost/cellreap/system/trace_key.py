@@ -47,6 +47,19 @@ def key_for(blob: bytes | bytearray) -> bytes:
     return hashlib.blake2s(blob, digest_size=size, key=user_secret()).digest()
 
 
+def secret_id(trace_key: bytes | None) -> str | None:
+    """A name for what the secrets of images are derived from. It does not tell them.
+
+    trace_key: the key of one image, instead of the environment's and the user's. None if there is
+    no such name, because the user's secret cannot be kept.
+    """
+    given = os.environ.get(VARIABLE)
+    secret = trace_key or (parse_key(given, VARIABLE) if given else user_secret())
+    if not trace_key and not given and secret != user_secret():
+        return None
+    return hashlib.blake2s(b"cellreap image", key=secret).hexdigest()
+
+
 def user_secret(env: Mapping[str, str] | None = None) -> bytes:
     """The user's secret, made when it is first needed.
 

@@ -14,15 +14,21 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cellreap.errors import CellreapError, InputError
 from cellreap.progress import Progress
+from cellreap.system import build, image_cache
+from cellreap.system.bounds import Bounds
 from cellreap.system.build import build_image
+from cellreap.system.cache import cache_folder, entries
 from cellreap.system.config import Config, parse_config
-from cellreap.system.image import read_image
+from cellreap.system.image import Overrides, read_image
+from cellreap.system.linking import link
 from cellreap.system.locks import file_lock
 from cellreap.system.parts import build_parts, cache_key
 from cellreap.system.programs import loadable
@@ -91,12 +97,70 @@ def test_the_same_configuration_gives_the_same_image_also_in_another_cache(
     sources: Path, sdk: Sdk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     build_image(config(), CONFIG, sdk, tmp_path / "a.img", QUIET)
+    assert [entry.delete() for entry in entries() if entry.kind == "image"] == [True]
     build_image(config(), CONFIG, sdk, tmp_path / "b.img", QUIET)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
     build_image(config(), CONFIG, sdk, tmp_path / "c.img", QUIET)
     first = (tmp_path / "a.img").read_bytes()
     assert (tmp_path / "b.img").read_bytes() == first
     assert (tmp_path / "c.img").read_bytes() == first
+
+
+@pytest.mark.behaviour("H-02", "K-01", "K-12")
+def test_an_image_is_used_again_and_replaced_when_what_it_is_made_of_changed(
+    sources: Path, sdk: Sdk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linked: list[None] = []
+
+    def counted(*asked: Any) -> bytes:
+        linked.append(None)
+        return link(*asked)
+
+    monkeypatch.setattr(build, "link", counted)
+
+    def images() -> list[str]:
+        return [entry.name for entry in entries() if entry.kind == "image"]
+
+    def built(**how: Any) -> tuple[bytes, Bounds]:
+        asked = {"config": config(), "text": CONFIG, **how}
+        made = build_image(
+            asked.pop("config"), asked.pop("text"), sdk, tmp_path / "a.img", QUIET, **asked
+        )
+        return (tmp_path / "a.img").read_bytes(), made.bounds
+
+    first = built()
+    assert built() == first
+    assert len(linked) == len(images()) == 1
+    folder = cache_folder() / "image" / images()[0]
+    assert folder.stat().st_mode & 0o77 == 0, "others can read the secret of the trace"
+    # What is asked for has an entry of its own.
+    others: list[dict[str, Any]] = [
+        {"text": CONFIG + "\n"},
+        {"overrides": Overrides(pd_depth=3)},
+        {"machine_bytes": 1 << 30},
+    ]
+    for number, how in enumerate(others, 2):
+        assert built(**how) != first
+        assert len(linked) == len(images()) == number
+    # What it is made of replaces the entry.
+    (before,) = (name for name in images() if (cache_folder() / "image" / name) == folder)
+    changed: tuple[Callable[[], object], ...] = (
+        lambda: (sources / "pds" / "more.h").touch(),
+        lambda: monkeypatch.setenv("CELLREAP_TRACE_KEY", "12" * 16),
+        lambda: monkeypatch.setattr(image_cache, "_package", lambda: "another"),
+    )
+    for number, change in enumerate(changed, 5):
+        change()
+        built()
+        assert len(linked) == number
+        assert len(images()) == 4
+        assert before not in images()
+        (before,) = (name for name in images() if name.split("/")[0] == before.split("/")[0])
+    # What cannot be built leaves nothing.
+    monkeypatch.setattr(build, "link", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        built(text=CONFIG + "\n\n")
+    assert len(images()) == 4
 
 
 @pytest.mark.behaviour("H-01")

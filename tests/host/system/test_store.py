@@ -265,6 +265,9 @@ def test_a_build_keeps_the_cache_to_its_size(monkeypatch: pytest.MonkeyPatch) ->
     for number in range(4):
         use(Key("image", str(number), "id"), filled("x" * 10000), QUIET).close()
         os.utime(cache_folder() / "image" / str(number) / "id" / "complete", (number, number))
+        if number == 2:
+            assert len(entries()) == 3, "each build has looked at all of the cache"
+            os.utime(cache_folder() / ".looked", (0, 0))  # a minute has gone by, and more
     assert [entry.name for entry in entries()] == ["2/id", "3/id"]
 
 

@@ -103,9 +103,7 @@ _Delay = Annotated[
 ]
 _Few = Annotated[int, Field(ge=1, le=1_000_000), expect("an integer from 1 to 1000000")]
 _Mode = Annotated[Literal["async", "sync"], expect('"async" or "sync"')]
-_Collect = Annotated[
-    Literal["never", "after-cleanup"], expect('"never" or "after-cleanup"')
-]
+_Collect = Annotated[Literal["never", "after-cleanup"], expect('"never" or "after-cleanup"')]
 _Start = Annotated[Literal["boot", "after-cleanup"], expect('"boot" or "after-cleanup"')]
 
 
@@ -196,9 +194,9 @@ _Shares = Annotated[dict[_SpaceType, _Text], expect('shares by type, such as { B
 class Policy(Table):
     """[policy]: whom policy dooms with a PD. The depths hold unless the PD has its own."""
 
-    policy: Annotated[
-        Literal["depth", "metric", "both"], expect('"depth", "metric" or "both"')
-    ] = "depth"
+    policy: Annotated[Literal["depth", "metric", "both"], expect('"depth", "metric" or "both"')] = (
+        "depth"
+    )
     """depth: dependents, up to pd_depth. metric: PDs that are close to the one that goes down,
     whether dependents or not. both: dependents, up to pd_depth, that are close to it.
     """

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Images in the cache: a system that was built before is not linked and worked out again.
+
+The version of an entry is what the user asks for: configuration, values that replace its own,
+kernel, checkout. The id is what that is made of: the parts that CMake builds, the programs, this
+package, the secret of the trace. So whoever builds an image anew removes the one that is out of
+date.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from cellreap.progress import Progress
+from cellreap.system.bounds import Bounds
+from cellreap.system.cache import Key, Place, digest, digest_of
+from cellreap.system.config import Config
+from cellreap.system.files import write_atomically
+from cellreap.system.image import Overrides
+from cellreap.system.parts import Parts
+from cellreap.system.sdk import Sdk
+from cellreap.system.store import use
+from cellreap.system.trace_key import secret_id
+
+_NAME = "image"
+_IMAGE = "system.img"
+_BOUNDS = "bounds.json"
+_BOUNDS_JSON = TypeAdapter(Bounds)
+
+
+def image_key(
+    config: Config,
+    text: str,
+    sdk: Sdk,
+    parts: Parts,
+    programs: Mapping[str, bytes],
+    overrides: Overrides,
+    trace_key: bytes | None,
+    machine_bytes: int | None,
+) -> Key | None:
+    """The place of an image in the cache. None: the user's secret cannot be kept, so no image is
+    ever the same again.
+    """
+    secret = secret_id(trace_key)
+    if secret is None:
+        return None
+    asked = digest_of(repr(config), text, repr(overrides), repr(machine_bytes))
+    # The name of the parts' folder is an id of sources, SDK and compiler.
+    made_of = digest_of(
+        str(parts.folder), sdk.digest, _package(), secret, *sorted(programs), *_digests(programs)
+    )
+    version = f"{config.system.name}-{parts.folder.parent.name}-{asked[:16]}"
+    return Key(_NAME, version, made_of)
+
+
+def _digests(programs: Mapping[str, bytes]) -> list[str]:
+    return [digest_of(programs[name]) for name in sorted(programs)]
+
+
+@functools.cache
+def _package() -> str:
+    """A name for the code that makes images."""
+    root = Path(__file__).parents[1]
+    return digest(root, [root], (), (".py",))
+
+
+def cached_image(
+    key: Key, output: Path, make: Callable[[Path], Bounds], progress: Progress
+) -> Bounds:
+    """Writes an image to `output`, of the cache if it is there.
+
+    make: writes the image to a path, and returns its bounds. What it raises is raised here, and
+    leaves nothing in the cache.
+    """
+    failed = False
+
+    def fill(folder: Path) -> str:
+        nonlocal failed
+        folder.chmod(0o700)  # it has the secret of the image's trace
+        try:
+            bounds = make(folder / _IMAGE)
+        except BaseException:
+            failed = True
+            raise
+        (folder / _BOUNDS).write_bytes(_BOUNDS_JSON.dump_json(bounds))
+        return f"{output}\n"
+
+    try:
+        with use(key, fill, progress) as found:
+            write_atomically(output, (found.folder / _IMAGE).read_bytes())
+            return _BOUNDS_JSON.validate_json((found.folder / _BOUNDS).read_bytes())
+    except BaseException:
+        if failed:
+            Place.of(key).remove()
+        raise
