@@ -96,8 +96,14 @@ def test_a_version_that_is_no_number_is_refused(word: str) -> None:
 
 
 def test_two_versions_in_one_state_are_refused() -> None:
-    said = refused(PDS[0] + "VERSION=1", PDS[1] + f"VERSION={STATE_VERSION}")
-    assert said == f"state.csv:3: EXTRA: 'VERSION={STATE_VERSION}', expected VERSION=1 as before"
+    said = refused(PDS[0] + f"VERSION={STATE_VERSION}", PDS[1] + "VERSION=1")
+    assert said == f"state.csv:3: EXTRA: 'VERSION=1', expected VERSION={STATE_VERSION} as before"
+
+
+@pytest.mark.behaviour("G-46")
+def test_a_word_that_is_newer_than_the_stated_version_is_refused_by_name() -> None:
+    said = refused(PDS[0] + "VERSION=1", PDS[1])
+    assert said.startswith("state.csv:2: EXTRA: 'VERSION=1': the word VERSION= needs version 2;")
 
 
 def test_a_state_with_a_version_is_ours_so_nothing_is_left_out() -> None:

@@ -18,6 +18,8 @@ STATE_VERSION: Final = 2
 """To be raised when an older reader would misread a state. Earlier versions must stay readable."""
 
 _WORD: Final = "VERSION="
+_SINCE: Final = 2
+"""The version that the word came with. It is all that version 2 added."""
 _NUMBER: Final = re.compile("[1-9][0-9]{0,8}")
 
 
@@ -48,5 +50,8 @@ def take_version(report: ReadReport, line: int, extra: str) -> str:
     if report.version not in (None, version):
         expected = f"{_WORD}{report.version} as before"
         raise InputError(report.path, line, "EXTRA", f"'{word}', expected {expected}")
+    if version < _SINCE:
+        message = f"'{word}': the word {_WORD} needs version {_SINCE}; expected a state without it"
+        raise InputError(report.path, line, "EXTRA", message)
     report.version = version
     return rest

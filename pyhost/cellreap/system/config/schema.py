@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -18,8 +19,13 @@ from cellreap.model.plan import MAX_DEPTH
 from cellreap.system.toml_tables import Expecting as Expecting
 from cellreap.system.toml_tables import Table, expect
 
-CONFIG_VERSION = 1
+CONFIG_VERSION = 2
 """The version of what a configuration can say. A later one may have other keys."""
+SINCE: Final[Mapping[tuple[str, ...], int]] = {
+    ("system", "collect"): 2,
+    ("pd", "may_set_policy_of"): 2,
+}
+"""Key, with its tables -> the version that it came with. All other keys came with version 1."""
 
 DEFAULT_DEADLINE_MS = 1000
 DEFAULT_AWAIT_MS = 1000
