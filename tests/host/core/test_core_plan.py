@@ -612,9 +612,7 @@ def test_explicit_beats_ownership_beats_implicit_and_opposed_explicit_ones_cance
 
 
 @pytest.mark.behaviour("G-06")
-def test_equal_precedence_that_opposes_itself_is_a_cycle_and_a_cancelled_pair_still_tells_both() -> (
-    None
-):
+def test_equal_precedence_that_opposes_itself_is_a_cycle_and_cancelled_pairs_tell_both() -> None:
     assert linked("PD_1 owns PD_2", "PD_2 owns PD_1", "PD_3 subscribes PD_1", pds=3)["groups"] == [
         ["PD_1", "PD_2"],
         ["PD_3"],
