@@ -36,7 +36,10 @@ from cellreap.output_parts import SystemMemory as SystemMemory
 from cellreap.output_parts import Versioned as Versioned
 from cellreap.output_parts import Why as Why
 from cellreap.output_seeing import AuditFinding as AuditFinding
+from cellreap.output_seeing import AuditOutcome as AuditOutcome
 from cellreap.output_seeing import AuditOutput as AuditOutput
+from cellreap.output_seeing import AuditPairFinding as AuditPairFinding
+from cellreap.output_seeing import AuditPairs as AuditPairs
 from cellreap.output_seeing import BlastRadius as BlastRadius
 from cellreap.output_seeing import Closeness as Closeness
 from cellreap.output_seeing import MetricsOutput as MetricsOutput

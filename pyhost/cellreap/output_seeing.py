@@ -64,19 +64,57 @@ class MetricsOutput(Versioned):
     """Id of each PD that has a name: its name."""
 
 
-class AuditFinding(TypedDict):
+class AuditOutcome(TypedDict):
+    """What all single crashes do."""
+
+    worst: list[str]
+    """The PDs whose crash destroys most PDs."""
+    destroyed: int
+    """How many PDs that is, with the PD itself."""
+    chains: dict[str, int]
+    """Crash -> how many chains it leaves broken, if there is any."""
+    survivors: list[str]
+    """The PDs that some crash leaves with a broken chain."""
+    broken: NotRequired[dict[str, list[tuple[str, str, str]]]]
+    """With --list: crash -> survivor, what it holds, and what that was built on and went."""
+
+
+class AuditFinding(AuditOutcome):
     """What all single crashes do at two depths."""
 
     pd_depth: int | Literal["inf"]
     """Hops of clients that are destroyed."""
     rs_depth: int | Literal["inf"]
     """Hops of mapped spaces that are destroyed."""
-    worst: list[str]
-    """The PDs whose crash destroys most PDs."""
+
+
+class AuditPairFinding(TypedDict):
+    """What all crashes of two PDs, one after the other, do at two depths."""
+
+    pd_depth: int | Literal["inf"]
+    """Hops of clients that are destroyed."""
+    rs_depth: int | Literal["inf"]
+    """Hops of mapped spaces that are destroyed."""
+    worst: tuple[str, str] | None
+    """The first of the pairs whose crashes destroy most PDs. `null`: there are no two PDs."""
     destroyed: int
-    """How many PDs that is, with the PD itself."""
-    broken: dict[str, list[tuple[str, str, str]]]
-    """Crash -> survivor, what it holds, and what that was built on and went."""
+    """How many PDs that is."""
+    broken_pairs: int
+    """How many pairs leave a broken chain."""
+    chains: int
+    """How many broken chains the worst of them leaves."""
+
+
+class AuditPairs(TypedDict):
+    """What the crashes of two PDs would do."""
+
+    findings: list[AuditPairFinding]
+    """For each pair of depths."""
+    smallest: list[tuple[int | Literal["inf"], int | Literal["inf"]]]
+    """The smallest depths at which no two crashes leave a broken chain."""
+    points: list[tuple[str, str]]
+    """Pairs whose crashes destroy all others, if no depth limits them and nobody is pinned. Neither
+    alone does."""
 
 
 class AuditOutput(Versioned):
@@ -84,13 +122,25 @@ class AuditOutput(Versioned):
 
     command: Literal["audit"]
     """The command."""
+    policy: Literal["depth", "metric", "both"]
+    """The policy."""
     findings: list[AuditFinding]
     """For each pair of depths."""
+    configured: NotRequired[AuditOutcome]
+    """At the depths that the configuration or the trace gives each PD."""
     smallest: list[tuple[int | Literal["inf"], int | Literal["inf"]]]
     """The smallest depths at which no crash leaves a broken chain."""
     pins: dict[str, list[str]]
     """Crash -> pinned PDs that only their pin saves at unlimited depth."""
     single_points: list[str]
     """PDs whose crash destroys all others, if no depth limits it and nobody is pinned."""
+    pairs: NotRequired[AuditPairs]
+    """With --pairs."""
+    names: dict[str, str]
+    """Id of each PD that has a name: its name."""
     worse: NotRequired[list[str]]
     """With --diff: what got worse, for people."""
+    better: NotRequired[list[str]]
+    """With --diff: what got better."""
+    other: NotRequired[list[str]]
+    """With --diff: what is only different."""

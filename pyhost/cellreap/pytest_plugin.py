@@ -8,6 +8,9 @@
         assert run.passed
         assert run.alive == {"client"}
 
+    def test_no_crash_goes_far(cellreap):
+        cellreap.audit("my.toml", max_destroyed=2)
+
 It does nothing unless a test takes the fixture `cellreap`. The configuration's path is relative to
 the test's file. `@pytest.mark.cellreap(...)` says where and how the test's systems run; lists
 repeat the test::

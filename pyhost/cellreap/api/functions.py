@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from cellreap.api.auditing import Audit, audit_model
+from cellreap.api.auditing import Audit, audit_state
 from cellreap.api.configured import of_system
 from cellreap.api.measuring import Blast, blasts_of, find_pd, measuring, pairs
 from cellreap.api.planning import Engine, collect_state, plan_state, reconcile_state
@@ -106,9 +106,7 @@ def plan(
     ['FILE_SPACE_5', 'TABLE_SPACE_6']
     """
     found, name = _state(source, after, strict)
-    return plan_state(
-        found, name, crash, pd_depth, rs_depth, engine, closeness, subtree=subtree
-    )
+    return plan_state(found, name, crash, pd_depth, rs_depth, engine, closeness, subtree=subtree)
 
 
 def collect(
@@ -198,11 +196,17 @@ def matrix(
 
 
 def audit(
-    source: Source, *, max_depth: int = 4, after: int | None = None, strict: bool = False
+    source: Source,
+    *,
+    max_depth: int = 4,
+    pairs: bool = False,
+    after: int | None = None,
+    strict: bool = False,
 ) -> Audit:
     """What each single crash would do, at each pair of depths up to `max_depth`, and unlimited.
 
-    `source`, `after` and `strict` are those of `plan`. Nothing is booted.
+    `source`, `after` and `strict` are those of `plan`. `pairs`: also what the crashes of two PDs
+    would do, one after the other. Nothing is booted.
 
     >>> audit = cellreap.audit("tests/data/scenario.csv")
     >>> audit.smallest
@@ -211,7 +215,7 @@ def audit(
     ('PD_3', 'FILE_3_1', 'BLOCK_1_1')
     """
     found, _ = _state(source, after, strict)
-    return audit_model(found.model, max_depth, found.closeness)
+    return audit_state(found, max_depth, pairs=pairs)
 
 
 def blasts(trace: str | Path | Run, *, with_root: bool = False) -> list[Blast]:

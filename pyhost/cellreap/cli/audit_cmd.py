@@ -3,19 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from cellreap.api.auditing import Audit, audit_model
-from cellreap.api.states import state_of
+from cellreap.api.auditing import Audit, Difference, PairAudit, audit_state
+from cellreap.api.states import Depths, state_of
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import after_option, json_option
-from cellreap.model.graph import Model
 from cellreap.model.plan import depth_text
-from cellreap.model.reference import label
 
 
 @click.command()
@@ -27,52 +26,121 @@ from cellreap.model.reference import label
     show_default=True,
     help="The largest depth to look at, besides inf.",
 )
+@click.option("--pairs", is_flag=True, help="Also the crashes of two PDs, one after the other.")
+@click.option("--list", "listed", is_flag=True, help="List all broken chains.")
 @click.option(
     "--diff",
     type=click.Path(path_type=Path),
     metavar="OTHER",
-    help="Compare with an earlier state. Exit with 1 if something got worse.",
+    help="Compare with an earlier state. Exit with 1 if something got worse, else with 0.",
 )
 @after_option(
     0, "Of a trace: the state after the N-th cleanup; 0: before the first. Default: at the end."
 )
 @json_option
-def audit(source: Path, max_depth: int, diff: Path | None, after: int | None, as_json: bool) -> int:
+def audit(
+    source: Path,
+    max_depth: int,
+    pairs: bool,
+    listed: bool,
+    diff: Path | None,
+    after: int | None,
+    as_json: bool,
+) -> int:
     """Say what each single crash would do at each depth. Nothing is booted.
 
-    For each pair of depths: how many PDs the worst crash destroys, and how many things survivors
-    hold that are built, directly or further down, on something that went.
+    For each pair of depths: how many PDs the worst crash destroys, how many things survivors hold
+    that are built, directly or further down, on something that went, and how many PDs some crash
+    leaves with such a thing.
     """
     state = state_of(source, after=after)
-    found = audit_model(state.model, max_depth, state.closeness)
-    worse = []
+    found = audit_state(state, max_depth, pairs=pairs)
+    different = None
     if diff is not None:
-        other = state_of(diff)
-        worse = found.worse_than(audit_model(other.model, max_depth, other.closeness))
+        different = found.difference(audit_state(state_of(diff), max_depth))
     if as_json:
-        shown: dict[str, Any] = found.to_json()
-        echo_json("audit", shown if diff is None else {**shown, "worse": worse})
+        shown: dict[str, Any] = found.to_json(listed)
+        if different is not None:
+            shown.update(worse=different.worse, better=different.better, other=different.other)
+        echo_json("audit", shown)
     else:
         for note in state.notes:
             click.echo(f"cellreap: note: {note}", err=True)
-        _show(found, state.model)
-        for line in worse:
-            click.echo(f"worse: {line}")
-    return ExitCode.FAILED if worse else ExitCode.DONE
+        _show(found)
+        if listed:
+            _list(found)
+        if different is not None:
+            _show_difference(different)
+    return ExitCode.FAILED if different is not None and different.worse else ExitCode.DONE
 
 
-def _show(found: Audit, model: Model) -> None:
-    click.echo("pd_depth  rs_depth  worst crash destroys  broken chains")
+def _show(found: Audit) -> None:
+    rows = []
     for each in found.findings:
-        broken = sum(map(len, each.broken.values()))
-        worst = f"{each.destroyed} PDs: {label(model, each.worst[0])}" if each.worst else "nothing"
-        click.echo(
-            f"{depth_text(each.pd_depth)!s:8}  {depth_text(each.rs_depth)!s:8}  {worst}  {broken}"
-        )
-    depths = ", ".join(f"{depth_text(pd)}/{depth_text(rs)}" for pd, rs in found.smallest)
-    click.echo(f"smallest depths that leave no broken chain: {depths or 'none'}")
+        worst = f"{each.destroyed} PDs: {found.label(each.worst[0])}" if each.worst else "nothing"
+        counts = str(sum(each.chains.values())), str(len(each.survivors))
+        rows.append((*_texts(each.pd_depth, each.rs_depth), worst, *counts))
+    if found.configured is not None:
+        own = found.configured
+        worst = f"{own.destroyed} PDs: {found.label(own.worst[0])}" if own.worst else "nothing"
+        counts = str(sum(own.chains.values())), str(len(own.survivors))
+        rows.append(("as configured", "", worst, *counts))
+    _table(("pd_depth", "rs_depth", "worst crash destroys", "broken chains", "survivors"), rows)
+    click.echo(f"smallest depths that leave no broken chain: {_listed(found.smallest)}")
     for crash, saved in found.pins.items():
-        pds = ", ".join(label(model, pd) for pd in saved)
-        click.echo(f"the crash of {label(model, crash)} would doom pinned PDs: {pds}")
+        pds = ", ".join(found.label(pd) for pd in saved)
+        click.echo(f"the crash of {found.label(crash)} would doom pinned PDs: {pds}")
     for pd in found.single_points:
-        click.echo(f"single point of failure: {label(model, pd)}")
+        click.echo(f"single point of failure: {found.label(pd)}")
+    if found.pairs is not None:
+        _show_pairs(found, found.pairs)
+
+
+def _show_pairs(found: Audit, pairs: PairAudit) -> None:
+    rows = []
+    for each in pairs.findings:
+        two = "nothing"
+        if each.worst is not None:
+            two = f"{each.destroyed} PDs: {' and '.join(map(found.label, each.worst))}"
+        depths = _texts(each.pd_depth, each.rs_depth)
+        rows.append((*depths, two, str(each.broken_pairs), str(each.chains)))
+    click.echo()
+    _table(
+        ("pd_depth", "rs_depth", "worst two crashes destroy", "pairs that break", "chains at most"),
+        rows,
+    )
+    click.echo(f"smallest depths at which no two crashes do: {_listed(pairs.smallest)}")
+    for a, b in pairs.points:
+        click.echo(f"together they destroy all others: {found.label(a)} and {found.label(b)}")
+
+
+def _list(found: Audit) -> None:
+    for each in found.findings:
+        for crash, broken in each.broken.items():
+            click.echo(f"at {'/'.join(_texts(each.pd_depth, each.rs_depth))} {found.label(crash)}:")
+            for pd, held, lost in broken:
+                click.echo(f"  {found.label(pd)} holds {held}, which is built on {lost}")
+
+
+def _show_difference(different: Difference) -> None:
+    for line in different.worse:
+        click.echo(f"worse: {line}")
+    for line in different.better:
+        click.echo(f"better: {line}")
+    for line in different.other:
+        click.echo(f"different: {line}")
+
+
+def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
+    for row in (header, *rows):
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(cells).rstrip())
+
+
+def _texts(pd_depth: int | None, rs_depth: int | None) -> tuple[str, str]:
+    return str(depth_text(pd_depth)), str(depth_text(rs_depth))
+
+
+def _listed(depths: list[Depths]) -> str:
+    return ", ".join("/".join(_texts(*both)) for both in depths) or "none"

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn, Unpack
 
+from cellreap.api.auditing import Audit, audit_state
 from cellreap.api.results import Run
+from cellreap.api.states import state_of
 from cellreap.api.systems import NoKernel, kernel_for
 from cellreap.errors import CellreapError
 from cellreap.progress import Progress
@@ -87,4 +89,37 @@ class Systems:
             run=details,
         )
         self.note(found)
+        return found
+
+    def audit(
+        self,
+        source: str | Path,
+        *,
+        max_destroyed: int | None = None,
+        unbroken: bool = True,
+        no_worse_than: str | Path | None = None,
+        max_depth: int = 4,
+        pairs: bool = False,
+    ) -> Audit:
+        """Audits a configuration, a trace or a model state, without a boot.
+
+        The test fails if, as the system is configured, a crash destroys more than `max_destroyed`
+        PDs or leaves a broken chain of maps (`unbroken=False` allows it), or if something is worse
+        than in the state `no_worse_than`.
+        """
+        try:
+            found = audit_state(state_of(self.home / source), max_depth, pairs=pairs)
+            before = None
+            if no_worse_than is not None:
+                before = audit_state(state_of(self.home / no_worse_than), max_depth)
+        except CellreapError as error:
+            if self.fail is None:
+                raise
+            self.fail(error.line())
+        wrong = found.problems(max_destroyed=max_destroyed, unbroken=unbroken, before=before)
+        if wrong:
+            text = "\n".join((f"{source}: {len(wrong)} findings of the audit:", *wrong))
+            if self.fail is None:
+                raise AssertionError(text)
+            self.fail(text)
         return found

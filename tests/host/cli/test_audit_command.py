@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import random
+import time
+from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
 
 import cellreap
-from cellreap.api.auditing import Broken
+from cellreap.api.chains import Broken
+from cellreap.api.crashes import Crashes
 from cellreap.model.csvstate import write_state
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
-from cellreap.model.reference import plan
+from cellreap.model.reference import apply, plan
 from kit.command_line import cellreap as run
 from kit.command_line import cellreap_json
 from kit.core_support import SCENARIO, describe, random_model, system
@@ -59,7 +63,10 @@ def test_an_audit_says_what_plans_of_the_reference_say() -> None:
                 assert {one[:2] for one in got} == {one[:2] for one in want}, describe(model)
                 assert set(got) <= want
                 seen += len(got)
+                assert finding.chains.get(crash, 0) == len(got)
             most = max(sizes.values())
+            left = {one[0] for found in finding.broken.values() for one in found}
+            assert set(finding.survivors) == left
             assert finding.destroyed == most
             assert finding.worst == [pd for pd, size in sizes.items() if size == most]
     assert seen > 100
@@ -100,3 +107,100 @@ def test_a_state_that_got_worse_fails(tmp_path: Path) -> None:
     code, shown = cellreap_json("audit", str(before), "--diff", str(after))
     assert (code, shown["worse"]) == (0, [])
     assert error_of(run("audit", "none.csv")).count("\n") <= 1
+
+
+@pytest.mark.behaviour("C-08")
+def test_two_crashes_are_two_plans_of_the_reference_one_after_the_other() -> None:
+    touched = 0
+    for seed in range(25):
+        model = random_model(random.Random(seed))
+        pds = [pd for pd in model.pds() if pd != ROOT]
+        audit = cellreap.audit(model, max_depth=1, pairs=True).pairs
+        assert audit is not None
+        crashes = Crashes(model, None, 1)
+        for finding in audit.findings:
+            depths = finding.pd_depth, finding.rs_depth
+            most, pairs, chains = 0, 0, 0
+            for a, b in combinations(pds, 2):
+                size, left = 0, 0
+                for first, second in ((a, b), (b, a)):
+                    gone = one_after_the_other(model, first, second, depths)
+                    size = max(size, sum(model.nodes[node].kind == "PD" for node in gone))
+                    holds = {(pd, held) for pd, held in model.holds if pd != ROOT}
+                    hanging = {
+                        (pd, held)
+                        for pd, held in holds
+                        if pd not in gone and held not in gone and below(model, held) & gone
+                    }
+                    left = max(left, len(hanging))
+                    touched += crashes.of(first, depths).touches(crashes.of(second, depths))
+                most, chains, pairs = max(most, size), max(chains, left), pairs + bool(left)
+            found = finding.destroyed, finding.broken_pairs, finding.chains
+            assert found == (most, pairs, chains), f"{depths} {describe(model)}"
+    assert touched > 100
+
+
+def below(model: Model, node: str) -> set[str]:
+    """What a node is built on, directly or further down."""
+    found = {node}
+    while more := {b for a, b in model.maps if a in found} - found:
+        found |= more
+    return found
+
+
+def one_after_the_other(
+    model: Model, first: str, second: str, depths: tuple[int | None, int | None]
+) -> set[str]:
+    """All nodes that are gone after two crashes."""
+    bodies = {model.body_of(pd) for pd in model.pds()}
+    left = apply(model, plan(model, first, *depths))
+    if second in left.nodes:
+        left = apply(left, plan(left, second, *depths))
+    return model.nodes.keys() - left.nodes.keys() - bodies
+
+
+def test_a_pair_is_a_point_of_failure_only_if_neither_alone_is() -> None:
+    audit = cellreap.audit(STATE, pairs=True).pairs
+    assert audit is not None
+    assert audit.points == [("PD_1", "PD_2")]
+    assert audit.smallest == [(0, 2), (2, 0)]
+    code, shown = cellreap_json("audit", str(STATE), "--pairs", "--list")
+    assert (code, shown["pairs"]["points"]) == (0, [["PD_1", "PD_2"]])
+    assert ["PD_3", "FILE_3_1", "BLOCK_1_1"] in shown["findings"][0]["broken"]["PD_1"]
+    told = run("audit", str(STATE), "--pairs", "--list").stdout
+    assert "together they destroy all others: PD_1 (block_server_1) and PD_2" in told
+    assert "  PD_3 (fs) holds FILE_3_1, which is built on BLOCK_1_1" in told
+
+
+def test_a_difference_compares_pds_by_their_names(tmp_path: Path) -> None:
+    audits = []
+    for top in ("PD_1", "PD_3"):
+        model = system(f"{top} manages FILE_SPACE_1 with FILE_1_1\nPD_2 requests FILE_SPACE_1")
+        model.nodes[top] = replace(model.nodes[top], name="top")
+        audits.append(cellreap.audit(model))
+    before, after = audits
+    assert before.single_points != after.single_points
+    assert after.difference(before).worse == []
+
+
+def test_an_audit_of_a_large_system_is_quick() -> None:
+    model = Model()
+    model.add_pd(ROOT)
+    rng = random.Random(1)
+    for number in range(1, 1001):
+        pd, space = f"PD_{number:x}", f"FILE_SPACE_{number:x}"
+        model.add_pd(pd)
+        model.add_space(space, pd)
+        model.add_resource(f"FILE_{number:x}_1", space)
+        for node in (space, f"FILE_{number:x}_1"):
+            model.add_hold(pd, node)
+        if number > 1:
+            server = f"{max(1, number - rng.randint(1, 40)):x}"
+            model.add_request(pd, f"FILE_SPACE_{server}")
+            model.add_hold(pd, f"FILE_{server}_1")
+            model.add_map(f"FILE_{number:x}_1", f"FILE_{server}_1")
+    began = time.process_time()
+    audit = cellreap.audit(model)
+    assert time.process_time() - began < 10
+    assert audit.single_points == ["PD_1"]
+    assert audit.smallest == [(0, None), (None, 0)]

@@ -10,12 +10,16 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from cellreap.model.core.library import LIBRARY_VARIABLE, library_path
+from cellreap.model.csvstate import write_state
+from kit.core_support import system
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench
 from kit.small_runs import console, told, trace
 
 pytest_plugins = ["pytester"]
 pytestmark = NEEDS_TOOLCHAIN
 
+CORE = library_path()
 THREE_LINES = """
 def test_server_crash(cellreap):
     run = cellreap.run("small.toml", crash="server")
@@ -50,6 +54,45 @@ def run_tests(pytester: pytest.Pytester, text: str, *args: str) -> pytest.RunRes
 def test_three_lines_test_a_system(pytester: pytest.Pytester, bench: Bench) -> None:
     result = run_tests(pytester, THREE_LINES)
     result.assert_outcomes(passed=1)
+
+
+@pytest.mark.behaviour("Y-03")
+def test_an_audit_is_an_assertion(
+    pytester: pytest.Pytester, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LIBRARY_VARIABLE, str(CORE))
+    state = write_state(
+        system("""
+        PD_1 manages FILE_SPACE_1 with FILE_1_1
+        PD_2 manages TABLE_SPACE_2 with TABLE_2_1
+        TABLE_2_1 maps FILE_1_1
+    """)
+    )
+    (pytester.path / "state.csv").write_text(state, encoding="utf-8")
+    text = """
+def test_good(cellreap):
+    cellreap.audit("small.toml", max_destroyed=1, no_worse_than="small.toml")
+def test_far(cellreap):
+    cellreap.audit("small.toml", max_destroyed=0)
+def test_broken(cellreap):
+    cellreap.audit("state.csv")
+def test_allowed(cellreap):
+    cellreap.audit("state.csv", unbroken=False)
+def test_worse(cellreap):
+    cellreap.audit("small.toml", no_worse_than="state.csv")
+def test_wrong(cellreap):
+    cellreap.audit("none.csv")
+"""
+    result = run_tests(pytester, text)
+    result.assert_outcomes(passed=2, failed=4)
+    result.stdout.fnmatch_lines_random(
+        [
+            "*the crash of PD_1 (server) destroys 1 PDs, not 0*",
+            "*PD_1 leaves 1 broken chains: PD_2 holds TABLE_2_1, which is built on FILE_1_1*",
+            "*PD_1 (server) is a single point of failure*",
+            "*none.csv*",
+        ]
+    )
 
 
 @pytest.mark.behaviour("Y-03", "H-13")

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The chains of maps of a state, and which holds hang on what. A set of holds is an integer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cellreap.model.graph import Model
+from cellreap.model.ids import ROOT
+
+Broken = tuple[str, str, str]
+"""A survivor, what it holds, and what that was built on and went."""
+
+
+class Chains:
+    """The chains of maps of a state."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._upper: dict[str, list[str]] = {}
+        for upper, lower in sorted(model.maps):
+            self._upper.setdefault(lower, []).append(upper)
+        self._members: dict[str, list[str]] = {}
+        for res, space in model.space_of.items():
+            self._members.setdefault(space, []).append(res)
+        self._holders: dict[str, list[str]] = {}
+        self._holds_by: dict[str, int] = {}
+        self._holds_of: dict[str, int] = {}
+        for place, (pd, node) in enumerate(sorted(model.holds)):
+            if pd != ROOT:
+                self._holders.setdefault(node, []).append(pd)
+                self._holds_by[pd] = self._holds_by.get(pd, 0) | 1 << place
+                self._holds_of[node] = self._holds_of.get(node, 0) | 1 << place
+        self._above = self._closed()
+        self.core_built = list(self._find_core_built())
+        """The core resources on which something is built, and the holders with the last of which
+        each goes."""
+
+    def by(self, pd: str) -> int:
+        """The holds that a PD has."""
+        return self._holds_by.get(pd, 0)
+
+    def over(self, node: str) -> tuple[int, int]:
+        """The holds of all that is built on a node, directly or further up, and those of itself."""
+        return self._above.get(node, 0), self._holds_of.get(node, 0)
+
+    def on(self, space: str) -> tuple[int, int]:
+        """The same for a space with all that is in it."""
+        above, held = self.over(space)
+        for res in self._members.get(space, ()):
+            its_above, its_held = self.over(res)
+            above, held = above | its_above, held | its_held
+        return above, held
+
+    def _find_core_built(self) -> Iterator[tuple[str, list[str]]]:
+        model = self._model
+        bodies: set[str | None] | None = None
+        for res in sorted(self._above):
+            space = model.space_of.get(res)
+            if space is None or not model.is_core(space) or res not in self._holders:
+                continue
+            if bodies is None:
+                bodies = {model.body_of(pd) for pd in model.pds()}
+            if res not in bodies:
+                yield res, self._holders[res]
+
+    def broken(self, pds: set[str], spaces: set[str]) -> list[Broken]:
+        """What survivors hold that was built on something that goes, directly or further down."""
+        gone = {*spaces, *(res for s in spaces for res in self._members.get(s, ()))}
+        gone |= {res for res, holders in self.core_built if pds.issuperset(holders)}
+        return sorted(set(self._left(gone, pds)))
+
+    def _left(self, gone: set[str], pds: set[str]) -> Iterator[Broken]:
+        pending = [(node, node) for node in sorted(gone)]
+        seen = set(gone)
+        for node, lost in pending:
+            for upper in self._upper.get(node, ()):
+                if upper not in seen:
+                    seen.add(upper)
+                    pending.append((upper, lost))
+                    for pd in self._holders.get(upper, ()):
+                        if pd not in pds:
+                            yield pd, upper, lost
+
+    def _closed(self) -> dict[str, int]:
+        """The holds above each node on which something is built. Maps may form cycles."""
+        above, order = dict.fromkeys(self._upper, 0), self._highest_first()
+        changed = True
+        while changed:
+            changed = False
+            for node in order:
+                holds = above[node]
+                for upper in self._upper[node]:
+                    holds |= self._holds_of.get(upper, 0) | above.get(upper, 0)
+                if holds != above[node]:
+                    above[node] = holds
+                    changed = True
+        return above
+
+    def _highest_first(self) -> list[str]:
+        """The nodes with something above them, each after what is above it unless in a cycle."""
+        order: list[str] = []
+        seen: set[str] = set()
+        for first in self._upper:
+            pending = [(first, False)]
+            while pending:
+                node, done = pending.pop()
+                if done:
+                    order.append(node)
+                elif node not in seen:
+                    seen.add(node)
+                    pending.append((node, True))
+                    pending += [(up, False) for up in self._upper[node] if up in self._upper]
+        return order
