@@ -221,6 +221,12 @@ cr_result cr_post_mortem(uint32_t space, uint32_t pd, cr_mortem *out)
     return result;
 }
 
+cr_result cr_dump(uint32_t pd, uint64_t address, uint64_t *words, uint32_t max)
+{
+    uint64_t arguments[2] = {pd, address};
+    return cr_call_root(CR_OP_DUMP, arguments, 2, words, max);
+}
+
 cr_result cr_resume_work(uint32_t space)
 {
     uint64_t argument = space;

@@ -415,3 +415,37 @@ void cr_do_post_mortem(cr_asked *a)
 _Static_assert(CR_MORTEM_NAME_END + 1 == CR_MORTEM_REGISTERS, "the registers follow the name");
 _Static_assert((int)CR_MORTEM_REGISTERS + (int)CR_MORTEM_REGISTERS_MAX <= (int)CR_MAX_RESULTS,
                "a post-mortem fits one answer");
+
+/* The memory of a PD that lives is nobody else's. That of a doomed one is there until its cleanup
+ * destroys the PD, after it has told the subscribers and has awaited them. */
+cr_result cr_check_dump(cr_asked *a)
+{
+    cr_result result = cr_find_pd(a->args.pd_number, &a->found.pd);
+    if (result != CR_RESULT_OK) {
+        return result;
+    }
+    const cr_pd *pd = a->found.pd;
+    if (a->from->config == CR_IMAGE_NONE || cr_reader_of(pd) != a->from->config + 1 ||
+        (cr_pd_is_up(pd) && !cr_is_doomed(pd))) {
+        return CR_RESULT_DENIED;
+    }
+    return cr_read_memory(pd, a->args.address, 0) != 0 ? CR_RESULT_OK : CR_RESULT_FAILED;
+}
+
+void cr_do_dump(cr_asked *a)
+{
+    const cr_pd *pd = a->found.pd;
+    a->count = cr_read_memory(pd, a->args.address, a->results);
+    if (a->count == 0) {
+        a->undone = CR_RESULT_MEMORY; /* Or a cleanup that left the PD has freed its memory. */
+        return;
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_DUMP);
+    cr_trace_pd(pd);
+    cr_trace_pd(a->from);
+    cr_trace_address(&cr_sys.trace, a->args.address);
+    cr_trace_number(&cr_sys.trace, a->count);
+    cr_trace_end(&cr_sys.trace);
+}
+
+_Static_assert((int)CR_DUMP_WORDS <= (int)CR_MAX_RESULTS, "a dump fits one answer");

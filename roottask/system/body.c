@@ -566,3 +566,56 @@ cr_status cr_body_destroy(cr_body *body)
     body->block = CR_BLOCK_NONE;
     return CR_OK;
 }
+
+/* -- reading */
+
+/* The slot of the frame at this address. 0: nothing is mapped there. */
+static uint32_t find_frame(uint64_t vaddr)
+{
+    for (uint32_t i = 0; i < plan.n_stretches; i++) {
+        const stretch *s = &plan.stretches[i];
+        if (vaddr >= s->vaddr && (vaddr - s->vaddr) / PAGE < s->pages) {
+            return s->first_frame + (uint32_t)((vaddr - s->vaddr) / PAGE);
+        }
+    }
+    return 0;
+}
+
+/* The frame is mapped in the PD. A copy of its capability is mapped in the window. */
+static int copy_words(seL4_CPtr frame, uint64_t vaddr, uint64_t *out, uint32_t count)
+{
+    const uint32_t temporary = cr_pool_take(CR_POOL_OWN);
+    if (temporary == 0) {
+        return 0;
+    }
+    const seL4_CPtr copy = cr_cptr(CR_L1_POOL, temporary);
+    int copied = 0;
+    if (!cr_copy(cr_slot_at(copy), cr_slot_at(frame), seL4_AllRights)) {
+        if (!cr_arch_map_frame(copy, seL4_CapInitThreadVSpace, (seL4_Word)window, 0, 0)) {
+            const volatile uint64_t *from =
+                (const volatile uint64_t *)(const volatile void *)&window[vaddr % PAGE];
+            for (uint32_t i = 0; i < count; i++) {
+                out[i] = from[i];
+            }
+            copied = !cr_arch_unmap_frame(copy);
+        }
+        copied &= !cr_delete(cr_slot_at(copy));
+    }
+    cr_pool_give(temporary);
+    return copied;
+}
+
+uint32_t cr_body_read(const cr_body_params *params, const cr_body *body, uint64_t vaddr,
+                      uint64_t *out, uint32_t max)
+{
+    const uint64_t left = (PAGE - vaddr % PAGE) / sizeof(uint64_t);
+    const uint32_t count = left < max ? (uint32_t)left : max;
+    if (vaddr % sizeof(uint64_t) != 0 || lay_out(params) != CR_OK) {
+        return 0;
+    }
+    const uint32_t frame = find_frame(vaddr);
+    if (frame == 0) {
+        return 0;
+    }
+    return out == 0 || copy_words(cr_body_cap(body, frame), vaddr, out, count) ? count : 0;
+}

@@ -88,6 +88,12 @@ cr_status cr_body_reserve(const cr_body_params *params);
  * are not. */
 const uint8_t *cr_body_code(const uint8_t *elf, uint64_t vaddr, uint64_t bytes);
 
+/* Copies words from an address to the end of its page, but at most `max`. With `out` 0 only counts
+ * them. The parameters are those that the body was made with, as far as they are about its pages.
+ * Returns 0 if nothing is mapped there or the kernel refuses. No body may be made meanwhile. */
+uint32_t cr_body_read(const cr_body_params *params, const cr_body *body, uint64_t vaddr,
+                      uint64_t *out, uint32_t max);
+
 /* Revokes the untyped and gives it back. The TCB should already be suspended. */
 cr_status cr_body_destroy(cr_body *body);
 

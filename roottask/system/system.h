@@ -413,6 +413,12 @@ int cr_may_have_caps(const cr_pd *pd);
 void cr_grant_pds(const cr_pd *pd);
 /* Puts configured PD capabilities into the slots that are due, as far as there is room. */
 void cr_fill_due_slots(void);
+/* The position in the configuration, from 1, of the PD that may read the PD's memory when it is
+ * doomed. 0: none. */
+uint32_t cr_reader_of(const cr_pd *pd);
+/* Copies words of the PD's memory, from the address to the end of its page, but at most
+ * CR_DUMP_WORDS. With `out` 0 only counts them. 0: there are none, or the kernel refuses. */
+uint32_t cr_read_memory(const cr_pd *pd, uint64_t address, uint64_t *out);
 /* Stops a PD for good: suspends its thread, destroys its endpoint, and answers `server died` to all
  * PDs that are in a call to it. Its edges stay, and nothing of it is freed. Traces this. The PD
  * must not be stopped yet, except if an earlier call did not come to its end (`stopping`). Then no

@@ -33,7 +33,7 @@ static int pds_fit(const cr_image_header *image)
             pd->spawn_priority > pd->priority ||
             pd->cspace_bits < CR_CSPACE_BITS_MIN || pd->cspace_bits > CR_CSPACE_BITS_MAX ||
             pd->stack_pages < 1 || pd->stack_pages > CR_STACK_PAGES_MAX ||
-            pd->respawn_delay_ms > CR_RESPAWN_DELAY_MAX_MS ||
+            pd->respawn_delay_ms > CR_RESPAWN_DELAY_MAX_MS || pd->reader > image->pds.count ||
             (pd->fault_handler != CR_IMAGE_NONE && pd->fault_handler >= i)) {
             return 0;
         }

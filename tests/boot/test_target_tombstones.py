@@ -19,6 +19,19 @@ def read(run: Run, when: str) -> list[str]:
     return [text.removeprefix(f"{when}: ") for text in said]
 
 
+@pytest.mark.behaviour("X-12")
+def test_who_is_trusted_reads_the_memory_of_a_doomed_pd_and_nobody_else_does(
+    target: Target,
+) -> None:
+    """Both are told before the end. The memory of a PD that lives is not read at all."""
+    run = target.run("dumped")
+    reads = [(run.name(e["pd"]), run.name(e["by"]), e.number("words")) for e in run.of("DUMP")]
+    assert reads == [("witness", "coroner", count) for count in (64, 64, 1)]
+    for who in ("coroner", "nosy"):
+        assert {text.split(": ", 1)[1] for text in run.says(who)} == {"ok"}
+        assert len(run.says(who)) == 1 + 3 * 8
+
+
 @pytest.mark.behaviour("G-19", "G-21", "G-30")
 def test_who_refers_to_the_destroyed_reads_its_end_and_nobody_else_does(target: Target) -> None:
     """A server goes by a fault, an exit and a termination. Its client has its PD capability."""

@@ -440,6 +440,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "authority.pin": lambda: edited("govern", "PIN", {"asker": "PD_4"}, pd="PD_2"),
     "authority.stopped": lambda: scenario(_depths_of_the_stopped),
     "authority.cleanup": lambda: edited("depths-1-0", "CLEANUP", {"rs_depth": 1}),
+    "authority.dump": emitted("DUMP", pd="PD_4", by="PD_5", address="0x1000", words=64),
     "consent.allow": emitted("ALLOW", pd="PD_5", by="PD_0", count=1),
     "consent.allowed": lambda: edited("depths-1-0", "ALLOW", {"count": 0}, pd="PD_5"),
     "consent.by": lambda: edited("depths-1-0", "HOLD", {"by": "-"}, pd="PD_5"),

@@ -251,7 +251,7 @@ class Target:
         if rights is None:
             rights = frozenset(("extract", "spawn") if creator is None else ())
         flags = {right: int(right in rights) for right in RIGHTS}
-        self.emit("RIGHTS", pd=pd, priority=priority, account=self.accounts[pd], **flags)
+        self.emit("RIGHTS", pd=pd, priority=priority, account=self.accounts[pd], **flags, reader=0)
         if depths is not None:
             values = {"pd": pd, "pd_depth": depths[0], "rs_depth": depths[1]}
             self.emit("DEPTHS", **values, asker="-", op="-")

@@ -76,6 +76,12 @@ typedef struct cr_mortem {
  * CR_RESULT_DENIED: the node is not destroyed. CR_RESULT_NO_SUCH. */
 cr_result cr_post_mortem(uint32_t space, uint32_t pd, cr_mortem *out);
 
+/* Words of the memory of a doomed PD that the configuration lets this PD read, from the address (a
+ * multiple of 8) on. The words beyond the end of the page, or beyond CR_DUMP_WORDS, are 0.
+ * CR_RESULT_DENIED: it may not, or the PD lives. CR_RESULT_FAILED: nothing is mapped there.
+ * CR_RESULT_GONE: the PD is destroyed. CR_RESULT_NO_SUCH, CR_RESULT_MEMORY. */
+cr_result cr_dump(uint32_t pd, uint64_t address, uint64_t *words, uint32_t max);
+
 typedef struct cr_work_entry {
     cr_notice_kind kind;
     uint64_t token;

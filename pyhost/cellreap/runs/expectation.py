@@ -149,6 +149,7 @@ def _pd(
         trusts=tuple(
             1 + [other.name for other in config.pds].index(name) for name in pd.may_set_policy_of
         ),
+        reader=[None, *(each.name for each in config.pds)].index(pd.post_mortem),
         deadline_ms=deadline_of(config, pd, timer),
         depths=None if pd.pd_depth is None and pd.rs_depth is None else depths,
         respawn=(

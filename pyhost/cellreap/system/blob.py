@@ -261,6 +261,7 @@ def _pd_row(
         "cspace_bits": pd.cspace_bits,
         "stack_pages": pd.stack_pages,
         "fault_handler": _constant("CR_IMAGE_NONE") if handler is None else numbers[handler],
+        "reader": 0 if pd.post_mortem is None else numbers[pd.post_mortem] + 1,
         "pd_depth": _depth(pd.pd_depth),
         "rs_depth": _depth(pd.rs_depth),
         "spawn_priority": pd.priority if pd.spawn_priority is None else pd.spawn_priority,

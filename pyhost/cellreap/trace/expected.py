@@ -48,6 +48,8 @@ class ExpectedPd:
     """Of set_depth, extract, spawn and listen."""
     trusts: tuple[int, ...] = ()
     """The accounts of the PDs whose policy it may change, as the configuration lists them."""
+    reader: int = 0
+    """The account whose first PD may read its memory when it is doomed. 0: none."""
     deadline_ms: int = 0
     depths: Depths | None = None
     """Its own depths, if it has any."""

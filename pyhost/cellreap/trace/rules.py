@@ -203,6 +203,8 @@ RULES: Final[dict[str, str]] = {
     "policy of the PD, and changes it. A protected PD stays pinned.",
     "authority.stopped": "Nobody changes the policy of a PD that was stopped.",
     "authority.cleanup": "A cleanup has the depths of its trigger.",
+    "authority.dump": "Only the PD that its RIGHTS name reads the memory of a PD, and only when "
+    "that is doomed or stopped: from a multiple of 8 to the end of the page, at most 64 words.",
     "consent.allow": "A PD allows edges to another live PD, not to the root task or itself.",
     "consent.allowed": "A PD that makes an edge for another PD was allowed it; each edge takes one "
     "off.",

@@ -53,6 +53,7 @@ typedef struct cr_operation_args {
     uint64_t token;         /* SUBGRAPH, FAULT_INFO; LISTEN, PROGRESS: the number */
     uint64_t ticket;        /* TICKET, CANCEL */
     uint64_t code;          /* EXIT */
+    uint64_t address;       /* DUMP: any value */
     uint32_t round_boundary; /* CHECKPOINT: 0 or 1 */
     uint32_t wait;           /* TICKET: 0 or 1 */
     uint32_t no_wait;        /* CONNECT: 0 or 1 */

@@ -128,6 +128,7 @@ typedef struct cr_image_pd {
     uint32_t cspace_bits;   /* log2 of its slots, CR_CSPACE_BITS_MIN .. CR_CSPACE_BITS_MAX */
     uint32_t stack_pages;   /* 1 .. CR_STACK_PAGES_MAX */
     uint32_t fault_handler; /* an earlier PD in the table, or CR_IMAGE_NONE for the root task */
+    uint32_t reader; /* of its memory when it is doomed: a PD's position, from 1; 0: nobody */
     uint32_t pd_depth;
     uint32_t rs_depth;
     uint32_t deadline_ms; /* time to acknowledge a notice; 0: no deadline */

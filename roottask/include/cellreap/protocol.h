@@ -254,7 +254,11 @@ typedef enum cr_asker {
         "the caller refers.")                                                                      \
     CR_OPERATION(CR_OP_PIN, 37, pin, "pds",                                                        \
         FLAG(pinned) PD_OR_NOT(pd), "", CR_FROM_LIVE,                                              \
-        "Pins the PD, or the caller, so that policy does not doom it, or drops its pin.")
+        "Pins the PD, or the caller, so that policy does not doom it, or drops its pin.")\
+    CR_OPERATION(CR_OP_DUMP, 38, dump, "pds",                                                      \
+        NUMBER(pd_number) WORD(address), "words", CR_FROM_ANY,                                     \
+        "Returns words of the memory of a doomed PD, from this address to the end of its page, "   \
+        "but at most CR_DUMP_WORDS.")
 
 /* The contents of a row of ROWS(member). There is at least one row.
  *
@@ -410,6 +414,8 @@ typedef enum cr_mortem_word {
     CR_MORTEM_WORDS
 #undef CR_MORTEM_WORD
 } cr_mortem_word;
+
+enum { CR_DUMP_WORDS = 64 };
 
 /* The registers follow in the order of their names in FAULT events, all of them. */
 enum { CR_MORTEM_REGISTERS = 12, CR_MORTEM_REGISTERS_MAX = 40 };

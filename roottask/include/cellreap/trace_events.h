@@ -223,11 +223,12 @@ typedef enum cr_print {
                    "this event has no deadline.")                                                  \
     CR_TRACE_EVENT(CR_EV_RIGHTS, "RIGHTS", FIELD(pd, PD) FIELD(priority, NUMBER)                   \
                    FIELD(account, NUMBER) FIELD(set_depth, FLAG) FIELD(extract, FLAG)              \
-                   FIELD(spawn, FLAG) FIELD(listen, FLAG),                                         \
+                   FIELD(spawn, FLAG) FIELD(listen, FLAG) FIELD(reader, NUMBER),                   \
                    "What the PD may do: its priority, and whether it may set its depths, "         \
                    "extract the model state, spawn PDs and be told of cleanups. account: the "     \
                    "position of the PD in the configuration, from 1; of a spawned PD, that of the "\
-                   "configured PD that it descends from.")                                         \
+                   "configured PD that it descends from. reader: the position of the PD that may " \
+                   "read its memory when it is doomed; 0: nobody.")                                \
     CR_TRACE_EVENT(CR_EV_DEPTHS, "DEPTHS", FIELD(pd, PD) FIELD(pd_depth, DEPTH)                    \
                    FIELD(rs_depth, DEPTH) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),          \
                    "The depths of the cleanup that the PD triggers, from now on. Without this "    \
@@ -534,6 +535,9 @@ typedef enum cr_print {
                    FIELD(kind, FAULT_OR_NONE) FIELD(address, ADDRESS) FIELD(ip, ADDRESS),          \
                    "Cleanup n destroyed the node, and PDs still refer to it: what they can read. " \
                    "code: of its EXIT; kind, address, ip: of its last fault.")                     \
+    CR_TRACE_EVENT(CR_EV_DUMP, "DUMP", FIELD(pd, PD) FIELD(by, PD) FIELD(address, ADDRESS)         \
+                   FIELD(words, NUMBER),                                                           \
+                   "A PD read so many words of the memory of a doomed PD, from this address on.")  \
     CR_TRACE_EVENT(CR_EV_FORGOTTEN, "FORGOTTEN", FIELD(node, DOOMABLE),                            \
                    "No PD refers to the destroyed node any more, and nothing is known of it.")     \
     /* Tickets */                                                                                  \

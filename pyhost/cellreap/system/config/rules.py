@@ -145,6 +145,11 @@ def _references(config: Config) -> Iterator[Problem]:
                 yield at, f'"{name}" is created after "{pd.name}"; expected an earlier PD'
             elif name in late and pd.name not in late:
                 yield at, f'"{name}" starts after-cleanup, "{pd.name}" at boot; expected the same'
+        at = ("pd", i, "post_mortem")
+        if pd.post_mortem == pd.name:
+            yield at, "is the PD itself; expected another PD"
+        elif pd.post_mortem is not None and pd.post_mortem not in names:
+            yield at, unknown("PD", pd.post_mortem, names)
         yield from _repeated(("pd", i, "holds_pds"), pd.holds_pds)
         for j, name in enumerate(pd.may_set_policy_of):
             at = ("pd", i, "may_set_policy_of", j)

@@ -24,6 +24,7 @@ CONFIG_VERSION = 2
 SINCE: Final[Mapping[tuple[str, ...], int]] = {
     ("system", "collect"): 2,
     ("pd", "may_set_policy_of"): 2,
+    ("pd", "post_mortem"): 2,
 }
 """Key, with its tables -> the version that it came with. All other keys came with version 1."""
 
@@ -332,6 +333,10 @@ class Pd(Table):
     fault_handler: _Name | None = None
     """An earlier PD that handles its faults: it is told of each, and continues the PD or leaves it
     to the root task. A PD cannot live without its fault handler. The default is the root task.
+    """
+    post_mortem: _Name | None = None
+    """Another PD that may read its memory once it is doomed, until it is destroyed. It is told of
+    the end, and awaited, if it subscribes.
     """
     pd_depth: _Depth | None = None
     """Its own depth, if it differs from the policy's."""

@@ -6,10 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from cellreap import headers
 from cellreap.model import reference
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 
+_PAGE = 4096
 _FLAGS = ("set_depth", "extract", "spawn", "listen")
 
 
@@ -20,17 +22,22 @@ class Rights:
     priority: int
     account: int
     flags: frozenset[str]
+    reader: int
+    """the account whose first PD may read the PD's memory when it is doomed; 0: none"""
 
     @classmethod
     def of(cls, event: Event) -> Rights:
         """The rights in an event."""
         flags = frozenset(flag for flag in _FLAGS if event[flag] == "1")
-        return cls(event.number("priority"), event.number("account"), flags)
+        priority, account = event.number("priority"), event.number("account")
+        return cls(priority, account, flags, event.number("reader"))
 
     def beyond(self, other: Rights) -> str | None:
         """What these rights have that the others lack; None if nothing."""
         if self.priority > other.priority:
             return f"priority={self.priority}: expected {other.priority} at most"
+        if self.reader not in (0, other.reader):
+            return f"reader={self.reader}: expected {other.reader}"
         for flag in sorted(self.flags - other.flags):
             return f"{flag}=1: expected {flag}=0"
         return None
@@ -71,6 +78,10 @@ class Authority(Concern):
         trusts = self._trusts.get(asker, [])
         return rights is not None and pd not in self._spawned and rights.account in trusts
 
+    def reader_of(self, pd: str) -> int:
+        """The account whose first PD may read the PD's memory when it is doomed. 0: none."""
+        return self._rights[pd].reader if pd in self._rights else 0
+
     def begin(self, event: Event) -> None:
         """TRACE: the depths of the system."""
         self._system = (event["pd_depth"], event["rs_depth"])
@@ -95,7 +106,7 @@ class Authority(Concern):
         if creators is None or its is None:
             return
         self.demand(event, pd, "spawn")
-        found = its.beyond(Rights(creators.priority, creators.account, frozenset()))
+        found = its.beyond(Rights(creators.priority, creators.account, frozenset(), 0))
         deadline = self.context.triggers.deadline_of(created)
         if its.account != creators.account:
             found = f"account={its.account}: expected {creators.account}"
@@ -246,10 +257,28 @@ class Authority(Concern):
             self.context.bad("authority.protected", f"PROTECTED: pd={pd}: it is not pinned")
         self._protected.add(pd)
 
+    def dump(self, event: Event) -> None:
+        """DUMP: a PD reads memory of a doomed PD."""
+        context, pd, by = self.context, event["pd"], event["by"]
+        if not context.actors.may_act(event, by):
+            return
+        its, readers = self._rights.get(pd), self._rights.get(by)
+        shown = f"DUMP: pd={pd} by={by}"
+        if its is None or readers is None or its.reader != readers.account or by in self._spawned:
+            context.bad("authority.dump", f"{shown}: {by} may not read the memory of {pd}")
+        if not context.cleanups.dooms_pd(pd) and not context.freed.is_stopped(pd):
+            context.bad("authority.dump", f"{shown}: {pd} is not doomed")
+        left = (_PAGE - event.number("address") % _PAGE) // 8
+        expected = min(left, headers.constant("protocol.h", "CR_DUMP_WORDS"))
+        if event.number("address") % 8 or event.number("words") != expected:
+            text = f"words={event['words']}: expected {expected}, from a multiple of 8 on"
+            context.bad("authority.dump", f"{shown}: {text}")
+
     handlers: ClassVar[Handlers] = {
         "RIGHTS": rights,
         "DEPTHS": depths,
         "PROTECTED": protect,
         "TRUST": trust,
         "PIN": pin,
+        "DUMP": dump,
     }

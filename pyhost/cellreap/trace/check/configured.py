@@ -98,9 +98,8 @@ class Configured(Concern):
     def _cancel(self, event: Event, expected: Expected) -> None:
         config = self.edges.config_of(event["pd"])
         if event.optional("of") is None and (config is None or event["name"] not in config.holds):
-            self._bad(
-                "cancel", event, f"{event['pd']} is not given the capability to {event['name']}"
-            )
+            text = f"{event['pd']} is not given the capability to {event['name']}"
+            self._bad("cancel", event, text)
 
     def _mode(self, event: Event, expected: Expected) -> None:
         if event["mode"] != expected.mode:
@@ -227,6 +226,7 @@ class Configured(Concern):
             ("priority", authority.priority_of(making.pd), pd.priority),
             ("rights", authority.rights_of(making.pd), pd.rights),
             ("trusts", authority.trusts_of(making.pd), pd.trusts),
+            ("reader", authority.reader_of(making.pd), pd.reader),
         )
         has = self.context.triggers.deadline_of(making.pd)
         self._compare(making, "deadline", ("deadline", has, pd.deadline_ms))
