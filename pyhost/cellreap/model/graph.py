@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 from cellreap.errors import ModelError
 from cellreap.model.ids import ROOT
@@ -19,6 +19,9 @@ from cellreap.model.legal import Violation, violations
 from cellreap.model.nodes import DOOMED, MANAGER, PINNED, Node, Nodes
 
 __all__ = ["DOOMED", "MANAGER", "PINNED", "Edge", "Model", "Node", "Violation"]
+
+
+_AnyModel = TypeVar("_AnyModel", bound="Model")
 
 
 class Edge(NamedTuple):
@@ -54,7 +57,10 @@ class Model(Nodes):
 
     def copy(self) -> Self:
         """An independent copy."""
-        return type(self)(
+        return self._copied(type(self))
+
+    def _copied(self, kind: type[_AnyModel]) -> _AnyModel:
+        return kind(
             nodes=dict(self.nodes),
             manager=dict(self.manager),
             space_of=dict(self.space_of),
@@ -66,6 +72,10 @@ class Model(Nodes):
             owns=set(self.owns),
             subscribes=self.subscribes.copy(),
         )
+
+    def plain_copy(self) -> Model:
+        """An independent copy without indexes."""
+        return self._copied(Model)
 
     def remove_pd(self, pd: str) -> None:
         """Removes a PD with its edges.

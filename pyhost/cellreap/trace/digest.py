@@ -40,6 +40,7 @@ def _stir(x: int, first: int, second: int) -> int:
     return x ^ x >> 32
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def label(id_: str, data: str) -> int:
     """The label of a node, from the columns of its row."""
     text = f"{id_},{data}".encode("utf-8", "surrogateescape")
@@ -60,35 +61,72 @@ def term(kind: str, a: int, b: int) -> int:
 
 
 class Digests:
-    """Computes the digests of states. Terms that were computed are kept."""
+    """Computes the digests of states that follow each other.
+
+    A digest is a sum over all nodes and edges. So only those are counted that one state has and the
+    other has not.
+    """
 
     def __init__(self) -> None:
-        self._labels: dict[tuple[str, str], int] = {}
-        self._terms: dict[tuple[str, int, int], int] = {}
+        self._last = Model()
+        self._total = 0
 
     def of(self, model: Model) -> str:
         """The digest of a state, as an event tells it."""
-        labels = {node.id: self._label(node) for node in model.nodes.values()}
-        total = sum(
-            self._term("NODE", labels[node.id], int(node.pinned)) for node in model.nodes.values()
+        if not self._follows(model):
+            self._last, self._total = Model(), 0
+        last = self._last
+        self._total += _sum(model, last) - _sum(last, model)
+        self._last = model.plain_copy()
+        return f"{self._total & _MASK:016x}"
+
+    def _follows(self, model: Model) -> bool:
+        """Whether what both states have has the same labels in both."""
+        last = self._last
+        for one, other in ((model, last), (last, model)):
+            fresh = one.nodes.keys() - other.nodes.keys()
+            ends = (*other.manager.values(), *other.space_of.values())
+            if not fresh.isdisjoint(ends):
+                return False
+        return all(
+            node is model.nodes[id_] or _data(node) == _data(model.nodes[id_])
+            for id_, node in last.nodes.items()
+            if id_ in model.nodes
         )
-        for kind, source, target, times in model.edges():
-            total += times * self._term(kind, labels.get(source, 0), labels.get(target, 0))
-        for res, space in model.space_of.items():
-            total += self._term("SUBSET", labels.get(res, 0), labels.get(space, 0))
-        for space, manager in model.manager.items():
-            total += self._term("MANAGE", labels.get(manager, 0), labels.get(space, 0))
-        return f"{total & _MASK:016x}"
 
-    def _label(self, node: Node) -> int:
-        data = node.name if node.kind == "PD" else node.type
-        found = self._labels.get((node.id, data))
-        if found is None:
-            found = self._labels[node.id, data] = label(node.id, data)
-        return found
 
-    def _term(self, kind: str, a: int, b: int) -> int:
-        found = self._terms.get((kind, a, b))
-        if found is None:
-            found = self._terms[kind, a, b] = term(kind, a, b)
-        return found
+def _data(node: Node) -> str:
+    return node.name if node.kind == "PD" else node.type
+
+
+def _sum(model: Model, other: Model) -> int:
+    """The terms of the nodes and edges of a state that another state has not."""
+
+    def of(id_: str) -> int:
+        node = model.nodes.get(id_)
+        return 0 if node is None else label(id_, _data(node))
+
+    total = 0
+    for id_, node in model.nodes.items():
+        same = other.nodes.get(id_)
+        if same is not node and (same is None or same.pinned != node.pinned):
+            total += term("NODE", of(id_), int(node.pinned))
+    for kind, counted, before in (
+        ("HOLD", model.holds, other.holds),
+        ("SUBSCRIBE", model.subscribes, other.subscribes),
+    ):
+        for (source, target), times in counted.items() - before.items():
+            total += times * term(kind, of(source), of(target))
+    for kind, pairs, before_pairs in (
+        ("REQUEST", model.requests, other.requests),
+        ("MAP", model.maps, other.maps),
+        ("LINK", model.links, other.links),
+        ("OWN", model.owns, other.owns),
+        ("FAULT", model.faults.items(), other.faults.items()),
+        ("SUBSET", model.space_of.items(), other.space_of.items()),
+    ):
+        for source, target in pairs - before_pairs:
+            total += term(kind, of(source), of(target))
+    for space, manager in model.manager.items() - other.manager.items():
+        total += term("MANAGE", of(manager), of(space))
+    return total

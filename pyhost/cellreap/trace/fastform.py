@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from cellreap.headers import event_table
-from cellreap.trace.events import field_type
+from cellreap.trace.events import field_type, field_types
 
 _COUNT: Final = "[a-z0-9][a-z0-9-]*:[1-9][0-9]{0,17}"
+_PD: Final = "PD_(?:0|[1-9a-f][0-9a-f]{0,7})"
 PATTERNS: Final[Mapping[str, str]] = {
     "NUMBER": "0|[1-9][0-9]{0,17}",
     "FLAG": "[01]",
@@ -25,10 +26,13 @@ PATTERNS: Final[Mapping[str, str]] = {
     "DIGEST": "[0-9a-f]{8}",
     "STATE_DIGEST": "[0-9a-f]{16}|-",
     "TEXT": "[!-$&-~]*",
+    "PD": _PD,
+    "PD_OR_NONE": f"{_PD}|-",
     "CALLS": f"-|{_COUNT}(?:,{_COUNT})*",
     "OBJECTS": f"-|{_COUNT}(?:,{_COUNT})*",
 }
 """Type of a field -> a pattern of which all matches have the form of the type (events.py)."""
+_REMEMBERED: Final = 1 << 12
 _ANY: Final = "[!-$&-~]*"
 """Printable ASCII that is no escape, so that it stands for itself."""
 
@@ -44,16 +48,24 @@ class FastForm:
 
     def read(self, body: bytes) -> dict[str, str] | None:
         """The values of an event, by field. None: it must be read field by field."""
-        if not body.isascii():
-            return None
-        found = self.match(body.decode("ascii"))
+        return self.read_text(body.decode("ascii")) if body.isascii() else None
+
+    def read_text(self, body: str) -> dict[str, str] | None:
+        """As `read`, from text of ASCII characters."""
+        found = self.match(body)
         if found is None:
             return None
         values = found.groups()
         for place, accepts in self.checks:
             if not accepts(values[place]):
                 return None
-        return dict(zip(self.fields, values, strict=True))
+        return dict(zip(self.fields, values))  # noqa: B905 - as many, by the pattern
+
+
+@functools.cache
+def _known(type_name: str) -> Callable[[str], bool]:
+    """Whether values have the form of a type. The last ones are remembered: values repeat."""
+    return functools.lru_cache(maxsize=_REMEMBERED)(field_types()[type_name].accepts)
 
 
 @functools.cache
@@ -67,7 +79,7 @@ def fast_forms() -> dict[str, FastForm]:
             pattern = PATTERNS.get(kind.name)
             patterns.append(f" {field_name}=({pattern or _ANY})")
             if pattern is None:
-                checks.append((place, kind.accepts))
+                checks.append((place, _known(kind.name)))
         match = re.compile(name + "".join(patterns)).fullmatch
         forms[name] = FastForm(tuple(fields), match, tuple(checks))
     return forms

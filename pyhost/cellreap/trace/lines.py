@@ -24,7 +24,7 @@ LINE = re.compile(rb"(0|[1-9][0-9]{0,18}) ([0-9a-f]{16}|[0-9a-f]{8}) ([A-Z_]+(?:
 _TRACE_KEY = re.compile(rb"TRACE version=([0-9]{1,9}) (?:.* )?key=([0-9a-f]{32})", re.DOTALL)
 
 _SUM_BYTES = headers.constant("trace_events.h", "CR_TRACE_SUM_BYTES")
-_REACH = 2 * headers.constant("limits.h", "CR_TRACE_LINE_MAX")
+REACH = 2 * headers.constant("limits.h", "CR_TRACE_LINE_MAX")
 """Bytes at the end of a console line in which a line with a key begins. The root task ends its line
 itself, so that nothing can stand behind it. Text of others in front of it may have any length.
 """
@@ -43,6 +43,23 @@ def crc_of(text: bytes) -> bytes:
 def keyed_sum(key: bytes, text: bytes) -> bytes:
     """The checksum of a line with a key of 16 bytes."""
     return hashlib.blake2s(text, digest_size=_SUM_BYTES, key=key).hexdigest().encode()
+
+
+class Sums:
+    """Makes the checksums of lines with one key, as `keyed_sum` does. The key is set up once."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._begun = hashlib.blake2s(digest_size=_SUM_BYTES, key=key)
+
+    def of(self, text: bytes) -> str:
+        """The checksum of a text."""
+        hashed = self._begun.copy()
+        hashed.update(text)
+        return hashed.hexdigest()
+
+    def __reduce__(self) -> tuple[type[Sums], tuple[bytes]]:
+        return Sums, (self._key,)
 
 
 def key_in(found: re.Match[bytes]) -> bytes | None:
@@ -75,7 +92,7 @@ class Lines:
         Other text may stand in front of it, also the beginnings of other trace lines.
         """
         line = line.rstrip(b"\r")
-        at = line.find(MARK, max(0, len(line) - _REACH) if self.keyed else 0)
+        at = line.find(MARK, max(0, len(line) - REACH) if self.keyed else 0)
         while at >= 0:
             found = LINE.fullmatch(line, at + len(MARK))
             first, self._marked = not self._marked, True

@@ -23,7 +23,7 @@ from cellreap.headers import EventTable, event_table
 from cellreap.trace.damage import TRACE_VERSION, diagnose
 from cellreap.trace.events import Event, decode, encode, field_type, printable
 from cellreap.trace.fastform import fast_forms
-from cellreap.trace.lines import LINE, MARK, Lines, key_in, summed
+from cellreap.trace.lines import LINE, MARK, REACH, Lines, Sums, key_in, summed
 from cellreap.trace.upgrade import NotOfVersionError, known_versions, table_of, upgrade
 
 MAX_LINE = 65536
@@ -33,7 +33,7 @@ MAX_SNAPSHOT = 1 << 18
 MAX_PROBLEMS = 1000
 """Number of problems that are kept. Further ones are only counted."""
 
-_CHUNK = 1 << 16
+_CHUNK = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ class _Suspect:
 
 _NUMBER = re.compile(rb"(0|[1-9][0-9]{0,18}) ")
 _MAX_SUSPECTS = 1000
+_MARK_WORD = MARK.rstrip()
 
 
 @functools.cache
@@ -127,6 +128,14 @@ def split_lines(
             progress(len(chunk))
         rest += chunk
         start = 0
+        if len(rest) <= MAX_LINE:  # so is each line in it
+            *lines, last = rest.split(b"\n")
+            for line in lines:
+                yield number, bytes(line), overlong
+                overlong = False
+                number += 1
+            rest = last
+            continue
         while (end := rest.find(b"\n", start)) >= 0:
             overlong |= end - start > MAX_LINE and MARK in rest[start : end - MAX_LINE]
             yield number, bytes(rest[max(start, end - MAX_LINE) : end]), overlong
@@ -215,9 +224,14 @@ class Reader:
     _ended: int | None = None
     _marked: bool = False
     _fast: bool = False  # the trace is of the current version
+    _sums: Sums | None = None  # makes checksums, if lines can be read quickly
 
     def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
         """The event in a line. None if it has none, or if it or an earlier line is damaged."""
+        if self._sums is not None and not overlong:
+            quick = self._quick(self._sums, number, line)
+            if quick is not None:
+                return quick
         self.last_line = number
         if overlong:
             self._marked = True
@@ -228,6 +242,35 @@ class Reader:
         self._marked = True
         event = self._line(number, line[at:].rstrip(b"\r"))
         return event if self.broken_at is None else None
+
+    def _quick(self, sums: Sums, number: int, line: bytes) -> Event | None:
+        """The event in a line that is whole, sound, of the current version, and the next one.
+
+        None: it is not, or something was wrong before. This changes nothing then. All that it
+        accepts, the other methods accept too.
+        """
+        if self._suspects or self.broken_at is not None or self._ended is not None:
+            return None
+        parts = line.rstrip(b"\r").split(b" ", 3)
+        if len(parts) != 4 or len(line) > REACH or parts[0] != _MARK_WORD:
+            return None
+        if parts[1] != b"%d" % self._next or not line.isascii():
+            return None
+        text = parts[1] + b" " + parts[3]
+        if sums.of(text) != parts[2].decode():
+            return None
+        body = parts[3].decode()
+        name = body[: body.find(" ")]
+        form = fast_forms().get(name)
+        values = None if form is None or name == "END" else form.read_text(body)
+        if values is None:
+            return None
+        event = Event(name, values, number, self._next)
+        self.last_line = number
+        self._next += 1
+        self._count += 1
+        self._digest = zlib.crc32(b"\n", zlib.crc32(text, self._digest))
+        return event
 
     # -- lines
 
@@ -386,6 +429,8 @@ class Reader:
                 return None
             self.table = _table_for(self.path, number, body)
             self._fast = self.table.version == event_table().version
+            if self._fast and self._lines.key is not None:
+                self._sums = Sums(self._lines.key)
         fields = self.table.fields.get(name)
         if fields is None:
             self._break(number)

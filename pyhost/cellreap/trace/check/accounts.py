@@ -62,7 +62,7 @@ class Accounts(Concern):
 
     def see(self, event: Event) -> None:
         """Counts what an event uses. The model has the event already."""
-        count = _USES.get(event.name)
+        count = USES.get(event.name)
         if count is not None:
             count(self, event)
 
@@ -276,7 +276,7 @@ _MOST_KEPT = (
 """The most edges that the configuration can need for one PD, and those of a spawned PD."""
 _LEFT = (*LEFT_BEHIND, "lost", "destroy", "pre-destroy")
 """Kinds of notices for which the edge that caused them had kept room."""
-_USES: dict[str, Callable[[Accounts, Event], None]] = {
+USES: dict[str, Callable[[Accounts, Event], None]] = {
     "PD": Accounts._pd,
     "RIGHTS": Accounts._rights,
     "OWN": Accounts._own,

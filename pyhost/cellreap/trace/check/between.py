@@ -30,7 +30,7 @@ class Between(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._open: tuple[str, Running] | None = None
+        self.open: tuple[str, Running] | None = None
         """the PD that is served now, and the cleanup that pauses"""
         self._turn: set[str] = set()
         """the PDs that were served since the last step"""
@@ -43,20 +43,20 @@ class Between(Concern):
 
     def is_open(self) -> bool:
         """Whether an operation is being served between two steps."""
-        return self._open is not None
+        return self.open is not None
 
     def see(self, event: Event) -> None:
         """Any event, before it is handled."""
         if event.name == "STEP":
             self._turn.clear()
             self._most, self._left = self._left + event.number("calls"), 0
-        if self._open is None or event.name == "RESUME":
+        if self.open is None or event.name == "RESUME":
             return
-        pd, running = self._open
+        pd, running = self.open
         if event.name not in SERVED:
             text = f"{event.name}: expected RESUME pd={pd} before it"
             self.context.bad("between.over", text)
-            self._open = None
+            self.open = None
             return
         asked = event.optional("asker") if "asker" in event.values else event.optional("pd")
         if asked != pd and "what" not in event.values:
@@ -107,18 +107,18 @@ class Between(Concern):
         self.context.actors.may_act(event, pd)
         self._may_name(event, running, pd)
         self._turn.add(pd)
-        self._open = (pd, running)
+        self.open = (pd, running)
         running.served = True
 
     def resume(self, _running: Running, event: Event) -> None:
         """RESUME: the PD was answered, and the next step follows."""
         bad, kinds = self.context.bad, event.counts("kinds")
-        pd = None if self._open is None else self._open[0]
+        pd = None if self.open is None else self.open[0]
         if pd != event["pd"]:
             bad("between.over", f"RESUME: pd={event['pd']}: expected PAUSE pd={event['pd']} before")
         if kinds.total() != event.number("calls"):
             text = f"RESUME: calls={event['calls']}, but kinds={event['kinds']}"
             bad("between.calls", f"{text} adds up to {kinds.total()}")
-        self._open = None
+        self.open = None
 
     within: ClassVar[WithinHandlers] = {"PAUSE": pause, "RESUME": resume}

@@ -31,7 +31,7 @@ class Blame(Concern):
         super().__init__(context)
         self._held: dict[str, Fault] = {}  # by the PD that faulted
         self._last: dict[str, int] = {}  # name of a PD -> token of its last FAULT notice
-        self._taken: tuple[str, str] | None = None
+        self.taken: tuple[str, str] | None = None
         """A PD and its fault handler, which must wait for the PD: its fault was just taken over."""
 
     # -- for other concerns
@@ -77,15 +77,15 @@ class Blame(Concern):
         if not self.context.debts.settle("FAULT", pd) and self.context.triggers.has_deadline(
             fault.handler
         ):
-            self._taken = pd, fault.handler
+            self.taken = pd, fault.handler
         return True
 
     def interrupt(self, event: Event) -> None:
         """Handles an event after a FAULT that was taken over: somebody is freed from the PD."""
-        if self._taken is None or event.name == "STOP":
+        if self.taken is None or event.name == "STOP":
             return
-        pd, handler = self._taken
-        self._taken = None
+        pd, handler = self.taken
+        self.taken = None
         if event.name != "SERVER_DIED" or event["server"] != pd:
             text = f"FAULT: pd={pd}: {handler}, its fault handler, has not given it back"
             self.context.bad("blame.taken", f"{text}, and nobody was in a call to {pd}")

@@ -24,12 +24,13 @@ in each. If it was left before (RESIDUE), it may need fewer.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context
 from cellreap.trace.check.running import Running
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, counts_in
 
 STOPS: Final = {"suspend": 1, "revoke": 1, "delete": 1}
 TAKES: Final = {"cancel-sends": 1, "revoke": 1, "delete": 1}
@@ -76,8 +77,9 @@ class Calls(Concern):
         running.step_calls += event.number("calls")
         if not self.context.policy.tells_kinds:
             return
-        kinds = event.counts("kinds")
-        running.step_kinds.update(kinds)
+        kinds = counts_in(event["kinds"])
+        for kind, count in kinds.items():
+            running.step_kinds[kind] += count
         bad, name = self.context.bad, event["name"]
         shown = f"STEP {name} node={event['node']} pd={event['pd']}"
         total = sum(kinds.values())
@@ -89,9 +91,11 @@ class Calls(Concern):
         left = self.context.takeovers.was_left(event)
         self.context.takeovers.done(event)
         if expected is not None and (attempts > 1 or left):
-            most = Counter({kind: attempts * count for kind, count in expected.items()})
-            least = Counter[str]() if left else expected
-            if not least <= kinds <= most:
+            most = {kind: attempts * count for kind, count in expected.items()}
+            least: Mapping[str, int] = {} if left else expected
+            if any(kinds.get(kind, 0) < count for kind, count in least.items()) or any(
+                count > most.get(kind, 0) for kind, count in kinds.items()
+            ):
                 texts = (f"{kind}:{count}-{most[kind]}" for kind, count in sorted(expected.items()))
                 text = f"kinds={event['kinds']}: expected {','.join(texts) or '-'}"
                 bad("cleanup.step_calls", f"{shown}: {text} in {attempts} attempts")
@@ -111,23 +115,23 @@ class Calls(Concern):
 
     # -- what each step needs
 
-    def _expected(self, event: Event) -> Counter[str] | None:
+    def _expected(self, event: Event) -> Mapping[str, int] | None:
         """The calls that a step needs. None if the step itself is wrong."""
         name, node, pd = event["name"], event["node"], event["pd"]
         if name == "suspend":
             return self._stops.get(pd)
         if name == "cut-request":
             doomed = self.context.cleanups.dooms_pd(pd)
-            return Counter(TAKES if not doomed and self._is_served(node) else {})
+            return TAKES if not doomed and self._is_served(node) else {}
         if name == "destroy-resource":
-            return Counter(TAKES if self._is_served(node) else {})
+            return TAKES if self._is_served(node) else {}
         if name == "destroy-pd":
-            return Counter(DESTROYS_BODY)
+            return DESTROYS_BODY
         if name in ("tell", "notify"):
             signals = self._signals(pd) if self._signal is None else self._signal
             self._signal = None
-            return Counter(SIGNALS if signals else {})
-        return Counter()
+            return SIGNALS if signals else {}
+        return {}
 
     def _is_served(self, node: str) -> bool:
         """Whether the server of a space or resource lives on. For core spaces: the root task."""

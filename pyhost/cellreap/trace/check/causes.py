@@ -28,7 +28,7 @@ class Causes(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._powers = Powers(context)
+        self.powers = Powers(context)
         self._asked: str | None = None
         """the PD that asked for the last change"""
         self._found: list[tuple[str, str]] = []
@@ -49,12 +49,12 @@ class Causes(Concern):
             self._bad("operation", event, text)
         else:
             self._asked = event.optional("asker")
-            wrong = self._powers.wrong(event, asker)
+            wrong = self.powers.wrong(event, asker)
             if wrong is not None:
                 self._bad("authority" if op != NOBODY else "configured", event, wrong)
         if event.name == "PD":
             lacks = ["OWN", "HOLD"] if op == "spawn" else []
-            self._powers.making = Making(event["id"], asker, op, lacks)
+            self.powers.making = Making(event["id"], asker, op, lacks)
 
     def report(self, event: Event) -> None:
         """Reports what is wrong with the event. The model has it by now."""
@@ -71,10 +71,10 @@ class Causes(Concern):
     # -- what must follow
 
     def _follow(self, event: Event) -> None:
-        needs, self._powers.needs = self._powers.needs, None
+        needs, self.powers.needs = self.powers.needs, None
         if needs is not None and (event.name != "HOLD" or event["node"] != needs):
             self._bad("core", event, f"expected the HOLD for which {needs} was made")
-        making = self._powers.making
+        making = self.powers.making
         if making is not None and not self._belongs(event, making):
             self._made(event.name)
 
@@ -86,7 +86,7 @@ class Causes(Concern):
         return event.name not in OPERATIONS or (event["asker"], event["op"]) == cause
 
     def _made(self, event: str) -> None:
-        making, self._powers.making = self._powers.making, None
+        making, self.powers.making = self.powers.making, None
         if making is not None and making.lacks:
             text = f"{making.asker} spawned {making.pd}: expected {making.lacks[0]} before it"
             self._found.append(("causes.spawn", f"{event}: {text}"))

@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from cellreap.model import reference
 from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandlers
 from cellreap.trace.check.residue import state_of
-from cellreap.trace.check.running import PHASE_NAMES, PLAN_EVENTS, Phase, Running
+from cellreap.trace.check.running import PHASE_NAMES, PLAN_EVENTS, Phase, Row, Running, lacking
 from cellreap.trace.check.work import Notice
 from cellreap.trace.events import Event
 from cellreap.trace.report import Cleanup
@@ -96,15 +96,16 @@ def _all_done(context: Context, running: Running) -> None:
         bad("cleanup.destroy", f"SETTLED: {node} was never destroyed")
     for pd in sorted(running.depth.keys() - running.freed):
         bad("cleanup.freed", f"SETTLED: the memory of {pd} was never freed")
-    told = Counter((pd, "pre-destroy", node, "-") for pd, node in running.tells)
+    told = Counter[Row]((pd, "pre-destroy", node, "-") for pd, node in running.tells)
     for (pd, node), count in running.untold_for_good.items():
         told[pd, "pre-destroy", node, "-"] -= count
-    for row in sorted(running.plan["OWE"] + told - running.queued):
+    told.update(running.plan["OWE"])
+    for row in lacking(told, running.queued):
         bad("cleanup.notices", f"SETTLED: the notice {' '.join(row)} was never queued")
     expected = running.expected_steps()
-    for name, node, pd in sorted(expected - running.steps):
+    for name, node, pd in lacking(expected, running.steps):
         bad("cleanup.steps", f"SETTLED: there was no STEP {name} node={node} pd={pd}")
-    for name, node, pd in sorted(running.steps - expected):
+    for name, node, pd in lacking(running.steps, expected):
         bad("cleanup.steps", f"SETTLED: a STEP {name} node={node} pd={pd} too many")
 
 
@@ -264,7 +265,7 @@ class Cleanups(Concern):
     def enter(self, event: Event) -> Running | None:
         """The cleanup of an event that is part of one. None if there is no such cleanup."""
         bad = self.context.bad
-        number = event.number("n")
+        number = int(event.values["n"])
         if self.number is None and number in self._waiting:
             self.number, self._running = number, self._waiting.pop(number)
         running = self._running
@@ -368,7 +369,7 @@ class Cleanups(Concern):
     def _plan_told(self, running: Running) -> None:
         running.plan_open = False
         for name in PLAN_EVENTS:
-            for row in sorted(running.plan[name] - running.told[name]):
+            for row in lacking(running.plan[name], running.told[name]):
                 text = f"{name} {' '.join(row)}: in the reference's plan, but not in the trace's"
                 self.context.bad("cleanup.plan", text)
 

@@ -54,32 +54,32 @@ class Debts:
     """Events that must come before any others, because the last event requires them."""
 
     def __init__(self) -> None:
-        self._open: Counter[tuple[str, ...]] = Counter()
+        self.open: Counter[tuple[str, ...]] = Counter()
 
     def __bool__(self) -> bool:
-        return bool(self._open)
+        return bool(self.open)
 
     def owe(self, *what: str) -> None:
         """Requires an event with these values."""
-        self._open[what] += 1
+        self.open[what] += 1
 
     def settle(self, *what: str) -> bool:
         """Records that an event came. Returns whether it was required."""
-        if what not in self._open:
+        if what not in self.open:
             return False
-        self._open[what] -= 1
-        if not self._open[what]:
-            del self._open[what]
+        self.open[what] -= 1
+        if not self.open[what]:
+            del self.open[what]
         return True
 
     def has(self, *what: str) -> bool:
         """Whether an event with these values is required."""
-        return what in self._open
+        return what in self.open
 
     def forgive(self) -> list[str]:
         """Drops all debts. Returns them as text."""
-        texts = [" ".join(owed) for owed in sorted(self._open)]
-        self._open.clear()
+        texts = [" ".join(owed) for owed in sorted(self.open)]
+        self.open.clear()
         return texts
 
 

@@ -32,10 +32,12 @@ class Making(Concern):
         super().__init__(context)
         self._failed: Event | None = None
         self._injected = False
+        self.due = False
+        """whether the next event may have to be a certain one"""
 
     def must_fail(self) -> None:
         """An error was injected: the next event says so."""
-        self._injected = True
+        self._injected = self.due = True
 
     def demand_undone(self, event: Event) -> None:
         """Before any other event: what must follow directly has followed."""
@@ -45,10 +47,11 @@ class Making(Concern):
         if self._failed is not None and event.name != "MAKE_UNDONE":
             self.context.bad("making.undone", f"{event.name}: expected MAKE_UNDONE before it")
             self._failed = None
+        self.due = self._failed is not None
 
     def fail(self, event: Event) -> None:
         """MAKE_FAILED: a step was refused."""
-        self._failed = event
+        self._failed, self.due = event, True
         if event["kind"] not in STEPS[event["what"]] or event.number("step") == 0:
             text = f"a {event['what']} has no step {event['step']} of the kind {event['kind']}"
             self.context.bad("making.step", f"MAKE_FAILED: {text}")

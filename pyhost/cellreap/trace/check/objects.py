@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Final
 
 from cellreap.trace.check.context import Context
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, counts_in
 
 _ENDPOINT: Final = "endpoint"
 
@@ -54,11 +54,15 @@ class Objects:
     def _compare(self, event: Event, wanted: Counter[str], what: str) -> None:
         if not self._context.policy.tells_objects:
             return
-        has = event.counts("objects")
+        has = counts_in(event["objects"])
+        if all(has.get(kind) == count for kind, count in wanted.items() if count) and all(
+            map(wanted.get, has)
+        ):
+            return
         differ = [
-            f"{kind} {has[kind]}: expected {wanted[kind]}"
+            f"{kind} {has.get(kind, 0)}: expected {wanted[kind]}"
             for kind in sorted(has.keys() | wanted.keys())
-            if has[kind] != wanted[kind]
+            if has.get(kind, 0) != wanted[kind]
         ]
         if differ:
             self._context.bad("memory.objects", f"{what}: objects: {', '.join(differ)}")

@@ -20,14 +20,14 @@ class Quiet(Concern):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._due: list[str] = []
+        self.due: list[str] = []
         """PDs of which STANDS is to follow."""
 
     def see(self, event: Event) -> None:
         """Every event but STANDS: nothing is to follow any more."""
-        if self._due and event.name != "STANDS":
-            text = f"{event.name}: expected STANDS of {self._due[0]}, after SILENT"
-            self._due = []
+        if self.due and event.name != "STANDS":
+            text = f"{event.name}: expected STANDS of {self.due[0]}, after SILENT"
+            self.due = []
             self.context.bad("silence.each", text)
 
     # -- events
@@ -37,16 +37,16 @@ class Quiet(Concern):
         if event.number("ms") < LEAST_MS:
             text = f"SILENT: ms={event['ms']}: expected at least {LEAST_MS}"
             self.context.bad("silence.long", text)
-        self._due = [pd for pd in self.context.model.pds() if pd != ROOT]
+        self.due = [pd for pd in self.context.model.pds() if pd != ROOT]
 
     def stands(self, event: Event) -> None:
         """STANDS: what a PD does."""
         pd, state, on = event["pd"], event["state"], event.optional("on")
-        if pd not in self._due:
+        if pd not in self.due:
             text = f"STANDS: pd={pd}: no SILENT is before it, it is told already, or is not there"
             self.context.bad("silence.each", text)
             return
-        self._due.remove(pd)
+        self.due.remove(pd)
         actors, blame = self.context.actors, self.context.blame
         if (state in SUSPENDED) != actors.is_suspended(pd) or (
             (state == "fault") != blame.is_held(pd)

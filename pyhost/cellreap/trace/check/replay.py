@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from cellreap.errors import CellreapError
 from cellreap.headers import HeaderError
 from cellreap.model.indexed import IndexedModel
-from cellreap.trace.check.accounts import Accounts
+from cellreap.trace.check.accounts import USES, Accounts
 from cellreap.trace.check.actors import Actors
 from cellreap.trace.check.authority import Authority
 from cellreap.trace.check.between import Between
@@ -33,9 +33,10 @@ from cellreap.trace.check.memory import Memory
 from cellreap.trace.check.nodes import Nodes
 from cellreap.trace.check.notices import Notices
 from cellreap.trace.check.policy import policy_of
+from cellreap.trace.check.powers import OPERATIONS
 from cellreap.trace.check.progress import Progress
 from cellreap.trace.check.quiet import Quiet
-from cellreap.trace.check.reports import Reports
+from cellreap.trace.check.reports import REPORTED, Reports
 from cellreap.trace.check.residue import Residue
 from cellreap.trace.check.respawns import Respawns
 from cellreap.trace.check.rounds import Rounds
@@ -49,6 +50,7 @@ from cellreap.trace.check.timing import Timing
 from cellreap.trace.check.tombstones import Tombstones
 from cellreap.trace.check.triggers import Triggers
 from cellreap.trace.check.truth import EVENTS as TRUTH_EVENTS
+from cellreap.trace.check.truth import SEES as TRUTH_SEES
 from cellreap.trace.check.truth import Truth
 from cellreap.trace.events import Event
 from cellreap.trace.expected import SINCE, Expected, unverified
@@ -180,6 +182,14 @@ class Replay:
         context.respawns = self._concerns[Respawns]
         context.tombstones = self._concerns[Tombstones]
         self._truth: Truth = self._concerns[Truth]
+        self._reports: Reports = self._concerns[Reports]
+        self._in_use: InUse = self._concerns[InUse]
+        self._quiet: Quiet = self._concerns[Quiet]
+        self._causes: Causes = self._concerns[Causes]
+        self._rounds: Rounds = self._concerns[Rounds]
+        self._configured: Configured = self._concerns[Configured]
+        self._outside_handlers = self._bound(OUTSIDE)
+        self._within_handlers = self._bound(WITHIN)
         self._known: Collection[str] = ()  # the events of the trace's version
         self._ended = False
         self._finisher: str | None = None  # the PD of the last FINISH_WORK, if of this message
@@ -197,34 +207,61 @@ class Replay:
 
     def feed(self, event: Event) -> None:
         """Takes the next event."""
-        self._context.line = event.line
+        context, name = self._context, event.name
+        context.line = event.line
         self.report.events += 1
         if self._in_place(event):
-            self._concerns[Reports].see(event)
-            if event.name in AMONG_STEPS:
+            if name in REPORTED:
+                self._reports.see(event)
+            if name in AMONG_STEPS:
                 self._dispatch(event)
                 return
-            self._context.making.demand_undone(event)
-            if event.name in TRUTH_EVENTS:
+            making = context.making
+            if making.due:
+                making.demand_undone(event)
+            if name in TRUTH_EVENTS:
+                self._truth.alert = True
                 self._dispatch(event)
                 return
-            self._context.takeovers.see(event)
-            self._context.tombstones.see(event)
-            self._context.between.see(event)
-            self._truth.see(event)
-            self._concerns[InUse].interrupt(event)
+            context.takeovers.see(event)
+            context.tombstones.see(event)
+            between = context.between
+            if between.open is not None or name == "STEP":
+                between.see(event)
+            if self._truth.alert or name in TRUTH_SEES:
+                self._truth.see(event)
+            before = context.previous
+            if name == "IN_USE" or (before is not None and before.name == "ACCOUNT"):
+                self._in_use.interrupt(event)
             self._in_order(event)
-            self._concerns[Quiet].see(event)
-            self._concerns[Causes].judge(event)
+            if self._quiet.due:
+                self._quiet.see(event)
+            causes, powers = self._causes, self._causes.powers
+            judged = name in OPERATIONS or powers.making is not None or powers.needs is not None
+            if judged:
+                causes.judge(event)
             try:
                 self._handle(event)
-                self._context.accounts.see(event)
-                self._concerns[Rounds].see(event)
-                self._concerns[Configured].see(event)
+                if name in USES:
+                    context.accounts.see(event)
+                if self._rounds.ending:
+                    self._rounds.see(event)
+                if context.expected is not None:
+                    self._configured.see(event)
             except CellreapError as error:
-                self._context.bad("model.possible", f"{event.name}: {error.line()}")
-            self._concerns[Causes].report(event)
-        self._context.previous = event
+                context.bad("model.possible", f"{name}: {error.line()}")
+            if judged:
+                causes.report(event)
+        context.previous = event
+
+    def _bound(
+        self, table: Mapping[str, tuple[type[Concern], Callable[..., None]]]
+    ) -> dict[str, Callable[..., None]]:
+        """Event -> the method that handles it."""
+        return {
+            name: handler.__get__(self._concerns[concern])
+            for name, (concern, handler) in table.items()
+        }
 
     def finish(self) -> None:
         """Ends the replay."""
@@ -237,6 +274,8 @@ class Replay:
     def _in_place(self, event: Event) -> bool:
         """Whether the event can be handled at all."""
         bad, name = self._context.bad, event.name
+        if self.report.events > 2 and name in self._known and name != "TRACE" and not self._ended:
+            return True
         first = self.report.events == 1
         if first != (name == "TRACE"):
             bad(
@@ -260,30 +299,36 @@ class Replay:
         context, name = self._context, event.name
         of_no_cleanup = name in ("QUEUE", "STATE", "SETTLED") and event["n"] == "0"
         third = self.report.events == 3
-        if context.policy.says_mode and third != (name == "MODE"):
+        if third != (name == "MODE") and context.policy.says_mode:
             context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
-        before = context.previous
-        answers = name in ANSWERS or (name == "QUEUE" and of_no_cleanup)
-        answers |= name == "TICKET" and before is not None and before.name == "ACCEPT"
         fourth = self.report.events == 4
-        if context.policy.clocks and fourth and name != "AWAIT":
+        if fourth and name != "AWAIT" and context.policy.clocks:
             context.bad("progress.await", f"{name}: expected AWAIT right after MODE")
-        answers |= name == "DELETE" and context.nodes.is_deleting()
-        if name == "REFUSE":
-            answers = context.debts.has(name, event["pd"], event["op"], event["status"])
-        if name in FAULT_ANSWERS:
-            answers = context.debts.has(name, event["pd"])
-        if context.debts and not answers:
+        if context.debts.open and not self._answers(event, of_no_cleanup):
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
-        context.nodes.interrupt(event)
+        if context.nodes.is_deleting():
+            context.nodes.interrupt(event)
         context.freed.interrupt(event)
-        context.blame.interrupt(event)
+        if context.blame.taken is not None:
+            context.blame.interrupt(event)
         context.collections.interrupt(event)
-        if name not in ("MODEL", "EXTRACTED"):
+        if context.extractions.printing is not None and name not in ("MODEL", "EXTRACTED"):
             context.extractions.interrupt(name)
-        if name == "QUEUE" or not of_no_cleanup:
+        if context.state.is_printing() and (name == "QUEUE" or not of_no_cleanup):
             context.state.interrupt(name)
+
+    def _answers(self, event: Event, of_no_cleanup: bool) -> bool:
+        """Whether the event may come while others are required."""
+        context, name, before = self._context, event.name, self._context.previous
+        if name == "REFUSE":
+            return context.debts.has(name, event["pd"], event["op"], event["status"])
+        if name in FAULT_ANSWERS:
+            return context.debts.has(name, event["pd"])
+        if name == "TICKET" and before is not None and before.name == "ACCEPT":
+            return True
+        deletes = name == "DELETE" and context.nodes.is_deleting()
+        return deletes or name in ANSWERS or (name == "QUEUE" and of_no_cleanup)
 
     # -- dispatch
 
@@ -294,8 +339,7 @@ class Replay:
         elif name in WITHIN and (name != "QUEUE" or event["n"] != "0"):
             running = context.cleanups.enter(event)
             if running is not None:
-                concern, handler = WITHIN[name]
-                handler(self._concerns[concern], running, event)
+                self._within_handlers[name](running, event)
         elif name == "END":
             self._end(event)
         else:
@@ -322,13 +366,12 @@ class Replay:
             )
 
     def _dispatch(self, event: Event) -> None:
-        concern, handler = OUTSIDE[event.name]
-        handler(self._concerns[concern], event)
+        self._outside_handlers[event.name](event)
 
     def _message(self, event: Event) -> None:
         """Checks, when the root task goes on to another message, that nothing waits needlessly."""
-        self._late |= event.name == "LATE"
         if event.name in SAME_MESSAGE or (self._late and event.name == "HELD_UP"):
+            self._late |= event.name == "LATE"
             return  # one look at the clock finds all who are late and all who are held up
         if self._context.between.is_open():
             return  # what is served between two steps

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from cellreap import headers
 from cellreap.model.ids import ROOT
@@ -11,6 +11,11 @@ from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 
 _FIELDS = ("what", "n", "about", "step", "steps", "name", "node", "attempts", "result")
+
+REPORTED: Final = frozenset(
+    {"CLEANUP", "STEP", "TAKEOVER", "RESIDUE", "WAIT", "SETTLED", "MAKE_FAILED"}
+)
+"""Events of which a report is made, or that change later ones."""
 
 
 class Reports(Concern):
@@ -27,7 +32,7 @@ class Reports(Concern):
         self._changed: set[str] = set()  # n of the cleanups that need not take the planned steps
 
     def see(self, event: Event) -> None:
-        """Any event: makes the report of it, and counts steps."""
+        """One of REPORTED: makes the report of it, and counts steps."""
         if not self.context.policy.tells_steps:
             return
         name, n = event.name, event.values.get("n", "0")

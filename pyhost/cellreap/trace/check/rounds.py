@@ -16,7 +16,7 @@ class Rounds(Concern):
         super().__init__(context)
         self._working: dict[str, None] = {}
         self._dismissed: set[str] = set()
-        self._ending = False
+        self.ending = False
 
     def at_end(self) -> None:
         """The trace ends."""
@@ -27,9 +27,9 @@ class Rounds(Concern):
 
     def see(self, event: Event) -> None:
         """Nothing happens between UNFINISHED and the end but what is printed then."""
-        if self._ending and event.name not in AT_END:
+        if self.ending and event.name not in AT_END:
             self.context.bad("rounds.end", f"{event.name} after UNFINISHED: expected END")
-            self._ending = False
+            self.ending = False
 
     # -- events
 
@@ -51,7 +51,7 @@ class Rounds(Concern):
         """UNFINISHED: a PD did not come to the end of its round."""
         if self._leaves(event):
             self.context.report.unfinished.append(event["pd"])
-            self._ending = True
+            self.ending = True
 
     def _leaves(self, event: Event) -> bool:
         pd = event["pd"]

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from cellreap.model import reference
 from cellreap.model.ids import ROOT, NodeKind, parse_id
@@ -36,6 +37,7 @@ DESTROYING = {
 """Kind of node -> the step that destroys it."""
 
 Row = tuple[str, ...]
+_T = TypeVar("_T", bound=Row)
 
 
 class Phase(IntEnum):
@@ -67,6 +69,11 @@ PHASE_NAMES = (
     "LEFT",
     "STATE and GONE",
 )
+
+
+def lacking(wanted: Mapping[_T, int], has: Mapping[_T, int]) -> list[_T]:
+    """What is wanted more often than it is there, sorted."""
+    return sorted(each for each, count in wanted.items() if has.get(each, 0) < count)
 
 
 class Paired:
@@ -125,7 +132,7 @@ class Running:
         self.tag: Tag = ("cleanup", result.number)
         self.depth = dict(plan.destroyed_pds)
         self.group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
-        self.told: dict[str, Counter[Row]] = {name: Counter() for name in PLAN_EVENTS}
+        self.told: dict[str, Counter[Row]] = defaultdict(Counter)
         self.set_plan(plan, before)
         self.tells = tuple(plan.pre_destroy) if tells else ()
         self.untold: dict[int, Counter[tuple[str, str]]] = {}

@@ -121,6 +121,10 @@ class State(Concern):
             text = f"digest={event['digest']}: that of the state that the events make is {digest}"
             self.context.bad("state.digest", f"{event.name}: {text}")
 
+    def is_printing(self) -> bool:
+        """Whether a snapshot is being printed."""
+        return self._rows is not None
+
     def interrupt(self, name: str) -> None:
         """Handles an event that cannot stand between the rows of a snapshot."""
         if self._rows is not None:

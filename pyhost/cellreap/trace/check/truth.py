@@ -20,6 +20,8 @@ EVENTS: Final = frozenset({"TRUTH", "CAPS", "OWN_CAPS", "UNTYPEDS"})
 TRIGGERS: Final = frozenset({"FAULT", "EXIT", "TERMINATE", "LATE"})
 
 _AFTER: Final = TRIGGERS | {"END"}
+SEES: Final = _AFTER | {"PD", "STOP", "SETTLED"}
+"""Events of which `Truth` always takes notice."""
 
 _RUN = re.compile(r"([a-z])(0|[1-9]\d{0,8})(?:-([1-9]\d{0,8}))?")
 _UNTYPED, _ENDPOINT, _NOTIFICATION, _CNODE, _THREAD, _OTHER = "uencto"
@@ -73,6 +75,8 @@ class Truth(Concern):
         self._crash: str | None = None  # the PD before whose STOP it must come
         self._fresh = False  # whether nothing happened since it was complete
         self._pds = 0  # that were ever created, with the root task
+        self.alert = False
+        """whether it takes notice of any event that comes next"""
         self._open = False
         self._snapshot = False
         self._caps: dict[tuple[str, str], tuple[int, Slots]] = {}
@@ -108,6 +112,7 @@ class Truth(Concern):
         elif name == "END" and not self._fresh:
             bad("truth.when", "END: expected TRUTH right before it")
         self._fresh = False
+        self.alert = self._due is not None
 
     def _missing(self, name: str) -> None:
         expected = self.context.expected
