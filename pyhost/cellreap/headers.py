@@ -70,8 +70,11 @@ def source_root() -> Path:
 
 
 def header_path(name: str) -> Path:
-    """The path of one of the project's public headers, for example "model.h"."""
-    return source_root() / "roottask" / "include" / "cellreap" / name
+    """The path of one of the project's public headers, for example "model.h", or of one that only
+    the host uses, for example "host/bulk.h".
+    """
+    folder = source_root() / "roottask"
+    return folder / name if "/" in name else folder / "include" / "cellreap" / name
 
 
 def read_header(name: str) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ CONFIGURATION: Final = "configuration"
 TRACE: Final = "trace"
 CSV: Final = "csv"
 
+_BLOCK: Final = 1 << 20
 _MAX_LINE: Final = 1 << 16  # a longer line is read in pieces
 
 Depths = tuple[int | None, int | None]
@@ -99,7 +101,11 @@ def has_trace(path: Path) -> bool:
     """Whether a trace begins in a file."""
     lines = Lines()
     with opened(path) as stream:
-        while line := stream.readline(_MAX_LINE):
-            if MARK in line and lines.find(line.rstrip(b"\n")) is not None and lines.begun:
-                return True
+        while block := stream.read(_BLOCK):
+            block += stream.readline(_MAX_LINE)  # the rest of its last line
+            for line in io.BytesIO(block) if MARK in block else ():
+                for at in range(0, len(line), _MAX_LINE):
+                    piece = line[at : at + _MAX_LINE]
+                    if MARK in piece and lines.find(piece.rstrip(b"\n")) and lines.begun:
+                        return True
     return False

@@ -26,6 +26,7 @@ from cellreap.cli.params import (
 )
 from cellreap.cli.plan_text import node_of, tell
 from cellreap.errors import UsageError
+from cellreap.model.bulk import no_collection
 from cellreap.model.plan import depth_text
 from cellreap.model.reference import label
 
@@ -48,6 +49,7 @@ from cellreap.model.reference import label
 @strict_option
 @engine_option("computes the plan")
 @json_option
+@no_collection()
 def plan(
     source: Path,
     crash: str | None,

@@ -16,6 +16,7 @@ from typing import Final
 
 from cellreap.headers import event_table
 from cellreap.trace.events import field_type, field_types
+from cellreap.trace.lines import MARK, REACH, Sums
 
 _COUNT: Final = "[a-z0-9][a-z0-9-]*:[1-9][0-9]{0,17}"
 _PD: Final = "PD_(?:0|[1-9a-f][0-9a-f]{0,7})"
@@ -32,6 +33,7 @@ PATTERNS: Final[Mapping[str, str]] = {
     "OBJECTS": f"-|{_COUNT}(?:,{_COUNT})*",
 }
 """Type of a field -> a pattern of which all matches have the form of the type (events.py)."""
+_MARK_WORD: Final = MARK.rstrip()
 _REMEMBERED: Final = 1 << 12
 _ANY: Final = "[!-$&-~]*"
 """Printable ASCII that is no escape, so that it stands for itself."""
@@ -83,3 +85,33 @@ def fast_forms() -> dict[str, FastForm]:
         match = re.compile(name + "".join(patterns)).fullmatch
         forms[name] = FastForm(tuple(fields), match, tuple(checks))
     return forms
+
+
+class QuickLines:
+    """Reads the lines of a trace of the current version that has a key, as they most often are."""
+
+    def __init__(self, key: bytes) -> None:
+        self._sums = Sums(key)
+
+    def read(self, line: bytes, seq: int) -> tuple[str, dict[str, str], bytes] | None:
+        """Name and values of the event of this number in a sound line, and the text that its
+        checksum covers. None: the line is something else, or must be read field by field.
+        """
+        parts = line.rstrip(b"\r").split(b" ", 3)
+        if len(parts) != 4 or len(line) > REACH or parts[0] != _MARK_WORD:
+            return None
+        if parts[1] != b"%d" % seq or not line.isascii():
+            return None
+        text = parts[1] + b" " + parts[3]
+        if self._sums.of(text) != parts[2].decode():
+            return None
+        body = parts[3].decode()
+        name = body[: body.find(" ")]
+        form = fast_forms().get(name)
+        values = None if form is None or name == "END" else form.read_text(body)
+        return None if values is None else (name, values, text)
+
+
+def quick_lines(key: bytes | None) -> QuickLines | None:
+    """A reader of lines with this key. None if the trace has no key."""
+    return None if key is None else QuickLines(key)

@@ -22,8 +22,8 @@ from cellreap.errors import InputError
 from cellreap.headers import EventTable, event_table
 from cellreap.trace.damage import TRACE_VERSION, diagnose
 from cellreap.trace.events import Event, decode, encode, field_type, printable
-from cellreap.trace.fastform import fast_forms
-from cellreap.trace.lines import LINE, MARK, REACH, Lines, Sums, key_in, summed
+from cellreap.trace.fastform import QuickLines, fast_forms, quick_lines
+from cellreap.trace.lines import LINE, MARK, Lines, key_in, summed
 from cellreap.trace.upgrade import NotOfVersionError, known_versions, table_of, upgrade
 
 MAX_LINE = 65536
@@ -75,7 +75,6 @@ class _Suspect:
 
 _NUMBER = re.compile(rb"(0|[1-9][0-9]{0,18}) ")
 _MAX_SUSPECTS = 1000
-_MARK_WORD = MARK.rstrip()
 
 
 @functools.cache
@@ -180,7 +179,10 @@ class Events:
 
     def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
         """The event in a line, if the trace is sound so far."""
-        event, snapshot = self._reader.feed(number, line, overlong), self._snapshot
+        event = None if overlong else _next_in(self._reader, number, line)
+        if event is None:
+            event = self._reader.feed(number, line, overlong)
+        snapshot = self._snapshot
         if event is not None:
             announced = event.name == "TRUTH" and event["snapshot"] == "1"
             self._snapshot = [] if announced else None
@@ -224,14 +226,10 @@ class Reader:
     _ended: int | None = None
     _marked: bool = False
     _fast: bool = False  # the trace is of the current version
-    _sums: Sums | None = None  # makes checksums, if lines can be read quickly
+    _quick: QuickLines | None = None  # if the trace has a key and is of the current version
 
     def feed(self, number: int, line: bytes, overlong: bool = False) -> Event | None:
         """The event in a line. None if it has none, or if it or an earlier line is damaged."""
-        if self._sums is not None and not overlong:
-            quick = self._quick(self._sums, number, line)
-            if quick is not None:
-                return quick
         self.last_line = number
         if overlong:
             self._marked = True
@@ -242,35 +240,6 @@ class Reader:
         self._marked = True
         event = self._line(number, line[at:].rstrip(b"\r"))
         return event if self.broken_at is None else None
-
-    def _quick(self, sums: Sums, number: int, line: bytes) -> Event | None:
-        """The event in a line that is whole, sound, of the current version, and the next one.
-
-        None: it is not, or something was wrong before. This changes nothing then. All that it
-        accepts, the other methods accept too.
-        """
-        if self._suspects or self.broken_at is not None or self._ended is not None:
-            return None
-        parts = line.rstrip(b"\r").split(b" ", 3)
-        if len(parts) != 4 or len(line) > REACH or parts[0] != _MARK_WORD:
-            return None
-        if parts[1] != b"%d" % self._next or not line.isascii():
-            return None
-        text = parts[1] + b" " + parts[3]
-        if sums.of(text) != parts[2].decode():
-            return None
-        body = parts[3].decode()
-        name = body[: body.find(" ")]
-        form = fast_forms().get(name)
-        values = None if form is None or name == "END" else form.read_text(body)
-        if values is None:
-            return None
-        event = Event(name, values, number, self._next)
-        self.last_line = number
-        self._next += 1
-        self._count += 1
-        self._digest = zlib.crc32(b"\n", zlib.crc32(text, self._digest))
-        return event
 
     # -- lines
 
@@ -429,8 +398,7 @@ class Reader:
                 return None
             self.table = _table_for(self.path, number, body)
             self._fast = self.table.version == event_table().version
-            if self._fast and self._lines.key is not None:
-                self._sums = Sums(self._lines.key)
+            self._quick = quick_lines(self._lines.key) if self._fast else None
         fields = self.table.fields.get(name)
         if fields is None:
             self._break(number)
@@ -525,3 +493,21 @@ class Reader:
             self.problems.append(Problem(number, text, rule))
         else:
             self.more_problems += 1
+
+
+def _next_in(reader: Reader, number: int, line: bytes) -> Event | None:
+    """The event in a line that is sound and the next one of its trace, if all before it was so.
+
+    None: `Reader.feed` must look at the line. Nothing is changed then.
+    """
+    if reader._quick is None or reader._suspects or reader._ended is not None:
+        return None
+    if reader.broken_at is not None or (found := reader._quick.read(line, reader._next)) is None:
+        return None
+    name, values, text = found
+    event = Event(name, values, number, reader._next)
+    reader.last_line = number
+    reader._next += 1
+    reader._count += 1
+    reader._digest = zlib.crc32(b"\n", zlib.crc32(text, reader._digest))
+    return event

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,9 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cellreap import headers
+from cellreap.errors import CellreapError
 from cellreap.model.core import library_path
 from cellreap.model.graph import Model
+from cellreap.model.indexed import IndexedModel
 from cellreap.trace.digest import Digests, label, term
+from kit.model_acts import PDS, random_act
 from kit.trace_simulator import Target, block_fs_db_app
 
 NUMBERS = st.integers(0, 2**64 - 1)
@@ -86,3 +91,36 @@ def test_states_that_differ_have_different_digests(change: Callable[[Model], obj
     change(model)
     assert digests.of(model) != before
     assert digests.of(model) == Digests().of(model)
+
+
+@pytest.mark.behaviour("H-10")
+@given(seed=st.integers(0, 2**32))
+def test_a_digest_does_not_depend_on_the_states_before(seed: int) -> None:
+    """Digests counts what changed. Whatever was done since, that makes the sum of the state."""
+    rng = random.Random(seed)
+    digests, model = Digests(), IndexedModel()
+    for pd in PDS:
+        model.add_pd(pd, rng.choice(["a", "b"]))
+    for _ in range(80):
+        name, arguments = random_act(rng)
+        with contextlib.suppress(CellreapError):
+            getattr(model, name)(*arguments)
+        if rng.random() < 0.1:
+            pd = rng.choice([pd for pd in PDS if pd in model.nodes])
+            model.nodes[pd] = replace(model.nodes[pd], **rng.choice([{"name": "c"}, {"pinned": 1}]))
+        if rng.random() < 0.5:
+            assert digests.of(model) == f"{summed(model):016x}", (name, arguments)
+
+
+def summed(model: Model) -> int:
+    """The digest of a state, from its definition."""
+    labels = {id_: label(id_, node.name or node.type) for id_, node in model.nodes.items()}
+    terms = [term("NODE", labels[node.id], int(node.pinned)) for node in model.nodes.values()]
+    edges = [
+        *model.edges(),
+        *(("SUBSET", res, space, 1) for res, space in model.space_of.items()),
+        *(("MANAGE", manager, space, 1) for space, manager in model.manager.items()),
+    ]
+    for kind, a, b, times in edges:
+        terms.append(times * term(kind, labels.get(a, 0), labels.get(b, 0)))
+    return sum(terms) % 2**64

@@ -11,49 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cellreap.errors import CellreapError
+from cellreap.model import legal
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.indexed import IndexedModel
-
-PDS = [ROOT, "PD_1", "PD_2", "PD_3"]
-SPACES = ["PD_SPACE_1", "BLOCK_SPACE_2", "FILE_SPACE_3"]
-RESOURCES = ["PD_1_1", "PD_1_2", "BLOCK_2_1", "BLOCK_2_2", "FILE_3_1"]
-NODES = [*PDS, *SPACES, *RESOURCES]
-
-Act = tuple[str, tuple[object, ...]]
-
-
-def random_act(rng: random.Random) -> Act:
-    """One call of a method that changes a model, with arguments that often make sense."""
-    pd, other, space = rng.choice(PDS), rng.choice(PDS), rng.choice(SPACES)
-    res, node, more = rng.choice(RESOURCES), rng.choice(NODES), rng.choice(NODES)
-    of = f"{res.split('_')[0]}_SPACE_{res.split('_')[1]}"
-    return rng.choice(
-        [
-            ("add_pd", (pd,)),
-            ("add_space", (space, ROOT if space.startswith("PD") else pd)),
-            ("add_resource", (res, of)),
-            ("add_hold", (pd, node)),
-            ("drop_hold", (pd, node)),
-            ("cut_hold", (pd, node)),
-            ("add_request", (pd, space)),
-            ("drop_request", (pd, space)),
-            ("add_map", (node, more)),
-            ("drop_map", (node, more)),
-            ("set_fault", (pd, other)),
-            ("drop_fault", (pd,)),
-            ("add_link", (pd, other)),
-            ("drop_link", (pd, other)),
-            ("add_own", (pd, other)),
-            ("drop_own", (pd, other)),
-            ("add_subscribe", (pd, node)),
-            ("add_subscribe", (pd, pd)),
-            ("drop_subscribe", (pd, node)),
-            ("drop_subscribe", (pd, pd)),
-            ("remove_resource", (res,)),
-            ("discard", ([rng.choice(PDS[1:])],)),
-        ]
-    )
+from kit.model_acts import PDS, SPACES, random_act
 
 
 def outcome(act: Callable[..., object], arguments: tuple[object, ...]) -> str | None:
@@ -100,3 +62,31 @@ def test_a_pd_that_subscribed_to_itself_is_discarded() -> None:
     model.add_subscribe("PD_1", "PD_1")
     model.discard(["PD_1"])
     assert list(model.edges()) == []
+
+
+@pytest.mark.behaviour("M-06")
+@given(seed=st.integers(0, 2**32))
+def test_what_is_well_formed_is_what_no_search_finds_wrong(seed: int) -> None:
+    """Most states are legal, and that is found out faster than what is wrong with others."""
+    rng = random.Random(seed)
+    model = IndexedModel()
+    for pd in PDS:
+        model.add_pd(pd)
+    assert legal._well_formed(model)
+    for _ in range(80):
+        name, arguments = random_act(rng)
+        outcome(getattr(model, name), arguments)
+        wrong = [*legal._spaces(model), *legal._resources(model), *legal._edges(model)]
+        assert legal._well_formed(model) == (not wrong), (name, arguments, wrong)
+
+
+@pytest.mark.behaviour("M-06")
+@given(maps=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12))
+def test_a_map_graph_has_a_cycle_if_removing_its_ends_leaves_something(
+    maps: set[tuple[int, int]],
+) -> None:
+    edges = {(str(a), str(b)) for a, b in maps}
+    reached = edges
+    for _ in range(6):
+        reached = reached | {(a, d) for a, b in reached for c, d in edges if b == c}
+    assert legal._has_cycle(edges) == any(a == b for a, b in reached)

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cellreap.errors import UsageError
@@ -28,10 +29,15 @@ class Arena:
         self._try(status, "making a model")
         self.model = out[0]
         self.arena = self.ffi.buffer(self._memory, size)
-        self.refs: dict[str, Any] = {}
+        self._each: dict[str, Any] = {}
         self._pds: set[str] = set()
         self._keep: list[Any] = []
-        self._ids: dict[tuple[int, int], str] = {}
+        self._by_ref: dict[tuple[int, int], str] = {}
+        self._at_once: dict[str, int] = {}
+        """node that was made by add_nodes and is not in _each yet -> its position in _made"""
+        self._made: Any = None
+        self._ordered: list[str] = []
+        """the ids of those nodes"""
         self._types: dict[str, int] = {}
 
     # -- building
@@ -93,17 +99,63 @@ class Arena:
         )
         self._try(status, f"cutting {kind} from {from_} to {to}")
 
+    def add_nodes(self, rows: Sequence[tuple[str, int, int, int, int, int]]) -> None:
+        """Adds all nodes of an empty arena: (id, kind, type, number, flags, position of the parent)
+        of each, as cr_bulk_node has them. The ids must differ.
+        """
+        ffi, n = self.ffi, len(rows)
+        nodes, self._made = array("I"), allocator()("cr_ref[]", max(1, n))
+        for row in rows:
+            nodes.extend(row[1:])
+        made = ffi.new("uint32_t *")
+        given = ffi.cast("cr_bulk_node *", ffi.from_buffer(nodes))
+        status = self.lib.cr_bulk_nodes(self.model, given, n, self._made, made)
+        if status:
+            self._try(status, f"adding {rows[made[0]][0]}")
+        self._ordered = [row[0] for row in rows]
+        self._at_once = {id_: place for place, id_ in enumerate(self._ordered)}
+        if any(self._made[place].index != place for place in range(n)):
+            self.refs  # noqa: B018 - entries were in use before, and the free ones are in any order
+        self._pds.update(row[0] for row in rows if row[1] == self.lib.CR_NODE_PD)
+
+    def add_edges(self, edges: array[int]) -> None:
+        """Adds edges between the nodes that add_nodes added, as cr_bulk_edges takes them."""
+        ffi, made = self.ffi, self.ffi.new("uint32_t *")
+        given = ffi.cast("uint64_t *", ffi.from_buffer(edges))
+        n = len(self._ordered)
+        status = self.lib.cr_bulk_edges(self.model, given, len(edges), self._made, n, made)
+        if status:
+            self._try(status, f"adding edge {made[0]} of {len(edges)}")
+
     # -- queries
+
+    @property
+    def refs(self) -> dict[str, Any]:
+        """Id -> its cr_ref, of all nodes."""
+        if self._at_once:
+            for id_, place in self._at_once.items():
+                ref = self._each[id_] = self._made[place]
+                self._by_ref[ref.index, ref.generation] = id_
+            self._at_once = {}
+        return self._each
+
+    @property
+    def _ids(self) -> dict[tuple[int, int], str]:
+        self.refs  # noqa: B018 - those of add_nodes too
+        return self._by_ref
 
     def ref(self, id_: str) -> Any:
         """The cr_ref of a node."""
         try:
-            return self.refs[id_]
+            place = self._at_once.get(id_)
+            return self._each[id_] if place is None else self._made[place]
         except KeyError:
             raise UsageError(f"there is no {id_}") from None
 
     def id_of(self, ref: Any) -> str:
         """The id for which a cr_ref was made."""
+        if self._at_once and self._made[ref.index].generation == ref.generation:
+            return self._ordered[int(ref.index)]
         return self._ids[ref.index, ref.generation]
 
     def type_number(self, name: str) -> int:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -13,7 +14,7 @@ from cellreap.model.closeness import Closeness
 from cellreap.model.core.arena import Arena
 from cellreap.model.core.library import CoreError, allocator, names_of
 from cellreap.model.graph import Edge, Model
-from cellreap.model.ids import CORE_TYPES, parse_id
+from cellreap.model.ids import CORE_TYPES, ROOT, parse_id
 from cellreap.model.metrics import weight_of
 from cellreap.model.plan import Plan
 
@@ -56,8 +57,15 @@ class CoreModel(Arena):
     @classmethod
     def from_model(cls, model: Model) -> CoreModel:
         """A CoreModel with the same state. Its arena has no room for more."""
-        edges = sum(1 for _ in model.edges()) + len(model.manager) + len(model.space_of)
-        edges += len(_bodies(model))
+        edges = len(_bodies(model)) + sum(
+            map(
+                len,
+                (
+                    model.holds, model.requests, model.maps, model.faults, model.links, model.owns,
+                    model.subscribes, model.manager, model.space_of,
+                ),
+            )
+        )  # fmt: skip
         core = cls(max(1, len(model.nodes)), max(1, edges))
         with no_collection():
             core.load(model)
@@ -73,9 +81,56 @@ class CoreModel(Arena):
         places = {id_: place for place, id_ in enumerate(model.nodes if order is None else order)}
         for type_name in sorted({node.type for node in model.nodes.values()}):
             self._types.setdefault(type_name, len(self._types))
+        if self.lib.cr_model_get_stats(self.model).nodes == 0:
+            self._load_at_once(model, places)
+            return
         for id_ in places:
             self._make(model, id_)
         self._make_edges(model, places)
+
+    def _load_at_once(self, model: Model, places: dict[str, int]) -> None:
+        """As one node and edge after the other, in the same order, in few calls of the core."""
+        lib, ordered = self.lib, _parents_first(model, places)
+        at = {id_: place for place, id_ in enumerate(ordered)}
+        pd, space, resource = lib.CR_NODE_PD, lib.CR_NODE_SPACE, lib.CR_NODE_RESOURCE
+        root, pinned, core = lib.CR_FLAG_ROOT, lib.CR_FLAG_PINNED, lib.CR_FLAG_CORE
+        rows = []
+        for id_ in ordered:
+            node = model.nodes[id_]
+            number = int(id_[id_.rindex("_") + 1 :], 16)
+            if node.kind == "PD":
+                flags = (root if id_ == ROOT else 0) | (pinned if node.pinned else 0)
+                rows.append((id_, pd, 0, number, flags, 0))
+            elif node.kind == "RESOURCE_SPACE":
+                flags = core if node.type in CORE_TYPES else 0
+                parent = at[model.manager[id_]]
+                rows.append((id_, space, self._types[node.type], number, flags, parent))
+            else:
+                rows.append((id_, resource, 0, number, 0, at[model.space_of[id_]]))
+        self.add_nodes(rows)
+        self.add_edges(self._edges_of(model, places, at))
+
+    def _edges_of(self, model: Model, places: dict[str, int], at: dict[str, int]) -> array[int]:
+        """The edges of a model, in the order of the places of their ends."""
+        keyed: list[tuple[int, int, int]] = []
+        from_shift, to_shift = self.lib.CR_BULK_FROM, self.lib.CR_BULK_TO
+        for name, pairs in (
+            ("HOLD", model.holds.elements()),
+            ("REQUEST", model.requests),
+            ("MAP", model.maps),
+            ("FAULT", model.faults.items()),
+            ("LINK", model.links),
+            ("OWN", model.owns),
+            ("SUBSCRIBE", model.subscribes.elements()),
+            ("BODY", _bodies(model)),
+        ):
+            kind = self._kind(name)
+            keyed += [
+                (places[a], places[b], at[a] << from_shift | at[b] << to_shift | kind)
+                for a, b in pairs
+            ]
+        keyed.sort()
+        return array("Q", [edge for _, _, edge in keyed])
 
     # -- planning
 
@@ -277,6 +332,21 @@ class CoreCloseness:
         self.raw.rsi_min = self._least
         self.raw.metrics = out[0]
         self.raw.resources = self._resources
+
+
+def _parents_first(model: Model, ids: Iterable[str]) -> list[str]:
+    """The nodes in this order, except that what a node needs comes before it."""
+    ordered: dict[str, None] = {}
+    for id_ in ids:
+        chain = [id_]
+        space = model.space_of.get(id_)
+        if space is not None:
+            chain.insert(0, space)
+        manager = model.manager.get(chain[0])
+        if manager is not None:
+            chain.insert(0, manager)
+        ordered.update(dict.fromkeys(chain))
+    return list(ordered)
 
 
 def _bodies(model: Model) -> list[tuple[str, str]]:

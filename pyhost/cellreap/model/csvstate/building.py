@@ -13,7 +13,7 @@ from cellreap.model.csvstate.rows import EdgeRow, NodeRow, bad, is_pinned
 from cellreap.model.edges import EDGE_KINDS
 from cellreap.model.graph import Model
 from cellreap.model.ids import CORE_TYPES, ROOT
-from cellreap.model.nodes import MANAGER, PINNED
+from cellreap.model.nodes import MANAGER, MAX_TEXT, PINNED, Node
 
 
 class Builder:
@@ -30,6 +30,9 @@ class Builder:
 
     def build(self, rows: list[EdgeRow]) -> Model:
         """The model of the node rows and of these edge rows."""
+        plain = self._plain(rows)
+        if plain is not None:
+            return plain
         edges = self._only_listed(rows)
         for row in self.nodes.values():
             if row.kind == "PD":
@@ -61,6 +64,119 @@ class Builder:
                 except ModelError as error:
                     raise InputError(self.path, edge.line, None, f"{error}") from None
         return self.model
+
+    def _plain(self, rows: list[EdgeRow]) -> Model | None:
+        """The model of rows that are as most are, made kind by kind.
+
+        None if anything is wrong with a row, double, or rare: `build` then decides, row by row.
+        What this function returns is what `build` would return.
+        """
+        nodes = self.nodes
+        by: dict[str, list[EdgeRow]] = {name: [] for name in EDGE_KINDS}
+        for row in rows:
+            by[row.type].append(row)
+        ends = {name: [(row.source, row.target) for row in by[name]] for name in EDGE_KINDS}
+        for pairs in ends.values():
+            if any(a not in nodes or b not in nodes for a, b in pairs):
+                return None
+        space_of = dict(ends["SUBSET"])
+        if len(space_of) < len(ends["SUBSET"]) or any(
+            row.extra and row.extra not in nodes for row in by["REQUEST"]
+        ):
+            return None
+        model = self.model
+        managers = self._plain_managers(by)
+        made = managers is not None and all(
+            self._plain_node(row, space_of, managers)
+            for kind in ("PD", "RESOURCE_SPACE", "RESOURCE")
+            for row in nodes.values()
+            if row.kind == kind
+        )
+        if managers is None or not made or not self._plain_edges(by, ends):
+            self.model = Model()
+            return None
+        return model
+
+    def _plain_managers(self, by: dict[str, list[EdgeRow]]) -> dict[str, str] | None:
+        """Space -> its manager, if the edges alone determine it, as for most."""
+        spaces = {row.id: row for row in self.nodes.values() if row.kind == "RESOURCE_SPACE"}
+        holders: dict[str, str] = {}
+        for edge in by["HOLD"]:
+            if (
+                edge.target in spaces
+                and holders.setdefault(edge.target, edge.source) != edge.source
+            ):
+                return None
+        found = {}
+        for id_, row in spaces.items():
+            manager = ROOT if row.data in CORE_TYPES else holders.get(id_)
+            if manager is None or manager not in self.nodes or row.extra:
+                return None
+            found[id_] = manager
+        return found
+
+    def _plain_node(self, row: NodeRow, space_of: dict[str, str], managers: dict[str, str]) -> bool:
+        """Adds a node, unless more is to be checked of it than is checked here."""
+        model, (_, kind, id_, data, extra) = self.model, row
+        if kind == "PD":
+            if extra:
+                pinned = is_pinned(extra)
+                try:
+                    more = extra[len(PINNED) + 1 :] if pinned else extra
+                    model.add_pd(id_, data, pinned=pinned, extra=more)
+                except ModelError:
+                    return False
+            elif not data.isprintable() or len(data) > MAX_TEXT:
+                return False
+            else:
+                model.nodes[id_] = Node(id_, kind, data)
+            return True
+        if not extra.isprintable() or len(extra) > MAX_TEXT:
+            return False
+        model.nodes[id_] = Node(id_, kind, "", data, False, extra)
+        if kind == "RESOURCE_SPACE":
+            model.manager[id_] = managers[id_]
+            return True
+        space = space_of.get(id_)
+        if space is None or (data == "PD" and managers[space] == ROOT):
+            return False  # the body of a PD: there must be only one
+        model.space_of[id_] = space
+        return True
+
+    def _plain_edges(
+        self, by: dict[str, list[EdgeRow]], ends: dict[str, list[tuple[str, str]]]
+    ) -> bool:
+        """Adds the edges, unless one is double or wrong."""
+        model = self.model
+        model.holds.update(ends["HOLD"])
+        model.maps.update(ends["MAP"])
+        if len(model.maps) < len(ends["MAP"]) or any(a == b for a, b in model.maps):
+            return False
+        requests = by["REQUEST"]
+        if any(row.extra and model.manager[row.extra] != row.target for row in requests):
+            return False
+        if len({row[2:] for row in requests}) < len(requests):
+            return False
+        managed: dict[tuple[str, str], list[str]] = {}
+        for space, manager in model.manager.items():
+            managed.setdefault((manager, model.nodes[space].type), []).append(space)
+        empty = 0
+        for row in requests:
+            spaces = [row.extra] if row.extra else managed.get((row.target, row.data), [])
+            empty += not spaces
+            model.requests.update((row.source, space) for space in spaces)
+        for name in ("FAULT", "LINK", "OWN", "SUBSCRIBE"):
+            pairs = ends[name]
+            once = {(min(pair), max(pair)) for pair in pairs} if name == "LINK" else set(pairs)
+            if len(once) < len(pairs) and not EDGE_KINDS[name].counted:
+                return False
+            try:
+                for a, b in pairs:
+                    _ADD[name](model, a, b)
+            except ModelError:
+                return False
+        self.report.empty_requests += empty
+        return True
 
     @contextlib.contextmanager
     def _in(self, row: NodeRow | EdgeRow) -> Iterator[None]:

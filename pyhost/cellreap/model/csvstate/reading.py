@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -20,6 +21,8 @@ from cellreap.model.nodes import MANAGER
 
 MAX_LINE: Final = 64 * 1024
 """Bytes in a line, its end included. Longer lines are refused, so that memory use is bounded."""
+
+_BLOCK: Final = 1 << 20
 
 MAX_LINES: Final = 8 * 1024 * 1024
 """Lines in a file. Longer files are refused."""
@@ -68,10 +71,38 @@ def _is_ours(nodes: Iterable[NodeRow], edges: Iterable[EdgeRow]) -> bool:
     )
 
 
+def _plain_lines(file: io.BufferedReader, most: int) -> Iterator[str]:
+    """The next lines of a file, many at once, as long as nothing is wrong with one or rare."""
+    while True:
+        at = file.tell() if file.seekable() else None
+        if at is None:
+            return
+        block = file.read(_BLOCK)
+        block = block[: block.rfind(b"\n") + 1]
+        plain = block and b"\0" not in block and b"\r" not in block
+        lines: list[str] = []
+        if plain:
+            with contextlib.suppress(UnicodeDecodeError):
+                lines = block[:-1].decode("utf-8").split("\n")
+        if not lines or len(lines) > most or max(map(len, lines)) > MAX_LINE // 8:
+            file.seek(at)
+            return
+        file.seek(at + len(block))
+        most -= len(lines)
+        yield from lines
+
+
 def _lines(path: str, file: io.BufferedReader) -> Iterator[tuple[int, str]]:
     """The lines of a file as text, without line ends and without a byte order mark."""
     number = 0
-    while raw := file.readline(MAX_LINE + 1):
+    while True:
+        if number:  # the first line may begin with a byte order mark
+            for text in _plain_lines(file, MAX_LINES - number):
+                number += 1
+                yield number, text
+        raw = file.readline(MAX_LINE + 1)
+        if not raw:
+            break
         number += 1
         if len(raw) > MAX_LINE:
             raise InputError(

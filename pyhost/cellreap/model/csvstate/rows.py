@@ -70,14 +70,15 @@ def split_rows(
     columns = 0
     number = 0
     for number, line in lines:
-        if columns and '"' not in line and "\r" not in line and "\n" not in line:
+        if columns == CELLULOS_COLUMNS and '"' not in line and "\r" not in line:
             fields = line.split(",")
-            if len(fields) == CELLULOS_COLUMNS == columns:
-                if (edge := _plain_edge(number, fields, nodes)) is not None:
-                    report.rows += 1
-                    edges.append(edge)
-                    continue
-                if (node := _plain_node(number, fields, nodes)) is not None:
+            if len(fields) == CELLULOS_COLUMNS and "\n" not in line:
+                if not fields[0]:
+                    if (edge := _plain_edge(number, fields, nodes)) is not None:
+                        report.rows += 1
+                        edges.append(edge)
+                        continue
+                elif (node := _plain_node(number, fields, nodes)) is not None:
                     report.rows += 1
                     nodes[node.id] = node
                     continue
@@ -152,7 +153,7 @@ def _plain_edge(line: int, fields: list[str], nodes: dict[str, NodeRow]) -> Edge
             return None
     elif extra or data not in ("NONE", ""):
         return None
-    return EdgeRow(line, name, source, target, data, extra)
+    return tuple.__new__(EdgeRow, (line, name, source, target, data, extra))
 
 
 def _plain_node(line: int, fields: list[str], nodes: dict[str, NodeRow]) -> NodeRow | None:
