@@ -23,6 +23,8 @@ BAD_MEMORY: Final = TESTS / "configs" / "bad_memory"
 """Configurations that need more memory than a machine has, and the expected message beside each. A
 `*` in it stands for a number that the kernel determines.
 """
+CAPDL: Final = DATA / "capdl"
+"""Descriptions in capDL, and what becomes of each beside it."""
 MICROKIT: Final = DATA / "microkit"
 """Microkit system descriptions, and what becomes of each beside it."""
 BAD_MICROKIT: Final = MICROKIT / "bad"

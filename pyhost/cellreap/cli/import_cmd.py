@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`cellreap import`: makes a configuration of a Microkit system description."""
+"""`cellreap import`: makes a configuration of a description for Microkit, or in capDL."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import json_option
+from cellreap.system.capdl_import import import_capdl
 from cellreap.system.files import write_atomically
 from cellreap.system.microkit import import_system
 from cellreap.trace.events import printable
@@ -29,13 +30,15 @@ from cellreap.trace.events import printable
 )
 @json_option
 def import_command(system: Path, output: Path | None, strict: bool, as_json: bool) -> int:
-    """Make a configuration of a Microkit system description.
+    """Make a configuration of a Microkit system description, or of one in capDL.
 
-    SYSTEM is the XML file that the Microkit tool reads. PDs, their priorities and stacks, protected
-    procedures, child PDs and capabilities to PDs become a configuration. stderr tells what has no
-    counterpart, with its line.
+    SYSTEM is the XML file that the Microkit tool reads, or a file NAME.cdl in capDL. PDs, their
+    priorities and stacks, protected procedures, child PDs and capabilities to PDs become a
+    configuration; of capDL, threads, endpoints and capabilities to threads. stderr tells what has
+    no counterpart, with its line.
     """
-    found = import_system(system, Path.cwd() if output is None else output.parent)
+    reads = import_capdl if system.suffix == ".cdl" else import_system
+    found = reads(system, Path.cwd() if output is None else output.parent)
     if output is not None:
         write_atomically(output, found.text.encode())
     if as_json:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -16,6 +17,7 @@ from cellreap.system.capdl import Cap, Description, Given, RunningPd, Target, de
 from cellreap.system.capdl.checking import problems
 from cellreap.system.capdl.rendering import render
 from cellreap.system.capdl.writing import TOOL, write
+from cellreap.system.capdl_import import import_capdl
 from cellreap.system.config import Pd
 from cellreap.trace.events import Event
 from kit.capdl_reader import Held, Spec, read_capdl
@@ -60,6 +62,20 @@ def test_a_client_has_what_it_was_given() -> None:
     assert slots[10] == Held("root_ep", "PW", {"badge": 3 << 60 | 3 << 32 | 3})
     assert slots[1].numbers == {"badge": 1 << 60 | 3 << 32 | 2}  # its own entry and generation
     assert sorted(slot for slot in slots if isinstance(slot, int)) == [1, 2, 3, 4, 8, 9, 10]
+
+
+@pytest.mark.behaviour("H-10")
+def test_it_comes_back_as_a_configuration(tmp_path: Path) -> None:
+    path = tmp_path / "left.cdl"
+    path.write_text(render(described()))
+    pds = import_capdl(path, tmp_path).config.pds
+    spaces = [[space.name for space in pd.spaces] for pd in pds]
+    assert [(pd.name, pd.program, pd.requests) for pd in pds] == [
+        ("server", "small", ()),
+        ("client", "small", ("server_calls",)),
+        ("gone", "small", ()),
+    ]
+    assert spaces == [["server_calls"], [], []]
 
 
 @pytest.mark.behaviour("H-10")

@@ -5,6 +5,7 @@
 `importing` makes the configuration.
 """
 
-from cellreap.system.microkit.importing import Imported, Note, import_system
+from cellreap.system.importing import Imported, Note
+from cellreap.system.microkit.importing import import_system
 
 __all__ = ["Imported", "Note", "import_system"]

@@ -13,8 +13,6 @@ Everything else has no counterpart, and is noted with its line.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from os.path import relpath
 from pathlib import Path, PurePosixPath
@@ -22,46 +20,25 @@ from pathlib import Path, PurePosixPath
 import tomlkit
 from tomlkit.items import AoT, Table
 
-from cellreap.errors import InputError
-from cellreap.system.config import Config, parse_config
 from cellreap.system.config.schema import Pd
+from cellreap.system.importing import (
+    CALLS,
+    MAX_NAME,
+    PRIORITIES,
+    Imported,
+    Names,
+    Note,
+    configuration,
+    ranked,
+    table,
+)
 from cellreap.system.microkit.elements import KINDS
 from cellreap.system.microkit.reading import Element, read_system
 
 _PAGE = 4096
-_MAX_NAME = 31
 _MAX_STACK_PAGES = 64
-_PRIORITIES = range(1, 201)
 _MICROKIT_MAX_PRIORITY = 254
 _MICROKIT_STACKS = (_PAGE, 16 << 20)
-_TYPE = "CALLS"
-"""The type of the space that stands for a PD's protected procedures."""
-
-
-@dataclass(frozen=True)
-class Note:
-    """Something of the description that the configuration does not have, or has otherwise."""
-
-    line: int
-    """The line in the description."""
-    where: str
-    """The element, or the element and its attribute: `end.id`."""
-    text: str
-    """What becomes of it, and why."""
-
-
-@dataclass(frozen=True)
-class Imported:
-    """A configuration that was made of a description."""
-
-    text: str
-    """The configuration."""
-    config: Config
-    """What it says."""
-    names: dict[str, str]
-    """Name of a PD in the description -> its name in the configuration."""
-    notes: tuple[Note, ...]
-    """What is not in it, in the order of the lines."""
 
 
 @dataclass
@@ -85,35 +62,17 @@ class _Pd:
         self.holds = {**(self.holds or {}), pd: None}
 
 
-class _Names:
-    """Gives names that configurations allow. A name that was given is not given again."""
-
-    def __init__(self) -> None:
-        self._given: set[str] = set()
-
-    def give(self, wanted: str) -> str:
-        plain = re.sub(r"[^a-z0-9]+", "_", wanted.lower()).strip("_")
-        if not plain[:1].isalpha():
-            plain = f"pd_{plain}".strip("_")
-        name, count = plain[:_MAX_NAME], 1
-        while name in self._given:
-            count += 1
-            name = f"{plain[: _MAX_NAME - len(str(count)) - 1]}_{count}"
-        self._given.add(name)
-        return name
-
-
 class _Import:
     def __init__(self, root: Element, system: str, programs_from: str) -> None:
         self.notes: list[Note] = []
         self._programs_from = programs_from
-        self._names = _Names()
-        self._spaces = _Names()
-        self._program_names = _Names()
+        self._names = Names()
+        self._spaces = Names()
+        self._program_names = Names()
         self._programs: dict[str, str] = {}
         self._pds: dict[str, _Pd] = {}
         self._check_elements(root)
-        self._system = _Names().give(system)
+        self._system = Names().give(system)
         for element in root.of("protection_domain"):
             self._add_pds(element)
         if not self._pds:
@@ -214,19 +173,10 @@ class _Import:
 
     def _set_priorities(self) -> None:
         """Keeps the order of the priorities, and those that are allowed as far as it can."""
-        told = sorted({pd.microkit_priority for pd in self._pds.values()})
-        if len(told) > len(_PRIORITIES):
+        new = ranked(pd.microkit_priority for pd in self._pds.values())
+        if new is None:
             first = next(iter(self._pds.values())).element
-            raise first.error(
-                f"{len(told)} different priorities: expected at most {len(_PRIORITIES)}"
-            )
-        new: dict[int, int] = {}
-        above = _PRIORITIES.stop
-        for priority in reversed(told):
-            above = new[priority] = min(priority, above - 1)
-        below = _PRIORITIES.start - 1
-        for priority in told:
-            below = new[priority] = max(new[priority], below + 1)
+            raise first.error(f"expected at most {len(PRIORITIES)} different priorities")
         for pd in self._pds.values():
             pd.priority = new[pd.microkit_priority]
             if pd.priority != pd.microkit_priority:
@@ -234,7 +184,7 @@ class _Import:
                     pd.element,
                     "priority",
                     f"{pd.microkit_priority} is {pd.priority} here: priorities are "
-                    f"{_PRIORITIES[0]} to {_PRIORITIES[-1]}, and keep their order",
+                    f"{PRIORITIES[0]} to {PRIORITIES[-1]}, and keep their order",
                 )
 
     # -- edges
@@ -295,7 +245,7 @@ class _Import:
                 "pp",
             )
         if callee.space is None:
-            callee.space = self._spaces.give(f"{callee.name[: _MAX_NAME - 6]}_calls")
+            callee.space = self._spaces.give(f"{callee.name[: MAX_NAME - 6]}_calls")
         caller.asks(callee.space)
 
     # -- what is lost
@@ -344,7 +294,7 @@ class _Import:
         programs = tomlkit.aot()
         for path, name in self._programs.items():
             elf = str(PurePosixPath(self._programs_from) / path)
-            programs.append(_table({"name": name, "elf": elf}))
+            programs.append(table({"name": name, "elf": elf}))
         document.add("program", programs)
         pds = tomlkit.aot()
         for pd in self._pds.values():
@@ -365,22 +315,15 @@ class _Import:
             values["requests"] = list(pd.requests)
         if pd.holds:
             values["holds_pds"] = list(pd.holds)
-        table = _table(values)
+        made = table(values)
         if pd.space is not None:
             spaces: AoT = tomlkit.aot()
-            spaces.append(_table({"name": pd.space, "type": _TYPE}))
-            table.add("space", spaces)
-        return table
+            spaces.append(table({"name": pd.space, "type": CALLS}))
+            made.add("space", spaces)
+        return made
 
     def names(self) -> dict[str, str]:
         return {name: pd.name for name, pd in self._pds.items()}
-
-
-def _table(values: dict[str, object]) -> Table:
-    table = tomlkit.table()
-    for key, value in values.items():
-        table.add(key, value)
-    return table
 
 
 def import_system(path: Path, folder: Path) -> Imported:
@@ -393,14 +336,4 @@ def import_system(path: Path, folder: Path) -> Imported:
     root = read_system(path)
     programs_from = relpath(path.resolve().parent, folder.resolve())
     found = _Import(root, path.stem, programs_from)
-    text = found.text(path.name)
-    try:
-        config = parse_config(text, path)
-    except InputError as error:
-        what = f"{error.field}: {error.expected}" if error.field else error.expected
-        raise InputError(str(path), None, None, f"as a configuration: {what}") from None
-    return Imported(text, config, found.names(), _in_order(found.notes))
-
-
-def _in_order(notes: Iterable[Note]) -> tuple[Note, ...]:
-    return tuple(sorted(notes, key=lambda note: note.line))
+    return configuration(found.text(path.name), path, found.names(), found.notes)
