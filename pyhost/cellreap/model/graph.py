@@ -17,6 +17,7 @@ from cellreap.errors import ModelError
 from cellreap.model.ids import ROOT
 from cellreap.model.legal import Violation, violations
 from cellreap.model.nodes import DOOMED, MANAGER, PINNED, Node, Nodes
+from cellreap.model.tombstones import Tombstone
 
 __all__ = ["DOOMED", "MANAGER", "PINNED", "Edge", "Model", "Node", "Violation"]
 
@@ -54,6 +55,8 @@ class Model(Nodes):
     """(creator, created)"""
     subscribes: Counter[tuple[str, str]] = field(default_factory=Counter)
     """(PD, PD or space) -> count; never 0"""
+    tombstones: dict[str, Tombstone] = field(default_factory=dict)
+    """what is still known of destroyed nodes, by id; they are no nodes of the state"""
 
     def copy(self) -> Self:
         """An independent copy."""
@@ -71,6 +74,7 @@ class Model(Nodes):
             links=set(self.links),
             owns=set(self.owns),
             subscribes=self.subscribes.copy(),
+            tombstones=dict(self.tombstones),
         )
 
     def plain_copy(self) -> Model:

@@ -99,6 +99,8 @@ class Extraction:
     subgraphs: int = 0
     """number of SUBGRAPH events: MAP edges that managers reported"""
     rows: list[str] = field(default_factory=list)
+    tombstones: list[str] = field(default_factory=list)
+    """the rows of destroyed nodes that were still known then"""
     done: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -111,7 +113,7 @@ class Extraction:
 
     def csv(self) -> str:
         """The model state as the text of a file."""
-        return state_text(self.rows)
+        return state_text([*self.rows, *self.tombstones])
 
 
 class Word(enum.StrEnum):

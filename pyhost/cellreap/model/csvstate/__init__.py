@@ -14,7 +14,13 @@ from cellreap.model.csvstate.columns import COLUMNS, HEADER, Row
 from cellreap.model.csvstate.reading import MAX_LINE, MAX_LINES, parse_state, read_state
 from cellreap.model.csvstate.report import ReadReport
 from cellreap.model.csvstate.version import STATE_VERSION
-from cellreap.model.csvstate.writing import rows_gone, state_rows, state_text, write_state
+from cellreap.model.csvstate.writing import (
+    rows_gone,
+    state_rows,
+    state_text,
+    tombstone_rows,
+    write_state,
+)
 
 __all__ = [
     "COLUMNS",
@@ -29,5 +35,6 @@ __all__ = [
     "rows_gone",
     "state_rows",
     "state_text",
+    "tombstone_rows",
     "write_state",
 ]

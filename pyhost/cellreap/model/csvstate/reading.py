@@ -14,10 +14,18 @@ from cellreap.model.bulk import no_collection
 from cellreap.model.csvstate.building import Builder
 from cellreap.model.csvstate.columns import BASE_HEADER, CELLULOS_COLUMNS
 from cellreap.model.csvstate.report import ReadReport
-from cellreap.model.csvstate.rows import EdgeRow, NodeRow, is_pinned, is_row, split_rows
+from cellreap.model.csvstate.rows import EdgeRow, NodeRow, bad, is_pinned, is_row, split_rows
+from cellreap.model.csvstate.version import TOMBSTONES_SINCE
 from cellreap.model.edges import EDGE_KINDS
 from cellreap.model.graph import Model
 from cellreap.model.nodes import MANAGER
+from cellreap.model.tombstones import (
+    DESTROYED,
+    FORM,
+    Tombstone,
+    is_tombstone,
+    parse_tombstone,
+)
 
 MAX_LINE: Final = 64 * 1024
 """Bytes in a line, its end included. Longer lines are refused, so that memory use is bounded."""
@@ -56,10 +64,31 @@ def parse_state(
     report = ReadReport(path)
     with no_collection():
         node_rows, edge_rows = split_rows(lines, report)
+        tombstones = _take_tombstones(report, node_rows)
         if ours is None:
-            ours = report.version is not None or _is_ours(node_rows.values(), edge_rows)
+            told = report.version is not None or bool(tombstones)
+            ours = told or _is_ours(node_rows.values(), edge_rows)
         report.ours = ours
-        return Builder(path, report, node_rows, exact=strict or ours).build(edge_rows), report
+        model = Builder(path, report, node_rows, exact=strict or ours).build(edge_rows)
+        model.tombstones = tombstones
+        return model, report
+
+
+def _take_tombstones(report: ReadReport, rows: dict[str, NodeRow]) -> dict[str, Tombstone]:
+    """The destroyed nodes, whose rows are taken out."""
+    found: dict[str, Tombstone] = {}
+    for row in [row for row in rows.values() if is_tombstone(row.extra)]:
+        tombstone = parse_tombstone(row.id, row.extra)
+        if tombstone is None or row.kind == "RESOURCE":
+            expected = f"{FORM}, of a PD or space"
+            bad(report.path, row.line, "EXTRA", row.extra, expected)
+        if report.version is not None and report.version < TOMBSTONES_SINCE:
+            message = f"'{DESTROYED}': the word needs version {TOMBSTONES_SINCE}"
+            message += f", and this state's is {report.version}; expected a state without it"
+            raise InputError(report.path, row.line, "EXTRA", message)
+        found[row.id] = tombstone
+        del rows[row.id]
+    return found
 
 
 def _is_ours(nodes: Iterable[NodeRow], edges: Iterable[EdgeRow]) -> bool:

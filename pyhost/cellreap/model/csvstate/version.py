@@ -14,12 +14,14 @@ from typing import Final
 from cellreap.errors import InputError
 from cellreap.model.csvstate.report import ReadReport
 
-STATE_VERSION: Final = 2
+STATE_VERSION: Final = 3
 """To be raised when an older reader would misread a state. Earlier versions must stay readable."""
 
 _WORD: Final = "VERSION="
 _SINCE: Final = 2
 """The version that the word came with. It is all that version 2 added."""
+TOMBSTONES_SINCE: Final = 3
+"""The version that destroyed nodes came with. They are all that version 3 added."""
 _NUMBER: Final = re.compile("[1-9][0-9]{0,8}")
 
 

@@ -15,6 +15,7 @@ from cellreap.model.edges import EDGE_KINDS
 from cellreap.model.graph import Edge, Model
 from cellreap.model.ids import CORE_TYPES, NodeKind, parse_id
 from cellreap.model.nodes import MANAGER, PINNED
+from cellreap.model.tombstones import Tombstone
 
 
 def state_rows(model: Model) -> list[str]:
@@ -106,7 +107,19 @@ def _rows_of(model: Model, edge: Edge) -> list[Row]:
 
 def write_state(model: Model) -> str:
     """A state as the text of a file: `state_rows` with the version and line ends."""
-    return state_text(state_rows(model)[1:])
+    return state_text([*state_rows(model)[1:], *tombstone_rows(model.tombstones.values())])
+
+
+def tombstone_rows(tombstones: Iterable[Tombstone]) -> list[str]:
+    """The rows of destroyed nodes, sorted."""
+    rows = []
+    for each in sorted(tombstones, key=lambda one: _by_number(one.id)):
+        parts = parse_id(each.id)
+        if parts is None:
+            raise ModelError(f"'{each.id}' is no id")
+        data = each.name if parts.kind == "PD" else parts.type
+        rows.append(Row(parts.kind, each.id, data, extra=each.words()).text())
+    return rows
 
 
 def state_text(rows: Iterable[str]) -> str:

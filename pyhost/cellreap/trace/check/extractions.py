@@ -250,6 +250,7 @@ class Extractions(Concern):
         wanted = self._state(running, context.cleanups.doomed())
         compare_rows(context, "MODEL", running.rows, wanted)
         running.shown.rows, running.shown.done = wanted, True
+        running.shown.tombstones = context.tombstones.rows()
         tag: Tag = ("extraction", x)
         context.tickets.settle(tag)
         context.tickets.note((tag,))

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from cellreap import headers
+from cellreap.model.csvstate import tombstone_rows
+from cellreap.model.tombstones import Tombstone
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.check.running import Running
 from cellreap.trace.check.work import LEFT_BEHIND, Notice
@@ -55,6 +57,15 @@ class Tombstones(Concern):
     def count(self) -> int:
         """The destroyed nodes of settled cleanups that are still known."""
         return len(self._told)
+
+    def rows(self) -> list[str]:
+        """The rows of these nodes in a saved state."""
+        known = []
+        for node in self._told:
+            end, name = self._end(node), self.context.report.names.get(node, "-")
+            fault = None if end.kind == "-" else (end.kind, end.address, end.ip)
+            known.append(Tombstone(node, name, end.how, int(end.code), fault))
+        return tombstone_rows(known)
 
     def see(self, event: Event) -> None:
         """Before any event: what an end of a PD, or a fault, leaves behind."""
