@@ -101,5 +101,5 @@ def test_an_extraction_saves_what_was_known_of_the_destroyed_at_its_end() -> Non
     assert report.violations == []
     (extraction,) = report.extractions
     assert of(extraction.csv()).tombstones == {
-        "BLOCK_SPACE_1": Tombstone("BLOCK_SPACE_1", "disk1", "dependency")
+        "BLOCK_SPACE_1": Tombstone("BLOCK_SPACE_1", "disk_1", "dependency")
     }
