@@ -145,6 +145,8 @@ class Plan(TypedDict):
     """PDs and spaces in the order of destruction; within a group in any order."""
     doomed_why: dict[str, tuple[Why, str | None]]
     """Doomed PD or space: why, and by which PD, space or resource."""
+    broken: list[tuple[str, str, str]]
+    """Survivor, what it keeps, and what that was built on, directly or further down, and goes."""
 
 
 class LeftOut(TypedDict):

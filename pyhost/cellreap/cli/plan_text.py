@@ -17,7 +17,7 @@ from cellreap.cli.echo import echo_json
 from cellreap.errors import ModelError, UsageError
 from cellreap.model.graph import Model
 from cellreap.model.plan import Plan
-from cellreap.model.reference import explain, label
+from cellreap.model.reference import explain, hanging, label
 
 Section = tuple[str, list[tuple[str, ...]]]
 
@@ -36,7 +36,8 @@ def tell(
     roots = None if command == "reconcile" else state.kept
     lines = [] if node is None else explain(state.model, plan, node, roots)
     if as_json:
-        shown: dict[str, Any] = {**plan.to_json(), **more}
+        broken = [list(each) for each in hanging(state.model, plan)]
+        shown: dict[str, Any] = {**plan.to_json(), "broken": broken, **more}
         shown["engine"] = engine
         shown["input"] = {
             "kind": state.kind,
@@ -105,6 +106,8 @@ def sections(model: Model, plan: Plan) -> list[Section]:
     ]
     losses += [(name(pd), f"{res}, the body of a destroyed PD") for pd, res in plan.revoked_bodies]
     titled.append(("Survivors lose", losses))
+    left = [(name(pd), f"{held}, built on {lost}") for pd, held, lost in hanging(model, plan)]
+    titled.append(("Survivors keep what is built on what goes", list(left)))
 
     told: Counter[tuple[str, str]] = Counter()
     for to, kind, node, dead in plan.notices:

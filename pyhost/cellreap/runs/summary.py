@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from cellreap.model.ids import ROOT, parse_id
 from cellreap.trace.events import Event, printable
 from cellreap.trace.expected import NO_END
 from cellreap.trace.faults import FaultSeen
 from cellreap.trace.reading import Reading
-from cellreap.trace.report import Report, foreign_told, injected_told, kernels_word_told
+from cellreap.trace.report import Cleanup, Report, foreign_told, injected_told, kernels_word_told
 from cellreap.trace.silence import Silence
 from cellreap.trace.story import Chapter
 
@@ -100,18 +99,22 @@ def tell(
 def chapter_lines(chapter: Chapter, report: Report, faults: Sequence[FaultSeen]) -> list[str]:
     """All about one cleanup. report: of the events so far."""
     number = chapter.number - 1
-    plan = report.cleanups[number].plan if number < len(report.cleanups) else {}
+    checked = report.cleanups[number] if number < len(report.cleanups) else None
     fatal = (each for each in reversed(faults) if each.fatal and each.pd == chapter.trigger)
-    return _long(chapter, report.names, plan, next(fatal, None))
+    return _long(chapter, report.names, checked, next(fatal, None))
 
 
 def _long(
     chapter: Chapter,
     names: Mapping[str, str],
-    plan: Mapping[str, Any],
+    checked: Cleanup | None,
     fault: FaultSeen | None,
 ) -> list[str]:
-    why = plan.get("doomed_why", {})
+    why = {} if checked is None else checked.plan.get("doomed_why", {})
+    broken: dict[str, list[str]] = {}
+    for pd, held, gone in () if checked is None else checked.broken:
+        text = f"{name_of(held, names)}, built on {name_of(gone, names)}"
+        broken.setdefault(pd, []).append(text)
 
     def reason(node: str) -> str:
         kind, cause = why.get(node, ("", None))
@@ -161,6 +164,9 @@ def _long(
     lines += _section("doomed", doomed)
     lines += _section("before", before)
     lines += _section("lost", [f"{name_of(pd, names)}: {_list(what)}" for pd, what in lost.items()])
+    lines += _section(
+        "broken", [f"{name_of(pd, names)} keeps {_list(what, '; ')}" for pd, what in broken.items()]
+    )
     lines += _section("told", told)
     lines += _section("order", [_order(chapter, names)])
     lines += _section("failed", [_death(chapter, event, names) for event in chapter.deaths()])
@@ -350,8 +356,8 @@ def name_of(node: str, names: Mapping[str, str]) -> str:
     return node
 
 
-def _list(items: list[str]) -> str:
-    return ", ".join(items[:6]) + (f" and {len(items) - 6} more" if len(items) > 6 else "")
+def _list(items: list[str], between: str = ", ") -> str:
+    return between.join(items[:6]) + (f" and {len(items) - 6} more" if len(items) > 6 else "")
 
 
 def _count(count: int, what: str) -> str:

@@ -28,6 +28,8 @@ class Cleanup:
     cycles: int = 0
     left: list[list[str]] = field(default_factory=list)
     """The steps that it left at the end of its last run: (name, node, pd)."""
+    broken: list[tuple[str, str, str]] = field(default_factory=list)
+    """What survivors hold that is built on what it destroys: (survivor, held, lost)."""
 
 
 @dataclass
@@ -245,7 +247,12 @@ def report_json(report: Report) -> dict[str, Any]:
         "violations": violation_lines(report),
         "names": dict(sorted(report.names.items())),
         "cleanups": [
-            {**cleanup.plan, "cause": cleanup.cause, "kernel_calls": cleanup.kernel_calls}
+            {
+                **cleanup.plan,
+                "broken": [list(each) for each in cleanup.broken],
+                "cause": cleanup.cause,
+                "kernel_calls": cleanup.kernel_calls,
+            }
             for cleanup in report.cleanups
         ],
         "failures": [failure.to_json() for failure in report.failures],

@@ -17,7 +17,7 @@ from cellreap.api.crashes import Crashes
 from cellreap.model.csvstate import write_state
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
-from cellreap.model.reference import apply, plan
+from cellreap.model.reference import apply, hanging, plan
 from kit.command_line import cellreap as run
 from kit.command_line import cellreap_json
 from kit.core_support import SCENARIO, describe, random_model, system
@@ -59,6 +59,10 @@ def test_an_audit_says_what_plans_of_the_reference_say() -> None:
                 sizes[crash] = len(plan(model, crash, *depths).destroyed_pds)
                 want = broken_by_definition(model, crash, *depths)
                 got = finding.broken.get(crash, [])
+                diagnosed = hanging(model, plan(model, crash, *depths))
+                assert {one[:2] for one in diagnosed} == {one[:2] for one in want}
+                assert set(diagnosed) <= want
+                assert len(diagnosed) == len(got)
                 # One thing that went is named for each, and every broken hold is there.
                 assert {one[:2] for one in got} == {one[:2] for one in want}, describe(model)
                 assert set(got) <= want
@@ -80,6 +84,25 @@ def test_the_smallest_depths_of_the_scenario() -> None:
     code, shown = cellreap_json("audit", str(STATE))
     assert (code, shown["smallest"]) == (0, [[0, 2], [2, 0]])
     assert "smallest depths that leave no broken chain: 0/2, 2/0" in run("audit", str(STATE)).stdout
+
+
+def test_survivors_that_keep_what_is_built_on_what_went_are_told() -> None:
+    code, shown = cellreap_json("plan", str(STATE), "--crash", "block_server_1")
+    assert (code, len(shown["broken"])) == (0, 5)
+    assert ["PD_5", "TABLE_4_1", "BLOCK_1_1"] in shown["broken"]
+    told = run("plan", str(STATE), "--crash", "block_server_1").stdout
+    assert "  PD_5 (app)  TABLE_4_1, built on BLOCK_1_1\n" in told
+    trace = DATA / "traces" / "v1" / "block_fs_db_app-0-0.trace"
+    crash = cellreap.state(trace, after=0).find_pd("block_server_1")
+    audit = cellreap.audit(trace, after=0)
+    code, shown = cellreap_json("show", str(trace))
+    assert (code, shown["cleanups"][0]["broken"]) == (
+        0,
+        [list(each) for each in audit.at(0, 0).broken[crash]],
+    )
+    told = run("show", str(trace)).stdout
+    assert "broken     fs (PD_3) keeps FILE_5_1, built on BLOCK_4_1; files" in told
+    assert "app (PD_5) keeps TABLE_6_1, built on BLOCK_4_1" in told
 
 
 def test_pins_and_single_points() -> None:

@@ -9,11 +9,13 @@ from cellreap.model.plan import WHYS, Plan, depth_text
 from cellreap.model.reference.causes import check_why
 from cellreap.model.reference.collection import collect, reached, reconcile, spare
 from cellreap.model.reference.explaining import explain, label
+from cellreap.model.reference.hanging import Broken, hanging
 from cellreap.model.reference.metrics import Measuring, metrics
 from cellreap.model.reference.planning import apply, plan, replan, subtree
 
 __all__ = [
     "WHYS",
+    "Broken",
     "Measuring",
     "Plan",
     "apply",
@@ -21,6 +23,7 @@ __all__ = [
     "collect",
     "depth_text",
     "explain",
+    "hanging",
     "label",
     "metrics",
     "plan",

@@ -79,6 +79,7 @@ class Between(Concern):
             self.context.bad("between.apart", text)
         running.before = self.context.model
         running.after = reference.apply(self.context.model, plan)
+        running.result.broken = reference.hanging(self.context.model, plan)
 
     def _may_name(self, event: Event, running: Running, value: str) -> None:
         if parse_id(value) is None:

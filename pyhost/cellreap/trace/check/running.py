@@ -192,6 +192,7 @@ class Running:
         """Sets the plan for the current state."""
         self.reference = plan
         self.result.plan = plan.to_json()
+        self.result.broken = reference.hanging(before, plan)
         self.before = before
         self.after = reference.apply(before, plan)
         self.managers = {
