@@ -190,7 +190,7 @@ def test_tickets_that_are_not_over_count_for_their_account(
 LIVES = 21
 
 
-@pytest.mark.behaviour("J-10", "M-11", "N-06")
+@pytest.mark.behaviour("J-10", "M-11", "N-06", "G-21")
 @pytest.mark.parametrize("fetches", slow_but([0, 1], 0), ids=("never fetches", "never finishes"))
 @pytest.mark.parametrize("arch", thorough_but(ARCHES, "x86_64"))
 def test_a_server_that_acknowledges_nothing_keeps_no_client_from_coming_back(
@@ -217,6 +217,13 @@ def test_a_server_that_acknowledges_nothing_keeps_no_client_from_coming_back(
     assert len(withdrawn) > quota(run, "client", "edges")
     assert merged | withdrawn <= mine
     assert len(run.of("GET_WORK", pd=run.id("shelf"))) == fetches
+    # What the server refers to takes no room from what lives, and is no more than its share.
+    known, most = 0, 0
+    for event in run.of("TOMBSTONE", "FORGOTTEN"):
+        known += 1 if event.name == "TOMBSTONE" else -1
+        most = max(most, known)
+    share = headers.constant("limits.h", "CR_TOMBSTONES_EACH")
+    assert len(run.of("TOMBSTONE")) > share + 1 >= most > 1, most
     left = mine - withdrawn
     assert {problem.rule for problem in run.report.violations} == {"notices.end"}
     assert len(run.report.violations) == len(left) <= quota(run, "client", "edges") + 1 + fetches

@@ -66,7 +66,7 @@ NEED_BODIES: Final = frozenset(
     }
 )  # fmt: skip
 """Events before which the BODY of the last PD must have come."""
-ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT", "STOP", "WITHDRAW"})
+ANSWERS: Final = frozenset({"ACCEPT", "EXTRACT", "STOP", "WITHDRAW", "FORGOTTEN"})
 """Events that may come while other events are required, as may QUEUE with n=0, and the TICKET of a
 terminator that used a plain send.
 """
@@ -79,7 +79,6 @@ SAME_MESSAGE: Final = frozenset(
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
         "EXIT", "TERMINATE", "LATE", "CLEANUP", "COLLECT", "RECOVER", "GIVE_UP", "PROBE", "QUEUE",
         "TICKET", "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL", "EXTRACTED", "TOMBSTONE",
-        "FORGOTTEN",
     }
 )  # fmt: skip
 """Events that the root task may write between an event and what follows from it at once, such as
