@@ -35,7 +35,7 @@ COMMAND_LINE = {"__init__", "__main__", "pytest_plugin"}
 # Folder -> the folders it may include from. All may include public headers (cellreap/...).
 FOLDERS: dict[str, set[str]] = {
     "core": set(),
-    "host": set(),
+    "host": {"core"},
     "kernel": set(),
     "system": {"kernel"},
     "supervisor": {"kernel", "system"},

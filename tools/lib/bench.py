@@ -7,6 +7,9 @@ exists, so the counts must not grow with the system.
 
 Cleaning up: kernel calls by kind and by pair of depths, from the traces of real boots, and the
 instructions that the cleanup took, counted by QEMU (-icount). Both are the same on every machine.
+
+Yardsticks: the time of a plan against that of searches for what it dooms, and the number of events
+that are checked in a second of processor time. These are of this machine.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,13 +31,14 @@ from rich.table import Table
 
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.main import run_and_exit
-from cellreap.errors import CellreapError
+from cellreap.errors import CellreapError, InputError
 from cellreap.headers import source_root
 from cellreap.model.core import CoreModel
 from cellreap.runs.qemu import MACHINES
 from cellreap.trace.check import check_file
 from cellreap.trace.reader import Reader, read
 from demo import DEPTHS, available_cores, missing_sdk, run_scenario
+from yardsticks import AFFECTED, UNAFFECTED, Compared, compare
 
 SIZES: Final = (10, 1_000, 100_000)
 _CLIENTS: Final = 4  # of each server in "servers"
@@ -207,13 +211,13 @@ def checking_speed() -> dict[str, float]:
     CellreapError if a recorded boot does not pass the check.
     """
     events = 0
-    start = time.perf_counter()
+    start = time.process_time()
     for trace in sorted((source_root() / RECORDED).glob("*.trace")):
         report = check_file(trace)
         if not report.passed:
             raise CellreapError(f"{trace.name} does not pass: {report.violations[0]}")
         events += report.events
-    return {"events": events, "events_per_second": round(events / (time.perf_counter() - start))}
+    return {"events": events, "events_per_second": round(events / (time.process_time() - start))}
 
 
 @click.command()
@@ -225,31 +229,45 @@ def checking_speed() -> dict[str, float]:
     help="Number of emulators at a time.  [default: one for each core]",
 )
 @click.option("--no-boot", is_flag=True, help="Measure only what needs no kernel.")
-def bench(as_json: bool, jobs: int | None, no_boot: bool) -> int:
+@click.option(
+    "--compare",
+    "old",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="OLD.json",
+    help="Tell which figures differ from those that --json printed before, and by how much.",
+)
+def bench(as_json: bool, jobs: int | None, no_boot: bool, old: Path | None) -> int:
     """Count what a cleanup costs: nodes and edges looked at in planning, and kernel calls.
 
     The exit code is 1 if planning the same crash looks at more nodes and edges in a larger system.
     """
+    before = None if old is None else figures_in(old)
     planned = plan_costs(SIZES)
+    compared = compare((*UNAFFECTED, *AFFECTED))
     growing = grown(planned)
     missing = {arch: missing_sdk(arch) for arch in MACHINES}
     arches = [] if no_boot else [arch for arch, where in missing.items() if where is None]
     booted = {arch: boot_costs(arch, jobs or available_cores()) for arch in arches}
+    speed = checking_speed()
+    shown: dict[str, Any] = {
+        "planning": [cost.to_json() for cost in planned],
+        "planning_grows": growing,
+        "yardsticks": [each.to_json() for each in compared],
+        "checking": speed,
+        "cleanups": booted,
+        "not_booted": {arch: where for arch, where in missing.items() if where is not None},
+    }
+    changes = [] if before is None else differences(before, dict(figures(shown)))
     if as_json:
-        shown = {
-            "planning": [cost.to_json() for cost in planned],
-            "planning_grows": growing,
-            "checking": checking_speed(),
-            "cleanups": booted,
-            "not_booted": {arch: where for arch, where in missing.items() if where is not None},
-        }
+        if before is not None:
+            shown["changes"] = changes
         click.echo(json.dumps(shown, indent=2))
         return ExitCode.FAILED if growing else ExitCode.DONE
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = _WIDTH
     _show_planned(console, planned, growing)
-    speed = checking_speed()
+    _show_compared(console, compared)
     console.print(
         f"The check replays {speed['events_per_second']:,} events a second here "
         f"({speed['events']:,} events of recorded boots)."
@@ -259,7 +277,47 @@ def bench(as_json: bool, jobs: int | None, no_boot: bool) -> int:
     for where in missing.values():
         if where is not None and not no_boot:
             console.print(f"NOT BOOTED: {where}.", soft_wrap=True)
+    for change in changes:
+        console.print(f"CHANGED: {change}", soft_wrap=True)
+    if before is not None and not changes:
+        console.print("No figure differs.")
     return ExitCode.FAILED if growing else ExitCode.DONE
+
+
+def figures(shown: object, path: str = "") -> Iterator[tuple[str, float]]:
+    """The numbers in a JSON value, each with its place."""
+    if isinstance(shown, dict):
+        for key, value in shown.items():
+            yield from figures(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(shown, list):
+        for place, value in enumerate(shown):
+            yield from figures(value, f"{path}[{place}]")
+    elif isinstance(shown, int | float) and not isinstance(shown, bool):
+        yield path, shown
+
+
+def figures_in(path: Path) -> dict[str, float]:
+    """The numbers in a file that --json printed. InputError if it is no such file."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(str(path), None, None, f"no JSON: {error}") from None
+    if not isinstance(found, dict) or "planning" not in found:
+        raise InputError(str(path), None, None, "expected what tools/bench --json printed")
+    return {name: number for name, number in figures(found) if not name.startswith("changes")}
+
+
+def differences(before: Mapping[str, float], now: Mapping[str, float]) -> list[str]:
+    """What differs, one line a figure: by how much, or that only one of the two has it."""
+    found = []
+    for name in dict.fromkeys((*before, *now)):
+        old, new = before.get(name), now.get(name)
+        if old is None or new is None:
+            found.append(f"{name}: {'new' if old is None else 'gone'}")
+        elif old != new:
+            more = f" ({(new - old) / old:+.1%})" if old else ""
+            found.append(f"{name}: {old:g} -> {new:g}{more}")
+    return found
 
 
 def grown(planned: Sequence[Planned]) -> list[str]:
@@ -308,6 +366,27 @@ def _show_planned(console: Console, planned: Sequence[Planned], growing: Sequenc
         console.print(
             f"In a system {largest:,} times as large the planner looks at exactly as much."
         )
+
+
+def _show_compared(console: Console, compared: Sequence[Compared]) -> None:
+    title = "A plan and searches for what it dooms, depths inf/inf: microseconds of processor time"
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    for name in ("affected", "others", "doomed", "plan", "bare search", "all PDs scanned"):
+        table.add_column(name, justify="right")
+    table.add_column("networkx", justify="right")
+    table.add_column("plan / bare", justify="right")
+    for each in compared:
+        table.add_row(
+            f"{each.affected:,}",
+            f"{each.unaffected:,}",
+            f"{each.doomed:,}",
+            *(
+                "-" if value is None else f"{value:,.1f}"
+                for value in (each.plan, each.bare, each.scan, each.networkx)
+            ),
+            f"{each.plan / each.bare:.1f}",
+        )
+    console.print(table)
 
 
 def _show_booted(console: Console, rows: Sequence[dict[str, Any]]) -> None:

@@ -107,7 +107,9 @@ def test_a_digest_does_not_depend_on_the_states_before(seed: int) -> None:
             getattr(model, name)(*arguments)
         if rng.random() < 0.1:
             pd = rng.choice([pd for pd in PDS if pd in model.nodes])
-            model.nodes[pd] = replace(model.nodes[pd], **rng.choice([{"name": "c"}, {"pinned": 1}]))
+            node = model.nodes[pd]
+            called, pinned = rng.choice([("c", node.pinned), (node.name, True)])
+            model.nodes[pd] = replace(node, name=called, pinned=pinned)
         if rng.random() < 0.5:
             assert digests.of(model) == f"{summed(model):016x}", (name, arguments)
 

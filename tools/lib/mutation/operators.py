@@ -273,5 +273,3 @@ def _one_more(number: bytes) -> bytes:
     if match is None:
         return b"(" + number + b" + 1)"
     return b"%d" % (int(match[1].decode(), 0) + 1) + match[2]
-
-

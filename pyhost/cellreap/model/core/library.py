@@ -14,7 +14,7 @@ from cellreap.errors import CellreapError
 from cellreap.headers import expand_enums, read_header, source_root
 
 LIBRARY_VARIABLE: Final = "CELLREAP_CORE_LIB"
-HEADERS: Final = ("status.h", "model.h", "metrics.h", "policy.h", "host/bulk.h")
+HEADERS: Final = ("status.h", "model.h", "metrics.h", "policy.h", "host/bulk.h", "host/search.h")
 _NAME: Final = "libcellreap_core.so"
 _BUILT: Final = Path("build/host") / _NAME
 _INSTALLED: Final = Path(__file__).resolve().parents[2] / "_core" / _NAME  # by setup.py

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The yardsticks of tools/bench find what the planner finds, and figures are compared."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from bench import differences, figures, figures_in
+from cellreap.errors import InputError
+from cellreap.model.core import CoreModel
+from cellreap.model.ids import ROOT
+from kit.core_support import random_model
+from yardsticks import Yardsticks, compare
+
+
+@pytest.mark.behaviour("X-22")
+@pytest.mark.parametrize("way", ["bare", "scan"])
+def test_a_search_dooms_what_the_planner_dooms(way: str) -> None:
+    rng = random.Random(45)
+    sizes = set()
+    for _ in range(400):
+        model = random_model(rng)
+        core = CoreModel.from_model(model)
+        yardsticks = Yardsticks(core)
+        for crash in sorted(set(model.pds()) - {ROOT}):
+            doomed = sorted(core.plan(crash, None, None).doomed_why)
+            assert sorted(yardsticks.search(crash, way)) == doomed, crash
+            sizes.add(len(doomed))
+    assert max(sizes) > 8
+
+
+@pytest.mark.behaviour("X-22")
+def test_a_scan_grows_with_the_system_and_a_plan_does_not_see_more() -> None:
+    small, large = compare([(20, 0), (20, 2_000)])
+    assert small.doomed == large.doomed == 60
+    assert small.scan is not None
+    assert large.scan is not None
+    assert large.scan > 10 * small.scan
+    assert large.scan > 10 * large.plan
+
+
+def test_figures_that_differ_are_told_with_how_much(tmp_path: Path) -> None:
+    old = {"planning": [{"plan": 10, "same": 1, "text": "a"}], "gone": 2.5, "zero": 0}
+    new = {"planning": [{"plan": 15, "same": 1, "text": "b"}], "zero": 3, "made": True, "more": 7}
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(old))
+    assert differences(figures_in(path), dict(figures(new))) == [
+        "planning[0].plan: 10 -> 15 (+50.0%)",
+        "gone: gone",
+        "zero: 0 -> 3",
+        "more: new",
+    ]
+    assert differences(dict(figures(old)), dict(figures(old))) == []
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '"planning"'])
+def test_what_is_no_json_of_the_bench_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "old.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"old\.json"):
+        figures_in(path)
