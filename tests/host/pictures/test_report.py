@@ -317,6 +317,8 @@ def test_a_large_run_gives_a_small_page_that_moves(events: int, folder: Path) ->
     path = page_for(trace, folder)
     assert path.stat().st_size < 3 << 20
     with opened(path) as page:
+        # Milliseconds from the navigation until the page can be used.
+        assert page.ask("performance.getEntriesByName('ready')[0].startTime") < 2000
         assert page.ask("document.querySelectorAll('#graph g.pd, #graph g.resource').length") > 850
         assert page.ask("document.querySelectorAll('#rows .row').length") < 200
         page.press(HOME, PAGE_DOWN, PAGE_DOWN)

@@ -436,4 +436,5 @@
     : null;
   choose(Number.isFinite(wanted) ? wanted : badPlaces[0] ?? (middle ? middle[0] : count - 1));
   document.documentElement.dataset.ready = still ? "still" : "yes";
+  performance.mark("ready");
 })();
