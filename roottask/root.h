@@ -9,8 +9,8 @@
 
 /* What the root task makes for itself besides the timer, the witnesses and the hooks' objects. */
 enum {
-    CR_OWN_BLOCK_BITS = 13, /* of the untyped, which the hooks' objects come from too */
-    CR_OWN_SLOTS = 6        /* an endpoint and a notification; four for the worker */
+    CR_OWN_BLOCK_BITS = 14, /* of the untyped, which the hooks' objects come from too */
+    CR_OWN_SLOTS = 11       /* an endpoint and a notification; those of the worker and writer */
 };
 
 /* Returns the hooks, or 0 if there are none. */

@@ -7,6 +7,7 @@
 #include "setup.h"
 #include "kernel/untyped.h"
 #include "kernel/worker.h"
+#include "kernel/writer.h"
 #include "root.h"
 #include "supervisor/carry.h"
 #include "supervisor/closeness.h"
@@ -17,8 +18,8 @@
 #include "system/text.h"
 #include "system/truth.h"
 
-_Static_assert((int)CR_OWN_SLOTS == 2 + (int)CR_WORKER_SLOTS,
-               "an endpoint, a notification, and those of the worker");
+_Static_assert((int)CR_OWN_SLOTS == 2 + (int)CR_WORKER_SLOTS + (int)CR_WRITER_SLOTS,
+               "an endpoint, a notification, and those of the worker and the writer");
 
 /* What the kernel gave, without what the root task keeps. */
 static seL4_BootInfo given;
@@ -49,6 +50,21 @@ static void cut_down(const cr_component_room *room)
     }
 }
 
+static void write_line(void)
+{
+    (void)cr_trace_write(&cr_sys.trace);
+}
+
+static int is_line_left(void)
+{
+    return cr_sys.trace.head != cr_sys.trace.tail;
+}
+
+static void write_all(void)
+{
+    cr_trace_flush(&cr_sys.trace);
+}
+
 cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header *image,
                             const cr_hooks *hooks, cr_own_objects *out)
 {
@@ -72,6 +88,9 @@ cr_status cr_set_up_objects(const cr_component_room *room, const cr_image_header
     if (cr_system_init(image, endpoint) != CR_OK || cr_closeness_init(image) != CR_OK) {
         cr_panic("the model does not fit its memory", 0);
     }
+    cr_writer_init(out->untyped, write_line, is_line_left);
+    cr_trace_written_by_another(&cr_sys.trace, cr_writer_wait);
+    cr_before_panic(write_all);
     cr_truth_init(out->bound);
     cr_progress_init(image);
     return CR_OK;
@@ -153,6 +172,7 @@ static void trace_start(const cr_image_header *image)
 void cr_set_up_system(void)
 {
     trace_start(cr_sys.image);
+    write_all(); /* PDs print too: the first line, which has the key, must come before theirs. */
     if (cr_core_space("RESSPC", &cr_sys.resspc_space) != CR_OK ||
         cr_core_space("PD", &cr_sys.pd_space) != CR_OK) {
         cr_panic("the core spaces cannot be made", 0);

@@ -88,9 +88,21 @@ void cr_console_string(const char *text)
     }
 }
 
+static void (*before_panic)(void);
+
+void cr_before_panic(void (*hook)(void))
+{
+    before_panic = hook;
+}
+
 _Noreturn void cr_panic(const char *what, uint64_t value)
 {
     char text[24];
+    void (*const hook)(void) = before_panic;
+    before_panic = 0; /* The hook itself may end here. */
+    if (hook != 0) {
+        hook();
+    }
     cr_console_string("\ncellreap: panic: ");
     cr_console_string(what);
     cr_console_string(" 0x");

@@ -144,6 +144,8 @@ void cr_start_thread(seL4_CPtr tcb, seL4_Word priority, void (*entry)(void), cha
 /* Prints a message on the console and stops the system. Only for states that a correct root task
  * cannot reach. */
 _Noreturn void cr_panic(const char *what, uint64_t value);
+/* What cr_panic does first: it writes what is not on the console yet. */
+void cr_before_panic(void (*hook)(void));
 void cr_console_put(char c);
 void cr_console_string(const char *text);
 

@@ -28,8 +28,12 @@ static uint32_t mark_node(cr_ref node, uint32_t mark)
         cleaner->touched_generation[node.index] = node.generation;
         cleaner->touched[node.index] = 0;
     }
-    uint32_t had = cleaner->touched[node.index];
+    const uint32_t had = cleaner->touched[node.index];
     cleaner->touched[node.index] |= mark;
+    if (mark != 0 && !cleaner->is_listed[node.index]) {
+        cleaner->is_listed[node.index] = 1;
+        cleaner->touched_list[cleaner->n_touched++] = node.index;
+    }
     return had;
 }
 
@@ -111,9 +115,18 @@ int cr_cleaner_concerns(cr_ref node)
 
 static void forget(uint32_t mark)
 {
-    for (uint32_t i = 0; i < CR_NODE_ENTRIES; i++) {
-        cr_sup.cleaner.touched[i] &= ~mark;
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < cleaner->n_touched; i++) {
+        const uint32_t node = cleaner->touched_list[i];
+        cleaner->touched[node] &= ~mark;
+        if (cleaner->touched[node] != 0) {
+            cleaner->touched_list[kept++] = node;
+        } else {
+            cleaner->is_listed[node] = 0;
+        }
     }
+    cleaner->n_touched = kept;
 }
 
 /* Whether there is room for all that one more cleanup could leave. */

@@ -218,19 +218,26 @@ static void note_earlier_stop(const cr_pd *pd, uint64_t calls[CR_CALL_COUNT])
     }
 }
 
+static void put_id(cr_ref node, char *out)
+{
+    if (node.index != CR_NONE) {
+        cr_node_id(node, out);
+    } else {
+        out[0] = '-';
+        out[1] = '\0';
+    }
+}
+
+/* What only some steps need is not cleared for the others. */
 static void note_beginning(const cr_step *step)
 {
     cr_carried *at = &cr_sup.cleaner.at;
     const cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
-    *at = (cr_carried){.node = "-", .pd = "-"};
-    if (step->node.index != CR_NONE) {
-        cr_node_id(step->node, at->node);
-    }
-    if (step->pd.index != CR_NONE) {
-        cr_node_id(step->pd, at->pd);
-    }
+    put_id(step->node, at->node);
+    put_id(step->pd, at->pd);
+    at->refused = 0;
     for (int i = 0; i < CR_CALL_COUNT; i++) {
-        at->calls[i] -= cr_calls[i]; /* unsigned: the sum at the end is right */
+        at->calls[i] = 0 - cr_calls[i]; /* unsigned: the sum at the end is right */
     }
     if (step->kind == CR_STEP_SUSPEND && pd != 0 && pd->life == CR_LIFE_STOPPED &&
         cr_journal_of(&cr_sup.cleaner.now)->second == 0) {
@@ -447,7 +454,7 @@ static int is_same_step(const cr_left_number *left, const cr_step *step)
 /* A lasting error is that of a step, so a step that was left keeps its number. */
 static uint32_t number_of(const cr_step *step)
 {
-    for (uint32_t i = 0; i < CR_IMAGE_MAX_INJECTIONS; i++) {
+    for (uint32_t i = 0; i < CR_IMAGE_MAX_INJECTIONS && i < cr_sup.cleaner.n_left; i++) {
         if (is_same_step(&cr_sup.cleaner.left[i], step)) {
             return cr_sup.cleaner.left[i].number;
         }

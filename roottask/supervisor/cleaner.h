@@ -90,6 +90,9 @@ typedef struct cr_cleaner {
      * was made since in the same place has another generation. */
     uint32_t touched[CR_NODE_ENTRIES];
     uint32_t touched_generation[CR_NODE_ENTRIES];
+    uint32_t touched_list[CR_NODE_ENTRIES]; /* the nodes with a mark, by index */
+    uint32_t n_touched;
+    uint8_t is_listed[CR_NODE_ENTRIES];
     /* Triggers whose cleanup has not begun, oldest first. Each PD is in the queue at most once. */
     cr_trigger_entry queue[CR_MAX_PDS];
     uint32_t count;

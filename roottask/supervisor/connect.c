@@ -4,22 +4,12 @@
 #include "connect.h"
 #include "answer.h"
 #include "arena.h"
+#include "system/rows.h"
 #include "system/text.h"
 
 cr_result cr_find_named_space(const char *name, cr_ref *out)
 {
-    for (uint32_t i = 0; i < CR_NODE_ENTRIES; i++) {
-        cr_ref node;
-        cr_node_info info;
-        if (cr_model_at(cr_sys.model, i, &node) == CR_OK &&
-            cr_model_get(cr_sys.model, node, &info) == CR_OK && info.kind == CR_NODE_SPACE &&
-            info.state == CR_STATE_ACTIVE && (info.flags & CR_FLAG_CORE) == 0 &&
-            cr_text_same(cr_space_entry_of(node)->name, name)) {
-            *out = node;
-            return CR_RESULT_OK;
-        }
-    }
-    return CR_RESULT_NO_SUCH;
+    return cr_rows_find_named(name, out) ? CR_RESULT_OK : CR_RESULT_NO_SUCH;
 }
 
 cr_result cr_find_served_space(const char *name, cr_ref *out)
@@ -142,7 +132,7 @@ static int waits(const cr_pd *pd)
 
 void cr_connect_wake(const char *name)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; cr_sys.waiting[CR_WAIT_CONNECT] != 0 && i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (waits(pd) && cr_text_same(pd->wanted, name)) {
             answer(pd, 0);
@@ -163,7 +153,7 @@ void cr_connect_cancel(cr_pd *pd)
 
 void cr_connect_follow_up(void)
 {
-    int again = 1;
+    int again = cr_sys.waiting[CR_WAIT_CONNECT] != 0;
     /* A PD that was answered no longer waits, and other PDs may wait for it in turn. The loop runs
      * until nothing changes, and each turn answers one PD. */
     for (uint32_t turn = 0; again && turn < CR_MAX_PDS; turn++) {

@@ -5,6 +5,7 @@
  * endpoint, because all PDs depend on it. */
 #include "supervisor.h"
 #include "kernel/fault.h"
+#include "kernel/writer.h"
 #include "system/state.h"
 #include "system/truth.h"
 #include "warden.h"
@@ -76,6 +77,7 @@ static void handle_signals(uint64_t badge)
             cr_waits_expire();
         }
         cr_silence_tick(cr_clock_take_passed());
+        cr_writer_lend();
     }
     if (hooks != 0 && hooks->signal != 0) {
         hooks->signal(badge);
@@ -145,9 +147,9 @@ int cr_supervisor_turn(seL4_CPtr endpoint, cr_own_message *own)
         cr_sup.begun = 1;
         cr_print_whole();
     }
-    cr_trace_flush(&cr_sys.trace);
+    cr_writer_wake();
     cr_clock_arm();
-    if (cr_silence_counts()) {
+    if (cr_silence_counts() || cr_writer_is_behind()) {
         cr_clock_stand();
     }
     own->tag = seL4_Recv(endpoint, &badge);

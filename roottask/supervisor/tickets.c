@@ -301,9 +301,14 @@ void cr_ticket_answer(cr_pd *pd)
     cr_answer_later(pd, CR_RESULT_OK, words + (uint32_t)terminates, results);
 }
 
+static int anybody_waits(void)
+{
+    return cr_sys.waiting[CR_WAIT_TICKET] != 0 || cr_sys.waiting[CR_WAIT_TERMINATE] != 0;
+}
+
 void cr_tickets_follow_up(void)
 {
-    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+    for (uint32_t i = 1; anybody_waits() && i < CR_MAX_PDS; i++) {
         cr_pd *pd = &cr_sys.pds[i];
         if (cr_pd_is_served(pd) && waits(pd)) {
             cr_ticket *t = find(pd->ticket);

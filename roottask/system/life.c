@@ -10,6 +10,8 @@ void cr_pd_wait(cr_pd *pd, cr_wait to)
     if (!cr_wait_may(pd->wait, to)) {
         cr_panic("a PD waits for two things at once", pd->number);
     }
+    cr_sys.waiting[pd->wait] -= pd->wait != CR_WAIT_NOTHING;
+    cr_sys.waiting[to] += to != CR_WAIT_NOTHING;
     pd->wait = to;
     pd->wait_due = 0;
 }

@@ -60,7 +60,9 @@ cr_status cr_add_space_node(cr_new_space *make)
     cr_text_copy(cr_sys.types[make->type_number], make->type, CR_TYPE_BYTES);
     cr_sys.type_spaces[make->type_number]++;
     cr_sys.spaces[make->entry] = (cr_space_entry){
-        .used = 1, .next_object = cr_first_number(CR_LAST_OBJECT, cr_sys.image->numbers_left)};
+        .used = 1,
+        .next_object = cr_first_number(CR_LAST_OBJECT, cr_sys.image->numbers_left),
+        .node = make->ref};
     cr_text_copy(cr_sys.spaces[make->entry].name, make->name, CR_NAME_BYTES);
     cr_sys.node_entry[make->ref.index] = make->entry;
     cr_rows_added(make->ref);

@@ -4,6 +4,7 @@
  * costs depends on the rows that change, and on nothing else. */
 #include "rows.h"
 #include "state.h"
+#include "text.h"
 #include <cellreap/digest.h>
 
 static uint64_t *label_of(cr_ref node)
@@ -57,6 +58,57 @@ static int numbers_of(cr_ref node, uint32_t *space, uint32_t *object)
     return 1;
 }
 
+/* FNV-1a. A PD can aim at a bucket by the names of its spaces. Each takes a space of its quota. */
+static uint32_t *bucket_of_name(const char *name)
+{
+    uint32_t hash = 0x811c9dc5u;
+    for (uint32_t i = 0; i < CR_NAME_BYTES && name[i] != '\0'; i++) {
+        hash = (hash ^ (uint8_t)name[i]) * 0x01000193u;
+    }
+    return &cr_sys.named[(hash ^ hash >> 16) & (CR_MAX_SPACES - 1)];
+}
+
+_Static_assert((CR_MAX_SPACES & (CR_MAX_SPACES - 1)) == 0, "a mask takes the bucket");
+
+static void enter_name(cr_ref space)
+{
+    cr_space_entry *entry = cr_space_entry_of(space);
+    uint32_t *bucket = bucket_of_name(entry->name);
+    entry->next_named = *bucket;
+    *bucket = (uint32_t)(entry - cr_sys.spaces) + 1;
+}
+
+static void leave_name(cr_ref space)
+{
+    const cr_space_entry *entry = cr_space_entry_of(space);
+    uint32_t *link = bucket_of_name(entry->name);
+    for (uint32_t i = 0; *link != 0 && i < CR_MAX_SPACES; i++) {
+        cr_space_entry *at = &cr_sys.spaces[*link - 1];
+        if (at == entry) {
+            *link = at->next_named;
+            return;
+        }
+        link = &at->next_named;
+    }
+}
+
+int cr_rows_find_named(const char *name, cr_ref *out)
+{
+    uint32_t at = *bucket_of_name(name);
+    for (uint32_t i = 0; at != 0 && i < CR_MAX_SPACES; i++) {
+        const cr_space_entry *entry = &cr_sys.spaces[at - 1];
+        cr_node_info info;
+        if (cr_model_get(cr_sys.model, entry->node, &info) == CR_OK &&
+            info.state == CR_STATE_ACTIVE && (info.flags & CR_FLAG_CORE) == 0 &&
+            cr_text_same(entry->name, name)) {
+            *out = entry->node;
+            return 1;
+        }
+        at = entry->next_named;
+    }
+    return 0;
+}
+
 static void enter(cr_ref node)
 {
     uint32_t space;
@@ -65,6 +117,9 @@ static void enter(cr_ref node)
         uint32_t *bucket = bucket_of(space, object);
         cr_sys.next_numbered[node.index] = *bucket;
         *bucket = node.index + 1;
+        if (object == 0) {
+            enter_name(node);
+        }
     }
 }
 
@@ -74,6 +129,9 @@ static void leave(cr_ref node)
     uint32_t object;
     if (!numbers_of(node, &space, &object)) {
         return;
+    }
+    if (object == 0) {
+        leave_name(node);
     }
     uint32_t *link = bucket_of(space, object);
     for (uint32_t i = 0; *link != 0 && i < CR_NODE_ENTRIES; i++) {
@@ -105,14 +163,14 @@ int cr_rows_find(uint32_t space, uint32_t object, cr_ref *out)
 
 void cr_rows_added(cr_ref node)
 {
-    char id[CR_ID_BYTES];
     cr_node_info info;
     if (cr_model_get(cr_sys.model, node, &info) != CR_OK) {
         cr_panic("a node that was added is not there", node.index);
     }
     const cr_pd *pd = cr_pd_of(node);
-    cr_node_id(node, id);
-    *label_of(node) = cr_digest_label(id, pd != 0 ? pd->name : cr_type_name(info.type));
+    cr_keep_id(node);
+    *label_of(node) = cr_digest_label(cr_id_of(node)->text,
+                                      pd != 0 ? pd->name : cr_type_name(info.type));
     cr_sys.digest += node_term(node, &info);
     enter(node);
     if (info.kind == CR_NODE_SPACE) {
@@ -200,6 +258,7 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
     cr_rows_gone *gone = &cr_sys.gone;
     const uint64_t rows = gone->rows;
     const size_t used = gone->used;
+    const size_t next = gone->next;
     const int full = gone->full;
     const uint64_t terms = node_term(node, &info) + terms_around(node, cleanup);
     if (cleanup) {
@@ -212,6 +271,7 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup)
     } else {
         gone->rows = rows;
         gone->used = used;
+        gone->next = next;
         gone->full = full;
     }
     return status;

@@ -19,5 +19,7 @@ cr_status cr_rows_destroy(cr_ref node, int cleanup);
 /* The resource of these numbers, or the space if `object` is 0. Returns 0 if there is none. The
  * cost does not depend on how many there are. */
 int cr_rows_find(uint32_t space, uint32_t object, cr_ref *out);
+/* The active space of this name that is no core space. Returns 0 if there is none. */
+int cr_rows_find_named(const char *name, cr_ref *out);
 
 #endif

@@ -13,8 +13,19 @@ typedef struct printer {
     uint32_t number; /* of the cleanup (0: none) or of the extraction */
     uint64_t rows;
     size_t used;
-    char row[256];
+    _Alignas(8) char row[320]; /* with room for a word behind the longest row */
 } printer;
+
+_Static_assert(sizeof(((printer *)0)->row) >= 3 * CR_ID_BYTES + 64, "the longest row fits");
+
+/* The row is not cleared. */
+static void begin(printer *p, cr_event event, uint32_t number)
+{
+    p->event = event;
+    p->number = number;
+    p->rows = 0;
+    p->used = 0;
+}
 
 static void put(printer *p, const char *text)
 {
@@ -23,32 +34,43 @@ static void put(printer *p, const char *text)
     }
 }
 
+/* Copies by words, also behind the end. */
+static void put_id(printer *p, cr_ref node)
+{
+    const cr_id *id = cr_id_of(node);
+    for (uint32_t i = 0; i < id->length; i += 8) {
+        __builtin_memcpy(&p->row[p->used + i], id->text + i, 8);
+    }
+    p->used += id->length;
+}
+
+static void put_comma(printer *p)
+{
+    p->row[p->used++] = ',';
+}
+
 /* Notes a row that the cleanup removes, if there is room for it. */
 static void note_row(const printer *p)
 {
     cr_rows_gone *gone = &cr_sys.gone;
+    const uint64_t length = p->used;
     gone->rows++;
-    if (p->used >= sizeof(gone->text) - gone->used) {
+    if (length >= CR_GONE_BYTES - gone->used) {
         gone->full = 1;
         return;
     }
-    for (size_t i = 0; i < p->used; i++) {
-        gone->text[gone->used++] = p->row[i];
+    __builtin_memcpy(&gone->text[gone->next], &length, 8);
+    gone->next += 8;
+    for (uint64_t i = 0; i < length; i += 8) {
+        __builtin_memcpy(&gone->text[gone->next], &p->row[i], 8);
+        gone->next += 8;
     }
-    gone->text[gone->used++] = '\n';
+    gone->used += length + 1;
 }
 
-/* Prints or notes a row of these fields. A column without a field is empty. */
-static void print_row(printer *p, const char *const fields[CR_CSV_COLUMN_COUNT])
+/* Prints or notes the row that was composed. */
+static void end_row(printer *p)
 {
-    for (int column = 0; column < CR_CSV_COLUMN_COUNT; column++) {
-        if (column > 0) {
-            put(p, ",");
-        }
-        if (fields[column] != 0) {
-            put(p, fields[column]);
-        }
-    }
     if (p->event == CR_EV_GONE) {
         note_row(p);
     } else {
@@ -61,18 +83,24 @@ static void print_row(printer *p, const char *const fields[CR_CSV_COLUMN_COUNT])
     p->rows++;
 }
 
-static void edge_row(printer *p, const char *data, const char *type, cr_ref from, cr_ref to,
-                     const char *extra)
+_Static_assert((int)CR_CSV_NODE_TYPE == 0 && (int)CR_CSV_NODE_ID == 1 && (int)CR_CSV_DATA == 2 &&
+                   (int)CR_CSV_EDGE_TYPE == 3 && (int)CR_CSV_EDGE_FROM == 4 &&
+                   (int)CR_CSV_EDGE_TO == 5 && (int)CR_CSV_EXTRA == 6 &&
+                   (int)CR_CSV_COLUMN_COUNT == 7,
+               "rows are composed in this order");
+
+/* Everything but the last column. */
+static void edge_row(printer *p, const char *data, const char *type, cr_ref from, cr_ref to)
 {
-    char from_id[CR_ID_BYTES];
-    char to_id[CR_ID_BYTES];
-    cr_node_id(from, from_id);
-    cr_node_id(to, to_id);
-    const char *const fields[CR_CSV_COLUMN_COUNT] = {
-        [CR_CSV_DATA] = data,       [CR_CSV_EDGE_TYPE] = type, [CR_CSV_EDGE_FROM] = from_id,
-        [CR_CSV_EDGE_TO] = to_id,   [CR_CSV_EXTRA] = extra,
-    };
-    print_row(p, fields);
+    put(p, ",,");
+    put(p, data);
+    put_comma(p);
+    put(p, type);
+    put_comma(p);
+    put_id(p, from);
+    put_comma(p);
+    put_id(p, to);
+    put_comma(p);
 }
 
 static void node_row(printer *p, cr_ref node, const cr_node_info *info)
@@ -82,20 +110,18 @@ static void node_row(printer *p, cr_ref node, const cr_node_info *info)
         CR_NODE_KINDS
 #undef CR_NODE_KIND
     };
-    char id[CR_ID_BYTES];
-    cr_node_id(node, id);
-    cr_pd *pd = cr_pd_of(node);
+    const cr_pd *pd = cr_pd_of(node);
     int pinned = (info->flags & (CR_FLAG_PINNED | CR_FLAG_ROOT)) != 0 && info->kind == CR_NODE_PD;
     /* A row that goes is told as it was before the cleanup. */
     int doomed = info->state == CR_STATE_DOOMED && p->event != CR_EV_GONE;
-    const char *const fields[CR_CSV_COLUMN_COUNT] = {
-        [CR_CSV_NODE_TYPE] = kinds[info->kind],
-        [CR_CSV_NODE_ID] = id,
-        [CR_CSV_DATA] = pd != 0 ? pd->name : cr_type_name(info->type),
-        [CR_CSV_EXTRA] =
-            pinned ? (doomed ? "PINNED DOOMED" : "PINNED") : (doomed ? "DOOMED" : ""),
-    };
-    print_row(p, fields);
+    put(p, kinds[info->kind]);
+    put_comma(p);
+    put_id(p, node);
+    put_comma(p);
+    put(p, pd != 0 ? pd->name : cr_type_name(info->type));
+    put(p, ",,,,");
+    put(p, pinned ? (doomed ? "PINNED DOOMED" : "PINNED") : (doomed ? "DOOMED" : ""));
+    end_row(p);
 }
 
 /* The rows of an edge: as many as its count. */
@@ -107,18 +133,19 @@ static void rows_of_edge(printer *p, const cr_edge_info *edge)
 #undef CR_EDGE_KIND
     };
     cr_node_info to;
-    char space[CR_ID_BYTES];
     const char *name = names[edge->kind];
     if (name[0] == '\0' || cr_model_get(cr_sys.model, edge->to, &to) != CR_OK) {
         return;
     }
     if (edge->kind == CR_EDGE_REQUEST) {
-        cr_node_id(edge->to, space);
-        edge_row(p, cr_type_name(to.type), name, edge->from, to.manager, space);
+        edge_row(p, cr_type_name(to.type), name, edge->from, to.manager);
+        put_id(p, edge->to);
+        end_row(p);
         return;
     }
     for (uint32_t i = 0; i < edge->count; i++) {
-        edge_row(p, "NONE", name, edge->from, edge->to, "");
+        edge_row(p, "NONE", name, edge->from, edge->to);
+        end_row(p);
     }
 }
 
@@ -139,13 +166,15 @@ static void edge_rows(printer *p, cr_ref node)
 
 void cr_note_gone_edge(const cr_edge_info *edge)
 {
-    printer p = {.event = CR_EV_GONE};
+    printer p;
+    begin(&p, CR_EV_GONE, 0);
     rows_of_edge(&p, edge);
 }
 
 void cr_note_gone_node(cr_ref node)
 {
-    printer p = {.event = CR_EV_GONE};
+    printer p;
+    begin(&p, CR_EV_GONE, 0);
     cr_node_info info;
     if (cr_model_get(cr_sys.model, node, &info) == CR_OK) {
         node_row(&p, node, &info);
@@ -167,15 +196,18 @@ static void all_rows(printer *p)
 
 uint32_t cr_print_model(uint32_t x)
 {
-    printer p = {.event = CR_EV_MODEL, .number = x};
+    printer p;
+    begin(&p, CR_EV_MODEL, x);
     all_rows(&p);
     return (uint32_t)p.rows;
 }
 
 void cr_print_model_map(uint32_t x, cr_ref from, cr_ref to)
 {
-    printer p = {.event = CR_EV_MODEL, .number = x};
-    edge_row(&p, "NONE", "MAP", from, to, "");
+    printer p;
+    begin(&p, CR_EV_MODEL, x);
+    edge_row(&p, "NONE", "MAP", from, to);
+    end_row(&p);
 }
 
 void cr_trace_objects(const cr_objects *objects)
@@ -220,15 +252,13 @@ void cr_trace_state_digest(void)
 static uint64_t print_gone(uint32_t number)
 {
     const cr_rows_gone *gone = &cr_sys.gone;
-    size_t begin = 0;
-    for (size_t i = 0; i < gone->used; i++) {
-        if (gone->text[i] == '\n') {
-            cr_trace_begin(&cr_sys.trace, CR_EV_GONE);
-            cr_trace_number(&cr_sys.trace, number);
-            cr_trace_bytes(&cr_sys.trace, &gone->text[begin], i - begin);
-            cr_trace_end(&cr_sys.trace);
-            begin = i + 1;
-        }
+    uint64_t length;
+    for (size_t at = 0; at < gone->next; at += 8 + (length + 7) / 8 * 8) {
+        __builtin_memcpy(&length, &gone->text[at], 8);
+        cr_trace_begin(&cr_sys.trace, CR_EV_GONE);
+        cr_trace_number(&cr_sys.trace, number);
+        cr_trace_bytes(&cr_sys.trace, &gone->text[at + 8], length);
+        cr_trace_end(&cr_sys.trace);
     }
     return gone->rows;
 }
@@ -236,7 +266,8 @@ static uint64_t print_gone(uint32_t number)
 void cr_print_state(uint32_t number, uint64_t cycles)
 {
     const int whole = number == 0 || cr_sys.gone.full;
-    printer p = {.event = CR_EV_STATE, .number = number};
+    printer p;
+    begin(&p, CR_EV_STATE, number);
     if (whole) {
         all_rows(&p);
     } else {
@@ -244,6 +275,7 @@ void cr_print_state(uint32_t number, uint64_t cycles)
     }
     cr_sys.gone.rows = 0;
     cr_sys.gone.used = 0;
+    cr_sys.gone.next = 0;
     cr_sys.gone.full = 0;
     cr_trace_begin(&cr_sys.trace, CR_EV_SETTLED);
     cr_trace_number(&cr_sys.trace, number);

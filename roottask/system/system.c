@@ -10,14 +10,14 @@
 
 cr_system cr_sys;
 
-enum { TRACE_BUFFER = 1 << 18 };
+enum { TRACE_RING = 1 << 18 };
 
 /* Memory for the limits in system.h. If it is too small, the root task fails to start. It must not
  * be much larger than needed: each page of the root task occupies a slot of the CNode that the
  * kernel makes, which has 4096 slots. */
 static _Alignas(8) uint8_t model_memory[5 << 18];
 static _Alignas(8) uint8_t planner_memory[89 << 15];
-static char trace_buffer[TRACE_BUFFER];
+static _Alignas(8) uint8_t trace_ring[TRACE_RING];
 static _Alignas(8) uint8_t work_memory[25 << 17];
 
 /* -- ids and trace */
@@ -43,7 +43,7 @@ static size_t put_hex(char *out, size_t at, uint32_t value)
     return put_text(out, at, text);
 }
 
-void cr_node_id(cr_ref node, char *out)
+static void compose_id(cr_ref node, char *out)
 {
     cr_node_info info;
     cr_node_info space;
@@ -75,6 +75,34 @@ void cr_node_id(cr_ref node, char *out)
         break;
     }
     put_text(out, 0, "?");
+}
+
+void cr_keep_id(cr_ref node)
+{
+    cr_id *id = &cr_sys.ids[node.index];
+    compose_id(node, id->text);
+    id->generation = node.generation;
+    id->length = 0;
+    while (id->text[id->length] != '\0') {
+        id->length++;
+    }
+}
+
+const cr_id *cr_id_of(cr_ref node)
+{
+    static const cr_id unknown = {.length = 1, .text = "?"};
+    const cr_id *id = &cr_sys.ids[node.index];
+    return node.index < CR_NODE_ENTRIES && id->generation == node.generation && id->length != 0
+               ? id
+               : &unknown;
+}
+
+void cr_node_id(cr_ref node, char *out)
+{
+    const cr_id *id = cr_id_of(node);
+    for (uint32_t i = 0; i <= id->length; i += 8) {
+        __builtin_memcpy(out + i, id->text + i, 8);
+    }
 }
 
 uint32_t cr_receiver(const cr_pd *pd)
@@ -117,13 +145,12 @@ void cr_trace_change_end(void)
 
 void cr_trace_node(cr_ref node)
 {
-    char id[CR_ID_BYTES];
     if (node.index == CR_NONE) {
-        cr_trace_string(&cr_sys.trace, "-");
+        cr_trace_bytes(&cr_sys.trace, "-", 1);
         return;
     }
-    cr_node_id(node, id);
-    cr_trace_string(&cr_sys.trace, id);
+    const cr_id *id = cr_id_of(node);
+    cr_trace_bytes(&cr_sys.trace, id->text, id->length);
 }
 
 void cr_trace_pd(const cr_pd *pd)
@@ -452,7 +479,7 @@ cr_status cr_system_init(const cr_image_header *image, seL4_CPtr endpoint)
     }
     uint8_t key[CR_TRACE_KEY_BYTES];
     make_run_key(image, key);
-    cr_trace_init(&cr_sys.trace, trace_buffer, sizeof(trace_buffer), key, cr_console_put);
+    cr_trace_init(&cr_sys.trace, trace_ring, sizeof(trace_ring), key, cr_console_put);
     const cr_plan_room room = {.nodes = CR_MAX_NODES,
                                .order = CR_MAX_EDGES,
                                .losses = CR_MAX_EDGES,

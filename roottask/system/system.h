@@ -132,6 +132,8 @@ typedef struct cr_request_entry {
 typedef struct cr_space_entry {
     int used;
     uint32_t next_object;
+    cr_ref node;
+    uint32_t next_named; /* the next entry whose name has the same bucket, + 1; 0: none */
     char name[CR_NAME_BYTES];
 } cr_space_entry;
 
@@ -152,10 +154,21 @@ typedef struct cr_cause_of {
 /* The rows that the present cleanup has removed from the state, each with a newline behind it. */
 typedef struct cr_rows_gone {
     uint64_t rows;
-    size_t used;
-    int full; /* some are not in the text */
-    char text[CR_GONE_BYTES];
+    size_t used; /* their bytes, with the newlines, which are not in `text` */
+    int full;    /* some are not in `text` */
+    size_t next; /* in `text` */
+    /* Each is its length and its bytes, filled up to a multiple of 8. No row has less than 13. */
+    _Alignas(8) char text[2 * CR_GONE_BYTES];
 } cr_rows_gone;
+
+/* The id of a node as text, filled up with anything. */
+typedef struct cr_id {
+    uint32_t generation; /* of the node */
+    uint32_t length;
+    char text[CR_ID_BYTES];
+} cr_id;
+
+_Static_assert(CR_ID_BYTES % 8 == 0 && sizeof(cr_id) % 8 == 0, "copied by words");
 
 typedef struct cr_system {
     const cr_image_header *image;
@@ -180,7 +193,10 @@ typedef struct cr_system {
      * the next one of each node, + 1; 0: none. */
     uint32_t numbered[CR_MAX_NODES];
     uint32_t next_numbered[CR_NODE_ENTRIES];
+    uint32_t named[CR_MAX_SPACES]; /* for cr_rows_find_named: the first entry of each bucket, + 1 */
+    uint32_t waiting[CR_WAIT_COUNT]; /* how many PDs wait; nothing is counted for NOTHING */
     cr_rows_gone gone;
+    cr_id ids[CR_NODE_ENTRIES]; /* of the node that has or had each index last */
     cr_tombstones tombstones; /* changed only by tombstones.c */
     uint64_t base_bytes;
     /* set by the supervisor */
@@ -244,6 +260,10 @@ static inline int cr_pd_is_suspended(const cr_pd *pd)
 
 /* Writes the id of a node. `out` has CR_ID_BYTES. */
 void cr_node_id(cr_ref node, char *out);
+/* The same text where it is kept. */
+const cr_id *cr_id_of(cr_ref node);
+/* Keeps the id of a node that was just added. */
+void cr_keep_id(cr_ref node);
 void cr_pd_id(const cr_pd *pd, char *out);
 void cr_pd_number_id(uint32_t number, char *out);
 /* Begin and end the line of an event that changes the model. The end prints the cause. BODY has

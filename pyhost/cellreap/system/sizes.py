@@ -87,13 +87,14 @@ def _objects(body: Body, target: Target) -> dict[str, int]:
 
 
 def _own_objects(witnesses: int, timer: bool, scenario: bool, probes: int) -> dict[str, int]:
-    """An endpoint for operations, a notification, and the worker with its endpoint; a thread and a
-    notification for each witness and for the quiet thread; probes, which share an address space.
+    """An endpoint for operations, a notification, the worker with its endpoint, the writer and the
+    pump with three notifications; a thread and a notification for each witness and for the quiet
+    thread; probes, which share an address space.
     """
     objects = {
-        "thread": 1 + witnesses + scenario + probes,
+        "thread": 3 + witnesses + scenario + probes,
         "endpoint": 2,
-        "notification": 1 + witnesses + scenario,
+        "notification": 4 + witnesses + scenario,
         "vspace": int(probes > 0),
         "asid": int(probes > 0),
         "irq-handler": int(timer),

@@ -389,9 +389,21 @@ static int is_long_enough(const cr_raw_message *m, const form *forms)
     return m->length >= words && m->extra <= (caps != CAP_NONE) && m->extra >= (caps == CAP_ONE);
 }
 
+/* Texts and rows are not cleared: they are more than a thousand bytes. */
+static void clear_numbers(cr_operation_args *out)
+{
+    enum { NUMBERS = offsetof(cr_operation_args, name) / sizeof(uint32_t) };
+    uint32_t *numbers = (uint32_t *)(void *)out;
+    _Static_assert(NUMBERS * sizeof(uint32_t) == offsetof(cr_operation_args, name), "all of them");
+    for (uint32_t i = 0; i < NUMBERS; i++) {
+        numbers[i] = 0;
+    }
+    out->op = CR_OP_COUNT;
+}
+
 cr_result cr_decode_operation(const cr_raw_message *m, cr_operation_args *out)
 {
-    *out = (cr_operation_args){.op = CR_OP_COUNT};
+    clear_numbers(out);
     if (m->length < 1 || m->words[0] != CR_PROTOCOL_MAGIC) {
         return CR_RESULT_BAD_MAGIC;
     }

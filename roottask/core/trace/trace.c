@@ -30,7 +30,14 @@ static const cr_print prints[] = {
 _Static_assert(sizeof(prints) / sizeof(prints[0]) == CR_TRACE_TYPE_COUNT, "one row a type");
 
 /* Bytes of a line that are reserved for the checksum and the end of the line. */
-enum { LINE_RESERVE = 64, CRC_DIGITS = 8, SUM_DIGITS = 2 * CR_TRACE_SUM_BYTES };
+enum { LINE_RESERVE = 64, CRC_DIGITS = 8, SUM_DIGITS = 2 * CR_TRACE_SUM_BYTES, WORD = 8 };
+
+/* A record is a number of words: its event with its length in words, and its fields. A field is its
+ * value, or the length of a text and the text, whose last word is filled up with anything. A record
+ * lies in the ring in one piece; what is left at the end of the ring is skipped. */
+enum { SKIP = CR_EVENT_COUNT, BUG = CR_EVENT_COUNT + 1 };
+
+typedef uint64_t __attribute__((may_alias)) word;
 
 size_t cr_format_decimal(char *out, uint64_t value)
 {
@@ -69,43 +76,220 @@ static void put_hex(char *out, const uint8_t *bytes, size_t count)
     }
 }
 
-void cr_trace_init(cr_trace *trace, char *buffer, size_t capacity,
+void cr_trace_init(cr_trace *trace, void *ring, size_t capacity,
                    const uint8_t key[CR_TRACE_KEY_BYTES], void (*put)(char c))
 {
-    *trace = (cr_trace){.buffer = buffer, .capacity = capacity, .put = put};
+    *trace = (cr_trace){.ring = ring, .capacity = capacity, .put = put};
     put_hex(trace->key, key, CR_TRACE_KEY_BYTES);
     cr_blake2s_init(&trace->keyed, key, CR_TRACE_KEY_BYTES, CR_TRACE_SUM_BYTES);
-    trace->broken = capacity < CR_TRACE_LINE_MAX;
+    trace->broken = capacity < CR_TRACE_RING_MIN || capacity % WORD != 0;
 }
 
-static void put_text(cr_trace *trace, const char *text)
+void cr_trace_written_by_another(cr_trace *trace, void (*wait)(void))
 {
-    for (; *text != '\0'; text++) {
-        trace->put(*text);
-    }
+    trace->wait = wait;
 }
 
-/* The caller does not print the fields that the table has. Reports this on the console, once, and
- * breaks the trace. */
-static void misused(cr_trace *trace, const char *field, const char *what)
+/* -- recording */
+
+static word *at(const cr_trace *trace, uint64_t position)
+{
+    return (word *)(void *)(trace->ring + position % trace->capacity);
+}
+
+static void put_word(cr_trace *trace, uint64_t value)
+{
+    *at(trace, trace->next) = value;
+    trace->next += WORD;
+}
+
+/* Whether `bytes` more fit into the record. If not, the line is too long. */
+static int fits(cr_trace *trace, size_t bytes)
+{
+    if (bytes > CR_TRACE_RECORD_MAX - WORD ||
+        trace->next - trace->head > CR_TRACE_RECORD_MAX - WORD - bytes) {
+        trace->broken = 1;
+        return 0;
+    }
+    return 1;
+}
+
+static void put_bytes(cr_trace *trace, const char *bytes, size_t count)
+{
+    if (!fits(trace, 2 * WORD + count)) {
+        return;
+    }
+    put_word(trace, count);
+    char *out = (char *)(void *)at(trace, trace->next);
+    size_t i = 0;
+    for (; i + WORD <= count; i += WORD) {
+        __builtin_memcpy(out + i, bytes + i, WORD); /* one instruction */
+    }
+    for (; i < count; i++) {
+        out[i] = bytes[i];
+    }
+    trace->next += (count + WORD - 1) / WORD * WORD;
+}
+
+static size_t length(const char *text)
+{
+    size_t n = 0;
+    while (text[n] != '\0') {
+        n++;
+    }
+    return n;
+}
+
+/* Waits until the longest record fits in one piece, and begins one there. */
+static void begin_record(cr_trace *trace)
+{
+    const uint64_t left = trace->capacity - trace->head % trace->capacity;
+    const uint64_t skipped = left < CR_TRACE_RECORD_MAX ? left : 0;
+    if (trace->head - trace->tail + skipped + CR_TRACE_RECORD_MAX > trace->capacity) {
+        cr_trace_flush(trace);
+    }
+    if (skipped != 0) {
+        *at(trace, trace->head) = SKIP | skipped / WORD << 32;
+        trace->head += skipped;
+    }
+    trace->next = trace->head + WORD;
+}
+
+static void end_record(cr_trace *trace, uint32_t kind)
+{
+    *at(trace, trace->head) = kind | (trace->next - trace->head) / WORD << 32;
+    /* The writer sees the record from here on, when all of it is there. */
+    __atomic_store_n(&trace->head, trace->next, __ATOMIC_RELEASE);
+}
+
+/* The caller does not print the fields that the table has. The console reports this once, behind
+ * the lines before it, and the trace is broken. */
+static void misused(cr_trace *trace, const char *name, const char *what)
 {
     if (!trace->broken) {
-        cr_trace_flush(trace);
-        put_text(trace, "cellreap: bug: event ");
-        put_text(trace, events[trace->event].name);
-        put_text(trace, field[0] != '\0' ? ", field " : "");
-        put_text(trace, field);
-        put_text(trace, ": ");
-        put_text(trace, what);
-        put_text(trace, "\n");
+        begin_record(trace);
+        put_bytes(trace, "cellreap: bug: event ", length("cellreap: bug: event "));
+        put_bytes(trace, events[trace->event].name, length(events[trace->event].name));
+        put_bytes(trace, name[0] != '\0' ? ", field " : "", name[0] != '\0' ? 8 : 0);
+        put_bytes(trace, name, length(name));
+        put_bytes(trace, ": ", 2);
+        put_bytes(trace, what, length(what));
+        put_bytes(trace, "\n", 1);
+        end_record(trace, BUG);
     }
     trace->broken = 1;
 }
 
+void cr_trace_begin(cr_trace *trace, cr_event event)
+{
+    trace->event = event;
+    trace->field = 0;
+    if (!trace->broken) {
+        begin_record(trace);
+    }
+}
+
+/* Whether the next field may be recorded. The table must have the same print function for it. */
+static int next_field(cr_trace *trace, cr_print print)
+{
+    if (trace->broken) {
+        return 0;
+    }
+    const field *next = &events[trace->event].fields[trace->field];
+    if (next->name == 0) {
+        misused(trace, "", "more fields are printed than the table has");
+        return 0;
+    }
+    if (prints[next->type] != print) {
+        misused(trace, next->name, "printed as another type than the table has");
+        return 0;
+    }
+    trace->field++;
+    return 1;
+}
+
+void cr_trace_number(cr_trace *trace, uint64_t value)
+{
+    if (next_field(trace, CR_PRINT_NUMBER) && fits(trace, WORD)) {
+        put_word(trace, value);
+    }
+}
+
+void cr_trace_address(cr_trace *trace, uint64_t value)
+{
+    if (next_field(trace, CR_PRINT_ADDRESS) && fits(trace, WORD)) {
+        put_word(trace, value);
+    }
+}
+
+void cr_trace_depth(cr_trace *trace, uint32_t depth)
+{
+    if (next_field(trace, CR_PRINT_DEPTH) && fits(trace, WORD)) {
+        put_word(trace, depth);
+    }
+}
+
+void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count)
+{
+    if (next_field(trace, CR_PRINT_TEXT)) {
+        put_bytes(trace, bytes, count);
+    }
+}
+
+void cr_trace_string(cr_trace *trace, const char *text)
+{
+    cr_trace_bytes(trace, text, length(text));
+}
+
+void cr_trace_key(cr_trace *trace)
+{
+    cr_trace_bytes(trace, trace->key, sizeof(trace->key));
+}
+
+void cr_trace_end(cr_trace *trace)
+{
+    if (trace->broken) {
+        return;
+    }
+    const field *missing = &events[trace->event].fields[trace->field];
+    if (missing->name != 0) {
+        misused(trace, missing->name, "is not printed");
+        return;
+    }
+    trace->recorded++;
+    end_record(trace, trace->event);
+}
+
+void cr_trace_finish(cr_trace *trace)
+{
+    char digest[CRC_DIGITS];
+    cr_trace_flush(trace); /* The digest is that of the lines that were written. */
+    for (int i = 0; i < CRC_DIGITS; i++) {
+        digest[i] = "0123456789abcdef"[(trace->digest >> (28 - 4 * i)) & 15u];
+    }
+    cr_trace_begin(trace, CR_EV_END);
+    cr_trace_number(trace, trace->recorded + 1u);
+    cr_trace_bytes(trace, digest, sizeof(digest));
+    cr_trace_end(trace);
+    cr_trace_flush(trace);
+}
+
+void cr_trace_flush(cr_trace *trace)
+{
+    if (trace->wait != 0) {
+        trace->wait();
+        return;
+    }
+    while (cr_trace_write(trace)) {
+    }
+}
+
+/* -- writing */
+
 static void append(cr_trace *trace, const char *bytes, size_t count)
 {
     if (trace->line_used + count + LINE_RESERVE > CR_TRACE_LINE_MAX) {
-        trace->broken = 1;
+        trace->too_long = 1;
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -115,74 +299,11 @@ static void append(cr_trace *trace, const char *bytes, size_t count)
 
 static void append_string(cr_trace *trace, const char *text)
 {
-    size_t n = 0;
-    while (text[n] != '\0') {
-        n++;
-    }
-    append(trace, text, n);
+    append(trace, text, length(text));
 }
 
-void cr_trace_begin(cr_trace *trace, cr_event event)
+static void append_escaped(cr_trace *trace, const char *bytes, size_t count)
 {
-    char number[24];
-    trace->line_used = 0;
-    trace->event = event;
-    trace->field = 0;
-    append_string(trace, "~cr ");
-    append(trace, number, cr_format_decimal(number, trace->sequence));
-    append_string(trace, " ");
-    /* cr_trace_end inserts the checksum here. */
-    trace->text_start = trace->line_used;
-    append_string(trace, events[event].name);
-}
-
-/* Writes " <name>=" of the next field. The table must have the same print function for it. */
-static void next_field(cr_trace *trace, cr_print print)
-{
-    const field *next = &events[trace->event].fields[trace->field];
-    if (next->name == 0) {
-        misused(trace, "", "more fields are printed than the table has");
-        return;
-    }
-    if (prints[next->type] != print) {
-        misused(trace, next->name, "printed as another type than the table has");
-        return;
-    }
-    append(trace, " ", 1);
-    append_string(trace, next->name);
-    append(trace, "=", 1);
-    trace->field++;
-}
-
-void cr_trace_number(cr_trace *trace, uint64_t value)
-{
-    char text[24];
-    next_field(trace, CR_PRINT_NUMBER);
-    append(trace, text, cr_format_decimal(text, value));
-}
-
-void cr_trace_address(cr_trace *trace, uint64_t value)
-{
-    char text[24];
-    next_field(trace, CR_PRINT_ADDRESS);
-    append_string(trace, "0x");
-    append(trace, text, cr_format_hex(text, value));
-}
-
-void cr_trace_depth(cr_trace *trace, uint32_t depth)
-{
-    char text[24];
-    next_field(trace, CR_PRINT_DEPTH);
-    if (depth == CR_DEPTH_INF) {
-        append_string(trace, "inf");
-    } else {
-        append(trace, text, cr_format_decimal(text, depth));
-    }
-}
-
-void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count)
-{
-    next_field(trace, CR_PRINT_TEXT);
     for (size_t i = 0; i < count; i++) {
         unsigned char c = (unsigned char)bytes[i];
         if (c >= 0x21 && c <= 0x7e && c != '%') {
@@ -194,81 +315,109 @@ void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count)
     }
 }
 
-void cr_trace_string(cr_trace *trace, const char *text)
+/* Appends a field of the record. Returns the number of its words. */
+static uint64_t append_field(cr_trace *trace, cr_print print, const word *value)
 {
-    size_t n = 0;
-    while (text[n] != '\0') {
-        n++;
+    char text[24];
+    switch (print) {
+    case CR_PRINT_NUMBER:
+        append(trace, text, cr_format_decimal(text, *value));
+        return 1;
+    case CR_PRINT_ADDRESS:
+        append_string(trace, "0x");
+        append(trace, text, cr_format_hex(text, *value));
+        return 1;
+    case CR_PRINT_DEPTH:
+        if (*value == CR_DEPTH_INF) {
+            append_string(trace, "inf");
+        } else {
+            append(trace, text, cr_format_decimal(text, *value));
+        }
+        return 1;
+    case CR_PRINT_TEXT:
+        break;
     }
-    cr_trace_bytes(trace, text, n);
+    append_escaped(trace, (const char *)(const void *)(value + 1), *value);
+    return 1 + (*value + WORD - 1) / WORD;
 }
 
-void cr_trace_key(cr_trace *trace)
+static void put_all(const cr_trace *trace, const char *bytes, size_t count)
 {
-    cr_trace_bytes(trace, trace->key, sizeof(trace->key));
-}
-
-static void buffer_bytes(cr_trace *trace, const char *bytes, size_t count)
-{
-    if (count > trace->capacity - trace->used) {
-        cr_trace_flush(trace);
-    }
     for (size_t i = 0; i < count; i++) {
-        trace->buffer[trace->used++] = bytes[i];
+        trace->put(bytes[i]);
     }
 }
 
-void cr_trace_end(cr_trace *trace)
+/* Writes the line that was composed. The checksum covers "<seq> <event> ...". In the line, the
+ * sequence number precedes the checksum. */
+static void write_line(cr_trace *trace)
 {
     char number[24];
     char sum_text[SUM_DIGITS + 1];
-    const field *missing = &events[trace->event].fields[trace->field];
-    if (missing->name != 0) {
-        misused(trace, missing->name, "is not printed");
-    }
-    if (trace->broken) {
-        return;
-    }
-    /* The checksum covers "<seq> <event> ...". In the line, the sequence number precedes the
-     * checksum. */
-    size_t n = cr_format_decimal(number, trace->sequence);
+    uint8_t sum[CR_TRACE_SUM_BYTES];
+    size_t n = cr_format_decimal(number, trace->written);
     number[n++] = ' ';
     const char *text = trace->line + trace->text_start;
-    size_t text_bytes = trace->line_used - trace->text_start;
-    uint8_t sum[CR_TRACE_SUM_BYTES];
+    const size_t text_bytes = trace->line_used - trace->text_start;
     cr_blake2s hash = trace->keyed;
     cr_blake2s_add(&hash, number, n);
     cr_blake2s_add(&hash, text, text_bytes);
     cr_blake2s_end(&hash, sum);
     put_hex(sum_text, sum, sizeof(sum));
     sum_text[SUM_DIGITS] = ' ';
-    buffer_bytes(trace, trace->line, trace->text_start);
-    buffer_bytes(trace, sum_text, sizeof(sum_text));
-    buffer_bytes(trace, text, text_bytes);
-    buffer_bytes(trace, "\n", 1);
+    put_all(trace, trace->line, trace->text_start);
+    put_all(trace, sum_text, sizeof(sum_text));
+    put_all(trace, text, text_bytes);
+    trace->put('\n');
     trace->digest =
         cr_crc32(cr_crc32(cr_crc32(trace->digest, number, n), text, text_bytes), "\n", 1);
-    trace->sequence++;
+    trace->written++;
 }
 
-void cr_trace_finish(cr_trace *trace)
+static void compose(cr_trace *trace, cr_event event, const word *value)
 {
-    char digest[CRC_DIGITS + 1];
-    for (int i = 0; i < CRC_DIGITS; i++) {
-        digest[i] = "0123456789abcdef"[(trace->digest >> (28 - 4 * i)) & 15u];
+    char number[24];
+    trace->line_used = 0;
+    trace->too_long = 0;
+    append_string(trace, "~cr ");
+    append(trace, number, cr_format_decimal(number, trace->written));
+    append_string(trace, " ");
+    trace->text_start = trace->line_used;
+    append_string(trace, events[event].name);
+    for (const field *f = events[event].fields; f->name != 0; f++) {
+        append(trace, " ", 1);
+        append_string(trace, f->name);
+        append(trace, "=", 1);
+        value += append_field(trace, prints[f->type], value);
     }
-    digest[CRC_DIGITS] = '\0';
-    cr_trace_begin(trace, CR_EV_END);
-    cr_trace_number(trace, trace->sequence + 1u);
-    cr_trace_string(trace, digest);
-    cr_trace_end(trace);
-    cr_trace_flush(trace);
 }
 
-void cr_trace_flush(cr_trace *trace)
+static void write_bug(const cr_trace *trace, const word *value, const word *end)
 {
-    for (size_t i = 0; i < trace->used; i++) {
-        trace->put(trace->buffer[i]);
+    while (value < end) {
+        put_all(trace, (const char *)(const void *)(value + 1), *value);
+        value += 1 + (*value + WORD - 1) / WORD;
     }
-    trace->used = 0;
+}
+
+int cr_trace_write(cr_trace *trace)
+{
+    if (trace->tail == __atomic_load_n(&trace->head, __ATOMIC_ACQUIRE)) {
+        return 0;
+    }
+    const word *record = at(trace, trace->tail);
+    const uint32_t kind = (uint32_t)*record;
+    const uint64_t words = *record >> 32;
+    if (kind == BUG) {
+        write_bug(trace, record + 1, record + words);
+    } else if (kind != SKIP && !trace->too_long) {
+        compose(trace, (cr_event)kind, record + 1);
+        if (trace->too_long) {
+            trace->broken = 1; /* No line after it is written. */
+        } else {
+            write_line(trace);
+        }
+    }
+    trace->tail += words * WORD;
+    return 1;
 }

@@ -38,7 +38,8 @@ typedef struct cr_subgraph_item {
     uint32_t target_object;
 } cr_subgraph_item;
 
-/* The arguments of an operation. Members that the operation does not have are 0. A number that is
+/* The arguments of an operation. Members that the operation does not have are 0, except for those
+ * from `name` on, which are as they were. A number that is
  * too large for an id becomes CR_NONE, which is the number of no node. Object 0 is the space
  * itself. */
 typedef struct cr_operation_args {

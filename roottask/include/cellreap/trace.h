@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Composes trace lines (docs/trace-format.md). The caller begins a line, adds its fields in the
- * order of the table, and ends it. The line is stored in a buffer that the caller provides. When
- * the caller flushes, the buffer is written to the console. If the buffer is full, the lines in it
- * are written at once, so nothing is lost.
+ * order of the table, and ends it. Until then nothing of the line is seen.
+ *
+ * A line is recorded in a ring in memory that the caller provides. It becomes text, with its
+ * sequence number and checksum, only when it is written: recording is what the caller waits for,
+ * and writing is not. Who writes may be another thread, which the caller may interrupt at any
+ * instruction: it calls cr_trace_write, and nobody else does then. If the ring has no room for the
+ * longest line, the caller waits until lines are written (`wait`), so nothing is ever lost.
  *
  * The fields that a caller adds are compared with the table in trace_events.h: their number, and
  * the function that prints each of them. A difference is a bug in the caller. The console then
@@ -25,27 +29,42 @@
 extern "C" {
 #endif
 
+enum {
+    /* The bytes of the longest record: the texts of a line, and words of its fields. */
+    CR_TRACE_RECORD_MAX = 4096,
+    CR_TRACE_RING_MIN = 2 * CR_TRACE_RECORD_MAX
+};
+
 typedef struct cr_trace {
-    char *buffer;
-    size_t capacity;
-    size_t used;
+    uint8_t *ring;
+    uint64_t capacity;         /* in bytes, a multiple of 8 */
+    volatile uint64_t head;    /* bytes that were ever recorded; only the recorder changes it */
+    volatile uint64_t tail;    /* those of them that were written; only the writer changes it */
+    volatile uint64_t written; /* the number of lines */
+    uint64_t recorded;         /* the number of lines, with those that are not written yet */
     void (*put)(char c);
-    cr_blake2s keyed;  /* with the key hashed: the beginning of each checksum */
-    uint64_t sequence; /* sequence number of the next line */
-    uint32_t digest;   /* CRC-32 state over the texts so far */
-    int broken;
-    /* The line being composed. */
-    size_t line_used;
-    size_t text_start;
-    size_t field; /* index of the next field in the row of the event */
+    void (*wait)(void);        /* returns when the ring is empty; 0: the recorder is the writer */
+    volatile int broken;       /* nothing more is recorded */
+    /* The record being made. */
+    uint64_t next; /* as `head`: where its next word goes */
+    uint32_t field; /* index of the next field in the row of the event */
     cr_event event;
-    char key[2 * CR_TRACE_KEY_BYTES]; /* in hex digits */
+    /* What only the writer uses. */
+    cr_blake2s keyed; /* with the key hashed: the beginning of each checksum */
+    uint32_t digest;  /* CRC-32 state over the texts so far */
+    uint32_t line_used;
+    uint32_t text_start;
+    int too_long;
     char line[CR_TRACE_LINE_MAX];
+    char key[2 * CR_TRACE_KEY_BYTES]; /* in hex digits */
 } cr_trace;
 
-/* `capacity`: at least CR_TRACE_LINE_MAX bytes, else the trace is broken from the start. */
-void cr_trace_init(cr_trace *trace, char *buffer, size_t capacity,
+/* `capacity`: a multiple of 8, at least CR_TRACE_RING_MIN, else the trace is broken from the
+ * start. `ring` is aligned to 8 bytes. */
+void cr_trace_init(cr_trace *trace, void *ring, size_t capacity,
                    const uint8_t key[CR_TRACE_KEY_BYTES], void (*put)(char c));
+/* From here on another thread writes, and this function waits for it. */
+void cr_trace_written_by_another(cr_trace *trace, void (*wait)(void));
 
 void cr_trace_begin(cr_trace *trace, cr_event event);
 void cr_trace_number(cr_trace *trace, uint64_t value);
@@ -58,11 +77,15 @@ void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count);
 void cr_trace_key(cr_trace *trace);
 void cr_trace_end(cr_trace *trace);
 
-/* Writes the END line, which has the number of lines (END included) and the digest, and flushes. */
+/* Records the END line, which has the number of lines (END included) and the digest, and
+ * flushes. */
 void cr_trace_finish(cr_trace *trace);
 
-/* Writes the buffered lines to the console. */
+/* Returns when all lines that were recorded are written. */
 void cr_trace_flush(cr_trace *trace);
+
+/* For the writer: writes the oldest line that is not written yet. Returns 0 if there is none. */
+int cr_trace_write(cr_trace *trace);
 
 /* CRC-32 (IEEE 802.3, reflected), the same as crc32 of zlib. Start with state 0. */
 uint32_t cr_crc32(uint32_t state, const void *bytes, size_t count);

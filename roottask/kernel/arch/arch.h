@@ -38,6 +38,13 @@ _Noreturn void cr_idle_main(void);
 void cr_witness_start(void);
 _Noreturn void cr_witness_main(uint64_t index);
 
+/* The entry points of the writer and the pump (kernel/writer.h), in threads.S. They run
+ * cr_writer_main and cr_pump_main if the root task has these functions. */
+void cr_writer_start(void);
+_Noreturn void cr_writer_main(void);
+void cr_pump_start(void);
+_Noreturn void cr_pump_main(void);
+
 /* The entry point of the worker (kernel/worker.h), in threads.S. It runs cr_worker_main if the
  * root task has that function. */
 void cr_worker_begin(void);

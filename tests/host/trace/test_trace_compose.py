@@ -18,7 +18,7 @@ from cellreap.model.core import library_path
 from cellreap.trace.writer import seal
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-SMALL = 2048
+SMALL = 8192
 KEY = bytes(range(16))
 
 
@@ -74,7 +74,7 @@ class Composer:
         self.ffi, self.lib = core
         self.out = bytearray()
         self.put = self.ffi.callback("void(char)", lambda c: self.out.extend(c))
-        self.buffer = self.ffi.new("char[]", capacity)
+        self.buffer = self.ffi.new("uint64_t[]", capacity // 8)
         self.trace = self.ffi.new("cr_trace *")
         self.lib.cr_trace_init(self.trace, self.buffer, capacity, KEY, self.put)
         self.numbers = {name: number for number, name in enumerate(event_table().fields)}
@@ -189,3 +189,26 @@ def test_a_line_that_is_too_long_ends_the_trace(core: tuple[Any, Any]) -> None:
     composer = Composer(core, 1 << 16)
     composer.line("SAY", ["PD_1", " " * 700])
     assert composer.lines() == []
+
+
+def test_nothing_is_written_by_who_records_if_another_writes(core: tuple[Any, Any]) -> None:
+    """Lines are recorded until the ring is full. Then the recorder waits, and none is lost."""
+    composer = Composer(core, SMALL)
+    waits: list[int] = []
+
+    def write_all() -> None:
+        waits.append(len(composer.out))
+        while composer.lib.cr_trace_write(composer.trace):
+            pass
+
+    wait = composer.ffi.callback("void()", write_all)
+    composer.lib.cr_trace_written_by_another(composer.trace, wait)
+    composer.line("EXIT", ["PD_1", 2])
+    assert not composer.out
+    drafts: list[tuple[str, dict[str, Any]]] = [("EXIT", {"pd": "PD_1", "code": 2})]
+    for code in range(300):
+        composer.line("EXIT", ["PD_1", code])
+        drafts.append(("EXIT", {"pd": "PD_1", "code": code}))
+    assert waits[0] == 0
+    assert 1 < len(waits) < 10
+    assert composer.lines() == seal([*drafts, ("END", {})], KEY)

@@ -19,6 +19,22 @@ cr_witness_start:
     call cr_witness_main
 1:  jmp 1b
 
+    .weak cr_writer_main
+    .globl cr_writer_start
+    .type cr_writer_start, @function
+cr_writer_start:
+    xorl %ebp, %ebp
+    call cr_writer_main
+1:  jmp 1b
+
+    .weak cr_pump_main
+    .globl cr_pump_start
+    .type cr_pump_start, @function
+cr_pump_start:
+    xorl %ebp, %ebp
+    call cr_pump_main
+1:  jmp 1b
+
     .weak cr_worker_main
     .globl cr_worker_begin
     .type cr_worker_begin, @function

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause
+ *
+ * What writes to the console. Two threads of the root task take turns, so that nobody waits for the
+ * console and no line is torn. The pump has a priority below that of every PD: it runs when nobody
+ * else wants the processor, and then has the writer write one piece. The writer has the highest
+ * priority, so neither a PD nor a message of the kernel about a PD comes into the middle of a
+ * piece. What an interrupt makes ready then waits for the rest of that piece, and for no more.
+ *
+ * The threads of the supervisor never write. When they must have it done, they wait until it is. */
+#ifndef CELLREAP_SEL4_WRITER_H
+#define CELLREAP_SEL4_WRITER_H
+
+#include "kernel.h"
+
+enum {
+    CR_WRITER_SLOTS = 5 /* two TCBs and three notifications */
+};
+
+/* Makes the threads from an untyped with room for two TCBs and three notifications, and starts
+ * them. `write` writes one piece, and `is_left` tells whether there is one; both must not use the
+ * IPC buffer. Stops the system if there is an error. */
+void cr_writer_init(seL4_CPtr untyped, void (*write)(void), int (*is_left)(void));
+/* There may be something to write. */
+void cr_writer_wake(void);
+/* For each interrupt of a timer: if the pump did not come to its end since the last one, because
+ * something else runs all the time, a few pieces are written now. */
+void cr_writer_lend(void);
+/* Whether there is something left that the pump has not come to. */
+int cr_writer_is_behind(void);
+/* Returns when nothing is left to write. The caller may be in the middle of serving a call: it can
+ * still reply. */
+void cr_writer_wait(void);
+
+#endif

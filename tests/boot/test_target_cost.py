@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a cleanup costs in kernel calls, in the benchmark of three stacked servers.
+
+Under -icount a boot repeats exactly, and the calls do not depend on the machine.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from cellreap.testing import Target
+from kit.crowds import COUNTED
+
+CALLS = {
+    # The block server goes, and its blocks with it: its endpoint is deleted.
+    0: {"delete": 1, "read-registers": 2, "resume": 1, "revoke": 2, "signal": 2, "suspend": 1},
+    # Files and tables go too, whose servers live: each is taken from its holders.
+    2: {
+        "cancel-sends": 33,
+        "delete": 34,
+        "read-registers": 2,
+        "resume": 1,
+        "revoke": 35,
+        "signal": 5,
+        "suspend": 1,
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rs_depth", sorted(CALLS))
+def test_the_kernel_calls_of_a_cleanup_are_those_that_are_known(
+    target: Target, rs_depth: int
+) -> None:
+    run = target.run("stack", rs_depth=rs_depth, qemu_args=COUNTED)
+    assert [event["cause"] for event in run.cleanups()] == ["fault"]
+    calls = {event["kind"]: int(event["count"]) for event in run.of("CALLS", n=1)}
+    assert calls == CALLS[rs_depth]
