@@ -287,7 +287,7 @@ class Cleanup(Plan):
     number: int
     """Its number, from 1."""
     cause: str
-    """What caused it: `fault`, `exit`, `terminate`, `late`, or `collect`: no event."""
+    """What caused it: `fault`, `exit`, `terminate`, `late`; `collect`, `stop`: no event."""
     how: str
     """How its trigger went, for people."""
     kernel_calls: dict[str, int]

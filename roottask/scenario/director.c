@@ -255,7 +255,7 @@ cr_idle cr_director_idle(void)
         /* Everything else happens after the cleanup. */
         return waits || !cr_waits_without_timer() ? CR_IDLE_WAIT : CR_IDLE_AGAIN;
     }
-    if (cr_sys.settled > 0 && cr_population_begin_late()) {
+    if (cr_sys.settled > 0 && !cr_cleaner_stops() && cr_population_begin_late()) {
         return CR_IDLE_AGAIN;
     }
     cr_account();
@@ -292,6 +292,12 @@ cr_idle cr_director_idle(void)
         cr_extract_start(&cr_sys.pds[0], 0);
         return CR_IDLE_AGAIN;
     }
+    if (cr_cleaner_stops()) {
+        return CR_IDLE_OVER;
+    }
     trace_unfinished();
+    if ((cr_sys.image->flags & CR_IMAGE_STOP_IN_ORDER) != 0 && cr_cleaner_stop_all()) {
+        return CR_IDLE_AGAIN;
+    }
     return CR_IDLE_OVER;
 }

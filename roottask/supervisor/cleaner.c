@@ -213,6 +213,7 @@ static void stop(cr_pd *pd, cr_cause cause)
         [CR_CAUSE_TERMINATE] = CR_ENDING_TERMINATE,
         [CR_CAUSE_LATE] = CR_ENDING_LATE,
         [CR_CAUSE_COLLECT] = CR_ENDING_COLLECT,
+        [CR_CAUSE_STOP] = CR_ENDING_STOP,
     };
     cr_end_note(pd, endings[cause]);
     cr_truth();
@@ -349,6 +350,63 @@ static int collect_next(void)
     return 1;
 }
 
+/* Begins the cleanup that ends the whole system, if it is time to. It concerns everything, so it
+ * begins only when nothing else is under way or waits. Returns 0 if it does not begin. */
+static int stop_all_next(void)
+{
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    cr_ref pds[CR_MAX_PDS];
+    uint32_t count = 0;
+    if (!cleaner->stop_all || cleaner->n_waiting > 0 || cleaner->count > 0 ||
+        cr_sup.residues.count > 0) {
+        return 0;
+    }
+    cleaner->stop_all = 0;
+    cr_trace_refused_rest();
+    cr_account();
+    const uint64_t cycles = cr_arch_cycles();
+    for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
+        if (cr_sys.pds[i].life != CR_LIFE_ABSENT) {
+            pds[count++] = cr_sys.pds[i].node;
+        }
+    }
+    cr_trace_begin(&cr_sys.trace, CR_EV_STOP_ALL);
+    cr_trace_number(&cr_sys.trace, count);
+    cr_trace_end(&cr_sys.trace);
+    if (count == 0) {
+        return 0;
+    }
+    const cr_status status =
+        cr_plan_reconcile(cr_sys.planner, cr_sys.model, pds, count, &cleaner->now.plan);
+    if (status != CR_OK) {
+        cr_panic("the end of the system cannot be planned", (uint64_t)status);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        cr_end_note(cr_pd_of(pds[i]), CR_ENDING_STOP);
+    }
+    if (!cr_cleaner_may_begin(&cleaner->now.plan)) {
+        cr_panic("the end of the system cannot begin beside nothing", count);
+    }
+    start(&(cr_trigger_entry){.pd = {CR_NONE, 0}, .cause = CR_CAUSE_STOP},
+          cr_arch_cycles() - cycles);
+    return 1;
+}
+
+int cr_cleaner_stop_all(void)
+{
+    if (cr_sup.residues.count > 0) {
+        return 0;
+    }
+    cr_sup.cleaner.stop_all = 1;
+    cr_sup.cleaner.stops = 1;
+    return 1;
+}
+
+int cr_cleaner_stops(void)
+{
+    return cr_sup.cleaner.stops;
+}
+
 static void trace_terminate(const cr_pd *pd)
 {
     cr_trace_begin(&cr_sys.trace, CR_EV_TERMINATE);
@@ -449,7 +507,8 @@ void cr_cleaner_follow_up(void)
      * cleanup destroys a PD or finds nothing to do. After each cleanup, and at first, what was left
      * is run over once. */
     for (uint32_t i = 0; i < (4 * CR_MAX_PDS + 2) * (CR_MAX_RESIDUES + 1); i++) {
-        if (!continue_next() && !recover_next() && !start_next() && !collect_next()) {
+        if (!continue_next() && !recover_next() && !start_next() && !collect_next() &&
+            !stop_all_next()) {
             break;
         }
     }

@@ -100,6 +100,8 @@ typedef struct cr_cleaner {
     uint32_t n_left; /* so far; each takes the place of the oldest */
     int looked; /* none of them can begin before a cleanup ends */
     int collect; /* a cleanup ended since the last collection */
+    int stop_all; /* the cleanup of all PDs is to begin */
+    int stops;    /* it was ordered: no PD is made any more */
 } cr_cleaner;
 
 /* The journal of a cleanup that is under way. */
@@ -118,6 +120,11 @@ int cr_is_terminated_later(cr_ref pd);
 void cr_trigger_cancel(cr_ref pd);
 /* Terminates a PD on behalf of the root task. */
 void cr_terminate(cr_pd *pd);
+/* Orders the end of the whole system: one cleanup of all PDs, which run, are told, and are
+ * destroyed group by group. It begins with the next cr_cleaner_follow_up. Returns 0 if it cannot:
+ * an earlier cleanup left something that is still in the way. */
+int cr_cleaner_stop_all(void);
+int cr_cleaner_stops(void);
 /* Continues the cleanups as far as possible. On return no cleanup is under way and the state is
  * legal, or the cleanups that are under way await subscribers. If a cleanup cannot be planned, the
  * system stops: no legal state could follow. */

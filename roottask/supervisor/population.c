@@ -169,6 +169,9 @@ void cr_population_start(void)
  * refused. */
 static void look_for_missing(void)
 {
+    if (cr_cleaner_stops()) {
+        return;
+    }
     for (uint32_t i = 0; i < cr_sys.image->pds.count; i++) {
         cr_population_entry *entry = entry_of(i);
         uint32_t flags = image_pd(i)->flags;

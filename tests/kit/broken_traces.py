@@ -18,6 +18,7 @@ from kit.collect_run import collect_run
 from kit.govern_run import govern_run
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
+from kit.stop_run import stop_run
 from kit.trace_simulator import RUNS, Target, block_fs_db_app, time_run
 
 MADE = {
@@ -26,6 +27,7 @@ MADE = {
     "cancel": cancel_run,
     "collect": collect_run,
     "govern": govern_run,
+    "stop": stop_run,
 }
 Values = dict[str, object]
 ONCE: Final[Values] = {"call": 0, "end": 0, "how": "error", "always": 0, "times": 1}
@@ -78,6 +80,14 @@ def scenario(breaks: Callable[[Target], object]) -> Report:
 def emitted(event: str, /, **values: object) -> Callable[[], Report]:
     """The scenario with an event added at its end."""
     return lambda: scenario(lambda target: target.emit(event, **values))
+
+
+def _due_after_the_end() -> Report:
+    """A PD is to be made anew when the system ends."""
+    drafts = stop_run()
+    at = next(i for i, (name, _) in enumerate(drafts) if name == "STOP_ALL")
+    cause = {"name": "phoenix", "count": 1, "delay_ms": 0}
+    return of_drafts([*drafts[:at], drafts[at], ("RESPAWN_DUE", cause), *drafts[at + 1 :]])
 
 
 def _depths_of_the_stopped(target: Target) -> None:
@@ -436,6 +446,8 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "authority.spawn": lambda: edited("rich", "RIGHTS", {"priority": 101}, pd="PD_9"),
     "authority.right": lambda: edited("notices", "RIGHTS", {"extract": 0}, pd="PD_4"),
     "authority.depths": emitted("DEPTHS", pd="PD_5", pd_depth=0, rs_depth=0),
+    "stop.all": lambda: edited("stop", "STOP_ALL", {"pds": 2}),
+    "stop.last": _due_after_the_end,
     "authority.trust": lambda: edited("govern", "TRUST", {"account": 2}, account=3),
     "authority.pin": lambda: edited("govern", "PIN", {"asker": "PD_4"}, pd="PD_2"),
     "authority.stopped": lambda: scenario(_depths_of_the_stopped),

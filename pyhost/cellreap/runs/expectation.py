@@ -95,6 +95,7 @@ def expected_of(config: Config, source: str, timer: bool) -> Expected:
         closeness=closeness_of(config),
         mode=config.system.mode,
         await_ms=config.system.await_ms if timer else 0,
+        stops_in_order=config.system.stop_in_order,
         collects=config.system.collect == "after-cleanup",
         pds=tuple(
             _pd(config, account, pd, depths, timer, _quotas(shares, account, pd))
@@ -108,11 +109,11 @@ def expected_of(config: Config, source: str, timer: bool) -> Expected:
         runs_between=timer and config.system.cleaner_priority is not None,
         inject=config.inject,
         truth=config.system.truth,
-        outcome=_outcome(config.expect),
+        outcome=_outcome(config.expect, config.system.stop_in_order),
     )
 
 
-def _outcome(expect: Expect) -> ExpectedOutcome:
+def _outcome(expect: Expect, stops: bool) -> ExpectedOutcome:
     return ExpectedOutcome(
         alive=None if expect.alive is None else frozenset(expect.alive),
         dead=frozenset(expect.dead),
@@ -120,7 +121,7 @@ def _outcome(expect: Expect) -> ExpectedOutcome:
         exits=expect.exits,
         cleanups=expect.cleanups,
         crashes=frozenset(expect.crashes),
-        nobody_left=expect.nobody_left,
+        nobody_left=expect.nobody_left or stops,
     )
 
 

@@ -26,6 +26,8 @@ _WHY = {
     "link": "linked with {}",
     "fault": "{} handled its faults",
     "request": "asked for {}",
+    "unreached": "is reached by nobody",
+    "unnamed": "the system ends",
     "hold": "held {}",
     "metric": "was close to {}",
     "managed": "managed by {}",
@@ -156,6 +158,8 @@ def _long(
     heading = f"Crash {chapter.number}: {name_of(chapter.trigger, names)}: {_how(chapter, names)}"
     if chapter.trigger == "-":
         heading = f"Collection, cleanup {chapter.number}: what cannot be reached"
+        if chapter.how == "stop":
+            heading = f"The end, cleanup {chapter.number}: all PDs"
     lines = [
         heading,
         *fault_lines(fault),

@@ -138,6 +138,8 @@ class Expected:
     links: frozenset[frozenset[str]] = frozenset()
     crashes: tuple[ExpectedCrash, ...] = ()
     extract: bool = False
+    stops_in_order: bool = False
+    """At the end the root task stops all PDs."""
     collects: bool = False
     """The root task collects after each cleanup."""
     runs_between: bool = False

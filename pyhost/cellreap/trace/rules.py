@@ -216,7 +216,11 @@ RULES: Final[dict[str, str]] = {
     "collect.due": "A collection comes once after each cleanup that is none, when no cleanup is "
     "under way and none waits, if COLLECTS says so.",
     "collect.found": "A collection finds the PDs that the reference does not reach.",
-    "collect.cleanup": "A cleanup without a trigger follows a collection that found PDs directly.",
+    "collect.cleanup": "A cleanup without a trigger follows a collection that found PDs, or "
+    "STOP_ALL, directly.",
+    "stop.all": "STOP_ALL comes once, when no cleanup is under way and none waits, and counts all "
+    "PDs but the root task.",
+    "stop.last": "After STOP_ALL no PD is made, and at the end none is left.",
     # triggers
     "triggers.root": "The root task is never a trigger.",
     "triggers.once": "A PD that waits for its cleanup has no second trigger.",

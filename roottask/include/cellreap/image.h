@@ -34,7 +34,8 @@ enum {
     /* with TRUTH: the kernel can print snapshots (seL4_DebugSnapshot) */
     CR_IMAGE_TRUTH_SNAPSHOT = 16,
     CR_IMAGE_TRUTH_TABLES = 32, /* with TRUTH_SNAPSHOT: address spaces too */
-    CR_IMAGE_COLLECT = 64       /* after each cleanup, what cannot be reached is collected */
+    CR_IMAGE_COLLECT = 64,      /* after each cleanup, what cannot be reached is collected */
+    CR_IMAGE_STOP_IN_ORDER = 128 /* at the end of the run all PDs are stopped, as one cleanup */
 };
 
 /* Flags of a PD. */

@@ -39,7 +39,8 @@ typedef enum cr_print {
     CR_CAUSE(CR_CAUSE_EXIT, 1, "exit", "EXIT")                                                     \
     CR_CAUSE(CR_CAUSE_TERMINATE, 2, "terminate", "TERMINATE")                                      \
     CR_CAUSE(CR_CAUSE_LATE, 3, "late", "LATE")                                                     \
-    CR_CAUSE(CR_CAUSE_COLLECT, 4, "collect", "COLLECT")
+    CR_CAUSE(CR_CAUSE_COLLECT, 4, "collect", "COLLECT")                                            \
+    CR_CAUSE(CR_CAUSE_STOP, 5, "stop", "STOP_ALL")
 
 /* Why a cleaner was followed by another one: CR_DEATH(enumerator, number, word, meaning) */
 #define CR_DEATHS                                                                                  \
@@ -193,6 +194,10 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_COLLECT, "COLLECT", FIELD(pds, NUMBER),                                   \
                    "The root task looks for PDs that cannot be reached. pds: how many there are. " \
                    "If there are any, the cleanup of them begins.")                                \
+    CR_TRACE_EVENT(CR_EV_STOP_ALL, "STOP_ALL", FIELD(pds, NUMBER),                                 \
+                   "The run is over, and the root task stops all PDs in their order. pds: how "    \
+                   "many there are. If there are any, the cleanup of them begins. No PD is "       \
+                   "made after this.")                                                             \
     CR_TRACE_EVENT(CR_EV_INJECT, "INJECT", FIELD(chain, CHAIN) FIELD(step, NUMBER)                 \
                    FIELD(call, NUMBER) FIELD(end, FLAG) FIELD(how, INJECTION) FIELD(always, FLAG)  \
                    FIELD(times, NUMBER),                                                           \
@@ -407,7 +412,7 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_CLEANUP, "CLEANUP", FIELD(n, NUMBER) FIELD(trigger, PD_OR_NONE)           \
                    FIELD(cause, CAUSE) FIELD(pd_depth, DEPTH) FIELD(rs_depth, DEPTH)               \
                    FIELD(steps, NUMBER) FIELD(digest, STATE_DIGEST),                               \
-                   "Cleanup n begins. trigger: -: it is a collection, which has none. steps: how " \
+                   "Cleanup n begins. trigger: -: a collection or STOP_ALL has none. steps: how "  \
                    "many its plan has, without `settle`. digest: of the state before it.")         \
     CR_TRACE_EVENT(CR_EV_DOOM_PD, "DOOM_PD", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(depth, NUMBER)   \
                    FIELD(group, NUMBER),                                                           \

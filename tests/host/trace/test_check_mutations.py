@@ -32,6 +32,7 @@ from kit.overlap_run import overlap_run
 from kit.paths import STORED_TRACES
 from kit.reports_run import reports_run
 from kit.residue_run import residue_run
+from kit.stop_run import stop_run
 from kit.trace_mutations import (
     Mutation,
     across_dependencies,
@@ -54,6 +55,7 @@ RUNS = {
     "cancel": cancel_run,
     "collect": collect_run,
     "govern": govern_run,
+    "stop": stop_run,
     "overlap": overlap_run,
     "reports": reports_run,
     "residue": residue_run,
@@ -72,6 +74,7 @@ SECOND = [
     "budget",
     "cancel",
     "govern",
+    "stop",
     "collect",
     "overlap",
     "merged",

@@ -233,6 +233,8 @@ def _without_scenario(config: Config) -> Iterator[Problem]:
         yield ("crash", 0), said
     if config.system.extract:
         yield ("system", "extract"), said
+    if config.system.stop_in_order:
+        yield ("system", "stop_in_order"), said
     for i, pd in enumerate(config.pds):
         if pd.start == "after-cleanup":
             yield ("pd", i, "start"), said

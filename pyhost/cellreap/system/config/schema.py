@@ -23,6 +23,7 @@ CONFIG_VERSION = 2
 """The version of what a configuration can say. A later one may have other keys."""
 SINCE: Final[Mapping[tuple[str, ...], int]] = {
     ("system", "collect"): 2,
+    ("system", "stop_in_order"): 2,
     ("pd", "may_set_policy_of"): 2,
     ("pd", "post_mortem"): 2,
 }
@@ -190,6 +191,11 @@ class System(Table):
     collect: _Collect = "never"
     """When the root task destroys what cannot be reached (docs/semantics.md, "Plans without a
     crash"): never, or after each cleanup.
+    """
+    stop_in_order: _Bool = False
+    """At the end of the run the root task destroys all PDs as one cleanup (docs/semantics.md,
+    "Plans without a crash"): subscribers are told while all still run, and nobody is left. It needs
+    the scenario, which ends the run.
     """
     extract: _Bool = False
     """At the end of the run the root task asks all managers for their part of the model state."""

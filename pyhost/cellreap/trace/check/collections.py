@@ -1,27 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Collections: what cannot be reached is destroyed after a cleanup."""
+"""Cleanups without a trigger: collections after a cleanup, and the end of the whole system."""
 
 from __future__ import annotations
 
 from typing import ClassVar, Final
 
 from cellreap.model import reference
+from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 
 COLLECT: Final = "collect"
 """The cause of the cleanup of a collection."""
+STOP: Final = "stop"
+"""The cause of the cleanup that ends the system."""
 AFTER_CLEANUP: Final = "after-cleanup"
 
 
 class Collections(Concern):
-    """COLLECTS and COLLECT."""
+    """COLLECTS, COLLECT and STOP_ALL."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._collects = False
         self._due = False
-        self._pending = 0  # PDs that the collection found whose cleanup must begin now
+        self._pending = 0  # PDs that were found and whose cleanup must begin now
+        self._cause = COLLECT  # of that cleanup
+        self._stops = False
         self._created: set[str] = set()
 
     # -- for other concerns
@@ -31,19 +36,31 @@ class Collections(Concern):
         self._created.add(pd)
 
     def plan(self) -> reference.Plan:
-        """The plan of a collection in the current state."""
+        """The plan of a collection, or of the end of the system, in the current state."""
         model = self.context.model
+        if self._cause == STOP:
+            return reference.reconcile(model, self._all_pds())
         return reference.collect(model, set(model.pds()) - self._created)
+
+    def _all_pds(self) -> set[str]:
+        return set(self.context.model.pds()) - {ROOT}
+
+    def stops(self) -> bool:
+        """Whether the system is about to end."""
+        return self._stops
 
     def begin(self, cause: str) -> None:
         """A cleanup without a trigger begins."""
         shown = f"CLEANUP: trigger=- cause={cause}"
-        if cause != COLLECT or not self._pending:
-            self.context.bad("collect.cleanup", f"{shown}: expected it after a COLLECT only")
+        if cause != self._cause or not self._pending:
+            text = f"{shown}: expected it after a COLLECT or STOP_ALL only"
+            self.context.bad("collect.cleanup", text)
         self._pending = 0
 
     def interrupt(self, event: Event) -> None:
-        """Checks that the cleanup of a collection comes right after it."""
+        """Checks that the cleanup comes right after what found its PDs, and no PD after the end."""
+        if self._stops and event.name in ("PD", "RESPAWN_DUE", "STAYS_DOWN"):
+            self.context.bad("stop.last", f"{event.name}: no PD is made after STOP_ALL")
         if self._pending and event.name != "CLEANUP":
             text = f"{event.name}: expected CLEANUP trigger=- before it: there is something to take"
             self.context.bad("collect.cleanup", text)
@@ -72,8 +89,15 @@ class Collections(Concern):
             self.context.bad("collect.due", text)
 
     def at_end(self) -> None:
-        """The configuration says whether the root task collects."""
+        """The configuration says whether the root task collects, and stops all PDs at the end."""
         expected = self.context.expected
+        if self._stops and self._all_pds() and not self.context.residue.of:
+            left = ", ".join(sorted(self._all_pds()))
+            self.context.bad("stop.last", f"END: {left}: left after STOP_ALL")
+        can = self._stops or not self.context.residue.of
+        if expected is not None and can and expected.stops_in_order != self._stops:
+            what = "a STOP_ALL" if expected.stops_in_order else "no STOP_ALL"
+            self.context.bad("config.system", f"END: expected {what}, as the configuration says")
         if expected is not None and expected.collects != self._collects:
             what = "a COLLECTS" if expected.collects else "no COLLECTS"
             self.context.bad("config.system", f"END: expected {what}, as the configuration says")
@@ -98,10 +122,27 @@ class Collections(Concern):
             text = "COLLECT: expected it when no cleanup is under way or waits"
             self.context.bad("collect.due", text)
         self._due = False
+        self._cause = COLLECT
         found, count = len(self.plan().destroyed_pds), event.number("pds")
         if count != found:
             text = f"COLLECT: pds={count}: expected {found}, as the reference says"
             self.context.bad("collect.found", text)
         self._pending = count
 
-    handlers: ClassVar[Handlers] = {"COLLECTS": collects, "COLLECT": collect}
+    def stop_all(self, event: Event) -> None:
+        """STOP_ALL: the root task ends the system."""
+        if self._stops or not self._may_begin():
+            text = "STOP_ALL: expected it once, when no cleanup is under way or waits"
+            self.context.bad("stop.all", text)
+        self._stops = True
+        self._cause = STOP
+        found, count = len(self._all_pds()), event.number("pds")
+        if count != found:
+            self.context.bad("stop.all", f"STOP_ALL: pds={count}: expected {found}")
+        self._pending = count
+
+    handlers: ClassVar[Handlers] = {
+        "COLLECTS": collects,
+        "COLLECT": collect,
+        "STOP_ALL": stop_all,
+    }

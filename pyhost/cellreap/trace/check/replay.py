@@ -77,8 +77,9 @@ STOPPING: Final = frozenset({"STOP", "SERVER_DIED"})
 SAME_MESSAGE: Final = frozenset(
     {
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
-        "EXIT", "TERMINATE", "LATE", "CLEANUP", "COLLECT", "RECOVER", "GIVE_UP", "PROBE", "QUEUE",
-        "TICKET", "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL", "EXTRACTED", "TOMBSTONE",
+        "EXIT", "TERMINATE", "LATE", "CLEANUP", "COLLECT", "STOP_ALL", "RECOVER", "GIVE_UP",
+        "PROBE", "QUEUE", "TICKET", "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL", "EXTRACTED",
+        "TOMBSTONE",
     }
 )  # fmt: skip
 """Events that the root task may write between an event and what follows from it at once, such as

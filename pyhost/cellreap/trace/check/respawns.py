@@ -41,6 +41,8 @@ class Respawns(Concern):
 
     def at_end(self) -> None:
         """The trace ends."""
+        if self.context.collections.stops():
+            return
         for name, entry in self._entries.items():
             if not (self._is_there(entry) or entry.due or entry.stays_down):
                 text = f"END: {name} was destroyed, and nothing was said about its respawn"

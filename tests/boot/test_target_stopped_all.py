@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The ordered stop of the whole system."""
+
+from __future__ import annotations
+
+import pytest
+
+from cellreap.testing import Target
+
+
+@pytest.mark.behaviour("X-13")
+def test_the_system_ends_in_order_and_within_deadlines(target: Target) -> None:
+    """The mute subscriber never answers; the other one still reaches its server."""
+    run = target.run("stopped")
+    (cleanup,) = run.cleanups()
+    assert (cleanup["trigger"], cleanup["cause"]) == ("-", "stop")
+    (all_,) = run.of("STOP_ALL")
+    assert all_["pds"] == "4"
+    assert run.doomed() == dict.fromkeys(("disk", "fs", "watcher", "mute"), "1")
+    said = run.says("watcher")
+    assert any(line.startswith("told: about to be destroyed") for line in said)
+    assert "flushed: bad request" in said
+    (late,) = run.of("LATE")
+    assert run.name(late["pd"]) == "mute"
+    gone = [event["node"] for event in run.of("DESTROY")]
+    order = [gone.index(run.id(pd)) for pd in ("disk", "fs", "watcher")]
+    assert order == sorted(order)
+    assert gone.index(run.id("disk")) < gone.index(run.id("mute"))
+    assert run.alive() == set()
+    assert not run.of("RESPAWN_DUE")

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A run that ends with the cleanup of all PDs: a subscriber is told."""
+
+from __future__ import annotations
+
+from cellreap.model import reference
+from cellreap.model.ids import ROOT
+from cellreap.trace.writer import Draft
+from kit.trace_simulator import Target
+
+
+class Ending(Target):
+    """A target whose PDs are all stopped at the end."""
+
+    def _tell(self, n: int, plan: reference.Plan, cause: str) -> None:
+        super()._tell(n, plan, cause)
+        for name, values in reversed(self.events):
+            if name == "CLEANUP":
+                values["trigger"] = plan.trigger or "-"
+                return
+
+    def stop_all(self) -> None:
+        """Ends the system."""
+        self.account()
+        pds = set(self.model.pds()) - {ROOT}
+        plan = reference.reconcile(self.model, pds)
+        self.emit("STOP_ALL", pds=len(pds))
+        n = self.cleanups = self.cleanups + 1
+        self._tell(n, plan, "stop")
+        for _ in self._carry_out(n, plan):
+            for pd in self._awaited(n):
+                self.serve(pd)
+        self._planned(n)
+        before = self.model
+        self.model = self.after(plan)
+        self._settle(("cleanup", n))
+        self.doomed -= plan.doomed()
+        self.state(n, before, cycles=12345)
+
+
+def stop_run() -> list[Draft]:
+    """A crash, and then the end: a server, a client that subscribed, and another PD."""
+    target = Ending(0, 0)
+    disk, client, other, _ = (target.pd(name) for name in ("disk", "client", "other", "fourth"))
+    target.core_request(disk, "RESSPC")
+    blocks = target.space(disk, "BLOCK", "blocks")
+    target.request(client, blocks)
+    target.subscribe(client, blocks)
+    target.quiet()
+    target.fault(other)
+    target.cleanup()
+    target.stop_all()
+    target.quiet()
+    return target.end()
