@@ -23,6 +23,7 @@ from os.path import relpath
 from pathlib import Path, PurePosixPath
 
 import tomlkit
+from tomlkit.items import Table
 
 from cellreap.errors import InputError
 from cellreap.system.capdl_import.reading import Cap, Object, read_capdl, slot_number
@@ -356,22 +357,7 @@ class _Import:
         for file, name in self._programs.items():
             programs.append(table({"name": name, "elf": str(Path(self._programs_from) / file)}))
         for thread in self._threads.values():
-            values: dict[str, object] = {"name": thread.name, "program": thread.program}
-            if thread.priority != Pd.model_fields["priority"].default:
-                values["priority"] = thread.priority
-            if thread.handler is not None:
-                values["fault_handler"] = thread.handler.name
-            if thread.requests:
-                values["requests"] = thread.requests
-            if thread.holds:
-                values["holds_pds"] = thread.holds
-            made = table(values)
-            if thread.spaces:
-                spaces = tomlkit.aot()
-                for space in thread.spaces:
-                    spaces.append(table({"name": space, "type": CALLS}))
-                made.add("space", spaces)
-            pds.append(made)
+            pds.append(_pd_table(thread))
         for between in self._links:
             links.append(table({"between": list(between)}))
         document.add("program", programs)
@@ -381,6 +367,25 @@ class _Import:
         text = tomlkit.dumps(document).rstrip() + "\n"
         names = {name: thread.name for name, thread in self._threads.items()}
         return configuration(text, self._path, names, self._notes)
+
+
+def _pd_table(thread: _Thread) -> Table:
+    values: dict[str, object] = {"name": thread.name, "program": thread.program}
+    if thread.priority != Pd.model_fields["priority"].default:
+        values["priority"] = thread.priority
+    if thread.handler is not None:
+        values["fault_handler"] = thread.handler.name
+    if thread.requests:
+        values["requests"] = thread.requests
+    if thread.holds:
+        values["holds_pds"] = thread.holds
+    made = table(values)
+    if thread.spaces:
+        spaces = tomlkit.aot()
+        for space in thread.spaces:
+            spaces.append(table({"name": space, "type": CALLS}))
+        made.add("space", spaces)
+    return made
 
 
 def import_capdl(path: Path, folder: Path) -> Imported:
