@@ -34,7 +34,8 @@ def tell(
 ) -> None:
     """Prints a plan. heading: what it is, for people. node: explained. more: keys of the JSON."""
     roots = None if command == "reconcile" else state.kept
-    lines = [] if node is None else explain(state.model, plan, node, roots)
+    began = "is terminated" if more.get("kind") == "subtree" else "crashed"
+    lines = [] if node is None else explain(state.model, plan, node, roots, began)
     if as_json:
         broken = [list(each) for each in hanging(state.model, plan)]
         shown: dict[str, Any] = {**plan.to_json(), "broken": broken, **more}
@@ -51,7 +52,7 @@ def tell(
         return
     for note in state.notes:
         click.echo(f"cellreap: note: {note}", err=True)
-    titled = sections(state.model, plan)
+    titled = sections(state.model, plan, began)
     if not plan.doomed():
         heading += ": nothing"
     if lines:
@@ -69,7 +70,7 @@ def node_of(model: Model, name_or_id: str, path: Path) -> str:
         raise UsageError(f"{path}: --explain: no node has the id or name '{name_or_id}'") from None
 
 
-def sections(model: Model, plan: Plan) -> list[Section]:
+def sections(model: Model, plan: Plan, began: str = "crashed") -> list[Section]:
     """The plan's content, by title.
 
     Lists that may be long are shown as counts for each space. The JSON has every item.
@@ -85,12 +86,15 @@ def sections(model: Model, plan: Plan) -> list[Section]:
     titled: list[Section] = [
         (
             "Destroyed PDs",
-            [(name(pd), f"depth {d}", _reason(model, plan, pd)) for pd, d in plan.destroyed_pds],
+            [
+                (name(pd), f"depth {d}", _reason(model, plan, pd, began))
+                for pd, d in plan.destroyed_pds
+            ],
         ),
         (
             "Deleted spaces",
             [
-                (s, _count(members[s], "resource"), _reason(model, plan, s))
+                (s, _count(members[s], "resource"), _reason(model, plan, s, began))
                 for s in plan.deleted_spaces
             ],
         ),
@@ -145,11 +149,11 @@ def sections(model: Model, plan: Plan) -> list[Section]:
     return [(title, rows) for title, rows in titled if rows]
 
 
-def _reason(model: Model, plan: Plan, node: str) -> str:
+def _reason(model: Model, plan: Plan, node: str, began: str) -> str:
     why, cause = plan.doomed_why[node]
     by = label(model, cause) if cause is not None else ""
     return {
-        "trigger": "crashed",
+        "trigger": began,
         "link": f"is linked with {by}",
         "fault": f"has its faults handled by {by}",
         "request": f"requests {by}",

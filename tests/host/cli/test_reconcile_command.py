@@ -71,6 +71,14 @@ def test_explanations_of_a_collection() -> None:
     assert why("LOG_SPACE_3")[-1] == "LOG_SPACE_3 is managed by PD_5 (logger)"
 
 
+@pytest.mark.behaviour("X-19")
+def test_a_subtree_is_terminated_and_has_not_crashed() -> None:
+    shown = run("plan", SAVED, "--subtree", "worker", "--explain", "PD_3").stdout
+    assert "PD_2 (worker)  depth 0  is terminated" in shown
+    assert "PD_2 (worker) is terminated (pd depth 0)" in shown
+    assert "crashed" not in shown
+
+
 def test_text_for_people_and_nothing_to_do() -> None:
     result = run("plan", SAVED, "--collect")
     assert "PD_5 (logger)  depth 1  is not reached" in result.stdout

@@ -14,18 +14,25 @@ from cellreap.model.reference.doom import Causes, maps_to, rs_depths
 from cellreap.model.reference.metrics import metrics
 
 
-def explain(model: Model, plan: Plan, node: str, roots: Iterable[str] | None = ()) -> list[str]:
+def explain(
+    model: Model,
+    plan: Plan,
+    node: str,
+    roots: Iterable[str] | None = (),
+    began: str = "crashed",
+) -> list[str]:
     """Lines that name the path which doomed a node, or the reason why it survives.
 
-    roots: those of a collection; None: a reconciliation. UsageError if the model has no such node.
+    roots: those of a collection; None: a reconciliation. began: what the trigger did. UsageError if
+    the model has no such node.
     """
     found = model.nodes.get(node)
     if found is None:
         raise UsageError(f"there is no {node}")
     if node in plan.doomed():
-        return _explain_doomed(model, plan, node)
+        return _explain_doomed(model, plan, node, began)
     if found.kind == "RESOURCE":
-        return _explain_resource(model, plan, node)
+        return _explain_resource(model, plan, node, began)
     if plan.trigger is None:
         lines = _explain_kept(model, model.manager.get(node, node), roots)
         return [f"{label(model, node)} lives", *lines]
@@ -71,7 +78,7 @@ def _explain_kept(model: Model, pd: str, roots: Iterable[str] | None) -> list[st
     return lines[::-1]
 
 
-def _explain_doomed(model: Model, plan: Plan, node: str) -> list[str]:
+def _explain_doomed(model: Model, plan: Plan, node: str, began: str) -> list[str]:
     """The path from the trigger to a doomed node, one line for each step."""
     depth = dict(plan.destroyed_pds)
     # A path over MAP edges follows MAP edges down to the spaces of the crash, even if a space on
@@ -88,7 +95,7 @@ def _explain_doomed(model: Model, plan: Plan, node: str) -> list[str]:
         by = "" if cause is None else cause
         at = f" (pd depth {depth[here]})" if here in depth else ""
         phrase = {
-            "trigger": f"crashed{at}",
+            "trigger": f"{began}{at}",
             "link": f"is linked with {label(model, by)}{at}",
             "fault": f"has its faults handled by {label(model, by)}{at}",
             "request": f"requests {by}{at}",
@@ -189,16 +196,16 @@ def _explain_space(model: Model, plan: Plan, space: str) -> list[str]:
     return lines
 
 
-def _explain_resource(model: Model, plan: Plan, res: str) -> list[str]:
+def _explain_resource(model: Model, plan: Plan, res: str, began: str) -> list[str]:
     space = model.space_of[res]
     if space in plan.deleted_spaces:
-        return [f"{res} goes with {space}", *_explain_doomed(model, plan, space)]
+        return [f"{res} goes with {space}", *_explain_doomed(model, plan, space, began)]
     dead = {pd for pd, _ in plan.destroyed_pds}
     for pd in sorted(dead):
         if model.body_of(pd) == res:
             return [
                 f"{res} goes with the PD whose body it stands for",
-                *_explain_doomed(model, plan, pd),
+                *_explain_doomed(model, plan, pd, began),
             ]
     if res in plan.core_freed:
         return [f"{res} is freed: nobody but doomed PDs and the root task holds it"]
