@@ -318,6 +318,31 @@ static void frame_mapped_once_at_a_time(void)
     cf_is(cr_arch_map_frame(frame, other, (seL4_Word)cf_window, 1, 0), seL4_NoError);
 }
 
+/* A dump reads a page of a PD through a copy of its capability. */
+static void copy_of_mapped_frame(void)
+{
+    seL4_CPtr frame = cf_frame();
+    seL4_CPtr copy = cf_slots(1);
+    seL4_CPtr other = cf_vspace(cf_untyped);
+    if (map_at_window(frame, 1)) {
+        cf_is(0, 1);
+        return;
+    }
+    *window() = PATTERN;
+    cf_is(cr_arch_unmap_frame(frame), seL4_NoError);
+    cf_is(cr_arch_map_frame(frame, other, (seL4_Word)cf_window, 1, 0), seL4_NoError);
+    cf_is(cr_copy(cr_slot_at(copy), cr_slot_at(frame), seL4_AllRights), seL4_NoError);
+    if (map_at_window(copy, 0)) {
+        cf_is(0, 1);
+        return;
+    }
+    cf_is(*window(), PATTERN);
+    cf_is(cr_arch_unmap_frame(copy), seL4_NoError);
+    cf_is(cr_delete(cr_slot_at(copy)), seL4_NoError);
+    /* The frame is still mapped where it was. */
+    cf_is(map_at_window(frame, 1), seL4_InvalidCapability);
+}
+
 static void unmap_makes_accesses_fault(void)
 {
     seL4_CPtr frame = cf_frame();
@@ -608,6 +633,7 @@ const cf_check cf_memory_checks[] = {
     {"whole-body-goes-with-its-untyped", whole_body_goes_with_its_untyped},
     {"frame-comes-cleared", frame_comes_cleared},
     {"frame-mapped-once-at-a-time", frame_mapped_once_at_a_time},
+    {"copy-of-mapped-frame", copy_of_mapped_frame},
     {"unmap-makes-accesses-fault", unmap_makes_accesses_fault},
     {"delete-of-frame-unmaps", delete_of_frame_unmaps},
     {"read-only-frame", read_only_frame},
