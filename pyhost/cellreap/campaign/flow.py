@@ -19,6 +19,7 @@ import sqlite3
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from taskflow import engines, retry, states, task
 from taskflow.patterns import linear_flow
@@ -32,7 +33,7 @@ from cellreap.boards.flash import Limits as BoardLimits
 from cellreap.boards.flash import flash_image
 from cellreap.campaign.depot import Depot, FolderDepot, boots_of
 from cellreap.campaign.matrix import Cell, Settings
-from cellreap.errors import CellreapError
+from cellreap.errors import CellreapError, UsageError
 from cellreap.progress import Progress
 from cellreap.runs.boot import Boot, End
 from cellreap.runs.places import programs_beside
@@ -288,6 +289,12 @@ def _told(failure: Any) -> str:
 
 def _ended(database: Path) -> bool:
     """Whether the flow has come to its end. SQL takes a tenth of the time of TaskFlow."""
-    with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-        found = connection.execute("SELECT state FROM flowdetails").fetchall()
+    try:
+        file = f"file:{quote(str(database))}?mode=ro"
+        with contextlib.closing(sqlite3.connect(file, uri=True)) as connection:
+            found = connection.execute("SELECT state FROM flowdetails").fetchall()
+    except sqlite3.Error as error:
+        raise UsageError(
+            f"{database}: cannot be used: {error}; the cell is run again if its folder is deleted"
+        ) from None
     return bool(found) and found[0][0] in _ENDED

@@ -155,14 +155,19 @@ def _watch(folder: Path, pause: Callable[[float], None] = time.sleep) -> int:
     while True:
         try:
             state = json.loads((folder / STATE).read_text())
+            results = state["results"]
+            lines = [f"{state['cells']} {it['verdict']} {it['cell']}" for it in results]
+            ended = state["state"]
         except FileNotFoundError:
             raise UsageError(f"{folder}: no campaign runs there") from None
-        results = state["results"]
-        for number, result in enumerate(results[told:], told + 1):
-            click.echo(f"{number}/{state['cells']} {result['verdict']} {result['cell']}")
+        except (ValueError, KeyError, TypeError):
+            message = "is damaged, or of another version of cellreap"
+            raise UsageError(f"{folder / STATE}: {message}") from None
+        for number, line in enumerate(lines[told:], told + 1):
+            click.echo(f"{number}/{line}")
         told = len(results)
         sys.stdout.flush()
-        if state["state"] != "running":
-            click.echo(f"the campaign is {state['state']}: {told} of {state['cells']} results")
+        if ended != "running":
+            click.echo(f"the campaign is {ended}: {told} of {state['cells']} results")
             return ExitCode.DONE
         pause(_WATCH_SECONDS)

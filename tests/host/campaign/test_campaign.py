@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -188,6 +189,15 @@ def test_all_cells_are_run_and_a_campaign_that_is_done_runs_nothing(
     watched = bench.cellreap(*arguments, "--watch").stdout.splitlines()
     assert watched[0] == "1/2 pass s0 x86_64"
     assert watched[-1] == "the campaign is done: 2 of 2 results"
+    # What another version, or a failing disk, has left there is told in a line.
+    (tmp_path / "out" / "state.json").write_text('{"state": "done"}')
+    assert "state.json: is damaged, or of" in error_of(bench.cellreap(*arguments, "--watch"))
+    database = tmp_path / "out" / shown["cells"][1]["id"] / "flow.sqlite"
+    database.write_bytes(database.read_bytes()[:100])
+    assert f"{database}: cannot be used: " in error_of(bench.cellreap(*arguments, "--resume"))
+    shutil.rmtree(database.parent)
+    again = bench.cellreap(*arguments, "--resume", "--json")
+    assert [cell["boots"] for cell in json.loads(again.stdout)["cells"]] == [1, 1]
 
 
 CELLS = 5
