@@ -494,34 +494,47 @@ _Noreturn void cr_wait_for_work(int (*each)(const cr_work_entry *work))
     }
 }
 
+/* Takes the message that was received. The words behind it are 0. */
+static void take_message(cr_incoming *message, seL4_MessageInfo_t tag, seL4_Word badge)
+{
+    const uint32_t before = message->count;
+    uint32_t count = (uint32_t)seL4_MessageInfo_get_length(tag);
+    if (count > CR_MAX_WORDS) {
+        count = CR_MAX_WORDS;
+    }
+    message->badge = badge;
+    message->label = (uint32_t)seL4_MessageInfo_get_label(tag);
+    message->count = count;
+    message->reply_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        message->words[i] = seL4_GetMR((int)i);
+    }
+    for (uint32_t i = count; i < before; i++) {
+        message->words[i] = 0;
+    }
+}
+
+/* One kernel call answers a message and receives the next one. */
 _Noreturn void cr_serve(const cr_server *server)
 {
     static cr_incoming message;
+    seL4_Word badge;
+    seL4_MessageInfo_t tag = seL4_Recv(CR_SLOT_ENDPOINT, &badge);
     for (;;) {
-        seL4_Word badge;
-        seL4_MessageInfo_t tag = seL4_Recv(CR_SLOT_ENDPOINT, &badge);
-        cr_badge_kind kind = cr_badge_kind_of(badge);
-        if (kind == CR_BADGE_SIGNAL) {
+        if (cr_badge_kind_of(badge) == CR_BADGE_SIGNAL) {
             if (server->work != 0) {
                 do_work(server->work, server->extract);
             }
+            tag = seL4_Recv(CR_SLOT_ENDPOINT, &badge);
             continue;
         }
-        message.badge = badge;
-        message.label = (uint32_t)seL4_MessageInfo_get_label(tag);
-        message.count = (uint32_t)seL4_MessageInfo_get_length(tag);
-        message.reply_count = 0;
-        if (message.count > CR_MAX_WORDS) {
-            message.count = CR_MAX_WORDS;
-        }
-        for (uint32_t i = 0; i < CR_MAX_WORDS; i++) {
-            message.words[i] = i < message.count ? seL4_GetMR((int)i) : 0;
-        }
+        take_message(&message, tag, badge);
         uint32_t label = server->serve(&message);
         for (uint32_t i = 0; i < message.reply_count && i < CR_MAX_WORDS; i++) {
             seL4_SetMR((int)i, message.reply[i]);
         }
-        seL4_Reply(seL4_MessageInfo_new(label, 0, 0, message.reply_count));
+        tag = seL4_ReplyRecv(CR_SLOT_ENDPOINT,
+                             seL4_MessageInfo_new(label, 0, 0, message.reply_count), &badge);
     }
 }
 
