@@ -279,6 +279,13 @@ cr_result cr_pin(uint32_t pd_slot, int pinned)
     return cr_call_root_with_pd(CR_OP_PIN, pd_slot, &argument, 1, 0, 0);
 }
 
+cr_result cr_collect(cr_ticket_info *info)
+{
+    uint64_t results[1 + CR_TICKET_WORDS];
+    cr_result result = cr_call_root(CR_OP_COLLECT, 0, 0, results, 1 + CR_TICKET_WORDS);
+    return take_ticket(result, (uint32_t)results[0], results + 1, info);
+}
+
 cr_result cr_cancel(uint32_t ticket, uint32_t pd_slot)
 {
     uint64_t argument = ticket;

@@ -343,14 +343,14 @@ class Late(TypedDict):
 
 
 class Ticket(TypedDict):
-    """A request to terminate a PD, or for an extraction, that the root task accepted."""
+    """A termination, an extraction or a collection that the root task accepted."""
 
     ticket: int
     """Its number."""
     pd: str
     """Whose it is."""
     what: str | None
-    """The PD to terminate. null: an extraction."""
+    """The PD to terminate. null: an extraction or a collection."""
     state: str | None
     """The last state that its owner was told. null: none."""
     done: int

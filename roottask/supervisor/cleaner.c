@@ -126,8 +126,9 @@ static void settle(void)
     }
     enter(CR_PHASE_NONE);
     /* A collection leaves nothing to collect: what it takes was reached by nobody who stays. */
-    if (cr_sup.cleaner.now.plan.kind != CR_PLAN_COLLECT) {
-        cr_sup.cleaner.collect = (cr_sys.image->flags & CR_IMAGE_COLLECT) != 0;
+    if (cr_sup.cleaner.now.plan.kind != CR_PLAN_COLLECT &&
+        (cr_sys.image->flags & CR_IMAGE_COLLECT) != 0) {
+        cr_cleaner_collect();
     }
     cr_sys.settled++;
     if (cr_sup.cleaner.now.runs == 0) {
@@ -293,6 +294,11 @@ static int start_next(void)
     return 0;
 }
 
+void cr_cleaner_collect(void)
+{
+    cr_sup.cleaner.collect = 1;
+}
+
 /* The PDs that the root task made, as the configuration says. Returns how many there are. */
 static uint32_t find_roots(cr_ref roots[CR_MAX_PDS])
 {
@@ -334,6 +340,7 @@ static int collect_next(void)
     cr_trace_number(&cr_sys.trace, pds);
     cr_trace_end(&cr_sys.trace);
     if (pds == 0) {
+        cr_tickets_gone((cr_ref){CR_NONE, 0});
         return 0;
     }
     for (uint32_t i = 0; i < plan->n_doomed; i++) {

@@ -99,7 +99,7 @@ typedef struct cr_cleaner {
     cr_left_number left[CR_IMAGE_MAX_INJECTIONS];
     uint32_t n_left; /* so far; each takes the place of the oldest */
     int looked; /* none of them can begin before a cleanup ends */
-    int collect; /* a cleanup ended since the last collection */
+    int collect; /* a collection is due: a cleanup ended since the last one, or a PD asked */
     int stop_all; /* the cleanup of all PDs is to begin */
     int stops;    /* it was ordered: no PD is made any more */
 } cr_cleaner;
@@ -118,6 +118,8 @@ void cr_trigger_later(cr_pd *pd);
 int cr_is_terminated_later(cr_ref pd);
 /* It is no trigger any more. Only while cr_is_terminated_later says yes. */
 void cr_trigger_cancel(cr_ref pd);
+/* Collects what cannot be reached, when nothing else is under way or waits. */
+void cr_cleaner_collect(void);
 /* Terminates a PD on behalf of the root task. */
 void cr_terminate(cr_pd *pd);
 /* Orders the end of the whole system: one cleanup of all PDs, which run, are told, and are

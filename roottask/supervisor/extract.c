@@ -98,7 +98,7 @@ void cr_extract_start(cr_pd *by, uint64_t *ticket)
     cr_trace_pd(by);
     cr_trace_end(&cr_sys.trace);
     if (ticket != 0) {
-        *ticket = e->ticket = cr_ticket_make(by, 0);
+        *ticket = e->ticket = cr_ticket_make(by, CR_TICKET_EXTRACTION, 0);
         cr_ticket_begin(e->ticket, TAG | e->x);
     }
     for (uint32_t i = 0; i < CR_NODE_ENTRIES; i++) {

@@ -84,6 +84,8 @@ cr_result cr_find_own_resource(const cr_asked *a, cr_ref *out);
 /* The client whose REQUEST has the badge in the message. The REQUEST must be to a space of the
  * caller. CR_RESULT_BAD_BADGE, DENIED, GONE. */
 cr_result cr_find_own_client(const cr_asked *a, cr_pd **out);
+/* The answer to the operation is its new ticket, at once or when the ticket is over. */
+void cr_answer_ticket(cr_asked *a, uint64_t ticket);
 /* The number in the id of an existing node. */
 uint32_t cr_number_of(cr_ref node);
 

@@ -20,11 +20,19 @@ static void trace_cancel(const cr_asked *a, const cr_pd *of, uint64_t ticket, co
     cr_trace_end(&cr_sys.trace);
 }
 
-/* An extraction takes effect at its end, and a termination when its PD is stopped. */
+/* An extraction takes effect at its end, and a termination when its PD is stopped. A collection is
+ * never cancelled: others may have asked for it too. */
 static int can_be_cancelled(const cr_ticket *t)
 {
-    return t->extraction ? t->state == CR_TICKET_RUNNING
-                         : t->state == CR_TICKET_QUEUED && cr_is_terminated_later(t->what);
+    switch (t->kind) {
+    case CR_TICKET_EXTRACTION:
+        return t->state == CR_TICKET_RUNNING;
+    case CR_TICKET_TERMINATION:
+        return t->state == CR_TICKET_QUEUED && cr_is_terminated_later(t->what);
+    case CR_TICKET_COLLECTION:
+    default:
+        return 0;
+    }
 }
 
 /* Whoever has the capability to a PD can terminate it, and so cancel what it waits for. */
@@ -56,7 +64,7 @@ void cr_do_cancel(cr_asked *a)
     const cr_ticket *t = cr_ticket_of(a->args.ticket);
     trace_cancel(a, of, t->number, "-");
     cr_ticket_cancel(t->number);
-    if (t->extraction) {
+    if (t->kind == CR_TICKET_EXTRACTION) {
         cr_extract_cancel(t->number);
     } else {
         cr_trigger_cancel(t->what);

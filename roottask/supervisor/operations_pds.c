@@ -110,6 +110,19 @@ cr_result cr_check_terminate(cr_asked *a)
     return would_destroy_protected(a->found.pd);
 }
 
+void cr_answer_ticket(cr_asked *a, uint64_t ticket)
+{
+    a->ticket = ticket;
+    a->from->ticket = ticket;
+    a->wait = (cr_sys.image->flags & CR_IMAGE_SYNC) != 0 ? CR_WAIT_TERMINATE : CR_WAIT_NOTHING;
+    a->results[0] = ticket;
+    for (uint32_t i = 1; i <= CR_TICKET_WORDS; i++) {
+        a->results[i] = 0;
+    }
+    _Static_assert(CR_TICKET_QUEUED == 0, "as the line above has it");
+    a->count = 1 + CR_TICKET_WORDS;
+}
+
 void cr_do_terminate(cr_asked *a)
 {
     a->later = a->args.later != 0;
@@ -119,15 +132,7 @@ void cr_do_terminate(cr_asked *a)
     cr_trace_end(&cr_sys.trace);
     a->down = a->found.pd;
     a->cause = CR_CAUSE_TERMINATE;
-    a->ticket = cr_ticket_make(a->from, a->found.pd);
-    a->from->ticket = a->ticket;
-    a->wait = (cr_sys.image->flags & CR_IMAGE_SYNC) != 0 ? CR_WAIT_TERMINATE : CR_WAIT_NOTHING;
-    a->results[0] = a->ticket;
-    for (uint32_t i = 1; i <= CR_TICKET_WORDS; i++) {
-        a->results[i] = 0;
-    }
-    _Static_assert(CR_TICKET_QUEUED == 0, "as the line above has it");
-    a->count = 1 + CR_TICKET_WORDS;
+    cr_answer_ticket(a, cr_ticket_make(a->from, CR_TICKET_TERMINATION, a->found.pd));
 }
 
 cr_result cr_check_ticket(cr_asked *a)

@@ -90,7 +90,7 @@ int cr_ticket_room(const cr_pd *owner)
     return place(owner) != 0;
 }
 
-uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what)
+uint64_t cr_ticket_make(cr_pd *owner, cr_ticket_kind kind, const cr_pd *what)
 {
     cr_ticket *t = place(owner);
     if (t == 0) {
@@ -98,7 +98,7 @@ uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what)
     }
     *t = (cr_ticket){
         .used = 1,
-        .extraction = what == 0,
+        .kind = kind,
         .owner = owner,
         .what = what != 0 ? what->node : (cr_ref){CR_NONE, 0},
         .number = ++cr_sup.tickets.last_number};
@@ -123,11 +123,18 @@ void cr_ticket_begin(uint64_t number, uint32_t tag)
     }
 }
 
+/* Whether the cleanup of `what` is the ticket's. A collection's is that of no PD. */
+static int waits_for(const cr_ticket *t, cr_ref what)
+{
+    return t->used && t->kind != CR_TICKET_EXTRACTION && t->state == CR_TICKET_QUEUED &&
+           cr_same(t->what, what);
+}
+
 void cr_tickets_begin(cr_ref what, uint32_t tag)
 {
     for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
         cr_ticket *t = &cr_sup.tickets.at[i];
-        if (t->used && t->state == CR_TICKET_QUEUED && cr_same(t->what, what)) {
+        if (waits_for(t, what)) {
             t->tag = tag;
             t->state = CR_TICKET_RUNNING;
         }
@@ -148,7 +155,7 @@ void cr_tickets_gone(cr_ref what)
 {
     for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
         cr_ticket *t = &cr_sup.tickets.at[i];
-        if (t->used && t->state == CR_TICKET_QUEUED && cr_same(t->what, what)) {
+        if (waits_for(t, what)) {
             t->state = CR_TICKET_SETTLED;
         }
     }
@@ -274,7 +281,7 @@ int cr_ticket_keeps(const cr_pd *pd)
         return 0;
     }
     const cr_ticket *t = find(pd->ticket);
-    return t != 0 && !t->extraction &&
+    return t != 0 && t->kind != CR_TICKET_EXTRACTION &&
            (t->state == CR_TICKET_QUEUED || t->state == CR_TICKET_RUNNING);
 }
 

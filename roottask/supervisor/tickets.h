@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Tickets: the progress of a cleanup or an extraction that a PD asked for. In every function here,
+ * Tickets: the progress of a cleanup, a collection or an extraction that a PD asked for. In every function here,
  * ticket 0 means no ticket. Only the owner may ask about a ticket. */
 #ifndef CELLREAP_SUPERVISOR_TICKETS_H
 #define CELLREAP_SUPERVISOR_TICKETS_H
 
 #include "notices.h"
 
+typedef enum cr_ticket_kind {
+    CR_TICKET_TERMINATION,
+    CR_TICKET_EXTRACTION,
+    CR_TICKET_COLLECTION
+} cr_ticket_kind;
+
 typedef struct cr_ticket {
     int used;
-    int extraction;
+    cr_ticket_kind kind;
     cr_pd *owner;
-    cr_ref what; /* the PD to be terminated; CR_NONE: an extraction */
+    cr_ref what; /* the PD to be terminated; CR_NONE: none */
     uint64_t number;
     uint32_t tag; /* 0 until the work has begun */
     cr_ticket_state state;
@@ -26,16 +32,17 @@ typedef struct cr_tickets {
 
 /* Whether there is room for one more ticket of this owner. */
 int cr_ticket_room(const cr_pd *owner);
-/* Makes a ticket for `owner`. `what` is the PD to be terminated, or 0 for an extraction. There must
+/* Makes a ticket for `owner`. `what` is the PD to be terminated; 0 for the other kinds. There must
  * be room. */
-uint64_t cr_ticket_make(cr_pd *owner, const cr_pd *what);
+uint64_t cr_ticket_make(cr_pd *owner, cr_ticket_kind kind, const cr_pd *what);
 /* The extraction has begun: notices with this tag count from now on. */
 void cr_ticket_begin(uint64_t ticket, uint32_t tag);
-/* The same for the cleanup of a PD, and all tickets that wait for it. */
+/* The same for the cleanup of a PD, or of a collection with {CR_NONE, 0}, and all tickets that wait
+ * for it. */
 void cr_tickets_begin(cr_ref what, uint32_t tag);
 /* The work is done, except for what the receivers of its notices still do. */
 void cr_tickets_settle(uint32_t tag);
-/* A PD is gone, and its own cleanup will not come. */
+/* A PD is gone, and its own cleanup will not come. {CR_NONE, 0}: there is nothing to collect. */
 void cr_tickets_gone(cr_ref what);
 /* The work was cancelled. */
 void cr_ticket_cancel(uint64_t ticket);

@@ -189,6 +189,7 @@ static void trace_rules_of(const cr_pd *pd)
     cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_SPAWN) != 0);
     cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_LISTEN) != 0);
     cr_trace_number(&cr_sys.trace, cr_reader_of(pd));
+    cr_trace_number(&cr_sys.trace, (pd->flags & CR_IMAGE_MAY_COLLECT) != 0);
     cr_trace_end(&cr_sys.trace);
     if (pd->pd_depth != CR_IMAGE_DEPTH_DEFAULT || pd->rs_depth != CR_IMAGE_DEPTH_DEFAULT) {
         cr_trace_depths(pd);

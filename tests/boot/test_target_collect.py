@@ -40,3 +40,34 @@ def test_without_the_setting_nothing_is_collected(target: Target) -> None:
     run = target.run("collect", change=never)
     assert run.of("COLLECT", "COLLECTS") == []
     assert not {event["node"] for event in run.of("DESTROY")} & set(children(run, "parent"))
+
+
+@pytest.mark.behaviour("G-33", "G-34", "G-35", "G-37", "G-38", "G-39", "G-40", "G-44")
+@pytest.mark.parametrize("mode", ["async", "sync"])
+def test_a_server_collects_while_it_serves_a_request(target: Target, mode: str) -> None:
+    """Nothing goes that is held, on its way, in use by a request, or of the configuration."""
+
+    def in_mode(config: Config) -> Config:
+        system = config.system.model_copy(update={"mode": mode})
+        return config.model_copy(update={"system": system})
+
+    run = target.run("gather", change=in_mode)
+    refused, *_, numbers = run.says("family")
+    assert refused == "check collect: ok", "it is not trusted with it"
+    single, one, other, held, below = (f"PD_{int(number):x}" for number in numbers.split())
+    first, second = run.of("COLLECT")
+    assert (first["pds"], second["pds"]) == ("3", "0")
+    assert {event["pd"] for event in run.of("DOOM_PD", n=2)} == {single, one, other}
+    # It holds one of them because of a SEND that it never noticed.
+    [given] = [event for event in run.of("HOLD") if event["by"] == run.id("family")][-1:]
+    assert (given["pd"], given["node"]) == (run.id("gatherer"), f"PD_2_{held[3:]}")
+    gone = {event["node"] for event in run.of("DESTROY")}
+    assert not gone & {held, below, run.id("alone")}
+    # What the request needs was made before the collection, and is given after it.
+    made = run.of("RESOURCE", space=run.id("things"))
+    gifts = [event for event in run.of("HOLD") if event["by"] == run.id("gatherer")]
+    assert [event["id"] for event in made] == [event["node"] for event in gifts]
+    assert run.at(made[0]) < run.at(first) < run.at(run.of("SETTLED", n=2)[0]) < run.at(gifts[0])
+    assert run.says("gatherer")[-2:] == ["collect: 0, ticket: 0, state: 3"] * 2
+    assert run.says("first") == run.says("second") == ["resources: 1"]
+    assert run.of("TICKET", ticket=1)[-1]["state"] == run.of("TICKET", ticket=2)[-1]["state"] == "3"

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A run that collects after each cleanup: once nothing, and once what a PD left that faulted."""
+"""A run that collects after each cleanup and when a PD asks: nothing, and what nobody reaches."""
 
 from __future__ import annotations
 
 from cellreap.model import reference
 from cellreap.trace.writer import Draft
 from kit.trace_simulator import Target
+
+COLLECTION = "(a collection)"
 
 
 class Collecting(Target):
@@ -23,14 +25,25 @@ class Collecting(Target):
         self.spawned.add(pd)
         return pd
 
+    def ask(self, by: str) -> int:
+        """A PD asks for a collection. Returns its ticket."""
+        self.emit("COLLECT_ASKED", by=by)
+        number = self._ticket(by, "-")
+        self.tickets[number].what = COLLECTION
+        return number
+
     def collect(self) -> None:
         """Looks for what cannot be reached, and destroys it."""
-        self.account()
+        asked = [t for t in self.tickets.values() if t.what == COLLECTION and t.tag is None]
         plan = reference.collect(self.model, set(self.model.pds()) - self.spawned)
         self.emit("COLLECT", pds=len(plan.destroyed_pds))
         if not plan.destroyed_pds:
+            for ticket in asked:
+                ticket.tag, ticket.settled = ("cleanup", 0), True
             return
         n = self.cleanups = self.cleanups + 1
+        for ticket in asked:
+            ticket.tag = ("cleanup", n)
         self._tell(n, plan, "collect")
         for _ in self._carry_out(n, plan):
             for pd in self._awaited(n):
@@ -51,24 +64,41 @@ class Collecting(Target):
 
 
 def collect_run() -> list[Draft]:
-    """A parent and another PD fault. The parent leaves two children, one of which is a client."""
+    """A parent and another PD fault. The parent leaves three children. A PD that holds one of them
+    drops it. Another PD asks for collections.
+    """
     target = Collecting()
     disk = target.pd("disk")
     target.core_request(disk, "RESSPC")
     blocks = target.space(disk, "BLOCK", "blocks")
     parent, other, third = target.pd("parent"), target.pd("other"), target.pd("third")
+    asker = target.pd("asker", rights=frozenset({"collect"}))
     target.request(parent, blocks)
     target.child(parent)
     target.child(parent)
+    kept = target.child(parent)
+    target.body_cap(other, kept)
     target.child(other)
     target.quiet()
     target.fault(third)
     target.cleanup()
+    target.account()
     target.collect()
     target.say(other, "here")
     target.fault(parent)
     target.cleanup()
+    target.account()
     target.collect()
     target.serve_all()
+    target.account()
+    nothing = target.ask(asker)
+    target.collect()
+    target.told(nothing)
+    body = target.model.body_of(kept)
+    assert body is not None
+    target.unhold(other, body)
+    one = target.ask(asker)
+    target.collect()
+    target.told(one)
     target.quiet()
     return target.end()

@@ -39,7 +39,7 @@ REGISTERS = "rip:0x400123,rsp:0x10013f00"
 MAX_TAKEN = 32
 CONNECT = 8
 CANCELLED = 15
-RIGHTS = ("set_depth", "extract", "spawn", "listen")
+RIGHTS = ("set_depth", "extract", "spawn", "listen", "collect")
 LIMITED = ("free", "disconnect", "extract")
 PRECEDENCE = (
     "probe", "fault", "pre-destroy", "destroy", "lost", "free", "disconnect", "extract",

@@ -144,6 +144,8 @@ cr_result cr_terminate(uint32_t pd_slot, cr_ticket_info *info);
 cr_result cr_terminate_later(uint32_t pd_slot, cr_ticket_info *info);
 /* wait: the root task answers only when the ticket is over. */
 cr_result cr_ticket(uint32_t ticket, int wait, cr_ticket_info *info);
+/* Asks for a collection. The ticket is over when what it destroyed is gone. */
+cr_result cr_collect(cr_ticket_info *info);
 /* Asks for an extraction of the model state. The ticket is over when the state is in the trace. */
 cr_result cr_extract(uint32_t *ticket);
 

@@ -144,7 +144,7 @@ class Lanes:
     def _accept(self, event: Event) -> None:
         number = event.number("ticket")
         self._tickets[number] = event["pd"]
-        what = f"the end of {event['what']}" if event["what"] != "-" else "an extraction"
+        what = f"the end of {event['what']}" if event["what"] != "-" else "what it asked for"
         self._begin(event["pd"], f"ticket {number}", f"has ticket {number} for {what}")
 
     def _ticket(self, event: Event) -> None:

@@ -133,6 +133,7 @@ def _pd(
         "extract": pd.may_extract,
         "spawn": bool(pd.spawns),
         "listen": pd.may_listen,
+        "collect": pd.may_collect,
     }
     depths = (
         system[0] if pd.pd_depth is None else _depth(pd.pd_depth),

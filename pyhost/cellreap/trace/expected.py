@@ -45,7 +45,7 @@ class ExpectedPd:
     """It is created only after the first cleanup."""
     priority: int = 100
     rights: frozenset[str] = frozenset()
-    """Of set_depth, extract, spawn and listen."""
+    """Of set_depth, extract, spawn, listen and collect."""
     trusts: tuple[int, ...] = ()
     """The accounts of the PDs whose policy it may change, as the configuration lists them."""
     reader: int = 0

@@ -72,9 +72,9 @@ class Lateness:
 
 @dataclass
 class Ticket:
-    """An accepted request for a termination or an extraction, with the words of ACCEPT and TICKET.
+    """An accepted termination, extraction or collection, with the words of ACCEPT and TICKET.
 
-    what: the PD to be terminated; None for an extraction. state: the last state that the owner was
+    what: the PD to be terminated; None for the others. state: the last state that the owner was
     told; None if it was told nothing.
     """
 

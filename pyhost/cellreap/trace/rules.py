@@ -194,7 +194,8 @@ RULES: Final[dict[str, str]] = {
     "the configuration has.",
     "authority.spawn": "A spawned PD has at most the priority of its creator, no rights, no depths "
     "of its own, no TRUST, and its creator's account and deadline.",
-    "authority.right": "A PD that spawns PDs or extracts the model state has the right to.",
+    "authority.right": "A PD that spawns PDs, extracts the model state, is told of cleanups or "
+    "asks for a collection has the right to.",
     "authority.depths": "After its creation, a PD has new DEPTHS only by itself, if it may set its "
     "depths, or by a PD that the configuration trusts with its policy.",
     "authority.trust": "A TRUST names an account, and comes once for each, directly after the "
@@ -214,7 +215,7 @@ RULES: Final[dict[str, str]] = {
     # collections
     "collect.when": "COLLECTS comes once, right after AWAIT, and says after-cleanup.",
     "collect.due": "A collection comes once after each cleanup that is none, when no cleanup is "
-    "under way and none waits, if COLLECTS says so.",
+    "under way and none waits, if COLLECTS says so. One comes likewise after COLLECT_ASKED.",
     "collect.found": "A collection finds the PDs that the reference does not reach.",
     "collect.cleanup": "A cleanup without a trigger follows a collection that found PDs, or "
     "STOP_ALL, directly.",

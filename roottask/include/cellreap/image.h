@@ -48,7 +48,8 @@ enum {
     CR_IMAGE_BACKGROUND = 32, /* a background computation; the scenario does not wait for it */
     CR_IMAGE_MAY_SET_DEPTH = 64,
     CR_IMAGE_MAY_LISTEN = 128,
-    CR_IMAGE_PREVENT_DESTROY = 256 /* no TERMINATE destroys it; it is PINNED too */
+    CR_IMAGE_PREVENT_DESTROY = 256, /* no TERMINATE destroys it; it is PINNED too */
+    CR_IMAGE_MAY_COLLECT = 512
 };
 
 /* How a PD is made to crash. */

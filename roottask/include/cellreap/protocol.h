@@ -254,11 +254,14 @@ typedef enum cr_asker {
         "the caller refers.")                                                                      \
     CR_OPERATION(CR_OP_PIN, 37, pin, "pds",                                                        \
         FLAG(pinned) PD_OR_NOT(pd), "", CR_FROM_LIVE,                                              \
-        "Pins the PD, or the caller, so that policy does not doom it, or drops its pin.")\
+        "Pins the PD, or the caller, so that policy does not doom it, or drops its pin.")                  \
     CR_OPERATION(CR_OP_DUMP, 38, dump, "pds",                                                      \
         NUMBER(pd_number) WORD(address), "words", CR_FROM_ANY,                                     \
         "Returns words of the memory of a doomed PD, from this address to the end of its page, "   \
-        "but at most CR_DUMP_WORDS.")
+        "but at most CR_DUMP_WORDS.")                                                              \
+    CR_OPERATION(CR_OP_COLLECT, 39, collect, "collect",                                            \
+        NO_ARGUMENTS, "ticket, then as TICKET", CR_FROM_LIVE,                                      \
+        "Destroys the PDs that cannot be reached, and their spaces.")
 
 /* The contents of a row of ROWS(member). There is at least one row.
  *

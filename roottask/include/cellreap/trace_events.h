@@ -191,6 +191,9 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_COLLECTS, "COLLECTS", FIELD(when, TEXT),                                  \
                    "When the root task collects by itself: after-cleanup: after each cleanup, "    \
                    "when no other one is under way or waits. Without this event it never does.")   \
+    CR_TRACE_EVENT(CR_EV_COLLECT_ASKED, "COLLECT_ASKED", FIELD(by, PD),                            \
+                   "The PD asks for a collection. Its COLLECT follows when no cleanup is under "    \
+                   "way or waits. One COLLECT serves all who asked by then.")                       \
     CR_TRACE_EVENT(CR_EV_COLLECT, "COLLECT", FIELD(pds, NUMBER),                                   \
                    "The root task looks for PDs that cannot be reached. pds: how many there are. " \
                    "If there are any, the cleanup of them begins.")                                \
@@ -228,12 +231,13 @@ typedef enum cr_print {
                    "this event has no deadline.")                                                  \
     CR_TRACE_EVENT(CR_EV_RIGHTS, "RIGHTS", FIELD(pd, PD) FIELD(priority, NUMBER)                   \
                    FIELD(account, NUMBER) FIELD(set_depth, FLAG) FIELD(extract, FLAG)              \
-                   FIELD(spawn, FLAG) FIELD(listen, FLAG) FIELD(reader, NUMBER),                   \
+                   FIELD(spawn, FLAG) FIELD(listen, FLAG) FIELD(reader, NUMBER)                    \
+                   FIELD(collect, FLAG),                                                           \
                    "What the PD may do: its priority, and whether it may set its depths, "         \
-                   "extract the model state, spawn PDs and be told of cleanups. account: the "     \
-                   "position of the PD in the configuration, from 1; of a spawned PD, that of the "\
-                   "configured PD that it descends from. reader: the position of the PD that may " \
-                   "read its memory when it is doomed; 0: nobody.")                                \
+                   "extract the model state, spawn PDs, be told of cleanups and ask for "          \
+                   "collections. account: the position of the PD in the configuration, from 1; "   \
+                   "of a spawned PD, that of the configured PD that it descends from. reader: "    \
+                   "the position of the PD that may read its memory when it is doomed; 0: nobody.")\
     CR_TRACE_EVENT(CR_EV_DEPTHS, "DEPTHS", FIELD(pd, PD) FIELD(pd_depth, DEPTH)                    \
                    FIELD(rs_depth, DEPTH) FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),          \
                    "The depths of the cleanup that the PD triggers, from now on. Without this "    \
@@ -548,8 +552,8 @@ typedef enum cr_print {
     /* Tickets */                                                                                  \
     CR_TRACE_EVENT(CR_EV_ACCEPT, "ACCEPT", FIELD(ticket, NUMBER) FIELD(pd, PD)                     \
                    FIELD(what, PD_OR_NONE),                                                        \
-                   "The PD's TERMINATE or EXTRACT was accepted with this ticket. what: the PD "    \
-                   "to be terminated; -: an EXTRACT.")                                             \
+                   "The PD's TERMINATE, EXTRACT or COLLECT was accepted with this ticket. what: "  \
+                   "the PD to be terminated; -: an EXTRACT or a COLLECT.")                         \
     CR_TRACE_EVENT(CR_EV_TICKET, "TICKET", FIELD(ticket, NUMBER) FIELD(state, NUMBER)              \
                    FIELD(done, NUMBER) FIELD(failed, NUMBER) FIELD(dropped, NUMBER)                \
                    FIELD(waiting, NUMBER) FIELD(held, NUMBER),                                     \

@@ -178,12 +178,13 @@ def test_the_rule_of_respawns_is_the_pds_own_or_the_default_and_needs_a_timer_fo
     assert rules(FULL.replace("respawn = true", keys), timer=False)[1] == (3, 0, 0)
 
 
-def test_who_may_extract_arrives() -> None:
-    raw = blob(FULL.replace('name = "late"', 'name = "late"\nmay_extract = true'))
+@pytest.mark.parametrize("word", ["extract", "collect"])
+def test_who_may_extract_and_collect_arrives(word: str) -> None:
+    raw = blob(FULL.replace('name = "late"', f'name = "late"\nmay_{word} = true'))
     header = layout().from_buffer("cr_image_header *", raw)
     flags = enums("image.h")[""]
     late = rows(raw, header, "pds", "cr_image_pd")[3]
-    assert late.flags == flags["CR_IMAGE_LATE"] | flags["CR_IMAGE_MAY_EXTRACT"]
+    assert late.flags == flags["CR_IMAGE_LATE"] | flags[f"CR_IMAGE_MAY_{word.upper()}"]
 
 
 def test_when_a_kill_comes_arrives() -> None:

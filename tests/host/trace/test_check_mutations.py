@@ -132,6 +132,7 @@ FREE_FIELDS = {
     "RIGHTS.spawn": "the configuration is not in the trace",
     "RIGHTS.listen": "the configuration is not in the trace",
     "RIGHTS.reader": "the configuration is not in the trace",
+    "RIGHTS.collect": "the configuration is not in the trace",
     "CLEANUP.steps": "of a cleanup that waits, or in which a step was left",
     "FAULT_HELD.kind": "all faults are treated alike",
     "FAULT_HELD.address": "all faults are treated alike",

@@ -24,6 +24,7 @@ CONFIG_VERSION = 2
 SINCE: Final[Mapping[tuple[str, ...], int]] = {
     ("system", "collect"): 2,
     ("system", "stop_in_order"): 2,
+    ("pd", "may_collect"): 2,
     ("pd", "may_set_policy_of"): 2,
     ("pd", "post_mortem"): 2,
 }
@@ -352,6 +353,8 @@ class Pd(Table):
     """Its own deadline in milliseconds, if it differs from the system's."""
     may_extract: _Bool = False
     """It may request an extraction of the model state."""
+    may_collect: _Bool = False
+    """It may ask for a collection, which destroys the PDs that cannot be reached."""
     may_listen: _Bool = False
     """It may be told of each cleanup, and of what could not be made."""
     may_set_depth: _Bool = False

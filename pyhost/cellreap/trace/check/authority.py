@@ -12,7 +12,7 @@ from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 
 _PAGE = 4096
-_FLAGS = ("set_depth", "extract", "spawn", "listen")
+_FLAGS = ("set_depth", "extract", "spawn", "listen", "collect")
 
 
 @dataclass(frozen=True)

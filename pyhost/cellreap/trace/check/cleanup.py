@@ -59,6 +59,7 @@ NOT_DOOMED = {
     "TERMINATE_LATER": ("pd", "by"),
     "CANCEL": ("pd", "of"),
     "EXTRACT": ("by",),
+    "COLLECT_ASKED": ("by",),
     "SUBGRAPH": ("pd",),
 }
 """Event -> its fields that must not name a doomed node while a cleanup waits."""
@@ -328,7 +329,10 @@ class Cleanups(Concern):
         unblocks = not context.policy.frees_first
         self._running = Running(result, plan, context.model, tells, unblocks)
         self._apart(self._running)
-        context.tickets.begin(trigger, self._running.tag)
+        if trigger == NO_TRIGGER:
+            context.tickets.begin_collection(self._running.tag)
+        else:
+            context.tickets.begin(trigger, self._running.tag)
 
     def _apart(self, begun: Running) -> None:
         """Checks that a cleanup that begins touches none that waits."""

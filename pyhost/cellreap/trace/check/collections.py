@@ -18,7 +18,7 @@ AFTER_CLEANUP: Final = "after-cleanup"
 
 
 class Collections(Concern):
-    """COLLECTS, COLLECT and STOP_ALL."""
+    """COLLECTS, COLLECT_ASKED, COLLECT and STOP_ALL."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -28,6 +28,7 @@ class Collections(Concern):
         self._cause = COLLECT  # of that cleanup
         self._stops = False
         self._created: set[str] = set()
+        self._asked: str | None = None  # the PD whose COLLECT is to be accepted
 
     # -- for other concerns
 
@@ -48,6 +49,10 @@ class Collections(Concern):
     def stops(self) -> bool:
         """Whether the system is about to end."""
         return self._stops
+    def take_asked(self, pd: str) -> bool:
+        """Whether the operation of the PD that was just accepted is a COLLECT."""
+        asked, self._asked = self._asked, None
+        return asked == pd
 
     def begin(self, cause: str) -> None:
         """A cleanup without a trigger begins."""
@@ -69,7 +74,7 @@ class Collections(Concern):
     def settled(self, cause: str) -> None:
         """A cleanup has ended. A collection leaves nothing to collect."""
         if cause != COLLECT:
-            self._due = self._collects
+            self._due |= self._collects
 
     def _may_begin(self) -> bool:
         """Whether nothing else is under way or waits: a collection concerns everything."""
@@ -85,7 +90,7 @@ class Collections(Concern):
         """Checks, when the root task goes on to something else, that a collection does not wait."""
         if self._due and event.name != "COLLECT" and self._may_begin():
             self._due = False
-            text = f"{event.name}: expected COLLECT before it: a cleanup has ended"
+            text = f"{event.name}: expected COLLECT before it: a cleanup ended, or a PD asked"
             self.context.bad("collect.due", text)
 
     def at_end(self) -> None:
@@ -116,7 +121,7 @@ class Collections(Concern):
     def collect(self, event: Event) -> None:
         """COLLECT: the root task looks for what cannot be reached."""
         if not self._due:
-            text = "COLLECT: expected it after a cleanup only, and only if there is a COLLECTS"
+            text = "COLLECT: expected it after a cleanup if there is a COLLECTS, or if a PD asked"
             self.context.bad("collect.due", text)
         elif not self._may_begin():
             text = "COLLECT: expected it when no cleanup is under way or waits"
@@ -128,6 +133,18 @@ class Collections(Concern):
             text = f"COLLECT: pds={count}: expected {found}, as the reference says"
             self.context.bad("collect.found", text)
         self._pending = count
+        if not count:
+            self.context.tickets.nothing_to_collect()
+
+
+    def asked(self, event: Event) -> None:
+        """COLLECT_ASKED: a PD asks for a collection."""
+        by = event["by"]
+        self.context.actors.may_act(event, by)
+        self.context.authority.demand(event, by, "collect")
+        self.context.debts.owe("ACCEPT", by, "-")
+        self._asked = by
+        self._due = True
 
     def stop_all(self, event: Event) -> None:
         """STOP_ALL: the root task ends the system."""
@@ -143,6 +160,7 @@ class Collections(Concern):
 
     handlers: ClassVar[Handlers] = {
         "COLLECTS": collects,
+        "COLLECT_ASKED": asked,
         "COLLECT": collect,
         "STOP_ALL": stop_all,
     }

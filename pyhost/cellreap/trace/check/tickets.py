@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tickets: accepted terminations and extractions, and what their owners are told of them."""
+"""Tickets: accepted operations that take long, and what their owners are told of them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,10 @@ class _Asked:
 
     shown: Ticket
     tag: Tag | None = None
+    collects: bool = False
+    """it is of a collection"""
+    nothing: bool = False
+    """it is of a collection that found nothing"""
     settled: bool = False
     cancelled: bool = False
     was_over: bool = False
@@ -46,6 +50,7 @@ class Tickets(Concern):
         self._all: dict[int, _Asked] = {}
         self._by_tag: dict[Tag, list[_Asked]] = {}
         self._by_victim: dict[str, list[_Asked]] = {}
+        self._collections: list[_Asked] = []  # whose collection has not come
         self._delayed: Counter[str] = Counter()
         self._open: dict[str, dict[int, None]] = {}  # owner -> its tickets that may not be over
 
@@ -58,6 +63,20 @@ class Tickets(Concern):
                 asked.tag = tag
                 self._by_tag.setdefault(tag, []).append(asked)
 
+    def begin_collection(self, tag: Tag) -> None:
+        """The cleanup of a collection begins."""
+        for asked in self._collections:
+            asked.tag = tag
+            self._by_tag.setdefault(tag, []).append(asked)
+        self._collections = []
+
+    def nothing_to_collect(self) -> None:
+        """A collection found nothing."""
+        for asked in self._collections:
+            asked.nothing = True
+            self._delays_no_more(asked)
+        self._collections = []
+
     def settle(self, tag: Tag) -> None:
         """The work of an account is done except for its notices."""
         for asked in self._by_tag.get(tag, ()):
@@ -69,6 +88,10 @@ class Tickets(Concern):
         for asked in self._by_victim.pop(pd, ()):
             self._delays_no_more(asked)
         self._open.pop(pd, None)
+
+    def _delay(self, asked: _Asked) -> None:
+        asked.delays = True
+        self._delayed[asked.shown.pd] += 1
 
     def _delays_no_more(self, asked: _Asked) -> None:
         if asked.delays:
@@ -129,6 +152,8 @@ class Tickets(Concern):
         if asked is None or asked.shown.pd != of:
             return f"ticket={number}: {of} has no such ticket"
         victim = asked.shown.what
+        if asked.collects:
+            return f"ticket={number}: a collection cannot be cancelled"
         if victim is not None:
             if asked.cancelled or asked.tag is not None or not context.triggers.is_later(victim):
                 return f"ticket={number}: the end of {victim} is not put off"
@@ -151,7 +176,7 @@ class Tickets(Concern):
     # -- events
 
     def accept(self, event: Event) -> None:
-        """ACCEPT: the root task accepted a terminate or extract operation as this ticket."""
+        """ACCEPT: the root task accepted an operation as this ticket."""
         context = self.context
         number, pd, victim = event.number("ticket"), event["pd"], event.optional("what")
         if not context.debts.settle("ACCEPT", pd, victim or "-"):
@@ -163,16 +188,20 @@ class Tickets(Concern):
         asked = self._all[number] = _Asked(Ticket(number, pd, victim))
         context.report.tickets.append(asked.shown)
         self._open.setdefault(pd, {})[number] = None
-        if victim is None:
+        if victim is None and context.collections.take_asked(pd):
+            asked.collects = True
+            self._collections.append(asked)
+            self._delay(asked)
+        elif victim is None:
             asked.tag = ("extraction", context.extractions.last)
             self._by_tag.setdefault(asked.tag, []).append(asked)
         else:
             self._by_victim.setdefault(victim, []).append(asked)
             if victim in context.model.nodes:
-                asked.delays = True
-                self._delayed[pd] += 1
-            if context.mode == "sync" and context.actors.silence(pd) is None:
-                context.actors.wait(pd, number)
+                self._delay(asked)
+        is_extraction = victim is None and not asked.collects
+        if context.mode == "sync" and not is_extraction and context.actors.silence(pd) is None:
+            context.actors.wait(pd, number)
 
     def ticket(self, event: Event) -> None:
         """TICKET: the owner of a ticket is told its state."""
@@ -220,6 +249,8 @@ class Tickets(Concern):
         """The states that the owner may be told now."""
         if asked.cancelled:
             return {self._cancelled}
+        if asked.collects and asked.tag is None:
+            return {self._over} if asked.nothing else {self._queued}
         if asked.tag is None:
             # If another cleanup destroyed the PD, the ticket is updated when its own turn comes.
             there = asked.shown.what in self.context.model.nodes
