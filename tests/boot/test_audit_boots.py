@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 import cellreap
@@ -25,7 +27,8 @@ DEPTHS: tuple[tuple[int | None, int | None], ...] = (
 
 
 def boot(target: Target, crash: str, depths: tuple[int | None, int | None]) -> Run:
-    pd_depth, rs_depth = ("inf" if depth is None else depth for depth in depths)
+    pd_depth: int | Literal["inf"] = "inf" if depths[0] is None else depths[0]
+    rs_depth: int | Literal["inf"] = "inf" if depths[1] is None else depths[1]
     return target.run("block_fs_db_app", crash=crash, pd_depth=pd_depth, rs_depth=rs_depth)
 
 

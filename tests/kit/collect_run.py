@@ -55,13 +55,6 @@ class Collecting(Target):
         self.doomed -= plan.doomed()
         self.state(n, before, cycles=12345)
 
-    def _tell(self, n: int, plan: reference.Plan, cause: str) -> None:
-        super()._tell(n, plan, cause)
-        for name, values in reversed(self.events):
-            if name == "CLEANUP":
-                values["trigger"] = plan.trigger or "-"
-                return
-
 
 def collect_run() -> list[Draft]:
     """A parent and another PD fault. The parent leaves three children. A PD that holds one of them

@@ -12,13 +12,6 @@ from kit.trace_simulator import Target
 class Ending(Target):
     """A target whose PDs are all stopped at the end."""
 
-    def _tell(self, n: int, plan: reference.Plan, cause: str) -> None:
-        super()._tell(n, plan, cause)
-        for name, values in reversed(self.events):
-            if name == "CLEANUP":
-                values["trigger"] = plan.trigger or "-"
-                return
-
     def stop_all(self) -> None:
         """Ends the system."""
         self.account()

@@ -915,7 +915,7 @@ class Target:
         self.emit(
             "CLEANUP",
             n=n,
-            trigger=plan.trigger,
+            trigger=plan.trigger or "-",
             cause=cause,
             pd_depth=depths[0],
             rs_depth=depths[1],

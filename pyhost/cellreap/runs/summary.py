@@ -222,7 +222,9 @@ def _asked(report: Report, names: Mapping[str, str], files: Mapping[int, str]) -
         after = "resumed later" if failure.resumed else behind
         lines.append(f"{name_of(failure.pd, names)} {what}: {after}")
     for ticket in report.tickets:
-        what = f"the end of {name_of(ticket.what, names)}" if ticket.what else "an extraction or a collection"
+        what = "an extraction or a collection"
+        if ticket.what:
+            what = f"the end of {name_of(ticket.what, names)}"
         done = f"{ticket.done} done, {ticket.failed} failed, {ticket.dropped} dropped"
         done += f", {ticket.waiting} waiting"
         state = f"{ticket.state}, {done}" if ticket.state else "never told"

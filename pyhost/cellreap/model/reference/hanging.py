@@ -19,16 +19,19 @@ def hanging(model: Model, plan: Plan) -> list[Broken]:
     doomed = plan.doomed()
     gone = doomed | set(plan.core_freed)
     gone |= {res for res, space in model.space_of.items() if space in doomed}
+    built_on: dict[str, list[str]] = {}
+    for upper, lower in model.maps:
+        built_on.setdefault(lower, []).append(upper)
     lost = {node: node for node in gone}
-    last = lost
-    while last:
-        above = {
-            upper: last[lower]
-            for upper, lower in sorted(model.maps, reverse=True)
-            if lower in last and upper not in lost
-        }
-        lost = {**lost, **above}
-        last = above
+    level = sorted(lost)
+    while level:
+        nearest: dict[str, str] = {}
+        for lower in level:
+            for upper in built_on.get(lower, ()):
+                if upper not in lost:
+                    nearest.setdefault(upper, lost[lower])
+        lost |= nearest
+        level = sorted(nearest)
     return sorted(
         (pd, node, lost[node])
         for pd, node in model.holds
