@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Tickets: the progress of a cleanup, a collection or an extraction that a PD asked for. In every function here,
- * ticket 0 means no ticket. Only the owner may ask about a ticket. */
+ * Tickets: the progress of a cleanup, a collection or an extraction that a PD asked for. In every
+ * function here, ticket 0 means no ticket. Only the owner may ask about a ticket. */
 #ifndef CELLREAP_SUPERVISOR_TICKETS_H
 #define CELLREAP_SUPERVISOR_TICKETS_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Is not trusted with collections. Spawns five PDs, prints their numbers, and makes some of them hold others: the second and third
- * hold each other, the PD of the first PD capability holds the fourth, and the fourth holds the
- * fifth. Then it faults.
+ * Is not trusted with collections. Spawns five PDs, prints their numbers, and makes some of them
+ * hold others: the second and third hold each other, the PD of the first PD capability holds the
+ * fourth, and the fourth holds the fifth. Then it faults.
  *
  * Argument 0: the number of the space of PDs. */
 #include "storage.h"

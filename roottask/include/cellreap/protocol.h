@@ -254,7 +254,7 @@ typedef enum cr_asker {
         "the caller refers.")                                                                      \
     CR_OPERATION(CR_OP_PIN, 37, pin, "pds",                                                        \
         FLAG(pinned) PD_OR_NOT(pd), "", CR_FROM_LIVE,                                              \
-        "Pins the PD, or the caller, so that policy does not doom it, or drops its pin.")                  \
+        "Pins the PD, or the caller, so that policy does not doom it, or drops its pin.")          \
     CR_OPERATION(CR_OP_DUMP, 38, dump, "pds",                                                      \
         NUMBER(pd_number) WORD(address), "words", CR_FROM_ANY,                                     \
         "Returns words of the memory of a doomed PD, from this address to the end of its page, "   \

@@ -192,8 +192,8 @@ typedef enum cr_print {
                    "When the root task collects by itself: after-cleanup: after each cleanup, "    \
                    "when no other one is under way or waits. Without this event it never does.")   \
     CR_TRACE_EVENT(CR_EV_COLLECT_ASKED, "COLLECT_ASKED", FIELD(by, PD),                            \
-                   "The PD asks for a collection. Its COLLECT follows when no cleanup is under "    \
-                   "way or waits. One COLLECT serves all who asked by then.")                       \
+                   "The PD asks for a collection. Its COLLECT follows when no cleanup is under "   \
+                   "way or waits. One COLLECT serves all who asked by then.")                      \
     CR_TRACE_EVENT(CR_EV_COLLECT, "COLLECT", FIELD(pds, NUMBER),                                   \
                    "The root task looks for PDs that cannot be reached. pds: how many there are. " \
                    "If there are any, the cleanup of them begins.")                                \
