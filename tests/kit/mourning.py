@@ -21,6 +21,7 @@ class Mourning:
         """destroyed node -> its cleanup, while that is not over"""
         self.kept: set[str] = set()
         self.collects = False
+        self._stopped: set[str] = set()
         self._graves: list[tuple[str, str, set[str]]] = []
         """(PD, destroyed node, tokens of the notices that are not finished), in order"""
 
@@ -48,12 +49,16 @@ class Mourning:
             self._done(pd, text["token"])
         if event in ("FAULT", "EXIT", "TERMINATE", "LATE"):
             self.ends.setdefault(pd, {})["how"] = event.lower()
+        if event == "STOP":
+            self._stopped.add(pd)
         if event in ("STOP", "DESTROY"):
             self._graves = [grave for grave in self._graves if grave[0] != pd]
 
     def _owed(self, text: dict[str, str]) -> None:
         node = text["from"] if text["kind"] in ("free", "disconnect") else text["node"]
         if text["kind"] not in ("free", "disconnect", "lost", "destroy") or node not in self.dead:
+            return
+        if text["to"] in self._stopped:
             return
         mine = [grave for grave in self._graves if grave[0] == text["to"]]
         for _, of, tokens in mine:
