@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A generated run in which a trusted PD changes the policies of others, and its own."""
+"""A run in which a trusted PD changes policies and reads the memory of a PD that went down."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def govern_run() -> list[Draft]:
     """Pins and depths change before a crash, while its cleanup waits, and before the next one."""
     target = Target(0, 0, "govern")
     server, client, other, watcher = (
-        target.pd(name, pinned=name == "client")
+        target.pd(name, pinned=name == "client", reader=5 if name == "server" else 0)
         for name in ("server", "client", "other", "watcher")
     )
     governor = target.pd("governor", rights=frozenset({"set_depth"}), trusts=(1, 2, 3, 5))
@@ -33,6 +33,7 @@ def govern_run() -> list[Draft]:
         target.pin(governor, other, False)
         target.set_depths(governor, other, (1, 2))
         target.say(other, "the plan does not change")
+        target.emit("DUMP", pd=server, by=governor, address="0x401f00", words=32)
 
     target.depths = (None, 0)
     target.fault(server)

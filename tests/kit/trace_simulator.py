@@ -228,6 +228,7 @@ class Target:
         depths: tuple[str, str] | None = None,
         protected: bool = False,
         trusts: tuple[int, ...] = (),
+        reader: int = 0,
         allows: int = 0,
         body_objects: Counter[str] = BODY_OBJECTS,
     ) -> str:
@@ -251,7 +252,8 @@ class Target:
         if rights is None:
             rights = frozenset(("extract", "spawn") if creator is None else ())
         flags = {right: int(right in rights) for right in RIGHTS}
-        self.emit("RIGHTS", pd=pd, priority=priority, account=self.accounts[pd], **flags, reader=0)
+        rules = {"priority": priority, "account": self.accounts[pd], "reader": reader}
+        self.emit("RIGHTS", pd=pd, **rules, **flags)
         if depths is not None:
             values = {"pd": pd, "pd_depth": depths[0], "rs_depth": depths[1]}
             self.emit("DEPTHS", **values, asker="-", op="-")

@@ -132,6 +132,7 @@ FREE_FIELDS = {
     "RIGHTS.spawn": "the configuration is not in the trace",
     "RIGHTS.listen": "the configuration is not in the trace",
     "RIGHTS.reader": "the configuration is not in the trace",
+    "DUMP.address": "the checker knows no memory of PDs",
     "RIGHTS.collect": "the configuration is not in the trace",
     "CLEANUP.steps": "of a cleanup that waits, or in which a step was left",
     "FAULT_HELD.kind": "all faults are treated alike",
@@ -182,7 +183,7 @@ KNOWN_LATER = {
     "TRACE.rs_depth",
     "TRACE.version",
 }
-FREE_EVENTS = {"SAY", "REFUSE", "REFUSED", "UNREACHED", "REPORT"}
+FREE_EVENTS = {"SAY", "REFUSE", "REFUSED", "UNREACHED", "REPORT", "DUMP"}
 
 
 @functools.cache
