@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from cellreap import headers
+from cellreap.model.core.library import HEADERS
 from kit.forked import run_cellreap
 from kit.output_schema import check_printed
 from kit.sdk_kit import make_sdk, make_sel4_sources
@@ -31,6 +32,7 @@ set_target_properties(cellreap_pd PROPERTIES ARCHIVE_OUTPUT_DIRECTORY pd_library
 file(WRITE "${CMAKE_BINARY_DIR}/pd-compile-options" "-ffreestanding\\n-fno-pic\\n")
 file(WRITE "${CMAKE_BINARY_DIR}/pd-link-options" "-static\\n-nostdlib\\n-no-pie\\n")
 """
+HOST_HEADERS = [name for name in HEADERS if name.startswith("host/")]
 LIBRARY = "int library(void);\nint library(void)\n{\n    return 1;\n}\n"
 MAIN = "void _start(void);\nvoid _start(void)\n{\n    for (;;) {\n    }\n}\n"
 TABLES = "".join(
@@ -66,6 +68,9 @@ NEEDS_TOOLCHAIN = pytest.mark.skipif(
 def make_checkout(root: Path) -> None:
     """Writes the sources that a build of an image reads."""
     shutil.copytree(headers.source_root() / "roottask" / "include", root / "roottask" / "include")
+    (root / "roottask" / "host").mkdir()
+    for name in HOST_HEADERS:
+        shutil.copy(headers.header_path(name), root / "roottask" / "host")
     make_sel4_sources(root / "roottask")
     (root / "roottask" / "CMakeLists.txt").write_text(CMAKE)
     (root / "roottask" / "main.c").write_text(TABLES + MAIN)
