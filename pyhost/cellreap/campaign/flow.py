@@ -32,6 +32,7 @@ from cellreap.boards.description import load_description
 from cellreap.boards.flash import Limits as BoardLimits
 from cellreap.boards.flash import flash_image
 from cellreap.campaign.depot import Depot, FolderDepot, boots_of
+from cellreap.campaign.full_disk import tells_full_disk
 from cellreap.campaign.matrix import Cell, Settings
 from cellreap.errors import CellreapError, UsageError
 from cellreap.progress import Progress
@@ -45,8 +46,9 @@ QUIET = Progress(quiet=True)
 DATABASE = "flow.sqlite"
 _ENDED = (states.SUCCESS, states.REVERTED)
 
-logging.getLogger("taskflow").addHandler(logging.NullHandler())
-logging.getLogger("taskflow").propagate = False
+for _library in ("taskflow", "oslo_utils"):
+    logging.getLogger(_library).addHandler(logging.NullHandler())
+    logging.getLogger(_library).propagate = False
 
 
 class Hung(CellreapError):
@@ -238,7 +240,12 @@ def run_flow(cell: Cell, settings: Settings, folder: Path, depot: Depot, backend
     )
     try:
         engine.run()
-    except Exception:
+    except Exception as error:
+        if tells_full_disk(error):
+            # That is no result. When there is room again, the cell is run from its beginning.
+            with contextlib.closing(backend.get_connection()) as connection:
+                connection.destroy_logbook(detail.parent_uuid)
+            raise
         # What a task raises is kept in the flow, from which `result_of` reads it.
         if engine.storage.get_flow_state() != states.REVERTED:
             raise

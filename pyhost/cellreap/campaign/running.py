@@ -14,6 +14,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from cellreap.campaign.flow import make_database, result_of, run_cell
+from cellreap.campaign.full_disk import FULL_DISK, tells_full_disk
 from cellreap.campaign.matrix import Campaign, Cell
 from cellreap.errors import CellreapError, UsageError
 from cellreap.system.files import write_atomically
@@ -248,6 +250,10 @@ class _Workers:
 
     def _died(self, cell: Cell, code: int | None) -> None:
         """A process ended without a result: something killed it, or it failed by itself."""
+        if code == FULL_DISK:
+            raise CellreapError(
+                f"{self._folder}: the disk is full; what is done is kept, and --resume goes on"
+            )
         self._deaths[cell.id] = self._deaths.get(cell.id, 0) + 1
         if self._deaths[cell.id] >= _DEATHS:
             raise CellreapError(
@@ -261,8 +267,13 @@ def _work(cell: Cell, campaign: Campaign, folder: Path, parent: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         return  # it ended before the kernel was told
-    with contextlib.suppress(KeyboardInterrupt):
-        run_cell(cell, campaign.settings, folder / cell.id, folder / _EMPTY)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            run_cell(cell, campaign.settings, folder / cell.id, folder / _EMPTY)
+    except Exception as error:
+        if not tells_full_disk(error):
+            raise
+        sys.exit(FULL_DISK)
 
 
 def write_state(standing: Standing, folder: Path, state: str) -> None:

@@ -28,6 +28,7 @@ from uuid import uuid4
 
 from cellreap.campaign.address import Address
 from cellreap.campaign.flow import result_in, run_flow
+from cellreap.campaign.full_disk import FULL_DISK, tells_full_disk
 from cellreap.campaign.matrix import Campaign, Cell
 from cellreap.campaign.running import STOPPING, Result, Standing, result_from, write_state
 from cellreap.campaign.server import LOST, Server, ServerLostError, connect
@@ -224,6 +225,11 @@ class _Machine:
         ended = [worker for worker in self._workers if not worker.is_alive()]
         self._workers = [worker for worker in self._workers if worker.is_alive()]
         self._deaths += len([worker for worker in ended if worker.exitcode not in (0, LOST)])
+        if FULL_DISK in [worker.exitcode for worker in ended]:
+            raise CellreapError(
+                f"{self._folder}: the disk is full; what is done is kept, and goes on when the "
+                "command is given again"
+            )
         if self._deaths >= _DEATHS:
             raise CellreapError(
                 f"{self._deaths} workers ended without a result, the last one with exit code "
@@ -297,6 +303,10 @@ def _work(campaign: Campaign, key: str, address: Address, folder: Path, parent: 
             server.give_back()
     except ServerLostError:
         sys.exit(_UNREACHABLE)
+    except Exception as error:
+        if not tells_full_disk(error):
+            raise
+        sys.exit(FULL_DISK)
     finally:
         if server is not None:
             server.close()

@@ -73,12 +73,15 @@ def names_of(enum: str, prefix: str) -> dict[int, str]:
     return {number: name.removeprefix(prefix).lower() for number, name in elements.items()}
 
 
-@functools.cache
 def allocator() -> Any:
     """ffi.new without zeroing.
 
     The core initialises the memory that it uses. Large limits must not cost memory that stays
     unused.
     """
-    ffi, _ = load_core()
+    return _allocator(load_core()[0])
+
+
+@functools.cache
+def _allocator(ffi: Any) -> Any:
     return ffi.new_allocator(should_clear_after_alloc=False)
