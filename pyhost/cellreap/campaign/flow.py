@@ -223,8 +223,14 @@ def run_cell(cell: Cell, settings: Settings, folder: Path, empty: Path) -> None:
         part = database.with_suffix(".part")
         shutil.copyfile(empty, part)
         part.replace(database)
-    with contextlib.closing(_backend(database)) as backend:
-        run_flow(cell, settings, folder, FolderDepot(folder), backend)
+    try:
+        with contextlib.closing(_backend(database)) as backend:
+            run_flow(cell, settings, folder, FolderDepot(folder), backend)
+    except Exception as error:
+        if tells_full_disk(error):
+            # That is no result. When there is room again, the cell is run from its beginning.
+            database.unlink(missing_ok=True)
+        raise
 
 
 def run_flow(cell: Cell, settings: Settings, folder: Path, depot: Depot, backend: Any) -> None:
@@ -241,13 +247,8 @@ def run_flow(cell: Cell, settings: Settings, folder: Path, depot: Depot, backend
     try:
         engine.run()
     except Exception as error:
-        if tells_full_disk(error):
-            # That is no result. When there is room again, the cell is run from its beginning.
-            with contextlib.closing(backend.get_connection()) as connection:
-                connection.destroy_logbook(detail.parent_uuid)
-            raise
         # What a task raises is kept in the flow, from which `result_of` reads it.
-        if engine.storage.get_flow_state() != states.REVERTED:
+        if tells_full_disk(error) or engine.storage.get_flow_state() != states.REVERTED:
             raise
 
 

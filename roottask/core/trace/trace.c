@@ -2,6 +2,8 @@
 #include <cellreap/policy.h>
 #include <cellreap/trace.h>
 
+_Static_assert((int)CR_TRACE_RING_MIN == 2 * (int)CR_TRACE_RECORD_MAX, "room for two records");
+
 typedef struct field {
     const char *name; /* 0: end of the list */
     cr_trace_type type;

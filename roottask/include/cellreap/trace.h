@@ -32,10 +32,8 @@ extern "C" {
 enum {
     /* The bytes of the longest record: the texts of a line, and words of its fields. */
     CR_TRACE_RECORD_MAX = 4096,
-    CR_TRACE_RING_MIN = 8192 /* two of them */
+    CR_TRACE_RING_MIN = 8192 /* twice CR_TRACE_RECORD_MAX */
 };
-
-_Static_assert((int)CR_TRACE_RING_MIN == 2 * (int)CR_TRACE_RECORD_MAX, "two records");
 
 typedef struct cr_trace {
     uint8_t *ring;

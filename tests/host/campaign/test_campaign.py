@@ -23,6 +23,7 @@ from cellreap.campaign import reports
 from cellreap.campaign.depot import boots_of
 from cellreap.campaign.effort import Effort
 from cellreap.campaign.flow import result_of
+from cellreap.campaign.full_disk import FULL_DISK
 from cellreap.campaign.matrix import read_campaign
 from cellreap.campaign.running import Interrupt, Result
 from cellreap.errors import InputError
@@ -304,20 +305,34 @@ def test_ctrl_c_is_not_lost_in_code_that_drops_exceptions() -> None:
 
 
 ONE_CELL = """
-import os, signal, sys
+import errno, os, signal, sys
 from pathlib import Path
 from unittest.mock import patch
 from cellreap.campaign.flow import make_database, run_cell
+from cellreap.campaign.full_disk import FULL_DISK, tells_full_disk
 from cellreap.campaign.matrix import read_campaign
+from cellreap.errors import CellreapError
 
 def killed(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
+
+def full(*_, **__):
+    try:
+        raise OSError(errno.ENOSPC, "full")
+    except OSError as error:
+        raise CellreapError("it cannot be written") from error
 
 campaign = read_campaign(Path(sys.argv[1]))
 empty = Path(sys.argv[2] + ".empty")
 make_database(empty)
 if sys.argv[3] == "killed":
     patch("cellreap.campaign.flow.checked_run", killed).start()
+if sys.argv[3] == "full":
+    patch("cellreap.campaign.flow.checked_run", full).start()
+    try:
+        run_cell(campaign.cells[0], campaign.settings, Path(sys.argv[2]), empty)
+    except Exception as error:
+        sys.exit(FULL_DISK if tells_full_disk(error) else 1)
 run_cell(campaign.cells[0], campaign.settings, Path(sys.argv[2]), empty)
 """
 
@@ -334,6 +349,9 @@ def test_a_cell_that_fails_after_a_kill_is_an_error_and_reverts_what_it_skipped(
         command = [sys.executable, "-c", ONE_CELL, campaign_of(bench, 1, tmp_path)[1]]
         return subprocess.run([*command, str(folder), how], env=bench.env).returncode
 
+    assert ran("full") == FULL_DISK
+    assert result_of(folder) is None
+    shutil.rmtree(folder)
     assert ran("killed") == -signal.SIGKILL
     assert result_of(folder) is None
     assert (folder / "cell.trace").exists()
