@@ -389,7 +389,7 @@ static int is_long_enough(const cr_raw_message *m, const form *forms)
     return m->length >= words && m->extra <= (caps != CAP_NONE) && m->extra >= (caps == CAP_ONE);
 }
 
-/* Texts and rows are not cleared: they are more than a thousand bytes. */
+/* Name and type become empty. Text and rows are not cleared: they are a thousand bytes. */
 static void clear_numbers(cr_operation_args *out)
 {
     enum { NUMBERS = offsetof(cr_operation_args, name) / sizeof(uint32_t) };
@@ -399,6 +399,8 @@ static void clear_numbers(cr_operation_args *out)
         numbers[i] = 0;
     }
     out->op = CR_OP_COUNT;
+    out->name[0] = '\0';
+    out->type[0] = '\0';
 }
 
 cr_result cr_decode_operation(const cr_raw_message *m, cr_operation_args *out)
