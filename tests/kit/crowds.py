@@ -13,10 +13,10 @@ COUNTED: Final = ("-icount", "shift=0,sleep=off")
 """Arguments of QEMU: time is the number of instructions, so a boot repeats exactly."""
 
 
-def crowd(clients: int = CLIENTS) -> Change:
+def crowd(clients: int = CLIENTS, *, later: bool = False) -> Change:
     """So many clients in place of one of the system `crowd`.
 
-    Every other client connects again before it acknowledges a loss.
+    later: a client whose call was lost connects again before it acknowledges that.
     """
 
     def change(config: Config) -> Config:
@@ -24,7 +24,7 @@ def crowd(clients: int = CLIENTS) -> Change:
         assert one is not None
         others = tuple(pd for pd in config.pds if pd.name != "client")
         many = tuple(
-            one.model_copy(update={"name": f"client_{i}", "args": (one.args[0], i)})
+            one.model_copy(update={"name": f"client_{i}", "args": (one.args[0], i, int(later))})
             for i in range(clients)
         )
         return config.model_copy(update={"pds": (*others, *many)})
