@@ -206,16 +206,18 @@ static void plan_for(const cr_pd *trigger)
     }
 }
 
+/* How a trigger with this cause ends; without a trigger, how each doomed PD does. */
+static const cr_ending endings[CR_CAUSE_COUNT] = {
+    [CR_CAUSE_FAULT] = CR_ENDING_FAULT,
+    [CR_CAUSE_EXIT] = CR_ENDING_EXIT,
+    [CR_CAUSE_TERMINATE] = CR_ENDING_TERMINATE,
+    [CR_CAUSE_LATE] = CR_ENDING_LATE,
+    [CR_CAUSE_COLLECT] = CR_ENDING_COLLECT,
+    [CR_CAUSE_STOP] = CR_ENDING_STOP,
+};
+
 static void stop(cr_pd *pd, cr_cause cause)
 {
-    static const cr_ending endings[CR_CAUSE_COUNT] = {
-        [CR_CAUSE_FAULT] = CR_ENDING_FAULT,
-        [CR_CAUSE_EXIT] = CR_ENDING_EXIT,
-        [CR_CAUSE_TERMINATE] = CR_ENDING_TERMINATE,
-        [CR_CAUSE_LATE] = CR_ENDING_LATE,
-        [CR_CAUSE_COLLECT] = CR_ENDING_COLLECT,
-        [CR_CAUSE_STOP] = CR_ENDING_STOP,
-    };
     cr_end_note(pd, endings[cause]);
     cr_truth();
     if (cr_carry_stop(pd) != CR_OK) {
@@ -312,22 +314,43 @@ static uint32_t find_roots(cr_ref roots[CR_MAX_PDS])
     return count;
 }
 
-/* Collects what cannot be reached, if it is time to. A collection concerns everything, so it begins
- * only when nothing else is under way or waits. Returns 0 if nothing is collected. */
+/* Whether nothing else is under way or waits. What concerns everything begins only then. */
+static int is_alone(void)
+{
+    return cr_sup.cleaner.n_waiting == 0 && cr_sup.cleaner.count == 0 &&
+           cr_sup.residues.count == 0;
+}
+
+/* Begins the cleanup that was just planned and that has no trigger. Returns 1. */
+static int start_alone(cr_cause cause, uint64_t cycles)
+{
+    const cr_plan *plan = &cr_sup.cleaner.now.plan;
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        const cr_pd *pd = cr_pd_of(plan->doomed[i].node);
+        if (pd != 0) {
+            cr_end_note(pd, endings[cause]);
+        }
+    }
+    if (!cr_cleaner_may_begin(plan)) {
+        cr_panic("a cleanup cannot begin beside nothing", (uint64_t)cause);
+    }
+    start(&(cr_trigger_entry){.pd = {CR_NONE, 0}, .cause = cause}, cycles);
+    return 1;
+}
+
+/* Collects what cannot be reached, if it is time to. Returns 0 if nothing is collected. */
 static int collect_next(void)
 {
-    cr_cleaner *cleaner = &cr_sup.cleaner;
     cr_ref roots[CR_MAX_PDS];
-    if (!cleaner->collect || cleaner->n_waiting > 0 || cleaner->count > 0 ||
-        cr_sup.residues.count > 0) {
+    if (!cr_sup.cleaner.collect || !is_alone()) {
         return 0;
     }
-    cleaner->collect = 0;
+    cr_sup.cleaner.collect = 0;
     cr_trace_refused_rest();
     cr_account();
-    uint64_t cycles = cr_arch_cycles();
-    cr_plan *plan = &cleaner->now.plan;
-    cr_status status =
+    const uint64_t begin = cr_arch_cycles();
+    cr_plan *plan = &cr_sup.cleaner.now.plan;
+    const cr_status status =
         cr_plan_collect(cr_sys.planner, cr_sys.model, roots, find_roots(roots), plan);
     if (status != CR_OK) {
         cr_panic("no collection can be planned", (uint64_t)status);
@@ -343,35 +366,21 @@ static int collect_next(void)
         cr_tickets_gone((cr_ref){CR_NONE, 0});
         return 0;
     }
-    for (uint32_t i = 0; i < plan->n_doomed; i++) {
-        const cr_pd *pd = cr_pd_of(plan->doomed[i].node);
-        if (pd != 0) {
-            cr_end_note(pd, CR_ENDING_COLLECT);
-        }
-    }
-    if (!cr_cleaner_may_begin(plan)) {
-        cr_panic("a collection cannot begin beside nothing", pds);
-    }
-    start(&(cr_trigger_entry){.pd = {CR_NONE, 0}, .cause = CR_CAUSE_COLLECT},
-          cr_arch_cycles() - cycles);
-    return 1;
+    return start_alone(CR_CAUSE_COLLECT, cr_arch_cycles() - begin);
 }
 
-/* Begins the cleanup that ends the whole system, if it is time to. It concerns everything, so it
- * begins only when nothing else is under way or waits. Returns 0 if it does not begin. */
+/* Begins the cleanup that ends the whole system, if it is time to. Returns 0 if it does not. */
 static int stop_all_next(void)
 {
-    cr_cleaner *cleaner = &cr_sup.cleaner;
     cr_ref pds[CR_MAX_PDS];
     uint32_t count = 0;
-    if (!cleaner->stop_all || cleaner->n_waiting > 0 || cleaner->count > 0 ||
-        cr_sup.residues.count > 0) {
+    if (!cr_sup.cleaner.stop_all || !is_alone()) {
         return 0;
     }
-    cleaner->stop_all = 0;
+    cr_sup.cleaner.stop_all = 0;
     cr_trace_refused_rest();
     cr_account();
-    const uint64_t cycles = cr_arch_cycles();
+    const uint64_t begin = cr_arch_cycles();
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         if (cr_sys.pds[i].life != CR_LIFE_ABSENT) {
             pds[count++] = cr_sys.pds[i].node;
@@ -384,19 +393,11 @@ static int stop_all_next(void)
         return 0;
     }
     const cr_status status =
-        cr_plan_reconcile(cr_sys.planner, cr_sys.model, pds, count, &cleaner->now.plan);
+        cr_plan_reconcile(cr_sys.planner, cr_sys.model, pds, count, &cr_sup.cleaner.now.plan);
     if (status != CR_OK) {
         cr_panic("the end of the system cannot be planned", (uint64_t)status);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        cr_end_note(cr_pd_of(pds[i]), CR_ENDING_STOP);
-    }
-    if (!cr_cleaner_may_begin(&cleaner->now.plan)) {
-        cr_panic("the end of the system cannot begin beside nothing", count);
-    }
-    start(&(cr_trigger_entry){.pd = {CR_NONE, 0}, .cause = CR_CAUSE_STOP},
-          cr_arch_cycles() - cycles);
-    return 1;
+    return start_alone(CR_CAUSE_STOP, cr_arch_cycles() - begin);
 }
 
 int cr_cleaner_stop_all(void)

@@ -10,12 +10,6 @@
 #include "kernel/arch/arch.h"
 #include "notices.h"
 
-static const char *const fault_names[] = {
-#define CR_FAULT_KIND(enumerator, number, name, ...) [enumerator] = name,
-    CR_FAULT_KINDS
-#undef CR_FAULT_KIND
-};
-
 /* Adds the registers of the PD's thread to the line of a fault. Those that are 0 are left out. */
 static void trace_registers(const cr_pd *pd, const cr_held_fault *fault)
 {
@@ -28,8 +22,7 @@ static void trace_registers(const cr_pd *pd, const cr_held_fault *fault)
     }
     cr_end_note_fault(pd, fault->kind, fault->address, fault->ip, &registers);
     for (uint32_t i = 0; i < cr_arch_register_count; i++) {
-        const char *at = (const char *)&registers + cr_arch_registers[i].offset;
-        const seL4_Word value = *(const seL4_Word *)(const void *)at;
+        const seL4_Word value = cr_arch_register_value(&registers, i);
         if (value == 0) {
             continue;
         }
@@ -59,7 +52,7 @@ static void trace_fault(const cr_pd *pd, const cr_pd *handler, const cr_held_fau
     if (handler != 0) {
         cr_trace_pd(handler);
     }
-    cr_trace_string(&cr_sys.trace, fault_names[fault->kind]);
+    cr_trace_string(&cr_sys.trace, cr_fault_name(fault->kind));
     cr_trace_address(&cr_sys.trace, fault->address);
     cr_trace_address(&cr_sys.trace, fault->ip);
     trace_registers(pd, fault);

@@ -211,12 +211,14 @@ cr_result cr_check_pin(cr_asked *a)
 void cr_do_pin(cr_asked *a)
 {
     cr_node_info before;
-    if (cr_model_get(cr_sys.model, a->found.pd->node, &before) != CR_OK ||
-        cr_rows_set_pinned(a->found.pd->node, (int)a->args.pinned) != CR_OK) {
+    if (cr_model_get(cr_sys.model, a->found.pd->node, &before) != CR_OK) {
         cr_panic("a PD that was found is not there", a->found.pd->number);
     }
     if (((before.flags & CR_FLAG_PINNED) != 0) == (a->args.pinned != 0)) {
         return;
+    }
+    if (cr_rows_set_pinned(a->found.pd->node, (int)a->args.pinned) != CR_OK) {
+        cr_panic("a PD that was found cannot be pinned", a->found.pd->number);
     }
     cr_trace_change(CR_EV_PIN);
     cr_trace_pd(a->found.pd);

@@ -44,8 +44,7 @@ static uint64_t sum_of(const seL4_UserContext *registers)
 {
     uint64_t sum = 0xcbf29ce484222325u;
     for (uint32_t i = 0; i < cr_arch_register_count; i++) {
-        const char *at = (const char *)registers + cr_arch_registers[i].offset;
-        sum = (sum ^ *(const seL4_Word *)(const void *)at) * 0x100000001b3u;
+        sum = (sum ^ cr_arch_register_value(registers, i)) * 0x100000001b3u;
     }
     return sum;
 }

@@ -22,6 +22,16 @@ static _Alignas(8) uint8_t work_memory[25 << 17];
 
 /* -- ids and trace */
 
+const char *cr_fault_name(cr_fault_kind kind)
+{
+    static const char *const names[] = {
+#define CR_FAULT_KIND(enumerator, number, name, ...) [enumerator] = name,
+        CR_FAULT_KINDS
+#undef CR_FAULT_KIND
+    };
+    return names[kind];
+}
+
 const char *cr_type_name(uint32_t type)
 {
     return type < CR_MAX_TYPES ? cr_sys.types[type] : "?";

@@ -151,10 +151,10 @@ typedef struct cr_cause_of {
     uint32_t op;
 } cr_cause_of;
 
-/* The rows that the present cleanup has removed from the state, each with a newline behind it. */
+/* The rows that the present cleanup has removed from the state. */
 typedef struct cr_rows_gone {
     uint64_t rows;
-    size_t used; /* their bytes, with the newlines, which are not in `text` */
+    size_t used; /* their bytes, with a newline for each, which is not in `text` */
     int full;    /* some are not in `text` */
     size_t next; /* in `text` */
     /* Each is its length and its bytes, filled up to a multiple of 8. No row has less than 13. */
@@ -332,6 +332,8 @@ cr_pd *cr_server_of(cr_ref node);
 cr_result cr_find_map_ends(const cr_pd *from, const cr_map_ends *ends, cr_ref *source,
                            cr_ref *target);
 const char *cr_type_name(uint32_t type);
+/* The word of the trace for a kind of fault. */
+const char *cr_fault_name(cr_fault_kind kind);
 cr_space_entry *cr_space_entry_of(cr_ref space);
 
 /* -- changes; each function traces its changes */

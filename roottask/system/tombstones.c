@@ -6,37 +6,30 @@
 #include "system.h"
 #include "text.h"
 
-_Static_assert((int)CR_TOMBSTONE_ID_BYTES == (int)CR_ID_BYTES, "any id fits");
 _Static_assert((int)CR_TOMBSTONE_REGISTERS <= (int)CR_MORTEM_REGISTERS_MAX, "all are told");
 
 static cr_tombstones *const all = &cr_sys.tombstones;
 
-static uint32_t index_of(const cr_pd *pd)
-{
-    return (uint32_t)(pd - cr_sys.pds);
-}
-
 void cr_end_note(const cr_pd *pd, cr_ending how)
 {
-    all->ends[index_of(pd)].how = how;
+    all->ends[cr_receiver(pd)].how = how;
 }
 
 void cr_end_note_exit(const cr_pd *pd, uint64_t code)
 {
-    all->ends[index_of(pd)].code = code;
+    all->ends[cr_receiver(pd)].code = code;
 }
 
 void cr_end_note_fault(const cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t ip,
                        const seL4_UserContext *registers)
 {
-    cr_end_of *end = &all->ends[index_of(pd)];
+    cr_end_of *end = &all->ends[cr_receiver(pd)];
     end->faulted = 1;
     end->kind = kind;
     end->address = address;
     end->ip = ip;
     for (uint32_t i = 0; i < cr_arch_register_count && i < CR_TOMBSTONE_REGISTERS; i++) {
-        const char *at = (const char *)registers + cr_arch_registers[i].offset;
-        end->registers[i] = *(const seL4_Word *)(const void *)at;
+        end->registers[i] = cr_arch_register_value(registers, i);
     }
 }
 
@@ -80,10 +73,9 @@ void cr_tombstone_make(cr_ref node, const cr_pd *pd)
     }
     *made = (cr_tombstone){
         .used = 1, .node = node, .is_pd = pd != 0, .number = info.number};
-    cr_node_id(node, made->id);
     if (pd != 0) {
-        made->end = all->ends[index_of(pd)];
-        all->ends[index_of(pd)] = (cr_end_of){0};
+        made->end = all->ends[cr_receiver(pd)];
+        all->ends[cr_receiver(pd)] = (cr_end_of){0};
         cr_tombstone_forget(pd);
         cr_text_copy(made->name, pd->name, CR_NAME_BYTES);
         cr_text_copy(made->type, "PD", CR_TYPE_BYTES);
@@ -111,7 +103,7 @@ static void drop(uint32_t pd, uint32_t place)
 
 static void owed(const cr_pd *to, cr_tombstone *tombstone)
 {
-    const uint32_t pd = index_of(to);
+    const uint32_t pd = cr_receiver(to);
     uint32_t i = 0;
     for (; i < CR_TOMBSTONES_EACH && all->refs[pd][i].entry != 0; i++) {
         if (all->refs[pd][i].entry == entry_of(tombstone)) {
@@ -178,25 +170,25 @@ void cr_tombstone_told(const cr_pd *pd, const cr_work_notice *notice)
     default:
         return;
     }
-    const uint32_t place = place_of(index_of(pd), space, notice->pd);
-    cr_tombstone_ref *ref = &all->refs[index_of(pd)][place % CR_TOMBSTONES_EACH];
+    const uint32_t place = place_of(cr_receiver(pd), space, notice->pd);
+    cr_tombstone_ref *ref = &all->refs[cr_receiver(pd)][place % CR_TOMBSTONES_EACH];
     /* A notice from before was about what the PD did while it lived. */
     if (place < CR_TOMBSTONES_EACH && notice->token >= ref->since && --ref->notices == 0) {
-        drop(index_of(pd), place);
+        drop(cr_receiver(pd), place);
     }
 }
 
 void cr_tombstone_forget(const cr_pd *pd)
 {
-    for (uint32_t i = 0; i < CR_TOMBSTONES_EACH && all->refs[index_of(pd)][0].entry != 0; i++) {
-        drop(index_of(pd), 0);
+    for (uint32_t i = 0; i < CR_TOMBSTONES_EACH && all->refs[cr_receiver(pd)][0].entry != 0; i++) {
+        drop(cr_receiver(pd), 0);
     }
 }
 
 const cr_tombstone *cr_tombstone_of(const cr_pd *by, uint32_t space, uint32_t pd)
 {
-    const uint32_t place = place_of(index_of(by), space, pd);
-    return place < CR_TOMBSTONES_EACH ? &all->at[all->refs[index_of(by)][place].entry - 1] : 0;
+    const uint32_t place = place_of(cr_receiver(by), space, pd);
+    return place < CR_TOMBSTONES_EACH ? &all->at[all->refs[cr_receiver(by)][place].entry - 1] : 0;
 }
 
 /* -- their end */
@@ -207,22 +199,16 @@ static const char *const endings[] = {
 #undef CR_ENDING
 };
 
-static const char *const fault_kinds[] = {
-#define CR_FAULT_KIND(enumerator, number, word, ...) [enumerator] = word,
-    CR_FAULT_KINDS
-#undef CR_FAULT_KIND
-};
-
 static void trace(const cr_tombstone *tombstone, uint32_t cleanup)
 {
     const cr_end_of *end = &tombstone->end;
     cr_trace_begin(&cr_sys.trace, CR_EV_TOMBSTONE);
     cr_trace_number(&cr_sys.trace, cleanup);
-    cr_trace_string(&cr_sys.trace, tombstone->id);
+    cr_trace_node(tombstone->node);
     cr_trace_string(&cr_sys.trace, tombstone->name[0] != '\0' ? tombstone->name : "-");
     cr_trace_string(&cr_sys.trace, endings[end->how]);
     cr_trace_number(&cr_sys.trace, end->code);
-    cr_trace_string(&cr_sys.trace, end->faulted ? fault_kinds[end->kind] : "-");
+    cr_trace_string(&cr_sys.trace, end->faulted ? cr_fault_name(end->kind) : "-");
     cr_trace_address(&cr_sys.trace, end->address);
     cr_trace_address(&cr_sys.trace, end->ip);
     cr_trace_end(&cr_sys.trace);
@@ -250,7 +236,7 @@ void cr_tombstones_release(void)
             continue;
         }
         cr_trace_begin(&cr_sys.trace, CR_EV_FORGOTTEN);
-        cr_trace_string(&cr_sys.trace, tombstone->id);
+        cr_trace_node(tombstone->node);
         cr_trace_end(&cr_sys.trace);
         if (cr_model_release(cr_sys.model, tombstone->node) != CR_OK) {
             cr_panic("a tombstone cannot be released", tombstone->node.index);

@@ -20,7 +20,6 @@
 enum {
     /* The entries for nodes in the model. */
     CR_NODE_ENTRIES = CR_MAX_NODES + CR_MAX_TOMBSTONES,
-    CR_TOMBSTONE_ID_BYTES = 48, /* as CR_ID_BYTES */
     CR_TOMBSTONE_REGISTERS = sizeof(seL4_UserContext) / sizeof(seL4_Word),
     /* Those that are kept, and those of nodes whose cleanup is under way. */
     CR_TOMBSTONE_ENTRIES = CR_MAX_TOMBSTONES + CR_MAX_PDS + CR_MAX_SPACES
@@ -45,7 +44,6 @@ typedef struct cr_tombstone {
     cr_ref node;
     int is_pd;
     uint32_t number;
-    char id[CR_TOMBSTONE_ID_BYTES]; /* its type may be used for another one by now */
     uint32_t refs; /* PDs that refer to it */
     int settled;   /* its cleanup has settled */
     char name[CR_NAME_BYTES];

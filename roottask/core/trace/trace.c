@@ -142,6 +142,11 @@ static size_t length(const char *text)
     return n;
 }
 
+static void put_string(cr_trace *trace, const char *text)
+{
+    put_bytes(trace, text, length(text));
+}
+
 /* Waits until the longest record fits in one piece, and begins one there. */
 static void begin_record(cr_trace *trace)
 {
@@ -170,13 +175,13 @@ static void misused(cr_trace *trace, const char *name, const char *what)
 {
     if (!trace->broken) {
         begin_record(trace);
-        put_bytes(trace, "cellreap: bug: event ", length("cellreap: bug: event "));
-        put_bytes(trace, events[trace->event].name, length(events[trace->event].name));
-        put_bytes(trace, name[0] != '\0' ? ", field " : "", name[0] != '\0' ? 8 : 0);
-        put_bytes(trace, name, length(name));
-        put_bytes(trace, ": ", 2);
-        put_bytes(trace, what, length(what));
-        put_bytes(trace, "\n", 1);
+        put_string(trace, "cellreap: bug: event ");
+        put_string(trace, events[trace->event].name);
+        put_string(trace, name[0] != '\0' ? ", field " : "");
+        put_string(trace, name);
+        put_string(trace, ": ");
+        put_string(trace, what);
+        put_string(trace, "\n");
         end_record(trace, BUG);
     }
     trace->broken = 1;

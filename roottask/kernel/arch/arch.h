@@ -73,6 +73,11 @@ enum { CR_ARCH_REGISTER_NAME_MAX = 9 };
 /* All registers of a thread. */
 extern const cr_arch_register cr_arch_registers[];
 extern const uint32_t cr_arch_register_count;
+static inline seL4_Word cr_arch_register_value(const seL4_UserContext *registers, uint32_t i)
+{
+    const char *at = (const char *)registers + cr_arch_registers[i].offset;
+    return *(const seL4_Word *)(const void *)at;
+}
 /* The address of the instruction that the thread executes when it is resumed. For a thread that
  * waits in the kernel, this is its system call. */
 seL4_Word cr_arch_ip(const seL4_UserContext *registers);

@@ -3,43 +3,21 @@
  * The entry points of the root task's further threads. A thread begins with its stack and, in rdi,
  * the argument of its C function. */
     .section .text, "ax", @progbits
-    .weak cr_idle_main
-    .globl cr_idle_start
-    .type cr_idle_start, @function
-cr_idle_start:
-    xorl %ebp, %ebp
-    call cr_idle_main
-1:  jmp 1b
 
-    .weak cr_witness_main
-    .globl cr_witness_start
-    .type cr_witness_start, @function
-cr_witness_start:
+    /* A thread that enters at `start` runs `main`, if the root task has that function. */
+    .macro entry start, main
+    .weak \main
+    .globl \start
+    .type \start, @function
+\start:
     xorl %ebp, %ebp
-    call cr_witness_main
+    call \main
 1:  jmp 1b
+    .endm
 
-    .weak cr_writer_main
-    .globl cr_writer_start
-    .type cr_writer_start, @function
-cr_writer_start:
-    xorl %ebp, %ebp
-    call cr_writer_main
-1:  jmp 1b
-
-    .weak cr_pump_main
-    .globl cr_pump_start
-    .type cr_pump_start, @function
-cr_pump_start:
-    xorl %ebp, %ebp
-    call cr_pump_main
-1:  jmp 1b
-
-    .weak cr_worker_main
-    .globl cr_worker_begin
-    .type cr_worker_begin, @function
-cr_worker_begin:
-    xorl %ebp, %ebp
-    call cr_worker_main
-1:  jmp 1b
+    entry cr_idle_start, cr_idle_main
+    entry cr_witness_start, cr_witness_main
+    entry cr_writer_start, cr_writer_main
+    entry cr_pump_start, cr_pump_main
+    entry cr_worker_begin, cr_worker_main
     .section .note.GNU-stack, "", @progbits
