@@ -5,36 +5,42 @@ from __future__ import annotations
 
 import errno
 import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from taskflow.exceptions import WrappedFailure
+
+from cellreap.campaign.server import causes
 
 FULL_DISK: Final = 75
 """The exit code of a process that could not store what it did: EX_TEMPFAIL of sysexits.h."""
 _ERRNOS: Final = (errno.ENOSPC, errno.EDQUOT)
 _SQLITE_CODES: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
-_MOST: Final = 100
-"""Exceptions of a chain that are looked at."""
+
+
+@contextmanager
+def ending_if_full() -> Iterator[None]:
+    """Ends the process with FULL_DISK where a disk is full."""
+    try:
+        yield
+    except Exception as error:
+        if not tells_full_disk(error):
+            raise
+        sys.exit(FULL_DISK)
 
 
 def tells_full_disk(error: BaseException) -> bool:
-    """Whether the exception, or one that it came from, says that a disk or a quota is full.
-
-    The database wraps what sqlite raises in exceptions of its own.
-    """
-    waiting: list[BaseException] = [error]
-    for _ in range(_MOST):
-        if not waiting:
-            break
-        each = waiting.pop()
+    """Whether the exception, or one that it came from, says that a disk or a quota is full."""
+    for each in causes(error):
         if isinstance(each, OSError) and each.errno in _ERRNOS:
             return True
         if isinstance(each, sqlite3.Error) and _code(each) in _SQLITE_CODES:
             return True
         if isinstance(each, WrappedFailure):  # several tasks failed, or one and its revert
-            waiting += [failure.exception for failure in each if failure.exception is not None]
-        before = (each.__cause__, each.__context__, getattr(each, "orig", None))
-        waiting += [other for other in before if isinstance(other, BaseException)]
+            failures = (failure.exception for failure in each)
+            return any(tells_full_disk(one) for one in failures if one is not None)
     return False
 
 

@@ -14,7 +14,6 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from cellreap.campaign.flow import make_database, result_of, run_cell
-from cellreap.campaign.full_disk import FULL_DISK, tells_full_disk
+from cellreap.campaign.full_disk import FULL_DISK, ending_if_full
 from cellreap.campaign.matrix import Campaign, Cell
 from cellreap.errors import CellreapError, UsageError
 from cellreap.system.files import write_atomically
@@ -267,13 +266,8 @@ def _work(cell: Cell, campaign: Campaign, folder: Path, parent: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         return  # it ended before the kernel was told
-    try:
-        with contextlib.suppress(KeyboardInterrupt):
-            run_cell(cell, campaign.settings, folder / cell.id, folder / _EMPTY)
-    except Exception as error:
-        if not tells_full_disk(error):
-            raise
-        sys.exit(FULL_DISK)
+    with ending_if_full(), contextlib.suppress(KeyboardInterrupt):
+        run_cell(cell, campaign.settings, folder / cell.id, folder / _EMPTY)
 
 
 def write_state(standing: Standing, folder: Path, state: str) -> None:

@@ -28,7 +28,7 @@ from uuid import uuid4
 
 from cellreap.campaign.address import Address
 from cellreap.campaign.flow import result_in, run_flow
-from cellreap.campaign.full_disk import FULL_DISK, tells_full_disk
+from cellreap.campaign.full_disk import FULL_DISK, ending_if_full
 from cellreap.campaign.matrix import Campaign, Cell
 from cellreap.campaign.running import STOPPING, Result, Standing, result_from, write_state
 from cellreap.campaign.server import LOST, Server, ServerLostError, connect
@@ -296,17 +296,14 @@ def _work(campaign: Campaign, key: str, address: Address, folder: Path, parent: 
         return  # the campaign's process ended before the kernel was told
     server = None
     try:
-        server = connect(address, key, _name(), leave_if_lost=True)
-        _Worker(campaign, server, folder).run()
+        with ending_if_full():
+            server = connect(address, key, _name(), leave_if_lost=True)
+            _Worker(campaign, server, folder).run()
     except KeyboardInterrupt:
         if server is not None:
             server.give_back()
     except ServerLostError:
         sys.exit(_UNREACHABLE)
-    except Exception as error:
-        if not tells_full_disk(error):
-            raise
-        sys.exit(FULL_DISK)
     finally:
         if server is not None:
             server.close()
