@@ -9,11 +9,11 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from cellreap.api.chains import Broken
 from cellreap.api.crashes import Blast, Crashes
 from cellreap.api.states import CONFIGURATION, TRACE, Depths, State
 from cellreap.model.ids import ROOT
 from cellreap.model.plan import depth_text
+from cellreap.model.reference import Broken
 
 Lister = Callable[[str], list[Broken]]
 
@@ -376,7 +376,7 @@ def _differences(mine: Audit, theirs: Audit) -> Iterator[tuple[str, str]]:
     if mine.smallest != theirs.smallest:
         yield (
             "other",
-            f"smallest depths: {_listed(mine.smallest)}, before {_listed(theirs.smallest)}",
+            f"smallest depths: {listed(mine.smallest)}, before {listed(theirs.smallest)}",
         )
     for how, audit, other in (("worse", mine, theirs), ("better", theirs, mine)):
         verb = "is" if how == "worse" else "is no longer"
@@ -404,5 +404,6 @@ def _outcomes(where: str, mine: Outcome, theirs: Outcome) -> Iterator[tuple[str,
         yield how, f"{where} {now} broken chains are left, before {then}"
 
 
-def _listed(depths: list[Depths]) -> str:
+def listed(depths: list[Depths]) -> str:
+    """Depths in words."""
     return ", ".join(f"{depth_text(pd)}/{depth_text(rs)}" for pd, rs in depths) or "none"

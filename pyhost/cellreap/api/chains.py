@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
-
-Broken = tuple[str, str, str]
-"""A survivor, what it holds, and what that was built on and went."""
+from cellreap.model.reference import Broken, built_on, uppers
 
 
 class Chains:
@@ -17,9 +15,7 @@ class Chains:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._upper: dict[str, list[str]] = {}
-        for upper, lower in sorted(model.maps):
-            self._upper.setdefault(lower, []).append(upper)
+        self._upper = uppers(model)
         self._members: dict[str, list[str]] = {}
         for res, space in model.space_of.items():
             self._members.setdefault(space, []).append(res)
@@ -68,19 +64,12 @@ class Chains:
         """What survivors hold that was built on something that goes, directly or further down."""
         gone = {*spaces, *(res for s in spaces for res in self._members.get(s, ()))}
         gone |= {res for res, holders in self.core_built if pds.issuperset(holders)}
-        return sorted(set(self._left(gone, pds)))
-
-    def _left(self, gone: set[str], pds: set[str]) -> Iterator[Broken]:
-        pending = [(node, node) for node in sorted(gone)]
-        seen = set(gone)
-        for node, lost in pending:
-            for upper in self._upper.get(node, ()):
-                if upper not in seen:
-                    seen.add(upper)
-                    pending.append((upper, lost))
-                    for pd in self._holders.get(upper, ()):
-                        if pd not in pds:
-                            yield pd, upper, lost
+        return sorted(
+            (pd, held, lost)
+            for held, lost in built_on(self._upper, gone).items()
+            for pd in self._holders.get(held, ())
+            if pd not in pds
+        )
 
     def _closed(self) -> dict[str, int]:
         """The holds above each node on which something is built. Maps may form cycles."""

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from cellreap.api.chains import Broken, Chains
+from cellreap.api.chains import Chains
 from cellreap.api.states import Depths
 from cellreap.model.closeness import Closeness
 from cellreap.model.core import CoreCloseness, CoreModel
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
+from cellreap.model.reference import Broken
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from cellreap.api.auditing import Audit, Difference, PairAudit, audit_state
-from cellreap.api.states import Depths, state_of
+from cellreap.api.auditing import Audit, Difference, Outcome, PairAudit, audit_state, listed
+from cellreap.api.states import state_of
 from cellreap.cli.echo import echo_json
 from cellreap.cli.exit_codes import ExitCode
 from cellreap.cli.params import after_option, json_option
@@ -27,7 +27,7 @@ from cellreap.model.plan import depth_text
     help="The largest depth to look at, besides inf.",
 )
 @click.option("--pairs", is_flag=True, help="Also the crashes of two PDs, one after the other.")
-@click.option("--list", "listed", is_flag=True, help="List all broken chains.")
+@click.option("--list", "with_chains", is_flag=True, help="List all broken chains.")
 @click.option(
     "--diff",
     type=click.Path(path_type=Path),
@@ -42,7 +42,7 @@ def audit(
     source: Path,
     max_depth: int,
     pairs: bool,
-    listed: bool,
+    with_chains: bool,
     diff: Path | None,
     after: int | None,
     as_json: bool,
@@ -59,7 +59,7 @@ def audit(
     if diff is not None:
         different = found.difference(audit_state(state_of(diff), max_depth))
     if as_json:
-        shown: dict[str, Any] = found.to_json(listed)
+        shown: dict[str, Any] = found.to_json(with_chains)
         if different is not None:
             shown.update(worse=different.worse, better=different.better, other=different.other)
         echo_json("audit", shown)
@@ -67,7 +67,7 @@ def audit(
         for note in state.notes:
             click.echo(f"cellreap: note: {note}", err=True)
         _show(found)
-        if listed:
+        if with_chains:
             _list(found)
         if different is not None:
             _show_difference(different)
@@ -75,18 +75,13 @@ def audit(
 
 
 def _show(found: Audit) -> None:
-    rows = []
-    for each in found.findings:
-        worst = f"{each.destroyed} PDs: {found.label(each.worst[0])}" if each.worst else "nothing"
-        counts = str(sum(each.chains.values())), str(len(each.survivors))
-        rows.append((*_texts(each.pd_depth, each.rs_depth), worst, *counts))
+    rows = [
+        (*_texts(each.pd_depth, each.rs_depth), *_cells(found, each)) for each in found.findings
+    ]
     if found.configured is not None:
-        own = found.configured
-        worst = f"{own.destroyed} PDs: {found.label(own.worst[0])}" if own.worst else "nothing"
-        counts = str(sum(own.chains.values())), str(len(own.survivors))
-        rows.append(("as configured", "", worst, *counts))
+        rows.append(("as configured", "", *_cells(found, found.configured)))
     _table(("pd_depth", "rs_depth", "worst crash destroys", "broken chains", "survivors"), rows)
-    click.echo(f"smallest depths that leave no broken chain: {_listed(found.smallest)}")
+    click.echo(f"smallest depths that leave no broken chain: {listed(found.smallest)}")
     for crash, saved in found.pins.items():
         pds = ", ".join(found.label(pd) for pd in saved)
         click.echo(f"the crash of {found.label(crash)} would doom pinned PDs: {pds}")
@@ -94,6 +89,14 @@ def _show(found: Audit) -> None:
         click.echo(f"single point of failure: {found.label(pd)}")
     if found.pairs is not None:
         _show_pairs(found, found.pairs)
+
+
+def _cells(found: Audit, outcome: Outcome) -> tuple[str, str, str]:
+    """The columns behind the depths."""
+    worst = "nothing"
+    if outcome.worst:
+        worst = f"{outcome.destroyed} PDs: {found.label(outcome.worst[0])}"
+    return worst, str(sum(outcome.chains.values())), str(len(outcome.survivors))
 
 
 def _show_pairs(found: Audit, pairs: PairAudit) -> None:
@@ -109,7 +112,7 @@ def _show_pairs(found: Audit, pairs: PairAudit) -> None:
         ("pd_depth", "rs_depth", "worst two crashes destroy", "pairs that break", "chains at most"),
         rows,
     )
-    click.echo(f"smallest depths at which no two crashes do: {_listed(pairs.smallest)}")
+    click.echo(f"smallest depths at which no two crashes do: {listed(pairs.smallest)}")
     for a, b in pairs.points:
         click.echo(f"together they destroy all others: {found.label(a)} and {found.label(b)}")
 
@@ -140,7 +143,3 @@ def _table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
 
 def _texts(pd_depth: int | None, rs_depth: int | None) -> tuple[str, str]:
     return str(depth_text(pd_depth)), str(depth_text(rs_depth))
-
-
-def _listed(depths: list[Depths]) -> str:
-    return ", ".join("/".join(_texts(*both)) for both in depths) or "none"

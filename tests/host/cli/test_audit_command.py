@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 import cellreap
-from cellreap.api.chains import Broken
 from cellreap.api.crashes import Crashes
 from cellreap.model.csvstate import write_state
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
-from cellreap.model.reference import apply, hanging, plan
+from cellreap.model.reference import Broken, apply, hanging, plan
 from kit.command_line import cellreap as run
 from kit.command_line import cellreap_json
 from kit.core_support import SCENARIO, describe, random_model, system

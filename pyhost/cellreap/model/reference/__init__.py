@@ -9,7 +9,7 @@ from cellreap.model.plan import WHYS, Plan, depth_text
 from cellreap.model.reference.causes import check_why
 from cellreap.model.reference.collection import collect, reached, reconcile, spare
 from cellreap.model.reference.explaining import explain, label
-from cellreap.model.reference.hanging import Broken, hanging
+from cellreap.model.reference.hanging import Broken, built_on, hanging, uppers
 from cellreap.model.reference.metrics import Measuring, metrics
 from cellreap.model.reference.planning import apply, plan, replan, subtree
 
@@ -19,6 +19,7 @@ __all__ = [
     "Measuring",
     "Plan",
     "apply",
+    "built_on",
     "check_why",
     "collect",
     "depth_text",
@@ -32,4 +33,5 @@ __all__ = [
     "replan",
     "spare",
     "subtree",
+    "uppers",
 ]

@@ -3,12 +3,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
 from cellreap.model.plan import Plan
 
 Broken = tuple[str, str, str]
 """A survivor, what it holds, and what that was built on and goes."""
+
+
+def uppers(model: Model) -> dict[str, list[str]]:
+    """What each node has built directly on it, sorted."""
+    found: dict[str, list[str]] = {}
+    for upper, lower in sorted(model.maps):
+        found.setdefault(lower, []).append(upper)
+    return found
+
+
+def built_on(above: Mapping[str, list[str]], gone: Iterable[str]) -> dict[str, str]:
+    """All that does not go and is built, directly or further down, on what goes -> one of the
+    nearest of that. above: `uppers`.
+    """
+    lost = {node: node for node in sorted(gone)}
+    going, pending = set(lost), list(lost)
+    for node in pending:
+        for upper in above.get(node, ()):
+            if upper not in lost:
+                lost[upper] = lost[node]
+                pending.append(upper)
+    return {node: nearest for node, nearest in lost.items() if node not in going}
 
 
 def hanging(model: Model, plan: Plan) -> list[Broken]:
@@ -19,21 +43,9 @@ def hanging(model: Model, plan: Plan) -> list[Broken]:
     doomed = plan.doomed()
     gone = doomed | set(plan.core_freed)
     gone |= {res for res, space in model.space_of.items() if space in doomed}
-    built_on: dict[str, list[str]] = {}
-    for upper, lower in model.maps:
-        built_on.setdefault(lower, []).append(upper)
-    lost = {node: node for node in gone}
-    level = sorted(lost)
-    while level:
-        nearest: dict[str, str] = {}
-        for lower in level:
-            for upper in built_on.get(lower, ()):
-                if upper not in lost:
-                    nearest.setdefault(upper, lost[lower])
-        lost |= nearest
-        level = sorted(nearest)
+    lost = built_on(uppers(model), gone)
     return sorted(
         (pd, node, lost[node])
         for pd, node in model.holds
-        if pd != ROOT and pd not in doomed and node in lost and node not in gone
+        if pd != ROOT and pd not in doomed and node in lost
     )
