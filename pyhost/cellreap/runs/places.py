@@ -18,6 +18,7 @@ from cellreap.system.capdl.constants import body_slot, protocol
 from cellreap.system.config import Config, parse_config, read_text
 from cellreap.system.debug_info import Place, debug_info
 from cellreap.system.elf import MAX_FILE_BYTES, read_executable, without_sections
+from cellreap.system.files import read_at_most
 from cellreap.system.image import Image, read_image
 from cellreap.trace.explain import Explain
 from cellreap.trace.faults import FaultSeen
@@ -131,11 +132,7 @@ def places_of_image(image: Image, folder: Path | None = None) -> Places:
 
 def _program(path: Path, arch: str, loaded: bytes) -> bytes:
     """The ELF file. InputError if it cannot be read or is not the program that was loaded."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise InputError(str(path), None, None, error.strerror or "cannot be read") from None
+    raw = read_at_most(path, MAX_FILE_BYTES)
     if without_sections(read_executable(raw, str(path), arch)) != loaded:
         raise InputError(str(path), None, None, "is not the program in the image")
     return raw

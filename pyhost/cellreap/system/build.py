@@ -68,15 +68,15 @@ def build_image(
     parts = build_parts(sdk, toolchain, progress)
     built = build_programs(source, sdk, toolchain, parts, progress)
 
+    given = overrides or Overrides()
+
     def make(target: Path) -> Bounds:
         with progress.step(f"linking {config.system.name}"):
             return _write(
-                target, source, sdk, toolchain, parts, built, overrides, trace_key, machine_bytes
+                target, source, sdk, toolchain, parts, built, given, trace_key, machine_bytes
             )
 
-    key = image_key(
-        config, text, sdk, parts, built, overrides or Overrides(), trace_key, machine_bytes
-    )
+    key = image_key(config, text, sdk, parts, built, given, trace_key, machine_bytes)
     bounds = make(output) if key is None else cached_image(key, output, make, progress)
     return Built(built, bounds)
 
@@ -88,7 +88,7 @@ def _write(
     toolchain: Toolchain,
     parts: Parts,
     built: Mapping[str, bytes],
-    overrides: Overrides | None,
+    overrides: Overrides,
     trace_key: bytes | None,
     machine_bytes: int | None,
 ) -> Bounds:
@@ -109,7 +109,7 @@ def _write(
         "system": config.system.name,
         "pds": [pd.name for pd in config.pds],
         "spaces": [space.name for pd in config.pds for space in pd.spaces],
-        "overrides": (overrides or Overrides()).model_dump(),
+        "overrides": overrides.model_dump(),
     }
     kernel, options = sdk.kernel_elf.read_bytes(), (sdk.root / CONFIG_FILE).read_bytes()
     description = capdl_text(config, programs, target)

@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from cellreap.errors import InputError
+from cellreap.system.files import read_at_most
 from cellreap.system.toml_lines import KeyPath, line_of
 
 MAX_FILE_BYTES = 1 << 20  # much more than a configuration of thousands of PDs needs
@@ -63,11 +64,7 @@ Checked = TypeVar("Checked", bound=Table)
 
 def read_text(path: Path) -> str:
     """The text of a file, unchecked. InputError if the file cannot be read as text."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise InputError(str(path), None, None, error.strerror or "cannot be read") from None
+    raw = read_at_most(path, MAX_FILE_BYTES)
     if len(raw) > MAX_FILE_BYTES:
         raise InputError(
             str(path), None, None, f"larger than {MAX_FILE_BYTES} bytes: expected a text"

@@ -26,7 +26,7 @@ import tomlkit
 from tomlkit.items import Table
 
 from cellreap.errors import InputError
-from cellreap.system.capdl_import.reading import Cap, Object, read_capdl, slot_number
+from cellreap.system.capdl_import.reading import Cap, Object, number, read_capdl
 from cellreap.system.config.schema import Pd
 from cellreap.system.importing import (
     CALLS,
@@ -115,7 +115,7 @@ class _Import:
         found.vspace = vspace.target if vspace is not None else ""
         self._choose_program(found)
         affinity = tcb.values.get("affinity", "0")
-        if slot_number(affinity):
+        if number(affinity):
             self._note(tcb.line, tcb.name, f"affinity {affinity}: PDs are not bound to a core")
         return found
 
@@ -135,7 +135,7 @@ class _Import:
         for slot in ("fault_ep_slot", "fault_ep"):
             if slot in tcb.caps:
                 return "", tcb.caps[slot]
-        address = slot_number(tcb.values.get("fault_ep", "0"))
+        address = number(tcb.values.get("fault_ep", "0"))
         if not address:
             return None
         at, bits = root, _WORD_BITS
@@ -187,7 +187,7 @@ class _Import:
 
     def _set_priorities(self) -> None:
         told = {
-            name: slot_number(thread.tcb.values.get("prio", "0")) or 0
+            name: number(thread.tcb.values.get("prio", "0")) or 0
             for name, thread in self._threads.items()
         }
         new = ranked(told.values())

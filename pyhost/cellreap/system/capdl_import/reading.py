@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from cellreap.errors import InputError
+from cellreap.system.files import read_at_most
 
 MAX_FILE_BYTES = 64 << 20
 _TOKEN = re.compile(
@@ -40,7 +41,7 @@ class Cap:
 
     def number(self, key: str) -> int:
         """A number among its values; 0 if it is not there."""
-        return _number(self.values.get(key, "0")) or 0
+        return number(self.values.get(key, "0")) or 0
 
 
 @dataclass
@@ -59,19 +60,15 @@ class Object:
     def bits(self) -> int:
         """N of `(N bits)`. 0 if it is not there."""
         found = next((word for word in self.words if word.endswith(" bits")), "0 bits")
-        return _number(found.split()[0]) or 0
+        return number(found.split()[0]) or 0
 
 
-def _number(text: str) -> int | None:
+def number(text: str) -> int | None:
+    """A number, as capDL writes it. None: it is something else, such as the name of a slot."""
     try:
         return int(text, 0)
     except ValueError:
         return None
-
-
-def slot_number(text: str) -> int | None:
-    """A slot of a CNode as a number. None: it has a name."""
-    return _number(text)
 
 
 class _Reader:
@@ -216,8 +213,8 @@ class _Reader:
             if self._take(","):
                 continue
             line, slot = self._line(), self._word("a slot")
-            number = slot_number(slot)
-            slot = slot if number is None else str(number)
+            place = number(slot)
+            slot = slot if place is None else str(place)
             self._expect(":")
             target = self._word("an object")
             if self._peek() == "=":
@@ -233,11 +230,7 @@ class _Reader:
 
 def read_capdl(path: Path) -> tuple[dict[str, Object], list[tuple[int, str]]]:
     """The objects of a description by name, and sections that are not read. InputError."""
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise InputError(str(path), None, None, error.strerror or "cannot be read") from None
+    raw = read_at_most(path, MAX_FILE_BYTES)
     if len(raw) > MAX_FILE_BYTES:
         raise InputError(str(path), None, None, f"expected at most {MAX_FILE_BYTES} bytes")
     try:

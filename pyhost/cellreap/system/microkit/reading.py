@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from cellreap.errors import InputError
+from cellreap.system.files import read_at_most
 
 MAX_FILE_BYTES = 16 << 20
 MAX_DEPTH = 64
@@ -125,11 +126,7 @@ def read_system(path: Path) -> Element:
 
 
 def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise InputError(str(path), None, None, error.strerror or "cannot be read") from None
+    raw = read_at_most(path, MAX_FILE_BYTES)
     if len(raw) > MAX_FILE_BYTES:
         raise InputError(
             str(path),
