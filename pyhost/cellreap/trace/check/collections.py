@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cleanups without a trigger: collections after a cleanup, and the end of the whole system."""
+"""Cleanups without a trigger: collections, and the end of the whole system."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ class Collections(Concern):
     def stops(self) -> bool:
         """Whether the system is about to end."""
         return self._stops
+
     def take_asked(self, pd: str) -> bool:
         """Whether the operation of the PD that was just accepted is a COLLECT."""
         asked, self._asked = self._asked, None
@@ -135,7 +136,6 @@ class Collections(Concern):
         self._pending = count
         if not count:
             self.context.tickets.nothing_to_collect()
-
 
     def asked(self, event: Event) -> None:
         """COLLECT_ASKED: a PD asks for a collection."""

@@ -47,7 +47,7 @@ class Notices(Concern):
         self._judge("QUEUE", self._work.queue(token, to, kind, node, tag, dead))
         if not self.context.freed.is_stopped(to):
             self.context.tombstones.queued(Notice(token, to, kind, node, tag, dead=dead))
-        if self.context.freed.is_stopped(to):
+        else:
             self._work.forget(to)
             self.context.tickets.note(self.changed_accounts())
 

@@ -47,6 +47,7 @@ from cellreap.trace.check.steps import Steps
 from cellreap.trace.check.takeovers import Takeovers
 from cellreap.trace.check.tickets import Tickets
 from cellreap.trace.check.timing import Timing
+from cellreap.trace.check.tombstones import SEES as TOMBSTONE_SEES
 from cellreap.trace.check.tombstones import Tombstones
 from cellreap.trace.check.triggers import Triggers
 from cellreap.trace.check.truth import EVENTS as TRUTH_EVENTS
@@ -224,7 +225,8 @@ class Replay:
                 self._dispatch(event)
                 return
             context.takeovers.see(event)
-            context.tombstones.see(event)
+            if name in TOMBSTONE_SEES:
+                context.tombstones.see(event)
             between = context.between
             if between.open is not None or name == "STEP":
                 between.see(event)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from cellreap import headers
 from cellreap.model.csvstate import tombstone_rows
@@ -23,6 +23,10 @@ from cellreap.trace.events import Event
 
 _TELL_OF_NODES = ("destroy", "lost")
 """Kinds of notices that tell of the node itself. `LEFT_BEHIND` tell of a PD beside it."""
+_HOW: Final = {"FAULT": "fault", "EXIT": "exit", "TERMINATE": "terminate", "LATE": "late"}
+"""Event -> how its PD comes to its end."""
+SEES: Final = frozenset({*_HOW, "FAULT_HELD", "CLEANUP", "DOOM_PD"})
+"""Events that say how a PD comes to its end."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class Tombstones(Concern):
         return tombstone_rows(known)
 
     def see(self, event: Event) -> None:
-        """Before any event: what an end of a PD, or a fault, leaves behind."""
+        """One of SEES: what an end of a PD, or a fault, leaves behind."""
         name = event.name
         if name in ("FAULT", "FAULT_HELD"):
             what = {each: event[each] for each in ("kind", "address", "ip")}
@@ -125,7 +129,7 @@ class Tombstones(Concern):
 
     def demand(self, event: Event) -> None:
         """Checks, when the root task goes on to another message, that nothing is missing."""
-        if not self.context.policy.tells_tombstones:
+        if not (self._destroyed or self._told) or not self.context.policy.tells_tombstones:
             return
         referred = self._referred()
         for node, number in list(self._destroyed.items()):
@@ -181,7 +185,3 @@ class Tombstones(Concern):
         self._told.discard(node)
 
     handlers: ClassVar[Handlers] = {"TOMBSTONE": tombstone, "FORGOTTEN": forgotten}
-
-
-_HOW = {"FAULT": "fault", "EXIT": "exit", "TERMINATE": "terminate", "LATE": "late"}
-"""Event -> how its PD comes to its end."""
