@@ -203,6 +203,15 @@ def make_database(path: Path) -> None:
     part.replace(path)
 
 
+def copy_database(empty: Path, path: Path) -> None:
+    """Makes the database of a cell, which has none."""
+    # sqlite would take the journal that another one left there for one of the new database.
+    path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+    part = path.with_suffix(".part")
+    shutil.copyfile(empty, part)
+    part.replace(path)
+
+
 def _backend(path: Path) -> Any:
     return backends.fetch({"connection": f"sqlite:///{path}"})
 
@@ -220,9 +229,7 @@ def run_cell(cell: Cell, settings: Settings, folder: Path, empty: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     database = folder / DATABASE
     if not database.exists():
-        part = database.with_suffix(".part")
-        shutil.copyfile(empty, part)
-        part.replace(database)
+        copy_database(empty, database)
     try:
         with contextlib.closing(_backend(database)) as backend:
             run_flow(cell, settings, folder, FolderDepot(folder), backend)
@@ -296,9 +303,14 @@ def _told(failure: Any) -> str:
 
 
 def _ended(database: Path) -> bool:
-    """Whether the flow has come to its end. SQL takes a tenth of the time of TaskFlow."""
+    """Whether the flow has come to its end. SQL takes a tenth of the time of TaskFlow.
+
+    A process that was killed while it wrote may have left half of a transaction, which must be
+    undone before anything can be read. So this needs the right to write. sqlite does without where
+    the file is write-protected.
+    """
     try:
-        file = f"file:{quote(str(database))}?mode=ro"
+        file = f"file:{quote(str(database))}?mode=rw"
         with contextlib.closing(sqlite3.connect(file, uri=True)) as connection:
             found = connection.execute("SELECT state FROM flowdetails").fetchall()
     except sqlite3.Error as error:

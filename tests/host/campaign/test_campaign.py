@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -22,7 +24,7 @@ pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'ce
 from cellreap.campaign import reports
 from cellreap.campaign.depot import boots_of
 from cellreap.campaign.effort import Effort
-from cellreap.campaign.flow import result_of
+from cellreap.campaign.flow import copy_database, make_database, result_of
 from cellreap.campaign.full_disk import FULL_DISK
 from cellreap.campaign.matrix import read_campaign
 from cellreap.campaign.running import Interrupt, Result
@@ -187,18 +189,58 @@ def test_all_cells_are_run_and_a_campaign_that_is_done_runs_nothing(
     again = bench.cellreap(*arguments, "--resume", "--json")
     assert json.loads(again.stdout)["cells"] == shown["cells"]
     assert boots(tmp_path) == before
+    cells = [tmp_path / "out" / cell["id"] / "flow.sqlite" for cell in shown["cells"]]
+    kill_in_transaction(cells[0], "UPDATE flowdetails SET state = 'RUNNING'")
+    again = bench.cellreap(*arguments, "--resume", "--json")
+    assert json.loads(again.stdout)["cells"] == shown["cells"]
+    assert boots(tmp_path) == before
     watched = bench.cellreap(*arguments, "--watch").stdout.splitlines()
     assert watched[0] == "1/2 pass s0 x86_64"
     assert watched[-1] == "the campaign is done: 2 of 2 results"
     # What another version, or a failing disk, has left there is told in a line.
     (tmp_path / "out" / "state.json").write_text('{"state": "done"}')
     assert "state.json: is damaged, or of" in error_of(bench.cellreap(*arguments, "--watch"))
-    database = tmp_path / "out" / shown["cells"][1]["id"] / "flow.sqlite"
+    database = cells[1]
     database.write_bytes(database.read_bytes()[:100])
     assert f"{database}: cannot be used: " in error_of(bench.cellreap(*arguments, "--resume"))
     shutil.rmtree(database.parent)
     again = bench.cellreap(*arguments, "--resume", "--json")
     assert [cell["boots"] for cell in json.loads(again.stdout)["cells"]] == [1, 1]
+
+
+IN_TRANSACTION = """
+import os, signal, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA cache_size = 1")
+connection.execute("BEGIN")
+connection.execute(sys.argv[2])
+connection.execute("CREATE TABLE filler (text)")
+connection.executemany("INSERT INTO filler VALUES (?)", [("x" * 4096,)] * 200)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def kill_in_transaction(database: Path, statement: str) -> None:
+    """Leaves the statement in the database as a killed process does: written, not committed."""
+    subprocess.run([sys.executable, "-c", IN_TRANSACTION, str(database), statement])
+    assert database.with_name("flow.sqlite-journal").stat().st_size, "there is nothing to undo"
+    assert database.stat().st_size > 200 * 4096, "it is not in the file"
+
+
+@pytest.mark.behaviour("A-18", "T-24")
+def test_what_a_killed_process_has_not_committed_does_not_count(tmp_path: Path) -> None:
+    empty, database = tmp_path / "empty.sqlite", tmp_path / "flow.sqlite"
+    make_database(empty)
+    ended = "INSERT INTO flowdetails (uuid, state) VALUES ('a', 'SUCCESS')"
+    copy_database(empty, database)
+    kill_in_transaction(database, ended)
+    assert result_of(tmp_path) is None
+    with contextlib.closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(ended)
+    kill_in_transaction(database, "UPDATE flowdetails SET state = 'RUNNING'")
+    database.unlink()  # its journal stays, and has the flow that has ended
+    copy_database(empty, database)
+    assert result_of(tmp_path) is None
 
 
 CELLS = 5
