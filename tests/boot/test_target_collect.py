@@ -30,6 +30,16 @@ def test_what_nobody_reaches_goes_after_a_cleanup_and_what_is_held_stays(target:
     assert not gone & set(kept)
 
 
+@pytest.mark.behaviour("G-43", "C-27")
+def test_what_nobody_reaches_goes_whatever_the_policy(target: Target) -> None:
+    def by_metric(config: Config) -> Config:
+        policy = config.policy.model_copy(update={"policy": "metric", "fr_max": 0})
+        return config.model_copy(update={"policy": policy})
+
+    run = target.run("collect", change=by_metric)
+    assert [event["pds"] for event in run.of("COLLECT")] == ["2"]
+
+
 @pytest.mark.behaviour("G-43")
 def test_without_the_setting_nothing_is_collected(target: Target) -> None:
     def never(config: Config) -> Config:

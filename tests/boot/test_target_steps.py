@@ -15,6 +15,9 @@ from cellreap.trace.events import Event
 DEATHS = ("fault", "error", "hang")
 DEPTHS: tuple[tuple[Depth, Depth], ...] = ((0, 0), (0, 2), (1, 0), (2, 0), ("inf", "inf"))
 SYSTEM = "block_fs_db_app"
+WITHOUT_TRIGGER = {"collect": "collect", "gather": "collect", "stopped": "stop"}
+"""System -> the cause of its last cleanup, which has no trigger: after a cleanup, asked for by a
+PD with COLLECT, and at the ordered end of the system."""
 
 
 def with_failures(*failures: str) -> Change:
@@ -172,6 +175,45 @@ def test_every_step_by_itself(target: Target, depths: tuple[Depth, Depth], how: 
     for i in range(1, len(steps(whole)) + 1, every):
         for place in (f"{i}", f"{i}.1", f"{i}.end"):
             run = boot(target, depths, f"step:{place}:{how}")
+            assert outcome(run) == outcome(whole), place
+
+
+def last_steps(run: Run) -> list[tuple[int, Event]]:
+    """The steps of the last cleanup, with their numbers among those of all cleanups."""
+    n = run.cleanups()[-1]["n"]
+    return [(i, step) for i, step in enumerate(steps(run), 1) if step["n"] == n]
+
+
+@pytest.mark.behaviour("H-12", "X-18", "G-43", "G-44", "X-13")
+@pytest.mark.parametrize("system", WITHOUT_TRIGGER)
+def test_a_cleaner_may_die_before_every_step_of_a_cleanup_without_trigger(
+    target: Target, system: str
+) -> None:
+    whole = target.run(system)
+    last = last_steps(whole)
+    assert whole.cleanups()[-1]["trigger"] == "-"
+    assert whole.cleanups()[-1]["cause"] == WITHOUT_TRIGGER[system]
+    deaths = [("fault", "error")[i % 2] for i, _ in last]
+    failures = (f"step:{i}:{how}" for (i, _), how in zip(last, deaths, strict=True))
+    run = target.run(system, change=with_failures(*failures))
+    assert died(run) == [(how, step["name"]) for how, (_, step) in zip(deaths, last, strict=True)]
+    assert outcome(run) == outcome(whole)
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+@pytest.mark.behaviour("H-12")
+@pytest.mark.parametrize("system", WITHOUT_TRIGGER)
+@pytest.mark.parametrize("how", DEATHS)
+def test_every_step_of_a_cleanup_without_trigger_by_itself(
+    target: Target, system: str, how: str
+) -> None:
+    """On refkernel each step, on seL4 every seventh."""
+    whole = target.run(system)
+    every = 1 if "refkernel" in whole.report.kernel else 7
+    for i, _ in last_steps(whole)[::every]:
+        for place in (f"{i}", f"{i}.1", f"{i}.end"):
+            run = target.run(system, change=with_failures(f"step:{place}:{how}"))
             assert outcome(run) == outcome(whole), place
 
 

@@ -140,9 +140,9 @@ RULES: Final[dict[str, str]] = {
     "kernel of the image takes them, and else not.",
     "config.inject": "The failures to inject are the configured ones.",
     # injected failures
-    "policy.told": "POLICY comes after AWAIT and INJECT, if at all. Directly after it come at "
-    "most one FR_MAX, and RSI_MIN for different types: at least one event of these two.",
-    "inject.told": "INJECT comes directly after AWAIT or another INJECT, and each once.",
+    "policy.told": "POLICY comes after AWAIT, COLLECTS and INJECT, if at all. Directly after it "
+    "come at most one FR_MAX, and RSI_MIN for different types: at least one event of these two.",
+    "inject.told": "INJECT comes directly after AWAIT, COLLECTS or another INJECT, and each once.",
     "inject.happens": "INJECTED repeats an INJECT, once unless that is for always.",
     # cleaners that die
     "takeover.death": "TAKEOVER or RESIDUE comes right after the INJECTED that has a step of a "

@@ -12,7 +12,7 @@ from cellreap.trace.check.apart import without
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
 
-_BEFORE = ("AWAIT", "INJECT")
+_BEFORE = ("AWAIT", "COLLECTS", "INJECT")
 
 
 class Close(Concern):
@@ -42,7 +42,8 @@ class Close(Concern):
         """POLICY: which PDs policy dooms."""
         word = event["policy"]
         if not self._follows(*_BEFORE) or word == "depth":
-            self._bad(event, f"{word}: expected metric or both once, after AWAIT and INJECT")
+            before = "AWAIT, COLLECTS and INJECT"
+            self._bad(event, f"{word}: expected metric or both once, after {before}")
             return
         self.of = Closeness(cast(Literal["metric", "both"], word))
 

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from cellreap.trace.check.context import Concern, Handlers
 from cellreap.trace.events import Event
+
+_BEFORE: Final = ("AWAIT", "COLLECTS", "INJECT")
+"""What INJECT follows."""
 
 
 def as_configured(event: Event) -> str:
@@ -26,8 +29,8 @@ class Injected(Concern):
         """INJECT: something is to fail."""
         before, text = self.context.previous, as_configured(event)
         injected = self.context.report.injected
-        if before is None or before.name not in ("AWAIT", "INJECT") or text in injected:
-            said = "expected it once, right after AWAIT or another INJECT"
+        if before is None or before.name not in _BEFORE or text in injected:
+            said = "expected it once, right after AWAIT, COLLECTS or another INJECT"
             self.context.bad("inject.told", f"INJECT: {text}: {said}")
         if event["end"] == "1" and event["call"] != "0":
             self.context.bad("inject.told", f"INJECT: call={event['call']}: expected 0 with end=1")
