@@ -32,7 +32,7 @@ from cellreap.boards.description import load_description
 from cellreap.boards.flash import Limits as BoardLimits
 from cellreap.boards.flash import flash_image
 from cellreap.campaign.depot import Depot, FolderDepot, boots_of
-from cellreap.campaign.full_disk import tells_full_disk
+from cellreap.campaign.full_disk import apart_if_full, tells_full_disk
 from cellreap.campaign.matrix import Cell, Settings
 from cellreap.errors import CellreapError, UsageError
 from cellreap.progress import Progress
@@ -85,6 +85,7 @@ class _Task(task.Task):  # type: ignore[misc]
 class Configure(_Task):
     """Finds the kernel and checks that the system can run on it."""
 
+    @apart_if_full()
     def execute(self, cell: dict[str, Any]) -> str:
         sdk = kernel_for(cell["arch"], Cell(**cell).kernel_path, QUIET)
         system = Cell(**cell).system()
@@ -97,6 +98,7 @@ class Configure(_Task):
 class Build(_Task):
     """Builds the image."""
 
+    @apart_if_full()
     def execute(self, cell: dict[str, Any], configured: str) -> Any:
         sdk = kernel_for(cell["arch"], Cell(**cell).kernel_path, QUIET)
         if str(sdk.kernel) != configured:  # it is not the machine that configured the cell
@@ -112,6 +114,7 @@ class Build(_Task):
 class BootTask(_Task):
     """Boots the image."""
 
+    @apart_if_full()
     def execute(
         self, cell: dict[str, Any], settings: dict[str, Any], built: Any, attempt: int
     ) -> dict[str, Any]:
@@ -141,6 +144,7 @@ class BootTask(_Task):
 class Capture(_Task):
     """Keeps the console of the boot that counts."""
 
+    @apart_if_full()
     def execute(self, booted: dict[str, Any]) -> int:
         self.have_trace(booted)
         return self.trace.stat().st_size
@@ -152,6 +156,7 @@ class Capture(_Task):
 class Check(_Task):
     """Checks the trace, and says what became of the cell."""
 
+    @apart_if_full()
     def execute(
         self, cell: dict[str, Any], built: Any, booted: dict[str, Any], attempt: int
     ) -> dict[str, Any]:
@@ -254,7 +259,8 @@ def run_flow(cell: Cell, settings: Settings, folder: Path, depot: Depot, backend
     try:
         engine.run()
     except Exception as error:
-        # What a task raises is kept in the flow, from which `result_of` reads it.
+        # What a task raises is kept in the flow, from which `result_of` reads it. A full disk is
+        # told here only if the flow itself could not be kept.
         if tells_full_disk(error) or engine.storage.get_flow_state() != states.REVERTED:
             raise
 

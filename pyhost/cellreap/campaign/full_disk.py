@@ -1,33 +1,57 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tells a full disk from other failures of a cell's process."""
+"""Tells a full disk from other failures of a cell's process.
+
+A full disk says nothing about the cell, so it must not become its result.
+"""
 
 from __future__ import annotations
 
 import errno
+import os
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from taskflow.exceptions import WrappedFailure
 
 from cellreap.campaign.server import causes
+from cellreap.errors import CellreapError
 
 FULL_DISK: Final = 75
 """The exit code of a process that could not store what it did: EX_TEMPFAIL of sysexits.h."""
 _ERRNOS: Final = (errno.ENOSPC, errno.EDQUOT)
+_TEXTS: Final = tuple(os.strerror(number) for number in _ERRNOS)
 _SQLITE_CODES: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
 
 
+class DiskFullError(BaseException):
+    """A task found a disk full. TaskFlow keeps each Exception of a task as its failure, for ever.
+
+    This goes through TaskFlow as Ctrl-C does. So the flow goes on at that task.
+    """
+
+
 @contextmanager
-def ending_if_full() -> Iterator[None]:
-    """Ends the process with FULL_DISK where a disk is full."""
+def apart_if_full() -> Iterator[None]:
+    """Raises DiskFullError where a disk is full."""
     try:
         yield
     except Exception as error:
         if not tells_full_disk(error):
             raise
+        raise DiskFullError from error
+
+
+@contextmanager
+def ending_if_full(before: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Ends the process with FULL_DISK where a disk is full. before: called then."""
+    try:
+        with apart_if_full():
+            yield
+    except DiskFullError:
+        before()
         sys.exit(FULL_DISK)
 
 
@@ -36,6 +60,8 @@ def tells_full_disk(error: BaseException) -> bool:
     for each in causes(error):
         if isinstance(each, OSError) and each.errno in _ERRNOS:
             return True
+        if isinstance(each, CellreapError) and any(text in str(each) for text in _TEXTS):
+            return True  # a compiler or another program said so
         if isinstance(each, sqlite3.Error) and _code(each) in _SQLITE_CODES:
             return True
         if isinstance(each, WrappedFailure):  # several tasks failed, or one and its revert

@@ -34,8 +34,8 @@ STOPPING = "error"
 _EMPTY = "empty.sqlite"
 _DEATHS = 3
 """How often a cell is begun again whose process was killed by something else."""
-_PATIENCE = 5.0
-"""Seconds that the processes have to end their emulators."""
+PATIENCE = 5.0
+"""Seconds that a process has to end its emulator. Boards are waited for: they must be off."""
 _SET_DEATH_SIGNAL = 1
 
 
@@ -196,9 +196,10 @@ class _Workers:
             if process.pid is not None and process.is_alive():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process.pid, signal.SIGINT)
-        ended_by = time.monotonic() + _PATIENCE
-        for process, _cell in self._running.values():
-            process.join(max(0.0, ended_by - time.monotonic()))
+        ended_by = time.monotonic() + PATIENCE
+        for process, cell in self._running.values():
+            left = max(0.0, ended_by - time.monotonic())
+            process.join(left if cell.board is None else None)
             if process.is_alive():
                 process.kill()
                 process.join()
@@ -261,8 +262,23 @@ class _Workers:
             )
 
 
+def hear_interrupt_once() -> None:
+    """KeyboardInterrupt at the first Ctrl-C only.
+
+    A terminal tells all processes of it, and the campaign's process tells the others again. The
+    second would come while the emulator is ended or the claim given back.
+    """
+
+    def heard(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, heard)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
 def _work(cell: Cell, campaign: Campaign, folder: Path, parent: int) -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    hear_interrupt_once()
     ctypes.CDLL(None, use_errno=True).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         return  # it ended before the kernel was told

@@ -25,7 +25,7 @@ CLAIM_SECONDS = 5.0
 """A claim ends so long after its owner. With the time until somebody looks, less than 10 s."""
 PATIENCE_SECONDS = 60.0
 """How long a server may be away."""
-LOST = 75
+LOST = 76
 """Exit code of a process that no longer has its claim."""
 _PAUSE = 0.25
 
@@ -48,6 +48,8 @@ class Server(ABC):
         self.address = address
         self.who = who
         self._job: Any = None
+        self._asked: Any = None
+        """The job whose claim was asked for last."""
 
     # -- data
 
@@ -120,6 +122,7 @@ class Server(ABC):
                 return False
             return True
 
+        self._asked = job
         if not self.patiently(once):
             return False
         self._job = job
@@ -148,11 +151,16 @@ class Server(ABC):
 
     def give_back(self) -> None:
         """Gives the claimed job back, if there is one, for somebody else to claim."""
+        if self._job is None and self._asked is not None:
+            # `claim` may have been interrupted after the server had agreed.
+            asked = self._asked
+            if self.patiently(lambda: self.owner(asked)) == self.who:
+                self._job = asked
         if self._job is not None:
             self._give_up(self.board.abandon)
 
     def _give_up(self, how: Callable[[Any, str], None]) -> None:
-        job, self._job = self._job, None
+        job = self._job
 
         def once() -> None:
             try:
@@ -161,6 +169,7 @@ class Server(ABC):
                 return  # done already, by a call whose answer was lost
 
         self.patiently(once)
+        self._job = self._asked = None
 
     # -- patience
 

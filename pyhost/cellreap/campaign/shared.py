@@ -30,7 +30,15 @@ from cellreap.campaign.address import Address
 from cellreap.campaign.flow import result_in, run_flow
 from cellreap.campaign.full_disk import FULL_DISK, ending_if_full
 from cellreap.campaign.matrix import Campaign, Cell
-from cellreap.campaign.running import STOPPING, Result, Standing, result_from, write_state
+from cellreap.campaign.running import (
+    PATIENCE,
+    STOPPING,
+    Result,
+    Standing,
+    hear_interrupt_once,
+    result_from,
+    write_state,
+)
 from cellreap.campaign.server import LOST, Server, ServerLostError, connect
 from cellreap.campaign.shared_store import SharedBackend, SharedDepot
 from cellreap.errors import CellreapError, UsageError
@@ -216,8 +224,13 @@ class _Machine:
                 target=_work,
                 args=(self._campaign, self._key, self._address, self._folder, os.getpid()),
             )
-            worker.start()
-            self._workers.append(worker)
+            # Ctrl-C must find it among the workers, or ready to be told of it.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                worker.start()
+                self._workers.append(worker)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return self._connect()
 
     def _replace_ended(self) -> None:
@@ -241,15 +254,21 @@ class _Machine:
         self._server = self._with_workers()
 
     def _end_workers(self) -> None:
-        for worker in self._workers:
-            if worker.pid is not None and worker.is_alive():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(worker.pid, signal.SIGINT)
-        for worker in self._workers:
-            worker.join(5)
-            if worker.is_alive():
-                worker.kill()
-                worker.join()
+        """Ends the workers. Another Ctrl-C meanwhile does nothing."""
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        boards = any(cell.board is not None for cell in self._campaign.cells)
+        try:
+            for worker in self._workers:
+                if worker.pid is not None and worker.is_alive():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(worker.pid, signal.SIGINT)
+            for worker in self._workers:
+                worker.join(None if boards else PATIENCE)
+                if worker.is_alive():
+                    worker.kill()
+                    worker.join()
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def _fetch_traces(self, server: Server) -> None:
         """Has the traces of all cells here, also of those that ran elsewhere."""
@@ -290,18 +309,22 @@ def _open_cells(campaign: Campaign, done: Collection[str], stopped: set[str]) ->
 
 
 def _work(campaign: Campaign, key: str, address: Address, folder: Path, parent: int) -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     ctypes.CDLL(None, use_errno=True).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         return  # the campaign's process ended before the kernel was told
-    server = None
+    server: Server | None = None
+
+    def give_back() -> None:
+        if server is not None:
+            server.give_back()
+
     try:
-        with ending_if_full():
+        hear_interrupt_once()
+        with ending_if_full(give_back):
             server = connect(address, key, _name(), leave_if_lost=True)
             _Worker(campaign, server, folder).run()
     except KeyboardInterrupt:
-        if server is not None:
-            server.give_back()
+        give_back()
     except ServerLostError:
         sys.exit(_UNREACHABLE)
     finally:

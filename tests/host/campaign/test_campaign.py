@@ -351,7 +351,7 @@ import errno, os, signal, sys
 from pathlib import Path
 from unittest.mock import patch
 from cellreap.campaign.flow import make_database, run_cell
-from cellreap.campaign.full_disk import FULL_DISK, tells_full_disk
+from cellreap.campaign.full_disk import ending_if_full
 from cellreap.campaign.matrix import read_campaign
 from cellreap.errors import CellreapError
 
@@ -371,11 +371,8 @@ if sys.argv[3] == "killed":
     patch("cellreap.campaign.flow.checked_run", killed).start()
 if sys.argv[3] == "full":
     patch("cellreap.campaign.flow.checked_run", full).start()
-    try:
-        run_cell(campaign.cells[0], campaign.settings, Path(sys.argv[2]), empty)
-    except Exception as error:
-        sys.exit(FULL_DISK if tells_full_disk(error) else 1)
-run_cell(campaign.cells[0], campaign.settings, Path(sys.argv[2]), empty)
+with ending_if_full():
+    run_cell(campaign.cells[0], campaign.settings, Path(sys.argv[2]), empty)
 """
 
 
@@ -393,7 +390,6 @@ def test_a_cell_that_fails_after_a_kill_is_an_error_and_reverts_what_it_skipped(
 
     assert ran("full") == FULL_DISK
     assert result_of(folder) is None
-    shutil.rmtree(folder)
     assert ran("killed") == -signal.SIGKILL
     assert result_of(folder) is None
     assert (folder / "cell.trace").exists()

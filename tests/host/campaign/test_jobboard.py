@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -24,7 +25,7 @@ pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'ce
 from cellreap.campaign import running, shared
 from cellreap.campaign.address import CA, CERTIFICATE, PASSWORD, parse_address
 from cellreap.campaign.matrix import Campaign, Cell, read_campaign
-from cellreap.campaign.server import Server, connect
+from cellreap.campaign.server import LOST, Server, connect
 from cellreap.errors import UsageError
 from kit.job_servers import NEEDS_OPENSSL, JobServer, param
 from kit.paths import CONFIGS
@@ -336,6 +337,117 @@ def test_a_server_that_is_not_there_is_told(bench: Bench, tmp_path: Path) -> Non
     assert "--jobboard http://a: expected zookeeper://HOST:PORT" in error_of(done)
 
 
+CHANGED = """
+import errno, os, pkgutil, signal, sys
+from cellreap.cli.main import main
+from cellreap.errors import CellreapError
+
+owner, _, name = sys.argv.pop(1).rpartition(".")
+how = sys.argv.pop(1)
+real = getattr(pkgutil.resolve_name(owner), name)
+
+def changed(*args, **more):
+    if how == "full":
+        try:
+            raise OSError(errno.ENOSPC, "full")
+        except OSError as error:
+            raise CellreapError("it cannot be written") from error
+    found = real(*args, **more)
+    if how == "interrupted":
+        os.killpg(0, signal.SIGINT)
+    return found
+
+setattr(pkgutil.resolve_name(owner), name, changed)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+
+
+def changed(
+    bench: Bench, name: str, how: str, *arguments: str, to_end: bool = True
+) -> subprocess.Popen[str]:
+    """Runs a command in which a function finds the disk full, or after which Ctrl-C is typed."""
+    made = subprocess.Popen(
+        [sys.executable, "-c", CHANGED, name, how, *arguments],
+        env=bench.env,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    if to_end:
+        made.wait(60)
+    return made
+
+
+def error_line(ended: subprocess.Popen[str]) -> str:
+    """The one line that says why it ended, after those of progress."""
+    said = ended.communicate()[1]
+    assert "Traceback" not in said, said
+    return said.splitlines()[-1]
+
+
+@NEEDS_TOOLCHAIN
+@pytest.mark.slow
+@pytest.mark.behaviour("T-24", "T-29", "X-26")
+@pytest.mark.parametrize(
+    "server", [param("redis"), param("zookeeper", thorough=True)], indirect=True
+)
+def test_a_full_disk_and_ctrl_c_are_no_results_and_the_claim_is_given_back(
+    server: JobServer, bench: Bench, holding: Path, tmp_path: Path, thorough: bool
+) -> None:
+    """Each command goes on where the one before it was ended."""
+    head = HEAD.replace('"c"', '"ended"').replace("idle = 1", "idle = 60")
+    arguments = (*campaign_of(bench, 1, tmp_path, head), "--jobboard", server.url, "-j", "1")
+    backend = f"taskflow.jobs.backends.impl_{server.kind}.{server.kind.title()}JobBoard"
+    flow, board = "cellreap.campaign.flow", "cellreap.campaign.shared"
+    with connected(server, shared.key_of(read_campaign(Path(arguments[1])))) as client:
+
+        def free() -> bool:
+            return [client.owner(job) for job in client.jobs()] == [None]
+
+        for name in (
+            f"{board}._Machine._post_missing",
+            f"{backend}.claim",
+            f"{flow}.kernel_for",
+            f"{flow}.build_system",
+            "held",
+            f"{flow}.record_image",
+            f"{flow}.checked_run",
+            f"{board}._Worker._publish",
+        ):
+            if not thorough and name not in ("held", f"{backend}.claim", f"{flow}.checked_run"):
+                continue
+            if name == "held":
+                ended = changed(bench, f"{flow}.kernel_for", "held", *arguments, to_end=False)
+                until(holding.exists, ended)
+                os.killpg(ended.pid, signal.SIGINT)
+                ended.wait(60)
+            else:
+                ended = changed(bench, name, "interrupted", *arguments)
+            assert error_line(ended) == "cellreap: interrupted", name
+            assert ended.returncode == 130
+            assert free(), name
+            assert programs_with(str(tmp_path)) == [], name
+            assert len(client.names("results")) == name.endswith("_publish")
+            if name == f"{flow}.checked_run":
+                ended = changed(bench, f"{flow}.checked_run", "full", *arguments)
+                assert "the disk is full; what is done is kept" in error_line(ended)
+                assert free()
+        (cell,) = json.loads(bench.cellreap(*arguments, "--json").stdout)["cells"]
+        assert cell["verdict"] == "pass"
+        # The boot that was held, the one that was thrown away when it had ended, and the last.
+        assert len(client.names(f"boots.{cell['id']}")) == (3 if thorough else 2)
+
+
+def programs_with(word: str) -> list[str]:
+    """The commands that run now and have a word."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            found.append(path.read_text())
+    return [command for command in found if word in command]
+
+
 # -- queues: what is booted does not matter here
 
 
@@ -398,6 +510,17 @@ def queue_test(
 def test_the_queue_of_a_board_is_in_order_and_stops_alone(
     server: JobServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The first worker ends as one does that has lost its claim. Another one comes in its place."""
+    real = shared._work
+
+    def work(*arguments: Any) -> None:
+        with contextlib.suppress(FileExistsError):
+            (tmp_path / "lost").mkdir()
+            sys.exit(LOST)
+        real(*arguments)
+
+    monkeypatch.setattr(shared, "_work", work)
+
     def run(campaign: Campaign, resume: bool) -> running.Standing:
         return shared.run_shared(
             campaign,
