@@ -11,12 +11,15 @@ import sys
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import patch
 
 from cellreap.boards.description import Description, parse_description
 from cellreap.boards.drivers import CommandBoard
-from cellreap.boards.flash import Flashed, Limits, Tries, script_for
+from cellreap.boards.flash import Flashed, Limits, Tries, flash_image, script_for
 from cellreap.boards.payload import Payload
-from cellreap.runs.process import ending_signals_raise
+from cellreap.progress import Progress
 
 UBOOT = Path(__file__).with_name("scripted_uboot.py")
 PAYLOAD = Payload(b"payload " * 100, (0x40000000, 0x42000000))
@@ -94,10 +97,12 @@ class Bench:
 
 def main() -> None:
     """Boots on the board in a folder."""
-    folder, way = sys.argv[1:]
-    bench = Bench(Path(folder))
-    with ending_signals_raise():
-        bench.flash(bench.described(way))
+    folder, way = Path(sys.argv[1]), sys.argv[2]
+    image: Any = SimpleNamespace(manifest=SimpleNamespace(system="bench"))
+    description = Bench(folder).described(way)
+    limits, quiet = Limits(idle=GENEROUS), Progress(quiet=True)
+    with patch("cellreap.boards.flash.payload_of", lambda *_: PAYLOAD):
+        flash_image(image, folder / "bench.toml", description, folder / "trace", limits, quiet)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ WAYS = (
     "dead image",
     "reset at boot",
     "breaks off",
+    "reset in the run",
     "closes",
 )
 
@@ -149,6 +150,8 @@ class ScriptedUboot:
         begun = starting + traced(0, "TRACE version=1")
         if self.way == "breaks off":
             return begun, None
+        if self.way == "reset in the run":
+            return begun + BANNER + AUTOBOOT, None
         return begun + traced(1, "END count=1 digest=00000000"), None
 
 

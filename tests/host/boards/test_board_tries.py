@@ -61,6 +61,8 @@ def test_a_board_that_does_not_boot_is_switched_off_and_on_again(bench: Bench, w
     ("way", "message"),
     [
         ("checksum error", "bench did not boot in 2 tries: `crc32 0x50000000 0x320`: checksum err"),
+        ("wrong file", "bench did not boot in 2 tries: `tftpboot 0x50000000 10.0.2.2:cellreap."),
+        ("reset midway", "bench did not boot in 2 tries: the board was reset during `tftpboot 0x"),
         ("refuses", "bench did not boot in 2 tries: `bootm 0x50000000 - ${fdtcontroladdr}` did n"),
         ("closes", "bench did not boot in 2 tries: the console was closed"),
     ],
@@ -98,9 +100,14 @@ def test_an_image_that_says_nothing_is_tried_again_and_then_is_the_result(bench:
 
 
 @pytest.mark.behaviour("H-05", "H-07")
-def test_a_run_that_has_begun_is_never_repeated_and_is_kept(bench: Bench) -> None:
-    flashed = bench.flash(bench.described("breaks off"), Limits(timeout=1.0))
-    assert flashed.boot.end is End.TIMEOUT
+@pytest.mark.parametrize(
+    ("way", "end"), [("breaks off", End.TIMEOUT), ("reset in the run", End.FATAL)]
+)
+def test_a_run_that_has_begun_is_never_repeated_and_is_kept(
+    bench: Bench, way: str, end: End
+) -> None:
+    flashed = bench.flash(bench.described(way), Limits(timeout=1.0))
+    assert flashed.boot.end is end
     assert (flashed.tries, flashed.boot.events) == (1, 1)
     assert b"TRACE version=1" in (bench.folder / "trace").read_bytes()
     assert bench.power == ["off", "on", "off"]
@@ -153,7 +160,8 @@ def test_a_board_that_cannot_be_switched_off_is_said_to_be_on(bench: Bench) -> N
 )
 def test_signals_switch_the_board_off(bench: Bench, number: int, way: str) -> None:
     """While the prompt, an answer, or the trace is awaited."""
-    sign = {"no prompt": "log", "hangs": "log", "breaks off": "trace"}[way]
+    log = "trace.uboot.log"
+    sign = {"no prompt": log, "hangs": log, "breaks off": "trace"}[way]
     awaited = {"no prompt": b"autoboot", "hangs": b"T T T", "breaks off": b"TRACE"}[way]
     child = subprocess.Popen(
         [*HEARS_CTRL_C, sys.executable, "-m", "kit.board_bench", str(bench.folder), way],
@@ -173,6 +181,7 @@ def test_signals_switch_the_board_off(bench: Bench, number: int, way: str) -> No
         child.kill()
         child.wait()
     assert bench.power == ["off", "on", "off"]
+    assert not (bench.folder / "cellreap.uimg").exists(), "it is still served"
 
 
 # -- a serial port
