@@ -22,9 +22,9 @@ import pytest
 pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'cellreap[campaign]'")
 
 from cellreap.campaign import reports
-from cellreap.campaign.depot import boots_of
+from cellreap.campaign.depot import FolderDepot, boots_of
 from cellreap.campaign.effort import Effort
-from cellreap.campaign.flow import copy_database, make_database, result_of
+from cellreap.campaign.flow import copy_database, make_database, result_of, run_cell
 from cellreap.campaign.full_disk import FULL_DISK
 from cellreap.campaign.matrix import read_campaign
 from cellreap.campaign.running import Interrupt, Result
@@ -241,6 +241,29 @@ def test_what_a_killed_process_has_not_committed_does_not_count(tmp_path: Path) 
     database.unlink()  # its journal stays, and has the flow that has ended
     copy_database(empty, database)
     assert result_of(tmp_path) is None
+
+
+class Lost(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.behaviour("T-25")
+def test_a_task_begins_only_with_the_cell_still_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: object) -> None:
+        raise Lost
+
+    campaign = read_campaign(written(tmp_path, scenario(tmp_path)))
+    empty, folder = tmp_path / "empty.sqlite", tmp_path / "cell"
+    make_database(empty)
+    began: list[object] = []
+    monkeypatch.setattr("cellreap.campaign.flow.kernel_for", lambda *it: began.append(it))
+    monkeypatch.setattr(FolderDepot, "assert_owned", lost)
+    with pytest.raises(Lost):
+        run_cell(campaign.cells[0], campaign.settings, folder, empty)
+    assert began == []
+    assert result_of(folder) is None
 
 
 CELLS = 5

@@ -12,9 +12,11 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'ce
 from cellreap.campaign import running, shared
 from cellreap.campaign.address import CA, CERTIFICATE, PASSWORD, parse_address
 from cellreap.campaign.matrix import Campaign, Cell, read_campaign
-from cellreap.campaign.server import LOST, Server, connect
+from cellreap.campaign.server import CLAIM_SECONDS, LOST, Server, connect
 from cellreap.errors import UsageError
 from kit.job_servers import NEEDS_OPENSSL, JobServer, param
 from kit.paths import CONFIGS
@@ -187,9 +189,40 @@ def test_what_was_accepted_is_there_after_a_kill_of_the_server(server: JobServer
             two.who = "other"
             assert one.claim(jobs[3])
             assert not two.claim(two.jobs()[3])
+            if server.kind == "redis":  # the first extension comes after a second
+                redis: Any = one
+                assert 0 < redis._client.pttl(jobs[3].owner_key) <= CLAIM_SECONDS * 1000
             one.assert_owned()
             one.done()
             assert len(two.jobs()) == 19
+
+
+class Lost(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.behaviour("T-21", "T-25")
+@BOTH
+def test_a_claim_that_is_gone_is_noticed_before_a_task_and_by_a_write(
+    server: JobServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost() -> None:
+        if threading.current_thread() is threading.main_thread():
+            raise Lost
+
+    with connected(server, "gone") as one, connected(server, "gone") as two:
+        monkeypatch.setattr(one, "lost", lost)
+        one.post("job", {"cell": "0"})
+        (job,) = one.jobs()
+        assert one.claim(job)
+        one.put("data", {"a": b"1"})
+        two.board.abandon(two.jobs()[0], one.who)
+        with pytest.raises(Lost):
+            one.assert_owned()
+        if server.kind == "redis":  # ZooKeeper refuses what comes from a session that has ended
+            with pytest.raises(Lost):
+                one.put("data", {"b": b"2"})
+        assert two.names("data") == ["a"]
 
 
 # -- with a script as the emulator
@@ -451,6 +484,9 @@ def programs_with(word: str) -> list[str]:
 # -- queues: what is booted does not matter here
 
 
+WORKERS = 3
+
+
 def board_cells(tmp_path: Path) -> Campaign:
     """Three cells for each of two boards, and three without."""
     (tmp_path / "a.toml").write_text((CONFIGS / "block_fs_db_app.toml").read_text())
@@ -465,7 +501,10 @@ def queue_test(
     monkeypatch: pytest.MonkeyPatch,
     run: Callable[[Campaign, bool], running.Standing],
 ) -> None:
-    """The first job of x.toml fails. It stops that queue only, until --resume."""
+    """The first job of x.toml fails. It stops that queue only, until --resume.
+
+    As many workers as were asked for have a cell at once, and never more.
+    """
     log = tmp_path / "log"
     campaign = board_cells(tmp_path)
     cells = {cell.id: cell for cell in campaign.cells}
@@ -473,6 +512,9 @@ def queue_test(
     def boot(cell: Cell, *_: Any) -> None:
         with log.open("a") as file:
             file.write(f"begin {cell.id}\n")
+        limit = time.monotonic() + 10
+        while log.read_text().count("begin") < WORKERS and time.monotonic() < limit:
+            time.sleep(0.02)  # for the other workers
         time.sleep(0.1)
         with log.open("a") as file:
             file.write(f"end {cell.id}\n")
@@ -498,6 +540,8 @@ def queue_test(
     assert second.not_run() == []
     assert [it.verdict for it in second.in_order()].count("pass") == 8
     lines = log.read_text().split()
+    changes = [{"begin": 1, "end": -1}[word] for word in lines[::2]]
+    assert max(accumulate(changes)) == WORKERS
     for board in ("x.toml", "y/z.toml"):
         told = [name for name in lines if name in cells and cells[name].board == board]
         wanted = [cell.id for cell in campaign.cells if cell.board == board]
@@ -525,7 +569,7 @@ def test_the_queue_of_a_board_is_in_order_and_stops_alone(
         return shared.run_shared(
             campaign,
             tmp_path / "out",
-            3,
+            WORKERS,
             parse_address(server.url),
             resume=resume,
             on_result=lambda *_: None,
@@ -538,7 +582,7 @@ def test_the_queue_of_a_board_is_in_order_and_stops_alone(
 def test_on_one_machine_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(campaign: Campaign, resume: bool) -> running.Standing:
         return running.run_campaign(
-            campaign, tmp_path / "out", 3, resume=resume, on_result=lambda *_: None
+            campaign, tmp_path / "out", WORKERS, resume=resume, on_result=lambda *_: None
         )
 
     queue_test(tmp_path, monkeypatch, run)
