@@ -218,6 +218,8 @@ def copy_database(empty: Path, path: Path) -> None:
 
 
 def _backend(path: Path) -> Any:
+    if any(letter in str(path) for letter in "?%"):  # of TaskFlow's URLs, in which they say more
+        raise UsageError(f"{path.parent}: cannot be used: expected a path without ? and %")
     return backends.fetch({"connection": f"sqlite:///{path}"})
 
 

@@ -28,7 +28,7 @@ from cellreap.campaign.flow import copy_database, make_database, result_of, run_
 from cellreap.campaign.full_disk import FULL_DISK
 from cellreap.campaign.matrix import read_campaign
 from cellreap.campaign.running import Interrupt, Result
-from cellreap.errors import InputError
+from cellreap.errors import InputError, UsageError
 from kit.paths import CONFIGS
 from kit.small_campaigns import HEAD, campaign_bench, campaign_of, started, written
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
@@ -229,18 +229,22 @@ def kill_in_transaction(database: Path, statement: str) -> None:
 
 @pytest.mark.behaviour("A-18", "T-24")
 def test_what_a_killed_process_has_not_committed_does_not_count(tmp_path: Path) -> None:
-    empty, database = tmp_path / "empty.sqlite", tmp_path / "flow.sqlite"
+    folder = tmp_path / "a b=c#d"
+    folder.mkdir()
+    with pytest.raises(UsageError, match=r"c\?d: cannot be used: expected a path without \? and %"):
+        make_database(tmp_path / "c?d" / "empty.sqlite")
+    empty, database = folder / "empty.sqlite", folder / "flow.sqlite"
     make_database(empty)
     ended = "INSERT INTO flowdetails (uuid, state) VALUES ('a', 'SUCCESS')"
     copy_database(empty, database)
     kill_in_transaction(database, ended)
-    assert result_of(tmp_path) is None
+    assert result_of(folder) is None
     with contextlib.closing(sqlite3.connect(database)) as connection, connection:
         connection.execute(ended)
     kill_in_transaction(database, "UPDATE flowdetails SET state = 'RUNNING'")
     database.unlink()  # its journal stays, and has the flow that has ended
     copy_database(empty, database)
-    assert result_of(tmp_path) is None
+    assert result_of(folder) is None
 
 
 class Lost(BaseException):
