@@ -58,6 +58,11 @@ class Hung(CellreapError):
 class _Task(task.Task):  # type: ignore[misc]
     """A task in the folder of its cell."""
 
+    def __init_subclass__(cls) -> None:
+        """A full disk, which `execute` of any task may find, is kept out of the flow."""
+        super().__init_subclass__()
+        cls.execute = apart_if_full()(cls.execute)
+
     def __init__(self, folder: Path, depot: Depot, provides: str | None = None) -> None:
         super().__init__(name=type(self).__name__.lower(), provides=provides)
         self.depot = depot
@@ -85,7 +90,6 @@ class _Task(task.Task):  # type: ignore[misc]
 class Configure(_Task):
     """Finds the kernel and checks that the system can run on it."""
 
-    @apart_if_full()
     def execute(self, cell: dict[str, Any]) -> str:
         sdk = kernel_for(cell["arch"], Cell(**cell).kernel_path, QUIET)
         system = Cell(**cell).system()
@@ -98,7 +102,6 @@ class Configure(_Task):
 class Build(_Task):
     """Builds the image."""
 
-    @apart_if_full()
     def execute(self, cell: dict[str, Any], configured: str) -> Any:
         sdk = kernel_for(cell["arch"], Cell(**cell).kernel_path, QUIET)
         if str(sdk.kernel) != configured:  # it is not the machine that configured the cell
@@ -114,7 +117,6 @@ class Build(_Task):
 class BootTask(_Task):
     """Boots the image."""
 
-    @apart_if_full()
     def execute(
         self, cell: dict[str, Any], settings: dict[str, Any], built: Any, attempt: int
     ) -> dict[str, Any]:
@@ -144,7 +146,6 @@ class BootTask(_Task):
 class Capture(_Task):
     """Keeps the console of the boot that counts."""
 
-    @apart_if_full()
     def execute(self, booted: dict[str, Any]) -> int:
         self.have_trace(booted)
         return self.trace.stat().st_size
@@ -156,7 +157,6 @@ class Capture(_Task):
 class Check(_Task):
     """Checks the trace, and says what became of the cell."""
 
-    @apart_if_full()
     def execute(
         self, cell: dict[str, Any], built: Any, booted: dict[str, Any], attempt: int
     ) -> dict[str, Any]:
