@@ -193,16 +193,11 @@ class _Workers:
     def __exit__(self, *_: object) -> None:
         # SIGINT lets each end its emulator. The kernel would end the emulators, too, after a kill.
         for process, _cell in self._running.values():
-            if process.pid is not None and process.is_alive():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(process.pid, signal.SIGINT)
+            interrupt(process)
         ended_by = time.monotonic() + PATIENCE
         for process, cell in self._running.values():
             left = max(0.0, ended_by - time.monotonic())
-            process.join(left if cell.board is None else None)
-            if process.is_alive():
-                process.kill()
-                process.join()
+            await_end(process, left if cell.board is None else None)
 
     def results(self, standing: Standing) -> Iterator[tuple[Cell, dict[str, Any]]]:
         """Each cell and its result, as they come."""
@@ -260,6 +255,21 @@ class _Workers:
                 f"{cell.title}: its process ended {_DEATHS} times without a result, at last with "
                 f"exit code {code}"
             )
+
+
+def interrupt(process: ForkProcess) -> None:
+    """Sends SIGINT to a process if it runs."""
+    if process.pid is not None and process.is_alive():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGINT)
+
+
+def await_end(process: ForkProcess, seconds: float | None) -> None:
+    """Waits for the end of a process, and kills it after so long. None: waits for ever."""
+    process.join(seconds)
+    if process.is_alive():
+        process.kill()
+        process.join()
 
 
 def hear_interrupt_once() -> None:

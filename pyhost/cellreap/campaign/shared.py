@@ -9,7 +9,6 @@ job is still there, or the result is.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import json
 import multiprocessing
@@ -35,7 +34,9 @@ from cellreap.campaign.running import (
     STOPPING,
     Result,
     Standing,
+    await_end,
     hear_interrupt_once,
+    interrupt,
     result_from,
     write_state,
 )
@@ -259,14 +260,9 @@ class _Machine:
         boards = any(cell.board is not None for cell in self._campaign.cells)
         try:
             for worker in self._workers:
-                if worker.pid is not None and worker.is_alive():
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(worker.pid, signal.SIGINT)
+                interrupt(worker)
             for worker in self._workers:
-                worker.join(None if boards else PATIENCE)
-                if worker.is_alive():
-                    worker.kill()
-                    worker.join()
+                await_end(worker, None if boards else PATIENCE)
         finally:
             signal.signal(signal.SIGINT, before)
 
