@@ -10,9 +10,8 @@ from cellreap.model.closeness import MAX_FR, Closeness, parse_share
 from cellreap.model.graph import Model
 from cellreap.trace.check.apart import without
 from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.injected import BEFORE
 from cellreap.trace.events import Event
-
-_BEFORE = ("AWAIT", "COLLECTS", "INJECT")
 
 
 class Close(Concern):
@@ -41,7 +40,7 @@ class Close(Concern):
     def policy(self, event: Event) -> None:
         """POLICY: which PDs policy dooms."""
         word = event["policy"]
-        if not self._follows(*_BEFORE) or word == "depth":
+        if not self._follows(*BEFORE) or word == "depth":
             before = "AWAIT, COLLECTS and INJECT"
             self._bad(event, f"{word}: expected metric or both once, after {before}")
             return

@@ -8,8 +8,8 @@ from typing import ClassVar, Final
 from cellreap.trace.check.context import Concern, Handlers
 from cellreap.trace.events import Event
 
-_BEFORE: Final = ("AWAIT", "COLLECTS", "INJECT")
-"""What INJECT follows."""
+BEFORE: Final = ("AWAIT", "COLLECTS", "INJECT")
+"""What INJECT follows, and POLICY after the last one."""
 
 
 def as_configured(event: Event) -> str:
@@ -29,7 +29,7 @@ class Injected(Concern):
         """INJECT: something is to fail."""
         before, text = self.context.previous, as_configured(event)
         injected = self.context.report.injected
-        if before is None or before.name not in _BEFORE or text in injected:
+        if before is None or before.name not in BEFORE or text in injected:
             said = "expected it once, right after AWAIT, COLLECTS or another INJECT"
             self.context.bad("inject.told", f"INJECT: {text}: {said}")
         if event["end"] == "1" and event["call"] != "0":
