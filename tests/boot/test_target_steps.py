@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import pytest
@@ -163,6 +164,16 @@ def test_a_cleaner_that_hangs_is_replaced(target: Target) -> None:
     assert outcome(run) == outcome(whole)
 
 
+def fail_at_each(
+    numbers: Sequence[int], how: str, whole: Run, run_with: Callable[[str], Run]
+) -> None:
+    """Fails before, within and after steps, by their numbers: on seL4 at every seventh one."""
+    every = 1 if "refkernel" in whole.report.kernel else 7
+    for i in numbers[::every]:
+        for place in (f"{i}", f"{i}.1", f"{i}.end"):
+            assert outcome(run_with(f"step:{place}:{how}")) == outcome(whole), place
+
+
 @pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.behaviour("H-12")
@@ -171,11 +182,8 @@ def test_a_cleaner_that_hangs_is_replaced(target: Target) -> None:
 def test_every_step_by_itself(target: Target, depths: tuple[Depth, Depth], how: str) -> None:
     """On refkernel each step, on seL4 every seventh."""
     whole = boot(target, depths)
-    every = 1 if "refkernel" in whole.report.kernel else 7
-    for i in range(1, len(steps(whole)) + 1, every):
-        for place in (f"{i}", f"{i}.1", f"{i}.end"):
-            run = boot(target, depths, f"step:{place}:{how}")
-            assert outcome(run) == outcome(whole), place
+    numbers = range(1, len(steps(whole)) + 1)
+    fail_at_each(numbers, how, whole, lambda failure: boot(target, depths, failure))
 
 
 def last_steps(run: Run) -> list[tuple[int, Event]]:
@@ -210,11 +218,8 @@ def test_every_step_of_a_cleanup_without_trigger_by_itself(
 ) -> None:
     """On refkernel each step, on seL4 every seventh."""
     whole = target.run(system)
-    every = 1 if "refkernel" in whole.report.kernel else 7
-    for i, _ in last_steps(whole)[::every]:
-        for place in (f"{i}", f"{i}.1", f"{i}.end"):
-            run = target.run(system, change=with_failures(f"step:{place}:{how}"))
-            assert outcome(run) == outcome(whole), place
+    numbers = [i for i, _ in last_steps(whole)]
+    fail_at_each(numbers, how, whole, lambda it: target.run(system, change=with_failures(it)))
 
 
 @pytest.mark.thorough

@@ -13,6 +13,10 @@ from kit.small_runs import trace
 HEAD = '[campaign]\nname = "c"\nidle = 1\n'
 
 
+class Lost(BaseException):
+    """Stands for the end of a process that has lost its claim."""
+
+
 def written(folder: Path, matrix: str, head: str = HEAD) -> Path:
     """Writes a campaign's file."""
     path = folder / "c.toml"

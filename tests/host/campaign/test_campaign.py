@@ -30,7 +30,7 @@ from cellreap.campaign.matrix import read_campaign
 from cellreap.campaign.running import Interrupt, Result
 from cellreap.errors import InputError, UsageError
 from kit.paths import CONFIGS
-from kit.small_campaigns import HEAD, campaign_bench, campaign_of, started, written
+from kit.small_campaigns import HEAD, Lost, campaign_bench, campaign_of, started, written
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
 
 
@@ -245,10 +245,6 @@ def test_what_a_killed_process_has_not_committed_does_not_count(tmp_path: Path) 
     database.unlink()  # its journal stays, and has the flow that has ended
     copy_database(empty, database)
     assert result_of(folder) is None
-
-
-class Lost(BaseException):
-    """Stands for the end of the process."""
 
 
 @pytest.mark.behaviour("T-25")

@@ -31,7 +31,7 @@ from cellreap.campaign.server import CLAIM_SECONDS, LOST, Server, connect
 from cellreap.errors import UsageError
 from kit.job_servers import NEEDS_OPENSSL, JobServer, param
 from kit.paths import CONFIGS
-from kit.small_campaigns import HEAD, campaign_bench, campaign_of, started, written
+from kit.small_campaigns import HEAD, Lost, campaign_bench, campaign_of, started, written
 from kit.small_checkout import NEEDS_TOOLCHAIN, Bench, error_of
 
 TAKEN_OVER_SECONDS = 10
@@ -195,10 +195,6 @@ def test_what_was_accepted_is_there_after_a_kill_of_the_server(server: JobServer
             one.assert_owned()
             one.done()
             assert len(two.jobs()) == 19
-
-
-class Lost(BaseException):
-    """Stands for the end of the process."""
 
 
 @pytest.mark.behaviour("T-21", "T-25")
