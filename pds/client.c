@@ -445,7 +445,7 @@ static void do_work(int (*each)(const cr_work_entry *work),
         for (uint32_t i = 0; i < results[1]; i++) {
             const uint64_t *at = &results[2 + i * CR_WORK_WORDS];
             cr_work_entry work = {(cr_notice_kind)results[0], at[0], (uint32_t)at[1],
-                                  (uint32_t)at[2], (uint32_t)at[3]};
+                                  (uint32_t)at[2], (uint32_t)at[3], (uint32_t)at[4]};
             uint32_t f = 0;
             while (f < failures && failed[f] != work.space) {
                 f++;

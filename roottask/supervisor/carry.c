@@ -52,6 +52,13 @@ void cr_trace_consequences(const cr_plan *plan)
         cr_trace_node(plan->notices[i].from);
         cr_trace_end(&cr_sys.trace);
     }
+    for (uint32_t i = 0; i < plan->n_broken; i++) {
+        cr_carry_begin_line(CR_EV_BROKEN);
+        cr_trace_node(plan->broken[i].pd);
+        cr_trace_node(plan->broken[i].node);
+        cr_trace_node(plan->broken[i].on);
+        cr_trace_end(&cr_sys.trace);
+    }
 }
 
 cr_status cr_carry_stop(cr_pd *pd)
@@ -401,7 +408,8 @@ static int complete(const cr_step *step)
         return 0;
     }
     if (step->kind == CR_STEP_TELL && journal->half == TO_SIGNAL) {
-        cr_notice_signal(&(cr_notice){CR_NOTICE_PRE_DESTROY, step->pd, step->node, {CR_NONE, 0}});
+        const cr_notice notice = {.kind = CR_NOTICE_PRE_DESTROY, .to = step->pd};
+        cr_notice_signal(&notice);
     } else if (step->kind == CR_STEP_NOTIFY && journal->half == TO_SIGNAL) {
         cr_notice_signal(step->notice);
     }

@@ -26,7 +26,7 @@ static cr_status fill_notice(const cr_notice *notice, cr_work_notice *out)
     if (status != CR_OK) {
         return status;
     }
-    *out = (cr_work_notice){.kind = notice->kind};
+    *out = (cr_work_notice){.kind = notice->kind, .broken = notice->broken};
     if (info.kind == CR_NODE_RESOURCE) {
         if ((status = cr_model_get(cr_sys.model, info.space, &other)) != CR_OK) {
             return status;
@@ -124,6 +124,7 @@ static cr_status queue(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const 
     cr_trace_string(&cr_sys.trace, notice_names[work->kind]);
     cr_trace_string(&cr_sys.trace, node);
     cr_trace_node(from);
+    cr_trace_number(&cr_sys.trace, work->broken);
     cr_trace_end(&cr_sys.trace);
     cr_tombstone_owed(to, from);
     if (work->kind == CR_NOTICE_DESTROY || work->kind == CR_NOTICE_LOST) {

@@ -30,6 +30,7 @@ void cr_do_get_work(cr_asked *a)
         out[1] = notices[i].space;
         out[2] = notices[i].object;
         out[3] = notices[i].pd;
+        out[4] = notices[i].broken;
         cr_trace_notice(CR_EV_GET_WORK, a->from, notices[i].token);
     }
 }

@@ -16,9 +16,9 @@ enum { TRACE_RING = 1 << 18 };
  * be much larger than needed: each page of the root task occupies a slot of the CNode that the
  * kernel makes, which has 4096 slots. */
 static _Alignas(8) uint8_t model_memory[5 << 18];
-static _Alignas(8) uint8_t planner_memory[89 << 15];
+static _Alignas(8) uint8_t planner_memory[103 << 15];
 static _Alignas(8) uint8_t trace_ring[TRACE_RING];
-static _Alignas(8) uint8_t work_memory[25 << 17];
+static _Alignas(8) uint8_t work_memory[27 << 17];
 
 /* -- ids and trace */
 

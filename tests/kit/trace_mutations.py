@@ -244,6 +244,7 @@ _PLAN = {
     "REVOKE_BODY",
     "FREE_CORE",
     "OWE",
+    "BROKEN",
     "PRE_DESTROY",
 }
 _PHASES = {

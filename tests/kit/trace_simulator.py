@@ -123,6 +123,8 @@ class Target:
         self.own_objects = OWN_OBJECTS
         self.body_objects: dict[str, Counter[str]] = {}
         self.token = 0
+        self.keeps: dict[int, Counter[str]] = {}
+        """cleanup -> survivor -> how much it keeps that is built on what goes"""
         self.queues: dict[str, list[Notice]] = {}
         self.ends: Counter[tuple[tuple[str, int] | None, str, str]] = Counter()
         self.silent: set[str] = set()
@@ -569,7 +571,17 @@ class Target:
     ) -> None:
         self.token += 1
         self.queues.setdefault(to, []).append(Notice(self.token, kind, node, tag))
-        self.emit("QUEUE", n=n, token=self.token, to=to, kind=kind, node=node, from_=dead or "-")
+        broken = self.keeps[n][to] if n and kind == "lost" else 0
+        self.emit(
+            "QUEUE",
+            n=n,
+            token=self.token,
+            to=to,
+            kind=kind,
+            node=node,
+            from_=dead or "-",
+            broken=broken,
+        )
         if to in self.silent:
             self._forget(to)
 
@@ -945,6 +957,10 @@ class Target:
             self.emit("FREE_CORE", n=n, resource=res)
         for to, kind, node, dead in plan.notices:
             self.emit("OWE", n=n, to=to, kind=kind, node=node, from_=dead or "-")
+        kept = reference.hanging(self.model, plan, self.doomed - plan.doomed())
+        self.keeps[n] = Counter(pd for pd, _, _ in kept)
+        for pd, node, on in kept:
+            self.emit("BROKEN", n=n, pd=pd, node=node, on=on)
 
     def _carry_out(self, n: int, plan: reference.Plan) -> Generator[int, None, reference.Plan]:
         total = Counter[str]()

@@ -23,6 +23,7 @@ static cr_pair revoked_spaces[ITEMS];
 static cr_pair pre_destroy[ITEMS];
 static uint32_t pre_destroy_groups[ITEMS];
 static cr_pair revoked_bodies[ITEMS];
+static cr_broken broken[ITEMS];
 static cr_notice notices[ITEMS];
 static cr_ref core_freed[ITEMS];
 static uint32_t core[ITEMS];
@@ -94,6 +95,7 @@ static cr_planner any_planner(void)
     MAKE_ANY(&pre_destroy);
     MAKE_ANY(&pre_destroy_groups);
     MAKE_ANY(&revoked_bodies);
+    MAKE_ANY(&broken);
     MAKE_ANY(&notices);
     MAKE_ANY(&core_freed);
     MAKE_ANY(&core);
@@ -119,6 +121,7 @@ static cr_planner any_planner(void)
     planner.pre_destroy = pre_destroy;
     planner.pre_destroy_groups = pre_destroy_groups;
     planner.revoked_bodies = revoked_bodies;
+    planner.broken = broken;
     planner.notices = notices;
     planner.core_freed = core_freed;
     planner.core = core;

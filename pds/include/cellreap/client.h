@@ -88,6 +88,7 @@ typedef struct cr_work_entry {
     uint32_t space;
     uint32_t object;
     uint32_t pd;
+    uint32_t broken; /* CR_NOTICE_LOST: how much the PD still holds that is built on what went */
 } cr_work_entry;
 
 /* -- subscriptions with handlers (handlers.c)

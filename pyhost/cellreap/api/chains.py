@@ -30,7 +30,7 @@ class Chains:
         self._above = self._closed()
         self.core_built = list(self._find_core_built())
         """The core resources on which something is built, and the holders with the last of which
-        each goes."""
+        each goes: of the body of a PD, that PD."""
 
     def by(self, pd: str) -> int:
         """The holds that a PD has."""
@@ -50,14 +50,16 @@ class Chains:
 
     def _find_core_built(self) -> Iterator[tuple[str, list[str]]]:
         model = self._model
-        bodies: set[str | None] | None = None
+        bodies: dict[str | None, str] | None = None
         for res in sorted(self._above):
             space = model.space_of.get(res)
-            if space is None or not model.is_core(space) or res not in self._holders:
+            if space is None or not model.is_core(space):
                 continue
             if bodies is None:
-                bodies = {model.body_of(pd) for pd in model.pds()}
-            if res not in bodies:
+                bodies = {model.body_of(pd): pd for pd in model.pds()}
+            if res in bodies:
+                yield res, [bodies[res]]
+            elif res in self._holders:
                 yield res, self._holders[res]
 
     def broken(self, pds: set[str], spaces: set[str]) -> list[Broken]:

@@ -38,6 +38,10 @@ image.
 """
 
 
+Broken = tuple[str, str, str]
+"""A survivor, what it holds, and what that was built on and goes."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a cleanup will do.

@@ -104,7 +104,9 @@ CHANGES: dict[int, Change] = {
             **{("IN_USE", use): "-" for use in ("tickets", "own", "parents", "bodies")},
         },
     ),
-    5: Change(added={("RIGHTS", "reader"): "0", ("RIGHTS", "collect"): "0"}),
+    5: Change(
+        added={("RIGHTS", "reader"): "0", ("RIGHTS", "collect"): "0", ("QUEUE", "broken"): "0"}
+    ),
 }
 """Version -> what the next version renames and adds to events. Others are not listed."""
 

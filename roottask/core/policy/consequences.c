@@ -244,4 +244,5 @@ void cr_find_consequences(cr_planner *planner)
             planner->core_freed[place] = cr_ref_to(planner, resource);
         }
     }
+    cr_find_broken(planner);
 }

@@ -36,6 +36,7 @@ static void lay_out(cr_planner *planner, carver *c)
     planner->revoked = carve(c, losses, sizeof(cr_pair));
     planner->revoked_spaces = carve(c, losses, sizeof(cr_pair));
     planner->revoked_bodies = carve(c, losses, sizeof(cr_pair));
+    planner->broken = carve(c, losses, sizeof(cr_broken));
     planner->pre_destroy = carve(c, losses, sizeof(cr_pair));
     planner->pre_destroy_groups = carve(c, losses, sizeof(uint32_t));
     planner->notices = carve(c, planner->room[CR_ROOM_NOTICES], sizeof(cr_notice));
@@ -188,6 +189,7 @@ static void begin(cr_planner *planner, cr_model *model, cr_plan *plan)
     plan->pre_destroy_groups = planner->pre_destroy_groups;
     plan->core_freed = planner->core_freed;
     plan->revoked_bodies = planner->revoked_bodies;
+    plan->broken = planner->broken;
     next_epoch(planner);
     planner->status = CR_OK;
     planner->model = model;
@@ -370,6 +372,7 @@ cr_status cr_plan_again(cr_planner *planner, cr_model *model, cr_plan *plan)
     again.n_notices = 0;
     again.n_core_freed = 0;
     again.n_revoked_bodies = 0;
+    again.n_broken = 0;
     planner->status = CR_OK;
     planner->model = model;
     planner->plan = &again;
@@ -444,6 +447,7 @@ cr_status cr_plan_restore(cr_planner *planner, const cr_model *model, cr_plan *p
     plan->n_notices = 0;
     plan->n_core_freed = 0;
     plan->n_revoked_bodies = 0;
+    plan->n_broken = 0;
     return is_last_plan(planner, plan) ? CR_OK : CR_ERR_CORRUPT;
 }
 

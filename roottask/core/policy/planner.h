@@ -115,6 +115,7 @@ struct cr_planner {
     cr_pair *revoked;
     cr_pair *revoked_spaces;
     cr_pair *revoked_bodies;
+    cr_broken *broken;
     cr_pair *pre_destroy;
     uint32_t *pre_destroy_groups;
     cr_notice *notices;    /* CR_ROOM_NOTICES */
@@ -325,6 +326,8 @@ void cr_keep_unreached(cr_planner *planner, const cr_ref *roots, uint32_t count)
 void cr_find_unnamed(cr_planner *planner, const cr_ref *unnamed, uint32_t count);
 /* consequences.c. With planner->ordering also the reasons for the order. */
 void cr_find_consequences(cr_planner *planner);
+/* broken.c. Part of the consequences, after all others. */
+void cr_find_broken(cr_planner *planner);
 /* order.c */
 
 /* Reasons for "u before v". The smaller bit has precedence. */

@@ -140,7 +140,16 @@ typedef struct cr_notice {
     cr_ref to;
     cr_ref node;
     cr_ref from; /* FREE, DISCONNECT: the destroyed PD; else index CR_NONE */
+    uint32_t broken; /* LOST: how many entries of the plan's `broken` are the receiver's; else 0 */
 } cr_notice;
+
+/* A survivor keeps its HOLD of `node`, which is built, directly or further down, on something that
+ * goes. */
+typedef struct cr_broken {
+    cr_ref pd;
+    cr_ref node;
+    cr_ref on; /* one of the nearest things that go: a space, or a resource */
+} cr_broken;
 
 /* The arrays are in the planner's memory and stay valid until the next plan. `doomed` is ordered by
  * group, and spaces come before PDs within a group. So a PD that is destroyed in this order manages
@@ -159,6 +168,7 @@ typedef struct cr_plan {
     uint32_t n_pre_destroy;
     uint32_t n_core_freed;
     uint32_t n_revoked_bodies;
+    uint32_t n_broken;
     const cr_doomed *doomed;
     const cr_pair *removed_requests; /* REQUESTs of survivors to doomed spaces */
     /* HOLDs of survivors of resources in doomed spaces. The root task's HOLDs are not included,
@@ -174,6 +184,7 @@ typedef struct cr_plan {
      * of doomed PDs are not included. */
     const cr_ref *core_freed;
     const cr_pair *revoked_bodies;   /* HOLDs of survivors of doomed PDs' BODY resources */
+    const cr_broken *broken; /* without the root task's HOLDs */
 } cr_plan;
 
 typedef struct cr_planner cr_planner;
@@ -181,7 +192,7 @@ typedef struct cr_planner cr_planner;
 /* The room that a planner has for plans. A plan of a model needs no more than there are: nodes;
  * edges for `order` and `losses`; nodes and edges for `notices`. */
 typedef struct cr_plan_room {
-    uint32_t nodes;   /* doomed nodes */
+    uint32_t nodes;   /* doomed nodes; nodes that are built on what goes */
     uint32_t order;   /* pairs of doomed nodes of which one goes before the other */
     uint32_t losses;  /* entries in each other array; core resources that doomed PDs hold */
     uint32_t notices; /* notices */

@@ -21,7 +21,7 @@
         "registers of a name, which is packed into 8-byte words and padded with NUL")              \
     CR_LIMIT(CR_TYPE_WORDS, 2, "registers of a type")                                              \
     CR_LIMIT(CR_WORK_MAX, 16, "notices in one GET_WORK, and in one FINISH_WORK")                   \
-    CR_LIMIT(CR_WORK_WORDS, 4, "registers of a notice in the answer to GET_WORK")                  \
+    CR_LIMIT(CR_WORK_WORDS, 5, "registers of a notice in the answer to GET_WORK")                  \
     CR_LIMIT(CR_SUBGRAPH_MAX, 32, "MAP edges in one SUBGRAPH")                                     \
     CR_LIMIT(CR_SUBGRAPH_WORDS, 3, "registers of a MAP edge in a SUBGRAPH")                        \
     CR_LIMIT(CR_TICKET_WORDS, 6, "registers of the answer to TICKET")                              \
@@ -189,8 +189,8 @@ typedef enum cr_asker {
         "", CR_FROM_LIVE, "Drops a MAP edge.")                                                     \
     CR_OPERATION(CR_OP_GET_WORK, 17, get_work, "work",                                             \
         NO_ARGUMENTS,                                                                              \
-        "kind, count, then token, space, object, PD number each", CR_FROM_ANY,                     \
-        "Hands out the caller's next notices, all of one kind.")                                   \
+        "kind, count, then token, space, object, PD number, count of broken holds each",           \
+        CR_FROM_ANY, "Hands out the caller's next notices, all of one kind.")                      \
     CR_OPERATION(CR_OP_FINISH_WORK, 18, finish_work, "work",                                       \
         ROWS(answers), "", CR_FROM_ANY, "Acknowledges notices, each with its own result.")         \
     CR_OPERATION(CR_OP_SPAWN, 19, spawn, "pds",                                                    \

@@ -441,6 +441,10 @@ typedef enum cr_print {
                    FIELD(node, NODE) FIELD(from, PD_OR_NONE),                                      \
                    "A survivor is owed a notice about the node. from: the destroyed PD that the "  \
                    "notice is about.")                                                             \
+    CR_TRACE_EVENT(CR_EV_BROKEN, "BROKEN", FIELD(n, NUMBER) FIELD(pd, PD) FIELD(node, THING)       \
+                   FIELD(on, THING),                                                               \
+                   "A survivor keeps its HOLD of the node, which is built, directly or further "   \
+                   "down, on something that goes. on: one of the nearest of that.")                \
     CR_TRACE_EVENT(CR_EV_PRE_DESTROY, "PRE_DESTROY", FIELD(n, NUMBER) FIELD(pd, PD)                \
                    FIELD(node, DOOMABLE),                                                          \
                    "The PD, a subscriber, is to be told before the node is destroyed.")            \
@@ -487,8 +491,10 @@ typedef enum cr_print {
                    FIELD(bytes, NUMBER) FIELD(slots, NUMBER) FIELD(objects, OBJECTS),              \
                    "The memory of the PD's BODY is free again. objects: those that went with it.") \
     CR_TRACE_EVENT(CR_EV_QUEUE, "QUEUE", FIELD(n, NUMBER) FIELD(token, NUMBER) FIELD(to, PD)       \
-                   FIELD(kind, NOTICE_KIND) FIELD(node, NODE) FIELD(from, PD_OR_NONE),             \
-                   "A notice was queued. n=0: it belongs to no cleanup.")                          \
+                   FIELD(kind, NOTICE_KIND) FIELD(node, NODE) FIELD(from, PD_OR_NONE)              \
+                   FIELD(broken, NUMBER),                                                          \
+                   "A notice was queued. n=0: it belongs to no cleanup. broken: what a `lost` "    \
+                   "notice tells: how much its receiver keeps that is BROKEN.")                    \
     CR_TRACE_EVENT(CR_EV_WAIT, "WAIT", FIELD(n, NUMBER),                                           \
                    "The cleanup waits for subscribers. PDs act until CONTINUE.")                   \
     CR_TRACE_EVENT(CR_EV_CONTINUE, "CONTINUE", FIELD(n, NUMBER), "The cleanup continues.")         \

@@ -48,6 +48,7 @@ typedef struct cr_work_notice {
     uint8_t again;   /* set by cr_work_resume: the notice failed before */
     uint8_t account; /* that has its room, below the number of receivers; 0: it is not charged */
     uint16_t slot;   /* LOST: the one slot that it is about; 0: all slots of the space */
+    uint32_t broken; /* LOST: how much the receiver keeps that is built on what went; else 0 */
     uint64_t since;  /* the receiver's clock when it was queued, chosen by the caller */
 } cr_work_notice;
 

@@ -16,7 +16,7 @@ from cellreap.model.core.library import CoreError, allocator, names_of
 from cellreap.model.graph import Edge, Model
 from cellreap.model.ids import CORE_TYPES, ROOT, parse_id
 from cellreap.model.metrics import weight_of
-from cellreap.model.plan import Plan
+from cellreap.model.plan import Broken, Plan
 
 _FIRST_ROOM: Final = 4096
 """Entries in each list of a plan, before a plan needs more."""
@@ -205,6 +205,21 @@ class CoreModel(Arena):
         """
         self._try(self.lib.cr_plan_again(self.planner, self.model, raw), "planning again")
         return Plan.from_json(self._json(raw))
+
+    def broken(self, raw: Any) -> tuple[list[Broken], dict[tuple[str, str], int]]:
+        """What survivors keep that is built on what goes in this plan, and what each `lost` notice
+        (receiver, space) tells of it.
+        """
+        kept = [
+            (self.id_of(one.pd), self.id_of(one.node), self.id_of(one.on))
+            for one in raw.broken[0 : raw.n_broken]
+        ]
+        told = {
+            (self.id_of(one.to), self.id_of(one.node)): int(one.broken)
+            for one in raw.notices[0 : raw.n_notices]
+            if one.kind == self.lib.CR_NOTICE_LOST
+        }
+        return sorted(kept), told
 
     def plan_json(
         self,

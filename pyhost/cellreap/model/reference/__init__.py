@@ -9,7 +9,7 @@ from cellreap.model.plan import WHYS, Plan, depth_text
 from cellreap.model.reference.causes import check_why
 from cellreap.model.reference.collection import collect, reached, reconcile, spare
 from cellreap.model.reference.explaining import explain, label
-from cellreap.model.reference.hanging import Broken, built_on, hanging, uppers
+from cellreap.model.reference.hanging import Broken, built_on, hanging, hanging_on, uppers
 from cellreap.model.reference.metrics import Measuring, metrics
 from cellreap.model.reference.planning import apply, plan, replan, subtree
 
@@ -25,6 +25,7 @@ __all__ = [
     "depth_text",
     "explain",
     "hanging",
+    "hanging_on",
     "label",
     "metrics",
     "plan",

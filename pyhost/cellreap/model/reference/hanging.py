@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from cellreap.model.graph import Model
 from cellreap.model.ids import ROOT
-from cellreap.model.plan import Plan
-
-Broken = tuple[str, str, str]
-"""A survivor, what it holds, and what that was built on and goes."""
+from cellreap.model.plan import Broken, Plan
 
 
 def uppers(model: Model) -> dict[str, list[str]]:
@@ -35,17 +32,43 @@ def built_on(above: Mapping[str, list[str]], gone: Iterable[str]) -> dict[str, s
     return {node: nearest for node, nearest in lost.items() if node not in going}
 
 
-def hanging(model: Model, plan: Plan) -> list[Broken]:
-    """What survivors hold that does not go and is built, directly or further down, on what goes.
+def nearest(above: Mapping[str, list[str]], gone: Iterable[str]) -> dict[str, set[str]]:
+    """As `built_on`, with all that is nearest of what goes."""
+    going = set(gone)
+    found: dict[str, set[str]] = {}
+    level = {node: {node} for node in going}
+    while level:
+        further: dict[str, set[str]] = {}
+        for node, on in level.items():
+            for upper in above.get(node, ()):
+                if upper not in going and upper not in found:
+                    further.setdefault(upper, set()).update(on)
+        found |= further
+        level = further
+    return found
 
-    Of several things that go, one of the nearest is named.
+
+def hanging_on(
+    model: Model, plan: Plan, besides: Collection[str] = ()
+) -> dict[tuple[str, str], set[str]]:
+    """(survivor, what it holds that does not go and is built, directly or further down, on what
+    goes) -> all that is nearest of what goes.
+
+    besides: PDs that other cleanups doom. They are no survivors.
     """
     doomed = plan.doomed()
     gone = doomed | set(plan.core_freed)
     gone |= {res for res, space in model.space_of.items() if space in doomed}
-    lost = built_on(uppers(model), gone)
-    return sorted(
-        (pd, node, lost[node])
+    gone |= {body for pd, _ in plan.destroyed_pds if (body := model.body_of(pd)) is not None}
+    on = nearest(uppers(model), gone)
+    return {
+        (pd, node): on[node]
         for pd, node in model.holds
-        if pd != ROOT and pd not in doomed and node in lost
-    )
+        if node in on and pd != ROOT and pd not in doomed and pd not in besides
+    }
+
+
+def hanging(model: Model, plan: Plan, besides: Collection[str] = ()) -> list[Broken]:
+    """`hanging_on` as a list. Of several things that are nearest, the first one is named."""
+    found = hanging_on(model, plan, besides)
+    return sorted((pd, node, min(on)) for (pd, node), on in found.items())

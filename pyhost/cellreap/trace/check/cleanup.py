@@ -160,18 +160,19 @@ class Cleanups(Concern):
 
     # -- for other concerns
 
-    def _under_way(self) -> list[Running]:
+    def under_way(self) -> list[Running]:
+        """The cleanups that are not over, without those that left something."""
         current = [] if self._running is None else [self._running]
         return [*self._waiting.values(), *current]
 
     def doomed(self) -> Collection[str]:
         """The nodes that the cleanups under way have doomed."""
-        found = {node for running in self._under_way() for node in running.group}
+        found = {node for running in self.under_way() for node in running.group}
         return found | self.context.residue.doomed()
 
     def dooms_pd(self, pd: str) -> bool:
         """Whether a cleanup under way dooms the PD."""
-        under_way = any(pd in running.depth for running in self._under_way())
+        under_way = any(pd in running.depth for running in self.under_way())
         return under_way or pd in self.context.residue.doomed()
 
     def may_stop(self, pd: str) -> bool:
@@ -223,7 +224,7 @@ class Cleanups(Concern):
 
     def give_up(self, pd: str) -> bool:
         """The cleanup that awaits the PD goes on without its answers. Whether there is one."""
-        for running in self._under_way():
+        for running in self.under_way():
             if any(notice.to == pd for notice in self.outstanding(running)):
                 running.given_up.add(pd)
                 return True
@@ -325,9 +326,9 @@ class Cleanups(Concern):
         plan = _plan(context, event)
         result = Cleanup(number, event.line, trigger, cause, plan.to_json())
         context.report.cleanups.append(result)
-        tells = context.policy.tells_subscribers
-        unblocks = not context.policy.frees_first
-        self._running = Running(result, plan, context.model, tells, unblocks)
+        tells, unblocks = context.policy.tells_subscribers, not context.policy.frees_first
+        besides = context.residue.besides(None)
+        self._running = Running(result, plan, context.model, tells, unblocks, besides)
         self._apart(self._running)
         if trigger == NO_TRIGGER:
             context.tickets.begin_collection(self._running.tag)
@@ -359,8 +360,8 @@ class Cleanups(Concern):
 
     def planned(self, running: Running, event: Event) -> None:
         """Checks an event that states a part of the plan."""
-        row = tuple(value for name, value in event.values.items() if name != "n")
-        shown = f"{event.name} {' '.join(row)}"
+        row = running.planned_row(event)
+        shown = " ".join([event.name, *(v for name, v in event.values.items() if name != "n")])
         if not running.plan_open:
             text = f"{shown}: after the cleanup was begun: expected the whole plan before it"
             self.context.bad("cleanup.phases", text)

@@ -155,6 +155,9 @@ class Notices(Concern):
         if not self.context.debts.settle(*key):
             text = f"QUEUE {' '.join(row)}: no such notice is owed, or not here"
             self.context.bad("notices.owed", text)
+        if event["broken"] != "0":
+            text = f"QUEUE {' '.join(row)}: broken={event['broken']}: expected 0 outside cleanups"
+            self.context.bad("notices.owed", text)
         self.put(event, tag)
         if event["kind"] == "fault":
             self.context.blame.queued(event)

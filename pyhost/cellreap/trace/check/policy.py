@@ -91,10 +91,12 @@ class Policy:
     """
     tells_tombstones: bool = True
     """TOMBSTONE and FORGOTTEN tell what is still known of destroyed nodes."""
+    tells_broken: bool = True
+    """BROKEN and `lost` notices tell what survivors keep that is built on what goes."""
 
 
 CURRENT: Final = Policy()
-VERSION_5: Final = replace(CURRENT, tells_tombstones=False)
+VERSION_5: Final = replace(CURRENT, tells_tombstones=False, tells_broken=False)
 VERSION_4: Final = replace(
     VERSION_5, leaves_for_good=False, tells_objects=False, tells_steps=False, digests=False
 )

@@ -179,6 +179,15 @@ class Residue(Concern):
         current = self.context.cleanups.current()
         return [running for running in self.of.values() if running is not current]
 
+    def besides(self, running: Running | None) -> set[str] | None:
+        """What cleanups other than this one doom. None: the version does not tell what survivors
+        keep that is broken.
+        """
+        if not self.context.policy.tells_broken:
+            return None
+        others = (each for each in self.context.cleanups.under_way() if each is not running)
+        return {node for other in others for node in other.group} | self.doomed()
+
     def doomed(self) -> set[str]:
         """The PDs and spaces that were left, but for those of the current cleanup."""
         return set().union(*(running.group.keys() - running.destroyed for running in self._rest()))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import IntEnum
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from cellreap.model.indexed import IndexedModel
 from cellreap.trace.check.apart import touched
 from cellreap.trace.check.slots import Reservation
 from cellreap.trace.check.work import Tag
+from cellreap.trace.events import Event
 from cellreap.trace.report import Cleanup
 
 PLAN_EVENTS = (
@@ -25,9 +26,10 @@ PLAN_EVENTS = (
     "REVOKE_BODY",
     "FREE_CORE",
     "OWE",
+    "BROKEN",
     "PRE_DESTROY",
 )
-PLANNED_AGAIN = ("LOSE_REQUEST", "REVOKE", "REVOKE_SPACE", "REVOKE_BODY", "FREE_CORE", "OWE")
+PLANNED_AGAIN = tuple(name for name in PLAN_EVENTS[2:] if name != "PRE_DESTROY")
 """Plan events that are printed again if time passed between the marking and the destroying."""
 DESTROYING = {
     "PD": "destroy-pd",
@@ -122,10 +124,12 @@ class Running:
         before: IndexedModel,
         tells: bool,
         unblocks: bool,
+        besides: Collection[str] | None,
     ) -> None:
         """tells: whether subscribers are notified before the destruction.
 
-        unblocks: whether the callers of destroyed PDs are answered after the destruction.
+        unblocks: whether the callers of destroyed PDs are answered after the destruction. besides:
+        what other cleanups doom; None: what survivors keep that is broken is not told.
         """
         self.result = result
         self.unblocks = unblocks
@@ -133,7 +137,7 @@ class Running:
         self.depth = dict(plan.destroyed_pds)
         self.group = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
         self.told: dict[str, Counter[Row]] = defaultdict(Counter)
-        self.set_plan(plan, before)
+        self.set_plan(plan, before, besides)
         self.tells = tuple(plan.pre_destroy) if tells else ()
         self.untold: dict[int, Counter[tuple[str, str]]] = {}
         """group -> (subscriber, node) pairs that are not notified yet"""
@@ -188,11 +192,16 @@ class Running:
         self.destroying = Paired()
         self.notifying = Paired()
 
-    def set_plan(self, plan: reference.Plan, before: IndexedModel) -> None:
-        """Sets the plan for the current state."""
+    def set_plan(
+        self, plan: reference.Plan, before: IndexedModel, besides: Collection[str] | None
+    ) -> None:
+        """Sets the plan for the current state. besides: as of a new one."""
         self.reference = plan
         self.result.plan = plan.to_json()
-        self.result.broken = reference.hanging(before, plan)
+        self.hanging = reference.hanging_on(before, plan, besides or ())
+        self.result.broken = sorted((*kept, min(on)) for kept, on in self.hanging.items())
+        self.keeps = Counter(pd for pd, _ in self.hanging if besides is not None)
+        """survivor -> how much it keeps that is broken, as its `lost` notices tell it"""
         self.before = before
         self.after = reference.apply(before, plan)
         self.managers = {
@@ -205,6 +214,8 @@ class Running:
             node: space for space in plan.deleted_spaces for node in before.resources_in(space)
         }
         self.plan = plan_events(self.result.plan)
+        told = self.result.broken if besides is not None else []
+        self.plan["BROKEN"] = Counter[Row](told)
         spaces = set(plan.deleted_spaces)
         self.members = {space: set(before.resources_in(space)) for space in spaces}
         self.askers: dict[str, set[str]] = {space: set() for space in spaces}
@@ -222,13 +233,24 @@ class Running:
         self.to_destroy.update(body for body in self.bodies.values() if body is not None)
         self.to_destroy.update(*self.members.values())
 
-    def plan_again(self, model: IndexedModel) -> None:
+    def plan_again(self, model: IndexedModel, besides: Collection[str] | None) -> None:
         """Recomputes the consequences of the plan for the current model, which may have changed."""
-        self.set_plan(reference.replan(model, self.reference), model)
+        self.set_plan(reference.replan(model, self.reference), model, besides)
         self.served = False
         for name in PLANNED_AGAIN:
             self.told[name].clear()
         self.plan_open = True
+
+    def planned_row(self, event: Event) -> Row:
+        """What an event tells of the plan, without n. Of several things that are nearest, a BROKEN
+        may name any.
+        """
+        row = tuple(value for name, value in event.values.items() if name != "n")
+        if event.name == "BROKEN":
+            pd, node, on = row
+            nearest = self.hanging.get((pd, node), ())
+            return (pd, node, min(nearest) if on in nearest else on)
+        return row
 
     def recover(self, model: IndexedModel) -> None:
         """Begins a later run over what is left, in the current model."""

@@ -104,7 +104,8 @@ class Steps(Concern):
         for text in self.context.cleanups.awaited(running):
             bad("cleanup.awaited", f"{shown}: {text}")
         if not running.to_tell and running.waited:
-            running.plan_again(self.context.model)
+            besides = self.context.residue.besides(running)
+            running.plan_again(self.context.model, besides)
 
     def destroy(self, running: Running, event: Event) -> None:
         """A node is destroyed."""
@@ -163,6 +164,10 @@ class Steps(Concern):
             owed = running.plan["PRE_DESTROY"][to, node]
         if running.queued[row] > owed:
             text = f"QUEUE {' '.join(row)}: no such notice is owed, or it was queued before"
+            bad("cleanup.notices", text)
+        broken = running.keeps[to] if kind == "lost" else 0
+        if event.number("broken") != broken:
+            text = f"QUEUE {' '.join(row)}: broken={event['broken']}: {to} keeps {broken} of those"
             bad("cleanup.notices", text)
         step = "tell" if kind == "pre-destroy" else "notify"
         self.context.calls.queue(running, to)
