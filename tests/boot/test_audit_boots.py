@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import pytest
@@ -53,7 +54,11 @@ def broken_after(run: Run) -> set[tuple[str, str]]:
 
 @pytest.mark.thorough
 @pytest.mark.behaviour("C-08")
-def test_fifty_boots_show_what_the_audit_says(target: Target) -> None:
+@pytest.mark.parametrize("arch", ["x86_64", "aarch64"])
+def test_fifty_boots_show_what_the_audit_says(
+    target_of: Callable[[str], Target], arch: str
+) -> None:
+    target = target_of(arch)
     state = boot(target, CRASHES[0], (0, 0))
     audit = cellreap.audit(state.trace, max_depth=2, after=0)
     assert audit.smallest == [(0, 2), (2, 0)]
@@ -65,6 +70,7 @@ def test_fifty_boots_show_what_the_audit_says(target: Target) -> None:
             found = broken_after(run)
             told = finding.broken.get(run.id(crash), [])
             assert found == {(pd, held) for pd, held, _ in told}, (crash, depths)
+            assert found == {(each["pd"], each["node"]) for each in run.of("BROKEN")}
             if found:
                 unbroken.discard(depths)
             assert len(run.destroyed_pds()) <= finding.destroyed
