@@ -165,10 +165,10 @@ uint32_t cr_call(uint32_t slot, uint32_t label, const uint64_t *words, uint32_t 
 }
 
 /* Performs an operation on a space, or on a PD if `space` is 0. */
-static cr_result about(cr_op op, uint32_t space, uint32_t object, uint32_t count, uint32_t pd_slot,
+static cr_result about(cr_op op, uint32_t space, uint32_t second, uint32_t count, uint32_t pd_slot,
                        uint64_t *state)
 {
-    uint64_t arguments[] = {space, object};
+    uint64_t arguments[] = {space, second};
     return cr_call_root_with_pd(op, space == 0 ? pd_slot : 0, arguments, count, state, state != 0);
 }
 
@@ -180,6 +180,21 @@ cr_result cr_subscribe(uint32_t space, uint32_t pd_slot)
 cr_result cr_unsubscribe(uint32_t space, uint32_t pd_slot)
 {
     return about(CR_OP_UNSUBSCRIBE, space, 0, 1, pd_slot, 0);
+}
+
+static cr_result about_handler(cr_op op, uint32_t space, uint32_t pd_slot, uint32_t handler)
+{
+    return about(op, space, handler, 2, pd_slot, 0);
+}
+
+cr_result cr_subscribe_as(uint32_t space, uint32_t pd_slot, uint32_t handler)
+{
+    return about_handler(CR_OP_SUBSCRIBE, space, pd_slot, handler);
+}
+
+cr_result cr_unsubscribe_as(uint32_t space, uint32_t pd_slot, uint32_t handler)
+{
+    return about_handler(CR_OP_UNSUBSCRIBE, space, pd_slot, handler);
 }
 
 cr_result cr_look(uint32_t space, uint32_t object, uint32_t pd_slot, cr_look_state *state)
@@ -445,7 +460,11 @@ static void do_work(int (*each)(const cr_work_entry *work),
         for (uint32_t i = 0; i < results[1]; i++) {
             const uint64_t *at = &results[2 + i * CR_WORK_WORDS];
             cr_work_entry work = {(cr_notice_kind)results[0], at[0], (uint32_t)at[1],
-                                  (uint32_t)at[2], (uint32_t)at[3], (uint32_t)at[4]};
+                                  (uint32_t)at[2], (uint32_t)at[3], (uint32_t)at[4], 0};
+            if (work.kind == CR_NOTICE_PRE_DESTROY) {
+                work.handlers = work.object;
+                work.object = 0;
+            }
             uint32_t f = 0;
             while (f < failures && failed[f] != work.space) {
                 f++;

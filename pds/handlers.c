@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
  * Subscriptions with handlers. An entry stands for the subscriptions of one handler with one data
- * to one node. The root task knows the sum of the counts of a node's entries, and tells this PD
- * once. See client.h. */
+ * to one node. To the root task, its number is the handler. It counts the subscriptions of each and
+ * tells this PD once, with all numbers. See client.h. */
 #include <cellreap/client.h>
 
 static struct subscription {
@@ -38,6 +38,12 @@ static struct subscription *find(cr_subject subject, cr_handler handler, uint64_
     return 0;
 }
 
+/* The number of an entry, as the root task knows it. 0 is that of no handler. */
+static uint32_t number_of(const struct subscription *entry)
+{
+    return (uint32_t)(entry - entries) + 1;
+}
+
 static struct subscription *find_free(void)
 {
     for (uint32_t i = 0; i < CR_HANDLERS_MAX; i++) {
@@ -55,7 +61,7 @@ cr_result cr_subscribe_handler(cr_subject subject, cr_handler handler, uint64_t 
     if (place == 0) {
         return CR_RESULT_FULL;
     }
-    cr_result result = cr_subscribe(subject.space, subject.pd_slot);
+    cr_result result = cr_subscribe_as(subject.space, subject.pd_slot, number_of(place));
     if (result == CR_RESULT_OK) {
         *place = (struct subscription){subject, handler, data, place->count + 1};
     }
@@ -66,10 +72,9 @@ cr_result cr_unsubscribe_handler(cr_subject subject, cr_handler handler, uint64_
 {
     struct subscription *entry = find(subject, handler, data);
     if (entry == 0) {
-        /* The root task would drop the subscription of another handler. */
         return CR_RESULT_NO_SUCH;
     }
-    cr_result result = cr_unsubscribe(subject.space, subject.pd_slot);
+    cr_result result = cr_unsubscribe_as(subject.space, subject.pd_slot, number_of(entry));
     if (result == CR_RESULT_OK) {
         entry->count--;
     }
@@ -89,7 +94,8 @@ static int tell(const cr_work_entry *work, cr_moment moment)
     int failed = 0;
     for (uint32_t i = 0; i < CR_HANDLERS_MAX; i++) {
         struct subscription *entry = &entries[i];
-        if (!is_about(entry, work->space, work->pd)) {
+        if (!is_about(entry, work->space, work->pd) ||
+            (moment == CR_BEFORE && (work->handlers >> number_of(entry) & 1) == 0)) {
             continue;
         }
         int result = entry->handler != 0 ? entry->handler(work, moment, entry->data) : 0;

@@ -38,6 +38,9 @@ static cr_status fill_notice(const cr_notice *notice, cr_work_notice *out)
     } else {
         out->pd = info.number;
     }
+    if (notice->kind == CR_NOTICE_PRE_DESTROY) {
+        out->object = cr_model_handlers(cr_sys.model, notice->to, notice->node);
+    }
     if (notice->from.index != CR_NONE) {
         if ((status = cr_model_get(cr_sys.model, notice->from, &other)) != CR_OK) {
             return status;
@@ -125,6 +128,7 @@ static cr_status queue(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const 
     cr_trace_string(&cr_sys.trace, node);
     cr_trace_node(from);
     cr_trace_number(&cr_sys.trace, work->broken);
+    cr_trace_number(&cr_sys.trace, work->kind == CR_NOTICE_PRE_DESTROY ? work->object : 0);
     cr_trace_end(&cr_sys.trace);
     cr_tombstone_owed(to, from);
     if (work->kind == CR_NOTICE_DESTROY || work->kind == CR_NOTICE_LOST) {

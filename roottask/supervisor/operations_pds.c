@@ -281,7 +281,7 @@ static cr_result find_subject(const cr_asked *a, cr_ref *out)
 
 static uint32_t subscriptions(const cr_asked *a)
 {
-    return cr_model_count(cr_sys.model, CR_EDGE_SUBSCRIBE, a->from->node, a->found.node);
+    return cr_model_subscriptions(cr_sys.model, a->from->node, a->found.node, a->args.handler);
 }
 
 cr_result cr_check_subscribe(cr_asked *a)
@@ -300,13 +300,15 @@ cr_result cr_check_subscribe(cr_asked *a)
     if (count > 0) {
         return count < CR_MAX_COUNT ? CR_RESULT_OK : CR_RESULT_FULL;
     }
-    /* The edge stays until its node is destroyed. The notice about that comes before. */
-    return cr_charge(a->from, CR_QUOTA_EDGES, 2, 0);
+    /* The edge stays until its node is destroyed. The notice about that comes before. It is one for
+     * all handlers. */
+    const int told = cr_model_handlers(cr_sys.model, a->from->node, a->found.node) != 0;
+    return cr_charge(a->from, CR_QUOTA_EDGES, told ? 1 : 2, 0);
 }
 
 void cr_do_subscribe(cr_asked *a)
 {
-    a->undone = cr_make_subscription(a->from, a->found.node);
+    a->undone = cr_make_subscription(a->from, a->found.node, a->args.handler);
 }
 
 /* A PD may always drop its subscription, no matter what else it has lost. */
@@ -322,10 +324,10 @@ cr_result cr_check_unsubscribe(cr_asked *a)
 void cr_do_unsubscribe(cr_asked *a)
 {
     cr_ref from = a->from->node;
-    if (cr_rows_drop_edge(CR_EDGE_SUBSCRIBE, from, a->found.node, 0) != CR_OK) {
+    if (cr_rows_unsubscribe(from, a->found.node, a->args.handler) != CR_OK) {
         cr_panic("a subscription that was found is not there", a->from->number);
     }
-    cr_trace_pair(CR_EV_UNSUBSCRIBE, a->from->node, a->found.node);
+    cr_trace_subscription(CR_EV_UNSUBSCRIBE, from, a->found.node, a->args.handler);
 }
 
 /* -- queries */

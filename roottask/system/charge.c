@@ -253,7 +253,15 @@ static void count_pd(const cr_pd *pd, uint64_t *used, uint64_t *needed)
         uint32_t slot = cr_sys.edge_entry[edge];
         used[CR_QUOTA_EDGES] += slot == 0 || slot >= CR_SLOT_FIRST_FREE + pd->pd_slots;
     }
-    used[CR_QUOTA_EDGES] += 2 * count_edges(pd->node, CR_EDGE_SUBSCRIBE, CR_OUT);
+    for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_SUBSCRIBE, CR_OUT);
+         edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
+        used[CR_QUOTA_EDGES] += 1;
+        if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
+            /* The handlers of a PD for a node share one notice. */
+            const uint32_t handlers = cr_model_handlers(cr_sys.model, pd->node, info.to);
+            used[CR_QUOTA_EDGES] += (handlers & (0u - handlers)) == 1u << info.handler;
+        }
+    }
     for (uint32_t edge = cr_model_first(cr_sys.model, pd->node, CR_EDGE_REQUEST, CR_OUT);
          edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, pd->node, CR_OUT)) {
         if (cr_sys.edge_entry[edge] != CR_NONE &&

@@ -290,11 +290,12 @@ cr_result cr_make_map(cr_ref from, cr_ref to)
                                                  .event = CR_EV_MAP});
 }
 
-cr_result cr_make_subscription(const cr_pd *pd, cr_ref node)
+cr_result cr_make_subscription(const cr_pd *pd, cr_ref node, uint32_t handler)
 {
     return make_edge(CR_MADE_SUBSCRIPTION, &(cr_new_edge){.kind = CR_EDGE_SUBSCRIBE,
                                                           .from = &pd->node,
                                                           .to = &node,
+                                                          .handler = handler,
                                                           .event = CR_EV_SUBSCRIBE});
 }
 

@@ -152,6 +152,9 @@ static cr_status add_node(cr_making *now, uint32_t what)
 
 static cr_status add_edge(const cr_new_edge *edge)
 {
+    if (edge->kind == CR_EDGE_SUBSCRIBE) {
+        return cr_rows_subscribe(*edge->from, *edge->to, edge->handler);
+    }
     cr_status status = cr_rows_add_edge(edge->kind, *edge->from, *edge->to);
     if (status == CR_OK && (edge->kind == CR_EDGE_HOLD || edge->kind == CR_EDGE_REQUEST)) {
         cr_sys.edge_entry[cr_model_find(cr_sys.model, edge->kind, *edge->from, *edge->to)] =
@@ -318,6 +321,9 @@ static cr_status undo(void *context, const cr_make_step *step, const cr_make_res
         return remove_node(now, step->what);
     case CR_MAKE_EDGE:
         edge = &now->edges[step->what];
+        if (edge->kind == CR_EDGE_SUBSCRIBE) {
+            return cr_rows_unsubscribe(*edge->from, *edge->to, edge->handler);
+        }
         return cr_rows_drop_edge(edge->kind, *edge->from, *edge->to, 0);
     case CR_MAKE_SLOT:
         give_slot(now, step->what);
@@ -356,6 +362,8 @@ static void commit_edge(const cr_new_edge *edge)
         if (pd != 0) {
             cr_use_allowance(pd, edge->by);
         }
+    } else if (edge->event == CR_EV_SUBSCRIBE) {
+        cr_trace_subscription(CR_EV_SUBSCRIBE, *edge->from, *edge->to, edge->handler);
     } else if (edge->event != CR_EVENT_COUNT) {
         cr_trace_pair(edge->event, *edge->from, *edge->to);
     }

@@ -57,6 +57,7 @@ typedef struct cr_new_edge {
     const cr_ref *from; /* a node that is being made has its reference when the edge is added */
     const cr_ref *to;
     uint32_t entry; /* beside the model, of a HOLD or REQUEST */
+    uint32_t handler; /* of a SUBSCRIBE */
     cr_event event; /* CR_EVENT_COUNT: the trace does not tell it */
     uint32_t slot;
     const cr_pd *by;

@@ -22,7 +22,11 @@ static uint64_t edge_terms(const cr_edge_info *edge)
     if (edge->kind == CR_EDGE_BODY) {
         return 0; /* It follows from the number of the resource. */
     }
-    return edge->count * cr_digest_edge(edge->kind, *label_of(edge->from), *label_of(edge->to));
+    const uint64_t from = *label_of(edge->from);
+    const uint64_t to = *label_of(edge->to);
+    return edge->count * (edge->kind == CR_EDGE_SUBSCRIBE
+                              ? cr_digest_subscription(from, to, edge->handler)
+                              : cr_digest_edge(edge->kind, from, to));
 }
 
 /* -- nodes by their numbers */
@@ -217,6 +221,24 @@ cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, int clean
         if (cleanup) {
             cr_note_gone_edge(&edge);
         }
+    }
+    return status;
+}
+
+cr_status cr_rows_subscribe(cr_ref pd, cr_ref node, uint32_t handler)
+{
+    const cr_status status = cr_model_subscribe(cr_sys.model, pd, node, handler);
+    if (status == CR_OK) {
+        cr_sys.digest += cr_digest_subscription(*label_of(pd), *label_of(node), handler);
+    }
+    return status;
+}
+
+cr_status cr_rows_unsubscribe(cr_ref pd, cr_ref node, uint32_t handler)
+{
+    const cr_status status = cr_model_unsubscribe(cr_sys.model, pd, node, handler);
+    if (status == CR_OK) {
+        cr_sys.digest -= cr_digest_subscription(*label_of(pd), *label_of(node), handler);
     }
     return status;
 }

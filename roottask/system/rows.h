@@ -15,6 +15,9 @@ cr_status cr_rows_set_pinned(cr_ref pd, int pinned);
 cr_status cr_rows_add_edge(cr_edge_kind kind, cr_ref from, cr_ref to);
 cr_status cr_rows_drop_edge(cr_edge_kind kind, cr_ref from, cr_ref to, int cleanup);
 cr_status cr_rows_destroy(cr_ref node, int cleanup);
+/* As cr_model_subscribe and cr_model_unsubscribe. */
+cr_status cr_rows_subscribe(cr_ref pd, cr_ref node, uint32_t handler);
+cr_status cr_rows_unsubscribe(cr_ref pd, cr_ref node, uint32_t handler);
 
 /* The resource of these numbers, or the space if `object` is 0. Returns 0 if there is none. The
  * cost does not depend on how many there are. */

@@ -145,6 +145,10 @@ static void rows_of_edge(printer *p, const cr_edge_info *edge)
     }
     for (uint32_t i = 0; i < edge->count; i++) {
         edge_row(p, "NONE", name, edge->from, edge->to);
+        if (edge->handler != 0) {
+            put(p, "HANDLER=");
+            p->used += cr_format_decimal(&p->row[p->used], edge->handler);
+        }
         end_row(p);
     }
 }

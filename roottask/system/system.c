@@ -136,7 +136,7 @@ void cr_trace_change(cr_event event)
     cr_trace_begin(&cr_sys.trace, event);
 }
 
-void cr_trace_change_end(void)
+static void trace_cause(void)
 {
     static const char *const words[CR_OP_COUNT] = {
 #define CR_OPERATION(enumerator, number, word, ...) [enumerator] = #word,
@@ -150,6 +150,11 @@ void cr_trace_change_end(void)
         cr_trace_pd(cr_sys.cause.asker);
         cr_trace_string(&cr_sys.trace, words[cr_sys.cause.op]);
     }
+}
+
+void cr_trace_change_end(void)
+{
+    trace_cause();
     cr_trace_end(&cr_sys.trace);
 }
 
@@ -215,6 +220,16 @@ void cr_trace_pair(cr_event event, cr_ref a, cr_ref b)
     cr_trace_node(a);
     cr_trace_node(b);
     cr_trace_change_end();
+}
+
+void cr_trace_subscription(cr_event event, cr_ref pd, cr_ref node, uint32_t handler)
+{
+    cr_trace_change(event);
+    cr_trace_node(pd);
+    cr_trace_node(node);
+    trace_cause();
+    cr_trace_number(&cr_sys.trace, handler);
+    cr_trace_end(&cr_sys.trace);
 }
 
 void cr_trace_slot(cr_event event, cr_ref pd, cr_ref node, uint32_t slot)

@@ -589,6 +589,7 @@ BROKEN: Final[dict[str, Callable[[], Report]]] = {
     "cleanup.parts": lambda: edited("depths-1-0", "DESTROY", None, node="FILE_3_1"),
     "cleanup.freed": lambda: edited("depths-1-0", "FREED", None, pd="PD_3"),
     "cleanup.notices": lambda: edited("depths-1-0", "QUEUE", {"kind": "destroy"}, token=1),
+    "cleanup.handlers": lambda: edited("rich", "QUEUE", {"handlers": 7}, kind="pre-destroy"),
     "cleanup.step_calls": lambda: edited(
         "depths-1-0", "STEP", {"calls": 2, "kinds": "suspend:1,revoke:1"}, name="suspend"
     ),

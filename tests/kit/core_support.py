@@ -112,6 +112,7 @@ def describe(model: Model) -> str:
     ]
     lines += [f"{a} holds {b} ({n} times)" for (a, b), n in model.holds.items()]
     lines += [f"{a} subscribes {b} ({n} times)" for (a, b), n in model.subscribes.items()]
+    lines += [f"{n} of them for handler {h}: {a}, {b}" for (a, b, h), n in model.handlers.items()]
     for verb, pairs in (
         ("requests", model.requests),
         ("maps", model.maps),
@@ -194,6 +195,14 @@ def random_model(rng: random.Random, scale: int = 1) -> Model:
             model.add_own(creator, pd)
     for node in some([*pds, *spaces], 2.5):
         model.add_subscribe(rng.choice(pds), node, rng.choice([1, 1, 3]))
+    by_handler = random.Random(repr(sorted(model.subscribes)))
+    for pd, node in sorted(model.subscribes):
+        count = model.subscribes[pd, node]
+        if by_handler.random() < 0.4:  # none of them is without a handler
+            model.drop_subscribe(pd, node, count)
+            model.add_subscribe(pd, node, count, handler=by_handler.choice([1, 31]))
+        if by_handler.random() < 0.3:
+            model.add_subscribe(pd, node, handler=by_handler.choice([2, 31]))
     return model
 
 

@@ -44,7 +44,10 @@ class Refused(Exception):
 FORMS: Final = operation_forms()
 
 # The minimum number of words of an argument.
-WIDTH: Final = {"TYPE": 2, "NEW_NAME": 4, "NAME": 4, "FLAG_OR_NOT": 0, "PD": 0, "PD_OR_NOT": 0}
+WIDTH: Final = {
+    "TYPE": 2, "NEW_NAME": 4, "NAME": 4, "FLAG_OR_NOT": 0, "HANDLER_OR_NOT": 0, "PD": 0,
+    "PD_OR_NOT": 0,
+}  # fmt: skip
 
 # Rows: the maximum number of rows, and the forms of a row.
 ROWS: Final = {
@@ -54,6 +57,7 @@ ROWS: Final = {
 
 # Conditions between the arguments of an operation.
 BOTH_OR_NONE: Final = (15, 16)  # MAP, UNMAP
+HANDLERS: Final = 32
 ONE_OF_TWO: Final = (24, 25, 26)  # SUBSCRIBE, UNSUBSCRIBE, LOOK: a space, or a PD
 ALLOW: Final = 31  # a space, or the number of a PD
 
@@ -121,6 +125,12 @@ def _take(form: str, member: str, rest: tuple[int, ...], out: dict[str, Value]) 
         out[member] = text
     elif form == "FLAG_OR_NOT":
         out[member] = int(bool(rest) and rest[0] != 0)
+    elif form == "HANDLER_OR_NOT":
+        handler = rest[0] if rest else 0
+        if handler >= HANDLERS:
+            raise Refused("FAILED")
+        out[member] = handler
+        return rest[1:]
     elif form not in ("PD", "PD_OR_NOT"):
         out[member] = _word(form, rest[0])
     return rest[WIDTH.get(form, 1) :]

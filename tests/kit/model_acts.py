@@ -41,6 +41,8 @@ def random_act(rng: random.Random) -> Act:
             ("add_subscribe", (pd, node)),
             ("add_subscribe", (pd, pd)),
             ("drop_subscribe", (pd, node)),
+            ("add_subscribe", (pd, pd, 1, rng.choice((1, 31, 32)))),
+            ("drop_subscribe", (pd, pd, 1, rng.choice((1, 31)))),
             ("drop_subscribe", (pd, pd)),
             ("remove_resource", (res,)),
             ("discard", ([rng.choice(PDS[1:])],)),

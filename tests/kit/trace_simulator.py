@@ -205,7 +205,8 @@ class Target:
         draft = {key.rstrip("_"): value for key, value in values.items()}
         self.mourning.see(event, draft)
         cause = {} if "op" in draft else cause_of(self.model, event, draft, self.spawning)
-        self.events.append((event, {**draft, **cause}))
+        handler = {"handler": 0} if event in ("SUBSCRIBE", "UNSUBSCRIBE") else {}
+        self.events.append((event, {**handler, **draft, **cause}))
         pd, server = str(values.get("pd")), str(values.get("server"))
         if event in ("FREEZE", "FAULT_HELD"):
             self.suspended.add(pd)
@@ -427,13 +428,13 @@ class Target:
         self.model.add_link(a, b)
         self.emit("LINK", a=a, b=b)
 
-    def subscribe(self, pd: str, node: str) -> None:
-        self.model.add_subscribe(pd, node)
-        self.emit("SUBSCRIBE", pd=pd, node=node)
+    def subscribe(self, pd: str, node: str, handler: int = 0) -> None:
+        self.model.add_subscribe(pd, node, handler=handler)
+        self.emit("SUBSCRIBE", pd=pd, node=node, handler=handler)
 
-    def unsubscribe(self, pd: str, node: str) -> None:
-        self.model.drop_subscribe(pd, node)
-        self.emit("UNSUBSCRIBE", pd=pd, node=node)
+    def unsubscribe(self, pd: str, node: str, handler: int = 0) -> None:
+        self.model.drop_subscribe(pd, node, handler=handler)
+        self.emit("UNSUBSCRIBE", pd=pd, node=node, handler=handler)
 
     def delete(self, node: str, by: str | None = None) -> None:
         space = self.model.space_of.get(node, node)
@@ -572,6 +573,7 @@ class Target:
         self.token += 1
         self.queues.setdefault(to, []).append(Notice(self.token, kind, node, tag))
         broken = self.keeps[n][to] if n and kind == "lost" else 0
+        handlers = self.model.handlers_told(to, node) if kind == "pre-destroy" else 0
         self.emit(
             "QUEUE",
             n=n,
@@ -581,6 +583,7 @@ class Target:
             node=node,
             from_=dead or "-",
             broken=broken,
+            handlers=handlers,
         )
         if to in self.silent:
             self._forget(to)
@@ -1303,6 +1306,9 @@ def rich_run() -> list[Draft]:
     target.body_cap(watcher, app)
     target.subscribe(watcher, app)
     target.subscribe(watcher, app)
+    target.subscribe(watcher, app, 3)
+    target.subscribe(watcher, app, 31)
+    target.unsubscribe(watcher, app, 3)
     target.subscribe(db, "FILE_SPACE_3")
     target.subscribe(init, "BLOCK_SPACE_1")
     target.unsubscribe(watcher, app)

@@ -543,6 +543,7 @@ static void fill_words(uint32_t first, uint32_t end)
 #define WORD(member) +1
 #define FLAG(member) +1
 #define FLAG_OR_NOT(member)
+#define HANDLER_OR_NOT(member)
 #define DEPTH(member) +1
 #define COUNT(member) +1
 #define WORK_RESULT(member) +1

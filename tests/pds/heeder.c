@@ -77,11 +77,16 @@ void cr_main(void)
     subscribe(victim, say, 5, 2);
     subscribe(itself, say, 6, 1);
     /* The root task has 4 subscriptions to the space. Dropping them behind the library's back shows
-     * that the surplus ones above dropped none. */
+     * that the surplus ones above dropped none. None of them has no handler. */
     if (cr_info()->args[0] != 0) {
         uint32_t left = 0;
-        while (cr_unsubscribe(goods.space, 0) == CR_RESULT_OK) {
-            left++;
+        cr_say_check("handler 0", cr_unsubscribe(goods.space, 0), CR_RESULT_NO_SUCH);
+        cr_say_check("no handler", cr_subscribe_as(goods.space, 0, CR_HANDLER_COUNT),
+                     CR_RESULT_FAILED);
+        for (uint32_t i = 0; i < CR_HANDLER_COUNT; i++) {
+            while (cr_unsubscribe_as(goods.space, 0, i) == CR_RESULT_OK) {
+                left++;
+            }
         }
         cr_say_check("left", left, 4);
     }

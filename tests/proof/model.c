@@ -56,6 +56,10 @@ void main(void)
     case 20: cr_model_touch(model, any(), any()); break;
     case 21: cr_model_reset_touched(model); break;
     case 22: open(model); break;
+    case 23: (void)cr_model_subscribe(model, any_ref(), any_ref(), any()); break;
+    case 24: (void)cr_model_unsubscribe(model, any_ref(), any_ref(), any()); break;
+    case 25: (void)cr_model_subscriptions(model, any_ref(), any_ref(), any()); break;
+    case 26: (void)cr_model_handlers(model, any_ref(), any_ref()); break;
     default: make(); break;
     }
 }

@@ -56,6 +56,10 @@ cr_result cr_map(uint32_t space, uint32_t object, uint32_t target_space, uint32_
  * `pd_slot`; with both 0, to the caller. */
 cr_result cr_subscribe(uint32_t space, uint32_t pd_slot);
 cr_result cr_unsubscribe(uint32_t space, uint32_t pd_slot);
+/* The same with a handler below CR_HANDLER_COUNT, a number of the caller's own. It is part of what
+ * the subscription is, and the notice names it. The two above mean handler 0, which is none. */
+cr_result cr_subscribe_as(uint32_t space, uint32_t pd_slot, uint32_t handler);
+cr_result cr_unsubscribe_as(uint32_t space, uint32_t pd_slot, uint32_t handler);
 /* object 0: the space itself. With space 0 and pd_slot 0, `object` may be the number of a PD. */
 cr_result cr_look(uint32_t space, uint32_t object, uint32_t pd_slot, cr_look_state *state);
 
@@ -89,15 +93,16 @@ typedef struct cr_work_entry {
     uint32_t object;
     uint32_t pd;
     uint32_t broken; /* CR_NOTICE_LOST: how much the PD still holds that is built on what went */
+    uint32_t handlers; /* PRE_DESTROY: with which the caller subscribed, bit n for handler n */
 } cr_work_entry;
 
 /* -- subscriptions with handlers (handlers.c)
  *
- * The root task counts the subscriptions of a PD to a node, and tells the PD once. Which functions
- * of the PD are then called is the PD's own matter: this library keeps the handlers. A handler and
- * its data are part of what a subscription is. */
+ * The root task counts the subscriptions of a PD to a node by handlers, which are numbers to it,
+ * and tells the PD once, of all its handlers. This library keeps which function and which data have
+ * which number. Both are part of what a subscription is. The numbers from 1 on are the library's. */
 
-enum { CR_HANDLERS_MAX = 32 }; /* different subscriptions at a time */
+enum { CR_HANDLERS_MAX = CR_HANDLER_COUNT - 1 }; /* different subscriptions at a time */
 
 /* A space; with space 0, the PD of that number whose capability is in `pd_slot`; with all 0, the
  * caller. */

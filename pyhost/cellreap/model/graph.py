@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, Self, TypeVar
+from typing import Final, NamedTuple, Self, TypeVar
 
 from cellreap.errors import ModelError
 from cellreap.model.ids import ROOT
@@ -22,19 +22,24 @@ from cellreap.model.tombstones import Tombstone
 __all__ = ["DOOMED", "MANAGER", "PINNED", "Edge", "Model", "Node", "Violation"]
 
 
+HANDLERS: Final = 32
+"""The numbers of handlers: from 0, which is none, to this number less 1."""
+
 _AnyModel = TypeVar("_AnyModel", bound="Model")
 
 
 class Edge(NamedTuple):
     """An edge of a model.
 
-    kind: its name in `edges.EDGE_KINDS`. times: its count; 1 unless the kind is counted.
+    kind: its name in `edges.EDGE_KINDS`. times: its count; 1 unless the kind is counted. handler:
+    of a SUBSCRIBE edge; else 0.
     """
 
     kind: str
     source: str
     target: str
     times: int = 1
+    handler: int = 0
 
 
 @dataclass
@@ -54,7 +59,10 @@ class Model(Nodes):
     owns: set[tuple[str, str]] = field(default_factory=set)
     """(creator, created)"""
     subscribes: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """(PD, PD or space) -> count; never 0"""
+    """(PD, PD or space) -> count, with whatever handler; never 0"""
+    handlers: Counter[tuple[str, str, int]] = field(default_factory=Counter)
+    """(PD, PD or space, handler) -> count of those of the subscriptions that name a handler, which
+    is at least 1; never 0"""
     tombstones: dict[str, Tombstone] = field(default_factory=dict)
     """what is still known of destroyed nodes, by id; they are no nodes of the state"""
 
@@ -74,6 +82,7 @@ class Model(Nodes):
             links=set(self.links),
             owns=set(self.owns),
             subscribes=self.subscribes.copy(),
+            handlers=self.handlers.copy(),
             tombstones=dict(self.tombstones),
         )
 
@@ -128,6 +137,9 @@ class Model(Nodes):
         self.owns = set(filter(live, self.owns))
         self.subscribes = Counter(
             {pair: count for pair, count in self.subscribes.items() if live(pair)}
+        )
+        self.handlers = Counter(
+            {key: count for key, count in self.handlers.items() if live((key[0], key[1]))}
         )
 
     # -- edges
@@ -219,18 +231,53 @@ class Model(Nodes):
         """Removes the OWN edge. ModelError if there is none."""
         _remove(self.owns, (creator, created), "OWN")
 
-    def add_subscribe(self, pd: str, node: str, count: int = 1) -> None:
-        """Adds `count` subscriptions: the PD is notified before the PD or space is destroyed."""
+    def add_subscribe(self, pd: str, node: str, count: int = 1, handler: int = 0) -> None:
+        """Adds `count` subscriptions: the PD is notified before the PD or space is destroyed.
+
+        handler: what the notice names; 0 if the subscription has none.
+        """
         self._need(pd, "PD")
         self._need(node, "PD", "RESOURCE_SPACE")
         if pd == ROOT:
             raise ModelError(f"{ROOT} is the root task: it subscribes to nothing")
         _positive(count)
+        if not 0 <= handler < HANDLERS:
+            raise ModelError(f"the handler {handler} is not from 0 to {HANDLERS - 1}")
         self.subscribes[pd, node] += count
+        if handler:
+            self.handlers[pd, node, handler] += count
 
-    def drop_subscribe(self, pd: str, node: str, count: int = 1) -> None:
-        """Removes subscriptions. ModelError if there are fewer."""
+    def drop_subscribe(self, pd: str, node: str, count: int = 1, handler: int = 0) -> None:
+        """Removes subscriptions with this handler. ModelError if there are fewer."""
+        _positive(count)
+        have = self.subscriptions(pd, node).get(handler, 0)
+        if have < count:
+            raise ModelError(
+                f"SUBSCRIBE edge from {pd} to {node} with handler {handler}: {have} there, {count} "
+                "to be dropped"
+            )
         _take(self.subscribes, (pd, node), count, "SUBSCRIBE")
+        if handler:
+            self.handlers[pd, node, handler] -= count
+            if have == count:
+                del self.handlers[pd, node, handler]
+
+    def subscriptions(self, pd: str, node: str) -> dict[int, int]:
+        """The counts of a PD's subscriptions to a node by handler, in ascending order; never 0."""
+        every = self.subscribes.get((pd, node), 0)
+        if not self.handlers:
+            return {0: every} if every else {}
+        named = {
+            handler: self.handlers[pd, node, handler]
+            for handler in range(1, HANDLERS)
+            if (pd, node, handler) in self.handlers
+        }
+        plain = every - sum(named.values())
+        return {0: plain, **named} if plain else named
+
+    def handlers_told(self, pd: str, node: str) -> int:
+        """The handlers that the notice before the end of a node names: bit n for handler n."""
+        return sum(1 << handler for handler in self.subscriptions(pd, node))
 
     # -- the whole state
 
@@ -243,7 +290,9 @@ class Model(Nodes):
         yield from (Edge("LINK", a, b) for a, b in self.links)
         yield from (Edge("OWN", creator, created) for creator, created in self.owns)
         yield from (
-            Edge("SUBSCRIBE", pd, node, count) for (pd, node), count in self.subscribes.items()
+            Edge("SUBSCRIBE", pd, node, count, handler)
+            for pd, node in self.subscribes
+            for handler, count in self.subscriptions(pd, node).items()
         )
 
     def check_legal(self) -> list[Violation]:

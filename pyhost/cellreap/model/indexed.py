@@ -90,6 +90,8 @@ class IndexedModel(Model):
         if kind == "HOLD":
             del self.holds[source, target]
         elif kind == "SUBSCRIBE":
+            for handler in self.subscriptions(source, target):
+                self.handlers.pop((source, target, handler), None)
             del self.subscribes[source, target]
         elif kind == "FAULT":
             del self.faults[source]
@@ -177,11 +179,11 @@ class IndexedModel(Model):
         super().drop_own(creator, created)
         self._part("OWN", creator, created)
 
-    def add_subscribe(self, pd: str, node: str, count: int = 1) -> None:
-        super().add_subscribe(pd, node, count)
+    def add_subscribe(self, pd: str, node: str, count: int = 1, handler: int = 0) -> None:
+        super().add_subscribe(pd, node, count, handler)
         self._join("SUBSCRIBE", pd, node)
 
-    def drop_subscribe(self, pd: str, node: str, count: int = 1) -> None:
-        super().drop_subscribe(pd, node, count)
+    def drop_subscribe(self, pd: str, node: str, count: int = 1, handler: int = 0) -> None:
+        super().drop_subscribe(pd, node, count, handler)
         if (pd, node) not in self.subscribes:
             self._part("SUBSCRIBE", pd, node)

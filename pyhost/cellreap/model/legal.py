@@ -122,7 +122,7 @@ def _resources(model: Model) -> Iterator[Violation]:
 
 
 def _edges(model: Model) -> Iterator[Violation]:
-    for name, a, b, _ in model.edges():
+    for name, a, b, *_ in model.edges():
         kind = EDGE_KINDS[name]
         from_ok, to_ok = _is_a(model, a, *kind.sources), _is_a(model, b, *kind.targets)
         if name == "FAULT" and not from_ok:

@@ -14,6 +14,7 @@ PINNED: Final = "PINNED"
 """First word of a pinned PD's EXTRA column."""
 
 MANAGER: Final = "MANAGER="
+HANDLER: Final = "HANDLER="
 """Prefix of a space's EXTRA column, where the edges alone do not determine the manager."""
 
 DOOMED: Final = "DOOMED"

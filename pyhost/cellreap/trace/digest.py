@@ -48,15 +48,16 @@ def label(id_: str, data: str) -> int:
     return int.from_bytes(hashed.digest(), "little")
 
 
-def term(kind: str, a: int, b: int) -> int:
-    """The term of an edge of that kind between nodes of these labels.
+def term(kind: str, a: int, b: int, handler: int = 0) -> int:
+    """The term of an edge of that kind between nodes of these labels. handler: of a SUBSCRIBE.
 
     NODE: that of a node, with its label and whether it is pinned.
     """
     by_kind, first, second = _factors()
     if kind == "LINK" and a > b:
         a, b = b, a
-    inner = _stir((a + by_kind * _kinds()[kind]) & _MASK, first, second)
+    number = _kinds()[kind] + headers.constant("digest.h", "CR_DIGEST_HANDLER") * handler
+    inner = _stir((a + by_kind * number) & _MASK, first, second)
     return _stir((inner + b) & _MASK, first, second)
 
 
@@ -111,12 +112,13 @@ def _sum(model: Model, other: Model) -> int:
         same = other.nodes.get(id_)
         if same is not node and (same is None or same.pinned != node.pinned):
             total += term("NODE", of(id_), int(node.pinned))
-    for kind, counted, before in (
-        ("HOLD", model.holds, other.holds),
-        ("SUBSCRIBE", model.subscribes, other.subscribes),
-    ):
-        for (source, target), times in counted.items() - before.items():
-            total += times * term(kind, of(source), of(target))
+    for (source, target), times in model.holds.items() - other.holds.items():
+        total += times * term("HOLD", of(source), of(target))
+    for source, target in model.subscribes:
+        had = other.subscriptions(source, target)
+        for handler, times in model.subscriptions(source, target).items():
+            if had.get(handler) != times:
+                total += times * term("SUBSCRIBE", of(source), of(target), handler)
     for kind, pairs, before_pairs in (
         ("REQUEST", model.requests, other.requests),
         ("MAP", model.maps, other.maps),

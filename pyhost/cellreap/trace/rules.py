@@ -342,6 +342,7 @@ RULES: Final[dict[str, str]] = {
     "cleanup.awaited": "A cleanup continues when the subscribers that were told and can answer "
     "have answered.",
     "cleanup.tell": "Each subscriber is told once about each node, beginning with the last group.",
+    "cleanup.handlers": "A pre-destroy notice names the handlers of its receiver for the node.",
     "cleanup.steps": "The steps are the steps that follow from the plan.",
     "cleanup.beside": "A STEP is next to the event of its effect.",
     "cleanup.cut": "Each REQUEST to a doomed space is cut once, before the space is destroyed.",

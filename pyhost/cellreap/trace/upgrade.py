@@ -105,7 +105,14 @@ CHANGES: dict[int, Change] = {
         },
     ),
     5: Change(
-        added={("RIGHTS", "reader"): "0", ("RIGHTS", "collect"): "0", ("QUEUE", "broken"): "0"}
+        added={
+            ("RIGHTS", "reader"): "0",
+            ("RIGHTS", "collect"): "0",
+            ("SUBSCRIBE", "handler"): "0",
+            ("UNSUBSCRIBE", "handler"): "0",
+            ("QUEUE", "broken"): "0",
+            ("QUEUE", "handlers"): "0",
+        }
     ),
 }
 """Version -> what the next version renames and adds to events. Others are not listed."""

@@ -44,7 +44,7 @@ typedef struct cr_node {
 
 typedef struct cr_edge {
     uint32_t kind; /* CR_EDGE_KIND_COUNT: the slot is free */
-    uint32_t count;
+    uint32_t counts; /* the count, and above it the handler of a SUBSCRIBE: see cr_counts */
     uint32_t end[2];  /* node at CR_OUT (from) and at CR_IN (to) */
     uint32_t next[2]; /* on the list of end[side] */
     uint32_t prev[2];
@@ -109,6 +109,26 @@ static inline cr_edge *cr_edge_at_mut(cr_model *model, uint32_t index)
     return &cr_edges_mut(model)[index < model->max_edges ? index : 0];
 }
 
+/* A count takes the low bits of the word, so an arena of version 1, which has no handlers, reads
+ * as one in which all of them are 0. */
+enum { CR_COUNT_BITS = 20 };
+_Static_assert(CR_COUNT_MAX == (1 << CR_COUNT_BITS) - 1, "counts take these bits");
+
+static inline uint32_t cr_counts(uint32_t count, uint32_t handler)
+{
+    return handler << CR_COUNT_BITS | count;
+}
+
+static inline uint32_t cr_count_of(const cr_edge *edge)
+{
+    return edge->counts & (uint32_t)CR_COUNT_MAX;
+}
+
+static inline uint32_t cr_handler_of(const cr_edge *edge)
+{
+    return edge->counts >> CR_COUNT_BITS;
+}
+
 /* The list that an edge is on at one of its ends. A LINK has no direction. It is on the OUT list of
  * both ends, so that one walk finds all PDs that a PD is linked with. */
 static inline cr_direction cr_list_of(uint32_t kind, cr_direction side)
@@ -137,10 +157,10 @@ int cr_root_may(uint32_t kind, int from_root, int to_root);
 
 uint32_t cr_bucket_of(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to);
 
-/* Returns the index of the edge, or CR_NONE. LINK ends must be in ascending order. *steps: the
- * number of edges visited. */
+/* Returns the index of the edge, or CR_NONE. LINK ends must be in ascending order. `handler`: of a
+ * SUBSCRIBE; else 0. *steps: the number of edges visited. */
 uint32_t cr_find_edge(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to,
-                      uint32_t *steps);
+                      uint32_t handler, uint32_t *steps);
 
 uint32_t cr_bucket_count(uint32_t max_edges);
 

@@ -112,10 +112,12 @@ static int edge_sound(const cr_model *model, uint32_t index)
         !cr_ends_fit(model, edge->kind, from, to)) {
         return 0;
     }
-    if (edge->count == 0 || edge->count > CR_COUNT_MAX) {
+    const uint32_t handler = cr_handler_of(edge);
+    if (cr_count_of(edge) == 0 || handler >= CR_HANDLER_COUNT ||
+        (handler != 0 && (edge->kind != CR_EDGE_SUBSCRIBE || model->version < 2))) {
         return 0;
     }
-    if (edge->count > 1 && edge->kind != CR_EDGE_HOLD && edge->kind != CR_EDGE_SUBSCRIBE) {
+    if (cr_count_of(edge) > 1 && edge->kind != CR_EDGE_HOLD && edge->kind != CR_EDGE_SUBSCRIBE) {
         return 0;
     }
     if (edge->kind == CR_EDGE_LINK && from >= to) {
@@ -127,7 +129,7 @@ static int edge_sound(const cr_model *model, uint32_t index)
     }
     uint32_t steps = 0;
     /* The edge must be on its hash chain, with no duplicate before it. */
-    return cr_find_edge(model, edge->kind, from, to, &steps) == index;
+    return cr_find_edge(model, edge->kind, from, to, handler, &steps) == index;
 }
 
 static int chains_sound(const cr_model *model)
@@ -178,7 +180,7 @@ static int free_lists_sound(const cr_model *model)
 
 static int header_sound(const cr_model *model)
 {
-    return model->magic == CR_MODEL_MAGIC && model->version == CR_MODEL_VERSION &&
+    return model->magic == CR_MODEL_MAGIC && model->version >= 1 && model->version <= CR_MODEL_VERSION &&
            cr_model_bytes(model->max_nodes, model->max_edges) != 0 &&
            model->n_nodes <= model->max_nodes &&
            model->n_retired <= model->max_nodes - model->n_nodes &&
@@ -230,7 +232,7 @@ cr_status cr_model_open(void *memory, size_t bytes, cr_model **out)
     if (model->magic == CR_MODEL_MAGIC && model->version > CR_MODEL_VERSION) {
         return CR_ERR_VERSION; /* before anything else that a later version may have changed */
     }
-    if (model->magic != CR_MODEL_MAGIC || model->version != CR_MODEL_VERSION || needed == 0) {
+    if (model->magic != CR_MODEL_MAGIC || model->version == 0 || needed == 0) {
         return CR_ERR_CORRUPT;
     }
     if (bytes < needed) {
@@ -238,6 +240,7 @@ cr_status cr_model_open(void *memory, size_t bytes, cr_model **out)
     }
     const cr_status status = cr_model_check(model);
     if (status == CR_OK) {
+        model->version = CR_MODEL_VERSION; /* handlers may be added */
         *out = model;
     }
     return status;

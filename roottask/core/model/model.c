@@ -52,7 +52,7 @@ static void clear_node(cr_node *node)
 static void clear_edge(cr_edge *edge)
 {
     edge->kind = CR_EDGE_KIND_COUNT;
-    edge->count = 0;
+    edge->counts = 0;
     for (int side = 0; side < 2; side++) {
         edge->end[side] = CR_NONE;
         edge->next[side] = CR_NONE;
@@ -183,8 +183,9 @@ uint32_t cr_bucket_of(const cr_model *model, uint32_t kind, uint32_t from, uint3
     return hash & (cr_bucket_count(model->max_edges) - 1);
 }
 
+/* The handler is not hashed: the subscriptions of a PD to a node are on one chain. */
 uint32_t cr_find_edge(const cr_model *model, uint32_t kind, uint32_t from, uint32_t to,
-                      uint32_t *steps)
+                      uint32_t handler, uint32_t *steps)
 {
     const cr_edge *edges = cr_edges(model);
     uint32_t index = cr_buckets(model)[cr_bucket_of(model, kind, from, to)];
@@ -192,7 +193,8 @@ uint32_t cr_find_edge(const cr_model *model, uint32_t kind, uint32_t from, uint3
     while (index < model->max_edges && *steps < model->max_edges) {
         const cr_edge *edge = &edges[index];
         ++*steps;
-        if (edge->kind == kind && edge->end[CR_OUT] == from && edge->end[CR_IN] == to) {
+        if (edge->kind == kind && edge->end[CR_OUT] == from && edge->end[CR_IN] == to &&
+            cr_handler_of(edge) == handler) {
             return index;
         }
         index = edge->chain;
@@ -210,11 +212,12 @@ static void order_ends(cr_edge_kind kind, uint32_t *from, uint32_t *to)
     }
 }
 
-static uint32_t find_edge_counting(cr_model *model, cr_edge_kind kind, uint32_t from, uint32_t to)
+static uint32_t find_edge_counting(cr_model *model, cr_edge_kind kind, uint32_t from, uint32_t to,
+                                   uint32_t handler)
 {
     uint32_t steps = 0;
     order_ends(kind, &from, &to);
-    const uint32_t index = cr_find_edge(model, kind, from, to, &steps);
+    const uint32_t index = cr_find_edge(model, kind, from, to, handler, &steps);
     model->touched_edges += steps;
     return index;
 }
@@ -261,7 +264,8 @@ static void list_remove(cr_model *model, uint32_t index, cr_direction side)
     }
 }
 
-static void insert_edge(cr_model *model, cr_edge_kind kind, uint32_t from, uint32_t to)
+static void insert_edge(cr_model *model, cr_edge_kind kind, uint32_t from, uint32_t to,
+                        uint32_t handler)
 {
     order_ends(kind, &from, &to);
     const uint32_t index = model->free_edge;
@@ -271,7 +275,7 @@ static void insert_edge(cr_model *model, cr_edge_kind kind, uint32_t from, uint3
     model->n_edges++;
     model->touched_edges++;
     edge->kind = kind;
-    edge->count = 1;
+    edge->counts = cr_counts(1, handler);
     edge->end[CR_OUT] = from;
     edge->end[CR_IN] = to;
     edge->chain = *bucket;
@@ -379,9 +383,10 @@ static int in_range(cr_edge_kind kind)
     return (uint32_t)kind < CR_EDGE_KIND_COUNT;
 }
 
-cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
+static cr_status add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to,
+                          uint32_t handler)
 {
-    if (!in_range(kind) || structural(kind)) {
+    if (!in_range(kind) || structural(kind) || handler >= CR_HANDLER_COUNT) {
         return CR_ERR_ARG;
     }
     const cr_node *a = node_at_mut(model, from);
@@ -401,16 +406,17 @@ cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_
     if (!cr_root_may(kind, from.index == model->root, to.index == model->root)) {
         return CR_ERR_ROOT;
     }
-    const uint32_t found = find_edge_counting(model, kind, from.index, to.index);
+    const uint32_t found = find_edge_counting(model, kind, from.index, to.index, handler);
     if (found != CR_NONE) {
         cr_edge *edge = cr_edge_at_mut(model, found);
         if (!counted(kind)) {
             return CR_ERR_EXISTS;
         }
-        if (edge->count == CR_COUNT_MAX) {
+        const uint32_t count = cr_count_of(edge);
+        if (count == CR_COUNT_MAX) {
             return CR_ERR_FULL_EDGES;
         }
-        edge->count++;
+        edge->counts = cr_counts(count + 1, handler);
         return CR_OK;
     }
     if (kind == CR_EDGE_FAULT && a->head[kind][CR_OUT] != CR_NONE) {
@@ -423,13 +429,23 @@ cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_
     if (model->free_edge == CR_NONE) {
         return CR_ERR_FULL_EDGES;
     }
-    insert_edge(model, kind, from.index, to.index);
+    insert_edge(model, kind, from.index, to.index, handler);
     return CR_OK;
+}
+
+cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
+{
+    return add_edge(model, kind, from, to, 0);
+}
+
+cr_status cr_model_subscribe(cr_model *model, cr_ref pd, cr_ref node, uint32_t handler)
+{
+    return add_edge(model, CR_EDGE_SUBSCRIBE, pd, node, handler);
 }
 
 /* Finds an edge that the caller may drop. */
 static cr_status find_removable(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to,
-                                uint32_t *index)
+                                uint32_t handler, uint32_t *index)
 {
     if (!in_range(kind) || structural(kind)) {
         return CR_ERR_ARG;
@@ -437,30 +453,41 @@ static cr_status find_removable(cr_model *model, cr_edge_kind kind, cr_ref from,
     if (node_at_mut(model, from) == NULL || node_at_mut(model, to) == NULL) {
         return CR_ERR_STALE;
     }
-    *index = find_edge_counting(model, kind, from.index, to.index);
+    *index = find_edge_counting(model, kind, from.index, to.index, handler);
     return *index == CR_NONE ? CR_ERR_ABSENT : CR_OK;
 }
 
-cr_status cr_model_drop_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
+static cr_status drop_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to,
+                           uint32_t handler)
 {
     uint32_t index = CR_NONE;
-    const cr_status status = find_removable(model, kind, from, to, &index);
+    const cr_status status = find_removable(model, kind, from, to, handler, &index);
     if (status != CR_OK) {
         return status;
     }
     cr_edge *edge = cr_edge_at_mut(model, index);
-    if (edge->count > 1) {
-        edge->count--;
+    if (cr_count_of(edge) > 1) {
+        edge->counts = cr_counts(cr_count_of(edge) - 1, handler);
     } else {
         remove_edge(model, index);
     }
     return CR_OK;
 }
 
+cr_status cr_model_drop_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
+{
+    return drop_edge(model, kind, from, to, 0);
+}
+
+cr_status cr_model_unsubscribe(cr_model *model, cr_ref pd, cr_ref node, uint32_t handler)
+{
+    return drop_edge(model, CR_EDGE_SUBSCRIBE, pd, node, handler);
+}
+
 cr_status cr_model_cut_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
 {
     uint32_t index = CR_NONE;
-    const cr_status status = find_removable(model, kind, from, to, &index);
+    const cr_status status = find_removable(model, kind, from, to, 0, &index);
     if (status == CR_OK) {
         remove_edge(model, index);
     }
@@ -476,13 +503,43 @@ uint32_t cr_model_find(const cr_model *model, cr_edge_kind kind, cr_ref from, cr
     uint32_t b = to.index;
     uint32_t steps = 0;
     order_ends(kind, &a, &b);
-    return cr_find_edge(model, kind, a, b, &steps);
+    return cr_find_edge(model, kind, a, b, 0, &steps);
+}
+
+uint32_t cr_model_subscriptions(const cr_model *model, cr_ref pd, cr_ref node, uint32_t handler)
+{
+    uint32_t steps = 0;
+    if (node_at(model, pd) == NULL || node_at(model, node) == NULL) {
+        return 0;
+    }
+    const uint32_t index =
+        cr_find_edge(model, CR_EDGE_SUBSCRIBE, pd.index, node.index, handler, &steps);
+    return index == CR_NONE ? 0 : cr_count_of(cr_edge_at(model, index));
+}
+
+uint32_t cr_model_handlers(const cr_model *model, cr_ref pd, cr_ref node)
+{
+    uint32_t handlers = 0;
+    if (node_at(model, pd) == NULL || node_at(model, node) == NULL) {
+        return 0;
+    }
+    uint32_t index =
+        cr_buckets(model)[cr_bucket_of(model, CR_EDGE_SUBSCRIBE, pd.index, node.index)];
+    for (uint32_t steps = 0; index < model->max_edges && steps < model->max_edges; steps++) {
+        const cr_edge *edge = &cr_edges(model)[index];
+        if (edge->kind == CR_EDGE_SUBSCRIBE && edge->end[CR_OUT] == pd.index &&
+            edge->end[CR_IN] == node.index) {
+            handlers |= 1u << (cr_handler_of(edge) % CR_HANDLER_COUNT);
+        }
+        index = edge->chain;
+    }
+    return handlers;
 }
 
 uint32_t cr_model_count(const cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to)
 {
     const uint32_t index = cr_model_find(model, kind, from, to);
-    return index == CR_NONE ? 0 : cr_edge_at(model, index)->count;
+    return index == CR_NONE ? 0 : cr_count_of(cr_edge_at(model, index));
 }
 
 uint32_t cr_model_first(const cr_model *model, cr_ref node, cr_edge_kind kind,
@@ -514,7 +571,8 @@ cr_status cr_model_edge(const cr_model *model, uint32_t edge, cr_edge_info *out)
     }
     const cr_edge *slot = &cr_edges(model)[edge];
     out->kind = (cr_edge_kind)slot->kind;
-    out->count = slot->count;
+    out->count = cr_count_of(slot);
+    out->handler = cr_handler_of(slot);
     out->from = ref_of(model, slot->end[CR_OUT]);
     out->to = ref_of(model, slot->end[CR_IN]);
     return CR_OK;
@@ -561,7 +619,7 @@ cr_status cr_model_add_space(cr_model *model, uint32_t type, uint32_t number, ui
         return CR_ERR_FULL_EDGES;
     }
     *out = take_node(model, CR_NODE_SPACE, type, number, flags, manager);
-    insert_edge(model, CR_EDGE_MANAGE, manager.index, out->index);
+    insert_edge(model, CR_EDGE_MANAGE, manager.index, out->index, 0);
     return CR_OK;
 }
 
@@ -579,7 +637,7 @@ cr_status cr_model_add_resource(cr_model *model, cr_ref space, uint32_t number, 
     }
     const uint32_t type = cr_node_at(model, space.index)->type;
     *out = take_node(model, CR_NODE_RESOURCE, type, number, 0, space);
-    insert_edge(model, CR_EDGE_SUBSET, out->index, space.index);
+    insert_edge(model, CR_EDGE_SUBSET, out->index, space.index, 0);
     return CR_OK;
 }
 

@@ -81,6 +81,17 @@ static cr_result read_flag(cursor *c, cr_operation_args *out, void *member)
     return CR_RESULT_OK;
 }
 
+static cr_result read_handler_or_not(cursor *c, cr_operation_args *out, void *member)
+{
+    const uint64_t *word;
+    (void)out;
+    if (!take(c, 1, &word)) {
+        return CR_RESULT_OK;
+    }
+    *(uint32_t *)member = *word < CR_HANDLER_COUNT ? (uint32_t)*word : 0;
+    return *word < CR_HANDLER_COUNT ? CR_RESULT_OK : CR_RESULT_FAILED;
+}
+
 static cr_result read_flag_or_not(cursor *c, cr_operation_args *out, void *member)
 {
     return c->at < c->length ? read_flag(c, out, member) : CR_RESULT_OK;
@@ -273,6 +284,7 @@ static cr_result read_pd(cursor *c, cr_operation_args *out, void *member)
 #define WORD(member) FORM(read_word, uint64_t, member, 1, CAP_NONE)
 #define FLAG(member) FORM(read_flag, uint32_t, member, 1, CAP_NONE)
 #define FLAG_OR_NOT(member) FORM(read_flag_or_not, uint32_t, member, 0, CAP_NONE)
+#define HANDLER_OR_NOT(member) FORM(read_handler_or_not, uint32_t, member, 0, CAP_NONE)
 #define DEPTH(member) FORM(read_32_bits, uint32_t, member, 1, CAP_NONE)
 #define COUNT(member) FORM(read_32_bits, uint32_t, member, 1, CAP_NONE)
 #define WORK_RESULT(member) FORM(read_work_result, cr_work_result, member, 1, CAP_NONE)

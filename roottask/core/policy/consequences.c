@@ -192,7 +192,11 @@ static void tell_subscribers(cr_planner *planner, uint32_t node, uint32_t group)
 {
     int is_root = 0;
     cr_walk subscribers = cr_walk_start(planner, node, CR_EDGE_SUBSCRIBE, CR_IN);
+    planner->mark++;
     while (cr_walk_next(planner, &subscribers)) {
+        if (!cr_first_time(planner, subscribers.other)) {
+            continue; /* with another handler: it is told once, of all its handlers */
+        }
         const cr_doomed *found = cr_found_of(planner, subscribers.other);
         const int listens = found != NULL
                                 ? found->pd_depth > 0

@@ -55,6 +55,11 @@ uint64_t cr_digest_node(uint64_t label, int pinned)
     return term(CR_DIGEST_NODE, label, pinned != 0);
 }
 
+uint64_t cr_digest_subscription(uint64_t pd, uint64_t node, uint32_t handler)
+{
+    return term(CR_EDGE_SUBSCRIBE + CR_DIGEST_HANDLER * handler, pd, node);
+}
+
 uint64_t cr_digest_edge(cr_edge_kind kind, uint64_t from, uint64_t to)
 {
     if (kind == CR_EDGE_LINK && from > to) {

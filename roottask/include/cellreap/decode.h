@@ -60,6 +60,7 @@ typedef struct cr_operation_args {
     uint32_t no_wait;        /* CONNECT: 0 or 1 */
     uint32_t later;          /* TERMINATE: 0 or 1 */
     uint32_t pinned;         /* PIN */
+    uint32_t handler; /* SUBSCRIBE, UNSUBSCRIBE: below CR_HANDLER_COUNT */
     uint32_t pd_depth;       /* SET_DEPTH */
     uint32_t rs_depth;
     uint32_t pd_number; /* ALLOW: 0 unless `space` is 0 */

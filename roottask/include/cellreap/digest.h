@@ -13,7 +13,8 @@
  *
  * A node has the term (CR_DIGEST_NODE, its label, 1 if it is pinned or the root task, else 0). An
  * edge has the term (its cr_edge_kind, label of `from`, label of `to`), as often as its count; the
- * ends of a LINK are in ascending order of their labels. These are the edges that have rows, and
+ * ends of a LINK are in ascending order of their labels. The kind of a SUBSCRIBE edge is
+ * CR_EDGE_SUBSCRIBE + CR_DIGEST_HANDLER * its handler. These are the edges that have rows, and
  * MANAGE. Whether a node is doomed is no part of it. All sums and products are modulo 2^64.
  *
  * Two states that differ by accident have the same digest with a probability of 2^-64. It is no
@@ -37,13 +38,16 @@ extern "C" {
     CR_DIGEST_FACTOR(CR_DIGEST_SECOND, 0xaf251af3b0f025b5u)
 
 enum {
-    CR_DIGEST_NODE = 100 /* the kind in the term of a node; those of edges are below */
+    CR_DIGEST_NODE = 100,   /* the kind in the term of a node; those of edges are below */
+    CR_DIGEST_HANDLER = 256 /* times the handler: added to the kind of a SUBSCRIBE edge */
 };
 
 uint64_t cr_digest_label(const char *id, const char *data);
 uint64_t cr_digest_node(uint64_t label, int pinned);
 /* One of an edge's terms. */
 uint64_t cr_digest_edge(cr_edge_kind kind, uint64_t from, uint64_t to);
+/* The same for a SUBSCRIBE edge with this handler. */
+uint64_t cr_digest_subscription(uint64_t pd, uint64_t node, uint32_t handler);
 
 #ifdef __cplusplus
 }

@@ -59,7 +59,7 @@
         "spaces and resources that it manages, and 2 for each PD that it spawned")                 \
     CR_QUOTA(CR_QUOTA_EDGES, 1, "edges",                                                           \
         "its edges, those between its spaces and resources, the notices that they left behind, "   \
-        "and those that it has fetched; a subscription counts twice")                              \
+        "and those that it has fetched; the first subscription to a node counts twice")            \
     CR_QUOTA(CR_QUOTA_SPACES, 2, "spaces", "spaces that it manages")                               \
     CR_QUOTA(CR_QUOTA_TYPES, 3, "types", "types of the spaces that it manages")                    \
     CR_QUOTA(CR_QUOTA_REQUESTS, 4, "requests", "REQUEST edges that it has")                        \

@@ -29,9 +29,10 @@ extern "C" {
 enum {
     CR_NONE = 0xffffffff, /* no index */
     CR_MODEL_MAGIC = 0x4d6c6c63,
-    CR_MODEL_VERSION = 1,
+    CR_MODEL_VERSION = 2,
     CR_GENERATION_MAX = 0x0fffffff, /* fits a 64-bit badge with a 32-bit index and a 4-bit kind */
-    CR_COUNT_MAX = 0xfffff          /* the largest count of a HOLD or SUBSCRIBE edge */
+    CR_COUNT_MAX = 0xfffff,         /* the largest count of a HOLD or SUBSCRIBE edge */
+    CR_HANDLER_COUNT = 32           /* numbers of handlers of one PD: a set of them is a word */
 };
 
 /* CR_NODE_KIND(enumerator, number, name in a model state, meaning) */
@@ -77,7 +78,7 @@ enum {
         "PD - PD, symmetric: stored once, found from both ends in either order")                   \
     CR_EDGE_KIND(CR_EDGE_OWN, 6, "OWN", "PD -> PD that it created")                                \
     CR_EDGE_KIND(CR_EDGE_SUBSCRIBE, 7, "SUBSCRIBE",                                                \
-        "PD -> PD or space, counted; a PD may subscribe to itself")                                \
+        "PD -> PD or space, one edge for each handler, counted; a PD may subscribe to itself")                                \
     CR_EDGE_KIND(CR_EDGE_MANAGE, 8, "", "PD -> space; exists as long as the space")                \
     CR_EDGE_KIND(CR_EDGE_BODY, 9, "",                                                              \
         "PD -> core resource that is the capability to its body; at most one")
@@ -125,7 +126,8 @@ typedef struct cr_node_info {
 
 typedef struct cr_edge_info {
     cr_edge_kind kind;
-    uint32_t count; /* of a HOLD or SUBSCRIBE; else 1 */
+    uint32_t count;   /* of a HOLD or SUBSCRIBE; else 1 */
+    uint32_t handler; /* of a SUBSCRIBE; else 0 */
     cr_ref from;
     cr_ref to;
 } cr_edge_info;
@@ -187,6 +189,17 @@ cr_status cr_model_at(const cr_model *model, uint32_t index, cr_ref *out);
  *     handler
  *   CR_ERR_FULL_EDGES: no edge is left, or the count is CR_COUNT_MAX */
 cr_status cr_model_add_edge(cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
+
+/* The same for a SUBSCRIBE edge with a handler, which is part of what the edge is: subscriptions
+ * with different handlers are different edges. A handler is a number of the PD's own; 0 is none.
+ * The functions above and below that take a kind mean handler 0. CR_ERR_ARG: the handler is not
+ * below CR_HANDLER_COUNT. cr_model_unsubscribe: as cr_model_drop_edge. */
+cr_status cr_model_subscribe(cr_model *model, cr_ref pd, cr_ref node, uint32_t handler);
+cr_status cr_model_unsubscribe(cr_model *model, cr_ref pd, cr_ref node, uint32_t handler);
+/* The count of a PD's subscriptions to a node with this handler. */
+uint32_t cr_model_subscriptions(const cr_model *model, cr_ref pd, cr_ref node, uint32_t handler);
+/* The handlers with which a PD subscribed to a node: bit n for handler n. */
+uint32_t cr_model_handlers(const cr_model *model, cr_ref pd, cr_ref node);
 
 /* Takes one from the count and removes the edge at zero. CR_ERR_ABSENT, CR_ERR_STALE; MANAGE and
  * SUBSET: CR_ERR_ARG. */

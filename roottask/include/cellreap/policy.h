@@ -102,7 +102,8 @@ typedef struct cr_closeness {
         "resource, or its capability to the PD. The result `ok` frees the slots.")                 \
     CR_NOTICE_KIND(CR_NOTICE_PRE_DESTROY, 4, "pre-destroy",                                        \
         "a space or PD that the receiver subscribed to",                                           \
-        "The space or PD is about to be destroyed. The cleanup waits for the acknowledgement.")    \
+        "The space or PD is about to be destroyed. The object is the set of the receiver's "       \
+        "handlers for it. The cleanup waits for the acknowledgement.")                             \
     CR_NOTICE_KIND(CR_NOTICE_EXTRACT, 5, "extract",                                                \
         "a space that the receiver manages, or a resource in it",                                  \
         "The receiver is asked what the space or resource is built on.")                           \

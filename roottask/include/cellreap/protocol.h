@@ -127,6 +127,8 @@ typedef enum cr_asker {
  *     WORD(m)         one register: any 64 bits
  *     FLAG(m)         one register: 0 is 0, any other value is 1
  *     FLAG_OR_NOT(m)  the same; 0 if the message ends before it
+ *     HANDLER_OR_NOT(m)  one register: below CR_HANDLER_COUNT, else FAILED; 0 if the message ends
+ *                     before it
  *     DEPTH(m)        one register: at most 32 bits, else FAILED
  *     COUNT(m)        the same: a number of things
  *     WORK_RESULT(m)  one register: a cr_work_result, else FAILED
@@ -210,11 +212,12 @@ typedef enum cr_asker {
         NUMBER(space) NUMBER(object), "own count, all counts", CR_FROM_ANY,                        \
         "Returns the number of holds of the resource: the caller's, and all.")                     \
     CR_OPERATION(CR_OP_SUBSCRIBE, 24, subscribe, "pds",                                            \
-        NUMBER(space) PD_OR_NOT(pd), "", CR_FROM_LIVE,                                             \
+        NUMBER(space) HANDLER_OR_NOT(handler) PD_OR_NOT(pd), "", CR_FROM_LIVE,                     \
         "Subscribes the caller to the space or PD, so that it gets a notice before the "           \
-        "destruction. Space 0: the PD, or the caller itself.")                                     \
+        "destruction, which names the handler. Space 0: the PD, or the caller itself.")            \
     CR_OPERATION(CR_OP_UNSUBSCRIBE, 25, unsubscribe, "pds",                                        \
-        NUMBER(space) PD_OR_NOT(pd), "", CR_FROM_LIVE, "Drops one subscription.")                  \
+        NUMBER(space) HANDLER_OR_NOT(handler) PD_OR_NOT(pd), "", CR_FROM_LIVE,                     \
+        "Drops one subscription with this handler.")                                               \
     CR_OPERATION(CR_OP_LOOK, 26, look, "pds",                                                      \
         NUMBER(space) NUMBER(object) PD_OR_NOT(pd), "state", CR_FROM_ANY,                          \
         "Returns the state of a space, resource or PD. Space 0: a PD, by number or capability.")   \

@@ -310,11 +310,11 @@ typedef enum cr_print {
                    FIELD(op, OP_OR_NONE),                                                          \
                    "The first PD had the other one created.")                                      \
     CR_TRACE_EVENT(CR_EV_SUBSCRIBE, "SUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE)               \
-                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE) FIELD(handler, NUMBER),          \
                    "The PD subscribed to the node: it is told before the node is destroyed.")      \
     CR_TRACE_EVENT(CR_EV_UNSUBSCRIBE, "UNSUBSCRIBE", FIELD(pd, PD) FIELD(node, DOOMABLE)           \
-                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
-                   "One subscription of the PD was dropped.")                                      \
+                   FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE) FIELD(handler, NUMBER),          \
+                   "One subscription of the PD with this handler was dropped.")                    \
     CR_TRACE_EVENT(CR_EV_ALLOW, "ALLOW", FIELD(pd, PD) FIELD(by, PD) FIELD(count, NUMBER)          \
                    FIELD(asker, PD_OR_NONE) FIELD(op, OP_OR_NONE),                                 \
                    "The PD `by` may make this many edges for the PD, and no more. Each HOLD and "  \
@@ -492,9 +492,10 @@ typedef enum cr_print {
                    "The memory of the PD's BODY is free again. objects: those that went with it.") \
     CR_TRACE_EVENT(CR_EV_QUEUE, "QUEUE", FIELD(n, NUMBER) FIELD(token, NUMBER) FIELD(to, PD)       \
                    FIELD(kind, NOTICE_KIND) FIELD(node, NODE) FIELD(from, PD_OR_NONE)              \
-                   FIELD(broken, NUMBER),                                                          \
+                   FIELD(broken, NUMBER) FIELD(handlers, NUMBER),                                  \
                    "A notice was queued. n=0: it belongs to no cleanup. broken: what a `lost` "    \
-                   "notice tells: how much its receiver keeps that is BROKEN.")                    \
+                   "notice tells: how much its receiver keeps that is BROKEN. handlers: those "    \
+                   "that a pre-destroy notice names, bit n for handler n; else 0.")                \
     CR_TRACE_EVENT(CR_EV_WAIT, "WAIT", FIELD(n, NUMBER),                                           \
                    "The cleanup waits for subscribers. PDs act until CONTINUE.")                   \
     CR_TRACE_EVENT(CR_EV_CONTINUE, "CONTINUE", FIELD(n, NUMBER), "The cleanup continues.")         \

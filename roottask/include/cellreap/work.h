@@ -40,7 +40,8 @@ typedef struct cr_work_notice {
     cr_notice_kind kind;
     /* selects the lane, except of a PROBE or FAULT. 0: none; the notice is about `pd` */
     uint32_t space;
-    uint32_t object; /* 0: the space itself */
+    /* 0: the space itself. PRE_DESTROY: the handlers that are told, bit n for handler n */
+    uint32_t object;
     /* FREE, DISCONNECT: number of the dead PD; 0 after cr_work_merge. PRE_DESTROY of a PD, LOST of
      * a PD capability, PROBE, FAULT: number of the PD that the notice is about. Else 0. */
     uint32_t pd;

@@ -337,6 +337,37 @@ def test_uncounted_edges_and_single_ones_are_refused_twice(core: CoreModel) -> N
     core.check()
 
 
+def handlers_of(core: CoreModel) -> dict[int, int]:
+    """The subscriptions of PD_3 to itself. The set of their handlers must agree."""
+    counts = core.subscriptions("PD_3", "PD_3")
+    assert core.handlers("PD_3", "PD_3") == sum(1 << handler for handler in counts)
+    core.check()
+    return counts
+
+
+@pytest.mark.behaviour("G-23", "G-24", "G-25", "G-26", "G-27")
+def test_a_subscription_is_dropped_only_with_its_own_handler(core: CoreModel) -> None:
+    core.subscribe("PD_3", "PD_3", 5, 2)
+    core.subscribe("PD_3", "PD_3", 31)
+    core.subscribe("PD_3", "BLOCK_SPACE_1", 7)
+    assert handlers_of(core) == {5: 2, 31: 1}
+    for wrong in (0, 7, 30):
+        refused("CR_ERR_ABSENT", lambda wrong=wrong: core.unsubscribe("PD_3", "PD_3", wrong))
+    refused("CR_ERR_ABSENT", lambda: core.drop_edge("SUBSCRIBE", "PD_3", "PD_3"))
+    refused("CR_ERR_ARG", lambda: core.subscribe("PD_3", "PD_3", 32))
+    assert handlers_of(core) == {5: 2, 31: 1}
+    core.unsubscribe("PD_3", "PD_3", 5)
+    assert handlers_of(core) == {5: 1, 31: 1}
+    core.unsubscribe("PD_3", "PD_3", 5)
+    refused("CR_ERR_ABSENT", lambda: core.unsubscribe("PD_3", "PD_3", 5))
+    core.add_edge("SUBSCRIBE", "PD_3", "PD_3")
+    assert handlers_of(core) == {0: 1, 31: 1}
+    core.unsubscribe("PD_3", "PD_3", 31)
+    core.unsubscribe("PD_3", "PD_3", 0)
+    assert handlers_of(core) == {}
+    assert core.subscriptions("PD_3", "BLOCK_SPACE_1") == {7: 1}
+
+
 # -- limits
 
 
@@ -640,7 +671,12 @@ def assert_sound(core: CoreModel, model: Any) -> None:
                     assert edge.kind == kind
                     assert {(end.index, end.generation) for end in ends} <= there
                     assert 1 <= edge.count <= lib.CR_COUNT_MAX
-                    assert lib.cr_model_find(model, kind, *ends) == at
+                    if edge.handler == 0:
+                        assert lib.cr_model_find(model, kind, *ends) == at
+                    else:
+                        assert kind == lib.CR_EDGE_SUBSCRIBE
+                        named = lib.cr_model_subscriptions(model, *ends, edge.handler)
+                        assert named == edge.count
                     length += 1
                     at = lib.cr_model_next(model, at, ref, direction)
                 seen += 0 if kind == lib.CR_EDGE_LINK and direction == lib.CR_IN else length

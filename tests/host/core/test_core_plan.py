@@ -121,8 +121,9 @@ def renamed(model: Model, names: dict[str, str]) -> Model:
         other.add_resource(names[res], names[space])
     for (pd, node_), count in model.holds.items():
         other.add_hold(names[pd], names[node_], count)
-    for (pd, node_), count in model.subscribes.items():
-        other.add_subscribe(names[pd], names[node_], count)
+    for pd, node_ in model.subscribes:
+        for handler, count in model.subscriptions(pd, node_).items():
+            other.add_subscribe(names[pd], names[node_], count, handler)
     for edges, add in (
         (model.requests, other.add_request),
         (model.maps, other.add_map),

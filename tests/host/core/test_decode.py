@@ -184,6 +184,8 @@ def _good(rng: random.Random, label: int) -> tuple[list[int], int]:
             caps = int(form == "PD" or rng.random() < 0.3)
         elif form == "FLAG_OR_NOT":
             words += rng.choice(([], [0], [1], [2**40]))
+        elif form == "HANDLER_OR_NOT":
+            words += rng.choice(([], [0], [1], [31], [32], [2**32]))
         else:
             words.append(number if rng.random() < 0.6 else rng.randrange(2))
     return words, caps
@@ -319,6 +321,9 @@ def test_a_subgraph_has_as_many_edges_as_it_says(count: int, words: int, result:
         ("SUBSCRIBE", (0,), 1, "OK"),
         ("SUBSCRIBE", (4,), 0, "OK"),
         ("SUBSCRIBE", (4,), 1, "BAD_LENGTH"),
+        ("SUBSCRIBE", (4, 31), 0, "OK"),
+        ("SUBSCRIBE", (4, 32), 0, "FAILED"),
+        ("UNSUBSCRIBE", (4, 2**32), 0, "FAILED"),
         ("UNSUBSCRIBE", (4,), 1, "BAD_LENGTH"),
         ("LOOK", (4, 1), 0, "OK"),
         ("LOOK", (4, 1), 1, "BAD_LENGTH"),

@@ -34,6 +34,7 @@ def lib() -> Any:
         "uint64_t cr_digest_label(const char *id, const char *data);"
         "uint64_t cr_digest_node(uint64_t label, int pinned);"
         "uint64_t cr_digest_edge(int kind, uint64_t from, uint64_t to);"
+        "uint64_t cr_digest_subscription(uint64_t pd, uint64_t node, uint32_t handler);"
     )
     return ffi.dlopen(str(library_path()))
 
@@ -52,6 +53,9 @@ def test_both_sides_have_the_same_terms(lib: Any, a: int, b: int) -> None:
     for kind in ("HOLD", "REQUEST", "MAP", "SUBSET", "FAULT", "LINK", "OWN", "SUBSCRIBE", "MANAGE"):
         assert lib.cr_digest_edge(KINDS[f"CR_EDGE_{kind}"], a, b) == term(kind, a, b)
     assert term("LINK", a, b) == term("LINK", b, a)
+    for handler in (0, 1, 31):
+        told = lib.cr_digest_subscription(a, b, handler)
+        assert told == term("SUBSCRIBE", a, b, handler)
 
 
 def _scenario() -> Model:
@@ -76,6 +80,8 @@ CHANGES: dict[str, Callable[[Model], object]] = {
     "a count": lambda model: model.add_hold("PD_5", "TABLE_4_1"),
     "a direction": lambda model: _exchange(model, "add_request", "PD_4"),
     "a kind": lambda model: _exchange(model, "add_subscribe", "PD_5"),
+    "a handler": lambda model: model.add_subscribe("PD_5", "TABLE_SPACE_4", handler=1),
+    "another handler": lambda model: model.add_subscribe("PD_5", "TABLE_SPACE_4", handler=2),
     "a manager": lambda model: model.manager.update(TABLE_SPACE_4="PD_5"),
     "a link": lambda model: model.add_link("PD_5", "PD_4"),
 }  # fmt: skip
@@ -120,9 +126,9 @@ def summed(model: Model) -> int:
     terms = [term("NODE", labels[node.id], int(node.pinned)) for node in model.nodes.values()]
     edges = [
         *model.edges(),
-        *(("SUBSET", res, space, 1) for res, space in model.space_of.items()),
-        *(("MANAGE", manager, space, 1) for space, manager in model.manager.items()),
+        *(("SUBSET", res, space, 1, 0) for res, space in model.space_of.items()),
+        *(("MANAGE", manager, space, 1, 0) for space, manager in model.manager.items()),
     ]
-    for kind, a, b, times in edges:
-        terms.append(times * term(kind, labels.get(a, 0), labels.get(b, 0)))
+    for kind, a, b, times, handler in edges:
+        terms.append(times * term(kind, labels.get(a, 0), labels.get(b, 0), handler))
     return sum(terms) % 2**64

@@ -39,6 +39,7 @@ NAMED = {
 SHOWN = {
     "FLAG": "{} (0, 1)",
     "FLAG_OR_NOT": "[{} (0, 1)]",
+    "HANDLER_OR_NOT": "[{}]",
     "TEXT": "bytes, {}",
     "PD": "PD",
     "PD_OR_NOT": "[PD]",

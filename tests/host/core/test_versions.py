@@ -44,6 +44,9 @@ def test_a_model_of_each_version_is_opened() -> None:
                 states.append(info.state)
         assert (states.count(lib.CR_STATE_DOOMED), states.count(lib.CR_STATE_DESTROYED)) == (1, 1)
         assert states.count(lib.CR_STATE_ACTIVE) == 13
+        nodes = [{"index": index, "generation": 1} for index in range(32)]
+        handlers = [lib.cr_model_handlers(model, pd, node) for pd in nodes for node in nodes]
+        assert sum(handlers) == 5 + (1 << 31 | 1 if path.stem == "arena-2" else 0)
 
 
 @pytest.mark.behaviour("T-26")

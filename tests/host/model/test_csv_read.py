@@ -10,7 +10,15 @@ from random import Random
 import pytest
 
 from cellreap.errors import InputError
-from cellreap.model.csvstate import MAX_LINE, ReadReport, columns, parse_state, read_state, rows
+from cellreap.model.csvstate import (
+    MAX_LINE,
+    ReadReport,
+    columns,
+    parse_state,
+    read_state,
+    rows,
+    write_state,
+)
 from cellreap.model.csvstate.columns import BASE_HEADER
 from cellreap.model.graph import Model
 from kit.paths import CELLULOS, DATA
@@ -104,6 +112,24 @@ def test_duplicates_are_one_row_but_counted_edges_add_up() -> None:
     assert model.holds["PD_1", "DISK_5_1"] == 1
     assert model.subscribes["PD_2", "PD_1"] == 2
     assert any("5 rows there more than once" in note for note in report.notes())
+
+
+@pytest.mark.behaviour("G-27", "M-01")
+def test_a_subscription_keeps_its_handler() -> None:
+    row = ",,NONE,SUBSCRIBE,PD_2,PD_1,"
+    model, _ = parse(*FOREIGN, row, f"{row}HANDLER=3", f"{row}HANDLER=31", f"{row}HANDLER=3")
+    assert model.subscriptions("PD_2", "PD_1") == {0: 1, 3: 2, 31: 1}
+    written = write_state(model).splitlines()[1:]
+    again, _ = parse(*written)
+    assert again.subscriptions("PD_2", "PD_1") == model.subscriptions("PD_2", "PD_1")
+    assert [line for line in written if "SUBSCRIBE" in line] == [
+        row, f"{row}HANDLER=3", f"{row}HANDLER=3", f"{row}HANDLER=31"
+    ]  # fmt: skip
+    for wrong in ("HANDLER=0", "HANDLER=32", "HANDLER=03", "HANDLER=", "handler=1", "PD_1"):
+        with pytest.raises(InputError, match="expected nothing, or HANDLER= and a number from 1"):
+            parse(*FOREIGN, f"{row}{wrong}")
+    with pytest.raises(InputError, match="HANDLER= needs version 3"):
+        parse(*(line.replace("VERSION=3", "VERSION=2") for line in written))
 
 
 def test_request_by_type_stands_for_all_spaces_of_that_type() -> None:

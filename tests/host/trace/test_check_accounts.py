@@ -44,6 +44,8 @@ def _subscribes(target: Target, pd: str, space: str) -> None:
     target.subscribe(pd, space)
     target.subscribe(pd, space)
     target.subscribe(pd, pd)
+    target.subscribe(pd, pd, 3)  # shares the notice
+    target.subscribe(pd, pd, 3)
 
 
 def _drops(target: Target, pd: str, space: str) -> None:
@@ -75,7 +77,7 @@ USES: Final[dict[str, tuple[Act, dict[str, int]]]] = {
     "maps": (_maps, {"nodes": 2, "spaces": 1, "types": 1, "edges": 6}),
     "holds": (_holds, {"edges": 2}),
     "requests": (_requests, {"edges": 1, "requests": 1}),
-    "subscribes": (_subscribes, {"edges": 4}),
+    "subscribes": (_subscribes, {"edges": 5}),
     "takes": (_takes, {"nodes": 2, "spaces": 1, "types": 1, "edges": 5}),
     "spawns": (_spawns, {"pds": 1, "nodes": 2, "edges": 4, "bytes": 65536}),
     "drops": (_drops, {"edges": 1, "requests": 1}),

@@ -78,8 +78,14 @@ class Arena:
             id_, lambda out: self.lib.cr_model_add_resource(self.model, ref, parts.number, out)
         )
 
-    def add_edge(self, kind: str, from_: str, to: str, count: int = 1) -> None:
-        """Adds `count` edges of a kind, named as in docs/semantics.md, for example `HOLD`."""
+    def add_edge(self, kind: str, from_: str, to: str, count: int = 1, handler: int = 0) -> None:
+        """Adds `count` edges of a kind, named as in docs/semantics.md, for example `HOLD`.
+
+        handler: of a SUBSCRIBE edge; else 0.
+        """
+        if handler:
+            self.subscribe(from_, to, handler, count)
+            return
         number, a, b = self._kind(kind), self.ref(from_), self.ref(to)
         for _ in range(count):
             if status := self.lib.cr_model_add_edge(self.model, number, a, b):
@@ -91,6 +97,30 @@ class Arena:
             self.model, self._kind(kind), self.ref(from_), self.ref(to)
         )
         self._try(status, f"dropping {kind} from {from_} to {to}")
+
+    def subscribe(self, pd: str, node: str, handler: int, count: int = 1) -> None:
+        """Adds `count` subscriptions with a handler."""
+        for _ in range(count):
+            status = self.lib.cr_model_subscribe(self.model, self.ref(pd), self.ref(node), handler)
+            self._try(status, f"subscribing {pd} to {node}")
+
+    def unsubscribe(self, pd: str, node: str, handler: int) -> None:
+        """Drops one subscription with this handler."""
+        status = self.lib.cr_model_unsubscribe(self.model, self.ref(pd), self.ref(node), handler)
+        self._try(status, f"dropping the subscription of {pd} to {node}")
+
+    def subscriptions(self, pd: str, node: str) -> dict[int, int]:
+        """The counts of a PD's subscriptions to a node by handler."""
+        ends = self.ref(pd), self.ref(node)
+        counts = {
+            handler: int(self.lib.cr_model_subscriptions(self.model, *ends, handler))
+            for handler in range(self.lib.CR_HANDLER_COUNT)
+        }
+        return {handler: count for handler, count in counts.items() if count}
+
+    def handlers(self, pd: str, node: str) -> int:
+        """The handlers of a PD's subscriptions to a node: bit n for handler n."""
+        return int(self.lib.cr_model_handlers(self.model, self.ref(pd), self.ref(node)))
 
     def cut_edge(self, kind: str, from_: str, to: str) -> None:
         """Removes an edge whatever its count."""
@@ -195,7 +225,8 @@ class Arena:
                         # `from` is a keyword of Python.
                         ends = [self.id_of(getattr(info, "from")), self.id_of(info.to)]
                         a, b = sorted(ends) if name == "link" else ends
-                        seen[direction][name.upper(), a, b] = info.count
+                        key = name.upper() + (f":{info.handler}" if info.handler else ""), a, b
+                        seen[direction][key] = info.count
                         edge = self.lib.cr_model_next(self.model, edge, ref, direction)
         if seen[0] != seen[1]:
             raise CoreError("CR_ERR_CORRUPT", "walking the edges from both ends")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -62,7 +63,7 @@ class CoreModel(Arena):
                 len,
                 (
                     model.holds, model.requests, model.maps, model.faults, model.links, model.owns,
-                    model.subscribes, model.manager, model.space_of,
+                    model.subscribes, model.handlers, model.manager, model.space_of,
                 ),
             )
         )  # fmt: skip
@@ -109,6 +110,8 @@ class CoreModel(Arena):
                 rows.append((id_, resource, 0, number, 0, at[model.space_of[id_]]))
         self.add_nodes(rows)
         self.add_edges(self._edges_of(model, places, at))
+        for (subscriber, subject, handler), count in model.handlers.items():
+            self.subscribe(subscriber, subject, handler, count)
 
     def _edges_of(self, model: Model, places: dict[str, int], at: dict[str, int]) -> array[int]:
         """The edges of a model, in the order of the places of their ends."""
@@ -121,7 +124,7 @@ class CoreModel(Arena):
             ("FAULT", model.faults.items()),
             ("LINK", model.links),
             ("OWN", model.owns),
-            ("SUBSCRIBE", model.subscribes.elements()),
+            ("SUBSCRIBE", _plain_subscriptions(model)),
             ("BODY", _bodies(model)),
         ):
             kind = self._kind(name)
@@ -362,6 +365,14 @@ def _parents_first(model: Model, ids: Iterable[str]) -> list[str]:
             chain.insert(0, manager)
         ordered.update(dict.fromkeys(chain))
     return list(ordered)
+
+
+def _plain_subscriptions(model: Model) -> Iterable[tuple[str, str]]:
+    """(PD, PD or space) of each subscription that names no handler."""
+    if not model.handlers:
+        return model.subscribes.elements()
+    plain = {pair: model.subscriptions(*pair).get(0, 0) for pair in model.subscribes}
+    return Counter(plain).elements()
 
 
 def _bodies(model: Model) -> list[tuple[str, str]]:

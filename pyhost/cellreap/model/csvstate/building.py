@@ -9,7 +9,7 @@ from typing import Final
 
 from cellreap.errors import InputError, ModelError
 from cellreap.model.csvstate.report import ReadReport
-from cellreap.model.csvstate.rows import EdgeRow, NodeRow, bad, is_pinned
+from cellreap.model.csvstate.rows import EdgeRow, NodeRow, bad, handler_in, is_pinned
 from cellreap.model.edges import EDGE_KINDS
 from cellreap.model.graph import Model
 from cellreap.model.ids import CORE_TYPES, ROOT
@@ -59,8 +59,9 @@ class Builder:
             if edge.type == "REQUEST":
                 self._request(edge)
             elif edge.type != "SUBSET":
+                named = {"handler": handler_in(edge.extra)} if edge.type == "SUBSCRIBE" else {}
                 try:
-                    _ADD[edge.type](self.model, edge.source, edge.target)
+                    _ADD[edge.type](self.model, edge.source, edge.target, **named)
                 except ModelError as error:
                     raise InputError(self.path, edge.line, None, f"{error}") from None
         return self.model
@@ -171,8 +172,10 @@ class Builder:
             if len(once) < len(pairs) and not EDGE_KINDS[name].counted:
                 return False
             try:
-                for a, b in pairs:
+                for a, b in pairs if name != "SUBSCRIBE" else ():
                     _ADD[name](model, a, b)
+                for row in by[name] if name == "SUBSCRIBE" else ():
+                    model.add_subscribe(row.source, row.target, handler=handler_in(row.extra))
             except ModelError:
                 return False
         self.report.empty_requests += empty
@@ -197,7 +200,7 @@ class Builder:
             for column, id_ in (
                 ("EDGE_FROM", row.source),
                 ("EDGE_TO", row.target),
-                ("EXTRA", row.extra),
+                ("EXTRA", "" if row.type == "SUBSCRIBE" else row.extra),
             ):
                 if id_ and id_ not in self.nodes:
                     what = f"{row} names {id_}, which the file does not list"

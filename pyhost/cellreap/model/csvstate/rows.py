@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple, NoReturn
 
@@ -20,8 +21,9 @@ from cellreap.model.csvstate.columns import (
 from cellreap.model.csvstate.report import ReadReport, many
 from cellreap.model.csvstate.version import take_version
 from cellreap.model.edges import EDGE_KINDS
+from cellreap.model.graph import HANDLERS
 from cellreap.model.ids import NodeKind, parse_id
-from cellreap.model.nodes import PINNED
+from cellreap.model.nodes import HANDLER, PINNED
 
 _NODE_KINDS: Final[dict[str, NodeKind]] = {
     "PD": "PD",
@@ -240,8 +242,11 @@ def _edge_row(path: str, line: int, row: Row) -> EdgeRow:
         _check_request(path, line, row)
     elif row.data not in ("NONE", ""):
         bad(path, line, "DATA", row.data, f"NONE for a {name} edge")
-    elif row.extra:
-        bad(path, line, "EXTRA", row.extra, f"nothing for a {name} edge")
+    elif row.extra and (name != "SUBSCRIBE" or handler_in(row.extra) == 0):
+        nothing = f"nothing for a {name} edge"
+        if name == "SUBSCRIBE":
+            nothing = f"nothing, or {HANDLER} and a number from 1 to {HANDLERS - 1}"
+        bad(path, line, "EXTRA", row.extra, nothing)
     return EdgeRow(line, name, row.edge_from, row.edge_to, row.data, row.extra)
 
 
@@ -254,6 +259,14 @@ def _check_request(path: str, line: int, row: Row) -> None:
         if space is None or space.kind != "RESOURCE_SPACE" or space.type != row.data:
             expected = f"nothing, or the id of a space of type {row.data}"
             bad(path, line, "EXTRA", row.extra, expected)
+
+
+def handler_in(extra: str) -> int:
+    """The handler in the EXTRA column of a SUBSCRIBE row; 0 if the column names none."""
+    word = extra.removeprefix(HANDLER)
+    if word == extra or not re.fullmatch("[1-9][0-9]?", word) or int(word) >= HANDLERS:
+        return 0
+    return int(word)
 
 
 def is_pinned(extra: str) -> bool:

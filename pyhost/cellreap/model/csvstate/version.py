@@ -21,7 +21,9 @@ _WORD: Final = "VERSION="
 _SINCE: Final = 2
 """The version that the word came with. It is all that version 2 added."""
 TOMBSTONES_SINCE: Final = 3
-"""The version that destroyed nodes came with. They are all that version 3 added."""
+"""The version that destroyed nodes came with."""
+HANDLERS_SINCE: Final = 3
+"""The version that handlers of subscriptions came with. Version 3 added no more than these two."""
 _NUMBER: Final = re.compile("[1-9][0-9]{0,8}")
 
 

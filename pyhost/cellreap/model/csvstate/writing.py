@@ -14,7 +14,7 @@ from cellreap.model.csvstate.version import with_version
 from cellreap.model.edges import EDGE_KINDS
 from cellreap.model.graph import Edge, Model
 from cellreap.model.ids import CORE_TYPES, NodeKind, parse_id
-from cellreap.model.nodes import MANAGER, PINNED
+from cellreap.model.nodes import HANDLER, MANAGER, PINNED
 from cellreap.model.tombstones import Tombstone
 
 
@@ -69,8 +69,11 @@ def rows_gone(before: Model, after: Model) -> list[str]:
         rows += _rows_of(before, Edge("SUBSET", res, before.space_of[res]))
     for pd, node_id in before.holds.keys() - after.holds.keys():
         rows += _rows_of(before, Edge("HOLD", pd, node_id, before.holds[pd, node_id]))
-    for pd, node_id in before.subscribes.keys() - after.subscribes.keys():
-        rows += _rows_of(before, Edge("SUBSCRIBE", pd, node_id, before.subscribes[pd, node_id]))
+    for pd, node_id in before.subscribes:
+        left = after.subscriptions(pd, node_id)
+        for handler, count in before.subscriptions(pd, node_id).items():
+            if handler not in left:
+                rows += _rows_of(before, Edge("SUBSCRIBE", pd, node_id, count, handler))
     for pd in before.faults.keys() - after.faults.keys():
         rows += _rows_of(before, Edge("FAULT", pd, before.faults[pd]))
     for kind, pairs in (
@@ -90,18 +93,25 @@ def _edge_rows(model: Model) -> list[Row]:
     rows = []
     for edge in sorted(
         (*subsets, *model.edges()),
-        key=lambda edge: (order[edge.kind], _by_number(edge.source), _by_number(edge.target)),
+        key=lambda edge: (
+            order[edge.kind],
+            _by_number(edge.source),
+            _by_number(edge.target),
+            edge.handler,
+        ),
     ):
         rows += _rows_of(model, edge)
     return rows
 
 
 def _rows_of(model: Model, edge: Edge) -> list[Row]:
-    kind, source, target, times = edge
+    kind, source, target, times, handler = edge
     row = Row(data="NONE", edge_type=kind, edge_from=source, edge_to=target)
     if kind == "REQUEST":
         type_name, manager = model.nodes[target].type, model.manager[target]
         row = replace(row, data=type_name, edge_to=manager, extra=target)
+    if handler:
+        row = replace(row, extra=f"{HANDLER}{handler}")
     return [row] * times
 
 

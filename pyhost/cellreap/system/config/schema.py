@@ -249,7 +249,7 @@ class Quota(Table):
     """Spaces and resources that it manages, and 2 for each PD that it spawned."""
     edges: _Quota | None = None
     """Its edges, those between its spaces and resources, and the notices that they left behind,
-    until these are finished. A subscription counts twice.
+    until these are finished. The first subscription to a node counts twice.
     """
     spaces: _Quota | None = None
     """Spaces that it manages."""

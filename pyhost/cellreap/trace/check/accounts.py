@@ -156,9 +156,13 @@ class Accounts(Concern):
         self._use(model.manager.get(model.space_of.get(node, node)), edges=1)
 
     def _subscribe(self, event: Event) -> None:
-        if self.context.model.subscribes.get((event["pd"], event["node"])) == 1:
-            self._use(event["pd"], edges=2)
-            self._told.discard((event["pd"], event["node"]))
+        model, pd, node = self.context.model, event["pd"], event["node"]
+        subscriptions = model.subscriptions(pd, node)
+        if len(subscriptions) == 1 and sum(subscriptions.values()) == 1:
+            self._use(pd, edges=2)
+            self._told.discard((pd, node))
+        elif subscriptions.get(event.number("handler")) == 1:
+            self._use(pd, edges=1)  # the handlers for a node share one notice
 
     def _queue(self, event: Event) -> None:
         to, kind, token = event["to"], event["kind"], event.number("token")
@@ -264,7 +268,7 @@ class Accounts(Concern):
         if kind == "REQUEST":
             return int(not model.is_core(target))
         if kind == "SUBSCRIBE":
-            return 1 if (pd, target) in self._told else 2
+            return len(model.subscriptions(pd, target)) + ((pd, target) not in self._told)
         return 0
 
 

@@ -79,12 +79,16 @@ class Edges(Concern):
     def subscribe(self, event: Event) -> None:
         """A PD subscribes to a node and is notified before it is destroyed."""
         if self.context.actors.may_act(event, event["pd"]):
-            self.context.model.add_subscribe(event["pd"], event["node"])
+            self.context.model.add_subscribe(
+                event["pd"], event["node"], handler=event.number("handler")
+            )
 
     def unsubscribe(self, event: Event) -> None:
         """A PD drops one of its subscriptions to a node."""
         if self.context.actors.may_act(event, event["pd"]):
-            self.context.model.drop_subscribe(event["pd"], event["node"])
+            self.context.model.drop_subscribe(
+                event["pd"], event["node"], handler=event.number("handler")
+            )
 
     handlers: ClassVar[Handlers] = {
         "HOLD": hold,

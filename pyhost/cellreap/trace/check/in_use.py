@@ -5,8 +5,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from cellreap.model.graph import Model
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
+
+
+def _subscriptions(model: Model) -> int:
+    """The edges of subscriptions: one for each handler."""
+    if not model.handlers:
+        return len(model.subscribes)
+    return sum(len(model.subscriptions(*pair)) for pair in model.subscribes)
 
 
 class InUse(Concern):
@@ -39,7 +47,7 @@ class InUse(Concern):
         # the model keeps only the ends.
         edges = (
             len(model.holds) + len(model.requests) + len(model.maps) + len(model.faults)
-            + len(model.links) + len(model.owns) + len(model.subscribes)
+            + len(model.links) + len(model.owns) + _subscriptions(model)
             + len(model.manager) + len(model.space_of) + model.bodies()
         )  # fmt: skip
         tombstones = context.residue.tombstones() + context.tombstones.count()

@@ -93,10 +93,14 @@ class Policy:
     """TOMBSTONE and FORGOTTEN tell what is still known of destroyed nodes."""
     tells_broken: bool = True
     """BROKEN and `lost` notices tell what survivors keep that is built on what goes."""
+    names_handlers: bool = True
+    """A pre-destroy notice names the handlers of its receiver for the node."""
 
 
 CURRENT: Final = Policy()
-VERSION_5: Final = replace(CURRENT, tells_tombstones=False, tells_broken=False)
+VERSION_5: Final = replace(
+    CURRENT, tells_tombstones=False, tells_broken=False, names_handlers=False
+)
 VERSION_4: Final = replace(
     VERSION_5, leaves_for_good=False, tells_objects=False, tells_steps=False, digests=False
 )
