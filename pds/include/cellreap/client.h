@@ -100,7 +100,7 @@ typedef struct cr_work_entry {
  *
  * The root task counts the subscriptions of a PD to a node by handlers, which are numbers to it,
  * and tells the PD once, of all its handlers. This library keeps which function and which data have
- * which number. Both are part of what a subscription is. The numbers from 1 on are the library's. */
+ * which number. Both are part of what a subscription is. Numbers from 1 on are the library's. */
 
 enum { CR_HANDLERS_MAX = CR_HANDLER_COUNT - 1 }; /* different subscriptions at a time */
 

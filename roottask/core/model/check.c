@@ -180,7 +180,8 @@ static int free_lists_sound(const cr_model *model)
 
 static int header_sound(const cr_model *model)
 {
-    return model->magic == CR_MODEL_MAGIC && model->version >= 1 && model->version <= CR_MODEL_VERSION &&
+    return model->magic == CR_MODEL_MAGIC && model->version >= 1 &&
+           model->version <= CR_MODEL_VERSION &&
            cr_model_bytes(model->max_nodes, model->max_edges) != 0 &&
            model->n_nodes <= model->max_nodes &&
            model->n_retired <= model->max_nodes - model->n_nodes &&

@@ -78,7 +78,7 @@ enum {
         "PD - PD, symmetric: stored once, found from both ends in either order")                   \
     CR_EDGE_KIND(CR_EDGE_OWN, 6, "OWN", "PD -> PD that it created")                                \
     CR_EDGE_KIND(CR_EDGE_SUBSCRIBE, 7, "SUBSCRIBE",                                                \
-        "PD -> PD or space, one edge for each handler, counted; a PD may subscribe to itself")                                \
+        "PD -> PD or space, one edge for each handler, counted; a PD may subscribe to itself")     \
     CR_EDGE_KIND(CR_EDGE_MANAGE, 8, "", "PD -> space; exists as long as the space")                \
     CR_EDGE_KIND(CR_EDGE_BODY, 9, "",                                                              \
         "PD -> core resource that is the capability to its body; at most one")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Handlers
 from cellreap.trace.events import Event
 
@@ -18,6 +19,8 @@ class Cancels(Concern):
         pd, of = event["pd"], event.optional("of")
         if not context.actors.may_act(event, pd):
             return
+        if pd == ROOT:
+            context.bad("cancel.right", f"CANCEL: pd={pd}: the root task asks for nothing")
         if of is None:
             if number:
                 context.bad("cancel.what", f"CANCEL: of=- ticket={number}: whose ticket?")

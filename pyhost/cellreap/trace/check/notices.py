@@ -43,6 +43,7 @@ class Notices(Concern):
         """Queues a notice on an account."""
         token, to = event.number("token"), event["to"]
         kind, node, dead = event["kind"], event["node"], event["from"]
+        self._check_handlers(event)
         self.context.timing.queued(to, token, kind)
         self._judge("QUEUE", self._work.queue(token, to, kind, node, tag, dead))
         if not self.context.freed.is_stopped(to):
@@ -50,6 +51,16 @@ class Notices(Concern):
         else:
             self._work.forget(to)
             self.context.tickets.note(self.changed_accounts())
+
+    def _check_handlers(self, event: Event) -> None:
+        """A pre-destroy notice names the handlers that its receiver has for the node now."""
+        told, context = event.number("handlers"), self.context
+        has = 0
+        if event["kind"] == "pre-destroy" and context.policy.names_handlers:
+            has = context.model.handlers_told(event["to"], event["node"])
+        if told != has:
+            text = f"QUEUE: handlers={told}: expected {has}, by the subscriptions before it"
+            context.bad("cleanup.handlers", text)
 
     def waiting(self, pd: str, token: int) -> Notice | None:
         """The unfinished notice with this token, if it is for this PD."""

@@ -169,7 +169,6 @@ class Steps(Concern):
         if event.number("broken") != broken:
             text = f"QUEUE {' '.join(row)}: broken={event['broken']}: {to} keeps {broken} of those"
             bad("cleanup.notices", text)
-        self._handlers(event)
         step = "tell" if kind == "pre-destroy" else "notify"
         self.context.calls.queue(running, to)
         if not running.notifying.see("QUEUE", (step, node, to)):
@@ -179,16 +178,6 @@ class Steps(Concern):
         if kind in ("lost", "destroy"):
             reservation = Reservation(event.number("token"), kind == "lost")
             running.reservations[to, node] = reservation
-
-    def _handlers(self, event: Event) -> None:
-        """A pre-destroy notice names the handlers that its receiver has for the node now."""
-        told, context = event.number("handlers"), self.context
-        has = 0
-        if event["kind"] == "pre-destroy" and context.policy.names_handlers:
-            has = context.model.handlers_told(event["to"], event["node"])
-        if told != has:
-            text = f"QUEUE: handlers={told}: expected {has}, by the subscriptions before it"
-            context.bad("cleanup.handlers", text)
 
     def calls(self, running: Running, event: Event) -> None:
         """CALLS: the number of kernel calls of one kind."""
