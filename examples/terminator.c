@@ -10,20 +10,22 @@
  *   8   it has the model state extracted, and asks for this a second time at once
  *   16  it exits after that
  *   32  it acknowledges no notice before the end of the round in which it does all this
+ *   64  it terminates each PD with all that the PD created
  * Argument 1: the round in which it does all this; the first round is 1.
  * Argument 2: a later round in which it asks for all its tickets again.
  * Argument 3: the number of operations that it performs after each termination. */
 #include "storage.h"
 
-enum { LIES = 1, WAITS = 2, TERMINATES = 4, EXTRACTS = 8, EXITS = 16, DEAF = 32, MAX_TICKETS = 16 };
+enum { LIES = 1, WAITS = 2, TERMINATES = 4, EXTRACTS = 8, EXITS = 16, DEAF = 32, TREES = 64,
+       MAX_TICKETS = 16 };
 
 static uint32_t tickets[MAX_TICKETS];
 static uint32_t n_tickets;
 
 static cr_line *put_result(cr_line *line, cr_result result, const cr_ticket_info *info)
 {
-    static const char *const states[CR_TICKET_STATE_COUNT] = {"queued", "running", "settled",
-                                                              "over"};
+    static const char *const states[CR_TICKET_STATE_COUNT] = {
+        "queued", "running", "settled", "over", "cancelled", "prevented"};
     if (result != CR_RESULT_OK) {
         return cr_put_number(cr_put(line, "refused, "), result);
     }
@@ -58,7 +60,8 @@ static void terminate(const char *name, uint32_t slot)
 {
     cr_line line = {0};
     cr_ticket_info info;
-    cr_result result = cr_terminate(slot, &info);
+    const int tree = (cr_info()->args[0] & TREES) != 0;
+    cr_result result = tree ? cr_terminate_tree(slot, &info) : cr_terminate(slot, &info);
     cr_put(cr_put(cr_put(&line, "terminate "), name), ": ");
     cr_say(put_result(&line, result, &info));
     for (uint32_t i = 0; i < cr_info()->args[3]; i++) {

@@ -264,22 +264,28 @@ static cr_result take_ticket(cr_result result, uint32_t ticket,
     return result;
 }
 
-static cr_result terminate(uint32_t pd_slot, uint64_t later, cr_ticket_info *info)
+static cr_result terminate(cr_op op, uint32_t pd_slot, uint64_t later, uint32_t count,
+                           cr_ticket_info *info)
 {
     uint64_t results[1 + CR_TICKET_WORDS];
-    cr_result result = cr_call_root_with_pd(CR_OP_TERMINATE, pd_slot, &later, 1, results,
-                                            1 + CR_TICKET_WORDS);
+    cr_result result =
+        cr_call_root_with_pd(op, pd_slot, &later, count, results, 1 + CR_TICKET_WORDS);
     return take_ticket(result, (uint32_t)results[0], results + 1, info);
 }
 
 cr_result cr_terminate(uint32_t pd_slot, cr_ticket_info *info)
 {
-    return terminate(pd_slot, 0, info);
+    return terminate(CR_OP_TERMINATE, pd_slot, 0, 1, info);
 }
 
 cr_result cr_terminate_later(uint32_t pd_slot, cr_ticket_info *info)
 {
-    return terminate(pd_slot, 1, info);
+    return terminate(CR_OP_TERMINATE, pd_slot, 1, 1, info);
+}
+
+cr_result cr_terminate_tree(uint32_t pd_slot, cr_ticket_info *info)
+{
+    return terminate(CR_OP_TERMINATE_TREE, pd_slot, 0, 0, info);
 }
 
 cr_result cr_set_depths(uint32_t pd_slot, uint32_t pd_depth, uint32_t rs_depth)

@@ -194,13 +194,32 @@ static int recover_next(void)
     return 1;
 }
 
-static void plan_for(const cr_pd *trigger)
+cr_status cr_cleaner_plan(const cr_pd *trigger, cr_cause cause, cr_plan *out)
 {
-    const cr_status status = cr_plan_close(
-        cr_sys.planner, cr_sys.model, trigger->node,
-        cr_depth_of(trigger->pd_depth, cr_sys.image->pd_depth),
-        cr_depth_of(trigger->rs_depth, cr_sys.image->rs_depth), cr_closeness_now(),
-        &cr_sup.cleaner.now.plan);
+    const uint32_t pd_depth = cr_depth_of(trigger->pd_depth, cr_sys.image->pd_depth);
+    const uint32_t rs_depth = cr_depth_of(trigger->rs_depth, cr_sys.image->rs_depth);
+    if (cause == CR_CAUSE_SUBTREE) {
+        return cr_plan_subtree(cr_sys.planner, cr_sys.model, trigger->node, pd_depth, rs_depth,
+                               out);
+    }
+    return cr_plan_close(cr_sys.planner, cr_sys.model, trigger->node, pd_depth, rs_depth,
+                         cr_closeness_now(), out);
+}
+
+int cr_cleaner_destroys_protected(const cr_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->n_doomed; i++) {
+        const cr_pd *pd = cr_pd_of(plan->doomed[i].node);
+        if (pd != 0 && cr_pd_is_protected(pd)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void plan_for(const cr_pd *trigger, cr_cause cause)
+{
+    const cr_status status = cr_cleaner_plan(trigger, cause, &cr_sup.cleaner.now.plan);
     if (status != CR_OK) {
         cr_panic("no cleanup can be planned", (uint64_t)status);
     }
@@ -214,6 +233,7 @@ static const cr_ending endings[CR_CAUSE_COUNT] = {
     [CR_CAUSE_LATE] = CR_ENDING_LATE,
     [CR_CAUSE_COLLECT] = CR_ENDING_COLLECT,
     [CR_CAUSE_STOP] = CR_ENDING_STOP,
+    [CR_CAUSE_SUBTREE] = CR_ENDING_TERMINATE,
 };
 
 static void stop(cr_pd *pd, cr_cause cause)
@@ -256,6 +276,16 @@ static void take_out(uint32_t index)
     }
 }
 
+/* A PD that goes on until its cleanup begins is not terminated after all: since it was asked for,
+ * the cleanup has come to concern a PD that is protected. */
+static void prevent(const cr_pd *pd)
+{
+    cr_trace_begin(&cr_sys.trace, CR_EV_PREVENTED);
+    cr_trace_pd(pd);
+    cr_trace_end(&cr_sys.trace);
+    cr_tickets_prevent(pd->node);
+}
+
 /* Begins the first cleanup in the queue that may begin now. Returns 0 if there is none. A cleanup
  * waits in the queue as long as it touches one that is under way, or an earlier one in the
  * queue. */
@@ -275,13 +305,17 @@ static int start_next(void)
         }
         uint64_t cycles = cr_arch_cycles();
         if (pd != 0) {
-            plan_for(pd);
+            plan_for(pd, entry.cause);
         }
         if (pd != 0 && !cr_cleaner_may_begin(&cleaner->now.plan)) {
             i++;
             continue;
         }
         take_out(i);
+        if (pd != 0 && entry.later && cr_cleaner_destroys_protected(&cleaner->now.plan)) {
+            prevent(pd);
+            continue;
+        }
         if (pd != 0) {
             if (entry.later) {
                 stop(pd, entry.cause);
@@ -429,15 +463,22 @@ void cr_terminate(cr_pd *pd)
     cr_trigger(pd, CR_CAUSE_TERMINATE);
 }
 
-/* The place in the queue of a PD that is stopped later. CR_MAX_PDS: it has none. */
-static uint32_t find_later(cr_ref pd)
+/* The place of a PD in the queue. CR_MAX_PDS: it has none. */
+static uint32_t find_entry(cr_ref pd)
 {
     for (uint32_t i = 0; i < cr_sup.cleaner.count; i++) {
-        if (cr_sup.cleaner.queue[i].later && cr_same(cr_sup.cleaner.queue[i].pd, pd)) {
+        if (cr_same(cr_sup.cleaner.queue[i].pd, pd)) {
             return i;
         }
     }
     return CR_MAX_PDS;
+}
+
+/* The same of a PD that is stopped later. */
+static uint32_t find_later(cr_ref pd)
+{
+    const uint32_t i = find_entry(pd);
+    return i < CR_MAX_PDS && cr_sup.cleaner.queue[i].later ? i : CR_MAX_PDS;
 }
 
 static void enqueue(cr_pd *pd, cr_cause cause, int later)
@@ -460,6 +501,54 @@ void cr_trigger(cr_pd *pd, cr_cause cause)
     } else if (!cr_is_doomed(pd)) {
         enqueue(pd, cause, 0);
     } /* Else the cleanup under way destroys the PD. */
+}
+
+static int is_among(const cr_pd *pd, cr_pd *const pds[CR_MAX_PDS], uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (pds[i] == pd) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The PD and all that it created, transitively. What a cleanup under way dooms is none of them, and
+ * neither is what only that created. Returns how many there are. */
+static uint32_t find_tree(cr_pd *top, cr_pd *found[CR_MAX_PDS])
+{
+    uint32_t count = 0;
+    found[count++] = top;
+    for (uint32_t i = 0; i < count; i++) {
+        const cr_ref creator = found[i]->node;
+        uint32_t edge = cr_model_first(cr_sys.model, creator, CR_EDGE_OWN, CR_OUT);
+        for (; edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, creator, CR_OUT)) {
+            cr_edge_info own;
+            cr_pd *pd = cr_model_edge(cr_sys.model, edge, &own) == CR_OK ? cr_pd_of(own.to) : 0;
+            if (pd != 0 && !cr_is_doomed(pd) && count < CR_MAX_PDS &&
+                !is_among(pd, found, count)) {
+                found[count++] = pd;
+            }
+        }
+    }
+    return count;
+}
+
+void cr_trigger_tree(cr_pd *top)
+{
+    cr_pd *tree[CR_MAX_PDS];
+    const uint32_t count = find_tree(top, tree);
+    cr_trigger(top, CR_CAUSE_SUBTREE);
+    const uint32_t entry = find_entry(top->node);
+    if (entry == CR_MAX_PDS) {
+        cr_panic("the first PD of a subtree is no trigger", top->number);
+    }
+    cr_sup.cleaner.queue[entry].cause = CR_CAUSE_SUBTREE; /* also if it was to go later */
+    for (uint32_t i = 1; i < count; i++) {
+        if (cr_pd_is_up(tree[i])) {
+            cr_trigger(tree[i], CR_CAUSE_TERMINATE);
+        }
+    }
 }
 
 void cr_trigger_later(cr_pd *pd)

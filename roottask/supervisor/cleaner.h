@@ -111,6 +111,10 @@ cr_journal *cr_journal_of(const cr_cleanup *cleanup);
  * and the PD must still be up (cr_pd_is_up). If the PD is doomed, it is only stopped. Otherwise
  * cr_cleaner_follow_up cleans up after it in its turn. */
 void cr_trigger(cr_pd *pd, cr_cause cause);
+/* Makes a PD a trigger together with all PDs that it created, transitively, and stops all of them.
+ * The PD must be up and not doomed. Its cleanup dooms them all. They are triggers of their own too,
+ * behind it: so if an earlier cleanup destroys the PD alone, those that are left have theirs. */
+void cr_trigger_tree(cr_pd *top);
 /* Makes a PD a trigger that goes on until its cleanup begins. It must be up and not doomed, and not
  * have been made one before (cr_is_terminated_later). If it is stopped before, for whatever reason,
  * it keeps its place in the queue. */
@@ -118,6 +122,11 @@ void cr_trigger_later(cr_pd *pd);
 int cr_is_terminated_later(cr_ref pd);
 /* It is no trigger any more. Only while cr_is_terminated_later says yes. */
 void cr_trigger_cancel(cr_ref pd);
+/* Plans the cleanup of a trigger with this cause, with the depths that the PD has now. Only while
+ * no cleanup is being carried out: there is memory for one plan. */
+cr_status cr_cleaner_plan(const cr_pd *trigger, cr_cause cause, cr_plan *out);
+/* Whether a plan destroys a PD that the configuration protects. */
+int cr_cleaner_destroys_protected(const cr_plan *plan);
 /* Collects what cannot be reached, when nothing else is under way or waits. */
 void cr_cleaner_collect(void);
 /* Terminates a PD on behalf of the root task. */

@@ -105,6 +105,8 @@ void cr_serve(cr_pd *from, const cr_message *m, cr_way way)
      * destroy it. */
     if (a->down != 0 && a->later) {
         cr_trigger_later(a->down);
+    } else if (a->down != 0 && a->cause == CR_CAUSE_SUBTREE) {
+        cr_trigger_tree(a->down);
     } else if (a->down != 0) {
         cr_trigger(a->down, a->cause);
     }

@@ -55,15 +55,10 @@ void cr_do_spawn(cr_asked *a)
     }
 }
 
-static int is_protected(const cr_pd *pd)
-{
-    return pd != 0 && (pd->flags & CR_IMAGE_PREVENT_DESTROY) != 0;
-}
-
 static int protects_any(void)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
-        if (cr_pd_exists(&cr_sys.pds[i]) && is_protected(&cr_sys.pds[i])) {
+        if (cr_pd_exists(&cr_sys.pds[i]) && cr_pd_is_protected(&cr_sys.pds[i])) {
             return 1;
         }
     }
@@ -73,28 +68,21 @@ static int protects_any(void)
 /* Whether the cleanup that this termination begins would destroy a PD that the configuration
  * protects. A protected PD is pinned, so it goes only by itself, by a link or with its fault
  * handler. No steps are under way while a TERMINATE is served, so the planner is free. */
-static cr_result would_destroy_protected(const cr_pd *pd)
+static cr_result would_destroy_protected(const cr_pd *pd, cr_cause cause)
 {
     cr_plan plan;
     if (!protects_any()) {
         return CR_RESULT_OK;
     }
-    if (cr_plan_crash(cr_sys.planner, cr_sys.model, pd->node,
-                      cr_depth_of(pd->pd_depth, cr_sys.image->pd_depth),
-                      cr_depth_of(pd->rs_depth, cr_sys.image->rs_depth), &plan) != CR_OK) {
+    if (cr_cleaner_plan(pd, cause, &plan) != CR_OK) {
         /* It is doomed by a cleanup that waits, or the plan has no room now: nobody can say what
          * would go. */
         return CR_RESULT_BUSY;
     }
-    for (uint32_t i = 0; i < plan.n_doomed; i++) {
-        if (is_protected(cr_pd_of(plan.doomed[i].node))) {
-            return CR_RESULT_PREVENTED;
-        }
-    }
-    return CR_RESULT_OK;
+    return cr_cleaner_destroys_protected(&plan) ? CR_RESULT_PREVENTED : CR_RESULT_OK;
 }
 
-cr_result cr_check_terminate(cr_asked *a)
+static cr_result check_termination(cr_asked *a, cr_cause cause)
 {
     cr_result result = cr_find_named_pd(a, &a->found.pd);
     if (result != CR_RESULT_OK) {
@@ -107,7 +95,17 @@ cr_result cr_check_terminate(cr_asked *a)
     if (!cr_ticket_room(a->from) || queued) {
         return CR_RESULT_BUSY;
     }
-    return would_destroy_protected(a->found.pd);
+    return would_destroy_protected(a->found.pd, cause);
+}
+
+cr_result cr_check_terminate(cr_asked *a)
+{
+    return check_termination(a, CR_CAUSE_TERMINATE);
+}
+
+cr_result cr_check_terminate_tree(cr_asked *a)
+{
+    return check_termination(a, CR_CAUSE_SUBTREE);
 }
 
 void cr_answer_ticket(cr_asked *a, uint64_t ticket)
@@ -123,16 +121,26 @@ void cr_answer_ticket(cr_asked *a, uint64_t ticket)
     a->count = 1 + CR_TICKET_WORDS;
 }
 
-void cr_do_terminate(cr_asked *a)
+static void do_termination(cr_asked *a, cr_event event, cr_cause cause)
 {
-    a->later = a->args.later != 0;
-    cr_trace_begin(&cr_sys.trace, a->later ? CR_EV_TERMINATE_LATER : CR_EV_TERMINATE);
+    cr_trace_begin(&cr_sys.trace, event);
     cr_trace_pd(a->found.pd);
     cr_trace_pd(a->from);
     cr_trace_end(&cr_sys.trace);
     a->down = a->found.pd;
-    a->cause = CR_CAUSE_TERMINATE;
+    a->cause = cause;
     cr_answer_ticket(a, cr_ticket_make(a->from, CR_TICKET_TERMINATION, a->found.pd));
+}
+
+void cr_do_terminate(cr_asked *a)
+{
+    a->later = a->args.later != 0;
+    do_termination(a, a->later ? CR_EV_TERMINATE_LATER : CR_EV_TERMINATE, CR_CAUSE_TERMINATE);
+}
+
+void cr_do_terminate_tree(cr_asked *a)
+{
+    do_termination(a, CR_EV_TERMINATE_TREE, CR_CAUSE_SUBTREE);
 }
 
 cr_result cr_check_ticket(cr_asked *a)
@@ -205,7 +213,7 @@ cr_result cr_check_pin(cr_asked *a)
         return CR_RESULT_DENIED;
     }
     /* Who is protected is pinned as long as it lives. */
-    return a->args.pinned || !is_protected(a->found.pd) ? CR_RESULT_OK : CR_RESULT_PREVENTED;
+    return a->args.pinned || !cr_pd_is_protected(a->found.pd) ? CR_RESULT_OK : CR_RESULT_PREVENTED;
 }
 
 void cr_do_pin(cr_asked *a)

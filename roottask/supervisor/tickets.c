@@ -47,7 +47,8 @@ static cr_ticket_state state_of(const cr_ticket *t)
 /* Whether nothing will come of it any more. */
 static int is_over(cr_ticket_state state)
 {
-    return state == CR_TICKET_OVER || state == CR_TICKET_CANCELLED;
+    return state == CR_TICKET_OVER || state == CR_TICKET_CANCELLED ||
+           state == CR_TICKET_PREVENTED;
 }
 
 /* A ticket that is over remains over. */
@@ -157,6 +158,16 @@ void cr_tickets_gone(cr_ref what)
         cr_ticket *t = &cr_sup.tickets.at[i];
         if (waits_for(t, what)) {
             t->state = CR_TICKET_SETTLED;
+        }
+    }
+}
+
+void cr_tickets_prevent(cr_ref what)
+{
+    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
+        cr_ticket *t = &cr_sup.tickets.at[i];
+        if (waits_for(t, what)) {
+            t->state = CR_TICKET_PREVENTED;
         }
     }
 }

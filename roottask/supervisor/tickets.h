@@ -44,6 +44,8 @@ void cr_tickets_begin(cr_ref what, uint32_t tag);
 void cr_tickets_settle(uint32_t tag);
 /* A PD is gone, and its own cleanup will not come. {CR_NONE, 0}: there is nothing to collect. */
 void cr_tickets_gone(cr_ref what);
+/* The PD goes on: its cleanup would destroy a PD that the configuration protects. */
+void cr_tickets_prevent(cr_ref what);
 /* The work was cancelled. */
 void cr_ticket_cancel(uint64_t ticket);
 /* A ticket that cr_ticket_check accepted. */

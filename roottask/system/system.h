@@ -249,6 +249,11 @@ static inline int cr_pd_is_up(const cr_pd *pd)
     return cr_pd_is_served(pd) || pd->life == CR_LIFE_FAULTED;
 }
 
+static inline int cr_pd_is_protected(const cr_pd *pd)
+{
+    return (pd->flags & CR_IMAGE_PREVENT_DESTROY) != 0;
+}
+
 /* Whether the PD's thread is suspended and must not be resumed because of a call. */
 static inline int cr_pd_is_suspended(const cr_pd *pd)
 {

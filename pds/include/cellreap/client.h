@@ -148,6 +148,8 @@ typedef struct cr_ticket_info {
 cr_result cr_terminate(uint32_t pd_slot, cr_ticket_info *info);
 /* The PD goes on until its cleanup begins. Until then cr_cancel takes this back. */
 cr_result cr_terminate_later(uint32_t pd_slot, cr_ticket_info *info);
+/* With all PDs that it created, transitively, as one cleanup. */
+cr_result cr_terminate_tree(uint32_t pd_slot, cr_ticket_info *info);
 /* wait: the root task answers only when the ticket is over. */
 cr_result cr_ticket(uint32_t ticket, int wait, cr_ticket_info *info);
 /* Asks for a collection. The ticket is over when what it destroyed is gone. */

@@ -29,6 +29,8 @@ MARKS: Final = {
     "EXIT": "exit",
     "TERMINATE": "terminated",
     "TERMINATE_LATER": "to be terminated",
+    "TERMINATE_TREE": "terminated with all that it created",
+    "PREVENTED": "goes on",
     "CANCEL": "cancels",
     "LATE": "late",
     "SAY": "says",

@@ -139,6 +139,10 @@ def _said(event: Event, names: dict[str, str]) -> str:
             return f"{name()}: terminated by {name('by')}"
         case "TERMINATE_LATER":
             return f"{name()}: will be terminated for {name('by')}"
+        case "TERMINATE_TREE":
+            return f"{name()}: terminated by {name('by')}, with all that it created"
+        case "PREVENTED":
+            return f"{name()}: goes on, as its end would destroy a protected PD"
         case "CANCEL":
             what = f"ticket {event['ticket']}" if event["ticket"] != "0" else event["name"]
             return f"{name()}: cancelled {printable(what)}"

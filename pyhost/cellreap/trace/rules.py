@@ -189,7 +189,8 @@ RULES: Final[dict[str, str]] = {
     "authority.rights": "Each PD but the root task has one RIGHTS, directly after its BODY or "
     "DEADLINE.",
     "authority.protected": "PROTECTED comes once, directly after the RIGHTS or DEPTHS of its PD, "
-    "which is pinned. No PD terminates one whose cleanup would destroy a protected PD.",
+    "which is pinned. No PD terminates one whose cleanup would destroy a protected PD, neither "
+    "when it asks nor, with TERMINATE_LATER, when the cleanup is due: then PREVENTED comes.",
     "authority.account": "No PD of an account has more priority or rights than the first, which "
     "the configuration has.",
     "authority.spawn": "A spawned PD has at most the priority of its creator, no rights, no depths "
@@ -251,7 +252,7 @@ RULES: Final[dict[str, str]] = {
     "on the way has or had a capability to the next, or has a fault that the next one holds.",
     # stopping
     "freed.stop": "A PD is stopped once: directly after it became a trigger, or beside its "
-    "SUSPEND.",
+    "SUSPEND. With the PD of a TERMINATE_TREE all are stopped that it created.",
     "freed.when": "The PDs that are in a call to a PD are freed directly after its STOP.",
     "freed.once": "A PD is freed at most once by one STOP.",
     "freed.client": "A PD is freed only from a call to a server that it had a capability to.",

@@ -172,6 +172,7 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "EXIT": Story._exit,
     "TERMINATE": Story._terminate,
     "TERMINATE_LATER": Story._terminate,
+    "TERMINATE_TREE": Story._terminate,
     "LATE": Story._late,
     "CLEANUP": Story._cleanup,
     "CONTINUE": Story._continue,

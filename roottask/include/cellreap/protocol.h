@@ -264,7 +264,10 @@ typedef enum cr_asker {
         "but at most CR_DUMP_WORDS.")                                                              \
     CR_OPERATION(CR_OP_COLLECT, 39, collect, "collect",                                            \
         NO_ARGUMENTS, "ticket, then as TICKET", CR_FROM_LIVE,                                      \
-        "Destroys the PDs that cannot be reached, and their spaces.")
+        "Destroys the PDs that cannot be reached, and their spaces.")                              \
+    CR_OPERATION(CR_OP_TERMINATE_TREE, 40, terminate_tree, "pds",                                  \
+        PD(pd), "ticket, then as TICKET", CR_FROM_LIVE,                                            \
+        "Terminates the PD and all PDs that it created, as one cleanup.")
 
 /* The contents of a row of ROWS(member). There is at least one row.
  *
@@ -439,7 +442,9 @@ enum { CR_MORTEM_REGISTERS = 12, CR_MORTEM_REGISTERS_MAX = 40 };
         "Its work is done. Some of its notices are not acknowledged yet.")                         \
     CR_TICKET_STATE(CR_TICKET_OVER, 3, "over",                                                     \
         "Its work is done, and no notice is awaited any more.")                                    \
-    CR_TICKET_STATE(CR_TICKET_CANCELLED, 4, "cancelled", "Its work was cancelled.")
+    CR_TICKET_STATE(CR_TICKET_CANCELLED, 4, "cancelled", "Its work was cancelled.")                \
+    CR_TICKET_STATE(CR_TICKET_PREVENTED, 5, "prevented",                                           \
+        "Its work would have destroyed a PD that the configuration protects. Nothing was done.")
 
 typedef enum cr_ticket_state {
 #define CR_TICKET_STATE(enumerator, number, ...) enumerator = number,

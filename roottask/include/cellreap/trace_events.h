@@ -40,7 +40,8 @@ typedef enum cr_print {
     CR_CAUSE(CR_CAUSE_TERMINATE, 2, "terminate", "TERMINATE")                                      \
     CR_CAUSE(CR_CAUSE_LATE, 3, "late", "LATE")                                                     \
     CR_CAUSE(CR_CAUSE_COLLECT, 4, "collect", "COLLECT")                                            \
-    CR_CAUSE(CR_CAUSE_STOP, 5, "stop", "STOP_ALL")
+    CR_CAUSE(CR_CAUSE_STOP, 5, "stop", "STOP_ALL")                                                 \
+    CR_CAUSE(CR_CAUSE_SUBTREE, 6, "subtree", "TERMINATE_TREE")
 
 /* Why a cleaner was followed by another one: CR_DEATH(enumerator, number, word, meaning) */
 #define CR_DEATHS                                                                                  \
@@ -374,6 +375,12 @@ typedef enum cr_print {
     CR_TRACE_EVENT(CR_EV_TERMINATE_LATER, "TERMINATE_LATER", FIELD(pd, PD) FIELD(by, PD),          \
                    "The PD will be terminated when its cleanup can begin: its STOP and CLEANUP "   \
                    "follow then. Until then it goes on, and this can be cancelled.")               \
+    CR_TRACE_EVENT(CR_EV_TERMINATE_TREE, "TERMINATE_TREE", FIELD(pd, PD) FIELD(by, PD),            \
+                   "The PD was terminated with all PDs that it created, transitively. The STOPs "  \
+                   "of all of them follow.")                                                       \
+    CR_TRACE_EVENT(CR_EV_PREVENTED, "PREVENTED", FIELD(pd, PD),                                    \
+                   "The PD of a TERMINATE_LATER is not terminated after all: its cleanup would "   \
+                   "now destroy a PD that is PROTECTED.")                                          \
     CR_TRACE_EVENT(CR_EV_LATE, "LATE", FIELD(pd, PD) FIELD(token, NUMBER) FIELD(ms, NUMBER),       \
                    "The PD missed its deadline. It could have run for this many milliseconds "     \
                    "and finished nothing. token: the oldest notice that it could have finished, "  \

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from cellreap.model import reference
 from cellreap.model.closeness import Closeness
@@ -59,17 +59,22 @@ def first_apart(
     taken: set[str],
     room: bool,
     closeness: Closeness | None = None,
+    trees: Collection[str] = (),
 ) -> str | None:
     """The first PD in the queue whose cleanup touches neither `taken` nor an earlier one's.
 
     doomed: by the cleanups that wait. taken: what those concern. room: whether one more can wait;
     if not, only a cleanup that tells no subscriber begins. The PDs have the depths of their
-    cleanups. closeness: the policy, if depth alone does not decide.
+    cleanups. closeness: the policy, if depth alone does not decide. trees: the PDs that are
+    terminated with all that they created.
     """
     rest = without(model, doomed)
     taken = set(taken)
     for pd, depths in queue:
-        plan = reference.plan(rest, pd, *depths, closeness)
+        if pd in trees:
+            plan = reference.subtree(rest, pd, *depths)
+        else:
+            plan = reference.plan(rest, pd, *depths, closeness)
         its = touched(model, plan.doomed())
         if not its & taken and (room or not plan.pre_destroy):
             return pd

@@ -152,20 +152,28 @@ class Authority(Concern):
 
     def terminated(self, event: Event) -> None:
         """A PD terminates another: what its cleanup would destroy is not protected."""
+        protected = self.would_destroy(event["pd"], tree=event.name == "TERMINATE_TREE")
+        if protected is not None:
+            text = f"it would destroy {protected}, which is PROTECTED"
+            self.context.bad("authority.protected", f"{event.name}: {event['pd']}: {text}")
+
+    def would_destroy(self, pd: str, *, tree: bool = False) -> str | None:
+        """A protected PD that the cleanup of a PD would destroy. tree: of all that it created."""
         if not self._protected:
-            return
-        pd, model, dooms = event["pd"], self.context.model, self.context.cleanups.dooms_pd
+            return None
+        model, dooms = self.context.model, self.context.cleanups.dooms_pd
         doomed_pds = {other for other in model.pds() if dooms(other)}
         if doomed_pds:  # They go by cleanups that wait, whatever this one does.
             spaces = {space for space, of in model.manager.items() if of in doomed_pds}
             members = {res for res, space in model.space_of.items() if space in spaces}
             model = model.copy()
             model.discard({*doomed_pds, *spaces, *members})
-        plan = reference.plan(model, pd, *self.depths_of(pd))
-        for doomed, _ in plan.destroyed_pds:
-            if doomed in self._protected:
-                text = f"{event.name}: {pd}: it would destroy {doomed}, which is PROTECTED"
-                self.context.bad("authority.protected", text)
+        depths = self.depths_of(pd)
+        if tree:
+            plan = reference.subtree(model, pd, *depths)
+        else:
+            plan = reference.plan(model, pd, *depths, self.context.close.of)
+        return next((each for each, _ in plan.destroyed_pds if each in self._protected), None)
 
     def forget(self, pd: str) -> None:
         """The PD is destroyed."""

@@ -12,7 +12,7 @@ from cellreap.trace.check.context import Concern, Context, Handlers, WithinHandl
 from cellreap.trace.check.residue import state_of
 from cellreap.trace.check.running import PHASE_NAMES, PLAN_EVENTS, Phase, Row, Running, lacking
 from cellreap.trace.check.work import Notice
-from cellreap.trace.events import Event
+from cellreap.trace.events import Event, causes
 from cellreap.trace.report import Cleanup
 
 STEP_PHASES = {
@@ -57,6 +57,8 @@ NOT_DOOMED = {
     "UNSUBSCRIBE": ("pd", "node"),
     "TERMINATE": ("pd", "by"),
     "TERMINATE_LATER": ("pd", "by"),
+    "TERMINATE_TREE": ("pd", "by"),
+    "PREVENTED": ("pd",),
     "CANCEL": ("pd", "of"),
     "EXTRACT": ("by",),
     "COLLECT_ASKED": ("by",),
@@ -137,6 +139,8 @@ def _plan(context: Context, event: Event) -> reference.Plan:
     if trigger != NO_TRIGGER:
         context.triggers.begin(trigger, cause)
         context.authority.cleanup(event)
+        if cause == causes()["TERMINATE_TREE"]:
+            return reference.subtree(context.model, trigger, *depths)
         closeness = context.close.of
         active = None if closeness is None else context.close.active()
         return reference.plan(context.model, trigger, *depths, closeness, active)

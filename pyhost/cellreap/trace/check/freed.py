@@ -4,10 +4,15 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from cellreap.trace.check.context import Concern, Context, Handlers
 from cellreap.trace.events import Event
+
+_AMONG_STOPS: Final = frozenset(
+    {"ACCEPT", "STOP", "SERVER_DIED", "TICKET", "WITHDRAW", "FORGOTTEN", "REFUSED", "ACCOUNT"}
+)
+"""Events that may stand between a TERMINATE_TREE and the last of its STOPs."""
 
 
 class Freed(Concern):
@@ -34,7 +39,14 @@ class Freed(Concern):
         return self._stopped
 
     def interrupt(self, event: Event) -> None:
-        """Handles an event that cannot stand between STOP and SUSPEND of a PD, or its CLEANUP."""
+        """Handles an event that cannot stand between STOP and SUSPEND of a PD, or its CLEANUP, or
+        among the STOPs of a TERMINATE_TREE.
+        """
+        to_stop = self.context.triggers.to_stop()
+        if to_stop and event.name not in _AMONG_STOPS:
+            text = f"{event.name}: expected STOP pd={to_stop[0]} before it: who created it was"
+            self.context.bad("freed.stop", f"{text} terminated with all that it created")
+            self.context.triggers.forgive_stops()
         begins, among = self._beginning, ("SERVER_DIED", "REFUSED", "ACCOUNT", "IN_USE")
         if begins is not None and event.name not in among:
             if event.name != "CLEANUP" or event["trigger"] != begins:
@@ -72,7 +84,9 @@ class Freed(Concern):
         if pd in self._stopped:
             context.bad("freed.stop", f"STOP: {pd} is stopped already")
         if not context.debts.settle("STOP", pd):
-            if context.triggers.is_later(pd) and not context.cleanups.may_stop(pd):
+            if context.triggers.is_to_stop(pd):
+                context.triggers.stopped_with_creator(pd)
+            elif context.triggers.is_later(pd) and not context.cleanups.may_stop(pd):
                 context.triggers.stopped_late(pd)
                 self._beginning = pd
             elif not context.cleanups.may_stop(pd):

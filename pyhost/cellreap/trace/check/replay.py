@@ -62,8 +62,8 @@ from cellreap.trace.upgrade import events_of
 ARCHES: Final = ("x86_64", "aarch64")
 NEED_BODIES: Final = frozenset(
     {
-        "PD", "ACCOUNT", "FAULT", "FAULT_HELD", "EXIT", "TERMINATE", "TERMINATE_LATER", "LATE",
-        "CLEANUP",
+        "PD", "ACCOUNT", "FAULT", "FAULT_HELD", "EXIT", "TERMINATE", "TERMINATE_LATER",
+        "TERMINATE_TREE", "LATE", "CLEANUP",
     }
 )  # fmt: skip
 """Events before which the BODY of the last PD must have come."""
@@ -80,7 +80,7 @@ SAME_MESSAGE: Final = frozenset(
         *ANSWERS, *FAULT_ANSWERS, *STOPPING,
         "EXIT", "TERMINATE", "LATE", "CLEANUP", "COLLECT", "STOP_ALL", "RECOVER", "GIVE_UP",
         "PROBE", "QUEUE", "TICKET", "ACCOUNT", "IN_USE", "REFUSE", "REFUSED", "MODEL", "EXTRACTED",
-        "TOMBSTONE",
+        "TOMBSTONE", "PREVENTED",
     }
 )  # fmt: skip
 """Events that the root task may write between an event and what follows from it at once, such as

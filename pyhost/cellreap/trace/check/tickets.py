@@ -31,6 +31,7 @@ class _Asked:
     """it is of a collection that found nothing"""
     settled: bool = False
     cancelled: bool = False
+    prevented: bool = False
     was_over: bool = False
     delays: bool = False
     told_needless: bool = False
@@ -46,7 +47,7 @@ class Tickets(Concern):
         self._names = {number: name for name, number in states.items()}
         self._queued, self._running = states["queued"], states["running"]
         self._settled, self._over = states["settled"], states["over"]
-        self._cancelled = states["cancelled"]
+        self._cancelled, self._prevented = states["cancelled"], states["prevented"]
         self._all: dict[int, _Asked] = {}
         self._by_tag: dict[Tag, list[_Asked]] = {}
         self._by_victim: dict[str, list[_Asked]] = {}
@@ -171,7 +172,13 @@ class Tickets(Concern):
 
     def _is_over(self, asked: _Asked) -> bool:
         """Whether nothing will come of the ticket any more, for certain."""
-        return self._states(asked) in ({self._over}, {self._cancelled})
+        return self._states(asked) in ({self._over}, {self._cancelled}, {self._prevented})
+
+    def prevent(self, victim: str) -> None:
+        """PREVENTED: the PD is not terminated after all."""
+        for asked in self._by_victim.pop(victim, []):
+            asked.prevented = True
+            self._delays_no_more(asked)
 
     # -- events
 
@@ -221,7 +228,8 @@ class Tickets(Concern):
             # at once.
             before = context.previous
             sent = before is not None and before.name == "ACCEPT" and state == self._queued
-            if state not in (self._over, self._cancelled) and not late and not sent:
+            ends = (self._over, self._cancelled, self._prevented)
+            if state not in ends and not late and not sent:
                 text = f"ticket={number}: state={state}: {owner} is to be told when it is over"
                 context.bad("tickets.wait", f"TICKET: {text}")
         context.actors.may_act(event, owner)
@@ -249,6 +257,8 @@ class Tickets(Concern):
         """The states that the owner may be told now."""
         if asked.cancelled:
             return {self._cancelled}
+        if asked.prevented:
+            return {self._prevented}
         if asked.collects and asked.tag is None:
             return {self._over} if asked.nothing else {self._queued}
         if asked.tag is None:

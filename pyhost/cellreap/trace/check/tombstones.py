@@ -23,7 +23,13 @@ from cellreap.trace.events import Event
 
 _TELL_OF_NODES = ("destroy", "lost")
 """Kinds of notices that tell of the node itself. `LEFT_BEHIND` tell of a PD beside it."""
-_HOW: Final = {"FAULT": "fault", "EXIT": "exit", "TERMINATE": "terminate", "LATE": "late"}
+_HOW: Final = {
+    "FAULT": "fault",
+    "EXIT": "exit",
+    "TERMINATE": "terminate",
+    "TERMINATE_TREE": "terminate",
+    "LATE": "late",
+}
 """Event -> how its PD comes to its end."""
 SEES: Final = frozenset({*_HOW, "FAULT_HELD", "CLEANUP", "DOOM_PD"})
 """Events that say how a PD comes to its end."""
@@ -88,6 +94,10 @@ class Tombstones(Concern):
                 self._note(event["trigger"], how=event["cause"])
         if name == "DOOM_PD" and self._collects:
             self._note(event["pd"], how="collect")
+
+    def terminated(self, pd: str) -> None:
+        """The PD was terminated with the one that created it."""
+        self._note(pd, how="terminate")
 
     def _note(self, pd: str, **what: str) -> None:
         self._ends[pd] = replace(self._end(pd), **what)

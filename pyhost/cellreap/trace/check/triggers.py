@@ -18,10 +18,13 @@ WHY_SILENT = {
     "EXIT": "has faulted or exited",
     "TERMINATE": "was terminated",
     "LATE": "missed its deadline",
+    "TERMINATE_TREE": "was terminated",
 }
 """Trigger -> why its PD can no longer act."""
 LATER: Final = "TERMINATE_LATER"
 """The trigger whose PD goes on until its cleanup begins."""
+TREE: Final = "TERMINATE_TREE"
+"""The trigger whose cleanup dooms all that its PD created, too."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Trigger:
 
 
 class Triggers(Concern):
-    """FAULT, EXIT, TERMINATE, LATE, and DEADLINE."""
+    """FAULT, EXIT, TERMINATE, TERMINATE_LATER, TERMINATE_TREE, LATE, PREVENTED and DEADLINE."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
@@ -42,6 +45,8 @@ class Triggers(Concern):
         self._pending: OrderedDict[str, Trigger] = OrderedDict()  # by PD, oldest first
         self._later: set[str] = set()
         """the PDs in the queue that go on until their cleanup begins"""
+        self._to_stop: dict[str, int] = {}
+        """what the PD of a TERMINATE_TREE created, until it is stopped -> line of that event"""
         self._looks = False
 
     # -- for other concerns
@@ -101,6 +106,7 @@ class Triggers(Concern):
             cleanups.touched(),
             cleanups.has_room(),
             self.context.close.of,
+            {trigger.pd for trigger in queue.values() if trigger.cause == causes()[TREE]},
         )
         return None if pd is None else queue[pd]
 
@@ -128,8 +134,32 @@ class Triggers(Concern):
         """Whether the PD goes on until its cleanup begins."""
         return pd in self._later
 
+    def is_to_stop(self, pd: str) -> bool:
+        """Whether the PD is terminated with the one that created it, and not stopped yet."""
+        return pd in self._to_stop
+
+    def to_stop(self) -> list[str]:
+        """The PDs that are terminated with the one that created them, and not stopped yet."""
+        return sorted(self._to_stop)
+
+    def forgive_stops(self) -> None:
+        """Expects no more of these STOPs: they are reported as missing."""
+        self._to_stop.clear()
+
+    def stopped_with_creator(self, pd: str) -> None:
+        """The PD is stopped. From here on it is a trigger of its own, too."""
+        line = self._to_stop.pop(pd)
+        self._later.discard(pd)  # it keeps its place in the queue
+        self._pending.setdefault(pd, Trigger(pd, causes()["TERMINATE"], line))
+        self.context.tombstones.terminated(pd)
+        self.look()
+
     def stopped_late(self, pd: str) -> None:
         """The PD is stopped because its cleanup begins."""
+        protected = self.context.authority.would_destroy(pd)
+        if protected is not None:
+            text = f"STOP: {pd}: its cleanup would destroy {protected}, which is PROTECTED"
+            self.context.bad("authority.protected", text)
         self._later.discard(pd)
         self.context.blame.forget(pd)
 
@@ -173,7 +203,7 @@ class Triggers(Concern):
         if pd in self._pending and (name == LATER or pd not in self._later):
             context.bad("triggers.once", f"{name}: {pd} is to be cleaned up already")
             return
-        if name in ("TERMINATE", LATER):
+        if name in ("TERMINATE", LATER, TREE):
             self._terminated(event, pd, event["by"])
         elif name == "LATE":
             self._late(event, pd)
@@ -191,7 +221,9 @@ class Triggers(Concern):
             context.actors.stop(pd, WHY_SILENT[name])
         if context.policy.frees_first:
             context.debts.owe("STOP", pd)
-        if pd in self._later:
+        if name == TREE:
+            self._terminated_tree(event, pd)
+        elif pd in self._later:
             self._later.discard(pd)  # it keeps its place in the queue
         elif not context.cleanups.dooms_pd(pd):
             self._pending[pd] = Trigger(pd, causes()[name], event.line)
@@ -211,6 +243,39 @@ class Triggers(Concern):
                 context.authority.terminated(event)
         if context.policy.gives_tickets:
             context.debts.owe("ACCEPT", by, pd)
+
+    def _terminated_tree(self, event: Event, top: str) -> None:
+        """The PD keeps its place in the queue if it has one. What it created, transitively, is
+        stopped after it, except what is doomed or was stopped before.
+        """
+        context = self.context
+        self._later.discard(top)
+        self._pending[top] = Trigger(top, causes()[TREE], event.line)
+        self.look()
+        tree, pending = {top}, [top]
+        while pending:
+            creator = pending.pop()
+            for its_creator, pd in context.model.owns:
+                if its_creator == creator and pd not in tree and not context.cleanups.dooms_pd(pd):
+                    tree.add(pd)
+                    pending.append(pd)
+        for pd in sorted(tree - {top} - context.freed.stopped()):
+            context.blame.forget(pd)
+            context.actors.stop(pd, WHY_SILENT[TREE])
+            self._to_stop[pd] = event.line
+
+    def prevented(self, event: Event) -> None:
+        """PREVENTED: a PD that was to be terminated later goes on."""
+        pd, context = event["pd"], self.context
+        due = self._due()
+        if pd not in self._later or due is None or due.pd != pd:
+            text = f"PREVENTED: {pd}: expected it where the cleanup of its TERMINATE_LATER is due"
+            context.bad("triggers.order", text)
+        if context.authority.would_destroy(pd) is None:
+            text = f"PREVENTED: {pd}: its cleanup would destroy no PD that is PROTECTED"
+            context.bad("authority.protected", text)
+        self.cancel(pd)
+        context.tickets.prevent(pd)
 
     def _late(self, event: Event, pd: str) -> None:
         context = self.context
@@ -249,5 +314,7 @@ class Triggers(Concern):
         "EXIT": trigger,
         "TERMINATE": trigger,
         LATER: trigger,
+        TREE: trigger,
+        "PREVENTED": prevented,
         "LATE": trigger,
     }

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""TERMINATE_TREE: a PD goes with all that it created, as one plan."""
+
+from __future__ import annotations
+
+import pytest
+
+from cellreap import headers
+from cellreap.testing import Run, Target, with_pd
+
+
+def children(run: Run, parent: str) -> list[str]:
+    """The ids of the PDs that a parent spawned."""
+    return [f"PD_{int(number):x}" for number in run.says(parent)[-1].split()]
+
+
+@pytest.mark.behaviour("X-19")
+def test_a_pd_and_all_that_it_created_go_in_one_cleanup(target: Target) -> None:
+    run = target.run("grove")
+    own, others = children(run, "parent"), children(run, "other_parent")
+    (cleanup,) = run.cleanups()
+    assert (run.name(cleanup["trigger"]), cleanup["cause"]) == ("parent", "subtree")
+    doomed = {event["pd"]: event["depth"] for event in run.of("DOOM_PD")}
+    assert doomed == dict.fromkeys([run.id("parent"), *own], "0")
+    assert not {event["node"] for event in run.of("DESTROY")} & set(others)
+    (asked,) = run.of("TERMINATE_TREE")
+    for pd in doomed:
+        (stop,) = run.of("STOP", pd=pd)
+        assert run.at(asked) < run.at(stop) < run.at(cleanup), "all are stopped before the plan"
+    assert run.says("boss")[-1].startswith(f"again: ticket {run.of('ACCEPT')[0]['ticket']} over")
+
+
+@pytest.mark.behaviour("X-19", "C-26")
+def test_what_is_left_of_a_subtree_whose_first_pd_went_before_is_cleaned_up(target: Target) -> None:
+    run = target.run("grove_orphans")
+    left, late = children(run, "parent"), (run.id("mute"), "late")
+    found = [(event["trigger"], event["cause"]) for event in run.cleanups()]
+    assert sorted(found[2:]) == sorted([*((pd, "terminate") for pd in left), late])
+    assert found[:2] == [(run.id("disk"), "subtree"), (run.id("twin"), "subtree")]
+    (parent,) = run.of("TERMINATE_TREE", pd=run.id("parent"))
+    (first,) = run.of("SETTLED", n="1")
+    for pd in left:
+        (stop,) = run.of("STOP", pd=pd)
+        assert run.at(parent) < run.at(stop) < run.at(first)
+
+
+@pytest.mark.behaviour("X-19", "X-23")
+def test_a_subtree_with_a_protected_pd_stays_as_a_whole(target: Target) -> None:
+    prevented = headers.names_of("protocol.h", "cr_result", "CR_RESULT_")["prevented"]
+    run = target.run("grove", change=with_pd("parent", prevent_destroy=True))
+    assert run.says("boss")[0] == f"terminate parent: refused, {prevented}"
+    assert not run.cleanups()
+    assert not run.of("STOP", "TERMINATE_TREE")
+
+
+@pytest.mark.behaviour("X-23", "T-29")
+def test_a_termination_that_was_put_off_is_prevented_when_it_is_due(target: Target) -> None:
+    run = target.run("grove_prevented")
+    states = headers.names_of("protocol.h", "cr_ticket_state", "CR_TICKET_")
+    assert f"its state: {states['prevented']}" in run.says("boss")
+    (prevented,) = run.of("PREVENTED")
+    assert run.name(prevented["pd"]) == "victim"
+    assert run.at(run.of("SETTLED", n="1")[0]) < run.at(prevented)
+    assert {run.name(event["pd"]) for event in run.of("DOOM_PD")} == {"disk", "mute"}
+    assert run.alive() == {"victim", "client", "guard", "boss"}
