@@ -47,12 +47,18 @@ class Mourning:
             self._owed(text)
         elif event in ("MERGE", "WITHDRAW", "FINISH_WORK") and text.get("result") != "failed":
             self._done(pd, text["token"])
+        if event == "TERMINATE_TREE":
+            self.terminated(pd)
         if event in ("FAULT", "EXIT", "TERMINATE", "LATE"):
             self.ends.setdefault(pd, {})["how"] = event.lower()
         if event == "STOP":
             self._stopped.add(pd)
         if event in ("STOP", "DESTROY"):
             self._graves = [grave for grave in self._graves if grave[0] != pd]
+
+    def terminated(self, pd: str) -> None:
+        """The PD was terminated, by itself or with the one that created it."""
+        self.ends.setdefault(pd, {})["how"] = "terminate"
 
     def _owed(self, text: dict[str, str]) -> None:
         node = text["from"] if text["kind"] in ("free", "disconnect") else text["node"]

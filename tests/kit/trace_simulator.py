@@ -78,6 +78,7 @@ class Ticket:
     tag: tuple[str, int] | None = None
     settled: bool = False
     cancelled: bool = False
+    prevented: bool = False
 
 
 def counted(objects: Counter[str]) -> str:
@@ -508,6 +509,29 @@ class Target:
         self.later.add(pd)
         return self._ticket(by, pd)
 
+    def terminate_tree(self, pd: str, by: str) -> int:
+        """A PD is terminated with all that it created. Returns the ticket."""
+        tree = [pd]
+        for creator in tree:
+            created = sorted(other for its, other in self.model.owns if its == creator)
+            tree += [other for other in created if other not in self.doomed]
+        self.emit("TERMINATE_TREE", pd=pd, by=by)
+        number = self._ticket(by, pd)
+        self._stopped(pd, "subtree")
+        for other in tree[1:]:
+            self._stopped(other, "terminate")
+            self.mourning.terminated(other)
+        return number
+
+    def prevent(self, pd: str) -> None:
+        """A termination that was put off would destroy a protected PD."""
+        self.emit("PREVENTED", pd=pd)
+        self.later.remove(pd)
+        self.pending.remove((pd, "terminate"))
+        for ticket in self.tickets.values():
+            if ticket.what == pd and ticket.tag is None:
+                ticket.prevented = True
+
     def cancel(self, pd: str, of: str, number: int) -> None:
         """Cancels what a ticket is for."""
         ticket = self.tickets[number]
@@ -715,6 +739,8 @@ class Target:
         state = 0
         if ticket.cancelled:
             state = 4
+        elif ticket.prevented:
+            state = 5
         elif ticket.tag is not None:
             state = 1 if not ticket.settled else 2 if awaited else 3
         elif ticket.what not in self.model.nodes:
@@ -887,7 +913,10 @@ class Target:
             self.later.remove(trigger)
             self._stop(trigger)
         self.had_depths(trigger, depths or self.depths)
-        plan = reference.plan(self.model, trigger, *(depths or self.depths), self.closeness)
+        if cause == "subtree":
+            plan = reference.subtree(self.model, trigger, *(depths or self.depths))
+        else:
+            plan = reference.plan(self.model, trigger, *(depths or self.depths), self.closeness)
         n = self.cleanups = self.cleanups + 1
         for ticket in self.tickets.values():
             if ticket.what == trigger and not ticket.cancelled:

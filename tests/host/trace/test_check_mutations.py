@@ -48,6 +48,7 @@ from kit.trace_mutations import (
     stride,
 )
 from kit.trace_simulator import RUNS as SIMULATED
+from kit.tree_run import tree_run
 
 RUNS = {
     **SIMULATED,
@@ -59,6 +60,7 @@ RUNS = {
     "overlap": overlap_run,
     "reports": reports_run,
     "residue": residue_run,
+    "tree": tree_run,
 }
 STORED = sorted(STORED_TRACES.glob("*.trace"))
 GENERATED = ["rich", "depths-0-2", "depths-1-0"]
@@ -83,6 +85,7 @@ SECOND = [
     "residue",
     "reports",
     "between",
+    "tree",
 ]
 TRACES = [*GENERATED, *(path.name for path in STORED)]
 # One trace of the first version stands for those that are much like it.
