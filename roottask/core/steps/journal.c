@@ -39,17 +39,47 @@ static uint32_t used_of(const cr_journal *journal, cr_left_area area)
     return used < areas[area].count ? used : areas[area].count;
 }
 
+/* A single word that differs always leads to another sum: both operations can be undone, given the
+ * word. It is computed several times a step, so it takes words and not bytes. */
+static uint32_t add_word(uint32_t sum, uint32_t word)
+{
+    const uint32_t product = (sum ^ word) * 0x9e3779b1u;
+    return product ^ (product >> 15);
+}
+
+static uint32_t add_ref(uint32_t sum, cr_ref ref)
+{
+    return add_word(add_word(sum, ref.index), ref.generation);
+}
+
 static uint32_t checksum(const cr_journal *journal)
 {
-    const size_t covered = offsetof(cr_journal, epoch);
-    uint32_t sum = cr_crc32(0, (const uint8_t *)journal + covered,
-                            offsetof(cr_journal, entries) - covered);
+    uint32_t sum = add_word(0, journal->epoch);
+    sum = add_word(sum, journal->phase);
+    sum = add_word(sum, journal->index);
+    sum = add_word(sum, journal->done);
+    sum = add_word(sum, journal->awaited);
+    sum = add_word(sum, journal->attempts);
+    sum = add_word(sum, journal->kind);
+    sum = add_ref(sum, journal->node);
+    sum = add_ref(sum, journal->pd);
+    sum = add_word(sum, journal->half);
+    sum = add_word(sum, journal->later);
+    sum = add_word(sum, journal->second);
+    sum = add_word(sum, journal->n_left);
+    sum = add_word(sum, journal->n_kept);
     for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
-        sum = cr_crc32(sum, &journal->entries[areas[area].first],
-                       used_of(journal, (cr_left_area)area));
+        const uint32_t used = used_of(journal, (cr_left_area)area);
+        sum = add_word(sum, journal->used[area]);
+        for (uint32_t i = 0; i < used; i++) {
+            sum = add_word(sum, journal->entries[areas[area].first + i]);
+        }
     }
     return sum;
 }
+
+/* Whoever adds a field must add it to the checksum. */
+_Static_assert(offsetof(cr_journal, entries) == 24 * sizeof(uint32_t), "the fields of checksum()");
 
 void cr_journal_seal(cr_journal *journal)
 {
@@ -119,6 +149,19 @@ _Static_assert((int)OLD_HEADER * 4 == (int)offsetof(cr_journal, later) &&
                "the header has not moved since version 2");
 _Static_assert((int)OLD_WORDS * 4 == (int)CR_JOURNAL_BYTES_2, "all of it is read");
 
+/* The first journals of version 3 have a CRC-32 in place of the checksum. */
+static uint32_t first_checksum(const cr_journal *journal)
+{
+    const size_t covered = offsetof(cr_journal, epoch);
+    uint32_t sum = cr_crc32(0, (const uint8_t *)journal + covered,
+                            offsetof(cr_journal, entries) - covered);
+    for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
+        sum = cr_crc32(sum, &journal->entries[areas[area].first],
+                       used_of(journal, (cr_left_area)area));
+    }
+    return sum;
+}
+
 static cr_status put(cr_journal *journal, cr_left_area area, uint32_t index, cr_entry_state state);
 
 static cr_status read_version_2(const void *bytes, uint32_t epoch, cr_journal *out)
@@ -178,6 +221,9 @@ cr_status cr_journal_read(const void *bytes, uint32_t count, uint32_t epoch, cr_
         return CR_ERR_CORRUPT;
     }
     copy(out, bytes, sizeof(*out));
+    if (out->checksum == first_checksum(out)) {
+        cr_journal_seal(out);
+    }
     return cr_journal_take_over(out, epoch);
 }
 

@@ -256,6 +256,27 @@ def test_a_damaged_journal_is_refused(field: str) -> None:
     assert lib.cr_journal_take_over(journal, journal.epoch + 1) == CORRUPT
 
 
+def test_a_journal_with_any_other_bit_is_refused() -> None:
+    """A step was left, so that not only the header is in use."""
+    cleaner = Cleaner(system(SCENARIO), "PD_1", 0, 0)
+    _, step = cleaner.next()
+    lib, ffi, journal = cleaner.lib, cleaner.ffi, cleaner.journal
+    assert lib.cr_step_begin(journal, 1, step) == OK
+    assert lib.cr_step_leave(journal, 1) == OK
+    used = sum(journal.used)
+    assert used > 0
+    data = ffi.buffer(journal)
+    header = ffi.offsetof("cr_journal", "entries")
+    for at in range(header + used):
+        for bit in range(8):
+            data[at] = bytes([data[at][0] ^ 1 << bit])
+            assert lib.cr_journal_check(journal) != OK, (at, bit)
+            data[at] = bytes([data[at][0] ^ 1 << bit])
+    assert lib.cr_journal_check(journal) == OK
+    data[header + used] = bytes([data[header + used][0] ^ 1])  # not in use
+    assert lib.cr_journal_check(journal) == OK
+
+
 def test_a_journal_of_the_version_before_is_read_and_of_the_next_one_refused() -> None:
     """The fixture is what version 1 left in memory: four steps done, the second PD next."""
     cleaner = Cleaner(system(SUBSCRIBED), "PD_1", 1, 0)
