@@ -68,16 +68,18 @@ static uint32_t mark_end(cr_ref node, uint32_t mark)
 static uint32_t mark_around(cr_ref node, uint32_t mark)
 {
     uint32_t had = mark_end(node, mark);
-    for (int kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
-        for (int way = 0; way < 2; way++) {
-            cr_direction direction = way == 0 ? CR_OUT : CR_IN;
-            for (uint32_t edge =
-                     cr_model_first(cr_sys.model, node, (cr_edge_kind)kind, direction);
-                 edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, direction)) {
-                cr_edge_info info;
-                if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
-                    had |= mark_end(cr_same(info.from, node) ? info.to : info.from, mark);
-                }
+    const uint32_t lists = cr_model_lists(cr_sys.model, node);
+    for (uint32_t list = 0; lists >> list != 0; list++) {
+        const cr_direction direction = (cr_direction)(list % 2);
+        if ((lists >> list & 1) == 0) {
+            continue;
+        }
+        for (uint32_t edge =
+                 cr_model_first(cr_sys.model, node, (cr_edge_kind)(list / 2), direction);
+             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, direction)) {
+            cr_edge_info info;
+            if (cr_model_edge(cr_sys.model, edge, &info) == CR_OK) {
+                had |= mark_end(cr_same(info.from, node) ? info.to : info.from, mark);
             }
         }
     }
@@ -145,7 +147,7 @@ int cr_cleaner_may_begin(const cr_plan *plan)
                (cleaner->n_waiting < CR_MAX_CLEANUPS &&
                 cleaner->n_doomed + plan->n_doomed <= CR_KEPT_DOOMED &&
                 cleaner->n_pre_destroy + plan->n_pre_destroy <= CR_KEPT_PRE_DESTROY);
-    if (room && may_leave() && mark_all(plan, 0) == 0) {
+    if (room && may_leave() && (cleaner->n_touched == 0 || mark_all(plan, 0) == 0)) {
         return 1;
     }
     (void)mark_all(plan, QUEUED);
@@ -155,6 +157,14 @@ int cr_cleaner_may_begin(const cr_plan *plan)
 void cr_cleaner_forget_queued(void)
 {
     forget(QUEUED);
+}
+
+/* Whether anything else may happen before the end of the cleanup: it awaits subscribers, or PDs run
+ * between its steps. Otherwise nobody looks at its marks. One that leaves something is marked at
+ * its end. */
+static int is_beside_others(const cr_plan *plan)
+{
+    return plan->n_pre_destroy > 0 || cr_sys.image->cleaner_priority != 0;
 }
 
 void cr_cleaner_arrive(cr_cleanup *cleanup)
@@ -170,7 +180,9 @@ void cr_cleaner_arrive(cr_cleanup *cleanup)
     for (cleanup->mark = 1; (used & cleanup->mark) != 0; cleanup->mark <<= 1) {
         cleanup->journal++;
     }
-    (void)mark_all(&cleanup->plan, cleanup->mark);
+    if (is_beside_others(&cleanup->plan)) {
+        (void)mark_all(&cleanup->plan, cleanup->mark);
+    }
 }
 
 cr_journal *cr_journal_of(const cr_cleanup *cleanup)

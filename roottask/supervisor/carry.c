@@ -47,7 +47,7 @@ void cr_trace_consequences(const cr_plan *plan)
     for (uint32_t i = 0; i < plan->n_notices; i++) {
         cr_carry_begin_line(CR_EV_OWE);
         cr_trace_node(plan->notices[i].to);
-        cr_trace_string(&cr_sys.trace, cr_notice_name(plan->notices[i].kind));
+        cr_trace_name(&cr_sys.trace, cr_notice_name(plan->notices[i].kind));
         cr_trace_node(plan->notices[i].node);
         cr_trace_node(plan->notices[i].from);
         cr_trace_end(&cr_sys.trace);
@@ -225,23 +225,13 @@ static void note_earlier_stop(const cr_pd *pd, uint64_t calls[CR_CALL_COUNT])
     }
 }
 
-static void put_id(cr_ref node, char *out)
-{
-    if (node.index != CR_NONE) {
-        cr_node_id(node, out);
-    } else {
-        out[0] = '-';
-        out[1] = '\0';
-    }
-}
-
 /* What only some steps need is not cleared for the others. */
 static void note_beginning(const cr_step *step)
 {
     cr_carried *at = &cr_sup.cleaner.at;
     const cr_pd *pd = step->pd.index != CR_NONE ? cr_pd_of(step->pd) : 0;
-    put_id(step->node, at->node);
-    put_id(step->pd, at->pd);
+    at->node = *cr_id_or_none(step->node);
+    at->pd = *cr_id_or_none(step->pd);
     at->refused = 0;
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         at->calls[i] = 0 - cr_calls[i]; /* unsigned: the sum at the end is right */
@@ -310,14 +300,14 @@ static void trace_effect(cr_step_kind kind)
     switch (kind) {
     case CR_STEP_SUSPEND:
         cr_carry_begin_line(CR_EV_SUSPEND);
-        cr_trace_string(&cr_sys.trace, at->pd);
+        cr_trace_id(&at->pd);
         cr_trace_end(&cr_sys.trace);
         break;
     case CR_STEP_DESTROY_RESOURCE:
     case CR_STEP_DESTROY_SPACE:
     case CR_STEP_DESTROY_PD:
         cr_carry_begin_line(CR_EV_DESTROY);
-        cr_trace_string(&cr_sys.trace, at->node);
+        cr_trace_id(&at->node);
         cr_trace_end(&cr_sys.trace);
         break;
     case CR_STEP_MARK:
@@ -331,7 +321,7 @@ static void trace_effect(cr_step_kind kind)
     }
     if (kind == CR_STEP_DESTROY_PD) {
         cr_carry_begin_line(CR_EV_FREED);
-        cr_trace_string(&cr_sys.trace, at->pd);
+        cr_trace_id(&at->pd);
         cr_trace_address(&cr_sys.trace, at->paddr);
         cr_trace_number(&cr_sys.trace, at->bytes);
         cr_trace_number(&cr_sys.trace, CR_BODY_ROOT_SLOTS);
@@ -345,9 +335,9 @@ static void trace_step(cr_step_kind kind)
     const cr_carried *at = &cr_sup.cleaner.at;
     trace_effect(kind);
     cr_carry_begin_line(CR_EV_STEP);
-    cr_trace_string(&cr_sys.trace, cr_step_name(kind));
-    cr_trace_string(&cr_sys.trace, at->node);
-    cr_trace_string(&cr_sys.trace, at->pd);
+    cr_trace_name(&cr_sys.trace, cr_step_name(kind));
+    cr_trace_id(&at->node);
+    cr_trace_id(&at->pd);
     cr_carry_trace_calls();
     cr_trace_end(&cr_sys.trace);
 }

@@ -46,7 +46,7 @@ static void trace_plan(const cr_plan *plan, cr_cause cause)
 {
     cr_carry_begin_line(CR_EV_CLEANUP);
     cr_trace_node(plan->trigger);
-    cr_trace_string(&cr_sys.trace, cause_names[cause]);
+    cr_trace_name(&cr_sys.trace, cause_names[cause]);
     cr_trace_depth(&cr_sys.trace, plan->pd_depth);
     cr_trace_depth(&cr_sys.trace, plan->rs_depth);
     cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.steps);
@@ -112,7 +112,7 @@ static void settle(void)
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         if (cr_sup.cleaner.now.calls[i] != 0) {
             cr_carry_begin_line(CR_EV_CALLS);
-            cr_trace_string(&cr_sys.trace, cr_call_name((cr_call)i));
+            cr_trace_name(&cr_sys.trace, cr_call_name((cr_call)i));
             cr_trace_number(&cr_sys.trace, cr_sup.cleaner.now.calls[i]);
             cr_trace_end(&cr_sys.trace);
         }

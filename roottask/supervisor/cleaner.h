@@ -43,8 +43,8 @@ enum {
 
 /* The step that is being carried out, as its line in the trace will have it. */
 typedef struct cr_carried {
-    char node[CR_ID_BYTES];
-    char pd[CR_ID_BYTES];
+    cr_id node;
+    cr_id pd;
     uint64_t calls[CR_CALL_COUNT];
     uint64_t paddr; /* DESTROY_PD: the memory that becomes free */
     uint64_t bytes;

@@ -124,7 +124,7 @@ static cr_status queue(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const 
     cr_trace_number(&cr_sys.trace, cleanup);
     cr_trace_number(&cr_sys.trace, work->token);
     cr_trace_pd(to);
-    cr_trace_string(&cr_sys.trace, notice_names[work->kind]);
+    cr_trace_name(&cr_sys.trace, notice_names[work->kind]);
     cr_trace_string(&cr_sys.trace, node);
     cr_trace_node(from);
     cr_trace_number(&cr_sys.trace, work->broken);

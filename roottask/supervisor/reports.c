@@ -150,8 +150,8 @@ void cr_report_death(const cr_step *step, uint32_t number, uint32_t attempts, in
     put_pd(report, step->pd);
     put_node(report, step->node);
     /* As the line about this death: a node may be gone. */
-    cr_text_copy(report->about, cr_sup.cleaner.at.pd, CR_ID_BYTES);
-    cr_text_copy(report->node, cr_sup.cleaner.at.node, CR_ID_BYTES);
+    cr_text_copy(report->about, cr_sup.cleaner.at.pd.text, CR_ID_BYTES);
+    cr_text_copy(report->node, cr_sup.cleaner.at.node.text, CR_ID_BYTES);
 }
 
 void cr_report_unmade(cr_made made, const cr_make_result *result)

@@ -21,7 +21,7 @@ int cr_residue_any(void)
 static void tell(cr_step_kind kind, cr_ref node, cr_ref pd)
 {
     cr_carry_begin_line(CR_EV_LEFT);
-    cr_trace_string(&cr_sys.trace, cr_step_name(kind));
+    cr_trace_name(&cr_sys.trace, cr_step_name(kind));
     cr_trace_node(node);
     cr_trace_node(pd);
     cr_trace_end(&cr_sys.trace);

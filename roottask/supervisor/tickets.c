@@ -8,14 +8,27 @@
 #include "arena.h"
 #include "system/charge.h"
 
-static cr_ticket *find(uint64_t number)
+/* The next ticket in use from place `*at` on, which moves behind it. 0: there is none. Most systems
+ * have no tickets, so nothing is searched if none is in use. */
+static cr_ticket *next(uint32_t *at)
 {
-    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
-        if (cr_sup.tickets.at[i].used && cr_sup.tickets.at[i].number == number) {
-            return &cr_sup.tickets.at[i];
+    while (cr_sup.tickets.in_use > 0 && *at < CR_MAX_TICKETS) {
+        cr_ticket *t = &cr_sup.tickets.at[(*at)++];
+        if (t->used) {
+            return t;
         }
     }
     return 0;
+}
+
+static cr_ticket *find(uint64_t number)
+{
+    uint32_t at = 0;
+    cr_ticket *t = next(&at);
+    while (t != 0 && t->number != number) {
+        t = next(&at);
+    }
+    return t;
 }
 
 static void count(const cr_ticket *t, uint32_t *waiting, uint32_t *held)
@@ -97,6 +110,7 @@ uint64_t cr_ticket_make(cr_pd *owner, cr_ticket_kind kind, const cr_pd *what)
     if (t == 0) {
         cr_panic("there was room for a ticket, and then there was not", cr_sup.tickets.last_number);
     }
+    cr_sup.tickets.in_use += t->used ? 0u : 1u;
     *t = (cr_ticket){
         .used = 1,
         .kind = kind,
@@ -127,14 +141,14 @@ void cr_ticket_begin(uint64_t number, uint32_t tag)
 /* Whether the cleanup of `what` is the ticket's. A collection's is that of no PD. */
 static int waits_for(const cr_ticket *t, cr_ref what)
 {
-    return t->used && t->kind != CR_TICKET_EXTRACTION && t->state == CR_TICKET_QUEUED &&
+    return t->kind != CR_TICKET_EXTRACTION && t->state == CR_TICKET_QUEUED &&
            cr_same(t->what, what);
 }
 
 void cr_tickets_begin(cr_ref what, uint32_t tag)
 {
-    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
-        cr_ticket *t = &cr_sup.tickets.at[i];
+    uint32_t at = 0;
+    for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
         if (waits_for(t, what)) {
             t->tag = tag;
             t->state = CR_TICKET_RUNNING;
@@ -144,9 +158,9 @@ void cr_tickets_begin(cr_ref what, uint32_t tag)
 
 void cr_tickets_settle(uint32_t tag)
 {
-    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
-        cr_ticket *t = &cr_sup.tickets.at[i];
-        if (t->used && t->state == CR_TICKET_RUNNING && t->tag == tag) {
+    uint32_t at = 0;
+    for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
+        if (t->state == CR_TICKET_RUNNING && t->tag == tag) {
             t->state = CR_TICKET_SETTLED;
         }
     }
@@ -154,8 +168,8 @@ void cr_tickets_settle(uint32_t tag)
 
 void cr_tickets_gone(cr_ref what)
 {
-    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
-        cr_ticket *t = &cr_sup.tickets.at[i];
+    uint32_t at = 0;
+    for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
         if (waits_for(t, what)) {
             t->state = CR_TICKET_SETTLED;
         }
@@ -164,8 +178,8 @@ void cr_tickets_gone(cr_ref what)
 
 void cr_tickets_prevent(cr_ref what)
 {
-    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
-        cr_ticket *t = &cr_sup.tickets.at[i];
+    uint32_t at = 0;
+    for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
         if (waits_for(t, what)) {
             t->state = CR_TICKET_PREVENTED;
         }
@@ -191,9 +205,9 @@ void cr_ticket_cancel(uint64_t number)
 
 void cr_ticket_credit(const cr_pd *receiver, const cr_work_notice *notice, cr_notice_end end)
 {
-    for (uint32_t i = 0; notice->tag != 0 && i < CR_MAX_TICKETS; i++) {
-        cr_ticket *t = &cr_sup.tickets.at[i];
-        if (t->used && t->tag == notice->tag && t->owner != receiver) {
+    uint32_t at = 0;
+    for (cr_ticket *t = next(&at); notice->tag != 0 && t != 0; t = next(&at)) {
+        if (t->tag == notice->tag && t->owner != receiver) {
             t->ends[end]++;
         }
     }
@@ -201,9 +215,9 @@ void cr_ticket_credit(const cr_pd *receiver, const cr_work_notice *notice, cr_no
 
 int cr_ticket_awaits(uint32_t tag, const cr_pd *receiver)
 {
-    for (uint32_t i = 0; tag != 0 && i < CR_MAX_TICKETS; i++) {
-        const cr_ticket *t = &cr_sup.tickets.at[i];
-        if (t->used && t->tag == tag && t->owner != receiver && !is_over(t->state)) {
+    uint32_t at = 0;
+    for (const cr_ticket *t = next(&at); tag != 0 && t != 0; t = next(&at)) {
+        if (t->tag == tag && t->owner != receiver && !is_over(t->state)) {
             return 1;
         }
     }
@@ -215,7 +229,7 @@ static uint32_t count_of(const cr_ticket *t, const cr_pd *receiver)
 {
     uint32_t waiting = 0;
     uint32_t held = 0;
-    if (t->used && t->tag != 0 && t->owner != receiver) {
+    if (t->tag != 0 && t->owner != receiver) {
         cr_work_count_of(cr_sys.work, cr_receiver(receiver), t->tag, &waiting, &held);
     }
     return waiting;
@@ -223,14 +237,16 @@ static uint32_t count_of(const cr_ticket *t, const cr_pd *receiver)
 
 void cr_ticket_give_up(const cr_pd *receiver, uint64_t token)
 {
-    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
-        cr_sup.tickets.at[i].left += count_of(&cr_sup.tickets.at[i], receiver);
+    uint32_t at = 0;
+    for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
+        t->left += count_of(t, receiver);
     }
     if (cr_work_untag(cr_sys.work, cr_receiver(receiver), token) != CR_OK) {
         cr_panic("no such receiver", receiver->number);
     }
-    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
-        cr_sup.tickets.at[i].left -= count_of(&cr_sup.tickets.at[i], receiver);
+    at = 0;
+    for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
+        t->left -= count_of(t, receiver);
     }
 }
 
@@ -342,9 +358,11 @@ void cr_tickets_follow_up(void)
 
 void cr_tickets_forget(const cr_pd *owner)
 {
-    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
-        if (cr_sup.tickets.at[i].used && cr_sup.tickets.at[i].owner == owner) {
-            cr_sup.tickets.at[i].used = 0;
+    uint32_t at = 0;
+    for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
+        if (t->owner == owner) {
+            t->used = 0;
+            cr_sup.tickets.in_use--;
         }
     }
 }
@@ -352,12 +370,10 @@ void cr_tickets_forget(const cr_pd *owner)
 uint32_t cr_tickets_in_use(void)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < CR_MAX_TICKETS; i++) {
-        cr_ticket *t = &cr_sup.tickets.at[i];
-        if (t->used) {
-            refresh(t);
-            count += !is_over(t->state);
-        }
+    uint32_t at = 0;
+    for (cr_ticket *t = next(&at); t != 0; t = next(&at)) {
+        refresh(t);
+        count += !is_over(t->state);
     }
     return count;
 }

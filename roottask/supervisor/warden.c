@@ -113,10 +113,10 @@ static void take_over(cr_death death)
     cr_report_death(&step, number, attempts, leaves);
     cr_carry_begin_line(leaves ? CR_EV_RESIDUE : CR_EV_TAKEOVER);
     cr_trace_number(&cr_sys.trace, cleaner->epoch);
-    cr_trace_string(&cr_sys.trace, death_names[death]);
-    cr_trace_string(&cr_sys.trace, cr_step_name(kind));
-    cr_trace_string(&cr_sys.trace, cleaner->at.node);
-    cr_trace_string(&cr_sys.trace, cleaner->at.pd);
+    cr_trace_name(&cr_sys.trace, death_names[death]);
+    cr_trace_name(&cr_sys.trace, cr_step_name(kind));
+    cr_trace_id(&cleaner->at.node);
+    cr_trace_id(&cleaner->at.pd);
     cr_trace_number(&cr_sys.trace, attempts);
     if (leaves) {
         cr_carry_trace_calls();

@@ -247,23 +247,24 @@ cr_status cr_rows_unsubscribe(cr_ref pd, cr_ref node, uint32_t handler)
 static uint64_t terms_around(cr_ref node, int cleanup)
 {
     uint64_t sum = 0;
-    for (int kind = 0; kind < CR_EDGE_KIND_COUNT; kind++) {
-        /* Every link is on the OUT list. */
-        const int directions = kind == CR_EDGE_LINK ? 1 : 2;
-        for (int direction = 0; direction < directions; direction++) {
-            for (uint32_t edge = cr_model_first(cr_sys.model, node, (cr_edge_kind)kind,
-                                                (cr_direction)direction);
-                 edge != CR_NONE;
-                 edge = cr_model_next(cr_sys.model, edge, node, (cr_direction)direction)) {
-                cr_edge_info info;
-                if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK ||
-                    (direction == CR_IN && cr_same(info.from, info.to))) {
-                    continue; /* An edge of a node to itself is on both lists. */
-                }
-                sum += edge_terms(&info);
-                if (cleanup) {
-                    cr_note_gone_edge(&info);
-                }
+    uint32_t lists = cr_model_lists(cr_sys.model, node);
+    lists &= ~(1u << (2 * CR_EDGE_LINK + CR_IN)); /* Every link is on the OUT list. */
+    for (uint32_t list = 0; lists >> list != 0; list++) {
+        const cr_direction direction = (cr_direction)(list % 2);
+        if ((lists >> list & 1) == 0) {
+            continue;
+        }
+        for (uint32_t edge =
+                 cr_model_first(cr_sys.model, node, (cr_edge_kind)(list / 2), direction);
+             edge != CR_NONE; edge = cr_model_next(cr_sys.model, edge, node, direction)) {
+            cr_edge_info info;
+            if (cr_model_edge(cr_sys.model, edge, &info) != CR_OK ||
+                (direction == CR_IN && cr_same(info.from, info.to))) {
+                continue; /* An edge of a node to itself is on both lists. */
+            }
+            sum += edge_terms(&info);
+            if (cleanup) {
+                cr_note_gone_edge(&info);
             }
         }
     }

@@ -12,74 +12,78 @@ typedef struct printer {
     cr_event event;
     uint32_t number; /* of the cleanup (0: none) or of the extraction */
     uint64_t rows;
-    size_t used;
-    _Alignas(8) char row[320]; /* with room for a word behind the longest row */
+    cr_text row;
 } printer;
 
-_Static_assert(sizeof(((printer *)0)->row) >= 3 * CR_ID_BYTES + 64, "the longest row fits");
-
-/* The row is not cleared. */
 static void begin(printer *p, cr_event event, uint32_t number)
 {
     p->event = event;
     p->number = number;
     p->rows = 0;
-    p->used = 0;
+    cr_text_begin(&p->row);
 }
 
-static void put(printer *p, const char *text)
+typedef struct literal {
+    const char *text;
+    uint32_t count;
+} literal;
+
+#define LITERAL(string) {string, sizeof(string) - 1}
+
+static void put(printer *p, const literal *what)
 {
-    for (; *text != '\0' && p->used < sizeof(p->row); text++) {
-        p->row[p->used++] = *text;
-    }
+    cr_text_name(&p->row, what->text, what->count);
 }
 
-/* Copies by words, also behind the end. */
+/* Another node may get the id before the row is written. */
 static void put_id(printer *p, cr_ref node)
 {
     const cr_id *id = cr_id_of(node);
-    for (uint32_t i = 0; i < id->length; i += 8) {
-        __builtin_memcpy(&p->row[p->used + i], id->text + i, 8);
-    }
-    p->used += id->length;
+    cr_text_words(&p->row, id->text, id->length);
 }
 
-static void put_comma(printer *p)
+/* The same of the name of a type or PD, which lies in an array of CR_NAME_BYTES. */
+static void put_name(printer *p, const char *name)
 {
-    p->row[p->used++] = ',';
+    size_t count = 0;
+    while (count < CR_NAME_BYTES && name[count] != '\0') {
+        count++;
+    }
+    cr_text_words(&p->row, name, count);
 }
 
 /* Notes a row that the cleanup removes, if there is room for it. */
 static void note_row(const printer *p)
 {
     cr_rows_gone *gone = &cr_sys.gone;
-    const uint64_t length = p->used;
+    const uint32_t words = p->row.words;
     gone->rows++;
-    if (length >= CR_GONE_BYTES - gone->used) {
+    if (p->row.bytes >= CR_GONE_BYTES - gone->used || words >= CR_GONE_WORDS - gone->next) {
         gone->full = 1;
         return;
     }
-    __builtin_memcpy(&gone->text[gone->next], &length, 8);
-    gone->next += 8;
-    for (uint64_t i = 0; i < length; i += 8) {
-        __builtin_memcpy(&gone->text[gone->next], &p->row[i], 8);
-        gone->next += 8;
+    gone->pieces[gone->next++] = words;
+    for (uint32_t i = 0; i < words; i++) {
+        gone->pieces[gone->next++] = p->row.of[i];
     }
-    gone->used += length + 1;
+    gone->used += p->row.bytes + 1;
 }
 
 /* Prints or notes the row that was composed. */
 static void end_row(printer *p)
 {
+    if (p->row.too_long) {
+        cr_panic("a row of the state is too long", p->row.bytes);
+    }
     if (p->event == CR_EV_GONE) {
         note_row(p);
     } else {
         cr_trace_begin(&cr_sys.trace, p->event);
         cr_trace_number(&cr_sys.trace, p->number);
-        cr_trace_bytes(&cr_sys.trace, p->row, p->used);
+        cr_trace_pieces(&cr_sys.trace, p->row.of, p->row.words);
         cr_trace_end(&cr_sys.trace);
     }
-    p->used = 0;
+    cr_text_begin(&p->row);
     p->rows++;
 }
 
@@ -89,65 +93,79 @@ _Static_assert((int)CR_CSV_NODE_TYPE == 0 && (int)CR_CSV_NODE_ID == 1 && (int)CR
                    (int)CR_CSV_COLUMN_COUNT == 7,
                "rows are composed in this order");
 
-/* Everything but the last column. */
-static void edge_row(printer *p, const char *data, const char *type, cr_ref from, cr_ref to)
+/* The ends of an edge, behind its type. */
+static void put_ends(printer *p, cr_ref from, cr_ref to)
 {
-    put(p, ",,");
-    put(p, data);
-    put_comma(p);
-    put(p, type);
-    put_comma(p);
     put_id(p, from);
-    put_comma(p);
+    cr_text_comma(&p->row);
     put_id(p, to);
-    put_comma(p);
+    cr_text_comma(&p->row);
 }
 
 static void node_row(printer *p, cr_ref node, const cr_node_info *info)
 {
-    static const char *const kinds[] = {
-#define CR_NODE_KIND(enumerator, number, name, meaning) [enumerator] = name,
+    static const literal kinds[] = {
+#define CR_NODE_KIND(enumerator, number, name, meaning) [enumerator] = LITERAL(name ","),
         CR_NODE_KINDS
 #undef CR_NODE_KIND
     };
+    static const literal ends[2][2] = {{LITERAL(",,,,"), LITERAL(",,,,DOOMED")},
+                                       {LITERAL(",,,,PINNED"), LITERAL(",,,,PINNED DOOMED")}};
     const cr_pd *pd = cr_pd_of(node);
     int pinned = (info->flags & (CR_FLAG_PINNED | CR_FLAG_ROOT)) != 0 && info->kind == CR_NODE_PD;
     /* A row that goes is told as it was before the cleanup. */
     int doomed = info->state == CR_STATE_DOOMED && p->event != CR_EV_GONE;
-    put(p, kinds[info->kind]);
-    put_comma(p);
+    put(p, &kinds[info->kind]);
     put_id(p, node);
-    put_comma(p);
-    put(p, pd != 0 ? pd->name : cr_type_name(info->type));
-    put(p, ",,,,");
-    put(p, pinned ? (doomed ? "PINNED DOOMED" : "PINNED") : (doomed ? "DOOMED" : ""));
+    cr_text_comma(&p->row);
+    put_name(p, pd != 0 ? pd->name : cr_type_name(info->type));
+    put(p, &ends[pinned][doomed]);
     end_row(p);
+}
+
+/* Edges that are in no row: others say the same. */
+static int has_no_row(cr_edge_kind kind)
+{
+    static const uint8_t unnamed[] = {
+#define CR_EDGE_KIND(enumerator, number, name, meaning) [enumerator] = sizeof(name) == 1,
+        CR_EDGE_KINDS
+#undef CR_EDGE_KIND
+    };
+    return unnamed[kind];
 }
 
 /* The rows of an edge: as many as its count. */
 static void rows_of_edge(printer *p, const cr_edge_info *edge)
 {
-    static const char *const names[] = {
-#define CR_EDGE_KIND(enumerator, number, name, meaning) [enumerator] = name,
+    static const literal begins[] = {
+#define CR_EDGE_KIND(enumerator, number, name, meaning) [enumerator] = LITERAL(",,NONE," name ","),
         CR_EDGE_KINDS
 #undef CR_EDGE_KIND
     };
+    static const literal request[2] = {LITERAL(",,"), LITERAL(",REQUEST,")};
+    static const literal handler = LITERAL("HANDLER=");
     cr_node_info to;
-    const char *name = names[edge->kind];
-    if (name[0] == '\0' || cr_model_get(cr_sys.model, edge->to, &to) != CR_OK) {
+    if (has_no_row(edge->kind)) {
         return;
     }
     if (edge->kind == CR_EDGE_REQUEST) {
-        edge_row(p, cr_type_name(to.type), name, edge->from, to.manager);
-        put_id(p, edge->to);
-        end_row(p);
+        if (cr_model_get(cr_sys.model, edge->to, &to) == CR_OK) {
+            put(p, &request[0]);
+            put_name(p, cr_type_name(to.type));
+            put(p, &request[1]);
+            put_ends(p, edge->from, to.manager);
+            put_id(p, edge->to);
+            end_row(p);
+        }
         return;
     }
     for (uint32_t i = 0; i < edge->count; i++) {
-        edge_row(p, "NONE", name, edge->from, edge->to);
+        put(p, &begins[edge->kind]);
+        put_ends(p, edge->from, edge->to);
         if (edge->handler != 0) {
-            put(p, "HANDLER=");
-            p->used += cr_format_decimal(&p->row[p->used], edge->handler);
+            _Alignas(8) char number[24];
+            put(p, &handler);
+            cr_text_words(&p->row, number, cr_format_decimal(number, edge->handler));
         }
         end_row(p);
     }
@@ -210,8 +228,7 @@ void cr_print_model_map(uint32_t x, cr_ref from, cr_ref to)
 {
     printer p;
     begin(&p, CR_EV_MODEL, x);
-    edge_row(&p, "NONE", "MAP", from, to);
-    end_row(&p);
+    rows_of_edge(&p, &(cr_edge_info){.kind = CR_EDGE_MAP, .count = 1, .from = from, .to = to});
 }
 
 void cr_trace_objects(const cr_objects *objects)
@@ -256,12 +273,10 @@ void cr_trace_state_digest(void)
 static uint64_t print_gone(uint32_t number)
 {
     const cr_rows_gone *gone = &cr_sys.gone;
-    uint64_t length;
-    for (size_t at = 0; at < gone->next; at += 8 + (length + 7) / 8 * 8) {
-        __builtin_memcpy(&length, &gone->text[at], 8);
+    for (size_t at = 0; at < gone->next; at += 1 + gone->pieces[at]) {
         cr_trace_begin(&cr_sys.trace, CR_EV_GONE);
         cr_trace_number(&cr_sys.trace, number);
-        cr_trace_bytes(&cr_sys.trace, &gone->text[at + 8], length);
+        cr_trace_pieces(&cr_sys.trace, &gone->pieces[at + 1], gone->pieces[at]);
         cr_trace_end(&cr_sys.trace);
     }
     return gone->rows;

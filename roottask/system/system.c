@@ -34,7 +34,8 @@ const char *cr_fault_name(cr_fault_kind kind)
 
 const char *cr_type_name(uint32_t type)
 {
-    return type < CR_MAX_TYPES ? cr_sys.types[type] : "?";
+    static const char unknown[CR_TYPE_BYTES] = "?";
+    return type < CR_MAX_TYPES ? cr_sys.types[type] : unknown;
 }
 
 static size_t put_text(char *out, size_t at, const char *text)
@@ -107,17 +108,18 @@ const cr_id *cr_id_of(cr_ref node)
                : &unknown;
 }
 
+const cr_id *cr_id_or_none(cr_ref node)
+{
+    static const cr_id none = {.length = 1, .text = "-"};
+    return node.index != CR_NONE ? cr_id_of(node) : &none;
+}
+
 void cr_node_id(cr_ref node, char *out)
 {
     const cr_id *id = cr_id_of(node);
     for (uint32_t i = 0; i <= id->length; i += 8) {
         __builtin_memcpy(out + i, id->text + i, 8);
     }
-}
-
-uint32_t cr_receiver(const cr_pd *pd)
-{
-    return (uint32_t)(pd - cr_sys.pds);
 }
 
 void cr_pd_number_id(uint32_t number, char *out)
@@ -158,21 +160,26 @@ void cr_trace_change_end(void)
     cr_trace_end(&cr_sys.trace);
 }
 
+void cr_trace_id(const cr_id *id)
+{
+    cr_trace_words(&cr_sys.trace, id->text, id->length);
+}
+
 void cr_trace_node(cr_ref node)
 {
-    if (node.index == CR_NONE) {
-        cr_trace_bytes(&cr_sys.trace, "-", 1);
-        return;
-    }
-    const cr_id *id = cr_id_of(node);
-    cr_trace_bytes(&cr_sys.trace, id->text, id->length);
+    cr_trace_id(cr_id_or_none(node));
 }
 
 void cr_trace_pd(const cr_pd *pd)
 {
-    char id[CR_ID_BYTES];
-    cr_pd_id(pd, id);
-    cr_trace_string(&cr_sys.trace, id);
+    char text[CR_ID_BYTES];
+    const cr_id *id = cr_id_of(pd->node);
+    if (id->generation != 0) {
+        cr_trace_id(id);
+        return;
+    }
+    cr_pd_id(pd, text); /* Its node is not made yet. */
+    cr_trace_string(&cr_sys.trace, text);
 }
 
 static uint64_t slots_of_bodies(void)
@@ -295,11 +302,12 @@ int cr_same(cr_ref a, cr_ref b)
 
 cr_pd *cr_pd_of(cr_ref node)
 {
-    cr_node_info info;
-    if (cr_model_get(cr_sys.model, node, &info) != CR_OK || info.kind != CR_NODE_PD) {
+    if (node.index >= CR_NODE_ENTRIES) {
         return 0;
     }
-    cr_pd *pd = &cr_sys.pds[cr_sys.node_entry[node.index]];
+    /* The entry of a space or resource is in another table, and may be too large for this one. */
+    const uint32_t entry = cr_sys.node_entry[node.index];
+    cr_pd *pd = &cr_sys.pds[entry < CR_MAX_PDS ? entry : 0];
     return cr_pd_exists(pd) && cr_same(pd->node, node) ? pd : 0;
 }
 

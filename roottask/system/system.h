@@ -152,23 +152,30 @@ typedef struct cr_cause_of {
 } cr_cause_of;
 
 /* The rows that the present cleanup has removed from the state. */
+enum {
+    /* Each has the number of its words, and its pieces: less than three times the bytes of the row,
+     * and of a PD's less than six times. */
+    CR_GONE_WORDS = (3 * CR_GONE_BYTES + 64 * CR_MAX_PDS) / 8
+};
+
 typedef struct cr_rows_gone {
     uint64_t rows;
-    size_t used; /* their bytes, with a newline for each, which is not in `text` */
-    int full;    /* some are not in `text` */
-    size_t next; /* in `text` */
-    /* Each is its length and its bytes, filled up to a multiple of 8. No row has less than 13. */
-    _Alignas(8) char text[2 * CR_GONE_BYTES];
+    size_t used; /* their bytes, with a newline for each, which is not in `pieces` */
+    int full;    /* some are not in `pieces` */
+    size_t next; /* in `pieces` */
+    uint64_t pieces[CR_GONE_WORDS];
 } cr_rows_gone;
 
 /* The id of a node as text, filled up with anything. */
 typedef struct cr_id {
     uint32_t generation; /* of the node */
     uint32_t length;
-    char text[CR_ID_BYTES];
+    _Alignas(8) char text[CR_ID_BYTES];
 } cr_id;
 
-_Static_assert(CR_ID_BYTES % 8 == 0 && sizeof(cr_id) % 8 == 0, "copied by words");
+_Static_assert(CR_ID_BYTES % 8 == 0 && sizeof(cr_id) % 8 == 0 && CR_NAME_BYTES % 8 == 0 &&
+                   CR_TYPE_BYTES % 8 == 0,
+               "copied by words");
 
 typedef struct cr_system {
     const cr_image_header *image;
@@ -227,7 +234,10 @@ void cr_pd_become(cr_pd *pd, cr_life to);
 void cr_pd_wait(cr_pd *pd, cr_wait to);
 
 /* The number that cr_work uses for a PD. */
-uint32_t cr_receiver(const cr_pd *pd);
+static inline uint32_t cr_receiver(const cr_pd *pd)
+{
+    return (uint32_t)(pd - cr_sys.pds);
+}
 
 /* Whether the table's entry is in use. */
 static inline int cr_pd_exists(const cr_pd *pd)
@@ -267,6 +277,8 @@ static inline int cr_pd_is_suspended(const cr_pd *pd)
 void cr_node_id(cr_ref node, char *out);
 /* The same text where it is kept. */
 const cr_id *cr_id_of(cr_ref node);
+/* The same for a node that may be none: its id is then "-". */
+const cr_id *cr_id_or_none(cr_ref node);
 /* Keeps the id of a node that was just added. */
 void cr_keep_id(cr_ref node);
 void cr_pd_id(const cr_pd *pd, char *out);
@@ -275,6 +287,7 @@ void cr_pd_number_id(uint32_t number, char *out);
  * none: it belongs to the PD before it. */
 void cr_trace_change(cr_event event);
 void cr_trace_change_end(void);
+void cr_trace_id(const cr_id *id);
 void cr_trace_node(cr_ref node);
 void cr_trace_pd(const cr_pd *pd);
 /* Print whole lines of changes: of two nodes; of a PD, a node and a slot; of a new HOLD or REQUEST,

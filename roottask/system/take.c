@@ -57,7 +57,7 @@ void cr_free_lost_slots(cr_pd *pd, const cr_work_notice *loss)
 {
     const uint32_t state = loss->space != 0 ? CR_SLOT_LOST | loss->space
                                             : CR_SLOT_LOST_PD | loss->pd;
-    for (uint32_t i = CR_SLOT_FIRST_FREE; i < 1u << pd->body.cspace_bits; i++) {
+    for (uint32_t i = CR_SLOT_FIRST_FREE; pd->lost > 0 && i < 1u << pd->body.cspace_bits; i++) {
         if (pd->slots[i] == state && (loss->slot == 0 || loss->slot == i)) {
             free_slot(pd, i);
         }

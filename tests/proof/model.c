@@ -42,6 +42,7 @@ void main(void)
     case 6: (void)cr_model_find(model, any(), any_ref(), any_ref()); break;
     case 7: (void)cr_model_count(model, any(), any_ref(), any_ref()); break;
     case 8: (void)cr_model_first(model, any_ref(), any(), any()); break;
+    case 27: (void)cr_model_lists(model, any_ref()); break;
     case 9: (void)cr_model_next(model, any(), any_ref(), any()); break;
     case 10: (void)cr_model_edge(model, any(), &edge); break;
     case 11: (void)cr_model_get(model, any_ref(), &node); break;

@@ -14,11 +14,13 @@ enum { LIMIT = 0x7fffffff };
 
 uint32_t cr_bucket_count(uint32_t max_edges)
 {
-    uint32_t buckets = 1;
-    while (buckets < max_edges && buckets <= (uint32_t)LIMIT / 2) {
-        buckets *= 2;
-    }
-    return buckets;
+    uint32_t below = max_edges != 0 ? max_edges - 1 : 0;
+    below |= below >> 1;
+    below |= below >> 2;
+    below |= below >> 4;
+    below |= below >> 8;
+    below |= below >> 16;
+    return below < (uint32_t)LIMIT / 2 ? below + 1 : (uint32_t)LIMIT / 2 + 1;
 }
 
 size_t cr_model_bytes(uint32_t max_nodes, uint32_t max_edges)
@@ -551,6 +553,21 @@ uint32_t cr_model_first(const cr_model *model, cr_ref node, cr_edge_kind kind,
         return CR_NONE;
     }
     return slot->head[row][cr_list_of(kind, direction)];
+}
+
+_Static_assert(2 * (int)CR_EDGE_KIND_COUNT <= 32, "a bit for each list");
+
+uint32_t cr_model_lists(const cr_model *model, cr_ref node)
+{
+    const cr_node *slot = node_at(model, node);
+    uint32_t lists = 0;
+    for (uint32_t kind = 0; slot != NULL && kind < CR_EDGE_KIND_COUNT; kind++) {
+        const uint32_t out = slot->head[kind][CR_OUT];
+        const uint32_t in = slot->head[kind][cr_list_of(kind, CR_IN)];
+        lists |= (out != CR_NONE ? 1u : 0u) << (2 * kind + CR_OUT);
+        lists |= (in != CR_NONE ? 1u : 0u) << (2 * kind + CR_IN);
+    }
+    return lists;
 }
 
 uint32_t cr_model_next(const cr_model *model, uint32_t edge, cr_ref node, cr_direction direction)

@@ -35,11 +35,21 @@ _Static_assert(sizeof(prints) / sizeof(prints[0]) == CR_TRACE_TYPE_COUNT, "one r
 enum { LINE_RESERVE = 64, CRC_DIGITS = 8, SUM_DIGITS = 2 * CR_TRACE_SUM_BYTES, WORD = 8 };
 
 /* A record is a number of words: its event with its length in words, and its fields. A field is its
- * value, or the length of a text and the text, whose last word is filled up with anything. A record
- * lies in the ring in one piece; what is left at the end of the ring is skipped. */
+ * value, or the pieces of a text. A record lies in the ring in one piece; what is left at the end
+ * of the ring is skipped. */
 enum { SKIP = CR_EVENT_COUNT, BUG = CR_EVENT_COUNT + 1 };
 
 typedef uint64_t __attribute__((may_alias)) word;
+
+/* The first word of a piece: the number of its bytes, and what is true of it. Its bytes follow, the
+ * last word filled up with anything; or it is a name, whose address is in this word. */
+enum { COUNT_SHIFT = 48, COUNT_MASK = 0x1fff };
+#define PIECE_MORE (1ull << 61)  /* another piece of the same text follows */
+#define PIECE_COMMA (1ull << 62) /* a comma follows it */
+#define PIECE_NAME (1ull << 63)
+#define NAME_MASK ((1ull << COUNT_SHIFT) - 1)
+
+_Static_assert((int)COUNT_MASK >= (int)CR_TRACE_RECORD_MAX, "the longest text has its count");
 
 size_t cr_format_decimal(char *out, uint64_t value)
 {
@@ -92,37 +102,43 @@ void cr_trace_written_by_another(cr_trace *trace, void (*wait)(void))
     trace->wait = wait;
 }
 
-/* -- recording */
-
 static word *at(const cr_trace *trace, uint64_t position)
 {
     return (word *)(void *)(trace->ring + position % trace->capacity);
 }
 
-static void put_word(cr_trace *trace, uint64_t value)
+/* -- recording */
+
+/* The words of a piece of so many bytes. */
+static size_t piece_words(size_t count)
 {
-    *at(trace, trace->next) = value;
-    trace->next += WORD;
+    return 1 + (count + WORD - 1) / WORD;
 }
 
-/* Whether `bytes` more fit into the record. If not, the line is too long. */
-static int fits(cr_trace *trace, size_t bytes)
+/* Whether so many words more fit into the record. If not, the line is too long. */
+static int fits(cr_trace *trace, size_t words)
 {
-    if (bytes > CR_TRACE_RECORD_MAX - WORD ||
-        trace->next - trace->head > CR_TRACE_RECORD_MAX - WORD - bytes) {
+    if (words > CR_TRACE_RECORD_MAX / WORD ||
+        (size_t)(trace->next - trace->record) > CR_TRACE_RECORD_MAX / WORD - words) {
         trace->broken = 1;
         return 0;
     }
     return 1;
 }
 
+static void put_word(cr_trace *trace, uint64_t value)
+{
+    *(word *)trace->next++ = value;
+}
+
 static void put_bytes(cr_trace *trace, const char *bytes, size_t count)
 {
-    if (!fits(trace, 2 * WORD + count)) {
+    if (count > COUNT_MASK || !fits(trace, piece_words(count))) {
+        trace->broken = 1;
         return;
     }
-    put_word(trace, count);
-    char *out = (char *)(void *)at(trace, trace->next);
+    put_word(trace, (uint64_t)count << COUNT_SHIFT);
+    char *out = (char *)(void *)trace->next;
     size_t i = 0;
     for (; i + WORD <= count; i += WORD) {
         __builtin_memcpy(out + i, bytes + i, WORD); /* one instruction */
@@ -130,7 +146,7 @@ static void put_bytes(cr_trace *trace, const char *bytes, size_t count)
     for (; i < count; i++) {
         out[i] = bytes[i];
     }
-    trace->next += (count + WORD - 1) / WORD * WORD;
+    trace->next += piece_words(count) - 1;
 }
 
 static size_t length(const char *text)
@@ -159,14 +175,16 @@ static void begin_record(cr_trace *trace)
         *at(trace, trace->head) = SKIP | skipped / WORD << 32;
         trace->head += skipped;
     }
-    trace->next = trace->head + WORD;
+    trace->record = (uint64_t *)at(trace, trace->head);
+    trace->next = trace->record + 1;
 }
 
 static void end_record(cr_trace *trace, uint32_t kind)
 {
-    *at(trace, trace->head) = kind | (trace->next - trace->head) / WORD << 32;
+    const uint64_t words = (uint64_t)(trace->next - trace->record);
+    *(word *)trace->record = kind | words << 32;
     /* The writer sees the record from here on, when all of it is there. */
-    __atomic_store_n(&trace->head, trace->next, __ATOMIC_RELEASE);
+    __atomic_store_n(&trace->head, trace->head + words * WORD, __ATOMIC_RELEASE);
 }
 
 /* The caller does not print the fields that the table has. The console reports this once, behind
@@ -217,21 +235,21 @@ static int next_field(cr_trace *trace, cr_print print)
 
 void cr_trace_number(cr_trace *trace, uint64_t value)
 {
-    if (next_field(trace, CR_PRINT_NUMBER) && fits(trace, WORD)) {
+    if (next_field(trace, CR_PRINT_NUMBER) && fits(trace, 1)) {
         put_word(trace, value);
     }
 }
 
 void cr_trace_address(cr_trace *trace, uint64_t value)
 {
-    if (next_field(trace, CR_PRINT_ADDRESS) && fits(trace, WORD)) {
+    if (next_field(trace, CR_PRINT_ADDRESS) && fits(trace, 1)) {
         put_word(trace, value);
     }
 }
 
 void cr_trace_depth(cr_trace *trace, uint32_t depth)
 {
-    if (next_field(trace, CR_PRINT_DEPTH) && fits(trace, WORD)) {
+    if (next_field(trace, CR_PRINT_DEPTH) && fits(trace, 1)) {
         put_word(trace, depth);
     }
 }
@@ -246,6 +264,41 @@ void cr_trace_bytes(cr_trace *trace, const char *bytes, size_t count)
 void cr_trace_string(cr_trace *trace, const char *text)
 {
     cr_trace_bytes(trace, text, length(text));
+}
+
+void cr_trace_words(cr_trace *trace, const char *text, size_t count)
+{
+    if (!next_field(trace, CR_PRINT_TEXT)) {
+        return;
+    }
+    if (count > COUNT_MASK || !fits(trace, piece_words(count))) {
+        trace->broken = 1;
+        return;
+    }
+    put_word(trace, (uint64_t)count << COUNT_SHIFT);
+    for (size_t i = 0; i < count; i += WORD) {
+        __builtin_memcpy(trace->next++, text + i, WORD);
+    }
+}
+
+void cr_trace_name(cr_trace *trace, const char *name)
+{
+    const uint64_t address = (uint64_t)(uintptr_t)name;
+    if (address > NAME_MASK) {
+        cr_trace_string(trace, name);
+    } else if (next_field(trace, CR_PRINT_TEXT) && fits(trace, 1)) {
+        put_word(trace, PIECE_NAME | (uint64_t)length(name) << COUNT_SHIFT | address);
+    }
+}
+
+void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
+{
+    if (!next_field(trace, CR_PRINT_TEXT) || !fits(trace, words)) {
+        return;
+    }
+    for (size_t i = 0; i < words; i++) {
+        put_word(trace, pieces[i]);
+    }
 }
 
 void cr_trace_key(cr_trace *trace)
@@ -291,6 +344,60 @@ void cr_trace_flush(cr_trace *trace)
     }
 }
 
+/* -- texts in pieces */
+
+void cr_text_begin(cr_text *text)
+{
+    text->words = 0;
+    text->last = 0;
+    text->bytes = 0;
+    text->too_long = 0;
+}
+
+/* Begins a piece of so many words. Returns 0 if it has no room. */
+static int begin_piece(cr_text *text, size_t words, size_t bytes)
+{
+    if (bytes > COUNT_MASK || words > CR_TEXT_WORDS - text->words) {
+        text->too_long = 1;
+        return 0;
+    }
+    if (text->words != 0) {
+        text->of[text->last] |= PIECE_MORE;
+    }
+    text->last = text->words;
+    text->of[text->words++] = (uint64_t)bytes << COUNT_SHIFT;
+    text->bytes += (uint32_t)bytes;
+    return 1;
+}
+
+void cr_text_words(cr_text *text, const char *piece, size_t count)
+{
+    if (begin_piece(text, piece_words(count), count)) {
+        for (size_t i = 0; i < count; i += WORD) {
+            __builtin_memcpy(&text->of[text->words++], piece + i, WORD);
+        }
+    }
+}
+
+void cr_text_name(cr_text *text, const char *name, size_t count)
+{
+    const uint64_t address = (uint64_t)(uintptr_t)name;
+    if (address <= NAME_MASK) {
+        if (begin_piece(text, 1, count)) {
+            text->of[text->last] |= PIECE_NAME | address;
+        }
+    } else if (begin_piece(text, piece_words(count), count)) {
+        __builtin_memcpy(&text->of[text->words], name, count);
+        text->words += (uint32_t)piece_words(count) - 1;
+    }
+}
+
+void cr_text_comma(cr_text *text)
+{
+    text->of[text->last] |= PIECE_COMMA;
+    text->bytes++;
+}
+
 /* -- writing */
 
 static void append(cr_trace *trace, const char *bytes, size_t count)
@@ -322,6 +429,38 @@ static void append_escaped(cr_trace *trace, const char *bytes, size_t count)
     }
 }
 
+static size_t count_of(word piece)
+{
+    return (size_t)(piece >> COUNT_SHIFT) & COUNT_MASK;
+}
+
+/* The bytes of a piece, and in `next` the piece behind it. */
+static const char *bytes_of(const word *piece, const word **next)
+{
+    if ((*piece & PIECE_NAME) != 0) {
+        *next = piece + 1;
+        return (const char *)(uintptr_t)(*piece & NAME_MASK);
+    }
+    *next = piece + piece_words(count_of(*piece));
+    return (const char *)(const void *)(piece + 1);
+}
+
+/* Appends a text. Returns the number of its words. */
+static uint64_t append_pieces(cr_trace *trace, const word *first)
+{
+    const word *piece = first;
+    for (;;) {
+        const word head = *piece;
+        append_escaped(trace, bytes_of(piece, &piece), count_of(head));
+        if ((head & PIECE_COMMA) != 0) {
+            append(trace, ",", 1);
+        }
+        if ((head & PIECE_MORE) == 0) {
+            return (uint64_t)(piece - first);
+        }
+    }
+}
+
 /* Appends a field of the record. Returns the number of its words. */
 static uint64_t append_field(cr_trace *trace, cr_print print, const word *value)
 {
@@ -344,8 +483,7 @@ static uint64_t append_field(cr_trace *trace, cr_print print, const word *value)
     case CR_PRINT_TEXT:
         break;
     }
-    append_escaped(trace, (const char *)(const void *)(value + 1), *value);
-    return 1 + (*value + WORD - 1) / WORD;
+    return append_pieces(trace, value);
 }
 
 static void put_all(const cr_trace *trace, const char *bytes, size_t count)
@@ -402,8 +540,8 @@ static void compose(cr_trace *trace, cr_event event, const word *value)
 static void write_bug(const cr_trace *trace, const word *value, const word *end)
 {
     while (value < end) {
-        put_all(trace, (const char *)(const void *)(value + 1), *value);
-        value += 1 + (*value + WORD - 1) / WORD;
+        const word head = *value;
+        put_all(trace, bytes_of(value, &value), count_of(head));
     }
 }
 

@@ -215,6 +215,10 @@ uint32_t cr_model_count(const cr_model *model, cr_edge_kind kind, cr_ref from, c
  * index is valid until the edge is removed. */
 uint32_t cr_model_find(const cr_model *model, cr_edge_kind kind, cr_ref from, cr_ref to);
 
+/* Which lists of edges of a node have any: bit 2 * kind + direction of each, as cr_model_first
+ * finds them. 0 if there is no such node. */
+uint32_t cr_model_lists(const cr_model *model, cr_ref node);
+
 /* Walks the edges of one kind at a node: call first, then next with the same direction, until
  * CR_NONE. For LINK use CR_OUT, which gives all links; the other end may then be `from` or `to` of
  * cr_model_edge. The edge just returned may be dropped only after the next one was taken. */

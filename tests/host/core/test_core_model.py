@@ -837,3 +837,23 @@ def test_a_core_that_cannot_be_loaded_is_told_by_its_path(
     monkeypatch.setenv("CELLREAP_CORE_LIB", str(library))
     with pytest.raises(CoreMissing, match=f"{library}: cannot be loaded"):
         load_core(())
+
+
+def test_the_lists_of_a_node_are_those_that_have_edges() -> None:
+    rng = random.Random(9)
+    seen = 0
+    for _ in range(40):
+        core = CoreModel.from_model(random_model(rng))
+        lib = core.lib
+        for ref in core.refs.values():
+            first = [
+                lib.cr_model_first(core.model, ref, kind, direction) != lib.CR_NONE
+                for kind in range(lib.CR_EDGE_KIND_COUNT)
+                for direction in (lib.CR_OUT, lib.CR_IN)
+            ]
+            lists = lib.cr_model_lists(core.model, ref)
+            assert lists == sum(1 << bit for bit, some in enumerate(first) if some)
+            seen |= lists
+    assert seen.bit_count() > lib.CR_EDGE_KIND_COUNT
+    stale = core.ffi.new("cr_ref *", {"index": 0, "generation": 0})[0]
+    assert lib.cr_model_lists(core.model, stale) == 0

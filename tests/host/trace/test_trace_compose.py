@@ -133,6 +133,73 @@ def test_lines_are_those_of_the_host(
     assert composer.lines() == wanted
 
 
+PIECES = st.lists(
+    st.tuples(TEXT.map(str.encode), st.sampled_from(["words", "name"]), st.booleans()),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(PIECES, min_size=1, max_size=4))
+def test_a_text_in_pieces_is_one_text(
+    core: tuple[Any, Any], rows: list[list[tuple[bytes, str, bool]]]
+) -> None:
+    """Names are read when the line is written, all else when it is recorded."""
+    composer = Composer(core, SMALL)
+    ffi, lib, trace = composer.ffi, composer.lib, composer.trace
+    kept = []
+    drafts: list[tuple[str, dict[str, Any]]] = []
+    for number, row in enumerate(rows):
+        text = ffi.new("cr_text *")
+        lib.cr_text_begin(text)
+        wanted = b""
+        for piece, how, comma in row:
+            # A name is NUL-terminated, and can be read nowhere else.
+            piece = piece.replace(b"\0", b"0")
+            memory = ffi.new("char[]", piece + b"x" * (how == "words") * (-len(piece) % 8))
+            kept.append(memory)
+            getattr(lib, f"cr_text_{how}")(text, memory, len(piece))
+            if how == "words":
+                ffi.memmove(memory, b"?" * len(piece), len(piece))
+            if comma:
+                lib.cr_text_comma(text)
+            wanted += piece + b"," * comma
+        assert (text.bytes, text.too_long) == (len(wanted), 0)
+        lib.cr_trace_begin(trace, composer.numbers["GONE"])
+        lib.cr_trace_number(trace, number)
+        lib.cr_trace_pieces(trace, text.of, text.words)
+        lib.cr_trace_end(trace)
+        drafts.append(("GONE", {"n": number, "row": wanted.decode()}))
+    assert composer.lines() == seal([*drafts, ("END", {})], KEY)
+
+
+def test_names_and_words_are_texts(core: tuple[Any, Any]) -> None:
+    composer = Composer(core, SMALL)
+    lib, trace = composer.lib, composer.trace
+    name = composer.ffi.new("char[]", b"mark a")
+    lib.cr_trace_begin(trace, composer.numbers["LEFT"])
+    lib.cr_trace_number(trace, 1)
+    lib.cr_trace_name(trace, name)
+    lib.cr_trace_words(trace, b"PD_1____", 4)
+    lib.cr_trace_words(trace, b"", 0)
+    lib.cr_trace_end(trace)
+    assert composer.lines() == seal(
+        [("LEFT", {"n": 1, "step": "mark a", "node": "PD_1", "pd": ""}), ("END", {})], KEY
+    )
+
+
+def test_a_text_that_has_no_room_says_so(core: tuple[Any, Any]) -> None:
+    ffi, lib = core
+    text = ffi.new("cr_text *")
+    lib.cr_text_begin(text)
+    for _ in range(lib.CR_TEXT_WORDS // 2):
+        lib.cr_text_words(text, b"12345678", 8)
+    assert (text.words, text.too_long) == (lib.CR_TEXT_WORDS, 0)
+    lib.cr_text_name(text, b"x", 1)
+    assert (text.words, text.too_long) == (lib.CR_TEXT_WORDS, 1)
+
+
 def test_numbers_and_addresses(core: tuple[Any, Any]) -> None:
     composer = Composer(core, SMALL)
     composer.lib.cr_trace_begin(composer.trace, composer.numbers["FREED"])
