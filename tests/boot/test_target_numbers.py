@@ -13,6 +13,7 @@ import pytest
 from cellreap import headers
 from cellreap.model.ids import parse_id
 from cellreap.testing import Run, Target, together, with_crashes, with_pd, with_system
+from kit.crowds import COUNTED
 from kit.marks import slow_but, thorough_but
 
 FULL = headers.constant("protocol.h", "CR_RESULT_FULL")
@@ -51,7 +52,7 @@ def test_the_last_number_is_given_and_then_nothing(target: Target, kind: int, ev
     change = together(
         with_system(numbers_left=LEFT), with_pd("filler", args=(kind, 1000)), with_crashes()
     )
-    run = target.run("fill", change=change)
+    run = target.run("fill", change=change, qemu_args=COUNTED)
     assert 0 < made(run, "filler") <= LEFT
     assert run.says("filler")[1].startswith(f"one given back: 0, one made: {FULL}")
     given = [number(e["id"]) for e in run.of(event)]
@@ -63,7 +64,7 @@ def test_the_last_number_is_given_and_then_nothing(target: Target, kind: int, ev
 @pytest.mark.behaviour("X-06", "X-09")
 def test_without_a_number_no_pd_is_respawned(target: Target) -> None:
     change = together(with_system(numbers_left=LEFT), with_pd("filler", args=(PDS, 1000)))
-    run = target.run("fill", change=change)
+    run = target.run("fill", change=change, qemu_args=COUNTED)
     refused = run.of("REFUSE", pd="PD_0")
     assert refused
     assert {event.number("status") for event in refused} == {FULL}
@@ -83,7 +84,8 @@ def test_without_a_number_no_pd_is_respawned(target: Target) -> None:
 )
 def test_an_entry_that_is_used_up_is_not_used_again(target: Target, kind: int, limit: str) -> None:
     """Each entry of the table is used once here."""
-    run = target.run("cycle", change=with_pd("cycler", args=(kind, 20_000)))
+    change = with_pd("cycler", args=(kind, 20_000))
+    run = target.run("cycle", change=change, qemu_args=COUNTED)
     most = headers.constant("limits.h", limit)
     assert 0.8 * most < made(run, "cycler") < most
     assert {"server", "cycler", "comer"} <= run.alive()
@@ -94,6 +96,6 @@ def test_an_entry_that_is_used_up_is_not_used_again(target: Target, kind: int, l
 @pytest.mark.behaviour("X-06")
 def test_a_request_whose_badges_are_used_up_is_not_used_again(target: Target) -> None:
     change = together(with_pd("comer", program="comer"), with_pd("cycler", args=(RESOURCES, 0)))
-    run = target.run("cycle", change=change)
+    run = target.run("cycle", change=change, qemu_args=COUNTED)
     assert made(run, "comer") == headers.constant("limits.h", "CR_MAX_REQUESTS")
     assert {"server", "cycler"} <= run.alive()

@@ -207,6 +207,15 @@ def test_subscriptions_are_counted_up_to_a_limit(target: Target) -> None:
     ]
 
 
+@pytest.mark.behaviour("J-10", "M-11")
+def test_each_handler_of_a_subscription_takes_an_edge_of_the_quota(target: Target) -> None:
+    """The first one takes another for the notice, which all of them share."""
+    handlers, quota, own_space = 32, 20, 2
+    change = with_pd("filler", args=(3, 20000, 0, handlers), quota=Quota(edges=quota))
+    run = target.run("fill", change=together(change, with_crashes()))
+    assert run.says("filler")[0] == f"made: {quota - own_space - 1}, then result {FULL}"
+
+
 @pytest.mark.slow
 @pytest.mark.behaviour("M-11")
 def test_with_one_edge_left_what_needs_two_is_refused_whole(target: Target) -> None:

@@ -14,7 +14,8 @@
  *      that the server of its first request is owed a notice
  * Argument 1: how many it tries to make.
  * Argument 2: the first letter of the names of its spaces; 0: "s".
- * Argument 3: half the number of resources that it makes for edges between them; 0: 128. */
+ * Argument 3: half the number of resources that it makes for edges between them; 0: 128. For
+ *   subscriptions: with how many handlers it subscribes by turns; 0: with none. */
 #include "storage.h"
 
 enum { PDS = 0, SPACES = 1, RESOURCES = 2, SUBSCRIPTIONS = 3, EDGES = 4, TYPES = 5, TICKETS = 6 };
@@ -23,6 +24,7 @@ enum { PDS = 0, SPACES = 1, RESOURCES = 2, SUBSCRIPTIONS = 3, EDGES = 4, TYPES =
 enum { HALF = 128 };
 
 static uint32_t half;
+static uint32_t handlers;
 static uint32_t kind;
 static uint32_t space;
 static uint64_t last; /* PD: its slot; space: its number; resource: its object */
@@ -89,7 +91,7 @@ static cr_result make(uint32_t i)
     } else if (kind == RESOURCES) {
         result = cr_create_resource(space, &number);
     } else if (kind == SUBSCRIPTIONS) {
-        result = cr_subscribe(0, 0);
+        result = cr_subscribe_as(0, 0, handlers == 0 ? 0 : i % handlers);
     } else {
         result = cr_map(space, 1 + i / half, space, 1 + half + i % half);
         number = i;
@@ -123,7 +125,8 @@ void cr_main(void)
     cr_result result = CR_RESULT_OK;
     const cr_startup *info = cr_info();
     kind = info->args[0];
-    half = info->args[3] != 0 ? info->args[3] : HALF;
+    half = info->args[3] != 0 ? (uint32_t)info->args[3] : HALF;
+    handlers = (uint32_t)info->args[3];
     if (info->n_spaces > 0 &&
         cr_create_space(info->spaces[0].type, info->spaces[0].name, &space) != CR_RESULT_OK) {
         cr_exit(1);

@@ -234,7 +234,7 @@ static void take_work(const uint64_t *work)
     for (uint32_t i = 0; i < work[1] && i < CR_WORK_MAX && n_owed < OWED; i++) {
         const uint64_t *at = &work[2 + i * CR_WORK_WORDS];
         owed[n_owed++] = (cr_work_entry){(cr_notice_kind)work[0], at[0], (uint32_t)at[1],
-                                         (uint32_t)at[2], (uint32_t)at[3]};
+                                         (uint32_t)at[2], (uint32_t)at[3], (uint32_t)at[4], 0};
         if (work[0] == CR_NOTICE_LOST || (work[0] == CR_NOTICE_DESTROY && at[2] == 0)) {
             forget_space(at[1]);
         }

@@ -151,6 +151,9 @@ class _Machine:
             self._server = self._with_workers()
             self._follow(posted)
             self._fetch_traces(self._server)
+            # A result is there before its job is off the board. Nothing is left to claim.
+            for worker in self._workers:
+                worker.join(PATIENCE)
         except BaseException:
             self._write("stopped")
             raise

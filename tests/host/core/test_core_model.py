@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -352,7 +353,7 @@ def test_a_subscription_is_dropped_only_with_its_own_handler(core: CoreModel) ->
     core.subscribe("PD_3", "BLOCK_SPACE_1", 7)
     assert handlers_of(core) == {5: 2, 31: 1}
     for wrong in (0, 7, 30):
-        refused("CR_ERR_ABSENT", lambda wrong=wrong: core.unsubscribe("PD_3", "PD_3", wrong))
+        refused("CR_ERR_ABSENT", partial(core.unsubscribe, "PD_3", "PD_3", wrong))
     refused("CR_ERR_ABSENT", lambda: core.drop_edge("SUBSCRIBE", "PD_3", "PD_3"))
     refused("CR_ERR_ARG", lambda: core.subscribe("PD_3", "PD_3", 32))
     assert handlers_of(core) == {5: 2, 31: 1}

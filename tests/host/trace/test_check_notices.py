@@ -335,8 +335,8 @@ def test_version_1_has_one_queue_and_failures_without_effect(
     target, server, (one, two) = owed()
     del target.events[2]
     target.events[0] = ("TRACE", {**target.events[0][1], "version": 1})
-    newer = ("AWAIT", "DEADLINE", "RIGHTS", "DEPTHS", "ALLOW", "STOP", "IN_USE", "TOMBSTONE")
-    newer += ("BROKEN",)
+    newer = {"AWAIT", "DEADLINE", "RIGHTS", "DEPTHS", "ALLOW", "STOP", "IN_USE", "TOMBSTONE"}
+    newer.add("BROKEN")
     target.events = [draft for draft in target.events if draft[0] not in newer]
     tokens = sorted([*one, *two])
     for token in tokens:

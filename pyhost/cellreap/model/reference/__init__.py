@@ -5,11 +5,11 @@ It is written from docs/semantics.md alone and follows its text. It never calls 
 checker and the tests compare the two. It prefers clarity to speed: every step looks at all edges.
 """
 
-from cellreap.model.plan import WHYS, Plan, depth_text
+from cellreap.model.plan import WHYS, Broken, Plan, depth_text
 from cellreap.model.reference.causes import check_why
 from cellreap.model.reference.collection import collect, reached, reconcile, spare
 from cellreap.model.reference.explaining import explain, label
-from cellreap.model.reference.hanging import Broken, built_on, hanging, hanging_on, uppers
+from cellreap.model.reference.hanging import built_on, hanging, hanging_on, uppers
 from cellreap.model.reference.metrics import Measuring, metrics
 from cellreap.model.reference.planning import apply, plan, replan, subtree
 
