@@ -367,7 +367,7 @@ def test_a_server_that_is_not_there_is_told(bench: Bench, tmp_path: Path) -> Non
 
 
 CHANGED = """
-import errno, os, pkgutil, signal, sys
+import errno, os, pkgutil, signal, sys, time
 from cellreap.cli.main import main
 from cellreap.errors import CellreapError
 
@@ -381,6 +381,8 @@ def changed(*args, **more):
             raise OSError(errno.ENOSPC, "full")
         except OSError as error:
             raise CellreapError("it cannot be written") from error
+    if how == "late":
+        time.sleep(1)
     found = real(*args, **more)
     if how == "interrupted":
         os.killpg(0, signal.SIGINT)
@@ -406,6 +408,24 @@ def changed(
     if to_end:
         made.wait(60)
     return made
+
+
+@NEEDS_TOOLCHAIN
+@pytest.mark.slow
+@pytest.mark.behaviour("A-18")
+@pytest.mark.parametrize(
+    "server", [param("redis"), param("zookeeper", thorough=True)], indirect=True
+)
+def test_a_campaign_does_not_end_before_its_last_job_is_off_the_board(
+    server: JobServer, bench: Bench, tmp_path: Path
+) -> None:
+    head = HEAD.replace('"c"', '"late"')
+    arguments = (*campaign_of(bench, 1, tmp_path, head), "--jobboard", server.url, "-j", "1")
+    ended = changed(bench, "cellreap.campaign.server.Server.done", "late", *arguments)
+    assert ended.returncode == 0, ended.communicate()
+    with connected(server, shared.key_of(read_campaign(Path(arguments[1])))) as client:
+        assert len(client.names("results")) == 1
+        assert client.jobs() == []
 
 
 def error_line(ended: subprocess.Popen[str]) -> str:
