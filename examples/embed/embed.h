@@ -5,7 +5,7 @@
 #define EMBED_H
 
 enum {
-    CSPACE_BITS = 8,
+    CSPACE_BITS = 6,
     DESK_SLOT = (1 << CSPACE_BITS) - 1, /* of the clerk's CSpace: the root task's own endpoint */
     BELL_SLOT = DESK_SLOT - 1,          /* the component's endpoint, with the root task's badge */
     ENTER = 0x200,  /* clerk to ledger: one entry */

@@ -12,7 +12,7 @@
 #include "kernel/objects.h"
 #include "kernel/untyped.h"
 
-enum { PAGE = 4096, PAGE_BITS = 12, TABLES_MAX = CR_BODY_FRAMES - CR_BODY_TABLES };
+enum { PAGE = 4096, PAGE_BITS = 12 };
 
 /* The parts of an ELF64 file that are needed to load it. */
 typedef struct elf_header {
@@ -38,7 +38,7 @@ enum { ELF_EXEC = 2, ELF_LOAD = 1, ELF_X = 1, ELF_W = 2 };
 typedef struct stretch {
     uint64_t vaddr; /* page-aligned */
     uint32_t pages;
-    uint32_t first_frame; /* slot in the body's CNode */
+    uint32_t first_frame; /* its place among the frames of the body */
     int writable;
     int executable;
     const uint8_t *bytes; /* the contents from address `start` on */
@@ -51,7 +51,7 @@ typedef struct layout {
     uint32_t n_stretches;
     uint32_t frames;
     uint32_t tables[CR_ARCH_TABLE_LEVELS];
-    uint64_t table_vaddr[CR_ARCH_TABLE_LEVELS][TABLES_MAX];
+    uint64_t table_vaddr[CR_ARCH_TABLE_LEVELS][CR_BODY_TABLES_MAX];
     uint64_t entry;
     uint32_t body_bits; /* of the body's CNode */
     uint32_t parents;
@@ -90,7 +90,7 @@ static cr_status need_tables(uint64_t vaddr, uint32_t pages)
             if (known) {
                 continue;
             }
-            if (plan.tables[0] + plan.tables[1] + plan.tables[2] == TABLES_MAX) {
+            if (plan.tables[0] + plan.tables[1] + plan.tables[2] == CR_BODY_TABLES_MAX) {
                 return CR_ERR_ARG;
             }
             plan.table_vaddr[level][plan.tables[level]++] = at << span;
@@ -112,7 +112,7 @@ static cr_status add_stretch(stretch s)
             return CR_ERR_ARG;
         }
     }
-    s.first_frame = CR_BODY_FRAMES + plan.frames;
+    s.first_frame = plan.frames;
     plan.frames += s.pages;
     plan.stretches[plan.n_stretches++] = s;
     return need_tables(s.vaddr, s.pages);
@@ -181,6 +181,21 @@ static uint32_t log2_up(uint64_t value)
     return bits;
 }
 
+static uint32_t count_tables(void)
+{
+    uint32_t count = 0;
+    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
+        count += plan.tables[level];
+    }
+    return count;
+}
+
+/* The slot of the body's CNode with the first frame: behind the last table. */
+static uint32_t first_frame(void)
+{
+    return CR_BODY_TABLES + count_tables();
+}
+
 /* Computes all parts of a body before any of them is made. */
 static cr_status lay_out(const cr_body_params *params)
 {
@@ -204,7 +219,7 @@ static cr_status lay_out(const cr_body_params *params)
         (status = add_stretch(stack)) != CR_OK) {
         return status;
     }
-    uint32_t parents_bits = log2_up(CR_BODY_FRAMES + plan.frames);
+    uint32_t parents_bits = log2_up(first_frame() + plan.frames);
     if (parents_bits < params->cspace_bits) {
         parents_bits = params->cspace_bits;
     }
@@ -284,7 +299,7 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
     if (at < FIRST_FRAMES + frame_batches()) {
         const uint32_t made = (at - FIRST_FRAMES) * CONFIG_RETYPE_FAN_OUT_LIMIT;
         const uint32_t left = plan.frames - made;
-        return cr_retype(untyped, cr_arch_frame_type, PAGE_BITS, l1, CR_BODY_FRAMES + made,
+        return cr_retype(untyped, cr_arch_frame_type, PAGE_BITS, l1, first_frame() + made,
                          left < CONFIG_RETYPE_FAN_OUT_LIMIT ? left : CONFIG_RETYPE_FAN_OUT_LIMIT);
     }
     switch (at - FIRST_FRAMES - frame_batches()) {
@@ -302,7 +317,7 @@ static seL4_Error make_objects(const cr_body_params *params, const cr_body *body
  * may still be in the window until the untyped is revoked. */
 static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page)
 {
-    seL4_CPtr frame = cr_body_cap(body, s->first_frame + page);
+    seL4_CPtr frame = cr_body_cap(body, first_frame() + s->first_frame + page);
     uint64_t vaddr = s->vaddr + (uint64_t)page * PAGE;
     seL4_Error error;
     uint64_t from = s->start > vaddr ? s->start : vaddr;
@@ -403,7 +418,7 @@ static seL4_Error set_spaces(const cr_body_params *params, const cr_body *body)
     seL4_CPtr buffer = 0;
     for (uint32_t i = 0; i < plan.n_stretches; i++) {
         if (plan.stretches[i].vaddr == CR_VADDR_IPC_BUFFER) {
-            buffer = cr_body_cap(body, plan.stretches[i].first_frame);
+            buffer = cr_body_cap(body, first_frame() + plan.stretches[i].first_frame);
         }
     }
     return seL4_TCB_Configure(cr_body_cap(body, CR_BODY_TCB), CR_SLOT_FAULT,
@@ -478,15 +493,6 @@ cr_status cr_body_take(const cr_body_params *params, cr_body *out)
 static uint32_t count_one(void)
 {
     return 1;
-}
-
-static uint32_t count_tables(void)
-{
-    uint32_t count = 0;
-    for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
-        count += plan.tables[level];
-    }
-    return count;
 }
 
 static uint32_t count_pages(void)
@@ -575,7 +581,7 @@ static uint32_t find_frame(uint64_t vaddr)
     for (uint32_t i = 0; i < plan.n_stretches; i++) {
         const stretch *s = &plan.stretches[i];
         if (vaddr >= s->vaddr && (vaddr - s->vaddr) / PAGE < s->pages) {
-            return s->first_frame + (uint32_t)((vaddr - s->vaddr) / PAGE);
+            return first_frame() + s->first_frame + (uint32_t)((vaddr - s->vaddr) / PAGE);
         }
     }
     return 0;

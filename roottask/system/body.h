@@ -25,8 +25,8 @@ enum {
     CR_BODY_NOTIFICATION = 5,
     CR_BODY_SIGNAL = 6, /* the notification, badged as the root task's signal */
     CR_BODY_REPLY = 7,  /* the reply capability of an operation that is answered later */
-    CR_BODY_TABLES = 8,
-    CR_BODY_FRAMES = 40,
+    CR_BODY_TABLES = 8, /* then the frames, and in the second half the parents */
+    CR_BODY_TABLES_MAX = 32,
     /* + the index of a configured PD: the owner of the memory for its body. A lower owner is the
      * number of an account, and owns the memory for what it spawns. */
     CR_OWNER_BODY = 0x1000,
@@ -34,7 +34,7 @@ enum {
     CR_BODY_ROOT_SLOTS = 2,
     CR_RESOURCE_ROOT_SLOTS = 1, /* the slot of the parent of a resource's capabilities */
     /* Of a PD that another PD spawned. */
-    CR_SPAWNED_CSPACE_BITS = 8,
+    CR_SPAWNED_CSPACE_BITS = 6,
     CR_SPAWNED_STACK_PAGES = 4
 };
 

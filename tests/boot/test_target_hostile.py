@@ -210,10 +210,10 @@ def test_a_caller_is_answered_whatever_its_server_took_away_before_it_died(
 @pytest.mark.behaviour("C-19", "R-06", "R-07", "J-02")
 @pytest.mark.parametrize("take", [0, 1], ids=["taken back", "deleted"])
 def test_a_slot_can_be_used_again_once_its_loss_is_acknowledged(target: Target, take: int) -> None:
-    """More resources in succession than the caller's CSpace has slots: 256."""
-    acknowledges = with_pd("caller", args=(300, 0, 1))
+    """More resources in succession than the caller's CSpace has slots: 64."""
+    acknowledges = with_pd("caller", args=(100, 0, 1))
     run = target.run("cut", change=together(_cut(take, 0, fails=False), acknowledges))
-    assert run.says("caller") == ["calls: 300; the last: ok"]
+    assert run.says("caller") == ["calls: 100; the last: ok"]
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@
     CR_SYSTEM_LIMIT(CR_IMAGE_MAX_PDS, 127, "PDs in a configuration")                               \
     CR_SYSTEM_LIMIT(CR_MAX_PDS, 128, "PDs at a time, with the root task")                          \
     CR_SYSTEM_LIMIT(CR_PRIORITY_MAX, 200, "the highest priority of a PD; the lowest is 1")         \
-    CR_SYSTEM_LIMIT(CR_CSPACE_BITS_MIN, 6, "the smallest CSpace of a PD: log2 of its slots")       \
+    CR_SYSTEM_LIMIT(CR_CSPACE_BITS_MIN, 5, "the smallest CSpace of a PD: log2 of its slots")       \
     CR_SYSTEM_LIMIT(CR_CSPACE_BITS_MAX, 10, "the largest CSpace of a PD: log2 of its slots")       \
     CR_SYSTEM_LIMIT(CR_STACK_PAGES_MAX, 64, "pages of a PD's stack")                               \
     CR_SYSTEM_LIMIT(CR_PROGRAM_PAGES_MAX, 3072, "pages of a PD's program, stack and buffers")      \

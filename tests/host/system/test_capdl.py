@@ -248,9 +248,9 @@ def _with_body(made: Description, bits: int = 0, *more: Object) -> Description:
         ),
         (
             _with_caps(
-                described(), "cspace_nurse", Cap(9, "cspace_client", ("guard: 0", "guard_size: 57"))
+                described(), "cspace_nurse", Cap(9, "cspace_client", ("guard: 0", "guard_size: 59"))
             ),
-            "a guard of 57 bits and 8 bits of index are more than 64",
+            "a guard of 59 bits and 6 bits of index are more than 64",
         ),
         (
             _with_caps(

@@ -60,7 +60,7 @@ class Layout:
         most = limit("CR_PROGRAM_PAGES_MAX")
         if len(self.frames) > most:
             raise self._refuse(f"{len(self.frames)} pages in all: expected at most {most}")
-        most = body_slot("CR_BODY_FRAMES") - body_slot("CR_BODY_TABLES")
+        most = body_slot("CR_BODY_TABLES_MAX")
         if sum(map(len, self.tables)) > most:
             raise self._refuse(f"spread over too many page tables: expected at most {most}")
 

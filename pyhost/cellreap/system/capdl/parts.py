@@ -59,8 +59,12 @@ class Parts(Layout):
 
     def parents(self) -> int:
         """The slot of the body's CNode with the parent of the REQUEST in slot 0 of the CSpace."""
-        frames = (body_slot("CR_BODY_FRAMES") + len(self.frames) - 1).bit_length()
-        return 1 << max(frames, self.pd.cspace_bits)
+        objects = (self.first_frame() + len(self.frames) - 1).bit_length()
+        return 1 << max(objects, self.pd.cspace_bits)
+
+    def first_frame(self) -> int:
+        """The slot of the body's CNode with the first frame."""
+        return body_slot("CR_BODY_TABLES") + sum(map(len, self.tables))
 
     def _fill(self, stretch: Stretch, vaddr: int) -> tuple[str, ...]:
         start = max(stretch.start, vaddr)
@@ -157,7 +161,7 @@ class Parts(Layout):
             for vaddr in addresses
         ]
         caps += [Cap(slot, name) for slot, name in enumerate(tables, body_slot("CR_BODY_TABLES"))]
-        for slot, (_, vaddr) in enumerate(self.frames, body_slot("CR_BODY_FRAMES")):
+        for slot, (_, vaddr) in enumerate(self.frames, self.first_frame()):
             caps.append(
                 Cap(slot, self.frame(vaddr), ("RW",), self.entry(len(self.tables) - 1, vaddr))
             )
@@ -175,5 +179,5 @@ class Parts(Layout):
                 (cspace, protocol("CR_SLOT_NOTIFICATION")),
                 (body, body_slot("CR_BODY_SIGNAL")),
             ),
-            (body, body_slot("CR_BODY_FRAMES") + buffer): ((tcb, "ipc_buffer_slot"),),
+            (body, self.first_frame() + buffer): ((tcb, "ipc_buffer_slot"),),
         }

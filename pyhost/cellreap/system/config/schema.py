@@ -46,7 +46,7 @@ BY_TIME = ("kill", "freeze")
 
 
 _Priority = Annotated[int, Field(ge=1, le=200), expect("an integer from 1 to 200")]
-_CspaceBits = Annotated[int, Field(ge=6, le=10), expect("an integer from 6 to 10")]
+_CspaceBits = Annotated[int, Field(ge=5, le=10), expect("an integer from 5 to 10")]
 _StackPages = Annotated[int, Field(ge=1, le=64), expect("an integer from 1 to 64")]
 _Word = Annotated[int, Field(ge=0, le=0xFFFF_FFFF), expect("an integer from 0 to 4294967295")]
 _Count = Annotated[int, Field(ge=1, le=0xFFFF_FFFF), expect("an integer from 1 to 4294967295")]
@@ -333,7 +333,7 @@ class Pd(Table):
     """It never rests. Rounds and the end of the run do not wait for it. Its priority is at least 2
     below that of all other PDs.
     """
-    cspace_bits: _CspaceBits = 8
+    cspace_bits: _CspaceBits = 6
     """log2 of the number of slots in its CSpace."""
     stack_pages: _StackPages = 4
     """Stack, in pages of 4 KiB."""
