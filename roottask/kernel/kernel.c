@@ -10,6 +10,7 @@
 seL4_IPCBuffer *__sel4_ipc_buffer;
 
 uint64_t cr_calls[CR_CALL_COUNT];
+uint64_t cr_calls_changed = 1;
 
 static int (*refuses)(void);
 
@@ -63,6 +64,7 @@ void cr_calls_back(const cr_calls_kept *kept, uint64_t made[CR_CALL_COUNT])
         }
         cr_calls[i] = kept->calls[i];
     }
+    cr_calls_changed++;
     refuses = kept->hook;
 }
 
@@ -72,7 +74,7 @@ static int is_refused(cr_call call)
     if (refuses != 0 && refuses()) {
         return 1;
     }
-    cr_calls[call]++;
+    cr_count_call(call);
     return 0;
 }
 

@@ -47,6 +47,16 @@ typedef enum cr_call {
 } cr_call;
 
 extern uint64_t cr_calls[CR_CALL_COUNT];
+/* How often any of them changed. Never 0. */
+extern uint64_t cr_calls_changed;
+
+/* Counts a call that is about to be made. */
+static inline void cr_count_call(cr_call call)
+{
+    cr_calls[call]++;
+    cr_calls_changed++;
+}
+
 const char *cr_call_name(cr_call call);
 
 /* For tests: before each of the calls below `hook` is asked whether the call is refused. A refused

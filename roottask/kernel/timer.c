@@ -131,7 +131,7 @@ uint64_t cr_timer_start(uint64_t ns)
 void cr_timer_ack(void)
 {
     cr_device_quiet();
-    cr_calls[CR_CALL_TIMER]++;
+    cr_count_call(CR_CALL_TIMER);
     seL4_Error error = seL4_IRQHandler_Ack(handler);
     if (error != seL4_NoError) {
         cr_panic("the timer's interrupt cannot be acknowledged", (uint64_t)error);

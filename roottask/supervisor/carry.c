@@ -217,10 +217,11 @@ static cr_status carry_out(const cr_step *step, uint32_t epoch)
 
 /* The calls that stopped a PD count for the cleanup that destroys it, even if the PD was stopped
  * before that step. */
-static void note_earlier_stop(const cr_pd *pd, uint64_t calls[CR_CALL_COUNT])
+static void note_earlier_stop(const cr_pd *pd, cr_carried *at)
 {
+    at->counted = 0;
     for (int i = 0; i < CR_CALL_COUNT; i++) {
-        calls[i] += pd->stop_calls[i];
+        at->before[i] -= pd->stop_calls[i]; /* unsigned: the difference at the end is right */
         cr_sup.cleaner.now.calls[i] += pd->stop_calls[i];
     }
 }
@@ -233,12 +234,15 @@ static void note_beginning(const cr_step *step)
     at->node = *cr_id_or_none(step->node);
     at->pd = *cr_id_or_none(step->pd);
     at->refused = 0;
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        at->calls[i] = 0 - cr_calls[i]; /* unsigned: the sum at the end is right */
+    if (at->counted != cr_calls_changed) {
+        for (int i = 0; i < CR_CALL_COUNT; i++) {
+            at->before[i] = cr_calls[i];
+        }
+        at->counted = cr_calls_changed;
     }
     if (step->kind == CR_STEP_SUSPEND && pd != 0 && pd->life == CR_LIFE_STOPPED &&
         cr_journal_of(&cr_sup.cleaner.now)->second == 0) {
-        note_earlier_stop(pd, at->calls);
+        note_earlier_stop(pd, at);
     }
     if (step->kind == CR_STEP_DESTROY_PD && pd != 0) {
         at->paddr = cr_untyped_paddr(pd->body.block);
@@ -276,11 +280,17 @@ void cr_carry_trace_kinds(const uint64_t calls[CR_CALL_COUNT])
 
 void cr_carry_trace_calls(void)
 {
-    cr_carried *at = &cr_sup.cleaner.at;
-    for (int i = 0; i < CR_CALL_COUNT; i++) {
-        at->calls[i] += cr_calls[i];
+    const cr_carried *at = &cr_sup.cleaner.at;
+    if (at->counted == cr_calls_changed) { /* as in most steps */
+        cr_trace_number(&cr_sys.trace, 0);
+        cr_trace_name(&cr_sys.trace, "-");
+        return;
     }
-    cr_carry_trace_kinds(at->calls);
+    uint64_t calls[CR_CALL_COUNT];
+    for (int i = 0; i < CR_CALL_COUNT; i++) {
+        calls[i] = cr_calls[i] - at->before[i];
+    }
+    cr_carry_trace_kinds(calls);
 }
 
 /* What was destroyed since the step began. */
@@ -489,14 +499,11 @@ static cr_status carry_out_with_failures(const cr_step *step, uint32_t epoch, in
 
 /* -- the chain */
 
+/* Carries out the step that has begun. */
 static cr_status take_step(const cr_step *step, uint32_t epoch)
 {
-    cr_journal *journal = cr_journal_of(&cr_sup.cleaner.now);
-    const int again = journal->attempts > 0;
-    cr_status status = cr_step_begin(journal, epoch, step);
-    if (status != CR_OK) {
-        return status;
-    }
+    const int again = cr_journal_of(&cr_sup.cleaner.now)->attempts > 1;
+    cr_status status;
     if (!again) {
         note_beginning(step);
         cr_sup.cleaner.at.number = number_of(step);
@@ -514,14 +521,17 @@ void cr_carry_out(void)
     cr_step step;
     cr_status status;
     /* The loop is bounded: each turn finishes a step of the plan. */
-    while ((status = cr_step_next(cr_journal_of(&cleaner->now), &cleaner->now.plan, cr_sys.model,
-                                  &step)) == CR_OK &&
+    while ((status = cr_step_take(cr_journal_of(&cleaner->now), epoch, &cleaner->now.plan,
+                                  cr_sys.model, &step)) == CR_OK &&
            step.kind != CR_STEP_SETTLE) {
-        if (step.kind == CR_STEP_AWAIT && cr_carry_awaits(&cleaner->now)) {
-            cleaner->ended = CR_CARRY_AWAITS;
-            return;
+        if (step.kind == CR_STEP_AWAIT) {
+            if (cr_carry_awaits(&cleaner->now)) {
+                cleaner->ended = CR_CARRY_AWAITS;
+                return;
+            }
+            status = cr_step_begin(cr_journal_of(&cleaner->now), epoch, &step);
         }
-        if ((status = take_step(&step, epoch)) != CR_OK) {
+        if (status != CR_OK || (status = take_step(&step, epoch)) != CR_OK) {
             break;
         }
         if (cr_sup.between.wanted) {

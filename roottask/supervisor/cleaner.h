@@ -45,7 +45,8 @@ enum {
 typedef struct cr_carried {
     cr_id node;
     cr_id pd;
-    uint64_t calls[CR_CALL_COUNT];
+    uint64_t before[CR_CALL_COUNT]; /* the calls before the step */
+    uint64_t counted; /* cr_calls_changed when they were noted; 0: they are not those of cr_calls */
     uint64_t paddr; /* DESTROY_PD: the memory that becomes free */
     uint64_t bytes;
     uint32_t number; /* for tests: of the step if it was left before; else 0 */

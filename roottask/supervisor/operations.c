@@ -28,7 +28,7 @@ static void reply(cr_result result, const cr_asked *a)
     for (uint32_t i = 0; i < a->count; i++) {
         seL4_SetMR((int)i, a->results[i]);
     }
-    cr_calls[CR_CALL_REPLY]++;
+    cr_count_call(CR_CALL_REPLY);
     const seL4_MessageInfo_t answer =
         seL4_MessageInfo_new((seL4_Word)result, 0, 0, a->count);
     if (a->way == CR_WAY_SAVED) {

@@ -435,16 +435,16 @@ static seL4_Error configure_thread(const cr_body_params *params, const cr_body *
     seL4_UserContext registers;
     switch (at) {
     case 0:
-        cr_calls[CR_CALL_CONFIGURE]++;
+        cr_count_call(CR_CALL_CONFIGURE);
         return set_spaces(params, body);
     case 1:
-        cr_calls[CR_CALL_CONFIGURE]++;
+        cr_count_call(CR_CALL_CONFIGURE);
         return seL4_TCB_SetSchedParams(tcb, seL4_CapInitThreadTCB, 0, params->priority);
     case 2:
 #ifdef CONFIG_DEBUG_BUILD
         seL4_DebugNameThread(tcb, params->name);
 #endif
-        cr_calls[CR_CALL_CONFIGURE]++;
+        cr_count_call(CR_CALL_CONFIGURE);
         return seL4_TCB_BindNotification(tcb, cr_body_cap(body, CR_BODY_NOTIFICATION));
     default:
         cr_arch_start_registers(&registers, plan.entry,

@@ -62,10 +62,12 @@ static void note_row(const printer *p)
         gone->full = 1;
         return;
     }
-    gone->pieces[gone->next++] = words;
+    uint64_t *next = &gone->pieces[gone->next];
+    *next++ = words;
     for (uint32_t i = 0; i < words; i++) {
-        gone->pieces[gone->next++] = p->row.of[i];
+        *next++ = p->row.of[i];
     }
+    gone->next += 1 + words;
     gone->used += p->row.bytes + 1;
 }
 

@@ -120,7 +120,14 @@ class Cleaner:
     def carry_out(self, name: str, step: Any) -> None:
         """Carries out one step, which may have been carried out before."""
         lib = self.lib
-        assert lib.cr_step_begin(self.journal, self.epoch, step) == OK
+        if name == "await":
+            assert lib.cr_step_begin(self.journal, self.epoch, step) == OK
+        else:
+            taken, attempts = self.ffi.new("cr_step *"), self.journal.attempts
+            asked = (self.journal, self.epoch, self.plan, self.model, taken)
+            assert lib.cr_step_take(*asked) == OK
+            assert self.ffi.buffer(taken)[:] == self.ffi.buffer(step)[:]
+            assert self.journal.attempts == attempts + 1
         info = self.ffi.new("cr_node_info *")
         node = step.pd if name == "destroy-pd" else step.node
         if name == "mark":

@@ -42,5 +42,7 @@ void main(void)
     if (cr_step_next(&journal, &plan, model, &step) == CR_OK) {
         (void)cr_step_name(step.kind);
     }
+    MAKE_ANY(&journal);
+    (void)cr_step_take(&journal, any(), &plan, model, &step);
     (void)cr_step_name((cr_step_kind)any());
 }

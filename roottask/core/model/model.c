@@ -564,6 +564,9 @@ uint32_t cr_model_lists(const cr_model *model, cr_ref node)
     for (uint32_t kind = 0; slot != NULL && kind < CR_EDGE_KIND_COUNT; kind++) {
         const uint32_t out = slot->head[kind][CR_OUT];
         const uint32_t in = slot->head[kind][cr_list_of(kind, CR_IN)];
+        if ((out & in) == CR_NONE) {
+            continue;
+        }
         lists |= (out != CR_NONE ? 1u : 0u) << (2 * kind + CR_OUT);
         lists |= (in != CR_NONE ? 1u : 0u) << (2 * kind + CR_IN);
     }

@@ -40,7 +40,7 @@ static uint32_t used_of(const cr_journal *journal, cr_left_area area)
 }
 
 /* A single word that differs always leads to another sum: both operations can be undone, given the
- * word. It is computed several times a step, so it takes words and not bytes. */
+ * word. It is computed four times a step, so it takes words and not bytes. */
 static uint32_t add_word(uint32_t sum, uint32_t word)
 {
     const uint32_t product = (sum ^ word) * 0x9e3779b1u;
@@ -68,9 +68,13 @@ static uint32_t checksum(const cr_journal *journal)
     sum = add_word(sum, journal->second);
     sum = add_word(sum, journal->n_left);
     sum = add_word(sum, journal->n_kept);
+    uint32_t any = 0;
     for (int area = 0; area < CR_LEFT_AREA_COUNT; area++) {
-        const uint32_t used = used_of(journal, (cr_left_area)area);
         sum = add_word(sum, journal->used[area]);
+        any |= journal->used[area];
+    }
+    for (int area = 0; any != 0 && area < CR_LEFT_AREA_COUNT; area++) {
+        const uint32_t used = used_of(journal, (cr_left_area)area);
         for (uint32_t i = 0; i < used; i++) {
             sum = add_word(sum, journal->entries[areas[area].first + i]);
         }
@@ -380,9 +384,17 @@ static int is_same(cr_ref a, cr_ref b)
 cr_status cr_step_begin(cr_journal *journal, uint32_t epoch, const cr_step *step)
 {
     cr_status status = may_write(journal, epoch);
-    if (status != CR_OK) {
-        return status;
+    if (status == CR_OK) {
+        status = cr_journal_begin(journal, step);
     }
+    if (status == CR_OK) {
+        cr_journal_seal(journal);
+    }
+    return status;
+}
+
+cr_status cr_journal_begin(cr_journal *journal, const cr_step *step)
+{
     if (step->kind >= CR_STEP_KIND_COUNT) {
         return CR_ERR_CORRUPT;
     }
@@ -396,7 +408,6 @@ cr_status cr_step_begin(cr_journal *journal, uint32_t epoch, const cr_step *step
         return CR_ERR_BUSY;
     }
     journal->attempts++;
-    cr_journal_seal(journal);
     return CR_OK;
 }
 

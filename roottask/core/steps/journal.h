@@ -20,6 +20,9 @@ typedef enum cr_chain_phase {
 /* Writes the checksum. Everything that changes a journal must do this last. */
 void cr_journal_seal(cr_journal *journal);
 
+/* Begins a step, or begins it again. CR_ERR_CORRUPT, BUSY: nothing has changed. */
+cr_status cr_journal_begin(cr_journal *journal, const cr_step *step);
+
 /* The area for the entries of a phase. CR_LEFT_AREA_COUNT: it has none. */
 cr_left_area cr_journal_area(uint32_t phase);
 /* Moves the cursor to the next entry. Nothing of the entry at the cursor is left. */

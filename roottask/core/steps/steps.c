@@ -277,7 +277,32 @@ cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model 
     if (journal->attempts > 0) {
         return begun(journal, plan, out);
     }
+    const uint32_t phase = journal->phase;
+    const uint32_t index = journal->index;
+    const uint32_t second = journal->second;
     status = at_cursor(journal, plan, model, out);
+    /* Nothing else changes while the cursor stays. */
+    if (journal->phase != phase || journal->index != index || journal->second != second) {
+        cr_journal_seal(journal);
+    }
+    return status;
+}
+
+cr_status cr_step_take(cr_journal *journal, uint32_t epoch, const cr_plan *plan,
+                       const cr_model *model, cr_step *out)
+{
+    cr_status status = cr_journal_check(journal);
+    if (status != CR_OK) {
+        return status;
+    }
+    if (journal->epoch != epoch) {
+        return CR_ERR_EPOCH;
+    }
+    status = journal->attempts > 0 ? begun(journal, plan, out)
+                                   : at_cursor(journal, plan, model, out);
+    if (status == CR_OK && out->kind != CR_STEP_AWAIT && out->kind != CR_STEP_SETTLE) {
+        status = cr_journal_begin(journal, out);
+    }
     cr_journal_seal(journal);
     return status;
 }

@@ -116,7 +116,7 @@ static size_t piece_words(size_t count)
 }
 
 /* Whether so many words more fit into the record. If not, the line is too long. */
-static int fits(cr_trace *trace, size_t words)
+static inline int fits(cr_trace *trace, size_t words)
 {
     if (words > CR_TRACE_RECORD_MAX / WORD ||
         (size_t)(trace->next - trace->record) > CR_TRACE_RECORD_MAX / WORD - words) {
@@ -215,7 +215,7 @@ void cr_trace_begin(cr_trace *trace, cr_event event)
 }
 
 /* Whether the next field may be recorded. The table must have the same print function for it. */
-static int next_field(cr_trace *trace, cr_print print)
+static inline int next_field(cr_trace *trace, cr_print print)
 {
     if (trace->broken) {
         return 0;
@@ -275,10 +275,12 @@ void cr_trace_words(cr_trace *trace, const char *text, size_t count)
         trace->broken = 1;
         return;
     }
-    put_word(trace, (uint64_t)count << COUNT_SHIFT);
+    word *next = (word *)trace->next;
+    *next++ = (uint64_t)count << COUNT_SHIFT;
     for (size_t i = 0; i < count; i += WORD) {
-        __builtin_memcpy(trace->next++, text + i, WORD);
+        __builtin_memcpy(next++, text + i, WORD);
     }
+    trace->next = (uint64_t *)next;
 }
 
 void cr_trace_name(cr_trace *trace, const char *name)
@@ -296,9 +298,11 @@ void cr_trace_pieces(cr_trace *trace, const uint64_t *pieces, size_t words)
     if (!next_field(trace, CR_PRINT_TEXT) || !fits(trace, words)) {
         return;
     }
+    word *next = (word *)trace->next;
     for (size_t i = 0; i < words; i++) {
-        put_word(trace, pieces[i]);
+        *next++ = pieces[i];
     }
+    trace->next = (uint64_t *)next;
 }
 
 void cr_trace_key(cr_trace *trace)
@@ -373,9 +377,11 @@ static int begin_piece(cr_text *text, size_t words, size_t bytes)
 void cr_text_words(cr_text *text, const char *piece, size_t count)
 {
     if (begin_piece(text, piece_words(count), count)) {
+        uint64_t *next = &text->of[text->words];
         for (size_t i = 0; i < count; i += WORD) {
-            __builtin_memcpy(&text->of[text->words++], piece + i, WORD);
+            __builtin_memcpy(next++, piece + i, WORD);
         }
+        text->words += (uint32_t)piece_words(count) - 1;
     }
 }
 

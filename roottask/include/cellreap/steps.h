@@ -165,6 +165,11 @@ cr_status cr_step_next(cr_journal *journal, const cr_plan *plan, const cr_model 
  * EPOCH. CR_ERR_BUSY: another step has begun. */
 cr_status cr_step_begin(cr_journal *journal, uint32_t epoch, const cr_step *step);
 
+/* cr_step_next, and if the step is neither an AWAIT nor SETTLE also cr_step_begin. The journal is
+ * checked and written once. The errors are those of both. */
+cr_status cr_step_take(cr_journal *journal, uint32_t epoch, const cr_plan *plan,
+                       const cr_model *model, cr_step *out);
+
 /* Records how far the step is. CR_ERR_CORRUPT, VERSION, EPOCH. CR_ERR_ABSENT: none has begun. */
 cr_status cr_step_note(cr_journal *journal, uint32_t epoch, uint32_t half);
 

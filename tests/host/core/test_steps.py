@@ -199,6 +199,7 @@ def test_what_is_no_journal_is_refused() -> None:
     step = cleaner.ffi.new("cr_step *")
     lib, journal = cleaner.lib, cleaner.journal
     assert lib.cr_step_next(journal, cleaner.plan, cleaner.model, step) == CORRUPT
+    assert lib.cr_step_take(journal, 1, cleaner.plan, cleaner.model, step) == CORRUPT
     assert lib.cr_step_begin(journal, 1, step) == CORRUPT
     assert lib.cr_step_done(journal, 1) == CORRUPT
     assert lib.cr_journal_take_over(journal, 2) == CORRUPT
@@ -214,6 +215,7 @@ def test_a_write_of_an_earlier_epoch_is_refused_and_changes_nothing() -> None:
     assert lib.cr_journal_take_over(journal, 2) == OK
     before = bytes(cleaner.ffi.buffer(journal))
     assert lib.cr_step_begin(journal, 1, step) == EPOCH
+    assert lib.cr_step_take(journal, 1, cleaner.plan, cleaner.model, step) == EPOCH
     assert lib.cr_step_note(journal, 1, 7) == EPOCH
     assert lib.cr_step_done(journal, 1) == EPOCH
     assert bytes(cleaner.ffi.buffer(journal)) == before

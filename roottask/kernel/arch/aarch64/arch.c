@@ -23,7 +23,7 @@ enum { EM_AARCH64 = 183 };
 seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, seL4_Word vaddr)
 {
     (void)level; /* The kernel maps the table at the widest level that is missing at the address. */
-    cr_calls[CR_CALL_MAP]++;
+    cr_count_call(CR_CALL_MAP);
     return seL4_ARM_PageTable_Map(table, vspace, vaddr, seL4_ARM_Default_VMAttributes);
 }
 
@@ -34,26 +34,26 @@ seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr,
     if (!executable) {
         attributes |= (seL4_Word)seL4_ARM_ExecuteNever;
     }
-    cr_calls[CR_CALL_MAP]++;
+    cr_count_call(CR_CALL_MAP);
     return seL4_ARM_Page_Map(frame, vspace, vaddr, writable ? seL4_ReadWrite : seL4_CanRead,
                              (seL4_ARM_VMAttributes)attributes);
 }
 
 seL4_Error cr_arch_unmap_frame(seL4_CPtr frame)
 {
-    cr_calls[CR_CALL_MAP]++;
+    cr_count_call(CR_CALL_MAP);
     return seL4_ARM_Page_Unmap(frame);
 }
 
 seL4_Error cr_arch_sync_code(seL4_CPtr frame)
 {
-    cr_calls[CR_CALL_MAP]++;
+    cr_count_call(CR_CALL_MAP);
     return seL4_ARM_Page_Unify_Instruction(frame, 0, (seL4_Word)1 << seL4_PageBits);
 }
 
 seL4_Error cr_arch_assign_asid(seL4_CPtr vspace)
 {
-    cr_calls[CR_CALL_CONFIGURE]++;
+    cr_count_call(CR_CALL_CONFIGURE);
     return seL4_ARM_ASIDPool_Assign(seL4_CapInitThreadASIDPool, vspace);
 }
 

@@ -17,7 +17,7 @@ enum { EM_X86_64 = 62 };
 
 seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, seL4_Word vaddr)
 {
-    cr_calls[CR_CALL_MAP]++;
+    cr_count_call(CR_CALL_MAP);
     switch (level) {
     case 0:
         return seL4_X86_PDPT_Map(table, vspace, vaddr, seL4_X86_Default_VMAttributes);
@@ -34,14 +34,14 @@ seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr,
                              int executable)
 {
     (void)executable; /* seL4 has no execute-never attribute on x86_64. */
-    cr_calls[CR_CALL_MAP]++;
+    cr_count_call(CR_CALL_MAP);
     return seL4_X86_Page_Map(frame, vspace, vaddr, writable ? seL4_ReadWrite : seL4_CanRead,
                              seL4_X86_Default_VMAttributes);
 }
 
 seL4_Error cr_arch_unmap_frame(seL4_CPtr frame)
 {
-    cr_calls[CR_CALL_MAP]++;
+    cr_count_call(CR_CALL_MAP);
     return seL4_X86_Page_Unmap(frame);
 }
 
@@ -53,7 +53,7 @@ seL4_Error cr_arch_sync_code(seL4_CPtr frame)
 
 seL4_Error cr_arch_assign_asid(seL4_CPtr vspace)
 {
-    cr_calls[CR_CALL_CONFIGURE]++;
+    cr_count_call(CR_CALL_CONFIGURE);
     return seL4_X86_ASIDPool_Assign(seL4_CapInitThreadASIDPool, vspace);
 }
 

@@ -38,7 +38,7 @@ int cr_device_exists(void)
 
 static void out(uint16_t port, uint64_t value)
 {
-    cr_calls[CR_CALL_TIMER]++;
+    cr_count_call(CR_CALL_TIMER);
     seL4_Error error = seL4_X86_IOPort_Out8(io, port, value & 0xff);
     if (error != seL4_NoError) {
         cr_panic("the timer cannot be written", (uint64_t)error);
@@ -47,7 +47,7 @@ static void out(uint16_t port, uint64_t value)
 
 static uint64_t in(uint16_t port)
 {
-    cr_calls[CR_CALL_TIMER]++;
+    cr_count_call(CR_CALL_TIMER);
     seL4_X86_IOPort_In8_t got = seL4_X86_IOPort_In8(io, port);
     if (got.error != seL4_NoError) {
         cr_panic("the timer cannot be read", (uint64_t)got.error);
