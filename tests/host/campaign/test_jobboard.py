@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -219,6 +220,36 @@ def test_a_claim_that_is_gone_is_noticed_before_a_task_and_by_a_write(
             with pytest.raises(Lost):
                 one.put("data", {"b": b"2"})
         assert two.names("data") == ["a"]
+
+
+@pytest.mark.behaviour("A-23")
+def test_a_worker_without_a_job_waits_before_it_asks_again(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = read_campaign(Path(campaign_of(bench, 1, tmp_path)[1]))
+    happened: list[str] = []
+
+    class Asked:
+        """A server whose only job somebody else has, and whose result comes at last."""
+
+        def names(self, _kind: str) -> list[str]:
+            happened.append("asked")
+            return [campaign.cells[0].id] if happened.count("asked") == 4 else []
+
+        def each_job(self) -> Iterator[SimpleNamespace]:
+            yield SimpleNamespace(details={"cell": campaign.cells[0].id})
+
+        def claim(self, _job: object) -> bool:
+            return False
+
+    def slept(seconds: float) -> None:
+        happened.append("waited")
+        assert seconds >= 0.1
+
+    monkeypatch.setattr(time, "sleep", slept)
+    server: Any = Asked()
+    shared._Worker(campaign, server, tmp_path).run()
+    assert happened == ["asked", "waited"] * 3 + ["asked"]
 
 
 # -- with a script as the emulator
