@@ -62,7 +62,10 @@ static void above_space(cr_planner *planner, const cr_doomed *space, reached *qu
 /* The bodies of dead PDs, each with what is built on it if `queue` is given. */
 static void bodies(cr_planner *planner, reached *queue)
 {
-    for (uint32_t i = 0; i < planner->n_pds && planner->status == CR_OK; i++) {
+    for (uint32_t i = 0; i < planner->n_found && planner->status == CR_OK; i++) {
+        if (i >= planner->n_pds) {
+            break;
+        }
         cr_walk walk = cr_walk_start(planner, planner->found[i].node.index, CR_EDGE_BODY, CR_OUT);
         while (cr_walk_next(planner, &walk)) {
             if (queue == NULL) {
