@@ -12,6 +12,8 @@
 #include "kernel/objects.h"
 #include "kernel/untyped.h"
 
+void *memcpy(void *restrict to, const void *restrict from, size_t count); /* string.c */
+
 enum { PAGE = 4096, PAGE_BITS = 12 };
 
 /* The parts of an ELF64 file that are needed to load it. */
@@ -328,10 +330,7 @@ static seL4_Error load_page(const cr_body *body, const stretch *s, uint32_t page
         if (error) {
             return error;
         }
-        volatile uint8_t *out = window;
-        for (uint64_t at = from; at < to; at++) {
-            out[at - vaddr] = s->bytes[at - s->start];
-        }
+        (void)memcpy(&window[from - vaddr], &s->bytes[from - s->start], to - from);
         if (s->executable && (error = cr_arch_sync_code(frame)) != seL4_NoError) {
             return error;
         }

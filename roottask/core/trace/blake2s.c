@@ -25,7 +25,7 @@ static uint32_t rotated(uint32_t word, uint32_t bits)
     return (word >> bits) | (word << (32u - bits));
 }
 
-static void mix(uint32_t *v, int a, int b, int c, int d, uint32_t x, uint32_t y)
+static inline void mix(uint32_t *v, int a, int b, int c, int d, uint32_t x, uint32_t y)
 {
     v[a] += v[b] + x;
     v[d] = rotated(v[d] ^ v[a], 16);
@@ -86,15 +86,26 @@ void cr_blake2s_init(cr_blake2s *state, const uint8_t *key, size_t key_bytes, si
     state->used = CR_BLAKE2S_BLOCK;
 }
 
+/* The last block is compressed when the hash ends, so a full one waits for what follows it. */
+static void make_room(cr_blake2s *state)
+{
+    if (state->used == CR_BLAKE2S_BLOCK) {
+        state->count += CR_BLAKE2S_BLOCK;
+        compress(state, 0);
+        state->used = 0;
+    }
+}
+
+void cr_blake2s_compress_key(cr_blake2s *state)
+{
+    make_room(state);
+}
+
 void cr_blake2s_add(cr_blake2s *state, const void *bytes, size_t count)
 {
     const uint8_t *at = bytes;
     for (size_t i = 0; i < count; i++) {
-        if (state->used == CR_BLAKE2S_BLOCK) {
-            state->count += CR_BLAKE2S_BLOCK;
-            compress(state, 0);
-            state->used = 0;
-        }
+        make_room(state);
         state->block[state->used++] = at[i];
     }
 }

@@ -94,6 +94,7 @@ void cr_trace_init(cr_trace *trace, void *ring, size_t capacity,
     *trace = (cr_trace){.ring = ring, .capacity = capacity, .put = put};
     put_hex(trace->key, key, CR_TRACE_KEY_BYTES);
     cr_blake2s_init(&trace->keyed, key, CR_TRACE_KEY_BYTES, CR_TRACE_SUM_BYTES);
+    cr_blake2s_compress_key(&trace->keyed);
     trace->broken = capacity < CR_TRACE_RING_MIN || capacity % WORD != 0;
 }
 
