@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from urllib.parse import unquote_to_bytes
 
 from cellreap import headers
 from cellreap.headers import HeaderError
@@ -224,16 +225,21 @@ def encode(value: str) -> str:
     )
 
 
-_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})|%")
+_MALFORMED = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
 def decode(value: bytes) -> str | None:
     """The value that `encode` encoded. None if an escape in the bytes is malformed."""
     if b"%" in value:
-        if any(found.group(1) is None for found in _ESCAPE.finditer(value)):
+        if _MALFORMED.search(value):
             return None
-        value = _ESCAPE.sub(lambda found: bytes((int(found.group(1), 16),)), value)
+        value = unquote_to_bytes(value)
     return value.decode("utf-8", "surrogateescape")
+
+
+def unescaped(value: str) -> str:
+    """The value that `encode` encoded as this text, in which no escape is malformed."""
+    return unquote_to_bytes(value).decode("utf-8", "surrogateescape")
 
 
 def printable(text: str, limit: int = 120) -> str:

@@ -2,8 +2,8 @@
 """The quick way to read an event of the current version: one pattern for the whole line.
 
 A line that the pattern of its event matches, and whose other values have their form, is sound. What
-is not matched is read field by field (reader.py), which also accepts what is rarer, such as escaped
-text, and says what is wrong. So this way may only accept what that one accepts.
+is not matched is read field by field (reader.py), which also accepts what is rarer, and says what
+is wrong. So this way may only accept what that one accepts.
 """
 
 from __future__ import annotations
@@ -15,25 +15,27 @@ from dataclasses import dataclass
 from typing import Final
 
 from cellreap.headers import event_table
-from cellreap.trace.events import field_type, field_types
-from cellreap.trace.lines import MARK, REACH, Sums
+from cellreap.trace.events import field_type, field_types, unescaped
+from cellreap.trace.lines import MARK, REACH, SUM_DIGITS, Sums
 
 _COUNT: Final = "[a-z0-9][a-z0-9-]*:[1-9][0-9]{0,17}"
 _PD: Final = "PD_(?:0|[1-9a-f][0-9a-f]{0,7})"
+_TEXT: Final = "[!-$&-~]*(?:%[0-9A-Fa-f]{2}[!-$&-~]*)*"
+"""Printable ASCII and whole escapes."""
 PATTERNS: Final[Mapping[str, str]] = {
     "NUMBER": "0|[1-9][0-9]{0,17}",
     "FLAG": "[01]",
     "ADDRESS": "0x[0-9a-f]{1,16}",
     "DIGEST": "[0-9a-f]{8}",
     "STATE_DIGEST": "[0-9a-f]{16}|-",
-    "TEXT": "[!-$&-~]*",
+    "TEXT": _TEXT,
     "PD": _PD,
     "PD_OR_NONE": f"{_PD}|-",
     "CALLS": f"-|{_COUNT}(?:,{_COUNT})*",
     "OBJECTS": f"-|{_COUNT}(?:,{_COUNT})*",
 }
 """Type of a field -> a pattern of which all matches have the form of the type (events.py)."""
-_MARK_WORD: Final = MARK.rstrip()
+_BEGINS: Final = MARK + b"%d "
 _REMEMBERED: Final = 1 << 12
 _ANY: Final = "[!-$&-~]*"
 """Printable ASCII that is no escape, so that it stands for itself."""
@@ -47,21 +49,23 @@ class FastForm:
     match: Callable[[str], re.Match[str] | None]
     checks: tuple[tuple[int, Callable[[str], bool]], ...]
     """Place of a value -> whether it has the form of its field."""
+    texts: tuple[str, ...]
+    """The fields whose values may be escaped."""
 
     def read(self, body: bytes) -> dict[str, str] | None:
         """The values of an event, by field. None: it must be read field by field."""
-        return self.read_text(body.decode("ascii")) if body.isascii() else None
-
-    def read_text(self, body: str) -> dict[str, str] | None:
-        """As `read`, from text of ASCII characters."""
-        found = self.match(body)
+        found = self.match(body.decode("latin-1"))  # no pattern has a character beyond ASCII
         if found is None:
             return None
         values = found.groups()
         for place, accepts in self.checks:
             if not accepts(values[place]):
                 return None
-        return dict(zip(self.fields, values))  # noqa: B905 - as many, by the pattern
+        read = dict(zip(self.fields, values))  # noqa: B905 - as many, by the pattern
+        for name in self.texts:
+            if "%" in read[name]:
+                read[name] = unescaped(read[name])
+        return read
 
 
 @functools.cache
@@ -75,16 +79,24 @@ def fast_forms() -> dict[str, FastForm]:
     """Name of an event -> its form. For the current version only."""
     forms = {}
     for name, fields in event_table().fields.items():
-        patterns, checks = [], []
+        patterns, checks, texts = [], [], []
         for place, field_name in enumerate(fields):
             kind = field_type(name, field_name)
             pattern = PATTERNS.get(kind.name)
             patterns.append(f" {field_name}=({pattern or _ANY})")
             if pattern is None:
                 checks.append((place, _known(kind.name)))
+            elif pattern == _TEXT:
+                texts.append(field_name)
         match = re.compile(name + "".join(patterns)).fullmatch
-        forms[name] = FastForm(tuple(fields), match, tuple(checks))
+        forms[name] = FastForm(tuple(fields), match, tuple(checks), tuple(texts))
     return forms
+
+
+@functools.cache
+def _quick_forms() -> dict[bytes, tuple[str, FastForm]]:
+    """Name of an event, as in a line -> the name and its form. END, which is checked, is none."""
+    return {name.encode(): (name, form) for name, form in fast_forms().items() if name != "END"}
 
 
 class QuickLines:
@@ -97,18 +109,19 @@ class QuickLines:
         """Name and values of the event of this number in a sound line, and the text that its
         checksum covers. None: the line is something else, or must be read field by field.
         """
-        parts = line.rstrip(b"\r").split(b" ", 3)
-        if len(parts) != 4 or len(line) > REACH or parts[0] != _MARK_WORD:
+        begins = _BEGINS % seq
+        body_at = len(begins) + SUM_DIGITS + 1
+        if not line.startswith(begins) or len(line) > REACH:
             return None
-        if parts[1] != b"%d" % seq or not line.isascii():
+        body = line[body_at:].rstrip(b"\r")
+        text = begins[len(MARK) :] + body
+        if line[len(begins) : body_at] != self._sums.of(text) + b" ":
             return None
-        text = parts[1] + b" " + parts[3]
-        if self._sums.of(text) != parts[2].decode():
+        known = _quick_forms().get(body[: body.find(b" ")])
+        if known is None:
             return None
-        body = parts[3].decode()
-        name = body[: body.find(" ")]
-        form = fast_forms().get(name)
-        values = None if form is None or name == "END" else form.read_text(body)
+        name, form = known
+        values = form.read(body)
         return None if values is None else (name, values, text)
 
 

@@ -24,6 +24,8 @@ LINE = re.compile(rb"(0|[1-9][0-9]{0,18}) ([0-9a-f]{16}|[0-9a-f]{8}) ([A-Z_]+(?:
 _TRACE_KEY = re.compile(rb"TRACE version=([0-9]{1,9}) (?:.* )?key=([0-9a-f]{32})", re.DOTALL)
 
 _SUM_BYTES = headers.constant("trace_events.h", "CR_TRACE_SUM_BYTES")
+SUM_DIGITS = 2 * _SUM_BYTES
+"""Characters of a checksum with a key."""
 REACH = 2 * headers.constant("limits.h", "CR_TRACE_LINE_MAX")
 """Bytes at the end of a console line in which a line with a key begins. The root task ends its line
 itself, so that nothing can stand behind it. Text of others in front of it may have any length.
@@ -52,11 +54,11 @@ class Sums:
         self._key = key
         self._begun = hashlib.blake2s(digest_size=_SUM_BYTES, key=key)
 
-    def of(self, text: bytes) -> str:
+    def of(self, text: bytes) -> bytes:
         """The checksum of a text."""
         hashed = self._begun.copy()
         hashed.update(text)
-        return hashed.hexdigest()
+        return hashed.hexdigest().encode()
 
     def __reduce__(self) -> tuple[type[Sums], tuple[bytes]]:
         return Sums, (self._key,)

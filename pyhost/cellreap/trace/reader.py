@@ -128,12 +128,12 @@ def split_lines(
         rest += chunk
         start = 0
         if len(rest) <= MAX_LINE:  # so is each line in it
-            *lines, last = rest.split(b"\n")
+            *lines, last = bytes(rest).split(b"\n")
             for line in lines:
-                yield number, bytes(line), overlong
+                yield number, line, overlong
                 overlong = False
                 number += 1
-            rest = last
+            rest = bytearray(last)
             continue
         while (end := rest.find(b"\n", start)) >= 0:
             overlong |= end - start > MAX_LINE and MARK in rest[start : end - MAX_LINE]

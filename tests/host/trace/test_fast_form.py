@@ -56,7 +56,25 @@ def test_each_event_has_a_form_and_nearly_all_lines_are_read_by_it() -> None:
             assert slow is not None
             assert values is None or list(values.items()) == list(slow.values.items())
             assert values is not None or b"%" in body
-    assert quick > 0.9 * seen > 1000
+    assert quick > 0.99 * seen > 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a%20line", "a line"),
+        ("%25%c3%A9", "%\N{LATIN SMALL LETTER E WITH ACUTE}"),
+        ("%ff", "\udcff"),
+        ("100%", None),
+        ("%2", None),
+        ("%2g%20", None),
+    ],
+)
+def test_escaped_text_is_read_as_field_by_field(text: str, said: str | None) -> None:
+    body = f"SAY pd=PD_1 text={text}".encode()
+    read, slow = fast_forms()["SAY"].read(body), slowly(body)
+    assert (None if read is None else read["text"]) == said
+    assert (None if slow is None else slow["text"]) == said
 
 
 @pytest.mark.behaviour("H-10")

@@ -253,12 +253,11 @@ class Cleanups(Concern):
 
     def see_outside(self, event: Event) -> None:
         """Checks whether an event that is not part of a cleanup may come now."""
-        side_by_side = self.context.policy.side_by_side
         if self.number is not None and not self.context.between.is_open():
             text = f"{event.name} within cleanup {self.number}: expected SETTLED n={self.number}"
             self.context.bad("cleanup.within", f"{text} first")
         for number, running in self._waiting.items():
-            if event.name == "CLEANUP" and not side_by_side:
+            if event.name == "CLEANUP" and not self.context.policy.side_by_side:
                 text = f"CLEANUP within cleanup {number}: expected CONTINUE n={number} first"
                 self.context.bad("cleanup.within", text)
             for name in NOT_DOOMED.get(event.name, ()):
@@ -266,7 +265,8 @@ class Cleanups(Concern):
                 if node is not None and running.dooms(node):
                     text = f"{name}={node}: it is doomed by cleanup {number}, which waits"
                     self.context.bad("cleanup.doomed", f"{event.name}: {text}")
-        self.context.residue.see_outside(event, NOT_DOOMED.get(event.name, ()))
+        if self.context.residue.of:
+            self.context.residue.see_outside(event, NOT_DOOMED.get(event.name, ()))
 
     def enter(self, event: Event) -> Running | None:
         """The cleanup of an event that is part of one. None if there is no such cleanup."""

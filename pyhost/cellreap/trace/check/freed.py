@@ -38,6 +38,11 @@ class Freed(Concern):
         """The PDs that were stopped and are not destroyed."""
         return self._stopped
 
+    def is_due(self) -> bool:
+        """Whether only certain events may come now."""
+        stops = self.context.triggers.has_to_stop()
+        return stops or self._beginning is not None or self._suspending is not None
+
     def interrupt(self, event: Event) -> None:
         """Handles an event that cannot stand between STOP and SUSPEND of a PD, or its CLEANUP, or
         among the STOPs of a TERMINATE_TREE.

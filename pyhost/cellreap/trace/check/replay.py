@@ -192,6 +192,8 @@ class Replay:
         self._outside_handlers = self._bound(OUTSIDE)
         self._within_handlers = self._bound(WITHIN)
         self._known: Collection[str] = ()  # the events of the trace's version
+        self._may_follow: Collection[str] = ()  # those of them that may come after BASE
+        self._goes_on = False  # whether BASE came, and END did not
         self._ended = False
         self._finisher: str | None = None  # the PD of the last FINISH_WORK, if of this message
         self._late = False  # whether a PD was LATE in this message
@@ -211,7 +213,7 @@ class Replay:
         context, name = self._context, event.name
         context.line = event.line
         self.report.events += 1
-        if self._in_place(event):
+        if (self._goes_on and name in self._may_follow) or self._in_place(event):
             if name in REPORTED:
                 self._reports.see(event)
             if name in AMONG_STEPS:
@@ -276,8 +278,6 @@ class Replay:
     def _in_place(self, event: Event) -> bool:
         """Whether the event can be handled at all."""
         bad, name = self._context.bad, event.name
-        if self.report.events > 2 and name in self._known and name != "TRACE" and not self._ended:
-            return True
         first = self.report.events == 1
         if first != (name == "TRACE"):
             bad(
@@ -294,24 +294,25 @@ class Replay:
             version = self._context.version
             bad("order.version", f"{name}: trace version {version} has no such event")
             return False
+        self._goes_on = self.report.events > 1
         return True
 
     def _in_order(self, event: Event) -> None:
         """Checks events that must follow another directly, or must stand together."""
         context, name = self._context, event.name
         of_no_cleanup = name in ("QUEUE", "STATE", "SETTLED") and event["n"] == "0"
-        third = self.report.events == 3
-        if third != (name == "MODE") and context.policy.says_mode:
+        events = self.report.events
+        if (events == 3) != (name == "MODE") and context.policy.says_mode:
             context.bad("order.mode", f"{name}: expected MODE once, right after BASE")
-        fourth = self.report.events == 4
-        if fourth and name != "AWAIT" and context.policy.clocks:
+        if events == 4 and name != "AWAIT" and context.policy.clocks:
             context.bad("progress.await", f"{name}: expected AWAIT right after MODE")
         if context.debts.open and not self._answers(event, of_no_cleanup):
             for owed in context.debts.forgive():
                 context.bad("order.answer", f"{name}: expected {owed} before it")
         if context.nodes.is_deleting():
             context.nodes.interrupt(event)
-        context.freed.interrupt(event)
+        if context.freed.is_due():
+            context.freed.interrupt(event)
         if context.blame.taken is not None:
             context.blame.interrupt(event)
         context.collections.interrupt(event)
@@ -402,6 +403,7 @@ class Replay:
             context.bad("config.system", f"{text} too little to be held against a configuration")
             context.expected = None
         self._known = events_of(context.version)
+        self._may_follow = frozenset(self._known) - {"TRACE"}
         if not self._known:
             text = f"TRACE: version={event['version']}: expected a known version"
             context.bad("order.version", text)
@@ -417,7 +419,7 @@ class Replay:
 
     def _end(self, event: Event) -> None:
         context = self._context
-        self._ended = True
+        self._ended, self._goes_on = True, False
         context.cleanups.at_end()
         context.staged.at_end()
         self._concerns[Rounds].at_end()

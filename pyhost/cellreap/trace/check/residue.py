@@ -190,6 +190,8 @@ class Residue(Concern):
 
     def doomed(self) -> set[str]:
         """The PDs and spaces that were left, but for those of the current cleanup."""
+        if not self.of:
+            return set()
         return set().union(*(running.group.keys() - running.destroyed for running in self._rest()))
 
     def tombstones(self) -> int:
@@ -221,6 +223,8 @@ class Residue(Concern):
 
     def demand_retried(self, event: Event) -> None:
         """Checks, when the root task goes on to another message, that it tried what was left."""
+        if not self._to_retry:
+            return
         for number in sorted(self._to_retry):
             text = f"{event.name}: expected RECOVER n={number} before it: a cleanup has settled"
             self.context.bad("residue.retried", text)

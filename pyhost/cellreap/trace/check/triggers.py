@@ -138,6 +138,10 @@ class Triggers(Concern):
         """Whether the PD is terminated with the one that created it, and not stopped yet."""
         return pd in self._to_stop
 
+    def has_to_stop(self) -> bool:
+        """Whether there are such PDs."""
+        return bool(self._to_stop)
+
     def to_stop(self) -> list[str]:
         """The PDs that are terminated with the one that created them, and not stopped yet."""
         return sorted(self._to_stop)
