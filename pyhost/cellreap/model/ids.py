@@ -52,6 +52,19 @@ def parse_id(text: str) -> NodeId | None:
     return None
 
 
+def is_id(text: str, kind: str, type_name: str) -> bool:
+    """Whether the text is the id of a node of that kind. type_name: of a space or resource.
+
+    As `parse_id` tells, which remembers ids. This is for more of them than it can remember.
+    """
+    if kind == "PD":
+        return _PD.match(text) is not None
+    if len(text) > MAX_ID_LENGTH:
+        return False
+    match = (_RESOURCE if kind == "RESOURCE" else _SPACE).match(text)
+    return match is not None and match[1] == type_name
+
+
 def pd_id(number: int) -> str:
     """The id of the PD with this number."""
     return f"PD_{number:x}"

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from cellreap.model.edges import EDGE_KINDS
@@ -36,7 +37,7 @@ def violations(model: Model) -> list[Violation]:
     M-05: the map graph has no cycle.
     """
     found = [] if _well_formed(model) else [*_spaces(model), *_resources(model), *_edges(model)]
-    for id_ in _on_map_cycles(model.maps):
+    for id_ in () if _only_down(model) else _on_map_cycles(model.maps):
         found.append(Violation("M-05", (id_,), f"{id_} is on a cycle of MAP edges"))
     return sorted(found)
 
@@ -61,9 +62,10 @@ def _well_formed(model: Model) -> bool:
     for space, pd in manager.items():
         if (space in core) != (pd == ROOT) or (space not in core and (pd, space) not in holds):
             return False
-    for res, space in model.space_of.items():
-        if space not in core and (manager[space], res) not in holds:
-            return False
+    if not all(
+        (manager[space], res) in holds for res, space in model.space_of.items() if space not in core
+    ):
+        return False
     for name, pairs in (
         ("HOLD", holds),
         ("REQUEST", model.requests),
@@ -74,12 +76,24 @@ def _well_formed(model: Model) -> bool:
         ("SUBSCRIBE", model.subscribes),
     ):
         kind = EDGE_KINDS[name]
-        sources = set().union(*(of_kind[each] for each in kind.sources))
-        targets = set().union(*(of_kind[each] for each in kind.targets))
-        if any(a not in sources or b not in targets for a, b in pairs):
-            return False
+        for end, kinds in ((0, kind.sources), (1, kind.targets)):
+            there = set().union(*(of_kind[each] for each in kinds))
+            if not there.issuperset(map(itemgetter(end), pairs)):
+                return False
     resources = of_kind["RESOURCE"]
     return all((a in resources) == (b in resources) for a, b in model.maps)
+
+
+def _only_down(model: Model) -> bool:
+    """Whether each MAP edge ends at a node that was added before its other end, as in most states.
+
+    Then there is no cycle.
+    """
+    place = {id_: at for at, id_ in enumerate(model.nodes)}
+    try:
+        return all(place[b] < place[a] for a, b in model.maps)
+    except KeyError:
+        return False
 
 
 def _is_a(model: Model, id_: str, *kinds: NodeKind) -> bool:
@@ -139,10 +153,10 @@ def _edges(model: Model) -> Iterator[Violation]:
 
 def _has_cycle(maps: set[tuple[str, str]]) -> bool:
     """Whether a cycle is left when nodes without an incoming edge are removed again and again."""
-    out: dict[str, list[str]] = {}
+    out = defaultdict[str, list[str]](list)
     for a, b in maps:
-        out.setdefault(a, []).append(b)
-    incoming = Counter(b for _, b in maps)
+        out[a].append(b)
+    incoming = Counter(map(itemgetter(1), maps))
     loose = [node for node in out if node not in incoming]
     left = len(maps)
     while loose:

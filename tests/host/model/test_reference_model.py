@@ -9,7 +9,15 @@ import pytest
 
 from cellreap.errors import ModelError
 from cellreap.model.graph import Model
-from cellreap.model.ids import MAX_ID_LENGTH, NodeId, parse_id, pd_id, resource_id, space_id
+from cellreap.model.ids import (
+    MAX_ID_LENGTH,
+    NodeId,
+    is_id,
+    parse_id,
+    pd_id,
+    resource_id,
+    space_id,
+)
 from kit.core_support import SCENARIO, system
 
 
@@ -39,6 +47,21 @@ def test_ids() -> None:
         assert parse_id(text) is None, text
     assert parse_id("PD_ffffffff") is not None
     assert parse_id("T" * MAX_ID_LENGTH + "_1_1") is None
+
+
+def test_what_is_an_id_of_a_kind_is_parsed_as_one() -> None:
+    ends = ("", "1", "0", "01", "a_1", "1_a", "SPACE_1", "SPACE_1_2", "1_SPACE_2", "1\n", "A_1_1")
+    starts = ("", "PD", "BLOCK", "TOY_BLOCK", "A_SPACE", "a", "9", "T" * (MAX_ID_LENGTH - 3))
+    said = set()
+    for text in (f"{start}_{end}" for start in starts for end in ends):
+        parts = parse_id(text)
+        for kind in ("PD", "RESOURCE_SPACE", "RESOURCE"):
+            for type_name in {"PD", "X", *starts, "" if parts is None else parts.type}:
+                found = parts is not None and parts.kind == kind
+                found &= kind == "PD" or (parts is not None and parts.type == type_name)
+                assert is_id(text, kind, type_name) == found, (text, kind, type_name)
+                said.add((kind, found))
+    assert len(said) == 6
 
 
 MISUSES: list[Callable[[Model], None]] = [

@@ -92,7 +92,8 @@ class CoreModel(Arena):
     def _load_at_once(self, model: Model, places: dict[str, int]) -> None:
         """As one node and edge after the other, in the same order, in few calls of the core."""
         lib, ordered = self.lib, _parents_first(model, places)
-        at = {id_: place for place, id_ in enumerate(ordered)}
+        in_order = ordered == list(places)
+        at = places if in_order else {id_: place for place, id_ in enumerate(ordered)}
         pd, space, resource = lib.CR_NODE_PD, lib.CR_NODE_SPACE, lib.CR_NODE_RESOURCE
         root, pinned, core = lib.CR_FLAG_ROOT, lib.CR_FLAG_PINNED, lib.CR_FLAG_CORE
         rows = []
@@ -114,8 +115,8 @@ class CoreModel(Arena):
             self.subscribe(subscriber, subject, handler, count)
 
     def _edges_of(self, model: Model, places: dict[str, int], at: dict[str, int]) -> array[int]:
-        """The edges of a model, in the order of the places of their ends."""
-        keyed: list[tuple[int, int, int]] = []
+        """The edges of a model, in the order of `places` of their ends. at: in the core."""
+        edges: list[int] = []
         from_shift, to_shift = self.lib.CR_BULK_FROM, self.lib.CR_BULK_TO
         for name, pairs in (
             ("HOLD", model.holds.elements()),
@@ -128,12 +129,12 @@ class CoreModel(Arena):
             ("BODY", _bodies(model)),
         ):
             kind = self._kind(name)
-            keyed += [
-                (places[a], places[b], at[a] << from_shift | at[b] << to_shift | kind)
-                for a, b in pairs
-            ]
-        keyed.sort()
-        return array("Q", [edge for _, _, edge in keyed])
+            edges += [at[a] << from_shift | at[b] << to_shift | kind for a, b in pairs]
+        edges.sort()
+        if at is not places:
+            place, mask = [places[id_] for id_ in at], (1 << from_shift - to_shift) - 1
+            edges.sort(key=lambda e: (place[e >> from_shift], place[e >> to_shift & mask]))
+        return array("Q", edges)
 
     # -- planning
 
@@ -356,14 +357,14 @@ def _parents_first(model: Model, ids: Iterable[str]) -> list[str]:
     """The nodes in this order, except that what a node needs comes before it."""
     ordered: dict[str, None] = {}
     for id_ in ids:
-        chain = [id_]
         space = model.space_of.get(id_)
-        if space is not None:
-            chain.insert(0, space)
-        manager = model.manager.get(chain[0])
-        if manager is not None:
-            chain.insert(0, manager)
-        ordered.update(dict.fromkeys(chain))
+        if space is None or space not in ordered:
+            manager = model.manager.get(space or id_)
+            if manager is not None:
+                ordered[manager] = None
+            if space is not None:
+                ordered[space] = None
+        ordered[id_] = None
     return list(ordered)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 from cellreap.errors import InputError, ModelError
@@ -76,10 +78,9 @@ class Builder:
         by: dict[str, list[EdgeRow]] = {name: [] for name in EDGE_KINDS}
         for row in rows:
             by[row.type].append(row)
-        ends = {name: [(row.source, row.target) for row in by[name]] for name in EDGE_KINDS}
-        for pairs in ends.values():
-            if any(a not in nodes or b not in nodes for a, b in pairs):
-                return None
+        ends = {name: list(map(_ENDS, by[name])) for name in EDGE_KINDS}
+        if any(not nodes.keys() >= set(chain.from_iterable(pairs)) for pairs in ends.values()):
+            return None
         space_of = dict(ends["SUBSET"])
         if len(space_of) < len(ends["SUBSET"]) or any(
             row.extra and row.extra not in nodes for row in by["REQUEST"]
@@ -87,11 +88,11 @@ class Builder:
             return None
         model = self.model
         managers = self._plain_managers(by)
+        of_kind: dict[str, list[NodeRow]] = {"PD": [], "RESOURCE_SPACE": [], "RESOURCE": []}
+        for node in nodes.values():
+            of_kind[node.kind].append(node)
         made = managers is not None and all(
-            self._plain_node(row, space_of, managers)
-            for kind in ("PD", "RESOURCE_SPACE", "RESOURCE")
-            for row in nodes.values()
-            if row.kind == kind
+            self._plain_node(row, space_of, managers) for each in of_kind.values() for row in each
         )
         if managers is None or not made or not self._plain_edges(by, ends):
             self.model = Model()
@@ -318,6 +319,7 @@ class Builder:
         self.model.requests.update((edge.source, space) for space in spaces)
 
 
+_ENDS: Final = attrgetter("source", "target")
 _ADD: Final[dict[str, Callable[..., None]]] = {
     "HOLD": Model.add_hold,
     "MAP": Model.add_map,

@@ -112,8 +112,8 @@ def _is_ours(nodes: Iterable[NodeRow], edges: Iterable[EdgeRow]) -> bool:
     )
 
 
-def _plain_lines(file: io.BufferedReader, most: int) -> Iterator[str]:
-    """The next lines of a file, many at once, as long as nothing is wrong with one or rare."""
+def _plain_lines(file: io.BufferedReader, most: int) -> Iterator[list[str]]:
+    """The next lines of a file, in lists, as long as nothing is wrong with one or rare."""
     while True:
         at = file.tell() if file.seekable() else None
         if at is None:
@@ -130,7 +130,7 @@ def _plain_lines(file: io.BufferedReader, most: int) -> Iterator[str]:
             return
         file.seek(at + len(block))
         most -= len(lines)
-        yield from lines
+        yield lines
 
 
 def _lines(path: str, file: io.BufferedReader) -> Iterator[tuple[int, str]]:
@@ -138,9 +138,9 @@ def _lines(path: str, file: io.BufferedReader) -> Iterator[tuple[int, str]]:
     number = 0
     while True:
         if number:  # the first line may begin with a byte order mark
-            for text in _plain_lines(file, MAX_LINES - number):
-                number += 1
-                yield number, text
+            for texts in _plain_lines(file, MAX_LINES - number):
+                yield from enumerate(texts, number + 1)
+                number += len(texts)
         raw = file.readline(MAX_LINE + 1)
         if not raw:
             break

@@ -22,7 +22,7 @@ from cellreap.model.csvstate.report import ReadReport, many
 from cellreap.model.csvstate.version import take_version
 from cellreap.model.edges import EDGE_KINDS
 from cellreap.model.graph import HANDLERS
-from cellreap.model.ids import NodeKind, parse_id
+from cellreap.model.ids import NodeKind, is_id, parse_id
 from cellreap.model.nodes import HANDLER, PINNED
 
 _NODE_KINDS: Final[dict[str, NodeKind]] = {
@@ -70,18 +70,18 @@ def split_rows(
     edges: list[EdgeRow] = []
     header_at: int | None = None
     columns = 0
-    number = 0
+    number = plain = 0
     for number, line in lines:
-        if columns == CELLULOS_COLUMNS and '"' not in line and "\r" not in line:
+        if columns == CELLULOS_COLUMNS:
             fields = line.split(",")
-            if len(fields) == CELLULOS_COLUMNS and "\n" not in line:
+            if len(fields) == CELLULOS_COLUMNS:
                 if not fields[0]:
                     if (edge := _plain_edge(number, fields, nodes)) is not None:
-                        report.rows += 1
+                        plain += 1
                         edges.append(edge)
                         continue
                 elif (node := _plain_node(number, fields, nodes)) is not None:
-                    report.rows += 1
+                    plain += 1
                     nodes[node.id] = node
                     continue
         if not line.lstrip().startswith(COLUMNS[0]):
@@ -125,6 +125,7 @@ def split_rows(
                 report.duplicates += 1
         else:
             edges.append(_edge_row(path, number, row))
+    report.rows += plain
     if header_at is None:
         raise InputError(
             path,
@@ -143,19 +144,26 @@ def _plain_edge(line: int, fields: list[str], nodes: dict[str, NodeRow]) -> Edge
     """The edge of a row that is as most are: its ends are listed before it.
 
     None for every other row, also for each that is wrong: `_edge_row` then decides. What this
-    function returns is what `_edge_row` would return.
+    function returns is what `_edge_row` would return. It holds no text of the line: the ids are
+    those of the node rows.
     """
-    node_type, node_id, data, name, source, target, extra = fields
+    _, node_id, data, name, source, target, extra = fields
     a, b = nodes.get(source), nodes.get(target)
-    if node_type or node_id or a is None or b is None or (name, a.kind, b.kind) not in _FITTING:
+    if node_id or a is None or b is None:
         return None
-    if name == "REQUEST":
+    fitting = _FITTING.get((name, a[1], b[1]))
+    if fitting is None:
+        return None
+    if fitting == "REQUEST":
         space = nodes.get(extra)
         if space is None or space.kind != "RESOURCE_SPACE" or space.data != data:
             return None
+        data, extra = space.data, space.id
     elif extra or data not in ("NONE", ""):
         return None
-    return tuple.__new__(EdgeRow, (line, name, source, target, data, extra))
+    else:
+        data = "NONE" if data else ""
+    return tuple.__new__(EdgeRow, (line, fitting, a[2], b[2], data, extra))
 
 
 def _plain_node(line: int, fields: list[str], nodes: dict[str, NodeRow]) -> NodeRow | None:
@@ -167,20 +175,22 @@ def _plain_node(line: int, fields: list[str], nodes: dict[str, NodeRow]) -> Node
     node_type, node_id, data, name, source, target, extra = fields
     if name or source or target or extra or node_id in nodes:
         return None
-    parts = parse_id(node_id)
-    if parts is None or parts.kind != node_type or (node_type != "PD" and data != parts.type):
+    if '"' in data or not data.isprintable():
+        return None  # quotes, or a line end within a field
+    kind = _NODE_KINDS.get(node_type)
+    if kind is None or not is_id(node_id, kind, data):
         return None
-    return NodeRow(line, parts.kind, node_id, data, extra)
+    return NodeRow(line, kind, node_id, data, extra)
 
 
-_FITTING: Final = frozenset(
-    (name, source, target)
+_FITTING: Final = {
+    (name, source, target): name
     for name, kind in EDGE_KINDS.items()
     for source in kind.sources
     for target in (("PD",) if name == "REQUEST" else kind.targets)
     if name != "MAP" or source == target
-)
-"""The edges whose ends fit: (type, kind of the source, kind of the target)."""
+}
+"""The edges whose ends fit: (type, kind of the source, kind of the target) -> type."""
 
 
 def _node_row(report: ReadReport, line: int, row: Row) -> NodeRow:
