@@ -19,14 +19,13 @@ from cellreap.campaign.depot import boots_of
 from cellreap.campaign.flow import result_of
 from kit.paths import CONFIGS, ROOT
 
-KILLS = 4
 SMALL = """\
 [campaign]
 name = "small"
 [matrix]
 config = ["{}"]
 kernel = ["refkernel"]
-rs_depth = [0, "inf"]
+rs_depth = [0, 1, 2, "inf"]
 inject = ["none", "step:1:fault"]
 """
 
@@ -48,22 +47,22 @@ def boots_of_done(folder: Path) -> dict[str, int]:
 @pytest.mark.slow
 @pytest.mark.behaviour("H-11", "A-20", "T-14", "T-24")
 @pytest.mark.parametrize(
-    ("file", "cells", "between"),
+    ("file", "cells", "kills", "between"),
     [
-        (None, 4, 1),
-        pytest.param(CONFIGS / "campaigns" / "depths.toml", 200, 30, marks=pytest.mark.thorough),
+        (None, 8, 2, 1),
+        pytest.param(CONFIGS / "campaigns" / "depths.toml", 200, 4, 30, marks=pytest.mark.thorough),
     ],
 )
 def test_a_campaign_that_is_killed_ends_with_all_results_and_runs_none_twice(
-    file: Path | None, cells: int, between: int, tmp_path: Path
+    file: Path | None, cells: int, kills: int, between: int, tmp_path: Path
 ) -> None:
-    """between: results between two kills."""
+    """kills: after each, the campaign is resumed. between: results between two kills."""
     if file is None:
         file = tmp_path / "small.toml"
         file.write_text(SMALL.format(CONFIGS / "block_fs_db_app.toml"))
     folder = tmp_path / "out"
     ended: dict[str, int] = {}
-    for number in range(min(KILLS, cells - 2)):
+    for number in range(kills):
         running = started(file, folder, *(("--resume",) if number else ()))
         assert running.stderr is not None
         for _ in range(between):

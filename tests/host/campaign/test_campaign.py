@@ -266,7 +266,7 @@ def test_a_task_begins_only_with_the_cell_still_its_own(
     assert result_of(folder) is None
 
 
-CELLS = 5
+CELLS = 8
 """Two workers are killed twice, each time after the first result."""
 
 
