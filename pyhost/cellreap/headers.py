@@ -9,9 +9,10 @@ an enumerator that it cannot evaluate is an error and is never guessed.
 from __future__ import annotations
 
 import functools
+import operator
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,8 @@ HOME_VARIABLE = "CELLREAP_HOME"
 INSTALLED_SOURCES = "_sources"
 """The folder of the installed package that has the C sources. setup.py makes it."""
 _MARK = Path("roottask/include/cellreap/trace_events.h")
+DOUBLINGS = "CELLREAP_DOUBLINGS"
+"""The macro of limits.h that says how often the root task's smallest tables are doubled."""
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 # What only a C++ compiler sees, such as extern "C".
@@ -35,6 +38,12 @@ _BADGE = re.compile(
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\Z")
+# The operators of C that an enumerator may use. Those that bind least come first.
+_OPERATORS: tuple[dict[str, Callable[[int, int], int]], ...] = (
+    {"<<": operator.lshift, ">>": operator.rshift},
+    {"+": operator.add, "-": operator.sub},
+    {"*": operator.mul},
+)
 # A cell of a table that is a list of forms: NUMBER(space) FLAG(wait).
 _FORMS = re.compile(r"(?:[A-Za-z_]\w*\(\w+(?:,\s*\w+)*\)\s*)+\Z")
 # The body of an enum that a table generates: the macro of a row, the table's name, and #undef.
@@ -77,13 +86,21 @@ def header_path(name: str) -> Path:
     return folder / name if "/" in name else folder / "include" / "cellreap" / name
 
 
-def read_header(name: str) -> str:
-    """The text of a public header without comments and with continued lines joined."""
+def read_header(name: str, doublings: int = 0) -> str:
+    """The text of a public header without comments and with continued lines joined.
+
+    doublings: how often the root task's tables are doubled.
+    """
     path = header_path(name)
     try:
-        return strip(path.read_text(encoding="utf-8"))
+        return with_doublings(strip(path.read_text(encoding="utf-8")), doublings)
     except (OSError, UnicodeDecodeError) as error:
         raise HeaderError(f"{path}: cannot be read: {error}") from error
+
+
+def with_doublings(text: str, doublings: int) -> str:
+    """C text without comments, with the number in place of the macro that stands for it."""
+    return re.sub(rf"\b{DOUBLINGS}\b", str(doublings), text)
 
 
 def strip(text: str) -> str:
@@ -181,14 +198,19 @@ def _with_cells(text: str, cells: Mapping[str, str]) -> str:
     return re.sub(r"\w+", lambda word: cells.get(word[0], word[0]), text)
 
 
-def parse_enums(text: str) -> dict[str, dict[str, int]]:
+def known_in(text: str) -> dict[str, int]:
+    """All enumerators in `text` with their values."""
+    return {name: value for each in parse_enums(text).values() for name, value in each.items()}
+
+
+def parse_enums(text: str, before: Mapping[str, int] | None = None) -> dict[str, dict[str, int]]:
     """Every enum in `text`: tag -> enumerators with their values, in order.
 
     All enums without a tag share the key "". Enums that a table in the text generates are included.
-    An enum whose table is elsewhere is left out.
+    An enum whose table is elsewhere is left out. before: enumerators of headers that it includes.
     """
     enums: dict[str, dict[str, int]] = {}
-    known: dict[str, int] = {}
+    known = dict(before or {})
     plain = expand_enums(text).splitlines()
     for found in _ENUM.finditer(
         "\n".join(line for line in plain if not line.lstrip().startswith("#define"))
@@ -215,9 +237,35 @@ def _value(written: str, known: dict[str, int], name: str) -> int:
         return int(number.group(1), 0)
     if written in known:
         return known[written]
+    if written.startswith("(") and written.endswith(")") and _is_one(written[1:-1]):
+        return _value(written[1:-1].strip(), known, name)
+    for level in _OPERATORS:
+        at, sign = max((_last(written, sign), sign) for sign in level)
+        left, right = written[: max(at, 0)].strip(), written[at + len(sign) :].strip()
+        if left and right:
+            return level[sign](_value(left, known, name), _value(right, known, name))
     raise HeaderError(
-        f"enumerator {name} = {written}: expected a number or an enumerator before it"
+        f"enumerator {name} = {written}: expected a number or an enumerator before it, "
+        "or such with an operator between them"
     )
+
+
+def _last(written: str, sign: str) -> int:
+    """Where this operator is last outside parentheses. -1: it is not."""
+    at = written.rfind(sign)
+    while at >= 0 and not _is_one(written[:at]):
+        at = written.rfind(sign, 0, at)
+    return at
+
+
+def _is_one(text: str) -> bool:
+    """Whether each parenthesis in it has its partner in it."""
+    open_ = 0
+    for char in text:
+        open_ += {"(": 1, ")": -1}.get(char, 0)
+        if open_ < 0:
+            return False
+    return open_ == 0
 
 
 def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
@@ -229,14 +277,17 @@ def table(header: str, macro: str) -> list[tuple[str | int, ...]]:
 
 
 @functools.cache
-def enums(header: str) -> dict[str, dict[str, int]]:
-    """The enums of a public header, as from parse_enums."""
-    return parse_enums(read_header(header))
+def enums(header: str, doublings: int = 0) -> dict[str, dict[str, int]]:
+    """The enums of a public header, as from parse_enums, with the tables doubled so often."""
+    return parse_enums(read_header(header, doublings))
 
 
-def constant(header: str, name: str) -> int:
-    """The value of one enumerator of a public header. HeaderError if there is none."""
-    for members in enums(header).values():
+def constant(header: str, name: str, doublings: int = 0) -> int:
+    """The value of one enumerator of a public header, with the tables doubled so often.
+
+    HeaderError if there is none.
+    """
+    for members in enums(header, doublings).values():
         if name in members:
             return members[name]
     raise HeaderError(f"{header_path(header)}: no enumerator {name}")

@@ -41,7 +41,8 @@ typedef enum paging_call {
     PAGING_UNMAP_FRAME,
     PAGING_FRAME_ADDRESS,
     PAGING_SYNC_CODE,
-    PAGING_ASSIGN
+    PAGING_ASSIGN,
+    PAGING_MAKE_POOL
 } paging_call;
 
 extern const word arch_table_type[ARCH_TABLE_LEVELS]; /* the widest first */
@@ -49,7 +50,10 @@ extern const word arch_vspace_type;
 extern const word arch_frame_type;
 paging_call arch_paging_call(const struct slot *slot, word label);
 word arch_table_entry(word physical);
-word arch_page_entry(word physical, word rights, word attributes);
+/* bits: log2 of the bytes of the page. */
+word arch_page_entry(word physical, word bits, word rights, word attributes);
+/* Whether an entry leads to a table. Not for entries of the last level. */
+bool arch_is_table(word entry);
 void arch_set_entry(word *entry, word value);
 /* Call this when mappings of an address space have changed, and when it is destroyed. */
 void arch_flush(word vspace);

@@ -166,10 +166,10 @@ void boot_start(const struct image *image, struct region *free, word regions)
                                                .guard = seL4_WordBits - CNODE_BITS});
     word tcb = take_memory(seL4_TCBBits);
     put(seL4_CapInitThreadTCB, (struct slot){.type = CAP_TCB, .object = tcb});
-    uint16_t asid = vspace_assign(put_object(seL4_CapInitThreadVSpace, arch_vspace_type));
+    uint16_t asid = vspace_assign(put_object(seL4_CapInitThreadVSpace, arch_vspace_type), 0);
     put(seL4_CapIRQControl, (struct slot){.type = CAP_INTERRUPT_CONTROL});
     interrupt_init((struct slot *)take_memory(ARCH_INTERRUPT_BITS + seL4_SlotBits));
-    put(seL4_CapASIDControl, (struct slot){.type = CAP_CONTROL});
+    put(seL4_CapASIDControl, (struct slot){.type = CAP_ASID_CONTROL});
     put(seL4_CapInitThreadASIDPool, (struct slot){.type = CAP_ASID_POOL});
     put(seL4_CapIOPortControl, (struct slot){.type = CAP_PORT_CONTROL});
     put(seL4_CapDomain, (struct slot){.type = CAP_CONTROL});

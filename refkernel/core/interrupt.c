@@ -26,17 +26,18 @@ void interrupt_arrived(word number)
     }
 }
 
-seL4_Error invocation_target(struct invocation *call, word index, word depth, struct slot **out)
+seL4_Error invocation_target(struct invocation *call, struct slot *root, word index, word depth,
+                             struct slot **out)
 {
     struct lookup_failure failure;
-    if (call->extra[0]->type != CAP_CNODE) {
+    if (root->type != CAP_CNODE) {
         failure = (struct lookup_failure){.why = seL4_InvalidRoot};
         return bad_lookup(call, false, &failure);
     }
     if (depth < 1 || depth > seL4_WordBits) {
         return bad_range(call, 1, seL4_WordBits);
     }
-    *out = slot_find(call->extra[0], index, depth, &failure);
+    *out = slot_find(root, index, depth, &failure);
     if (*out == 0) {
         return bad_lookup(call, false, &failure);
     }
@@ -52,7 +53,7 @@ seL4_Error interrupt_control_invoke(struct invocation *call)
         error = seL4_RevokeFirst;
     }
     if (error == seL4_NoError) {
-        error = invocation_target(call, request.index, request.depth, &to);
+        error = invocation_target(call, call->extra[0], request.index, request.depth, &to);
     }
     if (error == seL4_NoError) {
         issued[request.number] = true;

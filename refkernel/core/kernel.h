@@ -35,7 +35,8 @@ typedef enum cap_type {
     CAP_FRAME,
     CAP_TABLE,
     CAP_VSPACE,
-    CAP_ASID_POOL,
+    CAP_ASID_CONTROL,
+    CAP_ASID_POOL, /* data: the number of the pool */
     CAP_INTERRUPT_CONTROL,
     CAP_INTERRUPT, /* object: the number of the interrupt */
     CAP_PORT_CONTROL,
@@ -196,7 +197,8 @@ seL4_Error vspace_invoke(struct invocation *call);
 
 /* Finds the empty slot for a new capability in the CNode that was sent along, or returns an
  * error. */
-seL4_Error invocation_target(struct invocation *call, word index, word depth, struct slot **out);
+seL4_Error invocation_target(struct invocation *call, struct slot *root, word index, word depth,
+                             struct slot **out);
 
 /* Errors, with the words that describe them. */
 seL4_Error bad_argument(struct invocation *call, word number);
@@ -239,8 +241,8 @@ void ipc_cancel(struct tcb *tcb);
 word vspace_find(const struct slot *cap);
 /* log2 of the bytes that a table of this level maps. */
 word vspace_span(uint8_t level);
-/* Gives a number to an address space. 0: none is free. */
-uint16_t vspace_assign(struct slot *vspace);
+/* Gives a number of a pool to an address space. 0: none is free. */
+uint16_t vspace_assign(struct slot *vspace, word pool);
 /* *left: address bits that no table translates. */
 seL4_Error vspace_map_table(struct slot *cap, uint16_t asid, word vaddr, word *left);
 seL4_Error vspace_map_frame(struct slot *cap, uint16_t asid, word vaddr, word rights,

@@ -159,6 +159,7 @@ seL4_Error slot_derive(const struct slot *from, struct slot *out)
         return from->level >= LEVEL_MAX ? seL4_NotEnoughMemory : seL4_NoError;
     case CAP_REPLY:
     case CAP_CONTROL:
+    case CAP_ASID_CONTROL:
     case CAP_INTERRUPT_CONTROL:
     case CAP_PORT_CONTROL:
         out->type = CAP_NULL;
@@ -275,6 +276,7 @@ static struct slot *release(const struct slot *cap, bool last, uint8_t *bits)
     case CAP_FRAME:
     case CAP_TABLE:
     case CAP_VSPACE:
+    case CAP_ASID_POOL:
         vspace_released(cap, last);
         return 0;
     case CAP_INTERRUPT:
@@ -289,8 +291,8 @@ static struct slot *release(const struct slot *cap, bool last, uint8_t *bits)
     case CAP_UNTYPED:
     case CAP_CONTROL:
     case CAP_INTERRUPT_CONTROL:
+    case CAP_ASID_CONTROL:
     case CAP_PORT_CONTROL:
-    case CAP_ASID_POOL:
         break;
     }
     return 0;

@@ -60,6 +60,7 @@ static seL4_Error invoke_object(struct invocation *call, bool blocking, bool is_
     case CAP_FRAME:
     case CAP_TABLE:
     case CAP_VSPACE:
+    case CAP_ASID_CONTROL:
     case CAP_ASID_POOL:
         return vspace_invoke(call);
     case CAP_INTERRUPT_CONTROL:

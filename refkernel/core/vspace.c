@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause
  *
- * Address spaces: on every architecture four levels of tables with 512 entries each, and pages
- * of 4 KiB. A capability to a mapped object contains the number of the address space and the
- * address there. The number of a destroyed address space stays a dead number. */
+ * Address spaces: on every architecture four levels of tables with 512 entries each, pages of
+ * 4 KiB, and large pages in place of tables of the last level. A capability to a mapped object
+ * contains the number of the address space and the address there. The number of a destroyed address
+ * space stays a dead number. The numbers are in pools; the first one is the kernel's own, and users
+ * make the others of untypeds. */
 #include "kernel.h"
 
-enum { PRESENT = 1, ENTRIES = 512, ASIDS = 1 << seL4_ASIDPoolIndexBits };
+enum { PRESENT = 1, ENTRIES = 512, ASIDS = 1 << seL4_ASIDPoolIndexBits, POOLS = 8 };
 
 #define ADDRESS 0x0000fffffffff000ul
 
@@ -13,12 +15,22 @@ enum { PRESENT = 1, ENTRIES = 512, ASIDS = 1 << seL4_ASIDPoolIndexBits };
  * each further level. */
 enum { FIRST_SPAN = 39, LEVEL_BITS = 9 };
 
+_Static_assert(ASIDS * sizeof(word) <= 1 << seL4_ASIDPoolBits, "a pool is in an untyped");
+
 /* Kernel addresses of address spaces by number. Number 0 means none. */
-static word asids[ASIDS];
+static word first_pool[ASIDS];
+static word *pools[POOLS] = {first_pool};
+
+/* 0: nobody has this number. */
+static word vspace_of(uint16_t asid)
+{
+    const word *pool = pools[asid / ASIDS];
+    return pool == 0 ? 0 : pool[asid % ASIDS];
+}
 
 word vspace_find(const struct slot *cap)
 {
-    return cap->type == CAP_VSPACE && cap->asid != 0 && asids[cap->asid] == cap->object
+    return cap->type == CAP_VSPACE && cap->asid != 0 && vspace_of(cap->asid) == cap->object
                ? cap->object
                : 0;
 }
@@ -28,13 +40,13 @@ word vspace_span(uint8_t level)
     return FIRST_SPAN - (word)level * LEVEL_BITS;
 }
 
-uint16_t vspace_assign(struct slot *vspace)
+uint16_t vspace_assign(struct slot *vspace, word pool)
 {
-    for (uint16_t asid = 1; asid < ASIDS; asid++) {
-        if (asids[asid] == 0) {
-            asids[asid] = vspace->object;
-            vspace->asid = asid;
-            return asid;
+    for (word i = pool == 0 ? 1 : 0; i < ASIDS; i++) {
+        if (pools[pool][i] == 0) {
+            pools[pool][i] = vspace->object;
+            vspace->asid = (uint16_t)(pool * ASIDS + i);
+            return vspace->asid;
         }
     }
     return 0;
@@ -51,7 +63,7 @@ static word *find_entry(word vspace, word vaddr, word span, word *left)
         if (at == span) {
             return entry;
         }
-        if ((*entry & PRESENT) == 0) {
+        if (!arch_is_table(*entry)) {
             return 0;
         }
         table = (word *)(ARCH_WINDOW + (*entry & ADDRESS));
@@ -61,7 +73,7 @@ static word *find_entry(word vspace, word vaddr, word span, word *left)
 seL4_Error vspace_map_table(struct slot *cap, uint16_t asid, word vaddr, word *left)
 {
     uint8_t level = cap->bits;
-    word *entry = find_entry(asids[asid], vaddr,
+    word *entry = find_entry(vspace_of(asid), vaddr,
                              level == TABLE_ANY ? seL4_PageBits : vspace_span(level), left);
     if (level == TABLE_ANY) {
         /* The widest missing table. If no table is missing, this address has one already. */
@@ -69,7 +81,7 @@ seL4_Error vspace_map_table(struct slot *cap, uint16_t asid, word vaddr, word *l
         if (entry != 0) {
             return seL4_DeleteFirst;
         }
-        entry = find_entry(asids[asid], vaddr, *left, left);
+        entry = find_entry(vspace_of(asid), vaddr, *left, left);
     }
     if (entry == 0) {
         return seL4_FailedLookup;
@@ -86,18 +98,20 @@ seL4_Error vspace_map_table(struct slot *cap, uint16_t asid, word vaddr, word *l
 seL4_Error vspace_map_frame(struct slot *cap, uint16_t asid, word vaddr, word rights,
                             word attributes, word *left)
 {
-    word *entry = find_entry(asids[asid], vaddr, seL4_PageBits, left);
+    word *entry = find_entry(vspace_of(asid), vaddr, cap->bits, left);
     if (entry == 0) {
         return seL4_FailedLookup;
     }
-    if ((*entry & PRESENT) != 0 && cap->asid == 0) {
+    bool other = cap->asid == 0 || (cap->bits != seL4_PageBits && arch_is_table(*entry));
+    if ((*entry & PRESENT) != 0 && other) {
         return seL4_DeleteFirst;
     }
     arch_set_entry(entry,
-                   arch_page_entry(cap->object - ARCH_WINDOW, rights & cap->rights, attributes));
+                   arch_page_entry(cap->object - ARCH_WINDOW, cap->bits, rights & cap->rights,
+                                   attributes));
     cap->asid = asid;
     cap->data = vaddr;
-    arch_flush(asids[asid]);
+    arch_flush(vspace_of(asid));
     return seL4_NoError;
 }
 
@@ -106,9 +120,9 @@ seL4_Error vspace_map_frame(struct slot *cap, uint16_t asid, word vaddr, word ri
 static void unmap(const struct slot *cap)
 {
     word left;
-    word vspace = asids[cap->asid];
+    word vspace = vspace_of(cap->asid);
     word span = cap->type == CAP_TABLE ? vspace_span((uint8_t)(cap->data & MASK(seL4_PageBits)))
-                                       : seL4_PageBits;
+                                       : cap->bits;
     if (cap->asid == 0 || vspace == 0) {
         return;
     }
@@ -119,13 +133,27 @@ static void unmap(const struct slot *cap)
     }
 }
 
+/* The address spaces of a pool have no number any more. */
+static void release_pool(word number)
+{
+    const word *pool = pools[number];
+    pools[number] = 0;
+    for (word i = 0; i < ASIDS; i++) {
+        if (pool[i] != 0) {
+            arch_leave(pool[i]);
+        }
+    }
+}
+
 void vspace_released(const struct slot *cap, bool last)
 {
     if (cap->type == CAP_FRAME || (last && cap->type == CAP_TABLE)) {
         unmap(cap);
     } else if (last && vspace_find(cap) != 0) {
-        asids[cap->asid] = 0;
+        pools[cap->asid / ASIDS][cap->asid % ASIDS] = 0;
         arch_leave(cap->object);
+    } else if (last && cap->type == CAP_ASID_POOL && cap->data != 0) {
+        release_pool(cap->data);
     }
 }
 
@@ -191,7 +219,7 @@ static seL4_Error map_frame(struct invocation *call)
     if (vaddr > seL4_UserVSpaceTop) {
         return bad_argument(call, 0);
     }
-    if ((vaddr & MASK(seL4_PageBits)) != 0) {
+    if ((vaddr & MASK(frame->bits)) != 0) {
         return seL4_AlignmentError;
     }
     word rights = message_get(call->from, 1);
@@ -214,7 +242,7 @@ static seL4_Error sync_code(struct invocation *call)
     if (end <= start) {
         return bad_argument(call, 1);
     }
-    if (start >= BIT(seL4_PageBits) || end > BIT(seL4_PageBits)) {
+    if (start >= BIT(call->slot->bits) || end > BIT(call->slot->bits)) {
         return bad_argument(call, 0);
     }
     arch_sync_code(call->slot->object + start, end - start);
@@ -229,7 +257,46 @@ static seL4_Error assign_asid(struct invocation *call)
     if (call->extra[0]->type != CAP_VSPACE || call->extra[0]->asid != 0) {
         return bad_capability(call, 1);
     }
-    return vspace_assign(call->extra[0]) != 0 ? seL4_NoError : seL4_DeleteFirst;
+    return vspace_assign(call->extra[0], call->slot->data) != 0 ? seL4_NoError : seL4_DeleteFirst;
+}
+
+static seL4_Error make_pool(struct invocation *call)
+{
+    struct slot *to;
+    word number = 0;
+    if (call->length < 2 || call->extras < 2) {
+        return seL4_TruncatedMessage;
+    }
+    struct slot *untyped = call->extra[0];
+    while (number < POOLS && pools[number] != 0) {
+        number++;
+    }
+    if (number == POOLS) {
+        return seL4_DeleteFirst;
+    }
+    if (untyped->type != CAP_UNTYPED || untyped->bits != seL4_ASIDPoolBits) {
+        return bad_capability(call, 1);
+    }
+    if (slot_has_children(untyped)) {
+        return seL4_RevokeFirst;
+    }
+    seL4_Error error = invocation_target(call, call->extra[1], message_get(call->from, 0),
+                                         message_get(call->from, 1), &to);
+    if (error != seL4_NoError) {
+        return error;
+    }
+    if (untyped->level >= LEVEL_MAX) {
+        return seL4_NotEnoughMemory;
+    }
+    arch_clear((void *)untyped->object, BIT(seL4_ASIDPoolBits));
+    pools[number] = (word *)untyped->object;
+    untyped->data = BIT(seL4_ASIDPoolBits);
+    slot_create(to, untyped,
+                (struct slot){.type = CAP_ASID_POOL,
+                              .object = untyped->object,
+                              .data = number,
+                              .rights = RIGHTS_ALL});
+    return seL4_NoError;
 }
 
 seL4_Error vspace_invoke(struct invocation *call)
@@ -254,6 +321,8 @@ seL4_Error vspace_invoke(struct invocation *call)
         return sync_code(call);
     case PAGING_ASSIGN:
         return assign_asid(call);
+    case PAGING_MAKE_POOL:
+        return make_pool(call);
     case PAGING_NONE:
         break;
     }

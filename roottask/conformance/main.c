@@ -309,7 +309,7 @@ seL4_CPtr cf_vspace(seL4_CPtr untyped)
     seL4_Word base = (seL4_Word)cr_image_base;
     seL4_CPtr vspace = cf_slots(1);
     cf_is(cf_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, vspace, 1), seL4_NoError);
-    cf_is(cr_arch_assign_asid(vspace), seL4_NoError);
+    cf_is(cr_arch_assign_asid(seL4_CapInitThreadASIDPool, vspace), seL4_NoError);
     /* The image is small and needs only one table of each level. */
     for (uint32_t level = 0; level < CR_ARCH_TABLE_LEVELS; level++) {
         seL4_CPtr table = cf_slots(1);

@@ -524,7 +524,8 @@ static void asids_are_used_again(void)
     uint32_t made = 0;
     for (uint32_t i = 0; i < VSPACES; i++) {
         if (cf_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, vspace, 1) ||
-            cr_arch_assign_asid(vspace) || cr_revoke(cr_slot_at(untyped))) {
+            cr_arch_assign_asid(seL4_CapInitThreadASIDPool, vspace) ||
+            cr_revoke(cr_slot_at(untyped))) {
             break;
         }
         made++;
@@ -535,8 +536,49 @@ static void asids_are_used_again(void)
 static void asid_is_assigned_once(void)
 {
     seL4_CPtr vspace = cf_make(cr_arch_vspace_type, cr_arch_vspace_bits, 1);
-    cf_is(cr_arch_assign_asid(vspace), seL4_NoError);
-    cf_is(cr_arch_assign_asid(vspace), seL4_InvalidCapability);
+    cf_is(cr_arch_assign_asid(seL4_CapInitThreadASIDPool, vspace), seL4_NoError);
+    cf_is(cr_arch_assign_asid(seL4_CapInitThreadASIDPool, vspace), seL4_InvalidCapability);
+}
+
+/* A large page is mapped where a table of the last level could be. Of the addresses in the first
+ * GiB, for which there are the other tables, the image needs only the beginning. */
+static void large_page(void)
+{
+    enum { LARGE = 1 << CR_ARCH_LARGE_BITS, AT = 0x20000000 };
+    volatile seL4_Word *first = (volatile seL4_Word *)(uintptr_t)AT;
+    volatile seL4_Word *last = (volatile seL4_Word *)(uintptr_t)(AT + LARGE - sizeof(seL4_Word));
+    seL4_CPtr large = cf_make(cr_arch_large_type, 0, 1);
+    seL4_CPtr small = cf_make(cr_arch_frame_type, 0, 1);
+    seL4_CPtr vspace = seL4_CapInitThreadVSpace;
+    cf_is(cr_arch_map_frame(large, vspace, AT + CF_PAGE, 1, 0), seL4_AlignmentError);
+    if (cr_arch_map_frame(large, vspace, AT, 1, 0)) {
+        cf_is(0, 1);
+        return;
+    }
+    cf_is(*first | *last, 0);
+    *first = PATTERN;
+    *last = PATTERN + 1;
+    cf_is(cr_arch_map_frame(small, vspace, AT + CF_PAGE, 1, 0), seL4_FailedLookup);
+    cf_is(cr_arch_unmap_frame(large), seL4_NoError);
+    cf_is(cr_arch_map_frame(large, vspace, AT + LARGE, 1, 0), seL4_NoError);
+    cf_is(first[LARGE / sizeof(seL4_Word)], PATTERN);
+    cf_is(last[LARGE / sizeof(seL4_Word)], PATTERN + 1);
+}
+
+static void another_asid_pool(void)
+{
+    seL4_CPtr untyped = untyped_of(seL4_ASIDPoolBits);
+    seL4_CPtr pool = cf_slots(2);
+    seL4_CPtr vspace = cf_make(cr_arch_vspace_type, cr_arch_vspace_bits, 1);
+    cf_is(cr_arch_make_asid_pool(untyped_of(seL4_ASIDPoolBits + 1), cr_slot_at(pool)),
+          seL4_InvalidCapability);
+    cf_is(cr_arch_make_asid_pool(untyped, cr_slot_at(vspace)), seL4_DeleteFirst);
+    cf_is(cr_arch_make_asid_pool(untyped, cr_slot_at(pool)), seL4_NoError);
+    cf_is(cr_arch_make_asid_pool(untyped, cr_slot_at(pool + 1)), seL4_RevokeFirst);
+    cf_is(cr_arch_assign_asid(pool, vspace), seL4_NoError);
+    cf_is(cr_arch_assign_asid(pool, vspace), seL4_InvalidCapability);
+    cf_is(cr_revoke(cr_slot_at(untyped)), seL4_NoError);
+    cf_is((uint64_t)cf_empty(pool), 1);
 }
 
 /* -- what the kernel gives at boot */
@@ -645,6 +687,8 @@ const cf_check cf_memory_checks[] = {
     {"thread-in-another-address-space", thread_in_another_address_space},
     {"asids-are-used-again", asids_are_used_again},
     {"asid-is-assigned-once", asid_is_assigned_once},
+    {"large-page", large_page},
+    {"another-asid-pool", another_asid_pool},
     {"boot-untypeds", boot_untypeds},
     {"boot-empty-slots", boot_empty_slots},
     {"boot-image-frames", boot_image_frames},

@@ -12,20 +12,23 @@
 #define CELLREAP_SEL4_KERNEL_H
 
 #include "compat.h"
+#include <cellreap/limits.h>
 #include <cellreap/status.h>
 #include <stdint.h>
 
 enum {
-    CR_L1_BITS = 12,
+    CR_L1_BITS = 12 + CELLREAP_DOUBLINGS,
     CR_L1_BOOT = 0,
     CR_L1_POOL = 1,
     CR_L1_UNTYPEDS = 2,
     CR_L1_BODIES = 3,
-    CR_L1_SPARE = 4095, /* always empty, except while its user looks into a CNode */
-    CR_POOL_BITS = 14,
+    /* The last one: always empty, except while its user looks into a CNode. */
+    CR_L1_SPARE = (4096 << CELLREAP_DOUBLINGS) - 1,
+    CR_POOL_BITS = 14 + CELLREAP_DOUBLINGS,
     CR_POOL_SPARE = 0, /* a slot of the pool that is always empty */
-    CR_UNTYPEDS_BITS = 11, /* one slot a block of untyped.h */
-    CR_CSPACE_BITS = 20,   /* log2 of the bytes that these three CNodes need */
+    CR_UNTYPEDS_BITS = 11 + CELLREAP_DOUBLINGS, /* one slot a block of untyped.h */
+    /* log2 of the bytes that these three CNodes need */
+    CR_CSPACE_BITS = 20 + CELLREAP_DOUBLINGS,
     CR_SUBSPACE_BITS = 32 /* the bits that the CNode in an L1 slot resolves, guard and index */
 };
 

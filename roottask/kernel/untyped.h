@@ -13,7 +13,7 @@
 #include "kernel.h"
 
 enum {
-    CR_BLOCKS = 2048,
+    CR_BLOCKS = 2048 << CELLREAP_DOUBLINGS,
     CR_BLOCK_NONE = 0xffffffff,
     CR_BLOCK_MIN_BITS = 12,
     CR_RESERVE_MIN_BITS = 16 /* of the blocks of cr_untyped_reserve */

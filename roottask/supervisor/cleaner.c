@@ -375,7 +375,7 @@ static int start_alone(cr_cause cause, uint64_t cycles)
 /* Collects what cannot be reached, if it is time to. Returns 0 if nothing is collected. */
 static int collect_next(void)
 {
-    cr_ref roots[CR_MAX_PDS];
+    cr_ref *const roots = cr_sup.cleaner.some_nodes;
     if (!cr_sup.cleaner.collect || !is_alone()) {
         return 0;
     }
@@ -406,7 +406,7 @@ static int collect_next(void)
 /* Begins the cleanup that ends the whole system, if it is time to. Returns 0 if it does not. */
 static int stop_all_next(void)
 {
-    cr_ref pds[CR_MAX_PDS];
+    cr_ref *const pds = cr_sup.cleaner.some_nodes;
     uint32_t count = 0;
     if (!cr_sup.cleaner.stop_all || !is_alone()) {
         return 0;
@@ -536,7 +536,7 @@ static uint32_t find_tree(cr_pd *top, cr_pd *found[CR_MAX_PDS])
 
 void cr_trigger_tree(cr_pd *top)
 {
-    cr_pd *tree[CR_MAX_PDS];
+    cr_pd **const tree = cr_sup.cleaner.some_pds;
     const uint32_t count = find_tree(top, tree);
     cr_trigger(top, CR_CAUSE_SUBTREE);
     const uint32_t entry = find_entry(top->node);

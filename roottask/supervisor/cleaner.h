@@ -103,6 +103,9 @@ typedef struct cr_cleaner {
     int collect; /* a collection is due: a cleanup ended since the last one, or a PD asked */
     int stop_all; /* the cleanup of all PDs is to begin */
     int stops;    /* it was ordered: no PD is made any more */
+    /* For one function at a time: too large for the stack. */
+    cr_ref some_nodes[CR_MAX_PDS];
+    cr_pd *some_pds[CR_MAX_PDS];
 } cr_cleaner;
 
 /* The journal of a cleanup that is under way. */

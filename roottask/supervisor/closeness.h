@@ -6,7 +6,11 @@
 
 #include "system/system.h"
 
-enum { CR_CLOSENESS_BYTES = 28 << 14 }; /* for the limits in limits.h */
+/* For the limits in limits.h. For each type there is a set of types, one bit each. */
+enum {
+    CR_CLOSENESS_BYTES =
+        (28 << (14 + CELLREAP_DOUBLINGS)) + CR_MAX_TYPES * (CR_MAX_TYPES - 256) / 8
+};
 
 typedef struct cr_closeness_state {
     _Alignas(8) uint8_t memory[CR_CLOSENESS_BYTES];

@@ -111,7 +111,7 @@ static cr_status queue(cr_pd *to, cr_work_notice *work, uint32_t cleanup, const 
                !cr_notices_has_general(to)) {
         cr_notices_restart(to);
     }
-    work->account = (uint8_t)account_of(to, work->kind, from);
+    work->account = (uint16_t)account_of(to, work->kind, from);
     work->since = to->run.ran;
     cr_clock_watch();
     cr_status status = cr_work_put(cr_sys.work, cr_receiver(to), work);

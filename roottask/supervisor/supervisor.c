@@ -5,12 +5,13 @@
  * endpoint, because all PDs depend on it. */
 #include "supervisor.h"
 #include "kernel/fault.h"
+#include "kernel/tables.h"
 #include "kernel/writer.h"
 #include "system/state.h"
 #include "system/truth.h"
 #include "warden.h"
 
-cr_supervisor cr_sup;
+CR_TABLE cr_supervisor cr_sup;
 
 void cr_supervisor_init(const cr_hooks *hooks, seL4_CPtr notification)
 {

@@ -9,6 +9,7 @@
  * the field. */
 #include "body.h"
 #include "kernel/arch/arch.h"
+#include "kernel/asids.h"
 #include "kernel/objects.h"
 #include "kernel/untyped.h"
 
@@ -360,7 +361,7 @@ static seL4_Error assign_asid(const cr_body_params *params, const cr_body *body,
 {
     (void)params;
     (void)at;
-    seL4_Error error = cr_arch_assign_asid(cr_body_cap(body, CR_BODY_VSPACE));
+    seL4_Error error = cr_asid_assign(cr_body_cap(body, CR_BODY_VSPACE));
     if (!error) {
         cr_objects_add(body->block, CR_OBJECT_ASID);
     }

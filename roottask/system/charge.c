@@ -42,30 +42,42 @@ static int type_is_new(const cr_image_space *spaces, uint32_t at)
     return 1;
 }
 
-static uint64_t need_of(uint32_t config, cr_quota kind)
+/* What the configuration has each PD make and request. */
+typedef struct needs {
+    uint32_t spaces;
+    uint32_t types;
+    uint32_t requests;
+} needs;
+
+static needs configured[CR_IMAGE_MAX_PDS];
+
+/* One pass over the tables of the configuration: there can be as many rows as PDs, or more. */
+static void count_needs(void)
 {
     const cr_image_header *image = cr_sys.image;
-    uint64_t spaces = 0;
-    uint64_t types = 0;
-    uint64_t requests = 0;
     for (uint32_t i = 0; i < image->spaces.count; i++) {
-        int own = cr_image_spaces(image)[i].pd == config;
-        spaces += (uint64_t)own;
-        types += (uint64_t)(own && type_is_new(cr_image_spaces(image), i));
+        needs *of = &configured[cr_image_spaces(image)[i].pd];
+        of->spaces++;
+        of->types += (uint32_t)type_is_new(cr_image_spaces(image), i);
     }
     for (uint32_t i = 0; i < image->requests.count; i++) {
-        requests += cr_image_requests(image)[i].pd == config;
+        configured[cr_image_requests(image)[i].pd].requests++;
     }
+}
+
+static uint64_t need_of(uint32_t config, cr_quota kind)
+{
+    const needs *of = &configured[config];
     switch (kind) {
     case CR_QUOTA_NODES:
     case CR_QUOTA_SPACES:
-        return spaces;
+        return of->spaces;
     case CR_QUOTA_EDGES:
-        return 2 * spaces + 2 * requests;
+        return 2 * ((uint64_t)of->spaces + of->requests);
     case CR_QUOTA_TYPES:
-        return types;
+        return of->types;
     case CR_QUOTA_REQUESTS:
-        return requests;
+        return of->requests;
     default:
         return 0;
     }
@@ -74,7 +86,7 @@ static uint64_t need_of(uint32_t config, cr_quota kind)
 /* Whether the PD can use more than its need at all. */
 static int may_use(uint32_t config, cr_quota kind)
 {
-    int manages = need_of(config, CR_QUOTA_SPACES) > 0;
+    int manages = configured[config].spaces > 0;
     int spawns = (cr_image_pds(cr_sys.image)[config].flags & CR_IMAGE_MAY_SPAWN) != 0;
     switch (kind) {
     case CR_QUOTA_SPACES:
@@ -128,8 +140,8 @@ static uint64_t available(cr_quota kind)
 /* Divides one table. */
 static void divide(cr_quota kind)
 {
-    cr_claim claims[CR_IMAGE_MAX_PDS];
-    uint64_t quotas[CR_IMAGE_MAX_PDS];
+    static cr_claim claims[CR_IMAGE_MAX_PDS]; /* too large for the stack */
+    static uint64_t quotas[CR_IMAGE_MAX_PDS];
     const uint32_t count = cr_sys.image->pds.count;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t asked = cr_image_pds(cr_sys.image)[i].quotas[kind];
@@ -147,6 +159,7 @@ static void divide(cr_quota kind)
 
 void cr_accounts_init(void)
 {
+    count_needs();
     for (uint32_t kind = 0; kind < CR_QUOTA_COUNT; kind++) {
         if (kind != CR_QUOTA_BYTES) {
             divide((cr_quota)kind);

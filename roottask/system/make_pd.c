@@ -260,7 +260,7 @@ cr_status cr_enter_pd(cr_new_pd *make)
         .owner = config != 0 ? CR_OWNER_BODY + config_index : pd->account,
     };
     const cr_status status =
-        cr_work_set_receiver(cr_sys.work, cr_receiver(pd), (uint8_t)pd->account, CR_MAX_TAKEN);
+        cr_work_set_receiver(cr_sys.work, cr_receiver(pd), (uint16_t)pd->account, CR_MAX_TAKEN);
     if (status != CR_OK) {
         cr_leave_pd(make);
     }
@@ -281,7 +281,7 @@ cr_status cr_add_pd_node(cr_new_pd *make)
     const cr_status status = cr_model_add_pd(cr_sys.model, pd->number, flags, &pd->node);
     if (status == CR_OK) {
         cr_sys.node_entry[pd->node.index] = cr_receiver(pd);
-        cr_sys.pd_account[pd->node.index] = (uint8_t)pd->account;
+        cr_sys.pd_account[pd->node.index] = (uint16_t)pd->account;
         cr_rows_added(pd->node);
     }
     return status;

@@ -6,19 +6,19 @@
 #include <cellreap/numbers.h>
 #include "text.h"
 #include "kernel/arch/arch.h"
+#include "kernel/tables.h"
 #include "kernel/untyped.h"
 
-cr_system cr_sys;
+CR_TABLE cr_system cr_sys;
 
 enum { TRACE_RING = 1 << 18 };
 
 /* Memory for the limits in system.h. If it is too small, the root task fails to start. It must not
- * be much larger than needed: each page of the root task occupies a slot of the CNode that the
- * kernel makes, which has 4096 slots. */
-static _Alignas(8) uint8_t model_memory[5 << 18];
-static _Alignas(8) uint8_t planner_memory[103 << 15];
+ * be much larger than needed (tables.h). */
+CR_TABLE static _Alignas(8) uint8_t model_memory[5 << (18 + CELLREAP_DOUBLINGS)];
+CR_TABLE static _Alignas(8) uint8_t planner_memory[103 << (15 + CELLREAP_DOUBLINGS)];
+CR_TABLE static _Alignas(8) uint8_t work_memory[27 << (17 + CELLREAP_DOUBLINGS)];
 static _Alignas(8) uint8_t trace_ring[TRACE_RING];
-static _Alignas(8) uint8_t work_memory[27 << 17];
 
 /* -- ids and trace */
 

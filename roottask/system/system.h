@@ -37,7 +37,10 @@ enum {
     CR_ID_BYTES = 48
 };
 
-_Static_assert(CR_MAX_PDS == CR_IMAGE_MAX_PDS + 1, "the configuration's PDs and the root task");
+_Static_assert(CR_DOUBLINGS >= 0 && CR_DOUBLINGS <= CR_DOUBLINGS_MAX,
+               "the tables are doubled at most so often");
+_Static_assert((int)CR_MAX_PDS < (int)CR_OWNER_BODY,
+               "the numbers of accounts are below the bodies'");
 
 /* The states of a slot of a PD's CSpace. A slot that somebody else emptied must not be filled again
  * before its PD has acknowledged the LOST notice about it: the PD may still use the slot for what
@@ -219,7 +222,7 @@ typedef struct cr_system {
     uint32_t allowed[CR_MAX_PDS][CR_MAX_PDS];
     /* PD: index in pds; space: index in spaces; resource: pool slot of its parent capability */
     uint32_t node_entry[CR_NODE_ENTRIES];
-    uint8_t pd_account[CR_NODE_ENTRIES]; /* of the PD that the node is or was */
+    uint16_t pd_account[CR_NODE_ENTRIES]; /* of the PD that the node is or was */
     /* HOLD: slot in the PD's CSpace; REQUEST: index in requests */
     uint32_t edge_entry[CR_MAX_EDGES];
 } cr_system;

@@ -17,6 +17,7 @@
  * the address space of a PD. One more has the pool as its CSpace. */
 #include "truth.h"
 #include "kernel/arch/arch.h"
+#include "kernel/asids.h"
 #include "kernel/objects.h"
 #include "kernel/untyped.h"
 #include "text.h"
@@ -126,7 +127,7 @@ static void make_probes(void)
     cr_must(cr_retype(untyped, cr_arch_vspace_type, cr_arch_vspace_bits, CR_L1_POOL,
                       (uint32_t)nothing_mapped, 1),
             "no address space for the probes");
-    cr_must(cr_arch_assign_asid(nothing_mapped), "no number for an address space");
+    cr_must(cr_asid_assign(nothing_mapped), "no number for an address space");
     cr_objects_add(block, CR_OBJECT_ASID);
     give_spaces(probes[0], cr_pool_cnode(), CR_POOL_BITS, nothing_mapped);
 }

@@ -76,8 +76,21 @@ def types_in_docs(rewrite: bool = False) -> None:
     check_table(path_of(TRACE_PAGE), "field types", type_lines(), rewrite)
 
 
+def table_limit_lines() -> list[str]:
+    """The table of the sizes of the root task's tables, from the smallest to the largest."""
+    times = range(headers.constant("limits.h", "CR_DOUBLINGS_MAX") + 1)
+    return table_lines(
+        ("limit", *("" for _ in times), "what it limits"),
+        [
+            (f"`{name}`", *(f"{int(number) << each:,}" for each in times), str(what))
+            for name, number, what in headers.table("limits.h", "CR_TABLE_LIMIT")
+        ],
+    )
+
+
 def limits_in_docs(rewrite: bool = False) -> None:
-    """Compares the table of limits."""
+    """Compares the tables of limits."""
+    check_table(path_of(LIMITS_PAGE), "sizes of the tables", table_limit_lines(), rewrite)
     check_table(path_of(LIMITS_PAGE), "limits of the root task", limit_lines(), rewrite)
 
 

@@ -15,6 +15,7 @@ from cellreap.runs.expectation import config_of, expected_of_image
 from cellreap.system.capdl import Description, Given, RunningPd, describe_running
 from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import places_of
+from cellreap.system.config import quotas
 from cellreap.system.image import Image, read_image
 from cellreap.trace.check import Report
 from cellreap.trace.check.replay import Replay
@@ -114,7 +115,8 @@ def distribution(trace: Path, image_path: Path, after: int) -> Distribution:
     InputError if a file cannot be read, UsageError if the trace has no such cleanup.
     """
     image = read_image(image_path)
-    expected = expected_of_image(image, config_of(image))
+    config = config_of(image)
+    expected = expected_of_image(image, config)
     replay = Replay(Report(str(trace)), expected)
     watcher = _Watcher(replay, image, after)
     try:
@@ -130,7 +132,8 @@ def distribution(trace: Path, image_path: Path, after: int) -> Distribution:
         have = f"{count} cleanup{'' if count == 1 else 's'}"
         raise UsageError(f"--after {after}: expected a cleanup of {trace}, which has {have}")
     heading = _heading(report, after)
-    made = describe_running(watcher.pds, image.programs(), image.target(), heading)
+    doublings = quotas.doublings(config)
+    made = describe_running(watcher.pds, image.programs(), image.target(), heading, doublings)
     return Distribution(report, made, watcher.pds, watcher.snapshot)
 
 

@@ -138,14 +138,18 @@ def _body(layout: Layout, fan_out: int) -> tuple[int, int]:
 
 def _cleanup(config: Config) -> Cleanup:
     """Everybody and everything is destroyed, as far as the quotas of the accounts allow."""
-    count = len(config.pds)
-    spawned = _sum(config, "pds", limit("CR_IMAGE_MAX_PDS") - count)
-    pds = min(count + spawned, limit("CR_MAX_PDS") - 1)
-    spaces = _sum(config, "spaces", limit("CR_MAX_SPACES"))
-    nodes = min(_sum(config, "nodes", limit("CR_MAX_NODES")) + 2 * count, limit("CR_MAX_NODES"))
-    charged = _sum(config, "edges", limit("CR_MAX_EDGES"))
-    edges = min(charged + 5 * count, limit("CR_MAX_EDGES"))
-    requests = _sum(config, "requests", limit("CR_MAX_REQUESTS"))
+    count, times = len(config.pds), quotas.doublings(config)
+
+    def most(name: str) -> int:
+        return limit(name, times)
+
+    spawned = _sum(config, "pds", most("CR_IMAGE_MAX_PDS") - count)
+    pds = min(count + spawned, most("CR_MAX_PDS") - 1)
+    spaces = _sum(config, "spaces", most("CR_MAX_SPACES"))
+    nodes = min(_sum(config, "nodes", most("CR_MAX_NODES")) + 2 * count, most("CR_MAX_NODES"))
+    charged = _sum(config, "edges", most("CR_MAX_EDGES"))
+    edges = min(charged + 5 * count, most("CR_MAX_EDGES"))
+    requests = _sum(config, "requests", most("CR_MAX_REQUESTS"))
     resources = max(nodes - pds - spaces, 0)
     # An edge has room for the notice that it leaves behind, and for no second one. A subscription
     # counts twice: for its notice, and for the group that may be awaited after it.
@@ -154,7 +158,7 @@ def _cleanup(config: Config) -> Cleanup:
     # in a call to the PD.
     pairs = pds * (pds - 1) // 2
     calls = 3 * pds + 2 * pairs + 3 * (requests + resources) + pds + charged
-    room = limit("CR_MAX_NODES") + limit("CR_MAX_EDGES")  # CR_MAX_PLAN of system.h
+    room = most("CR_MAX_NODES") + most("CR_MAX_EDGES")  # CR_MAX_PLAN of system.h
     return Cleanup(steps, calls, pds + spaces + resources + edges, room)
 
 

@@ -16,13 +16,13 @@ from cellreap.arches import MACHINE_MIB
 from cellreap.progress import Progress
 from cellreap.system.bounds import Bounds, bounds_of
 from cellreap.system.capdl import capdl_text, read_target
-from cellreap.system.config import Config
-from cellreap.system.elf import Executable, read_executable
+from cellreap.system.config import Config, quotas
+from cellreap.system.elf import Executable, read_executable, section_bytes
 from cellreap.system.image import LOADER, MEMBERS, Overrides, members_of, write_image
 from cellreap.system.image_cache import cached_image, image_key
 from cellreap.system.linking import link, link_loader
 from cellreap.system.loader import PLATFORM_FILE, memory_around, read_memory
-from cellreap.system.memory import memory_of
+from cellreap.system.memory import TABLES, check_slots, memory_of
 from cellreap.system.parts import Parts, build_parts
 from cellreap.system.programs import Source, build_programs, check_layouts, loadable
 from cellreap.system.sdk import CONFIG_FILE, Sdk, read_support, takes_snapshots, timer_of
@@ -65,7 +65,7 @@ def build_image(
     """
     source = Source(config, text, path or Path(f"{config.system.name}.toml"))
     toolchain = find_toolchain(sdk.kernel.arch)
-    parts = build_parts(sdk, toolchain, progress)
+    parts = build_parts(sdk, toolchain, progress, quotas.doublings(config))
     built = build_programs(source, sdk, toolchain, parts, progress)
 
     given = overrides or Overrides()
@@ -113,9 +113,11 @@ def _write(
     }
     kernel, options = sdk.kernel_elf.read_bytes(), (sdk.root / CONFIG_FILE).read_bytes()
     description = capdl_text(config, programs, target)
-    sizes = sizes_of(config, programs, target, timer_of(sdk), takes_snapshots(str(sdk.kernel)))
     entry = read_executable(kernel, str(sdk.kernel_elf), sdk.kernel.arch)
     root_elf = read_executable(roottask, "roottask.elf", sdk.kernel.arch)
+    check_slots(source, programs, root_elf, sdk.options)
+    snapshots, tables = takes_snapshots(str(sdk.kernel)), section_bytes(root_elf, TABLES)
+    sizes = sizes_of(config, programs, target, timer_of(sdk), snapshots, tables)
     machine = _machine_memory(sdk, entry, machine_bytes)
     memory = memory_of(source, sizes, root_elf, machine)
     bounds = bounds_of(config, programs, target, sdk.options, memory)

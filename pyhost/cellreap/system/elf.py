@@ -282,6 +282,15 @@ def symbol_bytes(raw: bytes, start: str, end: str) -> bytes:
     return raw[offset : offset + found[1] - found[0]]
 
 
+def section_bytes(executable: Executable, name: str) -> int:
+    """The size of a section in memory, in bytes. 0: there is none of that name."""
+    try:
+        section: Any = ELFFile(io.BytesIO(executable.raw)).get_section_by_name(name)
+    except ELF_ERRORS:
+        raise CellreapError(f"{executable.name}: its sections cannot be read") from None
+    return int(section["sh_size"]) if section is not None else 0
+
+
 def symbol_sizes(executable: Executable, names: Sequence[str]) -> dict[str, int]:
     """The sizes of symbols, in bytes. CellreapError if one is missing."""
     try:

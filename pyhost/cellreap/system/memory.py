@@ -7,14 +7,22 @@ system that needs more cannot run. One that needs less may still be refused by t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from cellreap.system.capdl.constants import roottask
+from cellreap.system.config import quotas
 from cellreap.system.elf import Executable, symbol_sizes
 from cellreap.system.programs import Source
 from cellreap.system.sizes import Sizes
 
+TABLES: Final = ".tables"
+"""The section of the root task's tables that are not in its image (roottask.ld)."""
+_PAGE: Final = 4096
+_FIRST_SLOTS: Final = 64
+"""More than the slots that a kernel fills before those of the image and the untypeds, and those in
+which the root task makes its own CSpace."""
 _TABLES: Final = {
     "model": "model_memory",
     "plans": "planner_memory",
@@ -29,7 +37,7 @@ class Memory:
     """The memory of a system, in bytes."""
 
     model: int
-    """The root task's model. All of the root task's tables have a fixed size."""
+    """The root task's model. Its tables have a size that the configuration decides."""
     plans: int
     """What plans are made in."""
     notices: int
@@ -37,7 +45,7 @@ class Memory:
     cleanups: int
     """Journals and plans of the cleanups under way, with the rest of the supervisor's state."""
     own: int
-    """Kernel objects of the root task."""
+    """Kernel objects of the root task, and its tables if they are not in its image."""
     bodies: int
     """The bodies of all configured PDs."""
     quotas: int
@@ -48,7 +56,7 @@ class Memory:
     """What the machine has at most for kernel objects of the root task, bodies and quotas."""
 
 
-def room_of(root_task: Executable, memory: tuple[int, int]) -> int:
+def room_of(root_task: Executable, memory: tuple[int, int], doublings: int) -> int:
     """What is left of memory [start, end) at the very most.
 
     The root task takes some, and its CSpace is made from an untyped of which nothing else is made
@@ -56,8 +64,34 @@ def room_of(root_task: Executable, memory: tuple[int, int]) -> int:
     """
     start, end = memory
     taken = sum(segment.memory_bytes for segment in root_task.segments)
-    cspace = 1 << roottask("kernel/kernel.h", "CR_CSPACE_BITS")
+    cspace = 1 << roottask("kernel/kernel.h", "CR_CSPACE_BITS", doublings)
     return max(end - start - taken - cspace, 0)
+
+
+def check_slots(
+    source: Source,
+    programs: Mapping[str, bytes],
+    root_task: Executable,
+    options: Mapping[str, Any],
+) -> None:
+    """InputError if the kernel's first CNode has no slot for each page of the root task's image.
+
+    programs: by name; the image has them all. options: the kernel's gen_config.json.
+    """
+    bits = int(options["ROOT_CNODE_SIZE_BITS"])
+    others = _FIRST_SLOTS + int(options.get("MAX_NUM_BOOTINFO_UNTYPED_CAPS", 0))
+    start = min(segment.vaddr for segment in root_task.segments) // _PAGE
+    end = max(segment.vaddr + segment.memory_bytes for segment in root_task.segments)
+    pages, most = -(-end // _PAGE) - start, (1 << bits) - others
+    if pages <= most:
+        return
+    pds = source.config.pds
+    i = max(range(len(pds)), key=lambda i: len(programs[pds[i].program]))
+    name = pds[i].program
+    largest = f'"{name}" has {len(programs[name])} bytes, and no program of the system has more'
+    has = f"the root task's image has {pages} pages with all programs; expected at most {most}"
+    kernel = f"with KernelRootCNodeSizeBits = {bits} the kernel has slots for no more"
+    raise source.refuse(("pd", i, "program"), f"{largest}; {has}: {kernel}")
 
 
 def memory_of(
@@ -70,8 +104,8 @@ def memory_of(
 
     memory: [start, end) of the machine's memory, in bytes.
     """
-    machine, room = memory[1] - memory[0], room_of(root_task, memory)
-    pds = source.config.pds
+    pds, machine = source.config.pds, memory[1] - memory[0]
+    room = room_of(root_task, memory, quotas.doublings(source.config))
     has = f"the machine has at most {room} of {machine} for PDs"
     taken = sizes.base_bytes
     for i, pd in enumerate(pds):

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from cellreap import headers
 from cellreap.errors import CellreapError
-from cellreap.headers import HeaderError, source_root
+from cellreap.headers import DOUBLINGS, HeaderError, source_root
 from cellreap.progress import Progress
 from cellreap.system.cache import Key, cache_folder, digest, digest_of
 from cellreap.system.capdl import facts_source
@@ -79,41 +80,56 @@ class _Changed(Exception):
     """The sources changed during the build."""
 
 
-def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress) -> Parts:
-    """The libraries of the root task and for PDs, from the cache if nothing changed."""
+def build_parts(sdk: Sdk, toolchain: Toolchain, progress: Progress, doublings: int = 0) -> Parts:
+    """The libraries of the root task and for PDs, from the cache if nothing changed.
+
+    doublings: how often the root task's tables are doubled.
+    """
     root = checkout()
     for _ in range(_TRIES):
-        key = cache_key(root, sdk, toolchain)
+        key = cache_key(root, sdk, toolchain, doublings)
 
         def make(folder: Path, key: str = key) -> str:
-            with progress.step(f"building the root task for {sdk.kernel}"):
-                options = {"CELLREAP_SDK": str(sdk.root), "CELLREAP_ARCH": sdk.kernel.arch}
+            with progress.step(f"building the root task for {sdk.kernel}{_sized(doublings)}"):
+                options = {
+                    "CELLREAP_SDK": str(sdk.root),
+                    "CELLREAP_ARCH": sdk.kernel.arch,
+                    DOUBLINGS: str(doublings),
+                }
                 build_tree(root / "roottask", folder, toolchain, options)
                 _compile_facts(root, folder, sdk, toolchain)
             if not (folder / _LIBRARY).is_file():
                 raise CellreapError(f"{folder}: the build made no {_LIBRARY}")
-            if cache_key(root, sdk, toolchain) != key:
+            if cache_key(root, sdk, toolchain, doublings) != key:
                 raise _Changed
             return f"{toolchain.version}\n{sdk.kernel}\n"
 
         try:
-            return Parts(use(Key("roottask", _version(root, sdk), key), make, progress))
+            version = _version(root, sdk, doublings)
+            return Parts(use(Key("roottask", version, key), make, progress))
         except _Changed:
             progress.note("the sources changed during the build, which is begun anew")
     raise CellreapError(f"{root}: the sources changed during each of {_TRIES} builds")
 
 
-def _version(root: Path, sdk: Sdk) -> str:
+def _sized(doublings: int) -> str:
+    pds = headers.constant("limits.h", "CR_MAX_PDS", doublings)
+    return f", tables for {pds:,} PDs" if doublings else ""
+
+
+def _version(root: Path, sdk: Sdk, doublings: int) -> str:
     """What an earlier build must have in common with this one to be out of date.
 
-    Two checkouts, or two kernels, are used side by side. refkernel is part of the checkout.
+    Two checkouts, or two kernels, are used side by side, and so are tables of two sizes. refkernel
+    is part of the checkout.
     """
     own = sdk.root.is_relative_to(cache_folder())
-    places = digest_of(str(root), "" if own else str(sdk.root))
+    sized = (str(doublings),) if doublings else ()
+    places = digest_of(str(root), "" if own else str(sdk.root), *sized)
     return f"{sdk.kernel.arch}-{sdk.kernel.name}-{sdk.kernel.version}-{places[:8]}"
 
 
-def cache_key(root: Path, sdk: Sdk, toolchain: Toolchain) -> str:
+def cache_key(root: Path, sdk: Sdk, toolchain: Toolchain, doublings: int = 0) -> str:
     """A name for everything on which a build depends."""
     facts = (
         _CACHE_FORMAT,
@@ -121,6 +137,7 @@ def cache_key(root: Path, sdk: Sdk, toolchain: Toolchain) -> str:
         sdk.digest,
         toolchain.compiler,
         toolchain.version,
+        str(doublings),
     )
     folders = [root / name for name in _SOURCES]
     return f"{sdk.kernel.arch}-{digest(root, folders, facts)}"

@@ -18,7 +18,7 @@ from cellreap.system.capdl.layout import spawned_pd
 from cellreap.system.capdl.objects import Body
 from cellreap.system.capdl.parts import Parts
 from cellreap.system.capdl.target import LEVELS, Target
-from cellreap.system.config import Config, Pd
+from cellreap.system.config import Config, Pd, quotas
 from cellreap.system.elf import read_executable
 
 _KINDS: Final = {"tcb": "thread", "ep": "endpoint"}
@@ -46,11 +46,17 @@ class Sizes(BaseModel):
 
 
 def sizes_of(
-    config: Config, programs: Mapping[str, bytes], target: Target, timer: bool, snapshots: bool
+    config: Config,
+    programs: Mapping[str, bytes],
+    target: Target,
+    timer: bool,
+    snapshots: bool,
+    tables: int,
 ) -> Sizes:
     """The sizes of a system. CellreapError for a program that the root task would refuse to load.
 
     timer: whether the kernel leaves a timer to user level. snapshots: whether it takes snapshots.
+    tables: bytes of the tables that are not in the root task's image.
     """
 
     def body(pd: Pd) -> Body:
@@ -62,17 +68,25 @@ def sizes_of(
     witnesses = _witnesses(config) if timer else 0
     own = 1 << roottask("root.h", "CR_OWN_BLOCK_BITS")
     probes = config.system.truth and snapshots
+    pages = tables >> roottask("kernel/arch/arch.h", "CR_ARCH_LARGE_BITS")
+    pools = roottask("kernel/asids.h", "CR_MORE_ASID_POOLS", quotas.doublings(config))
     return Sizes(
-        base_bytes=own + _witness_bytes(witnesses, target) + probes * _probe_bytes(target),
+        base_bytes=own
+        + tables
+        + (pools << target.page_bits)
+        + _witness_bytes(witnesses, target)
+        + probes * _probe_bytes(config, target),
         base_slots=roottask("root.h", "CR_OWN_SLOTS")
         + timer * roottask("kernel/timer.h", "CR_TIMER_SLOTS")
         + witnesses * roottask("kernel/witness.h", "CR_WITNESS_SLOTS")
         + config.system.scenario * roottask("scenario/scenario.h", "CR_QUIET_SLOTS")
-        + probes * _probe_slots(config),
+        + probes * _probe_slots(config)
+        + pages
+        + pools,
         bodies={name: 1 << each.bits for name, each in bodies.items()},
         spawned={program: 1 << each.bits for program, each in spawned.items()},
         base_objects=_own_objects(
-            witnesses, timer, config.system.scenario, _probes(config) if probes else 0
+            witnesses, timer, config.system.scenario, _probes(config) if probes else 0, pages
         ),
         objects={name: _objects(each, target) for name, each in bodies.items()},
         spawned_objects={program: _objects(each, target) for program, each in spawned.items()},
@@ -86,10 +100,12 @@ def _objects(body: Body, target: Target) -> dict[str, int]:
     return dict(Counter(kinds.get(each.kind, each.kind) for each in body.objects)) | {"asid": 1}
 
 
-def _own_objects(witnesses: int, timer: bool, scenario: bool, probes: int) -> dict[str, int]:
+def _own_objects(
+    witnesses: int, timer: bool, scenario: bool, probes: int, pages: int
+) -> dict[str, int]:
     """An endpoint for operations, a notification, the worker with its endpoint, the writer and the
     pump with three notifications; a thread and a notification for each witness and for the quiet
-    thread; probes, which share an address space.
+    thread; probes, which share an address space; large pages of the tables.
     """
     objects = {
         "thread": 3 + witnesses + scenario + probes,
@@ -98,6 +114,7 @@ def _own_objects(witnesses: int, timer: bool, scenario: bool, probes: int) -> di
         "vspace": int(probes > 0),
         "asid": int(probes > 0),
         "irq-handler": int(timer),
+        "frame": pages,
     }
     return {kind: count for kind, count in objects.items() if count}
 
@@ -124,7 +141,7 @@ def _witness_bytes(witnesses: int, target: Target) -> int:
 def _probes(config: Config) -> int:
     """A probe for each PD that there can be at a time, and one for the pool."""
     spawns = any(pd.spawns for pd in config.pds)
-    return limit("CR_MAX_PDS") if spawns else len(config.pds) + 1
+    return limit("CR_MAX_PDS", quotas.doublings(config)) if spawns else len(config.pds) + 1
 
 
 def _probe_slots(config: Config) -> int:
@@ -132,6 +149,7 @@ def _probe_slots(config: Config) -> int:
     return _probes(config) + 1
 
 
-def _probe_bytes(target: Target) -> int:
+def _probe_bytes(config: Config, target: Target) -> int:
     """One block. Its second half is for the address space."""
-    return 1 << roottask("system/truth.h", "CR_PROBES_BITS") + target.tcb_bits + 1
+    bits = roottask("system/truth.h", "CR_PROBES_BITS", quotas.doublings(config))
+    return 1 << bits + target.tcb_bits + 1

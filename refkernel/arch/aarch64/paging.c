@@ -5,6 +5,7 @@
 #include "kernel.h"
 
 #define TABLE_OR_PAGE 3ul
+#define BLOCK 1ul /* a large page */
 #define DEVICE (0ul << 2)
 #define NORMAL (4ul << 2)
 #define USER (1ul << 6)
@@ -27,6 +28,8 @@ word arch_object_bits(word type)
     case seL4_ARM_SmallPageObject:
     case seL4_ARM_PageTableObject:
         return seL4_PageBits;
+    case seL4_ARM_LargePageObject:
+        return seL4_LargePageBits;
     default:
         return 0;
     }
@@ -34,9 +37,10 @@ word arch_object_bits(word type)
 
 void arch_make_object(word type, struct slot *cap)
 {
-    cap->bits = seL4_PageBits;
+    cap->bits = (uint8_t)arch_object_bits(type);
     switch (type) {
     case seL4_ARM_SmallPageObject:
+    case seL4_ARM_LargePageObject:
         cap->type = CAP_FRAME;
         return;
     case seL4_ARM_VSpaceObject:
@@ -54,9 +58,15 @@ word arch_table_entry(word physical)
     return physical | TABLE_OR_PAGE;
 }
 
-word arch_page_entry(word physical, word rights, word attributes)
+bool arch_is_table(word entry)
 {
-    word entry = physical | TABLE_OR_PAGE | ACCESSED | NOT_GLOBAL | KERNEL_NEVER_EXECUTES;
+    return (entry & TABLE_OR_PAGE) == TABLE_OR_PAGE;
+}
+
+word arch_page_entry(word physical, word bits, word rights, word attributes)
+{
+    word entry = physical | (bits == seL4_PageBits ? TABLE_OR_PAGE : BLOCK);
+    entry |= ACCESSED | NOT_GLOBAL | KERNEL_NEVER_EXECUTES;
     if ((rights & RIGHT_READ) != 0) {
         entry |= USER | ((rights & RIGHT_WRITE) != 0 ? 0 : READ_ONLY);
     }
@@ -97,6 +107,8 @@ paging_call arch_paging_call(const struct slot *slot, word label)
                                             : PAGING_NONE;
     case CAP_ASID_POOL:
         return label == ARMASIDPoolAssign ? PAGING_ASSIGN : PAGING_NONE;
+    case CAP_ASID_CONTROL:
+        return label == ARMASIDControlMakePool ? PAGING_MAKE_POOL : PAGING_NONE;
     default:
         return PAGING_NONE;
     }

@@ -4,7 +4,15 @@
 #include "kernel.h"
 #include "machine.h"
 
-enum { PRESENT = 1, WRITABLE = 2, USER = 4, WRITE_THROUGH = 8, NO_CACHE = 16, SHARED_ENTRY = 511 };
+enum {
+    PRESENT = 1,
+    WRITABLE = 2,
+    USER = 4,
+    WRITE_THROUGH = 8,
+    NO_CACHE = 16,
+    LARGE = 128,
+    SHARED_ENTRY = 511
+};
 
 const word arch_table_type[ARCH_TABLE_LEVELS] = {seL4_X86_PDPTObject, seL4_X86_PageDirectoryObject,
                                                  seL4_X86_PageTableObject};
@@ -20,6 +28,8 @@ word arch_object_bits(word type)
     case seL4_X86_PageTableObject:
     case seL4_X86_4K:
         return seL4_PageBits;
+    case seL4_X86_LargePageObject:
+        return seL4_LargePageBits;
     default:
         return 0;
     }
@@ -27,9 +37,10 @@ word arch_object_bits(word type)
 
 void arch_make_object(word type, struct slot *cap)
 {
-    cap->bits = seL4_PageBits;
+    cap->bits = (uint8_t)arch_object_bits(type);
     switch (type) {
     case seL4_X86_4K:
+    case seL4_X86_LargePageObject:
         cap->type = CAP_FRAME;
         return;
     case seL4_X64_PML4Object:
@@ -54,9 +65,14 @@ word arch_table_entry(word physical)
     return physical | PRESENT | WRITABLE | USER;
 }
 
-word arch_page_entry(word physical, word rights, word attributes)
+bool arch_is_table(word entry)
 {
-    word entry = physical | PRESENT;
+    return (entry & PRESENT) != 0 && (entry & LARGE) == 0;
+}
+
+word arch_page_entry(word physical, word bits, word rights, word attributes)
+{
+    word entry = physical | PRESENT | (bits == seL4_PageBits ? 0 : LARGE);
     entry |= (rights & RIGHT_READ) != 0 ? USER : 0;
     entry |= (rights & RIGHT_READ) != 0 && (rights & RIGHT_WRITE) != 0 ? WRITABLE : 0;
     entry |= (attributes & seL4_X86_WriteThrough) != 0 ? WRITE_THROUGH : 0;
@@ -90,6 +106,8 @@ paging_call arch_paging_call(const struct slot *slot, word label)
                                                     : PAGING_NONE;
     case CAP_ASID_POOL:
         return label == X86ASIDPoolAssign ? PAGING_ASSIGN : PAGING_NONE;
+    case CAP_ASID_CONTROL:
+        return label == X86ASIDControlMakePool ? PAGING_MAKE_POOL : PAGING_NONE;
     default:
         return PAGING_NONE;
     }

@@ -33,7 +33,7 @@ static seL4_Error issue(struct invocation *call)
             return seL4_RevokeFirst;
         }
     }
-    seL4_Error error = invocation_target(call, message_get(call->from, 2),
+    seL4_Error error = invocation_target(call, call->extra[0], message_get(call->from, 2),
                                          message_get(call->from, 3), &to);
     if (error != seL4_NoError) {
         return error;

@@ -57,7 +57,7 @@ typedef struct receiver {
     uint32_t charged; /* notices of the account with this number */
     uint32_t taken;   /* notices of limited kinds that it has seen */
     uint32_t most;    /* of those */
-    uint8_t account;  /* that the notices which it takes count for; 0: they stay as they are */
+    uint16_t account; /* that the notices which it takes count for; 0: they stay as they are */
     uint32_t lanes; /* the first lane, or CR_NONE */
     uint32_t ready_first[CR_NOTICE_KIND_COUNT];
     uint32_t ready_last[CR_NOTICE_KIND_COUNT];
@@ -566,7 +566,7 @@ cr_status cr_work_put(cr_work *work, uint32_t to, cr_work_notice *notice)
 }
 
 /* Makes a notice count for another account. One that no account was charged for stays so. */
-static void charge(cr_work *work, item *it, uint8_t account)
+static void charge(cr_work *work, item *it, uint16_t account)
 {
     if (it->notice.account != 0 && account != 0) {
         get_receiver(work, it->notice.account)->charged--;
@@ -739,7 +739,7 @@ cr_status cr_work_take(cr_work *work, uint32_t to, cr_work_notice *out, uint32_t
 
 /* ---- notices that nobody has seen ------------------------------------------------------------ */
 
-cr_status cr_work_set_receiver(cr_work *work, uint32_t to, uint8_t account, uint32_t most)
+cr_status cr_work_set_receiver(cr_work *work, uint32_t to, uint16_t account, uint32_t most)
 {
     if (to >= work->n_receivers || account >= work->n_receivers || most == 0) {
         return CR_ERR_ARG;

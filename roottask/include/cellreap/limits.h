@@ -2,26 +2,41 @@
  *
  * The limits of the root task. An operation that would exceed a limit is refused and changes
  * nothing. This is the only list: C takes the numbers from it, the host tooling parses it, and the
- * table in docs/architecture.md is generated from it. The core has no such limits, because its
- * callers give it memory. The limits of messages are in protocol.h. */
+ * tables in docs/architecture.md are generated from it. The core has no such limits, because its
+ * callers give it memory; only a journal has places for as many entries as the tables below. The
+ * limits of messages are in protocol.h. */
 #ifndef CELLREAP_LIMITS_H
 #define CELLREAP_LIMITS_H
 
+/* How often the smallest tables are doubled, 0 .. CR_DOUBLINGS_MAX. Everything that is linked
+ * together must be compiled with the same number. `cellreap build` compiles the root task with the
+ * smallest one that the configuration fits. */
+#ifndef CELLREAP_DOUBLINGS
+#define CELLREAP_DOUBLINGS 0
+#endif
+
+enum { CR_DOUBLINGS = CELLREAP_DOUBLINGS, CR_DOUBLINGS_MAX = 3 };
+
+/* CR_TABLE_LIMIT(enumerator, number in the smallest tables, what it limits) */
+#define CR_TABLE_LIMITS                                                                            \
+    CR_TABLE_LIMIT(CR_MAX_PDS, 128, "PDs at a time, with the root task")                           \
+    CR_TABLE_LIMIT(CR_MAX_NODES, 4096, "PDs, spaces and resources at a time")                      \
+    CR_TABLE_LIMIT(CR_MAX_EDGES, 16384, "edges at a time")                                         \
+    CR_TABLE_LIMIT(CR_MAX_SPACES, 512, "spaces at a time")                                         \
+    CR_TABLE_LIMIT(CR_MAX_TYPES, 256, "types of spaces at a time")                                 \
+    CR_TABLE_LIMIT(CR_MAX_REQUESTS, 4096, "REQUEST edges with a capability at a time")             \
+    CR_TABLE_LIMIT(CR_MAX_TOMBSTONES, 512, "destroyed PDs and spaces that PDs refer to")           \
+    CR_TABLE_LIMIT(CR_MAX_TICKETS, 512, "tickets that are not over")                               \
+    CR_TABLE_LIMIT(CR_MAX_MAPS, 4096, "maps that servers report, in all extractions under way")
+
 /* CR_SYSTEM_LIMIT(enumerator, number, what it limits) */
 #define CR_SYSTEM_LIMITS                                                                           \
-    CR_SYSTEM_LIMIT(CR_IMAGE_MAX_PDS, 127, "PDs in a configuration")                               \
-    CR_SYSTEM_LIMIT(CR_MAX_PDS, 128, "PDs at a time, with the root task")                          \
     CR_SYSTEM_LIMIT(CR_PRIORITY_MAX, 200, "the highest priority of a PD; the lowest is 1")         \
     CR_SYSTEM_LIMIT(CR_CSPACE_BITS_MIN, 5, "the smallest CSpace of a PD: log2 of its slots")       \
     CR_SYSTEM_LIMIT(CR_CSPACE_BITS_MAX, 10, "the largest CSpace of a PD: log2 of its slots")       \
     CR_SYSTEM_LIMIT(CR_STACK_PAGES_MAX, 64, "pages of a PD's stack")                               \
     CR_SYSTEM_LIMIT(CR_PROGRAM_PAGES_MAX, 3072, "pages of a PD's program, stack and buffers")      \
     CR_SYSTEM_LIMIT(CR_PROGRAM_SEGMENTS_MAX, 16, "segments of a program that are loaded")          \
-    CR_SYSTEM_LIMIT(CR_MAX_NODES, 4096, "PDs, spaces and resources at a time")                     \
-    CR_SYSTEM_LIMIT(CR_MAX_EDGES, 16384, "edges at a time")                                        \
-    CR_SYSTEM_LIMIT(CR_MAX_SPACES, 512, "spaces at a time")                                        \
-    CR_SYSTEM_LIMIT(CR_MAX_TYPES, 256, "types of spaces at a time")                                \
-    CR_SYSTEM_LIMIT(CR_MAX_REQUESTS, 4096, "REQUEST edges with a capability at a time")            \
     CR_SYSTEM_LIMIT(CR_MAX_COUNT, 1024,                                                            \
         "HOLDs of one node by one PD, and subscriptions of one PD to one node")                    \
     CR_SYSTEM_LIMIT(CR_MAX_LOST_SLOTS, 32,                                                         \
@@ -32,16 +47,11 @@
         "at the limit is handed no more of them")                                                  \
     CR_SYSTEM_LIMIT(CR_TOMBSTONES_EACH, 4,                                                         \
         "destroyed PDs and spaces that a PD refers to; with one more, the first is forgotten")     \
-    CR_SYSTEM_LIMIT(CR_MAX_TOMBSTONES, 512, "destroyed PDs and spaces that PDs refer to")          \
-    CR_SYSTEM_LIMIT(CR_MAX_TICKETS, 512, "tickets that are not over")                              \
     CR_SYSTEM_LIMIT(CR_MAX_REPORTS, 64, "reports that are kept for listeners")                     \
     CR_SYSTEM_LIMIT(CR_MAX_TICKETS_EACH, 16, "tickets of one PD that are not over")                \
     CR_SYSTEM_LIMIT(CR_MAX_CLEANUPS, 8, "cleanups that await subscribers at a time")               \
     CR_SYSTEM_LIMIT(CR_MAX_EXTRACTIONS, 2, "extractions at a time")                                \
-    CR_SYSTEM_LIMIT(CR_MAX_MAPS, 4096, "maps that servers report, in all extractions under way")   \
     CR_SYSTEM_LIMIT(CR_MAX_MAPS_EACH, 512, "maps that one server reports in one extraction")       \
-    CR_SYSTEM_LIMIT(CR_STEP_CALLS, 255,                                                            \
-        "kernel calls of a step of a cleanup, each time that it is attempted")                     \
     CR_SYSTEM_LIMIT(CR_REFUSALS_TOLD, 64, "refused operations of a PD that are traced one by one") \
     CR_SYSTEM_LIMIT(CR_REFUSALS_SUM, 1000, "refused operations of a PD in one REFUSED event")      \
     CR_SYSTEM_LIMIT(CR_MAX_SAYS, 4096, "lines that a PD prints")                                   \
@@ -79,6 +89,19 @@ enum {
 #define CR_SYSTEM_LIMIT(enumerator, number, ...) enumerator = number,
     CR_SYSTEM_LIMITS
 #undef CR_SYSTEM_LIMIT
+};
+
+enum {
+#define CR_TABLE_LIMIT(enumerator, number, ...) enumerator = number << CELLREAP_DOUBLINGS,
+    CR_TABLE_LIMITS
+#undef CR_TABLE_LIMIT
+};
+
+enum {
+    CR_IMAGE_MAX_PDS = CR_MAX_PDS - 1, /* PDs in a configuration */
+    /* Kernel calls of a step of a cleanup, each time that it is attempted: two for each other
+     * PD, and three. */
+    CR_STEP_CALLS = 2 * CR_MAX_PDS - 1
 };
 
 #endif

@@ -20,6 +20,7 @@
 #ifndef CELLREAP_STEPS_H
 #define CELLREAP_STEPS_H
 
+#include <cellreap/limits.h>
 #include <cellreap/policy.h>
 
 #ifdef __cplusplus
@@ -102,10 +103,10 @@ typedef enum cr_left_area {
 } cr_left_area;
 
 enum {
-    CR_JOURNAL_DOOMED = 640,   /* entries of an area for doomed nodes */
-    CR_JOURNAL_CORE = 4096,
-    CR_JOURNAL_NOTICES = 20480,
-    CR_JOURNAL_ENTRIES = 26496
+    CR_JOURNAL_DOOMED = 640 << CELLREAP_DOUBLINGS, /* entries of an area for doomed nodes */
+    CR_JOURNAL_CORE = 4096 << CELLREAP_DOUBLINGS,
+    CR_JOURNAL_NOTICES = 20480 << CELLREAP_DOUBLINGS,
+    CR_JOURNAL_ENTRIES = 26496 << CELLREAP_DOUBLINGS
 };
 
 typedef enum cr_entry_state {

@@ -47,7 +47,7 @@ typedef struct cr_work_notice {
     uint32_t pd;
     uint32_t tag;    /* chosen by the caller, for counting */
     uint8_t again;   /* set by cr_work_resume: the notice failed before */
-    uint8_t account; /* that has its room, below the number of receivers; 0: it is not charged */
+    uint16_t account; /* that has its room, below the number of receivers; 0: it is not charged */
     uint16_t slot;   /* LOST: the one slot that it is about; 0: all slots of the space */
     uint32_t broken; /* LOST: how much the receiver keeps that is built on what went; else 0 */
     uint64_t since;  /* the receiver's clock when it was queued, chosen by the caller */
@@ -124,7 +124,7 @@ cr_status cr_work_resume(cr_work *work, uint32_t receiver, uint32_t space);
 int cr_work_is_left(cr_notice_kind kind);
 /* Sets the account that limited notices count for once the receiver is handed them, if an account
  * is charged for them at all (0: they stay as they are), and how many it may take. CR_ERR_ARG. */
-cr_status cr_work_set_receiver(cr_work *work, uint32_t receiver, uint8_t account, uint32_t most);
+cr_status cr_work_set_receiver(cr_work *work, uint32_t receiver, uint16_t account, uint32_t most);
 
 /* The next unseen notice of the receiver after *at, lane by lane, also in stopped lanes. Between
  * two calls with the same cursor, only the notice that came last may be withdrawn or merged.

@@ -9,7 +9,7 @@
 #include "kernel/kernel.h"
 #include <stddef.h>
 
-enum { CR_ARCH_TABLE_LEVELS = 3 };
+enum { CR_ARCH_TABLE_LEVELS = 3, CR_ARCH_LARGE_BITS = 21 };
 
 /* Object types, and the log2 of the bytes that one table of each level spans. The widest level is
  * first. */
@@ -19,6 +19,7 @@ extern const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS];
 extern const seL4_Word cr_arch_vspace_type;
 extern const uint32_t cr_arch_vspace_bits;
 extern const seL4_Word cr_arch_frame_type; /* a page of 4 KiB */
+extern const seL4_Word cr_arch_large_type; /* a page of 2^CR_ARCH_LARGE_BITS bytes */
 
 /* `level` is an index into the tables above. */
 seL4_Error cr_arch_map_table(uint32_t level, seL4_CPtr table, seL4_CPtr vspace, seL4_Word vaddr);
@@ -27,7 +28,10 @@ seL4_Error cr_arch_map_frame(seL4_CPtr frame, seL4_CPtr vspace, seL4_Word vaddr,
 seL4_Error cr_arch_unmap_frame(seL4_CPtr frame);
 /* Makes code that was written through another mapping visible to instruction fetches. */
 seL4_Error cr_arch_sync_code(seL4_CPtr frame);
-seL4_Error cr_arch_assign_asid(seL4_CPtr vspace);
+/* Gives an address space a number of this pool. seL4_DeleteFirst: the pool has none left. */
+seL4_Error cr_arch_assign_asid(seL4_CPtr pool, seL4_CPtr vspace);
+/* Makes a further pool of an untyped of 2^seL4_ASIDPoolBits bytes. */
+seL4_Error cr_arch_make_asid_pool(seL4_CPtr untyped, cr_slot to);
 
 /* The entry point of the root task's second thread, in threads.S. It runs cr_idle_main if the root
  * task has that function. */

@@ -19,24 +19,31 @@ def body_slot(name: str) -> int:
 
 
 @functools.cache
-def roottask(header: str, name: str) -> int:
-    """The value of an enumerator of a header that is not public."""
-    for members in headers.parse_enums(_source(header)).values():
+def roottask(header: str, name: str, doublings: int = 0) -> int:
+    """The value of an enumerator of a header that is not public, with the tables doubled so often.
+
+    It may refer to the limits.
+    """
+    limits = headers.read_header("limits.h", doublings)
+    own = headers.parse_enums(_source(header, doublings), headers.known_in(limits))
+    for members in own.values():
         if name in members:
             return members[name]
     raise headers.HeaderError(f"roottask/{header}: no enumerator {name}")
 
 
-def limit(name: str) -> int:
-    """The value of an enumerator of limits.h."""
-    return headers.constant("limits.h", name)
+def limit(name: str, doublings: int = 0) -> int:
+    """The value of an enumerator of limits.h, with the tables doubled so often."""
+    return headers.constant("limits.h", name, doublings)
 
 
 @functools.cache
-def _source(name: str) -> str:
+def _source(name: str, doublings: int) -> str:
     path = headers.source_root() / "roottask" / name
     try:
-        return headers.strip(path.read_text(encoding="utf-8"))
+        return headers.with_doublings(
+            headers.strip(path.read_text(encoding="utf-8")), doublings
+        )
     except (OSError, UnicodeDecodeError) as error:
         raise headers.HeaderError(f"{path}: cannot be read: {error}") from error
 

@@ -47,9 +47,16 @@ class RunningPd:
 
 
 def describe_running(
-    pds: Sequence[RunningPd], programs: Mapping[str, bytes], target: Target, heading: Sequence[str]
+    pds: Sequence[RunningPd],
+    programs: Mapping[str, bytes],
+    target: Target,
+    heading: Sequence[str],
+    doublings: int = 0,
 ) -> Description:
-    """The objects and capabilities of PDs in a run. CellreapError if no kernel could hold them."""
+    """The objects and capabilities of PDs in a run. CellreapError if no kernel could hold them.
+
+    doublings: how often the root task's tables are doubled.
+    """
     layouts = {
         pd.id: Parts(
             pd.config.model_copy(update={"holds_pds": ()}),
@@ -77,7 +84,8 @@ def describe_running(
     caps["root_cspace"] = root_caps(bodies)
     ordered = tuple(bodies[pd.index] for pd in pds)
     children = {parent: tuple(children) for parent, children in derived.items()}
-    made = Description(target.arch, tuple(heading), shared(target), ordered, caps, children)
+    own = shared(target, doublings)
+    made = Description(target.arch, tuple(heading), own, ordered, caps, children)
     return checked(made, "the capabilities of the run")
 
 

@@ -16,6 +16,8 @@ from cellreap import headers
 from cellreap.system.config.schema import Config, Pd
 from cellreap.system.toml_lines import KeyPath
 
+PDS: Final = "CR_IMAGE_MAX_PDS"
+"""The limit of the PDs in a configuration."""
 _TABLES: Final = {
     "nodes": "CR_MAX_NODES",
     "edges": "CR_MAX_EDGES",
@@ -23,7 +25,7 @@ _TABLES: Final = {
     "types": "CR_MAX_TYPES",
     "requests": "CR_MAX_REQUESTS",
     "tickets": "CR_MAX_TICKETS",
-    "pds": "CR_IMAGE_MAX_PDS",
+    "pds": PDS,
     "maps": "CR_MAX_MAPS",
 }
 """Word of a quota -> the limit of its table (limits.h). Only the root task knows that of bytes."""
@@ -63,11 +65,38 @@ def share(total: int, claims: Sequence[Claim]) -> list[int]:
     return [got + part * shares for got, shares in zip(sure, sharers, strict=True)]
 
 
+def largest(name: str) -> int:
+    """A limit of the largest tables that a root task can have."""
+    most = headers.constant("limits.h", "CR_DOUBLINGS_MAX")
+    return headers.constant("limits.h", name, most)
+
+
+def doublings(config: Config) -> int:
+    """How often the smallest tables of the root task are doubled for a configuration.
+
+    So often that all PDs fit, with what they need and the quotas that they ask for. If even the
+    largest tables are too small: as often as there is.
+    """
+    most = headers.constant("limits.h", "CR_DOUBLINGS_MAX")
+    return next((times for times in range(most) if _fits(config, times)), most)
+
+
+def _fits(config: Config, times: int) -> bool:
+    if len(config.pds) > headers.constant("limits.h", PDS, times):
+        return False
+    totals = ((word, _available(config, word, times)) for word in words())
+    return all(total is None or needed(config, word) <= total for word, total in totals)
+
+
 def available(config: Config, word: str) -> int | None:
     """What there is for all accounts, without what is set aside for the PDs as such.
 
     None: only the root task knows.
     """
+    return _available(config, word, doublings(config))
+
+
+def _available(config: Config, word: str, times: int) -> int | None:
     count = len(config.pds)
     holds = sum(len(pd.holds_pds) for pd in config.pds)
     if word not in _TABLES:
@@ -81,7 +110,7 @@ def available(config: Config, word: str) -> int | None:
         "types": 2,
         "pds": count,
     }
-    return headers.constant("limits.h", _TABLES[word]) - taken.get(word, 0)
+    return headers.constant("limits.h", _TABLES[word], times) - taken.get(word, 0)
 
 
 def need(pd: Pd, word: str) -> int:

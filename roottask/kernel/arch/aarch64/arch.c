@@ -17,6 +17,8 @@ const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PageTableBits, s
 const seL4_Word cr_arch_vspace_type = seL4_ARM_VSpaceObject;
 const uint32_t cr_arch_vspace_bits = seL4_VSpaceBits;
 const seL4_Word cr_arch_frame_type = seL4_ARM_SmallPageObject;
+const seL4_Word cr_arch_large_type = seL4_ARM_LargePageObject;
+_Static_assert(seL4_LargePageBits == CR_ARCH_LARGE_BITS, "as arch.h has it");
 
 enum { EM_AARCH64 = 183 };
 
@@ -51,10 +53,15 @@ seL4_Error cr_arch_sync_code(seL4_CPtr frame)
     return seL4_ARM_Page_Unify_Instruction(frame, 0, (seL4_Word)1 << seL4_PageBits);
 }
 
-seL4_Error cr_arch_assign_asid(seL4_CPtr vspace)
+seL4_Error cr_arch_assign_asid(seL4_CPtr pool, seL4_CPtr vspace)
 {
     cr_count_call(CR_CALL_CONFIGURE);
-    return seL4_ARM_ASIDPool_Assign(seL4_CapInitThreadASIDPool, vspace);
+    return seL4_ARM_ASIDPool_Assign(pool, vspace);
+}
+
+seL4_Error cr_arch_make_asid_pool(seL4_CPtr untyped, cr_slot to)
+{
+    return seL4_ARM_ASIDControl_MakePool(seL4_CapASIDControl, untyped, to.root, to.index, to.depth);
 }
 
 void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word stack_top)

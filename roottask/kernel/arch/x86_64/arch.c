@@ -12,6 +12,8 @@ const uint32_t cr_arch_table_bits[CR_ARCH_TABLE_LEVELS] = {seL4_PDPTBits, seL4_P
 const seL4_Word cr_arch_vspace_type = seL4_X64_PML4Object;
 const uint32_t cr_arch_vspace_bits = seL4_PML4Bits;
 const seL4_Word cr_arch_frame_type = seL4_X86_4K;
+const seL4_Word cr_arch_large_type = seL4_X86_LargePageObject;
+_Static_assert(seL4_LargePageBits == CR_ARCH_LARGE_BITS, "as arch.h has it");
 
 enum { EM_X86_64 = 62 };
 
@@ -51,10 +53,15 @@ seL4_Error cr_arch_sync_code(seL4_CPtr frame)
     return seL4_NoError;
 }
 
-seL4_Error cr_arch_assign_asid(seL4_CPtr vspace)
+seL4_Error cr_arch_assign_asid(seL4_CPtr pool, seL4_CPtr vspace)
 {
     cr_count_call(CR_CALL_CONFIGURE);
-    return seL4_X86_ASIDPool_Assign(seL4_CapInitThreadASIDPool, vspace);
+    return seL4_X86_ASIDPool_Assign(pool, vspace);
+}
+
+seL4_Error cr_arch_make_asid_pool(seL4_CPtr untyped, cr_slot to)
+{
+    return seL4_X86_ASIDControl_MakePool(seL4_CapASIDControl, untyped, to.root, to.index, to.depth);
 }
 
 void cr_arch_start_registers(seL4_UserContext *out, seL4_Word entry, seL4_Word stack_top)

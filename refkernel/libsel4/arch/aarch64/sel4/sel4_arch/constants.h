@@ -68,6 +68,7 @@ enum arch_invocation_label {
     ARMPageUnify_Instruction,
     ARMPageGetAddress,
     ARMASIDPoolAssign,
+    ARMASIDControlMakePool,
     ARMIRQIssueIRQHandlerTrigger,
     nArchInvocationLabels
 };

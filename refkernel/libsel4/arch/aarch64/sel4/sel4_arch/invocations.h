@@ -51,6 +51,15 @@ LIBSEL4_INLINE_FUNC seL4_Error seL4_ARM_ASIDPool_Assign(seL4_ARM_ASIDPool servic
     return refkernel_call(service, ARMASIDPoolAssign, 1, 0, 0, 0, 0, 0);
 }
 
+LIBSEL4_INLINE_FUNC seL4_Error seL4_ARM_ASIDControl_MakePool(seL4_ARM_ASIDControl service,
+                                                            seL4_Untyped untyped, seL4_CNode root,
+                                                            seL4_Word index, seL4_Uint8 depth)
+{
+    seL4_SetCap(0, untyped);
+    seL4_SetCap(1, root);
+    return refkernel_call(service, ARMASIDControlMakePool, 2, 2, index, depth, 0, 0);
+}
+
 LIBSEL4_INLINE_FUNC seL4_Error seL4_IRQControl_GetTrigger(seL4_IRQControl service, seL4_Word irq,
                                                           seL4_Word trigger, seL4_CNode root,
                                                           seL4_Word index, seL4_Uint8 depth)

@@ -81,6 +81,7 @@ enum arch_invocation_label {
     X86PageUnmap,
     X86PageGetAddress,
     X86ASIDPoolAssign,
+    X86ASIDControlMakePool,
     X86IRQIssueIRQHandlerIOAPIC,
     X86IOPortControlIssue,
     X86IOPortIn8,

@@ -48,6 +48,15 @@ LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_ASIDPool_Assign(seL4_X86_ASIDPool servic
     return refkernel_call(service, X86ASIDPoolAssign, 1, 0, 0, 0, 0, 0);
 }
 
+LIBSEL4_INLINE_FUNC seL4_Error seL4_X86_ASIDControl_MakePool(seL4_X86_ASIDControl service,
+                                                            seL4_Untyped untyped, seL4_CNode root,
+                                                            seL4_Word index, seL4_Uint8 depth)
+{
+    seL4_SetCap(0, untyped);
+    seL4_SetCap(1, root);
+    return refkernel_call(service, X86ASIDControlMakePool, 2, 2, index, depth, 0, 0);
+}
+
 LIBSEL4_INLINE_FUNC seL4_Error seL4_IRQControl_GetIOAPIC(seL4_IRQControl service, seL4_CNode root,
                                                          seL4_Word index, seL4_Uint8 depth,
                                                          seL4_Word ioapic, seL4_Word pin,
