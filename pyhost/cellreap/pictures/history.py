@@ -40,17 +40,20 @@ class NodeSeen:
     space: str | None
     span: Span
     doomed: list[Span] = field(default_factory=list)
+    broken: list[Span] = field(default_factory=list)
+    """when a survivor keeps it though something that it is built on goes or went; text: who does"""
 
 
 @dataclass
 class EdgeSeen:
     """An edge that was there at some time. why: when it doomed a node. lost: when a survivor was
-    to lose it.
+    to lose it. broken: as of a node.
     """
 
     spans: list[Span] = field(default_factory=list)
     why: list[Span] = field(default_factory=list)
     lost: list[Span] = field(default_factory=list)
+    broken: list[Span] = field(default_factory=list)
 
     def alive(self) -> bool:
         """Whether it is there now."""
@@ -64,6 +67,7 @@ class History:
         self.nodes: dict[str, NodeSeen] = {}
         self.edges: dict[EdgeKey, EdgeSeen] = {}
         self._plans = {each.number: Plan.from_json(each.plan) for each in report.cleanups}
+        self._broken = {each.number: list(each.broken) for each in report.cleanups}
         self._at = -1
         self._counts: Counter[EdgeKey] = Counter()
         self._of: dict[str, set[EdgeKey]] = {}  # node -> its living edges
@@ -105,8 +109,8 @@ class History:
         if node is None:
             return
         node.span.end = self._at
-        for span in node.doomed:
-            span.end = self._at
+        for span in (*node.doomed, *node.broken):
+            span.end = self._at if span.end is None else span.end
         for key in sorted(self._of[node.id]):
             self._counts.pop(key, None)
             self._end(key)
@@ -138,7 +142,7 @@ class History:
     def _end(self, key: EdgeKey) -> None:
         seen = self.edges[key]
         seen.spans[-1].end = self._at
-        for span in (*seen.why, *seen.lost):
+        for span in (*seen.why, *seen.lost, *seen.broken):
             span.end = self._at if span.end is None else span.end
         for node in key[1:]:
             self._of[node].discard(key)
@@ -168,6 +172,7 @@ class History:
                 span = Span(self._at, text=text)
                 self.edges[key].why.append(span)
                 opened.append(span)
+        self._keep(number)
 
     def _lose(self, space: str, doomed: set[str], opened: list[Span]) -> None:
         within = {space, *(each.id for each in self._members(space))}
@@ -202,7 +207,32 @@ class History:
             if key[0] == "MAP" and key[1] == member.id and self.nodes[key[2]].space == cause
         ]
 
+    def _keep(self, cleanup: int) -> None:
+        """Marks what survivors keep that is built on what goes. What is not there yet waits: a PD
+        may take it while subscribers are told.
+        """
+        waiting = []
+        for pd, held, on in self._broken.get(cleanup, ()):
+            node = self.nodes.get(held)
+            if node is None or pd not in self.nodes:
+                waiting.append((pd, held, on))
+                continue
+            key = ("HOLD", pd, held)
+            if key not in self._counts and self._managers.get(node.space or "") == pd:
+                key = ("MANAGE", pd, node.space or "")
+            if key not in self._counts:
+                waiting.append((pd, held, on))
+                continue
+            below = self.nodes[on].name if on in self.nodes else ""
+            text = f"{self.nodes[pd].name or pd} keeps {node.name or held}, built on {below or on}"
+            span = Span(self._at, text=text)
+            # One span, so that it ends with the node as well as with the hold.
+            node.broken.append(span)
+            self.edges[key].broken.append(span)
+        self._broken[cleanup] = waiting
+
     def _settled(self, event: Event) -> None:
+        self._keep(event.number("n"))
         for span in self._open.pop(event.number("n"), []):
             span.end = self._at if span.end is None else span.end
 

@@ -29,8 +29,8 @@ from cellreap.trace.report import Report
 
 MAX_TEXT: Final = 400
 _LABELS: Final = frozenset(
-    {"where", "registers", "depths", "doomed", "before", "lost", "told", "order", "freed",
-     "then said"}
+    {"where", "registers", "depths", "doomed", "before", "lost", "broken", "told", "order",
+     "freed", "then said"}
 )  # fmt: skip
 """What the lines of a summary may be about."""
 _LABEL_END: Final = 13  # column of a summary's lines behind the label
@@ -56,7 +56,10 @@ def page_of(reading: Reading, told: Sequence[str], title: str) -> str:
         "last": str(max(0, len(events) - 1)),
         "story": story_html(told),
         "violations": _violations_html(reading),
-        "legend": _legend_html({list(KINDS)[edge["kind"]] for edge in run["edges"]}),
+        "legend": _legend_html(
+            {list(KINDS)[edge["kind"]] for edge in run["edges"]},
+            broken=any(node["broken"] for node in run["nodes"]),
+        ),
         "style": (folder / "page.css").read_text(encoding="utf-8"),
         "script": (folder / "page.js").read_text(encoding="utf-8"),
         "data": packed,
@@ -129,14 +132,18 @@ def _places(events: Sequence[Event], report: Report) -> list[int | None]:
     ]
 
 
-def _legend_html(kinds: Collection[str]) -> str:
+def _legend_html(kinds: Collection[str], *, broken: bool) -> str:
     edges = [
         f'<li><svg width="44" height="12" aria-hidden="true"><path class="e k-{kind}" '
         f'd="M2 6 L34 6" marker-end="url(#h-{kind})"/></svg> {html.escape(KINDS[kind])}</li>'
         for kind in EDGE_STYLES
         if kind in kinds
     ]
-    return f'<ul class="legend">{"".join(edges)}</ul>'
+    kept = (
+        '<li><svg width="44" height="12" aria-hidden="true"><rect class="broken" x="4" y="1" '
+        'width="30" height="10" rx="4"/></svg> is built on what went</li>'
+    )
+    return f'<ul class="legend">{"".join(edges)}{kept if broken else ""}</ul>'
 
 
 # -- data
@@ -286,6 +293,7 @@ class _Graph:
                         [*_span(span), -1 if span.depth is None else span.depth]
                         for span in seen[0].doomed
                     ],
+                    "broken": [[*_span(span), span.text] for each in seen for span in each.broken],
                     "space": keys.get(seen[0].space or "", -1),
                     "cluster": places.clusters.get(key),
                 }
@@ -299,6 +307,7 @@ class _Graph:
                 "spans": _merged(span for each in seen for span in each.spans),
                 "why": [[*_span(span), span.text] for each in seen for span in each.why],
                 "lost": _merged(span for each in seen for span in each.lost),
+                "broken": _merged(span for each in seen for span in each.broken),
             }
             for (kind, source, target), seen in self._edges.items()
         ]

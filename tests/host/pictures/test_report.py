@@ -18,6 +18,7 @@ from cellreap.pictures.dot import DEPTH_FILLS
 from cellreap.pictures.history import History, history_of
 from cellreap.pictures.lanes import PHASES, Lanes
 from cellreap.trace.check.replay import Replay
+from cellreap.trace.events import Event
 from cellreap.trace.reading import read_file
 from cellreap.trace.report import Report
 from cellreap.trace.writer import Draft, seal
@@ -132,6 +133,34 @@ def test_lanes_have_every_notice_and_the_phases_in_order(trace: Path) -> None:
         assert ends == [phase.begin for phase in cleanup.phases[1:]]
 
 
+def test_what_survivors_keep_broken_is_marked_until_it_goes() -> None:
+    reading = read_file(GOLDENS / "block_fs_db_app-0-0.trace", keep_events=True)
+    history = history_of(reading.events, reading.report)
+    names = [event.name for event in reading.events]
+    rows = {(e["pd"], e["node"]) for e in reading.events if e.name == "BROKEN"}
+    nodes = [(id_, span) for id_, node in history.nodes.items() for span in node.broken]
+    edges = [(key, span) for key, seen in history.edges.items() for span in seen.broken]
+    assert len(rows) == len(nodes) == len(edges) == 5
+    assert {span.begin for _, span in nodes} == {names.index("CLEANUP")}
+    assert all(span.end is None for _, span in nodes)
+    # A manager keeps a resource of its own space by the edge to the space.
+    assert {key for key, _ in edges} == {
+        ("MANAGE", "PD_3", "FILE_SPACE_5"),
+        ("MANAGE", "PD_4", "TABLE_SPACE_6"),
+        ("HOLD", "PD_5", "TABLE_6_1"),
+    }
+    assert {span.text for id_, span in nodes if id_ == "TABLE_6_1"} == {
+        "db keeps TABLE_6_1, built on BLOCK_4_1",
+        "app keeps TABLE_6_1, built on BLOCK_4_1",
+    }
+    end = len(reading.events)
+    history.take(Event("UNHOLD", {"pd": "PD_5", "node": "TABLE_6_1"}))
+    assert [span.end for _, span in edges if span.text.startswith("app")] == [end]
+    history.take(Event("DELETE", {"node": "TABLE_6_1"}))
+    assert [span.end for _, span in edges if span.text.startswith("db keeps TABLE")] == [end + 1]
+    assert sum(span.end is None for _, span in edges) == 3
+
+
 # -- the page
 
 
@@ -195,6 +224,24 @@ def test_the_graph_is_that_of_the_chosen_event(page: Page) -> None:
     assert "Doomed" not in page.text("#alive")
     page.press(HOME)
     assert page.ask("document.querySelectorAll('#graph .pd:not(.off)').length") == 0
+
+
+@NEEDS_DOT
+@NEEDS_CHROMIUM
+def test_what_is_broken_is_seen_and_told(folder: Path) -> None:
+    with opened(page_for(GOLDENS / "block_fs_db_app-0-0.trace", folder)) as page:
+        page.press(END)
+        assert "app keeps TABLE_6_1, built on BLOCK_4_1" in page.text("#alive")
+        assert page.ask("document.querySelectorAll('#graph .resource.broken').length") == 2
+        assert page.ask("document.querySelectorAll('#graph .cluster.broken').length") == 2
+        assert page.ask("document.querySelectorAll('#graph .e.broken').length") == 3
+        assert "is built on what went" in page.text("ul.legend")
+        told = "[...document.querySelectorAll('#story dt')].map(e=>e.textContent)"
+        assert "broken" in page.ask(told)
+        page.press(HOME)
+        assert "Broken" not in page.text("#alive")
+        assert page.ask("document.querySelectorAll('#graph .broken').length") == 0
+        assert page.said() == []
 
 
 @NEEDS_DOT
@@ -325,6 +372,11 @@ def test_a_large_run_gives_a_small_page_that_moves(events: int, folder: Path) ->
         assert "CLEANUP n=2 " in page.event()
         page.press(END)
         assert " END " in page.event()
+        at = page.ask("Number(document.querySelector('#at').value)")
+        page.press(*[LEFT] * 20, *[RIGHT] * 10, PAGE_UP)
+        assert page.ask("Number(document.querySelector('#at').value)") < at - 10
+        page.press(END, *[LEFT] * 20)
+        assert page.ask("Number(document.querySelector('#at').value)") == at - 20
         assert page.said() == []
 
 

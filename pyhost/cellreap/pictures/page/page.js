@@ -104,7 +104,7 @@
   };
   const drawGraph = () => {
     let first = -1;
-    const alive = { pd: 0, space: 0, resource: 0 }, doomed = [];
+    const alive = { pd: 0, space: 0, resource: 0 }, doomed = [], broken = [];
     run.nodes.forEach((node, number) => {
       const shape = shapes[number];
       const there = find(node.spans, at);
@@ -112,6 +112,9 @@
       let state = there ? "" : node.spans[0][0] <= at ? " gone" : " off";
       if (there) alive[node.kind] += 1;
       if (doom) state += " doomed";
+      const kept = there ? node.broken.filter((span) => inside(span, at)) : [];
+      if (kept.length) state += " broken";
+      for (const span of kept) broken.push(span[2]);
       setClass(shape.group, node.kind + state);
       if (clusters[number]) setClass(clusters[number], `cluster${state}`);
       const depth = doom ? doom[2] : -1;
@@ -141,7 +144,8 @@
       if (guilty) why.push(guilty[2]);
       if (!path) return;
       const kind = run.kinds[edge.kind];
-      const state = there ? guilty ? " why" : lost ? " lost" : "" : " off";
+      const broken = there && find(edge.broken, at);
+      const state = there ? guilty ? " why" : lost ? " lost" : broken ? " broken" : "" : " off";
       setClass(path, `e k-${kind}${state}`);
       if (!guilty && !lost) return;
       const points = edge.curve, middle = Math.floor(points.length / 4) * 2;
@@ -154,7 +158,9 @@
     picture.textContent = told;
     el("alive").textContent = told +
       (doomed.length ? ` Doomed: ${doomed.join("; ")}.` : "") +
-      (why.length ? ` Because ${why.join("; ")}.` : "");
+      (why.length ? ` Because ${why.join("; ")}.` : "") +
+      (broken.length ? ` Broken: ${broken.slice(0, 50).join("; ")}` +
+        `${broken.length > 50 ? `; and ${broken.length - 50} more` : ""}.` : "");
   };
 
   // -- the time line
