@@ -307,6 +307,15 @@ cr_result cr_collect(cr_ticket_info *info)
     return take_ticket(result, (uint32_t)results[0], results + 1, info);
 }
 
+cr_result cr_save(uint32_t pd, uint32_t *slot)
+{
+    uint64_t argument = pd;
+    uint64_t made = 0;
+    cr_result result = cr_call_root(CR_OP_SAVE, &argument, 1, &made, 1);
+    *slot = (uint32_t)made;
+    return result;
+}
+
 cr_result cr_cancel(uint32_t ticket, uint32_t pd_slot)
 {
     uint64_t argument = ticket;

@@ -94,7 +94,7 @@ int cr_carry_awaits(const cr_cleanup *cleanup)
     return any;
 }
 
-static void forget_told(void)
+void cr_carry_forget_told(void)
 {
     for (uint32_t i = 1; i < CR_MAX_PDS; i++) {
         if (cr_sys.pds[i].told_by == cr_sup.cleaner.now.tag) {
@@ -114,7 +114,7 @@ static void plan_again(void)
     if (cr_sup.cleaner.now.waited) {
         cr_trace_consequences(&cr_sup.cleaner.now.plan);
     }
-    forget_told();
+    cr_carry_forget_told();
 }
 
 static int is_destroyed(cr_ref node)
@@ -359,7 +359,10 @@ static cr_status finish_step(cr_step_kind kind, uint32_t epoch)
     trace_step(kind);
     cr_status status = cr_step_done(journal, epoch);
     if (status == CR_OK && kind == CR_STEP_AWAIT && journal->awaited == now->plan.n_pre_destroy) {
-        plan_again();
+        now->spares = now->saved;
+        if (!now->spares) {
+            plan_again();
+        }
     }
     return status;
 }
@@ -520,6 +523,10 @@ void cr_carry_out(void)
     const uint32_t epoch = cleaner->epoch;
     cr_step step;
     cr_status status;
+    if (cleaner->now.spares) {
+        cleaner->ended = CR_CARRY_SPARES;
+        return;
+    }
     /* The loop is bounded: each turn finishes a step of the plan. */
     while ((status = cr_step_take(cr_journal_of(&cleaner->now), epoch, &cleaner->now.plan,
                                   cr_sys.model, &step)) == CR_OK &&
@@ -533,6 +540,10 @@ void cr_carry_out(void)
         }
         if (status != CR_OK || (status = take_step(&step, epoch)) != CR_OK) {
             break;
+        }
+        if (cleaner->now.spares) {
+            cleaner->ended = CR_CARRY_SPARES;
+            return;
         }
         if (cr_sup.between.wanted) {
             cleaner->ended = CR_CARRY_PAUSES;

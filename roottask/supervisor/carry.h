@@ -21,6 +21,8 @@ void cr_carry_trace_calls(void);
 void cr_carry_trace_kinds(const uint64_t calls[CR_CALL_COUNT]);
 /* Whether a subscriber that the cleanup told has not acknowledged yet and still can. */
 int cr_carry_awaits(const cr_cleanup *cleanup);
+/* Nobody is awaited any more for what the cleanup told. */
+void cr_carry_forget_told(void);
 /* Stops a PD. From here on its operations are not served, and no PD waits for it. Its notices end
  * now: it will not answer them. CR_ERR_KERNEL. */
 cr_status cr_carry_stop(cr_pd *pd);

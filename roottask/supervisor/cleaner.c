@@ -254,6 +254,8 @@ static void start(const cr_trigger_entry *entry, uint64_t cycles)
     cr_sys.cleanups++;
     enter(CR_PHASE_PLANS);
     now->waited = 0;
+    now->saved = 0;
+    now->spares = 0;
     now->runs = 0;
     now->tag = cr_sys.cleanups;
     cr_cleaner_arrive(now);
@@ -401,6 +403,91 @@ static int collect_next(void)
         return 0;
     }
     return start_alone(CR_CAUSE_COLLECT, cr_arch_cycles() - begin);
+}
+
+cr_cleanup *cr_cleaner_collects(const cr_pd *pd)
+{
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    for (uint32_t i = 0; i < cleaner->n_waiting; i++) {
+        cr_cleanup *waiting = &cleaner->waiting[i];
+        for (uint32_t n = 0; waiting->plan.kind == CR_PLAN_COLLECT && n < waiting->plan.n_doomed;
+             n++) {
+            if (cr_same(cleaner->doomed[waiting->first_doomed + n].node, pd->node)) {
+                return waiting;
+            }
+        }
+    }
+    return 0;
+}
+
+/* A TELL that was left for good counts as told: the subscriber has the edge, and has its chance. */
+int cr_cleaner_has_told(const cr_cleanup *waiting, const cr_pd *subscriber, cr_ref node)
+{
+    const cr_pair *pre_destroy = &cr_sup.cleaner.pre_destroy[waiting->first_pre_destroy];
+    const uint32_t told = cr_journal_of(waiting)->index;
+    for (uint32_t i = 0; i < told && i < waiting->plan.n_pre_destroy; i++) {
+        if (cr_same(pre_destroy[i].pd, subscriber->node) && cr_same(pre_destroy[i].node, node)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void enqueue(cr_pd *pd, cr_cause cause, int later);
+
+/* The causes of the triggers that end so. Others are no end of a PD that is spared. */
+static const cr_cause causes_of[CR_ENDING_COUNT] = {
+    [CR_ENDING_FAULT] = CR_CAUSE_FAULT,
+    [CR_ENDING_EXIT] = CR_CAUSE_EXIT,
+    [CR_ENDING_TERMINATE] = CR_CAUSE_TERMINATE,
+    [CR_ENDING_LATE] = CR_CAUSE_LATE,
+};
+
+/* A PD that was stopped while it was doomed had no cleanup of its own to wait for. Now it has. */
+static void spare(cr_ref node)
+{
+    cr_pd *pd = cr_pd_of(node);
+    if (cr_model_spare(cr_sys.model, node) != CR_OK) {
+        cr_panic("a doomed node cannot be spared", node.index);
+    }
+    cr_carry_begin_line(CR_EV_SPARED);
+    cr_trace_node(node);
+    cr_trace_end(&cr_sys.trace);
+    if (pd != 0 && cr_pd_is_up(pd)) {
+        cr_end_note(pd, CR_ENDING_DEPENDENCY);
+    } else if (pd != 0) {
+        enqueue(pd, causes_of[cr_end_how(pd)], 0);
+    }
+}
+
+void cr_cleaner_spare(void)
+{
+    cr_ref roots[CR_MAX_PDS];
+    cr_cleaner *cleaner = &cr_sup.cleaner;
+    cr_plan *plan = &cleaner->now.plan;
+    const uint32_t count = plan->n_doomed;
+    /* There is room: they were here while the cleanup waited, and it is no more than that. */
+    cr_doomed *before = &cleaner->doomed[cleaner->n_doomed];
+    for (uint32_t i = 0; i < count; i++) {
+        before[i] = plan->doomed[i];
+    }
+    cr_status status =
+        cr_plan_spare(cr_sys.planner, cr_sys.model, roots, find_roots(roots), plan);
+    if (status == CR_OK) {
+        status = cr_journal_told(cr_journal_of(&cleaner->now), cleaner->epoch);
+    }
+    if (status != CR_OK) {
+        cr_panic("no collection can be planned anew", (uint64_t)status);
+    }
+    cleaner->now.saved = 0;
+    cleaner->now.spares = 0;
+    cr_carry_forget_told();
+    for (uint32_t i = 0; i < count; i++) {
+        if (!cr_plan_dooms(cr_sys.planner, plan, before[i].node)) {
+            spare(before[i].node);
+        }
+    }
+    cr_trace_consequences(plan);
 }
 
 /* Begins the cleanup that ends the whole system, if it is time to. Returns 0 if it does not. */

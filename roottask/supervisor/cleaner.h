@@ -23,6 +23,8 @@ typedef struct cr_trigger_entry {
 typedef struct cr_cleanup {
     cr_phase phase;   /* changed only by the cleaner's `enter` */
     int waited;       /* this cleanup awaited acknowledgements at least once */
+    int saved;        /* of a collection: a subscriber saved a PD */
+    int spares;       /* all subscribers have answered, and the plan is to be made anew */
     uint32_t tag;     /* its number, and the tag of its notices */
     uint32_t steps;   /* how many its plan has */
     uint32_t mark;    /* the bit in `touched` that stands for this cleanup */
@@ -67,6 +69,7 @@ typedef enum cr_carry_end {
     CR_CARRY_OVER = 0, /* no step is left */
     CR_CARRY_AWAITS,   /* the next step awaits subscribers */
     CR_CARRY_PAUSES,   /* an operation is to be served between two steps (between.h) */
+    CR_CARRY_SPARES,   /* the plan is to be made anew (cr_cleaner_spare) */
     CR_CARRY_FAILED    /* a step failed */
 } cr_carry_end;
 
@@ -133,6 +136,14 @@ cr_status cr_cleaner_plan(const cr_pd *trigger, cr_cause cause, cr_plan *out);
 int cr_cleaner_destroys_protected(const cr_plan *plan);
 /* Collects what cannot be reached, when nothing else is under way or waits. */
 void cr_cleaner_collect(void);
+/* The collection that dooms a PD and awaits subscribers. 0: there is none. */
+cr_cleanup *cr_cleaner_collects(const cr_pd *pd);
+/* Whether a cleanup that awaits subscribers has told one of them of a node. */
+int cr_cleaner_has_told(const cr_cleanup *waiting, const cr_pd *subscriber, cr_ref node);
+/* Makes the plan of the collection that is being carried out anew, when its subscribers have
+ * answered and have saved PDs. What is reached by now goes on. A PD that was stopped in the
+ * meantime becomes a trigger. */
+void cr_cleaner_spare(void);
 /* Terminates a PD on behalf of the root task. */
 void cr_terminate(cr_pd *pd);
 /* Orders the end of the whole system: one cleanup of all PDs, which run, are told, and are

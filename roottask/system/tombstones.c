@@ -15,6 +15,11 @@ void cr_end_note(const cr_pd *pd, cr_ending how)
     all->ends[cr_receiver(pd)].how = how;
 }
 
+cr_ending cr_end_how(const cr_pd *pd)
+{
+    return all->ends[cr_receiver(pd)].how;
+}
+
 void cr_end_note_exit(const cr_pd *pd, uint64_t code)
 {
     all->ends[cr_receiver(pd)].code = code;

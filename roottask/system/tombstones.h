@@ -71,6 +71,7 @@ struct cr_pd;
 
 /* The PD goes down, or has a fault. */
 void cr_end_note(const struct cr_pd *pd, cr_ending how);
+cr_ending cr_end_how(const struct cr_pd *pd);
 void cr_end_note_exit(const struct cr_pd *pd, uint64_t code);
 void cr_end_note_fault(const struct cr_pd *pd, cr_fault_kind kind, uint64_t address, uint64_t ip,
                        const seL4_UserContext *registers);

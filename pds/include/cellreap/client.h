@@ -154,6 +154,9 @@ cr_result cr_terminate_tree(uint32_t pd_slot, cr_ticket_info *info);
 cr_result cr_ticket(uint32_t ticket, int wait, cr_ticket_info *info);
 /* Asks for a collection. The ticket is over when what it destroyed is gone. */
 cr_result cr_collect(cr_ticket_info *info);
+/* Saves the PD with this number from a collection, before the notice of its end is acknowledged.
+ * slot: the capability to it. */
+cr_result cr_save(uint32_t pd, uint32_t *slot);
 /* Asks for an extraction of the model state. The ticket is over when the state is in the trace. */
 cr_result cr_extract(uint32_t *ticket);
 

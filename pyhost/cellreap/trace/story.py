@@ -146,6 +146,16 @@ class Story:
             kept = [part for part in self.chapters[-1].events if part.name not in PLANNED_AGAIN]
             self.chapters[-1].events = kept
 
+    def _spared(self, event: Event) -> None:
+        """SPARED: the collection does not destroy the node after all."""
+        if self.chapters:
+            plan, node = self.chapters[-1].events, event["node"]
+            self.chapters[-1].events = [
+                part
+                for part in plan
+                if part.name not in ("DOOM_PD", "DOOM_SPACE") or node not in part.values.values()
+            ]
+
     def _queue(self, event: Event) -> None:
         if self.chapters and event["n"] != "0":
             before = event["kind"] == "pre-destroy"
@@ -176,6 +186,7 @@ _HANDLERS: dict[str, Callable[[Story, Event], None]] = {
     "LATE": Story._late,
     "CLEANUP": Story._cleanup,
     "CONTINUE": Story._continue,
+    "SPARED": Story._spared,
     "QUEUE": Story._queue,
     "FINISH_WORK": Story._finish_work,
 }

@@ -302,6 +302,24 @@ cr_status cr_journal_leave(cr_journal *journal)
     return status;
 }
 
+cr_status cr_journal_told(cr_journal *journal, uint32_t epoch)
+{
+    cr_status status = cr_journal_check(journal);
+    if (status != CR_OK) {
+        return status;
+    }
+    if (journal->epoch != epoch) {
+        return CR_ERR_EPOCH;
+    }
+    if (journal->phase != PHASE_TELL || journal->attempts != 0 || journal->second != 0 ||
+        journal->n_left != 0 || journal->n_kept != 0 || journal->awaited != journal->index) {
+        return CR_ERR_STATE;
+    }
+    cr_journal_next_phase(journal);
+    cr_journal_seal(journal);
+    return CR_OK;
+}
+
 cr_status cr_journal_run_again(cr_journal *journal, uint32_t epoch)
 {
     cr_status status = cr_journal_check(journal);

@@ -267,7 +267,11 @@ typedef enum cr_asker {
         "Destroys the PDs that cannot be reached, and their spaces.")                              \
     CR_OPERATION(CR_OP_TERMINATE_TREE, 40, terminate_tree, "pds",                                  \
         PD(pd), "ticket, then as TICKET", CR_FROM_LIVE,                                            \
-        "Terminates the PD and all PDs that it created, as one cleanup.")
+        "Terminates the PD and all PDs that it created, as one cleanup.")                          \
+    CR_OPERATION(CR_OP_SAVE, 41, save, "collect",                                                  \
+        NUMBER(pd_number), "slot", CR_FROM_LIVE,                                                   \
+        "Saves a PD from the collection that told the caller of its end, and gives the caller "    \
+        "the capability to it.")
 
 /* The contents of a row of ROWS(member). There is at least one row.
  *

@@ -189,6 +189,11 @@ cr_status cr_step_leave(cr_journal *journal, uint32_t epoch);
  * VERSION, EPOCH. CR_ERR_STATE: a step has begun. */
 cr_status cr_journal_run_again(cr_journal *journal, uint32_t epoch);
 
+/* Goes on behind the telling of subscribers, whose last AWAIT is done, with a plan that was made
+ * anew: it may have other entries. CR_ERR_CORRUPT, VERSION, EPOCH. CR_ERR_STATE: not all were
+ * told, a step has begun, or something was left. */
+cr_status cr_journal_told(cr_journal *journal, uint32_t epoch);
+
 /* What was left of an entry. CR_ENTRY_CLEAR if there is no such entry. */
 cr_entry_state cr_journal_entry(const cr_journal *journal, cr_left_area area, uint32_t index);
 /* Forgets all notices but those that are KEPT, which get the places from 0 on, in order. */

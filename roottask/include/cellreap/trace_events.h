@@ -430,6 +430,9 @@ typedef enum cr_print {
                    "The PD is doomed at this depth. Groups are destroyed in ascending order.")     \
     CR_TRACE_EVENT(CR_EV_DOOM_SPACE, "DOOM_SPACE", FIELD(n, NUMBER) FIELD(space, SPACE)            \
                    FIELD(group, NUMBER), "The space is doomed.")                                   \
+    CR_TRACE_EVENT(CR_EV_SPARED, "SPARED", FIELD(n, NUMBER) FIELD(node, DOOMABLE),                 \
+                   "The collection does not destroy the node after all: a subscriber saved a PD "  \
+                   "by which it is reached. The rest of the plan, made anew, follows.")            \
     CR_TRACE_EVENT(CR_EV_LOSE_REQUEST, "LOSE_REQUEST", FIELD(n, NUMBER) FIELD(pd, PD)              \
                    FIELD(space, SPACE),                                                            \
                    "A survivor loses its REQUEST to a doomed space.")                              \

@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from cellreap.model import reference
 from cellreap.model.ids import ROOT
 from cellreap.trace.check.context import Concern, Context, Handlers
+from cellreap.trace.check.running import Running
 from cellreap.trace.events import Event
 
 COLLECT: Final = "collect"
@@ -41,7 +42,32 @@ class Collections(Concern):
         model = self.context.model
         if self._cause == STOP:
             return reference.reconcile(model, self._all_pds())
-        return reference.collect(model, set(model.pds()) - self._created)
+        return reference.collect(model, self.roots())
+
+    def roots(self) -> set[str]:
+        """The PDs that a collection keeps because no PD created them."""
+        return set(self.context.model.pds()) - self._created
+
+    def save(self, by: str, pd: str) -> str | None:
+        """A PD saves another one. What is wrong with that; None: the collection spares it."""
+        for running in self.context.cleanups.under_way():
+            if not running.waiting or pd not in running.depth:
+                continue
+            if running.result.cause != COLLECT:
+                return f"{pd} is doomed, but not by a collection"
+            if not running.queued[by, "pre-destroy", pd, "-"]:
+                return f"{by} was not told of the end of {pd}"
+            running.saved = True
+            return None
+        return f"no collection waits that dooms {pd}"
+
+    def spare(self, running: Running) -> None:
+        """All subscribers have answered, and some saved PDs: the plan is made anew."""
+        context = self.context
+        running.spare(context.model, self.roots(), context.residue.besides(running))
+        for pd in sorted(node for node in running.spared if node in context.model.pds()):
+            context.triggers.spared(pd)
+            context.tombstones.spared(pd)
 
     def _all_pds(self) -> set[str]:
         return set(self.context.model.pds()) - {ROOT}

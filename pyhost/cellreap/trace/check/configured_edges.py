@@ -103,7 +103,8 @@ class ConfiguredEdges:
         elif event.name == "HANDLER" and event["pd"] != making:
             self._bad("handler", event.name, f"{event['pd']} exists already")
         elif event.name == "HOLD" and event["by"] == "-" and self._target(event["node"]):
-            self._hold(event, expected, making, event["pd"] == creator)
+            gets = event["pd"] == creator or event.values.get("op") == "save"
+            self._hold(event, expected, making, gets)
         elif event.name in ("HOLD", "REQUEST"):
             self._slot(event, expected)
         if event.name == "REQUEST" and event["by"] == "-":
@@ -126,8 +127,8 @@ class ConfiguredEdges:
             return None
         return pd_id(parts.number)
 
-    def _hold(self, event: Event, expected: Expected, making: str | None, spawned: bool) -> None:
-        """A PD capability: by the configuration, or of the PD that the holder spawned."""
+    def _hold(self, event: Event, expected: Expected, making: str | None, gets: bool) -> None:
+        """A PD capability: by the configuration, or of a PD that the holder spawned or saved."""
         names = self.context.report.names
         config = self.config_of(event["pd"])
         if config is None and event["pd"] == making:
@@ -135,9 +136,9 @@ class ConfiguredEdges:
         index = event.number("slot") - self._first
         name = names.get(self._target(event["node"]) or "")
         of_config = config is not None and 0 <= index < len(config.holds)
-        if config is not None and of_config and not spawned and config.holds[index] == name:
+        if config is not None and of_config and not gets and config.holds[index] == name:
             return
-        if not spawned or of_config:
+        if not gets or of_config:
             text = f"{event['pd']} slot={event['slot']}: the capability to {name} is not configured"
             self._bad("hold", event.name, text)
 

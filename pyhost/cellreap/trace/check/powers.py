@@ -165,6 +165,18 @@ class Powers:
         self.gets("HOLD")
         return None
 
+    def _saved(self, event: Event, asker: str) -> str | None:
+        """A subscriber saves a PD from the collection that told it of its end."""
+        dead = {self.context.model.body_of(pd): pd for pd in self.context.model.pds()}
+        pd = dead.get(event["node"])
+        if event["pd"] != asker or event.optional("by") is not None:
+            return f"pd={event['pd']} by={event['by']}: expected pd={asker} by=-"
+        if pd is None:
+            return f"{event['node']} is no capability to a PD"
+        if (asker, event["node"]) in self.context.model.holds:
+            return f"{asker} holds {event['node']} already"
+        return self.context.collections.save(asker, pd)
+
     def _configured_hold(self, event: Event, asker: str) -> str | None:
         node = event["node"]
         if event.optional("by") is not None:
@@ -285,6 +297,7 @@ _POWERS: Final[Mapping[tuple[str, str], Callable[[Powers, Event, str], str | Non
     ("SPACE", NOBODY): Powers._core_space,
     ("RESOURCE", "create_resource"): Powers._resource,
     ("RESOURCE", "spawn"): Powers._core_resource,
+    ("RESOURCE", "save"): Powers._core_resource,
     ("RESOURCE", NOBODY): Powers._core_resource,
     ("DELETE", "delete_space"): Powers._delete,
     ("DELETE", "delete_resource"): Powers._delete,
@@ -293,6 +306,7 @@ _POWERS: Final[Mapping[tuple[str, str], Callable[[Powers, Event, str], str | Non
     ("HOLD", "give"): Powers._given,
     ("HOLD", "send"): Powers._sent,
     ("HOLD", "spawn"): Powers._creators_hold,
+    ("HOLD", "save"): Powers._saved,
     ("HOLD", NOBODY): Powers._configured_hold,
     ("UNHOLD", "release"): Powers._release,
     ("UNHOLD", "take_back"): Powers._take_back,

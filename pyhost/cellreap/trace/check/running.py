@@ -28,8 +28,9 @@ PLAN_EVENTS = (
     "OWE",
     "BROKEN",
     "PRE_DESTROY",
+    "SPARED",
 )
-PLANNED_AGAIN = tuple(name for name in PLAN_EVENTS[2:] if name != "PRE_DESTROY")
+PLANNED_AGAIN = tuple(name for name in PLAN_EVENTS[2:] if name not in ("PRE_DESTROY", "SPARED"))
 """Plan events that are printed again if time passed between the marking and the destroying."""
 DESTROYING = {
     "PD": "destroy-pd",
@@ -111,6 +112,7 @@ def plan_events(plan: dict[str, Any]) -> dict[str, Counter[Row]]:
         "FREE_CORE": Counter((resource,) for resource in plan["core_freed"]),
         "OWE": Counter((to, kind, node, dead or "-") for to, kind, node, dead in plan["notices"]),
         "PRE_DESTROY": Counter(map(tuple, plan["pre_destroy"])),
+        "SPARED": Counter(),
     }
 
 
@@ -155,6 +157,10 @@ class Running:
         self.waited = False
         self.given_up: set[str] = set()
         """subscribers without whose answers it goes on"""
+        self.saved = False
+        """a subscriber saved a PD from it"""
+        self.spared: set[str] = set()
+        """the nodes that it does not destroy because subscribers saved PDs"""
         self.leaves = False
         """a step was left for later"""
         self.run = 0
@@ -241,6 +247,23 @@ class Running:
             self.told[name].clear()
         self.plan_open = True
 
+    def spare(
+        self, model: IndexedModel, roots: Collection[str], besides: Collection[str] | None
+    ) -> None:
+        """Makes the plan of a collection anew in the current model, in which PDs were saved."""
+        plan = reference.spare(model, self.reference, roots)
+        groups = {node: index for index, nodes in enumerate(plan.groups) for node in nodes}
+        self.spared = self.group.keys() - groups.keys()
+        self.depth, self.group = dict(plan.destroyed_pds), groups
+        self.set_plan(plan, model, besides)
+        self.saved = self.served = False
+        for name in PLANNED_AGAIN:
+            self.told[name].clear()
+        for name in ("DOOM_PD", "DOOM_SPACE", "PRE_DESTROY"):
+            self.told[name] = self.plan[name].copy()  # told before
+        self.plan["SPARED"] = Counter((node,) for node in self.spared)
+        self.plan_open = True
+
     def planned_row(self, event: Event) -> Row:
         """What an event tells of the plan, without n. Of several things that are nearest, a BROKEN
         may name any.
@@ -293,7 +316,7 @@ class Running:
         """The steps (name, node, pd), except cut-request, which depends on the order."""
         steps: Counter[Row] = Counter()
         steps.update(("suspend", "-", pd) for pd in self.depth)
-        steps.update(("mark", node, "-") for node in self.group)
+        steps.update(("mark", node, "-") for node in (*self.group, *self.spared))
         for node in self.to_destroy:
             kind = kind_of(node)
             steps[DESTROYING[kind], node, node if kind == "PD" else "-"] += 1

@@ -103,7 +103,9 @@ class Steps(Concern):
                 bad("cleanup.tell", f"{shown}: {pd} was not told about {node} yet")
         for text in self.context.cleanups.awaited(running):
             bad("cleanup.awaited", f"{shown}: {text}")
-        if not running.to_tell and running.waited:
+        if not running.to_tell and running.saved:
+            self.context.collections.spare(running)
+        elif not running.to_tell and running.waited:
             besides = self.context.residue.besides(running)
             running.plan_again(self.context.model, besides)
 

@@ -99,6 +99,11 @@ class Tombstones(Concern):
         """The PD was terminated with the one that created it."""
         self._note(pd, how="terminate")
 
+    def spared(self, pd: str) -> None:
+        """A collection does not destroy the PD after all."""
+        if self._end(pd).how == "collect":
+            self._note(pd, how="dependency")
+
     def _note(self, pd: str, **what: str) -> None:
         self._ends[pd] = replace(self._end(pd), **what)
 

@@ -47,6 +47,8 @@ class Triggers(Concern):
         """the PDs in the queue that go on until their cleanup begins"""
         self._to_stop: dict[str, int] = {}
         """what the PD of a TERMINATE_TREE created, until it is stopped -> line of that event"""
+        self._doomed: dict[str, Trigger] = {}
+        """the doomed PDs that were stopped, and why"""
         self._looks = False
 
     # -- for other concerns
@@ -128,6 +130,7 @@ class Triggers(Concern):
     def forget(self, pd: str) -> None:
         """The PD is destroyed. It is no longer a trigger."""
         self._pending.pop(pd, None)
+        self._doomed.pop(pd, None)
         self._later.discard(pd)
 
     def is_later(self, pd: str) -> bool:
@@ -157,6 +160,13 @@ class Triggers(Concern):
         self._pending.setdefault(pd, Trigger(pd, causes()["TERMINATE"], line))
         self.context.tombstones.terminated(pd)
         self.look()
+
+    def spared(self, pd: str) -> None:
+        """The PD is no longer doomed. If it was stopped in the meantime, it is a trigger now."""
+        trigger = self._doomed.pop(pd, None)
+        if trigger is not None:
+            self._pending[pd] = trigger
+            self.look()
 
     def stopped_late(self, pd: str) -> None:
         """The PD is stopped because its cleanup begins."""
@@ -232,6 +242,8 @@ class Triggers(Concern):
         elif not context.cleanups.dooms_pd(pd):
             self._pending[pd] = Trigger(pd, causes()[name], event.line)
             self.look()
+        else:
+            self._doomed[pd] = Trigger(pd, causes()[name], event.line)
 
     def _terminated(self, event: Event, pd: str, by: str) -> None:
         context = self.context
