@@ -39,6 +39,7 @@ void main(void)
         (void)cr_step_leave(&journal, any());
         (void)cr_step_done(&journal, any());
         (void)cr_journal_run_again(&journal, any());
+        (void)cr_journal_told(&journal, any());
         (void)cr_journal_entry(&journal, (cr_left_area)any(), any());
         MAKE_ANY(&journal);
         (void)cr_journal_leave(&journal);
