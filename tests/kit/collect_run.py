@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cellreap.model import reference
 from cellreap.trace.writer import Draft
-from kit.trace_simulator import Target
+from kit.trace_simulator import RESOURCE_SLOTS, Target
 
 COLLECTION = "(a collection)"
 
@@ -18,6 +20,8 @@ class Collecting(Target):
         at = next(i for i, (name, _) in enumerate(self.events) if name == "AWAIT") + 1
         self.events.insert(at, ("COLLECTS", {"when": "after-cleanup"}))
         self.spawned: set[str] = set()
+        self.saved = False
+        """a subscriber saved a PD from the collection that waits"""
 
     def child(self, creator: str) -> str:
         """A PD that another one spawns."""
@@ -32,10 +36,42 @@ class Collecting(Target):
         self.tickets[number].what = COLLECTION
         return number
 
-    def collect(self) -> None:
-        """Looks for what cannot be reached, and destroys it."""
+    def save(self, by: str, pd: str) -> None:
+        """A PD that was told of the end of another saves it."""
+        body = self.model.body_of(pd)
+        cause = {"asker": by, "op": "save"}
+        if body is None:  # nobody holds it any more
+            space = self.core_space("PD")
+            body = f"{space.replace('_SPACE', '')}_{pd.removeprefix('PD_')}"
+            self.model.add_resource(body, space)
+            self.emit("RESOURCE", id=body, space=space, slots=RESOURCE_SLOTS, **cause)
+        self.model.add_hold(by, body)
+        slot = self._slot(by, "HOLD", body)
+        self.emit("HOLD", pd=by, node=body, slot=slot, by="-", **cause)
+        self.saved = True
+
+    def roots(self) -> set[str]:
+        """The PDs that no PD created."""
+        return set(self.model.pds()) - self.spawned
+
+    def plan_again(self, n: int, plan: reference.Plan) -> reference.Plan:
+        if not self.saved:
+            return super().plan_again(n, plan)
+        self.saved = False
+        made = reference.spare(self.model, plan, self.roots())
+        for node in sorted(plan.doomed() - made.doomed()):
+            self.emit("SPARED", n=n, node=node)
+        self.doomed -= plan.doomed() - made.doomed()
+        self._consequences(n, made)
+        return made
+
+    def collect(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Looks for what cannot be reached, and destroys it.
+
+        meanwhile: what PDs do when it waits for subscribers.
+        """
         asked = [t for t in self.tickets.values() if t.what == COLLECTION and t.tag is None]
-        plan = reference.collect(self.model, set(self.model.pds()) - self.spawned)
+        plan = reference.collect(self.model, self.roots())
         self.emit("COLLECT", pds=len(plan.destroyed_pds))
         if not plan.destroyed_pds:
             for ticket in asked:
@@ -45,7 +81,14 @@ class Collecting(Target):
         for ticket in asked:
             ticket.tag = ("cleanup", n)
         self._tell(n, plan, "collect")
-        for _ in self._carry_out(n, plan):
+        steps = self._carry_out(n, plan)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                plan = end.value
+                break
+            meanwhile()
             for pd in self._awaited(n):
                 self.serve(pd)
         self._planned(n)
@@ -58,7 +101,8 @@ class Collecting(Target):
 
 def collect_run() -> list[Draft]:
     """A parent and another PD fault. The parent leaves three children. A PD that holds one of them
-    drops it. Another PD asks for collections.
+    drops it. Another PD asks for collections. The last one finds two PDs, and who subscribed to
+    both saves one, which holds a third.
     """
     target = Collecting()
     disk = target.pd("disk")
@@ -93,5 +137,19 @@ def collect_run() -> list[Draft]:
     one = target.ask(asker)
     target.collect()
     target.told(one)
+    target.quiet()
+    maker = target.pd("maker")
+    saved, lost, needed = (target.child(maker) for _ in range(3))
+    target.body_cap(saved, needed)
+    for pd in (saved, lost):
+        body = target.body_cap(asker, pd)
+        target.subscribe(asker, pd)
+        target.unhold(asker, body)
+    target.account()
+    target.fault(maker)
+    target.cleanup()
+    target.account()
+    target.collect(lambda: target.save(asker, saved))
+    target.serve_all()
     target.quiet()
     return target.end()

@@ -951,6 +951,12 @@ class Target:
     def left(self, n: int) -> None:
         """The cleanup is about to settle."""
 
+    def plan_again(self, n: int, plan: reference.Plan) -> reference.Plan:
+        """The plan anew, when all subscribers have answered."""
+        plan = reference.replan(self.model, plan)
+        self._consequences(n, plan)
+        return plan
+
     def after(self, plan: reference.Plan) -> Model:
         """The model after a cleanup."""
         return reference.apply(self.model, plan)
@@ -1057,8 +1063,8 @@ class Target:
                 step("await")
         before = self.model
         if waited:
-            plan = reference.replan(before, plan)
-            self._consequences(n, plan)
+            plan = self.plan_again(n, plan)
+            dead = dict(plan.destroyed_pds)
         suspend([pd for pd in dead if dead[pd] > 0])
         gone: set[str] = set()
         for group in plan.groups:

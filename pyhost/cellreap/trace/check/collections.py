@@ -55,7 +55,8 @@ class Collections(Concern):
                 continue
             if running.result.cause != COLLECT:
                 return f"{pd} is doomed, but not by a collection"
-            if not running.queued[by, "pre-destroy", pd, "-"]:
+            left = running.left["tell", pd, by]  # it cannot be told, and has its chance
+            if not running.queued[by, "pre-destroy", pd, "-"] and not left:
                 return f"{by} was not told of the end of {pd}"
             running.saved = True
             return None
