@@ -41,9 +41,7 @@ def limit(name: str, doublings: int = 0) -> int:
 def _source(name: str, doublings: int) -> str:
     path = headers.source_root() / "roottask" / name
     try:
-        return headers.with_doublings(
-            headers.strip(path.read_text(encoding="utf-8")), doublings
-        )
+        return headers.with_doublings(headers.strip(path.read_text(encoding="utf-8")), doublings)
     except (OSError, UnicodeDecodeError) as error:
         raise headers.HeaderError(f"{path}: cannot be read: {error}") from error
 
