@@ -32,7 +32,15 @@ static seL4_CPtr l1_cnode;
 static seL4_CPtr pool_cnode;
 static uint32_t boot_cnode_bits;
 
-static uint32_t pool_next[1u << CR_POOL_BITS];
+/* As small as can be: each page of the image takes a slot of the CNode that the kernel gives. */
+#if CELLREAP_DOUBLINGS > 2
+typedef uint32_t pool_slot;
+#else
+typedef uint16_t pool_slot;
+#endif
+_Static_assert((pool_slot)-1 >= (1ull << CR_POOL_BITS) - 1, "each slot of the pool has a number");
+
+static pool_slot pool_next[1u << CR_POOL_BITS];
 static uint32_t pool_first;
 static uint8_t pool_use[1u << CR_POOL_BITS];
 static uint32_t pool_in_use[CR_POOL_USE_COUNT];
@@ -319,7 +327,7 @@ cr_status cr_cspace_init(const seL4_BootInfo *info, seL4_CPtr untyped)
     pool_cnode = pool;
     boot_cnode_bits = boot_bits;
     for (uint32_t i = CR_POOL_SPARE + 1; i < 1u << CR_POOL_BITS; i++) {
-        pool_next[i] = i + 1 < 1u << CR_POOL_BITS ? i + 1 : 0;
+        pool_next[i] = (pool_slot)(i + 1 < 1u << CR_POOL_BITS ? i + 1 : 0);
     }
     pool_first = CR_POOL_SPARE + 1;
     return CR_OK;
@@ -338,7 +346,7 @@ uint32_t cr_pool_take(cr_pool_use use)
 
 void cr_pool_give(uint32_t slot)
 {
-    pool_next[slot] = pool_first;
+    pool_next[slot] = (pool_slot)pool_first;
     pool_first = slot;
     pool_in_use[pool_use[slot]]--;
 }

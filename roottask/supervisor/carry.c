@@ -352,6 +352,13 @@ static void trace_step(cr_step_kind kind)
     cr_trace_end(&cr_sys.trace);
 }
 
+/* Whether subscribers saved PDs and all have answered. It follows from what is stored: a cleaner
+ * that is begun afresh finds it too. */
+static int is_to_spare(const cr_cleanup *now)
+{
+    return now->saved && cr_journal_of(now)->awaited == now->plan.n_pre_destroy;
+}
+
 static cr_status finish_step(cr_step_kind kind, uint32_t epoch)
 {
     cr_cleanup *now = &cr_sup.cleaner.now;
@@ -359,8 +366,7 @@ static cr_status finish_step(cr_step_kind kind, uint32_t epoch)
     trace_step(kind);
     cr_status status = cr_step_done(journal, epoch);
     if (status == CR_OK && kind == CR_STEP_AWAIT && journal->awaited == now->plan.n_pre_destroy) {
-        now->spares = now->saved;
-        if (!now->spares) {
+        if (!is_to_spare(now)) {
             plan_again();
         }
     }
@@ -523,7 +529,7 @@ void cr_carry_out(void)
     const uint32_t epoch = cleaner->epoch;
     cr_step step;
     cr_status status;
-    if (cleaner->now.spares) {
+    if (is_to_spare(&cleaner->now)) {
         cleaner->ended = CR_CARRY_SPARES;
         return;
     }
@@ -541,7 +547,7 @@ void cr_carry_out(void)
         if (status != CR_OK || (status = take_step(&step, epoch)) != CR_OK) {
             break;
         }
-        if (cleaner->now.spares) {
+        if (is_to_spare(&cleaner->now)) {
             cleaner->ended = CR_CARRY_SPARES;
             return;
         }

@@ -145,6 +145,8 @@ static void settle(void)
     cr_notices_changed();
 }
 
+static void spare_saved(void);
+
 /* Continues the plan from the journal, up to its end or to a step that awaits acknowledgements. */
 static void carry_on(void)
 {
@@ -154,7 +156,13 @@ static void carry_on(void)
         before[i] = cr_calls[i];
     }
     enter(CR_PHASE_STEPS);
-    const int awaits = cr_warden_watch() == CR_CARRY_AWAITS;
+    cr_carry_end ended = cr_warden_watch();
+    /* Bounded: nobody can save a PD any more, so there is at most one turn. */
+    while (ended == CR_CARRY_SPARES) {
+        spare_saved();
+        ended = cr_warden_watch();
+    }
+    const int awaits = ended == CR_CARRY_AWAITS;
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         cr_sup.cleaner.now.calls[i] += cr_calls[i] - before[i];
     }
@@ -255,7 +263,6 @@ static void start(const cr_trigger_entry *entry, uint64_t cycles)
     enter(CR_PHASE_PLANS);
     now->waited = 0;
     now->saved = 0;
-    now->spares = 0;
     now->runs = 0;
     now->tag = cr_sys.cleanups;
     cr_cleaner_arrive(now);
@@ -460,7 +467,10 @@ static void spare(cr_ref node)
     }
 }
 
-void cr_cleaner_spare(void)
+/* Makes the plan of the collection that is being carried out anew, when its subscribers have
+ * answered and have saved PDs. What is reached by now goes on. A PD that was stopped in the
+ * meantime becomes a trigger. */
+static void spare_saved(void)
 {
     cr_ref roots[CR_MAX_PDS];
     cr_cleaner *cleaner = &cr_sup.cleaner;
@@ -480,7 +490,6 @@ void cr_cleaner_spare(void)
         cr_panic("no collection can be planned anew", (uint64_t)status);
     }
     cleaner->now.saved = 0;
-    cleaner->now.spares = 0;
     cr_carry_forget_told();
     for (uint32_t i = 0; i < count; i++) {
         if (!cr_plan_dooms(cr_sys.planner, plan, before[i].node)) {

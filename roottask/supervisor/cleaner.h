@@ -24,7 +24,6 @@ typedef struct cr_cleanup {
     cr_phase phase;   /* changed only by the cleaner's `enter` */
     int waited;       /* this cleanup awaited acknowledgements at least once */
     int saved;        /* of a collection: a subscriber saved a PD */
-    int spares;       /* all subscribers have answered, and the plan is to be made anew */
     uint32_t tag;     /* its number, and the tag of its notices */
     uint32_t steps;   /* how many its plan has */
     uint32_t mark;    /* the bit in `touched` that stands for this cleanup */
@@ -69,7 +68,7 @@ typedef enum cr_carry_end {
     CR_CARRY_OVER = 0, /* no step is left */
     CR_CARRY_AWAITS,   /* the next step awaits subscribers */
     CR_CARRY_PAUSES,   /* an operation is to be served between two steps (between.h) */
-    CR_CARRY_SPARES,   /* the plan is to be made anew (cr_cleaner_spare) */
+    CR_CARRY_SPARES,   /* subscribers saved PDs: the plan is to be made anew */
     CR_CARRY_FAILED    /* a step failed */
 } cr_carry_end;
 
@@ -140,10 +139,6 @@ void cr_cleaner_collect(void);
 cr_cleanup *cr_cleaner_collects(const cr_pd *pd);
 /* Whether a cleanup that awaits subscribers has told one of them of a node. */
 int cr_cleaner_has_told(const cr_cleanup *waiting, const cr_pd *subscriber, cr_ref node);
-/* Makes the plan of the collection that is being carried out anew, when its subscribers have
- * answered and have saved PDs. What is reached by now goes on. A PD that was stopped in the
- * meantime becomes a trigger. */
-void cr_cleaner_spare(void);
 /* Terminates a PD on behalf of the root task. */
 void cr_terminate(cr_pd *pd);
 /* Orders the end of the whole system: one cleanup of all PDs, which run, are told, and are

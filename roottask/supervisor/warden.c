@@ -140,8 +140,6 @@ cr_carry_end cr_warden_watch(void)
         cr_worker_stop();
         if (dead) {
             take_over(death);
-        } else if (cr_sup.cleaner.ended == CR_CARRY_SPARES) {
-            cr_cleaner_spare();
         } else if (cr_sup.cleaner.ended != CR_CARRY_PAUSES) {
             let_run(0);
             return cr_sup.cleaner.ended;

@@ -72,6 +72,10 @@ def make_checkout(root: Path) -> None:
     for name in HOST_HEADERS:
         shutil.copy(headers.header_path(name), root / "roottask" / "host")
     make_sel4_sources(root / "roottask")
+    for name in ("asids.h", "arch/arch.h"):
+        header = Path("roottask", "kernel", name)
+        (root / header).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(headers.source_root() / header, root / header)
     (root / "roottask" / "CMakeLists.txt").write_text(CMAKE)
     (root / "roottask" / "main.c").write_text(TABLES + MAIN)
     (root / "roottask" / "library.c").write_text(LIBRARY)

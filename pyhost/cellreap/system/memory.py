@@ -21,8 +21,9 @@ TABLES: Final = ".tables"
 """The section of the root task's tables that are not in its image (roottask.ld)."""
 _PAGE: Final = 4096
 _FIRST_SLOTS: Final = 64
-"""More than the slots that a kernel fills before those of the image and the untypeds, and those in
-which the root task makes its own CSpace."""
+"""The slots that the image leaves at least: those that a kernel fills before, those in which the
+root task makes its own CSpace, and some for untypeds. A kernel makes no more untypeds than there
+are slots."""
 _TABLES: Final = {
     "model": "model_memory",
     "plans": "planner_memory",
@@ -79,10 +80,9 @@ def check_slots(
     programs: by name; the image has them all. options: the kernel's gen_config.json.
     """
     bits = int(options["ROOT_CNODE_SIZE_BITS"])
-    others = _FIRST_SLOTS + int(options.get("MAX_NUM_BOOTINFO_UNTYPED_CAPS", 0))
     start = min(segment.vaddr for segment in root_task.segments) // _PAGE
     end = max(segment.vaddr + segment.memory_bytes for segment in root_task.segments)
-    pages, most = -(-end // _PAGE) - start, (1 << bits) - others
+    pages, most = -(-end // _PAGE) - start, (1 << bits) - _FIRST_SLOTS
     if pages <= most:
         return
     pds = source.config.pds

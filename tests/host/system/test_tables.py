@@ -71,14 +71,14 @@ def test_an_image_with_more_pages_than_slots_is_refused_with_the_largest_program
     text = text_of(3)
     source = Source(parse_config(text, Path("s.toml")), text, Path("s.toml"))
     programs = {"p": b"1", "large": b"22"}
-    options = {"ROOT_CNODE_SIZE_BITS": str(bits), "MAX_NUM_BOOTINFO_UNTYPED_CAPS": 230}
+    options = {"ROOT_CNODE_SIZE_BITS": str(bits)}
 
     def check(pages: int) -> None:
         segment = Segment(0, PAGE, PAGE, 0, memory_bytes=pages * PAGE, flags=0, align=PAGE)
         root_task = Executable("root", "x86_64", 0, (segment,), b"")
         check_slots(source, programs, root_task, options)
 
-    most = (1 << bits) - 230 - 64
+    most = (1 << bits) - 64
     check(most)
     with pytest.raises(InputError) as refused:
         check(most + 1)
