@@ -101,7 +101,9 @@ def test_the_quotas_are_those_of_the_host(arch: str, target_of: Callable[[str], 
             assert [event.number(word) for event in told] == expected, word
     shares = [event.number("bytes") for event in told]
     assert shares[:4] == [0, 0, 0, 0]
-    assert shares[4] == shares[5] > 1 << 20
+    # A share is reserved in whole blocks. The last ones that are left may be smaller.
+    assert 0 <= shares[4] - shares[5] < 1 << 17
+    assert shares[5] > 1 << 20
     first = next(event for event in run.of("SPACE") if event["manager"] != ROOT)
     assert run.at(told[-1]) < run.at(first)
 
