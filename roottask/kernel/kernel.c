@@ -86,9 +86,12 @@ static int is_refused(cr_call call)
     return 0;
 }
 
+uint64_t cr_console_written;
+
 void cr_console_put(char c)
 {
     seL4_DebugPutChar(c);
+    cr_console_written++;
 }
 
 void cr_console_string(const char *text)

@@ -160,6 +160,7 @@ _Noreturn void cr_panic(const char *what, uint64_t value);
 /* What cr_panic does first: it writes what is not on the console yet. */
 void cr_before_panic(void (*hook)(void));
 void cr_console_put(char c);
+extern uint64_t cr_console_written; /* characters */
 void cr_console_string(const char *text);
 
 #endif

@@ -15,10 +15,11 @@ static const char *const death_names[] = {
 #undef CR_DEATH
 };
 
-/* Grows whenever the cleaner makes a kernel call or finishes a step. */
+/* Grows whenever the cleaner makes a kernel call, writes to the console or finishes a step. If the
+ * memory for lines of the trace is full, it writes them first. That may take long. */
 static uint64_t work_done(void)
 {
-    uint64_t sum = cr_journal_of(&cr_sup.cleaner.now)->done;
+    uint64_t sum = cr_journal_of(&cr_sup.cleaner.now)->done + cr_console_written;
     for (int i = 0; i < CR_CALL_COUNT; i++) {
         sum += i != CR_CALL_TIMER ? cr_calls[i] : 0;
     }

@@ -17,7 +17,8 @@
 
 enum {
     /* Interrupts of the timer, at least 10 ms apart, that a cleaner may see without making a kernel
-     * call or finishing a step. Then it hangs. Without a timer nobody finds out. */
+     * call, writing to the console or finishing a step. Then it hangs. Without a timer nobody finds
+     * out. */
     CR_WARDEN_PATIENCE = 100
 };
 
