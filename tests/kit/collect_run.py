@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from cellreap.model import reference
 from cellreap.trace.writer import Draft
-from kit.trace_simulator import RESOURCE_SLOTS, Target
+from kit.trace_simulator import Target
 
 COLLECTION = "(a collection)"
 
@@ -38,13 +38,8 @@ class Collecting(Target):
 
     def save(self, by: str, pd: str) -> None:
         """A PD that was told of the end of another saves it."""
-        body = self.model.body_of(pd)
         cause = {"asker": by, "op": "save"}
-        if body is None:  # nobody holds it any more
-            space = self.core_space("PD")
-            body = f"{space.replace('_SPACE', '')}_{pd.removeprefix('PD_')}"
-            self.model.add_resource(body, space)
-            self.emit("RESOURCE", id=body, space=space, slots=RESOURCE_SLOTS, **cause)
+        body = self.body(pd, **cause)
         self.model.add_hold(by, body)
         slot = self._slot(by, "HOLD", body)
         self.emit("HOLD", pd=by, node=body, slot=slot, by="-", **cause)
@@ -65,7 +60,7 @@ class Collecting(Target):
         self._consequences(n, made)
         return made
 
-    def collect(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+    def collect(self, meanwhile: Callable[[Target], None] | None = None) -> None:
         """Looks for what cannot be reached, and destroys it.
 
         meanwhile: what PDs do when it waits for subscribers.
@@ -81,16 +76,7 @@ class Collecting(Target):
         for ticket in asked:
             ticket.tag = ("cleanup", n)
         self._tell(n, plan, "collect")
-        steps = self._carry_out(n, plan)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                plan = end.value
-                break
-            meanwhile()
-            for pd in self._awaited(n):
-                self.serve(pd)
+        plan = self.drive(self._carry_out(n, plan), meanwhile)
         self._planned(n)
         before = self.model
         self.model = self.after(plan)
@@ -149,7 +135,7 @@ def collect_run() -> list[Draft]:
     target.fault(maker)
     target.cleanup()
     target.account()
-    target.collect(lambda: target.save(asker, saved))
+    target.collect(lambda _: target.save(asker, saved))
     target.serve_all()
     target.quiet()
     return target.end()

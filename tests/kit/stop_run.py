@@ -20,9 +20,7 @@ class Ending(Target):
         self.emit("STOP_ALL", pds=len(pds))
         n = self.cleanups = self.cleanups + 1
         self._tell(n, plan, "stop")
-        for _ in self._carry_out(n, plan):
-            for pd in self._awaited(n):
-                self.serve(pd)
+        plan = self.drive(self._carry_out(n, plan))
         self._planned(n)
         before = self.model
         self.model = self.after(plan)

@@ -338,14 +338,14 @@ class Target:
             self.core_spaces[type_] = self.space(ROOT, type_)
         return self.core_spaces[type_]
 
-    def resource(self, space: str, number: int | None = None) -> str:
+    def resource(self, space: str, number: int | None = None, **cause: str) -> str:
         self.objects[space] += 1
         type_, _, space_number = space.rpartition("_SPACE_")
         res = resource_id(
             type_, int(space_number, 16), self.objects[space] if number is None else number
         )
         self.model.add_resource(res, space)
-        self.emit("RESOURCE", id=res, space=space, slots=RESOURCE_SLOTS)
+        self.emit("RESOURCE", id=res, space=space, slots=RESOURCE_SLOTS, **cause)
         manager = self.model.manager[space]
         if manager != ROOT:
             self.model.add_hold(manager, res)
@@ -354,10 +354,16 @@ class Target:
 
     def body_cap(self, holder: str, pd: str) -> str:
         """Gives the holder the capability to a PD's body."""
+        body = self.body(pd)
+        self.hold(holder, body)
+        return body
+
+    def body(self, pd: str, **cause: str) -> str:
+        """A PD's body. It is made if nobody holds it."""
         body = self.model.body_of(pd)
         if body is None:
-            body = self.resource(self.core_space("PD"), int(pd.removeprefix("PD_"), 16))
-        self.hold(holder, body)
+            number = int(pd.removeprefix("PD_"), 16)
+            body = self.resource(self.core_space("PD"), number, **cause)
         return body
 
     # -- edges
@@ -886,7 +892,14 @@ class Target:
         meanwhile: what PDs do whenever the cleanup waits for subscribers. Afterwards those are
         served.
         """
-        steps = self.steps(depths)
+        return self.drive(self.steps(depths), meanwhile)
+
+    def drive(
+        self,
+        steps: Generator[int, None, reference.Plan],
+        meanwhile: Callable[[Target], None] | None = None,
+    ) -> reference.Plan:
+        """Carries out a cleanup that stops wherever it waits. The plan is what was carried out."""
         while True:
             try:
                 n = next(steps)
