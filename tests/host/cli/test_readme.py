@@ -6,10 +6,13 @@ tests/boot/test_readme_boots.py has the commands that boot.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+from click import Context
 
+from cellreap.cli.main import cli
 from kit.console_blocks import (
     PREPARATIONS,
     Block,
@@ -29,6 +32,11 @@ def test_a_block_that_boots_nothing_prints_what_the_page_says(
     block: Block, tmp_path: Path, rewrite: bool
 ) -> None:
     check_block(block, tmp_path, README if rewrite else None)
+
+
+def test_the_table_of_what_exists_has_all_commands() -> None:
+    (row,) = (line for line in README.read_text().splitlines() if line.startswith("| host |"))
+    assert re.findall("`([a-z]+)`", row.partition(";")[0]) == cli.list_commands(Context(cli))
 
 
 def test_a_page_can_be_corrected(tmp_path: Path) -> None:
