@@ -19,8 +19,9 @@ import pytest
 pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'cellreap[campaign]'")
 
 from cellreap.campaign.address import parse_address
+from cellreap.campaign.connecting import connect
 from cellreap.campaign.matrix import read_campaign
-from cellreap.campaign.server import Server, connect
+from cellreap.campaign.server import Server
 from cellreap.campaign.shared import key_of
 from kit.job_servers import JobServer, param
 from kit.paths import CONFIGS, ROOT

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from taskflow import exceptions
 
 from cellreap.campaign.address import Address
-from cellreap.errors import CellreapError, UsageError
+from cellreap.errors import CellreapError
 
 CLAIM_SECONDS = 5.0
 """A claim ends so long after its owner. With the time until somebody looks, less than 10 s."""
@@ -202,26 +202,3 @@ def causes(error: BaseException) -> Iterable[BaseException]:
     while at is not None:
         yield at
         at = at.__cause__ or at.__context__
-
-
-def connect(address: Address, key: str, who: str, *, leave_if_lost: bool = False) -> Server:
-    """Connects to a server, for the campaign `key`. CellreapError.
-
-    leave_if_lost: this process claims jobs, so it ends when the server has given up on it.
-    """
-    address.check_tls()
-    try:
-        if address.kind == "redis":
-            from cellreap.campaign.redis_server import RedisServer
-
-            return RedisServer(address, key, who)
-        from cellreap.campaign.zookeeper_server import ZookeeperServer
-
-        return ZookeeperServer(address, key, who, leave_if_lost)
-    except exceptions.TaskFlowException as error:
-        said = list(causes(error))[-1]
-        raise CellreapError(f"{address.shown()}: cannot be used: {said}") from None
-    except ImportError as error:
-        raise UsageError(
-            f"--jobboard needs {error.name}: pip install 'cellreap[jobboard]'"
-        ) from None

@@ -26,6 +26,7 @@ from typing import Any
 from uuid import uuid4
 
 from cellreap.campaign.address import Address
+from cellreap.campaign.connecting import connect
 from cellreap.campaign.flow import result_in, run_flow
 from cellreap.campaign.full_disk import FULL_DISK, ending_if_full
 from cellreap.campaign.matrix import Campaign, Cell
@@ -40,7 +41,7 @@ from cellreap.campaign.running import (
     result_from,
     write_state,
 )
-from cellreap.campaign.server import LOST, Server, ServerLostError, connect
+from cellreap.campaign.server import LOST, Server, ServerLostError
 from cellreap.campaign.shared_store import SharedBackend, SharedDepot
 from cellreap.errors import CellreapError, UsageError
 from cellreap.runs.places import programs_beside

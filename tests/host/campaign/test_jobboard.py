@@ -27,8 +27,9 @@ pytest.importorskip("taskflow", reason="campaigns need taskflow: pip install 'ce
 
 from cellreap.campaign import running, shared
 from cellreap.campaign.address import CA, CERTIFICATE, PASSWORD, parse_address
+from cellreap.campaign.connecting import connect
 from cellreap.campaign.matrix import Campaign, Cell, read_campaign
-from cellreap.campaign.server import CLAIM_SECONDS, LOST, Server, connect
+from cellreap.campaign.server import CLAIM_SECONDS, LOST, Server
 from cellreap.errors import UsageError
 from kit.job_servers import NEEDS_OPENSSL, JobServer, param
 from kit.paths import CONFIGS
