@@ -28,6 +28,7 @@ kernel = ["refkernel"]
 rs_depth = [0, 1, 2, "inf"]
 inject = ["none", "step:1:fault"]
 """
+CELLS_OF_SMALL = 8
 
 
 def started(file: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
@@ -49,7 +50,7 @@ def boots_of_done(folder: Path) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("file", "cells", "kills", "between"),
     [
-        (None, 8, 2, 1),
+        (None, CELLS_OF_SMALL, 2, 1),
         pytest.param(CONFIGS / "campaigns" / "depths.toml", 200, 4, 30, marks=pytest.mark.thorough),
     ],
 )
@@ -98,7 +99,7 @@ def test_a_cell_boots_through_uboot(tmp_path: Path) -> None:
     out, error = running.communicate()
     assert running.returncode == 0, out + error
     cells = json.loads(out)["cells"]
-    assert [(cell["verdict"], cell["boots"]) for cell in cells] == [("pass", 1)] * 4
+    assert [(cell["verdict"], cell["boots"]) for cell in cells] == [("pass", 1)] * CELLS_OF_SMALL
     for cell in cells:
         log = (tmp_path / "out" / cell["id"] / "cell.trace.uboot.log").read_text(errors="replace")
         assert "U-Boot 20" in log
