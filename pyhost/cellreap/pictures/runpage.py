@@ -9,18 +9,28 @@ from __future__ import annotations
 
 import base64
 import bisect
+import dataclasses
 import gzip
+import heapq
 import html
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import resources
+from itertools import zip_longest
 from typing import Any, Final
 
 from cellreap.pictures.dot import DEPTH_FILLS, EDGE_STYLES
 from cellreap.pictures.drawing import FOLD, KINDS, Drawing, DrawnEdge, DrawnNode
-from cellreap.pictures.history import EdgeKey, EdgeSeen, History, Span, history_of, kind_of
-from cellreap.pictures.lanes import MARKS, CleanupSeen, Lanes
+from cellreap.pictures.history import (
+    EdgeKey,
+    EdgeSeen,
+    History,
+    Span,
+    history_of,
+    kind_of,
+)
+from cellreap.pictures.lanes import MARKS, CleanupSeen, Lane, Lanes
 from cellreap.pictures.layout import Layout, place
 from cellreap.runs.summary import chapter_lines, name_of
 from cellreap.trace.events import Event, printable
@@ -159,7 +169,10 @@ def run_data(reading: Reading) -> dict[str, Any]:
     graph = _Graph(history)
     places = place(graph.drawing())
     names = report.names
-    at = {pd: number for number, pd in enumerate(lanes.lanes)}
+    shared: dict[str, list[Lane]] = {}  # who is there one after the other has one lane
+    for pd, lane in lanes.lanes.items():
+        shared.setdefault(graph.seats.of.get(pd, pd), []).append(lane)
+    at = {lane.pd: number for number, each in enumerate(shared.values()) for lane in each}
     return {
         "events": [_event_text(event) for event in events],
         "lines": [event.line for event in events],
@@ -170,13 +183,12 @@ def run_data(reading: Reading) -> dict[str, Any]:
         **graph.data(places),
         "lanes": [
             {
-                "name": names.get(pd) or pd,
-                "id": pd,
-                "life": _span(lane.life),
-                "waits": [[*_span(wait), wait.text] for wait in lane.waits],
-                "marks": lane.marks,
+                "name": names.get(each[0].pd) or each[0].pd,
+                "lives": [[*_span(lane.life), lane.pd] for lane in each],
+                "waits": [[*_span(wait), wait.text] for lane in each for wait in lane.waits],
+                "marks": [mark for lane in each for mark in lane.marks],
             }
-            for pd, lane in lanes.lanes.items()
+            for each in shared.values()
         ],
         "says": MARKS,
         "arrows": [
@@ -232,10 +244,15 @@ def _cleanup_data(
 
 
 class _Graph:
-    """All nodes and edges that a run ever had. Many resources of a space are one node."""
+    """All nodes and edges that a run ever had. Many resources of a space are one node.
+
+    A node that comes when one of the same name has gone, as a PD does that is created anew, has its
+    place.
+    """
 
     def __init__(self, history: History) -> None:
         self.history = history
+        self.seats = _Seats(history)
         sizes = Counter(
             node.space for node in history.nodes.values() if node.space not in (None, node.id)
         )
@@ -243,20 +260,42 @@ class _Graph:
         self._sizes = sizes
         self._drawn: dict[str, str] = {}
         self._members: dict[str, list[str]] = {}
+        self._seats: dict[str, str] = {}  # what is drawn -> at whose place
         for id_, node in history.nodes.items():
             folds = node.space in self._folded and id_ != node.space
             key = f"{node.space} resources" if folds else id_
             self._drawn[id_] = key
             self._members.setdefault(key, []).append(id_)
+            place = self.seats.of[node.space or id_ if folds else id_]
+            self._seats[key] = f"{place} resources" if folds else place
         self._edges: dict[EdgeKey, list[EdgeSeen]] = {}
         for (kind, source, target), seen in history.edges.items():
             drawn = (kind, self._drawn[source], self._drawn[target])
             self._edges.setdefault(drawn, []).append(seen)
 
     def drawing(self) -> Drawing:
-        """With room for what a node says when it is doomed."""
-        nodes = [self._node(key, members) for key, members in self._members.items()]
-        return Drawing("", tuple(nodes), tuple(self._edge(*each) for each in self._edges.items()))
+        """With room for what a node says when it is doomed. A place has the room for all that are
+        there one after the other.
+        """
+        nodes: dict[str, DrawnNode] = {}
+        for key, members in self._members.items():
+            node = self._node(key, members)
+            known = nodes.setdefault(node.id, node)
+            label = zip_longest(known.label, node.label, fillvalue="")
+            widest = tuple(max(each, key=len) for each in label)
+            nodes[node.id] = dataclasses.replace(known, label=widest)
+        edges: dict[EdgeKey, DrawnEdge] = {}
+        for ends, seen in self._edges.items():
+            edge = self._edge(self._placed(ends), seen)
+            known_edge = edges.setdefault(self._placed(ends), edge)
+            why = max(known_edge.why, edge.why, key=len)
+            lost = known_edge.lost or edge.lost
+            edges[self._placed(ends)] = dataclasses.replace(known_edge, why=why, lost=lost)
+        return Drawing("", tuple(nodes.values()), tuple(edges.values()))
+
+    def _placed(self, key: EdgeKey) -> EdgeKey:
+        kind, source, target = key
+        return kind, self._seats[source], self._seats[target]
 
     def _edge(self, key: EdgeKey, seen: Sequence[EdgeSeen]) -> DrawnEdge:
         why = max((span.text for each in seen for span in each.why), key=len, default="")
@@ -264,14 +303,16 @@ class _Graph:
 
     def _node(self, key: str, members: Sequence[str]) -> DrawnNode:
         node = self.history.nodes[members[0]]
+        seat = self._seats[key]
+        space = None if node.space is None else self._seats[node.space]
         if key != node.id:
-            return DrawnNode(key, "resource", (f"{len(members):,} resources",), node.space)
+            return DrawnNode(seat, "resource", (f"{len(members):,} resources",), space)
         label: tuple[str, ...] = (node.name, node.id) if node.name else (node.id,)
         if node.doomed and kind_of(key) != "resource":
             label = (*label, "doomed at depth 9" if kind_of(key) == "pd" else "doomed")
         if kind_of(key) == "pd":
-            return DrawnNode(key, "pd", label)
-        return DrawnNode(key, "space" if key == node.space else "resource", label, node.space)
+            return DrawnNode(seat, "pd", label)
+        return DrawnNode(seat, "space" if key == node.space else "resource", label, space)
 
     def data(self, places: Layout) -> dict[str, Any]:
         """Nodes and edges with their places and their times."""
@@ -287,23 +328,24 @@ class _Graph:
                     "label": [f"{len(members):,} resources"]
                     if folded
                     else [each for each in (seen[0].name, key) if each],
-                    "box": places.nodes[key],
+                    "box": places.nodes[self._seats[key]],
                     "spans": _merged(each.span for each in seen),
+                    "next": None if folded else self.seats.next.get(key),
                     "doomed": [
                         [*_span(span), -1 if span.depth is None else span.depth]
                         for span in seen[0].doomed
                     ],
                     "broken": [[*_span(span), span.text] for each in seen for span in each.broken],
                     "space": keys.get(seen[0].space or "", -1),
-                    "cluster": places.clusters.get(key),
+                    "cluster": places.clusters.get(self._seats[key]),
                 }
             )
         edges = [
             {
                 "kind": list(KINDS).index(kind),
                 "ends": [keys[source], keys[target]],
-                "curve": places.curves.get((kind, source, target), []),
-                "label": places.labels.get((kind, source, target), []),
+                "curve": places.curves.get(self._placed((kind, source, target)), []),
+                "label": places.labels.get(self._placed((kind, source, target)), []),
                 "spans": _merged(span for each in seen for span in each.spans),
                 "why": [[*_span(span), span.text] for each in seen for span in each.why],
                 "lost": _merged(span for each in seen for span in each.lost),
@@ -312,6 +354,29 @@ class _Graph:
             for (kind, source, target), seen in self._edges.items()
         ]
         return {"nodes": nodes, "edges": edges}
+
+
+class _Seats:
+    """Who has whose place in the picture. of: node -> the first node that had its place. next: node
+    -> the event at which the next one has its place.
+    """
+
+    def __init__(self, history: History) -> None:
+        self.of: dict[str, str] = {}
+        self.next: dict[str, int] = {}
+        left: dict[tuple[str, str, str], list[tuple[int, str]]] = {}  # who went when, by likeness
+        for id_, node in history.nodes.items():
+            within = "" if node.space in (None, id_) else self.of[node.space or ""]
+            self.of[id_] = id_
+            if not node.name and not within:
+                continue
+            alike = left.setdefault((kind_of(id_), node.name, within), [])
+            if alike and alike[0][0] <= node.span.begin:
+                before = heapq.heappop(alike)[1]
+                self.of[id_] = self.of[before]
+                self.next[before] = node.span.begin
+            if node.span.end is not None:
+                heapq.heappush(alike, (node.span.end, id_))
 
 
 def _merged(spans: Iterable[Span]) -> list[list[int | None]]:

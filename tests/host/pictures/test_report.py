@@ -17,6 +17,7 @@ from cellreap.model.ids import CORE_TYPES, ROOT
 from cellreap.pictures.dot import DEPTH_FILLS
 from cellreap.pictures.history import History, history_of
 from cellreap.pictures.lanes import PHASES, Lanes
+from cellreap.pictures.runpage import run_data
 from cellreap.trace.check.replay import Replay
 from cellreap.trace.events import Event
 from cellreap.trace.reading import read_file
@@ -159,6 +160,45 @@ def test_what_survivors_keep_broken_is_marked_until_it_goes() -> None:
     history.take(Event("DELETE", {"node": "TABLE_6_1"}))
     assert [span.end for _, span in edges if span.text.startswith("db keeps TABLE")] == [end + 1]
     assert sum(span.end is None for _, span in edges) == 3
+
+
+# -- places
+
+
+@NEEDS_DOT
+@pytest.mark.parametrize("trace", TRACES, ids=lambda path: path.stem)
+def test_at_each_event_each_place_has_one_node(trace: Path) -> None:
+    reading = read_file(trace, keep_events=True)
+    data = run_data(reading)
+    for node in data["nodes"]:
+        end = node["spans"][-1][1]
+        assert node["next"] is None or (end is not None and end <= node["next"])
+    seen = [(node["box"], node["spans"][0][0], node["next"]) for node in data["nodes"]]
+    for (box, begin, left), (other, other_begin, other_left) in itertools.combinations(seen, 2):
+        ends = (left is not None and left <= other_begin) or (
+            other_left is not None and other_left <= begin
+        )
+        assert box != other or ends
+    lives = [life for lane in data["lanes"] for life in lane["lives"]]
+    assert len(lives) == len({pd for *_, pd in lives})
+    for lane in data["lanes"]:
+        for (_, end, _), (begin, _, _) in itertools.pairwise(lane["lives"]):
+            assert end is not None
+            assert end <= begin
+
+
+@NEEDS_DOT
+def test_a_pd_that_is_created_anew_has_the_place_and_the_lane_of_the_one_before() -> None:
+    data = run_data(read_file(GOLDENS / "hang.trace", keep_events=True))
+    nodes = {node["id"]: node for node in data["nodes"]}
+    first, second = (id_ for id_, node in nodes.items() if node["label"][0] == "server")
+    assert nodes[first]["box"] == nodes[second]["box"]
+    assert nodes[first]["next"] == nodes[second]["spans"][0][0]
+    clusters = [node["cluster"] for node in nodes.values() if node["label"][0] == "goods"]
+    assert len(clusters) == 2
+    assert clusters[0] == clusters[1] is not None
+    (lane,) = (lane for lane in data["lanes"] if lane["name"] == "server")
+    assert [pd for *_, pd in lane["lives"]] == [first, second]
 
 
 # -- the page

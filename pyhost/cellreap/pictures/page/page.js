@@ -33,7 +33,8 @@
     if (where !== null) bad.set(where, [...(bad.get(where) || []), text]);
   }
   const badPlaces = [...bad.keys()].sort((a, b) => a - b);
-  const nameOf = (lane) => lane.name === lane.id ? lane.id : `${lane.name} (${lane.id})`;
+  // A lane has one life after the other: the one at the chosen event, or the last one before it.
+  const idOf = (lane) => (lane.lives.findLast((life) => life[0] <= at) || lane.lives[0])[2];
 
   // -- the graph
 
@@ -109,7 +110,9 @@
       const shape = shapes[number];
       const there = find(node.spans, at);
       const doom = there && find(node.doomed, at);
-      let state = there ? "" : node.spans[0][0] <= at ? " gone" : " off";
+      // What has gone is shown until the next one is at its place.
+      const left = node.spans[0][0] <= at && (node.next === null || at < node.next);
+      let state = there ? "" : left ? " gone" : " off";
       if (there) alive[node.kind] += 1;
       if (doom) state += " doomed";
       const kept = there ? node.broken.filter((span) => inside(span, at)) : [];
@@ -153,8 +156,9 @@
       const label = make("text", { x, y: y + 3, class: "reason" }, reasons);
       label.textContent = guilty ? guilty[2] : "lost";
     });
-    const told = `${alive.pd} protection domains, ${alive.space} spaces and their ` +
-      `resources, without the root task.`;
+    const counted = (number, what) => `${number} ${what}${number === 1 ? "" : "s"}`;
+    const told = `${counted(alive.pd, "protection domain")}, ${counted(alive.space, "space")} ` +
+      `and their resources, without the root task.`;
     picture.textContent = told;
     el("alive").textContent = told +
       (doomed.length ? ` Doomed: ${doomed.join("; ")}.` : "") +
@@ -201,10 +205,10 @@
     const last = Math.min(run.lanes.length, Math.ceil((scrolled + height) / LANE));
     for (let number = first; number < last; number += 1) {
       const lane = run.lanes[number], top = y(number);
-      if (seen(...lane.life)) {
+      for (const [begin, end] of lane.lives) {
+        if (!seen(begin, end)) continue;
         context.fillStyle = colour("--life");
-        context.fillRect(x(lane.life[0]), top + 5, Math.max(1, x(lane.life[1]) - x(lane.life[0])),
-          LANE - 10);
+        context.fillRect(x(begin), top + 5, Math.max(1, x(end) - x(begin)), LANE - 10);
       }
       for (const [begin, end, told] of lane.waits) {
         if (!seen(begin, end)) continue;
@@ -250,7 +254,8 @@
     context.fillStyle = colour("--ink");
     for (let number = first; number < last; number += 1) {
       const lane = run.lanes[number];
-      let told = lane.name === lane.id ? lane.id : `${lane.name} ${lane.id}`;
+      const id = idOf(lane);
+      let told = lane.name === id ? id : `${lane.name} ${id}`;
       while (told.length > 4 && context.measureText(told).width > NAMES - 12) {
         told = `${told.slice(0, -2)}…`;
       }
@@ -274,10 +279,11 @@
     const list = el("now");
     list.replaceChildren();
     for (const lane of run.lanes) {
-      if (!inside(lane.life, at)) continue;
+      if (!find(lane.lives, at)) continue;
       const does = lane.waits.filter((wait) => inside(wait, at)).map((wait) => wait[2]);
       for (const [where, what] of lane.marks) if (where === at) does.push(run.says[what]);
-      if (does.length) add(list, "li", `${nameOf(lane)}: ${does.join("; ")}`);
+      const id = idOf(lane), name = lane.name === id ? id : `${lane.name} (${id})`;
+      if (does.length) add(list, "li", `${name}: ${does.join("; ")}`);
     }
     if (!list.children.length) add(list, "li", "Nobody waits, and no notice is on its way.");
   };
